@@ -1,0 +1,54 @@
+# The front door: `make help` says what there is.
+PREFIX       ?= /usr/local
+FUZZ_SECONDS ?= 300
+PRESET       := $(if $(ASAN),asan,$(if $(TSAN),tsan,release))
+SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
+
+build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
+
+.PHONY: release setup demo test bench install asan tsan fuzz format tidy clean help
+
+release:            ## build everything; the command is build/mtf
+	$(call build,release,build)
+
+setup:              ## install missing Debian packages; silent when there are none
+	@tools/setup.sh
+
+demo: setup         ## train the README's network on MNIST
+	$(call build,release,build)
+	build/examples/03_mnist --data data/mnist
+
+test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
+	@tools/test.sh $(PRESET)
+
+bench: setup        ## run every benchmark
+	$(call build,release,build)
+	@for b in $(basename $(notdir $(wildcard bench/*.c))); do build/bench/$$b || exit 1; done
+
+install: release    ## install under PREFIX, below DESTDIR where given
+	DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+
+asan tsan: setup    ## build with the address and undefined, or the thread sanitizer
+	$(call build,$@,build-$@)
+
+fuzz:               ## run each fuzz target for FUZZ_SECONDS, from tests/fuzz/seeds/NAME
+	@tools/setup.sh full
+	$(call build,fuzz,build-fuzz)
+	@for f in $(basename $(notdir $(wildcard tests/fuzz/fuzz_*.c))); do \
+	    mkdir -p build-fuzz/found/$$f tests/fuzz/seeds/$$f; echo "== $$f"; \
+	    build-fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+	        -artifact_prefix=build-fuzz/ build-fuzz/found/$$f tests/fuzz/seeds/$$f || exit 1; done
+
+format:             ## lay out the sources as .clang-format says
+	@clang-format -i $(SOURCES)
+
+tidy:               ## run clang-tidy over the sources
+	@tools/setup.sh full
+	$(call build,clang,build-clang)
+	@clang-tidy -p build-clang --quiet $(filter src/%.c,$(SOURCES))
+
+clean:              ## remove every build folder
+	@rm -rf build build-*
+
+help:               ## say this
+	@sed -n 's/^\([a-z ]*\):[a-z ]* ## /\1\t/p' Makefile | expand -t 12

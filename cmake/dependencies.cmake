@@ -1,0 +1,96 @@
+# Finds what mtf stands on and writes it down in mtf_build.h.
+#
+# MTF_LIBRARIES is what the library links; MTF_LINK_FLAGS is the same list as plain
+# linker flags, for those who link the installed archive.
+
+find_package(PkgConfig REQUIRED)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+
+# ---- BLAS ----------------------------------------------------------------------------------------
+
+set(MTF_HAVE_OPENBLAS 0)
+set(MTF_HAVE_BLIS 0)
+if(MTF_BLAS STREQUAL "openblas")
+    pkg_check_modules(BLAS REQUIRED IMPORTED_TARGET openblas)
+    set(MTF_HAVE_OPENBLAS 1)
+    set(MTF_BUILD_BLAS "OpenBLAS ${BLAS_VERSION}")
+    set(blas_target PkgConfig::BLAS)
+    set(blas_flags ${BLAS_LDFLAGS})
+elseif(MTF_BLAS STREQUAL "blis")
+    # Debian's BLIS comes without a pkg-config file, and its headers in a folder per threading.
+    find_path(BLIS_INCLUDE_DIR blis.h REQUIRED
+        PATH_SUFFIXES blis-openmp blis-pthread blis-serial blis)
+    find_library(BLIS_LIBRARY blis REQUIRED
+        PATH_SUFFIXES blis-openmp blis-pthread blis-serial)
+    add_library(mtf_blis INTERFACE)
+    target_include_directories(mtf_blis SYSTEM INTERFACE ${BLIS_INCLUDE_DIR})
+    target_link_libraries(mtf_blis INTERFACE ${BLIS_LIBRARY})
+    try_run(ran compiled ${PROJECT_BINARY_DIR}/blis ${PROJECT_SOURCE_DIR}/cmake/blis_version.c
+        CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${BLIS_INCLUDE_DIR}
+        COMPILE_DEFINITIONS -D_GNU_SOURCE
+        LINK_LIBRARIES ${BLIS_LIBRARY} m Threads::Threads
+        RUN_OUTPUT_VARIABLE BLIS_VERSION)
+    set(MTF_HAVE_BLIS 1)
+    set(MTF_BUILD_BLAS "BLIS ${BLIS_VERSION}")
+    set(blas_target mtf_blis)
+    cmake_path(GET BLIS_LIBRARY PARENT_PATH blis_folder)
+    set(blas_flags -L${blis_folder} -lblis)
+else()
+    message(FATAL_ERROR "MTF_BLAS is \"${MTF_BLAS}\"; it can be openblas or blis")
+endif()
+
+set(MTF_LIBRARIES ${blas_target} PkgConfig::ZLIB Threads::Threads m)
+set(MTF_LINK_FLAGS ${blas_flags} -lz -pthread -lm)
+
+# ---- OpenMP --------------------------------------------------------------------------------------
+
+set(MTF_BUILD_OPENMP none)
+if(MTF_OPENMP)
+    find_package(OpenMP COMPONENTS C)
+endif()
+if(MTF_OPENMP AND OpenMP_C_FOUND)
+    set(MTF_BUILD_OPENMP ${OpenMP_C_VERSION})
+    list(APPEND MTF_LIBRARIES OpenMP::OpenMP_C)
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        list(APPEND MTF_LINK_FLAGS -lgomp)
+    else()
+        list(APPEND MTF_LINK_FLAGS ${OpenMP_C_LIBRARIES})
+    endif()
+else()
+    list(APPEND MTF_WARNINGS -Wno-unknown-pragmas)
+endif()
+
+# ---- found, and only reported --------------------------------------------------------------------
+
+find_program(MTF_MPICC mpicc)
+if(MTF_MPICC)
+    find_package(MPI QUIET COMPONENTS C)
+endif()
+find_package(CUDAToolkit QUIET)
+set(MTF_BUILD_MPI none)
+set(MTF_BUILD_CUDA none)
+if(MPI_C_FOUND)
+    set(MTF_BUILD_MPI "${MPI_C_VERSION}")
+endif()
+if(CUDAToolkit_FOUND)
+    set(MTF_BUILD_CUDA "${CUDAToolkit_VERSION}")
+endif()
+
+# ---- what was found ------------------------------------------------------------------------------
+
+string(REPLACE GNU gcc compiler "${CMAKE_C_COMPILER_ID}")
+string(TOLOWER "${compiler} ${CMAKE_C_COMPILER_VERSION}" MTF_BUILD_COMPILER)
+string(TOLOWER "${CMAKE_BUILD_TYPE}" MTF_BUILD_TYPE)
+if(MTF_SANITIZE)
+    string(APPEND MTF_BUILD_TYPE " (${MTF_SANITIZE})")
+endif()
+
+set(MTF_GENERATED ${PROJECT_BINARY_DIR}/generated)
+configure_file(cmake/mtf_build.h.in ${MTF_GENERATED}/mtf_build.h @ONLY)
+
+message(STATUS "mtf ${PROJECT_VERSION}: ${MTF_BUILD_TYPE}, ${MTF_BUILD_COMPILER}, "
+    "BLAS ${MTF_BUILD_BLAS}, OpenMP ${MTF_BUILD_OPENMP}, "
+    "MPI ${MTF_BUILD_MPI}, CUDA ${MTF_BUILD_CUDA}")

@@ -1,0 +1,27 @@
+# What `make install` puts where: headers, libraries, command, package files, man page.
+
+include(CMakePackageConfigHelpers)
+
+file(GLOB public_headers CONFIGURE_DEPENDS include/*.h)
+install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES docs/mtf.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(TARGETS mtf_shared mtf_static EXPORT mtf
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET mtf)
+    install(TARGETS mtf RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# find_package(mtf) gives mtf::mtf and mtf::mtf_static.
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mtf)
+write_basic_package_version_file(mtf-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT mtf FILE mtf-config.cmake NAMESPACE mtf:: DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/mtf-config-version.cmake DESTINATION ${package_folder})
+
+# pkg-config mtf.  Its prefix follows the file, so the installed tree can be moved.
+set(MTF_PC_FOLDER ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH MTF_PC_PREFIX /${MTF_PC_FOLDER} /)
+string(REGEX REPLACE "/$" "" MTF_PC_PREFIX "${MTF_PC_PREFIX}")
+list(JOIN MTF_LINK_FLAGS " " MTF_PC_LIBS_PRIVATE)
+configure_file(cmake/mtf.pc.in mtf.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/mtf.pc DESTINATION ${MTF_PC_FOLDER})

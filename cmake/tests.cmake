@@ -1,0 +1,53 @@
+# Tests, examples and benchmarks: one executable for each file.
+#
+# tests.txt in the build folder lists the test executables for tools/test.sh.
+
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+enable_testing()
+
+# ---- tests: tests/<folder>/test_x.c, each with the folder's other .c files ------------------------
+
+file(GLOB test_sources CONFIGURE_DEPENDS tests/*/test_*.c)
+
+set(test_list "")
+foreach(source IN LISTS test_sources)
+    cmake_path(GET source STEM name)
+    cmake_path(GET source PARENT_PATH folder)
+    file(GLOB shared_sources CONFIGURE_DEPENDS ${folder}/*.c)
+    list(FILTER shared_sources EXCLUDE REGEX "/test_[^/]*$")
+    add_executable(${name} ${source} ${shared_sources})
+    target_compile_definitions(${name} PRIVATE MTF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_include_directories(${name} PRIVATE tests)
+    target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
+    target_link_libraries(${name} PRIVATE mtf_objects PkgConfig::CMOCKA)
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES
+        TIMEOUT 300
+        ENVIRONMENT "MTF=${PROJECT_BINARY_DIR}/mtf;OMP_WAIT_POLICY=passive")
+    string(APPEND test_list "${name}\n")
+endforeach()
+file(WRITE ${PROJECT_BINARY_DIR}/tests.txt "${test_list}")
+
+# ---- examples: nothing but the public headers and the archive ------------------------------------
+
+file(GLOB example_sources CONFIGURE_DEPENDS examples/[0-9][0-9]_*.c)
+foreach(source IN LISTS example_sources)
+    cmake_path(GET source STEM name)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+    target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
+    target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
+    target_link_libraries(${name} PRIVATE mtf_static)
+endforeach()
+
+# ---- benchmarks: bench/x.c, run by `make bench` --------------------------------------------------
+
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+foreach(source IN LISTS bench_sources)
+    cmake_path(GET source STEM name)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
+    target_link_libraries(${name} PRIVATE mtf_objects)
+endforeach()

@@ -1,0 +1,432 @@
+/* The language of mtf: named dimensions, tensors, operations, programs.
+ *
+ * Everything hangs on a session.  The first error is kept there; afterwards
+ * every call is a harmless no-op (NULL in, NULL out), so model code reads as
+ * mathematics and one function, mtf_close, reports what went wrong.
+ *
+ * Names follow the original Mesh TensorFlow: mtf.einsum is mtf_einsum.
+ * Configuration is a literal with fields by name; zero means the default.
+ */
+#ifndef MTF_H
+#define MTF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MTF_API __attribute__((visibility("default")))
+#else
+#define MTF_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- dimensions and shapes ------------------------------------------------------------- */
+
+enum { MTF_MAX_DIMS = 16 };
+
+/* A dimension has a name and a size.  Everything in the language matches by name. */
+typedef struct mtf_dim {
+    const char *name;
+    int64_t     size;
+} mtf_dim;
+
+/* A shape is an ordered set of dimensions with distinct names; {0} is the shape of a scalar.
+ * A shape that could not be made (a duplicate, too many) has ndims < 0; whoever receives it
+ * reports the reason. */
+typedef struct mtf_shape {
+    int     ndims;
+    mtf_dim dims[MTF_MAX_DIMS];
+} mtf_shape;
+
+/* mtf_shape(batch, rows, cols); mtf_shape() is the scalar shape. */
+#define mtf_shape(...)                                                                             \
+    mtf_shape_of((int)(sizeof((mtf_dim[]){{0, 0}, __VA_ARGS__}) / sizeof(mtf_dim)) - 1,            \
+                 (const mtf_dim[]){{0, 0}, __VA_ARGS__} + 1)
+
+MTF_API mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims);
+
+/* Writes "Shape[batch=100, hidden=1024]"; returns the length it needs, as snprintf does. */
+MTF_API int       mtf_shape_print(mtf_shape s, char *text, size_t room);
+
+MTF_API int64_t   mtf_shape_size(mtf_shape s);                            /* product of the sizes  */
+MTF_API bool      mtf_shape_equal(mtf_shape a, mtf_shape b);              /* order matters         */
+MTF_API int       mtf_shape_find(mtf_shape s, const char *name);          /* position, or -1       */
+MTF_API mtf_dim   mtf_shape_dim(mtf_shape s, const char *name);           /* {0} where absent      */
+MTF_API mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b);               /* a, then what b adds   */
+MTF_API mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b);              /* a without names of b  */
+MTF_API mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to);
+MTF_API mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size);
+MTF_API mtf_shape mtf_shape_replace(mtf_shape s, mtf_shape old_dims, mtf_shape new_dims);
+MTF_API void      mtf_shape_cumprod(mtf_shape s, int64_t *products);      /* exclusive, ndims long */
+MTF_API int       mtf_shape_cumprod_axis(mtf_shape s, int64_t product);   /* largest axis, or -1   */
+MTF_API mtf_dim   mtf_combined_dimension(mtf_shape dims, const char *name); /* NULL: first's name  */
+
+/* ---- element types --------------------------------------------------------------------- */
+
+/* There is no silent promotion.  bf16 and f16 store; arithmetic happens in f32. */
+typedef enum mtf_dtype {
+    MTF_F32,
+    MTF_BF16,
+    MTF_F16,
+    MTF_F64,
+    MTF_I32,
+    MTF_I64,
+    MTF_BOOL /* one byte, 0 or 1 */
+} mtf_dtype;
+
+MTF_API size_t      mtf_dtype_bytes(mtf_dtype type);
+MTF_API const char *mtf_dtype_name(mtf_dtype type);
+
+/* ---- sessions -------------------------------------------------------------------------- */
+
+typedef struct mtf_session mtf_session;
+typedef struct mtf_graph   mtf_graph;
+typedef struct mtf_tensor  mtf_tensor;
+typedef struct mtf_program mtf_program;
+
+/* Where memory comes from: embedding, limits, fault injection. */
+typedef struct mtf_allocator {
+    void *(*alloc)(void *context, size_t bytes); /* NULL when there is none */
+    void (*release)(void *context, void *memory);
+    void *context;
+} mtf_allocator;
+
+typedef struct mtf_session_opts {
+    mtf_allocator allocator;  /* default: malloc and free                                      */
+    uint64_t      seed;       /* of every random number; default 0                             */
+    int           threads;    /* inside a processor; default: all cores                        */
+    const char   *device;     /* "cpu", or "check" (poisoned memory, first NaN); default "cpu"  */
+    size_t        memory;     /* most bytes a program may take; default: the machine's memory   */
+    /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
+    void (*say)(void *context, const char *text);
+    void *say_context;
+} mtf_session_opts;
+
+/* Takes --seed, --threads, --device, --memory from the arguments, leaves the others to the
+ * program (mtf_option finds them), and says errors on stderr. */
+MTF_API mtf_session *mtf_open(int argc, char **argv);
+MTF_API mtf_session *mtf_open_with(const mtf_session_opts *opts);
+MTF_API bool         mtf_ok(const mtf_session *s);
+MTF_API const char  *mtf_error(const mtf_session *s);    /* the first error, "" where none      */
+/* The value of --name VALUE or --name=VALUE, or `otherwise`.  An option nobody asked for is
+ * reported by mtf_close. */
+MTF_API const char  *mtf_option(mtf_session *s, const char *name, const char *otherwise);
+MTF_API int          mtf_close(mtf_session *s);          /* says the first error; 0 where none  */
+MTF_API const char  *mtf_version(void);                  /* version and what the build found    */
+/* "batch:100,hidden:1024"; `,` `;` `.` and blanks all separate.  Names live in the session. */
+MTF_API mtf_shape    mtf_shape_parse(mtf_session *s, const char *text);
+
+/* ---- graphs ---------------------------------------------------------------------------- */
+
+MTF_API mtf_graph *mtf_graph_new(mtf_session *s);      /* lives as long as the session */
+MTF_API void       mtf_scope_push(mtf_graph *g, const char *name);   /* names become name/...  */
+MTF_API void       mtf_scope_pop(mtf_graph *g);
+MTF_API mtf_graph *mtf_parse(mtf_session *s, const char *text, const char *file); /* .mtf text */
+MTF_API char      *mtf_print(mtf_graph *g);            /* .mtf text; lives as long as the session */
+MTF_API mtf_tensor *mtf_find(mtf_graph *g, const char *name);   /* by name; an error where absent */
+
+MTF_API mtf_shape   mtf_shape_of_tensor(const mtf_tensor *x);
+MTF_API mtf_dtype   mtf_dtype_of_tensor(const mtf_tensor *x);
+MTF_API const char *mtf_name_of_tensor(const mtf_tensor *x);
+MTF_API mtf_tensor *mtf_name(mtf_tensor *x, const char *name); /* renames x; unique in its graph */
+
+/* ---- sources and state ----------------------------------------------------------------- */
+
+MTF_API mtf_tensor *mtf_input(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape);
+MTF_API mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape shape);
+MTF_API mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type,
+                                      mtf_shape shape);
+MTF_API mtf_tensor *mtf_zeros(mtf_graph *g, mtf_dtype type, mtf_shape shape);
+MTF_API mtf_tensor *mtf_ones(mtf_graph *g, mtf_dtype type, mtf_shape shape);
+MTF_API mtf_tensor *mtf_zeros_like(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_ones_like(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type);   /* 0, 1, ..., size-1 */
+
+typedef struct mtf_variable_opts {
+    mtf_dtype   type;        /* default f32                                                     */
+    const char *init;        /* "zeros", "ones", "constant(v)", "uniform(lo, hi)",
+                                "normal(mean, stddev)", "truncated_normal(mean, stddev)",
+                                "glorot_uniform" (default)                                      */
+    bool        untrainable;
+} mtf_variable_opts;
+
+/* The same name gives the same variable; another shape or type under it is an error. The
+ * tensor is the variable's value at the start of a step. */
+MTF_API mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
+                                 const mtf_variable_opts *opts);
+MTF_API int         mtf_variables(mtf_graph *g, mtf_tensor **list, int room); /* trainable ones; count */
+MTF_API mtf_tensor *mtf_read_variable(mtf_tensor *variable);  /* after the assignments so far   */
+MTF_API mtf_tensor *mtf_assign(mtf_tensor *variable, mtf_tensor *value); /* each returns the new */
+MTF_API mtf_tensor *mtf_assign_add(mtf_tensor *variable, mtf_tensor *value);   /* value          */
+MTF_API mtf_tensor *mtf_assign_sub(mtf_tensor *variable, mtf_tensor *value);
+
+/* ---- elementwise ----------------------------------------------------------------------- */
+
+/* One declaration for each row of the table in src/program/scalars.h.  Floating types. */
+MTF_API mtf_tensor *mtf_exp(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_expm1(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_log(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_log1p(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_sin(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_cos(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_tanh(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_erf(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_sqrt(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_rsqrt(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_reciprocal(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_sigmoid(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_silu(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_swish(mtf_tensor *x);          /* another name of silu */
+MTF_API mtf_tensor *mtf_gelu(mtf_tensor *x);           /* the tanh approximation, as the original */
+MTF_API mtf_tensor *mtf_gelu_exact(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_elu(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_selu(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_softplus(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_floor(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_ceil(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_round(mtf_tensor *x);          /* halves to even */
+MTF_API mtf_tensor *mtf_isnan(mtf_tensor *x);          /* bool */
+/* Floating and integer types. */
+MTF_API mtf_tensor *mtf_negative(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_abs(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_sign(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_square(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_relu(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_leaky_relu(mtf_tensor *x, double alpha);   /* the original's alpha: 0.2 */
+MTF_API mtf_tensor *mtf_clip(mtf_tensor *x, double low, double high);
+MTF_API mtf_tensor *mtf_identity(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_cast(mtf_tensor *x, mtf_dtype type);
+
+/* Binary, broadcasting by name: the result has the dimensions of the operand that contains the
+ * other's as a subsequence, else x's followed by what y adds. */
+MTF_API mtf_tensor *mtf_add(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_sub(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_multiply(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_divide(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_floordiv(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_mod(mtf_tensor *x, mtf_tensor *y);        /* the sign of y */
+MTF_API mtf_tensor *mtf_pow(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_minimum(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_maximum(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_less(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_less_equal(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_greater(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_greater_equal(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_equal(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_not_equal(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_logical_and(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_logical_or(mtf_tensor *x, mtf_tensor *y);
+MTF_API mtf_tensor *mtf_logical_not(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_where(mtf_tensor *condition, mtf_tensor *x, mtf_tensor *y);
+
+/* With a number on the right, of x's type. */
+MTF_API mtf_tensor *mtf_add_scalar(mtf_tensor *x, double y);
+MTF_API mtf_tensor *mtf_scale(mtf_tensor *x, double y);
+MTF_API mtf_tensor *mtf_add_n(int n, mtf_tensor *const *xs);
+
+/* ---- einsum and reductions ------------------------------------------------------------- */
+
+/* Multiplies the inputs, then sums every dimension that `output` lacks. */
+#define mtf_einsum(output, ...)                                                                    \
+    mtf_einsum_n(output, (int)(sizeof((mtf_tensor *[]){__VA_ARGS__}) / sizeof(mtf_tensor *)),      \
+                 (mtf_tensor *[]){__VA_ARGS__})
+MTF_API mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs);
+/* Sums the dimensions of `reduced`; with mtf_shape() those that occur in two inputs or more. */
+MTF_API mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs);
+MTF_API mtf_tensor *mtf_matmul(mtf_tensor *a, mtf_tensor *b);
+
+/* Reduce the dimensions of `over`; MTF_ALL reduces every one.  The _to forms name what is kept,
+ * in any order. Ties of max, min, argmax: the lowest index wins and receives the gradient. */
+#define MTF_ALL mtf_shape()
+MTF_API mtf_tensor *mtf_reduce_sum(mtf_tensor *x, mtf_shape over);
+MTF_API mtf_tensor *mtf_reduce_mean(mtf_tensor *x, mtf_shape over);
+MTF_API mtf_tensor *mtf_reduce_max(mtf_tensor *x, mtf_shape over);
+MTF_API mtf_tensor *mtf_reduce_min(mtf_tensor *x, mtf_shape over);
+MTF_API mtf_tensor *mtf_reduce_prod(mtf_tensor *x, mtf_shape over);
+MTF_API mtf_tensor *mtf_reduce_all(mtf_tensor *x, mtf_shape over);
+MTF_API mtf_tensor *mtf_reduce_any(mtf_tensor *x, mtf_shape over);
+MTF_API mtf_tensor *mtf_reduce_sum_to(mtf_tensor *x, mtf_shape kept);
+MTF_API mtf_tensor *mtf_reduce_mean_to(mtf_tensor *x, mtf_shape kept);
+MTF_API mtf_tensor *mtf_reduce_max_to(mtf_tensor *x, mtf_shape kept);
+MTF_API mtf_tensor *mtf_reduce_first(mtf_tensor *x, mtf_dim dim);
+MTF_API mtf_tensor *mtf_argmax(mtf_tensor *x, mtf_dim dim);              /* i32 */
+MTF_API mtf_tensor *mtf_reduce_logsumexp(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
+MTF_API mtf_tensor *mtf_log_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
+MTF_API mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
+MTF_API mtf_tensor *mtf_cumsum(mtf_tensor *x, mtf_dim dim, bool exclusive, bool reverse);
+
+/* ---- shape and order ------------------------------------------------------------------- */
+
+MTF_API mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape);
+MTF_API mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape);
+MTF_API mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape);
+MTF_API mtf_tensor *mtf_rename_dimension(mtf_tensor *x, const char *from, const char *to);
+MTF_API mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape new_dims);
+
+MTF_API mtf_tensor *mtf_concat(const char *dim, int n, mtf_tensor *const *xs);
+MTF_API void        mtf_split(mtf_tensor *x, mtf_dim dim, int n, const int64_t *sizes /* or NULL */,
+                              mtf_tensor **parts);
+MTF_API mtf_tensor *mtf_stack(const char *dim, int axis, int n, mtf_tensor *const *xs);
+MTF_API void        mtf_unstack(mtf_tensor *x, mtf_dim dim, mtf_tensor **parts);
+MTF_API mtf_tensor *mtf_slice(mtf_tensor *x, const char *dim, int64_t begin, int64_t size,
+                              int64_t step);
+
+typedef enum mtf_pad_mode { MTF_PAD_CONSTANT, MTF_PAD_REFLECT, MTF_PAD_EDGE } mtf_pad_mode;
+typedef struct mtf_pad_opts {
+    int64_t      before, after;
+    int64_t      between; /* fill between neighbours; constant mode only */
+    mtf_pad_mode mode;    /* default constant                           */
+    double       value;   /* default 0                                  */
+} mtf_pad_opts;
+MTF_API mtf_tensor *mtf_pad(mtf_tensor *x, const char *dim, const mtf_pad_opts *opts);
+MTF_API mtf_tensor *mtf_reverse(mtf_tensor *x, mtf_dim dim);
+/* Moves contents to the right by offset (left where negative); zeros or wraps around. */
+MTF_API mtf_tensor *mtf_shift(mtf_tensor *x, int64_t offset, mtf_dim dim, bool wrap);
+MTF_API mtf_tensor *mtf_dynamic_shift(mtf_tensor *x, mtf_tensor *offset, mtf_dim dim, bool wrap);
+MTF_API mtf_tensor *mtf_halo_exchange(mtf_tensor *x, mtf_dim blocks, mtf_dim block_size,
+                                      int64_t halo, bool wrap);
+MTF_API mtf_tensor *mtf_left_halo_exchange(mtf_tensor *x, mtf_dim blocks, mtf_dim block_size,
+                                           int64_t halo, bool wrap);
+MTF_API mtf_tensor *mtf_pool_tensor_1d(mtf_tensor *x, mtf_dim dim, int64_t size,
+                                       mtf_tensor *(*reduce)(mtf_tensor *, mtf_shape));
+MTF_API mtf_tensor *mtf_stride_tensor_1d(mtf_tensor *x, mtf_dim dim, int64_t size);
+
+/* ---- indices --------------------------------------------------------------------------- */
+
+/* An index out of range selects nothing: one_hot gives `off`, gather zero, scatter_add ignores. */
+MTF_API mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim);              /* f32, 1 and 0 */
+MTF_API mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off,
+                                   mtf_dtype type);
+/* y[..index dims.., ..rest..] = x[.., indices, ..]; shared dimensions go together. */
+MTF_API mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim);
+/* The transpose of gather: sums x into a tensor that has `dim`, where indices say.  The indices'
+ * dimensions disappear, but for those in `keep`, which go together. */
+MTF_API mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf_shape keep);
+MTF_API mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices);
+MTF_API mtf_tensor *mtf_argsort(mtf_tensor *x, mtf_dim dim, bool descending);
+MTF_API mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices);
+MTF_API mtf_tensor *mtf_top_1(mtf_tensor *x, mtf_dim dim, mtf_tensor **indices);
+MTF_API mtf_tensor *mtf_nth_largest_element(mtf_tensor *x, int64_t n, mtf_dim dim);
+MTF_API mtf_tensor *mtf_nth_smallest_element(mtf_tensor *x, int64_t n, mtf_dim dim);
+
+/* ---- convolution and pooling ----------------------------------------------------------- */
+
+typedef enum mtf_padding { MTF_SAME, MTF_VALID, MTF_EXPLICIT } mtf_padding;
+
+/* x [batch dims.., spatial dims.., channels]; filter [one per spatial dim.., channels / groups,
+ * outputs].  Zero strides and dilations mean 1, zero groups 1.  groups == channels: depthwise. */
+typedef struct mtf_conv_opts {
+    int64_t     stride[3];
+    int64_t     dilation[3];
+    mtf_padding padding;                   /* default SAME: output size = ceil(size / stride) */
+    int64_t     before[3], after[3];       /* with MTF_EXPLICIT                               */
+    int64_t     groups;
+} mtf_conv_opts;
+
+MTF_API mtf_tensor *mtf_conv1d(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
+MTF_API mtf_tensor *mtf_conv2d(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
+MTF_API mtf_tensor *mtf_conv3d(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
+/* Filter [one per spatial dim.., outputs / groups, channels]: the gradient of a convolution. SAME gives
+ * size * stride, VALID (size - 1) * stride + reach of the filter. */
+MTF_API mtf_tensor *mtf_conv1d_transpose(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
+MTF_API mtf_tensor *mtf_conv2d_transpose(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
+MTF_API mtf_tensor *mtf_conv3d_transpose(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
+
+typedef struct mtf_pool_opts {
+    int64_t     window[3];
+    int64_t     stride[3];                 /* default: the window                             */
+    mtf_padding padding;                   /* zero means VALID here unless `same` is set      */
+    bool        same;
+} mtf_pool_opts;
+/* Over the `spatial` dimensions just before the last one.  Average counts real elements only. */
+MTF_API mtf_tensor *mtf_max_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts);
+MTF_API mtf_tensor *mtf_avg_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts);
+
+/* ---- random numbers -------------------------------------------------------------------- */
+
+/* Functions of (seed, op, step, global index) alone: docs/random.md. */
+MTF_API mtf_tensor *mtf_random_uniform(mtf_graph *g, mtf_dtype type, mtf_shape shape, double low,
+                                       double high);
+MTF_API mtf_tensor *mtf_random_normal(mtf_graph *g, mtf_dtype type, mtf_shape shape, double mean,
+                                      double stddev);
+MTF_API mtf_tensor *mtf_truncated_normal(mtf_graph *g, mtf_dtype type, mtf_shape shape, double mean,
+                                         double stddev);
+MTF_API mtf_tensor *mtf_sample_with_temperature(mtf_tensor *logits, mtf_dim dim, double temperature);
+/* Keeps each element with probability 1 - rate and divides by it; `noise` lists the dimensions
+ * along which decisions differ, mtf_shape() means all of x's. */
+MTF_API mtf_tensor *mtf_dropout(mtf_tensor *x, double rate, mtf_shape noise);
+
+/* ---- control --------------------------------------------------------------------------- */
+
+MTF_API mtf_tensor *mtf_stop_gradient(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_depend(mtf_tensor *x, int n, mtf_tensor *const *after);
+MTF_API mtf_tensor *mtf_print_tensor(mtf_tensor *x, const char *message);        /* identity */
+MTF_API mtf_tensor *mtf_scalar_summary(const char *name, mtf_tensor *x);         /* identity */
+
+/* Builds the inside of a loop, a recomputed region or a custom gradient: reads `in`, fills `out`. */
+typedef void mtf_build(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out);
+
+/* Carried values enter the body and are replaced by its first outputs; further outputs
+ * (`sums`) are summed over the turns.  `out` receives carried, then sums. */
+typedef struct mtf_loop_opts {
+    int64_t    trips;      /* fixed number of turns; gradients flow through such a loop         */
+    mtf_build *condition;  /* or: one bool scalar, tested before each turn                      */
+    mtf_build *body;
+    void      *context;
+    int        sums;       /* how many outputs beyond the carried values the body gives         */
+} mtf_loop_opts;
+MTF_API void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,
+                            const mtf_loop_opts *opts);
+/* The number of the turn, an i32 scalar; inside a loop's body only. */
+MTF_API mtf_tensor *mtf_turn(mtf_graph *g);
+
+/* Inner values are computed again in the backward pass instead of being kept. */
+MTF_API void mtf_recompute(mtf_graph *g, int nin, mtf_tensor *const *in, int nout, mtf_tensor **out,
+                           mtf_build *body, void *context);
+/* `backward` reads the inputs, the outputs, the gradients of the outputs; it gives one gradient
+ * for each input. */
+MTF_API void mtf_custom_gradient(mtf_graph *g, int nin, mtf_tensor *const *in, int nout,
+                                 mtf_tensor **out, mtf_build *forward, mtf_build *backward,
+                                 void *context);
+
+/* grads[i] is NULL where no y depends on xs[i]. grad_ys NULL: ones. */
+MTF_API void mtf_gradients(int ny, mtf_tensor *const *ys, int nx, mtf_tensor *const *xs,
+                           mtf_tensor *const *grad_ys, mtf_tensor **grads);
+
+/* ---- programs -------------------------------------------------------------------------- */
+
+/* Lowers what the fetched tensors and all side effects (assignments, prints) need. */
+#define mtf_compile(g, ...)                                                                        \
+    mtf_compile_n(g, (int)(sizeof((mtf_tensor *[]){__VA_ARGS__}) / sizeof(mtf_tensor *)),          \
+                  (mtf_tensor *[]){__VA_ARGS__})
+MTF_API mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches);
+MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session frees the rest */
+
+MTF_API bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data);  /* row-major, whole */
+MTF_API bool mtf_step(mtf_program *p);
+MTF_API bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
+MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
+
+/* Variables belong to the session, by name. */
+MTF_API bool mtf_variable_get(mtf_tensor *variable, void *data);
+MTF_API bool mtf_variable_set(mtf_tensor *variable, const void *data);
+
+/* What the program takes, exact before it runs. */
+typedef struct mtf_cost {
+    int64_t instructions;
+    int64_t flops;            /* one step; a loop of unknown length counts one turn */
+    int64_t bytes;            /* read and written by instructions                   */
+    int64_t variable_bytes, input_bytes, constant_bytes;
+    int64_t peak_bytes;       /* variables and the slab together                    */
+} mtf_cost;
+MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
+MTF_API char    *mtf_program_print(const mtf_program *p);   /* lives as long as the session */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+/* Element types: sizes, names, and the two short floats. */
+#include "base/dtype.h"
+
+static const struct {
+    const char *name;
+    size_t      bytes;
+} types[DTYPES] = {
+    [MTF_F32] = {"f32", 4}, [MTF_BF16] = {"bf16", 2}, [MTF_F16] = {"f16", 2},
+    [MTF_F64] = {"f64", 8}, [MTF_I32] = {"i32", 4},   [MTF_I64] = {"i64", 8},
+    [MTF_BOOL] = {"bool", 1},
+};
+
+size_t mtf_dtype_bytes(mtf_dtype type)
+{
+    return (unsigned)type < DTYPES ? types[type].bytes : 0;
+}
+
+const char *mtf_dtype_name(mtf_dtype type)
+{
+    return (unsigned)type < DTYPES ? types[type].name : "no type";
+}
+
+bool dtype_parse(const char *name, mtf_dtype *type)
+{
+    for (int i = 0; i < DTYPES; i++)
+        if (strcmp(types[i].name, name) == 0) {
+            *type = (mtf_dtype)i;
+            return true;
+        }
+    return false;
+}
+
+bool dtype_is_float(mtf_dtype type)
+{
+    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64;
+}
+
+bool dtype_is_int(mtf_dtype type)
+{
+    return type == MTF_I32 || type == MTF_I64;
+}
+
+mtf_dtype dtype_compute(mtf_dtype type)
+{
+    return type == MTF_BF16 || type == MTF_F16 ? MTF_F32 : type;
+}
+
+double dtype_load(mtf_dtype type, const void *from, int64_t i)
+{
+    switch (type) {
+    case MTF_F32: return ((const float *)from)[i];
+    case MTF_BF16: return bf16_to_f32(((const uint16_t *)from)[i]);
+    case MTF_F16: return f16_to_f32(((const uint16_t *)from)[i]);
+    case MTF_F64: return ((const double *)from)[i];
+    case MTF_I32: return ((const int32_t *)from)[i];
+    case MTF_I64: return (double)((const int64_t *)from)[i];
+    case MTF_BOOL: return ((const uint8_t *)from)[i];
+    }
+    return 0;
+}
+
+static int64_t saturate(double v, int64_t low, int64_t high)
+{
+    if (v != v) return 0;
+    if (v <= (double)low) return low;
+    if (v >= (double)high) return high;
+    return (int64_t)v;
+}
+
+void dtype_store(mtf_dtype type, void *to, int64_t i, double v)
+{
+    switch (type) {
+    case MTF_F32: ((float *)to)[i] = (float)v; break;
+    case MTF_BF16: ((uint16_t *)to)[i] = f32_to_bf16((float)v); break;
+    case MTF_F16: ((uint16_t *)to)[i] = f32_to_f16((float)v); break;
+    case MTF_F64: ((double *)to)[i] = v; break;
+    case MTF_I32: ((int32_t *)to)[i] = (int32_t)saturate(v, INT32_MIN, INT32_MAX); break;
+    case MTF_I64: ((int64_t *)to)[i] = saturate(v, INT64_MIN, INT64_MAX); break;
+    case MTF_BOOL: ((uint8_t *)to)[i] = v != 0; break;
+    }
+}

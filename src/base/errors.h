@@ -1,0 +1,12 @@
+/* The kinds of error, one row each. */
+/*    kind     word in messages */
+ERROR(USAGE,   "usage")
+ERROR(SHAPE,   "shape")
+ERROR(TYPE,    "type")
+ERROR(NAME,    "name")
+ERROR(SYNTAX,  "syntax")
+ERROR(GRADIENT, "gradient")
+ERROR(FILE,    "file")
+ERROR(MEMORY,  "memory")
+ERROR(VALUE,   "value")
+ERROR(INTERNAL, "internal")

@@ -1,0 +1,34 @@
+/* The first error, kept in words.
+ *
+ * The place that detects a problem calls fail() and returns its false or NULL;
+ * everyone above passes that on with TRY.  Later errors are consequences of
+ * the first and are dropped.  The text sits in a fixed array, so that even
+ * running out of memory can be said.
+ */
+#ifndef BASE_FAULT_H
+#define BASE_FAULT_H
+
+#include <stdbool.h>
+
+typedef enum error_kind {
+    ERR_NONE,
+#define ERROR(kind, word) ERR_##kind,
+#include "base/errors.h"
+#undef ERROR
+} error_kind;
+
+typedef struct fault {
+    error_kind kind;
+    char       text[1000];
+} fault;
+
+/* Records the first error as "word: sentence"; always returns false. */
+bool fail(fault *f, error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        if (!(call)) return false;                                                                 \
+    } while (0)
+
+#endif

@@ -1,0 +1,45 @@
+/* Philox4x32-10: random numbers as a function of position.
+ *
+ * Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3
+ * (2011).  A block of four 32-bit words follows from a counter and a key by
+ * ten rounds; there is no state, so any processor can draw any element.
+ * docs/random.md says how elements of tensors map to counters.
+ */
+#ifndef BASE_PHILOX_H
+#define BASE_PHILOX_H
+
+#include <stdint.h>
+
+typedef struct philox_block {
+    uint32_t word[4];
+} philox_block;
+
+static inline philox_block philox(philox_block counter, uint32_t key0, uint32_t key1)
+{
+    philox_block c = counter;
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53u * c.word[0], b = (uint64_t)0xCD9E8D57u * c.word[2];
+        c = (philox_block){{(uint32_t)(b >> 32) ^ c.word[1] ^ key0, (uint32_t)b,
+                            (uint32_t)(a >> 32) ^ c.word[3] ^ key1, (uint32_t)a}};
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    return c;
+}
+
+/* Who draws: the session's seed, the op's key, the step, the turn of a loop. */
+typedef struct philox_stream {
+    uint64_t seed;
+    uint32_t op, step, turn;
+} philox_stream;
+
+/* Block number `index` of a stream. */
+static inline philox_block philox_at(philox_stream s, uint64_t index)
+{
+    /* The turn sits above bit 40, which the block number of no tensor reaches. */
+    uint64_t where = index ^ ((uint64_t)s.turn << 40);
+    return philox((philox_block){{(uint32_t)where, (uint32_t)(where >> 32), s.op, s.step}},
+                  (uint32_t)s.seed, (uint32_t)(s.seed >> 32));
+}
+
+#endif

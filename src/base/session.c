@@ -1,0 +1,175 @@
+/* The session: what everything else hangs on. */
+#include "base/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *take(void *context, size_t bytes)
+{
+    (void)context;
+    return malloc(bytes);
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+static void say_on_stderr(void *context, const char *text)
+{
+    (void)context;
+    fputs(text, stderr);
+}
+
+static size_t machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : SIZE_MAX;
+}
+
+static int machine_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+mtf_session *mtf_open_with(const mtf_session_opts *opts)
+{
+    mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
+    if (!o.allocator.alloc) o.allocator = (mtf_allocator){take, give, NULL};
+    if (!o.threads) o.threads = machine_cores();
+    if (!o.device) o.device = "cpu";
+    if (!o.memory) o.memory = machine_memory();
+    mtf_session *s = o.allocator.alloc(o.allocator.context, sizeof *s);
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    s->allocator = o.allocator;
+    s->opts = o;
+    s->arena = arena_make(&s->allocator, &s->fault);
+    return s;
+}
+
+/* Splits the command line into options; words that are none are an error. */
+static bool take_options(mtf_session *s, int argc, char **argv)
+{
+    s->options = arena_array(&s->arena, session_option, argc > 0 ? argc : 1);
+    TRY(s->options != NULL);
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0)
+            return fail(&s->fault, ERR_USAGE, "\"%s\" is not an option; options start with --",
+                        argv[i]);
+        char *name = arena_text(&s->arena, argv[i] + 2);
+        TRY(name != NULL);
+        session_option *o = &s->options[s->noptions++];
+        char           *equals = strchr(name, '=');
+        o->name = name;
+        if (equals) {
+            *equals = 0;
+            o->value = equals + 1;
+        } else if (i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0) {
+            o->value = argv[++i];
+        }
+    }
+    return true;
+}
+
+const char *mtf_option(mtf_session *s, const char *name, const char *otherwise)
+{
+    if (!s) return otherwise;
+    const char *value = otherwise;
+    for (int i = 0; i < s->noptions; i++)
+        if (strcmp(s->options[i].name, name) == 0) {
+            s->options[i].asked = true;
+            value = s->options[i].value ? s->options[i].value : "";
+        }
+    return value;
+}
+
+static bool number_option(mtf_session *s, const char *name, uint64_t *value)
+{
+    const char *text = mtf_option(s, name, NULL);
+    if (!text) return true;
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (errno || *end || end == text || *text == '-')
+        return fail(&s->fault, ERR_USAGE, "--%s takes a whole number, not \"%s\"", name, text);
+    *value = v;
+    return true;
+}
+
+mtf_session *mtf_open(int argc, char **argv)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.say = say_on_stderr});
+    if (!s || !take_options(s, argc, argv)) return s;
+    uint64_t threads = (uint64_t)s->opts.threads, memory = s->opts.memory;
+    if (!number_option(s, "seed", &s->opts.seed) || !number_option(s, "threads", &threads) ||
+        !number_option(s, "memory", &memory))
+        return s;
+    if (threads < 1 || threads > 1024)
+        fail(&s->fault, ERR_USAGE, "--threads takes a number from 1 to 1024");
+    s->opts.threads = (int)threads;
+    s->opts.memory = memory;
+    s->opts.device = mtf_option(s, "device", s->opts.device);
+    return s;
+}
+
+bool mtf_ok(const mtf_session *s)
+{
+    return s && s->fault.kind == ERR_NONE;
+}
+
+const char *mtf_error(const mtf_session *s)
+{
+    return s ? s->fault.text : "memory: no memory for a session";
+}
+
+bool session_at_close(mtf_session *s, void (*close)(void *what), void *what)
+{
+    session_closer *c = arena_new(&s->arena, session_closer);
+    TRY(c != NULL);
+    *c = (session_closer){close, what, s->closers};
+    s->closers = c;
+    return true;
+}
+
+void session_say(mtf_session *s, const char *text)
+{
+    if (s->opts.say) s->opts.say(s->opts.say_context, text);
+}
+
+static void complain_of_unread_options(mtf_session *s)
+{
+    for (int i = 0; i < s->noptions; i++) {
+        if (s->options[i].asked) continue;
+        nearest near = {.wanted = s->options[i].name};
+        for (int j = 0; j < s->noptions; j++)
+            if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
+        static const char *const known[] = {"seed", "threads", "device", "memory"};
+        for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
+        char hint[100];
+        fail(&s->fault, ERR_USAGE, "option --%s was never read%s", s->options[i].name,
+             nearest_hint(&near, hint, sizeof hint));
+    }
+}
+
+int mtf_close(mtf_session *s)
+{
+    if (!s) return 1;
+    complain_of_unread_options(s);
+    bool ok = mtf_ok(s);
+    if (!ok) {
+        session_say(s, "mtf: ");
+        session_say(s, s->fault.text);
+        session_say(s, "\n");
+    }
+    for (session_closer *c = s->closers; c; c = c->older) c->close(c->what);
+    arena_free(&s->arena);
+    mtf_allocator a = s->allocator;
+    a.release(a.context, s);
+    return ok ? 0 : 1;
+}

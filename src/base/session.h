@@ -1,0 +1,36 @@
+/* The session: what everything else hangs on. */
+#ifndef BASE_SESSION_H
+#define BASE_SESSION_H
+
+#include "base/fault.h"
+#include "base/memory.h"
+#include "base/names.h"
+#include "mtf.h"
+
+typedef struct session_option {
+    const char *name, *value; /* value NULL: a bare --name */
+    bool        asked;
+} session_option;
+
+/* Called when the session closes, newest first: how upper floors free what they own. */
+typedef struct session_closer {
+    void (*close)(void *what);
+    void                  *what;
+    struct session_closer *older;
+} session_closer;
+
+struct mtf_session {
+    fault            fault;
+    mtf_allocator    allocator;
+    mtf_session_opts opts;      /* defaults filled in */
+    arena            arena;
+    session_option  *options;
+    int              noptions;
+    session_closer  *closers;
+    void            *store;     /* variables by name: belongs to run/ */
+};
+
+bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);
+void session_say(mtf_session *s, const char *text);
+
+#endif

@@ -1,0 +1,17 @@
+/* Text that grows as it is written. */
+#ifndef BASE_TEXTBUF_H
+#define BASE_TEXTBUF_H
+
+#include "base/memory.h"
+
+typedef struct textbuf {
+    arena *arena;
+    char  *text; /* always ends in a zero byte once something was written */
+    int    used, room;
+    bool   failed;
+} textbuf;
+
+void  text_add(textbuf *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *text_done(textbuf *t); /* the text, "" where empty, NULL where memory ran out */
+
+#endif

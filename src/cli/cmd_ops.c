@@ -1,0 +1,303 @@
+/* mtf ops: the manual of every operation. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/textbuf.h"
+#include "cli/commands.h"
+#include "cli/graph_file.h"
+#include "cli/json_out.h"
+#include "graph/op.h"
+
+static const struct {
+    const char *word, *says;
+} kinds[] = {
+    [ATTR_INT] = {"INTEGER", "integer"},
+    [ATTR_REAL] = {"NUMBER", "number"},
+    [ATTR_BOOL] = {"BOOL", "true or false"},
+    [ATTR_WORD] = {"WORD", "word"},
+    [ATTR_TEXT] = {"\"TEXT\"", "text"},
+    [ATTR_INTS] = {"(INTEGERS)", "list of integers"},
+    [ATTR_NAMES] = {"(NAMES)", "list of dimension names"},
+    [ATTR_DIM] = {"[NAME=SIZE]", "dimension"},
+    [ATTR_TYPE] = {"TYPE", "element type"},
+    [ATTR_SHAPE] = {"[SHAPE]", "shape"},
+    [ATTR_DATA] = {"{ELEMENTS}", "elements"},
+};
+
+/* ---- what follows from an op's tables --------------------------------------------------- */
+
+/* Told by the annotation of the line, `y: f32[a=2]`, not between the parentheses. */
+static bool in_annotation(const attr_spec *spec)
+{
+    return spec->kind == ATTR_SHAPE || (spec->kind == ATTR_TYPE && strcmp(spec->name, "type") == 0);
+}
+
+/* No row in the manual: the signature shows it, or, for `sums`, the block's yield says it. */
+static bool is_silent(const attr_spec *spec)
+{
+    if (in_annotation(spec)) return !spec->says || !*spec->says;
+    return spec->kind == ATTR_INT && strcmp(spec->name, "sums") == 0;
+}
+
+static bool has_attributes(const op *o)
+{
+    for (int i = 0; o->attrs && o->attrs[i].name; i++)
+        if (!is_silent(&o->attrs[i])) return true;
+    return false;
+}
+
+/* Whether a line can do without it.  What stands in the annotation some operations infer. */
+static void write_default(const attr_spec *spec, const char *before, textbuf *t)
+{
+    if (in_annotation(spec)) text_add(t, "in the annotation");
+    else if (!spec->otherwise) text_add(t, "required");
+    else if (!*spec->otherwise) text_add(t, "none");
+    else text_add(t, "%s%s", before, spec->otherwise);
+}
+
+/* Composites are differentiated through what they are made of. */
+static bool has_gradient(const op *o)
+{
+    return o->grad || o->expand;
+}
+
+/* The result is y, and z where an input has that name. */
+static const char *result_names(const op *o)
+{
+    const char *last = o->args ? strrchr(o->args, ' ') : NULL;
+    return o->results ? o->results : last && strcmp(last, " y") == 0 ? "z" : "y";
+}
+
+static void write_signature(const op *o, textbuf *t)
+{
+    bool first = true, annotated[2] = {false, false};
+    for (int i = 0; o->attrs && o->attrs[i].name; i++)
+        if (in_annotation(&o->attrs[i])) annotated[o->attrs[i].kind == ATTR_SHAPE] = true;
+    text_add(t, "%s%s%s%s = %s", result_names(o),
+             annotated[0] || annotated[1] ? ": " : "", annotated[0] ? "TYPE" : "",
+             annotated[1] ? "[SHAPE]" : "", o->name);
+    const char *args = o->args ? o->args : "";
+    if (*args) text_add(t, "(%s", args), first = false;
+    for (int i = 0; o->attrs && o->attrs[i].name; i++) {
+        const attr_spec *spec = &o->attrs[i];
+        if (in_annotation(spec) || is_silent(spec)) continue;
+        text_add(t, "%s%s=%s", first ? "(" : ", ", spec->name,
+                 spec->otherwise && *spec->otherwise ? spec->otherwise : kinds[spec->kind].word);
+        first = false;
+    }
+    if (!first) text_add(t, ")");
+    if (!o->blocks) return;
+    text_add(t, " {");
+    for (int i = 0; o->blocks[i]; i++) text_add(t, "%s %s", i ? ";" : "", o->blocks[i]);
+    text_add(t, " }");
+}
+
+static void write_remarks(const op *o, const char *before, textbuf *t)
+{
+    if (*(o->args ? o->args : "") && !has_gradient(o)) text_add(t, "%sIt has no gradient.\n", before);
+    if (o->flags & OP_EFFECT)
+        text_add(t, "%sIt happens in every step, whether its result is used or not.\n", before);
+}
+
+/* ---- plain text ------------------------------------------------------------------------- */
+
+/* Words from column `indent` on, broken into lines that begin there. */
+static void write_wrapped(textbuf *t, int indent, const char *text)
+{
+    enum { LINE = 100 };
+    for (int column = indent; *text;) {
+        int length = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + length > LINE) {
+            text_add(t, "\n%*s", indent, "");
+            column = indent;
+        }
+        text_add(t, "%s%.*s", column > indent ? " " : "", length, text);
+        column += length + (column > indent);
+        text += length;
+        text += strspn(text, " ");
+    }
+    text_add(t, "\n");
+}
+
+static void write_entry(const op *o, textbuf *t)
+{
+    int width = 0;
+    write_signature(o, t);
+    text_add(t, "\n    ");
+    write_wrapped(t, 4, o->says);
+    for (int i = 0; o->attrs && o->attrs[i].name; i++)
+        if ((int)strlen(o->attrs[i].name) > width) width = (int)strlen(o->attrs[i].name);
+    for (int i = 0; o->attrs && o->attrs[i].name; i++) {
+        const attr_spec *spec = &o->attrs[i];
+        if (is_silent(spec)) continue;
+        textbuf row = {.arena = t->arena};
+        if (spec->says && *spec->says) text_add(&row, "%s ", spec->says);
+        text_add(&row, "(%s; ", kinds[spec->kind].says);
+        write_default(spec, "default ", &row);
+        text_add(&row, ")");
+        text_add(t, "    %-*s  ", width, spec->name);
+        write_wrapped(t, 4 + width + 2, text_done(&row) ? row.text : "");
+    }
+    write_remarks(o, "    ", t);
+}
+
+/* ---- markdown --------------------------------------------------------------------------- */
+
+/* A cell of a table, in which a bar would end it. */
+static void write_cell(textbuf *t, const char *text)
+{
+    for (; *text; text++) text_add(t, *text == '|' ? "\\|" : "%c", *text);
+}
+
+static void write_section(const op *o, textbuf *t)
+{
+    text_add(t, "\n## %s\n\n```\n", o->name);
+    write_signature(o, t);
+    text_add(t, "\n```\n\n%s\n", o->says);
+    if (has_attributes(o)) text_add(t, "\n| attribute | kind | default | meaning |\n|---|---|---|---|\n");
+    for (int i = 0; o->attrs && o->attrs[i].name; i++) {
+        const attr_spec *spec = &o->attrs[i];
+        if (is_silent(spec)) continue;
+        textbuf otherwise = {.arena = t->arena};
+        write_default(spec, "", &otherwise);
+        text_add(t, "| `%s` | %s | ", spec->name, kinds[spec->kind].says);
+        write_cell(t, text_done(&otherwise) ? otherwise.text : "");
+        text_add(t, " | ");
+        write_cell(t, spec->says ? spec->says : "");
+        text_add(t, " |\n");
+    }
+    write_remarks(o, "\n", t);
+}
+
+static void write_page(textbuf *t)
+{
+    text_add(t, "%s",
+             "# Operations\n\n"
+             "<!-- Written by `mtf ops --markdown` from the operations' own tables; do not edit. -->\n\n"
+             "How to read an entry: results, then the operation with its inputs, then its attributes "
+             "with their defaults;\nan input in brackets may be left out, `xs...` is one or more. "
+             "`y: TYPE[SHAPE]` means that the line's\nannotation can say type and shape. "
+             "docs/text.md describes the language.\n\n"
+             "Everything matches dimensions by name. Where elements tie (max, min, argmax, sort, "
+             "top-k, pooling), the\nlowest index wins and receives the whole gradient. "
+             "An index out of range selects nothing.\n\n");
+    for (int i = 0; op_catalogue[i]; i++)
+        text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);
+    text_add(t, "\n");
+    for (int i = 0; op_catalogue[i]; i++) write_section(op_catalogue[i], t);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------- */
+
+static cJSON *json_op(const op *o)
+{
+    cJSON *item = cJSON_CreateObject();
+    json_text(item, "name", o->name);
+    json_text(item, "says", o->says);
+    json_text(item, "inputs", o->args ? o->args : "");
+    json_text(item, "results", result_names(o));
+    cJSON *attributes = json_list(item, "attributes");
+    for (int i = 0; o->attrs && o->attrs[i].name; i++) {
+        const attr_spec *spec = &o->attrs[i];
+        if (is_silent(spec)) continue;
+        cJSON *a = cJSON_CreateObject();
+        json_text(a, "name", spec->name);
+        json_text(a, "kind", kinds[spec->kind].says);
+        if (spec->otherwise) json_text(a, "default", spec->otherwise);
+        json_text(a, "says", spec->says ? spec->says : "");
+        if (!cJSON_AddItemToArray(attributes, a)) cJSON_Delete(a);
+    }
+    cJSON *blocks = json_list(item, "blocks");
+    for (int i = 0; o->blocks && o->blocks[i]; i++) json_append(blocks, o->blocks[i]);
+    json_flag(item, "gradient", has_gradient(o));
+    json_flag(item, "effect", (o->flags & OP_EFFECT) != 0);
+    json_flag(item, "composite", o->expand != NULL);
+    return item;
+}
+
+static bool print_json(mtf_session *s, const op *only)
+{
+    if (only) return json_print(s, json_op(only));
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; op_catalogue[i]; i++) {
+        cJSON *item = json_op(op_catalogue[i]);
+        if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+    }
+    return json_print(s, list);
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+static bool find_op(mtf_session *s, const char *name, const op **found)
+{
+    nearest near = {.wanted = name};
+    for (int i = 0; op_catalogue[i]; i++) {
+        if (strcmp(op_catalogue[i]->name, name) == 0) {
+            *found = op_catalogue[i];
+            return true;
+        }
+        nearest_offer(&near, op_catalogue[i]->name);
+    }
+    char hint[100];
+    return fail(&s->fault, ERR_NAME, "there is no operation \"%s\"%s", name,
+                nearest_hint(&near, hint, sizeof hint));
+}
+
+static bool print_ops(mtf_session *s, const options *o)
+{
+    const op *only = NULL;
+    if (o->nwords) TRY(find_op(s, o->words[0], &only));
+    if (option_given(o, "json")) return print_json(s, only);
+    textbuf t = {.arena = &s->arena};
+    if (option_given(o, "markdown") && only) write_section(only, &t);
+    else if (option_given(o, "markdown")) write_page(&t);
+    else if (only) write_entry(only, &t);
+    else
+        for (int i = 0; op_catalogue[i]; i++) {
+            if (i) text_add(&t, "\n");
+            write_entry(op_catalogue[i], &t);
+        }
+    const char *text = text_done(&t);
+    TRY(text != NULL);
+    fputs(text, stdout);
+    return true;
+}
+
+static int run(const options *o)
+{
+    if (option_given(o, "markdown") && option_given(o, "json"))
+        return usage_error(o->command, "--markdown and --json exclude each other");
+    mtf_session *s = file_session(&(mtf_session_opts){0});
+    if (!s) return STATUS_FAILED;
+    print_ops(s, o);
+    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+}
+
+static const option_spec table[] = {
+    {"markdown", NULL, false, "print markdown: without NAME this is the page docs/ops.md"},
+    {"json", NULL, false, "print JSON instead of text"},
+    {0},
+};
+
+static const char *const examples[] = {
+    "mtf ops",
+    "mtf ops einsum",
+    "mtf ops --markdown > docs/ops.md",
+    NULL,
+};
+
+const command command_ops = {
+    .name = "ops",
+    .says = "print the manual of every operation, or of one",
+    .words = "[NAME]",
+    .least = 0,
+    .most = 1,
+    .options = table,
+    .examples = examples,
+    .teaches =
+        "An entry begins with the line as it stands in a .mtf file: results, the operation, its\n"
+        "inputs, its attributes with their defaults.  An input in brackets may be left out;\n"
+        "xs... is one or more.  Everything matches dimensions by name.  Of equal elements the one\n"
+        "with the lowest index wins, and receives the whole gradient.",
+    .run = run,
+};

@@ -1,0 +1,276 @@
+/* mtf run: feeds a graph, runs it, gives out results. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/graph_file.h"
+#include "cli/json_out.h"
+#include "cli/show_values.h"
+#include "run/npy.h"
+
+/* One --feed NAME=FILE or --fetch NAME[=FILE]. */
+typedef struct port_option {
+    mtf_tensor *tensor;
+    const char *file; /* NULL: print it */
+} port_option;
+
+typedef struct job {
+    const options *options;
+    mtf_session   *session;
+    mtf_graph     *graph;
+    mtf_program   *program;
+    port_option   *feeds, *fetches;
+    int            nfeeds, nfetches;
+    bool          *needed; /* by tensor id */
+    uint64_t       steps;
+} job;
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+/* Splits the n-th "--flag NAME=FILE"; false behind the last one and after an error. */
+static bool split_port(job *j, const char *flag, int n, const char **name, const char **file)
+{
+    const char *text = option_nth(j->options, flag, n);
+    if (!text || !mtf_ok(j->session)) return false;
+    char *copy = arena_text(&j->session->arena, text), *equals;
+    TRY(copy != NULL);
+    equals = strchr(copy, '=');
+    if (equals) *equals = 0;
+    *name = copy;
+    *file = equals ? equals + 1 : NULL;
+    if (!*copy || (equals && !equals[1]) || (!equals && strcmp(flag, "feed") == 0))
+        return fail(&j->session->fault, ERR_USAGE, "--%s takes %s, not \"%s\"", flag,
+                    strcmp(flag, "feed") == 0 ? "NAME=FILE.npy" : "NAME or NAME=FILE.npy", text);
+    return true;
+}
+
+static bool not_an_input(job *j, const mtf_tensor *x)
+{
+    textbuf t = {.arena = &j->session->arena};
+    for (int i = 0; i < j->graph->ntensors; i++)
+        if (is_input(j->graph->all[i]))
+            text_add(&t, "%s\"%s\"", t.used ? ", " : "", tensor_name(j->graph->all[i]));
+    const char *inputs = text_done(&t);
+    return fail(&j->session->fault, ERR_NAME,
+                "--feed %s: \"%s\" is no input but comes from %s; the file's inputs: %s",
+                tensor_name(x), tensor_name(x), x->node->op->name,
+                inputs && *inputs ? inputs : "none");
+}
+
+static bool find_feeds(job *j)
+{
+    const char *name, *file;
+    for (int i = 0; split_port(j, "feed", i, &name, &file); i++) {
+        mtf_tensor *x = file_find(j->graph, name);
+        TRY(x != NULL);
+        if (!is_input(x)) return not_an_input(j, x);
+        for (int k = 0; k < j->nfeeds; k++)
+            if (j->feeds[k].tensor == x)
+                return fail(&j->session->fault, ERR_USAGE, "--feed %s was given twice", name);
+        j->feeds[j->nfeeds++] = (port_option){x, file};
+    }
+    return mtf_ok(j->session);
+}
+
+static bool find_fetches(job *j)
+{
+    const char *name, *file;
+    for (int i = 0; split_port(j, "fetch", i, &name, &file); i++) {
+        mtf_tensor *x = file_find(j->graph, name);
+        TRY(x != NULL);
+        j->fetches[j->nfetches++] = (port_option){x, file};
+    }
+    TRY(mtf_ok(j->session));
+    if (j->nfetches == 0) {
+        mtf_tensor *last = file_last(j->graph);
+        if (!last)
+            return fail(&j->session->fault, ERR_NAME, "\"%s\" names no tensor to compute",
+                        j->options->words[0]);
+        j->fetches[j->nfetches++] = (port_option){last, NULL};
+    }
+    return true;
+}
+
+/* ---- feeding ---------------------------------------------------------------------------- */
+
+static bool check_feeds(job *j)
+{
+    for (int i = 0; i < j->graph->ntensors; i++) {
+        const mtf_tensor *x = j->graph->all[i];
+        bool              fed = !is_input(x) || !j->needed[x->id];
+        for (int k = 0; k < j->nfeeds && !fed; k++) fed = j->feeds[k].tensor == x;
+        char text[SHAPE_TEXT];
+        if (!fed)
+            return fail(&j->session->fault, ERR_VALUE,
+                        "input \"%s\", %s%s, has no value; give it one with --feed %s=FILE.npy",
+                        tensor_name(x), mtf_dtype_name(x->type), shape_text(&x->shape, text),
+                        tensor_name(x));
+    }
+    return true;
+}
+
+static bool check_array(job *j, const port_option *feed, const npy_array *a)
+{
+    const mtf_tensor *x = feed->tensor;
+    bool              same = a->ndims == x->shape.ndims;
+    for (int i = 0; same && i < a->ndims; i++) same = a->size[i] == x->shape.dims[i].size;
+    if (same && a->type == x->type) return true;
+    char is[SHAPE_TEXT], has[NPY_TEXT];
+    return fail(&j->session->fault, same ? ERR_TYPE : ERR_SHAPE,
+                "input \"%s\" is %s%s, but \"%s\" has %s", tensor_name(x), mtf_dtype_name(x->type),
+                shape_text(&x->shape, is), feed->file, npy_text(a->type, a->ndims, a->size, has));
+}
+
+static bool feed_all(job *j)
+{
+    for (int i = 0; i < j->nfeeds; i++) {
+        const port_option *feed = &j->feeds[i];
+        npy_array          a;
+        TRY(npy_read(j->session, feed->file, &a));
+        bool ok = check_array(j, feed, &a);
+        if (ok && j->needed[feed->tensor->id]) ok = mtf_feed(j->program, feed->tensor, a.data);
+        npy_release(j->session, &a);
+        TRY(ok);
+    }
+    return true;
+}
+
+/* ---- running ---------------------------------------------------------------------------- */
+
+static bool compile(job *j)
+{
+    mtf_tensor **list = arena_array(&j->session->arena, mtf_tensor *, j->nfetches);
+    TRY(list != NULL);
+    int n = 0;
+    for (int i = 0; i < j->nfetches; i++) { /* one tensor may be printed and written */
+        bool listed = false;
+        for (int k = 0; k < n; k++) listed |= list[k] == j->fetches[i].tensor;
+        if (!listed) list[n++] = j->fetches[i].tensor;
+    }
+    j->needed = file_needs(j->graph, n, list);
+    TRY(j->needed != NULL && check_feeds(j));
+    j->program = mtf_compile_n(j->graph, n, list);
+    return j->program != NULL;
+}
+
+static bool print_value(job *j, const mtf_tensor *x, const void *data)
+{
+    arena_mark mark = arena_here(&j->session->arena);
+    textbuf    t = {.arena = &j->session->arena};
+    value_show(&t, tensor_name(x), x->type, &x->shape, data);
+    const char *text = text_done(&t);
+    if (text) fputs(text, stdout);
+    arena_back(&j->session->arena, mark);
+    return text != NULL;
+}
+
+static bool write_file(job *j, const port_option *fetch, const void *data)
+{
+    const mtf_shape *shape = &fetch->tensor->shape;
+    int64_t          sizes[MTF_MAX_DIMS];
+    for (int i = 0; i < shape->ndims; i++) sizes[i] = shape->dims[i].size;
+    return npy_write(j->session, fetch->file, fetch->tensor->type, shape->ndims, sizes, data);
+}
+
+static bool give_out(job *j, const port_option *fetch, cJSON *fetches)
+{
+    const mtf_tensor *x = fetch->tensor;
+    size_t bytes = (size_t)mtf_shape_size(x->shape) * mtf_dtype_bytes(x->type);
+    void  *data = block_alloc(&j->session->allocator, &j->session->fault, bytes, false);
+    TRY(data != NULL);
+    bool ok = mtf_fetch(j->program, fetch->tensor, data);
+    if (ok && fetch->file) ok = write_file(j, fetch, data);
+    if (ok && fetches) {
+        cJSON *value = json_object(fetches, tensor_name(x));
+        json_type_and_shape(value, x);
+        if (fetch->file) json_text(value, "file", fetch->file);
+        else ok = json_data(value, j->session, x, data);
+    } else if (ok && !fetch->file) {
+        ok = print_value(j, x, data);
+    }
+    block_free(&j->session->allocator, data);
+    return ok;
+}
+
+static bool give_out_all(job *j)
+{
+    cJSON *root = option_given(j->options, "json") ? cJSON_CreateObject() : NULL;
+    cJSON *fetches = root ? json_object(root, "fetches") : NULL;
+    bool   ok = true;
+    for (int i = 0; i < j->nfetches && ok; i++) ok = give_out(j, &j->fetches[i], fetches);
+    if (!root || !ok) {
+        cJSON_Delete(root);
+        return ok;
+    }
+    mtf_cost cost = mtf_program_cost(j->program);
+    json_cost(root, &cost);
+    return json_print(j->session, root);
+}
+
+static bool run_job(job *j)
+{
+    j->graph = file_graph(j->session, j->options->words[0]);
+    TRY(j->graph != NULL);
+    j->feeds = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
+    j->fetches = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
+    TRY(j->feeds && j->fetches);
+    TRY(find_feeds(j) && find_fetches(j) && compile(j) && feed_all(j));
+    for (uint64_t i = 0; i < j->steps; i++) TRY(mtf_step(j->program));
+    return give_out_all(j);
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+static int run(const options *o)
+{
+    uint64_t seed = 0, threads = 0, memory = 0, steps = 1;
+    if (!option_number(o, "seed", 0, UINT64_MAX, &seed) ||
+        !option_number(o, "threads", 1, 1024, &threads) ||
+        !option_number(o, "steps", 1, INT64_MAX, &steps) || !option_bytes(o, "memory", &memory))
+        return STATUS_USAGE;
+    const char *device = option_nth(o, "device", 0);
+    if (device && strcmp(device, "cpu") != 0 && strcmp(device, "check") != 0)
+        return usage_error(o->command, "--device takes cpu or check, not \"%s\"", device);
+    job j = {.options = o, .steps = steps};
+    j.session = file_session(&(mtf_session_opts){
+        .seed = seed, .threads = (int)threads, .device = device, .memory = (size_t)memory});
+    if (!j.session) return STATUS_FAILED;
+    run_job(&j);
+    return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
+}
+
+static const option_spec table[] = {
+    {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
+    {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
+    {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
+    {"seed", "N", false, "the seed of every random number; default 0"},
+    {"threads", "N", false, "threads to use; default: all cores"},
+    {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower"},
+    {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
+    {"json", NULL, false, "print values and cost as JSON"},
+    {0},
+};
+
+static const char *const examples[] = {
+    "mtf run model.mtf --feed x=x.npy --fetch y",
+    "mtf run train.mtf --feed images=i.npy --feed labels=l.npy --steps 100 --fetch loss",
+    "mtf run model.mtf --feed x=x.npy --fetch y=y.npy --fetch dw=dw.npy --device check",
+    NULL,
+};
+
+const command command_run = {
+    .name = "run",
+    .says = "run a graph on NumPy files, and print or write what it computes",
+    .words = "FILE.mtf",
+    .least = 1,
+    .most = 1,
+    .options = table,
+    .examples = examples,
+    .teaches =
+        "Every input that the fetched tensors depend on needs a --feed; its file has the\n"
+        "input's element type, and its sizes in the order of the input's dimensions.  Without\n"
+        "--fetch the last tensor of the file is printed.  Assignments and prints in the file\n"
+        "happen in every step.  bf16 files hold two opaque bytes an element, \"<V2\", as NumPy\n"
+        "has no such type.  FILE.mtf may be - for standard input.",
+    .run = run,
+};

@@ -1,0 +1,9 @@
+/* The commands of mtf, one file each. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+extern const command command_run, command_show, command_ops;
+
+#endif

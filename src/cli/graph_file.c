@@ -1,0 +1,136 @@
+/* The .mtf file that a command works on. */
+#include "cli/graph_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_TEXT = 1 << 29 };
+
+static void say(void *context, const char *text)
+{
+    (void)context;
+    fputs(text, stderr);
+}
+
+mtf_session *file_session(const mtf_session_opts *opts)
+{
+    mtf_session_opts o = *opts;
+    o.say = say;
+    mtf_session *s = mtf_open_with(&o);
+    if (!s) fputs("mtf: memory: no memory for a session\n", stderr);
+    return s;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+/* The whole of an open file as text in the session; NULL after an error. */
+static char *read_text(mtf_session *s, const char *path, FILE *file)
+{
+    char *text = NULL;
+    int   used = 0, room = 0;
+    for (;;) {
+        if (used + 1 >= room && used < MOST_TEXT) {
+            text = arena_grow(&s->arena, text, 1, used, &room);
+            if (!text) return NULL;
+        }
+        errno = 0;
+        size_t got = fread(text + used, 1, (size_t)(room - used - 1), file);
+        used += (int)got;
+        if (ferror(file)) {
+            fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno ? errno : EIO));
+            return NULL;
+        }
+        if (used >= MOST_TEXT) {
+            fail(&s->fault, ERR_FILE, "\"%s\" is larger than any .mtf file should be", path);
+            return NULL;
+        }
+        if (got == 0) break;
+    }
+    text[used] = 0;
+    size_t length = strlen(text);
+    if (length < (size_t)used) {
+        fail(&s->fault, ERR_FILE, "\"%s\" is no text: byte %zu is zero", path, length);
+        return NULL;
+    }
+    return text;
+}
+
+mtf_graph *file_graph(mtf_session *s, const char *path)
+{
+    bool  standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "r");
+    if (!file) {
+        fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = read_text(s, path, file);
+    if (!standard) fclose(file);
+    return text ? mtf_parse(s, text, standard ? "standard input" : path) : NULL;
+}
+
+/* ---- tensors ---------------------------------------------------------------------------- */
+
+bool is_input(const mtf_tensor *x)
+{
+    return strcmp(x->node->op->name, "input") == 0;
+}
+
+mtf_tensor *file_find(mtf_graph *g, const char *name)
+{
+    mtf_tensor *x = mtf_find(g, name);
+    if (x && x->node->home != &g->root) {
+        fail(&g->session->fault, ERR_NAME,
+             "\"%s\" lives inside a block, where it has many values or none; only tensors outside "
+             "of blocks can be fetched", name);
+        return NULL;
+    }
+    return x;
+}
+
+mtf_tensor *file_last(mtf_graph *g)
+{
+    mtf_tensor *last = NULL;
+    for (int i = 0; i < g->ntensors; i++)
+        if (g->all[i]->name && g->all[i]->node->home == &g->root) last = g->all[i];
+    return last;
+}
+
+/* Has a line to itself: not a source, not there for its effect, not a loop's history. */
+static bool is_end(const mtf_tensor *x, const bool *used)
+{
+    const node *n = x->node;
+    return !used[x->id] && !x->hidden && n->home == &n->graph->root && n->nargs > 0 &&
+           !(n->op->flags & OP_EFFECT);
+}
+
+int file_ends(mtf_graph *g, mtf_tensor ***ends)
+{
+    arena *a = &g->session->arena;
+    bool  *used = arena_array(a, bool, g->ntensors);
+    *ends = arena_array(a, mtf_tensor *, g->ntensors + 1);
+    if (!used || !*ends) return -1;
+    for (int i = 0; i < g->root.nnodes; i++)
+        for (int j = 0; j < g->root.nodes[i]->nin; j++) used[g->root.nodes[i]->in[j]->id] = true;
+    int n = 0;
+    for (int i = 0; i < g->ntensors; i++)
+        if (is_end(g->all[i], used)) (*ends)[n++] = g->all[i];
+    mtf_tensor *last = file_last(g);
+    if (n == 0 && last) (*ends)[n++] = last;
+    return n;
+}
+
+bool *file_needs(mtf_graph *g, int n, mtf_tensor *const *fetches)
+{
+    bool *needed = arena_array(&g->session->arena, bool, g->ntensors);
+    if (!needed) return NULL;
+    for (int i = 0; i < n; i++) needed[fetches[i]->id] = true;
+    /* Inputs stand before what uses them, so one walk backwards finds all. */
+    for (int i = g->root.nnodes - 1; i >= 0; i--) {
+        const node *x = g->root.nodes[i];
+        bool        wanted = x->op->flags & OP_EFFECT;
+        for (int j = 0; j < x->nout; j++) wanted |= needed[x->out[j]->id];
+        for (int j = 0; wanted && j < x->nin; j++) needed[x->in[j]->id] = true;
+    }
+    return needed;
+}

@@ -1,0 +1,26 @@
+/* The .mtf file that a command works on. */
+#ifndef CLI_GRAPH_FILE_H
+#define CLI_GRAPH_FILE_H
+
+#include "graph/node.h"
+
+/* A session that says what it has to say on stderr.  NULL: no memory, which was said. */
+mtf_session *file_session(const mtf_session_opts *opts);
+
+/* Reads and parses a file; "-" is standard input.  NULL after an error. */
+mtf_graph *file_graph(mtf_session *s, const char *path);
+
+/* A tensor by name that can be fetched: not one of the inside of a loop. */
+mtf_tensor *file_find(mtf_graph *g, const char *name);
+/* The last tensor that the file names; NULL where it names none. */
+mtf_tensor *file_last(mtf_graph *g);
+/* What the file is there to compute: results that no line uses, effects apart; where there are
+ * none, the last.  Returns their number, `*ends` lives in the session; -1 after an error. */
+int file_ends(mtf_graph *g, mtf_tensor ***ends);
+
+/* The inputs that these tensors and all effects depend on: true by tensor id.  NULL after an
+ * error. */
+bool *file_needs(mtf_graph *g, int n, mtf_tensor *const *fetches);
+bool  is_input(const mtf_tensor *x);
+
+#endif

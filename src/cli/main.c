@@ -1,0 +1,90 @@
+/* The command line: finds the command and runs it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "cli/commands.h"
+#include "mtf.h"
+
+static const command *const commands[] = {&command_run, &command_show, &command_ops};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *to)
+{
+    fputs("mtf: tensor programs with named dimensions\n\n"
+          "usage: mtf COMMAND [OPTION]...\n\n"
+          "A model is a text file, one operation a line: y: [batch, hidden] = einsum(x, w).\n"
+          "mtf shows what it is, says what it will cost, and runs it on NumPy files.\n\n"
+          "commands\n", to);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->says);
+    fputs("\noptions\n"
+          "  --version  print the version and what the build found\n"
+          "  --help     print this; behind a command, what the command takes\n\n"
+          "examples\n"
+          "  mtf run model.mtf --feed x=x.npy --fetch y\n"
+          "  mtf show model.mtf --program\n"
+          "  mtf ops einsum\n", to);
+}
+
+static const command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    char    hint[100];
+    nearest near = {.wanted = name};
+    for (int i = 0; i < COMMANDS; i++) nearest_offer(&near, commands[i]->name);
+    nearest_offer(&near, "--version");
+    nearest_offer(&near, "--help");
+    return usage_error(NULL, "there is no %s \"%s\"%s", name[0] == '-' ? "option" : "command", name,
+                       nearest_hint(&near, hint, sizeof hint));
+}
+
+static int run_command(const command *c, int argc, char **argv)
+{
+    options o;
+    int     status = options_parse(c, argc, argv, &o);
+    if (status < 0) status = c->run(&o);
+    options_free(&o);
+    return status;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return STATUS_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0) {
+        const char *text = mtf_version();
+        printf("%s%s", text, *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
+        return STATUS_DONE;
+    }
+    bool help = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    if (help && argc == 2) {
+        print_help(stdout);
+        return STATUS_DONE;
+    }
+    const command *c = find_command(help ? argv[2] : word);
+    if (!c) return unknown_command(help ? argv[2] : word);
+    static char ask[] = "--help";
+    return help ? run_command(c, 1, (char *[]){ask, NULL}) : run_command(c, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    int status = dispatch(argc, argv);
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "mtf: file: standard output: %s\n", strerror(errno ? errno : EIO));
+        return STATUS_FAILED;
+    }
+    return status;
+}

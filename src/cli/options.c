@@ -1,0 +1,214 @@
+/* Options of commands, as tables. */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+
+static const option_spec help_option = {"help", NULL, false, "print this"};
+
+int usage_error(const command *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("mtf: usage: ", stderr);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    if (c) fprintf(stderr, "\nmtf %s --help says what there is\n", c->name);
+    else fputs("\nmtf --help says what there is\n", stderr);
+    return STATUS_USAGE;
+}
+
+/* ---- help ------------------------------------------------------------------------------- */
+
+static int left_column(const option_spec *spec, char *text, size_t room)
+{
+    return snprintf(text, room, spec->argument ? "--%s %s" : "--%s", spec->name, spec->argument);
+}
+
+static void print_option(const option_spec *spec, int width)
+{
+    char left[80];
+    left_column(spec, left, sizeof left);
+    printf("  %-*s  %s%s\n", width, left, spec->says,
+           spec->repeatable ? "; may be repeated" : "");
+}
+
+static void print_help(const command *c)
+{
+    int width = 0;
+    for (const option_spec *spec = c->options; spec->name; spec++) {
+        int needs = left_column(spec, NULL, 0);
+        if (needs > width) width = needs;
+    }
+    printf("mtf %s: %s\n\nusage: mtf %s %s [OPTION]...\n\n%s\n\noptions\n", c->name, c->says,
+           c->name, c->words, c->teaches);
+    for (const option_spec *spec = c->options; spec->name; spec++) print_option(spec, width);
+    print_option(&help_option, width);
+    printf("\nexamples\n");
+    for (int i = 0; c->examples[i]; i++) printf("  %s\n", c->examples[i]);
+}
+
+/* ---- parsing ---------------------------------------------------------------------------- */
+
+/* The length of the option's name in `text`, which begins behind the dashes. */
+static const option_spec *find_spec(const command *c, const char *text, size_t length)
+{
+    for (const option_spec *spec = c->options; spec->name; spec++)
+        if (strlen(spec->name) == length && strncmp(spec->name, text, length) == 0) return spec;
+    if (strlen(help_option.name) == length && strncmp(help_option.name, text, length) == 0)
+        return &help_option;
+    return NULL;
+}
+
+static int unknown_option(const command *c, const char *argument, int length)
+{
+    enum { NAMES = 32, ROOM = 40 };
+    char    given[ROOM], names[NAMES][ROOM], hint[100];
+    nearest near = {.wanted = given};
+    snprintf(given, sizeof given, "%.*s", length, argument);
+    for (int i = 0; i < NAMES && c->options[i].name; i++) {
+        snprintf(names[i], ROOM, "--%s", c->options[i].name);
+        nearest_offer(&near, names[i]);
+    }
+    nearest_offer(&near, "--help");
+    return usage_error(c, "mtf %s has no option %.*s%s", c->name, length, argument,
+                       nearest_hint(&near, hint, sizeof hint));
+}
+
+/* Takes the option at argv[*at], and its value from the next word where that holds it. */
+static int take_option(options *o, int argc, char **argv, int *at)
+{
+    const char        *name = argv[*at] + 2, *equals = strchr(name, '=');
+    size_t             length = equals ? (size_t)(equals - name) : strlen(name);
+    const option_spec *spec = find_spec(o->command, name, length);
+    if (!spec) return unknown_option(o->command, argv[*at], (int)length + 2);
+    if (spec == &help_option) {
+        print_help(o->command);
+        return STATUS_DONE;
+    }
+    if (!spec->repeatable && option_given(o, spec->name))
+        return usage_error(o->command, "--%s was given twice", spec->name);
+    const char *value = equals ? equals + 1 : "";
+    if (!spec->argument && equals)
+        return usage_error(o->command, "--%s takes no value", spec->name);
+    if (spec->argument && !equals) {
+        bool there = *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0;
+        if (!there)
+            return usage_error(o->command, "--%s needs a value: --%s %s", spec->name, spec->name,
+                               spec->argument);
+        value = argv[++*at];
+    }
+    o->values[o->nvalues++] = (struct option_value){spec, value};
+    return -1;
+}
+
+static int take_all(options *o, int argc, char **argv)
+{
+    bool only_words = false;
+    for (int i = 0; i < argc; i++) {
+        if (!only_words && strcmp(argv[i], "--") == 0) {
+            only_words = true;
+        } else if (!only_words && strcmp(argv[i], "-h") == 0) {
+            print_help(o->command);
+            return STATUS_DONE;
+        } else if (!only_words && strncmp(argv[i], "--", 2) == 0) {
+            int status = take_option(o, argc, argv, &i);
+            if (status >= 0) return status;
+        } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
+            return unknown_option(o->command, argv[i], (int)strlen(argv[i]));
+        } else if (o->nwords == o->command->most) {
+            return usage_error(o->command, "mtf %s does not know what to do with \"%s\"",
+                               o->command->name, argv[i]);
+        } else {
+            o->words[o->nwords++] = argv[i];
+        }
+    }
+    if (o->nwords < o->command->least)
+        return usage_error(o->command, "mtf %s needs %s", o->command->name, o->command->words);
+    return -1;
+}
+
+int options_parse(const command *c, int argc, char **argv, options *o)
+{
+    size_t n = (size_t)argc + 1;
+    *o = (options){.command = c, .words = calloc(n, sizeof *o->words),
+                   .values = calloc(n, sizeof *o->values)};
+    if (!o->words || !o->values) {
+        fputs("mtf: memory: no memory for the command line\n", stderr);
+        return STATUS_FAILED;
+    }
+    return take_all(o, argc, argv);
+}
+
+void options_free(options *o)
+{
+    free(o->words);
+    free(o->values);
+    *o = (options){0};
+}
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+bool option_given(const options *o, const char *name)
+{
+    return option_nth(o, name, 0) != NULL;
+}
+
+const char *option_nth(const options *o, const char *name, int n)
+{
+    for (int i = 0; i < o->nvalues; i++)
+        if (strcmp(o->values[i].spec->name, name) == 0 && n-- == 0) return o->values[i].value;
+    return NULL;
+}
+
+/* Digits at the head of `text`; NULL where there are none or too many. */
+static const char *read_digits(const char *text, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (errno || end == text || *text < '0' || *text > '9') return NULL;
+    *value = v;
+    return end;
+}
+
+bool option_number(const options *o, const char *name, uint64_t least, uint64_t most,
+                   uint64_t *value)
+{
+    const char *text = option_nth(o, name, 0);
+    if (!text) return true;
+    uint64_t    v = 0;
+    const char *end = read_digits(text, &v);
+    if (end && !*end && v >= least && v <= most) {
+        *value = v;
+        return true;
+    }
+    usage_error(o->command, "--%s takes a whole number from %llu to %llu, not \"%s\"", name,
+                (unsigned long long)least, (unsigned long long)most, text);
+    return false;
+}
+
+bool option_bytes(const options *o, const char *name, uint64_t *value)
+{
+    const char *text = option_nth(o, name, 0);
+    if (!text) return true;
+    static const char units[] = "KMGT";
+    uint64_t          v = 0, unit = 1;
+    const char       *end = read_digits(text, &v), *found;
+    if (end && *end && (found = strchr(units, *end)) != NULL) {
+        unit <<= 10 * (found - units + 1);
+        end++;
+    }
+    if (end && !*end && v > 0 && !__builtin_mul_overflow(v, unit, &v)) {
+        *value = v;
+        return true;
+    }
+    usage_error(o->command, "--%s takes a number of bytes, such as 4096, 64K, 100M or 2G, not \"%s\"",
+                name, text);
+    return false;
+}

@@ -1,0 +1,130 @@
+/* Graphs: nodes, tensors, blocks, in order of creation.
+ *
+ * A graph only grows, so order of creation is an order of evaluation.  Nodes
+ * live in blocks: the root, or the inside of a node that owns blocks (a loop,
+ * a recomputed region, a custom gradient).  The inside may use tensors of the
+ * blocks around it; these are captured: appended to the owner's inputs, so
+ * that an owner's inputs are all it depends on.
+ */
+#ifndef GRAPH_NODE_H
+#define GRAPH_NODE_H
+
+#include "base/names.h"
+#include "base/session.h"
+#include "graph/op.h"
+#include "space/shape.h"
+
+typedef struct block block;
+
+struct mtf_tensor {
+    node       *node;
+    int         index;    /* which output of its node */
+    int         id;       /* dense in the graph: tables by tensor are arrays */
+    mtf_dtype   type;
+    mtf_shape   shape;    /* dimension names live in the graph */
+    const char *name;     /* unique in the graph; NULL until somebody asks: tensor_name */
+    const char *scope;    /* the scope it was made in: "a/b/" or "" */
+    bool        hidden;   /* a loop's history: named in text only where somebody uses it */
+};
+
+struct node {
+    const op    *op;
+    mtf_graph   *graph;
+    block       *home;
+    int          id;      /* dense, increasing in order of creation */
+    int          nin;     /* all inputs: explicit ones, then captures */
+    int          nargs;   /* explicit inputs */
+    mtf_tensor **in;
+    int          nout;
+    mtf_tensor **out;
+    attr        *attrs;   /* aligned with op->attrs */
+    block      **blocks;  /* aligned with op->blocks */
+};
+
+/* Parameters are tensors of `param` nodes at the head of the block. */
+struct block {
+    mtf_graph   *graph;
+    block       *parent;
+    const char  *name;       /* "body", "cond", ... */
+    node       **nodes;
+    int          nnodes, nodes_room;
+    mtf_tensor **params;
+    int          nparams;
+    mtf_tensor  *turn;       /* a loop's body: the number of the turn; else NULL */
+    mtf_tensor **results;    /* what it yields: first the results proper, then the sums */
+    int          nresults;
+    mtf_tensor **captures;   /* tensors of blocks around it, in order of first use */
+    int          ncaptures, captures_room;
+};
+
+struct mtf_graph {
+    mtf_session *session;
+    arena        arena;
+    block        root;
+    block       *current;        /* where new nodes go */
+    name_table   tensors;        /* by name */
+    name_table   dim_names;      /* interned */
+    name_table   taken;          /* lower-case names in use, for uniqueness */
+    mtf_tensor **all;            /* tensors by id */
+    int          ntensors, tensors_room;
+    int          nnodes;
+    const char  *scope;          /* "a/b/" or "" */
+    uint32_t     next_key;       /* of random ops */
+};
+
+/* A new node of `o`: keeps attributes (aligned with o->attrs; NULL where the op has none), infers,
+ * appends.  Returns NULL after an error. */
+node *node_new(mtf_graph *g, const op *o, int nin, mtf_tensor *const *in, const attr *attrs,
+               block **blocks);
+/* The same for ops of one output, the common case.  NULL inputs give NULL. */
+mtf_tensor *node_one(const op *o, int nin, mtf_tensor *const *in, const attr *attrs);
+mtf_tensor *node_unary(const op *o, mtf_tensor *x, const attr *attrs);
+mtf_tensor *node_binary(const op *o, mtf_tensor *x, mtf_tensor *y, const attr *attrs);
+
+/* For infer: makes the next output. False: no memory, or no sound shape. */
+bool node_output(node *n, mtf_dtype type, const mtf_shape *shape);
+/* For infer and builders: fails with the op's name and the node's inputs in the sentence. */
+bool node_fail(const node *n, error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool node_needs_float(const node *n);       /* all inputs floating */
+bool node_needs_same_type(const node *n);   /* all inputs of one type */
+/* All dimensions of one name have one size across the inputs, else an error naming both. */
+bool node_sizes_agree(const node *n);
+/* The union of all inputs' dimensions in order of appearance. */
+bool node_union(const node *n, mtf_shape *all);
+
+const attr *node_attr(const node *n, const char *name); /* asserts that the op has it */
+
+/* Blocks: open one, build inside, close it with its results, then make the owner. */
+block      *block_open(mtf_graph *g, const char *name);
+mtf_tensor *block_param(block *b, mtf_dtype type, const mtf_shape *shape, const char *name);
+/* The number of the turn, made on demand; for bodies of loops only. */
+mtf_tensor *block_turn(block *b);
+bool        block_close(block *b, int nresults, mtf_tensor *const *results);
+/* What stands for which tensor while nodes are copied: by tensor id, NULL where itself. */
+typedef struct images {
+    mtf_tensor **of;
+    int          room;
+} images;
+images      images_new(mtf_graph *g, arena *scratch);   /* of == NULL after an error */
+mtf_tensor *image_of(const images *m, mtf_tensor *x);
+/* Copies a block's nodes into the current block, replacing tensors by their images; afterwards
+ * the block's results have images.  Parameters must have images before. */
+bool        block_inline(mtf_graph *g, const block *b, images *m);
+
+extern const op op_param; /* a block's parameter */
+
+/* Text that lives in the graph, one copy of each: dimension names. */
+const char *graph_intern(mtf_graph *g, const char *name);
+bool        graph_intern_shape(mtf_graph *g, mtf_shape *shape, const char *what);
+/* `wish` made unique under the current scope, as the original does: a, a_1, a_2. */
+const char *graph_unique_name(mtf_graph *g, const char *wish);
+/* Gives x exactly this name (no scope added); false where another tensor has it. */
+bool        graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name);
+/* x's name; the first call makes one from its op and scope. */
+const char *tensor_name(const mtf_tensor *x);
+
+/* Common checks for the entrance of public functions: alive graph of the first non-NULL. */
+mtf_graph *graph_of(const mtf_tensor *x);    /* NULL for NULL or after an error */
+
+#endif

@@ -1,0 +1,64 @@
+/* What an operation is: one constant struct, in one file of ops/.
+ *
+ * A primitive op has infer, lower and, where it is smooth, grad.  A composite
+ * has only expand: it is written in other ops and leaves no node of its own.
+ * Names, attributes and one line of manual serve the text language, the
+ * command `mtf ops` and the messages alike.
+ */
+#ifndef GRAPH_OP_H
+#define GRAPH_OP_H
+
+#include "graph/attr.h"
+
+typedef struct node    node;
+typedef struct op      op;
+typedef struct tape    tape;
+typedef struct emitter emitter;
+typedef struct slice   slice;
+
+enum op_flags {
+    OP_EFFECT = 1,  /* kept even when nobody reads its outputs; never merged with an equal one */
+    OP_UNIQUE = 2,  /* never merged with an equal one */
+    OP_IDENTITY = 4 /* its output is its first input; copies of a region leave the effect out */
+};
+
+/* A call of a composite op: its inputs and attributes, complete with defaults. */
+typedef struct op_call {
+    mtf_graph          *graph;
+    const op           *op;
+    int                 nin;
+    mtf_tensor *const  *in;     /* missing optional inputs are NULL */
+    const attr         *attrs;  /* aligned with op->attrs */
+    const mtf_shape    *shape;  /* the annotation's shape, or NULL */
+    int                 nout;   /* how many results the line names */
+    mtf_tensor        **out;    /* to be filled */
+} op_call;
+
+struct op {
+    const char      *name;
+    const char      *says;     /* one line for the manual */
+    const char      *args;     /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "" */
+    const char      *results;  /* names of the outputs for the manual; NULL: one, called y */
+    const attr_spec *attrs;    /* ends with a NULL name; NULL: none */
+    const char *const *blocks; /* names of the blocks it owns, NULL-ended; NULL: none */
+    unsigned         flags;
+
+    /* Checks inputs and attributes, fills in the outputs' shapes and types. */
+    bool (*infer)(node *n);
+    /* Gives each input its gradient; dy[i] is NULL where output i has none. NULL: no gradient. */
+    void (*grad)(tape *t, const node *n, mtf_tensor *const *dy);
+    /* Emits instructions that compute out from in; out slices come with their shape unset. */
+    bool (*lower)(emitter *e, const node *n, const slice *in, slice *out);
+    /* Composites: builds the outputs from other ops. */
+    void (*expand)(op_call *c);
+};
+
+/* Every op, in the order of the manual, NULL-ended: defined by ops/catalogue.c. */
+extern const op *const op_catalogue[];
+
+int  op_attr_count(const op *o);
+int  op_attr_find(const op *o, const char *name);   /* position, or -1 */
+/* Least and most number of inputs; most is -1 for any number. */
+void op_arity(const op *o, int *least, int *most);
+
+#endif

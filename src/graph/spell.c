@@ -1,0 +1,91 @@
+/* How names, texts and numbers are spelt in .mtf text. */
+#include "graph/spell.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+/* Words that mean something else where a name may stand; such names are quoted. */
+static const char *const grammar[] = {"_", "dim", "yield", "nan", "inf"};
+
+bool name_is_plain(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    if (!*name || !strchr(letters, *name)) return false;
+    const char *rest = name + strspn(name, letters);
+    while (*rest && (strchr(letters, *rest) || strchr("0123456789/", *rest))) rest++;
+    if (*rest) return false;
+    for (size_t i = 0; i < sizeof grammar / sizeof *grammar; i++)
+        if (strcmp(name, grammar[i]) == 0) return false;
+    return true;
+}
+
+void spell_text(textbuf *t, const char *text)
+{
+    text_add(t, "\"");
+    while (*text) {
+        size_t run = strcspn(text, "\"\\\n");
+        text_add(t, "%.*s", (int)run, text);
+        text += run;
+        if (*text == '\n') text_add(t, "\\n");
+        else if (*text) text_add(t, "\\%c", *text);
+        if (*text) text++;
+    }
+    text_add(t, "\"");
+}
+
+void spell_name(textbuf *t, const char *name)
+{
+    if (name_is_plain(name)) text_add(t, "%s", name);
+    else spell_text(t, name);
+}
+
+void spell_dim(textbuf *t, mtf_dim dim)
+{
+    spell_name(t, dim.name);
+    text_add(t, "=%lld", (long long)dim.size);
+}
+
+void spell_type_and_shape(textbuf *t, mtf_dtype type, const mtf_shape *shape)
+{
+    text_add(t, "%s[", mtf_dtype_name(type));
+    for (int i = 0; i < shape->ndims; i++) {
+        if (i) text_add(t, ", ");
+        spell_dim(t, shape->dims[i]);
+    }
+    text_add(t, "]");
+}
+
+/* Is `text`, read as a double and stored as `type`, the value? */
+static bool reads_back(const char *text, double value, mtf_dtype type)
+{
+    double want = 0, got = 0; /* 8 bytes: room for an element of any type */
+    dtype_store(type, &want, 0, value);
+    dtype_store(type, &got, 0, strtod(text, NULL));
+    return memcmp(&want, &got, sizeof want) == 0;
+}
+
+void spell_real(textbuf *t, double value, mtf_dtype type)
+{
+    if (isnan(value) || isinf(value)) {
+        text_add(t, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    /* Up to `sure` digits survive the way through the type and back, so a number that has no
+     * more prints as it is at `sure`; %g drops the zeros.  Subnormal numbers hold fewer. */
+    static const struct {
+        int    sure;
+        double smallest;
+    } precision[DTYPES] = {[MTF_F32] = {6, 0x1p-126},
+                           [MTF_BF16] = {2, 0x1p-126},
+                           [MTF_F16] = {3, 0x1p-14},
+                           [MTF_F64] = {15, 0x1p-1022}};
+    int  digits = fabs(value) >= precision[type].smallest ? precision[type].sure : 1;
+    char text[40];
+    do snprintf(text, sizeof text, "%.*g", digits, value);
+    while (!reads_back(text, value, type) && ++digits <= 17);
+    text_add(t, "%s", text);
+}

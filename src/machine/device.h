@@ -1,0 +1,42 @@
+/* Devices: where bytes live and kernels run.
+ *
+ * A device is a table of functions over private state.  Adding one touches one
+ * file and the list in machine.c.
+ */
+#ifndef MACHINE_DEVICE_H
+#define MACHINE_DEVICE_H
+
+#include "base/session.h"
+#include "program/program.h"
+
+typedef struct device device;
+
+/* What kernels need besides the instruction. */
+typedef struct run_state {
+    void   **base;      /* where each buffer begins */
+    uint64_t seed;
+    uint32_t step;
+    int      threads;
+    void    *scratch;   /* working space, scratch_bytes for each thread */
+} run_state;
+
+struct device {
+    const char *name;
+    const char *says;
+    /* Memory for a program's slab or a variable; NULL after an error. */
+    void *(*alloc)(device *d, size_t bytes);
+    void  (*release)(device *d, void *memory, size_t bytes);
+    void  (*write)(device *d, void *to, const void *from, size_t bytes);   /* from the host */
+    void  (*read)(device *d, void *to, const void *from, size_t bytes);    /* to the host   */
+    bool  (*begin)(device *d, const program *p, run_state *r);             /* around each step */
+    bool  (*run)(device *d, const program *p, int index, run_state *r);    /* one instruction  */
+    bool  (*end)(device *d, const program *p, run_state *r);
+    size_t (*scratch_bytes)(device *d, const program *p);                  /* for each thread  */
+    void  (*close)(device *d);
+    mtf_session *session;
+};
+
+device *device_cpu_open(mtf_session *s);
+device *device_check_open(mtf_session *s, device *inner);
+
+#endif

@@ -1,0 +1,165 @@
+/* A device that catches mistakes: poison, guards, the first NaN.
+ *
+ * It runs another device's kernels.  Fresh buffers are filled with a pattern
+ * that no kernel computes, so reading what nobody wrote is seen; bytes between
+ * buffers must stay as they are; the first instruction that makes a NaN from
+ * operands without one stops the run.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "machine/check_guard.h"
+#include "machine/device.h"
+
+enum { POISON = 0xff, GUARD = 0xa5 };
+
+typedef struct check_device {
+    device  face;
+    device *inner;
+} check_device;
+
+static device *inner_of(device *d)
+{
+    return ((check_device *)d)->inner;
+}
+
+static void *check_alloc(device *d, size_t bytes)
+{
+    void *p = inner_of(d)->alloc(inner_of(d), bytes);
+    return p ? memset(p, GUARD, bytes) : NULL;
+}
+
+static void check_release(device *d, void *memory, size_t bytes)
+{
+    if (memory) memset(memory, POISON, bytes);
+    inner_of(d)->release(inner_of(d), memory, bytes);
+}
+
+static void check_write(device *d, void *to, const void *from, size_t bytes)
+{
+    inner_of(d)->write(inner_of(d), to, from, bytes);
+}
+
+static void check_read(device *d, void *to, const void *from, size_t bytes)
+{
+    inner_of(d)->read(inner_of(d), to, from, bytes);
+}
+
+static size_t check_scratch(device *d, const program *p)
+{
+    return inner_of(d)->scratch_bytes(inner_of(d), p);
+}
+
+static bool check_begin(device *d, const program *p, run_state *r)
+{
+    for (int b = 0; b < p->nbuffers; b++) {
+        const buffer *x = &p->buffers[b];
+        if (x->kind == BUFFER_TEMPORARY && x->first >= 0 && x->shares == b)
+            memset(r->base[b], POISON, (size_t)x->bytes);
+    }
+    return inner_of(d)->begin(inner_of(d), p, r);
+}
+
+/* ---- looking at operands ---- */
+
+typedef enum finding { CLEAN, HAS_NAN, HAS_POISON } finding;
+
+static finding look_at(mtf_dtype type, const char *element)
+{
+    static const unsigned char all_ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+    if (!dtype_is_float(type)) return CLEAN;
+    if (memcmp(element, all_ones, mtf_dtype_bytes(type)) == 0) return HAS_POISON;
+    return isnan(dtype_load(type, element, 0)) ? HAS_NAN : CLEAN;
+}
+
+/* The worst that an operand's elements show.  Only what the loops reach is looked at. */
+static finding look(const instr *i, const access *a, const run_state *r)
+{
+    if (!dtype_is_float(a->type)) return CLEAN;
+    int64_t at[MAX_LOOPS] = {0}, bytes = (int64_t)mtf_dtype_bytes(a->type);
+    finding worst = CLEAN;
+    for (;;) {
+        int64_t where = a->offset;
+        for (int d = 0; d < i->nloops; d++) where += at[d] * a->stride[d];
+        finding f = look_at(a->type, (const char *)r->base[a->buffer] + where * bytes);
+        if (f > worst) worst = f;
+        int d = i->nloops - 1;
+        while (d >= 0 && (a->stride[d] == 0 || ++at[d] == i->size[d])) at[d--] = 0;
+        if (d < 0) return worst;
+    }
+}
+
+static bool guards_hold(const program *p, const instr *i, const run_state *r)
+{
+    for (int o = 0; o < i->nout; o++) {
+        const buffer *x = &p->buffers[i->out[o].buffer];
+        if (x->kind == BUFFER_VARIABLE) continue;
+        const unsigned char *end = (const unsigned char *)r->base[i->out[o].buffer] + x->bytes;
+        for (int k = 0; k < CHECK_GUARD; k++)
+            if (end[k] != GUARD) return false;
+    }
+    return true;
+}
+
+static const char *who(const instr *i)
+{
+    return mtf_name_of_tensor(i->cause);
+}
+
+/* Kernels that step beyond their loops are looked at through the loops alone: enough for NaN. */
+static bool check_run(device *d, const program *p, int index, run_state *r)
+{
+    const instr *i = &p->instrs[index];
+    fault       *f = &d->session->fault;
+    for (int o = 0; o < i->nout; o++) {
+        const buffer *x = &p->buffers[i->out[o].buffer];
+        if (x->first == index && x->shares == i->out[o].buffer && x->kind != BUFFER_VARIABLE) {
+            memset(r->base[i->out[o].buffer], POISON, (size_t)x->bytes);
+            memset((char *)r->base[i->out[o].buffer] + x->bytes, GUARD, CHECK_GUARD);
+        }
+    }
+    finding before = CLEAN;
+    for (int o = 0; o < i->nin; o++) {
+        finding seen = look(i, &i->in[o], r);
+        if (seen > before) before = seen;
+    }
+    if (before == HAS_POISON)
+        return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") reads memory that nothing has written", index,
+                    instr_name(i->kind), who(i));
+    TRY(inner_of(d)->run(inner_of(d), p, index, r));
+    if (!guards_hold(p, i, r))
+        return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") wrote beyond its buffer", index,
+                    instr_name(i->kind), who(i));
+    for (int o = 0; o < i->nout && before == CLEAN; o++)
+        if (look(i, &i->out[o], r) != CLEAN)
+            return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"", index, instr_name(i->kind),
+                        who(i));
+    return true;
+}
+
+static bool check_end(device *d, const program *p, run_state *r)
+{
+    return inner_of(d)->end(inner_of(d), p, r);
+}
+
+static void check_close(device *d)
+{
+    inner_of(d)->close(inner_of(d));
+    block_free(&d->session->allocator, d);
+}
+
+device *device_check_open(mtf_session *s, device *inner)
+{
+    check_device *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);
+    if (!c) {
+        inner->close(inner);
+        return NULL;
+    }
+    c->inner = inner;
+    c->face = (device){.name = "check", .says = "finds reads of unwritten memory, stray writes, the first NaN",
+                       .alloc = check_alloc, .release = check_release, .write = check_write, .read = check_read,
+                       .begin = check_begin, .run = check_run, .end = check_end, .scratch_bytes = check_scratch,
+                       .close = check_close, .session = s};
+    return &c->face;
+}

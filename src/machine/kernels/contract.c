@@ -1,0 +1,208 @@
+/* The sum of products over a shared dimension.
+ *
+ *     c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n]
+ *
+ * Floats go to BLAS wherever it can express the strides, everything else to a
+ * plain loop.  The library runs on one thread; we give our threads pieces of
+ * the product.  How it is cut into pieces follows from the sizes alone, never
+ * from the number of threads, so that number cannot change a single bit.
+ */
+#include "machine/kernels/arith.h"
+#include "machine/kernels/kernels.h"
+#include "machine/kernels/matrix.h"
+
+enum {
+    TINY_PRODUCT = 512,          /* multiply-adds below which calling BLAS costs more */
+    PARALLEL_PRODUCT = 64 * 1024, /* multiply-adds below which one core does it all */
+    PLENTY_OF_BATCH = 32,        /* batch elements that need no further cutting */
+    MOST_PIECES = 32,
+    LANES = 64                   /* sums a plain loop keeps at once */
+};
+
+/* One product of two matrices, with the strides of its operands. */
+typedef struct product {
+    mtf_dtype type;
+    int64_t   m, n, k;
+    int64_t   a_m, a_k, b_k, b_n, c_m, c_n;
+} product;
+
+/* c' = b' a': the same product seen from the other side. */
+static product product_turned(const product *p)
+{
+    return (product){.type = p->type, .m = p->n, .n = p->m, .k = p->k,
+                     .a_m = p->b_n, .a_k = p->b_k, .b_k = p->a_k, .b_n = p->a_m,
+                     .c_m = p->c_n, .c_n = p->c_m};
+}
+
+/* ---- plain loops -------------------------------------------------------------------------- */
+
+/* c[m, n] = sum over k of a[m, k] * b[k, n], a strip of n at a time so that the strip of b stays
+ * in the cache over all m. */
+#define PLAIN_PRODUCT(suffix, element, sum)                                                        \
+    static void plain_##suffix(const product *p, const void *a_, const void *b_, void *c_)         \
+    {                                                                                              \
+        const element *a = a_, *b = b_;                                                            \
+        element       *c = c_;                                                                     \
+        for (int64_t first = 0; first < p->n; first += LANES) {                                    \
+            int64_t lanes = p->n - first < LANES ? p->n - first : LANES;                           \
+            for (int64_t i = 0; i < p->m; i++) {                                                   \
+                sum sums[LANES] = {0};                                                             \
+                for (int64_t l = 0; l < p->k; l++)                                                 \
+                    add_lanes_##suffix(sums, lanes, a + i * p->a_m + l * p->a_k, 0,                \
+                                       b + l * p->b_k + first * p->b_n, p->b_n);                   \
+                store_lanes_##suffix(c + i * p->c_m + first * p->c_n, p->c_n, sums, lanes);        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+EACH_ELEMENT_TYPE(PLAIN_PRODUCT)
+
+static void product_plain(const product *p, const void *a, const void *b, void *c)
+{
+    static void (*const plain[DTYPES])(const product *, const void *, const void *, void *) =
+        BY_ELEMENT_TYPE(plain);
+    /* The inner loop runs along n; turn the product where only m has adjacent elements, and where
+     * n is too short to fill the lanes. */
+    if ((p->b_n != 1 && p->a_m == 1) || (p->n == 1 && p->m > 1)) {
+        product turned = product_turned(p);
+        plain[p->type](&turned, b, a, c);
+    } else {
+        plain[p->type](p, a, b, c);
+    }
+}
+
+/* ---- BLAS --------------------------------------------------------------------------------- */
+
+static bool fits_int(int64_t size)
+{
+    return size > 0 && size <= INT_MAX;
+}
+
+/* c = sum over k of a[k] * b[k] */
+static bool product_dot(const product *p, const void *a, const void *b, void *c)
+{
+    if (!fits_int(p->k) || !fits_int(p->a_k) || !fits_int(p->b_k)) return false;
+    if (p->type == MTF_F32)
+        *(float *)c = cblas_sdot((int)p->k, a, (int)p->a_k, b, (int)p->b_k);
+    else
+        *(double *)c = cblas_ddot((int)p->k, a, (int)p->a_k, b, (int)p->b_k);
+    return true;
+}
+
+/* c[m] = sum over k of a[m, k] * b[k] */
+static bool product_gemv(const product *p, const matrix *shape, const void *a, const void *b,
+                         void *c)
+{
+    int64_t b_k = p->k == 1 ? 1 : p->b_k;
+    if (!fits_int(p->m) || !fits_int(p->k) || !fits_int(b_k) || !fits_int(p->c_m)) return false;
+    int rows = (int)(shape->turned ? p->k : p->m), cols = (int)(shape->turned ? p->m : p->k);
+    /* Zeroed here and added to: what c held may be NaN, and libraries differ on 0 * NaN. */
+    if (p->type == MTF_F32) {
+        for (int64_t i = 0; i < p->m; i++) ((float *)c)[i * p->c_m] = 0;
+        cblas_sgemv(CblasRowMajor, shape->turned ? CblasTrans : CblasNoTrans, rows, cols, 1.0f, a,
+                    shape->ld, b, (int)b_k, 1.0f, c, (int)p->c_m);
+    } else {
+        for (int64_t i = 0; i < p->m; i++) ((double *)c)[i * p->c_m] = 0;
+        cblas_dgemv(CblasRowMajor, shape->turned ? CblasTrans : CblasNoTrans, rows, cols, 1.0, a,
+                    shape->ld, b, (int)b_k, 1.0, c, (int)p->c_m);
+    }
+    return true;
+}
+
+/* False where BLAS cannot express the strides; then nothing was written. */
+static bool product_blas(const product *p, const void *a, const void *b, void *c)
+{
+    if (p->m == 1 && p->n == 1) return product_dot(p, a, b, c);
+    gemm g = {.type = p->type};
+    if (!matrix_of(p->m, p->n, p->c_m, p->c_n, &g.c)) return false;
+    if (g.c.turned || p->m == 1) {
+        product turned = product_turned(p);
+        return product_blas(&turned, b, a, c);
+    }
+    if (!matrix_of(p->m, p->k, p->a_m, p->a_k, &g.a)) return false;
+    if (p->n == 1) return product_gemv(p, &g.a, a, b, c);
+    if (!matrix_of(p->k, p->n, p->b_k, p->b_n, &g.b)) return false;
+    if (!fits_int(p->m) || !fits_int(p->n) || !fits_int(p->k)) return false;
+    g.m = (int)p->m;
+    g.n = (int)p->n;
+    g.k = (int)p->k;
+    gemm_run(&g, a, b, c);
+    return true;
+}
+
+static void product_run(const product *p, const void *a, const void *b, void *c)
+{
+    bool blas = (p->type == MTF_F32 || p->type == MTF_F64) && p->m * p->n * p->k >= TINY_PRODUCT;
+    if (!blas || !product_blas(p, a, b, c)) product_plain(p, a, b, c);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------- */
+
+/* How one product is cut: `pieces` of `length` along m, or along n. */
+typedef struct cutting {
+    bool    along_n;
+    int64_t pieces, length;
+} cutting;
+
+/* Longer pieces keep BLAS near its full rate (128 of 1024 rows lose about 3 %), shorter ones feed
+ * more cores.  Cutting n costs more than cutting m, so m goes first unless it is much shorter. */
+static cutting cutting_of(const product *p, int64_t batch)
+{
+    cutting c = {.along_n = p->n > 2 * p->m};
+    int64_t extent = c.along_n ? p->n : p->m;
+    c.length = extent;
+    c.pieces = 1;
+    if (batch >= PLENTY_OF_BATCH || p->m * p->n * p->k * batch < PARALLEL_PRODUCT) return c;
+    int64_t least = extent >= 1024 ? 128 : extent >= 128 ? 64 : 32;
+    if (p->m == 1 || p->n == 1) least = 1024; /* one pass over a matrix: read long rows of it */
+    c.length = (extent + MOST_PIECES - 1) / MOST_PIECES;
+    c.length = (c.length + least - 1) / least * least;
+    c.pieces = (extent + c.length - 1) / c.length;
+    return c;
+}
+
+static int64_t offset_of(int64_t position, int nloops, const int64_t *size, const int64_t *stride)
+{
+    int64_t offset = 0;
+    for (int l = nloops - 1; l >= 0; l--) {
+        offset += position % size[l] * stride[l];
+        position /= size[l];
+    }
+    return offset;
+}
+
+/* c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n] */
+void kernel_contract(const instr *i, const run_state *r)
+{
+    const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
+    int           outer = i->nloops - 3, m = outer, n = outer + 1, k = outer + 2;
+    const product whole = {.type = c->type, .m = i->size[m], .n = i->size[n], .k = i->size[k],
+                           .a_m = a->stride[m], .a_k = a->stride[k], .b_k = b->stride[k],
+                           .b_n = b->stride[n], .c_m = c->stride[m], .c_n = c->stride[n]};
+    int64_t       batch = 1, bytes = (int64_t)mtf_dtype_bytes(c->type);
+    for (int l = 0; l < outer; l++) batch *= i->size[l];
+    const cutting cut = cutting_of(&whole, batch);
+    const char *a0 = operand(r, a), *b0 = operand(r, b);
+    char       *c0 = operand(r, c);
+#ifdef _OPENMP
+    bool parallel = r->threads > 1 && whole.m * whole.n * whole.k * batch >= PARALLEL_PRODUCT;
+#pragma omp parallel for schedule(static) num_threads(r->threads) if (parallel)
+#endif
+    for (int64_t task = 0; task < batch * cut.pieces; task++) {
+        int64_t element = task / cut.pieces, first = task % cut.pieces * cut.length;
+        int64_t a_at = offset_of(element, outer, i->size, a->stride);
+        int64_t b_at = offset_of(element, outer, i->size, b->stride);
+        int64_t c_at = offset_of(element, outer, i->size, c->stride);
+        product piece = whole;
+        if (cut.along_n) {
+            piece.n = whole.n - first < cut.length ? whole.n - first : cut.length;
+            b_at += first * whole.b_n;
+            c_at += first * whole.c_n;
+        } else {
+            piece.m = whole.m - first < cut.length ? whole.m - first : cut.length;
+            a_at += first * whole.a_m;
+            c_at += first * whole.c_m;
+        }
+        product_run(&piece, a0 + a_at * bytes, b0 + b_at * bytes, c0 + c_at * bytes);
+    }
+}

@@ -1,0 +1,25 @@
+/* The inner loops of folds, for every kind and compute type. */
+#ifndef MACHINE_FOLD_STEPS_H
+#define MACHINE_FOLD_STEPS_H
+
+#include "program/instr.h"
+
+typedef struct fold_steps {
+    void (*line)(int64_t n, const void *x, void *result); /* result = x[0] * .. * x[n-1], n > 0 */
+    void (*merge)(int64_t n, void *sums, const void *x);  /* sums[i] = sums[i] * x[i]           */
+    double nothing;                                       /* what an empty fold gives           */
+} fold_steps;
+
+/* SUM, PROD, MAX, MIN in a compute type. */
+const fold_steps *fold_steps_of(fold_kind kind, mtf_dtype type);
+
+/* ARGMAX, ARGMIN: is there among x[0 .. n-1] one that beats *best?  Then best and its position
+ * change.  `first` is the position of x[0]; best and where hold an earlier result, if first > 0. */
+typedef struct fold_search {
+    void (*line)(int64_t n, const void *x, int64_t first, void *best, int32_t *where);
+    void (*merge)(int64_t n, const void *x, int64_t at, void *bests, int32_t *where);
+} fold_search;
+
+const fold_search *fold_search_of(fold_kind kind, mtf_dtype type);
+
+#endif

@@ -1,0 +1,34 @@
+/* CPU kernels: one function per kind of instruction.
+ *
+ * A kernel reads the instruction's loops and strides and the buffers' base
+ * addresses, allocates nothing and cannot fail.  Results do not depend on the
+ * number of threads: work is split along loops whose elements are independent.
+ */
+#ifndef MACHINE_KERNELS_H
+#define MACHINE_KERNELS_H
+
+#include "machine/device.h"
+
+typedef void kernel(const instr *i, const run_state *r);
+
+kernel kernel_map, kernel_move, kernel_add_into, kernel_fold, kernel_contract, kernel_gather,
+    kernel_scatter, kernel_scan, kernel_order, kernel_window, kernel_draw;
+
+/* Bytes of scratch that one thread may need for any instruction of the program. */
+size_t kernels_scratch_bytes(const program *p);
+
+/* ---- shared by kernels ---- */
+
+/* Address of an operand's element (0, ..., 0). */
+static inline char *operand(const run_state *r, const access *a)
+{
+    return (char *)r->base[a->buffer] + a->offset * (int64_t)mtf_dtype_bytes(a->type);
+}
+
+/* Bytes of scratch that one thread needs for an ORDER; thread t's part begins at t times that. */
+size_t order_scratch_bytes(const instr *i);
+
+/* Below this many elements an instruction stays on one core. */
+enum { PARALLEL_ELEMENTS = 32 * 1024 };
+
+#endif

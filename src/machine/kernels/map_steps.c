@@ -1,0 +1,240 @@
+/* The steps of a map, each over one tile of registers.
+ *
+ * One short loop for each row of scalars.h in each type it is legal in, plain
+ * enough for the compiler to vectorise, and tables to find them.
+ */
+#include "machine/kernels/map_steps.h"
+
+#include "base/dtype.h"
+#include "machine/kernels/nest.h"
+#include "program/scalar_text.h"
+
+#define CAT_(a, b) a##_##b
+#define CAT(a, b)  CAT_(a, b)
+
+/* out[i] = value(x[i], y[i]), for the type T of the moment. */
+#define STEP1(name, value, R)                                                                      \
+    static void CAT(name, SUFFIX)(int64_t n, void *out, const void *xs, const void *ys)            \
+    {                                                                                              \
+        (void)ys;                                                                                  \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            T x = ((const T *)xs)[i];                                                              \
+            ((R *)out)[i] = (R)(value);                                                            \
+        }                                                                                          \
+    }
+#define STEP2(name, value, R)                                                                      \
+    static void CAT(name, SUFFIX)(int64_t n, void *out, const void *xs, const void *ys)            \
+    {                                                                                              \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            T x = ((const T *)xs)[i], y = ((const T *)ys)[i];                                      \
+            ((R *)out)[i] = (R)(value);                                                            \
+        }                                                                                          \
+    }
+
+/* ---- floats ---- */
+
+#define REAL1(name, value, ...)   STEP1(name, value, T)
+#define ANY1(name, value, ...)    STEP1(name, value, T)
+#define TEST1(name, value, ...)   STEP1(name, value, uint8_t)
+#define REAL2(name, value, ...)   STEP2(name, value, T)
+#define ANY2(name, value, ...)    STEP2(name, value, T)
+#define COMPARE(name, value, ...) STEP2(name, value, uint8_t)
+#define LOGIC1(name, ...)
+#define LOGIC2(name, ...)
+
+#define T      float
+#define SUFFIX f32
+#include "program/scalars.h"
+#undef T
+#undef SUFFIX
+
+#define T      double
+#define SUFFIX f64
+#include "program/scalars.h"
+#undef T
+#undef SUFFIX
+
+/* ---- integers ---- */
+
+#undef REAL1
+#undef REAL2
+#undef TEST1
+#define REAL1(name, ...)
+#define REAL2(name, ...)
+#define TEST1(name, ...)
+
+#define T      int32_t
+#define SUFFIX i32
+#include "program/scalars.h"
+#undef T
+#undef SUFFIX
+
+#define T      int64_t
+#define SUFFIX i64
+#include "program/scalars.h"
+#undef T
+#undef SUFFIX
+
+/* ---- bool ---- */
+
+#undef ANY1
+#undef ANY2
+#undef LOGIC1
+#undef LOGIC2
+#define ANY1(name, ...)
+#define ANY2(name, ...)
+#define LOGIC1(name, value, ...) STEP1(name, value, uint8_t)
+#define LOGIC2(name, value, ...) STEP2(name, value, uint8_t)
+
+#define T      uint8_t
+#define SUFFIX flag
+#include "program/scalars.h"
+#undef T
+#undef SUFFIX
+
+#undef REAL1
+#undef ANY1
+#undef TEST1
+#undef LOGIC1
+#undef REAL2
+#undef ANY2
+#undef COMPARE
+#undef LOGIC2
+
+/* ---- the table ---- */
+
+#define FLOATS(name)   [MTF_F32] = name##_f32, [MTF_F64] = name##_f64
+#define INTEGERS(name) [MTF_I32] = name##_i32, [MTF_I64] = name##_i64
+
+static map_step *const steps[SCALAR_FNS][DTYPES] = {
+#define REAL1(name, ...)   [FN_##name] = {FLOATS(name)},
+#define TEST1(name, ...)   [FN_##name] = {FLOATS(name)},
+#define REAL2(name, ...)   [FN_##name] = {FLOATS(name)},
+#define ANY1(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define ANY2(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define COMPARE(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name), [MTF_BOOL] = name##_flag},
+#define LOGIC1(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
+#define LOGIC2(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
+#include "program/scalars.h"
+#undef REAL1
+#undef ANY1
+#undef TEST1
+#undef LOGIC1
+#undef REAL2
+#undef ANY2
+#undef COMPARE
+#undef LOGIC2
+};
+
+map_step *map_step_of(scalar_fn fn, mtf_dtype type)
+{
+    return steps[fn][dtype_compute(type)];
+}
+
+/* ---- casts ---- */
+
+#define CAST(to, from, TO, FROM, value)                                                            \
+    static void cast_##to##_##from(int64_t n, void *out, const void *xs, const void *ys)           \
+    {                                                                                              \
+        (void)ys;                                                                                  \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            FROM x = ((const FROM *)xs)[i];                                                        \
+            ((TO *)out)[i] = (value);                                                              \
+        }                                                                                          \
+    }
+
+/* A float beyond the integers' range gives the nearest of them, NaN gives 0. */
+static inline int32_t saturated_i32(double x)
+{
+    if (x != x) return 0;
+    return x <= -0x1p31 ? INT32_MIN : x >= 0x1p31 ? INT32_MAX : (int32_t)x;
+}
+
+static inline int64_t saturated_i64(double x)
+{
+    if (x != x) return 0;
+    return x <= -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
+}
+
+/* From each type to all others; float to int goes through double, which holds every float. */
+#define CASTS_FROM(from, FROM, TO_I32, TO_I64)                                                     \
+    CAST(f32, from, float, FROM, (float)x)                                                         \
+    CAST(bf16, from, float, FROM, bf16_to_f32(f32_to_bf16((float)x)))                              \
+    CAST(f16, from, float, FROM, f16_to_f32(f32_to_f16((float)x)))                                 \
+    CAST(f64, from, double, FROM, (double)x)                                                       \
+    CAST(i32, from, int32_t, FROM, TO_I32(x))                                                      \
+    CAST(i64, from, int64_t, FROM, TO_I64(x))                                                      \
+    CAST(flag, from, uint8_t, FROM, (uint8_t)(x != 0))
+
+#define KEEP_I32(x) (int32_t)(uint32_t)(x)
+#define KEEP_I64(x) (int64_t)(x)
+
+CASTS_FROM(f32, float, saturated_i32, saturated_i64)
+CASTS_FROM(f64, double, saturated_i32, saturated_i64)
+CASTS_FROM(i32, int32_t, KEEP_I32, KEEP_I64)
+CASTS_FROM(i64, int64_t, KEEP_I32, KEEP_I64)
+CASTS_FROM(flag, uint8_t, KEEP_I32, KEEP_I64)
+
+#define CASTS_TO(to)                                                                               \
+    {[MTF_F32] = cast_##to##_f32, [MTF_F64] = cast_##to##_f64, [MTF_I32] = cast_##to##_i32,        \
+     [MTF_I64] = cast_##to##_i64, [MTF_BOOL] = cast_##to##_flag}
+
+map_step *map_cast_of(mtf_dtype to, mtf_dtype from)
+{
+    static map_step *const casts[DTYPES][DTYPES] = {
+        [MTF_F32] = CASTS_TO(f32), [MTF_BF16] = CASTS_TO(bf16), [MTF_F16] = CASTS_TO(f16),
+        [MTF_F64] = CASTS_TO(f64), [MTF_I32] = CASTS_TO(i32),   [MTF_I64] = CASTS_TO(i64),
+        [MTF_BOOL] = CASTS_TO(flag),
+    };
+    return casts[to][dtype_compute(from)];
+}
+
+/* ---- select and index ---- */
+
+#define SELECT_AND_INDEX(suffix, T)                                                                \
+    static void select_##suffix(int64_t n, void *out, const void *cs, const void *xs,              \
+                                const void *ys)                                                    \
+    {                                                                                              \
+        const uint8_t *c = cs;                                                                     \
+        const T       *x = xs, *y = ys;                                                            \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) ((T *)out)[i] = c[i] ? x[i] : y[i];                        \
+    }                                                                                              \
+    static void index_##suffix(const map_ramp *m, void *out)                                       \
+    {                                                                                              \
+        for (int64_t r = 0; r < m->rows; r++) {                                                    \
+            T      *row = (T *)out + r * m->count;                                                 \
+            int64_t first = m->first + r * m->by_row;                                              \
+            for (int64_t i = 0; i < m->count; i++)                                                 \
+                row[i] = INDEX_VALUE(T, first + i * m->by_step, m->shift);                         \
+        }                                                                                          \
+    }
+
+#define INDEX_VALUE(T, position, shift) (T)((double)(position) + (shift))
+SELECT_AND_INDEX(f32, float)
+SELECT_AND_INDEX(f64, double)
+#undef INDEX_VALUE
+#define INDEX_VALUE(T, position, shift) (T)((position) + (int64_t)(shift))
+SELECT_AND_INDEX(i32, int32_t)
+SELECT_AND_INDEX(i64, int64_t)
+#undef INDEX_VALUE
+#define INDEX_VALUE(T, position, shift) (T)((position) + (int64_t)(shift) != 0)
+SELECT_AND_INDEX(flag, uint8_t)
+
+#define EACH_TYPE(f)                                                                               \
+    {FLOATS(f), INTEGERS(f), [MTF_BOOL] = f##_flag}
+
+map_select *map_select_of(mtf_dtype type)
+{
+    static map_select *const selects[DTYPES] = EACH_TYPE(select);
+    return selects[dtype_compute(type)];
+}
+
+map_index *map_index_of(mtf_dtype type)
+{
+    static map_index *const indices[DTYPES] = EACH_TYPE(index);
+    return indices[dtype_compute(type)];
+}

@@ -1,0 +1,25 @@
+/* The steps of a map, each over one tile of registers. */
+#ifndef MACHINE_MAP_STEPS_H
+#define MACHINE_MAP_STEPS_H
+
+#include "program/instr.h"
+
+/* out[i] = f(x[i], y[i]) for i in 0 .. n-1; out may be x or y. */
+typedef void map_step(int64_t n, void *out, const void *x, const void *y);
+/* out[i] = c[i] ? x[i] : y[i] */
+typedef void map_select(int64_t n, void *out, const void *c, const void *x, const void *y);
+/* out[r, i] = first + r * by_row + i * by_step */
+typedef struct map_ramp {
+    double  shift; /* added last */
+    int64_t first, by_row, by_step, rows, count;
+} map_ramp;
+typedef void map_index(const map_ramp *ramp, void *out);
+
+/* NULL where the function is not legal in the type.  Types are compute types, or else stand for
+ * theirs; a cast to BF16 or F16 leaves an f32 that such a number can hold. */
+map_step   *map_step_of(scalar_fn fn, mtf_dtype type);
+map_step   *map_cast_of(mtf_dtype to, mtf_dtype from);
+map_select *map_select_of(mtf_dtype type);
+map_index  *map_index_of(mtf_dtype type);
+
+#endif

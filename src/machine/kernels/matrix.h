@@ -1,0 +1,60 @@
+/* Matrices as BLAS sees them, and its product.
+ *
+ * BLAS takes a matrix as rows of adjacent elements, or as the transpose of
+ * one, with rows at least their own length apart.  Not every pair of strides
+ * is such a matrix: matrix_of says which.
+ */
+#ifndef MACHINE_KERNELS_MATRIX_H
+#define MACHINE_KERNELS_MATRIX_H
+
+#include <cblas.h>
+#include <limits.h>
+
+#include "mtf.h"
+
+typedef struct matrix {
+    bool turned; /* stored as its transpose */
+    int  ld;     /* from one stored row to the next, in elements */
+} matrix;
+
+static inline bool matrix_rows(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
+                               int *ld)
+{
+    int64_t apart = rows == 1 ? cols : row_stride;
+    if ((cols != 1 && col_stride != 1) || apart < cols || apart > INT_MAX || rows > INT_MAX)
+        return false;
+    *ld = (int)apart;
+    return true;
+}
+
+/* A loop of size 1 may have any stride. */
+static inline bool matrix_of(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
+                             matrix *m)
+{
+    m->turned = false;
+    if (matrix_rows(rows, cols, row_stride, col_stride, &m->ld)) return true;
+    m->turned = true;
+    return matrix_rows(cols, rows, col_stride, row_stride, &m->ld);
+}
+
+/* c[m, n] = or += sum over k of a[m, k] * b[k, n]; c is never turned. */
+typedef struct gemm {
+    mtf_dtype type; /* F32 or F64 */
+    int       m, n, k;
+    matrix    a, b, c;
+    bool      add; /* to what c holds; otherwise what it held is not read */
+} gemm;
+
+static inline void gemm_run(const gemm *g, const void *a, const void *b, void *c)
+{
+    if (g->type == MTF_F32)
+        cblas_sgemm(CblasRowMajor, g->a.turned ? CblasTrans : CblasNoTrans,
+                    g->b.turned ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0f, a, g->a.ld, b,
+                    g->b.ld, g->add ? 1.0f : 0.0f, c, g->c.ld);
+    else
+        cblas_dgemm(CblasRowMajor, g->a.turned ? CblasTrans : CblasNoTrans,
+                    g->b.turned ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0, a, g->a.ld, b,
+                    g->b.ld, g->add ? 1.0 : 0.0, c, g->c.ld);
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* Loop nests made simple, and walks through parts of them. */
+#include "machine/kernels/nest.h"
+
+static int64_t magnitude(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+/* Stable, so that equal strides keep the instruction's order. */
+static void sort_by_stride(int n, int *loop, const access *order)
+{
+    for (int k = 1; k < n; k++) {
+        int     moved = loop[k], to = k;
+        int64_t stride = magnitude(order->stride[moved]);
+        for (; to > 0 && magnitude(order->stride[loop[to - 1]]) < stride; to--)
+            loop[to] = loop[to - 1];
+        loop[to] = moved;
+    }
+}
+
+static bool follows(const access *list, int n, int outer, int inner, int64_t inner_size)
+{
+    for (int k = 0; k < n; k++)
+        if (list[k].stride[outer] != list[k].stride[inner] * inner_size) return false;
+    return true;
+}
+
+nest nest_of(const instr *i, uint32_t loops, const access *order, uint32_t alone)
+{
+    nest n = {.nloops = 0, .elements = 1};
+    int  kept[MAX_LOOPS], nkept = 0;
+    for (int k = 0; k < i->nloops; k++) {
+        if (!(loops >> k & 1)) continue;
+        n.elements *= i->size[k];
+        if (i->size[k] != 1) kept[nkept++] = k;
+    }
+    if (order) sort_by_stride(nkept, kept, order);
+
+    for (int k = 0; k < nkept; k++) {
+        int  inner = kept[k], last = n.nloops - 1;
+        bool merges = n.nloops > 0 && !(alone >> inner & 1) && !(alone >> n.loop[last] & 1) &&
+                      follows(i->out, i->nout, n.loop[last], inner, i->size[inner]) &&
+                      follows(i->in, i->nin, n.loop[last], inner, i->size[inner]);
+        if (!merges) {
+            n.size[n.nloops] = 1;
+            last = n.nloops++;
+        }
+        n.size[last] *= i->size[inner];
+        n.loop[last] = inner;
+    }
+    return n;
+}
+
+/* Whole rows where the walk stands at the start of one, else what is left of this row. */
+static void find_block(walk *w)
+{
+    const nest *n = w->nest;
+    int         last = n->nloops - 1;
+    int64_t     inner = nest_inner(n), at = last >= 0 ? w->index[last] : 0;
+    w->rows = 1;
+    w->count = inner - at;
+    if (w->count > w->left) w->count = w->left;
+    if (at == 0 && last > 0 && w->left >= 2 * inner) {
+        int64_t whole = w->left / inner, room = n->size[last - 1] - w->index[last - 1];
+        w->rows = whole < room ? whole : room;
+    }
+}
+
+walk walk_at(const nest *n, int64_t first, int64_t elements)
+{
+    walk w;
+    w.nest = n;
+    w.left = elements;
+    for (int k = n->nloops - 1; k > 0; k--) {
+        w.index[k] = first % n->size[k];
+        first /= n->size[k];
+    }
+    w.index[0] = first;
+    if (elements > 0) find_block(&w);
+    return w;
+}
+
+void walk_on(walk *w)
+{
+    const nest *n = w->nest;
+    int         last = n->nloops - 1;
+    w->left -= w->rows * w->count;
+    if (w->left <= 0) return;
+    if (w->rows > 1) {
+        w->index[last - 1] += w->rows;
+        last--;
+    } else {
+        w->index[last] += w->count;
+    }
+    for (int k = last; k > 0 && w->index[k] == n->size[k]; k--) {
+        w->index[k] = 0;
+        w->index[k - 1]++;
+    }
+    find_block(w);
+}

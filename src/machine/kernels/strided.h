@@ -1,0 +1,41 @@
+/* Copies of two-dimensional strided blocks, widening and narrowing. */
+#ifndef MACHINE_STRIDED_H
+#define MACHINE_STRIDED_H
+
+#include "machine/kernels/nest.h"
+
+/* One side of a copy: element (r, c) lies at at[r * row + c * step], in elements. */
+typedef struct strided {
+    void   *at;
+    int64_t row, step;
+} strided;
+
+typedef void strided_copy(strided to, strided from, int64_t rows, int64_t count);
+
+/* Room for one register element of any compute type; a tile of n elements fits in n of these. */
+typedef union number {
+    float   f32;
+    double  f64;
+    int32_t i32;
+    int64_t i64;
+    uint8_t flag;
+} number;
+
+/* Between memory of a type and registers of its compute type; and without conversion. */
+strided_copy *strided_loader(mtf_dtype type);
+strided_copy *strided_storer(mtf_dtype type);
+strided_copy *strided_mover(mtf_dtype type);
+
+/* tile[0 ..] = the elements that a walk passes in an operand based at `base`, in its compute type;
+ * and back. */
+void tile_load(walk w, const access *a, char *base, void *tile);
+void tile_store(walk w, const access *a, char *base, void *tile);
+
+/* The elements of a walk where they lie, if they lie side by side and need no widening; else
+ * loaded into `tile`. */
+void *tile_read(const walk *w, const access *a, char *base, void *tile);
+
+/* Where the elements of a walk lie side by side in compute type, else NULL. */
+void *tile_in_place(const walk *w, const access *a, char *base);
+
+#endif

@@ -1,0 +1,19 @@
+/* Convolution and its two gradients.
+ *
+ *     y[b.., o.., g*outs+n] = sum over taps t.., c of
+ *         x[b.., o*step + t*dilation - before.., g*chans+c] * w[t.., c, g*outs+n]
+ *
+ * FORWARD computes y, INPUT the x whose gradient it is, FILTER the w.  Matrix
+ * products do the work where the channels are adjacent in memory and many
+ * enough; plain loops do the rest.
+ */
+#include "machine/kernels/window_nest.h"
+
+void kernel_window(const instr *i, const run_state *r)
+{
+    const window_nest n = window_nest_of(i, r);
+    if (window_blas_can(&n))
+        window_blas(&n);
+    else
+        window_plain(&n);
+}

@@ -1,0 +1,171 @@
+/* Convolution as matrix products, one per tap and row.
+ *
+ * No patches are copied: the inputs that one tap meets along a row of outputs
+ * are themselves a matrix, [position, channel], whose rows lie `step` inputs
+ * apart.  Each tap adds its product to the result; positions whose input lies
+ * in the padding are left out of it.  The products follow from the sizes
+ * alone, whoever runs them, so threads cannot change a bit.
+ */
+#include <string.h>
+
+#include "machine/kernels/matrix.h"
+#include "machine/kernels/window_nest.h"
+
+enum {
+    SEGMENT = 256,     /* most positions of a row in one product          */
+    ROWS_AT_ONCE = 16, /* rows that one tap's filter passes over          */
+    TILE = 128,        /* channels and outputs in one product of a filter */
+    FEW_TERMS = 8,     /* fewer channels to sum are not worth a product   */
+    FEW_PAIRS = 16     /* nor fewer pairs of channel and output           */
+};
+
+/* The operands as matrices; only the numbers of rows differ from product to product. */
+static bool matrices(const window_nest *n, matrix *x, matrix *w, matrix *y)
+{
+    int64_t few = n->row.in < n->row.out ? n->row.in : n->row.out;
+    bool    lines = (n->x_chan == 1 || n->groups * n->chans == 1) &&
+                 (n->w_out == 1 || n->groups * n->outs == 1) &&
+                 (n->y_out == 1 || n->groups * n->outs == 1);
+    return lines && matrix_rows(few, n->chans, n->row.step * n->row.x, 1, &x->ld) &&
+           matrix_rows(n->chans, n->outs, n->w_chan, 1, &w->ld) &&
+           matrix_rows(n->row.out, n->outs, n->row.y, 1, &y->ld);
+}
+
+bool window_blas_can(const window_nest *n)
+{
+    matrix  x, w, y;
+    int64_t terms = n->kind == WINDOW_INPUT ? n->outs : n->chans;
+    if (n->type != MTF_F32 && n->type != MTF_F64) return false;
+    if (n->chans * n->outs < FEW_PAIRS) return false;
+    if (n->kind != WINDOW_FILTER && terms < FEW_TERMS) return false;
+    return matrices(n, &x, &w, &y);
+}
+
+/* A part of one row of the result: x or y, positions [first, end). */
+typedef struct segment {
+    int64_t      row;
+    window_range at;
+} segment;
+
+static segment segment_at(int64_t unit, int64_t length)
+{
+    int64_t per_row = (length + SEGMENT - 1) / SEGMENT, first = unit % per_row * SEGMENT;
+    return (segment){unit / per_row, {first, length - first < SEGMENT ? length : first + SEGMENT}};
+}
+
+static void segment_zero(const window_nest *n, segment s)
+{
+    bool    input = n->kind == WINDOW_INPUT;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(n->type), offset = 0;
+    int64_t stride = input ? n->row.x : n->row.y;
+    int64_t width = n->groups * (input ? n->chans : n->outs);
+    for (int k = n->outer - 1; k >= 0; k--) {
+        const window_dim *d = &n->dim[k];
+        int64_t           size = input ? d->in : d->out;
+        offset += s.row % size * (input ? d->x : d->y);
+        s.row /= size;
+    }
+    char *start = (input ? n->x : n->y) + offset * bytes;
+    for (int64_t at = s.at.first; at < s.at.end; at++)
+        memset(start + at * stride * bytes, 0, (size_t)(width * bytes));
+}
+
+/* y[o, n] += x[o*step + t*dilation - before, c] * w[t, c, n], or x += y * w' in INPUT. */
+static void segment_add(const window_nest *n, const gemm *base, segment s, int64_t group,
+                        int64_t tap)
+{
+    bool         input = n->kind == WINDOW_INPUT;
+    int64_t      bytes = (int64_t)mtf_dtype_bytes(n->type), t = tap % n->row.taps;
+    window_range in = input ? s.at : (window_range){0, n->row.in};
+    window_range out = input ? (window_range){0, n->row.out} : s.at;
+    window_range o = window_clip(&n->row, t, in, out);
+    window_join  j;
+    if (o.first == o.end || !window_join_at(n, s.row, tap / n->row.taps, &j)) return;
+    int64_t at = o.first * n->row.step + t * n->row.dilation - n->row.before;
+    char   *x = n->x + (j.x + at * n->row.x + group * n->chans * n->x_chan) * bytes;
+    char   *w = n->w + (j.w + t * n->row.w + group * n->outs * n->w_out) * bytes;
+    char   *y = n->y + (j.y + o.first * n->row.y + group * n->outs * n->y_out) * bytes;
+    gemm    g = *base;
+    g.m = (int)(o.end - o.first);
+    gemm_run(&g, input ? y : x, w, input ? x : y);
+}
+
+/* y from (x, w), or x from (y, w): the equations of window_plain.c, a block of rows at a time so
+ * that one tap's filter serves all of them while it is in the cache. */
+static void blas_result(const window_nest *n, gemm base)
+{
+    bool    input = n->kind == WINDOW_INPUT;
+    int64_t length = input ? n->row.in : n->row.out, taps = n->outer_taps * n->row.taps;
+    int64_t units = (input ? n->outer_in : n->outer_out) * ((length + SEGMENT - 1) / SEGMENT);
+    int64_t at_once = units / n->threads < 1 ? 1 : units / n->threads;
+    if (at_once > ROWS_AT_ONCE) at_once = ROWS_AT_ONCE;
+    base.n = (int)(input ? n->chans : n->outs);
+    base.k = (int)(input ? n->outs : n->chans);
+    base.b.turned = input;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#endif
+    for (int64_t first = 0; first < units; first += at_once) {
+        int64_t end = first + at_once < units ? first + at_once : units;
+        for (int64_t u = first; u < end; u++) segment_zero(n, segment_at(u, length));
+        for (int64_t group = 0; group < n->groups; group++)
+            for (int64_t tap = 0; tap < taps; tap++)
+                for (int64_t u = first; u < end; u++)
+                    segment_add(n, &base, segment_at(u, length), group, tap);
+    }
+}
+
+/* A tile of the filter at one tap of one group, from channel c and output m on:
+ * w[t, c, n] = sum over b.., o.. of x[b.., o*step + t*dilation - before.., c] * y[b.., o.., n] */
+static void filter_tile(const window_nest *n, gemm g, int64_t tap, int64_t c, int64_t m)
+{
+    int64_t      bytes = (int64_t)mtf_dtype_bytes(n->type), t = tap % n->row.taps;
+    int64_t      group = m / n->outs, chan = group * n->chans + c;
+    int64_t      outs_left = (group + 1) * n->outs - m, chans_left = n->chans - c;
+    window_range whole = {0, n->row.in}, o = window_clip(&n->row, t, whole,
+                                                         (window_range){0, n->row.out});
+    int64_t      at = o.first * n->row.step + t * n->row.dilation - n->row.before;
+    window_join  j;
+    char        *w = n->w + (t * n->row.w + c * n->w_chan + m * n->w_out) * bytes;
+    int64_t      rest = tap / n->row.taps;
+    for (int k = n->outer - 1; k >= 0; k--) {
+        w += rest % n->dim[k].taps * n->dim[k].w * bytes;
+        rest /= n->dim[k].taps;
+    }
+    g.m = (int)(chans_left < TILE ? chans_left : TILE);
+    g.n = (int)(outs_left < TILE ? outs_left : TILE);
+    g.k = (int)(o.end - o.first);
+    for (int i = 0; i < g.m; i++)
+        memset(w + i * n->w_chan * bytes, 0, (size_t)(g.n * bytes));
+    for (int64_t row = 0; g.k > 0 && row < n->outer_out; row++)
+        if (window_join_at(n, row, tap / n->row.taps, &j))
+            gemm_run(&g, n->x + (j.x + at * n->row.x + chan * n->x_chan) * bytes,
+                     n->y + (j.y + o.first * n->row.y + m * n->y_out) * bytes, w);
+}
+
+static void blas_filter(const window_nest *n, gemm base)
+{
+    int64_t chan_tiles = (n->chans + TILE - 1) / TILE, out_tiles = (n->outs + TILE - 1) / TILE;
+    int64_t each = n->groups * chan_tiles * out_tiles;
+    base.a.turned = true;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#endif
+    for (int64_t task = 0; task < n->outer_taps * n->row.taps * each; task++) {
+        int64_t rest = task % each, group = rest / (chan_tiles * out_tiles);
+        int64_t out = group * n->outs + rest % out_tiles * TILE;
+        filter_tile(n, base, task / each, rest / out_tiles % chan_tiles * TILE, out);
+    }
+}
+
+void window_blas(const window_nest *n)
+{
+    matrix x = {0}, w = {0}, y = {0};
+    matrices(n, &x, &w, &y);
+    if (n->kind == WINDOW_FORWARD)
+        blas_result(n, (gemm){.type = n->type, .a = x, .b = w, .c = y, .add = true});
+    else if (n->kind == WINDOW_INPUT)
+        blas_result(n, (gemm){.type = n->type, .a = y, .b = w, .c = x, .add = true});
+    else
+        blas_filter(n, (gemm){.type = n->type, .a = x, .b = y, .c = w, .add = true});
+}

@@ -1,0 +1,12 @@
+/* The machine: opens devices by name. */
+#ifndef MACHINE_MACHINE_H
+#define MACHINE_MACHINE_H
+
+#include "machine/device.h"
+
+/* The device that the session's options name; NULL after an error. Closed by its own close. */
+device *machine_open(mtf_session *s);
+/* Unused bytes that the device wants between buffers. */
+int64_t machine_guard(const mtf_session *s);
+
+#endif

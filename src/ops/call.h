@@ -1,0 +1,12 @@
+/* Helpers for composites and for ops with a dimension as attribute. */
+#ifndef OPS_CALL_H
+#define OPS_CALL_H
+
+#include "graph/node.h"
+
+/* The dimension of x with this name, or an error that names op, tensor and shape. */
+bool call_dim(const op *o, const mtf_tensor *x, const char *name, mtf_dim *dim);
+/* The same inside a composite, for its first input and the attribute at `which`. */
+bool call_attr_dim(const op_call *c, int which, mtf_dim *dim);
+
+#endif

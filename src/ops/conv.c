@@ -1,0 +1,205 @@
+/* Convolutions: three operations that are each other's gradients.
+ *
+ * conv is linear in x and in the filter; conv_input is its transpose with
+ * respect to x (what is called transposed convolution), conv_filter with
+ * respect to the filter.  The derivative of each is made of the other two, so
+ * any order of derivative works.
+ */
+#include <string.h>
+
+#include "ops/call.h"
+#include "ops/lowering.h"
+#include "ops/tape.h"
+
+enum { STRIDE, DILATION, BEFORE, AFTER, GROUPS, SHAPE };
+
+static const attr_spec conv_attrs[] = {
+    {"stride", ATTR_INTS, NULL, "one per spatial dimension"},
+    {"dilation", ATTR_INTS, NULL, "distance of taps"},
+    {"before", ATTR_INTS, NULL, "zeros before"},
+    {"after", ATTR_INTS, NULL, "zeros after"},
+    {"groups", ATTR_INT, "1", "channels are split into groups that do not mix"},
+    {"shape", ATTR_SHAPE, NULL, ""},
+    {0},
+};
+
+/* ---- checks ---- */
+
+static bool check_ints(const node *n)
+{
+    int ns = n->attrs[STRIDE].ints.n;
+    if (ns < 1 || ns > MAX_SPATIAL || n->attrs[DILATION].ints.n != ns || n->attrs[BEFORE].ints.n != ns ||
+        n->attrs[AFTER].ints.n != ns)
+        return node_fail(n, ERR_SHAPE, "stride, dilation, before and after must have one number for each of 1 to 3 "
+                         "spatial dimensions");
+    for (int i = 0; i < ns; i++)
+        if (n->attrs[STRIDE].ints.v[i] < 1 || n->attrs[DILATION].ints.v[i] < 1 ||
+            n->attrs[BEFORE].ints.v[i] < 0 || n->attrs[AFTER].ints.v[i] < 0 ||
+            n->attrs[STRIDE].ints.v[i] > 1 << 20 || n->attrs[DILATION].ints.v[i] > 1 << 20 ||
+            n->attrs[BEFORE].ints.v[i] > 1 << 30 || n->attrs[AFTER].ints.v[i] > 1 << 30)
+            return node_fail(n, ERR_SHAPE, "strides and dilations are 1 or more, paddings 0 or more");
+    if (n->attrs[GROUPS].i < 1) return node_fail(n, ERR_SHAPE, "groups must be 1 or more");
+    return true;
+}
+
+static int64_t reach_of(const node *n, int i, int64_t taps)
+{
+    return (taps - 1) * n->attrs[DILATION].ints.v[i] + 1;
+}
+
+/* Do x [batch.., spatial.., channels], w [taps.., channels / groups, outputs] and
+ * y [batch.., spatial.., outputs] fit together? */
+static bool check_fit(const node *n, const mtf_shape *x, const mtf_shape *w, const mtf_shape *y)
+{
+    int     ns = n->attrs[STRIDE].ints.n;
+    int64_t groups = n->attrs[GROUPS].i;
+    if (w->ndims != ns + 2 || x->ndims < ns + 1 || y->ndims != x->ndims)
+        return node_fail(n, ERR_SHAPE, "needs [batch.., %d spatial, channels] and a filter [%d taps, channels, outputs]",
+                         ns, ns);
+    int64_t chans = x->dims[x->ndims - 1].size, outs = y->dims[y->ndims - 1].size;
+    if (w->dims[ns].size * groups != chans || w->dims[ns + 1].size != outs || outs % groups)
+        return node_fail(n, ERR_SHAPE, "%lld channels, %lld outputs and %lld groups do not fit a filter of %lld by %lld",
+                         (long long)chans, (long long)outs, (long long)groups, (long long)w->dims[ns].size,
+                         (long long)w->dims[ns + 1].size);
+    int nbatch = x->ndims - ns - 1;
+    for (int i = 0; i < nbatch; i++)
+        if (strcmp(x->dims[i].name, y->dims[i].name) != 0 || x->dims[i].size != y->dims[i].size)
+            return node_fail(n, ERR_SHAPE, "batch dimension \"%s\" differs from \"%s\"", x->dims[i].name,
+                             y->dims[i].name);
+    for (int i = 0; i < ns; i++) {
+        int64_t room = x->dims[nbatch + i].size + n->attrs[BEFORE].ints.v[i] + n->attrs[AFTER].ints.v[i] -
+                       reach_of(n, i, w->dims[i].size);
+        if (room < 0 || room / n->attrs[STRIDE].ints.v[i] + 1 != y->dims[nbatch + i].size)
+            return node_fail(n, ERR_SHAPE, "dimension \"%s\" of size %lld and a filter of %lld do not give %lld positions",
+                             x->dims[nbatch + i].name, (long long)x->dims[nbatch + i].size,
+                             (long long)w->dims[i].size, (long long)y->dims[nbatch + i].size);
+    }
+    return true;
+}
+
+static bool infer_conv(node *n)
+{
+    TRY(node_needs_same_type(n) && check_ints(n));
+    int              ns = n->attrs[STRIDE].ints.n;
+    const mtf_shape *x = &n->in[0]->shape, *w = &n->in[1]->shape;
+    if (x->ndims < ns + 1 || w->ndims != ns + 2)
+        return node_fail(n, ERR_SHAPE, "\"%s\" must be [batch.., %d spatial, channels] and \"%s\" [%d taps, channels, outputs]",
+                         tensor_name(n->in[0]), ns, tensor_name(n->in[1]), ns);
+    mtf_shape y = *x;
+    int       nbatch = x->ndims - ns - 1;
+    for (int i = 0; i < ns; i++) {
+        int64_t room = x->dims[nbatch + i].size + n->attrs[BEFORE].ints.v[i] + n->attrs[AFTER].ints.v[i] -
+                       reach_of(n, i, w->dims[i].size);
+        if (room < 0)
+            return node_fail(n, ERR_SHAPE, "the filter \"%s\" reaches over %lld elements, more than dimension \"%s\" and its padding have",
+                             tensor_name(n->in[1]), (long long)reach_of(n, i, w->dims[i].size),
+                             x->dims[nbatch + i].name);
+        y.dims[nbatch + i].size = room / n->attrs[STRIDE].ints.v[i] + 1;
+    }
+    y.dims[y.ndims - 1] = w->dims[ns + 1];
+    y = mtf_shape_of(y.ndims, y.dims);
+    TRY(shape_check(&y, n->op->name, &n->graph->session->fault) && check_fit(n, x, w, &y));
+    TRY(node_output(n, n->in[0]->type, &y));
+    n->attrs[SHAPE].shape = &n->out[0]->shape;
+    return true;
+}
+
+static bool infer_given(node *n, bool input)
+{
+    TRY(node_needs_same_type(n) && check_ints(n));
+    if (!n->attrs[SHAPE].shape) return node_fail(n, ERR_SHAPE, "say the shape of the output");
+    mtf_shape out = *n->attrs[SHAPE].shape;
+    TRY(shape_check(&out, n->op->name, &n->graph->session->fault));
+    TRY(input ? check_fit(n, &out, &n->in[1]->shape, &n->in[0]->shape)
+              : check_fit(n, &n->in[0]->shape, &out, &n->in[1]->shape));
+    TRY(node_output(n, n->in[0]->type, &out));
+    n->attrs[SHAPE].shape = &n->out[0]->shape;
+    return true;
+}
+
+static bool infer_input(node *n)
+{
+    return infer_given(n, true);
+}
+
+static bool infer_filter(node *n)
+{
+    return infer_given(n, false);
+}
+
+/* ---- gradients ---- */
+
+static mtf_tensor *like(const op *o, const node *n, mtf_tensor *a, mtf_tensor *b, const mtf_shape *shape)
+{
+    attr attrs[SHAPE + 1];
+    memcpy(attrs, n->attrs, sizeof attrs);
+    attrs[SHAPE].shape = shape;
+    return node_binary(o, a, b, attrs);
+}
+
+/* y = conv(x, w) */
+static void grad_conv(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    mtf_tensor *x = n->in[0], *w = n->in[1];
+    if (tape_wants(t, x)) tape_give(t, x, like(&op_conv_input, n, dy[0], w, &x->shape));
+    if (tape_wants(t, w)) tape_give(t, w, like(&op_conv_filter, n, x, dy[0], &w->shape));
+}
+
+/* x = conv_input(y, w) */
+static void grad_input(tape *t, const node *n, mtf_tensor *const *dx)
+{
+    mtf_tensor *y = n->in[0], *w = n->in[1];
+    if (tape_wants(t, y)) tape_give(t, y, like(&op_conv, n, dx[0], w, NULL));
+    if (tape_wants(t, w)) tape_give(t, w, like(&op_conv_filter, n, dx[0], y, &w->shape));
+}
+
+/* w = conv_filter(x, y) */
+static void grad_filter(tape *t, const node *n, mtf_tensor *const *dw)
+{
+    mtf_tensor *x = n->in[0], *y = n->in[1];
+    if (tape_wants(t, x)) tape_give(t, x, like(&op_conv_input, n, y, dw[0], &x->shape));
+    if (tape_wants(t, y)) tape_give(t, y, like(&op_conv, n, x, dw[0], NULL));
+}
+
+/* ---- lowering ---- */
+
+static bool lower_window(emitter *e, const node *n, window_kind kind, const slice *in, slice *out)
+{
+    window_args how = {.kind = kind, .nspatial = n->attrs[STRIDE].ints.n, .groups = n->attrs[GROUPS].i};
+    for (int i = 0; i < how.nspatial; i++) {
+        how.step[i] = n->attrs[STRIDE].ints.v[i];
+        how.dilation[i] = n->attrs[DILATION].ints.v[i];
+        how.before[i] = n->attrs[BEFORE].ints.v[i];
+    }
+    out[0] = emit_fresh(e, n->out[0]->type, &n->out[0]->shape);
+    switch (kind) {
+    case WINDOW_FORWARD: return emit_window(e, &how, &in[0], &in[1], &out[0]);
+    case WINDOW_INPUT: return emit_window(e, &how, &out[0], &in[1], &in[0]);
+    default: return emit_window(e, &how, &in[0], &out[0], &in[1]);
+    }
+}
+
+static bool lower_conv(emitter *e, const node *n, const slice *in, slice *out)
+{
+    return lower_window(e, n, WINDOW_FORWARD, in, out);
+}
+
+static bool lower_input(emitter *e, const node *n, const slice *in, slice *out)
+{
+    return lower_window(e, n, WINDOW_INPUT, in, out);
+}
+
+static bool lower_filter(emitter *e, const node *n, const slice *in, slice *out)
+{
+    return lower_window(e, n, WINDOW_FILTER, in, out);
+}
+
+const op op_conv = {
+    .name = "conv", .says = "convolution with paddings spelled out; conv1d, conv2d and conv3d choose them",
+    .args = "x, filter", .attrs = conv_attrs, .infer = infer_conv, .grad = grad_conv, .lower = lower_conv};
+const op op_conv_input = {
+    .name = "conv_input", .says = "the transpose of conv with respect to x; the annotation says x's shape",
+    .args = "y, filter", .attrs = conv_attrs, .infer = infer_input, .grad = grad_input, .lower = lower_input};
+const op op_conv_filter = {
+    .name = "conv_filter", .says = "the transpose of conv with respect to the filter; the annotation says its shape",
+    .args = "x, y", .attrs = conv_attrs, .infer = infer_filter, .grad = grad_filter, .lower = lower_filter};

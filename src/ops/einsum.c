@@ -1,0 +1,314 @@
+/* Sums of products over named dimensions.
+ *
+ * One operation is matrix product, outer product, elementwise product,
+ * broadcast and sum: multiply the inputs, then sum every dimension that the
+ * output lacks.  Which of these it is follows from the names alone.
+ */
+#include <string.h>
+
+#include "base/dtype.h"
+#include "ops/lowering.h"
+#include "ops/tape.h"
+
+enum { OVER, SHAPE };
+
+/* ---- shape ---- */
+
+static int occurrences(const node *n, const char *dim)
+{
+    int count = 0;
+    for (int i = 0; i < n->nargs; i++) count += mtf_shape_find(n->in[i]->shape, dim) >= 0;
+    return count;
+}
+
+static bool names_contain(attr_names names, const char *name)
+{
+    for (int i = 0; i < names.n; i++)
+        if (strcmp(names.v[i], name) == 0) return true;
+    return false;
+}
+
+/* Where no shape is given: all dimensions but those in `over`; without that, those that occur
+ * in one input only. */
+static bool infer_output(const node *n, const mtf_shape *all, mtf_shape *shape)
+{
+    attr_names over = n->attrs[OVER].names;
+    for (int i = 0; i < over.n; i++)
+        if (mtf_shape_find(*all, over.v[i]) < 0)
+            return node_fail(n, ERR_SHAPE, "no input has the dimension \"%s\" to sum over", over.v[i]);
+    *shape = (mtf_shape){0};
+    for (int i = 0; i < all->ndims; i++) {
+        mtf_dim d = all->dims[i];
+        bool    summed = over.n ? names_contain(over, d.name) : occurrences(n, d.name) > 1;
+        if (!summed) shape->dims[shape->ndims++] = d;
+    }
+    return true;
+}
+
+static bool infer(node *n)
+{
+    mtf_shape all, shape;
+    TRY(node_needs_same_type(n) && node_union(n, &all));
+    if (n->attrs[SHAPE].shape) {
+        shape = *n->attrs[SHAPE].shape;
+        TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
+        for (int i = 0; i < shape.ndims; i++) {
+            mtf_dim d = mtf_shape_dim(all, shape.dims[i].name);
+            if (d.name && d.size != shape.dims[i].size)
+                return node_fail(n, ERR_SHAPE, "dimension \"%s\" is %lld in the inputs but %lld in the output",
+                                 d.name, (long long)d.size, (long long)shape.dims[i].size);
+            if (names_contain(n->attrs[OVER].names, shape.dims[i].name))
+                return node_fail(n, ERR_SHAPE, "the output keeps \"%s\", which is to be summed",
+                                 shape.dims[i].name);
+        }
+    } else {
+        TRY(infer_output(n, &all, &shape));
+    }
+    TRY(node_output(n, n->in[0]->type, &shape));
+    n->attrs[OVER].names.n = 0; /* the shape says it all */
+    n->attrs[SHAPE].shape = &n->out[0]->shape;
+    return true;
+}
+
+/* ---- gradient: the same product, dy in place of input i ---- */
+
+static void grad(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    mtf_tensor **xs = arena_array(&n->graph->arena, mtf_tensor *, n->nargs);
+    for (int i = 0; xs && i < n->nargs; i++) {
+        if (!tape_wants(t, n->in[i])) continue;
+        for (int j = 0; j < n->nargs; j++) xs[j] = j == i ? dy[0] : n->in[j];
+        tape_give(t, n->in[i], mtf_einsum_n(n->in[i]->shape, n->nargs, xs));
+    }
+}
+
+/* ---- lowering: products in pairs, in the order of least work ---- */
+
+enum { EXHAUSTIVE = 9 }; /* up to this many factors every order is tried */
+
+typedef struct plan {
+    slice     factor[32];
+    int       count;
+    mtf_shape kept;    /* dimensions of the output */
+} plan;
+
+/* Dimensions of the factors in `set` that the outside of `set` or the output needs. */
+static mtf_shape needed(const plan *p, unsigned set)
+{
+    mtf_shape all = {0}, rest = p->kept, out = {0};
+    for (int i = 0; i < p->count; i++) {
+        if (set >> i & 1) all = mtf_shape_plus(all, p->factor[i].shape);
+        else rest = mtf_shape_plus(rest, p->factor[i].shape);
+    }
+    for (int i = 0; i < all.ndims; i++)
+        if (mtf_shape_find(rest, all.dims[i].name) >= 0) out.dims[out.ndims++] = all.dims[i];
+    return out;
+}
+
+static double pair_work(const mtf_shape *a, const mtf_shape *b)
+{
+    double work = 1;
+    for (int i = 0; i < a->ndims; i++) work *= (double)a->dims[i].size;
+    for (int i = 0; i < b->ndims; i++)
+        if (mtf_shape_find(*a, b->dims[i].name) < 0) work *= (double)b->dims[i].size;
+    return work;
+}
+
+/* One product of two slices, keeping `kept`; `target` non-NULL: into this slice. */
+static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_dtype type,
+                      const slice *target, slice *out)
+{
+    slice *both[2] = {&a, &b};
+    for (int k = 0; k < 2; k++) { /* what only one factor has and nobody needs is summed first */
+        mtf_shape mine = {0};
+        for (int i = 0; i < both[k]->shape.ndims; i++) {
+            mtf_dim d = both[k]->shape.dims[i];
+            if (mtf_shape_find(*kept, d.name) >= 0 || mtf_shape_find(both[1 - k]->shape, d.name) >= 0)
+                mine.dims[mine.ndims++] = d;
+        }
+        if (mine.ndims == both[k]->shape.ndims) continue;
+        slice sum = emit_fresh(e, dtype_compute(type), &mine);
+        TRY(emit_fold(e, FOLD_SUM, both[k], &sum));
+        *both[k] = sum;
+    }
+    *out = target ? *target : emit_fresh(e, type, kept);
+    mtf_shape all = mtf_shape_plus(a.shape, b.shape);
+    if (all.ndims > kept->ndims) return emit_contract(e, &a, &b, out);
+    scalar_fn fn = type == MTF_BOOL ? FN_logical_and : FN_multiply;
+    return emit_scalar(e, fn, 2, (slice[]){a, b}, out);
+}
+
+/* Best way to split a set of factors in two, by dynamic programming over subsets. */
+static bool best_splits(emitter *e, const plan *p, unsigned *split)
+{
+    unsigned full = (1u << p->count) - 1;
+    arena   *scratch = &e->program->arena;
+    double  *cost = arena_array(scratch, double, full + 1);
+    mtf_shape *shape = arena_array(scratch, mtf_shape, full + 1);
+    TRY(cost && shape);
+    for (unsigned set = 1; set <= full; set++) {
+        shape[set] = (set & (set - 1)) ? needed(p, set) : (mtf_shape){0};
+        for (int i = 0; i < p->count; i++)
+            if (set == 1u << i) shape[set] = p->factor[i].shape;
+        if (!(set & (set - 1))) continue;
+        cost[set] = -1;
+        for (unsigned part = (set - 1) & set; part; part = (part - 1) & set) {
+            unsigned other = set & ~part;
+            if (part < other) continue;
+            double c = cost[part] + cost[other] + pair_work(&shape[part], &shape[other]);
+            if (cost[set] < 0 || c < cost[set]) cost[set] = c, split[set] = part;
+        }
+    }
+    return true;
+}
+
+static bool emit_set(emitter *e, const plan *p, const unsigned *split, unsigned set, mtf_dtype type,
+                     const slice *target, slice *out)
+{
+    for (int i = 0; i < p->count; i++)
+        if (set == 1u << i) {
+            *out = p->factor[i];
+            return true;
+        }
+    slice a, b;
+    TRY(emit_set(e, p, split, split[set], dtype_compute(type), NULL, &a));
+    TRY(emit_set(e, p, split, set & ~split[set], dtype_compute(type), NULL, &b));
+    mtf_shape kept = target ? target->shape : needed(p, set);
+    return emit_pair(e, a, b, &kept, type, target, out);
+}
+
+/* Many factors: the cheapest pair first, until the exhaustive search can take over. */
+static bool shrink(emitter *e, plan *p, mtf_dtype type)
+{
+    while (p->count > EXHAUSTIVE) {
+        int    a = 0, b = 1;
+        double best = -1;
+        for (int i = 0; i < p->count; i++)
+            for (int j = i + 1; j < p->count; j++) {
+                double w = pair_work(&p->factor[i].shape, &p->factor[j].shape);
+                if (best < 0 || w < best) best = w, a = i, b = j;
+            }
+        mtf_shape kept = needed(p, 1u << a | 1u << b);
+        slice     product;
+        TRY(emit_pair(e, p->factor[a], p->factor[b], &kept, dtype_compute(type), NULL, &product));
+        p->factor[a] = product;
+        p->factor[b] = p->factor[--p->count];
+    }
+    return true;
+}
+
+/* Numbers that are the same everywhere leave the product as one factor; dimensions that only
+ * they have and the output lacks count how often they are summed. */
+static double take_out_uniform(const node *n, const slice *in, plan *p)
+{
+    double    factor = 1;
+    mtf_shape real = {0}, seen = p->kept;
+    for (int i = 0; i < n->nargs; i++)
+        if (!slice_is_uniform(&in[i])) {
+            p->factor[p->count++] = in[i];
+            real = mtf_shape_plus(real, in[i].shape);
+        }
+    seen = mtf_shape_plus(seen, real);
+    for (int i = 0; i < n->nargs; i++) {
+        if (!slice_is_uniform(&in[i])) continue;
+        factor *= in[i].value;
+        for (int d = 0; d < in[i].shape.ndims; d++) {
+            mtf_dim dim = in[i].shape.dims[d];
+            if (mtf_shape_find(seen, dim.name) < 0) {
+                factor *= (double)dim.size;
+                seen = mtf_shape_plus(seen, mtf_shape_of(1, &dim));
+            }
+        }
+    }
+    return factor;
+}
+
+static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *out)
+{
+    slice x = p->factor[0];
+    if (shape_within(&x.shape, &p->kept)) {
+        *out = x;
+        return true;
+    }
+    mtf_shape inner = mtf_shape_minus(p->kept, mtf_shape_minus(p->kept, x.shape));
+    *out = emit_fresh(e, type, &inner);
+    return emit_fold(e, FOLD_SUM, &x, out);
+}
+
+static bool lower(emitter *e, const node *n, const slice *in, slice *out)
+{
+    const mtf_tensor *y = n->out[0];
+    plan              p = {.kept = y->shape};
+    if (n->nargs > 32) return node_fail(n, ERR_SHAPE, "at most 32 inputs");
+    double factor = take_out_uniform(n, in, &p);
+    if (p.count == 0) {
+        out[0] = slice_uniform(round_to_type(factor, y->type), y->type, &y->shape);
+        return true;
+    }
+    /* Dimensions that no factor has are repeated at the end: the product itself lacks them. */
+    mtf_shape real = {0};
+    for (int i = 0; i < p.count; i++) real = mtf_shape_plus(real, p.factor[i].shape);
+    p.kept = mtf_shape_minus(y->shape, mtf_shape_minus(y->shape, real));
+    slice product;
+    if (p.count == 1) {
+        TRY(emit_one_factor(e, &p, y->type, &product));
+    } else {
+        TRY(shrink(e, &p, y->type));
+        unsigned *split = arena_array(&e->program->arena, unsigned, 1u << p.count);
+        slice     target = emit_fresh(e, y->type, &p.kept);
+        TRY(split && best_splits(e, &p, split));
+        TRY(emit_set(e, &p, split, (1u << p.count) - 1, y->type, &target, &product));
+    }
+    if (factor != 1) {
+        slice scaled = emit_fresh(e, y->type, &product.shape);
+        slice by = slice_uniform(factor, y->type, &(mtf_shape){0});
+        TRY(emit_scalar(e, y->type == MTF_BOOL ? FN_logical_and : FN_multiply, 2,
+                        (slice[]){product, by}, &scaled));
+        product = scaled;
+    }
+    out[0] = slice_as(&product, &y->shape);
+    return true;
+}
+
+const op op_einsum = {
+    .name  = "einsum",
+    .says  = "multiplies its inputs, then sums every dimension the output lacks; without an output "
+             "shape, the dimensions of `over`, else those in two or more inputs, are summed",
+    .args  = "xs...",
+    .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()", "dimensions to sum"},
+                                 {"shape", ATTR_SHAPE, NULL, "the output"}, {0}},
+    .infer = infer,
+    .grad  = grad,
+    .lower = lower,
+};
+
+/* ---- entrances ---- */
+
+mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs)
+{
+    attr attrs[] = {[OVER] = {.names = {0}}, [SHAPE] = {.shape = &output}};
+    return node_one(&op_einsum, n, xs, attrs);
+}
+
+mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs)
+{
+    const char *names[MTF_MAX_DIMS];
+    for (int i = 0; i < reduced.ndims; i++) names[i] = reduced.dims[i].name;
+    attr attrs[] = {[OVER] = {.names = {reduced.ndims < 0 ? 0 : reduced.ndims, names}},
+                    [SHAPE] = {.shape = reduced.ndims < 0 ? &reduced : NULL}};
+    return node_one(&op_einsum, n, xs, attrs);
+}
+
+mtf_tensor *mtf_matmul(mtf_tensor *a, mtf_tensor *b)
+{
+    return mtf_einsum_over(mtf_shape(), 2, (mtf_tensor *[]){a, b});
+}
+
+static void expand_matmul(op_call *c)
+{
+    if (c->shape) c->out[0] = mtf_einsum_n(*c->shape, 2, c->in);
+    else c->out[0] = mtf_matmul(c->in[0], c->in[1]);
+}
+
+const op op_matmul = {
+    .name = "matmul", .says = "einsum of two inputs", .args = "a, b", .expand = expand_matmul};

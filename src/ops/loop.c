@@ -1,0 +1,305 @@
+/* Loops: while a condition holds, or a fixed number of turns.
+ *
+ * Carried values live in buffers of their own; each turn reads them, computes
+ * the body and stores the new ones.  A `loop` knows its number of turns, so it
+ * can keep the history of its carried values, and its gradient is another loop
+ * that goes through that history backwards (ops/loop_grad.c).  The history is
+ * a hidden output: it costs nothing where nobody reads it.
+ */
+#include "ops/loop.h"
+
+#include <string.h>
+
+#include "ops/lowering.h"
+
+/* ---- shape ---- */
+
+static bool check_params(const node *n, const block *b)
+{
+    for (int i = 0; i < n->nargs; i++) {
+        const mtf_tensor *p = i < b->nparams ? b->params[i] : NULL;
+        if (!p || b->nparams != n->nargs || p->type != n->in[i]->type ||
+            !mtf_shape_equal(p->shape, n->in[i]->shape))
+            return node_fail(n, ERR_SHAPE, "the parameters of \"%s\" must be those of the %d carried values",
+                             b->name, n->nargs);
+    }
+    return true;
+}
+
+static bool check_body(const node *n, const block *body, int64_t sums)
+{
+    TRY(check_params(n, body));
+    if (sums < 0 || body->nresults != n->nargs + (int)sums)
+        return node_fail(n, ERR_USAGE, "the body gives %d values for %d carried ones and %lld sums", body->nresults,
+                         n->nargs, (long long)sums);
+    for (int i = 0; i < n->nargs; i++) {
+        const mtf_tensor *in = n->in[i], *y = body->results[i];
+        char              a[SHAPE_TEXT], b[SHAPE_TEXT];
+        if (y->type != in->type || !mtf_shape_equal(y->shape, in->shape))
+            return node_fail(n, ERR_SHAPE, "\"%s\" is carried as %s%s but the body gives %s%s (\"%s\") for it",
+                             tensor_name(in), mtf_dtype_name(in->type), shape_text(&in->shape, a),
+                             mtf_dtype_name(y->type), shape_text(&y->shape, b), tensor_name(y));
+    }
+    for (int i = n->nargs; i < body->nresults; i++)
+        if (body->results[i]->type == MTF_BOOL)
+            return node_fail(n, ERR_TYPE, "the sum \"%s\" is bool; cast it to a number", tensor_name(body->results[i]));
+    return true;
+}
+
+static bool visible_outputs(node *n, const block *body)
+{
+    for (int i = 0; i < body->nresults; i++) {
+        const mtf_tensor *y = body->results[i];
+        TRY(node_output(n, y->type, &y->shape));
+    }
+    return true;
+}
+
+static bool infer_while(node *n)
+{
+    const block *cond = n->blocks[0], *body = n->blocks[1];
+    if (n->nargs < 1) return node_fail(n, ERR_USAGE, "a loop carries at least one value");
+    TRY(check_params(n, cond) && check_body(n, body, n->attrs[0].i));
+    if (cond->nresults != 1 || cond->results[0]->type != MTF_BOOL || cond->results[0]->shape.ndims)
+        return node_fail(n, ERR_TYPE, "the condition must give one bool scalar");
+    return visible_outputs(n, body);
+}
+
+static mtf_shape with_turns(const mtf_shape *x, int64_t trips)
+{
+    static const char *const names[] = {"_turns", "_turns2", "_turns3", "_turns4", "_turns5"};
+    mtf_dim                  turns = {names[0], trips};
+    for (size_t i = 0; i < sizeof names / sizeof *names && mtf_shape_find(*x, turns.name) >= 0; i++)
+        turns.name = names[i];
+    return mtf_shape_plus(mtf_shape(turns), *x);
+}
+
+static bool infer_loop(node *n)
+{
+    const block *body = n->blocks[0];
+    if (n->nargs < 1) return node_fail(n, ERR_USAGE, "a loop carries at least one value");
+    if (n->attrs[0].i < 1 || n->attrs[0].i > INT32_MAX)
+        return node_fail(n, ERR_VALUE, "trips is 1 or more, not %lld", (long long)n->attrs[0].i);
+    TRY(check_body(n, body, n->attrs[1].i) && visible_outputs(n, body));
+    for (int i = 0; i < n->nargs; i++) {
+        mtf_shape history = with_turns(&n->in[i]->shape, n->attrs[0].i);
+        TRY(node_output(n, n->in[i]->type, &history));
+        n->out[n->nout - 1]->hidden = true;
+    }
+    return true;
+}
+
+/* ---- lowering ---- */
+
+typedef struct loop_state {
+    const node  *n;
+    const block *cond, *body;
+    int          carried, sums;
+    slice       *state;   /* carried values */
+    slice       *sum;
+    slice       *history; /* buffer NO_BUFFER where nobody reads it */
+    slice        turn;
+} loop_state;
+
+static bool start(emitter *e, loop_state *l, const slice *in)
+{
+    arena *a = &e->program->arena;
+    l->state = arena_array(a, slice, l->carried);
+    l->history = arena_array(a, slice, l->carried);
+    l->sum = arena_array(a, slice, l->sums);
+    TRY(l->state && l->history && l->sum);
+    for (int i = 0; i < l->carried; i++) {
+        l->state[i] = emit_fresh(e, in[i].type, &in[i].shape);
+        TRY(emit_move(e, &in[i], &l->state[i]));
+        l->history[i].buffer = NO_BUFFER;
+        const mtf_tensor *h = l->cond ? NULL : l->n->out[l->carried + l->sums + i];
+        if (h && e->is_read(e, h)) l->history[i] = emit_fresh(e, h->type, &h->shape);
+    }
+    for (int i = 0; i < l->sums; i++) {
+        const mtf_tensor *y = l->n->out[l->carried + i];
+        l->sum[i] = emit_fresh(e, y->type, &y->shape);
+        TRY(emit_fill(e, 0, &l->sum[i]));
+    }
+    l->turn = emit_fresh(e, MTF_I32, &(mtf_shape){0});
+    return emit_fill(e, 0, &l->turn);
+}
+
+static void bind(emitter *e, const block *b, const loop_state *l)
+{
+    for (int i = 0; i < l->carried; i++) *e->slice_of(e, b->params[i]) = l->state[i];
+    if (b->turn) *e->slice_of(e, b->turn) = l->turn;
+}
+
+static bool keep_history(emitter *e, const loop_state *l)
+{
+    for (int i = 0; i < l->carried; i++) {
+        if (slice_is_uniform(&l->history[i])) continue;
+        const char *turns = l->history[i].shape.dims[0].name;
+        TRY(emit_scatter(e, &l->state[i], &l->turn, turns, true, &l->history[i]));
+    }
+    return true;
+}
+
+/* New values may lie in the very buffers they replace, so those are copied aside first. */
+static bool advance(emitter *e, loop_state *l)
+{
+    slice *next = arena_array(&e->program->arena, slice, l->carried);
+    TRY(next != NULL);
+    for (int i = 0; i < l->sums; i++) {
+        slice both[] = {l->sum[i], *e->slice_of(e, l->body->results[l->carried + i])};
+        TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
+    }
+    for (int i = 0; i < l->carried; i++) {
+        next[i] = *e->slice_of(e, l->body->results[i]);
+        bool aside = false;
+        for (int j = 0; j < l->carried; j++)
+            aside = aside || (j != i && next[i].buffer == l->state[j].buffer);
+        aside = aside || next[i].buffer == l->turn.buffer;
+        if (next[i].buffer == l->state[i].buffer && memcmp(&next[i], &l->state[i], sizeof(slice)) != 0) aside = true;
+        if (!aside || slice_is_uniform(&next[i])) continue;
+        slice copy = emit_fresh(e, next[i].type, &next[i].shape);
+        TRY(emit_move(e, &next[i], &copy));
+        next[i] = copy;
+    }
+    for (int i = 0; i < l->carried; i++)
+        if (next[i].buffer != l->state[i].buffer) TRY(emit_move(e, &next[i], &l->state[i]));
+    slice one = slice_uniform(1, MTF_I32, &(mtf_shape){0});
+    return emit_scalar(e, FN_add, 2, (slice[]){l->turn, one}, &l->turn);
+}
+
+static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *in, slice *out)
+{
+    TRY(start(e, l, in));
+    int loop = emit_loop(e, trips);
+    if (l->cond) {
+        bind(e, l->cond, l);
+        TRY(e->lower_block(e, l->cond) && emit_test(e, loop, e->slice_of(e, l->cond->results[0])));
+    }
+    TRY(keep_history(e, l));
+    bind(e, l->body, l);
+    TRY(e->lower_block(e, l->body) && advance(e, l) && emit_again(e, loop));
+    for (int i = 0; i < l->carried; i++) out[i] = l->state[i];
+    for (int i = 0; i < l->sums; i++) out[l->carried + i] = l->sum[i];
+    for (int i = 0; !l->cond && i < l->carried; i++) out[l->carried + l->sums + i] = l->history[i];
+    return true;
+}
+
+static bool lower_while(emitter *e, const node *n, const slice *in, slice *out)
+{
+    loop_state l = {.n = n, .cond = n->blocks[0], .body = n->blocks[1], .carried = n->nargs,
+                    .sums = (int)n->attrs[0].i};
+    return lower_turns(e, &l, -1, in, out);
+}
+
+static bool lower_loop(emitter *e, const node *n, const slice *in, slice *out)
+{
+    loop_state l = {.n = n, .body = n->blocks[0], .carried = n->nargs, .sums = (int)n->attrs[1].i};
+    return lower_turns(e, &l, n->attrs[0].i, in, out);
+}
+
+static void grad_while(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    (void)t, (void)dy;
+    node_fail(n, ERR_GRADIENT, "no gradient flows through a while loop, whose number of turns is not fixed; use loop "
+              "with trips");
+}
+
+const op op_while = {
+    .name = "while", .says = "repeats the body while cond holds; carried values, then sums over the turns", .args = "xs...",
+    .results = "carried..., sums...",
+    .attrs = (const attr_spec[]){{"sums", ATTR_INT, "0", "how many of the body's values are summed"}, {0}},
+    .blocks = (const char *const[]){"cond", "body", NULL},
+    .infer = infer_while, .grad = grad_while, .lower = lower_while};
+const op op_loop = {
+    .name = "loop", .says = "repeats the body a fixed number of turns; carried values, then sums over the turns", .args = "xs...",
+    .results = "carried..., sums...",
+    .attrs = (const attr_spec[]){{"trips", ATTR_INT, NULL, "number of turns"},
+                                 {"sums", ATTR_INT, "0", "how many of the body's values are summed"}, {0}},
+    .blocks = (const char *const[]){"body", NULL},
+    .infer = infer_loop, .grad = loop_grad, .lower = lower_loop};
+
+/* ---- entrances ---- */
+
+mtf_tensor *loop_turn(mtf_graph *g)
+{
+    for (block *b = g->current; b; b = b->parent)
+        if (b->turn) return b->turn;
+    return NULL;
+}
+
+mtf_tensor *mtf_turn(mtf_graph *g)
+{
+    if (!g || !mtf_ok(g->session)) return NULL;
+    mtf_tensor *turn = loop_turn(g);
+    if (!turn) fail(&g->session->fault, ERR_USAGE, "mtf_turn: outside of any loop there is no turn");
+    return turn;
+}
+
+/* Opens a block with parameters like `in`, lets the user build inside, closes it. */
+static block *build_block(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in, int nout,
+                          mtf_build *build, void *context, bool turns)
+{
+    block *b = block_open(g, name);
+    if (!b) return NULL;
+    for (int i = 0; i < nin; i++) block_param(b, in[i]->type, &in[i]->shape, NULL);
+    if (turns) block_turn(b);
+    mtf_tensor **out = arena_array(&g->arena, mtf_tensor *, nout);
+    if (out && mtf_ok(g->session)) build(g, context, b->params, out);
+    return block_close(b, out ? nout : 0, out) ? b : NULL;
+}
+
+void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,
+                    const mtf_loop_opts *opts)
+{
+    for (int i = 0; i < carried + opts->sums; i++) out[i] = NULL;
+    for (int i = 0; i < carried; i++)
+        if (!in[i]) return;
+    if (!g || !mtf_ok(g->session)) return;
+    if (!opts->body || (!opts->condition) == (opts->trips < 1)) {
+        fail(&g->session->fault, ERR_USAGE, "while_loop: give a body and either trips (1 or more) or a condition");
+        return;
+    }
+    block **blocks = arena_array(&g->arena, block *, 2);
+    if (!blocks) return;
+    int nb = 0;
+    if (opts->condition) blocks[nb++] = build_block(g, "cond", carried, in, 1, opts->condition, opts->context, false);
+    blocks[nb] = build_block(g, "body", carried, in, carried + opts->sums, opts->body, opts->context, true);
+    if (!blocks[0] || !blocks[nb]) return;
+    attr  sums = {.i = opts->sums};
+    node *n = opts->condition ? node_new(g, &op_while, carried, in, &sums, blocks)
+                              : node_new(g, &op_loop, carried, in, (attr[]){{.i = opts->trips}, sums}, blocks);
+    for (int i = 0; n && i < carried + opts->sums; i++) out[i] = n->out[i];
+}
+
+/* ---- the two other users of blocks ---- */
+
+void mtf_recompute(mtf_graph *g, int nin, mtf_tensor *const *in, int nout, mtf_tensor **out, mtf_build *body,
+                   void *context)
+{
+    for (int i = 0; i < nout; i++) out[i] = NULL;
+    for (int i = 0; i < nin; i++)
+        if (!in[i]) return;
+    block **blocks = g ? arena_array(&g->arena, block *, 1) : NULL;
+    if (!blocks) return;
+    blocks[0] = build_block(g, "body", nin, in, nout, body, context, false);
+    node *n = blocks[0] ? node_new(g, &op_recompute, nin, in, NULL, blocks) : NULL;
+    for (int i = 0; n && i < nout; i++) out[i] = n->out[i];
+}
+
+void mtf_custom_gradient(mtf_graph *g, int nin, mtf_tensor *const *in, int nout, mtf_tensor **out,
+                         mtf_build *forward, mtf_build *backward, void *context)
+{
+    for (int i = 0; i < nout; i++) out[i] = NULL;
+    for (int i = 0; i < nin; i++)
+        if (!in[i]) return;
+    block **blocks = g ? arena_array(&g->arena, block *, 2) : NULL;
+    if (!blocks) return;
+    blocks[0] = build_block(g, "forward", nin, in, nout, forward, context, false);
+    mtf_tensor **all = arena_array(&g->arena, mtf_tensor *, nin + 2 * nout);
+    if (!blocks[0] || !all) return;
+    for (int i = 0; i < nin; i++) all[i] = in[i];
+    for (int i = 0; i < nout; i++) all[nin + i] = all[nin + nout + i] = blocks[0]->results[i];
+    blocks[1] = build_block(g, "backward", nin + 2 * nout, all, nin, backward, context, false);
+    node *n = blocks[1] ? node_new(g, &op_custom_gradient, nin, in, NULL, blocks) : NULL;
+    for (int i = 0; n && i < nout; i++) out[i] = n->out[i];
+}

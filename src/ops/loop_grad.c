@@ -1,0 +1,131 @@
+/* The gradient of a loop: another loop, backwards through history.
+ *
+ * Turn i of the backward loop takes turn j = trips - 1 - i of the forward one:
+ * it fetches the carried values from the history, computes the body again and
+ * differentiates it.  Gradients of carried values are carried; gradients of
+ * what the body captured are summed over the turns.
+ */
+#include "base/dtype.h"
+#include "ops/catalogue.h"
+#include "ops/loop.h"
+
+typedef struct backward {
+    const node  *n;
+    const block *body;
+    mtf_tensor *const *dy;
+    int          carried, sums, ncaptures;
+    int         *real;       /* which carried values are floating */
+    int          nreal;
+    mtf_tensor **captures;   /* those that want a gradient */
+} backward;
+
+static mtf_tensor *or_zeros(mtf_tensor *dx, const mtf_tensor *x)
+{
+    return dx ? dx : mtf_zeros(x->node->graph, x->type, x->shape);
+}
+
+/* Entry j of a tensor [_turns, ...]. */
+static mtf_tensor *entry(mtf_tensor *history, mtf_tensor *j)
+{
+    return mtf_gather(history, j, history->shape.dims[0]);
+}
+
+/* Inside the block: computes the body of turn j again on copies of what it captured, which are
+ * leaves, so that differentiation stops there. */
+static bool replay(mtf_graph *g, const backward *b, mtf_tensor *j, images *m, mtf_tensor **xs)
+{
+    for (int k = 0; k < b->carried; k++)
+        m->of[b->body->params[k]->id] = entry(b->n->out[b->carried + b->sums + k], j);
+    if (b->body->turn) m->of[b->body->turn->id] = j;
+    for (int r = 0; r < b->nreal; r++) xs[r] = m->of[b->body->params[b->real[r]]->id];
+    for (int c = 0; c < b->ncaptures; c++)
+        xs[b->nreal + c] = m->of[b->captures[c]->id] = mtf_depend(b->captures[c], 0, NULL);
+    return block_inline(g, b->body, m);
+}
+
+static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scratch)
+{
+    int          nx = b->nreal + b->ncaptures, ny = 0;
+    images       m = images_new(g, scratch);
+    mtf_tensor **xs = arena_array(scratch, mtf_tensor *, nx), **dxs = arena_array(scratch, mtf_tensor *, nx);
+    mtf_tensor **ys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
+    mtf_tensor **dys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
+    TRY(m.of && xs && dxs && ys && dys);
+    mtf_tensor *last = mtf_constant(g, (double)(b->n->attrs[0].i - 1), MTF_I32, mtf_shape());
+    mtf_tensor *j = mtf_sub(last, block_turn(into));
+    TRY(j && replay(g, b, j, &m, xs));
+    for (int r = 0; r < b->nreal; r++) {
+        ys[ny] = image_of(&m, b->body->results[b->real[r]]);
+        dys[ny++] = into->params[r];
+    }
+    for (int s = 0; s < b->sums; s++) {
+        if (!b->dy[b->carried + s]) continue;
+        ys[ny] = image_of(&m, b->body->results[b->carried + s]);
+        dys[ny++] = b->dy[b->carried + s];
+    }
+    mtf_gradients(ny, ys, nx, xs, dys, dxs);
+    for (int x = 0; x < nx; x++) dxs[x] = or_zeros(dxs[x], xs[x]);
+    for (int r = 0; r < b->nreal; r++) { /* what reached the history itself joins here */
+        mtf_tensor *dh = b->dy[b->carried + b->sums + b->real[r]];
+        if (dh) dxs[r] = mtf_add(dxs[r], entry(dh, j));
+    }
+    return block_close(into, nx, dxs);
+}
+
+static bool prepare(tape *t, backward *b, arena *scratch)
+{
+    const node *n = b->n;
+    b->real = arena_array(scratch, int, b->carried);
+    b->captures = arena_array(scratch, mtf_tensor *, n->nin);
+    TRY(b->real && b->captures);
+    for (int k = 0; k < b->carried; k++)
+        if (dtype_is_float(n->in[k]->type)) b->real[b->nreal++] = k;
+    for (int c = n->nargs; c < n->nin; c++)
+        if (dtype_is_float(n->in[c]->type) && tape_wants(t, n->in[c])) b->captures[b->ncaptures++] = n->in[c];
+    /* A carried value that the body also uses from outside is a capture as well. */
+    for (int c = 0; c < b->body->ncaptures; c++) {
+        mtf_tensor *x = b->body->captures[c];
+        bool        known = false;
+        for (int i = 0; i < b->ncaptures && !known; i++) known = b->captures[i] == x;
+        if (!known && dtype_is_float(x->type) && tape_wants(t, x)) {
+            TRY(b->ncaptures < n->nin);
+            b->captures[b->ncaptures++] = x;
+        }
+    }
+    return true;
+}
+
+static bool differentiate(tape *t, const node *n, mtf_tensor *const *dy, arena *scratch)
+{
+    mtf_graph *g = n->graph;
+    backward   b = {.n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
+    TRY(prepare(t, &b, scratch));
+    int          nin = b.nreal > 0 ? b.nreal : 1;
+    mtf_tensor **in = arena_array(scratch, mtf_tensor *, nin);
+    TRY(in != NULL);
+    if (b.nreal == 0) /* a loop carries something: here an idle number */
+        return node_fail(n, ERR_GRADIENT, "a loop without floating carried values has no gradient; carry one along");
+    for (int r = 0; r < b.nreal; r++) in[r] = or_zeros(dy[b.real[r]], n->out[b.real[r]]);
+    block *body = block_open(g, "body");
+    TRY(body != NULL);
+    for (int r = 0; r < b.nreal; r++) TRY(block_param(body, in[r]->type, &in[r]->shape, NULL));
+    TRY(block_turn(body) && build_body(g, &b, body, scratch));
+    block **blocks = arena_array(&g->arena, block *, 1);
+    TRY(blocks != NULL);
+    blocks[0] = body;
+    attr  attrs[] = {{.i = n->attrs[0].i}, {.i = b.ncaptures}};
+    node *back = node_new(g, &op_loop, b.nreal, in, attrs, blocks);
+    TRY(back != NULL);
+    for (int r = 0; r < b.nreal; r++) tape_give(t, n->in[b.real[r]], back->out[r]);
+    for (int c = 0; c < b.ncaptures; c++) tape_give(t, b.captures[c], back->out[b.nreal + c]);
+    return true;
+}
+
+void loop_grad(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    arena  scratch = arena_make(&n->graph->session->allocator, &n->graph->session->fault);
+    block *here = n->graph->current;
+    differentiate(t, n, dy, &scratch);
+    n->graph->current = here; /* also after an error inside the block */
+    arena_free(&scratch);
+}

@@ -1,0 +1,23 @@
+/* Reads attributes, by the op's own list of them. */
+#ifndef OPS_PARSE_ATTR_H
+#define OPS_PARSE_ATTR_H
+
+#include "ops/annotation.h"
+
+/* What the text says of one attribute of a call. */
+typedef struct attr_slot {
+    bool    given;
+    token   at;
+    cursor *elements; /* DATA: where to read once type and shape are known */
+} attr_slot;
+
+/* Reads `name=value`; the value goes to its place in `values`. */
+bool attr_read_pair(parser *p, const op *o, attr_slot *slots, attr *values);
+/* Gives the attributes that the text left out their value: from the annotation `wish` (or NULL),
+ * else the default.  `sums` is what the op's block yields behind the semicolon. */
+bool attrs_complete(parser *p, const token *call, const op *o, attr_slot *slots, attr *values,
+                    const target *wish, int sums);
+/* Does x, as an element of this type, say the same?  Else why not. */
+bool number_fits(parser *p, const token *at, double x, mtf_dtype type);
+
+#endif

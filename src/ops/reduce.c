@@ -1,0 +1,318 @@
+/* Reductions: dimensions disappear. */
+#include <string.h>
+
+#include "base/dtype.h"
+#include "ops/lowering.h"
+#include "ops/tape.h"
+
+enum { OVER, SHAPE };
+
+static const attr_spec reduce_attrs[] = {
+    {"over", ATTR_NAMES, "()", "dimensions to reduce; none given, and no output shape: all"},
+    {"shape", ATTR_SHAPE, NULL, "what is kept, in any order"},
+    {0},
+};
+
+/* ---- shape: common to all ---- */
+
+static bool kept_shape(node *n, mtf_shape *kept)
+{
+    const mtf_shape *x = &n->in[0]->shape;
+    attr_names       over = n->attrs[OVER].names;
+    if (n->attrs[SHAPE].shape) {
+        *kept = *n->attrs[SHAPE].shape;
+        TRY(shape_check(kept, n->op->name, &n->graph->session->fault));
+        for (int i = 0; i < kept->ndims; i++) {
+            mtf_dim d = mtf_shape_dim(*x, kept->dims[i].name);
+            if (!d.name || d.size != kept->dims[i].size)
+                return node_fail(n, ERR_SHAPE, "the output has dimension \"%s\" of size %lld, which \"%s\" lacks",
+                                 kept->dims[i].name, (long long)kept->dims[i].size,
+                                 tensor_name(n->in[0]));
+            for (int j = 0; j < over.n; j++)
+                if (strcmp(over.v[j], d.name) == 0)
+                    return node_fail(n, ERR_SHAPE, "the output keeps \"%s\", which is to be reduced", d.name);
+        }
+        return true;
+    }
+    mtf_dim gone[MTF_MAX_DIMS];
+    for (int i = 0; i < over.n; i++) {
+        mtf_dim d = mtf_shape_dim(*x, over.v[i]);
+        char    text[SHAPE_TEXT];
+        if (!d.name || i >= MTF_MAX_DIMS)
+            return node_fail(n, ERR_SHAPE, "\"%s\" has no dimension \"%s\"; it is %s", tensor_name(n->in[0]),
+                             over.v[i], shape_text(x, text));
+        gone[i] = d;
+    }
+    mtf_shape minus = {.ndims = over.n};
+    memcpy(minus.dims, gone, sizeof(mtf_dim) * (size_t)over.n);
+    *kept = over.n ? mtf_shape_minus(*x, minus) : (mtf_shape){0};
+    return true;
+}
+
+static bool infer_as(node *n, mtf_dtype type)
+{
+    mtf_shape kept;
+    TRY(kept_shape(n, &kept) && node_output(n, type, &kept));
+    n->attrs[OVER].names.n = 0; /* the shape says it all */
+    n->attrs[SHAPE].shape = &n->out[0]->shape;
+    return true;
+}
+
+static bool infer_number(node *n)
+{
+    if (n->in[0]->type == MTF_BOOL)
+        return node_fail(n, ERR_TYPE, "\"%s\" is bool; use reduce_all or reduce_any, or cast it",
+                         tensor_name(n->in[0]));
+    return infer_as(n, n->in[0]->type);
+}
+
+static bool infer_bool(node *n)
+{
+    if (n->in[0]->type != MTF_BOOL)
+        return node_fail(n, ERR_TYPE, "\"%s\" is %s; this operation takes bool", tensor_name(n->in[0]),
+                         mtf_dtype_name(n->in[0]->type));
+    return infer_as(n, MTF_BOOL);
+}
+
+static bool infer_index(node *n)
+{
+    return infer_as(n, MTF_I32);
+}
+
+/* ---- lowering: a fold, or only another view where nothing is reduced ---- */
+
+static bool lower_fold(emitter *e, const node *n, const slice *in, slice *out, fold_kind kind)
+{
+    const mtf_tensor *y = n->out[0];
+    bool              index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
+    if (!index && y->shape.ndims == in->shape.ndims) {
+        out[0] = slice_as(in, &y->shape);
+        return true;
+    }
+    double count = (double)mtf_shape_size(in->shape) / (double)mtf_shape_size(y->shape);
+    if (slice_is_uniform(in) && kind != FOLD_PROD) {
+        double v = index ? 0 : kind == FOLD_SUM ? in->value * count : in->value;
+        out[0] = slice_uniform(round_to_type(v, y->type), y->type, &y->shape);
+        return true;
+    }
+    out[0] = emit_fresh(e, y->type, &y->shape);
+    return emit_fold(e, kind, in, &out[0]);
+}
+
+#define LOWER(name, kind)                                                                          \
+    static bool name(emitter *e, const node *n, const slice *in, slice *out)                       \
+    {                                                                                              \
+        return lower_fold(e, n, in, out, kind);                                                    \
+    }
+LOWER(lower_sum, FOLD_SUM)
+LOWER(lower_max, FOLD_MAX)
+LOWER(lower_min, FOLD_MIN)
+LOWER(lower_prod, FOLD_PROD)
+LOWER(lower_argmax, FOLD_ARGMAX)
+LOWER(lower_argmin, FOLD_ARGMIN)
+
+/* ---- gradients ---- */
+
+static void grad_sum(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    tape_give(t, n->in[0], dy[0]); /* the tape broadcasts */
+}
+
+/* The position of each element in the row-major order of the reduced dimensions: i32. */
+static mtf_tensor *positions(mtf_graph *g, const mtf_shape *reduced)
+{
+    mtf_tensor *at = NULL;
+    int64_t     stride = 1;
+    for (int i = reduced->ndims - 1; i >= 0; i--) {
+        mtf_tensor *one = mtf_scale(mtf_range(g, reduced->dims[i], MTF_I32), (double)stride);
+        at = at ? mtf_add(one, at) : one;
+        stride *= reduced->dims[i].size;
+    }
+    return at;
+}
+
+/* The lowest position that attains the extreme receives the whole gradient. */
+static void grad_extreme(tape *t, const node *n, mtf_tensor *const *dy, const op *arg)
+{
+    mtf_tensor *x = n->in[0];
+    mtf_shape   reduced = mtf_shape_minus(x->shape, n->out[0]->shape);
+    if (reduced.ndims == 0) {
+        tape_give(t, x, dy[0]);
+        return;
+    }
+    attr        attrs[] = {[OVER] = {.names = {0}}, [SHAPE] = {.shape = &n->out[0]->shape}};
+    mtf_tensor *winner = node_unary(arg, x, attrs);
+    mtf_tensor *none = mtf_constant(n->graph, 0, x->type, mtf_shape());
+    tape_give(t, x, mtf_where(mtf_equal(positions(n->graph, &reduced), winner), dy[0], none));
+}
+
+
+
+static void grad_max(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    grad_extreme(t, n, dy, &op_argmax_over);
+}
+
+static void grad_min(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    grad_extreme(t, n, dy, &op_argmin_over);
+}
+
+/* The product over one dimension by halving: as many multiplications, but written in ops whose
+ * gradients hold where factors are zero, too. */
+static mtf_tensor *product_tree(mtf_tensor *x, const mtf_shape *kept)
+{
+    mtf_shape   reduced = mtf_shape_minus(x->shape, *kept);
+    mtf_dim     dim = {"_factors", mtf_shape_size(reduced)};
+    mtf_shape   flat = mtf_shape_plus(*kept, mtf_shape_of(1, &dim));
+    mtf_tensor *p = mtf_reshape(mtf_transpose(x, mtf_shape_plus(*kept, reduced)), flat);
+    for (int64_t n = dim.size; n > 1; n = (n + 1) / 2) {
+        int64_t half = n / 2;
+        mtf_tensor *low = mtf_slice(p, dim.name, 0, half, 1);
+        mtf_tensor *high = mtf_slice(p, dim.name, half, half, 1);
+        mtf_tensor *both = mtf_multiply(low, high);
+        mtf_tensor *odd = n % 2 ? mtf_slice(p, dim.name, n - 1, 1, 1) : NULL;
+        p = odd ? mtf_concat(dim.name, 2, (mtf_tensor *[]){both, odd}) : both;
+    }
+    return mtf_reshape(p, *kept);
+}
+
+static void grad_prod(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    mtf_tensor *x = n->in[0], *dx;
+    /* Differentiating stops at a copy of x, which stands for it alone. */
+    mtf_tensor *copy = mtf_depend(x, 0, NULL);
+    mtf_tensor *y = product_tree(copy, &n->out[0]->shape);
+    mtf_gradients(1, &y, 1, &copy, dy, &dx);
+    tape_give(t, x, dx);
+}
+
+/* ---- the ops ---- */
+
+const op op_reduce_sum = {.name = "reduce_sum", .says = "sum over dimensions", .args = "x",
+                          .attrs = reduce_attrs, .infer = infer_number, .grad = grad_sum,
+                          .lower = lower_sum};
+const op op_reduce_max = {.name = "reduce_max",
+                          .says = "largest element; of equal ones the lowest index receives the gradient",
+                          .args = "x", .attrs = reduce_attrs, .infer = infer_number, .grad = grad_max,
+                          .lower = lower_max};
+const op op_reduce_min = {.name = "reduce_min",
+                          .says = "smallest element; of equal ones the lowest index receives the gradient",
+                          .args = "x", .attrs = reduce_attrs, .infer = infer_number, .grad = grad_min,
+                          .lower = lower_min};
+const op op_reduce_prod = {.name = "reduce_prod", .says = "product over dimensions", .args = "x",
+                           .attrs = reduce_attrs, .infer = infer_number, .grad = grad_prod,
+                           .lower = lower_prod};
+const op op_reduce_all = {.name = "reduce_all", .says = "true where all are", .args = "x",
+                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_min};
+const op op_reduce_any = {.name = "reduce_any", .says = "true where at least one is", .args = "x",
+                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_max};
+const op op_argmax_over = {.name = "argmax_over",
+                           .says = "i32 position of the largest element in the row-major order of the "
+                                   "reduced dimensions; of equal ones the lowest",
+                           .args = "x", .attrs = reduce_attrs, .infer = infer_index,
+                           .lower = lower_argmax};
+const op op_argmin_over = {.name = "argmin_over",
+                           .says = "i32 position of the smallest element in the row-major order of the "
+                                   "reduced dimensions; of equal ones the lowest",
+                           .args = "x", .attrs = reduce_attrs, .infer = infer_index,
+                           .lower = lower_argmin};
+
+/* ---- entrances ---- */
+
+static mtf_tensor *reduce(const op *o, mtf_tensor *x, const mtf_shape *over, const mtf_shape *kept)
+{
+    const char *names[MTF_MAX_DIMS];
+    bool        broken = over && over->ndims < 0;
+    for (int i = 0; over && i < over->ndims; i++) names[i] = over->dims[i].name;
+    attr attrs[] = {[OVER] = {.names = {over && !broken ? over->ndims : 0, names}},
+                    [SHAPE] = {.shape = broken ? over : kept}};
+    return node_unary(o, x, attrs);
+}
+
+#define ENTRANCE(name)                                                                             \
+    mtf_tensor *mtf_##name(mtf_tensor *x, mtf_shape over) { return reduce(&op_##name, x, &over, NULL); }
+ENTRANCE(reduce_sum)
+ENTRANCE(reduce_max)
+ENTRANCE(reduce_min)
+ENTRANCE(reduce_prod)
+ENTRANCE(reduce_all)
+ENTRANCE(reduce_any)
+
+mtf_tensor *mtf_reduce_sum_to(mtf_tensor *x, mtf_shape kept)
+{
+    return reduce(&op_reduce_sum, x, NULL, &kept);
+}
+
+mtf_tensor *mtf_reduce_max_to(mtf_tensor *x, mtf_shape kept)
+{
+    return reduce(&op_reduce_max, x, NULL, &kept);
+}
+
+/* The mean of what `sum` summed. */
+static mtf_tensor *mean_of(mtf_tensor *x, mtf_tensor *sum)
+{
+    if (!x || !sum) return NULL;
+    if (!dtype_is_float(x->type)) {
+        node_fail(sum->node, ERR_TYPE, "the mean of \"%s\" needs a floating type, not %s: cast it",
+                  tensor_name(x), mtf_dtype_name(x->type));
+        return NULL;
+    }
+    return mtf_scale(sum, (double)mtf_shape_size(sum->shape) / (double)mtf_shape_size(x->shape));
+}
+
+mtf_tensor *mtf_reduce_mean(mtf_tensor *x, mtf_shape over)
+{
+    return mean_of(x, mtf_reduce_sum(x, over));
+}
+
+mtf_tensor *mtf_reduce_mean_to(mtf_tensor *x, mtf_shape kept)
+{
+    return mean_of(x, mtf_reduce_sum_to(x, kept));
+}
+
+mtf_tensor *mtf_argmax(mtf_tensor *x, mtf_dim dim)
+{
+    mtf_shape over = mtf_shape(dim);
+    return reduce(&op_argmax_over, x, &over, NULL);
+}
+
+/* ---- composites of the text ---- */
+
+static void expand_mean(op_call *c)
+{
+    mtf_shape *kept = (mtf_shape *)c->shape;
+    node      *n = node_new(c->graph, &op_reduce_sum, 1, c->in,
+                            (attr[]){[OVER] = c->attrs[0], [SHAPE] = {.shape = kept}}, NULL);
+    c->out[0] = mean_of(c->in[0], n ? n->out[0] : NULL);
+}
+
+static void expand_arg(op_call *c, const op *o)
+{
+    const char *dim = c->attrs[0].text;
+    attr        attrs[] = {[OVER] = {.names = {1, &dim}}, [SHAPE] = {.shape = NULL}};
+    c->out[0] = node_unary(o, c->in[0], attrs);
+}
+
+static void expand_argmax(op_call *c)
+{
+    expand_arg(c, &op_argmax_over);
+}
+
+static void expand_argmin(op_call *c)
+{
+    expand_arg(c, &op_argmin_over);
+}
+
+const op op_reduce_mean = {
+    .name = "reduce_mean", .says = "mean over dimensions", .args = "x",
+    .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()", "dimensions to reduce; none given, and no output shape: all"}, {0}},
+    .expand = expand_mean};
+const op op_argmax = {
+    .name = "argmax", .says = "i32 index of the largest element along dim; of equal ones the lowest",
+    .args = "x", .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+    .expand = expand_argmax};
+const op op_argmin = {
+    .name = "argmin", .says = "i32 index of the smallest element along dim; of equal ones the lowest",
+    .args = "x", .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+    .expand = expand_argmin};

@@ -1,0 +1,157 @@
+/* Other views of the same elements: broadcast, transpose, reshape. */
+#include "ops/call.h"
+#include "ops/lowering.h"
+#include "ops/tape.h"
+
+static const attr_spec shaped[] = {{"shape", ATTR_SHAPE, NULL, "the output"}, {0}};
+
+static bool wanted_shape(const node *n, mtf_shape *shape)
+{
+    if (!n->attrs[0].shape)
+        return node_fail(n, ERR_SHAPE, "say the output's shape, as in  y: [a=2, b=3] = %s(x)", n->op->name);
+    *shape = *n->attrs[0].shape;
+    return shape_check(shape, n->op->name, &n->graph->session->fault);
+}
+
+static bool finish(node *n, const mtf_shape *shape)
+{
+    TRY(node_output(n, n->in[0]->type, shape));
+    n->attrs[0].shape = &n->out[0]->shape;
+    return true;
+}
+
+/* ---- broadcast: new dimensions repeat ---- */
+
+static bool infer_broadcast(node *n)
+{
+    mtf_shape shape;
+    TRY(wanted_shape(n, &shape));
+    const mtf_shape *x = &n->in[0]->shape;
+    for (int i = 0; i < x->ndims; i++) {
+        mtf_dim d = mtf_shape_dim(shape, x->dims[i].name);
+        if (!d.name || d.size != x->dims[i].size)
+            return node_fail(n, ERR_SHAPE, "\"%s\" has dimension \"%s\" of size %lld; the output must have it too",
+                             tensor_name(n->in[0]), x->dims[i].name, (long long)x->dims[i].size);
+    }
+    return finish(n, &shape);
+}
+
+static void grad_same(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    tape_give(t, n->in[0], dy[0]); /* the tape sums and transposes */
+}
+
+static bool lower_view(emitter *e, const node *n, const slice *in, slice *out)
+{
+    (void)e;
+    out[0] = slice_as(in, &n->out[0]->shape);
+    return true;
+}
+
+const op op_broadcast = {.name = "broadcast", .says = "repeats x along the dimensions it lacks", .args = "x",
+                         .attrs = shaped, .infer = infer_broadcast, .grad = grad_same, .lower = lower_view};
+
+mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape)
+{
+    if (x && mtf_shape_equal(x->shape, shape)) return x;
+    return node_unary(&op_broadcast, x, &(attr){.shape = &shape});
+}
+
+/* ---- transpose: the same dimensions in another order ---- */
+
+static bool infer_transpose(node *n)
+{
+    mtf_shape        shape;
+    const mtf_shape *x = &n->in[0]->shape;
+    TRY(wanted_shape(n, &shape));
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (!shape_same_set(x, &shape))
+        return node_fail(n, ERR_SHAPE, "\"%s\" %s and the output %s must have the same dimensions",
+                         tensor_name(n->in[0]), shape_text(x, a), shape_text(&shape, b));
+    for (int i = 0; i < shape.ndims; i++)
+        if (mtf_shape_dim(*x, shape.dims[i].name).size != shape.dims[i].size)
+            return node_fail(n, ERR_SHAPE, "dimension \"%s\" differs in size between \"%s\" %s and the output %s",
+                             shape.dims[i].name, tensor_name(n->in[0]), shape_text(x, a),
+                             shape_text(&shape, b));
+    return finish(n, &shape);
+}
+
+const op op_transpose = {.name = "transpose", .says = "the same dimensions in another order", .args = "x",
+                         .attrs = shaped, .infer = infer_transpose, .grad = grad_same, .lower = lower_view};
+
+mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape)
+{
+    if (x && mtf_shape_equal(x->shape, shape)) return x;
+    return node_unary(&op_transpose, x, &(attr){.shape = &shape});
+}
+
+/* ---- reshape: row-major order stays, dimensions change ---- */
+
+static bool infer_reshape(node *n)
+{
+    mtf_shape shape;
+    TRY(wanted_shape(n, &shape));
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (mtf_shape_size(shape) != mtf_shape_size(n->in[0]->shape))
+        return node_fail(n, ERR_SHAPE, "\"%s\" %s has %lld elements but the output %s has %lld",
+                         tensor_name(n->in[0]), shape_text(&n->in[0]->shape, a),
+                         (long long)mtf_shape_size(n->in[0]->shape), shape_text(&shape, b),
+                         (long long)mtf_shape_size(shape));
+    return finish(n, &shape);
+}
+
+static void grad_reshape(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    tape_give(t, n->in[0], mtf_reshape(dy[0], n->in[0]->shape));
+}
+
+static bool lower_reshape(emitter *e, const node *n, const slice *in, slice *out)
+{
+    slice x = *in;
+    if (slice_reshape(&x, &n->out[0]->shape, &out[0])) return true;
+    return emit_dense(e, &x) && slice_reshape(&x, &n->out[0]->shape, &out[0]);
+}
+
+const op op_reshape = {.name = "reshape",
+                       .says = "other dimensions over the same elements in row-major order; also renames",
+                       .args = "x", .attrs = shaped, .infer = infer_reshape, .grad = grad_reshape,
+                       .lower = lower_reshape};
+
+mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape)
+{
+    if (x && mtf_shape_equal(x->shape, shape)) return x;
+    return node_unary(&op_reshape, x, &(attr){.shape = &shape});
+}
+
+mtf_tensor *mtf_rename_dimension(mtf_tensor *x, const char *from, const char *to)
+{
+    mtf_dim dim;
+    if (!call_dim(&op_rename_dimension, x, from, &dim)) return NULL;
+    return mtf_reshape(x, mtf_shape_rename(x->shape, from, to));
+}
+
+mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape new_dims)
+{
+    mtf_graph *g = graph_of(x);
+    if (!g) return NULL;
+    mtf_shape shape = mtf_shape_replace(x->shape, old_dims, new_dims);
+    char      a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (shape.ndims == SHAPE_MISSING) {
+        fail(&g->session->fault, ERR_SHAPE,
+             "replace_dimensions: the old dimensions %s do not stand side by side in \"%s\" %s",
+             shape_text(&old_dims, a), tensor_name(x), shape_text(&x->shape, b));
+        return NULL;
+    }
+    return mtf_reshape(x, shape);
+}
+
+static void expand_rename(op_call *c)
+{
+    c->out[0] = mtf_rename_dimension(c->in[0], c->attrs[0].text, c->attrs[1].text);
+}
+
+const op op_rename_dimension = {
+    .name = "rename_dimension", .says = "gives a dimension another name", .args = "x",
+    .attrs = (const attr_spec[]){{"from", ATTR_WORD, NULL, "the old name"},
+                                 {"to", ATTR_WORD, NULL, "the new name"}, {0}},
+    .expand = expand_rename};

@@ -1,0 +1,151 @@
+/* Sorting and top-k: values, and where they were. */
+#include "ops/call.h"
+#include "ops/lowering.h"
+#include "ops/tape.h"
+
+/* The k first values in order go back to where they came from. */
+static void grad_order(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    if (!dy[0]) return;
+    mtf_dim   dim = mtf_shape_dim(n->in[0]->shape, n->attrs[0].text);
+    mtf_shape keep = mtf_shape_minus(n->in[0]->shape, mtf_shape(dim));
+    tape_give(t, n->in[0], mtf_scatter_add(dy[0], n->out[1], dim, keep));
+}
+
+static bool lower_order(emitter *e, const node *n, const slice *in, slice *out, const char *k_dim,
+                        bool descending)
+{
+    for (int o = 0; o < 2; o++) out[o] = emit_fresh(e, n->out[o]->type, &n->out[o]->shape);
+    return emit_order(e, in, n->attrs[0].text, k_dim, descending, &out[0], &out[1]);
+}
+
+/* ---- sort ---- */
+
+static bool infer_sort(node *n)
+{
+    mtf_dim dim;
+    TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
+    return node_output(n, n->in[0]->type, &n->in[0]->shape) && node_output(n, MTF_I32, &n->in[0]->shape);
+}
+
+static bool lower_sort(emitter *e, const node *n, const slice *in, slice *out)
+{
+    return lower_order(e, n, in, out, n->attrs[0].text, n->attrs[1].b);
+}
+
+static const attr_spec sort_attrs[] = {{"dim", ATTR_WORD, NULL, "the dimension"},
+                                       {"descending", ATTR_BOOL, "false", "largest first"}, {0}};
+
+const op op_sort = {
+    .name = "sort", .says = "sorted values along dim and their i32 indices; equal ones keep their order, NaN is the largest",
+    .args = "x", .results = "values, indices", .attrs = sort_attrs, .infer = infer_sort,
+    .grad = grad_order, .lower = lower_sort};
+
+mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices)
+{
+    node *n = node_new(graph_of(x), &op_sort, 1, &x, (attr[]){{.text = dim.name}, {.b = descending}}, NULL);
+    if (indices) *indices = n ? n->out[1] : NULL;
+    return n ? n->out[0] : NULL;
+}
+
+mtf_tensor *mtf_argsort(mtf_tensor *x, mtf_dim dim, bool descending)
+{
+    mtf_tensor *indices;
+    mtf_sort(x, dim, descending, &indices);
+    return indices;
+}
+
+static void expand_argsort(op_call *c)
+{
+    mtf_dim dim;
+    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_argsort(c->in[0], dim, c->attrs[1].b);
+}
+
+const op op_argsort = {.name = "argsort", .says = "the indices that sort x along dim, i32", .args = "x",
+                       .attrs = sort_attrs, .expand = expand_argsort};
+
+/* ---- top_k ---- */
+
+static bool infer_top_k(node *n)
+{
+    mtf_dim dim, k = n->attrs[1].dim;
+    TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
+    if (k.size > dim.size)
+        return node_fail(n, ERR_SHAPE, "the %lld largest of only %lld along \"%s\"", (long long)k.size,
+                         (long long)dim.size, dim.name);
+    mtf_shape rest = mtf_shape_minus(n->in[0]->shape, mtf_shape(dim));
+    if (k.name && mtf_shape_find(rest, k.name) >= 0)
+        return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already", tensor_name(n->in[0]), k.name);
+    mtf_shape one = mtf_shape_of(1, &k), shape = mtf_shape_plus(rest, one);
+    TRY(shape_check(&one, n->op->name, &n->graph->session->fault));
+    return node_output(n, n->in[0]->type, &shape) && node_output(n, MTF_I32, &shape);
+}
+
+static bool lower_top_k(emitter *e, const node *n, const slice *in, slice *out)
+{
+    return lower_order(e, n, in, out, n->attrs[1].dim.name, true);
+}
+
+const op op_top_k = {
+    .name = "top_k", .says = "the k largest values along dim, largest first, along a new last dimension, and their i32 indices; "
+                             "of equal ones the lowest index first",
+    .args = "x", .results = "values, indices",
+    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
+                                 {"k", ATTR_DIM, NULL, "the new dimension and how many"}, {0}},
+    .infer = infer_top_k, .grad = grad_order, .lower = lower_top_k};
+
+mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices)
+{
+    node *n = node_new(graph_of(x), &op_top_k, 1, &x, (attr[]){{.text = dim.name}, {.dim = k}}, NULL);
+    if (indices) *indices = n ? n->out[1] : NULL;
+    return n ? n->out[0] : NULL;
+}
+
+mtf_tensor *mtf_top_1(mtf_tensor *x, mtf_dim dim, mtf_tensor **indices)
+{
+    if (indices) *indices = mtf_argmax(x, dim);
+    return mtf_reduce_max(x, mtf_shape(dim));
+}
+
+/* The last of the n + 1 largest. */
+mtf_tensor *mtf_nth_largest_element(mtf_tensor *x, int64_t n, mtf_dim dim)
+{
+    mtf_dim     k = {"_nth", n + 1};
+    mtf_tensor *last = mtf_slice(mtf_top_k(x, dim, k, NULL), k.name, n, 1, 1);
+    return last ? mtf_reshape(last, mtf_shape_minus(last->shape, mtf_shape(k))) : NULL;
+}
+
+mtf_tensor *mtf_nth_smallest_element(mtf_tensor *x, int64_t n, mtf_dim dim)
+{
+    return mtf_negative(mtf_nth_largest_element(mtf_negative(x), n, dim));
+}
+
+static void expand_top_1(op_call *c)
+{
+    mtf_dim dim;
+    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_top_1(c->in[0], dim, c->nout > 1 ? &c->out[1] : NULL);
+}
+
+static void expand_nth_largest(op_call *c)
+{
+    mtf_dim dim;
+    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_nth_largest_element(c->in[0], c->attrs[1].i, dim);
+}
+
+static void expand_nth_smallest(op_call *c)
+{
+    mtf_dim dim;
+    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_nth_smallest_element(c->in[0], c->attrs[1].i, dim);
+}
+
+static const attr_spec nth_attrs[] = {{"dim", ATTR_WORD, NULL, "the dimension"},
+                                      {"n", ATTR_INT, NULL, "which one, from 0"}, {0}};
+
+const op op_top_1 = {.name = "top_1", .says = "the largest value along dim and its i32 index", .args = "x",
+                     .results = "value, index",
+                     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+                     .expand = expand_top_1};
+const op op_nth_largest_element = {.name = "nth_largest_element", .says = "the n-th largest value along dim", .args = "x",
+                                   .attrs = nth_attrs, .expand = expand_nth_largest};
+const op op_nth_smallest_element = {.name = "nth_smallest_element", .says = "the n-th smallest value along dim", .args = "x",
+                                    .attrs = nth_attrs, .expand = expand_nth_smallest};

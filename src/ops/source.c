@@ -1,0 +1,169 @@
+/* Where values come from: inputs, constants, ranges. */
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "ops/lowering.h"
+
+enum { SHAPE, TYPE, VALUE, DATA };
+
+static bool wanted(const node *n, mtf_shape *shape)
+{
+    if (!n->attrs[SHAPE].shape)
+        return node_fail(n, ERR_SHAPE, "say type and shape, as in  x: f32[a=2, b=3] = %s", n->op->name);
+    *shape = *n->attrs[SHAPE].shape;
+    if ((unsigned)n->attrs[TYPE].type >= DTYPES) return node_fail(n, ERR_TYPE, "no such element type");
+    return shape_check(shape, n->op->name, &n->graph->session->fault);
+}
+
+static bool infer_plain(node *n)
+{
+    mtf_shape shape;
+    TRY(wanted(n, &shape) && node_output(n, n->attrs[TYPE].type, &shape));
+    n->attrs[SHAPE].shape = &n->out[0]->shape;
+    return true;
+}
+
+/* ---- input ---- */
+
+static bool lower_input(emitter *e, const node *n, const slice *in, slice *out)
+{
+    (void)in;
+    return emit_input(e, n->out[0], &out[0]);
+}
+
+const op op_input = {
+    .name  = "input",
+    .says  = "a value that is fed before each step",
+    .args  = "",
+    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
+    .flags = OP_UNIQUE,
+    .infer = infer_plain,
+    .lower = lower_input,
+};
+
+mtf_tensor *mtf_input(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape)
+{
+    node *n = node_new(g, &op_input, 0, NULL, (attr[]){{.shape = &shape}, {.type = type}}, NULL);
+    return n ? mtf_name(n->out[0], name) : NULL;
+}
+
+/* ---- constant ---- */
+
+static bool infer_constant(node *n)
+{
+    TRY(infer_plain(n));
+    const mtf_tensor *y = n->out[0];
+    size_t            bytes = (size_t)mtf_shape_size(y->shape) * mtf_dtype_bytes(y->type);
+    if (n->attrs[DATA].data.bytes && n->attrs[DATA].data.bytes != bytes)
+        return node_fail(n, ERR_SHAPE, "%zu elements are given for a shape of %lld",
+                         n->attrs[DATA].data.bytes / mtf_dtype_bytes(y->type),
+                         (long long)mtf_shape_size(y->shape));
+    double v = n->attrs[VALUE].r;
+    if (!dtype_is_float(y->type) && (v != v || v != floor(v)))
+        return node_fail(n, ERR_VALUE, "%g is not a whole number, as %s needs", v, mtf_dtype_name(y->type));
+    return true;
+}
+
+static bool lower_constant(emitter *e, const node *n, const slice *in, slice *out)
+{
+    (void)in;
+    const mtf_tensor *y = n->out[0];
+    if (!n->attrs[DATA].data.bytes) {
+        out[0] = slice_uniform(round_to_type(n->attrs[VALUE].r, y->type), y->type, &y->shape);
+        return true;
+    }
+    out[0] = emit_fresh(e, y->type, &y->shape);
+    TRY(!slice_is_uniform(&out[0]));
+    buffer *b = &e->program->buffers[out[0].buffer];
+    b->kind = BUFFER_CONSTANT;
+    b->data = n->attrs[DATA].data.v;
+    return true;
+}
+
+const op op_constant = {
+    .name  = "constant",
+    .says  = "one number everywhere, or the elements given as data",
+    .args  = "",
+    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
+                                 {"type", ATTR_TYPE, NULL, ""},
+                                 {"value", ATTR_REAL, "0", "every element"},
+                                 {"data", ATTR_DATA, "", "all elements in row-major order"},
+                                 {0}},
+    .infer = infer_constant,
+    .lower = lower_constant,
+};
+
+static mtf_tensor *constant(mtf_graph *g, double value, attr_data data, mtf_dtype type,
+                            const mtf_shape *shape)
+{
+    attr  attrs[] = {[SHAPE] = {.shape = shape}, [TYPE] = {.type = type}, [VALUE] = {.r = value},
+                     [DATA] = {.data = data}};
+    node *n = node_new(g, &op_constant, 0, NULL, attrs, NULL);
+    return n ? n->out[0] : NULL;
+}
+
+mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape shape)
+{
+    return constant(g, value, (attr_data){0}, type, &shape);
+}
+
+mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type, mtf_shape shape)
+{
+    size_t bytes = shape.ndims < 0 ? 0 : (size_t)mtf_shape_size(shape) * mtf_dtype_bytes(type);
+    return constant(g, 0, (attr_data){bytes, data}, type, &shape);
+}
+
+mtf_tensor *mtf_zeros(mtf_graph *g, mtf_dtype type, mtf_shape shape)
+{
+    return mtf_constant(g, 0, type, shape);
+}
+
+mtf_tensor *mtf_ones(mtf_graph *g, mtf_dtype type, mtf_shape shape)
+{
+    return mtf_constant(g, 1, type, shape);
+}
+
+mtf_tensor *mtf_zeros_like(mtf_tensor *x)
+{
+    return x ? mtf_constant(graph_of(x), 0, x->type, x->shape) : NULL;
+}
+
+mtf_tensor *mtf_ones_like(mtf_tensor *x)
+{
+    return x ? mtf_constant(graph_of(x), 1, x->type, x->shape) : NULL;
+}
+
+/* ---- range ---- */
+
+static bool infer_range(node *n)
+{
+    TRY(infer_plain(n));
+    if (n->out[0]->shape.ndims != 1) return node_fail(n, ERR_SHAPE, "a range has exactly one dimension");
+    if (n->out[0]->type == MTF_BOOL) return node_fail(n, ERR_TYPE, "a range of bool makes no sense");
+    return true;
+}
+
+static bool lower_range(emitter *e, const node *n, const slice *in, slice *out)
+{
+    (void)in;
+    const mtf_tensor *y = n->out[0];
+    out[0] = emit_fresh(e, y->type, &y->shape);
+    return emit_range(e, y->shape.dims[0].name, &out[0]);
+}
+
+const op op_range = {
+    .name  = "range",
+    .says  = "0, 1, 2, ... along its one dimension",
+    .args  = "",
+    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
+    .infer = infer_range,
+    .lower = lower_range,
+};
+
+mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type)
+{
+    mtf_shape shape = mtf_shape(dim);
+    node     *n = node_new(g, &op_range, 0, NULL, (attr[]){{.shape = &shape}, {.type = type}}, NULL);
+    return n ? n->out[0] : NULL;
+}

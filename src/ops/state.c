@@ -1,0 +1,195 @@
+/* State: variables, reading and assigning them.
+ *
+ * A variable's tensor is its value at the start of the step.  An assignment
+ * takes effect for later `read`s at once and for the variable's own tensor in
+ * the next step: stores happen at the end of a program.
+ */
+#include <string.h>
+
+#include "base/dtype.h"
+#include "graph/initializer.h"
+#include "ops/lowering.h"
+#include "ops/tape.h"
+
+enum { SHAPE, TYPE, INIT, TRAINABLE };
+
+static bool infer_variable(node *n)
+{
+    if (!n->attrs[SHAPE].shape)
+        return node_fail(n, ERR_SHAPE, "say type and shape, as in  w: f32[a=2, b=3] = variable");
+    mtf_shape    shape = *n->attrs[SHAPE].shape;
+    initializer  unused;
+    if (!initializer_parse(n->attrs[INIT].text, &unused))
+        return node_fail(n, ERR_VALUE, "no initialiser is written \"%s\"; there are zeros, ones, constant(v), "
+                         "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), "
+                         "glorot_uniform", n->attrs[INIT].text);
+    TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
+    TRY(node_output(n, n->attrs[TYPE].type, &shape));
+    n->attrs[SHAPE].shape = &n->out[0]->shape;
+    return true;
+}
+
+static bool lower_variable(emitter *e, const node *n, const slice *in, slice *out)
+{
+    (void)in;
+    return emit_variable(e, n->out[0], &out[0]);
+}
+
+const op op_variable = {
+    .name  = "variable",
+    .says  = "a value kept from step to step, under its name",
+    .args  = "",
+    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
+                                 {"type", ATTR_TYPE, NULL, ""},
+                                 {"init", ATTR_TEXT, "glorot_uniform",
+                                  "zeros, ones, constant(v), uniform(lo, hi), normal(mean, stddev), "
+                                  "truncated_normal(mean, stddev), glorot_uniform"},
+                                 {"trainable", ATTR_BOOL, "true", "optimizers change it"},
+                                 {0}},
+    .flags = OP_UNIQUE,
+    .infer = infer_variable,
+    .lower = lower_variable,
+};
+
+/* The same name gives the same variable; another shape or type under it is an error. */
+static mtf_tensor *known_variable(mtf_graph *g, const char *name, const mtf_shape *shape, mtf_dtype type)
+{
+    mtf_tensor *x = names_get(&g->tensors, name);
+    if (!x || x->node->op != &op_variable) return NULL;
+    node *n = x->node;
+    char  a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (mtf_shape_equal(n->out[0]->shape, *shape) && n->out[0]->type == type) return n->out[0];
+    fail(&g->session->fault, ERR_SHAPE, "variable \"%s\" is %s%s and cannot be %s%s as well", name,
+         mtf_dtype_name(n->out[0]->type), shape_text(&n->out[0]->shape, a), mtf_dtype_name(type),
+         shape_text(shape, b));
+    return NULL;
+}
+
+mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape, const mtf_variable_opts *opts)
+{
+    mtf_variable_opts o = opts ? *opts : (mtf_variable_opts){0};
+    if (!g || !mtf_ok(g->session)) return NULL;
+    if (!shape_check(&shape, "variable", &g->session->fault)) return NULL;
+    textbuf t = {.arena = &g->arena};
+    text_add(&t, "%s%s", g->scope, name);
+    const char *full = text_done(&t);
+    if (!full) return NULL;
+    mtf_tensor *known = known_variable(g, full, &shape, o.type);
+    if (known || !mtf_ok(g->session)) return known;
+    block *here = g->current;
+    g->current = &g->root; /* variables live outside all blocks */
+    attr  attrs[] = {[SHAPE] = {.shape = &shape}, [TYPE] = {.type = o.type},
+                     [INIT] = {.text = o.init ? o.init : "glorot_uniform"},
+                     [TRAINABLE] = {.b = !o.untrainable}};
+    node *n = node_new(g, &op_variable, 0, NULL, attrs, NULL);
+    g->current = here;
+    return n && graph_name_tensor(g, n->out[0], full) ? n->out[0] : NULL;
+}
+
+int mtf_variables(mtf_graph *g, mtf_tensor **list, int room)
+{
+    int count = 0;
+    for (int i = 0; g && i < g->root.nnodes; i++) {
+        node *n = g->root.nodes[i];
+        if (n->op != &op_variable || !n->attrs[TRAINABLE].b) continue;
+        if (count < room) list[count] = n->out[0];
+        count++;
+    }
+    return count;
+}
+
+/* ---- read and assign ---- */
+
+static bool variable_first(const node *n)
+{
+    if (n->in[0]->node->op == &op_variable) return true;
+    return node_fail(n, ERR_USAGE, "\"%s\" is no variable", tensor_name(n->in[0]));
+}
+
+static bool infer_read(node *n)
+{
+    TRY(variable_first(n));
+    return node_output(n, n->in[0]->type, &n->in[0]->shape);
+}
+
+static void grad_read(tape *t, const node *n, mtf_tensor *const *dy)
+{
+    tape_give(t, n->in[0], dy[0]);
+}
+
+static bool lower_read(emitter *e, const node *n, const slice *in, slice *out)
+{
+    (void)in;
+    return emit_read(e, n->in[0], &out[0]);
+}
+
+const op op_read = {.name = "read", .says = "a variable's value after the assignments above", .args = "variable",
+                    .flags = OP_UNIQUE, .infer = infer_read, .grad = grad_read,
+                    .lower = lower_read};
+
+mtf_tensor *mtf_read_variable(mtf_tensor *variable)
+{
+    return node_unary(&op_read, variable, NULL);
+}
+
+static bool infer_assign(node *n)
+{
+    TRY(variable_first(n) && node_needs_same_type(n));
+    const mtf_tensor *w = n->in[0], *x = n->in[1];
+    const char       *mode = n->attrs[0].text;
+    char              a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (strcmp(mode, "set") != 0 && strcmp(mode, "add") != 0 && strcmp(mode, "sub") != 0)
+        return node_fail(n, ERR_USAGE, "mode is set, add or sub, not \"%s\"", mode);
+    if (!shape_same_set(&w->shape, &x->shape) || !node_sizes_agree(n))
+        return node_fail(n, ERR_SHAPE, "variable \"%s\" is %s but the value \"%s\" is %s", tensor_name(w),
+                         shape_text(&w->shape, a), tensor_name(x), shape_text(&x->shape, b));
+    if (n->home != &n->graph->root)
+        return node_fail(n, ERR_USAGE, "variable \"%s\" cannot be assigned inside a block; carry the value out "
+                         "and assign it there", tensor_name(w));
+    return node_output(n, w->type, &w->shape);
+}
+
+static bool lower_assign(emitter *e, const node *n, const slice *in, slice *out)
+{
+    const mtf_tensor *w = n->in[0];
+    const char       *mode = n->attrs[0].text;
+    out[0] = slice_as(&in[1], &w->shape);
+    if (strcmp(mode, "set") != 0) {
+        slice operands[2];
+        TRY(emit_read(e, w, &operands[0]));
+        operands[1] = in[1];
+        out[0] = emit_fresh(e, w->type, &w->shape);
+        TRY(emit_scalar(e, strcmp(mode, "add") == 0 ? FN_add : FN_sub, 2, operands, &out[0]));
+    }
+    return emit_assign(e, w, &out[0]);
+}
+
+const op op_assign = {
+    .name  = "assign",
+    .says  = "stores a new value; gives it",
+    .args  = "variable, x",
+    .attrs = (const attr_spec[]){{"mode", ATTR_WORD, "set", "set, add to the old value, sub from it"}, {0}},
+    .flags = OP_EFFECT,
+    .infer = infer_assign,
+    .lower = lower_assign,
+};
+
+static mtf_tensor *assign(mtf_tensor *variable, mtf_tensor *value, const char *mode)
+{
+    return node_binary(&op_assign, variable, value, &(attr){.text = mode});
+}
+
+mtf_tensor *mtf_assign(mtf_tensor *variable, mtf_tensor *value)
+{
+    return assign(variable, value, "set");
+}
+
+mtf_tensor *mtf_assign_add(mtf_tensor *variable, mtf_tensor *value)
+{
+    return assign(variable, value, "add");
+}
+
+mtf_tensor *mtf_assign_sub(mtf_tensor *variable, mtf_tensor *value)
+{
+    return assign(variable, value, "sub");
+}

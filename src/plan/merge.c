@@ -1,0 +1,69 @@
+/* Common subexpressions: equal nodes of a block become one. */
+#include <string.h>
+
+#include "plan/passes.h"
+
+static bool may_merge(const node *n)
+{
+    return !(n->op->flags & (OP_EFFECT | OP_UNIQUE)) && !n->op->blocks;
+}
+
+static uint64_t node_hash(const survey *s, const node *n)
+{
+    const void *who[] = {n->op, n->home};
+    uint64_t    h = hash_bytes(0, who, sizeof who);
+    for (int i = 0; i < n->nin; i++) {
+        int id = s->same[n->in[i]->id]->id;
+        h = hash_bytes(h, &id, sizeof id);
+    }
+    for (int a = 0; n->op->attrs && n->op->attrs[a].name; a++)
+        h = attr_hash(n->op->attrs[a].kind, &n->attrs[a], h);
+    return h;
+}
+
+static bool node_equal(const survey *s, const node *a, const node *b)
+{
+    if (a->op != b->op || a->home != b->home || a->nin != b->nin || a->nout != b->nout) return false;
+    for (int i = 0; i < a->nin; i++)
+        if (s->same[a->in[i]->id] != s->same[b->in[i]->id]) return false;
+    for (int k = 0; a->op->attrs && a->op->attrs[k].name; k++)
+        if (!attr_equal(a->op->attrs[k].kind, &a->attrs[k], &b->attrs[k])) return false;
+    for (int o = 0; o < a->nout; o++)
+        if (a->out[o]->type != b->out[o]->type || !mtf_shape_equal(a->out[o]->shape, b->out[o]->shape))
+            return false;
+    return true;
+}
+
+static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
+{
+    for (int i = 0; i < b->nnodes; i++) {
+        node *n = b->nodes[i];
+        if (!s->live[n->id]) continue;
+        for (int k = 0; n->op->blocks && n->op->blocks[k]; k++) merge_block(s, table, mask, n->blocks[k]);
+        if (!may_merge(n)) continue;
+        uint64_t at = node_hash(s, n) & mask;
+        while (table[at] && !node_equal(s, table[at], n)) at = (at + 1) & mask;
+        if (!table[at]) {
+            table[at] = n;
+            continue;
+        }
+        for (int o = 0; o < n->nout; o++) {
+            s->same[n->out[o]->id] = table[at]->out[o];
+            if (s->read[n->out[o]->id]) s->read[table[at]->out[o]->id] = true;
+        }
+        s->live[n->id] = false;
+    }
+}
+
+bool survey_merge(survey *s)
+{
+    mtf_graph *g = s->graph;
+    uint64_t   room = 16;
+    while (room < 2 * (uint64_t)g->nnodes) room *= 2;
+    node **table = arena_array(s->scratch, node *, room);
+    s->same = arena_array(s->scratch, mtf_tensor *, g->ntensors + 1);
+    TRY(table && s->same);
+    for (int i = 0; i < g->ntensors; i++) s->same[i] = g->all[i];
+    merge_block(s, table, room - 1, &g->root);
+    return true;
+}

@@ -1,0 +1,26 @@
+/* The passes of planning, in their order. */
+#ifndef PLAN_PASSES_H
+#define PLAN_PASSES_H
+
+#include "graph/node.h"
+#include "program/program.h"
+
+/* What is known of a graph's nodes and tensors while it is lowered. */
+typedef struct survey {
+    mtf_graph   *graph;
+    arena       *scratch;
+    bool        *live;   /* by node id: must be computed             */
+    bool        *read;   /* by tensor id: a live node or a fetch uses it */
+    mtf_tensor **same;   /* by tensor id: the equal tensor that stands for it, itself as a rule */
+} survey;
+
+/* Marks what fetches and effects need. */
+bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
+/* Finds live nodes that compute the same from the same. */
+bool survey_merge(survey *s);
+/* Lets instructions write straight into variables where no one needs the old value any more. */
+bool store_in_place(program *p);
+/* Lifetimes and places of all buffers. */
+bool place_buffers(program *p, int64_t guard);
+
+#endif

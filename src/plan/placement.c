@@ -1,0 +1,217 @@
+/* Memory: every buffer gets its place in one slab.
+ *
+ * A buffer lives from its first to its last use; what a loop uses from outside
+ * lives to the loop's end.  Places are given in order of time from a list of
+ * free gaps, the tightest that fits; an elementwise result takes over the
+ * place of an operand that dies with it.
+ */
+#include <string.h>
+
+#include "plan/passes.h"
+
+enum { ALIGN = 64 };
+
+typedef struct gap {
+    int64_t begin, end;
+} gap;
+
+typedef struct slab {
+    gap    *gaps; /* ascending, never touching */
+    int     ngaps, room;
+    int64_t end;  /* everything behind is free */
+    arena  *arena;
+} slab;
+
+/* ---- lifetimes ---- */
+
+static void touch(buffer *b, int k)
+{
+    if (b->first < 0) b->first = k;
+    b->last = k;
+}
+
+/* A buffer that is born before a loop and used inside it is needed in every turn. */
+static void stretch_over_loops(program *p)
+{
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *loop = &p->instrs[k];
+        if (loop->kind != INSTR_LOOP) continue;
+        int end = loop->loop.other;
+        for (int i = k; i <= end; i++) {
+            const instr *in = &p->instrs[i];
+            for (int o = 0; o < in->nout + in->nin; o++) {
+                buffer *b = &p->buffers[o < in->nout ? in->out[o].buffer : in->in[o - in->nout].buffer];
+                if (b->first < k && b->last < end) b->last = end;
+            }
+        }
+    }
+}
+
+static void lifetimes(program *p)
+{
+    for (int b = 0; b < p->nbuffers; b++) {
+        p->buffers[b].first = p->buffers[b].last = -1;
+        p->buffers[b].shares = b;
+    }
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        for (int o = 0; o < i->nin; o++) touch(&p->buffers[i->in[o].buffer], k);
+        for (int o = 0; o < i->nout; o++) touch(&p->buffers[i->out[o].buffer], k);
+    }
+    stretch_over_loops(p);
+    for (int b = 0; b < p->nbuffers; b++) {
+        buffer *x = &p->buffers[b];
+        if (x->kind == BUFFER_FETCH) x->last = p->ninstrs;
+        if (x->kind == BUFFER_INPUT || x->kind == BUFFER_CONSTANT) x->first = 0, x->last = p->ninstrs;
+    }
+}
+
+/* ---- the free list ---- */
+
+static int64_t take(slab *s, int64_t bytes)
+{
+    int best = -1;
+    for (int i = 0; i < s->ngaps; i++) {
+        int64_t size = s->gaps[i].end - s->gaps[i].begin;
+        if (size >= bytes && (best < 0 || size < s->gaps[best].end - s->gaps[best].begin)) best = i;
+    }
+    if (best >= 0) {
+        gap    *g = &s->gaps[best];
+        int64_t at = g->begin;
+        g->begin += bytes;
+        if (g->begin == g->end) {
+            memmove(g, g + 1, sizeof *g * (size_t)(s->ngaps - best - 1));
+            s->ngaps--;
+        }
+        return at;
+    }
+    int64_t at = s->end;
+    if (s->ngaps && s->gaps[s->ngaps - 1].end == s->end) at = s->gaps[--s->ngaps].begin;
+    s->end = at + bytes;
+    return at;
+}
+
+static bool give(slab *s, int64_t begin, int64_t bytes)
+{
+    int64_t end = begin + bytes;
+    int     low = 0, high = s->ngaps;
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (s->gaps[mid].begin < begin) low = mid + 1;
+        else high = mid;
+    }
+    bool left = low > 0 && s->gaps[low - 1].end == begin;
+    bool right = low < s->ngaps && s->gaps[low].begin == end;
+    if (left && right) {
+        s->gaps[low - 1].end = s->gaps[low].end;
+        memmove(&s->gaps[low], &s->gaps[low + 1], sizeof(gap) * (size_t)(s->ngaps - low - 1));
+        s->ngaps--;
+    } else if (left) {
+        s->gaps[low - 1].end = end;
+    } else if (right) {
+        s->gaps[low].begin = begin;
+    } else {
+        TRY(arena_push(s->arena, s->gaps, s->ngaps, s->room));
+        memmove(&s->gaps[low + 1], &s->gaps[low], sizeof(gap) * (size_t)(s->ngaps - low));
+        s->gaps[low] = (gap){begin, end};
+        s->ngaps++;
+    }
+    return true;
+}
+
+/* ---- placing ---- */
+
+static bool in_slab(const buffer *b)
+{
+    return b->kind != BUFFER_VARIABLE && b->first >= 0;
+}
+
+/* The operand whose place the output of an elementwise instruction may take over, or -1: it dies
+ * here, and every element is read just before the same element is written. */
+static int heir_of(const program *p, int k, int out)
+{
+    const instr *i = &p->instrs[k];
+    int          b = i->out[out].buffer;
+    if (i->kind != INSTR_MAP || p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE) return -1;
+    for (int o = 0; o < i->nin; o++) {
+        const access *in = &i->in[o];
+        const buffer *dies = &p->buffers[in->buffer];
+        bool          same = dies->kind == BUFFER_TEMPORARY && dies->last == k && in->offset == i->out[out].offset &&
+                    mtf_dtype_bytes(in->type) == mtf_dtype_bytes(i->out[out].type) &&
+                    dies->bytes == p->buffers[b].bytes;
+        for (int d = 0; d < i->nloops && same; d++)
+            same = i->size[d] == 1 || in->stride[d] == i->out[out].stride[d];
+        for (int q = 0; q < i->nin && same; q++) /* nobody else reads it in another order */
+            same = q == o || i->in[q].buffer != in->buffer;
+        for (int q = 0; q < p->instrs[k].nout && same; q++)
+            same = q == out || p->buffers[i->out[q].buffer].shares != in->buffer;
+        if (same) return in->buffer;
+    }
+    return -1;
+}
+
+static int64_t rounded(const program *p, int b)
+{
+    return (p->buffers[b].bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static bool run_through_time(program *p, slab *s, int64_t guard)
+{
+    int64_t alive = 0;
+    bool   *inherited = arena_array(&p->arena, bool, p->nbuffers + 1);
+    TRY(inherited != NULL);
+    for (int b = 0; b < p->nbuffers; b++)
+        if (in_slab(&p->buffers[b]) && (p->buffers[b].kind == BUFFER_INPUT || p->buffers[b].kind == BUFFER_CONSTANT)) {
+            p->buffers[b].offset = take(s, rounded(p, b) + guard);
+            alive += rounded(p, b);
+        }
+    if (alive > p->live_bytes) p->live_bytes = alive;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        for (int o = 0; o < i->nout + i->nin; o++) {
+            int     b = o < i->nout ? i->out[o].buffer : i->in[o - i->nout].buffer;
+            buffer *x = &p->buffers[b];
+            if (x->first != k || !in_slab(x) || x->kind == BUFFER_INPUT || x->kind == BUFFER_CONSTANT) continue;
+            if (x->shares != b || x->offset >= 0) continue;
+            int heir = o < i->nout ? heir_of(p, k, o) : -1;
+            if (heir >= 0 && !inherited[heir]) {
+                x->offset = p->buffers[heir].offset;
+                x->shares = heir;
+                inherited[heir] = true;
+                continue;
+            }
+            x->offset = take(s, rounded(p, b) + guard);
+            alive += rounded(p, b);
+        }
+        if (alive > p->live_bytes) p->live_bytes = alive;
+        for (int o = 0; o < i->nout + i->nin; o++) {
+            int     b = o < i->nout ? i->out[o].buffer : i->in[o - i->nout].buffer;
+            buffer *x = &p->buffers[b];
+            if (x->last != k || x->kind != BUFFER_TEMPORARY || inherited[b]) continue;
+            inherited[b] = true; /* freed once */
+            alive -= rounded(p, b);
+            TRY(give(s, x->offset, rounded(p, b) + guard));
+        }
+        /* Buffers that a loop kept alive die with it, though its last instruction names none. */
+        if (i->kind == INSTR_AGAIN)
+            for (int b = 0; b < p->nbuffers; b++) {
+                buffer *x = &p->buffers[b];
+                if (x->last != k || x->kind != BUFFER_TEMPORARY || inherited[b] || x->first < 0) continue;
+                inherited[b] = true;
+                alive -= rounded(p, b);
+                TRY(give(s, x->offset, rounded(p, b) + guard));
+            }
+    }
+    return true;
+}
+
+bool place_buffers(program *p, int64_t guard)
+{
+    slab s = {.arena = &p->arena};
+    lifetimes(p);
+    for (int b = 0; b < p->nbuffers; b++) p->buffers[b].offset = -1;
+    p->live_bytes = 0;
+    TRY(run_through_time(p, &s, guard));
+    p->slab_bytes = s.end;
+    return true;
+}

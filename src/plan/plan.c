@@ -1,0 +1,93 @@
+/* The bridge: a graph and what to fetch become a program. */
+#include "plan/plan.h"
+
+#include "plan/passes.h"
+
+typedef struct planner {
+    survey survey;
+    slice *slices; /* by tensor id */
+} planner;
+
+static slice *slice_of(emitter *e, const mtf_tensor *x)
+{
+    planner *p = e->planner;
+    return &p->slices[p->survey.same[x->id]->id];
+}
+
+static bool is_read(emitter *e, const mtf_tensor *x)
+{
+    planner *p = e->planner;
+    return p->survey.read[x->id];
+}
+
+static bool lower_node(emitter *e, const node *n)
+{
+    arena *scratch = ((planner *)e->planner)->survey.scratch;
+    slice  few[4], *in = n->nin <= 4 ? few : arena_array(scratch, slice, n->nin);
+    slice *out = arena_array(scratch, slice, n->nout);
+    TRY(in && out);
+    for (int i = 0; i < n->nin; i++) in[i] = *slice_of(e, n->in[i]);
+    const mtf_tensor *outer = e->cause;
+    e->cause = n->out[0];
+    TRY(n->op->lower(e, n, in, out) && mtf_ok(n->graph->session));
+    e->cause = outer;
+    for (int o = 0; o < n->nout; o++) *slice_of(e, n->out[o]) = out[o];
+    return true;
+}
+
+static bool lower_block(emitter *e, const void *what)
+{
+    const block *b = what;
+    planner     *p = e->planner;
+    for (int i = 0; i < b->nnodes; i++)
+        if (p->survey.live[b->nodes[i]->id] && b->nodes[i]->op != &op_param) TRY(lower_node(e, b->nodes[i]));
+    return true;
+}
+
+/* A fetch keeps its buffer to the end; a variable is copied, for it will be overwritten. */
+static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
+{
+    program *p = e->program;
+    p->fetches = arena_array(&p->arena, port, n);
+    TRY(p->fetches != NULL);
+    for (int i = 0; i < n; i++) {
+        slice s = *slice_of(e, fetches[i]);
+        e->cause = fetches[i];
+        if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE) {
+            slice copy = emit_fresh(e, s.type, &s.shape);
+            TRY(!slice_is_uniform(&copy) && emit_move(e, &s, &copy));
+            s = copy;
+        }
+        if (p->buffers[s.buffer].kind == BUFFER_TEMPORARY) p->buffers[s.buffer].kind = BUFFER_FETCH;
+        p->fetches[p->nfetches++] = (port){fetches[i], s};
+    }
+    return true;
+}
+
+static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches, const plan_opts *opts,
+                  arena *scratch)
+{
+    planner pl = {.survey = {.graph = g, .scratch = scratch}};
+    emitter e = {.program = p, .lower_block = lower_block, .slice_of = slice_of, .is_read = is_read,
+                 .planner = &pl};
+    pl.slices = arena_array(scratch, slice, g->ntensors + 1);
+    TRY(pl.slices && survey_live(&pl.survey, n, fetches) && survey_merge(&pl.survey));
+    TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
+    TRY(program_verify(p, "lowering"));
+    TRY(store_in_place(p) && program_verify(p, "updating in place"));
+    TRY(place_buffers(p, opts ? opts->guard : 0));
+    program_price(p);
+    return mtf_ok(g->session);
+}
+
+program *plan_program(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const plan_opts *opts)
+{
+    program *p = program_new(g->session);
+    if (!p) return NULL;
+    arena scratch = arena_make(&g->session->allocator, &g->session->fault);
+    bool  ok = build(p, g, nfetches, fetches, opts, &scratch);
+    arena_free(&scratch);
+    if (ok) return p;
+    program_free(p);
+    return NULL;
+}

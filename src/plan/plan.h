@@ -1,0 +1,20 @@
+/* Planning: from a graph to a program.
+ *
+ * Only what the fetches and the effects need is lowered; equal nodes are
+ * merged; every buffer gets its place in one slab.  A verifier runs between
+ * the passes.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "graph/node.h"
+#include "program/emit.h"
+
+typedef struct plan_opts {
+    int64_t guard; /* unused bytes between buffers, for the check device */
+} plan_opts;
+
+/* NULL after an error. */
+program *plan_program(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const plan_opts *opts);
+
+#endif

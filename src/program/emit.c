@@ -1,0 +1,294 @@
+/* Emitting: from slices to instructions. */
+#include "program/emit.h"
+
+#include <assert.h>
+
+#include "program/emit_one.h"
+
+/* ---- one instruction ---- */
+
+instr *emit_instr(emitter *e, instr_kind kind, int nout, int nin, const mtf_shape *loops)
+{
+    program *p = e->program;
+    if (!mtf_ok(p->session)) return NULL;
+    access *accesses = arena_array(&p->arena, access, nout + nin);
+    if (!accesses || !arena_push(&p->arena, p->instrs, p->ninstrs, p->instrs_room)) return NULL;
+    instr *i = &p->instrs[p->ninstrs++];
+    *i = (instr){.kind = kind, .nout = nout, .nin = nin, .out = accesses, .in = accesses + nout,
+                 .cause = e->cause};
+    for (int d = 0; loops && d < loops->ndims; d++) i->size[i->nloops++] = loops->dims[d].size;
+    return i;
+}
+
+slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape)
+{
+    program *p = e->program;
+    slice    none = slice_uniform(0, type, shape);
+    if (!mtf_ok(p->session) || !arena_push(&p->arena, p->buffers, p->nbuffers, p->buffers_room))
+        return none;
+    int64_t bytes = mtf_shape_size(*shape) * (int64_t)mtf_dtype_bytes(type);
+    p->buffers[p->nbuffers] = (buffer){.kind = BUFFER_TEMPORARY, .bytes = bytes, .cause = e->cause,
+                                       .shares = p->nbuffers};
+    return slice_dense(p->nbuffers++, type, shape);
+}
+
+bool emit_real(emitter *e, slice *s)
+{
+    if (!slice_is_uniform(s)) return true;
+    /* One element is enough: every dimension repeats it. */
+    slice one = emit_fresh(e, s->type, &(mtf_shape){0});
+    TRY(!slice_is_uniform(&one) && emit_fill(e, s->value, &one));
+    *s = slice_as(&one, &s->shape);
+    return true;
+}
+
+bool emit_dense(emitter *e, slice *s)
+{
+    if (slice_is_dense(s)) return true;
+    slice copy = emit_fresh(e, s->type, &s->shape);
+    TRY(!slice_is_uniform(&copy));
+    TRY(slice_is_uniform(s) ? emit_fill(e, s->value, &copy) : emit_move(e, s, &copy));
+    *s = copy;
+    return true;
+}
+
+/* ---- map ---- */
+
+bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in, int nout,
+              const slice *out, const int *results)
+{
+    const mtf_shape *loops = &out[0].shape;
+    instr           *i = emit_instr(e, INSTR_MAP, nout, nin, loops);
+    TRY(i != NULL);
+    for (int k = 0; k < nout; k++) i->out[k] = slice_access(&out[k], loops);
+    for (int k = 0; k < nin; k++) i->in[k] = slice_access(&in[k], loops);
+    arena *a = &e->program->arena;
+    i->map = (map_args){nsteps, arena_copy(a, steps, sizeof *steps * (size_t)nsteps),
+                        arena_copy(a, results, sizeof *results * (size_t)nout)};
+    return i->map.steps && i->map.results;
+}
+
+/* Uniform operands become immediates, so registers shift: real inputs come first. */
+bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out)
+{
+    slice       real[3];
+    scalar_step steps[4];
+    int         reg[3] = {0}, nreal = 0, nsteps = 0;
+    for (int k = 0; k < nin; k++)
+        if (!slice_is_uniform(&in[k])) {
+            reg[k] = nreal;
+            real[nreal++] = in[k];
+        }
+    for (int k = 0; k < nin; k++)
+        if (slice_is_uniform(&in[k])) {
+            reg[k] = nreal + nsteps;
+            steps[nsteps++] = (scalar_step){
+                .fn = FN_IMMEDIATE, .type = dtype_compute(in[k].type), .value = in[k].value};
+        }
+    mtf_dtype type = dtype_compute(fn == FN_SELECT ? in[1].type : in[0].type);
+    int       result = nreal + nsteps;
+    steps[nsteps++] = (scalar_step){.fn = fn, .type = type, .from = type, .a = reg[0], .b = reg[1],
+                                    .c = reg[2]};
+    return emit_map(e, nsteps, steps, nreal, real, 1, out, &result);
+}
+
+bool emit_cast(emitter *e, const slice *in, const slice *out)
+{
+    scalar_step step = {.fn = FN_CAST, .type = dtype_compute(out->type), .from = dtype_compute(in->type)};
+    if (step.type == step.from) return emit_map(e, 0, NULL, 1, in, 1, out, &(int){0});
+    return emit_map(e, 1, &step, 1, in, 1, out, &(int){1});
+}
+
+bool emit_fill(emitter *e, double value, const slice *out)
+{
+    scalar_step step = {.fn = FN_IMMEDIATE, .type = dtype_compute(out->type), .value = value};
+    return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
+}
+
+bool emit_range(emitter *e, const char *dim, const slice *out)
+{
+    scalar_step step = {.fn = FN_INDEX, .type = dtype_compute(out->type),
+                        .a = mtf_shape_find(out->shape, dim)};
+    return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
+}
+
+/* ---- copies and sums ---- */
+
+static bool emit_copy(emitter *e, instr_kind kind, const slice *in, const slice *out)
+{
+    slice from = *in;
+    TRY(emit_real(e, &from));
+    const mtf_shape *loops = kind == INSTR_ADD_INTO ? &from.shape : &out->shape;
+    instr           *i = emit_instr(e, kind, 1, 1, loops);
+    TRY(i != NULL);
+    i->out[0] = slice_access(out, loops);
+    i->in[0] = slice_access(&from, loops);
+    return true;
+}
+
+bool emit_move(emitter *e, const slice *in, const slice *out)
+{
+    if (slice_is_uniform(in)) return emit_fill(e, in->value, out);
+    return emit_copy(e, INSTR_MOVE, in, out);
+}
+
+bool emit_add_into(emitter *e, const slice *in, const slice *out)
+{
+    return emit_copy(e, INSTR_ADD_INTO, in, out);
+}
+
+bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
+{
+    slice from = *in;
+    TRY(emit_real(e, &from));
+    mtf_shape loops = mtf_shape_plus(out->shape, mtf_shape_minus(from.shape, out->shape));
+    instr    *i = emit_instr(e, INSTR_FOLD, 1, 1, &loops);
+    TRY(i != NULL);
+    i->out[0] = slice_access(out, &loops);
+    i->in[0] = slice_access(&from, &loops);
+    i->fold = (fold_args){kind, out->shape.ndims};
+    return true;
+}
+
+/* ---- indices and order ---- */
+
+/* Loops: the index's dimensions first, then those that only the data has. */
+static instr *indexed(emitter *e, instr_kind kind, const slice *in, const slice *index, const slice *out)
+{
+    mtf_shape loops = mtf_shape_plus(index->shape, kind == INSTR_GATHER ? out->shape : in->shape);
+    instr    *i = emit_instr(e, kind, 1, 2, &loops);
+    if (!i) return NULL;
+    i->out[0] = slice_access(out, &loops);
+    i->in[0] = slice_access(in, &loops);
+    i->in[1] = slice_access(index, &loops);
+    i->gather.nindex = index->shape.ndims;
+    return i;
+}
+
+/* The indexed dimension is taken out of the view: the kernel steps along it by itself. */
+static slice without(const slice *s, const char *dim, gather_args *along)
+{
+    int d = mtf_shape_find(s->shape, dim);
+    assert(d >= 0);
+    along->along = s->shape.dims[d].size;
+    along->along_stride = s->stride[d];
+    return slice_drop(s, dim);
+}
+
+bool emit_gather(emitter *e, const slice *table, const slice *index, const char *dim, const slice *out)
+{
+    slice       from = *table, at = *index;
+    gather_args along = {0};
+    TRY(emit_real(e, &from) && emit_real(e, &at));
+    from = without(&from, dim, &along);
+    instr *i = indexed(e, INSTR_GATHER, &from, &at, out);
+    TRY(i != NULL);
+    along.nindex = i->gather.nindex;
+    i->gather = along;
+    return true;
+}
+
+bool emit_scatter(emitter *e, const slice *in, const slice *index, const char *dim, bool set,
+                  const slice *out)
+{
+    slice       from = *in, at = *index;
+    gather_args along = {.set = set};
+    TRY(emit_real(e, &from) && emit_real(e, &at));
+    slice  to = without(out, dim, &along);
+    instr *i = indexed(e, INSTR_SCATTER, &from, &at, &to);
+    TRY(i != NULL);
+    along.nindex = i->gather.nindex;
+    i->gather = along;
+    return true;
+}
+
+bool emit_scan(emitter *e, const slice *in, const char *dim, bool exclusive, bool reverse,
+               const slice *out)
+{
+    slice from = *in;
+    TRY(emit_real(e, &from));
+    int       d = mtf_shape_find(from.shape, dim), o = mtf_shape_find(out->shape, dim);
+    mtf_shape loops = slice_drop(&from, dim).shape;
+    instr    *i = emit_instr(e, INSTR_SCAN, 1, 1, &loops);
+    TRY(i != NULL);
+    i->out[0] = slice_access(out, &loops);
+    i->in[0] = slice_access(&from, &loops);
+    i->scan = (scan_args){from.shape.dims[d].size, from.stride[d], out->stride[o], exclusive, reverse};
+    return true;
+}
+
+bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim, bool descending,
+                const slice *values, const slice *indices)
+{
+    slice from = *in;
+    TRY(emit_real(e, &from));
+    int       d = mtf_shape_find(from.shape, dim), k = mtf_shape_find(values->shape, k_dim);
+    int       k_index = mtf_shape_find(indices->shape, k_dim);
+    mtf_shape loops = slice_drop(&from, dim).shape;
+    instr    *i = emit_instr(e, INSTR_ORDER, 2, 1, &loops);
+    TRY(i != NULL);
+    i->out[0] = slice_access(values, &loops);
+    i->out[1] = slice_access(indices, &loops);
+    i->in[0] = slice_access(&from, &loops);
+    i->order = (order_args){from.shape.dims[d].size, from.stride[d], values->shape.dims[k].size,
+                            values->stride[k], indices->stride[k_index], descending};
+    return true;
+}
+
+/* ---- random numbers, effects, loops ---- */
+
+bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out)
+{
+    slice at = turn ? *turn : (slice){0};
+    if (turn) TRY(emit_real(e, &at));
+    instr *i = emit_instr(e, INSTR_DRAW, 1, turn ? 1 : 0, &out->shape);
+    TRY(i != NULL);
+    i->out[0] = slice_access(out, &out->shape);
+    if (turn) i->in[0] = slice_access(&at, &out->shape);
+    i->draw = *how;
+    return true;
+}
+
+bool emit_say(emitter *e, const say_args *how, const slice *x)
+{
+    slice from = *x;
+    TRY(emit_real(e, &from));
+    instr *i = emit_instr(e, INSTR_SAY, 0, 1, &from.shape);
+    TRY(i != NULL);
+    i->in[0] = slice_access(&from, &from.shape);
+    i->say = *how;
+    return true;
+}
+
+int emit_loop(emitter *e, int64_t trips)
+{
+    instr *i = emit_instr(e, INSTR_LOOP, 0, 0, NULL);
+    if (!i) return -1;
+    i->loop = (loop_args){trips, -1};
+    return e->program->ninstrs - 1;
+}
+
+bool emit_test(emitter *e, int loop, const slice *flag)
+{
+    slice f = *flag;
+    TRY(emit_real(e, &f));
+    instr *i = emit_instr(e, INSTR_TEST, 0, 1, NULL);
+    TRY(i != NULL);
+    i->in[0] = slice_access(&f, &f.shape);
+    i->loop = (loop_args){-1, loop}; /* until emit_again knows the end */
+    return true;
+}
+
+bool emit_again(emitter *e, int loop)
+{
+    instr *i = emit_instr(e, INSTR_AGAIN, 0, 0, NULL);
+    TRY(i != NULL && loop >= 0);
+    int end = e->program->ninstrs - 1;
+    i->loop = (loop_args){-1, loop};
+    e->program->instrs[loop].loop.other = end;
+    for (int k = loop + 1; k < end; k++) {
+        instr *test = &e->program->instrs[k];
+        if (test->kind == INSTR_TEST && test->loop.other == loop) test->loop.other = end;
+    }
+    return true;
+}

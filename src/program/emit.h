@@ -1,0 +1,79 @@
+/* Emitting: from slices to instructions.
+ *
+ * Each function appends what computes `out` from its inputs, matching
+ * dimensions by name, turning names into strides.  Uniform inputs are taken as
+ * numbers where that is cheaper and filled into buffers where it is not.
+ * All return false after an error.
+ */
+#ifndef PROGRAM_EMIT_H
+#define PROGRAM_EMIT_H
+
+#include "program/program.h"
+
+typedef struct emitter emitter;
+
+/* A variable's value as the program goes on: its own buffer, or what was assigned to it. */
+typedef struct pending_store {
+    slice home, value;
+} pending_store;
+
+struct emitter {
+    program          *program;
+    const mtf_tensor *cause;   /* what is being lowered */
+    /* Known to the planner: lowers the nodes of a block; for ops that own blocks. */
+    bool (*lower_block)(emitter *e, const void *block);
+    /* Where the lowered value of a tensor is kept; for ops that own blocks. */
+    slice *(*slice_of)(emitter *e, const mtf_tensor *x);
+    /* Does anybody read this output?  Unread ones need not be computed. */
+    bool (*is_read)(emitter *e, const mtf_tensor *x);
+    void          *planner;
+    pending_store *stores;
+    int            nstores, stores_room;
+    int            ports_room[2];
+};
+
+/* A new temporary, row-major; buffer NO_BUFFER after an error. */
+slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape);
+bool  emit_real(emitter *e, slice *s);    /* uniform becomes a filled buffer */
+bool  emit_dense(emitter *e, slice *s);   /* real and row-major, copied only where it is not */
+
+/* An expression over broadcast operands; loops run over `out`s' common shape, which is out[0]'s.
+ * `steps` refer to registers as in instr.h. */
+bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in, int nout,
+              const slice *out, const int *results);
+/* One function of one to three operands (SELECT), the usual case. */
+bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out);
+bool emit_cast(emitter *e, const slice *in, const slice *out);
+bool emit_fill(emitter *e, double value, const slice *out);
+bool emit_range(emitter *e, const char *dim, const slice *out); /* position along dim */
+bool emit_move(emitter *e, const slice *in, const slice *out);
+bool emit_add_into(emitter *e, const slice *in, const slice *out);
+bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out);
+/* out = sum of a * b over the dimensions out lacks; packs and widens as needed. */
+bool emit_contract(emitter *e, const slice *a, const slice *b, const slice *out);
+bool emit_gather(emitter *e, const slice *table, const slice *index, const char *dim, const slice *out);
+/* out must hold its initial value already. */
+bool emit_scatter(emitter *e, const slice *in, const slice *index, const char *dim, bool set,
+                  const slice *out);
+bool emit_scan(emitter *e, const slice *in, const char *dim, bool exclusive, bool reverse,
+               const slice *out);
+/* values, indices: either may be NULL; both have dimension k_dim in place of dim. */
+bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim, bool descending,
+                const slice *values, const slice *indices);
+/* x [batch.., spatial.., channels], w [taps.., channels, outputs], y [batch.., spatial.., outputs];
+ * sizes, steps and paddings from `how`, strides and group sizes are filled in. */
+bool emit_window(emitter *e, const window_args *how, const slice *x, const slice *w, const slice *y);
+bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out);
+bool emit_say(emitter *e, const say_args *how, const slice *x);
+/* Inputs and variables: buffers that outlive the step.  The same tensor gives the same buffer. */
+bool emit_input(emitter *e, const mtf_tensor *x, slice *out);
+bool emit_variable(emitter *e, const mtf_tensor *w, slice *out);     /* at the start of the step */
+bool emit_read(emitter *e, const mtf_tensor *w, slice *out);         /* after what was assigned  */
+bool emit_assign(emitter *e, const mtf_tensor *w, const slice *value); /* stored by emit_stores  */
+bool emit_stores(emitter *e);   /* at the end: every assigned value goes to its variable */
+/* Returns the index of the LOOP instruction, or -1. */
+int  emit_loop(emitter *e, int64_t trips);
+bool emit_test(emitter *e, int loop, const slice *flag);
+bool emit_again(emitter *e, int loop);
+
+#endif

@@ -1,0 +1,143 @@
+/* Contractions: named dimensions to (batched) matrix products.
+ *
+ * Every dimension of c = sum a * b belongs to one of four groups: batch (in a,
+ * b and c), m (a and c), n (b and c), k (a and b).  A group whose dimensions
+ * follow each other in memory in all its operands acts as one; the matrix
+ * product wants one m, one n and one k with unit stride somewhere.  Operands
+ * that do not offer this are packed, which shows in the program as a move.
+ */
+#include "program/emit_one.h"
+
+typedef struct groups {
+    mtf_shape batch, m, n, k;
+} groups;
+
+static groups classify(const slice *a, const slice *b, const slice *c)
+{
+    groups g = {0};
+    for (int i = 0; i < c->shape.ndims; i++) {
+        mtf_dim d = c->shape.dims[i];
+        bool    in_a = mtf_shape_find(a->shape, d.name) >= 0;
+        bool    in_b = mtf_shape_find(b->shape, d.name) >= 0;
+        mtf_shape *group = in_a && in_b ? &g.batch : in_a ? &g.m : &g.n;
+        group->dims[group->ndims++] = d;
+    }
+    g.k = mtf_shape_minus(a->shape, c->shape);
+    return g;
+}
+
+/* Do the dimensions of `group` act as one in s, in this order?  Gives the stride of the last. */
+static bool merged(const slice *s, const mtf_shape *group, int64_t *stride)
+{
+    int64_t follows = 0;
+    *stride = 0;
+    bool first = true;
+    for (int i = group->ndims - 1; i >= 0; i--) {
+        if (group->dims[i].size == 1) continue;
+        int64_t here = s->stride[mtf_shape_find(s->shape, group->dims[i].name)];
+        if (first) *stride = here;
+        else if (here != follows) return false;
+        follows = here * group->dims[i].size;
+        first = false;
+    }
+    return true;
+}
+
+/* Can the library take s as a matrix over rows x cols? One stride must be 1, the other cover it. */
+static bool is_matrix(const slice *s, const mtf_shape *rows, const mtf_shape *cols)
+{
+    int64_t r, c, nr = mtf_shape_size(*rows), nc = mtf_shape_size(*cols);
+    if (!merged(s, rows, &r) || !merged(s, cols, &c)) return false;
+    if (nr == 1 && nc == 1) return true;
+    if (nr == 1) return c > 0;
+    if (nc == 1) return r > 0;
+    return (c == 1 && r >= nc) || (r == 1 && c >= nr);
+}
+
+/* Orders the dimensions of a group as they lie in `lead`, so that merging has a chance. */
+static void order_like(mtf_shape *group, const slice *lead)
+{
+    for (int i = 1; i < group->ndims; i++)
+        for (int j = i; j > 0; j--) {
+            int64_t left = lead->stride[mtf_shape_find(lead->shape, group->dims[j - 1].name)];
+            int64_t right = lead->stride[mtf_shape_find(lead->shape, group->dims[j].name)];
+            if (left >= right) break;
+            mtf_dim swap = group->dims[j];
+            group->dims[j] = group->dims[j - 1];
+            group->dims[j - 1] = swap;
+        }
+}
+
+/* Copies s into [batch, rows, cols] order, widening the short floats. */
+static bool pack(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *rows,
+                 const mtf_shape *cols, mtf_dtype type)
+{
+    mtf_shape shape = mtf_shape_plus(mtf_shape_plus(*batch, *rows), *cols);
+    slice     packed = emit_fresh(e, type, &shape);
+    TRY(!slice_is_uniform(&packed));
+    TRY(s->type == type ? emit_move(e, s, &packed) : emit_cast(e, s, &packed));
+    *s = packed;
+    return true;
+}
+
+/* Widening keeps the order of memory, so that the copy is one straight pass. */
+static bool widen(emitter *e, slice *s, mtf_dtype type)
+{
+    if (s->type == type) return true;
+    slice dense = emit_fresh(e, type, &s->shape);
+    TRY(!slice_is_uniform(&dense) && emit_cast(e, s, &dense));
+    *s = dense;
+    return true;
+}
+
+static bool emit_product(emitter *e, const slice *a, const slice *b, const slice *c, const groups *g)
+{
+    mtf_shape loops = g->batch;
+    instr    *i = emit_instr(e, INSTR_CONTRACT, 1, 2, &loops);
+    TRY(i != NULL);
+    const slice *operand[3] = {c, a, b};
+    access      *to[3] = {&i->out[0], &i->in[0], &i->in[1]};
+    const mtf_shape *group[3] = {&g->m, &g->n, &g->k};
+    for (int o = 0; o < 3; o++) *to[o] = slice_access(operand[o], &loops);
+    for (int d = 0; d < 3; d++) {
+        i->size[i->nloops] = mtf_shape_size(*group[d]);
+        for (int o = 0; o < 3; o++) {
+            int64_t stride = 0;
+            bool    mine = !(o == 0 && d == 2) && !(o == 1 && d == 1) && !(o == 2 && d == 0);
+            if (mine) merged(operand[o], group[d], &stride);
+            to[o]->stride[i->nloops] = stride;
+        }
+        i->nloops++;
+    }
+    return true;
+}
+
+bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const slice *c_given)
+{
+    slice     a = *a_given, b = *b_given, c = *c_given;
+    mtf_dtype type = dtype_compute(c.type);
+    TRY(emit_real(e, &a) && emit_real(e, &b));
+    TRY(widen(e, &a, type) && widen(e, &b, type));
+    groups g = classify(&a, &b, &c);
+    order_like(&g.m, &a);
+    order_like(&g.n, &b);
+    order_like(&g.k, &b);
+    int64_t stride;
+    if (!is_matrix(&a, &g.m, &g.k)) {
+        /* A k in another order may suit a without hurting b. */
+        mtf_shape k = g.k;
+        order_like(&k, &a);
+        if (is_matrix(&a, &g.m, &k) && is_matrix(&b, &k, &g.n)) g.k = k;
+        else TRY(pack(e, &a, &g.batch, &g.m, &g.k, type));
+    }
+    if (!is_matrix(&b, &g.k, &g.n)) TRY(pack(e, &b, &g.batch, &g.k, &g.n, type));
+    bool own_output = c.type != type || !is_matrix(&c, &g.m, &g.n) || !merged(&c, &g.m, &stride);
+    if (own_output) {
+        mtf_shape shape = mtf_shape_plus(mtf_shape_plus(g.batch, g.m), g.n);
+        c = emit_fresh(e, type, &shape);
+        TRY(!slice_is_uniform(&c));
+    }
+    TRY(emit_product(e, &a, &b, &c, &g));
+    if (!own_output) return true;
+    return c.type == c_given->type ? emit_move(e, &c, c_given) : emit_cast(e, &c, c_given);
+}

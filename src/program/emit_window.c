@@ -1,0 +1,50 @@
+/* Convolutions: named dimensions to window instructions. */
+#include <assert.h>
+
+#include "program/emit_one.h"
+
+static int64_t stride_from_end(const slice *s, int from_end)
+{
+    return s->stride[s->shape.ndims - from_end];
+}
+
+bool emit_window(emitter *e, const window_args *how, const slice *x_given, const slice *w_given,
+                 const slice *y_given)
+{
+    slice x = *x_given, w = *w_given, y = *y_given;
+    if (how->kind != WINDOW_INPUT) TRY(emit_real(e, &x));
+    if (how->kind != WINDOW_FILTER) TRY(emit_real(e, &w));
+    if (how->kind != WINDOW_FORWARD) TRY(emit_real(e, &y));
+    window_args a = *how;
+    int         ns = a.nspatial, nbatch = x.shape.ndims - ns - 1;
+    mtf_shape   batch = mtf_shape_of(nbatch, x.shape.dims);
+    for (int i = 0; i < ns; i++) {
+        a.x_spatial[i] = x.stride[nbatch + i];
+        a.y_spatial[i] = y.stride[nbatch + i];
+        a.w_tap[i] = w.stride[i];
+        a.in_size[i] = x.shape.dims[nbatch + i].size;
+        a.out_size[i] = y.shape.dims[nbatch + i].size;
+        a.taps[i] = w.shape.dims[i].size;
+    }
+    a.x_chan = stride_from_end(&x, 1);
+    a.y_out = stride_from_end(&y, 1);
+    a.w_chan = stride_from_end(&w, 2);
+    a.w_out = stride_from_end(&w, 1);
+    a.chans = w.shape.dims[ns].size;
+    a.outs = w.shape.dims[ns + 1].size / a.groups;
+    instr *i = emit_instr(e, INSTR_WINDOW, 1, 2, &batch);
+    TRY(i != NULL);
+    i->window = a;
+    const slice *operands[3][3] = {
+        [WINDOW_FORWARD] = {&y, &x, &w}, [WINDOW_INPUT] = {&x, &y, &w}, [WINDOW_FILTER] = {&w, &x, &y}};
+    /* The filter has no batch dimension; a name of its own that equals one must not match. */
+    slice bare = w;
+    bare.shape.ndims = 0;
+    for (int o = 0; o < 3; o++) {
+        const slice *s = operands[a.kind][o];
+        access       at = slice_access(s == &w ? &bare : s, &batch);
+        if (o == 0) i->out[0] = at;
+        else i->in[o - 1] = at;
+    }
+    return true;
+}

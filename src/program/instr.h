@@ -1,0 +1,164 @@
+/* Instructions: loop nests over strided accesses.
+ *
+ * An instruction names its operands as accesses: a buffer, an offset and one
+ * stride per loop, all in elements.  A stride of zero repeats the element
+ * (broadcast) or, in an output, meets in it (reduction).  Everything is
+ * resolved at lowering; kernels see numbers, no names.
+ */
+#ifndef PROGRAM_INSTR_H
+#define PROGRAM_INSTR_H
+
+#include "mtf.h"
+
+enum { MAX_LOOPS = 20, MAX_SPATIAL = 3 };
+
+typedef enum instr_kind {
+#define INSTR(kind, name, says) INSTR_##kind,
+#include "program/instrs.h"
+#undef INSTR
+    INSTR_KINDS
+} instr_kind;
+
+typedef struct access {
+    int       buffer;
+    mtf_dtype type;
+    int64_t   offset;
+    int64_t   stride[MAX_LOOPS];
+} access;
+
+/* ---- map ---- */
+
+typedef enum scalar_fn {
+    FN_IMMEDIATE, /* the number `value`                                  */
+    FN_INDEX,     /* the position along loop `a`, plus `value`           */
+    FN_CAST,      /* register a of type `from` converted to `type`       */
+    FN_SELECT,    /* a (bool) ? b : c                                    */
+#define REAL1(name, ...) FN_##name,
+#define ANY1(name, ...) FN_##name,
+#define TEST1(name, ...) FN_##name,
+#define LOGIC1(name, ...) FN_##name,
+#define REAL2(name, ...) FN_##name,
+#define ANY2(name, ...) FN_##name,
+#define COMPARE(name, ...) FN_##name,
+#define LOGIC2(name, ...) FN_##name,
+#include "program/scalars.h"
+#undef REAL1
+#undef ANY1
+#undef TEST1
+#undef LOGIC1
+#undef REAL2
+#undef ANY2
+#undef COMPARE
+#undef LOGIC2
+    SCALAR_FNS
+} scalar_fn;
+
+/* One step of a map's expression.  Registers 0 .. nin-1 are the inputs, widened to their compute
+ * type; step s writes register nin + s.  `type` is the compute type of the operands (F32, F64,
+ * I32, I64, BOOL); comparisons and tests give BOOL, FN_CAST gives `type` from `from`. */
+typedef struct scalar_step {
+    scalar_fn fn;
+    mtf_dtype type, from;
+    int       a, b, c;
+    double    value;
+} scalar_step;
+
+typedef struct map_args {
+    int                nsteps;
+    const scalar_step *steps;
+    const int         *results; /* the register that each output stores, narrowed to its type */
+} map_args;
+
+/* ---- the others ---- */
+
+typedef enum fold_kind { FOLD_SUM, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_ARGMAX, FOLD_ARGMIN } fold_kind;
+typedef struct fold_args {
+    fold_kind kind;  /* MAX, MIN on BOOL are any and all; NaN wins MAX and MIN; ARG*: out is I32,
+                        the position in the row-major order of the reduced loops, lowest of equals,
+                        first NaN if any */
+    int       nkept; /* loops 0 .. nkept-1 are kept, the others reduced; none reduced is a copy */
+} fold_args;
+
+/* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64: one of a's
+ * strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
+ * Integers: any strides. */
+
+typedef struct gather_args {
+    int     nindex;      /* loops 0 .. nindex-1 move the index; the rest only the data */
+    int64_t along, along_stride; /* size and stride of the indexed dimension in the table or output */
+    bool    set;         /* SCATTER: store instead of add */
+} gather_args;           /* GATHER: in = table, index; SCATTER: in = data, index */
+
+typedef struct scan_args {
+    int64_t along, in_stride, out_stride; /* loops run over the other dimensions */
+    bool    exclusive, reverse;
+} scan_args;
+
+typedef struct order_args {
+    int64_t along, in_stride;             /* loops run over the other dimensions */
+    int64_t k;                            /* how many come out; along: a full sort */
+    int64_t value_stride, index_stride;   /* out = values, then I32 indices */
+    bool    descending;                   /* NaN counts as the largest; equals: lowest index first */
+} order_args;
+
+typedef enum window_kind { WINDOW_FORWARD, WINDOW_INPUT, WINDOW_FILTER } window_kind;
+/* y[b, o.., g*outs+n] = sum over taps t.., c of x[b, o*step + t*dilation - before, g*chans+c]
+ *                                             * w[t.., c, g*outs+n]
+ * FORWARD computes y from (x, w), INPUT x from (y, w), FILTER w from (x, y): out = the computed one.
+ * Loops run over the batch dimensions. FILTER sums over them: its out has stride 0 there. */
+typedef struct window_args {
+    window_kind kind;
+    int         nspatial;
+    int64_t     in_size[MAX_SPATIAL], out_size[MAX_SPATIAL], taps[MAX_SPATIAL];
+    int64_t     step[MAX_SPATIAL], dilation[MAX_SPATIAL], before[MAX_SPATIAL];
+    int64_t     groups, chans, outs;      /* channels and outputs in one group */
+    int64_t     x_spatial[MAX_SPATIAL], x_chan;          /* strides */
+    int64_t     w_tap[MAX_SPATIAL], w_chan, w_out;
+    int64_t     y_spatial[MAX_SPATIAL], y_out;
+} window_args;
+
+typedef enum draw_kind { DRAW_UNIFORM, DRAW_NORMAL, DRAW_TRUNCATED_NORMAL } draw_kind;
+typedef struct draw_args {
+    draw_kind kind;
+    double    a, b;               /* low and high, or mean and stddev */
+    uint32_t  key;
+    int64_t   first;              /* global index of the first element */
+    int64_t   weight[MAX_LOOPS];  /* what a loop adds to the global index */
+} draw_args;                      /* in: nothing, or the turn (an I32 scalar) */
+
+typedef struct loop_args {
+    int64_t trips;                /* LOOP: -1 where a TEST decides */
+    int     other;                /* LOOP, TEST: index of the AGAIN; AGAIN: index of the LOOP */
+} loop_args;
+
+typedef struct say_args {
+    const char *message;
+    bool        summary;          /* a scalar summary called `message` */
+} say_args;
+
+typedef struct instr {
+    instr_kind        kind;
+    int               nout, nin;
+    access           *out, *in;
+    int               nloops;
+    int64_t           size[MAX_LOOPS];
+    const mtf_tensor *cause;      /* the tensor it computes, for messages */
+    int64_t           flops;      /* of one execution */
+    union {
+        map_args    map;
+        fold_args   fold;
+        gather_args gather;       /* GATHER, SCATTER */
+        scan_args   scan;
+        order_args  order;
+        window_args window;
+        draw_args   draw;
+        loop_args   loop;         /* LOOP, TEST, AGAIN */
+        say_args    say;
+    };
+} instr;
+
+const char *instr_name(instr_kind kind);
+int64_t     instr_elements(const instr *i); /* product of the loop sizes */
+int64_t     instr_bytes(const instr *i);    /* distinct bytes it reads and writes */
+
+#endif

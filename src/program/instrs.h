@@ -1,0 +1,17 @@
+/* The instruction set, one row each. */
+/*    kind      name        what it does */
+INSTR(MAP,      "map",      "out[i] = f(in[i], ...): an elementwise expression over broadcast operands")
+INSTR(MOVE,     "move",     "out[i] = in[i]: a strided copy")
+INSTR(ADD_INTO, "add_into", "out[i] += in[i]: a strided sum into place; loops may meet in one element")
+INSTR(FOLD,     "fold",     "out[i] = sum, max, ... over r of in[i, r]")
+INSTR(CONTRACT, "contract", "c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n]")
+INSTR(GATHER,   "gather",   "out[i, j] = table[i, index[i], j], zero where the index is out of range")
+INSTR(SCATTER,  "scatter",  "out[i, index[i], j] += or = in[i, j], nothing where out of range")
+INSTR(SCAN,     "scan",     "running sums along a dimension")
+INSTR(ORDER,    "order",    "the k first elements in sorted order, and where they were")
+INSTR(WINDOW,   "window",   "convolution and its two gradients")
+INSTR(DRAW,     "draw",     "random numbers by position")
+INSTR(LOOP,     "loop",     "starts a loop: repeats up to its `again`")
+INSTR(TEST,     "test",     "leaves the loop where a flag is false")
+INSTR(AGAIN,    "again",    "ends a turn of the loop")
+INSTR(SAY,      "say",      "shows a tensor to the session's user")

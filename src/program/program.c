@@ -1,0 +1,225 @@
+/* Instructions on slices, one program per processor.
+ *
+ * A program is a flat list: loops are bracketed by LOOP and AGAIN.  Buffers
+ * lie in one slab at offsets that plan/memory chose; variables belong to the
+ * session and lie outside.
+ */
+#include "program/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "program/scalar.h"
+
+static const struct {
+    const char *name, *says;
+} kinds[INSTR_KINDS] = {
+#define INSTR(kind, name, says) [INSTR_##kind] = {name, says},
+#include "program/instrs.h"
+#undef INSTR
+};
+
+const char *instr_name(instr_kind kind)
+{
+    return kinds[kind].name;
+}
+
+program *program_new(mtf_session *s)
+{
+    program *p = block_alloc(&s->allocator, &s->fault, sizeof *p, true);
+    if (!p) return NULL;
+    p->session = s;
+    p->arena = arena_make(&s->allocator, &s->fault);
+    return p;
+}
+
+void program_free(program *p)
+{
+    if (!p) return;
+    arena_free(&p->arena);
+    block_free(&p->session->allocator, p);
+}
+
+int64_t instr_elements(const instr *i)
+{
+    int64_t n = 1;
+    for (int d = 0; d < i->nloops; d++) n *= i->size[d];
+    return n;
+}
+
+/* ---- price ---- */
+
+static int64_t window_flops(const instr *i)
+{
+    const window_args *w = &i->window;
+    int64_t            n = 2 * w->groups * w->chans * w->outs;
+    for (int d = 0; d < w->nspatial; d++) n *= w->out_size[d] * w->taps[d];
+    return n * instr_elements(i);
+}
+
+static int64_t log2_above(int64_t n)
+{
+    int64_t l = 1;
+    while ((int64_t)1 << l < n) l++;
+    return l;
+}
+
+static int64_t flops_of(const instr *i)
+{
+    int64_t n = instr_elements(i), each = 0;
+    switch (i->kind) {
+    case INSTR_MAP:
+        for (int s = 0; s < i->map.nsteps; s++) each += scalar_infos[i->map.steps[s].fn].flops;
+        return n * each;
+    case INSTR_ADD_INTO: return n;
+    case INSTR_FOLD: return i->nloops > i->fold.nkept ? n : 0;
+    case INSTR_CONTRACT: return 2 * n;
+    case INSTR_SCATTER: return i->gather.set ? 0 : n;
+    case INSTR_SCAN: return n * i->scan.along;
+    case INSTR_ORDER: return n * i->order.along * log2_above(i->order.k);
+    case INSTR_WINDOW: return window_flops(i);
+    case INSTR_DRAW: return n * (i->draw.kind == DRAW_UNIFORM ? 12 : 40);
+    default: return 0;
+    }
+}
+
+/* Distinct elements that an operand touches: a loop of stride 0 stays in place. */
+static int64_t touched(const instr *i, const access *a)
+{
+    int64_t n = 1;
+    for (int d = 0; d < i->nloops; d++)
+        if (a->stride[d] != 0) n *= i->size[d];
+    return n;
+}
+
+int64_t instr_bytes(const instr *i)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < i->nout + i->nin; k++) {
+        const access *a = k < i->nout ? &i->out[k] : &i->in[k - i->nout];
+        int64_t       n = touched(i, a);
+        if (i->kind == INSTR_SCAN) n *= i->scan.along;
+        if (i->kind == INSTR_ORDER) n *= k < i->nout ? i->order.k : i->order.along;
+        if (i->kind == INSTR_WINDOW) {
+            /* out, first, second are y x w, x y w, w x y for the three kinds. */
+            static const char order[3][4] = {"yxw", "xyw", "wxy"};
+            const window_args *w = &i->window;
+            char               which = order[w->kind][k];
+            n *= which == 'x' ? w->groups * w->chans : w->groups * w->outs;
+            if (which == 'w') n *= w->chans;
+            for (int d = 0; d < w->nspatial; d++)
+                n *= which == 'x' ? w->in_size[d] : which == 'y' ? w->out_size[d] : w->taps[d];
+        }
+        bytes += n * (int64_t)mtf_dtype_bytes(a->type);
+    }
+    return bytes;
+}
+
+void program_price(program *p)
+{
+    mtf_cost c = {.instructions = p->ninstrs};
+    int64_t  turns = 1, outer[64];
+    int      depth = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        instr *i = &p->instrs[k];
+        i->flops = flops_of(i);
+        c.flops += turns * i->flops;
+        c.bytes += turns * instr_bytes(i);
+        if (i->kind == INSTR_LOOP && depth < 64) {
+            outer[depth++] = turns;
+            if (i->loop.trips >= 0) turns *= i->loop.trips;
+        } else if (i->kind == INSTR_AGAIN && depth > 0) {
+            turns = outer[--depth];
+        }
+    }
+    for (int b = 0; b < p->nbuffers; b++) {
+        if (p->buffers[b].kind == BUFFER_VARIABLE) c.variable_bytes += p->buffers[b].bytes;
+        if (p->buffers[b].kind == BUFFER_INPUT) c.input_bytes += p->buffers[b].bytes;
+        if (p->buffers[b].kind == BUFFER_CONSTANT) c.constant_bytes += p->buffers[b].bytes;
+    }
+    c.peak_bytes = c.variable_bytes + p->slab_bytes;
+    p->cost = c;
+}
+
+/* ---- verifying ---- */
+
+static bool bad(const program *p, int index, const char *pass, const char *what)
+{
+    return fail(&p->session->fault, ERR_INTERNAL, "after %s, instruction %d (%s for \"%s\"): %s", pass,
+                index, instr_name(p->instrs[index].kind), mtf_name_of_tensor(p->instrs[index].cause),
+                what);
+}
+
+/* The farthest elements an operand reaches must lie inside its buffer. */
+static bool inside(const program *p, const instr *i, const access *a, int64_t extra_low,
+                   int64_t extra_high)
+{
+    int64_t low = a->offset + extra_low, high = a->offset + extra_high;
+    for (int d = 0; d < i->nloops; d++) {
+        int64_t reach = a->stride[d] * (i->size[d] - 1);
+        if (reach < 0) low += reach;
+        else high += reach;
+    }
+    return low >= 0 && (high + 1) * (int64_t)mtf_dtype_bytes(a->type) <= p->buffers[a->buffer].bytes;
+}
+
+/* How far a kernel steps by itself, beyond the loops. */
+static int64_t own_reach(const instr *i, int operand)
+{
+    switch (i->kind) {
+    case INSTR_GATHER: return operand == 1 ? (i->gather.along - 1) * i->gather.along_stride : 0;
+    case INSTR_SCATTER: return operand == 0 ? (i->gather.along - 1) * i->gather.along_stride : 0;
+    case INSTR_SCAN:
+        return (i->scan.along - 1) * (operand == 0 ? i->scan.out_stride : i->scan.in_stride);
+    case INSTR_ORDER:
+        return operand == 0   ? (i->order.k - 1) * i->order.value_stride
+               : operand == 1 ? (i->order.k - 1) * i->order.index_stride
+                              : (i->order.along - 1) * i->order.in_stride;
+    default: return 0;
+    }
+}
+
+static bool verify_map(const program *p, const instr *i, int index, const char *pass)
+{
+    for (int s = 0; s < i->map.nsteps; s++) {
+        const scalar_step *step = &i->map.steps[s];
+        int                known = i->nin + s, arity = scalar_infos[step->fn].arity;
+        if ((arity > 0 && step->a >= known) || (arity > 1 && step->b >= known) ||
+            (arity > 2 && step->c >= known))
+            return bad(p, index, pass, "a step reads a register that is not written yet");
+        if (step->fn == FN_INDEX && (step->a < 0 || step->a >= i->nloops))
+            return bad(p, index, pass, "a step counts along a loop that is not there");
+    }
+    for (int o = 0; o < i->nout; o++)
+        if (i->map.results[o] < 0 || i->map.results[o] >= i->nin + i->map.nsteps)
+            return bad(p, index, pass, "an output stores a register that is not written");
+    return true;
+}
+
+bool program_verify(const program *p, const char *pass)
+{
+    if (!mtf_ok(p->session)) return false;
+    int depth = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        for (int d = 0; d < i->nloops; d++)
+            if (i->size[d] < 1) return bad(p, k, pass, "a loop without turns");
+        for (int o = 0; o < i->nout + i->nin; o++) {
+            const access *a = o < i->nout ? &i->out[o] : &i->in[o - i->nout];
+            int64_t       reach = own_reach(i, o);
+            if (a->buffer < 0 || a->buffer >= p->nbuffers)
+                return bad(p, k, pass, "an operand in no buffer");
+            if (!inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
+                return bad(p, k, pass, "an operand reaches beyond its buffer");
+            if (o < i->nout && p->buffers[a->buffer].kind == BUFFER_CONSTANT)
+                return bad(p, k, pass, "writes into a constant");
+        }
+        if (i->kind == INSTR_MAP) TRY(verify_map(p, i, k, pass));
+        if (i->kind == INSTR_LOOP) depth++;
+        if (i->kind == INSTR_AGAIN) depth--;
+        if (i->kind == INSTR_LOOP && (i->loop.other <= k || i->loop.other >= p->ninstrs))
+            return bad(p, k, pass, "a loop without an end");
+        if (depth < 0) return bad(p, k, pass, "an end without a loop");
+    }
+    return depth == 0 || bad(p, p->ninstrs - 1, pass, "a loop is left open");
+}

@@ -1,0 +1,43 @@
+/* Slices: views of buffers with named dimensions.
+ *
+ * What a processor holds of a tensor: a buffer, where its elements lie in it,
+ * and its own local shape.  Transposing, renaming, cutting, repeating and
+ * reversing change the view and move nothing.  A slice may also be uniform:
+ * one number everywhere, in no buffer.
+ */
+#ifndef PROGRAM_SLICE_H
+#define PROGRAM_SLICE_H
+
+#include "program/instr.h"
+#include "space/shape.h"
+
+enum { NO_BUFFER = -1 };
+
+struct slice {
+    int       buffer;                 /* NO_BUFFER: uniform */
+    double    value;                  /* where uniform */
+    mtf_dtype type;
+    mtf_shape shape;
+    int64_t   offset;                 /* in elements */
+    int64_t   stride[MTF_MAX_DIMS];   /* in elements; 0 repeats, negative reverses */
+};
+typedef struct slice slice;
+
+slice slice_dense(int buffer, mtf_dtype type, const mtf_shape *shape);   /* row-major */
+slice slice_uniform(double value, mtf_dtype type, const mtf_shape *shape);
+bool  slice_is_uniform(const slice *s);
+bool  slice_is_dense(const slice *s);    /* row-major without gaps */
+
+/* The same elements under another view. */
+slice slice_as(const slice *s, const mtf_shape *shape);     /* permutes; repeats along dims s lacks;
+                                                               drops nothing */
+slice slice_rename(const slice *s, const mtf_shape *shape); /* same sizes, other names, by position */
+slice slice_cut(const slice *s, const char *dim, int64_t begin, int64_t size, int64_t step);
+slice slice_drop(const slice *s, const char *dim);          /* a dimension of size 1, or its first */
+/* Splits and merges dimensions in row-major order where strides allow; false: a copy is needed. */
+bool  slice_reshape(const slice *s, const mtf_shape *shape, slice *out);
+
+/* The slice as an operand of loops over `loops`: missing dimensions get stride 0. */
+access slice_access(const slice *s, const mtf_shape *loops);
+
+#endif

@@ -1,0 +1,201 @@
+/* NumPy's .npy files, read and written.
+ *
+ * Reading happens in memory, so that a fuzzer can reach all of it; the header
+ * is taken apart by npy_header.c.
+ */
+#include "run/npy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/session.h"
+#include "run/npy_header.h"
+
+const char *npy_text(mtf_dtype type, int ndims, const int64_t *sizes, char text[NPY_TEXT])
+{
+    int used = snprintf(text, NPY_TEXT, "%s (", mtf_dtype_name(type));
+    for (int i = 0; i < ndims && used < NPY_TEXT; i++)
+        used += snprintf(text + used, (size_t)(NPY_TEXT - used), i ? ", %lld" : "%lld",
+                         (long long)sizes[i]);
+    if (used < NPY_TEXT) snprintf(text + used, (size_t)(NPY_TEXT - used), ndims == 1 ? ",)" : ")");
+    return text;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+/* to[i0, i1, ..] = from[.., i1, i0]: from column-major order to row-major. */
+static void turn_round(const npy_array *a, const unsigned char *from, int64_t count)
+{
+    size_t         element = mtf_dtype_bytes(a->type);
+    unsigned char *to = a->data;
+    int64_t        index[MTF_MAX_DIMS] = {0}, stride[MTF_MAX_DIMS], where = 0;
+    for (int64_t i = 0, step = 1; i < a->ndims; step *= a->size[i], i++) stride[i] = step;
+    for (int64_t done = 0; done < count; done++) {
+        memcpy(to + (size_t)done * element, from + (size_t)where * element, element);
+        for (int d = a->ndims - 1; d >= 0; d--) {
+            where += stride[d];
+            if (++index[d] < a->size[d]) break;
+            where -= stride[d] * a->size[d];
+            index[d] = 0;
+        }
+    }
+}
+
+bool npy_parse(mtf_session *s, const char *name, const unsigned char *bytes, size_t n,
+               npy_array *out)
+{
+    *out = (npy_array){0};
+    TRY(mtf_ok(s));
+    npy_header h;
+    TRY(npy_header_parse(s, name, bytes, n, &h));
+    size_t wanted = (size_t)h.count * mtf_dtype_bytes(h.type), given = n - h.data_at;
+    char   text[NPY_TEXT];
+    if (given != wanted)
+        return fail(&s->fault, ERR_FILE, "\"%s\": its header says %s, which is %zu bytes of data, "
+                    "but %zu bytes follow: the file is %s", name,
+                    npy_text(h.type, h.ndims, h.size, text), wanted, given,
+                    given < wanted ? "cut short" : "longer than it should be");
+    void *data = block_alloc(&s->allocator, &s->fault, wanted, false);
+    TRY(data != NULL);
+    *out = (npy_array){.type = h.type, .ndims = h.ndims, .bytes = wanted, .data = data};
+    memcpy(out->size, h.size, sizeof out->size);
+    if (h.fortran_order) turn_round(out, bytes + h.data_at, h.count);
+    else if (wanted) memcpy(data, bytes + h.data_at, wanted);
+    /* NumPy takes any byte but 0 as true; here a bool is 0 or 1. */
+    if (h.type == MTF_BOOL)
+        for (size_t i = 0; i < wanted; i++)
+            ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
+    return true;
+}
+
+/* The bytes of an open file, as many as there are up to `room`; -1 after an error. */
+static ssize_t read_all(int file, unsigned char *bytes, size_t room)
+{
+    size_t have = 0;
+    while (have < room) {
+        ssize_t got = read(file, bytes + have, room - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        have += (size_t)got;
+    }
+    return (ssize_t)have;
+}
+
+static bool read_open(mtf_session *s, const char *path, int file, npy_array *out)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0)
+        return fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
+    if (!S_ISREG(about.st_mode))
+        return fail(&s->fault, ERR_FILE, "\"%s\" is %s; a .npy file is needed", path,
+                    S_ISDIR(about.st_mode) ? "a folder" : "no regular file");
+    size_t         room = (size_t)about.st_size;
+    unsigned char *bytes = block_alloc(&s->allocator, &s->fault, room, false);
+    TRY(bytes != NULL);
+    ssize_t got = read_all(file, bytes, room);
+    bool    ok = got < 0 ? fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno))
+                         : npy_parse(s, path, bytes, (size_t)got, out);
+    block_free(&s->allocator, bytes);
+    return ok;
+}
+
+bool npy_read(mtf_session *s, const char *path, npy_array *out)
+{
+    *out = (npy_array){0};
+    TRY(mtf_ok(s));
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
+    if (file < 0) return fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
+    bool ok = read_open(s, path, file, out);
+    close(file);
+    return ok;
+}
+
+void npy_release(mtf_session *s, npy_array *a)
+{
+    if (s && a) block_free(&s->allocator, a->data);
+    if (a) *a = (npy_array){0};
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static bool write_all(int file, const void *bytes, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t put = write(file, (const char *)bytes + done, n - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+/* Writes and closes; 0, or the errno of whatever failed first. */
+static int fill_file(int file, const char *header, size_t header_bytes, const void *data,
+                     size_t bytes)
+{
+    int wrong = 0;
+    if (!write_all(file, header, header_bytes) || !write_all(file, data, bytes)) wrong = errno;
+    if (close(file) != 0 && !wrong) wrong = errno;
+    return wrong;
+}
+
+/* A new file beside `target`; its descriptor, or -1 with errno. */
+static int open_beside(const char *target, char temporary[PATH_MAX])
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        int length = snprintf(temporary, PATH_MAX, "%s.%ld.%d.part", target, (long)getpid(),
+                              attempt);
+        if (length >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0 || errno != EEXIST) return file;
+    }
+    return -1;
+}
+
+/* Replaces a regular file, or makes a new one, by renaming; anything else that is there (a
+ * terminal, a pipe) is written to as it is.  0, or an errno. */
+static int put_file(const char *path, const char *header, size_t header_bytes, const void *data,
+                    size_t bytes)
+{
+    char        target[PATH_MAX], temporary[PATH_MAX];
+    struct stat about;
+    bool        there = stat(path, &about) == 0;
+    if (there && !S_ISREG(about.st_mode)) {
+        int file = open(path, O_WRONLY | O_CLOEXEC);
+        return file < 0 ? errno : fill_file(file, header, header_bytes, data, bytes);
+    }
+    if (there && access(path, W_OK) != 0) return errno; /* renaming would not ask */
+    if (there && !realpath(path, target)) return errno; /* a link stays a link */
+    if (!there && snprintf(target, sizeof target, "%s", path) >= (int)sizeof target)
+        return ENAMETOOLONG;
+    int file = open_beside(target, temporary);
+    if (file < 0) return errno;
+    int wrong = fill_file(file, header, header_bytes, data, bytes);
+    if (!wrong && rename(temporary, target) != 0) wrong = errno;
+    if (wrong) unlink(temporary);
+    return wrong;
+}
+
+bool npy_write(mtf_session *s, const char *path, mtf_dtype type, int ndims, const int64_t *sizes,
+               const void *data)
+{
+    TRY(mtf_ok(s));
+    char   header[NPY_HEADER_ROOM];
+    size_t header_bytes = npy_header_print(type, ndims, sizes, header);
+    size_t bytes = mtf_dtype_bytes(type);
+    for (int i = 0; i < ndims; i++) bytes *= (size_t)sizes[i];
+    int wrong = put_file(path, header, header_bytes, data, bytes);
+    if (wrong)
+        return fail(&s->fault, ERR_FILE, "\"%s\" cannot be written: %s", path, strerror(wrong));
+    return true;
+}

@@ -1,0 +1,359 @@
+#!/bin/bash
+# Tests the command as its users meet it: what it prints, what it refuses.
+#
+# Usage: MTF=path/to/mtf tests/shell/cli.sh      default: build/mtf
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "cli.sh: no command at $MTF"; exit 2; }
+root=$PWD
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0
+
+# ---- how a case is told --------------------------------------------------------------------------
+
+pass() { passed=$((passed + 1)); }
+lose() {                                # lose NAME EXPECTED GOT
+    failed=$((failed + 1))
+    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
+}
+
+run() { "$MTF" "$@" >out 2>err </dev/null; status=$?; }
+
+check() {                               # check NAME STATUS STREAM TEXT...: after `run`
+    local name=$1 want=$2 stream=$3 text
+    shift 3
+    if [ $status -ne "$want" ]; then
+        lose "$name" "exit status $want" "$status: $(head -c 600 err)"
+        return
+    fi
+    for text in "$@"; do
+        if ! grep -qF -- "$text" "$stream"; then
+            lose "$name" "$text" "$(head -c 600 "$stream")"
+            return
+        fi
+    done
+    pass
+}
+
+prints()  { local name=$1 text=$2; shift 2; run "$@"; check "$name" 0 out "$text"; }
+refuses() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 1 err "$text" "mtf: "; }
+misused() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 2 err "$text" "mtf: usage: "; }
+
+same() {                                # same NAME EXPECTED-FILE GOT-FILE
+    if cmp -s "$2" "$3"; then pass; else lose "$1" "$(head -c 400 "$2")" "$(head -c 400 "$3")"; fi
+}
+
+file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
+
+have_python() { command -v python3 >/dev/null 2>&1; }
+is_json() {                             # is_json NAME: after `run`
+    if [ $status -ne 0 ]; then
+        lose "$1" "exit status 0" "$status: $(head -c 400 err)"
+    elif have_python; then
+        if python3 -c 'import json, sys; json.load(open(sys.argv[1]))' out 2>why; then pass
+        else lose "$1" "JSON" "$(tail -n 1 why): $(head -c 400 out)"; fi
+    elif head -n 1 out | grep -q '^[{[]' && tail -n 1 out | grep -q '[]}]$'; then pass
+    else lose "$1" "JSON" "$(head -c 400 out)"; fi
+}
+
+# An .npy file of version 1.0: npy FILE DICTIONARY DATA, data as printf writes it.
+npy() {
+    { printf '\223NUMPY\001\000'
+      printf "\\$(printf %o $((${#2} % 256)))\\$(printf %o $((${#2} / 256)))"
+      printf '%s' "$2"
+      printf "$3"; } >"$1"
+}
+
+# ---- help and version ----------------------------------------------------------------------------
+
+prints  "help names the commands"        "print the manual of every operation" --help
+prints  "help is an argument too"        "usage: mtf run FILE.mtf" help run
+prints  "-h is help"                     "commands" -h
+run;    check "no command at all" 2 err "usage: mtf COMMAND"
+for command in run show ops; do
+    run $command --help
+    check "help of $command" 0 out "usage: mtf $command" "options" "examples" "--help" "  mtf $command"
+done
+run run --help
+check "help of run lists its options" 0 out "--feed NAME=FILE.npy" "--fetch NAME[=FILE.npy]" \
+    "--steps N" "--seed N" "--threads N" "--device cpu|check" "--memory BYTES" "--json"
+awk '/^  --/ { at = match($0, /  [a-z]/) ; if (match(substr($0, 3), /   *[a-z]/)) print RSTART + RLENGTH }' \
+    out | sort -u >columns
+if [ "$(wc -l <columns)" -eq 1 ]; then pass
+else lose "help texts are aligned" "one column" "$(tr '\n' ' ' <columns)"; fi
+run --version
+check "version says what the build found" 0 out "mtf " "BLAS"
+misused "unknown command"                'there is no command "rnu"; did you mean "run"?' rnu
+misused "unknown command, nothing near"  'there is no command "frobnicate"' frobnicate
+misused "unknown option of mtf"          'did you mean "--version"?' --verzion
+misused "unknown option"                 'mtf run has no option --fed; did you mean "--feed"?' run x.mtf --fed x=x.npy
+misused "unknown option with a value"    'no option --fecth; did you mean "--fetch"?' run x.mtf --fecth=y
+misused "unknown short option"           'mtf show has no option -j' show x.mtf -j
+misused "option without its value"       "--feed needs a value: --feed NAME=FILE.npy" run x.mtf --feed
+misused "option before another"          "--feed needs a value" run x.mtf --feed --json
+misused "value for an option without"    "--json takes no value" run x.mtf --json=yes
+misused "option given twice"             "--seed was given twice" run x.mtf --seed 1 --seed 2
+misused "no file"                        "mtf run needs FILE.mtf" run
+misused "two files"                      'does not know what to do with "b.mtf"' show a.mtf b.mtf
+misused "bad number"                     '--steps takes a whole number from 1' run x.mtf --steps three
+misused "negative number"                '--seed takes a whole number from 0' run x.mtf --seed=-1
+misused "number out of range"            '--threads takes a whole number from 1 to 1024' run x.mtf --threads 0
+misused "bad amount of memory"           '--memory takes a number of bytes' run x.mtf --memory 3Q
+misused "memory overflows"               '--memory takes a number of bytes' run x.mtf --memory 99999999999999T
+misused "unknown device"                 '--device takes cpu or check' run x.mtf --device gpu
+misused "fetch without program"          "add --program" show x.mtf --fetch y
+misused "markdown and json"              "exclude each other" ops --markdown --json
+
+# ---- run: values in and out ----------------------------------------------------------------------
+
+file scalar.mtf 'x: f32[] = constant(value=1.5)' 'y = x * 2.0 + 0.5'
+run run scalar.mtf
+printf 'y = 3.5\n' >want
+same "a scalar is one line, the last tensor by default" want out
+
+file matrix.mtf 'm: i32[rows=2, cols=3] = constant(data={1, -2, 3, 40, 5, 6})'
+run run matrix.mtf --fetch m
+printf 'm: i32[rows=2, cols=3]\n[[ 1, -2,  3],\n [40,  5,  6]]\n' >want
+same "a small tensor prints in brackets" want out
+
+file deep.mtf 'x: f32[a=2, b=2, c=2] = constant(data={1, 2, 3, 4, 5, 6, 7, 8.5})'
+run run deep.mtf
+printf 'x: f32[a=2, b=2, c=2]\n[[[  1,   2],\n  [  3,   4]],\n\n [[  5,   6],\n  [  7, 8.5]]]\n' >want
+same "three dimensions" want out
+
+file large.mtf 'x: f32[n=100, m=100] = constant(value=7)' 'r: i32[long=5000] = range'
+run run large.mtf --fetch x
+check "a large tensor is summarised" 0 out "x: f32[n=100, m=100]" "[[7, 7, 7, ..., 7, 7, 7]," "..."
+if [ "$(wc -l <out)" -eq 8 ]; then pass; else lose "a large tensor is short" "8 lines" "$(wc -l <out)"; fi
+prints "the ends of a long vector" "[   0,    1,    2, ..., 4997, 4998, 4999]" run large.mtf --fetch r
+file row.mtf 'r: i32[n=300] = range'
+run run row.mtf
+if [ "$(awk 'length > 100' out | wc -l)" -eq 0 ] && grep -q 299 out; then pass
+else lose "long rows are broken" "at most 100 columns" "$(head -c 300 out)"; fi
+
+for type in f32 bf16 f16 f64 i32 i64 bool; do
+    case $type in
+        bool) data='0, 1, 1, 0, 1, 0' ;;
+        i32) data='0, 1, -1, 2147483647, -2147483648, 7' ;;
+        i64) data='0, 1, -1, 9223372036854775807, -9223372036854775807, 7' ;;
+        *) data='0, 1, -2.5, inf, -inf, nan' ;;
+    esac
+    file make.mtf "x: $type[a=2, b=3] = constant(data={$data})"
+    file pass.mtf "x: $type[a=2, b=3] = input" 'y = identity(x)'
+    run run make.mtf --fetch x=x_$type.npy
+    check "$type: written" 0 out
+    run run pass.mtf --feed x=x_$type.npy --fetch y=y_$type.npy
+    check "$type: fed and fetched" 0 err
+    same "$type: round trip" x_$type.npy y_$type.npy
+done
+if have_python && python3 -c 'import numpy' 2>/dev/null; then
+    if python3 -c '
+import numpy
+for name, code in dict(f32="<f4", f64="<f8", f16="<f2", i32="<i4", i64="<i8", bool="|b1").items():
+    x = numpy.load(f"x_{name}.npy")
+    assert x.dtype.str == code and x.shape == (2, 3), name' 2>why; then pass
+    else lose "NumPy reads what was written" "equal types and shapes" "$(tail -n 1 why)"; fi
+fi
+
+file two.mtf 'a: f32[n=3] = input' 'b: f32[n=3] = input' 'sum = a + b' 'dot: [] = einsum(a, b)'
+file ab.mtf 'a: f32[n=3] = constant(data={1, 2, 3})' 'b: f32[n=3] = constant(data={4, 5, 6})'
+run run ab.mtf --fetch a=a.npy --fetch=b=b.npy
+check "options with an equals sign" 0 out
+run run two.mtf --feed a=a.npy --feed=b=b.npy --fetch sum --fetch dot --fetch sum=sum.npy
+printf 'sum: f32[n=3]\n[5, 7, 9]\ndot = 32\n' >want
+same "several feeds and fetches, in order" want out
+run run two.mtf --feed a=sum.npy --feed b=b.npy --fetch dot
+check "what was fetched can be fed" 0 out "dot = 109"
+
+file grad.mtf 'w: f32[n=3] = input' 'loss = reduce_sum(w * w * w)' 'dw = gradients(loss; w)' \
+    's = reduce_sum(dw)' 'ddw = gradients(s; w)'
+run run grad.mtf --feed w=a.npy --fetch dw --fetch ddw
+printf 'dw: f32[n=3]\n[ 3, 12, 27]\nddw: f32[n=3]\n[ 6, 12, 18]\n' >want
+same "gradients, first and second" want out
+
+file count.mtf 'n: f32[] = variable(init="zeros")' 'new = assign(n, n + 1.0)'
+run run count.mtf --steps 5 --fetch new
+check "variables keep their values from step to step" 0 out "new = 5"
+file draw.mtf 'x: f32[n=4] = random_uniform'
+run run draw.mtf --seed 1; cp out one
+run run draw.mtf --seed 1; same "the same seed gives the same numbers" one out
+run run draw.mtf --seed 2
+if cmp -s one out; then lose "another seed gives others" "a difference" "$(cat out)"; else pass; fi
+file print.mtf 'x: f32[] = constant(value=42)' 'y = print(x, message="the answer")' 'z = y + 1.0'
+run run print.mtf --threads 1
+check "print speaks during the run" 0 err "the answer" "42"
+"$MTF" run - <scalar.mtf >out 2>err; status=$?
+check "standard input" 0 out "y = 3.5"
+prints "an unused input needs no feed" "y = 2" run <(printf 'x: f32[n=3] = input\ny: f32[] = constant(value=2)\n') --fetch y
+npy fortran.npy "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }" \
+    '\0\0\200\77\0\0\100\100\0\0\0\100\0\0\200\100'
+file square.mtf 'x: f32[rows=2, cols=2] = input' 'y = identity(x)'
+prints "column-major files are turned" "[[1, 2]," run square.mtf --feed x=fortran.npy
+
+# ---- run: what goes wrong ------------------------------------------------------------------------
+
+refuses "no such file"        '"absent.mtf": No such file or directory' run absent.mtf
+refuses "a folder"            'Is a directory' run "$work"
+printf 'x: f32[] = input\0\n' >zero.mtf
+refuses "a zero byte"         'is no text: byte 16 is zero' run zero.mtf
+file empty.mtf '# nothing'
+refuses "nothing to compute"  '"empty.mtf" names no tensor to compute' run empty.mtf
+run run two.mtf --feed a=a.npy --fetch sum
+check "missing feed" 1 err 'input "b", f32[n=3], has no value' '--feed b=FILE.npy'
+refuses "misspelt feed"       'no tensor is called "aa"' run two.mtf --feed aa=a.npy
+refuses "feed without a file" '--feed takes NAME=FILE.npy, not "a"' run two.mtf --feed a
+refuses "feed of no input"    '"sum" is no input but comes from add; the file'"'"'s inputs: "a", "b"' \
+    run two.mtf --feed sum=a.npy
+refuses "feed given twice"    '--feed a was given twice' run two.mtf --feed a=a.npy --feed a=b.npy
+refuses "misspelt fetch"      'no tensor is called "smu"; did you mean "sum"?' run two.mtf --feed a=a.npy --feed b=b.npy --fetch smu
+refuses "fetch from a block"  'lives inside a block' run <(printf '%s\n' 's0: f32[] = constant(value=1)' \
+    's = loop(s0, trips=3) {' '    body(p; i) {' '        t = tanh(p)' '        yield t' '    }' '}') --fetch t
+run run two.mtf --feed a=a.npy --feed b=x_f32.npy --fetch sum
+check "wrong feed shape" 1 err 'input "b" is f32[n=3], but "x_f32.npy" has f32 (2, 3)'
+run run pass.mtf --feed x=x_f32.npy
+check "wrong feed type" 1 err 'input "x" is bool[a=2, b=3], but "x_f32.npy" has f32 (2, 3)'
+refuses "feed that is absent" '"absent.npy": No such file' run two.mtf --feed a=absent.npy --feed b=b.npy
+refuses "feed that is a folder" 'is a folder' run two.mtf --feed a="$work" --feed b=b.npy
+
+for bytes in 0 5 9 40 127 130 139; do
+    head -c $bytes a.npy >cut.npy
+    refuses "npy cut at $bytes bytes" '"cut.npy"' run two.mtf --feed a=cut.npy --feed b=b.npy
+done
+cp a.npy long.npy; printf x >>long.npy
+refuses "npy with a byte too many" 'longer than it should be' run two.mtf --feed a=long.npy --feed b=b.npy
+hostile() {                             # hostile NAME DICTIONARY WORDS
+    npy bad.npy "$2" '\0\0\0\0\0\0\0\0\0\0\0\0'
+    refuses "npy: $1" "$3" run two.mtf --feed a=bad.npy --feed b=b.npy
+}
+hostile "big-endian"       "{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }" 'big-endian'
+hostile "bytes"            "{'descr': '|u1', 'fortran_order': False, 'shape': (12,), }" 'only "<f4" (f32)'
+hostile "a structure"      "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }" 'structure'
+hostile "a negative size"  "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }" 'negative'
+hostile "a huge size"      "{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999,), }" 'cut short'
+hostile "sizes overflow"   "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }" 'more elements'
+hostile "a missing key"    "{'descr': '<f4', 'shape': (3,), }" 'lacks "fortran_order"'
+hostile "an unknown key"   "{'descr': '<f4', 'evil': 1}" 'unknown key, "evil"'
+hostile "a nested value"   "{'descr': {'descr': {}}}" 'element type in quotes'
+hostile "no dictionary"    "import os" 'an opening brace'
+printf '\223NUMPY\002\000\377\377\377\177{}' >bad.npy
+refuses "npy: absurd header length" 'ends inside its header' run two.mtf --feed a=bad.npy --feed b=b.npy
+printf '\223NUMPY\011\000\020\000\000\000{}' >bad.npy
+refuses "npy: unknown version" 'version 9.0' run two.mtf --feed a=bad.npy --feed b=b.npy
+printf 'PK\003\004 this is a zip file' >bad.npy
+refuses "npy: another format" 'is no .npy file' run two.mtf --feed a=bad.npy --feed b=b.npy
+
+refuses "fetch into no folder" '"nowhere/y.npy" cannot be written: No such file' run scalar.mtf --fetch y=nowhere/y.npy
+refuses "fetch onto a folder"  'Is a directory' run scalar.mtf --fetch y="$work"
+mkdir locked; chmod a-w locked
+if [ "$(id -u)" -ne 0 ]; then
+    refuses "fetch into a read-only folder" 'Permission denied' run scalar.mtf --fetch y=locked/y.npy
+fi
+if [ -c /dev/full ]; then
+    refuses "fetch onto a full disk" 'No space left' run scalar.mtf --fetch y=/dev/full
+    "$MTF" run scalar.mtf >/dev/full 2>err; status=$?
+    check "standard output on a full disk" 1 err "standard output: No space left"
+fi
+if ls ./*.part >/dev/null 2>&1; then lose "no leftovers" "no .part files" "$(ls ./*.part)"; else pass; fi
+
+# ---- errors in the text --------------------------------------------------------------------------
+
+bad_text() {                            # bad_text NAME WORDS LINE...
+    local name=$1 words=$2
+    file bad.mtf "${@:3}"
+    refuses "$name" "$words" run bad.mtf
+    if grep -q '^mtf: [a-z]*: bad\.mtf:[0-9]*:[0-9]*: ' err; then pass
+    else lose "$name: place" "bad.mtf:LINE:COLUMN" "$(cat err)"; fi
+}
+bad_text "syntax error"       'bad.mtf:2:5: ' 'x: f32[n=3] = input' 'y = = relu(x)'
+bad_text "open bracket"       'the "(" of line 2, column 9' 'x: f32[n=3] = input' 'y = relu(x'
+bad_text "column of an error" 'bad.mtf:1:10:' 'x: f32[n 3] = input'
+bad_text "unknown op"         'no operation is called "rleu"; did you mean "relu"?' 'x: f32[n=3] = input' 'y = rleu(x)'
+bad_text "unknown name"       '"xx"' 'x: f32[n=3] = input' 'y = relu(xx)'
+bad_text "unknown dimension"  '"m"' 'x: f32[n=3] = input' 'y = reduce_sum(x, over=(m))'
+bad_text "size disagreement"  '"n"' 'a: f32[n=3] = input' 'b: f32[n=4] = input' 'y = a + b'
+bad_text "duplicate dimension" '"n"' 'x: f32[n=3, n=3] = input'
+bad_text "type disagreement"  'cast' 'a: f32[n=3] = input' 'b: i32[n=3] = input' 'y = a + b'
+bad_text "name given twice"   '"x"' 'x: f32[n=3] = input' 'x: f32[n=3] = input'
+bad_text "bad attribute"      '"ovr"' 'x: f32[n=3] = input' 'y = reduce_sum(x, ovr=(n))'
+bad_text "size of zero"       '1 or more' 'x: f32[n=0] = input'
+head -c 3000 /dev/urandom | tr -d '\0' >noise.mtf
+refuses "noise" 'noise.mtf' run noise.mtf
+
+# ---- the check device, memory --------------------------------------------------------------------
+
+file nan.mtf 'x: f32[n=3] = input' 'fine = x * 2.0' 'bad = log(fine - 100.0)' 'later = bad + 1.0'
+prints  "NaN passes on the plain device" "nan" run nan.mtf --feed x=a.npy --fetch later
+run run nan.mtf --feed x=a.npy --fetch later --device check
+check "the check device names the first NaN" 1 err '"bad"' "NaN"
+prints  "the check device runs sound programs" "dot = 32" \
+    run two.mtf --feed a=a.npy --feed b=b.npy --fetch dot --device check
+
+file huge.mtf 'x: f32[n=1000, m=1000] = random_uniform' 'y: [n] = reduce_sum(exp(x))'
+run run huge.mtf --memory 1K
+check "too little memory is refused before the run, with the amount" 1 err "memory: " "1024"
+prints "enough memory" "y: f32[n=1000]" run huge.mtf --memory 100M
+
+# ---- show ----------------------------------------------------------------------------------------
+
+file train.mtf \
+    'dim batch = 4' 'x: f32[batch, in=3] = input' 'labels: i32[batch] = input' \
+    'w: f32[in=3, classes=5] = variable(init="normal(0, 0.05)")' \
+    'logits: [batch, classes] = einsum(x, w)' \
+    'loss = reduce_mean(0 - reduce_sum(log_softmax(logits, dim=classes) * one_hot(labels, dim=[classes=5]), over=(classes)))' \
+    'dw = gradients(loss; w)' 'new_w = assign(w, w - 0.5 * dw)' \
+    's0: f32[] = constant(value=1)' \
+    's, total = loop(s0, trips=5) {' '    body(p; i) {' '        t = tanh(p)' '        yield t; t * t' '    }' '}' \
+    'c: f32[n=2] = constant(data={nan, 0.1})' '"odd name" = c + 1.0'
+for model in train two grad nan count; do
+    run show $model.mtf; check "show $model" 0 err; cp out shown.mtf
+    run show shown.mtf; same "show of show: $model" shown.mtf out
+done
+run show train.mtf
+check "show gives types and shapes" 0 out "loss: f32[]" "dw: f32[in=3, classes=5]" '"odd name"' "loop("
+run show train.mtf --program
+check "the program and its cost" 0 out "instructions" "flops" "memory: " "contract"
+run show two.mtf --program --fetch sum
+if [ $status -eq 0 ] && ! grep -q contract out; then pass
+else lose "fetch restricts the program" "no contract" "$(head -c 500 out err)"; fi
+refuses "show: misspelt fetch" 'did you mean "dot"?' show two.mtf --program --fetch dto
+refuses "show: no such file"   'No such file' show absent.mtf
+file vast.mtf 'x: f32[n=1000000, m=1000000] = input' 'y = relu(x)'
+run show vast.mtf --program
+check "a program too large for this machine is shown all the same" 0 out "memory: "
+refuses "and refused by run" "memory: " run vast.mtf --feed x=a.npy
+
+# ---- ops -----------------------------------------------------------------------------------------
+
+run ops
+check "ops lists all" 0 out "einsum(xs..." "relu(x)" "= top_k(x" "lowest index"
+run ops einsum
+check "ops of one" 0 out "einsum(xs..."
+if [ "$(grep -c '^[^ ]' out)" -eq 1 ]; then pass; else lose "ops of one is one" "1 entry" "$(cat out)"; fi
+refuses "unknown operation"   'there is no operation "einsun"; did you mean "einsum"?' ops einsun
+run ops --markdown
+check "ops as markdown" 0 out "# Operations" "## einsum"
+same "docs/ops.md is not stale (mtf ops --markdown > docs/ops.md)" "$root/docs/ops.md" out
+
+# ---- JSON ----------------------------------------------------------------------------------------
+
+file special.mtf 'x: f32[n=5] = constant(data={0.1, nan, inf, -inf, 1e30})' 'i: i64[] = constant(data={9007199254740993})' \
+    'b: bool[n=2] = constant(data={0, 1})' 'e: f32[] = constant(value=2)'
+run run special.mtf --json --fetch x --fetch i --fetch b --fetch e
+is_json "run --json"
+check "values in JSON" 0 out '[0.1, "nan", "inf", "-inf", 1e+30]' '[9007199254740993]' '[false, true]' '[2]' \
+    '"shape"' '"n":' '"cost"' '"peak_bytes"'
+run run special.mtf --json --fetch e=e.npy
+is_json "run --json with a file"
+check "the file in JSON" 0 out '"file":' '"e.npy"'
+run show train.mtf --json;                            is_json "show --json"
+check "the graph in JSON" 0 out '"op":' '"einsum"' '"blocks"' '"init":' '{nan, 0.1}'
+run show train.mtf --program --json;                  is_json "show --program --json"
+check "the program in JSON" 0 out '"instructions":' '"flops"' '"variable_bytes"' '"peak_bytes"' 'contract'
+run ops --json;                                       is_json "ops --json"
+check "all operations in JSON" 0 out '"einsum"' '"top_k"' '"gradient"'
+run ops relu --json;                                  is_json "ops NAME --json"
+
+printf 'cli: %d passed, %d failed\n' $passed $failed
+[ $failed -eq 0 ]

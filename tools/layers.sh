@@ -1,0 +1,49 @@
+#!/bin/bash
+# Checks the floors of the house: who includes whom, and one name for one thing.
+#
+# src/LAYERS lists the folders, lowest floor first.  A file may include its own folder, lower
+# floors, and the public headers; includes are written from src/, as in "space/shape.h".
+# Usage: tools/layers.sh [root of the tree]
+cd "${1:-$(dirname "$0")/..}" || exit 2
+bad=$(mktemp)
+trap 'rm -f "$bad"' EXIT
+
+mapfile -t sources < <(find src -name '*.[ch]' -o -name '*.cu' | sort)
+
+# An include goes down, or stays in its own folder.
+awk '
+    FILENAME == "src/LAYERS" { for (i = 1; i <= NF; i++) floor[$i] = FNR; next }
+    FNR == 1 { split(FILENAME, path, "/"); home = path[2]
+               if (!(home in floor)) print FILENAME ": folder " home " has no floor in src/LAYERS" }
+    /^[ \t]*#[ \t]*include[ \t]*"/ {
+        split($0, quoted, "\""); target = quoted[2]
+        if (target ~ /^mtf(_nn|_build)?\.h$/) next
+        split(target, path, "/"); folder = path[1]
+        where = FILENAME ":" FNR ": "
+        if (folder == target || target ~ /\.\./)
+            print where "write \"" target "\" from src/, as in \"space/shape.h\""
+        else if (!(folder in floor))
+            print where "\"" target "\" is in no folder of src/LAYERS"
+        else if (folder != home && floor[folder] >= floor[home])
+            print where home " (floor " floor[home] ") includes " folder " (floor " floor[folder] ")"
+    }' src/LAYERS "${sources[@]}" >>"$bad" || exit 2
+
+# A stem belongs to one folder: x.c and x.h side by side are a pair, anything else is a clash.
+printf '%s\n' "${sources[@]}" | awk '{
+        stem = $0; sub(/.*\//, "", stem); sub(/\.[a-z]+$/, "", stem)
+        folder = $0; sub(/\/[^\/]*$/, "", folder)
+        if (stem in seen && seen[stem] != folder)
+            print $0 ": " seen[stem] " has a " stem " already"
+        seen[stem] = folder
+    }' >>"$bad" || exit 2
+
+# A function of another file is declared by that file's header, never by hand.
+for source in "${sources[@]}"; do
+    [[ $source == *.c ]] || continue
+    grep -nE 'extern [^;"]*\(|^[A-Za-z_][A-Za-z0-9_ ]*[ *]+[a-z_][A-Za-z0-9_]*\([^{}]*\);' "$source" |
+        grep -vE '^[0-9]+:(static|typedef|return|else) ' |
+        sed "s|^\([0-9]*\):.*|$source:\1: a prototype written by hand: include the header|"
+done >>"$bad"
+
+cat "$bad"
+[ ! -s "$bad" ]

@@ -1,0 +1,105 @@
+#!/bin/bash
+# Builds one preset, runs every test in it, and sums up.
+#
+# A test says what it found in a last line `NAME: N passed, N failed`, or in cmocka's words.
+# One that crashes, runs out of time or says nothing counts as one failure.
+# Usage: tools/test.sh [preset]       default: release
+#        MTF_TEST_TIMEOUT=seconds     for each test; default 300, and 900 under a sanitizer
+cd "$(dirname "$0")/.." || exit 2
+preset=${1:-release}
+case $preset in release) build=build ;; *) build=build-$preset ;; esac
+case $preset in asan | tsan) limit=${MTF_TEST_TIMEOUT:-900} ;; *) limit=${MTF_TEST_TIMEOUT:-300} ;; esac
+
+[ -f "$build/build.ninja" ] || cmake --preset "$preset" >/dev/null || exit 1
+cmake --build "$build" || exit 1
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export MTF=$PWD/$build/mtf
+export OMP_WAIT_POLICY=passive          # tests run side by side: waiting threads must not spin
+
+# On arm64 the leak check takes four seconds of every process: too much for scripts that start many.
+few_leaks=()
+[ "$(uname -m)" = aarch64 ] && few_leaks=(ASAN_OPTIONS=detect_leaks=0)
+
+# ---- one test ------------------------------------------------------------------------------------
+
+run() {                                 # run KIND NAME COMMAND...: leaves NAME.log and NAME.result
+    local kind=$1 name=$2 log=$work/$2.log status passed="" failed="" note="" begin
+    begin=$(date +%s.%N)
+    timeout -k 5 "$limit" "${@:3}" >"$log" 2>&1 </dev/null
+    status=$?
+    case $kind in
+        check) passed=$((status == 0)) failed=$((status != 0)) ;;
+        *) read -r passed failed < <(count "$log") ;;
+    esac
+    if [ $status -eq 124 ] || [ $status -eq 137 ]; then
+        note="ran out of time ($limit s)"
+    elif [ $status -gt 128 ]; then
+        note="died of SIG$(kill -l $status)"
+    elif [ -z "$passed" ]; then
+        note="printed no count (exit status $status)"
+    elif [ $status -ne 0 ] && [ "$failed" -eq 0 ]; then
+        note="exit status $status, though nothing failed by its own count"
+    fi
+    if [ -n "$note" ] && [ "${failed:-0}" -eq 0 ]; then failed=1; fi
+    echo "${passed:-0} ${failed:-0} $begin $(date +%s.%N) $note" >"$work/$name.result"
+}
+
+count() {                               # count LOG: "passed failed", or nothing
+    awk '/^[^ ]+: [0-9]+ passed, [0-9]+ failed$/ { said = $2 " " $4 }
+         /^\[  PASSED  \] [0-9]+ test\(s\)/      { passed += $4; cmocka = 1 }
+         /^\[  FAILED  \] [0-9]+ test\(s\)/      { failed += $4; cmocka = 1 }
+         END { if (said) print said; else if (cmocka) print passed + 0, failed + 0 }' "$1"
+}
+
+same_output() {                         # same_output EXAMPLE: its output is its .expected file
+    local arguments=()
+    [ -f "examples/$1.args" ] && read -ra arguments <"examples/$1.args"
+    "$build/examples/$1" "${arguments[@]}" | diff "examples/$1.expected" -
+    return $((PIPESTATUS[0] | PIPESTATUS[1]))
+}
+export -f same_output
+export build
+
+# ---- all of them, two at a time ------------------------------------------------------------------
+
+names=()
+start() {
+    names+=("$2")
+    while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+    run "$@" 2>/dev/null &
+}
+
+while read -r name; do start test "$name" "$build/tests/$name"; done <"$build/tests.txt"
+for script in tests/shell/*.sh; do
+    [ -f "$script" ] && start test "$(basename "$script")" env "${few_leaks[@]}" "$script"
+done
+for expected in examples/*.expected; do
+    name=$(basename "$expected" .expected)
+    [ -f "$expected" ] && start check "$name" bash -c 'same_output "$1"' - "$name"
+done
+start check layers  tools/layers.sh
+start check sizes   tools/sizes.sh
+start check globals tools/globals.sh "$build"
+case $preset in asan | tsan) ;; *) start check install tools/install_test.sh "$build" ;; esac
+wait
+
+# ---- the sum -------------------------------------------------------------------------------------
+
+all_passed=0 all_failed=0
+printf '\n%-32s %8s %8s %9s\n' test passed failed seconds
+for name in "${names[@]}"; do
+    read -r passed failed begin end note <"$work/$name.result"
+    seconds=$(awk -v a="$begin" -v b="$end" 'BEGIN { printf "%.1f", b - a }')
+    printf '%-32s %8d %8d %9s  %s\n' "$name" "$passed" "$failed" "$seconds" "$note"
+    all_passed=$((all_passed + passed)) all_failed=$((all_failed + failed))
+done
+for name in "${names[@]}"; do
+    read -r _ failed _ _ note <"$work/$name.result"
+    [ "$failed" -eq 0 ] && continue
+    printf '\n---- %s failed%s\n' "$name" "${note:+: $note}"
+    cat "$work/$name.log"
+done
+printf '\n%d passed, %d failed\n' $all_passed $all_failed
+[ $all_failed -eq 0 ]
