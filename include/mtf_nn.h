@@ -13,6 +13,21 @@
 extern "C" {
 #endif
 
+/* ---- losses ---------------------------------------------------------------------------- */
+
+/* -sum over classes of targets * log_softmax(logits).  Targets are class numbers (i32, i64; the
+ * logits' dimensions without classes) or probabilities (the logits' dimensions and type). */
+MTF_API mtf_tensor *mtf_softmax_cross_entropy(mtf_tensor *logits, mtf_tensor *targets, mtf_dim classes);
+
+/* ---- optimizers ------------------------------------------------------------------------ */
+
+typedef struct mtf_sgd_opts {
+    float rate; /* default 0.01 */
+} mtf_sgd_opts;
+
+/* w <- w - rate * (gradient of the loss), for every trainable variable. */
+MTF_API void mtf_sgd(mtf_graph *g, mtf_tensor *loss, const mtf_sgd_opts *opts);
+
 /* ---- data ------------------------------------------------------------------------------ */
 
 /* An array of bytes from an IDX file, as MNIST comes: row-major, plain or gzip. */

@@ -10,6 +10,7 @@
 
 /* One --feed NAME=FILE or --fetch NAME[=FILE]. */
 typedef struct port_option {
+    const char *name; /* as it was asked for: a tensor may have two */
     mtf_tensor *tensor;
     const char *file; /* NULL: print it */
 } port_option;
@@ -67,7 +68,7 @@ static bool find_feeds(job *j)
         for (int k = 0; k < j->nfeeds; k++)
             if (j->feeds[k].tensor == x)
                 return fail(&j->session->fault, ERR_USAGE, "--feed %s was given twice", name);
-        j->feeds[j->nfeeds++] = (port_option){x, file};
+        j->feeds[j->nfeeds++] = (port_option){name, x, file};
     }
     return mtf_ok(j->session);
 }
@@ -78,7 +79,7 @@ static bool find_fetches(job *j)
     for (int i = 0; split_port(j, "fetch", i, &name, &file); i++) {
         mtf_tensor *x = file_find(j->graph, name);
         TRY(x != NULL);
-        j->fetches[j->nfetches++] = (port_option){x, file};
+        j->fetches[j->nfetches++] = (port_option){name, x, file};
     }
     TRY(mtf_ok(j->session));
     if (j->nfetches == 0) {
@@ -86,7 +87,7 @@ static bool find_fetches(job *j)
         if (!last)
             return fail(&j->session->fault, ERR_NAME, "\"%s\" names no tensor to compute",
                         j->options->words[0]);
-        j->fetches[j->nfetches++] = (port_option){last, NULL};
+        j->fetches[j->nfetches++] = (port_option){tensor_name(last), last, NULL};
     }
     return true;
 }
@@ -153,11 +154,12 @@ static bool compile(job *j)
     return j->program != NULL;
 }
 
-static bool print_value(job *j, const mtf_tensor *x, const void *data)
+static bool print_value(job *j, const port_option *fetch, const void *data)
 {
+    const mtf_tensor *x = fetch->tensor;
     arena_mark mark = arena_here(&j->session->arena);
     textbuf    t = {.arena = &j->session->arena};
-    value_show(&t, tensor_name(x), x->type, &x->shape, data);
+    value_show(&t, fetch->name, x->type, &x->shape, data);
     const char *text = text_done(&t);
     if (text) fputs(text, stdout);
     arena_back(&j->session->arena, mark);
@@ -172,22 +174,30 @@ static bool write_file(job *j, const port_option *fetch, const void *data)
     return npy_write(j->session, fetch->file, fetch->tensor->type, shape->ndims, sizes, data);
 }
 
+/* One object for each name, though a value may be both shown and written. */
+static bool add_value(job *j, const port_option *fetch, cJSON *fetches, const void *data)
+{
+    cJSON *value = cJSON_GetObjectItemCaseSensitive(fetches, fetch->name);
+    if (!value) {
+        value = json_object(fetches, fetch->name);
+        json_type_and_shape(value, fetch->tensor);
+    }
+    if (fetch->file) json_text(value, "file", fetch->file);
+    else if (!cJSON_HasObjectItem(value, "data"))
+        return json_data(value, j->session, fetch->tensor, data);
+    return true;
+}
+
 static bool give_out(job *j, const port_option *fetch, cJSON *fetches)
 {
     const mtf_tensor *x = fetch->tensor;
-    size_t bytes = (size_t)mtf_shape_size(x->shape) * mtf_dtype_bytes(x->type);
-    void  *data = block_alloc(&j->session->allocator, &j->session->fault, bytes, false);
+    size_t            bytes = (size_t)mtf_shape_size(x->shape) * mtf_dtype_bytes(x->type);
+    void             *data = block_alloc(&j->session->allocator, &j->session->fault, bytes, false);
     TRY(data != NULL);
     bool ok = mtf_fetch(j->program, fetch->tensor, data);
     if (ok && fetch->file) ok = write_file(j, fetch, data);
-    if (ok && fetches) {
-        cJSON *value = json_object(fetches, tensor_name(x));
-        json_type_and_shape(value, x);
-        if (fetch->file) json_text(value, "file", fetch->file);
-        else ok = json_data(value, j->session, x, data);
-    } else if (ok && !fetch->file) {
-        ok = print_value(j, x, data);
-    }
+    if (ok && fetches) ok = add_value(j, fetch, fetches, data);
+    else if (ok && !fetch->file) ok = print_value(j, fetch, data);
     block_free(&j->session->allocator, data);
     return ok;
 }

@@ -1,5 +1,6 @@
 /* The command line: finds the command and runs it. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its write, with words */
     int status = dispatch(argc, argv);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -19,6 +19,7 @@ typedef struct slice   slice;
 enum op_flags {
     OP_EFFECT = 1,  /* kept even when nobody reads its outputs; never merged with an equal one */
     OP_UNIQUE = 2,  /* never merged with an equal one */
+    OP_TURN = 8,    /* inside a loop its optional input is the number of the turn */
     OP_IDENTITY = 4 /* its output is its first input; copies of a region leave the effect out */
 };
 

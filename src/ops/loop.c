@@ -113,7 +113,9 @@ static bool start(emitter *e, loop_state *l, const slice *in)
         TRY(emit_move(e, &in[i], &l->state[i]));
         l->history[i].buffer = NO_BUFFER;
         const mtf_tensor *h = l->cond ? NULL : l->n->out[l->carried + l->sums + i];
-        if (h && e->is_read(e, h)) l->history[i] = emit_fresh(e, h->type, &h->shape);
+        if (!h || !e->is_read(e, h)) continue;
+        l->history[i] = emit_fresh(e, h->type, &h->shape);
+        TRY(emit_fill(e, 0, &l->history[i])); /* born before the loop, so it outlives every turn */
     }
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *y = l->n->out[l->carried + i];

@@ -136,6 +136,7 @@ static bool parameters_read(parser *p, block *b, const op *o, int n, mtf_tensor 
     if (got < n || !(token_is(&p->at.t, ')') || token_is(&p->at.t, ';')))
         return parse_fail(p, &open, "the block %s of %s takes %d parameter%s", b->name, o->name, n,
                           n == 1 ? "" : "s");
+    if (is_loop_body(o, b->name)) TRY(block_turn(b) != NULL);
     if (token_is(&p->at.t, ';')) {
         if (!is_loop_body(o, b->name))
             return parse_fail(p, &p->at.t, "only the body of a loop counts its turns");
@@ -158,6 +159,7 @@ static bool yield_read(parser *p, block *b, const op *o, int *sums)
     int      nplain, nsummed = 0;
     bool     follows_parameters = is_loop_body(o, b->name) || strcmp(b->name, "backward") == 0;
     TRY(parse_next(p) && exprs_read(p, ";", &nplain, &plain));
+    if (is_loop_body(o, b->name)) TRY(block_turn(b) != NULL);
     if (token_is(&p->at.t, ';')) {
         if (!is_loop_body(o, b->name))
             return parse_fail(p, &p->at.t, "only the body of a loop sums over its turns");

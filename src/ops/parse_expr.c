@@ -1,6 +1,8 @@
 /* Expressions: calls, names, numbers, sums and products. */
 #include "ops/parse_expr.h"
 
+#include "ops/catalogue.h"
+
 #include <string.h>
 
 #include "base/dtype.h"
@@ -159,7 +161,9 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
         return parse_fail(p, &c->at, "%s has blocks and must stand alone on its line", c->op->name);
     TRY(attrs_complete(p, &c->at, c->op, c->slots, c->attrs, place->wish, place->sums));
     if (c->op->expand) return expand(p, c, place, made);
-    node *n = node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks);
+    mtf_tensor *turn = c->op->flags & OP_TURN && c->nin == 0 ? loop_turn(p->graph) : NULL;
+    node       *n = turn ? node_new(p->graph, c->op, 1, &turn, c->attrs, NULL)
+                         : node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks);
     if (!n) return parse_place(p, &c->at);
     *made = (results){0, n->out};
     while (made->n < n->nout && !n->out[made->n]->hidden) made->n++;

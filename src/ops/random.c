@@ -56,7 +56,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
                                                        {B_NAME, ATTR_REAL, B_IS, ""},              \
                                                        {"key", ATTR_INT, "-1", "which stream; default: the next unused one"}, \
                                                        {0}},                                       \
-                          .flags = OP_UNIQUE, .infer = infer, .lower = LOWER};                     \
+                          .flags = OP_UNIQUE | OP_TURN, .infer = infer, .lower = LOWER};                     \
     mtf_tensor *mtf_##NAME(mtf_graph *g, mtf_dtype type, mtf_shape shape, double a, double b)      \
     {                                                                                              \
         return draw(g, &op_##NAME, type, &shape, a, b);                                            \

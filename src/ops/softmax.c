@@ -12,17 +12,27 @@ static mtf_tensor *stable_maximum(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
     return mtf_clip(m, -most, most);
 }
 
-mtf_tensor *mtf_reduce_logsumexp(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
+/* log of the sum of e^(x - m), e^(extra - m) included; *below is x - m. */
+static mtf_tensor *log_of_sum(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra, mtf_tensor *m, mtf_tensor **below)
 {
-    mtf_tensor *m = stable_maximum(x, dim, extra);
-    mtf_tensor *sum = mtf_reduce_sum(mtf_exp(mtf_sub(x, m)), mtf_shape(dim));
+    *below = mtf_sub(x, m);
+    mtf_tensor *sum = mtf_reduce_sum(mtf_exp(*below), mtf_shape(dim));
     if (extra) sum = mtf_add(sum, mtf_exp(mtf_sub(extra, m)));
-    return mtf_add(mtf_log(sum), m);
+    return mtf_log(sum);
 }
 
+mtf_tensor *mtf_reduce_logsumexp(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
+{
+    mtf_tensor *m = stable_maximum(x, dim, extra), *below;
+    return mtf_add(log_of_sum(x, dim, extra, m, &below), m);
+}
+
+/* Subtracts m before the logarithm, not after adding it: nothing cancels for large x. */
 mtf_tensor *mtf_log_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 {
-    return mtf_sub(x, mtf_reduce_logsumexp(x, dim, extra));
+    mtf_tensor *m = stable_maximum(x, dim, extra), *below;
+    mtf_tensor *log_sum = log_of_sum(x, dim, extra, m, &below);
+    return mtf_sub(below, log_sum);
 }
 
 mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)

@@ -149,7 +149,7 @@ static void run_file(tally *t, const char *file)
     fflush(stdout);
 }
 
-__attribute__((weak)) int main(int argc, char **argv)
+int main(int argc, char **argv)
 {
     tally  t = {0};
     glob_t found;

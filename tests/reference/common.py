@@ -51,6 +51,11 @@ def along(x, axis, index):
     return torch.index_select(x, axis, torch.as_tensor(index, dtype=torch.int64))
 
 
+def counted(x):
+    """A bool tensor as numbers: a sum of products of flags is true where it is not zero."""
+    return x.long() if x.dtype == torch.bool else x
+
+
 def exact(values, kind):
     """The values as the element type stores them, in double, int64 or bool."""
     x = torch.as_tensor(values)
@@ -61,7 +66,7 @@ def exact(values, kind):
 
 def number(v, kind):
     if kind in INTS or kind == "bool":
-        return str(int(v))
+        return str(int(v) if kind in INTS else int(v != 0))
     v = float(v)
     if v != v:
         return "nan"

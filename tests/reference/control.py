@@ -2,7 +2,7 @@
 
 import torch
 
-from common import Case
+from common import TYPES, Case
 
 
 def whiles():
@@ -296,6 +296,17 @@ def plain():
     c.write(2)
 
 
+def plain_types():
+    c = Case("control/identity_types", "depend, print and stop_gradient of every type")
+    for kind in TYPES:
+        x = c.input("x_" + kind, kind, "a=3")
+        c.line("p_%s = print(x_%s)\nd_%s = depend(x_%s, p_%s)" % ((kind,) * 5))
+        c.line("s_%s = stop_gradient(x_%s)" % (kind, kind))
+        for name in "pds":
+            c.expect("%s_%s" % (name, kind), x, "a=3", kind)
+    c.write(0)
+
+
 def gradient_lines():
     c = Case("control/gradients_given", "gradients of the results are given; several results")
     x, w = c.input("x", "f32", "a=3", low=-1, high=1), c.input("w", "f32", "a=3")
@@ -351,4 +362,5 @@ def write():
     loops()
     regions()
     plain()
+    plain_types()
     gradient_lines()

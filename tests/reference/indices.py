@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import torch
 
-from common import FLOATS, NUMBERS, TYPES, Case, names, sizes
+from common import FLOATS, NUMBERS, TYPES, Case, counted, names, sizes
 
 NAN, INF = float("nan"), float("inf")
 
@@ -153,12 +153,12 @@ def scatters():
         c.expect("y%d" % i, scatter(x, names(dx).index("i"), k, sizes(v)[0]), out)
     c.write(1)
     scatter_many()
-    c = Case("indices/scatter_add_types", "scatter_add of every number type")
+    c = Case("indices/scatter_add_types", "scatter_add of every type")
     k = c.input("i", "i32", "i=5", [2, 0, 2, 7, 2])
-    for kind in NUMBERS:
+    for kind in TYPES:
         x = c.input("x_" + kind, kind, "i=5, c=2")
         c.line("y_%s = scatter_add(x_%s, i, dim=[v=3])" % (kind, kind))
-        c.expect("y_" + kind, scatter(x, 0, k, 3), "v=3, c=2", kind)
+        c.expect("y_" + kind, scatter(counted(x), 0, k, 3), "v=3, c=2", kind)
     c.write(0)
     c = Case("indices/scatter_add_gradient", "the gradient of scatter_add is gather")
     x, k = c.input("x", "f32", "i=4, c=2"), c.input("i", "i32", "i=4", [1, 1, -3, 0])
@@ -170,7 +170,7 @@ def scatters():
 
 def sorted_index(x, axis, descending):
     """Stable, equals by index, NaN as the largest."""
-    v = np.moveaxis(x.detach().numpy(), axis, -1)
+    v = np.moveaxis(counted(x).detach().numpy(), axis, -1)
     rank = np.empty(v.shape, dtype=np.int64)
     for at in np.ndindex(v.shape[:-1]):
         row = v[at]
@@ -184,6 +184,7 @@ def sorted_index(x, axis, descending):
 
 ROWS = (("a=1", "a"), ("a=7", "a"), ("a=3, b=5, c=2", "b"), ("b=5, a=2", "b"), ("a=2, b=1", "b"))
 TIES = [[3, 1, 3, 1, 2], [2, 2, 2, 2, 2]]
+FLAGS = [[1, 0, 1, 0, 0], [1, 1, 1, 1, 1]]
 
 
 def sorts():
@@ -202,8 +203,8 @@ def sorts():
             c.expect("j%d" % i, index, dims, "i32")
         c.write(2)
         c = Case("indices/sort_types" + tail, "every type; equals keep their order")
-        for kind in NUMBERS:
-            x = c.input("x_" + kind, kind, "a=2, b=5", TIES)
+        for kind in TYPES:
+            x = c.input("x_" + kind, kind, "a=2, b=5", FLAGS if kind == "bool" else TIES)
             index = sorted_index(x, 1, descending)
             c.line("y_%s, k_%s = sort(x_%s, dim=b%s)" % (kind, kind, kind, text))
             c.expect("y_" + kind, torch.gather(x, 1, index), "a=2, b=5", kind)
@@ -243,8 +244,8 @@ def tops():
         c.expect("j%d" % i, index.movedim(axis, -1), out, "i32")
     c.write(2)
     c = Case("indices/top_k_types", "every type; of equals the lowest index first")
-    for kind in NUMBERS:
-        x = c.input("x_" + kind, kind, "a=2, b=5", TIES)
+    for kind in TYPES:
+        x = c.input("x_" + kind, kind, "a=2, b=5", FLAGS if kind == "bool" else TIES)
         index = sorted_index(x, 1, True)[:, :3]
         c.line("y_%s, k_%s = top_k(x_%s, dim=b, k=[k=3])" % (kind, kind, kind))
         c.expect("y_" + kind, torch.gather(x, 1, index), "a=2, k=3", kind)
@@ -267,6 +268,13 @@ def tops():
 
 
 def singles():
+    c = Case("indices/top_1_types", "the largest of the other types and where it is")
+    for kind in NUMBERS[1:]:
+        x = c.input("x_" + kind, kind, "a=2, b=5", TIES)
+        c.line("y_%s, k_%s = top_1(x_%s, dim=b)" % (kind, kind, kind))
+        c.expect("y_" + kind, [3, 2], "a=2", kind)
+        c.expect("k_" + kind, [0, 0], "a=2", "i32")
+    c.write(0)
     c = Case("indices/top_1", "the largest and where it is")
     for i, (dims, dim) in enumerate(ROWS):
         axis = names(dims).index(dim)

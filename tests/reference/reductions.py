@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from common import FLOATS, INTS, NUMBERS, Case, names, order, sizes
+from common import FLOATS, NUMBERS, TYPES, Case, counted, names, order, sizes
 
 INF, NAN = float("inf"), float("nan")
 
@@ -21,7 +21,7 @@ def einsum_of(xs, out):
 def einsum_case(path, says, inputs, out, text, kind="f32", gradient=2, line=None):
     """inputs: dims of each; out: dims of the result; text: what stands behind the inputs."""
     c = Case("einsum/" + path, says)
-    xs = [(c.input("x%d" % i, kind, dims), names(dims)) for i, dims in enumerate(inputs)]
+    xs = [(counted(c.input("x%d" % i, kind, dims)), names(dims)) for i, dims in enumerate(inputs)]
     called = ", ".join("x%d" % i for i in range(len(inputs)))
     c.line(line or "y%s = einsum(%s%s)" % (text[0], called, text[1]))
     seen = [d for _, dims in xs for d in dims]
@@ -160,7 +160,7 @@ def einsums():
         "n=2, h=2, q=3, m=3",
         (": [n, h, q, m]", ""),
     )
-    for kind in FLOATS[1:] + INTS:
+    for kind in TYPES[1:]:
         einsum_case(
             "matrix_" + kind,
             "a matrix product of " + kind,
@@ -293,7 +293,7 @@ def firsts():
         c.expect("y%d" % i, x.select(names(dims).index(dim), 0), kept)
     c.write(1)
     c = Case("reduce/reduce_first_types", "the first element of other types")
-    for kind in NUMBERS[1:]:
+    for kind in TYPES[1:]:
         x = c.input("x_" + kind, kind, "a=3, b=2")
         c.line("y_%s = reduce_first(x_%s, dim=a)" % (kind, kind))
         c.expect("y_" + kind, x[0], "b=2", kind)
@@ -306,8 +306,11 @@ def firsts():
             x = c.input("x%d" % i, "f32", dims)
             c.line("y%d = %s(x%d, dim=%s)" % (i, name, i, dim))
             c.expect("y%d" % i, f(x.detach().numpy(), axis=names(dims).index(dim)), kept, "i32")
-        for kind in NUMBERS:
-            x = c.input("x_" + kind, kind, "a=2, b=5", [[1, 3, -2, 3, -2], [7, 7, 7, 7, 7]])
+        for kind in TYPES:
+            values = [[1, 3, -2, 3, -2], [7, 7, 7, 7, 7]]
+            if kind == "bool":
+                values = [[0, 1, 0, 1, 0], [1, 1, 1, 1, 1]]
+            x = c.input("x_" + kind, kind, "a=2, b=5", values)
             c.line("y_%s = %s(x_%s, dim=b)" % (kind, name, kind))
             c.expect("y_" + kind, f(x.detach().numpy(), axis=1), "a=2", "i32")
         c.write(0)

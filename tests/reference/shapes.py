@@ -309,6 +309,15 @@ def slices():
         NUMBERS,
     )
     typed(
+        "shape/pad_bool",
+        "padding of flags with true",
+        "",
+        "pad(X, dim=b, before=1, after=2, value=1)",
+        padded(1, 1, 2, 0, True),
+        "a=2, b=3",
+        ("bool",),
+    )
+    typed(
         "shape/pad_types_zero",
         "padding of every type with zero",
         "",

@@ -2,7 +2,7 @@
 
 import torch
 
-from common import NUMBERS, Case, along, names, sizes
+from common import NUMBERS, TYPES, Case, along, names, sizes
 from shapes import cut, moves, named, padded, typed
 
 
@@ -72,6 +72,7 @@ def shifts():
         )
     for wrap in (False, True):
         dynamic_shift(wrap)
+    dynamic_shift_types()
 
 
 def dynamic_shift(wrap):
@@ -106,6 +107,17 @@ def dynamic_shift(wrap):
         "a=2, b=3, c=2",
     )
     c.write(1)
+
+
+def dynamic_shift_types():
+    c = Case("shape/dynamic_shift_types", "shifts by a tensor of every type")
+    o = c.input("o", "i32", "a=2", [1, -2])
+    for kind in TYPES:
+        x = c.input("x_" + kind, kind, "a=2, b=5")
+        c.line("y_%s = dynamic_shift(x_%s, o, dim=b, wrap=true)" % (kind, kind))
+        rows = [moved(0, int(n), True)(r) for n, r in zip(o, x)]
+        c.expect("y_" + kind, torch.stack(rows), "a=2, b=5", kind)
+    c.write(0)
 
 
 def halo(x, left, right, wrap, axis=0):
@@ -153,12 +165,12 @@ def halos():
             )
         typed(
             "shape/%s_types" % name,
-            name + " of every number type",
+            name + " of every type",
             "",
             name + "(X, blocks=n, size=s, halo=1)",
             lambda x: halo(x, 1, 0 if left else 1, False),
             "n=3, s=2",
-            NUMBERS,
+            TYPES,
         )
 
 
@@ -212,12 +224,12 @@ def helpers():
     )
     typed(
         "shape/stride_tensor_1d_types",
-        "the first of each group, every number type",
+        "the first of each group, every type",
         "",
         "stride_tensor_1d(X, dim=a, size=2)",
         cut(0, 0, 2, 2),
         "a=4, b=3",
-        NUMBERS,
+        TYPES,
     )
 
 

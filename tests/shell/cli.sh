@@ -173,6 +173,11 @@ run run grad.mtf --feed w=a.npy --fetch dw --fetch ddw
 printf 'dw: f32[n=3]\n[ 3, 12, 27]\nddw: f32[n=3]\n[ 6, 12, 18]\n' >want
 same "gradients, first and second" want out
 
+file alias.mtf 'x: f32[] = constant(value=2)' 'y = x'
+run run alias.mtf --fetch y --fetch x
+printf 'y = 2\nx = 2\n' >want
+same "two names of one tensor" want out
+
 file count.mtf 'n: f32[] = variable(init="zeros")' 'new = assign(n, n + 1.0)'
 run run count.mtf --steps 5 --fetch new
 check "variables keep their values from step to step" 0 out "new = 5"
@@ -255,6 +260,8 @@ if [ -c /dev/full ]; then
     "$MTF" run scalar.mtf >/dev/full 2>err; status=$?
     check "standard output on a full disk" 1 err "standard output: No space left"
 fi
+(ulimit -f 1; run run large.mtf --fetch x=limit.npy; exit $status); status=$?
+check "fetch over the limit of file sizes" 1 err '"limit.npy" cannot be written: File too large'
 if ls ./*.part >/dev/null 2>&1; then lose "no leftovers" "no .part files" "$(ls ./*.part)"; else pass; fi
 
 # ---- errors in the text --------------------------------------------------------------------------
@@ -347,6 +354,9 @@ check "values in JSON" 0 out '[0.1, "nan", "inf", "-inf", 1e+30]' '[900719925474
 run run special.mtf --json --fetch e=e.npy
 is_json "run --json with a file"
 check "the file in JSON" 0 out '"file":' '"e.npy"'
+run run special.mtf --json --fetch e --fetch e=e.npy --fetch e
+if [ "$(grep -c '"e":' out)" -eq 1 ] && grep -q '"file"' out && grep -q '"data"' out; then pass
+else lose "one object for each name" "e once, with data and file" "$(cat out)"; fi
 run show train.mtf --json;                            is_json "show --json"
 check "the graph in JSON" 0 out '"op":' '"einsum"' '"blocks"' '"init":' '{nan, 0.1}'
 run show train.mtf --program --json;                  is_json "show --program --json"

@@ -16,7 +16,7 @@
 
 enum {
     PIECE = 1024,      /* elements of a line folded at once                 */
-    WIDTH = 512,       /* most kept elements that advance together          */
+    WIDTH = 2048,      /* most kept elements that advance together          */
     LEVELS = 4,        /* of the cascade: 32^4 pieces and the last is plain */
     FAN = 32,
     SHORT_LINE = 16,   /* a line so short is not worth a call of its own    */

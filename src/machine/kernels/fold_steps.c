@@ -21,8 +21,8 @@ enum { LANES = 16 };
 #define TIMES_I64(x, y) (int64_t)((uint64_t)(x) * (uint64_t)(y))
 #define EITHER(x, y)    (uint8_t)((x) | (y))
 #define BOTH(x, y)      (uint8_t)((x) & (y))
-#define LARGER(x, y)    ((y) > (x) || (y) != (y) ? (y) : (x))
-#define SMALLER(x, y)   ((y) < (x) || (y) != (y) ? (y) : (x))
+#define LARGER(x, y)    (((y) > (x)) | ((y) != (y)) ? (y) : (x))
+#define SMALLER(x, y)   (((y) < (x)) | ((y) != (y)) ? (y) : (x))
 
 #define FOLD(name, T, with)                                                                        \
     static void line_##name(int64_t n, const void *xs, void *result)                               \

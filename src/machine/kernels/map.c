@@ -221,6 +221,10 @@ void kernel_map(const instr *i, const run_state *r)
     int     parts = work_parts(r, m.nest.elements, m.tiles);
     size_t  room = map_scratch_bytes(i);
     if (m.nest.elements == 0) return;
+    if (parts == 1) { /* most maps of a step are small: not even an empty parallel region */
+        run_tiles(&m, 0, m.tiles, r->scratch);
+        return;
+    }
     PARALLEL(parts)
     for (int part = 0; part < parts; part++)
         run_tiles(&m, m.tiles * part / parts, m.tiles * (part + 1) / parts,

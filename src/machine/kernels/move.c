@@ -12,7 +12,7 @@
 enum {
     SQUARE = 32,        /* side of a block of a transposition */
     WHOLE_ROW = 128,    /* bytes from which a row is worth a call of memmove */
-    MEETING_TILE = 1024 /* elements of the output that stay in cache while rows are added */
+    MEETING_TILE = 4096 /* elements of the output that stay in cache while rows are added */
 };
 
 /* ---- move ---- */
@@ -45,8 +45,18 @@ static void move_range(const moving *m, int64_t first, int64_t elements)
     }
 }
 
-/* out[.., r, .., c] = in[.., r, .., c] by squares: out runs along c, in along r.  `band` counts
- * bands of SQUARE values of r in all the combinations of the other loops. */
+/* out[r, c] = in[r, c], where in runs along r and out along c.  It goes through a buffer [c, r] so
+ * that memory is touched along rows only; its odd rows keep columns apart in the cache. */
+static void move_square(strided to, strided from, int64_t high, int64_t wide, mtf_dtype type)
+{
+    number        room[SQUARE * (SQUARE + 1)];
+    strided_copy *move = strided_mover(type);
+    move((strided){room, SQUARE + 1, 1}, (strided){from.at, from.step, from.row}, wide, high);
+    move(to, (strided){room, 1, SQUARE + 1}, high, wide);
+}
+
+/* One band of SQUARE values of r, square by square.  `band` counts bands in all the combinations of
+ * the other loops. */
 static void move_band(const moving *m, int64_t band)
 {
     const nest   *n = &m->nest;
@@ -67,9 +77,9 @@ static void move_band(const moving *m, int64_t band)
     }
     for (int64_t c0 = 0; c0 < columns; c0 += SQUARE) {
         int64_t wide = columns - c0 < SQUARE ? columns - c0 : SQUARE;
-        strided_mover(to->type)((strided){m->out + (out + c0 * to_c) * m->bytes, to_r, to_c},
-                                (strided){m->in + (in + c0 * from_c) * m->bytes, from_r, from_c},
-                                high, wide);
+        move_square((strided){m->out + (out + c0 * to_c) * m->bytes, to_r, to_c},
+                    (strided){m->in + (in + c0 * from_c) * m->bytes, from_r, from_c}, high, wide,
+                    to->type);
     }
 }
 

@@ -90,7 +90,7 @@ static inline int work_parts(const run_state *r, int64_t elements, int64_t limit
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #pragma clang diagnostic ignored "-Wpass-failed" /* some cannot be vectorised: that is all right */
 #elif defined(__GNUC__)
-#define INDEPENDENT _Pragma("GCC ivdep")
+#define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
 #else
 #define INDEPENDENT
 #endif

@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 #include "machine/kernels/strided.h"
 
-enum { LINES = 256 };
+enum { LINES = 1024 };
 
 /* x[r] = running sums of x in place, for n numbers from `sum` on; exclusive: the sum before each. */
 #define SCAN(suffix, T, plus)                                                                      \
