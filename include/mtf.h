@@ -356,6 +356,7 @@ MTF_API mtf_tensor *mtf_random_normal(mtf_graph *g, mtf_dtype type, mtf_shape sh
 MTF_API mtf_tensor *mtf_truncated_normal(mtf_graph *g, mtf_dtype type, mtf_shape shape, double mean,
                                          double stddev);
 MTF_API mtf_tensor *mtf_sample_with_temperature(mtf_tensor *logits, mtf_dim dim, double temperature);
+MTF_API mtf_tensor *mtf_categorical(mtf_tensor *logits, mtf_dim dim);   /* temperature 1 */
 /* Keeps each element with probability 1 - rate and divides by it; `noise` lists the dimensions
  * along which decisions differ, mtf_shape() means all of x's. */
 MTF_API mtf_tensor *mtf_dropout(mtf_tensor *x, double rate, mtf_shape noise);

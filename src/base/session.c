@@ -1,6 +1,7 @@
 /* The session: what everything else hangs on. */
 #include "base/session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,22 @@ static void give(void *context, void *memory)
     (void)context;
     free(memory);
 }
+
+/* Debug builds put these before the session's allocator: a step allocates nothing. */
+#ifndef NDEBUG
+static void *take_checked(void *context, size_t bytes)
+{
+    mtf_session *s = context;
+    assert(!s->stepping);
+    return s->opts.allocator.alloc(s->opts.allocator.context, bytes);
+}
+
+static void give_checked(void *context, void *memory)
+{
+    mtf_session *s = context;
+    s->opts.allocator.release(s->opts.allocator.context, memory);
+}
+#endif
 
 static void say_on_stderr(void *context, const char *text)
 {
@@ -49,6 +66,9 @@ mtf_session *mtf_open_with(const mtf_session_opts *opts)
     memset(s, 0, sizeof *s);
     s->allocator = o.allocator;
     s->opts = o;
+#ifndef NDEBUG
+    s->allocator = (mtf_allocator){take_checked, give_checked, s};
+#endif
     s->arena = arena_make(&s->allocator, &s->fault);
     return s;
 }
@@ -169,7 +189,7 @@ int mtf_close(mtf_session *s)
     }
     for (session_closer *c = s->closers; c; c = c->older) c->close(c->what);
     arena_free(&s->arena);
-    mtf_allocator a = s->allocator;
+    mtf_allocator a = s->opts.allocator;
     a.release(a.context, s);
     return ok ? 0 : 1;
 }

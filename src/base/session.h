@@ -28,6 +28,7 @@ struct mtf_session {
     int              noptions;
     session_closer  *closers;
     void            *store;     /* variables by name: belongs to run/ */
+    bool             stepping;  /* a program runs: nothing may be allocated */
 };
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);

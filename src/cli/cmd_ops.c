@@ -94,7 +94,7 @@ static void write_signature(const op *o, textbuf *t)
 
 static void write_remarks(const op *o, const char *before, textbuf *t)
 {
-    if (*(o->args ? o->args : "") && !has_gradient(o)) text_add(t, "%sIt has no gradient.\n", before);
+    if (o->args && *o->args && !has_gradient(o)) text_add(t, "%sIt has no gradient.\n", before);
     if (o->flags & OP_EFFECT)
         text_add(t, "%sIt happens in every step, whether its result is used or not.\n", before);
 }
@@ -154,7 +154,8 @@ static void write_section(const op *o, textbuf *t)
     text_add(t, "\n## %s\n\n```\n", o->name);
     write_signature(o, t);
     text_add(t, "\n```\n\n%s\n", o->says);
-    if (has_attributes(o)) text_add(t, "\n| attribute | kind | default | meaning |\n|---|---|---|---|\n");
+    if (has_attributes(o))
+        text_add(t, "\n| attribute | kind | default | meaning |\n|---|---|---|---|\n");
     for (int i = 0; o->attrs && o->attrs[i].name; i++) {
         const attr_spec *spec = &o->attrs[i];
         if (is_silent(spec)) continue;
@@ -173,9 +174,11 @@ static void write_page(textbuf *t)
 {
     text_add(t, "%s",
              "# Operations\n\n"
-             "<!-- Written by `mtf ops --markdown` from the operations' own tables; do not edit. -->\n\n"
-             "How to read an entry: results, then the operation with its inputs, then its attributes "
-             "with their defaults;\nan input in brackets may be left out, `xs...` is one or more. "
+             "<!-- Written by `mtf ops --markdown` from the operations' own tables; do not edit. "
+             "-->\n\n"
+             "How to read an entry: results, then the operation with its inputs, then its "
+             "attributes with their defaults;\n"
+             "an input in brackets may be left out, `xs...` is one or more. "
              "`y: TYPE[SHAPE]` means that the line's\nannotation can say type and shape. "
              "docs/text.md describes the language.\n\n"
              "Everything matches dimensions by name. Where elements tie (max, min, argmax, sort, "

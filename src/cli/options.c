@@ -208,7 +208,8 @@ bool option_bytes(const options *o, const char *name, uint64_t *value)
         *value = v;
         return true;
     }
-    usage_error(o->command, "--%s takes a number of bytes, such as 4096, 64K, 100M or 2G, not \"%s\"",
-                name, text);
+    usage_error(o->command,
+                "--%s takes a number of bytes, such as 4096, 64K, 100M or 2G, not \"%s\"", name,
+                text);
     return false;
 }

@@ -153,8 +153,8 @@ bool node_output(node *n, mtf_dtype type, const mtf_shape *shape)
     mtf_tensor  *x = arena_new(&g->arena, mtf_tensor);
     mtf_tensor **out = arena_array(&g->arena, mtf_tensor *, n->nout + 1);
     TRY(x && out);
-    *x = (mtf_tensor){.node = n, .index = n->nout, .id = g->ntensors, .type = type, .shape = *shape,
-                      .scope = g->scope};
+    *x = (mtf_tensor){.node = n, .index = n->nout, .id = g->ntensors, .type = type, .scope = g->scope};
+    x->shape = mtf_shape_of(shape->ndims, shape->dims); /* a union may have too many elements */
     TRY(graph_intern_shape(g, &x->shape, n->op->name));
     TRY(arena_push(&g->arena, g->all, g->ntensors, g->tensors_room));
     g->all[g->ntensors++] = x;

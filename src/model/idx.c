@@ -82,7 +82,8 @@ static bool take_header(idx_file *f, uint64_t file_bytes, mtf_idx *out, size_t *
         uint32_t size = (uint32_t)word[0] << 24 | (uint32_t)word[1] << 16 | (uint32_t)word[2] << 8 |
                         word[3];
         if (size == 0)
-            return fail(&f->session->fault, ERR_FILE, "\"%s\": dimension %d has size 0", f->path, i);
+            return fail(&f->session->fault, ERR_FILE, "\"%s\": dimension %d has size 0", f->path,
+                        i);
         out->size[i] = size;
         if (__builtin_mul_overflow(total, (uint64_t)size, &total) || total > most)
             return fail(&f->session->fault, ERR_FILE,

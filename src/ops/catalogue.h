@@ -32,7 +32,7 @@
     OP(window) OP(overlap_add)
 #define RANDOMS(OP)                                                                                \
     OP(random_uniform) OP(random_normal) OP(truncated_normal) OP(sample_with_temperature)          \
-    OP(dropout)
+    OP(categorical) OP(dropout)
 #define CONTROLS(OP)                                                                               \
     OP(stop_gradient) OP(depend) OP(print) OP(scalar_summary) OP(while) OP(loop) OP(recompute)     \
     OP(custom_gradient)

@@ -67,7 +67,7 @@ static bool lower_summary(emitter *e, const node *n, const slice *in, slice *out
 }
 
 const op op_print = {.name = "print", .says = "x; shows its value when computed", .args = "x",
-                     .attrs = (const attr_spec[]){{"message", ATTR_TEXT, "", "stands before the value"}, {0}},
+                     .attrs = (const attr_spec[]){{"message", ATTR_TEXT, "\"\"", "stands before the value"}, {0}},
                      .flags = OP_EFFECT | OP_IDENTITY, .infer = infer_same, .grad = grad_same, .lower = lower_print};
 const op op_scalar_summary = {.name = "scalar_summary", .says = "x; records its value under a name", .args = "x",
                               .attrs = (const attr_spec[]){{"name", ATTR_TEXT, NULL, "the name"}, {0}},

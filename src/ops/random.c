@@ -122,6 +122,16 @@ static void expand_sample(op_call *c)
     c->out[0] = mtf_sample_with_temperature(c->in[0], (mtf_dim){c->attrs[0].text, 1}, c->attrs[1].r);
 }
 
+mtf_tensor *mtf_categorical(mtf_tensor *logits, mtf_dim dim)
+{
+    return mtf_sample_with_temperature(logits, dim, 1);
+}
+
+static void expand_categorical(op_call *c)
+{
+    c->out[0] = mtf_categorical(c->in[0], (mtf_dim){c->attrs[0].text, 1});
+}
+
 static void expand_dropout(op_call *c)
 {
     mtf_shape  noise = {0};
@@ -139,6 +149,10 @@ const op op_sample_with_temperature = {
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of choices"},
                                  {"temperature", ATTR_REAL, "1", "0 is certain, more is wilder"}, {0}},
     .expand = expand_sample};
+const op op_categorical = {
+    .name = "categorical", .says = "an i32 index drawn with probability softmax(logits)", .args = "logits",
+    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of choices"}, {0}},
+    .expand = expand_categorical};
 const op op_dropout = {
     .name = "dropout", .says = "0 with probability rate, else x / (1 - rate)", .args = "x",
     .attrs = (const attr_spec[]){{"rate", ATTR_REAL, NULL, "from 0 to below 1"},

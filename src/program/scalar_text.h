@@ -8,6 +8,7 @@
 #define PROGRAM_SCALAR_TEXT_H
 
 #include <stdint.h>
+#include <string.h>
 #include <tgmath.h>
 
 #define BY_TYPE(x, f) _Generic((x), float: f##_f32, double: f##_f64, int32_t: f##_i32, int64_t: f##_i64)
@@ -18,6 +19,13 @@
 #define NEG(x)         BY_TYPE(x, scalar_neg)(x)
 #define FLOORDIV(x, y) BY_TYPE(x, scalar_floordiv)(x, y)
 #define MOD(x, y)      BY_TYPE(x, scalar_mod)(x, y)
+
+/* The two that models spend their time in; see below. */
+#undef exp
+#undef tanh
+#define exp(x)  BY_FLOAT(x, scalar_exp)(x)
+#define tanh(x) BY_FLOAT(x, scalar_tanh)(x)
+#define BY_FLOAT(x, f) _Generic((x), float: f##_f32, double: f##_f64)
 
 #define CONSTANT(v) _Generic((x), float: v##f, default: v)
 #define GELU_A      CONSTANT(0.79788456080286535588)  /* sqrt(2 / pi)      */
@@ -58,5 +66,70 @@ FLOAT_ARITHMETIC(f32, float)
 FLOAT_ARITHMETIC(f64, double)
 INTEGER_ARITHMETIC(i32, int32_t, uint32_t)
 INTEGER_ARITHMETIC(i64, int64_t, uint64_t)
+
+/* exp and tanh of floats run in vectors, which the library's do not.  So they have no branch, nor a
+ * choice that a compiler may turn into one: numbers are chosen by masks on their bits. */
+static inline uint32_t scalar_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float scalar_from_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* exp(x) = 2^n exp(r), |r| <= ln(2)/2, within 2 units in the last place.  Polynomial: Cephes, expf.
+ * From 110 on the result is 0 or infinite, so x can stop there. */
+static inline float scalar_exp_f32(float x)
+{
+    const float    shift = 0x1.8p23f; /* adding it leaves the nearest whole number in the low bits */
+    const uint32_t stop = 0x42dc0000u, infinite = 0x7f800000u;
+    uint32_t       sign = scalar_bits(x) & 0x80000000u, size = scalar_bits(x) & 0x7fffffffu;
+    float          in = scalar_from_bits(sign | (size < stop ? size : stop));
+
+    float shifted = in * 1.44269504f + shift, whole = shifted - shift;
+    float r = in - whole * 0x1.62e4p-1f - whole * 0x1.7f7d1cp-20f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1;
+
+    /* By 2^n in two steps, for subnormals. */
+    int32_t n = (int32_t)scalar_bits(shifted) - 0x4b400000, half = n / 2;
+    p = p * scalar_from_bits((uint32_t)(half + 127) << 23);
+    p = p * scalar_from_bits((uint32_t)(n - half + 127) << 23);
+    return scalar_from_bits(scalar_bits(p) | (0 - (uint32_t)(size > infinite))); /* NaN stays */
+}
+
+static inline double scalar_exp_f64(double x)
+{
+    return (exp)(x);
+}
+
+/* Near 0 an odd polynomial (Cephes, tanhf), elsewhere from exp. */
+static inline float scalar_tanh_f32(float x)
+{
+    uint32_t sign = scalar_bits(x) & 0x80000000u, near = 0 - (uint32_t)(fabs(x) < 0.625f);
+    float    z = x * x, p = -5.70498872745e-3f;
+    p = p * z + 2.06390887954e-2f;
+    p = p * z - 5.37397155531e-2f;
+    p = p * z + 1.33314422036e-1f;
+    p = p * z - 3.33332819422e-1f;
+    float low = p * z * x + x, high = 1 - 2 / (scalar_exp_f32(2 * fabs(x)) + 1);
+    return scalar_from_bits((scalar_bits(low) & near) | ((scalar_bits(high) | sign) & ~near));
+}
+
+static inline double scalar_tanh_f64(double x)
+{
+    return (tanh)(x);
+}
 
 #endif

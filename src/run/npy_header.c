@@ -33,7 +33,7 @@ typedef struct scanner {
 static bool broken(const scanner *r, const char *wanted)
 {
     return fail(&r->session->fault, ERR_FILE,
-                "\"%s\": its header should have %s at byte %zu; it is no .npy file that NumPy wrote",
+                "\"%s\": its header should have %s at byte %zu; NumPy did not write this file",
                 r->name, wanted, (size_t)(r->at - r->start));
 }
 
@@ -88,7 +88,8 @@ static bool refuse_type(const scanner *r, const char *descr)
                          !i ? "" : i == KNOWN_TYPES - 2 ? " and " : ", ", known_types[i].descr,
                          mtf_dtype_name(known_types[i].type));
     return fail(&r->session->fault, ERR_FILE,
-                "\"%s\": its element type is \"%s\", but only %s are accepted", r->name, descr, list);
+                "\"%s\": its element type is \"%s\", but only %s are accepted", r->name, descr,
+                list);
 }
 
 static bool take_type(scanner *r, npy_header *h)
@@ -195,8 +196,8 @@ static bool count_elements(mtf_session *s, const char *name, npy_header *h)
     for (int i = 0; i < h->ndims && ok; i++)
         ok = !__builtin_mul_overflow(h->count, h->size[i], &h->count);
     if (!ok || __builtin_mul_overflow(h->count, (int64_t)mtf_dtype_bytes(h->type), &bytes))
-        return fail(&s->fault, ERR_FILE, "\"%s\": its shape has more elements than any memory holds",
-                    name);
+        return fail(&s->fault, ERR_FILE,
+                    "\"%s\": its shape has more elements than any memory holds", name);
     return true;
 }
 
@@ -205,8 +206,8 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
 {
     *h = (npy_header){0};
     if (n < 6 || memcmp(bytes, "\x93NUMPY", 6) != 0)
-        return fail(&s->fault, ERR_FILE, "\"%s\" is no .npy file: it does not begin with NumPy's mark",
-                    name);
+        return fail(&s->fault, ERR_FILE,
+                    "\"%s\" is no .npy file: it does not begin with NumPy's mark", name);
     if (n < 12) return fail(&s->fault, ERR_FILE, "\"%s\" ends inside its header", name);
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
         return fail(&s->fault, ERR_FILE,

@@ -222,10 +222,13 @@ static bool walk(mtf_program *p)
 bool mtf_step(mtf_program *p)
 {
     if (!alive(p)) return false;
-    TRY(all_fed(p) && p->device->begin(p->device, p->program, &p->state));
-    TRY(walk(p) && p->device->end(p->device, p->program, &p->state));
+    TRY(all_fed(p));
+    p->session->stepping = true;
+    bool ok = p->device->begin(p->device, p->program, &p->state) && walk(p) &&
+              p->device->end(p->device, p->program, &p->state);
+    p->session->stepping = false;
     p->state.step++;
-    return true;
+    return ok;
 }
 
 /* ---- variables and cost ---- */

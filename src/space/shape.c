@@ -52,10 +52,17 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
     }
 }
 
+/* Sums of shapes may have more elements than can be counted: they count as the most there are. */
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 int64_t mtf_shape_size(mtf_shape s)
 {
     int64_t product = 1;
-    for (int i = 0; i < s.ndims; i++) product *= s.dims[i].size;
+    for (int i = 0; i < s.ndims; i++) product = times(product, s.dims[i].size);
     return product;
 }
 
@@ -96,6 +103,7 @@ mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b)
 mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b)
 {
     if (a.ndims < 0) return a;
+    if (b.ndims < 0) return b;
     mtf_shape rest = {0};
     for (int i = 0; i < a.ndims; i++)
         if (mtf_shape_find(b, a.dims[i].name) < 0) rest.dims[rest.ndims++] = a.dims[i];
@@ -104,6 +112,7 @@ mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b)
 
 mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to)
 {
+    if (s.ndims < 0) return s;
     int i = mtf_shape_find(s, from);
     if (i < 0) return broken(SHAPE_MISSING);
     s.dims[i].name = to;
@@ -112,6 +121,7 @@ mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to)
 
 mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size)
 {
+    if (s.ndims < 0) return s;
     int i = mtf_shape_find(s, name);
     if (i < 0) return broken(SHAPE_MISSING);
     s.dims[i].size = size;
@@ -122,7 +132,9 @@ mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size)
 mtf_shape mtf_shape_replace(mtf_shape s, mtf_shape old_dims, mtf_shape new_dims)
 {
     if (s.ndims < 0) return s;
-    if (old_dims.ndims < 1 || new_dims.ndims < 0) return broken(SHAPE_MISSING);
+    if (old_dims.ndims < 0) return old_dims;
+    if (new_dims.ndims < 0) return new_dims;
+    if (old_dims.ndims == 0) return broken(SHAPE_MISSING);
     int at = mtf_shape_find(s, old_dims.dims[0].name);
     if (at < 0 || at + old_dims.ndims > s.ndims) return broken(SHAPE_MISSING);
     for (int i = 0; i < old_dims.ndims; i++)
@@ -140,7 +152,7 @@ void mtf_shape_cumprod(mtf_shape s, int64_t *products)
     int64_t product = 1;
     for (int i = 0; i < s.ndims; i++) {
         products[i] = product;
-        product *= s.dims[i].size;
+        product = times(product, s.dims[i].size);
     }
 }
 

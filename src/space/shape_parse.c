@@ -36,7 +36,10 @@ mtf_shape mtf_shape_parse(mtf_session *s, const char *text)
     int     n = 0;
     char   *rest = copy;
     for (char *piece; (piece = strtok_r(rest, ",.; \t\n", &rest)); n++) {
-        if (n == MTF_MAX_DIMS) return (mtf_shape){.ndims = SHAPE_TOO_MANY};
+        if (n == MTF_MAX_DIMS) {
+            n++; /* one too many, as mtf_shape_of will say */
+            break;
+        }
         if (!parse_dim(s, piece, &dims[n])) return none;
     }
     mtf_shape shape = mtf_shape_of(n, dims);

@@ -145,7 +145,7 @@ static bool is_word(char c)
 char *case_in_f64(const test_case *c)
 {
     static const char *const types[] = {"f32", "f16", "bf16"};
-    char *copy = strdup(c->text), *out = copy;
+    char                    *copy = strdup(c->text), *out = copy;
     if (!copy) return NULL;
     for (const char *in = c->text; *in;) {
         size_t length = 0;

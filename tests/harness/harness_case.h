@@ -20,7 +20,7 @@ typedef struct case_values {
 } case_values;
 
 typedef struct test_case {
-    const char  *path;      /* as messages name it */
+    const char  *path; /* as messages name it */
     char        *text;
     int          nfeeds, nexpected;
     case_values *feeds, *expected;
@@ -30,8 +30,8 @@ typedef struct test_case {
 } test_case;
 
 /* Reads a file; where that fails says why in `error` and returns false. */
-bool  case_read(test_case *c, const char *file, const char *path, char *error, int room);
-void  case_free(test_case *c);
+bool case_read(test_case *c, const char *file, const char *path, char *error, int room);
+void case_free(test_case *c);
 /* The text with every element type f32, bf16, f16 replaced by f64; to be freed. */
 char *case_in_f64(const test_case *c);
 

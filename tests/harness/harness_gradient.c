@@ -18,9 +18,9 @@ typedef struct argument {
     const case_values *values;
     mtf_tensor        *x;
     int64_t            n;
-    double            *data;             /* a float argument's; NULL for the others */
-    void              *other;            /* an integer argument's elements          */
-    mtf_tensor        *grad[MAX_ORDER];  /* NULL: none, to be taken as zero         */
+    double            *data;            /* a float argument's; NULL for the others */
+    void              *other;           /* an integer argument's elements          */
+    mtf_tensor        *grad[MAX_ORDER]; /* NULL: none, to be taken as zero         */
     double            *found[MAX_ORDER];
 } argument;
 
@@ -116,8 +116,10 @@ static bool take_arguments(problem *q, char *error)
             free(data);
             return false;
         }
-        if (is_float(type)) a->data = data;
-        else a->other = data;
+        if (is_float(type))
+            a->data = data;
+        else
+            a->other = data;
     }
     return q->args;
 }

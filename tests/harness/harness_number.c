@@ -125,6 +125,17 @@ static double magnitude(const void *data, mtf_dtype type, int64_t n)
     return fmin(fmax(most, 0.1), 1);
 }
 
+static void say_difference(const void *expected, const void *found, mtf_dtype wide, mtf_dtype type,
+                           int64_t i, char *error, int room)
+{
+    if (type == MTF_I64) /* a double does not hold them all */
+        snprintf(error, (size_t)room, "element %lld: expected %lld, found %lld", (long long)i,
+                 (long long)((const int64_t *)expected)[i], (long long)((const int64_t *)found)[i]);
+    else
+        snprintf(error, (size_t)room, "element %lld: expected %.9g, found %.9g", (long long)i,
+                 number_at(expected, wide, i), number_at(found, type, i));
+}
+
 bool numbers_agree(const char *text, const void *data, mtf_dtype type, int64_t n, closeness how,
                    char *error, int room)
 {
@@ -138,15 +149,13 @@ bool numbers_agree(const char *text, const void *data, mtf_dtype type, int64_t n
     double tolerance = how.tolerance < 0 ? tolerance_of(type) : how.tolerance;
     double scale = good && !exact && !how.relative ? magnitude(expected, wide, n) : 0;
     for (int64_t i = 0; i < n && good; i++) {
-        double e = number_at(expected, wide, i), f = number_at(data, type, i);
-        if (exact && !is_float(type))
-            good = !memcmp(expected + (size_t)i * bytes, (const char *)data + (size_t)i * bytes,
-                           bytes);
+        size_t at = (size_t)i * bytes;
+        if (!is_float(type))
+            good = !memcmp(expected + at, (const char *)data + at, bytes);
         else
-            good = close_enough(e, f, tolerance, scale);
-        if (!good)
-            snprintf(error, (size_t)room, "element %lld of %lld: expected %.9g, found %.9g",
-                     (long long)i, (long long)n, e, f);
+            good = close_enough(number_at(expected, wide, i), number_at(data, type, i), tolerance,
+                                scale);
+        if (!good) say_difference(expected, data, wide, type, i, error, room);
     }
     free(expected);
     return good;

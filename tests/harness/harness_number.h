@@ -5,7 +5,7 @@
 #include "mtf.h"
 
 /* Writes n elements of the type from text; false where there are more or fewer numbers. */
-bool   numbers_write(const char *text, mtf_dtype type, int64_t n, void *data);
+bool numbers_write(const char *text, mtf_dtype type, int64_t n, void *data);
 /* Element i, as a double. */
 double number_at(const void *data, mtf_dtype type, int64_t i);
 bool   is_float(mtf_dtype type);
@@ -18,7 +18,7 @@ typedef struct closeness {
 
 /* Compares n elements with the numbers of `text`.  Where they differ, says the first place in
  * `error` and returns false. */
-bool   numbers_agree(const char *text, const void *data, mtf_dtype type, int64_t n, closeness how,
-                     char *error, int room);
+bool numbers_agree(const char *text, const void *data, mtf_dtype type, int64_t n, closeness how,
+                   char *error, int room);
 
 #endif

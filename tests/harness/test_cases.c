@@ -3,9 +3,11 @@
  * Usage: test_cases [part of a path]
  */
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness_number.h"
 #include "harness_run.h"
@@ -22,7 +24,8 @@ typedef struct tally {
 
 static bool check(tally *t, const test_case *c, const char *what, bool good, const char *why)
 {
-    if (good) t->passed++;
+    if (good)
+        t->passed++;
     else {
         t->failed++;
         printf("%s: %s: %s\n", c->path, what, why);
@@ -92,8 +95,8 @@ static void check_same(tally *t, const test_case *c, const case_run *a, const ca
     bool good = true;
     for (int i = 0; i < c->nexpected && good; i++) {
         const fetched *x = &a->values[i], *y = &b->values[i];
-        good = x->n == y->n && x->type == y->type
-               && !memcmp(x->data, y->data, (size_t)x->n * mtf_dtype_bytes(x->type));
+        good = x->n == y->n && x->type == y->type &&
+               !memcmp(x->data, y->data, (size_t)x->n * mtf_dtype_bytes(x->type));
         if (!good)
             snprintf(error, sizeof error, "%.60s: other bits than on the cpu", c->expected[i].name);
     }
@@ -122,11 +125,40 @@ static void check_runs(tally *t, const test_case *c)
     if (ran && !c->nan) {
         /* One thread more: results must not depend on the number of threads, either. */
         bool ran_again = run_case(c, "check", 2, &again);
-        if (ran_again) check_same(t, c, &cpu, &again);
-        else check(t, c, "check device", false, again.error);
+        if (ran_again)
+            check_same(t, c, &cpu, &again);
+        else
+            check(t, c, "check device", false, again.error);
         run_free(c, &again);
     }
     run_free(c, &cpu);
+}
+
+/* ---- crashes ---- */
+
+/* The path of the case that runs, for the handler alone. */
+static const char *volatile running;
+
+/* Names the case, then lets the signal have its way. */
+static void crashed(int number)
+{
+    static const char why[] = ": crashed\n";
+    ssize_t           done = write(STDOUT_FILENO, running, strlen(running));
+    done += write(STDOUT_FILENO, why, sizeof why - 1);
+    (void)done;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void watch_crashes(void)
+{
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction now;
+        /* A sanitizer's own handler says more than ours. */
+        if (!sigaction(numbers[i], NULL, &now) && now.sa_handler == SIG_DFL)
+            signal(numbers[i], crashed);
+    }
 }
 
 /* ---- one case, all cases ---- */
@@ -135,7 +167,8 @@ static void run_file(tally *t, const char *file)
 {
     test_case c;
     char      error[ERROR_ROOM] = "";
-    bool      read = case_read(&c, file, file + strlen(folder), error, ERROR_ROOM);
+    running = file + strlen(folder);
+    bool read = case_read(&c, file, file + strlen(folder), error, ERROR_ROOM);
     if (check(t, &c, "file", read, error) && check_text(t, &c)) {
         check_runs(t, &c);
         if (c.gradient > 0) {
@@ -153,6 +186,7 @@ int main(int argc, char **argv)
 {
     tally  t = {0};
     glob_t found;
+    watch_crashes();
     if (glob(MTF_SOURCE_DIR "/tests/cases/*/*.mtf", 0, NULL, &found)) {
         printf("no cases under %s\n", folder);
         t.failed++;

@@ -272,6 +272,23 @@ static void test_integers_wrap(void **state)
     for (int fn = 0; fn < SCALAR_FNS; fn++) assert_non_null(scalar_infos[fn].name);
 }
 
+/* exp and tanh in float are our own: against the library's in double. */
+static void test_float_exp_and_tanh(void **state)
+{
+    (void)state;
+    assert_true(scalar_eval(FN_exp, MTF_F32, -INFINITY, 0) == 0);
+    assert_true(scalar_eval(FN_exp, MTF_F32, INFINITY, 0) == INFINITY);
+    assert_true(scalar_eval(FN_exp, MTF_F32, 0, 0) == 1);
+    assert_true(isnan(scalar_eval(FN_exp, MTF_F32, NAN, 0)));
+    assert_true(isnan(scalar_eval(FN_tanh, MTF_F32, NAN, 0)));
+    assert_true(scalar_eval(FN_tanh, MTF_F32, -INFINITY, 0) == -1);
+    for (double at = -112; at < 88.7; at += 0.000371) {
+        double x = (float)at, want = exp(x), line = tanh(x / 16);
+        check_near(scalar_eval(FN_exp, MTF_F32, x, 0), want, 2 * 0x1p-23 * want + 0x1p-149);
+        check_near(scalar_eval(FN_tanh, MTF_F32, x / 16, 0), line, 2 * 0x1p-23 * fabs(line));
+    }
+}
+
 static scalar_step random_step(int s, int nin, const mtf_dtype *type, int nloops)
 {
     for (;;) {
@@ -666,6 +683,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_function),
         cmocka_unit_test(test_integers_wrap),
+        cmocka_unit_test(test_float_exp_and_tanh),
         cmocka_unit_test(test_random_maps),
         cmocka_unit_test(test_random_moves),
         cmocka_unit_test(test_random_sums_into_place),

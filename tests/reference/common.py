@@ -77,6 +77,9 @@ def number(v, kind):
     return short if float(short) == v else "%.*g" % (digits, v)
 
 
+written = set()
+
+
 class Case:
     """One file: lines of text, feeds and expectations."""
 
@@ -155,6 +158,7 @@ class Case:
             self.option("#! gradient %d" % gradient)
         path = os.path.join(CASES, self.path + ".mtf")
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        written.add(path)
         with open(path, "w") as out:
             out.write(
                 "\n".join(

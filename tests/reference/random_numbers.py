@@ -184,6 +184,14 @@ def samples():
         c.expect("y%d" % i, noisy.argmax(names(dims).index(dim)), kind="i32")
     c.write(0)
 
+    c = Case("random/categorical_noise", "categorical is sampling at temperature 1")
+    c.line("last: f32[] = random_uniform(key=9)")
+    x = c.input("x", "f32", "v=5, a=3", low=-1, high=1)
+    c.line("y = categorical(x, dim=v)")
+    u = drawn(uniform, Stream(10), "v=5, a=3", 1e-9, 1, "f32")
+    c.expect("y", (x.detach() - torch.log(-torch.log(u))).argmax(0), "a=3", "i32")
+    c.write(0)
+
 
 def write():
     distributions()

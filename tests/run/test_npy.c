@@ -374,7 +374,8 @@ static void wrong_dictionaries(void **state)
     refused_header("{'descr': '<f4', 'shape': (2,), }", "lacks \"fortran_order\"");
     refused_header("{'descr': '<f4', 'fortran_order': False}", "lacks \"shape\"");
     refused_header("{'descr': '<f4', 'descr': '<f4', }", "\"descr\" twice");
-    refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}", "\"more\"");
+    refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}",
+                   "\"more\"");
     refused_header("{'descr': '<f4' 'fortran_order': False}", "a comma or a closing brace");
     refused_header("{'descr' '<f4'}", "a colon");
     refused_header("{'descr: '<f4'}", "unknown key");
@@ -383,7 +384,8 @@ static void wrong_dictionaries(void **state)
     refused_header("{,}", "a key in quotes");
     refused_header("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", "True or False");
     refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} or 1", "nothing more");
-    refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)", "a comma or a closing");
+    refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)",
+                   "a comma or a closing");
 }
 
 static void unreadable_files(void **state)

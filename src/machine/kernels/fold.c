@@ -15,7 +15,6 @@
 #include "machine/kernels/strided.h"
 
 enum {
-    PIECE = 1024,      /* elements of a line folded at once                 */
     WIDTH = 2048,      /* most kept elements that advance together          */
     LEVELS = 4,        /* of the cascade: 32^4 pieces and the last is plain */
     FAN = 32,
@@ -149,11 +148,18 @@ static void fold_lines(const folding *f, walk k, int64_t first, int64_t last, ch
     const access *a = &f->instr->in[0];
     int64_t       row = nest_stride(&f->kept, a, 1), step = nest_stride(&f->kept, a, 0);
     int64_t       bytes = f->search ? (int64_t)sizeof(int32_t) : f->number_bytes;
+    bool          one_piece = !f->search && first == 0 && last <= PIECE && f->reduced.nloops == 1 &&
+                     nest_stride(&f->reduced, a, 0) == 1 && dtype_compute(a->type) == a->type;
     for (; k.left > 0; walk_on(&k)) {
         char *at = f->in + walk_offset(&k, a) * f->bytes;
         for (int64_t r = 0; r < k.rows; r++)
-            for (int64_t c = 0; c < k.count; c++, results += bytes)
-                fold_line(f, at + (r * row + c * step) * f->bytes, first, last, results);
+            for (int64_t c = 0; c < k.count; c++, results += bytes) {
+                char *line = at + (r * row + c * step) * f->bytes;
+                if (one_piece)
+                    f->steps->line(last, line, results);
+                else
+                    fold_line(f, line, first, last, results);
+            }
     }
 }
 
@@ -212,7 +218,7 @@ static void fold_in_chunks(const folding *f, const run_state *r, int64_t chunks)
 /* Many results: tiles of them, as wide as leaves work for every thread. */
 static void fold_in_tiles(const folding *f, const run_state *r)
 {
-    int64_t kept = f->kept.elements, share = kept / (4 * (r->threads > 0 ? r->threads : 1));
+    int64_t kept = f->kept.elements, share = kept / (r->threads > 0 ? r->threads : 1);
     int64_t width = share < 16 ? 16 : share > WIDTH ? WIDTH : share & ~(int64_t)15;
     int64_t tiles = (kept + width - 1) / width;
     int     parts = work_parts(r, kept * f->reduced.elements, tiles);

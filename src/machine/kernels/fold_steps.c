@@ -1,7 +1,8 @@
 /* The inner loops of folds, for every kind and compute type.
  *
  * Along a line sixteen sums run side by side, which suits vector units and
- * keeps each of them short.  NaN wins and stays: it is taken because it differs
+ * keeps each of them short; extremes are found by halving the line, the form in
+ * which compilers vectorise a choice.  NaN wins and stays: it is taken because it differs
  * from itself, and nothing is larger than it.
  */
 #include "machine/kernels/fold_steps.h"
@@ -24,7 +25,7 @@ enum { LANES = 16 };
 #define LARGER(x, y)    (((y) > (x)) | ((y) != (y)) ? (y) : (x))
 #define SMALLER(x, y)   (((y) < (x)) | ((y) != (y)) ? (y) : (x))
 
-#define FOLD(name, T, with)                                                                        \
+#define LINE_IN_LANES(name, T, with)                                                                        \
     static void line_##name(int64_t n, const void *xs, void *result)                               \
     {                                                                                              \
         const T *x = xs;                                                                           \
@@ -38,19 +39,48 @@ enum { LANES = 16 };
         }                                                                                          \
         for (int k = 0; k < LANES; k++) lane[k] = x[k];                                            \
         for (; i + LANES <= n; i += LANES)                                                         \
-            for (int k = 0; k < LANES; k++) lane[k] = with(lane[k], x[i + k]);                     \
+            for (int k = 0; k < LANES; k++) {                                                      \
+                T a = lane[k], b = x[i + k];                                                       \
+                lane[k] = with(a, b);                                                              \
+            }                                                                                      \
         for (int k = 0; i < n; i++, k++) lane[k] = with(lane[k], x[i]);                            \
         for (width /= 2; width > 0; width /= 2)                                                    \
             for (int k = 0; k < width; k++) lane[k] = with(lane[k], lane[k + width]);              \
         *(T *)result = lane[0];                                                                    \
-    }                                                                                              \
+    }
+
+#define LINE_BY_HALVES(name, T, with)                                                              \
+    static void line_##name(int64_t n, const void *xs, void *result)                               \
+    {                                                                                              \
+        const T *x = xs;                                                                           \
+        T        best[PIECE / 2 + 1];                                                               \
+        for (; n > 1; x = best) {                                                                  \
+            int64_t half = n / 2;                                                                  \
+            INDEPENDENT                                                                            \
+            for (int64_t i = 0; i < half; i++) {                                                   \
+                T a = x[i], b = x[half + i];                                                       \
+                best[i] = with(a, b);                                                              \
+            }                                                                                      \
+            if (n % 2) best[half] = x[n - 1];                                                      \
+            n = half + n % 2;                                                                      \
+        }                                                                                          \
+        *(T *)result = x[0];                                                                       \
+    }
+
+#define MERGE(name, T, with)                                                                       \
     static void merge_##name(int64_t n, void *sums, const void *xs)                                \
     {                                                                                              \
         T       *sum = sums;                                                                       \
         const T *x = xs;                                                                           \
         INDEPENDENT                                                                                \
-        for (int64_t i = 0; i < n; i++) sum[i] = with(sum[i], x[i]);                               \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            T a = sum[i], b = x[i];                                                                \
+            sum[i] = with(a, b);                                                                   \
+        }                                                                                          \
     }
+
+#define FOLD(name, T, with)    LINE_IN_LANES(name, T, with) MERGE(name, T, with)
+#define EXTREME(name, T, with) LINE_BY_HALVES(name, T, with) MERGE(name, T, with)
 
 FOLD(sum_f32, float, PLUS)
 FOLD(sum_f64, double, PLUS)
@@ -60,14 +90,14 @@ FOLD(prod_f32, float, TIMES)
 FOLD(prod_f64, double, TIMES)
 FOLD(prod_i32, int32_t, TIMES_I32)
 FOLD(prod_i64, int64_t, TIMES_I64)
-FOLD(max_f32, float, LARGER)
-FOLD(max_f64, double, LARGER)
-FOLD(max_i32, int32_t, LARGER)
-FOLD(max_i64, int64_t, LARGER)
-FOLD(min_f32, float, SMALLER)
-FOLD(min_f64, double, SMALLER)
-FOLD(min_i32, int32_t, SMALLER)
-FOLD(min_i64, int64_t, SMALLER)
+EXTREME(max_f32, float, LARGER)
+EXTREME(max_f64, double, LARGER)
+EXTREME(max_i32, int32_t, LARGER)
+EXTREME(max_i64, int64_t, LARGER)
+EXTREME(min_f32, float, SMALLER)
+EXTREME(min_f64, double, SMALLER)
+EXTREME(min_i32, int32_t, SMALLER)
+EXTREME(min_i64, int64_t, SMALLER)
 FOLD(any, uint8_t, EITHER)
 FOLD(all, uint8_t, BOTH)
 
@@ -107,11 +137,18 @@ const fold_steps *fold_steps_of(fold_kind kind, mtf_dtype type)
     {                                                                                              \
         const T *x = xs;                                                                           \
         T       *best = bests;                                                                     \
+        if (at == 0) {                                                                             \
+            memcpy(best, x, (size_t)n * sizeof *x);                                                \
+            memset(where, 0, (size_t)n * sizeof *where);                                           \
+            return;                                                                                \
+        }                                                                                          \
         INDEPENDENT                                                                                \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            bool wins = at == 0 || ((beats(x[i], best[i]) | (x[i] != x[i])) & (best[i] == best[i])); \
-            best[i] = wins ? x[i] : best[i];                                                       \
-            where[i] = wins ? (int32_t)at : where[i];                                              \
+            T       new = x[i], old = best[i];                                                     \
+            int32_t place = where[i];                                                              \
+            int     wins = (beats(new, old) | (new != new)) & (old == old);                        \
+            best[i] = wins ? new : old;                                                            \
+            where[i] = wins ? (int32_t)at : place;                                                 \
         }                                                                                          \
     }
 

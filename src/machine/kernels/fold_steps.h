@@ -4,10 +4,14 @@
 
 #include "program/instr.h"
 
+enum { PIECE = 1024 }; /* the most elements of a line that are folded at once */
+
 typedef struct fold_steps {
-    void (*line)(int64_t n, const void *x, void *result); /* result = x[0] * .. * x[n-1], n > 0 */
-    void (*merge)(int64_t n, void *sums, const void *x);  /* sums[i] = sums[i] * x[i]           */
-    double nothing;                                       /* what an empty fold gives           */
+    /* result = x[0] * ... * x[n-1], 0 < n <= PIECE */
+    void (*line)(int64_t n, const void *x, void *result);
+    /* sums[i] = sums[i] * x[i] */
+    void (*merge)(int64_t n, void *sums, const void *x);
+    double nothing; /* what an empty fold gives */
 } fold_steps;
 
 /* SUM, PROD, MAX, MIN in a compute type. */
