@@ -48,7 +48,8 @@ struct op {
     bool (*infer)(node *n);
     /* Gives each input its gradient; dy[i] is NULL where output i has none. NULL: no gradient. */
     void (*grad)(tape *t, const node *n, mtf_tensor *const *dy);
-    /* Emits instructions that compute out from in; out slices come with their shape unset. */
+    /* Emits instructions that compute out from in.  Each out comes with its type and shape set, and
+     * is to be replaced by the slice that holds the value. */
     bool (*lower)(emitter *e, const node *n, const slice *in, slice *out);
     /* Composites: builds the outputs from other ops. */
     void (*expand)(op_call *c);

@@ -85,6 +85,7 @@ void spell_real(textbuf *t, double value, mtf_dtype type)
                            [MTF_F64] = {15, 0x1p-1022}};
     int  digits = fabs(value) >= precision[type].smallest ? precision[type].sure : 1;
     char text[40];
+    if (fabs(value) < 1e7 && value == trunc(value)) digits = 7; /* 65504, not 6.55e+04 */
     do snprintf(text, sizeof text, "%.*g", digits, value);
     while (!reads_back(text, value, type) && ++digits <= 17);
     text_add(t, "%s", text);

@@ -171,7 +171,7 @@ static bool lower_window(emitter *e, const node *n, window_kind kind, const slic
         how.dilation[i] = n->attrs[DILATION].ints.v[i];
         how.before[i] = n->attrs[BEFORE].ints.v[i];
     }
-    out[0] = emit_fresh(e, n->out[0]->type, &n->out[0]->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     switch (kind) {
     case WINDOW_FORWARD: return emit_window(e, &how, &in[0], &in[1], &out[0]);
     case WINDOW_INPUT: return emit_window(e, &how, &out[0], &in[1], &in[0]);

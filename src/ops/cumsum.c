@@ -23,7 +23,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 {
-    out[0] = emit_fresh(e, n->out[0]->type, &n->out[0]->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     return emit_scan(e, in, n->attrs[DIM].text, n->attrs[EXCLUSIVE].b, n->attrs[REVERSE].b, &out[0]);
 }
 

@@ -85,12 +85,11 @@ static void grad_pad(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
 {
-    const mtf_tensor *y = n->out[0];
-    const char       *dim = n->attrs[DIM].text;
-    out[0] = emit_fresh(e, y->type, &y->shape);
-    int64_t size = mtf_shape_dim(in->shape, dim).size, whole = mtf_shape_dim(y->shape, dim).size;
+    const char *dim = n->attrs[DIM].text;
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
+    int64_t size = mtf_shape_dim(in->shape, dim).size, whole = mtf_shape_dim(out[0].shape, dim).size;
     int64_t before = n->attrs[BEFORE].i, after = n->attrs[AFTER].i, step = n->attrs[BETWEEN].i + 1;
-    double  value = round_to_type(n->attrs[VALUE].r, y->type);
+    double  value = round_to_type(n->attrs[VALUE].r, out[0].type);
     if (step > 1) { /* fills everything, then overwrites: the gaps are many and small */
         TRY(emit_fill(e, value, &out[0]));
     } else {

@@ -237,36 +237,36 @@ static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *ou
 
 static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 {
-    const mtf_tensor *y = n->out[0];
-    plan              p = {.kept = y->shape};
+    slice want = out[0];
+    plan  p = {.kept = want.shape};
     if (n->nargs > 32) return node_fail(n, ERR_SHAPE, "at most 32 inputs");
     double factor = take_out_uniform(n, in, &p);
     if (p.count == 0) {
-        out[0] = slice_uniform(round_to_type(factor, y->type), y->type, &y->shape);
+        out[0] = slice_uniform(round_to_type(factor, want.type), want.type, &want.shape);
         return true;
     }
     /* Dimensions that no factor has are repeated at the end: the product itself lacks them. */
     mtf_shape real = {0};
     for (int i = 0; i < p.count; i++) real = mtf_shape_plus(real, p.factor[i].shape);
-    p.kept = mtf_shape_minus(y->shape, mtf_shape_minus(y->shape, real));
+    p.kept = mtf_shape_minus(want.shape, mtf_shape_minus(want.shape, real));
     slice product;
     if (p.count == 1) {
-        TRY(emit_one_factor(e, &p, y->type, &product));
+        TRY(emit_one_factor(e, &p, want.type, &product));
     } else {
-        TRY(shrink(e, &p, y->type));
+        TRY(shrink(e, &p, want.type));
         unsigned *split = arena_array(&e->program->arena, unsigned, 1u << p.count);
-        slice     target = emit_fresh(e, y->type, &p.kept);
+        slice     target = emit_fresh(e, want.type, &p.kept);
         TRY(split && best_splits(e, &p, split));
-        TRY(emit_set(e, &p, split, (1u << p.count) - 1, y->type, &target, &product));
+        TRY(emit_set(e, &p, split, (1u << p.count) - 1, want.type, &target, &product));
     }
     if (factor != 1) {
-        slice scaled = emit_fresh(e, y->type, &product.shape);
-        slice by = slice_uniform(factor, y->type, &(mtf_shape){0});
-        TRY(emit_scalar(e, y->type == MTF_BOOL ? FN_logical_and : FN_multiply, 2,
+        slice scaled = emit_fresh(e, want.type, &product.shape);
+        slice by = slice_uniform(factor, want.type, &(mtf_shape){0});
+        TRY(emit_scalar(e, want.type == MTF_BOOL ? FN_logical_and : FN_multiply, 2,
                         (slice[]){product, by}, &scaled));
         product = scaled;
     }
-    out[0] = slice_as(&product, &y->shape);
+    out[0] = slice_as(&product, &want.shape);
     return true;
 }
 

@@ -163,15 +163,14 @@ double round_to_type(double value, mtf_dtype type)
 
 static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out, scalar_fn fn)
 {
-    const mtf_tensor *y = n->out[0];
-    bool              uniform = true;
+    bool uniform = true;
     for (int i = 0; i < n->nargs; i++) uniform = uniform && slice_is_uniform(&in[i]);
     if (uniform) { /* constants fold */
         double v = scalar_eval(fn, dtype_compute(in[0].type), in[0].value, n->nargs > 1 ? in[1].value : 0);
-        out[0] = slice_uniform(round_to_type(v, y->type), y->type, &y->shape);
+        out[0] = slice_uniform(round_to_type(v, out[0].type), out[0].type, &out[0].shape);
         return true;
     }
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     return emit_scalar(e, fn, n->nargs, in, &out[0]);
 }
 

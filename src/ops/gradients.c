@@ -105,10 +105,20 @@ static void sweep(tape *t, const reach *r)
 
 /* ---- the entrance ---- */
 
+static bool of_one_graph(const mtf_tensor *y, int n, mtf_tensor *const *xs)
+{
+    for (int i = 0; i < n; i++)
+        if (xs[i] && xs[i]->node->graph != y->node->graph)
+            return fail(&y->node->graph->session->fault, ERR_GRADIENT,
+                        "\"%s\" belongs to another graph than \"%s\"", tensor_name(xs[i]), tensor_name(y));
+    return true;
+}
+
 static bool check_arguments(mtf_graph *g, int ny, mtf_tensor *const *ys, int nx, mtf_tensor *const *xs,
                             mtf_tensor *const *grad_ys)
 {
     fault *f = &g->session->fault;
+    TRY(of_one_graph(ys[0], ny, ys) && of_one_graph(ys[0], nx, xs));
     for (int i = 0; i < ny; i++) {
         TRY(ys[i] != NULL);
         if (!dtype_is_float(ys[i]->type))

@@ -57,8 +57,7 @@ static void grad_gather(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_gather(emitter *e, const node *n, const slice *in, slice *out)
 {
-    const mtf_tensor *y = n->out[0];
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     return emit_gather(e, &in[0], &in[1], n->attrs[0].text, &out[0]);
 }
 
@@ -114,11 +113,9 @@ static void grad_scatter(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_scatter(emitter *e, const node *n, const slice *in, slice *out)
 {
-    const mtf_tensor *y = n->out[0];
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     TRY(emit_fill(e, 0, &out[0]));
-    return emit_scatter(e, &in[0], &in[1], y->shape.dims[mtf_shape_find(y->shape, n->attrs[0].dim.name)].name,
-                        false, &out[0]);
+    return emit_scatter(e, &in[0], &in[1], n->attrs[0].dim.name, false, &out[0]);
 }
 
 const op op_scatter_add = {

@@ -42,7 +42,7 @@ static bool lower_concat(emitter *e, const node *n, const slice *in, slice *out)
 {
     const char *dim = n->attrs[0].text;
     int64_t     at = 0;
-    out[0] = emit_fresh(e, n->out[0]->type, &n->out[0]->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     for (int i = 0; i < n->nargs; i++) {
         int64_t size = mtf_shape_dim(in[i].shape, dim).size;
         slice   part = slice_cut(&out[0], dim, at, size, 1);

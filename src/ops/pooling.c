@@ -61,7 +61,7 @@ static slice windowed(const slice *s, const char *dim, const mtf_shape *shape, c
 static bool lower_window(emitter *e, const node *n, const slice *in, slice *out)
 {
     (void)e;
-    out[0] = windowed(in, n->attrs[DIM].text, &n->out[0]->shape, n->attrs[TAPS].dim.name, n->attrs[STEP].i,
+    out[0] = windowed(in, n->attrs[DIM].text, &out[0].shape, n->attrs[TAPS].dim.name, n->attrs[STEP].i,
                       n->attrs[DILATION].i);
     return true;
 }
@@ -106,9 +106,8 @@ static void grad_overlap_add(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice *out)
 {
-    const mtf_tensor *y = n->out[0];
-    const char       *dim = n->attrs[DIM].text, *taps = n->attrs[TAP_NAME].text;
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    const char *dim = n->attrs[DIM].text, *taps = n->attrs[TAP_NAME].text;
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     TRY(emit_fill(e, 0, &out[0]));
     /* Taps outermost: for one tap no two windows meet. */
     mtf_shape order = mtf_shape_plus(mtf_shape(mtf_shape_dim(in->shape, taps)), in->shape);

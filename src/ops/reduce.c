@@ -83,19 +83,21 @@ static bool infer_index(node *n)
 
 static bool lower_fold(emitter *e, const node *n, const slice *in, slice *out, fold_kind kind)
 {
-    const mtf_tensor *y = n->out[0];
-    bool              index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
-    if (!index && y->shape.ndims == in->shape.ndims) {
-        out[0] = slice_as(in, &y->shape);
+    mtf_dtype type = out[0].type;
+    mtf_shape shape = out[0].shape;
+    (void)n;
+    bool index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
+    if (!index && shape.ndims == in->shape.ndims) {
+        out[0] = slice_as(in, &shape);
         return true;
     }
-    double count = (double)mtf_shape_size(in->shape) / (double)mtf_shape_size(y->shape);
+    double count = (double)mtf_shape_size(in->shape) / (double)mtf_shape_size(shape);
     if (slice_is_uniform(in) && kind != FOLD_PROD) {
         double v = index ? 0 : kind == FOLD_SUM ? in->value * count : in->value;
-        out[0] = slice_uniform(round_to_type(v, y->type), y->type, &y->shape);
+        out[0] = slice_uniform(round_to_type(v, type), type, &shape);
         return true;
     }
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    out[0] = emit_fresh(e, type, &shape);
     return emit_fold(e, kind, in, &out[0]);
 }
 

@@ -43,8 +43,9 @@ static void grad_same(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_view(emitter *e, const node *n, const slice *in, slice *out)
 {
-    (void)e;
-    out[0] = slice_as(in, &n->out[0]->shape);
+    (void)e, (void)n;
+    mtf_shape shape = out[0].shape;
+    out[0] = slice_as(in, &shape);
     return true;
 }
 
@@ -53,7 +54,7 @@ const op op_broadcast = {.name = "broadcast", .says = "repeats x along the dimen
 
 mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape)
 {
-    if (x && mtf_shape_equal(x->shape, shape)) return x;
+    if (graph_of(x) && mtf_shape_equal(x->shape, shape)) return x;
     return node_unary(&op_broadcast, x, &(attr){.shape = &shape});
 }
 
@@ -81,7 +82,7 @@ const op op_transpose = {.name = "transpose", .says = "the same dimensions in an
 
 mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape)
 {
-    if (x && mtf_shape_equal(x->shape, shape)) return x;
+    if (graph_of(x) && mtf_shape_equal(x->shape, shape)) return x;
     return node_unary(&op_transpose, x, &(attr){.shape = &shape});
 }
 
@@ -107,9 +108,11 @@ static void grad_reshape(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_reshape(emitter *e, const node *n, const slice *in, slice *out)
 {
-    slice x = *in;
-    if (slice_reshape(&x, &n->out[0]->shape, &out[0])) return true;
-    return emit_dense(e, &x) && slice_reshape(&x, &n->out[0]->shape, &out[0]);
+    (void)n;
+    slice     x = *in;
+    mtf_shape shape = out[0].shape;
+    if (slice_reshape(&x, &shape, &out[0])) return true;
+    return emit_dense(e, &x) && slice_reshape(&x, &shape, &out[0]);
 }
 
 const op op_reshape = {.name = "reshape",
@@ -119,7 +122,7 @@ const op op_reshape = {.name = "reshape",
 
 mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape)
 {
-    if (x && mtf_shape_equal(x->shape, shape)) return x;
+    if (graph_of(x) && mtf_shape_equal(x->shape, shape)) return x;
     return node_unary(&op_reshape, x, &(attr){.shape = &shape});
 }
 

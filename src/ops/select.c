@@ -34,12 +34,13 @@ static void grad_where(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_where(emitter *e, const node *n, const slice *in, slice *out)
 {
-    const mtf_tensor *y = n->out[0];
+    (void)n;
     if (slice_is_uniform(&in[0])) { /* decided already: a view of one branch */
-        out[0] = slice_as(&in[in[0].value != 0 ? 1 : 2], &y->shape);
+        mtf_shape shape = out[0].shape;
+        out[0] = slice_as(&in[in[0].value != 0 ? 1 : 2], &shape);
         return true;
     }
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     return emit_scalar(e, FN_SELECT, 3, in, &out[0]);
 }
 
@@ -72,14 +73,15 @@ static void grad_cast(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
 {
-    const mtf_tensor *y = n->out[0];
+    (void)n;
+    slice want = out[0];
     if (slice_is_uniform(in)) {
-        out[0] = slice_uniform(round_to_type(in->value, y->type), y->type, &y->shape);
+        out[0] = slice_uniform(round_to_type(in->value, want.type), want.type, &want.shape);
         return true;
     }
     out[0] = in[0];
-    if (in->type == y->type) return true;
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    if (in->type == want.type) return true;
+    out[0] = emit_fresh(e, want.type, &want.shape);
     return emit_cast(e, in, &out[0]);
 }
 
@@ -95,7 +97,7 @@ const op op_cast = {
 
 mtf_tensor *mtf_cast(mtf_tensor *x, mtf_dtype type)
 {
-    if (x && x->type == type) return x;
+    if (graph_of(x) && x->type == type) return x;
     return node_unary(&op_cast, x, &(attr){.type = type});
 }
 

@@ -15,7 +15,7 @@ static void grad_order(tape *t, const node *n, mtf_tensor *const *dy)
 static bool lower_order(emitter *e, const node *n, const slice *in, slice *out, const char *k_dim,
                         bool descending)
 {
-    for (int o = 0; o < 2; o++) out[o] = emit_fresh(e, n->out[o]->type, &n->out[o]->shape);
+    for (int o = 0; o < 2; o++) out[o] = emit_fresh(e, out[o].type, &out[o].shape);
     return emit_order(e, in, n->attrs[0].text, k_dim, descending, &out[0], &out[1]);
 }
 

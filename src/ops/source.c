@@ -68,12 +68,11 @@ static bool infer_constant(node *n)
 static bool lower_constant(emitter *e, const node *n, const slice *in, slice *out)
 {
     (void)in;
-    const mtf_tensor *y = n->out[0];
     if (!n->attrs[DATA].data.bytes) {
-        out[0] = slice_uniform(round_to_type(n->attrs[VALUE].r, y->type), y->type, &y->shape);
+        out[0] = slice_uniform(round_to_type(n->attrs[VALUE].r, out[0].type), out[0].type, &out[0].shape);
         return true;
     }
-    out[0] = emit_fresh(e, y->type, &y->shape);
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     TRY(!slice_is_uniform(&out[0]));
     buffer *b = &e->program->buffers[out[0].buffer];
     b->kind = BUFFER_CONSTANT;
@@ -147,9 +146,9 @@ static bool infer_range(node *n)
 static bool lower_range(emitter *e, const node *n, const slice *in, slice *out)
 {
     (void)in;
-    const mtf_tensor *y = n->out[0];
-    out[0] = emit_fresh(e, y->type, &y->shape);
-    return emit_range(e, y->shape.dims[0].name, &out[0]);
+    (void)n;
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
+    return emit_range(e, out[0].shape.dims[0].name, &out[0]);
 }
 
 const op op_range = {

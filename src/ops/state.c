@@ -153,12 +153,13 @@ static bool lower_assign(emitter *e, const node *n, const slice *in, slice *out)
 {
     const mtf_tensor *w = n->in[0];
     const char       *mode = n->attrs[0].text;
-    out[0] = slice_as(&in[1], &w->shape);
+    mtf_shape         local = out[0].shape;
+    out[0] = slice_as(&in[1], &local);
     if (strcmp(mode, "set") != 0) {
         slice operands[2];
         TRY(emit_read(e, w, &operands[0]));
         operands[1] = in[1];
-        out[0] = emit_fresh(e, w->type, &w->shape);
+        out[0] = emit_fresh(e, w->type, &local);
         TRY(emit_scalar(e, strcmp(mode, "add") == 0 ? FN_add : FN_sub, 2, operands, &out[0]));
     }
     return emit_assign(e, w, &out[0]);

@@ -27,6 +27,7 @@ static bool lower_node(emitter *e, const node *n)
     slice *out = arena_array(scratch, slice, n->nout);
     TRY(in && out);
     for (int i = 0; i < n->nin; i++) in[i] = *slice_of(e, n->in[i]);
+    for (int o = 0; o < n->nout; o++) out[o] = slice_uniform(0, n->out[o]->type, &n->out[o]->shape);
     const mtf_tensor *outer = e->cause;
     e->cause = n->out[0];
     TRY(n->op->lower(e, n, in, out) && mtf_ok(n->graph->session));

@@ -94,18 +94,16 @@ static inline float scalar_exp_f32(float x)
 
     float shifted = in * 1.44269504f + shift, whole = shifted - shift;
     float r = in - whole * 0x1.62e4p-1f - whole * 0x1.7f7d1cp-20f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1;
+    float r2 = r * r;
+    float p = (5.0000001201e-1f + 1.6666665459e-1f * r) +
+              r2 * ((4.1665795894e-2f + 8.3334519073e-3f * r) +
+                    r2 * (1.3981999507e-3f + 1.9875691500e-4f * r));
+    p = p * r2 + r + 1;
 
-    /* By 2^n in two steps, for subnormals. */
-    int32_t n = (int32_t)scalar_bits(shifted) - 0x4b400000, half = n / 2;
-    p = p * scalar_from_bits((uint32_t)(half + 127) << 23);
-    p = p * scalar_from_bits((uint32_t)(n - half + 127) << 23);
+    /* By 2^n in two steps, for subnormals.  512 more keeps the halves positive. */
+    uint32_t n = scalar_bits(shifted) - 0x4b400000u + 512, half = n >> 1;
+    p = p * scalar_from_bits((half - 256 + 127) << 23);
+    p = p * scalar_from_bits((n - half - 256 + 127) << 23);
     return scalar_from_bits(scalar_bits(p) | (0 - (uint32_t)(size > infinite))); /* NaN stays */
 }
 

@@ -29,7 +29,7 @@ REAL1(reciprocal,    1 / x,                                 neg(mul(d, mtf_squar
 REAL1(sigmoid,       1 / (1 + exp(-x)),                     mul(d, mul(r, inc(neg(r), 1))),      10, "1 / (1 + e^-x)")
 REAL1(silu,          x / (1 + exp(-x)),                     mul(d, silu_slope(x, r)),            11, "x * sigmoid(x), also called swish")
 REAL1(gelu,          x / (1 + exp(-2 * (GELU_A * x + GELU_B * x * x * x))), mul(d, gelu_slope(x)), 14, "x * 0.5 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))), the original's approximation")
-REAL1(gelu_exact,    x * (1 + erf(x * SQRT_HALF)) / 2,      mul(d, gelu_exact_slope(x)),         13, "x times the normal distribution function of x")
+REAL1(gelu_exact,    x * erfc(-x * SQRT_HALF) / 2,           mul(d, gelu_exact_slope(x)),         13, "x times the normal distribution function of x")
 REAL1(elu,           x > 0 ? x : expm1(x),                  mul(d, elu_slope(x, r)),              9, "x, or e^x - 1 below 0")
 REAL1(selu,          SELU_SCALE * (x > 0 ? x : SELU_ALPHA * expm1(x)), mul(d, selu_slope(x, r)), 10, "scaled elu with unit variance")
 REAL1(softplus,      (x > 0 ? x : 0) + log1p(exp(-fabs(x))), mul(d, mtf_sigmoid(x)),             18, "log(1 + e^x)")

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+/* Before cmocka, whose macro fail() hides the function. */
 #include "graph/node.h"
 #include "graph/spell.h"
+
+#include <cmocka.h>
 
 /* ---- help ------------------------------------------------------------------------------- */
 
@@ -189,18 +190,62 @@ static void test_attributes(void **state)
 {
     (void)state;
     assert_prints("x: f32[a=3, b=2] = input\n"
-                  "y = clip(x, high=1, low=-1e-7)\n"
-                  "z = reduce_sum(x, over=(b))\n"
+                  "y: f32[] = constant(value=-1e-7)\n"
+                  "z = slice(x, step=2, size=2, begin=0, dim=a)\n"
+                  "p = print(x, message=\"x is\\n\")\n"
+                  "s, _ = sort(x, dim=a, descending=true)\n"
+                  "r, _ = sort(x, dim=a, descending=false)\n"
                   "v, _ = top_k(x, dim=a, k=[k=2])\n"
                   "i, j: i32 = top_k(x, dim=b, k=[\"odd-name\"=1])\n"
                   "w: bf16 = cast(x)\n",
                   "x: f32[a=3, b=2] = input\n"
-                  "y: f32[a=3, b=2] = clip(x, low=-1e-07, high=1)\n"
-                  "z: f32[a=3] = reduce_sum(x, over=(b))\n"
+                  "y: f32[] = constant(value=-1e-07)\n"
+                  "z: f32[a=2, b=2] = slice(x, dim=a, begin=0, size=2, step=2)\n"
+                  "p: f32[a=3, b=2] = print(x, message=\"x is\\n\")\n"
+                  "s: f32[a=3, b=2], sort_out1: i32[a=3, b=2] = sort(x, dim=a, descending=true)\n"
+                  "r: f32[a=3, b=2], sort_out1_1: i32[a=3, b=2] = sort(x, dim=a)\n"
                   "v: f32[b=2, k=2], top_k_out1: i32[b=2, k=2] = top_k(x, dim=a, k=[k=2])\n"
                   "i: f32[a=3, \"odd-name\"=1], j: i32[a=3, \"odd-name\"=1] = "
                   "top_k(x, dim=b, k=[\"odd-name\"=1])\n"
                   "w: bf16[a=3, b=2] = cast(x)\n");
+}
+
+static void assert_writes(attr_kind kind, attr a, const char *expected)
+{
+    mtf_session *s = mtf_open_with(NULL);
+    textbuf      t = {.arena = &s->arena};
+    attr_write(kind, &a, &t);
+    assert_string_equal(text_done(&t), expected);
+    attr kept = a;
+    assert_true(attr_keep(kind, &kept, &s->arena));
+    assert_true(attr_equal(kind, &a, &kept));
+    assert_int_equal(attr_hash(kind, &a, 7), attr_hash(kind, &kept, 7));
+    attr other = {.ints = {0}};
+    assert_false(attr_equal(kind, &a, &other));
+    assert_int_not_equal(attr_hash(kind, &a, 7), attr_hash(kind, &other, 7));
+    mtf_close(s);
+}
+
+static void test_attribute_values(void **state)
+{
+    (void)state;
+    assert_writes(ATTR_INT, (attr){.i = INT64_MIN}, "-9223372036854775808");
+    assert_writes(ATTR_REAL, (attr){.r = 0.1}, "0.1");
+    assert_writes(ATTR_REAL, (attr){.r = 1.0 / 3}, "0.3333333333333333");
+    assert_writes(ATTR_REAL, (attr){.r = -0.0}, "-0");
+    assert_writes(ATTR_REAL, (attr){.r = 5e-324}, "5e-324");
+    assert_writes(ATTR_REAL, (attr){.r = 1e300}, "1e+300");
+    assert_writes(ATTR_BOOL, (attr){.b = true}, "true");
+    assert_writes(ATTR_WORD, (attr){.text = "rows"}, "rows");
+    assert_writes(ATTR_WORD, (attr){.text = "row-major"}, "\"row-major\"");
+    assert_writes(ATTR_TEXT, (attr){.text = "a\"b\\c\n"}, "\"a\\\"b\\\\c\\n\"");
+    assert_writes(ATTR_INTS, (attr){.ints = {2, (int64_t[]){1, -2}}}, "(1, -2)");
+    assert_writes(ATTR_INTS, (attr){.ints = {1, (int64_t[]){1}}}, "(1)");
+    assert_writes(ATTR_NAMES, (attr){.names = {2, (const char *[]){"rows", "c d"}}}, "(rows, \"c d\")");
+    assert_writes(ATTR_DIM, (attr){.dim = {"classes", 10}}, "[classes=10]");
+    assert_writes(ATTR_TYPE, (attr){.type = MTF_BF16}, "bf16");
+    assert_writes(ATTR_SHAPE, (attr){.shape = &(mtf_shape){1, {{"a", 2}}}}, "");
+    assert_writes(ATTR_DATA, (attr){.data = {3, "abc"}}, "");
 }
 
 static void test_elements(void **state)
@@ -346,7 +391,7 @@ static void test_sentences(void **state)
         {"y = top_k(x, dim=a, k=[k=2])", "1:5: top_k gives 2 results but the line names 1"},
         {"y = relu(top_k(x, dim=a, k=[k=2]))",
          "1:10: top_k gives 2 results; it must stand alone on a line that names them"},
-        {"y = relu(x", "1:11: the text ends before the \"(\" of line 1, column 9 is closed"},
+        {"y = relu(x", "1:11: the text ends before the \"(\" of line 5, column 9 is closed"},
         {"y = \"abc", "1:5: the text in quotes has no end on its line"},
         {"y = \"a\\q\"", "1:5: behind a backslash stands \", another backslash or n"},
         {"y = relu(x) relu", "1:13: expected the end of the line, found \"relu\""},
@@ -395,7 +440,7 @@ static void test_sentences(void **state)
         {"y = recompute(x) { bdy(p) { yield p } }",
          "1:20: expected the block body(...) { } of recompute, found \"bdy\""},
         {"y = recompute(x) { body(p) { q = relu(p)",
-         "1:41: the text ends before the \"{\" of line 1, column 28 is closed"},
+         "1:41: the text ends before the \"{\" of line 5, column 28 is closed"},
         {"y = relu(recompute(x) { body(p) { yield p } })",
          "1:10: recompute has blocks and must stand alone on its line"},
         {"y = recompute(x) { body(p) { yield p } } z",
@@ -499,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_blocks_inside_blocks),
         cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_attribute_values),
         cmocka_unit_test(test_elements),
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_names),

@@ -82,7 +82,7 @@ def loops():
     c.expect("s", s, "a=3")
     c.expect("total", total, "a=3")
     c.gradients("ds0, dw", "s, total", "s0, w")
-    c.write(2)
+    c.write(3)
     c = Case("control/loop_plain", "nothing summed; an integer is carried beside a float")
     x, n = c.input("x0", "f32", "a=2, b=3"), c.input("n0", "i32", "", [3])
     c.line("""
@@ -97,7 +97,7 @@ def loops():
         y = y * y * 0.5
     c.expect("x", y, "a=2, b=3")
     c.expect("n", n + 6, "", "i32")
-    c.write(2)
+    c.write(3)
     c = Case("control/loop_once", "one turn")
     x = c.input("x0", "f32", "")
     c.line("""
@@ -133,7 +133,7 @@ def loops():
     c.expect("u", u, "a=3")
     c.gradients("dx, dv", "t", "x0, v")
     c.gradients("ex, ev", "u", "x0, v")
-    c.write(2)
+    c.write(3)
     nested()
 
 
@@ -160,7 +160,7 @@ def nested():
         p = q * p
     c.expect("x", p, "a=3")
     c.gradients("dx", "x", "x0")
-    c.write(1)
+    c.write(3)
     c = Case("control/history", "the values that a carried tensor had at the start of each turn")
     x = c.input("x0", "f32", "a=2", low=-1, high=1)
     c.line("""
@@ -197,7 +197,7 @@ def nested():
         p = torch.tanh(torch.sin(p) * w) + p
     c.expect("x", p, "a=3")
     c.gradients("dx, dw", "x", "x0, w")
-    c.write(1)
+    c.write(3)
 
 
 def regions():
@@ -213,7 +213,7 @@ def regions():
         """)
     c.expect("y", torch.tanh(x @ w) ** 2, "n=2, b=2")
     c.gradients("dx, dw", "y", "x, w")
-    c.write(2)
+    c.write(3)
     c = Case("control/recompute_two", "two inputs, two results, one of them not used")
     x, z = c.input("x", "f32", "a=3", low=-1, high=1), c.input("z", "f32", "a=3")
     c.line("""
@@ -226,7 +226,7 @@ def regions():
     c.expect("p", torch.sin(x) * z, "a=3")
     c.expect("q", x - z, "a=3")
     c.gradients("dx, dz", "p", "x, z")
-    c.write(2)
+    c.write(3)
     c = Case("control/recompute_chain", "regions one behind the other, as layers have them")
     x = c.input("x", "f32", "a=5", low=-1, high=1)
     y = x
@@ -238,7 +238,7 @@ def regions():
         y = torch.sigmoid(y * y) + y
     c.expect("y2", y, "a=5")
     c.gradients("dx", "y2", "x")
-    c.write(2)
+    c.write(3)
     c = Case("control/custom_gradient", "the straight-through estimator")
     x = c.input("x", "f32", "a=5")
     c.line("""
@@ -271,7 +271,7 @@ def regions():
     c.expect("y", torch.sin(x) * w, "a=3")
     c.expect("z", x * w, "a=3")
     c.gradients("dx, dw", "y, z", "x, w")
-    c.write(2)
+    c.write(3)
 
 
 def plain():
@@ -293,7 +293,7 @@ def plain():
     c.expect("p", 2 * x, "a=3")
     c.expect("q", s * s, "")
     c.gradients("dx, ds", "y, p, q", "x, s")
-    c.write(2)
+    c.write(3)
 
 
 def plain_types():
@@ -320,7 +320,7 @@ def gradient_lines():
     dx, dw = torch.autograd.grad([y, z], [x, w], [u, w], create_graph=True)
     c.expect("dx", dx, "a=3")
     c.expect("dw", dw, "a=3")
-    c.write(2)
+    c.write(3)
     c = Case("control/gradients_twice", "gradients of gradients, three times")
     x = c.input("x", "f32", "a=3", low=-1, high=1)
     c.line("y = exp(sin(x))")
@@ -328,7 +328,7 @@ def gradient_lines():
     c.gradients("d1", "y", "x")
     c.gradients("d2", "d1", "x")
     c.gradients("d3", "d2", "x")
-    c.write(1)
+    c.write(3)
     c = Case(
         "control/gradients_inner",
         "with respect to a tensor in the middle, and to the result itself",
@@ -341,7 +341,7 @@ def gradient_lines():
     c.values["h"] = torch.sin(x)
     c.expect("y", c.values["h"] ** 2 * x, "a=3")
     c.gradients("dh, dx, dy", "y", "h, x, y")
-    c.write(1)
+    c.write(3)
     c = Case("control/gradients_shared", "a tensor used along many paths; an input that is dropped")
     x, w = c.input("x", "f32", "a=2, b=3", low=-1, high=1), c.input("w", "f32", "b=3")
     c.input("unused", "f32", "a=2")
@@ -354,7 +354,7 @@ def gradient_lines():
     c.gradients("dx, _, dw", "y", "x, x, w")
     c.expected = [e for e in c.expected if not e.startswith("#> _")]
     c.lines[-1] = "dx, _, dw = gradients(y; x, unused, w)"
-    c.write(2)
+    c.write(3)
 
 
 def write():

@@ -28,18 +28,18 @@ REAL1 = {
     "elu": (F.elu, -4, 4, 3),
     "selu": (F.selu, -4, 4, 3),
     "softplus": (lambda x: torch.logaddexp(x, torch.zeros_like(x)), -4, 4, 3),
-    "floor": (torch.floor, -4, 4, 1),
-    "ceil": (torch.ceil, -4, 4, 1),
-    "round": (torch.round, -4, 4, 1),
+    "floor": (torch.floor, -4, 4, 3),
+    "ceil": (torch.ceil, -4, 4, 3),
+    "round": (torch.round, -4, 4, 3),
     "isnan": (torch.isnan, -4, 4, 0),
 }
 ANY1 = {
-    "negative": (torch.neg, -4, 4, 2),
-    "abs": (torch.abs, -4, 4, 2),
-    "sign": (torch.sign, -4, 4, 1),
+    "negative": (torch.neg, -4, 4, 3),
+    "abs": (torch.abs, -4, 4, 3),
+    "sign": (torch.sign, -4, 4, 3),
     "square": (torch.square, -4, 4, 3),
-    "relu": (torch.relu, -4, 4, 2),
-    "identity": (lambda x: x, -4, 4, 2),
+    "relu": (torch.relu, -4, 4, 3),
+    "identity": (lambda x: x, -4, 4, 3),
 }
 
 
@@ -164,7 +164,7 @@ def with_attributes():
             x = c.input("x%d" % j, "f32", dims)
             c.line("y%d = leaky_relu(x%d%s)" % (j, j, text))
             c.expect("y%d" % j, F.leaky_relu(x, alpha), dims)
-        c.write(2)
+        c.write(3)
     c = Case("elementwise/leaky_relu_types", "leaky_relu of the other types")
     for kind in FLOATS[1:]:
         x = c.input("x_" + kind, kind, "a=5")
@@ -176,7 +176,7 @@ def with_attributes():
         x = c.input("x%d" % j, "f32", dims)
         c.line("y%d = clip(x%d, low=-1, high=1.5)" % (j, j))
         c.expect("y%d" % j, torch.clamp(x, -1, 1.5), dims)
-    c.write(2)
+    c.write(3)
     c = Case("elementwise/clip_types", "clip of the other types")
     for kind in NUMBERS[1:]:
         x = c.input("x_" + kind, kind, "a=7")
@@ -205,15 +205,15 @@ def same_or_broadcast(c, name, f, kind, low, high, low_y, high_y, out=None):
 
 
 BINARY = {  # name: (function, domain of x, domain of y, derivatives, integer types too)
-    "add": (torch.add, (-4, 4), (-4, 4), 2, True),
-    "sub": (torch.sub, (-4, 4), (-4, 4), 2, True),
+    "add": (torch.add, (-4, 4), (-4, 4), 3, True),
+    "sub": (torch.sub, (-4, 4), (-4, 4), 3, True),
     "multiply": (torch.mul, (-4, 4), (-4, 4), 3, True),
     "divide": (torch.div, (-4, 4), (0.5, 4), 3, False),
     "floordiv": (torch.floor_divide, (-4, 4), (0.5, 4), 0, True),
     "mod": (torch.remainder, (-4, 4), (0.5, 4), 0, True),
     "pow": (torch.pow, (0.5, 3), (-3, 3), 3, False),
-    "minimum": (torch.minimum, (-4, 4), (-4, 4), 2, True),
-    "maximum": (torch.maximum, (-4, 4), (-4, 4), 2, True),
+    "minimum": (torch.minimum, (-4, 4), (-4, 4), 3, True),
+    "maximum": (torch.maximum, (-4, 4), (-4, 4), 3, True),
 }
 COMPARE = {
     "less": torch.lt,
@@ -338,7 +338,7 @@ def select():
         x, y = c.input("x%d" % i, "f32", dx), c.input("y%d" % i, "f32", dx)
         c.line("z%d = where(c%d, x%d, y%d)" % (i, i, i, i))
         c.expect("z%d" % i, torch.where(order(b, names(dc), names(dx)), x, y), kind="f32")
-    c.write(2)
+    c.write(3)
     c = Case("elementwise/where_types", "where of every type")
     b = c.input("c", "bool", "a=5", [1, 0, 0, 1, 1])
     for kind in TYPES:
@@ -403,7 +403,7 @@ def casts():
     c.line("h: f64 = cast(x)\ny = h * h")
     c.expect("y", x * x, "a=3, b=2", "f64")
     c.gradients("dx", "y", "x")
-    c.write(2)
+    c.write(3)
 
 
 def write():

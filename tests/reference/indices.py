@@ -79,7 +79,7 @@ def gathers():
         k = c.input("i%d" % i, "i64" if i % 2 else "i32", di, index)
         c.line("y%d = gather(x%d, i%d, dim=%s)" % (i, i, i, dim))
         c.expect("y%d" % i, gather(x, names(dx), k, names(di), dim, names(out)), out)
-    c.write(1)
+    c.write(3)
     c = Case(
         "indices/gather_gradient",
         "repeated indices sum their gradients, those out of range give none",
@@ -122,7 +122,7 @@ def scatter_many():
         cells = itertools.product(*map(range, sizes(out)))
         flat = [torch.as_tensor(y.get(at, 0.0)) for at in cells]
         c.expect("y%d" % n, torch.stack(flat).reshape(sizes(out)), out)
-    c.write(1)
+    c.write(3)
 
 
 def scatters():
@@ -151,7 +151,7 @@ def scatters():
         )
         c.line("y%d = scatter_add(x%d, i%d, dim=[%s])" % (i, i, i, v))
         c.expect("y%d" % i, scatter(x, names(dx).index("i"), k, sizes(v)[0]), out)
-    c.write(1)
+    c.write(3)
     scatter_many()
     c = Case("indices/scatter_add_types", "scatter_add of every type")
     k = c.input("i", "i32", "i=5", [2, 0, 2, 7, 2])
@@ -165,7 +165,7 @@ def scatters():
     c.line("y = scatter_add(x, i, dim=[v=3])\nz = y * y")
     c.expect("z", scatter(x, 0, k, 3) ** 2, "v=3, c=2")
     c.gradients("dx", "z", "x")
-    c.write(2)
+    c.write(3)
 
 
 def sorted_index(x, axis, descending):
@@ -201,7 +201,7 @@ def sorts():
             c.expect("y%d" % i, torch.gather(x, names(dims).index(dim), index), dims)
             c.expect("k%d" % i, index, dims, "i32")
             c.expect("j%d" % i, index, dims, "i32")
-        c.write(2)
+        c.write(3)
         c = Case("indices/sort_types" + tail, "every type; equals keep their order")
         for kind in TYPES:
             x = c.input("x_" + kind, kind, "a=2, b=5", FLAGS if kind == "bool" else TIES)
@@ -242,7 +242,7 @@ def tops():
         c.line("y%d, j%d = top_k(x%d, dim=%s, k=[k=%d])" % (i, i, i, dim, k))
         c.expect("y%d" % i, torch.gather(x, axis, index).movedim(axis, -1), out)
         c.expect("j%d" % i, index.movedim(axis, -1), out, "i32")
-    c.write(2)
+    c.write(3)
     c = Case("indices/top_k_types", "every type; of equals the lowest index first")
     for kind in TYPES:
         x = c.input("x_" + kind, kind, "a=2, b=5", FLAGS if kind == "bool" else TIES)
@@ -283,7 +283,7 @@ def singles():
         c.line("y%d, k%d = top_1(x%d, dim=%s)" % (i, i, i, dim))
         c.expect("y%d" % i, torch.gather(x, axis, index).squeeze(axis))
         c.expect("k%d" % i, index.squeeze(axis), kind="i32")
-    c.write(2)
+    c.write(3)
     for name, descending in (("nth_largest_element", True), ("nth_smallest_element", False)):
         c = Case("indices/" + name, name + ", counted from 0")
         for i, ((dims, dim), n) in enumerate(zip(ROWS, (0, 4, 1, 2, 0))):
@@ -292,7 +292,7 @@ def singles():
             index = sorted_index(x, axis, descending).narrow(axis, n, 1)
             c.line("y%d = %s(x%d, n=%d, dim=%s)" % (i, name, i, n, dim))
             c.expect("y%d" % i, torch.gather(x, axis, index).squeeze(axis))
-        c.write(2)
+        c.write(3)
         c = Case("indices/%s_types" % name, name + " of the other types, with equals")
         for kind in FLOATS[1:] + ("i32", "i64"):
             x = c.input("x_" + kind, kind, "a=2, b=5", TIES)

@@ -33,7 +33,7 @@ def maps(kind):
     c.expect("q", y.sum(0)[[1, 131, 261]], "b=3", kind)
     c.expect("u", y.sum(1)[[2, 132, 262]], "a=3", kind)
     c.gradients("ds", "z", "s", kind)
-    finish(c, kind, 1)
+    finish(c, kind, 3)
 
 
 def extremes(kind):

@@ -53,7 +53,7 @@ def pools():
             c.line("y%d = %s_pool(x%d%s)" % (i, what, i, text))
             y = pooled(x, what, window, stride or window, same)
             c.expect("y%d" % i, y, ", ".join("%s=%d" % p for p in zip(names(dims), y.shape)))
-        c.write(1)
+        c.write(3)
         c = Case("conv/%s_pool_types" % what, "%s pooling of the other types" % what)
         for kind in (NUMBERS if what == "max" else FLOATS)[1:]:
             x = c.input("x_" + kind, kind, "n=1, h=4, w=4, c=2")
@@ -106,8 +106,8 @@ def window_op():
         dy = o.input("y%d" % i, "f32", shape)
         o.line("x%d = overlap_add(y%d, dim=h, taps=fh, size=%d%s)" % (i, i, n, text))
         o.expect("x%d" % i, torch.autograd.grad(y, x, dy, retain_graph=True)[0], dims)
-    c.write(1)
-    o.write(1)
+    c.write(3)
+    o.write(3)
     c = Case("conv/window_types", "window and overlap_add of every type")
     for kind in TYPES:
         x = c.input("x_" + kind, kind, "h=5, a=2")

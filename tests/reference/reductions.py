@@ -18,7 +18,7 @@ def einsum_of(xs, out):
     return torch.einsum(text + "->" + "".join(letters[d] for d in out), [x for x, _ in xs])
 
 
-def einsum_case(path, says, inputs, out, text, kind="f32", gradient=2, line=None):
+def einsum_case(path, says, inputs, out, text, kind="f32", gradient=3, line=None):
     """inputs: dims of each; out: dims of the result; text: what stands behind the inputs."""
     c = Case("einsum/" + path, says)
     xs = [(counted(c.input("x%d" % i, kind, dims)), names(dims)) for i, dims in enumerate(inputs)]
@@ -106,7 +106,7 @@ def einsums():
         ["a=3, b=5, c=2"],
         "c=2, a=3, b=5",
         (": [c, a, b]", ""),
-        gradient=1,
+        gradient=3,
     )
     einsum_case(
         "sum",
@@ -114,7 +114,7 @@ def einsums():
         ["a=3, b=5, c=2"],
         "c=2, a=3",
         (": [c, a]", ""),
-        gradient=1,
+        gradient=3,
     )
     einsum_case(
         "single_sum",
@@ -198,10 +198,10 @@ def reduce_flat(x, kept, dims, f):
 
 
 REDUCE = {
-    "reduce_sum": (lambda x: x.sum(-1), NUMBERS, 2),
-    "reduce_mean": (lambda x: x.mean(-1), FLOATS, 2),
-    "reduce_max": (lambda x: x.max(-1).values, NUMBERS, 2),
-    "reduce_min": (lambda x: x.min(-1).values, NUMBERS, 2),
+    "reduce_sum": (lambda x: x.sum(-1), NUMBERS, 3),
+    "reduce_mean": (lambda x: x.mean(-1), FLOATS, 3),
+    "reduce_max": (lambda x: x.max(-1).values, NUMBERS, 3),
+    "reduce_min": (lambda x: x.min(-1).values, NUMBERS, 3),
     "reduce_prod": (lambda x: x.prod(-1), NUMBERS, 3),
     "reduce_all": (lambda x: x.all(-1), ("bool",), 0),
     "reduce_any": (lambda x: x.any(-1), ("bool",), 0),
@@ -242,7 +242,7 @@ def reductions():
     c.line("y = reduce_prod(x, over=(b))")
     c.expect("y", x.prod(1), "a=3")
     c.gradients("dx", "y", "x")
-    c.write(2)
+    c.write(3)
     for name, sign in (("reduce_max", 1), ("reduce_min", -1)):
         c = Case("reduce/%s_tie" % name, "of equal elements the first receives the whole gradient")
         x = c.input(
@@ -291,7 +291,7 @@ def firsts():
         x = c.input("x%d" % i, "f32", dims)
         c.line("y%d = reduce_first(x%d, dim=%s)" % (i, i, dim))
         c.expect("y%d" % i, x.select(names(dims).index(dim), 0), kept)
-    c.write(1)
+    c.write(3)
     c = Case("reduce/reduce_first_types", "the first element of other types")
     for kind in TYPES[1:]:
         x = c.input("x_" + kind, kind, "a=3, b=2")

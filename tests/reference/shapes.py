@@ -10,7 +10,7 @@ def named(dims_names, dims_sizes):
     return ", ".join("%s=%d" % p for p in zip(dims_names, dims_sizes))
 
 
-def moves(path, says, rows, gradient=1):
+def moves(path, says, rows, gradient=3):
     """rows: dims of x, annotation, call with X for the input, function, dims of y."""
     c = Case(path, says)
     for i, (dims, annotation, call, f, out) in enumerate(rows):
@@ -101,7 +101,7 @@ def layouts():
     x = c.input("x", "f32", "a=3, b=5")
     c.line("t: [b, a] = transpose(x)\ny: [n=15] = reshape(t)")
     c.expect("y", x.T.reshape(15), "n=15")
-    c.write(1)
+    c.write(3)
 
     rows = [
         (have, "", "rename_dimension(X, from=a, to=z)", lambda x: x, have.replace("a=", "z="))
@@ -133,7 +133,7 @@ def joins():
         called = ", ".join("x%d_%d" % (i, j) for j in range(len(parts)))
         c.line("y%d = concat(%s, dim=%s)" % (i, called, dim))
         c.expect("y%d" % i, torch.cat(xs, axis), out)
-    c.write(1)
+    c.write(3)
     c = Case("shape/concat_types", "concatenation of every type")
     for kind in TYPES:
         x, y = c.input("x_" + kind, kind, "a=2, b=3"), c.input("y_" + kind, kind, "a=2, b=2")
@@ -145,7 +145,7 @@ def joins():
     c.line("y = concat(x, x, dim=a)\nz = y * y")
     c.expect("z", torch.cat([x, x]) ** 2, "a=6, b=2")
     c.gradients("dx", "z", "x")
-    c.write(2)
+    c.write(3)
     c = Case("shape/split", "split into uneven parts, along the first, middle, last dimension")
     for i, (dims, dim, parts) in enumerate(
         (
@@ -163,7 +163,7 @@ def joins():
         )
         for r, y in zip(results, torch.split(x, parts, names(dims).index(dim))):
             c.expect(r, y)
-    c.write(1)
+    c.write(3)
     c = Case("shape/split_types", "split of every type")
     for kind in TYPES:
         x = c.input("x_" + kind, kind, "a=2, b=5")
@@ -176,7 +176,7 @@ def joins():
     c.line("_, q, _ = split(x, dim=a, sizes=(2, 2, 1))\ny = q * q")
     c.expect("y", x[2:4] ** 2, "a=2")
     c.gradients("dx", "y", "x")
-    c.write(2)
+    c.write(3)
 
 
 def stacks():
@@ -194,7 +194,7 @@ def stacks():
         called = ", ".join("x%d_%d" % (i, j) for j in range(n))
         c.line("y%d = stack(%s, dim=z%s)" % (i, called, ", axis=%d" % axis if axis else ""))
         c.expect("y%d" % i, torch.stack(xs, axis), out)
-    c.write(1)
+    c.write(3)
     c = Case("shape/unstack", "unstacking along every axis")
     for i, (dims, dim) in enumerate(
         (("a=1", "a"), ("a=3, b=2", "a"), ("a=2, b=3, c=2", "b"), ("a=5, c=2", "c"))
@@ -205,13 +205,13 @@ def stacks():
         c.line("%s = unstack(x%d, dim=%s)" % (", ".join(results), i, dim))
         for r, y in zip(results, parts):
             c.expect(r, y)
-    c.write(1)
+    c.write(3)
     c = Case("shape/unstack_dropped", "gradients where some parts are not used")
     x = c.input("x", "f32", "a=3, b=2")
     c.line("p, _, _ = unstack(x, dim=a)\ny = p * p")
     c.expect("y", x[0] ** 2, "b=2")
     c.gradients("dx", "y", "x")
-    c.write(2)
+    c.write(3)
     c = Case("shape/stack_types", "stack and unstack of every type")
     for kind in TYPES:
         x, y = c.input("x_" + kind, kind, "a=3"), c.input("y_" + kind, kind, "a=3")

@@ -106,7 +106,7 @@ def dynamic_shift(wrap):
         ),
         "a=2, b=3, c=2",
     )
-    c.write(1)
+    c.write(3)
 
 
 def dynamic_shift_types():

@@ -55,7 +55,7 @@ def softmaxes():
         c.expect("z", with_extra(name, x, 1, s))
         c.gradients("dx, de", "y", "x, e")
         c.gradients("dxs, ds", "z", "x, s")
-        c.write(2)
+        c.write(3)
         c = Case("softmax/%s_far" % name, name + " of large and of masked logits, with gradient")
         x = c.input(
             "x",
@@ -104,7 +104,7 @@ def cumsums():
                 x = c.input("x_" + kind, kind, "a=2, b=5")
                 c.line("y_%s = cumsum(x_%s, dim=b%s)" % (kind, kind, text))
                 c.expect("y_" + kind, running_sum(x, 1, exclusive, reverse), "a=2, b=5", kind)
-            c.write(1)
+            c.write(3)
 
 
 def write():

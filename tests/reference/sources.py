@@ -43,7 +43,7 @@ def ranges():
     x = c.input("x", "f32", "b=3, a=5")
     c.line("i: f32[a=5] = range\ny = x * i")
     c.expect("y", x * torch.arange(5), "b=3, a=5")
-    c.write(2)
+    c.write(3)
 
 
 def inputs():
@@ -59,7 +59,7 @@ def inputs():
     c.expect("x", x, "a=3")
     c.line("y = x + x")
     c.expect("y", x + x, "a=3")
-    c.write(1)
+    c.write(3)
 
 
 def variables():
@@ -82,7 +82,7 @@ def variables():
     c.line("y = tanh(einsum(x, w))")
     c.expect("y", torch.tanh(x @ w), "n=3, b=2")
     c.gradients("dw", "y", "w")
-    c.write(2)
+    c.write(3)
 
 
 def assignments():
@@ -179,7 +179,7 @@ def text():
     c.expect("z", 1 - a, "p=3")
     c.expect("w", 2 / b, "q=2, p=3")
     c.expect("v", a + 1, "p=3")
-    c.write(2)
+    c.write(3)
     c = Case("text/integers", "numbers take the type of the operand beside them")
     a = c.input("a", "i32", "p=3")
     c.line("y = (a + 2) * 3 - a * a\nz = 7 - a")
@@ -196,7 +196,7 @@ def text():
     c.feeds += ["#< x = 1 2 3 4 5 6", "#< x two = 10 20"]
     c.expect("scope/y", torch.tensor([[11.0, 22], [13, 24], [15, 26]]), "p=3, q=2")
     c.expect("z", torch.tensor([[11.0, 13, 15], [22, 24, 26]]), "q=2, p=3")
-    c.write(1)
+    c.write(3)
 
 
 def write():

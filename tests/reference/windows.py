@@ -72,7 +72,7 @@ def conv_case(
     after=None,
     groups=1,
     kind="f32",
-    gradient=2,
+    gradient=3,
 ):
     n = len(sizes(w_dims)) - 2
     stride, dilation = stride or [1] * n, dilation or [1] * n

@@ -1,0 +1,135 @@
+/* Every public function that gives a tensor, called once.
+ *
+ * Arguments other than graphs and tensors are sound, so that only the graph or
+ * the tensor can be at fault.
+ */
+#include "graph/every_call.h"
+
+#include "mtf_nn.h"
+
+static const mtf_dim a = {"a", 4}, b = {"b", 2}, two = {"two", 2};
+
+static void note(calls *c, const char *name, mtf_tensor *gave)
+{
+    if (c->count == MOST_CALLS) return;
+    c->name[c->count] = name;
+    c->gave[c->count++] = gave;
+}
+
+#define CALL(name, ...) note(c, #name, name(__VA_ARGS__));
+
+static void call_sources(mtf_graph *g, mtf_tensor *x, calls *c)
+{
+    float data[4] = {1, 2, 3, 4};
+    CALL(mtf_find, g, "x")
+    CALL(mtf_name, x, "renamed")
+    CALL(mtf_input, g, "in", MTF_F32, mtf_shape(a))
+    CALL(mtf_constant, g, 1, MTF_F32, mtf_shape(a))
+    CALL(mtf_constant_data, g, data, MTF_F32, mtf_shape(a))
+    CALL(mtf_zeros, g, MTF_F32, mtf_shape(a))
+    CALL(mtf_ones, g, MTF_F32, mtf_shape(a))
+    CALL(mtf_zeros_like, x)
+    CALL(mtf_ones_like, x)
+    CALL(mtf_range, g, a, MTF_F32)
+    CALL(mtf_variable, g, "w", mtf_shape(a), 0)
+    CALL(mtf_read_variable, x)
+    CALL(mtf_assign, x, x)
+    CALL(mtf_assign_add, x, x)
+    CALL(mtf_assign_sub, x, x)
+    CALL(mtf_random_uniform, g, MTF_F32, mtf_shape(a), 0, 1)
+    CALL(mtf_random_normal, g, MTF_F32, mtf_shape(a), 0, 1)
+    CALL(mtf_truncated_normal, g, MTF_F32, mtf_shape(a), 0, 1)
+    CALL(mtf_turn, g)
+}
+
+static void call_unary(mtf_tensor *x, calls *c)
+{
+    CALL(mtf_exp, x) CALL(mtf_expm1, x) CALL(mtf_log, x) CALL(mtf_log1p, x)
+    CALL(mtf_sin, x) CALL(mtf_cos, x) CALL(mtf_tanh, x) CALL(mtf_erf, x)
+    CALL(mtf_sqrt, x) CALL(mtf_rsqrt, x) CALL(mtf_reciprocal, x) CALL(mtf_sigmoid, x)
+    CALL(mtf_silu, x) CALL(mtf_swish, x) CALL(mtf_gelu, x) CALL(mtf_gelu_exact, x)
+    CALL(mtf_elu, x) CALL(mtf_selu, x) CALL(mtf_softplus, x)
+    CALL(mtf_floor, x) CALL(mtf_ceil, x) CALL(mtf_round, x) CALL(mtf_isnan, x)
+    CALL(mtf_negative, x) CALL(mtf_abs, x) CALL(mtf_sign, x) CALL(mtf_square, x)
+    CALL(mtf_relu, x) CALL(mtf_leaky_relu, x, 0.2) CALL(mtf_clip, x, 0, 1)
+    CALL(mtf_identity, x) CALL(mtf_cast, x, MTF_F64) CALL(mtf_logical_not, x)
+    CALL(mtf_add_scalar, x, 1) CALL(mtf_scale, x, 2)
+}
+
+static void call_binary(mtf_tensor *x, calls *c)
+{
+    mtf_tensor *xs[2] = {x, x};
+    CALL(mtf_add, x, x) CALL(mtf_sub, x, x) CALL(mtf_multiply, x, x) CALL(mtf_divide, x, x)
+    CALL(mtf_floordiv, x, x) CALL(mtf_mod, x, x) CALL(mtf_pow, x, x)
+    CALL(mtf_minimum, x, x) CALL(mtf_maximum, x, x)
+    CALL(mtf_less, x, x) CALL(mtf_less_equal, x, x) CALL(mtf_greater, x, x)
+    CALL(mtf_greater_equal, x, x) CALL(mtf_equal, x, x) CALL(mtf_not_equal, x, x)
+    CALL(mtf_logical_and, x, x) CALL(mtf_logical_or, x, x) CALL(mtf_where, x, x, x)
+    CALL(mtf_add_n, 2, xs)
+    CALL(mtf_einsum_n, mtf_shape(a), 2, xs)
+    CALL(mtf_einsum_over, mtf_shape(a), 2, xs)
+    CALL(mtf_matmul, x, x)
+    CALL(mtf_softmax_cross_entropy, x, x, a)
+}
+
+static void call_reductions(mtf_tensor *x, calls *c)
+{
+    CALL(mtf_reduce_sum, x, MTF_ALL) CALL(mtf_reduce_mean, x, MTF_ALL)
+    CALL(mtf_reduce_max, x, MTF_ALL) CALL(mtf_reduce_min, x, MTF_ALL)
+    CALL(mtf_reduce_prod, x, MTF_ALL) CALL(mtf_reduce_all, x, MTF_ALL)
+    CALL(mtf_reduce_any, x, MTF_ALL)
+    CALL(mtf_reduce_sum_to, x, mtf_shape()) CALL(mtf_reduce_mean_to, x, mtf_shape())
+    CALL(mtf_reduce_max_to, x, mtf_shape())
+    CALL(mtf_reduce_first, x, a) CALL(mtf_argmax, x, a)
+    CALL(mtf_reduce_logsumexp, x, a, x) CALL(mtf_log_softmax, x, a, x) CALL(mtf_softmax, x, a, x)
+    CALL(mtf_cumsum, x, a, false, false)
+}
+
+static void call_shapes(mtf_tensor *x, calls *c)
+{
+    mtf_tensor *xs[2] = {x, x};
+    CALL(mtf_broadcast, x, mtf_shape(a, b)) CALL(mtf_transpose, x, mtf_shape(a))
+    CALL(mtf_reshape, x, mtf_shape(two, b)) CALL(mtf_rename_dimension, x, "a", "z")
+    CALL(mtf_replace_dimensions, x, mtf_shape(a), mtf_shape(two, b))
+    CALL(mtf_concat, "a", 2, xs) CALL(mtf_stack, "k", 0, 2, xs) CALL(mtf_slice, x, "a", 0, 2, 1)
+    CALL(mtf_pad, x, "a", &(mtf_pad_opts){.before = 1}) CALL(mtf_reverse, x, a)
+    CALL(mtf_shift, x, 1, a, true) CALL(mtf_dynamic_shift, x, x, a, true)
+    CALL(mtf_halo_exchange, x, b, a, 1, true) CALL(mtf_left_halo_exchange, x, b, a, 1, true)
+    CALL(mtf_pool_tensor_1d, x, a, 2, mtf_reduce_max) CALL(mtf_stride_tensor_1d, x, a, 2)
+}
+
+static void call_indices_and_windows(mtf_tensor *x, calls *c)
+{
+    mtf_tensor        *indices;
+    const mtf_pool_opts pool = {.window = {2}};
+    CALL(mtf_one_hot, x, b) CALL(mtf_one_hot_as, x, b, 1, 0, MTF_F32)
+    CALL(mtf_gather, x, x, a) CALL(mtf_scatter_add, x, x, a, mtf_shape())
+    CALL(mtf_sort, x, a, false, &indices) CALL(mtf_argsort, x, a, false)
+    CALL(mtf_top_k, x, a, two, &indices) CALL(mtf_top_1, x, a, &indices)
+    CALL(mtf_nth_largest_element, x, 1, a) CALL(mtf_nth_smallest_element, x, 1, a)
+    CALL(mtf_conv1d, x, x, 0) CALL(mtf_conv2d, x, x, 0) CALL(mtf_conv3d, x, x, 0)
+    CALL(mtf_conv1d_transpose, x, x, 0) CALL(mtf_conv2d_transpose, x, x, 0)
+    CALL(mtf_conv3d_transpose, x, x, 0)
+    CALL(mtf_max_pool, x, 1, &pool) CALL(mtf_avg_pool, x, 1, &pool)
+    CALL(mtf_sample_with_temperature, x, a, 1) CALL(mtf_categorical, x, a)
+    CALL(mtf_dropout, x, 0.5, mtf_shape())
+}
+
+static void call_control(mtf_tensor *x, calls *c)
+{
+    mtf_tensor *xs[2] = {x, x};
+    CALL(mtf_stop_gradient, x) CALL(mtf_depend, x, 2, xs) CALL(mtf_print_tensor, x, "x")
+    CALL(mtf_scalar_summary, "x", x)
+}
+
+void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
+{
+    c->count = 0;
+    call_sources(g, x, c);
+    call_unary(x, c);
+    call_binary(x, c);
+    call_reductions(x, c);
+    call_shapes(x, c);
+    call_indices_and_windows(x, c);
+    call_control(x, c);
+}

@@ -1,0 +1,92 @@
+/* The ground that tests of the language stand on.
+ *
+ * Sessions, values in and out, sentences, files.  Project headers come before
+ * cmocka's, whose macro `fail` bears the name of our function: include this
+ * after them.
+ */
+#ifndef TESTS_GROUND_H
+#define TESTS_GROUND_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mtf.h"
+
+#include <cmocka.h>
+
+static inline mtf_session *open_two_threads(void)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 2});
+    assert_non_null(s);
+    return s;
+}
+
+/* Closes a session in which nothing may have gone wrong. */
+static inline void close_well(mtf_session *s)
+{
+    assert_string_equal(mtf_error(s), "");
+    assert_int_equal(mtf_close(s), 0);
+}
+
+/* Closes a session whose first error is this sentence. */
+static inline void close_with(mtf_session *s, const char *sentence)
+{
+    assert_string_equal(mtf_error(s), sentence);
+    assert_false(mtf_ok(s));
+    assert_int_equal(mtf_close(s), 1);
+}
+
+/* Runs one step for x alone, which must depend on no input, and reads it. */
+static inline void evaluate(mtf_graph *g, mtf_tensor *x, void *values)
+{
+    assert_non_null(x);
+    mtf_program *p = mtf_compile(g, x);
+    assert_true(mtf_step(p));
+    assert_true(mtf_fetch(p, x, values));
+    mtf_program_free(p);
+}
+
+static inline void assert_near(double got, double want, double relative)
+{
+    double scale = fabs(want) > 1 ? fabs(want) : 1;
+    if (!(fabs(got - want) <= relative * scale)) fail_msg("%.17g is not %.17g", got, want);
+}
+
+static inline void assert_contains(const char *text, const char *part)
+{
+    assert_non_null(text);
+    if (!strstr(text, part)) fail_msg("\"%s\" does not contain \"%s\"", text, part);
+}
+
+static inline int occurrences(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, part)); p += strlen(part)) n++;
+    return n;
+}
+
+/* The whole file, to be freed. */
+static inline char *read_text(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) fail_msg("cannot open %s", path);
+    char  *text = NULL;
+    size_t used = 0, got;
+    do {
+        text = realloc(text, used + 65536 + 1);
+        assert_non_null(text);
+        got = fread(text + used, 1, 65536, f);
+        used += got;
+    } while (got);
+    fclose(f);
+    text[used] = 0;
+    return text;
+}
+
+#endif
