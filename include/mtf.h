@@ -101,12 +101,14 @@ typedef struct mtf_session_opts {
     int           threads;    /* inside a processor; default: all cores                        */
     const char   *device;     /* "cpu", or "check" (poisoned memory, first NaN); default "cpu"  */
     size_t        memory;     /* most bytes a program may take; default: the machine's memory   */
+    const char   *mesh;       /* "rows:2,cols:2": named axes of processors; default: one        */
+    const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes         */
     /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
     void (*say)(void *context, const char *text);
     void *say_context;
 } mtf_session_opts;
 
-/* Takes --seed, --threads, --device, --memory from the arguments, leaves the others to the
+/* Takes --seed, --threads, --device, --memory, --mesh, --layout from the arguments, leaves the others to the
  * program (mtf_option finds them), and says errors on stderr. */
 MTF_API mtf_session *mtf_open(int argc, char **argv);
 MTF_API mtf_session *mtf_open_with(const mtf_session_opts *opts);

@@ -13,8 +13,8 @@ static const char *const words[] = {
 
 bool fail(fault *f, error_kind kind, const char *format, ...)
 {
-    if (f->kind != ERR_NONE) return false;
-    f->kind = kind;
+    int none = ERR_NONE;
+    if (!atomic_compare_exchange_strong(&f->kind, &none, (int)kind)) return false;
     int     used = snprintf(f->text, sizeof f->text, "%s: ", words[kind]);
     va_list args;
     va_start(args, format);

@@ -8,6 +8,7 @@
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef enum error_kind {
@@ -17,9 +18,10 @@ typedef enum error_kind {
 #undef ERROR
 } error_kind;
 
+/* Threads may fail at once: whoever claims the fault first writes its text. */
 typedef struct fault {
-    error_kind kind;
-    char       text[1000];
+    _Atomic int kind;
+    char        text[1000];
 } fault;
 
 /* Records the first error as "word: sentence"; always returns false. */

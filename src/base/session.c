@@ -135,6 +135,8 @@ mtf_session *mtf_open(int argc, char **argv)
     s->opts.threads = (int)threads;
     s->opts.memory = memory;
     s->opts.device = mtf_option(s, "device", s->opts.device);
+    s->opts.mesh = mtf_option(s, "mesh", NULL);
+    s->opts.layout = mtf_option(s, "layout", NULL);
     return s;
 }
 
@@ -169,7 +171,7 @@ static void complain_of_unread_options(mtf_session *s)
         nearest near = {.wanted = s->options[i].name};
         for (int j = 0; j < s->noptions; j++)
             if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
-        static const char *const known[] = {"seed", "threads", "device", "memory"};
+        static const char *const known[] = {"seed", "threads", "device", "memory", "mesh", "layout"};
         for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
         char hint[100];
         fail(&s->fault, ERR_USAGE, "option --%s was never read%s", s->options[i].name,

@@ -16,9 +16,26 @@ typedef struct tape    tape;
 typedef struct emitter emitter;
 typedef struct slice   slice;
 
+/* What becomes of a dimension that the layout cuts. */
+typedef enum dim_split {
+    SPLIT_WHOLE, /* every processor needs all of it: gathered before, cut again after */
+    SPLIT_FREE,  /* each part by itself */
+    SPLIT_SUM,   /* reduced: parts leave partial sums, owed over its axes */
+    SPLIT_MAX,   /* reduced likewise by the largest, the smallest */
+    SPLIT_MIN
+} dim_split;
+
+/* What becomes of a sum that is still owed on an input. */
+typedef enum debt {
+    DEBT_SETTLE, /* must be paid before */
+    DEBT_SUM,    /* linear: carried on where all inputs owe the same */
+    DEBT_PRODUCT /* linear in each input: carried on where only one owes and the others are whole */
+} debt;
+
 enum op_flags {
     OP_EFFECT = 1,  /* kept even when nobody reads its outputs; never merged with an equal one */
     OP_UNIQUE = 2,  /* never merged with an equal one */
+    OP_DIRECT = 16, /* lowers cut and owed slices by itself */
     OP_TURN = 8,    /* inside a loop its optional input is the number of the turn */
     OP_IDENTITY = 4 /* its output is its first input; copies of a region leave the effect out */
 };
@@ -51,6 +68,9 @@ struct op {
     /* Emits instructions that compute out from in.  Each out comes with its type and shape set, and
      * is to be replaced by the slice that holds the value. */
     bool (*lower)(emitter *e, const node *n, const slice *in, slice *out);
+    /* The sharding rule, as data: what a cut dimension means to this op.  NULL: all SPLIT_WHOLE. */
+    dim_split (*split)(const node *n, const char *dim);
+    debt  (*debt)(const node *n);  /* NULL: DEBT_SETTLE */
     /* Composites: builds the outputs from other ops. */
     void (*expand)(op_call *c);
 };

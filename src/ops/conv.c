@@ -9,6 +9,7 @@
 
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 enum { STRIDE, DILATION, BEFORE, AFTER, GROUPS, SHAPE };
@@ -194,12 +195,54 @@ static bool lower_filter(emitter *e, const node *n, const slice *in, slice *out)
     return lower_window(e, n, WINDOW_FILTER, in, out);
 }
 
+/* ---- sharding: batch, channels and outputs; spatial dimensions and taps are whole ---- */
+
+typedef struct roles {
+    bool batch, channels, outputs;
+} roles;
+
+/* A name that plays two roles, or stands for channels in groups, is kept whole. */
+static roles roles_of(const node *n, const mtf_shape *x, const mtf_shape *w, const mtf_shape *y, const char *dim)
+{
+    int   ns = n->attrs[STRIDE].ints.n, nbatch = x->ndims - ns - 1, uses = 0;
+    roles r = {0};
+    for (int i = 0; i < nbatch; i++) r.batch = r.batch || strcmp(x->dims[i].name, dim) == 0;
+    r.channels = strcmp(x->dims[x->ndims - 1].name, dim) == 0;
+    r.outputs = strcmp(y->dims[y->ndims - 1].name, dim) == 0;
+    for (int i = 0; i < ns + 2; i++) uses += strcmp(w->dims[i].name, dim) == 0;
+    bool clean = n->attrs[GROUPS].i == 1 && r.batch + r.channels + r.outputs == 1 && uses == !r.batch;
+    if (r.channels && strcmp(w->dims[ns].name, dim) != 0) clean = false;
+    if (r.outputs && strcmp(w->dims[ns + 1].name, dim) != 0) clean = false;
+    return clean || (r.batch && uses == 0 && !r.channels && !r.outputs) ? r : (roles){0};
+}
+
+static dim_split split_conv(const node *n, const char *dim)
+{
+    roles r = roles_of(n, &n->in[0]->shape, &n->in[1]->shape, &n->out[0]->shape, dim);
+    return r.batch || r.outputs ? SPLIT_FREE : r.channels ? SPLIT_SUM : SPLIT_WHOLE;
+}
+
+static dim_split split_input(const node *n, const char *dim)
+{
+    roles r = roles_of(n, &n->out[0]->shape, &n->in[1]->shape, &n->in[0]->shape, dim);
+    return r.batch || r.channels ? SPLIT_FREE : r.outputs ? SPLIT_SUM : SPLIT_WHOLE;
+}
+
+static dim_split split_filter(const node *n, const char *dim)
+{
+    roles r = roles_of(n, &n->in[0]->shape, &n->out[0]->shape, &n->in[1]->shape, dim);
+    return r.channels || r.outputs ? SPLIT_FREE : r.batch ? SPLIT_SUM : SPLIT_WHOLE;
+}
+
 const op op_conv = {
     .name = "conv", .says = "convolution with paddings spelled out; conv1d, conv2d and conv3d choose them",
-    .args = "x, filter", .attrs = conv_attrs, .infer = infer_conv, .grad = grad_conv, .lower = lower_conv};
+    .args = "x, filter", .attrs = conv_attrs, .infer = infer_conv, .grad = grad_conv, .lower = lower_conv,
+    .split = split_conv, .debt = debt_product};
 const op op_conv_input = {
     .name = "conv_input", .says = "the transpose of conv with respect to x; the annotation says x's shape",
-    .args = "y, filter", .attrs = conv_attrs, .infer = infer_input, .grad = grad_input, .lower = lower_input};
+    .args = "y, filter", .attrs = conv_attrs, .infer = infer_input, .grad = grad_input, .lower = lower_input,
+    .split = split_input, .debt = debt_product};
 const op op_conv_filter = {
     .name = "conv_filter", .says = "the transpose of conv with respect to the filter; the annotation says its shape",
-    .args = "x, y", .attrs = conv_attrs, .infer = infer_filter, .grad = grad_filter, .lower = lower_filter};
+    .args = "x, y", .attrs = conv_attrs, .infer = infer_filter, .grad = grad_filter, .lower = lower_filter,
+    .split = split_filter, .debt = debt_product};

@@ -1,6 +1,7 @@
 /* Running sums along a dimension. */
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 enum { DIM, EXCLUSIVE, REVERSE };
@@ -32,7 +33,7 @@ const op op_cumsum = {
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                  {"exclusive", ATTR_BOOL, "false", "without this one"},
                                  {"reverse", ATTR_BOOL, "false", "from the end"}, {0}},
-    .infer = infer, .grad = grad, .lower = lower};
+    .infer = infer, .grad = grad, .lower = lower, .split = split_but_first, .debt = debt_sum};
 
 mtf_tensor *mtf_cumsum(mtf_tensor *x, mtf_dim dim, bool exclusive, bool reverse)
 {

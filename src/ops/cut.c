@@ -5,6 +5,7 @@
  */
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 /* ---- slice ---- */
@@ -51,6 +52,8 @@ const op op_slice = {
     .infer = infer_slice,
     .grad  = grad_slice,
     .lower = lower_slice,
+    .split = split_but_first,
+    .debt  = debt_sum,
 };
 
 mtf_tensor *mtf_slice(mtf_tensor *x, const char *dim, int64_t begin, int64_t size, int64_t step)
@@ -102,6 +105,11 @@ static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
     return emit_move(e, in, &middle);
 }
 
+static debt pad_debt(const node *n)
+{
+    return n->attrs[VALUE].r == 0 ? DEBT_SUM : DEBT_SETTLE;
+}
+
 const op op_pad = {
     .name  = "pad",
     .says  = "adds elements of one value before, after and between those along dim",
@@ -115,6 +123,8 @@ const op op_pad = {
     .infer = infer_pad,
     .grad  = grad_pad,
     .lower = lower_pad,
+    .split = split_but_first,
+    .debt  = pad_debt,
 };
 
 /* Reflecting and repeating the edge fetch elements by a fixed list of indices. */
@@ -197,7 +207,8 @@ static bool lower_reverse(emitter *e, const node *n, const slice *in, slice *out
 const op op_reverse = {
     .name = "reverse", .says = "the other way round along dim", .args = "x",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .infer = infer_reverse, .grad = grad_reverse, .lower = lower_reverse};
+    .infer = infer_reverse, .grad = grad_reverse, .lower = lower_reverse, .split = split_but_first,
+    .debt = debt_sum};
 
 mtf_tensor *mtf_reverse(mtf_tensor *x, mtf_dim dim)
 {
@@ -243,7 +254,8 @@ const op op_shift = {
                                  {"offset", ATTR_INT, NULL, "how far"},
                                  {"wrap", ATTR_BOOL, "false", "what leaves at one end enters at the other"},
                                  {0}},
-    .infer = infer_reverse, .grad = grad_shift, .lower = lower_shift};
+    .infer = infer_reverse, .grad = grad_shift, .lower = lower_shift, .split = split_but_first,
+    .debt = debt_sum};
 
 mtf_tensor *mtf_shift(mtf_tensor *x, int64_t offset, mtf_dim dim, bool wrap)
 {

@@ -1,5 +1,6 @@
 /* Order and effects: identities that do something besides. */
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 static bool infer_same(node *n)
@@ -22,7 +23,7 @@ static void grad_same(tape *t, const node *n, mtf_tensor *const *dy)
 /* ---- stop_gradient ---- */
 
 const op op_stop_gradient = {.name = "stop_gradient", .says = "x, but no gradient flows through", .args = "x",
-                             .infer = infer_same, .lower = lower_same};
+                             .infer = infer_same, .lower = lower_same, .split = split_free, .debt = debt_sum};
 
 mtf_tensor *mtf_stop_gradient(mtf_tensor *x)
 {
@@ -32,7 +33,7 @@ mtf_tensor *mtf_stop_gradient(mtf_tensor *x)
 /* ---- depend ---- */
 
 const op op_depend = {.name = "depend", .says = "x, computed after the other inputs", .args = "x, after...",
-                      .infer = infer_same, .grad = grad_same, .lower = lower_same};
+                      .flags = OP_DIRECT, .infer = infer_same, .grad = grad_same, .lower = lower_same};
 
 mtf_tensor *mtf_depend(mtf_tensor *x, int n, mtf_tensor *const *after)
 {

@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 enum { OVER, SHAPE };
@@ -270,6 +271,12 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     return true;
 }
 
+static dim_split split_rule(const node *n, const char *dim)
+{
+    if (mtf_shape_find(n->out[0]->shape, dim) >= 0) return SPLIT_FREE;
+    return n->out[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
+}
+
 const op op_einsum = {
     .name  = "einsum",
     .says  = "multiplies its inputs, then sums every dimension the output lacks; without an output "
@@ -280,6 +287,8 @@ const op op_einsum = {
     .infer = infer,
     .grad  = grad,
     .lower = lower,
+    .split = split_rule,
+    .debt  = debt_product,
 };
 
 /* ---- entrances ---- */

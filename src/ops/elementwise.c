@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 #include "program/scalar.h"
 
@@ -174,6 +175,13 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
     return emit_scalar(e, fn, n->nargs, in, &out[0]);
 }
 
+/* Sums that are still owed pass through what is linear. */
+static debt scalar_debt(const node *n)
+{
+    if (n->op == &op_add || n->op == &op_sub || n->op == &op_negative) return DEBT_SUM;
+    return n->op == &op_multiply ? DEBT_PRODUCT : DEBT_SETTLE;
+}
+
 /* ---- the rows ---- */
 
 #define NONE NULL
@@ -190,7 +198,8 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
         return lower_scalar(e, n, in, out, FN_##NAME);                                             \
     }                                                                                              \
     const op op_##NAME = {.name = #NAME, .says = SAYS, .args = "x", .infer = INFER,                \
-                          .grad = grad_##NAME, .lower = lower_##NAME};                             \
+                          .grad = grad_##NAME, .lower = lower_##NAME, .split = split_free,         \
+                          .debt = scalar_debt};                                                    \
     mtf_tensor *mtf_##NAME(mtf_tensor *x) { return node_unary(&op_##NAME, x, NULL); }
 
 #define BINARY(NAME, INFER, DX, DY, SAYS)                                                          \
@@ -206,7 +215,8 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
         return lower_scalar(e, n, in, out, FN_##NAME);                                             \
     }                                                                                              \
     const op op_##NAME = {.name = #NAME, .says = SAYS, .args = "x, y", .infer = INFER,             \
-                          .grad = grad_##NAME, .lower = lower_##NAME};                             \
+                          .grad = grad_##NAME, .lower = lower_##NAME, .split = split_free,         \
+                          .debt = scalar_debt};                                                    \
     mtf_tensor *mtf_##NAME(mtf_tensor *x, mtf_tensor *y) { return node_binary(&op_##NAME, x, y, NULL); }
 
 #define REAL1(NAME, VALUE, DX, FLOPS, SAYS)       UNARY(NAME, infer_real, DX, SAYS)

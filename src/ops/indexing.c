@@ -3,9 +3,12 @@
  * gather and scatter_add are each other's transpose.  An index out of range
  * selects nothing, so results never depend on what lies beyond.
  */
+#include <string.h>
+
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 static bool needs_index(const node *n)
@@ -55,10 +58,38 @@ static void grad_gather(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, n->in[0], mtf_scatter_add(dy[0], n->in[1], dim, shared));
 }
 
+/* An index counts from the start of this processor's part; those of other parts fall out of range. */
+static bool shift_index(emitter *e, slice *index, mtf_dim dim)
+{
+    int64_t begin = emit_part(e, dim.name, dim.size).begin;
+    slice   shifted = emit_fresh(e, index->type, &index->shape);
+    slice   by = slice_uniform((double)begin, index->type, &(mtf_shape){0});
+    TRY(emit_scalar(e, FN_sub, 2, (slice[]){*index, by}, &shifted));
+    *index = shifted;
+    return true;
+}
+
+static bool is_cut(const slice *s, const char *dim)
+{
+    int d = mtf_shape_find(s->shape, dim);
+    return d >= 0 && s->cut >> d & 1;
+}
+
+/* On a cut table each processor finds what it has and zeros elsewhere: a partial sum. */
+static dim_split split_gather(const node *n, const char *dim)
+{
+    if (strcmp(n->attrs[0].text, dim) != 0) return SPLIT_FREE;
+    bool both = mtf_shape_find(n->in[1]->shape, dim) >= 0;
+    return both || n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
+}
+
 static bool lower_gather(emitter *e, const node *n, const slice *in, slice *out)
 {
+    mtf_dim dim = mtf_shape_dim(n->in[0]->shape, n->attrs[0].text);
+    slice   index = in[1];
+    if (is_cut(&in[0], dim.name)) TRY(shift_index(e, &index, dim));
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    return emit_gather(e, &in[0], &in[1], n->attrs[0].text, &out[0]);
+    return emit_gather(e, &in[0], &index, dim.name, &out[0]);
 }
 
 const op op_gather = {
@@ -66,7 +97,8 @@ const op op_gather = {
     .says = "elements of x at the indices along dim, 0 where out of range; dimensions that both have go together",
     .args = "x, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the indexed dimension of x"}, {0}},
-    .infer = infer_gather, .grad = grad_gather, .lower = lower_gather};
+    .infer = infer_gather, .grad = grad_gather, .lower = lower_gather, .split = split_gather,
+    .debt = debt_product};
 
 mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim)
 {
@@ -111,11 +143,22 @@ static void grad_scatter(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, n->in[0], mtf_gather(dy[0], n->in[1], n->attrs[0].dim));
 }
 
+static dim_split split_scatter(const node *n, const char *dim)
+{
+    bool made = strcmp(n->attrs[0].dim.name, dim) == 0;
+    bool index = mtf_shape_find(n->in[1]->shape, dim) >= 0, out = mtf_shape_find(n->out[0]->shape, dim) >= 0;
+    if (made) return index || mtf_shape_find(n->in[0]->shape, dim) >= 0 ? SPLIT_WHOLE : SPLIT_FREE;
+    if (!index || out) return SPLIT_FREE;
+    return n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
+}
+
 static bool lower_scatter(emitter *e, const node *n, const slice *in, slice *out)
 {
+    slice index = in[1];
+    if (is_cut(&out[0], n->attrs[0].dim.name)) TRY(shift_index(e, &index, n->attrs[0].dim));
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     TRY(emit_fill(e, 0, &out[0]));
-    return emit_scatter(e, &in[0], &in[1], n->attrs[0].dim.name, false, &out[0]);
+    return emit_scatter(e, &in[0], &index, n->attrs[0].dim.name, false, &out[0]);
 }
 
 const op op_scatter_add = {
@@ -125,7 +168,8 @@ const op op_scatter_add = {
     .args = "x, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_DIM, NULL, "the new dimension"},
                                  {"keep", ATTR_NAMES, "()", "dimensions of x and indices that go together"}, {0}},
-    .infer = infer_scatter, .grad = grad_scatter, .lower = lower_scatter};
+    .infer = infer_scatter, .grad = grad_scatter, .lower = lower_scatter, .split = split_scatter,
+    .debt = debt_product};
 
 mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf_shape keep)
 {

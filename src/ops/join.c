@@ -3,6 +3,7 @@
 
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 /* ---- concat ---- */
@@ -55,7 +56,8 @@ static bool lower_concat(emitter *e, const node *n, const slice *in, slice *out)
 const op op_concat = {
     .name = "concat", .says = "its inputs one behind the other along dim", .args = "xs...",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .infer = infer_concat, .grad = grad_concat, .lower = lower_concat};
+    .infer = infer_concat, .grad = grad_concat, .lower = lower_concat, .split = split_but_first,
+    .debt = debt_sum};
 
 mtf_tensor *mtf_concat(const char *dim, int n, mtf_tensor *const *xs)
 {

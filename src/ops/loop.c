@@ -114,12 +114,14 @@ static bool start(emitter *e, loop_state *l, const slice *in)
         l->history[i].buffer = NO_BUFFER;
         const mtf_tensor *h = l->cond ? NULL : l->n->out[l->carried + l->sums + i];
         if (!h || !e->is_read(e, h)) continue;
-        l->history[i] = emit_fresh(e, h->type, &h->shape);
+        mtf_shape kept = emit_local(e, &h->shape);
+        l->history[i] = emit_fresh(e, h->type, &kept);
         TRY(emit_fill(e, 0, &l->history[i])); /* born before the loop, so it outlives every turn */
     }
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *y = l->n->out[l->carried + i];
-        l->sum[i] = emit_fresh(e, y->type, &y->shape);
+        mtf_shape local = emit_local(e, &y->shape);
+        l->sum[i] = emit_fresh(e, y->type, &local);
         TRY(emit_fill(e, 0, &l->sum[i]));
     }
     l->turn = emit_fresh(e, MTF_I32, &(mtf_shape){0});
@@ -128,7 +130,11 @@ static bool start(emitter *e, loop_state *l, const slice *in)
 
 static void bind(emitter *e, const block *b, const loop_state *l)
 {
-    for (int i = 0; i < l->carried; i++) *e->slice_of(e, b->params[i]) = l->state[i];
+    for (int i = 0; i < l->carried; i++) {
+        unsigned cut = e->slice_of(e, b->params[i])->cut;
+        *e->slice_of(e, b->params[i]) = l->state[i];
+        e->slice_of(e, b->params[i])->cut = cut;
+    }
     if (b->turn) *e->slice_of(e, b->turn) = l->turn;
 }
 
@@ -142,6 +148,11 @@ static bool keep_history(emitter *e, const loop_state *l)
     return true;
 }
 
+static bool same_view(const slice *a, const slice *b)
+{
+    return a->offset == b->offset && memcmp(a->stride, b->stride, sizeof(int64_t) * (size_t)a->shape.ndims) == 0;
+}
+
 /* New values may lie in the very buffers they replace, so those are copied aside first. */
 static bool advance(emitter *e, loop_state *l)
 {
@@ -149,15 +160,17 @@ static bool advance(emitter *e, loop_state *l)
     TRY(next != NULL);
     for (int i = 0; i < l->sums; i++) {
         slice both[] = {l->sum[i], *e->slice_of(e, l->body->results[l->carried + i])};
+        l->sum[i].owed = both[1].owed; /* paid once, behind the loop */
         TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
     }
     for (int i = 0; i < l->carried; i++) {
+        TRY(e->settle(e, e->slice_of(e, l->body->results[i])));
         next[i] = *e->slice_of(e, l->body->results[i]);
         bool aside = false;
         for (int j = 0; j < l->carried; j++)
             aside = aside || (j != i && next[i].buffer == l->state[j].buffer);
         aside = aside || next[i].buffer == l->turn.buffer;
-        if (next[i].buffer == l->state[i].buffer && memcmp(&next[i], &l->state[i], sizeof(slice)) != 0) aside = true;
+        if (next[i].buffer == l->state[i].buffer && !same_view(&next[i], &l->state[i])) aside = true;
         if (!aside || slice_is_uniform(&next[i])) continue;
         slice copy = emit_fresh(e, next[i].type, &next[i].shape);
         TRY(emit_move(e, &next[i], &copy));
@@ -175,7 +188,8 @@ static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *i
     int loop = emit_loop(e, trips);
     if (l->cond) {
         bind(e, l->cond, l);
-        TRY(e->lower_block(e, l->cond) && emit_test(e, loop, e->slice_of(e, l->cond->results[0])));
+        slice *flag = e->slice_of(e, l->cond->results[0]);
+        TRY(e->lower_block(e, l->cond) && emit_test(e, loop, flag));
     }
     TRY(keep_history(e, l));
     bind(e, l->body, l);
@@ -211,14 +225,14 @@ const op op_while = {
     .results = "carried..., sums...",
     .attrs = (const attr_spec[]){{"sums", ATTR_INT, "0", "how many of the body's values are summed"}, {0}},
     .blocks = (const char *const[]){"cond", "body", NULL},
-    .infer = infer_while, .grad = grad_while, .lower = lower_while};
+    .flags = OP_DIRECT, .infer = infer_while, .grad = grad_while, .lower = lower_while};
 const op op_loop = {
     .name = "loop", .says = "repeats the body a fixed number of turns; carried values, then sums over the turns", .args = "xs...",
     .results = "carried..., sums...",
     .attrs = (const attr_spec[]){{"trips", ATTR_INT, NULL, "number of turns"},
                                  {"sums", ATTR_INT, "0", "how many of the body's values are summed"}, {0}},
     .blocks = (const char *const[]){"body", NULL},
-    .infer = infer_loop, .grad = loop_grad, .lower = lower_loop};
+    .flags = OP_DIRECT, .infer = infer_loop, .grad = loop_grad, .lower = lower_loop};
 
 /* ---- entrances ---- */
 

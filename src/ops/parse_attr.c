@@ -13,7 +13,8 @@ bool number_fits(parser *p, const token *at, double x, mtf_dtype type)
     if (type == MTF_I64) low = -0x1p63, high = 0x1p63 - 1024; /* the last double below 2^63 */
     if (x >= low && x <= high && x == (double)(int64_t)x) return true;
     if (type == MTF_BOOL) return parse_fail(p, at, "a bool is 0 or 1, not %.17g", x);
-    return parse_fail(p, at, "%s takes whole numbers in its range, not %.17g", mtf_dtype_name(type), x);
+    return parse_fail(p, at, "%s takes whole numbers in its range, not %.17g",
+                      mtf_dtype_name(type), x);
 }
 
 /* ---- one value ---- */

@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 enum { DIM, TAPS, STEP, DILATION };
@@ -66,13 +67,18 @@ static bool lower_window(emitter *e, const node *n, const slice *in, slice *out)
     return true;
 }
 
+static dim_split split_window(const node *n, const char *dim)
+{
+    return strcmp(n->attrs[TAPS].dim.name, dim) == 0 ? SPLIT_WHOLE : split_but_first(n, dim);
+}
+
 const op op_window = {
     .name = "window", .says = "all full windows along dim, their inside along a new last dimension", .args = "x",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                  {"taps", ATTR_DIM, NULL, "the new dimension: size of a window"},
                                  {"step", ATTR_INT, "1", "distance of windows"},
                                  {"dilation", ATTR_INT, "1", "distance of taps"}, {0}},
-    .infer = infer_window, .grad = grad_window, .lower = lower_window};
+    .infer = infer_window, .grad = grad_window, .lower = lower_window, .split = split_window, .debt = debt_sum};
 
 /* ---- overlap_add ---- */
 
@@ -116,6 +122,11 @@ static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice 
     return emit_add_into(e, &from, &to);
 }
 
+static dim_split split_overlap_add(const node *n, const char *dim)
+{
+    return strcmp(n->attrs[TAP_NAME].text, dim) == 0 ? SPLIT_WHOLE : split_but_first(n, dim);
+}
+
 const op op_overlap_add = {
     .name = "overlap_add", .says = "sums windows back to where they came from: the transpose of window", .args = "y",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of windows"},
@@ -123,7 +134,8 @@ const op op_overlap_add = {
                                  {"size", ATTR_INT, NULL, "size of dim in the result"},
                                  {"step", ATTR_INT, "1", "distance of windows"},
                                  {"dilation", ATTR_INT, "1", "distance of taps"}, {0}},
-    .infer = infer_overlap_add, .grad = grad_overlap_add, .lower = lower_overlap_add};
+    .infer = infer_overlap_add, .grad = grad_overlap_add, .lower = lower_overlap_add,
+    .split = split_overlap_add, .debt = debt_sum};
 
 /* ---- pooling ---- */
 

@@ -32,10 +32,9 @@ static bool infer(node *n)
 
 static bool lower_draw(emitter *e, const node *n, const slice *in, slice *out, draw_kind kind)
 {
-    const mtf_tensor *y = n->out[0];
     draw_args how = {.kind = kind, .a = n->attrs[A].r, .b = n->attrs[B].r, .key = (uint32_t)n->attrs[KEY].i};
-    out[0] = emit_fresh(e, y->type, &y->shape);
-    for (int i = 0; i < y->shape.ndims; i++) how.weight[i] = out[0].stride[i];
+    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
+    emit_global_index(e, &n->out[0]->shape, &how);
     return emit_draw(e, &how, n->nargs ? &in[0] : NULL, &out[0]);
 }
 
@@ -56,7 +55,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
                                                        {B_NAME, ATTR_REAL, B_IS, ""},              \
                                                        {"key", ATTR_INT, "-1", "which stream; default: the next unused one"}, \
                                                        {0}},                                       \
-                          .flags = OP_UNIQUE | OP_TURN, .infer = infer, .lower = LOWER};                     \
+                          .flags = OP_UNIQUE | OP_TURN | OP_DIRECT, .infer = infer, .lower = LOWER};                     \
     mtf_tensor *mtf_##NAME(mtf_graph *g, mtf_dtype type, mtf_shape shape, double a, double b)      \
     {                                                                                              \
         return draw(g, &op_##NAME, type, &shape, a, b);                                            \

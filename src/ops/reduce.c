@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 enum { OVER, SHAPE };
@@ -189,36 +190,63 @@ static void grad_prod(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, x, dx);
 }
 
+/* ---- sharding ---- */
+
+static bool is_kept(const node *n, const char *dim)
+{
+    return mtf_shape_find(n->out[0]->shape, dim) >= 0;
+}
+
+static dim_split split_sum(const node *n, const char *dim)
+{
+    return is_kept(n, dim) ? SPLIT_FREE : SPLIT_SUM;
+}
+
+static dim_split split_max(const node *n, const char *dim)
+{
+    return is_kept(n, dim) ? SPLIT_FREE : SPLIT_MAX;
+}
+
+static dim_split split_min(const node *n, const char *dim)
+{
+    return is_kept(n, dim) ? SPLIT_FREE : SPLIT_MIN;
+}
+
+static dim_split split_kept(const node *n, const char *dim)
+{
+    return is_kept(n, dim) ? SPLIT_FREE : SPLIT_WHOLE;
+}
+
 /* ---- the ops ---- */
 
 const op op_reduce_sum = {.name = "reduce_sum", .says = "sum over dimensions", .args = "x",
                           .attrs = reduce_attrs, .infer = infer_number, .grad = grad_sum,
-                          .lower = lower_sum};
+                          .lower = lower_sum, .split = split_sum, .debt = debt_sum};
 const op op_reduce_max = {.name = "reduce_max",
                           .says = "largest element; of equal ones the lowest index receives the gradient",
                           .args = "x", .attrs = reduce_attrs, .infer = infer_number, .grad = grad_max,
-                          .lower = lower_max};
+                          .lower = lower_max, .split = split_max};
 const op op_reduce_min = {.name = "reduce_min",
                           .says = "smallest element; of equal ones the lowest index receives the gradient",
                           .args = "x", .attrs = reduce_attrs, .infer = infer_number, .grad = grad_min,
-                          .lower = lower_min};
+                          .lower = lower_min, .split = split_min};
 const op op_reduce_prod = {.name = "reduce_prod", .says = "product over dimensions", .args = "x",
                            .attrs = reduce_attrs, .infer = infer_number, .grad = grad_prod,
-                           .lower = lower_prod};
+                           .lower = lower_prod, .split = split_kept};
 const op op_reduce_all = {.name = "reduce_all", .says = "true where all are", .args = "x",
-                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_min};
+                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_min, .split = split_min};
 const op op_reduce_any = {.name = "reduce_any", .says = "true where at least one is", .args = "x",
-                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_max};
+                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_max, .split = split_max};
 const op op_argmax_over = {.name = "argmax_over",
                            .says = "i32 position of the largest element in the row-major order of the "
                                    "reduced dimensions; of equal ones the lowest",
                            .args = "x", .attrs = reduce_attrs, .infer = infer_index,
-                           .lower = lower_argmax};
+                           .lower = lower_argmax, .split = split_kept};
 const op op_argmin_over = {.name = "argmin_over",
                            .says = "i32 position of the smallest element in the row-major order of the "
                                    "reduced dimensions; of equal ones the lowest",
                            .args = "x", .attrs = reduce_attrs, .infer = infer_index,
-                           .lower = lower_argmin};
+                           .lower = lower_argmin, .split = split_kept};
 
 /* ---- entrances ---- */
 

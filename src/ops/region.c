@@ -75,7 +75,7 @@ static void grad_recompute(tape *t, const node *n, mtf_tensor *const *dy)
 const op op_recompute = {
     .name = "recompute", .says = "the body; its inner values are computed again for the gradient instead of being kept", .args = "xs...",
     .results = "ys...", .blocks = (const char *const[]){"body", NULL},
-    .infer = infer_results, .grad = grad_recompute, .lower = lower_inline};
+    .flags = OP_DIRECT, .infer = infer_results, .grad = grad_recompute, .lower = lower_inline};
 
 /* ---- custom_gradient ---- */
 
@@ -122,4 +122,4 @@ static void grad_custom(tape *t, const node *n, mtf_tensor *const *dy)
 const op op_custom_gradient = {
     .name = "custom_gradient", .says = "forward, with the gradient that backward gives for each input; tensors from outside receive none", .args = "xs...",
     .results = "ys...", .blocks = (const char *const[]){"forward", "backward", NULL},
-    .infer = infer_custom, .grad = grad_custom, .lower = lower_inline};
+    .flags = OP_DIRECT, .infer = infer_custom, .grad = grad_custom, .lower = lower_inline};

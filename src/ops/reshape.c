@@ -1,6 +1,7 @@
 /* Other views of the same elements: broadcast, transpose, reshape. */
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 static const attr_spec shaped[] = {{"shape", ATTR_SHAPE, NULL, "the output"}, {0}};
@@ -50,7 +51,8 @@ static bool lower_view(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 const op op_broadcast = {.name = "broadcast", .says = "repeats x along the dimensions it lacks", .args = "x",
-                         .attrs = shaped, .infer = infer_broadcast, .grad = grad_same, .lower = lower_view};
+                         .attrs = shaped, .infer = infer_broadcast, .grad = grad_same, .lower = lower_view,
+                         .split = split_free, .debt = debt_sum};
 
 mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape)
 {
@@ -78,7 +80,8 @@ static bool infer_transpose(node *n)
 }
 
 const op op_transpose = {.name = "transpose", .says = "the same dimensions in another order", .args = "x",
-                         .attrs = shaped, .infer = infer_transpose, .grad = grad_same, .lower = lower_view};
+                         .attrs = shaped, .infer = infer_transpose, .grad = grad_same, .lower = lower_view,
+                         .split = split_free, .debt = debt_sum};
 
 mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape)
 {
@@ -115,10 +118,27 @@ static bool lower_reshape(emitter *e, const node *n, const slice *in, slice *out
     return emit_dense(e, &x) && slice_reshape(&x, &shape, &out[0]);
 }
 
+/* Elements before dimension i in row-major order. */
+static int64_t product_before(const mtf_shape *s, int i)
+{
+    int64_t product = 1;
+    for (int k = 0; k < i; k++) product *= s->dims[k].size;
+    return product;
+}
+
+/* A dimension that stands at the same boundary in both shapes stays by itself. */
+static dim_split split_reshape(const node *n, const char *dim)
+{
+    const mtf_shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
+    int              i = mtf_shape_find(*x, dim), o = mtf_shape_find(*y, dim);
+    if (i < 0 || o < 0 || x->dims[i].size != y->dims[o].size) return SPLIT_WHOLE;
+    return product_before(x, i) == product_before(y, o) ? SPLIT_FREE : SPLIT_WHOLE;
+}
+
 const op op_reshape = {.name = "reshape",
                        .says = "other dimensions over the same elements in row-major order; also renames",
                        .args = "x", .attrs = shaped, .infer = infer_reshape, .grad = grad_reshape,
-                       .lower = lower_reshape};
+                       .lower = lower_reshape, .split = split_reshape, .debt = debt_sum};
 
 mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape)
 {

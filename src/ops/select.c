@@ -1,6 +1,7 @@
 /* Select, cast and the elementwise operations made of others. */
 #include "base/dtype.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 /* ---- where ---- */
@@ -51,6 +52,7 @@ const op op_where = {
     .infer = infer_where,
     .grad  = grad_where,
     .lower = lower_where,
+    .split = split_free,
 };
 
 mtf_tensor *mtf_where(mtf_tensor *condition, mtf_tensor *x, mtf_tensor *y)
@@ -85,6 +87,12 @@ static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
     return emit_cast(e, in, &out[0]);
 }
 
+/* Rounding to another float is near enough to linear; anything else is not. */
+static debt cast_debt(const node *n)
+{
+    return dtype_is_float(n->in[0]->type) && dtype_is_float(n->out[0]->type) ? DEBT_SUM : DEBT_SETTLE;
+}
+
 const op op_cast = {
     .name  = "cast",
     .says  = "converts to another element type; floats to integers toward zero, saturating, NaN to 0",
@@ -93,6 +101,8 @@ const op op_cast = {
     .infer = infer_cast,
     .grad  = grad_cast,
     .lower = lower_cast,
+    .split = split_free,
+    .debt  = cast_debt,
 };
 
 mtf_tensor *mtf_cast(mtf_tensor *x, mtf_dtype type)

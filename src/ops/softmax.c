@@ -4,8 +4,10 @@
 
 /* The maximum only keeps exp in range, so no gradient flows through it; cut to finite numbers,
  * it leaves infinities what they are. */
-static mtf_tensor *stable_maximum(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
+static mtf_tensor *stable_maximum(const op *o, mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 {
+    mtf_dim mine;
+    if (!call_dim(o, x, dim.name, &mine)) return NULL; /* in words of what the user called */
     mtf_tensor *m = mtf_reduce_max(mtf_stop_gradient(x), mtf_shape(dim));
     if (extra) m = mtf_maximum(m, mtf_stop_gradient(extra));
     double most = mtf_dtype_of_tensor(x) == MTF_F16 ? 6e4 : 1e38;
@@ -23,21 +25,22 @@ static mtf_tensor *log_of_sum(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra, mtf
 
 mtf_tensor *mtf_reduce_logsumexp(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 {
-    mtf_tensor *m = stable_maximum(x, dim, extra), *below;
+    mtf_tensor *m = stable_maximum(&op_reduce_logsumexp, x, dim, extra), *below;
     return mtf_add(log_of_sum(x, dim, extra, m, &below), m);
 }
 
 /* Subtracts m before the logarithm, not after adding it: nothing cancels for large x. */
 mtf_tensor *mtf_log_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 {
-    mtf_tensor *m = stable_maximum(x, dim, extra), *below;
+    mtf_tensor *m = stable_maximum(&op_log_softmax, x, dim, extra), *below;
     mtf_tensor *log_sum = log_of_sum(x, dim, extra, m, &below);
     return mtf_sub(below, log_sum);
 }
 
 mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 {
-    return mtf_exp(mtf_log_softmax(x, dim, extra));
+    mtf_dim mine;
+    return call_dim(&op_softmax, x, dim.name, &mine) ? mtf_exp(mtf_log_softmax(x, mine, extra)) : NULL;
 }
 
 mtf_tensor *mtf_reduce_first(mtf_tensor *x, mtf_dim dim)

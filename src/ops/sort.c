@@ -1,6 +1,9 @@
 /* Sorting and top-k: values, and where they were. */
+#include <string.h>
+
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 /* The k first values in order go back to where they came from. */
@@ -39,7 +42,7 @@ static const attr_spec sort_attrs[] = {{"dim", ATTR_WORD, NULL, "the dimension"}
 const op op_sort = {
     .name = "sort", .says = "sorted values along dim and their i32 indices; equal ones keep their order, NaN is the largest",
     .args = "x", .results = "values, indices", .attrs = sort_attrs, .infer = infer_sort,
-    .grad = grad_order, .lower = lower_sort};
+    .grad = grad_order, .lower = lower_sort, .split = split_but_first};
 
 mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices)
 {
@@ -86,13 +89,19 @@ static bool lower_top_k(emitter *e, const node *n, const slice *in, slice *out)
     return lower_order(e, n, in, out, n->attrs[1].dim.name, true);
 }
 
+static dim_split split_top_k(const node *n, const char *dim)
+{
+    if (strcmp(n->attrs[1].dim.name, dim) == 0) return SPLIT_WHOLE;
+    return split_but_first(n, dim);
+}
+
 const op op_top_k = {
     .name = "top_k", .says = "the k largest values along dim, largest first, along a new last dimension, and their i32 indices; "
                              "of equal ones the lowest index first",
     .args = "x", .results = "values, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                  {"k", ATTR_DIM, NULL, "the new dimension and how many"}, {0}},
-    .infer = infer_top_k, .grad = grad_order, .lower = lower_top_k};
+    .infer = infer_top_k, .grad = grad_order, .lower = lower_top_k, .split = split_top_k};
 
 mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices)
 {

@@ -37,7 +37,7 @@ const op op_input = {
     .says  = "a value that is fed before each step",
     .args  = "",
     .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
-    .flags = OP_UNIQUE,
+    .flags = OP_UNIQUE | OP_DIRECT,
     .infer = infer_plain,
     .lower = lower_input,
 };
@@ -146,9 +146,9 @@ static bool infer_range(node *n)
 static bool lower_range(emitter *e, const node *n, const slice *in, slice *out)
 {
     (void)in;
-    (void)n;
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    return emit_range(e, out[0].shape.dims[0].name, &out[0]);
+    mtf_dim dim = n->out[0]->shape.dims[0];
+    return emit_range(e, dim.name, emit_part(e, dim.name, dim.size).begin, &out[0]);
 }
 
 const op op_range = {
@@ -156,6 +156,7 @@ const op op_range = {
     .says  = "0, 1, 2, ... along its one dimension",
     .args  = "",
     .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
+    .flags = OP_DIRECT,
     .infer = infer_range,
     .lower = lower_range,
 };

@@ -9,6 +9,7 @@
 #include "base/dtype.h"
 #include "graph/initializer.h"
 #include "ops/lowering.h"
+#include "ops/splits.h"
 #include "ops/tape.h"
 
 enum { SHAPE, TYPE, INIT, TRAINABLE };
@@ -46,7 +47,7 @@ const op op_variable = {
                                   "truncated_normal(mean, stddev), glorot_uniform"},
                                  {"trainable", ATTR_BOOL, "true", "optimizers change it"},
                                  {0}},
-    .flags = OP_UNIQUE,
+    .flags = OP_UNIQUE | OP_DIRECT,
     .infer = infer_variable,
     .lower = lower_variable,
 };
@@ -124,7 +125,7 @@ static bool lower_read(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 const op op_read = {.name = "read", .says = "a variable's value after the assignments above", .args = "variable",
-                    .flags = OP_UNIQUE, .infer = infer_read, .grad = grad_read,
+                    .flags = OP_UNIQUE | OP_DIRECT, .infer = infer_read, .grad = grad_read,
                     .lower = lower_read};
 
 mtf_tensor *mtf_read_variable(mtf_tensor *variable)
@@ -173,6 +174,7 @@ const op op_assign = {
     .flags = OP_EFFECT,
     .infer = infer_assign,
     .lower = lower_assign,
+    .split = split_free,
 };
 
 static mtf_tensor *assign(mtf_tensor *variable, mtf_tensor *value, const char *mode)

@@ -152,7 +152,8 @@ static int heir_of(const program *p, int k, int out)
 
 static int64_t rounded(const program *p, int b)
 {
-    return (p->buffers[b].bytes + ALIGN - 1) / ALIGN * ALIGN;
+    int64_t bytes = p->buffers[b].bytes ? p->buffers[b].bytes : 1; /* an empty part has an address, too */
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 static bool run_through_time(program *p, slab *s, int64_t guard)

@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include "plan/passes.h"
+#include "plan/spread.h"
 
 typedef struct planner {
     survey survey;
@@ -20,17 +21,43 @@ static bool is_read(emitter *e, const mtf_tensor *x)
     return p->survey.read[x->id];
 }
 
+/* Outputs as their local shapes; on one processor these are the whole. */
+static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
+{
+    slice few[4], *in = n->nin <= 4 ? few : arena_array(scratch, slice, n->nin);
+    TRY(in != NULL);
+    for (int i = 0; i < n->nin; i++) {
+        slice *s = slice_of(e, n->in[i]);
+        if (e->layout && i < n->nargs) TRY(spread_settle(e, s));
+        in[i] = *s;
+    }
+    for (int o = 0; o < n->nout; o++) {
+        mtf_shape local = emit_local(e, &n->out[o]->shape);
+        out[o] = slice_uniform(0, n->out[o]->type, &local);
+    }
+    TRY(n->op->lower(e, n, in, out));
+    for (int o = 0; o < n->nout; o++) out[o].cut = spread_cut(e, &n->out[o]->shape);
+    return true;
+}
+
+static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
+{
+    slice **in = arena_array(scratch, slice *, n->nin);
+    TRY(in != NULL);
+    for (int i = 0; i < n->nin; i++) in[i] = slice_of(e, n->in[i]);
+    return spread_node(e, n, in, out);
+}
+
 static bool lower_node(emitter *e, const node *n)
 {
     arena *scratch = ((planner *)e->planner)->survey.scratch;
-    slice  few[4], *in = n->nin <= 4 ? few : arena_array(scratch, slice, n->nin);
     slice *out = arena_array(scratch, slice, n->nout);
-    TRY(in && out);
-    for (int i = 0; i < n->nin; i++) in[i] = *slice_of(e, n->in[i]);
-    for (int o = 0; o < n->nout; o++) out[o] = slice_uniform(0, n->out[o]->type, &n->out[o]->shape);
+    TRY(out != NULL);
     const mtf_tensor *outer = e->cause;
     e->cause = n->out[0];
-    TRY(n->op->lower(e, n, in, out) && mtf_ok(n->graph->session));
+    bool direct = !e->layout || n->op->flags & OP_DIRECT;
+    TRY(direct ? lower_here(e, n, scratch, out) : lower_apart(e, n, scratch, out));
+    TRY(mtf_ok(n->graph->session));
     e->cause = outer;
     for (int o = 0; o < n->nout; o++) *slice_of(e, n->out[o]) = out[o];
     return true;
@@ -52,8 +79,9 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
     p->fetches = arena_array(&p->arena, port, n);
     TRY(p->fetches != NULL);
     for (int i = 0; i < n; i++) {
-        slice s = *slice_of(e, fetches[i]);
         e->cause = fetches[i];
+        TRY(spread_settle(e, slice_of(e, fetches[i])));
+        slice s = *slice_of(e, fetches[i]);
         if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE) {
             slice copy = emit_fresh(e, s.type, &s.shape);
             TRY(!slice_is_uniform(&copy) && emit_move(e, &s, &copy));
@@ -70,9 +98,13 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches, c
 {
     planner pl = {.survey = {.graph = g, .scratch = scratch}};
     emitter e = {.program = p, .lower_block = lower_block, .slice_of = slice_of, .is_read = is_read,
-                 .planner = &pl};
+                 .settle = spread_settle, .planner = &pl};
+    if (opts && opts->layout && opts->layout->nrules) e.layout = opts->layout, e.here = opts->here;
     pl.slices = arena_array(scratch, slice, g->ntensors + 1);
-    TRY(pl.slices && survey_live(&pl.survey, n, fetches) && survey_merge(&pl.survey));
+    TRY(pl.slices && survey_live(&pl.survey, n, fetches));
+    TRY(!e.layout || spread_check(e.layout, g, pl.survey.live));
+    TRY(survey_merge(&pl.survey));
+    for (int i = 0; e.layout && i < g->ntensors; i++) pl.slices[i].cut = spread_cut(&e, &g->all[i]->shape);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(program_verify(p, "lowering"));
     TRY(store_in_place(p) && program_verify(p, "updating in place"));

@@ -11,7 +11,9 @@
 #include "program/emit.h"
 
 typedef struct plan_opts {
-    int64_t guard; /* unused bytes between buffers, for the check device */
+    int64_t       guard;  /* unused bytes between buffers, for the check device */
+    const layout *layout; /* NULL: one processor */
+    mesh_point         here;   /* whose program this is */
 } plan_opts;
 
 /* NULL after an error. */

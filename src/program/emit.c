@@ -2,6 +2,7 @@
 #include "program/emit.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "program/emit_one.h"
 
@@ -105,9 +106,9 @@ bool emit_fill(emitter *e, double value, const slice *out)
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
 
-bool emit_range(emitter *e, const char *dim, const slice *out)
+bool emit_range(emitter *e, const char *dim, int64_t first, const slice *out)
 {
-    scalar_step step = {.fn = FN_INDEX, .type = dtype_compute(out->type),
+    scalar_step step = {.fn = FN_INDEX, .type = dtype_compute(out->type), .value = (double)first,
                         .a = mtf_shape_find(out->shape, dim)};
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
@@ -137,11 +138,21 @@ bool emit_add_into(emitter *e, const slice *in, const slice *out)
     return emit_copy(e, INSTR_ADD_INTO, in, out);
 }
 
+/* What nothing at all reduces to. */
+static double fold_identity(fold_kind kind, mtf_dtype type)
+{
+    bool   real = dtype_is_float(type);
+    double most = real ? (double)INFINITY : type == MTF_I32 ? INT32_MAX : type == MTF_BOOL ? 1 : 0x1p63;
+    double least = type == MTF_BOOL ? 0 : real ? -most : type == MTF_I32 ? INT32_MIN : -0x1p63;
+    return kind == FOLD_MAX ? least : kind == FOLD_MIN ? most : kind == FOLD_PROD ? 1 : 0;
+}
+
 bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
 {
     slice from = *in;
     TRY(emit_real(e, &from));
-    mtf_shape loops = mtf_shape_plus(out->shape, mtf_shape_minus(from.shape, out->shape));
+    mtf_shape reduced = mtf_shape_minus(from.shape, out->shape), loops = mtf_shape_plus(out->shape, reduced);
+    if (mtf_shape_size(reduced) == 0) return emit_fill(e, fold_identity(kind, out->type), out);
     instr    *i = emit_instr(e, INSTR_FOLD, 1, 1, &loops);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &loops);

@@ -9,6 +9,7 @@
 #define PROGRAM_EMIT_H
 
 #include "program/program.h"
+#include "space/layout.h"
 
 typedef struct emitter emitter;
 
@@ -24,9 +25,13 @@ struct emitter {
     bool (*lower_block)(emitter *e, const void *block);
     /* Where the lowered value of a tensor is kept; for ops that own blocks. */
     slice *(*slice_of)(emitter *e, const mtf_tensor *x);
+    /* Pays what s owes. */
+    bool (*settle)(emitter *e, slice *s);
     /* Does anybody read this output?  Unread ones need not be computed. */
     bool (*is_read)(emitter *e, const mtf_tensor *x);
     void          *planner;
+    const layout  *layout;     /* NULL: one processor */
+    mesh_point          here;
     pending_store *stores;
     int            nstores, stores_room;
     int            ports_room[2];
@@ -45,7 +50,8 @@ bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const s
 bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out);
 bool emit_cast(emitter *e, const slice *in, const slice *out);
 bool emit_fill(emitter *e, double value, const slice *out);
-bool emit_range(emitter *e, const char *dim, const slice *out); /* position along dim */
+/* Position along dim, counted from `first`. */
+bool emit_range(emitter *e, const char *dim, int64_t first, const slice *out);
 bool emit_move(emitter *e, const slice *in, const slice *out);
 bool emit_add_into(emitter *e, const slice *in, const slice *out);
 bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out);
@@ -63,8 +69,17 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
 /* x [batch.., spatial.., channels], w [taps.., channels, outputs], y [batch.., spatial.., outputs];
  * sizes, steps and paddings from `how`, strides and group sizes are filled in. */
 bool emit_window(emitter *e, const window_args *how, const slice *x, const slice *w, const slice *y);
+/* Fills in how positions of this processor's part count in the whole tensor. */
+void emit_global_index(const emitter *e, const mtf_shape *shape, draw_args *how);
 bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out);
 bool emit_say(emitter *e, const say_args *how, const slice *x);
+/* This processor's part of a dimension of this size, as the layout cuts it. */
+span emit_part(const emitter *e, const char *dim, int64_t size);
+mtf_shape emit_local(const emitter *e, const mtf_shape *shape);
+/* Combines s over the processors that differ along the axes; s becomes the result. */
+bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s);
+/* Another placement of the tensor of this shape; s becomes this processor's new part. */
+bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to, slice *s);
 /* Inputs and variables: buffers that outlive the step.  The same tensor gives the same buffer. */
 bool emit_input(emitter *e, const mtf_tensor *x, slice *out);
 bool emit_variable(emitter *e, const mtf_tensor *w, slice *out);     /* at the start of the step */

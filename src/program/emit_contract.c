@@ -119,6 +119,7 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     TRY(emit_real(e, &a) && emit_real(e, &b));
     TRY(widen(e, &a, type) && widen(e, &b, type));
     groups g = classify(&a, &b, &c);
+    if (mtf_shape_size(g.k) == 0) return emit_fill(e, 0, c_given); /* this processor has no part of k */
     order_like(&g.m, &a);
     order_like(&g.n, &b);
     order_like(&g.k, &b);

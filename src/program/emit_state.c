@@ -16,8 +16,8 @@ static bool new_port(emitter *e, buffer_kind kind, const mtf_tensor *x, port **p
         *out = known->slice;
         return true;
     }
-    mtf_shape shape = mtf_shape_of_tensor(x);
-    *out = emit_fresh(e, mtf_dtype_of_tensor(x), &shape);
+    mtf_shape shape = mtf_shape_of_tensor(x), local = emit_local(e, &shape);
+    *out = emit_fresh(e, mtf_dtype_of_tensor(x), &local);
     TRY(!slice_is_uniform(out));
     e->program->buffers[out->buffer].kind = kind;
     e->program->buffers[out->buffer].cause = x;

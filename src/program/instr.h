@@ -9,6 +9,7 @@
 #define PROGRAM_INSTR_H
 
 #include "mtf.h"
+#include "space/mesh.h"
 
 enum { MAX_LOOPS = 20, MAX_SPATIAL = 3 };
 
@@ -126,6 +127,17 @@ typedef struct draw_args {
     int64_t   weight[MAX_LOOPS];  /* what a loop adds to the global index */
 } draw_args;                      /* in: nothing, or the turn (an I32 scalar) */
 
+typedef struct reduce_args {
+    fold_kind kind;               /* SUM, MAX, MIN */
+    unsigned  axes;               /* the group: processors that differ along these axes only */
+} reduce_args;                    /* in and out are dense, of one local shape in the whole group */
+
+/* in: this processor's part under `from`, dense; out: its part under `to`, dense. */
+typedef struct exchange_args {
+    mtf_shape shape;              /* of the whole tensor */
+    placement from, to;
+} exchange_args;
+
 typedef struct loop_args {
     int64_t trips;                /* LOOP: -1 where a TEST decides */
     int     other;                /* LOOP, TEST: index of the AGAIN; AGAIN: index of the LOOP */
@@ -152,6 +164,8 @@ typedef struct instr {
         order_args  order;
         window_args window;
         draw_args   draw;
+        reduce_args reduce;
+        const exchange_args *exchange;
         loop_args   loop;         /* LOOP, TEST, AGAIN */
         say_args    say;
     };

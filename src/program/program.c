@@ -72,6 +72,7 @@ static int64_t flops_of(const instr *i)
         for (int s = 0; s < i->map.nsteps; s++) each += scalar_infos[i->map.steps[s].fn].flops;
         return n * each;
     case INSTR_ADD_INTO: return n;
+    case INSTR_REDUCE: return n;
     case INSTR_FOLD: return i->nloops > i->fold.nkept ? n : 0;
     case INSTR_CONTRACT: return 2 * n;
     case INSTR_SCATTER: return i->gather.set ? 0 : n;
@@ -203,13 +204,14 @@ bool program_verify(const program *p, const char *pass)
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
         for (int d = 0; d < i->nloops; d++)
-            if (i->size[d] < 1) return bad(p, k, pass, "a loop without turns");
+            if (i->size[d] < 0) return bad(p, k, pass, "a loop of negative length");
         for (int o = 0; o < i->nout + i->nin; o++) {
             const access *a = o < i->nout ? &i->out[o] : &i->in[o - i->nout];
             int64_t       reach = own_reach(i, o);
             if (a->buffer < 0 || a->buffer >= p->nbuffers)
                 return bad(p, k, pass, "an operand in no buffer");
-            if (!inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
+            bool elsewhere = i->kind == INSTR_EXCHANGE && o >= i->nout; /* neighbours read it */
+            if (instr_elements(i) > 0 && !elsewhere && !inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
                 return bad(p, k, pass, "an operand reaches beyond its buffer");
             if (o < i->nout && p->buffers[a->buffer].kind == BUFFER_CONSTANT)
                 return bad(p, k, pass, "writes into a constant");

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <tgmath.h>
 
-#define BY_TYPE(x, f) _Generic((x), float: f##_f32, double: f##_f64, int32_t: f##_i32, int64_t: f##_i64)
+#define BY_TYPE(x, f)                                                                              \
+    _Generic((x), float: f##_f32, double: f##_f64, int32_t: f##_i32, int64_t: f##_i64)
 
 #define ADD(x, y)      BY_TYPE(x, scalar_add)(x, y)
 #define SUB(x, y)      BY_TYPE(x, scalar_sub)(x, y)
@@ -20,7 +21,7 @@
 #define FLOORDIV(x, y) BY_TYPE(x, scalar_floordiv)(x, y)
 #define MOD(x, y)      BY_TYPE(x, scalar_mod)(x, y)
 
-/* The two that models spend their time in; see below. */
+/* exp and tanh of floats are our own: below. */
 #undef exp
 #undef tanh
 #define exp(x)  BY_FLOAT(x, scalar_exp)(x)
@@ -87,7 +88,7 @@ static inline float scalar_from_bits(uint32_t bits)
  * From 110 on the result is 0 or infinite, so x can stop there. */
 static inline float scalar_exp_f32(float x)
 {
-    const float    shift = 0x1.8p23f; /* adding it leaves the nearest whole number in the low bits */
+    const float    shift = 0x1.8p23f; /* adding it leaves the whole part in the low bits */
     const uint32_t stop = 0x42dc0000u, infinite = 0x7f800000u;
     uint32_t       sign = scalar_bits(x) & 0x80000000u, size = scalar_bits(x) & 0x7fffffffu;
     float          in = scalar_from_bits(sign | (size < stop ? size : stop));

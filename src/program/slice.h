@@ -17,9 +17,11 @@ struct slice {
     int       buffer;                 /* NO_BUFFER: uniform */
     double    value;                  /* where uniform */
     mtf_dtype type;
-    mtf_shape shape;
+    mtf_shape shape;                  /* local */
     int64_t   offset;                 /* in elements */
     int64_t   stride[MTF_MAX_DIMS];   /* in elements; 0 repeats, negative reverses */
+    unsigned  cut;                    /* bit i: dimension i is cut as the layout says, else whole */
+    unsigned  owed;                   /* axes over which a sum is still to be taken */
 };
 typedef struct slice slice;
 

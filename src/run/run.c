@@ -1,79 +1,130 @@
-/* Walks a program: feeds, steps, fetches.
+/* Walks programs: feeds, steps, fetches.
  *
- * Everything a step needs is allocated when the program is compiled: the slab,
- * the table of buffer addresses, scratch space for kernels.
+ * Each processor of the mesh has its own program, built from the same graph.
+ * Everything a step needs is allocated when the graph is compiled: the slabs,
+ * the tables of buffer addresses, scratch space for kernels.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "plan/plan.h"
-#include "run/store.h"
+#include "run/parts.h"
 #include "run/say.h"
+#include "run/store.h"
 
 enum { MAX_DEPTH = 64 };
+
+/* One processor's side of a program. */
+typedef struct processor {
+    program  *program;
+    char     *slab;
+    void    **base;      /* by buffer */
+    run_state state;
+    size_t    scratch_bytes;
+} processor;
 
 struct mtf_program {
     mtf_session *session;
     mtf_graph   *graph;
-    program     *program;
     store       *store;
     device      *device;
-    char        *slab;
-    void       **base;      /* by buffer */
+    processor   *processors;
     bool        *fed;       /* by input */
-    run_state    state;
-    size_t       scratch_bytes;
     bool         closed;
 };
+
+static const program *first_program(const mtf_program *p)
+{
+    return p->processors[0].program;
+}
 
 static void close_program(void *what)
 {
     mtf_program *p = what;
     if (p->closed) return;
     p->closed = true;
-    if (p->program) {
-        p->device->release(p->device, p->slab, (size_t)p->program->slab_bytes);
-        p->device->release(p->device, p->state.scratch, p->scratch_bytes);
+    for (int k = 0; k < p->store->processors; k++) {
+        processor *q = &p->processors[k];
+        if (!q->program) continue;
+        p->device->release(p->device, q->slab, (size_t)q->program->slab_bytes);
+        p->device->release(p->device, q->state.scratch, q->scratch_bytes);
+        program_free(q->program);
     }
-    program_free(p->program);
 }
 
 /* ---- compiling ---- */
 
 static bool fits(const mtf_program *p)
 {
-    int64_t need = p->program->cost.peak_bytes;
+    int64_t need = 0;
+    for (int k = 0; k < p->store->processors; k++) need += p->processors[k].program->cost.peak_bytes;
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
-                "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch or recompute", (long long)need,
-                p->session->opts.memory);
+                "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch or recompute",
+                (long long)need, p->session->opts.memory);
 }
 
-static bool load(mtf_program *p)
+static bool load(mtf_program *p, int number)
 {
-    program *q = p->program;
-    arena   *a = &q->arena;
-    p->base = arena_array(a, void *, q->nbuffers + 1);
-    p->fed = arena_array(a, bool, q->ninputs + 1);
-    TRY(p->base && p->fed && fits(p));
-    p->scratch_bytes = p->device->scratch_bytes(p->device, q) * (size_t)p->session->opts.threads;
-    p->state = (run_state){.base = p->base, .seed = p->session->opts.seed, .threads = p->session->opts.threads};
-    p->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
-    TRY(p->slab != NULL);
-    p->state.scratch = p->device->alloc(p->device, p->scratch_bytes);
-    TRY(p->state.scratch != NULL);
+    processor *k = &p->processors[number];
+    program   *q = k->program;
+    k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
+    TRY(k->base != NULL);
+    k->scratch_bytes = p->device->scratch_bytes(p->device, q) * (size_t)p->store->threads;
+    k->state = (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
+    k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
+    TRY(k->slab != NULL);
+    k->state.scratch = p->device->alloc(p->device, k->scratch_bytes);
+    TRY(k->state.scratch != NULL);
     for (int v = 0; v < q->nvariables; v++) {
         store_entry *e = store_variable(p->store, q->variables[v].tensor);
         TRY(e != NULL);
-        p->base[q->variables[v].slice.buffer] = e->memory;
+        k->base[q->variables[v].slice.buffer] = e->parts[number];
     }
     for (int b = 0; b < q->nbuffers; b++) {
         const buffer *x = &q->buffers[b];
         if (x->kind == BUFFER_VARIABLE || x->offset < 0) continue;
-        p->base[b] = p->slab + x->offset;
-        if (x->kind == BUFFER_CONSTANT) p->device->write(p->device, p->base[b], x->data, (size_t)x->bytes);
+        k->base[b] = k->slab + x->offset;
+        if (x->kind == BUFFER_CONSTANT) p->device->write(p->device, k->base[b], x->data, (size_t)x->bytes);
     }
+    return true;
+}
+
+/* Do all processors meet for the same collectives in the same order? */
+static bool schedules_agree(const mtf_program *p)
+{
+    const program *a = first_program(p);
+    for (int k = 1; k < p->store->processors; k++) {
+        const program *b = p->processors[k].program;
+        int            i = 0, j = 0;
+        for (;;) {
+            while (i < a->ninstrs && a->instrs[i].kind != INSTR_REDUCE && a->instrs[i].kind != INSTR_EXCHANGE) i++;
+            while (j < b->ninstrs && b->instrs[j].kind != INSTR_REDUCE && b->instrs[j].kind != INSTR_EXCHANGE) j++;
+            bool end_a = i == a->ninstrs, end_b = j == b->ninstrs;
+            if (end_a && end_b) break;
+            if (end_a || end_b || a->instrs[i].kind != b->instrs[j].kind || a->instrs[i].cause != b->instrs[j].cause)
+                return fail(&p->session->fault, ERR_INTERNAL,
+                            "processors 0 and %d disagree on their collectives: instruction %d (\"%s\") against %d (\"%s\")", k,
+                            i, end_a ? "end" : mtf_name_of_tensor(a->instrs[i].cause), j,
+                            end_b ? "end" : mtf_name_of_tensor(b->instrs[j].cause));
+            i++, j++;
+        }
+    }
+    return true;
+}
+
+static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
+{
+    store *s = p->store;
+    for (int k = 0; k < s->processors; k++) {
+        plan_opts o = {.guard = machine_guard(p->session), .layout = &s->layout, .here = mesh_place(&s->mesh, k)};
+        p->processors[k].program = plan_program(p->graph, n, fetches, &o);
+        TRY(p->processors[k].program != NULL);
+    }
+    p->fed = arena_array(&p->session->arena, bool, first_program(p)->ninputs + 1);
+    TRY(p->fed && schedules_agree(p) && fits(p));
+    for (int k = 0; k < s->processors; k++) TRY(load(p, k));
     return true;
 }
 
@@ -88,13 +139,13 @@ mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)
             return NULL;
         }
     }
-    mtf_program *p = arena_new(&g->session->arena, mtf_program);
     store       *s = store_of(g->session);
-    if (!p || !s) return NULL;
-    *p = (mtf_program){.session = g->session, .graph = g, .store = s, .device = store_device(s)};
-    if (!session_at_close(g->session, close_program, p)) return NULL;
-    p->program = plan_program(g, n, fetches, &(plan_opts){.guard = machine_guard(g->session)});
-    return p->program && load(p) ? p : NULL;
+    mtf_program *p = s ? arena_new(&g->session->arena, mtf_program) : NULL;
+    if (!p) return NULL;
+    *p = (mtf_program){.session = g->session, .graph = g, .store = s, .device = s->device};
+    p->processors = arena_array(&g->session->arena, processor, s->processors);
+    if (!p->processors || !session_at_close(g->session, close_program, p)) return NULL;
+    return build(p, n, fetches) ? p : NULL;
 }
 
 void mtf_program_free(mtf_program *p)
@@ -112,11 +163,14 @@ static bool alive(const mtf_program *p)
 bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
 {
     if (!alive(p) || !input) return false;
-    for (int i = 0; i < p->program->ninputs; i++) {
-        const port *in = &p->program->inputs[i];
-        if (in->tensor != input) continue;
-        p->device->write(p->device, p->base[in->slice.buffer], data,
-                         (size_t)mtf_shape_size(input->shape) * mtf_dtype_bytes(input->type));
+    for (int i = 0; i < first_program(p)->ninputs; i++) {
+        if (first_program(p)->inputs[i].tensor != input) continue;
+        placement where;
+        TRY(layout_place(&p->store->layout, &input->shape, tensor_name(input), &p->session->fault, &where));
+        for (int k = 0; k < p->store->processors; k++) {
+            int b = p->processors[k].program->inputs[i].slice.buffer;
+            part_write(p->store, k, input->type, &input->shape, &where, data, p->processors[k].base[b]);
+        }
         return p->fed[i] = true;
     }
     /* An input that nothing fetched depends on may be fed all the same. */
@@ -124,35 +178,21 @@ bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
     return fail(&p->session->fault, ERR_USAGE, "\"%s\" is no input of this program", tensor_name(input));
 }
 
-/* Copies a view out of device memory in row-major order, a run of the last dimension at a time. */
-static void read_view(mtf_program *p, const slice *s, char *to)
-{
-    int64_t      at[MTF_MAX_DIMS] = {0}, bytes = (int64_t)mtf_dtype_bytes(s->type);
-    int          nd = s->shape.ndims;
-    const char  *base = p->base[s->buffer];
-    if (slice_is_dense(s)) {
-        p->device->read(p->device, to, base + s->offset * bytes, (size_t)(mtf_shape_size(s->shape) * bytes));
-        return;
-    }
-    for (;;) {
-        int64_t where = s->offset;
-        for (int d = 0; d < nd; d++) where += at[d] * s->stride[d];
-        p->device->read(p->device, to, base + where * bytes, (size_t)bytes);
-        to += bytes;
-        int d = nd - 1;
-        while (d >= 0 && ++at[d] == s->shape.dims[d].size) at[d--] = 0;
-        if (d < 0) return;
-    }
-}
-
 bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
 {
     if (!alive(p) || !x) return false;
-    for (int i = 0; i < p->program->nfetches; i++)
-        if (p->program->fetches[i].tensor == x) {
-            read_view(p, &p->program->fetches[i].slice, data);
-            return true;
+    for (int i = 0; i < first_program(p)->nfetches; i++) {
+        if (first_program(p)->fetches[i].tensor != x) continue;
+        placement where;
+        TRY(layout_place(&p->store->layout, &x->shape, tensor_name(x), &p->session->fault, &where));
+        for (int k = 0; k < p->store->processors; k++) { /* equal parts overwrite each other */
+            const slice *s = &p->processors[k].program->fetches[i].slice;
+            const char  *part = (const char *)p->processors[k].base[s->buffer] +
+                               s->offset * (int64_t)mtf_dtype_bytes(s->type);
+            part_read(p->store, k, x->type, &x->shape, &where, part, s->stride, data);
         }
+        return true;
+    }
     return fail(&p->session->fault, ERR_USAGE, "\"%s\" was not among the tensors that the program was compiled for",
                 tensor_name(x));
 }
@@ -172,8 +212,8 @@ double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x)
 
 static bool all_fed(const mtf_program *p)
 {
-    for (int i = 0; i < p->program->ninputs; i++) {
-        const mtf_tensor *x = p->program->inputs[i].tensor;
+    for (int i = 0; i < first_program(p)->ninputs; i++) {
+        const mtf_tensor *x = first_program(p)->inputs[i].tensor;
         char              text[SHAPE_TEXT];
         if (!p->fed[i])
             return fail(&p->session->fault, ERR_USAGE, "input \"%s\" %s%s was not fed", tensor_name(x),
@@ -182,16 +222,17 @@ static bool all_fed(const mtf_program *p)
     return true;
 }
 
-static bool flag_is_set(mtf_program *p, const instr *test)
+static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
 {
     uint8_t flag = 0;
-    p->device->read(p->device, &flag, (const char *)p->base[test->in[0].buffer] + test->in[0].offset, 1);
+    p->device->read(p->device, &flag, (const char *)k->base[test->in[0].buffer] + test->in[0].offset, 1);
     return flag != 0;
 }
 
-static bool walk(mtf_program *p)
+static bool walk(mtf_program *p, int number)
 {
-    const program *q = p->program;
+    processor     *me = &p->processors[number];
+    const program *q = me->program;
     int64_t        turns[MAX_DEPTH];
     int            depth = 0;
     for (int k = 0; k < q->ninstrs; k++) {
@@ -203,7 +244,7 @@ static bool walk(mtf_program *p)
             turns[depth++] = 0;
             break;
         case INSTR_TEST:
-            if (!flag_is_set(p, i)) k = i->loop.other, depth--;
+            if (!flag_is_set(p, me, i)) k = i->loop.other, depth--;
             break;
         case INSTR_AGAIN: {
             int64_t trips = q->instrs[i->loop.other].loop.trips;
@@ -212,28 +253,42 @@ static bool walk(mtf_program *p)
             else depth--;
             break;
         }
-        case INSTR_SAY: say_value(p->session, p->device, i, p->base); break;
-        default: TRY(p->device->run(p->device, q, k, &p->state));
+        case INSTR_SAY:
+            if (number == 0) say_value(p->session, p->device, i, me->base);
+            break;
+        case INSTR_REDUCE:
+        case INSTR_EXCHANGE: TRY(p->store->wire->run(p->store->wire, number, i, me->base)); break;
+        default:
+            if (instr_elements(i) > 0) TRY(p->device->run(p->device, q, k, &me->state));
         }
     }
     return true;
+}
+
+static void step_one(void *context, int number)
+{
+    mtf_program *p = context;
+    processor   *me = &p->processors[number];
+    bool ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
+              p->device->end(p->device, me->program, &me->state);
+    if (!ok && p->store->wire) p->store->wire->abort(p->store->wire);
+    me->state.step++;
 }
 
 bool mtf_step(mtf_program *p)
 {
     if (!alive(p)) return false;
     TRY(all_fed(p));
+    if (p->store->wire) p->store->wire->reset(p->store->wire);
     p->session->stepping = true;
-    bool ok = p->device->begin(p->device, p->program, &p->state) && walk(p) &&
-              p->device->end(p->device, p->program, &p->state);
+    crew_run(p->store->crew, step_one, p);
     p->session->stepping = false;
-    p->state.step++;
-    return ok;
+    return mtf_ok(p->session);
 }
 
 /* ---- variables and cost ---- */
 
-static store_entry *entry_of(mtf_tensor *w, device **d)
+static store_entry *entry_of(mtf_tensor *w)
 {
     mtf_graph *g = graph_of(w);
     if (!g) return NULL;
@@ -242,35 +297,48 @@ static store_entry *entry_of(mtf_tensor *w, device **d)
         return NULL;
     }
     store *s = store_of(g->session);
-    *d = s ? store_device(s) : NULL;
     return s ? store_variable(s, w) : NULL;
 }
 
 bool mtf_variable_get(mtf_tensor *variable, void *data)
 {
-    device      *d;
-    store_entry *e = entry_of(variable, &d);
-    if (e) d->read(d, data, e->memory, (size_t)e->bytes);
-    return e != NULL;
+    store_entry *e = entry_of(variable);
+    if (!e) return false;
+    store *s = store_of(graph_of(variable)->session);
+    for (int k = 0; k < s->processors; k++) {
+        mesh_point     here = mesh_place(&s->mesh, k);
+        mtf_shape local = placement_local(&s->mesh, &e->where, &here, &e->shape);
+        slice     dense = slice_dense(0, e->type, &local);
+        part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, data);
+    }
+    return true;
 }
 
 bool mtf_variable_set(mtf_tensor *variable, const void *data)
 {
-    device      *d;
-    store_entry *e = entry_of(variable, &d);
-    if (e) d->write(d, e->memory, data, (size_t)e->bytes);
-    return e != NULL;
+    store_entry *e = entry_of(variable);
+    if (!e) return false;
+    store *s = store_of(graph_of(variable)->session);
+    for (int k = 0; k < s->processors; k++) part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]);
+    return true;
 }
 
+/* Of the first processor, which has the smallest parts; memory of the one that needs most. */
 mtf_cost mtf_program_cost(const mtf_program *p)
 {
-    return p && p->program ? p->program->cost : (mtf_cost){0};
+    if (!p || p->closed || !p->processors[0].program) return (mtf_cost){0};
+    mtf_cost c = first_program(p)->cost;
+    for (int k = 1; k < p->store->processors; k++) {
+        const mtf_cost *other = &p->processors[k].program->cost;
+        if (other->peak_bytes > c.peak_bytes) c.peak_bytes = other->peak_bytes;
+    }
+    return c;
 }
 
 char *mtf_program_print(const mtf_program *p)
 {
     if (!alive(p)) return NULL;
     textbuf t = {.arena = &p->session->arena};
-    program_write(p->program, &t);
+    program_write(first_program(p), &t);
     return text_done(&t);
 }

@@ -1,4 +1,4 @@
-/* Variables by name: they belong to the session, not to a program. */
+/* The session's machine: mesh, device, wire, crew, variables by name. */
 #include "run/store.h"
 
 #include <string.h>
@@ -6,21 +6,44 @@
 #include "graph/initializer.h"
 #include "program/emit.h"
 
-struct store {
-    mtf_session *session;
-    device      *device;
-    name_table   entries;
-    store_entry **all;
-    int          count, room;
-};
+int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape, const placement *where,
+                         int processor)
+{
+    mesh_point     p = mesh_place(&s->mesh, processor);
+    mtf_shape local = placement_local(&s->mesh, where, &p, shape);
+    return mtf_shape_size(local) * (int64_t)mtf_dtype_bytes(type);
+}
+
+static void release_parts(store *s, store_entry *e)
+{
+    for (int p = 0; e->parts && p < s->processors; p++)
+        if (e->parts[p])
+            s->device->release(s->device, e->parts[p],
+                               (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
+}
 
 static void close_store(void *what)
 {
     store *s = what;
-    for (int i = 0; i < s->count; i++)
-        s->device->release(s->device, s->all[i]->memory, (size_t)s->all[i]->bytes);
-    s->device->close(s->device);
+    if (s->crew) crew_close(s->crew);
+    for (int i = 0; i < s->count; i++) release_parts(s, s->all[i]);
+    if (s->wire) s->wire->close(s->wire);
+    if (s->device) s->device->close(s->device);
     s->session->store = NULL;
+}
+
+static bool open_machine(store *s)
+{
+    const mtf_session_opts *o = &s->session->opts;
+    TRY(mesh_parse(s->session, o->mesh, &s->mesh) && layout_parse(s->session, o->layout, &s->mesh, &s->layout));
+    s->processors = mesh_size(&s->mesh);
+    s->threads = o->threads / s->processors > 1 ? o->threads / s->processors : 1;
+    s->device = machine_open(s->session);
+    TRY(s->device != NULL);
+    if (s->processors > 1) s->wire = wire_threads_open(s->session, &s->mesh);
+    TRY(s->wire || s->processors == 1);
+    s->crew = crew_open(s->session, s->processors);
+    return s->crew != NULL;
 }
 
 store *store_of(mtf_session *session)
@@ -30,23 +53,16 @@ store *store_of(mtf_session *session)
     if (!s) return NULL;
     s->session = session;
     s->entries.arena = &session->arena;
-    s->device = machine_open(session);
-    if (!s->device) return NULL;
-    if (!session_at_close(session, close_store, s)) {
-        s->device->close(s->device);
+    if (!open_machine(s) || !session_at_close(session, close_store, s)) {
+        close_store(s);
         return NULL;
     }
     session->store = s;
     return s;
 }
 
-device *store_device(store *s)
-{
-    return s->device;
-}
-
 /* The first value is drawn by a program of one instruction, so that it depends on seed, name and
- * position alone, whatever the machine. */
+ * position alone, whatever the mesh. */
 static bool emit_initial(emitter *e, const mtf_tensor *w, const char *init)
 {
     initializer i;
@@ -56,19 +72,19 @@ static bool emit_initial(emitter *e, const mtf_tensor *w, const char *init)
     if (i.kind == INIT_CONSTANT) return emit_fill(e, i.a, &home);
     draw_args how = {.a = i.a, .b = i.b, .key = (uint32_t)hash_text(tensor_name(w)) | 0x80000000u};
     how.kind = i.kind == INIT_UNIFORM ? DRAW_UNIFORM : i.kind == INIT_NORMAL ? DRAW_NORMAL : DRAW_TRUNCATED_NORMAL;
-    for (int d = 0; d < w->shape.ndims; d++) how.weight[d] = home.stride[d];
+    emit_global_index(e, &w->shape, &how);
     return emit_draw(e, &how, NULL, &home);
 }
 
-static bool initialise(store *s, const mtf_tensor *w, void *memory)
+static bool initialise(store *s, const mtf_tensor *w, int processor, void *memory)
 {
     program *p = program_new(s->session);
     TRY(p != NULL);
-    emitter   e = {.program = p, .cause = w};
+    emitter   e = {.program = p, .cause = w, .layout = &s->layout, .here = mesh_place(&s->mesh, processor)};
     run_state r = {.base = &memory, .seed = s->session->opts.seed, .threads = s->session->opts.threads};
     bool      ok = emit_initial(&e, w, node_attr(w->node, "init")->text) && program_verify(p, "initialising");
     size_t    scratch = s->device->scratch_bytes(s->device, p) * (size_t)r.threads;
-    r.scratch = s->device->alloc(s->device, scratch);
+    r.scratch = ok ? s->device->alloc(s->device, scratch) : NULL;
     ok = ok && r.scratch && s->device->run(s->device, p, 0, &r);
     s->device->release(s->device, r.scratch, scratch);
     program_free(p);
@@ -84,6 +100,24 @@ static bool agrees(const store *s, const store_entry *e, const mtf_tensor *w)
                 shape_text(&w->shape, b));
 }
 
+static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
+{
+    arena *a = &s->session->arena;
+    *e = (store_entry){.name = arena_text(a, tensor_name(w)), .type = w->type, .shape = w->shape,
+                       .parts = arena_array(a, void *, s->processors)};
+    TRY(e->name && e->parts);
+    for (int i = 0; i < e->shape.ndims; i++) {
+        e->shape.dims[i].name = arena_text(a, e->shape.dims[i].name);
+        TRY(e->shape.dims[i].name != NULL);
+    }
+    TRY(layout_place(&s->layout, &e->shape, e->name, &s->session->fault, &e->where));
+    for (int p = 0; p < s->processors; p++) {
+        e->parts[p] = s->device->alloc(s->device, (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
+        TRY(e->parts[p] && initialise(s, w, p, e->parts[p]));
+    }
+    return names_put(&s->entries, e->name, e);
+}
+
 store_entry *store_variable(store *s, const mtf_tensor *w)
 {
     store_entry *e = names_get(&s->entries, tensor_name(w));
@@ -91,17 +125,8 @@ store_entry *store_variable(store *s, const mtf_tensor *w)
     arena *a = &s->session->arena;
     e = arena_new(a, store_entry);
     if (!e || !arena_push(a, s->all, s->count, s->room)) return NULL;
-    *e = (store_entry){.name = arena_text(a, tensor_name(w)), .type = w->type, .shape = w->shape,
-                       .bytes = mtf_shape_size(w->shape) * (int64_t)mtf_dtype_bytes(w->type)};
-    if (!e->name) return NULL;
-    for (int i = 0; i < e->shape.ndims; i++) {
-        e->shape.dims[i].name = arena_text(a, e->shape.dims[i].name);
-        if (!e->shape.dims[i].name) return NULL;
-    }
-    e->memory = s->device->alloc(s->device, (size_t)e->bytes);
-    if (!e->memory) return NULL;
-    if (!initialise(s, w, e->memory) || !names_put(&s->entries, e->name, e)) {
-        s->device->release(s->device, e->memory, (size_t)e->bytes);
+    if (!fill_entry(s, w, e)) {
+        release_parts(s, e);
         return NULL;
     }
     s->all[s->count++] = e;

@@ -1,24 +1,46 @@
-/* Variables by name: they belong to the session, not to a program. */
+/* The session's machine: mesh, device, wire, crew, and variables by name.
+ *
+ * Variables belong to the session, not to a program: programs that name the
+ * same variable share it.  Each processor holds its own part.
+ */
 #ifndef RUN_STORE_H
 #define RUN_STORE_H
 
 #include "graph/node.h"
 #include "machine/machine.h"
+#include "machine/wire.h"
+#include "run/crew.h"
+#include "space/layout.h"
 
 typedef struct store_entry {
     const char *name;
     mtf_dtype   type;
-    mtf_shape   shape;
-    int64_t     bytes;
-    void       *memory;   /* on the device */
+    mtf_shape   shape;    /* of the whole */
+    placement   where;
+    void      **parts;    /* by processor, on the device */
 } store_entry;
 
-/* The session's store, with its device; made on first use. NULL after an error. */
-typedef struct store store;
+typedef struct store {
+    mtf_session  *session;
+    mesh          mesh;
+    layout        layout;
+    int           processors;
+    int           threads;  /* inside each processor */
+    device       *device;
+    wire         *wire;     /* NULL: one processor */
+    crew         *crew;
+    name_table    entries;
+    store_entry **all;
+    int           count, room;
+} store;
+
+/* The session's store, made on first use. NULL after an error. */
 store       *store_of(mtf_session *s);
-device      *store_device(store *s);
-/* The variable's memory; initialised on first use.  Another shape or type under the name is an
+/* The variable's parts; initialised on first use.  Another shape or type under the name is an
  * error.  NULL after an error. */
 store_entry *store_variable(store *s, const mtf_tensor *w);
+/* Bytes of one processor's part of a tensor. */
+int64_t      store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape, const placement *where,
+                              int processor);
 
 #endif

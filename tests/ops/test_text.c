@@ -241,7 +241,8 @@ static void test_attribute_values(void **state)
     assert_writes(ATTR_TEXT, (attr){.text = "a\"b\\c\n"}, "\"a\\\"b\\\\c\\n\"");
     assert_writes(ATTR_INTS, (attr){.ints = {2, (int64_t[]){1, -2}}}, "(1, -2)");
     assert_writes(ATTR_INTS, (attr){.ints = {1, (int64_t[]){1}}}, "(1)");
-    assert_writes(ATTR_NAMES, (attr){.names = {2, (const char *[]){"rows", "c d"}}}, "(rows, \"c d\")");
+    assert_writes(ATTR_NAMES, (attr){.names = {2, (const char *[]){"rows", "c d"}}},
+                  "(rows, \"c d\")");
     assert_writes(ATTR_DIM, (attr){.dim = {"classes", 10}}, "[classes=10]");
     assert_writes(ATTR_TYPE, (attr){.type = MTF_BF16}, "bf16");
     assert_writes(ATTR_SHAPE, (attr){.shape = &(mtf_shape){1, {{"a", 2}}}}, "");
@@ -308,7 +309,8 @@ static void test_names(void **state)
                   "input: f32[] = input\n"
                   "other: f32[] = input\n"
                   "same = identity(input)\n"
-                  "twice = same + input\n",
+                  "twice = same + input\n"
+                  "Twice = exp(twice)\n",
                   "\"my x\": f32[\"a-b\"=2] = input\n"
                   "scope/x: f32[\"a-b\"=2] = relu(\"my x\")\n"
                   "\"yield\": f32[\"a-b\"=2] = divide(scope/x, scope/x)\n"
@@ -316,7 +318,8 @@ static void test_names(void **state)
                   "\"q\\\"\\\\\\n\": f32[\"a-b\"=2] = exp(\"_\")\n"
                   "input: f32[] = input\n"
                   "other: f32[] = input\n"
-                  "twice: f32[] = add(input, input)\n");
+                  "twice: f32[] = add(input, input)\n"
+                  "Twice: f32[] = exp(twice)\n");
     assert_prints("", "");
     assert_prints("\n  # nothing\n\n", "");
 }
@@ -374,14 +377,17 @@ static void test_sentences(void **state)
         const char *line, *sentence;
     } cases[] = {
         {"y = rleu(x)", "1:5: no operation is called \"rleu\"; did you mean \"relu\"?"},
-        {"y = relu(weigth)", "1:10: no line above gives the name \"weigth\"; did you mean \"weight\"?"},
-        {"y = relu(relu)", "1:10: \"relu\" is an operation; its inputs stand in parentheses behind it"},
+        {"y = relu(weigth)",
+         "1:10: no line above gives the name \"weigth\"; did you mean \"weight\"?"},
+        {"y = relu(relu)",
+         "1:10: \"relu\" is an operation; its inputs stand in parentheses behind it"},
         {"y = relu(x, x)", "1:5: relu takes 1 input, not 2"},
         {"y = relu", "1:5: relu takes 1 input, not 0"},
         {"y = clip(x, 0, 1)", "1:5: clip takes 1 input, not 3; attributes are written name=value"},
         {"y = clip(x, low=0)", "1:5: clip needs the attribute \"high\": high=..."},
         {"y = clip(x, low=0, low=1)", "1:20: the attribute \"low\" is given twice"},
-        {"y = clip(x, low=0, hihg=1)", "1:20: clip has no attribute \"hihg\"; did you mean \"high\"?"},
+        {"y = clip(x, low=0, hihg=1)",
+         "1:20: clip has no attribute \"hihg\"; did you mean \"high\"?"},
         {"y = clip(x, low=0, x)", "1:20: inputs stand before the attributes"},
         {"y = clip(x, low=true)", "1:17: expected a number, found \"true\""},
         {"y = relu(x, foo=1)", "1:13: relu has no attributes"},
@@ -408,8 +414,9 @@ static void test_sentences(void **state)
         {"3 = relu(x)", "1:1: expected the name of a result, found the number 3"},
         {"y", "1:2: expected \"=\", found the end of the text"},
         {"y: f23[a=2] = input", "1:4: no element type is called \"f23\"; did you mean \"f32\"?"},
-        {"y: f32[dept] = input", "1:8: dimension \"dept\" has no size: no input of the line has it, "
-                                 "and no line says dim dept = SIZE; did you mean \"depth\"?"},
+        {"y: f32[dept] = input",
+         "1:8: dimension \"dept\" has no size: no input of the line has it, and no line says "
+         "dim dept = SIZE; did you mean \"depth\"?"},
         {"y: f32[a=0] = input", "1:10: the size of dimension \"a\" is 0; it must be 1 or more"},
         {"y: f32[a=99999999999999999999] = input",
          "1:10: the number 99999999999999999999 is out of range: whole numbers have 64 bits"},
@@ -419,12 +426,14 @@ static void test_sentences(void **state)
         {"y: i32 = relu(x)", "1:1: \"y\" is said to be i32 but is f32"},
         {"y: [b=2, a=3] = relu(x)", "1:1: \"y\" is said to be [b=2, a=3] but is [a=3, b=2]"},
         {"y: f32[a=2] = constant(data={1, 2, 3})", "1:29: \"y\" has 2 elements but 3 are given"},
-        {"y: i32[a=2] = constant(data={1, 2.5})", "1:33: i32 takes whole numbers in its range, not 2.5"},
+        {"y: i32[a=2] = constant(data={1, 2.5})",
+         "1:33: i32 takes whole numbers in its range, not 2.5"},
         {"y: bool[a=1] = constant(data={2})", "1:31: a bool is 0 or 1, not 2"},
         {"y: f32[a=2] = constant(data={1 2})", "1:32: expected \",\" or \"}\", found the number 2"},
         {"y = constant(shape=3)",
          "1:14: the shape stands in front, as in name: [dim=size] = constant(...)"},
-        {"y = gradients(x)", "1:16: expected \";\" and the tensors to differentiate by, found \")\""},
+        {"y = gradients(x)",
+         "1:16: expected \";\" and the tensors to differentiate by, found \")\""},
         {"y, z = gradients(x; x)", "1:8: gradients gives 1 result but the line names 2"},
         {"y = gradients(weight; x)",
          "1:23: nothing depends on this input; drop its gradient with \"_\""},
@@ -532,9 +541,11 @@ static void test_plain_names(void **state)
 {
     (void)state;
     static const char *const plain[] = {"a", "_a", "a/b_1", "Z9/", "true"};
-    static const char *const quoted[] = {"", "_", "9a", "/a", "a b", "a.b", "nan", "inf", "yield", "dim"};
+    static const char *const quoted[] = {"",    "_",   "9a",  "/a",    "a b",
+                                         "a.b", "nan", "inf", "yield", "dim"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) assert_true(name_is_plain(plain[i]));
-    for (size_t i = 0; i < sizeof quoted / sizeof *quoted; i++) assert_false(name_is_plain(quoted[i]));
+    for (size_t i = 0; i < sizeof quoted / sizeof *quoted; i++)
+        assert_false(name_is_plain(quoted[i]));
 }
 
 int main(void)

@@ -238,10 +238,12 @@ static void fill_with_nothing(const folding *f)
     const access *a = &f->instr->out[0];
     number        value;
     dtype_store(dtype_compute(a->type), &value, 0, f->steps ? f->steps->nothing : 0);
-    for (walk k = walk_at(&f->kept, 0, f->kept.elements); k.left > 0; walk_on(&k))
-        strided_storer(a->type)((strided){f->out + walk_offset(&k, a) * (int64_t)mtf_dtype_bytes(a->type),
-                                          nest_stride(&f->kept, a, 1), nest_stride(&f->kept, a, 0)},
-                                (strided){&value, 0, 0}, k.rows, k.count);
+    for (walk k = walk_at(&f->kept, 0, f->kept.elements); k.left > 0; walk_on(&k)) {
+        char *at = f->out + walk_offset(&k, a) * (int64_t)mtf_dtype_bytes(a->type);
+        strided_storer(a->type)(
+            (strided){at, nest_stride(&f->kept, a, 1), nest_stride(&f->kept, a, 0)},
+            (strided){&value, 0, 0}, k.rows, k.count);
+    }
 }
 
 static bool prefers_lines(const folding *f)

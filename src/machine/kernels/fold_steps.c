@@ -22,10 +22,10 @@ enum { LANES = 16 };
 #define TIMES_I64(x, y) (int64_t)((uint64_t)(x) * (uint64_t)(y))
 #define EITHER(x, y)    (uint8_t)((x) | (y))
 #define BOTH(x, y)      (uint8_t)((x) & (y))
-#define LARGER(x, y)    (((y) > (x)) | ((y) != (y)) ? (y) : (x))
-#define SMALLER(x, y)   (((y) < (x)) | ((y) != (y)) ? (y) : (x))
+#define LARGER(x, y)    ((((y) > (x)) | ((y) != (y))) ? (y) : (x))
+#define SMALLER(x, y)   ((((y) < (x)) | ((y) != (y))) ? (y) : (x))
 
-#define LINE_IN_LANES(name, T, with)                                                                        \
+#define LINE_IN_LANES(name, T, with)                                                               \
     static void line_##name(int64_t n, const void *xs, void *result)                               \
     {                                                                                              \
         const T *x = xs;                                                                           \
@@ -53,7 +53,7 @@ enum { LANES = 16 };
     static void line_##name(int64_t n, const void *xs, void *result)                               \
     {                                                                                              \
         const T *x = xs;                                                                           \
-        T        best[PIECE / 2 + 1];                                                               \
+        T        best[PIECE / 2 + 1];                                                              \
         for (; n > 1; x = best) {                                                                  \
             int64_t half = n / 2;                                                                  \
             INDEPENDENT                                                                            \

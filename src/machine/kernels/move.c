@@ -28,8 +28,9 @@ typedef struct moving {
 static void move_range(const moving *m, int64_t first, int64_t elements)
 {
     const access *to = &m->instr->out[0], *from = &m->instr->in[0];
-    int64_t       to_step = nest_stride(&m->nest, to, 0), from_step = nest_stride(&m->nest, from, 0);
-    int64_t       to_row = nest_stride(&m->nest, to, 1), from_row = nest_stride(&m->nest, from, 1);
+    int64_t       to_row = nest_stride(&m->nest, to, 1), to_step = nest_stride(&m->nest, to, 0);
+    int64_t       from_row = nest_stride(&m->nest, from, 1);
+    int64_t       from_step = nest_stride(&m->nest, from, 0);
     strided_copy *copy = strided_mover(to->type);
     for (walk w = walk_at(&m->nest, first, elements); w.left > 0; walk_on(&w)) {
         char *out = m->out + walk_offset(&w, to) * m->bytes;

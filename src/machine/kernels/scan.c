@@ -9,7 +9,8 @@
 
 enum { LINES = 1024 };
 
-/* x[r] = running sums of x in place, for n numbers from `sum` on; exclusive: the sum before each. */
+/* x[i] = the sum of x[0 .. i] and what went before; exclusive: without x[i] itself.  `line` goes
+ * along one line of n numbers, `front` takes one number of each of n lines. */
 #define SCAN(suffix, T, plus)                                                                      \
     static void line_##suffix(int64_t n, void *xs, void *sum, bool exclusive)                      \
     {                                                                                              \
@@ -102,11 +103,11 @@ static void scan_range(const scanning *s, int64_t first, int64_t last)
     }
     for (walk w = walk_at(&s->nest, first, last - first); w.left > 0; walk_on(&w)) {
         int64_t in = walk_offset(&w, from), out = walk_offset(&w, to);
-        for (int64_t k = 0; k < w.rows * w.count; k++) {
-            int64_t r = k / w.count, c = k % w.count;
-            scan_line(s, in + r * nest_stride(&s->nest, from, 1) + c * nest_stride(&s->nest, from, 0),
-                      out + r * nest_stride(&s->nest, to, 1) + c * nest_stride(&s->nest, to, 0));
-        }
+        for (int64_t r = 0; r < w.rows; r++)
+            for (int64_t c = 0; c < w.count; c++)
+                scan_line(
+                    s, in + r * nest_stride(&s->nest, from, 1) + c * nest_stride(&s->nest, from, 0),
+                    out + r * nest_stride(&s->nest, to, 1) + c * nest_stride(&s->nest, to, 0));
     }
 }
 

@@ -1,6 +1,6 @@
 /* How much working space the kernels of a program need. */
-#include "machine/kernels/map.h"
 #include "machine/kernels/fold.h"
+#include "machine/kernels/map.h"
 
 size_t kernels_scratch_bytes(const program *p)
 {

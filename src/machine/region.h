@@ -1,0 +1,33 @@
+/* Regions: which parts of an old placement make up a new part.
+ *
+ * The general exchange by index intersection: gathering, cutting and turning
+ * one cut into another are all cases of it, uneven parts included.
+ */
+#ifndef MACHINE_REGION_H
+#define MACHINE_REGION_H
+
+#include "program/instr.h"
+
+/* A block of elements: where it lies in the source's part and in one's own. */
+typedef struct region {
+    mesh_point   source;                       /* who has it */
+    int     ndims;
+    int64_t size[MTF_MAX_DIMS];
+    int64_t from_begin[MTF_MAX_DIMS], from_size[MTF_MAX_DIMS]; /* in the source's part, and its extent */
+    int64_t to_begin[MTF_MAX_DIMS], to_size[MTF_MAX_DIMS];
+} region;
+
+typedef struct region_visit {
+    const mesh          *mesh;
+    const exchange_args *how;
+    mesh_point                here;
+    int                  first[MTF_MAX_DIMS], last[MTF_MAX_DIMS], at[MTF_MAX_DIMS]; /* parts of each dimension */
+    bool                 done;
+} region_visit;
+
+region_visit region_start(const mesh *m, const exchange_args *how, const mesh_point *here);
+bool         region_next(region_visit *v, region *r);
+void         region_copy(const region *r, const char *from, char *to, int64_t bytes);
+int64_t      region_elements(const region *r);
+
+#endif

@@ -1,0 +1,12 @@
+/* Sharding rules that many operations share. */
+#ifndef OPS_SPLITS_H
+#define OPS_SPLITS_H
+
+#include "graph/node.h"
+
+dim_split split_free(const node *n, const char *dim);        /* every dimension by itself */
+dim_split split_but_first(const node *n, const char *dim);   /* all but the one that attribute 0 names */
+debt  debt_sum(const node *n);
+debt  debt_product(const node *n);
+
+#endif

@@ -1,0 +1,73 @@
+/* Whole arrays on the host, parts on processors: cutting and joining. */
+#include "run/parts.h"
+
+typedef struct walk {
+    int     nd;
+    int64_t begin[MTF_MAX_DIMS], size[MTF_MAX_DIMS], whole_stride[MTF_MAX_DIMS], at[MTF_MAX_DIMS];
+} walk;
+
+static bool start(const store *s, int p, const mtf_shape *shape, const placement *where, walk *w)
+{
+    mesh_point   here = mesh_place(&s->mesh, p);
+    int64_t stride = 1;
+    bool    any = true;
+    *w = (walk){.nd = shape->ndims};
+    for (int d = w->nd - 1; d >= 0; d--) {
+        span r = cut_range(&s->mesh, &where->dim[d], &here, shape->dims[d].size);
+        w->begin[d] = r.begin;
+        w->size[d] = r.size;
+        w->whole_stride[d] = stride;
+        stride *= shape->dims[d].size;
+        any = any && r.size > 0;
+    }
+    return any;
+}
+
+/* The next position of all but the last `fixed` dimensions. */
+static bool next(walk *w, int fixed)
+{
+    int d = w->nd - 1 - fixed;
+    while (d >= 0 && ++w->at[d] == w->size[d]) w->at[d--] = 0;
+    return d >= 0;
+}
+
+static int64_t whole_index(const walk *w)
+{
+    int64_t index = 0;
+    for (int d = 0; d < w->nd; d++) index += (w->begin[d] + w->at[d]) * w->whole_stride[d];
+    return index;
+}
+
+void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
+                const char *whole, void *part)
+{
+    walk    w;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(type);
+    char   *to = part;
+    if (!start(s, p, shape, where, &w)) return;
+    /* Trailing dimensions that are whole are one run. */
+    int     fixed = 0;
+    int64_t run = 1;
+    while (fixed < w.nd && w.size[w.nd - 1 - fixed] == shape->dims[w.nd - 1 - fixed].size) run *= w.size[w.nd - 1 - fixed++];
+    if (fixed < w.nd) run *= w.size[w.nd - 1 - fixed++];
+    do {
+        s->device->write(s->device, to, whole + whole_index(&w) * bytes, (size_t)(run * bytes));
+        to += run * bytes;
+    } while (next(&w, fixed));
+}
+
+void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
+               const char *part, const int64_t *stride, char *whole)
+{
+    walk    w;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(type);
+    if (!start(s, p, shape, where, &w)) return;
+    /* A last dimension that is dense in the part is one run. */
+    bool    dense = w.nd && (stride[w.nd - 1] == 1 || w.size[w.nd - 1] == 1);
+    int64_t run = dense ? w.size[w.nd - 1] : 1;
+    do {
+        int64_t from = 0;
+        for (int d = 0; d < w.nd; d++) from += w.at[d] * stride[d];
+        s->device->read(s->device, whole + whole_index(&w) * bytes, part + from * bytes, (size_t)(run * bytes));
+    } while (next(&w, dense ? 1 : 0));
+}

@@ -1,0 +1,13 @@
+/* Whole arrays on the host, parts on processors: cutting and joining. */
+#ifndef RUN_PARTS_H
+#define RUN_PARTS_H
+
+#include "run/store.h"
+
+/* Copies processor p's part of a whole row-major array to or from dense device memory. */
+void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
+                const char *whole, void *part);
+void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
+               const char *part, const int64_t *stride, char *whole);
+
+#endif

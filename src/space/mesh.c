@@ -1,0 +1,124 @@
+/* Meshes: grids of processors with named axes. */
+#include "space/mesh.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool mesh_parse(mtf_session *s, const char *text, mesh *m)
+{
+    *m = (mesh){0};
+    mtf_shape axes = mtf_shape_parse(s, text ? text : "");
+    TRY(mtf_ok(s));
+    if (axes.ndims > MAX_AXES) return fail(&s->fault, ERR_USAGE, "a mesh has at most %d axes", MAX_AXES);
+    if (mtf_shape_size(axes) > MAX_PROCESSORS)
+        return fail(&s->fault, ERR_USAGE, "mesh %s has %lld processors; at most %d are possible", text,
+                    (long long)mtf_shape_size(axes), MAX_PROCESSORS);
+    m->naxes = axes.ndims;
+    for (int i = 0; i < axes.ndims; i++) {
+        m->name[i] = axes.dims[i].name;
+        m->size[i] = (int)axes.dims[i].size;
+    }
+    return true;
+}
+
+int mesh_size(const mesh *m)
+{
+    int n = 1;
+    for (int i = 0; i < m->naxes; i++) n *= m->size[i];
+    return n;
+}
+
+mesh_point mesh_place(const mesh *m, int number)
+{
+    mesh_point p = {0};
+    for (int i = m->naxes - 1; i >= 0; i--) {
+        p.at[i] = number % m->size[i];
+        number /= m->size[i];
+    }
+    return p;
+}
+
+int mesh_number(const mesh *m, const mesh_point *p)
+{
+    int number = 0;
+    for (int i = 0; i < m->naxes; i++) number = number * m->size[i] + p->at[i];
+    return number;
+}
+
+int mesh_axis(const mesh *m, const char *name)
+{
+    for (int i = 0; i < m->naxes; i++)
+        if (strcmp(m->name[i], name) == 0) return i;
+    return -1;
+}
+
+void mesh_write_place(const mesh *m, const mesh_point *p, char *text, size_t room)
+{
+    size_t used = 0;
+    if (room) text[0] = 0;
+    for (int i = 0; i < m->naxes && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s=%d", i ? "," : "", m->name[i], p->at[i]);
+}
+
+int cut_parts(const mesh *m, const axis_list *c)
+{
+    int n = 1;
+    for (int i = 0; i < c->n; i++) n *= m->size[c->axis[i]];
+    return n;
+}
+
+int cut_part(const mesh *m, const axis_list *c, const mesh_point *p)
+{
+    int part = 0;
+    for (int i = 0; i < c->n; i++) part = part * m->size[c->axis[i]] + p->at[c->axis[i]];
+    return part;
+}
+
+void cut_set_part(const mesh *m, const axis_list *c, int part, mesh_point *p)
+{
+    for (int i = c->n - 1; i >= 0; i--) {
+        p->at[c->axis[i]] = part % m->size[c->axis[i]];
+        part /= m->size[c->axis[i]];
+    }
+}
+
+unsigned cut_axes(const axis_list *c)
+{
+    unsigned axes = 0;
+    for (int i = 0; i < c->n; i++) axes |= 1u << c->axis[i];
+    return axes;
+}
+
+bool cut_equal(const axis_list *a, const axis_list *b)
+{
+    return a->n == b->n && memcmp(a->axis, b->axis, a->n) == 0;
+}
+
+span part_range(int64_t size, int parts, int part)
+{
+    /* floor(i * n / p) without the product, which might not fit. */
+    int64_t whole = size / parts, rest = size % parts;
+    int64_t begin = part * whole + part * rest / parts;
+    int64_t end = (part + 1) * whole + (part + 1) * rest / parts;
+    return (span){begin, end - begin};
+}
+
+span cut_range(const mesh *m, const axis_list *c, const mesh_point *p, int64_t size)
+{
+    return part_range(size, cut_parts(m, c), cut_part(m, c, p));
+}
+
+unsigned placement_axes(const placement *p, int ndims)
+{
+    unsigned axes = 0;
+    for (int i = 0; i < ndims; i++) axes |= cut_axes(&p->dim[i]);
+    return axes;
+}
+
+mtf_shape placement_local(const mesh *m, const placement *where, const mesh_point *p, const mtf_shape *shape)
+{
+    mtf_shape local = *shape;
+    for (int i = 0; i < shape->ndims; i++)
+        local.dims[i].size = cut_range(m, &where->dim[i], p, shape->dims[i].size).size;
+    return local;
+}

@@ -1,0 +1,342 @@
+/* Tests plans: what is left out, what is ordered, what memory it takes. */
+#include "ground.h"
+
+/* ---- an allocator that remembers ---- */
+
+enum { MOST_BLOCKS = 4096 };
+
+typedef struct ledger {
+    size_t bytes[MOST_BLOCKS]; /* as they were asked for */
+    int    count;
+} ledger;
+
+static void *take(void *context, size_t bytes)
+{
+    ledger *l = context;
+    if (l->count < MOST_BLOCKS) l->bytes[l->count] = bytes;
+    l->count++;
+    return malloc(bytes);
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+/* Large blocks are aligned by hand: this much on top of what is wanted. */
+enum { BLOCK_EXTRA = 64 + sizeof(void *) };
+
+static int blocks_of(const ledger *l, int64_t bytes)
+{
+    int n = 0;
+    for (int i = 0; i < l->count && i < MOST_BLOCKS; i++) n += l->bytes[i] == (size_t)bytes + BLOCK_EXTRA;
+    return n;
+}
+
+static mtf_session *open_counting(ledger *l, size_t memory)
+{
+    l->count = 0;
+    return mtf_open_with(&(mtf_session_opts){
+        .allocator = {take, give, l}, .threads = 2, .memory = memory});
+}
+
+/* ---- scenes ---- */
+
+static const mtf_dim a = {"a", 7}, b = {"b", 5};
+
+typedef struct scene {
+    mtf_session *s;
+    mtf_graph   *g;
+    mtf_tensor  *x;
+} scene;
+
+static scene scene_open(void)
+{
+    scene c = {.s = open_two_threads()};
+    c.g = mtf_graph_new(c.s);
+    c.x = mtf_input(c.g, "x", MTF_F32, mtf_shape(a, b));
+    return c;
+}
+
+static int64_t instructions(mtf_program *p)
+{
+    assert_non_null(p);
+    return mtf_program_cost(p).instructions;
+}
+
+/* ---- less work ---- */
+
+static void test_dead_code(void **state)
+{
+    (void)state;
+    scene       c = scene_open();
+    mtf_tensor *y = mtf_exp(c.x);
+    int64_t     before = instructions(mtf_compile(c.g, y));
+    mtf_tensor *dead = mtf_sin(mtf_cos(mtf_tanh(y)));
+    mtf_reduce_sum(mtf_multiply(dead, dead), MTF_ALL);
+    assert_int_equal(instructions(mtf_compile(c.g, y)), before);
+    mtf_print_tensor(dead, "alive after all"); /* an effect is reason enough */
+    assert_true(instructions(mtf_compile(c.g, y)) > before);
+    close_well(c.s);
+}
+
+static void test_equal_nodes(void **state)
+{
+    (void)state;
+    scene        c = scene_open();
+    mtf_tensor  *left = mtf_tanh(mtf_sin(c.x)), *right = mtf_tanh(mtf_sin(c.x));
+    mtf_program *p = mtf_compile(c.g, mtf_multiply(left, right));
+    assert_int_equal(occurrences(mtf_program_print(p), "= sin r"), 1);
+    assert_int_equal(occurrences(mtf_program_print(p), "= tanh r"), 1);
+    p = mtf_compile(c.g, mtf_add(mtf_sin(c.x), mtf_sin(mtf_scale(c.x, 2))));
+    assert_int_equal(occurrences(mtf_program_print(p), "= sin r"), 2);
+    mtf_tensor *u = mtf_random_uniform(c.g, MTF_F32, mtf_shape(a), 0, 1);
+    mtf_tensor *v = mtf_random_uniform(c.g, MTF_F32, mtf_shape(a), 0, 1); /* equal, but meant to differ */
+    assert_int_equal(occurrences(mtf_program_print(mtf_compile(c.g, mtf_add(u, v))), " draw "), 2);
+    close_well(c.s);
+}
+
+static void test_constants(void **state)
+{
+    (void)state;
+    scene       c = scene_open();
+    int64_t     one = instructions(mtf_compile(c.g, mtf_scale(c.x, 3)));
+    mtf_tensor *two = mtf_add_scalar(mtf_ones(c.g, MTF_F32, mtf_shape(b)), 1);
+    mtf_tensor *seven = mtf_add_scalar(mtf_multiply(two, mtf_exp(mtf_zeros(c.g, MTF_F32, mtf_shape(b)))), 5);
+    mtf_program *p = mtf_compile(c.g, mtf_multiply(c.x, seven));
+    assert_int_equal(instructions(p), one);
+    assert_int_equal(occurrences(mtf_program_print(p), "= exp"), 0);
+    assert_contains(mtf_program_print(p), "= 7;");
+
+    /* The sum of ones over b, its size, needs no loop either. */
+    mtf_tensor *five = mtf_reduce_sum(mtf_ones(c.g, MTF_F32, mtf_shape(a, b)), mtf_shape(b));
+    assert_int_equal(instructions(mtf_compile(c.g, mtf_multiply(c.x, five))), one);
+    close_well(c.s);
+}
+
+/* ---- the order of products ---- */
+
+/* Products of a chain of matrices with these sizes in the least number of multiplications. */
+static void chain(int matrices, const int64_t *sizes, const int *order, int64_t least)
+{
+    static const char *const names[] = {"d0", "d1", "d2", "d3", "d4", "d5", "d6"};
+    mtf_session             *s = open_two_threads();
+    mtf_graph               *g = mtf_graph_new(s);
+    mtf_tensor              *xs[6];
+    for (int i = 0; i < matrices; i++) {
+        int     k = order ? order[i] : i;
+        mtf_dim rows = {names[k], sizes[k]}, cols = {names[k + 1], sizes[k + 1]};
+        xs[i] = mtf_input(g, "m", MTF_F32, mtf_shape(rows, cols));
+    }
+    mtf_dim      first = {names[0], sizes[0]}, last = {names[matrices], sizes[matrices]};
+    mtf_program *p = mtf_compile(g, mtf_einsum_n(mtf_shape(first, last), matrices, xs));
+    assert_non_null(p);
+    assert_int_equal(mtf_program_cost(p).flops, 2 * least);
+    assert_int_equal(instructions(p), matrices - 1); /* and no copies */
+    close_well(s);
+}
+
+/* The sizes and optima of the textbook example (Cormen et al., 15.2). */
+static void test_order_of_products(void **state)
+{
+    (void)state;
+    chain(2, (int64_t[]){5, 10, 3}, NULL, 150);
+    chain(3, (int64_t[]){2, 100, 3, 50}, NULL, 600 + 300);
+    chain(3, (int64_t[]){50, 3, 100, 2}, NULL, 600 + 300);
+    chain(4, (int64_t[]){40, 20, 30, 10, 30}, NULL, 26000);
+    chain(5, (int64_t[]){5, 10, 3, 12, 5, 50}, NULL, 1655);
+    chain(6, (int64_t[]){5, 10, 3, 12, 5, 50, 6}, NULL, 2010);
+    chain(5, (int64_t[]){5, 10, 3, 12, 5, 50}, (int[]){3, 0, 4, 2, 1}, 1655);
+}
+
+/* A vector on one side makes every product a vector: linear, not cubic. */
+static void test_vectors_first(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim      i = {"i", 64}, j = {"j", 48}, k = {"k", 32};
+    mtf_tensor  *m1 = mtf_input(g, "m1", MTF_F32, mtf_shape(i, j)), *m2 = mtf_input(g, "m2", MTF_F32, mtf_shape(j, k));
+    mtf_tensor  *v = mtf_input(g, "v", MTF_F32, mtf_shape(k));
+    mtf_program *p = mtf_compile(g, mtf_einsum(mtf_shape(i), m1, m2, v));
+    assert_int_equal(mtf_program_cost(p).flops, 2 * (48 * 32 + 64 * 48));
+    close_well(s);
+}
+
+/* ---- packing ---- */
+
+static int moves(mtf_shape x_shape, mtf_shape y_shape, mtf_shape out)
+{
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, x_shape), *y = mtf_input(g, "y", MTF_F32, y_shape);
+    mtf_program *p = mtf_compile(g, mtf_einsum(out, x, y));
+    const char  *text = mtf_program_print(p);
+    int          found = occurrences(text, " move ");
+    assert_int_equal(occurrences(text, " contract "), 1);
+    close_well(s);
+    return found;
+}
+
+static void test_packing(void **state)
+{
+    (void)state;
+    mtf_dim m = {"m", 11}, n = {"n", 13}, k = {"k", 17}, k1 = {"k1", 3}, k2 = {"k2", 5}, z = {"z", 4};
+    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(k, n), mtf_shape(m, n)), 0);
+    assert_int_equal(moves(mtf_shape(k, m), mtf_shape(k, n), mtf_shape(m, n)), 0); /* transposed: */
+    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(n, k), mtf_shape(m, n)), 0); /* a flag of the */
+    assert_int_equal(moves(mtf_shape(k, m), mtf_shape(n, k), mtf_shape(n, m)), 0); /* product */
+    assert_int_equal(moves(mtf_shape(z, m, k), mtf_shape(z, k, n), mtf_shape(z, m, n)), 0);
+    assert_int_equal(moves(mtf_shape(m, z, k), mtf_shape(n, z, k), mtf_shape(z, m, n)), 0);
+    assert_int_equal(moves(mtf_shape(m, k1, k2), mtf_shape(k1, k2, n), mtf_shape(m, n)), 0);
+    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(k), mtf_shape(m)), 0);
+    /* k1 and k2 lie apart in x and together in y. */
+    assert_int_equal(moves(mtf_shape(k1, m, k2), mtf_shape(k1, k2, n), mtf_shape(m, n)), 1);
+    /* The batch lies innermost, so no other stride of x is 1. */
+    assert_int_equal(moves(mtf_shape(m, k, z), mtf_shape(z, k, n), mtf_shape(z, m, n)), 1);
+}
+
+/* ---- memory ---- */
+
+static void test_update_in_place(void **state)
+{
+    (void)state;
+    static float w_values[1000], got[1000];
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim      d = {"d", 1000};
+    mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(d), NULL);
+    mtf_assign(w, mtf_scale(w, 0.5));
+    mtf_program *p = mtf_compile_n(g, 0, NULL);
+    assert_int_equal(instructions(p), 1);
+    assert_int_equal(mtf_program_cost(p).variable_bytes, 4000);
+    assert_int_equal(mtf_program_cost(p).peak_bytes, 4000); /* no buffer besides */
+    for (int i = 0; i < 1000; i++) w_values[i] = (float)i;
+    assert_true(mtf_variable_set(w, w_values) && mtf_step(p) && mtf_step(p) && mtf_variable_get(w, got));
+    for (int i = 0; i < 1000; i++) assert_true(got[i] == (float)i / 4);
+
+    mtf_program *old = mtf_compile(g, w); /* somebody wants the old value: it must survive the step */
+    assert_true(mtf_step(old) && mtf_fetch(old, w, got));
+    for (int i = 0; i < 1000; i++) assert_true(got[i] == (float)i / 4);
+    assert_true(mtf_variable_get(w, got));
+    for (int i = 0; i < 1000; i++) assert_true(got[i] == (float)i / 8);
+    close_well(s);
+}
+
+/* w and v change places: each value is needed after the other is known. */
+static void test_exchange(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "constant(1)"});
+    mtf_tensor  *v = mtf_variable(g, "v", mtf_shape(a), &(mtf_variable_opts){.init = "constant(2)"});
+    mtf_assign(w, v);
+    mtf_assign(v, w);
+    float got[7];
+    assert_true(mtf_step(mtf_compile_n(g, 0, NULL)));
+    assert_true(mtf_variable_get(w, got) && got[0] == 2 && got[6] == 2);
+    assert_true(mtf_variable_get(v, got) && got[0] == 1 && got[6] == 1);
+    close_well(s);
+}
+
+static mtf_tensor *two_layers(mtf_graph *g, mtf_tensor **x)
+{
+    mtf_dim     batch = {"batch", 37}, in = {"in", 101}, hidden = {"hidden", 203}, out = {"out", 11};
+    mtf_tensor *w1 = mtf_variable(g, "w1", mtf_shape(in, hidden), NULL);
+    mtf_tensor *w2 = mtf_variable(g, "w2", mtf_shape(hidden, out), NULL), *ws[] = {w1, w2}, *dws[2];
+    *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, in));
+    mtf_tensor *h = mtf_tanh(mtf_einsum(mtf_shape(batch, hidden), *x, w1));
+    mtf_tensor *y = mtf_softmax(mtf_einsum(mtf_shape(batch, out), h, w2), out, NULL);
+    mtf_tensor *loss = mtf_reduce_sum(mtf_square(y), MTF_ALL);
+    mtf_gradients(1, &loss, 2, ws, NULL, dws);
+    for (int i = 0; i < 2; i++) mtf_assign_sub(ws[i], mtf_scale(dws[i], 0.1));
+    return loss;
+}
+
+static void test_peak_is_what_is_taken(void **state)
+{
+    (void)state;
+    static ledger l;
+    mtf_session  *s = open_counting(&l, 0);
+    mtf_graph    *g = mtf_graph_new(s);
+    mtf_tensor   *x, *loss = two_layers(g, &x);
+    mtf_program  *p = mtf_compile(g, loss);
+    mtf_cost      cost = mtf_program_cost(p);
+    assert_int_equal(cost.variable_bytes, 4 * (101 * 203 + 203 * 11));
+    assert_int_equal(cost.input_bytes, 4 * 37 * 101);
+    assert_int_equal(blocks_of(&l, cost.peak_bytes - cost.variable_bytes), 1); /* the slab */
+    assert_int_equal(blocks_of(&l, 4 * 101 * 203), 1);
+    assert_int_equal(blocks_of(&l, 4 * 203 * 11), 1);
+    char line[80];
+    snprintf(line, sizeof line, "# memory: %lld bytes", (long long)cost.peak_bytes);
+    assert_contains(mtf_program_print(p), line);
+    close_well(s);
+}
+
+static void test_steps_allocate_nothing(void **state)
+{
+    (void)state;
+    static ledger l;
+    static float  data[37 * 101];
+    mtf_session  *s = open_counting(&l, 0);
+    mtf_graph    *g = mtf_graph_new(s);
+    mtf_tensor   *x, *loss = two_layers(g, &x);
+    mtf_program  *p = mtf_compile(g, loss);
+    int           before = l.count;
+    for (int step = 0; step < 3; step++) {
+        assert_true(mtf_feed(p, x, data) && mtf_step(p));
+        mtf_fetch_scalar(p, loss);
+    }
+    assert_int_equal(l.count, before);
+    close_well(s);
+}
+
+static void test_refused_before_running(void **state)
+{
+    (void)state;
+    static ledger l;
+    mtf_session  *s = open_counting(&l, 0);
+    mtf_graph    *g = mtf_graph_new(s);
+    mtf_tensor   *x, *loss = two_layers(g, &x);
+    int64_t       need = mtf_program_cost(mtf_compile(g, loss)).peak_bytes;
+    close_well(s);
+
+    s = open_counting(&l, (size_t)need); /* exactly enough */
+    g = mtf_graph_new(s);
+    loss = two_layers(g, &x);
+    assert_non_null(mtf_compile(g, loss));
+    close_well(s);
+
+    s = open_counting(&l, (size_t)need - 1);
+    g = mtf_graph_new(s);
+    loss = two_layers(g, &x);
+    mtf_program *p = mtf_compile(g, loss);
+    assert_null(p);
+    assert_false(mtf_step(p));
+    assert_int_equal(blocks_of(&l, need - 4 * (101 * 203 + 203 * 11)), 0); /* not even tried */
+    char sentence[200];
+    snprintf(sentence, sizeof sentence,
+             "memory: the program needs %lld bytes, but only %lld are allowed (--memory); cut the batch or recompute",
+             (long long)need, (long long)need - 1);
+    close_with(s, sentence);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dead_code),
+        cmocka_unit_test(test_equal_nodes),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_order_of_products),
+        cmocka_unit_test(test_vectors_first),
+        cmocka_unit_test(test_packing),
+        cmocka_unit_test(test_update_in_place),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_peak_is_what_is_taken),
+        cmocka_unit_test(test_steps_allocate_nothing),
+        cmocka_unit_test(test_refused_before_running),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
