@@ -74,9 +74,9 @@ static finding look_at(mtf_dtype type, const char *element)
 }
 
 /* The worst that an operand's elements show.  Only what the loops reach is looked at. */
-static finding look(const instr *i, const access *a, const run_state *r)
+static finding look(const program *p, const instr *i, const access *a, const run_state *r)
 {
-    if (!dtype_is_float(a->type)) return CLEAN;
+    if (!dtype_is_float(a->type) || p->buffers[a->buffer].bytes == 0) return CLEAN;
     int64_t at[MAX_LOOPS] = {0}, bytes = (int64_t)mtf_dtype_bytes(a->type);
     finding worst = CLEAN;
     for (;;) {
@@ -90,11 +90,20 @@ static finding look(const instr *i, const access *a, const run_state *r)
     }
 }
 
-static bool guards_hold(const program *p, const instr *i, const run_state *r)
+/* Is this the instruction that gives life to its o-th output? */
+static bool is_born(const program *p, int index, int o)
 {
+    int           b = p->instrs[index].out[o].buffer;
+    const buffer *x = &p->buffers[b];
+    return x->first == index && x->shares == b && x->kind != BUFFER_VARIABLE;
+}
+
+static bool guards_hold(const program *p, int index, const run_state *r)
+{
+    const instr *i = &p->instrs[index];
     for (int o = 0; o < i->nout; o++) {
         const buffer *x = &p->buffers[i->out[o].buffer];
-        if (x->kind == BUFFER_VARIABLE) continue;
+        if (!is_born(p, index, o)) continue;
         const unsigned char *end = (const unsigned char *)r->base[i->out[o].buffer] + x->bytes;
         for (int k = 0; k < CHECK_GUARD; k++)
             if (end[k] != GUARD) return false;
@@ -114,25 +123,25 @@ static bool check_run(device *d, const program *p, int index, run_state *r)
     fault       *f = &d->session->fault;
     for (int o = 0; o < i->nout; o++) {
         const buffer *x = &p->buffers[i->out[o].buffer];
-        if (x->first == index && x->shares == i->out[o].buffer && x->kind != BUFFER_VARIABLE) {
+        if (is_born(p, index, o)) {
             memset(r->base[i->out[o].buffer], POISON, (size_t)x->bytes);
             memset((char *)r->base[i->out[o].buffer] + x->bytes, GUARD, CHECK_GUARD);
         }
     }
     finding before = CLEAN;
     for (int o = 0; o < i->nin; o++) {
-        finding seen = look(i, &i->in[o], r);
+        finding seen = look(p, i, &i->in[o], r);
         if (seen > before) before = seen;
     }
     if (before == HAS_POISON)
         return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") reads memory that nothing has written", index,
                     instr_name(i->kind), who(i));
     TRY(inner_of(d)->run(inner_of(d), p, index, r));
-    if (!guards_hold(p, i, r))
+    if (!guards_hold(p, index, r))
         return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") wrote beyond its buffer", index,
                     instr_name(i->kind), who(i));
     for (int o = 0; o < i->nout && before == CLEAN; o++)
-        if (look(i, &i->out[o], r) != CLEAN)
+        if (look(p, i, &i->out[o], r) != CLEAN)
             return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"", index, instr_name(i->kind),
                         who(i));
     return true;

@@ -11,7 +11,7 @@
 
 #include "base/dtype.h"
 #include "machine/combine.h"
-#include "machine/region.h"
+#include "machine/overlap.h"
 #include "machine/wire.h"
 
 typedef struct post {

@@ -87,14 +87,14 @@ static void mark_wanted(tape *t, const reach *r, int nx, mtf_tensor *const *xs)
     }
 }
 
-static void sweep(tape *t, const reach *r)
+static void sweep(tape *t, const reach *r, arena *scratch)
 {
     for (int id = r->count - 1; id >= 0 && mtf_ok(t->graph->session); id--) {
         node *n = r->nodes[id];
         if (!n || !n->op->grad) continue;
-        bool        received = false, leads = false;
-        mtf_tensor *dy[64] = {0};
-        for (int o = 0; o < n->nout && o < 64; o++) {
+        bool         received = false, leads = false;
+        mtf_tensor **dy = arena_array(scratch, mtf_tensor *, n->nout);
+        for (int o = 0; dy && o < n->nout; o++) {
             dy[o] = t->grads[n->out[o]->id];
             received = received || dy[o];
         }
@@ -156,7 +156,7 @@ void mtf_gradients(int ny, mtf_tensor *const *ys, int nx, mtf_tensor *const *xs,
         mark_wanted(&t, &r, nx, xs);
         for (int i = 0; i < ny; i++)
             tape_give(&t, ys[i], grad_ys && grad_ys[i] ? grad_ys[i] : mtf_ones_like(ys[i]));
-        sweep(&t, &r);
+        sweep(&t, &r, &scratch);
         for (int i = 0; i < nx && mtf_ok(g->session); i++) grads[i] = t.grads[xs[i]->id];
     }
     arena_free(&scratch);

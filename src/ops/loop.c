@@ -142,8 +142,15 @@ static bool keep_history(emitter *e, const loop_state *l)
 {
     for (int i = 0; i < l->carried; i++) {
         if (slice_is_uniform(&l->history[i])) continue;
-        const char *turns = l->history[i].shape.dims[0].name;
-        TRY(emit_scatter(e, &l->state[i], &l->turn, turns, true, &l->history[i]));
+        /* Where the turns themselves are cut, those of other processors fall out of range. */
+        mtf_dim turns = l->n->out[l->carried + l->sums + i]->shape.dims[0];
+        int64_t first = emit_part(e, turns.name, turns.size).begin;
+        slice   index = l->turn, by = slice_uniform((double)first, MTF_I32, &(mtf_shape){0});
+        if (first) {
+            index = emit_fresh(e, MTF_I32, &(mtf_shape){0});
+            TRY(emit_scalar(e, FN_sub, 2, (slice[]){l->turn, by}, &index));
+        }
+        TRY(emit_scatter(e, &l->state[i], &index, turns.name, true, &l->history[i]));
     }
     return true;
 }

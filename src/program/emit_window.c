@@ -17,7 +17,8 @@ bool emit_window(emitter *e, const window_args *how, const slice *x_given, const
     if (how->kind != WINDOW_FORWARD) TRY(emit_real(e, &y));
     window_args a = *how;
     int         ns = a.nspatial, nbatch = x.shape.ndims - ns - 1;
-    mtf_shape   batch = mtf_shape_of(nbatch, x.shape.dims);
+    mtf_shape   batch = x.shape;
+    batch.ndims = nbatch;
     for (int i = 0; i < ns; i++) {
         a.x_spatial[i] = x.stride[nbatch + i];
         a.y_spatial[i] = y.stride[nbatch + i];
@@ -32,6 +33,10 @@ bool emit_window(emitter *e, const window_args *how, const slice *x_given, const
     a.w_out = stride_from_end(&w, 1);
     a.chans = w.shape.dims[ns].size;
     a.outs = w.shape.dims[ns + 1].size / a.groups;
+    /* A processor with no part of what is summed has only zeros to give. */
+    const slice *result = a.kind == WINDOW_FORWARD ? &y : a.kind == WINDOW_INPUT ? &x : &w;
+    int64_t      summed = a.kind == WINDOW_FORWARD ? a.chans : a.kind == WINDOW_INPUT ? a.outs : mtf_shape_size(batch);
+    if (summed == 0 || mtf_shape_size(result->shape) == 0) return emit_fill(e, 0, result);
     instr *i = emit_instr(e, INSTR_WINDOW, 1, 2, &batch);
     TRY(i != NULL);
     i->window = a;

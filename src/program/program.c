@@ -156,6 +156,7 @@ static bool inside(const program *p, const instr *i, const access *a, int64_t ex
                    int64_t extra_high)
 {
     int64_t low = a->offset + extra_low, high = a->offset + extra_high;
+    if (p->buffers[a->buffer].bytes == 0 && (i->kind == INSTR_GATHER || i->kind == INSTR_SCATTER)) return true;
     for (int d = 0; d < i->nloops; d++) {
         int64_t reach = a->stride[d] * (i->size[d] - 1);
         if (reach < 0) low += reach;
@@ -167,6 +168,8 @@ static bool inside(const program *p, const instr *i, const access *a, int64_t ex
 /* How far a kernel steps by itself, beyond the loops. */
 static int64_t own_reach(const instr *i, int operand)
 {
+    bool indexed = i->kind == INSTR_GATHER || i->kind == INSTR_SCATTER;
+    if (indexed && i->gather.along == 0) return 0; /* an empty part: every index misses */
     switch (i->kind) {
     case INSTR_GATHER: return operand == 1 ? (i->gather.along - 1) * i->gather.along_stride : 0;
     case INSTR_SCATTER: return operand == 0 ? (i->gather.along - 1) * i->gather.along_stride : 0;

@@ -85,7 +85,7 @@ static bool initialise(store *s, const mtf_tensor *w, int processor, void *memor
     bool      ok = emit_initial(&e, w, node_attr(w->node, "init")->text) && program_verify(p, "initialising");
     size_t    scratch = s->device->scratch_bytes(s->device, p) * (size_t)r.threads;
     r.scratch = ok ? s->device->alloc(s->device, scratch) : NULL;
-    ok = ok && r.scratch && s->device->run(s->device, p, 0, &r);
+    if (ok && instr_elements(&p->instrs[0]) > 0) ok = r.scratch && s->device->run(s->device, p, 0, &r);
     s->device->release(s->device, r.scratch, scratch);
     program_free(p);
     return ok;

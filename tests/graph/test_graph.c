@@ -22,10 +22,14 @@ static void assert_names(mtf_graph *g, int n, const char *const *wishes, const c
 #define UNIQUE(wishes, names)                                                                      \
     do {                                                                                           \
         mtf_session *s = open_two_threads();                                                       \
-        assert_names(mtf_graph_new(s), 3, (const char *const[])LIST wishes, (const char *const[])LIST names); \
+        assert_names(mtf_graph_new(s), 3, (const char *const[])LIST wishes,                        \
+                     (const char *const[])LIST names);                                             \
         close_well(s);                                                                             \
     } while (0)
-#define LIST(x, y, z) {x, y, z}
+#define LIST(x, y, z)                                                                              \
+    {                                                                                              \
+        x, y, z                                                                                    \
+    }
 
 static void test_unique_names(void **state)
 {
@@ -99,7 +103,8 @@ static void test_first_error_is_kept(void **state)
     (void)state;
     mtf_session *s = open_two_threads();
     mtf_graph   *g = mtf_graph_new(s);
-    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(a)), *n = mtf_input(g, "n", MTF_I32, mtf_shape(a));
+    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(a)),
+               *n = mtf_input(g, "n", MTF_I32, mtf_shape(a));
     assert_null(mtf_exp(n));
     assert_null(mtf_add(x, n));
     assert_null(mtf_exp(x));
@@ -215,7 +220,8 @@ static void test_after_an_error(void **state)
 static void test_every_function_is_called(void **state)
 {
     (void)state;
-    static const char *const headers[] = {MTF_SOURCE_DIR "/include/mtf.h", MTF_SOURCE_DIR "/include/mtf_nn.h"};
+    static const char *const headers[] = {MTF_SOURCE_DIR "/include/mtf.h",
+                                          MTF_SOURCE_DIR "/include/mtf_nn.h"};
     calls                    c;
     call_everything(NULL, NULL, &c);
     for (int h = 0; h < 2; h++) {
@@ -270,9 +276,9 @@ static void test_inner_tensors(void **state)
 {
     (void)state;
     for (int how = 0; how < 4; how++) {
-        mtf_session *s = open_two_threads();
-        mtf_graph   *g = mtf_graph_new(s);
-        mtf_tensor  *x = named(g, "x"), *inner = NULL, *y;
+        mtf_session  *s = open_two_threads();
+        mtf_graph    *g = mtf_graph_new(s);
+        mtf_tensor   *x = named(g, "x"), *inner = NULL, *y;
         mtf_loop_opts loop = {.trips = 2, .body = leak_body, .context = &inner};
         mtf_while_loop(g, 1, &x, &y, &loop);
         assert_non_null(inner);
@@ -280,8 +286,11 @@ static void test_inner_tensors(void **state)
         if (how == 1) mtf_add(y, inner);
         if (how == 2) mtf_recompute(g, 1, &inner, 1, &y, idle_body, NULL);
         if (how == 3) assert_null(mtf_compile(g, inner));
-        close_with(s, how < 3 ? "usage: \"inner\" belongs to the inside of a block and cannot be used outside it"
-                              : "usage: \"inner\" is inside a block or in another graph and cannot be fetched");
+        close_with(
+            s,
+            how < 3
+                ? "usage: \"inner\" belongs to the inside of a block and cannot be used outside it"
+                : "usage: \"inner\" is inside a block or in another graph and cannot be fetched");
     }
 }
 
@@ -303,7 +312,8 @@ static void test_variables_are_shared(void **state)
     mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(a), NULL), *list[4];
     assert_ptr_equal(mtf_variable(g, "w", mtf_shape(a), NULL), w);
     mtf_scope_push(g, "layer");
-    mtf_tensor *inner = mtf_variable(g, "w", mtf_shape(b), &(mtf_variable_opts){.untrainable = true});
+    mtf_tensor *inner =
+        mtf_variable(g, "w", mtf_shape(b), &(mtf_variable_opts){.untrainable = true});
     mtf_scope_pop(g);
     assert_string_equal(mtf_name_of_tensor(inner), "layer/w");
     assert_int_equal(mtf_variables(g, list, 4), 1); /* the trainable ones */
@@ -336,7 +346,8 @@ static void test_variables_refuse(void **state)
     mtf_graph *h = mtf_graph_new(s);
     assert_non_null(mtf_compile(g, mtf_variable(g, "w", mtf_shape(a), NULL)));
     assert_null(mtf_compile(h, mtf_variable(h, "w", mtf_shape(b), NULL)));
-    close_with(s, "shape: variable \"w\" is f32[a=4] in this session and cannot be f32[b=2] as well");
+    close_with(s,
+               "shape: variable \"w\" is f32[a=4] in this session and cannot be f32[b=2] as well");
 
     s = open_two_threads();
     g = mtf_graph_new(s);

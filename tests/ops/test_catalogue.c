@@ -12,6 +12,8 @@
 
 #include "ground.h"
 
+/* clang-format off */
+
 /* Ops that C spells otherwise; NULL: only text and the library itself use it. */
 static const struct spelling {
     const char *op, *public_name;
@@ -32,6 +34,8 @@ static const struct spelling {
     {"argmin",      NULL}, /* the original has none         */
 };
 
+/* clang-format on */
+
 static bool is_letter(int c)
 {
     return isalnum(c) || c == '_' || c == '/';
@@ -42,7 +46,8 @@ static bool has_word(const char *text, const char *word, const char *after)
 {
     size_t n = strlen(word);
     for (const char *p = text; (p = strstr(p, word)); p += n)
-        if ((p == text || !is_letter((unsigned char)p[-1])) && p[n] && strchr(after, p[n])) return true;
+        if ((p == text || !is_letter((unsigned char)p[-1])) && p[n] && strchr(after, p[n]))
+            return true;
     return false;
 }
 
@@ -54,9 +59,11 @@ static void test_manual(void **state)
         if (!(*o)->says || !*(*o)->says) fail_msg("%s says nothing", (*o)->name);
         if (!(*o)->args) fail_msg("%s does not list its arguments", (*o)->name);
         for (int i = 0; (*o)->attrs && (*o)->attrs[i].name; i++)
-            if (!(*o)->attrs[i].says) fail_msg("%s does not explain %s", (*o)->name, (*o)->attrs[i].name);
+            if (!(*o)->attrs[i].says)
+                fail_msg("%s does not explain %s", (*o)->name, (*o)->attrs[i].name);
         for (const op *const *other = op_catalogue; other != o; other++)
-            if (strcmp((*o)->name, (*other)->name) == 0) fail_msg("two operations are called %s", (*o)->name);
+            if (strcmp((*o)->name, (*other)->name) == 0)
+                fail_msg("two operations are called %s", (*o)->name);
     }
 }
 
@@ -65,7 +72,8 @@ static void test_definition(void **state)
     (void)state;
     for (const op *const *o = op_catalogue; *o; o++) {
         bool primitive = (*o)->infer && (*o)->lower;
-        if (!(*o)->expand && !primitive) fail_msg("%s has neither expand nor infer and lower", (*o)->name);
+        if (!(*o)->expand && !primitive)
+            fail_msg("%s has neither expand nor infer and lower", (*o)->name);
         if ((*o)->expand && ((*o)->infer || (*o)->lower || (*o)->grad))
             fail_msg("%s is written in other operations and as one of its own", (*o)->name);
     }
@@ -81,7 +89,8 @@ static void test_public_functions(void **state)
         snprintf(plain, sizeof plain, "mtf_%s", (*o)->name);
         for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
             if (strcmp(spellings[i].op, (*o)->name) == 0) name = spellings[i].public_name;
-        if (name && !has_word(header, name, "(")) fail_msg("include/mtf.h has no %s for %s", name, (*o)->name);
+        if (name && !has_word(header, name, "("))
+            fail_msg("include/mtf.h has no %s for %s", name, (*o)->name);
     }
     free(header);
 }
@@ -103,7 +112,8 @@ static void mark_file(const char *path, bool *seen)
     for (int i = 0; op_catalogue[i]; i++) {
         char alone[80];
         snprintf(alone, sizeof alone, "= %s", op_catalogue[i]->name);
-        if (!seen[i]) seen[i] = has_word(text, op_catalogue[i]->name, "(") || has_word(text, alone, " \n(");
+        if (!seen[i])
+            seen[i] = has_word(text, op_catalogue[i]->name, "(") || has_word(text, alone, " \n(");
     }
     free(text);
 }
@@ -118,8 +128,10 @@ static int mark_folder(const char *path, bool *seen)
         if (e->d_name[0] == '.') continue;
         snprintf(inner, sizeof inner, "%s/%s", path, e->d_name);
         const char *dot = strrchr(e->d_name, '.');
-        if (!dot) files += mark_folder(inner, seen);
-        else if (strcmp(dot, ".mtf") == 0) mark_file(inner, seen), files++;
+        if (!dot)
+            files += mark_folder(inner, seen);
+        else if (strcmp(dot, ".mtf") == 0)
+            mark_file(inner, seen), files++;
     }
     closedir(d);
     return files;
@@ -137,10 +149,8 @@ static void test_cases_cover_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_manual),
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_public_functions),
-        cmocka_unit_test(test_spellings_are_needed),
+        cmocka_unit_test(test_manual),           cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_public_functions), cmocka_unit_test(test_spellings_are_needed),
         cmocka_unit_test(test_cases_cover_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ static void test_unreached(void **state)
     assert_non_null(dxs[0]);
     assert_null(dxs[1]);
     assert_null(derivative(mtf_stop_gradient(y), c.x));
-    assert_null(derivative(mtf_floor(c.x), c.x)); /* flat */
+    assert_null(derivative(mtf_floor(c.x), c.x));                            /* flat */
     assert_null(derivative(mtf_cast(mtf_cast(c.x, MTF_I32), MTF_F64), c.x)); /* through integers */
     assert_non_null(derivative(c.x, c.x));
     assert_null(derivative(z, c.x));
@@ -74,8 +74,9 @@ static void test_several_ways(void **state)
 {
     (void)state;
     scene       c = scene_open();
-    mtf_tensor *h = mtf_square(c.x), *y = mtf_multiply(h, mtf_add(h, c.x)), *xs[] = {h, c.x}, *dxs[2];
-    double      by_h[N], by_x[N]; /* y = h (h + x): through h, and through everything */
+    mtf_tensor *h = mtf_square(c.x), *y = mtf_multiply(h, mtf_add(h, c.x)), *xs[] = {h, c.x},
+               *dxs[2];
+    double by_h[N], by_x[N]; /* y = h (h + x): through h, and through everything */
     for (int i = 0; i < N; i++) {
         double x = points[i];
         by_h[i] = 2 * x * x + x;
@@ -225,14 +226,14 @@ static void test_three_derivatives(void **state)
 static void test_hessian_times_vector(void **state)
 {
     (void)state;
-    scene             c = scene_open();
+    scene               c = scene_open();
     static const double a[N][N] = {{1, 2, 3}, {-1, 0.5, 4}, {2, -3, 1}}, v[N] = {1, -2, 0.5};
-    mtf_dim           m = {"m", N};
-    mtf_tensor       *at = mtf_constant_data(c.g, a, MTF_F64, mtf_shape(n, m));
-    mtf_tensor       *vt = mtf_constant_data(c.g, v, MTF_F64, mtf_shape(n));
-    mtf_tensor       *f = mtf_einsum(mtf_shape(), c.x, at, mtf_rename_dimension(c.x, "n", "m"));
-    mtf_tensor       *hv = derivative(mtf_einsum(mtf_shape(), derivative(f, c.x), vt), c.x);
-    double            want[N] = {0};
+    mtf_dim             m = {"m", N};
+    mtf_tensor         *at = mtf_constant_data(c.g, a, MTF_F64, mtf_shape(n, m));
+    mtf_tensor         *vt = mtf_constant_data(c.g, v, MTF_F64, mtf_shape(n));
+    mtf_tensor         *f = mtf_einsum(mtf_shape(), c.x, at, mtf_rename_dimension(c.x, "n", "m"));
+    mtf_tensor         *hv = derivative(mtf_einsum(mtf_shape(), derivative(f, c.x), vt), c.x);
+    double              want[N] = {0};
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) want[i] += (a[i][j] + a[j][i]) * v[j];
     assert_values(c.g, hv, want, 1e-14);
@@ -251,11 +252,11 @@ static void power_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_t
 static void test_loop_with_captures_and_sums(void **state)
 {
     (void)state;
-    scene         c = scene_open();
-    mtf_tensor   *w = mtf_constant_data(c.g, (double[]){1.5, 0.5, 2}, MTF_F64, mtf_shape(n));
-    mtf_tensor   *out[2], *xs[] = {c.x, w}, *dxs[2];
-    mtf_loop_opts loop = {.trips = 4, .body = power_body, .context = w, .sums = 1};
-    double        y[N], total[N], by_x[N], by_w[N];
+    scene               c = scene_open();
+    mtf_tensor         *w = mtf_constant_data(c.g, (double[]){1.5, 0.5, 2}, MTF_F64, mtf_shape(n));
+    mtf_tensor         *out[2], *xs[] = {c.x, w}, *dxs[2];
+    mtf_loop_opts       loop = {.trips = 4, .body = power_body, .context = w, .sums = 1};
+    double              y[N], total[N], by_x[N], by_w[N];
     static const double ws[N] = {1.5, 0.5, 2};
     for (int i = 0; i < N; i++) { /* y = x w^4, total = sum over t of t x w^(t + 1) */
         double x = points[i], u = ws[i];
@@ -308,7 +309,8 @@ static void inner_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_t
 
 static void outer_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
 {
-    mtf_while_loop(g, 1, in, out, &(mtf_loop_opts){.trips = 3, .body = inner_body, .context = context});
+    mtf_while_loop(g, 1, in, out,
+                   &(mtf_loop_opts){.trips = 3, .body = inner_body, .context = context});
     out[0] = mtf_sin(out[0]);
 }
 
@@ -321,18 +323,41 @@ static void test_nested_loops(void **state)
     mtf_tensor   *y, *xs[] = {c.x, w}, *dxs[2];
     mtf_loop_opts loop = {.trips = 2, .body = outer_body, .context = w};
     static const double ws[N] = {1.1, 0.9, 0.7};
-    double        value[N], by_x[N], by_w[N];
+    double              value[N], by_x[N], by_w[N];
     for (int i = 0; i < N; i++) {
         double u = ws[i], cube = u * u * u, first = points[i] * cube, second = sin(first) * cube;
         value[i] = sin(second);
         by_x[i] = cos(second) * cube * cos(first) * cube;
-        by_w[i] = cos(second) * (3 * u * u * sin(first) + cube * cos(first) * points[i] * 3 * u * u);
+        by_w[i] =
+            cos(second) * (3 * u * u * sin(first) + cube * cos(first) * points[i] * 3 * u * u);
     }
     mtf_while_loop(c.g, 1, &c.x, &y, &loop);
     assert_values(c.g, y, value, 1e-14);
     mtf_gradients(1, &y, 2, xs, NULL, dxs);
     assert_values(c.g, dxs[0], by_x, 1e-14);
     assert_values(c.g, dxs[1], by_w, 1e-14);
+    close_well(c.s);
+}
+
+enum { MANY = 50 };
+
+static void shift_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
+{
+    (void)g, (void)context;
+    for (int i = 0; i < MANY; i++) out[i] = mtf_scale(in[(i + 1) % MANY], 2);
+}
+
+/* Fifty values change places, doubled: after three turns value i is 8 times value i + 3. */
+static void test_many_carried(void **state)
+{
+    (void)state;
+    scene       c = scene_open();
+    mtf_tensor *in[MANY], *out[MANY], *dxs[MANY];
+    for (int i = 0; i < MANY; i++) in[i] = mtf_scale(c.x, i);
+    mtf_while_loop(c.g, MANY, in, out, &(mtf_loop_opts){.trips = 3, .body = shift_body});
+    mtf_gradients(1, &out[MANY - 4], MANY, in, NULL, dxs);
+    assert_values(c.g, dxs[MANY - 1], (double[]){8, 8, 8}, 0);
+    assert_values(c.g, dxs[0], (double[]){0, 0, 0}, 0);
     close_well(c.s);
 }
 
@@ -357,8 +382,10 @@ static void test_no_gradient_through_while(void **state)
     mtf_while_loop(c.g, 1, &c.x, &y, &(mtf_loop_opts){.condition = small_sum, .body = double_body});
     assert_values(c.g, y, (double[]){0.3 * 64, 0.7 * 64, 1.1 * 64}, 0);
     assert_null(derivative(y, c.x));
-    close_with(c.s, "gradient: while: no gradient flows through a while loop, whose number of turns is not "
-                    "fixed; use loop with trips");
+    close_with(
+        c.s,
+        "gradient: while: no gradient flows through a while loop, whose number of turns is not "
+        "fixed; use loop with trips");
 }
 
 /* ---- recomputing ---- */
@@ -378,8 +405,10 @@ static int64_t eight_layers(bool again, int64_t size, float *gradient)
     mtf_tensor  *x = mtf_scale(mtf_range(g, d, MTF_F32), 1.0 / (double)size), *h = x;
     for (int i = 0; i < 8; i++) {
         mtf_tensor *in = h;
-        if (again) mtf_recompute(g, 1, &in, 1, &h, layer_body, NULL);
-        else layer_body(g, NULL, &in, &h);
+        if (again)
+            mtf_recompute(g, 1, &in, 1, &h, layer_body, NULL);
+        else
+            layer_body(g, NULL, &in, &h);
     }
     mtf_tensor  *dx = derivative(h, x);
     mtf_program *p = mtf_compile(g, dx);
@@ -396,7 +425,8 @@ static void test_recompute_saves_memory(void **state)
     float  *kept = malloc(sizeof(float) * SIZE), *again = malloc(sizeof(float) * SIZE);
     int64_t all = eight_layers(false, SIZE, kept), less = eight_layers(true, SIZE, again);
     /* Several values a layer against one, and those of the layer at work. */
-    if (less * 4 > all * 3) fail_msg("recomputing takes %lld bytes of %lld", (long long)less, (long long)all);
+    if (less * 4 > all * 3)
+        fail_msg("recomputing takes %lld bytes of %lld", (long long)less, (long long)all);
     assert_memory_equal(kept, again, sizeof(float) * SIZE);
     free(kept);
     free(again);
@@ -480,10 +510,12 @@ static void draw(uint64_t seed, draws *d)
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.seed = seed, .threads = 2});
     mtf_graph   *g = mtf_graph_new(s);
     mtf_shape    shape = mtf_shape(((mtf_dim){"d", DRAWS}));
-    mtf_tensor  *x = mtf_random_uniform(g, MTF_F32, shape, 0, 1), *y = mtf_random_uniform(g, MTF_F32, shape, 0, 1);
+    mtf_tensor  *x = mtf_random_uniform(g, MTF_F32, shape, 0, 1),
+               *y = mtf_random_uniform(g, MTF_F32, shape, 0, 1);
     mtf_program *p = mtf_compile(g, x, y);
     for (int step = 0; step < STEPS; step++)
-        assert_true(mtf_step(p) && mtf_fetch(p, x, d->v[step][0]) && mtf_fetch(p, y, d->v[step][1]));
+        assert_true(mtf_step(p) && mtf_fetch(p, x, d->v[step][0]) &&
+                    mtf_fetch(p, y, d->v[step][1]));
     close_well(s);
 }
 
@@ -503,7 +535,8 @@ static void test_random_streams(void **state)
     draw(7, &d[1]);
     draw(8, &d[2]);
     assert_memory_equal(&d[0], &d[1], sizeof(draws));
-    const float *all[] = {d[0].v[0][0], d[0].v[0][1], d[0].v[1][0], d[0].v[1][1], d[2].v[0][0], d[2].v[0][1]};
+    const float *all[] = {d[0].v[0][0], d[0].v[0][1], d[0].v[1][0],
+                          d[0].v[1][1], d[2].v[0][0], d[2].v[0][1]};
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < i; j++) assert_unrelated(all[i], all[j]); /* by op, by step, by seed */
 }
@@ -524,11 +557,12 @@ static void test_random_in_loops(void **state)
     mtf_tensor *out[2], *twice[2], *dx;
     mtf_while_loop(c.g, 1, &c.x, out, &(mtf_loop_opts){.trips = 1, .body = random_body, .sums = 1});
     mtf_gradients(1, out + 1, 1, &c.x, NULL, &dx);
-    double u[N], slope[N], last[N], total[N];
+    double       u[N], slope[N], last[N], total[N];
     mtf_program *p = mtf_compile(c.g, out[0], dx);
     assert_true(mtf_step(p) && mtf_fetch(p, out[0], u) && mtf_fetch(p, dx, slope));
     assert_memory_equal(u, slope, sizeof u);
-    mtf_while_loop(c.g, 1, &c.x, twice, &(mtf_loop_opts){.trips = 2, .body = random_body, .sums = 1});
+    mtf_while_loop(c.g, 1, &c.x, twice,
+                   &(mtf_loop_opts){.trips = 2, .body = random_body, .sums = 1});
     p = mtf_compile(c.g, twice[0], twice[1]);
     assert_true(mtf_step(p) && mtf_fetch(p, twice[0], last) && mtf_fetch(p, twice[1], total));
     for (int i = 0; i < N; i++) {
@@ -550,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_loop_with_captures_and_sums),
         cmocka_unit_test(test_loop_three_derivatives),
         cmocka_unit_test(test_nested_loops),
+        cmocka_unit_test(test_many_carried),
         cmocka_unit_test(test_no_gradient_through_while),
         cmocka_unit_test(test_recompute_saves_memory),
         cmocka_unit_test(test_dropout_is_the_same_again),

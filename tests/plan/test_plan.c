@@ -30,15 +30,16 @@ enum { BLOCK_EXTRA = 64 + sizeof(void *) };
 static int blocks_of(const ledger *l, int64_t bytes)
 {
     int n = 0;
-    for (int i = 0; i < l->count && i < MOST_BLOCKS; i++) n += l->bytes[i] == (size_t)bytes + BLOCK_EXTRA;
+    for (int i = 0; i < l->count && i < MOST_BLOCKS; i++)
+        n += l->bytes[i] == (size_t)bytes + BLOCK_EXTRA;
     return n;
 }
 
 static mtf_session *open_counting(ledger *l, size_t memory)
 {
     l->count = 0;
-    return mtf_open_with(&(mtf_session_opts){
-        .allocator = {take, give, l}, .threads = 2, .memory = memory});
+    return mtf_open_with(
+        &(mtf_session_opts){.allocator = {take, give, l}, .threads = 2, .memory = memory});
 }
 
 /* ---- scenes ---- */
@@ -92,7 +93,8 @@ static void test_equal_nodes(void **state)
     p = mtf_compile(c.g, mtf_add(mtf_sin(c.x), mtf_sin(mtf_scale(c.x, 2))));
     assert_int_equal(occurrences(mtf_program_print(p), "= sin r"), 2);
     mtf_tensor *u = mtf_random_uniform(c.g, MTF_F32, mtf_shape(a), 0, 1);
-    mtf_tensor *v = mtf_random_uniform(c.g, MTF_F32, mtf_shape(a), 0, 1); /* equal, but meant to differ */
+    mtf_tensor *v =
+        mtf_random_uniform(c.g, MTF_F32, mtf_shape(a), 0, 1); /* equal, but meant to differ */
     assert_int_equal(occurrences(mtf_program_print(mtf_compile(c.g, mtf_add(u, v))), " draw "), 2);
     close_well(c.s);
 }
@@ -103,7 +105,8 @@ static void test_constants(void **state)
     scene       c = scene_open();
     int64_t     one = instructions(mtf_compile(c.g, mtf_scale(c.x, 3)));
     mtf_tensor *two = mtf_add_scalar(mtf_ones(c.g, MTF_F32, mtf_shape(b)), 1);
-    mtf_tensor *seven = mtf_add_scalar(mtf_multiply(two, mtf_exp(mtf_zeros(c.g, MTF_F32, mtf_shape(b)))), 5);
+    mtf_tensor *seven =
+        mtf_add_scalar(mtf_multiply(two, mtf_exp(mtf_zeros(c.g, MTF_F32, mtf_shape(b)))), 5);
     mtf_program *p = mtf_compile(c.g, mtf_multiply(c.x, seven));
     assert_int_equal(instructions(p), one);
     assert_int_equal(occurrences(mtf_program_print(p), "= exp"), 0);
@@ -157,7 +160,8 @@ static void test_vectors_first(void **state)
     mtf_session *s = open_two_threads();
     mtf_graph   *g = mtf_graph_new(s);
     mtf_dim      i = {"i", 64}, j = {"j", 48}, k = {"k", 32};
-    mtf_tensor  *m1 = mtf_input(g, "m1", MTF_F32, mtf_shape(i, j)), *m2 = mtf_input(g, "m2", MTF_F32, mtf_shape(j, k));
+    mtf_tensor  *m1 = mtf_input(g, "m1", MTF_F32, mtf_shape(i, j)),
+               *m2 = mtf_input(g, "m2", MTF_F32, mtf_shape(j, k));
     mtf_tensor  *v = mtf_input(g, "v", MTF_F32, mtf_shape(k));
     mtf_program *p = mtf_compile(g, mtf_einsum(mtf_shape(i), m1, m2, v));
     assert_int_equal(mtf_program_cost(p).flops, 2 * (48 * 32 + 64 * 48));
@@ -182,10 +186,12 @@ static int moves(mtf_shape x_shape, mtf_shape y_shape, mtf_shape out)
 static void test_packing(void **state)
 {
     (void)state;
-    mtf_dim m = {"m", 11}, n = {"n", 13}, k = {"k", 17}, k1 = {"k1", 3}, k2 = {"k2", 5}, z = {"z", 4};
+    mtf_dim m = {"m", 11}, n = {"n", 13}, k = {"k", 17}, k1 = {"k1", 3}, k2 = {"k2", 5},
+            z = {"z", 4};
     assert_int_equal(moves(mtf_shape(m, k), mtf_shape(k, n), mtf_shape(m, n)), 0);
     assert_int_equal(moves(mtf_shape(k, m), mtf_shape(k, n), mtf_shape(m, n)), 0); /* transposed: */
-    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(n, k), mtf_shape(m, n)), 0); /* a flag of the */
+    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(n, k), mtf_shape(m, n)),
+                     0); /* a flag of the */
     assert_int_equal(moves(mtf_shape(k, m), mtf_shape(n, k), mtf_shape(n, m)), 0); /* product */
     assert_int_equal(moves(mtf_shape(z, m, k), mtf_shape(z, k, n), mtf_shape(z, m, n)), 0);
     assert_int_equal(moves(mtf_shape(m, z, k), mtf_shape(n, z, k), mtf_shape(z, m, n)), 0);
@@ -213,10 +219,12 @@ static void test_update_in_place(void **state)
     assert_int_equal(mtf_program_cost(p).variable_bytes, 4000);
     assert_int_equal(mtf_program_cost(p).peak_bytes, 4000); /* no buffer besides */
     for (int i = 0; i < 1000; i++) w_values[i] = (float)i;
-    assert_true(mtf_variable_set(w, w_values) && mtf_step(p) && mtf_step(p) && mtf_variable_get(w, got));
+    assert_true(mtf_variable_set(w, w_values) && mtf_step(p) && mtf_step(p) &&
+                mtf_variable_get(w, got));
     for (int i = 0; i < 1000; i++) assert_true(got[i] == (float)i / 4);
 
-    mtf_program *old = mtf_compile(g, w); /* somebody wants the old value: it must survive the step */
+    mtf_program *old =
+        mtf_compile(g, w); /* somebody wants the old value: it must survive the step */
     assert_true(mtf_step(old) && mtf_fetch(old, w, got));
     for (int i = 0; i < 1000; i++) assert_true(got[i] == (float)i / 4);
     assert_true(mtf_variable_get(w, got));
@@ -230,8 +238,8 @@ static void test_exchange(void **state)
     (void)state;
     mtf_session *s = open_two_threads();
     mtf_graph   *g = mtf_graph_new(s);
-    mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "constant(1)"});
-    mtf_tensor  *v = mtf_variable(g, "v", mtf_shape(a), &(mtf_variable_opts){.init = "constant(2)"});
+    mtf_tensor *w = mtf_variable(g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "constant(1)"});
+    mtf_tensor *v = mtf_variable(g, "v", mtf_shape(a), &(mtf_variable_opts){.init = "constant(2)"});
     mtf_assign(w, v);
     mtf_assign(v, w);
     float got[7];
@@ -243,7 +251,7 @@ static void test_exchange(void **state)
 
 static mtf_tensor *two_layers(mtf_graph *g, mtf_tensor **x)
 {
-    mtf_dim     batch = {"batch", 37}, in = {"in", 101}, hidden = {"hidden", 203}, out = {"out", 11};
+    mtf_dim batch = {"batch", 37}, in = {"in", 101}, hidden = {"hidden", 203}, out = {"out", 11};
     mtf_tensor *w1 = mtf_variable(g, "w1", mtf_shape(in, hidden), NULL);
     mtf_tensor *w2 = mtf_variable(g, "w2", mtf_shape(hidden, out), NULL), *ws[] = {w1, w2}, *dws[2];
     *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, in));
@@ -318,7 +326,8 @@ static void test_refused_before_running(void **state)
     assert_int_equal(blocks_of(&l, need - 4 * (101 * 203 + 203 * 11)), 0); /* not even tried */
     char sentence[200];
     snprintf(sentence, sizeof sentence,
-             "memory: the program needs %lld bytes, but only %lld are allowed (--memory); cut the batch or recompute",
+             "memory: the program needs %lld bytes, but only %lld are allowed (--memory); cut the "
+             "batch or recompute",
              (long long)need, (long long)need - 1);
     close_with(s, sentence);
 }

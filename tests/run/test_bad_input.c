@@ -33,8 +33,9 @@ static void refuse_text(const char *text, const char *sentence)
 static void test_unknown_operation(void **state)
 {
     (void)state;
-    refuse_text("x: f32[a=4] = input\ny = sotfmax(x, dim=a)\n",
-                "syntax: model.mtf:2:5: no operation is called \"sotfmax\"; did you mean \"softmax\"?");
+    refuse_text(
+        "x: f32[a=4] = input\ny = sotfmax(x, dim=a)\n",
+        "syntax: model.mtf:2:5: no operation is called \"sotfmax\"; did you mean \"softmax\"?");
     refuse_text("y = frobnicate(3)\n",
                 "syntax: model.mtf:1:5: no operation is called \"frobnicate\"");
 }
@@ -44,12 +45,14 @@ static void test_text_places(void **state)
     (void)state;
     refuse_text("x: f32[a=4] = input\ny = exp(z)\n",
                 "syntax: model.mtf:2:9: no line above gives the name \"z\"");
-    refuse_text("x: f32[a=4] = input\ny = exp(x\n",
-                "syntax: model.mtf:3:1: the text ends before the \"(\" of line 2, column 8 is closed");
+    refuse_text(
+        "x: f32[a=4] = input\ny = exp(x\n",
+        "syntax: model.mtf:3:1: the text ends before the \"(\" of line 2, column 8 is closed");
     refuse_text("x: f32[a=4] = input\nx = exp(x)\n",
                 "syntax: model.mtf:2:1: the name \"x\" is given twice");
-    refuse_text("x: f32[a=4] = input\ny = reduce_sum(x, ovr=(a))\n",
-                "syntax: model.mtf:2:19: reduce_sum has no attribute \"ovr\"; did you mean \"over\"?");
+    refuse_text(
+        "x: f32[a=4] = input\ny = reduce_sum(x, ovr=(a))\n",
+        "syntax: model.mtf:2:19: reduce_sum has no attribute \"ovr\"; did you mean \"over\"?");
     refuse_text("x: f32[a=4, a=5] = input\n",
                 "syntax: model.mtf:1:13: dimension \"a\" occurs twice in one shape");
     refuse_text("x: f99[a=4] = input\n",
@@ -75,7 +78,8 @@ static void test_wrong_dimension(void **state)
     close_with(c.s, "shape: reshape: \"x\" [a=4, b=2] has 8 elements but the output [c=9] has 9");
     c = scene_open();
     assert_null(mtf_slice(c.x, "a", 3, 2, 1));
-    close_with(c.s, "shape: slice: 2 elements from 3 in steps of 1 do not fit dimension \"a\" of size 4");
+    close_with(
+        c.s, "shape: slice: 2 elements from 3 in steps of 1 do not fit dimension \"a\" of size 4");
 }
 
 static void test_size_disagreement(void **state)
@@ -102,7 +106,8 @@ static void test_bad_shapes(void **state)
     close_with(c.s, "shape: input: a dimension name occurs twice in one shape; names must differ");
     c = scene_open();
     assert_null(mtf_rename_dimension(c.x, "a", "b"));
-    close_with(c.s, "shape: reshape: a dimension name occurs twice in one shape; names must differ");
+    close_with(c.s,
+               "shape: reshape: a dimension name occurs twice in one shape; names must differ");
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(((mtf_dim){"c", 0})), NULL));
     close_with(c.s, "shape: variable: a dimension's size must be 1 or more");
@@ -168,8 +173,11 @@ static void test_assignments(void **state)
     close_with(c.s, "usage: \"x\" is no variable");
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "normal(0)"}));
-    close_with(c.s, "value: variable: no initialiser is written \"normal(0)\"; there are zeros, ones, constant(v), "
-                    "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), glorot_uniform");
+    close_with(
+        c.s,
+        "value: variable: no initialiser is written \"normal(0)\"; there are zeros, ones, "
+        "constant(v), "
+        "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), glorot_uniform");
 }
 
 /* ---- running ---- */
@@ -221,7 +229,8 @@ static void test_unknown_device(void **state)
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cup"});
     mtf_graph   *g = mtf_graph_new(s);
     assert_null(mtf_compile(g, mtf_ones(g, MTF_F32, mtf_shape(a))));
-    close_with(s, "usage: no device is called \"cup\"; there are cpu and check; did you mean \"cpu\"?");
+    close_with(
+        s, "usage: no device is called \"cup\"; there are cpu and check; did you mean \"cpu\"?");
 }
 
 /* NaN in the middle of a run, under the device that looks for it. */
@@ -266,7 +275,8 @@ static void refuse_options(int argc, const char **argv, const char *sentence)
 static void test_options(void **state)
 {
     (void)state;
-    OPTIONS("usage: option --epoch was never read; did you mean \"epochs\"?", "--epoch", "3", "--epochs=3");
+    OPTIONS("usage: option --epoch was never read; did you mean \"epochs\"?", "--epoch", "3",
+            "--epochs=3");
     OPTIONS("usage: option --sede was never read; did you mean \"seed\"?", "--sede", "3");
     OPTIONS("usage: option --frobnicate was never read", "--frobnicate");
     OPTIONS("usage: \"epochs\" is not an option; options start with --", "epochs");
@@ -279,7 +289,8 @@ static void test_options(void **state)
 static void test_sound_options(void **state)
 {
     (void)state;
-    const char  *argv[] = {"test", "--seed=3", "--threads", "2", "--epochs=7", "--device", "check", "--memory", "100"};
+    const char  *argv[] = {"test",     "--seed=3", "--threads", "2",  "--epochs=7",
+                           "--device", "check",    "--memory",  "100"};
     mtf_session *s = mtf_open(9, (char **)argv);
     assert_string_equal(mtf_option(s, "epochs", "4"), "7");
     assert_string_equal(mtf_option(s, "rate", "0.5"), "0.5");

@@ -33,7 +33,8 @@ static const char model[] =
     "}\n"
     "shown = print(total, message=\"total\")\n"
     "logits: [batch, classes] = einsum(s, v)\n"
-    "loss = reduce_mean(0 - reduce_sum(log_softmax(logits, dim=classes) * one_hot(labels, dim=[classes=4]), over=(classes)))\n"
+    "chosen = log_softmax(logits, dim=classes) * one_hot(labels, dim=[classes=4])\n"
+    "loss = reduce_mean(0 - reduce_sum(chosen, over=(classes)))\n"
     "sorted, order = sort(logits, dim=classes)\n"
     "dw, dv = gradients(loss, shown; w, v)\n"
     "new_w = assign(w, dw, mode=sub)\n"
@@ -77,8 +78,8 @@ static char path[100];
 
 static char *text_with_pad(int pad)
 {
-    char  *text = malloc(sizeof model + 100 + (size_t)pad * 3);
-    char  *end = text + sprintf(text, "%s", model);
+    char *text = malloc(sizeof model + 100 + (size_t)pad * 3);
+    char *end = text + sprintf(text, "%s", model);
     if (pad) {
         end += sprintf(end, "pad: f32[pad=%d] = constant(data={1", pad);
         for (int i = 1; i < pad; i++) end += sprintf(end, ", 1");
@@ -90,7 +91,8 @@ static char *text_with_pad(int pad)
 /* Everything the model does; what it fetched goes to `fetched`. */
 static void use(mtf_session *s, const char *text, float fetched[12])
 {
-    static const float   x[15] = {0.1f, -0.2f, 0.3f, 0.4f, -0.5f, 0.6f, 0.7f, -0.8f, 0.9f, 1.0f, -1.1f, 1.2f, 1.3f, 1.4f, 1.5f};
+    static const float   x[15] = {0.1f, -0.2f, 0.3f,  0.4f, -0.5f, 0.6f, 0.7f, -0.8f,
+                                  0.9f, 1.0f,  -1.1f, 1.2f, 1.3f,  1.4f, 1.5f};
     static const int32_t labels[3] = {0, 3, 1};
     mtf_graph           *g = mtf_parse(s, text, "model.mtf");
     char                *again = mtf_print(g);
@@ -109,7 +111,8 @@ static void use(mtf_session *s, const char *text, float fetched[12])
     float v[7 * 4];
     if (mtf_variable_get(mtf_find(h, "v"), v)) mtf_variable_set(mtf_find(h, "v"), v);
     npy_array back = {0};
-    if (mtf_ok(s) && npy_write(s, path, MTF_F32, 2, (int64_t[]){3, 4}, fetched) && npy_read(s, path, &back)) {
+    if (mtf_ok(s) && npy_write(s, path, MTF_F32, 2, (int64_t[]){3, 4}, fetched) &&
+        npy_read(s, path, &back)) {
         assert_int_equal(back.bytes, 12 * sizeof(float));
         assert_memory_equal(back.data, fetched, back.bytes);
         npy_release(s, &back);
@@ -121,9 +124,10 @@ static void use(mtf_session *s, const char *text, float fetched[12])
 static bool run_refusing(int n, const char *text, float fetched[12])
 {
     tap              t = {.refused = n};
-    mtf_session_opts opts = {.allocator = {take, give, &t}, .threads = 2, .seed = 5, .say = hear, .say_context = &t};
-    mtf_session     *s = mtf_open_with(&opts);
-    bool             refused = n > 0;
+    mtf_session_opts opts = {
+        .allocator = {take, give, &t}, .threads = 2, .seed = 5, .say = hear, .say_context = &t};
+    mtf_session *s = mtf_open_with(&opts);
+    bool         refused = n > 0;
     if (!s) {
         assert_int_equal(n, 1);
     } else {

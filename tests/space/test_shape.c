@@ -46,8 +46,9 @@ static void test_refusing(void **state)
     assert_int_equal(mtf_shape(((mtf_dim){"x", -1})).ndims, SHAPE_BAD_SIZE);
     assert_int_equal(mtf_shape(((mtf_dim){NULL, 2})).ndims, SHAPE_BAD_NAME);
     assert_int_equal(mtf_shape_of(-2, NULL).ndims, -2);
-    static const char *const no_names[] = {"", "a b", "a,b", "a.b", "a;b", "a:b", "a+b", "a?", "a=b",
-                                           "(a", "a)", "[a", "a]", "{a", "a}", "a\"", "#a", "a|b", "a\n"};
+    static const char *const no_names[] = {"",   "a b", "a,b", "a.b", "a;b", "a:b", "a+b",
+                                           "a?", "a=b", "(a",  "a)",  "[a",  "a]",  "{a",
+                                           "a}", "a\"", "#a",  "a|b", "a\n"};
     for (size_t i = 0; i < sizeof no_names / sizeof *no_names; i++)
         assert_int_equal(mtf_shape(((mtf_dim){no_names[i], 2})).ndims, SHAPE_BAD_NAME);
     assert_shape(mtf_shape(((mtf_dim){"a/b-c_d'", 2})), "Shape[a/b-c_d'=2]");
@@ -58,14 +59,16 @@ static void test_seventeen(void **state)
     (void)state;
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
                                         "j", "k", "l", "m", "n", "o", "p", "q"};
-    mtf_dim dims[17];
+    mtf_dim                  dims[17];
     for (int i = 0; i < 17; i++) dims[i] = (mtf_dim){names[i], 1};
     assert_int_equal(mtf_shape_of(16, dims).ndims, 16);
     assert_int_equal(mtf_shape_of(17, dims).ndims, SHAPE_TOO_MANY);
-    assert_int_equal(mtf_shape_plus(mtf_shape_of(16, dims), mtf_shape_of(1, dims + 16)).ndims, SHAPE_TOO_MANY);
+    assert_int_equal(mtf_shape_plus(mtf_shape_of(16, dims), mtf_shape_of(1, dims + 16)).ndims,
+                     SHAPE_TOO_MANY);
     assert_int_equal(mtf_shape_plus(mtf_shape_of(16, dims), mtf_shape_of(16, dims)).ndims, 16);
     mtf_shape full = mtf_shape_of(16, dims);
-    assert_int_equal(mtf_shape_replace(full, mtf_shape_of(1, dims), mtf_shape(x, y)).ndims, SHAPE_TOO_MANY);
+    assert_int_equal(mtf_shape_replace(full, mtf_shape_of(1, dims), mtf_shape(x, y)).ndims,
+                     SHAPE_TOO_MANY);
 }
 
 /* Sixteen bytes an element, the most any type could want, must still fit a signed 64-bit count. */
@@ -78,7 +81,8 @@ static void test_huge(void **state)
     assert_int_equal(mtf_shape(more).ndims, SHAPE_TOO_LARGE);
     assert_int_equal(mtf_shape(a, b).ndims, SHAPE_TOO_LARGE);
     assert_int_equal(mtf_shape_resize(mtf_shape(a, x), "x", BIG).ndims, SHAPE_TOO_LARGE);
-    assert_int_equal(mtf_shape_replace(mtf_shape(a, x), mtf_shape(x), mtf_shape(b)).ndims, SHAPE_TOO_LARGE);
+    assert_int_equal(mtf_shape_replace(mtf_shape(a, x), mtf_shape(x), mtf_shape(b)).ndims,
+                     SHAPE_TOO_LARGE);
 }
 
 /* A union need not be a tensor's shape, so it may be larger; its size then stops at the largest
@@ -216,7 +220,8 @@ static void test_replace(void **state)
     mtf_shape s = mtf_shape(x, y, z);
     mtf_dim   xy = {"xy", 32}, y1 = {"y1", 2}, y2 = {"y2", 4};
     assert_shape(mtf_shape_replace(s, mtf_shape(x, y), mtf_shape(xy)), "Shape[xy=32, z=3]");
-    assert_shape(mtf_shape_replace(s, mtf_shape(y), mtf_shape(y1, y2)), "Shape[x=4, y1=2, y2=4, z=3]");
+    assert_shape(mtf_shape_replace(s, mtf_shape(y), mtf_shape(y1, y2)),
+                 "Shape[x=4, y1=2, y2=4, z=3]");
     assert_shape(mtf_shape_replace(s, mtf_shape(x, y, z), mtf_shape()), "Shape[]");
     assert_int_equal(mtf_shape_replace(s, mtf_shape(x, z), mtf_shape(xy)).ndims, SHAPE_MISSING);
     assert_int_equal(mtf_shape_replace(s, mtf_shape(y, x), mtf_shape(xy)).ndims, SHAPE_MISSING);
@@ -243,7 +248,8 @@ static void test_text(void **state)
 {
     (void)state;
     mtf_session             *s = mtf_open_with(NULL);
-    static const char *const same[] = {"x:4;y:8", "x:4.y:8", "x:4 y:8", "x:4,y:8", " x:4 , y:8; ", "x:4\ty:8\n"};
+    static const char *const same[] = {"x:4;y:8", "x:4.y:8",      "x:4 y:8",
+                                       "x:4,y:8", " x:4 , y:8; ", "x:4\ty:8\n"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         assert_shape(mtf_shape_parse(s, same[i]), "Shape[x=4, y=8]");
     assert_shape(mtf_shape_parse(s, "x:4"), "Shape[x=4]");
@@ -272,11 +278,13 @@ static void test_wrong_text(void **state)
     refuse_text("x:", "syntax: the size of dimension \"x\" is \"\"; write a whole number");
     refuse_text("x:four", "syntax: the size of dimension \"x\" is \"four\"; write a whole number");
     refuse_text("x:4k", "syntax: the size of dimension \"x\" is \"4k\"; write a whole number");
-    refuse_text("x:99999999999999999999",
-                "syntax: the size of dimension \"x\" is \"99999999999999999999\"; write a whole number");
+    refuse_text(
+        "x:99999999999999999999",
+        "syntax: the size of dimension \"x\" is \"99999999999999999999\"; write a whole number");
     refuse_text("x:0", "shape: x:0: a dimension's size must be 1 or more");
     refuse_text("x:-4", "shape: x:-4: a dimension's size must be 1 or more");
-    refuse_text("x:4;x:8", "shape: x:4;x:8: a dimension name occurs twice in one shape; names must differ");
+    refuse_text("x:4;x:8",
+                "shape: x:4;x:8: a dimension name occurs twice in one shape; names must differ");
     refuse_text("a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 o:1 p:1 q:1",
                 "shape: a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 o:1 p:1 q:1: "
                 "a shape has at most 16 dimensions");
@@ -289,7 +297,8 @@ static void test_wrong_text(void **state)
 static void test_sets(void **state)
 {
     (void)state;
-    mtf_shape xy = mtf_shape(x, y), yx = mtf_shape(y, x), xz = mtf_shape(x, z), all = mtf_shape(x, y, z);
+    mtf_shape xy = mtf_shape(x, y), yx = mtf_shape(y, x), xz = mtf_shape(x, z),
+              all = mtf_shape(x, y, z);
     mtf_shape none = mtf_shape();
     assert_true(shape_within(&yx, &all));
     assert_false(shape_within(&all, &xy));

@@ -3,8 +3,8 @@
  * The general exchange by index intersection: gathering, cutting and turning
  * one cut into another are all cases of it, uneven parts included.
  */
-#ifndef MACHINE_REGION_H
-#define MACHINE_REGION_H
+#ifndef MACHINE_OVERLAP_H
+#define MACHINE_OVERLAP_H
 
 #include "program/instr.h"
 

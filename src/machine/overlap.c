@@ -1,5 +1,5 @@
 /* Regions: which parts of an old placement make up a new part. */
-#include "machine/region.h"
+#include "machine/overlap.h"
 
 #include <string.h>
 
