@@ -23,6 +23,7 @@ test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 
 bench: setup        ## run every benchmark
 	$(call build,release,build)
+	@[ -n "$(wildcard bench/*.c)" ] || echo "bench: there is no benchmark yet"
 	@for b in $(basename $(notdir $(wildcard bench/*.c))); do build/bench/$$b || exit 1; done
 
 install: release    ## install under PREFIX, below DESTDIR where given

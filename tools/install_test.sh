@@ -32,7 +32,7 @@ cat >"$work/outside.c" <<'END'
 int main(int argc, char **argv)
 {
     mtf_session *s = mtf_open(argc, argv);
-    mtf_shape shape = mtf_shape_parse("batch:2,hidden:3");
+    mtf_shape shape = mtf_shape_parse(s, "batch:2,hidden:3");
     printf("%d\n", (int)mtf_shape_size(shape));
     return mtf_close(s);
 }

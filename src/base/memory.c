@@ -1,6 +1,7 @@
 /* Arenas: memory by lifetime. */
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -80,6 +81,10 @@ void arena_back(arena *a, arena_mark mark)
 
 void *arena_grow(arena *a, void *array, size_t element, int count, int *room)
 {
+    if (*room > INT_MAX / 2) {
+        fail(a->fault, ERR_MEMORY, "no memory for a list of more than %d elements", *room);
+        return NULL;
+    }
     int   more = *room ? *room * 2 : 8;
     void *bigger = arena_alloc(a, element * (size_t)more);
     if (!bigger) return NULL;

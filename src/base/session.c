@@ -58,7 +58,7 @@ mtf_session *mtf_open_with(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
     if (!o.allocator.alloc) o.allocator = (mtf_allocator){take, give, NULL};
-    if (!o.threads) o.threads = machine_cores();
+    if (o.threads < 1) o.threads = machine_cores();
     if (!o.device) o.device = "cpu";
     if (!o.memory) o.memory = machine_memory();
     mtf_session *s = o.allocator.alloc(o.allocator.context, sizeof *s);

@@ -181,9 +181,15 @@ static void write_page(textbuf *t)
              "an input in brackets may be left out, `xs...` is one or more. "
              "`y: TYPE[SHAPE]` means that the line's\nannotation can say type and shape. "
              "docs/text.md describes the language.\n\n"
-             "Everything matches dimensions by name. Where elements tie (max, min, argmax, sort, "
-             "top-k, pooling), the\nlowest index wins and receives the whole gradient. "
-             "An index out of range selects nothing.\n\n");
+             "Everything matches dimensions by name. What an operation cannot infer it takes from "
+             "the annotation;\nwhere both are known they must agree.\n\n"
+             "Ties: of equal elements the one with the lowest index wins and receives the whole "
+             "gradient (max, min,\nargmax, sort, top-k, pooling); of two equal operands of minimum "
+             "and maximum the first. NaN wins max and\nmin, and sorts as the largest.\n\n"
+             "An index out of range selects nothing: one_hot gives `off`, gather zero, scatter_add "
+             "ignores it.\n\n"
+             "Element types never change silently: cast. bf16 and f16 only store; arithmetic and "
+             "sums happen in f32.\nIntegers wrap around.\n\n");
     for (int i = 0; op_catalogue[i]; i++)
         text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);
     text_add(t, "\n");

@@ -38,12 +38,9 @@ static mtf_tensor *make_param(block *b, mtf_dtype type, const mtf_shape *shape)
 mtf_tensor *block_param(block *b, mtf_dtype type, const mtf_shape *shape, const char *name)
 {
     if (!b) return NULL;
-    mtf_tensor  *x = make_param(b, type, shape);
-    mtf_tensor **params = arena_array(&b->graph->arena, mtf_tensor *, b->nparams + 1);
-    if (!x || !params) return NULL;
-    for (int i = 0; i < b->nparams; i++) params[i] = b->params[i];
-    params[b->nparams++] = x;
-    b->params = params;
+    mtf_tensor *x = make_param(b, type, shape);
+    if (!x || !arena_push(&b->graph->arena, b->params, b->nparams, b->params_room)) return NULL;
+    b->params[b->nparams++] = x;
     return !name || graph_name_tensor(b->graph, x, name) ? x : NULL;
 }
 

@@ -151,16 +151,13 @@ bool node_output(node *n, mtf_dtype type, const mtf_shape *shape)
 {
     mtf_graph   *g = n->graph;
     mtf_tensor  *x = arena_new(&g->arena, mtf_tensor);
-    mtf_tensor **out = arena_array(&g->arena, mtf_tensor *, n->nout + 1);
-    TRY(x && out);
+    TRY(x && arena_push(&g->arena, n->out, n->nout, n->out_room));
     *x = (mtf_tensor){.node = n, .index = n->nout, .id = g->ntensors, .type = type, .scope = g->scope};
     x->shape = mtf_shape_of(shape->ndims, shape->dims); /* a union may have too many elements */
     TRY(graph_intern_shape(g, &x->shape, n->op->name));
     TRY(arena_push(&g->arena, g->all, g->ntensors, g->tensors_room));
     g->all[g->ntensors++] = x;
-    for (int i = 0; i < n->nout; i++) out[i] = n->out[i];
-    out[n->nout++] = x;
-    n->out = out;
+    n->out[n->nout++] = x;
     return true;
 }
 

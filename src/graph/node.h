@@ -35,7 +35,7 @@ struct node {
     int          nin;     /* all inputs: explicit ones, then captures */
     int          nargs;   /* explicit inputs */
     mtf_tensor **in;
-    int          nout;
+    int          nout, out_room;
     mtf_tensor **out;
     attr        *attrs;   /* aligned with op->attrs */
     block      **blocks;  /* aligned with op->blocks */
@@ -49,7 +49,7 @@ struct block {
     node       **nodes;
     int          nnodes, nodes_room;
     mtf_tensor **params;
-    int          nparams;
+    int          nparams, params_room;
     mtf_tensor  *turn;       /* a loop's body: the number of the turn; else NULL */
     mtf_tensor **results;    /* what it yields: first the results proper, then the sums */
     int          nresults;

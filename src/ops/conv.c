@@ -59,7 +59,8 @@ static bool check_fit(const node *n, const mtf_shape *x, const mtf_shape *w, con
                          ns, ns);
     int64_t chans = x->dims[x->ndims - 1].size, outs = y->dims[y->ndims - 1].size;
     if (w->dims[ns].size * groups != chans || w->dims[ns + 1].size != outs || outs % groups)
-        return node_fail(n, ERR_SHAPE, "%lld channels, %lld outputs and %lld groups do not fit a filter of %lld by %lld",
+        return node_fail(n, ERR_SHAPE, "\"%s\" and \"%s\": %lld channels, %lld outputs and %lld groups do not fit a "
+                         "filter of %lld channels and %lld outputs", tensor_name(n->in[0]), tensor_name(n->in[1]),
                          (long long)chans, (long long)outs, (long long)groups, (long long)w->dims[ns].size,
                          (long long)w->dims[ns + 1].size);
     int nbatch = x->ndims - ns - 1;

@@ -30,7 +30,7 @@ static bool spell(mtf_tensor *x, mtf_tensor *filter, int ns, bool transpose, con
     mtf_conv_opts o = given ? *given : (mtf_conv_opts){0};
     fault        *f = &graph_of(x)->session->fault;
     if (x->shape.ndims < ns + 1 || filter->shape.ndims != ns + 2)
-        return fail(f, ERR_SHAPE, "%s: \"%s\" must be [batch.., %d spatial, channels] and the filter \"%s\" [%d taps, ..]",
+        return fail(f, ERR_SHAPE, "%s: \"%s\" must be [batch.., %d spatial, channels] and the filter \"%s\" [%d taps, channels, outputs]",
                     name, tensor_name(x), ns, tensor_name(filter), ns);
     *s = (spelled){.groups = or_one(o.groups)};
     for (int i = 0; i < ns; i++) {

@@ -280,7 +280,8 @@ static dim_split split_rule(const node *n, const char *dim)
 const op op_einsum = {
     .name  = "einsum",
     .says  = "multiplies its inputs, then sums every dimension the output lacks; without an output "
-             "shape, the dimensions of `over`, else those in two or more inputs, are summed",
+             "shape, the dimensions of `over`, else those in two or more inputs, are summed; an output "
+             "dimension that no input has repeats the result",
     .args  = "xs...",
     .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()", "dimensions to sum"},
                                  {"shape", ATTR_SHAPE, NULL, "the output"}, {0}},

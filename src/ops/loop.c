@@ -61,7 +61,9 @@ static bool infer_while(node *n)
     if (n->nargs < 1) return node_fail(n, ERR_USAGE, "a loop carries at least one value");
     TRY(check_params(n, cond) && check_body(n, body, n->attrs[0].i));
     if (cond->nresults != 1 || cond->results[0]->type != MTF_BOOL || cond->results[0]->shape.ndims)
-        return node_fail(n, ERR_TYPE, "the condition must give one bool scalar");
+        return node_fail(n, ERR_TYPE, "the condition must give one bool scalar; it gives %d value%s, the first %s",
+                         cond->nresults, cond->nresults == 1 ? "" : "s",
+                         cond->nresults ? mtf_dtype_name(cond->results[0]->type) : "none");
     return visible_outputs(n, body);
 }
 

@@ -76,7 +76,7 @@ static bool gradients_read(parser *p, int n, const target *targets, mtf_tensor *
     for (int i = 0; i < nx; i++)
         if (!(*grads)[i] && !targets[i].dropped)
             return parse_fail(p, &x[i].at,
-                              "nothing depends on this input; drop its gradient with \"_\"");
+                              "no gradient reaches \"%s\"; drop its result with \"_\"", tensor_name(xs[i]));
     return true;
 }
 

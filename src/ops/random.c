@@ -21,8 +21,9 @@ static bool infer(node *n)
         return node_fail(n, ERR_TYPE, "normal numbers are floating, not %s", mtf_dtype_name(type));
     if (n->nargs && (n->in[0]->type != MTF_I32 || n->in[0]->shape.ndims))
         return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar", tensor_name(n->in[0]));
-    if (dtype_is_int(type) && !(n->attrs[A].r < n->attrs[B].r))
-        return node_fail(n, ERR_VALUE, "no whole number lies in %g .. %g", n->attrs[A].r, n->attrs[B].r);
+    if (n->op == &op_random_uniform && !(n->attrs[A].r < n->attrs[B].r) && type != MTF_BOOL)
+        return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high", n->attrs[A].r,
+                         n->attrs[B].r);
     if (n->attrs[KEY].i < 0) n->attrs[KEY].i = n->graph->next_key++;
     else if (n->attrs[KEY].i >= n->graph->next_key) n->graph->next_key = (uint32_t)n->attrs[KEY].i + 1;
     TRY(node_output(n, type, &shape));
@@ -47,12 +48,12 @@ LOWER(lower_uniform, DRAW_UNIFORM)
 LOWER(lower_normal, DRAW_NORMAL)
 LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
 
-#define RANDOM(NAME, SAYS, A_NAME, A_IS, B_NAME, B_IS, LOWER)                                      \
+#define RANDOM(NAME, SAYS, A_NAME, A_IS, A_SAYS, B_NAME, B_IS, B_SAYS, LOWER)                      \
     const op op_##NAME = {.name = #NAME, .says = SAYS, .args = "[turn]",                           \
                           .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},            \
                                                        {"type", ATTR_TYPE, NULL, ""},              \
-                                                       {A_NAME, ATTR_REAL, A_IS, ""},              \
-                                                       {B_NAME, ATTR_REAL, B_IS, ""},              \
+                                                       {A_NAME, ATTR_REAL, A_IS, A_SAYS},          \
+                                                       {B_NAME, ATTR_REAL, B_IS, B_SAYS},          \
                                                        {"key", ATTR_INT, "-1", "which stream; default: the next unused one"}, \
                                                        {0}},                                       \
                           .flags = OP_UNIQUE | OP_TURN | OP_DIRECT, .infer = infer, .lower = LOWER};                     \
@@ -70,9 +71,12 @@ static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_sha
     return n ? n->out[0] : NULL;
 }
 
-RANDOM(random_uniform, "numbers between low and high; integers without high; bool: true with probability high", "low", "0", "high", "1", lower_uniform)
-RANDOM(random_normal, "normally distributed numbers", "mean", "0", "stddev", "1", lower_normal)
-RANDOM(truncated_normal, "normally distributed numbers within two standard deviations", "mean", "0", "stddev", "1", lower_truncated)
+RANDOM(random_uniform, "numbers from low to below high; bool: true with probability high", "low", "0",
+       "smallest value", "high", "1", "upper bound", lower_uniform)
+RANDOM(random_normal, "normally distributed numbers", "mean", "0", "their mean", "stddev", "1",
+       "their standard deviation", lower_normal)
+RANDOM(truncated_normal, "normally distributed numbers within two standard deviations", "mean", "0",
+       "their mean", "stddev", "1", "standard deviation before cutting", lower_truncated)
 
 /* ---- sampling and dropout ---- */
 

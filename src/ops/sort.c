@@ -74,8 +74,8 @@ static bool infer_top_k(node *n)
     mtf_dim dim, k = n->attrs[1].dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
     if (k.size > dim.size)
-        return node_fail(n, ERR_SHAPE, "the %lld largest of only %lld along \"%s\"", (long long)k.size,
-                         (long long)dim.size, dim.name);
+        return node_fail(n, ERR_SHAPE, "\"%s\" has %lld elements along \"%s\"; k asks for %lld", tensor_name(n->in[0]),
+                         (long long)dim.size, dim.name, (long long)k.size);
     mtf_shape rest = mtf_shape_minus(n->in[0]->shape, mtf_shape(dim));
     if (k.name && mtf_shape_find(rest, k.name) >= 0)
         return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already", tensor_name(n->in[0]), k.name);

@@ -109,6 +109,10 @@ mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape s
 
 mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type, mtf_shape shape)
 {
+    if (g && !data) {
+        fail(&g->session->fault, ERR_USAGE, "constant: no data are given");
+        return NULL;
+    }
     size_t bytes = shape.ndims < 0 ? 0 : (size_t)mtf_shape_size(shape) * mtf_dtype_bytes(type);
     return constant(g, 0, (attr_data){bytes, data}, type, &shape);
 }

@@ -18,12 +18,15 @@ static bool infer_variable(node *n)
 {
     if (!n->attrs[SHAPE].shape)
         return node_fail(n, ERR_SHAPE, "say type and shape, as in  w: f32[a=2, b=3] = variable");
-    mtf_shape    shape = *n->attrs[SHAPE].shape;
-    initializer  unused;
+    mtf_shape   shape = *n->attrs[SHAPE].shape;
+    initializer unused;
+    if ((unsigned)n->attrs[TYPE].type >= DTYPES) return node_fail(n, ERR_TYPE, "no such element type");
     if (!initializer_parse(n->attrs[INIT].text, &unused))
         return node_fail(n, ERR_VALUE, "no initialiser is written \"%s\"; there are zeros, ones, constant(v), "
                          "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), "
                          "glorot_uniform", n->attrs[INIT].text);
+    if (n->home != &n->graph->root)
+        return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     TRY(node_output(n, n->attrs[TYPE].type, &shape));
     n->attrs[SHAPE].shape = &n->out[0]->shape;
@@ -104,7 +107,8 @@ int mtf_variables(mtf_graph *g, mtf_tensor **list, int room)
 static bool variable_first(const node *n)
 {
     if (n->in[0]->node->op == &op_variable) return true;
-    return node_fail(n, ERR_USAGE, "\"%s\" is no variable", tensor_name(n->in[0]));
+    return node_fail(n, ERR_USAGE, "\"%s\" is no variable but comes from %s", tensor_name(n->in[0]),
+                     n->in[0]->node->op->name);
 }
 
 static bool infer_read(node *n)

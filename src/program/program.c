@@ -1,7 +1,7 @@
 /* Instructions on slices, one program per processor.
  *
  * A program is a flat list: loops are bracketed by LOOP and AGAIN.  Buffers
- * lie in one slab at offsets that plan/memory chose; variables belong to the
+ * lie in one slab at offsets that plan/placement chose; variables belong to the
  * session and lie outside.
  */
 #include "program/program.h"

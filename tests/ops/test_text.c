@@ -436,7 +436,7 @@ static void test_sentences(void **state)
          "1:16: expected \";\" and the tensors to differentiate by, found \")\""},
         {"y, z = gradients(x; x)", "1:8: gradients gives 1 result but the line names 2"},
         {"y = gradients(weight; x)",
-         "1:23: nothing depends on this input; drop its gradient with \"_\""},
+         "1:23: no gradient reaches \"x\"; drop its result with \"_\""},
         {"y = history(x)", "1:13: history takes a value that a loop carries"},
         {"}", "1:1: this \"}\" closes no block"},
         {"y = recompute(x)", "1:17: recompute needs its block in { } behind the parentheses"},

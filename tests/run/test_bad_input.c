@@ -140,6 +140,24 @@ static void test_type_mismatch(void **state)
     close_with(c.s, "value: constant: 0.5 is not a whole number, as i32 needs");
 }
 
+static void test_no_type_and_no_data(void **state)
+{
+    (void)state;
+    const mtf_dtype none = (mtf_dtype)99;
+    scene           c = scene_open();
+    assert_null(mtf_input(c.g, "y", none, mtf_shape(a)));
+    close_with(c.s, "type: input: no such element type");
+    c = scene_open();
+    assert_null(mtf_variable(c.g, "w", mtf_shape(a), &(mtf_variable_opts){.type = none}));
+    close_with(c.s, "type: variable: no such element type");
+    c = scene_open();
+    assert_null(mtf_cast(c.x, none));
+    close_with(c.s, "type: cast: no such element type");
+    c = scene_open();
+    assert_null(mtf_constant_data(c.g, NULL, MTF_F32, mtf_shape(a)));
+    close_with(c.s, "usage: constant: no data are given");
+}
+
 static void test_gradient_of_an_integer(void **state)
 {
     (void)state;
@@ -157,7 +175,7 @@ static void test_assignments(void **state)
     (void)state;
     scene c = scene_open();
     assert_null(mtf_assign(c.x, c.x));
-    close_with(c.s, "usage: assign: \"x\" is no variable");
+    close_with(c.s, "usage: assign: \"x\" is no variable but comes from input");
     c = scene_open();
     assert_null(mtf_assign(mtf_variable(c.g, "w", mtf_shape(a), NULL), c.x));
     close_with(c.s, "shape: assign: variable \"w\" is [a=4] but the value \"x\" is [a=4, b=2]");
@@ -166,7 +184,7 @@ static void test_assignments(void **state)
     close_with(c.s, "type: assign: \"w\" is f32 but \"n\" is i32: cast one of them");
     c = scene_open();
     assert_null(mtf_read_variable(c.x));
-    close_with(c.s, "usage: read: \"x\" is no variable");
+    close_with(c.s, "usage: read: \"x\" is no variable but comes from input");
     c = scene_open();
     float values[8];
     assert_false(mtf_variable_get(c.x, values));
@@ -300,19 +318,13 @@ static void test_sound_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unknown_operation),
-        cmocka_unit_test(test_text_places),
-        cmocka_unit_test(test_wrong_dimension),
-        cmocka_unit_test(test_size_disagreement),
-        cmocka_unit_test(test_bad_shapes),
-        cmocka_unit_test(test_type_mismatch),
-        cmocka_unit_test(test_gradient_of_an_integer),
-        cmocka_unit_test(test_assignments),
-        cmocka_unit_test(test_feeding_and_fetching),
-        cmocka_unit_test(test_freed_program),
-        cmocka_unit_test(test_unknown_device),
-        cmocka_unit_test(test_first_nan),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_unknown_operation),   cmocka_unit_test(test_text_places),
+        cmocka_unit_test(test_wrong_dimension),     cmocka_unit_test(test_size_disagreement),
+        cmocka_unit_test(test_bad_shapes),          cmocka_unit_test(test_type_mismatch),
+        cmocka_unit_test(test_no_type_and_no_data), cmocka_unit_test(test_gradient_of_an_integer),
+        cmocka_unit_test(test_assignments),         cmocka_unit_test(test_feeding_and_fetching),
+        cmocka_unit_test(test_freed_program),       cmocka_unit_test(test_unknown_device),
+        cmocka_unit_test(test_first_nan),           cmocka_unit_test(test_options),
         cmocka_unit_test(test_sound_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
