@@ -198,6 +198,7 @@ mtf_tensor *mtf_name(mtf_tensor *x, const char *name)
 {
     mtf_graph *g = graph_of(x);
     if (!g) return NULL;
+    if (x->name && strcmp(x->name, name) == 0) return x;
     const char *unique = graph_unique_name(g, name);
     if (!unique || !names_put(&g->tensors, unique, x)) return NULL;
     x->name = unique;

@@ -22,7 +22,9 @@ typedef enum dim_split {
     SPLIT_FREE,  /* each part by itself */
     SPLIT_SUM,   /* reduced: parts leave partial sums, owed over its axes */
     SPLIT_MAX,   /* reduced likewise by the largest, the smallest */
-    SPLIT_MIN
+    SPLIT_MIN,
+    SPLIT_OWN,    /* the op's lowering fetches what it needs beyond its part */
+    SPLIT_OWN_SUM /* the same, and parts leave partial sums */
 } dim_split;
 
 /* What becomes of a sum that is still owed on an input. */

@@ -8,7 +8,7 @@ static void overlapping(region_visit *v, int d)
 {
     const exchange_args *h = v->how;
     int64_t              size = h->shape.dims[d].size;
-    span                want = cut_range(v->mesh, &h->to.dim[d], &v->here, size);
+    span                 want = exchange_wanted(v->mesh, h, d, &v->here);
     int                  parts = cut_parts(v->mesh, &h->from.dim[d]);
     v->first[d] = parts;
     v->last[d] = -1;
@@ -39,7 +39,7 @@ bool region_next(region_visit *v, region *r)
     *r = (region){.source = v->here, .ndims = nd};
     for (int d = 0; d < nd; d++) {
         int64_t size = h->shape.dims[d].size;
-        span   want = cut_range(v->mesh, &h->to.dim[d], &v->here, size);
+        span    want = exchange_wanted(v->mesh, h, d, &v->here);
         span   has = part_range(size, cut_parts(v->mesh, &h->from.dim[d]), v->at[d]);
         int64_t begin = has.begin > want.begin ? has.begin : want.begin;
         int64_t end_has = has.begin + has.size, end_want = want.begin + want.size;

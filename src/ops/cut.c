@@ -5,6 +5,7 @@
  */
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -35,8 +36,12 @@ static void grad_slice(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_slice(emitter *e, const node *n, const slice *in, slice *out)
 {
-    (void)e;
-    out[0] = slice_cut(in, n->attrs[DIM].text, n->attrs[BEGIN].i, n->attrs[SIZE].i, n->attrs[STEP].i);
+    const char *dim = n->attrs[DIM].text;
+    int64_t     begin = n->attrs[BEGIN].i, step = n->attrs[STEP].i, size = n->attrs[SIZE].i;
+    slice       x = *in;
+    span        part = reach_part(e, &out[0], dim, size), got;
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = step, .low = begin, .high = begin, .div = 1}, &x, &got));
+    out[0] = slice_cut(&x, dim, begin + part.begin * step - got.begin, part.size, step);
     return true;
 }
 
@@ -52,7 +57,7 @@ const op op_slice = {
     .infer = infer_slice,
     .grad  = grad_slice,
     .lower = lower_slice,
-    .split = split_but_first,
+    .split = split_own_first,
     .debt  = debt_sum,
 };
 
@@ -89,10 +94,16 @@ static void grad_pad(tape *t, const node *n, mtf_tensor *const *dy)
 static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
 {
     const char *dim = n->attrs[DIM].text;
+    int64_t     all = mtf_shape_dim(n->out[0]->shape, dim).size, pad = n->attrs[BEFORE].i;
+    slice       x = *in;
+    span        part = reach_part(e, &out[0], dim, all), got;
+    TRY(reach(e, n->in[0], dim, all, &(span_map){.mult = 1, .low = -pad, .high = -pad, .div = 1}, &x, &got));
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    int64_t size = mtf_shape_dim(in->shape, dim).size, whole = mtf_shape_dim(out[0].shape, dim).size;
-    int64_t before = n->attrs[BEFORE].i, after = n->attrs[AFTER].i, step = n->attrs[BETWEEN].i + 1;
+    int64_t size = got.size, whole = part.size, step = n->attrs[BETWEEN].i + 1;
+    /* Where the fetched elements begin and end in this part of the result. */
+    int64_t before = size ? pad + got.begin - part.begin : whole, after = whole - before - (size - 1) * step - 1;
     double  value = round_to_type(n->attrs[VALUE].r, out[0].type);
+    if (!size) return emit_fill(e, value, &out[0]);
     if (step > 1) { /* fills everything, then overwrites: the gaps are many and small */
         TRY(emit_fill(e, value, &out[0]));
     } else {
@@ -102,7 +113,12 @@ static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
         if (after) TRY(emit_fill(e, value, &high));
     }
     slice middle = slice_cut(&out[0], dim, before, size, step);
-    return emit_move(e, in, &middle);
+    return emit_move(e, &x, &middle);
+}
+
+static dim_split split_pad(const node *n, const char *dim)
+{
+    return n->attrs[BETWEEN].i ? split_but_first(n, dim) : split_own_first(n, dim);
 }
 
 static debt pad_debt(const node *n)
@@ -123,7 +139,7 @@ const op op_pad = {
     .infer = infer_pad,
     .grad  = grad_pad,
     .lower = lower_pad,
-    .split = split_but_first,
+    .split = split_pad,
     .debt  = pad_debt,
 };
 
@@ -198,16 +214,19 @@ static void grad_reverse(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool lower_reverse(emitter *e, const node *n, const slice *in, slice *out)
 {
-    (void)e;
-    int64_t size = mtf_shape_dim(in->shape, n->attrs[DIM].text).size;
-    out[0] = slice_cut(in, n->attrs[DIM].text, size - 1, size, -1);
+    const char *dim = n->attrs[DIM].text;
+    int64_t     size = mtf_shape_dim(n->in[0]->shape, dim).size;
+    slice       x = *in;
+    span        got;
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = -1, .low = size - 1, .high = size - 1, .div = 1}, &x, &got));
+    out[0] = slice_cut(&x, dim, got.size - 1, got.size, -1);
     return true;
 }
 
 const op op_reverse = {
     .name = "reverse", .says = "the other way round along dim", .args = "x",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .infer = infer_reverse, .grad = grad_reverse, .lower = lower_reverse, .split = split_but_first,
+    .infer = infer_reverse, .grad = grad_reverse, .lower = lower_reverse, .split = split_own_first,
     .debt = debt_sum};
 
 mtf_tensor *mtf_reverse(mtf_tensor *x, mtf_dim dim)
@@ -225,26 +244,48 @@ static void grad_shift(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, n->in[0], mtf_shift(dy[0], -n->attrs[OFFSET].i, dim, n->attrs[WRAP].b));
 }
 
-/* Two straight copies: what moves within, and what wraps (or the zeros that enter). */
+/* Copies what this part of the result takes from x shifted by `by`; says which part that fills. */
+static bool place_shifted(emitter *e, const node *n, const slice *in, int64_t by, const slice *out, span *filled)
+{
+    const char *dim = n->attrs[DIM].text;
+    int64_t     size = mtf_shape_dim(n->in[0]->shape, dim).size;
+    span        part = reach_part(e, out, dim, size), got;
+    slice       x = *in;
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = 1, .low = -by, .high = -by, .div = 1}, &x, &got));
+    /* On an input that is not cut `got` is everything: take what falls into the part. */
+    int64_t begin = got.begin + by > part.begin ? got.begin + by : part.begin;
+    int64_t end = got.begin + by + got.size, part_end = part.begin + part.size;
+    if (end > part_end) end = part_end;
+    *filled = end > begin ? (span){begin - part.begin, end - begin} : (span){0, 0};
+    if (!filled->size) return true;
+    slice from = slice_cut(&x, dim, begin - by - got.begin, filled->size, 1);
+    slice to = slice_cut(out, dim, filled->begin, filled->size, 1);
+    return emit_move(e, &from, &to);
+}
+
+/* Two straight copies: what moves within, and what wraps around (or the zeros that enter). */
 static bool lower_shift(emitter *e, const node *n, const slice *in, slice *out)
 {
     const char *dim = n->attrs[DIM].text;
-    int64_t     size = mtf_shape_dim(in->shape, dim).size, by = n->attrs[OFFSET].i;
+    int64_t     size = mtf_shape_dim(n->in[0]->shape, dim).size, by = n->attrs[OFFSET].i;
     bool        wrap = n->attrs[WRAP].b;
+    slice       want = out[0];
+    span        filled, around;
     if (wrap) by = (by % size + size) % size;
+    if (by > size) by = size;
+    if (by < -size) by = -size;
     if (by == 0) {
         out[0] = *in;
         return true;
     }
-    out[0] = emit_fresh(e, in->type, &in->shape);
-    if (by >= size || by <= -size) return emit_fill(e, 0, &out[0]);
-    int64_t stays = by > 0 ? size - by : size + by, enters = size - stays;
-    slice   from = slice_cut(in, dim, by > 0 ? 0 : -by, stays, 1);
-    slice   to = slice_cut(&out[0], dim, by > 0 ? by : 0, stays, 1);
-    slice   edge = slice_cut(&out[0], dim, by > 0 ? 0 : stays, enters, 1);
-    slice   around = slice_cut(in, dim, by > 0 ? stays : 0, enters, 1);
-    TRY(emit_move(e, &from, &to));
-    return wrap ? emit_move(e, &around, &edge) : emit_fill(e, 0, &edge);
+    out[0] = emit_fresh(e, want.type, &want.shape);
+    out[0].cut = want.cut;
+    TRY(place_shifted(e, n, in, by, &out[0], &filled));
+    if (wrap) return place_shifted(e, n, in, by - size, &out[0], &around);
+    int64_t rest = reach_part(e, &out[0], dim, size).size - filled.size;
+    if (!rest) return true;
+    slice edge = slice_cut(&out[0], dim, by > 0 || !filled.size ? 0 : filled.size, rest, 1);
+    return emit_fill(e, 0, &edge);
 }
 
 const op op_shift = {
@@ -254,7 +295,7 @@ const op op_shift = {
                                  {"offset", ATTR_INT, NULL, "how far"},
                                  {"wrap", ATTR_BOOL, "false", "what leaves at one end enters at the other"},
                                  {0}},
-    .infer = infer_reverse, .grad = grad_shift, .lower = lower_shift, .split = split_but_first,
+    .infer = infer_reverse, .grad = grad_shift, .lower = lower_shift, .split = split_own_first,
     .debt = debt_sum};
 
 mtf_tensor *mtf_shift(mtf_tensor *x, int64_t offset, mtf_dim dim, bool wrap)

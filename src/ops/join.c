@@ -3,6 +3,7 @@
 
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -42,13 +43,15 @@ static void grad_concat(tape *t, const node *n, mtf_tensor *const *dy)
 static bool lower_concat(emitter *e, const node *n, const slice *in, slice *out)
 {
     const char *dim = n->attrs[0].text;
-    int64_t     at = 0;
+    int64_t     at = 0, all = mtf_shape_dim(n->out[0]->shape, dim).size;
+    span        part = reach_part(e, &out[0], dim, all), got;
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     for (int i = 0; i < n->nargs; i++) {
-        int64_t size = mtf_shape_dim(in[i].shape, dim).size;
-        slice   part = slice_cut(&out[0], dim, at, size, 1);
-        TRY(emit_move(e, &in[i], &part));
-        at += size;
+        slice x = in[i];
+        TRY(reach(e, n->in[i], dim, all, &(span_map){.mult = 1, .low = -at, .high = -at, .div = 1}, &x, &got));
+        slice to = slice_cut(&out[0], dim, at + got.begin - part.begin, got.size, 1);
+        if (got.size) TRY(emit_move(e, &x, &to));
+        at += mtf_shape_dim(n->in[i]->shape, dim).size;
     }
     return true;
 }
@@ -56,7 +59,7 @@ static bool lower_concat(emitter *e, const node *n, const slice *in, slice *out)
 const op op_concat = {
     .name = "concat", .says = "its inputs one behind the other along dim", .args = "xs...",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .infer = infer_concat, .grad = grad_concat, .lower = lower_concat, .split = split_but_first,
+    .infer = infer_concat, .grad = grad_concat, .lower = lower_concat, .split = split_own_first,
     .debt = debt_sum};
 
 mtf_tensor *mtf_concat(const char *dim, int n, mtf_tensor *const *xs)

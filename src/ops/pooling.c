@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -61,15 +62,19 @@ static slice windowed(const slice *s, const char *dim, const mtf_shape *shape, c
 
 static bool lower_window(emitter *e, const node *n, const slice *in, slice *out)
 {
-    (void)e;
-    out[0] = windowed(in, n->attrs[DIM].text, &out[0].shape, n->attrs[TAPS].dim.name, n->attrs[STEP].i,
-                      n->attrs[DILATION].i);
+    const char *dim = n->attrs[DIM].text;
+    int64_t     size = mtf_shape_dim(n->out[0]->shape, dim).size;
+    int64_t     last = (n->attrs[TAPS].dim.size - 1) * n->attrs[DILATION].i;
+    slice       x = *in, want = out[0];
+    span        got;
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = n->attrs[STEP].i, .high = last, .div = 1}, &x, &got));
+    out[0] = windowed(&x, dim, &want.shape, n->attrs[TAPS].dim.name, n->attrs[STEP].i, n->attrs[DILATION].i);
     return true;
 }
 
 static dim_split split_window(const node *n, const char *dim)
 {
-    return strcmp(n->attrs[TAPS].dim.name, dim) == 0 ? SPLIT_WHOLE : split_but_first(n, dim);
+    return strcmp(n->attrs[TAPS].dim.name, dim) == 0 ? SPLIT_WHOLE : split_own_first(n, dim);
 }
 
 const op op_window = {
@@ -113,18 +118,36 @@ static void grad_overlap_add(tape *t, const node *n, mtf_tensor *const *dy)
 static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice *out)
 {
     const char *dim = n->attrs[DIM].text, *taps = n->attrs[TAP_NAME].text;
-    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    TRY(emit_fill(e, 0, &out[0]));
+    int64_t     step = n->attrs[ADD_STEP].i, dilation = n->attrs[ADD_DILATION].i, size = n->attrs[SIZE].i;
+    int64_t     last = (mtf_shape_dim(n->in[0]->shape, taps).size - 1) * dilation;
+    span        part = reach_part(e, &out[0], dim, size), got;
+    slice       y = *in, want = out[0];
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = 1, .low = -last, .high = 0, .div = step}, &y, &got));
+    /* The windows that touch this part may reach beyond it: room for all of them, then a view. */
+    int64_t   first = got.size && got.begin * step < part.begin ? got.begin * step : part.begin;
+    int64_t   end = part.begin + part.size, reach_end = (got.begin + got.size - 1) * step + last + 1;
+    if (got.size && reach_end > end) end = reach_end;
+    mtf_shape room = want.shape;
+    room.dims[mtf_shape_find(room, dim)].size = end - first;
+    slice all = emit_fresh(e, want.type, &room);
+    TRY(emit_fill(e, 0, &all));
+    out[0] = slice_cut(&all, dim, part.begin - first, part.size, 1);
+    if (!got.size) return true;
     /* Taps outermost: for one tap no two windows meet. */
-    mtf_shape order = mtf_shape_plus(mtf_shape(mtf_shape_dim(in->shape, taps)), in->shape);
-    slice     from = slice_as(in, &order);
-    slice     to = windowed(&out[0], dim, &order, taps, n->attrs[ADD_STEP].i, n->attrs[ADD_DILATION].i);
+    mtf_shape order = y.shape;
+    int       t = mtf_shape_find(order, taps);
+    mtf_dim   tap = order.dims[t];
+    memmove(&order.dims[1], &order.dims[0], sizeof(mtf_dim) * (size_t)t);
+    order.dims[0] = tap;
+    slice from = slice_as(&y, &order), base = all;
+    base.offset += (got.begin * step - first) * all.stride[mtf_shape_find(all.shape, dim)];
+    slice to = windowed(&base, dim, &order, taps, step, dilation);
     return emit_add_into(e, &from, &to);
 }
 
 static dim_split split_overlap_add(const node *n, const char *dim)
 {
-    return strcmp(n->attrs[TAP_NAME].text, dim) == 0 ? SPLIT_WHOLE : split_but_first(n, dim);
+    return strcmp(n->attrs[TAP_NAME].text, dim) == 0 ? SPLIT_WHOLE : split_own_first(n, dim);
 }
 
 const op op_overlap_add = {

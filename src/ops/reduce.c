@@ -254,6 +254,14 @@ static mtf_tensor *reduce(const op *o, mtf_tensor *x, const mtf_shape *over, con
 {
     const char *names[MTF_MAX_DIMS];
     bool        broken = over && over->ndims < 0;
+    for (int i = 0; graph_of(x) && over && i < over->ndims; i++) {
+        mtf_dim d = mtf_shape_dim(x->shape, over->dims[i].name);
+        if (d.name && d.size != over->dims[i].size) {
+            fail(&graph_of(x)->session->fault, ERR_SHAPE, "%s: dimension \"%s\" is %lld in \"%s\", not %lld", o->name,
+                 d.name, (long long)d.size, tensor_name(x), (long long)over->dims[i].size);
+            return NULL;
+        }
+    }
     for (int i = 0; over && i < over->ndims; i++) names[i] = over->dims[i].name;
     attr attrs[] = {[OVER] = {.names = {over && !broken ? over->ndims : 0, names}},
                     [SHAPE] = {.shape = broken ? over : kept}};

@@ -14,6 +14,11 @@ dim_split split_but_first(const node *n, const char *dim)
     return strcmp(n->attrs[0].text, dim) == 0 ? SPLIT_WHOLE : SPLIT_FREE;
 }
 
+dim_split split_own_first(const node *n, const char *dim)
+{
+    return strcmp(n->attrs[0].text, dim) == 0 ? SPLIT_OWN : SPLIT_FREE;
+}
+
 debt debt_sum(const node *n)
 {
     (void)n;

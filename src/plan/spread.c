@@ -98,7 +98,8 @@ static void add_dims(const emitter *e, const node *n, const mtf_shape *shape, fa
 static void resolve_conflicts(fates *f, unsigned carried)
 {
     for (int k = 0; k < f->n; k++) {
-        if (f->of[k].split == SPLIT_FREE || f->of[k].split == SPLIT_WHOLE) continue;
+        bool reduces = f->of[k].split != SPLIT_FREE && f->of[k].split != SPLIT_WHOLE && f->of[k].split != SPLIT_OWN;
+        if (!reduces) continue;
         bool clash = (f->of[k].axes & carried) != 0;
         for (int j = 0; j < f->n; j++)
             clash = clash || (j != k && f->of[j].split != SPLIT_WHOLE && (f->of[j].axes & f->of[k].axes));
@@ -166,7 +167,7 @@ static bool finish(emitter *e, const node *n, const fates *f, unsigned carried, 
     if (largest) TRY(emit_all_reduce(e, FOLD_MAX, largest, s));
     if (smallest) TRY(emit_all_reduce(e, FOLD_MIN, smallest, s));
     s->cut = cut;
-    s->owed = carried | reduced_axes(f, SPLIT_SUM);
+    s->owed = carried | reduced_axes(f, SPLIT_SUM) | reduced_axes(f, SPLIT_OWN_SUM);
     unsigned to_cut = spread_cut(e, shape) & ~cut, axes = 0;
     for (int i = 0; i < shape->ndims; i++)
         if (to_cut >> i & 1) axes |= rule_axes(e, shape->dims[i].name);
@@ -194,7 +195,8 @@ bool spread_node(emitter *e, const node *n, slice **in, slice *out)
     for (int o = 0; o < n->nout && o < 64; o++) {
         mtf_shape local = n->out[o]->shape;
         for (int d = 0; d < local.ndims; d++) {
-            if (!rule_axes(e, local.dims[d].name) || fate_of(&f, local.dims[d].name) != SPLIT_FREE) continue;
+            dim_split what = fate_of(&f, local.dims[d].name);
+            if (!rule_axes(e, local.dims[d].name) || (what != SPLIT_FREE && what != SPLIT_OWN)) continue;
             local.dims[d].size = emit_part(e, local.dims[d].name, local.dims[d].size).size;
             cut[o] |= 1u << d;
         }

@@ -132,11 +132,26 @@ typedef struct reduce_args {
     unsigned  axes;               /* the group: processors that differ along these axes only */
 } reduce_args;                    /* in and out are dense, of one local shape in the whole group */
 
+/* What a processor wants of a dimension whose result, of size `size`, is cut by `cut`: for its part
+ * [b, e) of the result the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) / div),
+ * as far as they exist. */
+typedef struct span_map {
+    axis_list cut;
+    int64_t   size;
+    int64_t   mult, low, high, div;   /* mult -1: counted from the end */
+} span_map;
+
 /* in: this processor's part under `from`, dense; out: its part under `to`, dense. */
 typedef struct exchange_args {
     mtf_shape shape;              /* of the whole tensor */
     placement from, to;
+    int       mapped;             /* the dimension that is asked for through `map`; -1: none */
+    span_map  map;
 } exchange_args;
+
+span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_t size);
+/* What processor p wants of dimension d. */
+span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
 
 typedef struct loop_args {
     int64_t trips;                /* LOOP: -1 where a TEST decides */

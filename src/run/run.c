@@ -31,7 +31,7 @@ struct mtf_program {
     device      *device;
     processor   *processors;
     bool        *fed;       /* by input */
-    bool         closed;
+    bool         closed, stepped;
 };
 
 static const program *first_program(const mtf_program *p)
@@ -183,6 +183,8 @@ bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
     if (!alive(p) || !x) return false;
     for (int i = 0; i < first_program(p)->nfetches; i++) {
         if (first_program(p)->fetches[i].tensor != x) continue;
+        if (!p->stepped)
+            return fail(&p->session->fault, ERR_USAGE, "\"%s\" has no value before the first step", tensor_name(x));
         placement where;
         TRY(layout_place(&p->store->layout, &x->shape, tensor_name(x), &p->session->fault, &where));
         for (int k = 0; k < p->store->processors; k++) { /* equal parts overwrite each other */
@@ -283,6 +285,7 @@ bool mtf_step(mtf_program *p)
     p->session->stepping = true;
     crew_run(p->store->crew, step_one, p);
     p->session->stepping = false;
+    p->stepped = true;
     return mtf_ok(p->session);
 }
 

@@ -1,0 +1,20 @@
+/* Reaching beyond one's own part of a dimension.
+ *
+ * Operations that move data along a dimension need, for their part of the
+ * result, a span of the input that may lie with neighbours.  On an input that
+ * is not cut along the dimension nothing is fetched.
+ */
+#ifndef OPS_REACH_H
+#define OPS_REACH_H
+
+#include "ops/lowering.h"
+
+/* Is dimension `dim` of s cut? */
+bool reach_is_cut(const slice *s, const char *dim);
+/* s becomes the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) / div) along dim of
+ * tensor x, as far as they exist, where [b, e) is this processor's part of a result of `size`. */
+bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how, slice *s, span *got);
+/* This processor's part of the result along dim: all of it where `out` is not cut. */
+span reach_part(const emitter *e, const slice *out, const char *dim, int64_t size);
+
+#endif

@@ -1,0 +1,11 @@
+/* Duplicates: work that processors along an axis all do alike. */
+#ifndef PLAN_DUPLICATES_H
+#define PLAN_DUPLICATES_H
+
+#include "plan/plan.h"
+#include "plan/price.h"
+
+/* Fills in the duplicate axes of all lines; false after an error. */
+bool duplicates_find(price *p, mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *scratch);
+
+#endif

@@ -1,0 +1,148 @@
+/* Hints: the single change of a layout that helps most. */
+#include "plan/hints.h"
+
+#include <string.h>
+
+#include "plan/passes.h"
+
+/* Layouts tried at most; dimensions of the largest tensors come first. */
+enum { MOST_TRIALS = 200 };
+
+typedef struct trial {
+    mtf_graph           *graph;
+    int                  nfetches;
+    mtf_tensor *const   *fetches;
+    const estimate_opts *opts;
+    const bool          *live;
+    layout               layout;   /* rules of the layout that is tried */
+    hint                *best;
+} trial;
+
+typedef struct weighed_dim {
+    const char *name;
+    int64_t     largest; /* elements of the largest tensor that has it */
+} weighed_dim;
+
+static bool is_legal(const trial *t)
+{
+    for (int i = 0; i < t->graph->ntensors; i++) {
+        const mtf_tensor *x = t->graph->all[i];
+        fault             ignored = {0};
+        placement         where;
+        if (t->live[x->node->id] && !layout_place(&t->layout, &x->shape, "", &ignored, &where)) return false;
+    }
+    return true;
+}
+
+/* A layout that cannot be planned is no hint and no error. */
+static void try_layout(trial *t, bool adds, const char *rule)
+{
+    mtf_session  *s = t->graph->session;
+    estimate_opts o = *t->opts;
+    double        seconds;
+    int64_t       peak;
+    if (t->best->tried == MOST_TRIALS || !is_legal(t)) return;
+    o.layout = &t->layout;
+    t->best->tried++;
+    if (!estimate_largest(t->graph, t->nfetches, t->fetches, &o, &seconds, &peak)) {
+        s->fault.text[0] = 0;
+        s->fault.kind = ERR_NONE;
+        return;
+    }
+    if (seconds >= t->best->seconds) return;
+    hint *b = t->best;
+    b->found = true, b->adds = adds, b->rule = rule, b->seconds = seconds, b->peak = peak;
+}
+
+static void try_removing(trial *t)
+{
+    const layout *l = t->opts->layout;
+    for (int r = 0; r < l->nrules; r++) {
+        t->layout.nrules = 0;
+        for (int k = 0; k < l->nrules; k++)
+            if (k != r) t->layout.rules[t->layout.nrules++] = l->rules[k];
+        try_layout(t, false, l->rules[r].text);
+    }
+}
+
+/* dim:axis, or, where the dimension is cut already, dim:its axes+axis. */
+static bool try_adding(trial *t, const char *dim, int axis)
+{
+    const layout      *l = t->opts->layout;
+    const layout_rule *known = layout_find(l, dim);
+    layout_rule        rule = known ? *known : (layout_rule){.dim = dim};
+    if (cut_axes(&rule.cut) >> axis & 1 || t->best->tried == MOST_TRIALS) return true;
+    rule.cut.axis[rule.cut.n++] = (uint8_t)axis;
+    textbuf text = {.arena = &t->graph->session->arena};
+    text_add(&text, "%s:", dim);
+    for (int k = 0; k < rule.cut.n; k++) text_add(&text, "%s%s", k ? "+" : "", l->mesh->name[rule.cut.axis[k]]);
+    rule.text = text_done(&text);
+    TRY(rule.text != NULL);
+    t->layout.nrules = 0;
+    for (int k = 0; k < l->nrules; k++)
+        if (&l->rules[k] != known) t->layout.rules[t->layout.nrules++] = l->rules[k];
+    t->layout.rules[t->layout.nrules++] = rule;
+    try_layout(t, true, rule.text);
+    return true;
+}
+
+/* Dimensions of live tensors, those of large tensors first. */
+static weighed_dim *weigh_dims(const trial *t, arena *scratch, int *n)
+{
+    weighed_dim *list = NULL;
+    int          room = 0;
+    *n = 0;
+    for (int i = 0; i < t->graph->ntensors; i++) {
+        const mtf_tensor *x = t->graph->all[i];
+        int64_t           size = mtf_shape_size(x->shape);
+        for (int d = 0; d < x->shape.ndims && t->live[x->node->id]; d++) {
+            if (x->shape.dims[d].size < 2) continue;
+            int k = 0;
+            while (k < *n && strcmp(list[k].name, x->shape.dims[d].name) != 0) k++;
+            if (k == *n) {
+                if (!arena_push(scratch, list, *n, room)) return NULL;
+                list[(*n)++] = (weighed_dim){.name = x->shape.dims[d].name};
+            }
+            if (size > list[k].largest) list[k].largest = size;
+        }
+    }
+    for (int i = 1; i < *n; i++)
+        for (int k = i; k > 0 && list[k].largest > list[k - 1].largest; k--) {
+            weighed_dim other = list[k];
+            list[k] = list[k - 1];
+            list[k - 1] = other;
+        }
+    return list;
+}
+
+static bool try_all(trial *t, arena *scratch)
+{
+    survey s = {.graph = t->graph, .scratch = scratch};
+    TRY(survey_live(&s, t->nfetches, t->fetches));
+    t->live = s.live;
+    hint *b = t->best;
+    TRY(estimate_largest(t->graph, t->nfetches, t->fetches, t->opts, &b->seconds_now, &b->peak_now));
+    /* Below a hundredth it is not worth a word. */
+    b->seconds = 0.99 * b->seconds_now;
+    t->layout = (layout){.mesh = t->opts->mesh,
+                         .rules = arena_array(scratch, layout_rule, t->opts->layout->nrules + 1)};
+    TRY(t->layout.rules != NULL);
+    int          n;
+    weighed_dim *dims = weigh_dims(t, scratch, &n);
+    TRY(dims || mtf_ok(t->graph->session));
+    try_removing(t);
+    for (int d = 0; d < n; d++)
+        for (int a = 0; a < t->opts->mesh->naxes; a++)
+            if (t->opts->mesh->size[a] > 1) TRY(try_adding(t, dims[d].name, a));
+    return true;
+}
+
+bool hint_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts, hint *best)
+{
+    *best = (hint){0};
+    arena scratch = arena_make(&g->session->allocator, &g->session->fault);
+    trial t = {.graph = g, .nfetches = nfetches, .fetches = fetches, .opts = opts, .best = best};
+    bool  ok = try_all(&t, &scratch);
+    arena_free(&scratch);
+    return ok;
+}

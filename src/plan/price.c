@@ -1,0 +1,188 @@
+/* Prices: what a program costs its processor. */
+#include "plan/price.h"
+
+#include <string.h>
+
+#include "plan/traffic.h"
+
+/* ---- turns ---- */
+
+/* Brackets of loops multiply; one that a test ends counts once, and says so. */
+static void count_turns(price *p)
+{
+    enum { DEPTH = 64 };
+    struct { int64_t turns; bool open; } outer[DEPTH], now = {1, false};
+    int depth = 0;
+    for (int k = 0; k < p->program->ninstrs; k++) {
+        const instr *i = &p->program->instrs[k];
+        if (i->kind == INSTR_AGAIN && depth > 0) {
+            /* The end of a turn belongs to the loop. */
+            p->lines[k].turns = now.turns;
+            p->lines[k].open_ended = now.open;
+            now.turns = outer[--depth].turns, now.open = outer[depth].open;
+            continue;
+        }
+        p->lines[k].turns = now.turns;
+        p->lines[k].open_ended = now.open;
+        if (i->kind != INSTR_LOOP || depth == DEPTH) continue;
+        outer[depth].turns = now.turns, outer[depth].open = now.open;
+        depth++;
+        if (i->loop.trips >= 0) now.turns *= i->loop.trips;
+        else now.open = p->open_ended = true;
+    }
+}
+
+/* ---- causes ---- */
+
+void price_write_axes(const mesh *m, unsigned axes, textbuf *t)
+{
+    bool first = true;
+    for (int a = 0; a < m->naxes; a++)
+        if (axes >> a & 1) text_add(t, "%s%s", first ? "" : "+", m->name[a]), first = false;
+}
+
+static bool has_dim(const mtf_shape *s, const char *dim)
+{
+    return mtf_shape_find(*s, dim) >= 0;
+}
+
+/* Is `dim` reduced by the node that computes x?  Its rule is then why x is owed. */
+static bool is_reduced(const mtf_tensor *x, const char *dim)
+{
+    if (has_dim(&x->shape, dim)) return false;
+    for (int i = 0; i < x->node->nin; i++)
+        if (has_dim(&x->node->in[i]->shape, dim)) return true;
+    return false;
+}
+
+static bool is_moved(const exchange_args *how, const char *dim)
+{
+    int d = mtf_shape_find(how->shape, dim);
+    return d >= 0 && !cut_equal(&how->from.dim[d], &how->to.dim[d]);
+}
+
+/* The rules on the collective's axes; of those, where that leaves any, the ones whose dimension is
+ * reduced or moved here.  A debt carried from afar leaves none. */
+static const char *cause_of(const price *p, const instr *i, const price_line *line, arena *a)
+{
+    textbuf t = {.arena = a};
+    for (int exact = 1; exact >= 0 && t.used == 0 && p->layout; exact--)
+        for (int r = 0; r < p->layout->nrules; r++) {
+            const layout_rule *rule = &p->layout->rules[r];
+            if (!(cut_axes(&rule->cut) & line->axes)) continue;
+            bool here = i->kind == INSTR_EXCHANGE ? is_moved(i->exchange, rule->dim)
+                                                  : is_reduced(line->tensor, rule->dim);
+            if (here || !exact) text_add(&t, "%s%s", t.used ? ", " : "", rule->text);
+        }
+    return text_done(&t);
+}
+
+/* ---- lines ---- */
+
+static double local_seconds(const price *p, const price_line *line)
+{
+    double flops = (double)line->flops / p->rates.flops, bytes = (double)line->bytes / p->rates.memory;
+    return flops > bytes ? flops : bytes;
+}
+
+static bool price_collective(price *p, const instr *i, price_line *line, arena *a)
+{
+    int64_t each = (int64_t)mtf_dtype_bytes(i->out[0].type) * line->turns;
+    line->axes = traffic_axes(i);
+    line->group = traffic_group(p->mesh, line->axes);
+    line->sent_elements = traffic_sent(p->mesh, i, &p->here) * line->turns;
+    line->received_elements = traffic_received(p->mesh, i, &p->here) * line->turns;
+    line->sent_bytes = traffic_sent(p->mesh, i, &p->here) * each;
+    line->received_bytes = traffic_received(p->mesh, i, &p->here) * each;
+    /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
+    line->tensor = p->program->buffers[i->in[0].buffer].cause;
+    if (!line->tensor) line->tensor = i->cause;
+    line->cause = cause_of(p, i, line, a);
+    int64_t most = line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
+    line->seconds = p->rates.latency * (double)line->turns + (double)most / p->rates.wire;
+    p->sent_bytes += line->sent_bytes;
+    p->received_bytes += line->received_bytes;
+    p->collectives += line->turns;
+    p->wire_seconds += line->seconds;
+    return line->cause != NULL;
+}
+
+static bool price_lines(price *p, arena *a)
+{
+    for (int k = 0; k < p->program->ninstrs; k++) {
+        const instr *i = &p->program->instrs[k];
+        price_line  *line = &p->lines[k];
+        line->flops = i->flops * line->turns;
+        line->bytes = instr_bytes(i) * line->turns;
+        line->tensor = i->cause;
+        line->collective = traffic_kind(i);
+        if (line->collective) TRY(price_collective(p, i, line, a));
+        else line->seconds = local_seconds(p, line);
+        p->flops += line->flops;
+        p->bytes += line->bytes;
+        p->seconds += line->seconds;
+    }
+    return true;
+}
+
+/* ---- memory ---- */
+
+static bool is_trained(const mtf_tensor *w)
+{
+    int at = op_attr_find(w->node->op, "trainable");
+    return at < 0 || w->node->attrs[at].b;
+}
+
+/* A place in the slab lives from the first use of the buffer that took it to the last use of the
+ * last that took it over. */
+static bool find_peak(price *p, arena *a)
+{
+    const program *q = p->program;
+    int64_t       *change = arena_array(a, int64_t, q->ninstrs + 2), alive = 0, most = -1;
+    int           *last = arena_array(a, int, q->nbuffers + 1);
+    TRY(change && last);
+    for (int b = 0; b < q->nbuffers; b++) {
+        int first = b;
+        while (q->buffers[first].shares != first) first = q->buffers[first].shares;
+        if (last[first] < q->buffers[b].last) last[first] = q->buffers[b].last;
+    }
+    for (int b = 0; b < q->nbuffers; b++) {
+        const buffer *x = &q->buffers[b];
+        if (x->kind == BUFFER_VARIABLE || x->first < 0 || x->shares != b) continue;
+        int64_t bytes = ((x->bytes ? x->bytes : 1) + 63) / 64 * 64;
+        change[x->first] += bytes;
+        change[(last[b] < q->ninstrs ? last[b] : q->ninstrs) + 1] -= bytes;
+    }
+    for (int k = 0; k < q->ninstrs; k++) {
+        alive += change[k];
+        if (alive <= most) continue;
+        most = alive;
+        p->memory.at = q->instrs[k].cause;
+        p->memory.doing = q->instrs[k].kind;
+    }
+    return true;
+}
+
+static bool price_memories(price *p, arena *a)
+{
+    const program *q = p->program;
+    price_memory  *m = &p->memory;
+    m->inputs = q->cost.input_bytes;
+    m->constants = q->cost.constant_bytes;
+    for (int v = 0; v < q->nvariables; v++) {
+        int64_t bytes = q->buffers[q->variables[v].slice.buffer].bytes;
+        if (is_trained(q->variables[v].tensor)) m->parameters += bytes;
+        else m->state += bytes;
+    }
+    m->activations = q->slab_bytes - m->inputs - m->constants;
+    m->peak = q->cost.peak_bytes;
+    return find_peak(p, a);
+}
+
+bool price_program(price *p, arena *a)
+{
+    p->lines = arena_array(a, price_line, p->program->ninstrs + 1);
+    TRY(p->lines != NULL);
+    count_turns(p);
+    return price_lines(p, a) && price_memories(p, a);
+}

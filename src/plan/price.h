@@ -1,0 +1,68 @@
+/* Prices: what a program costs its processor.
+ *
+ * Flops, bytes and memory are exact, from the instructions alone; nothing
+ * runs.  Only the seconds depend on a description of the machine.
+ */
+#ifndef PLAN_PRICE_H
+#define PLAN_PRICE_H
+
+#include "graph/node.h"
+#include "program/program.h"
+#include "space/layout.h"
+
+/* What a processor does in a second.  An instruction takes the longer of its flops and its bytes
+ * of memory; a collective takes the latency and the bytes that it sends or receives. */
+typedef struct price_rates {
+    double flops, memory, wire; /* flops, bytes, bytes in a second */
+    double latency;             /* seconds, for each collective */
+} price_rates;
+
+/* One core of a modest computer, its neighbours in the same memory. */
+#define PRICE_RATES ((price_rates){.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6})
+
+/* One instruction; flops, bytes and seconds are of all its turns in a step. */
+typedef struct price_line {
+    int64_t           turns;      /* how often it runs */
+    bool              open_ended; /* in a loop that a test ends: told for one turn of it */
+    int64_t           flops, bytes;
+    double            seconds;
+    unsigned          duplicate;  /* axes along which all processors compute the same */
+    const mtf_tensor *tensor;     /* what is computed, combined or moved */
+    const char       *collective; /* its kind; NULL: none.  The rest is for collectives */
+    unsigned          axes;
+    int               group;      /* how many processors take part */
+    int64_t           sent_elements, received_elements, sent_bytes, received_bytes;
+    const char       *cause;      /* the layout rules it comes from: "batch:rows, hidden:cols" */
+} price_line;
+
+typedef struct price_memory {
+    int64_t           parameters, state; /* variables that optimizers change, and the others */
+    int64_t           inputs, constants;
+    int64_t           activations;       /* the rest of the slab: temporaries and fetches */
+    int64_t           peak;              /* all together */
+    const mtf_tensor *at;                /* what is computed when most is alive; NULL: nothing */
+    instr_kind        doing;
+} price_memory;
+
+typedef struct price {
+    const program *program;
+    const mesh    *mesh;
+    const layout  *layout;    /* NULL: nothing is cut */
+    mesh_point     here;
+    price_rates    rates;
+    price_line    *lines;     /* by instruction */
+    int64_t        flops, bytes, sent_bytes, received_bytes;
+    int64_t        collectives;
+    bool           open_ended; /* some loop's length is unknown */
+    double         seconds, wire_seconds;
+    price_memory   memory;
+} price;
+
+/* Fills in everything from program to rates on; texts and lines live in the arena.  False: no
+ * memory. */
+bool price_program(price *p, arena *a);
+
+/* A set of axes by their names. */
+void price_write_axes(const mesh *m, unsigned axes, textbuf *t);   /* rows+cols */
+
+#endif
