@@ -9,6 +9,7 @@
 
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -165,19 +166,54 @@ static void grad_filter(tape *t, const node *n, mtf_tensor *const *dw)
 
 /* ---- lowering ---- */
 
+/* For this processor's positions [b, e) of y: x from b*step - before to (e-1)*step - before + reach - 1.
+ * Fetches them, and counts the padding from where they begin. */
+static bool reach_x(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *y_part, int i, window_args *how,
+                    int64_t taps, slice *x_part)
+{
+    int         d = x->shape.ndims - 1 - how->nspatial + i;
+    const char *dim = x->shape.dims[d].name;
+    int64_t     size = y->shape.dims[d].size, last = (taps - 1) * how->dilation[i];
+    span        part = reach_part(e, y_part, dim, size), got;
+    span_map    map = {.mult = how->step[i], .low = -how->before[i], .high = last - how->before[i], .div = 1};
+    TRY(reach(e, x, dim, size, &map, x_part, &got));
+    if (reach_is_cut(y_part, dim) && part.size) how->before[i] += got.begin - part.begin * how->step[i];
+    return true;
+}
+
+/* For this processor's part [b, e) of x: all positions of y that touch it. */
+static bool reach_y(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *x_part, int i, window_args *how,
+                    int64_t taps, slice *y_part)
+{
+    int         d = x->shape.ndims - 1 - how->nspatial + i;
+    const char *dim = x->shape.dims[d].name;
+    int64_t     size = x->shape.dims[d].size, last = (taps - 1) * how->dilation[i];
+    span        part = reach_part(e, x_part, dim, size), got;
+    span_map    map = {.mult = 1, .low = how->before[i] - last, .high = how->before[i], .div = how->step[i]};
+    TRY(reach(e, y, dim, size, &map, y_part, &got));
+    if (reach_is_cut(x_part, dim) && got.size) how->before[i] += part.begin - got.begin * how->step[i];
+    return true;
+}
+
 static bool lower_window(emitter *e, const node *n, window_kind kind, const slice *in, slice *out)
 {
     window_args how = {.kind = kind, .nspatial = n->attrs[STRIDE].ints.n, .groups = n->attrs[GROUPS].i};
+    slice       a = in[0], b = in[1], want = out[0];
     for (int i = 0; i < how.nspatial; i++) {
         how.step[i] = n->attrs[STRIDE].ints.v[i];
         how.dilation[i] = n->attrs[DILATION].ints.v[i];
         how.before[i] = n->attrs[BEFORE].ints.v[i];
+        const mtf_tensor *w = kind == WINDOW_FILTER ? n->out[0] : n->in[1];
+        int64_t           taps = w->shape.dims[i].size;
+        if (kind == WINDOW_FORWARD) TRY(reach_x(e, n->in[0], n->out[0], &want, i, &how, taps, &a));
+        if (kind == WINDOW_INPUT) TRY(reach_y(e, n->out[0], n->in[0], &want, i, &how, taps, &a));
+        if (kind == WINDOW_FILTER) TRY(reach_x(e, n->in[0], n->in[1], &b, i, &how, taps, &a));
     }
-    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
+    out[0] = emit_fresh(e, want.type, &want.shape);
     switch (kind) {
-    case WINDOW_FORWARD: return emit_window(e, &how, &in[0], &in[1], &out[0]);
-    case WINDOW_INPUT: return emit_window(e, &how, &out[0], &in[1], &in[0]);
-    default: return emit_window(e, &how, &in[0], &out[0], &in[1]);
+    case WINDOW_FORWARD: return emit_window(e, &how, &a, &b, &out[0]);
+    case WINDOW_INPUT: return emit_window(e, &how, &out[0], &b, &a);
+    default: return emit_window(e, &how, &a, &out[0], &b);
     }
 }
 
@@ -196,10 +232,10 @@ static bool lower_filter(emitter *e, const node *n, const slice *in, slice *out)
     return lower_window(e, n, WINDOW_FILTER, in, out);
 }
 
-/* ---- sharding: batch, channels and outputs; spatial dimensions and taps are whole ---- */
+/* ---- sharding: batch, channels, outputs, space with its margins; taps are whole ---- */
 
 typedef struct roles {
-    bool batch, channels, outputs;
+    bool batch, channels, outputs, space;
 } roles;
 
 /* A name that plays two roles, or stands for channels in groups, is kept whole. */
@@ -208,30 +244,36 @@ static roles roles_of(const node *n, const mtf_shape *x, const mtf_shape *w, con
     int   ns = n->attrs[STRIDE].ints.n, nbatch = x->ndims - ns - 1, uses = 0;
     roles r = {0};
     for (int i = 0; i < nbatch; i++) r.batch = r.batch || strcmp(x->dims[i].name, dim) == 0;
+    for (int i = nbatch; i < nbatch + ns; i++)
+        r.space = r.space || (strcmp(x->dims[i].name, dim) == 0 && strcmp(y->dims[i].name, dim) == 0);
     r.channels = strcmp(x->dims[x->ndims - 1].name, dim) == 0;
     r.outputs = strcmp(y->dims[y->ndims - 1].name, dim) == 0;
     for (int i = 0; i < ns + 2; i++) uses += strcmp(w->dims[i].name, dim) == 0;
-    bool clean = n->attrs[GROUPS].i == 1 && r.batch + r.channels + r.outputs == 1 && uses == !r.batch;
+    if (r.space && uses == 0 && !r.batch && !r.channels && !r.outputs) return (roles){.space = true};
+    bool clean = n->attrs[GROUPS].i == 1 && !r.space && r.batch + r.channels + r.outputs == 1 && uses == !r.batch;
     if (r.channels && strcmp(w->dims[ns].name, dim) != 0) clean = false;
     if (r.outputs && strcmp(w->dims[ns + 1].name, dim) != 0) clean = false;
-    return clean || (r.batch && uses == 0 && !r.channels && !r.outputs) ? r : (roles){0};
+    return clean || (r.batch && uses == 0 && !r.channels && !r.outputs && !r.space) ? r : (roles){0};
 }
 
 static dim_split split_conv(const node *n, const char *dim)
 {
     roles r = roles_of(n, &n->in[0]->shape, &n->in[1]->shape, &n->out[0]->shape, dim);
+    if (r.space) return SPLIT_OWN;
     return r.batch || r.outputs ? SPLIT_FREE : r.channels ? SPLIT_SUM : SPLIT_WHOLE;
 }
 
 static dim_split split_input(const node *n, const char *dim)
 {
     roles r = roles_of(n, &n->out[0]->shape, &n->in[1]->shape, &n->in[0]->shape, dim);
+    if (r.space) return SPLIT_OWN;
     return r.batch || r.channels ? SPLIT_FREE : r.outputs ? SPLIT_SUM : SPLIT_WHOLE;
 }
 
 static dim_split split_filter(const node *n, const char *dim)
 {
     roles r = roles_of(n, &n->in[0]->shape, &n->out[0]->shape, &n->in[1]->shape, dim);
+    if (r.space) return n->out[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_OWN_SUM;
     return r.channels || r.outputs ? SPLIT_FREE : r.batch ? SPLIT_SUM : SPLIT_WHOLE;
 }
 

@@ -1,6 +1,7 @@
 /* Running sums along a dimension. */
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -22,10 +23,33 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, n->in[0], mtf_cumsum(dy[0], dim, n->attrs[EXCLUSIVE].b, !n->attrs[REVERSE].b));
 }
 
+/* On a cut dimension: every processor's total goes to all along its axes; each adds those that
+ * lie before it (behind it, in reverse) to its own running sums. */
+static bool add_before(emitter *e, const node *n, const slice *in, slice *out)
+{
+    const char        *dim = n->attrs[DIM].text;
+    const layout_rule *rule = layout_find(e->layout, dim);
+    slice              totals = *in;
+    int64_t            parts = cut_parts(e->layout->mesh, &rule->cut), mine = cut_part(e->layout->mesh, &rule->cut, &e->here);
+    TRY(reach_totals(e, n->in[0], dim, FOLD_SUM, &totals));
+    int64_t first = n->attrs[REVERSE].b ? mine + 1 : 0, count = n->attrs[REVERSE].b ? parts - mine - 1 : mine;
+    slice   others = slice_cut(&totals, PARTS_DIM, first, count, 1);
+    mtf_shape rest = slice_drop(&totals, PARTS_DIM).shape;
+    slice     before = emit_fresh(e, in->type, &rest);
+    TRY(emit_fold(e, FOLD_SUM, &others, &before));
+    slice own = out[0];
+    out[0] = emit_fresh(e, own.type, &own.shape);
+    return emit_scalar(e, FN_add, 2, (slice[]){own, before}, &out[0]);
+}
+
 static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 {
+    const char *dim = n->attrs[DIM].text;
+    slice       x = *in;
+    bool        cut = reach_is_cut(in, dim);
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    return emit_scan(e, in, n->attrs[DIM].text, n->attrs[EXCLUSIVE].b, n->attrs[REVERSE].b, &out[0]);
+    TRY(emit_scan(e, &x, dim, n->attrs[EXCLUSIVE].b, n->attrs[REVERSE].b, &out[0]));
+    return !cut || add_before(e, n, in, out);
 }
 
 const op op_cumsum = {
@@ -33,7 +57,7 @@ const op op_cumsum = {
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                  {"exclusive", ATTR_BOOL, "false", "without this one"},
                                  {"reverse", ATTR_BOOL, "false", "from the end"}, {0}},
-    .infer = infer, .grad = grad, .lower = lower, .split = split_but_first, .debt = debt_sum};
+    .infer = infer, .grad = grad, .lower = lower, .split = split_own_first, .debt = debt_sum};
 
 mtf_tensor *mtf_cumsum(mtf_tensor *x, mtf_dim dim, bool exclusive, bool reverse)
 {

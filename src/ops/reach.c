@@ -28,3 +28,31 @@ bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const
     s->cut = cut;
     return true;
 }
+
+bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned x_cut, slice *s)
+{
+    const axis_list *axes = &layout_find(e->layout, dim)->cut;
+    mtf_shape        whole = {.ndims = 1, .dims = {{PARTS_DIM, cut_parts(e->layout->mesh, axes)}}}, mine = {.ndims = 1};
+    placement        from = {.dim = {*axes}}, to = {0};
+    mine.dims[0] = (mtf_dim){PARTS_DIM, 1};
+    for (int i = 0; i < x->shape.ndims; i++) { /* the other dimensions stay where they are */
+        if (mtf_shape_find(s->shape, x->shape.dims[i].name) < 0) continue;
+        if (x_cut >> i & 1) from.dim[whole.ndims] = to.dim[whole.ndims] = layout_find(e->layout, x->shape.dims[i].name)->cut;
+        mine.dims[mine.ndims++] = s->shape.dims[mtf_shape_find(s->shape, x->shape.dims[i].name)];
+        whole.dims[whole.ndims++] = x->shape.dims[i];
+    }
+    slice one = slice_as(s, &mine);
+    TRY(emit_dense(e, &one) && emit_exchange(e, &whole, &from, &to, &one));
+    *s = one;
+    return true;
+}
+
+bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind kind, slice *s)
+{
+    unsigned  cut = s->cut;
+    mtf_shape rest = slice_drop(s, dim).shape;
+    slice     total = emit_fresh(e, s->type, &rest);
+    TRY(emit_fold(e, kind, s, &total));
+    *s = total;
+    return reach_all_parts(e, x, dim, cut, s);
+}

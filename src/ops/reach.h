@@ -14,6 +14,11 @@ bool reach_is_cut(const slice *s, const char *dim);
 /* s becomes the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) / div) along dim of
  * tensor x, as far as they exist, where [b, e) is this processor's part of a result of `size`. */
 bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how, slice *s, span *got);
+/* s becomes [_parts, rest..]: each part's own reduction along dim, gathered from all parts. */
+#define PARTS_DIM "_parts"
+bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind kind, slice *s);
+/* The same for something that each part has already: s [rest..] becomes [_parts, rest..]. */
+bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned x_cut, slice *s);
 /* This processor's part of the result along dim: all of it where `out` is not cut. */
 span reach_part(const emitter *e, const slice *out, const char *dim, int64_t size);
 

@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "ops/lowering.h"
+#include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -111,8 +112,34 @@ LOWER(lower_sum, FOLD_SUM)
 LOWER(lower_max, FOLD_MAX)
 LOWER(lower_min, FOLD_MIN)
 LOWER(lower_prod, FOLD_PROD)
-LOWER(lower_argmax, FOLD_ARGMAX)
-LOWER(lower_argmin, FOLD_ARGMIN)
+/* Along one cut dimension: each part's winner and where it is, gathered; then the winner of these.
+ * An empty part offers what loses against everything, at index 0. */
+static bool lower_arg(emitter *e, const node *n, const slice *in, slice *out, fold_kind arg, fold_kind value)
+{
+    mtf_shape reduced = mtf_shape_minus(n->in[0]->shape, n->out[0]->shape);
+    if (reduced.ndims != 1 || !reach_is_cut(in, reduced.dims[0].name)) return lower_fold(e, n, in, out, arg);
+    const char *dim = reduced.dims[0].name;
+    slice       want = out[0], best = *in, where = emit_fresh(e, MTF_I32, &want.shape), global = where, x = *in;
+    TRY(emit_real(e, &x) && emit_fold(e, arg, &x, &where));
+    global = emit_fresh(e, MTF_I32, &want.shape);
+    slice begin = slice_uniform((double)emit_part(e, dim, reduced.dims[0].size).begin, MTF_I32, &(mtf_shape){0});
+    TRY(emit_scalar(e, FN_add, 2, (slice[]){where, begin}, &global));
+    TRY(reach_totals(e, n->in[0], dim, value, &best) && reach_all_parts(e, n->in[0], dim, in->cut, &global));
+    slice winner = emit_fresh(e, MTF_I32, &want.shape);
+    TRY(emit_fold(e, arg, &best, &winner));
+    out[0] = emit_fresh(e, MTF_I32, &want.shape);
+    return emit_gather(e, &global, &winner, PARTS_DIM, &out[0]);
+}
+
+static bool lower_argmax(emitter *e, const node *n, const slice *in, slice *out)
+{
+    return lower_arg(e, n, in, out, FOLD_ARGMAX, FOLD_MAX);
+}
+
+static bool lower_argmin(emitter *e, const node *n, const slice *in, slice *out)
+{
+    return lower_arg(e, n, in, out, FOLD_ARGMIN, FOLD_MIN);
+}
 
 /* ---- gradients ---- */
 
@@ -212,6 +239,13 @@ static dim_split split_min(const node *n, const char *dim)
     return is_kept(n, dim) ? SPLIT_FREE : SPLIT_MIN;
 }
 
+/* The index of several reduced dimensions together follows no single cut. */
+static dim_split split_arg(const node *n, const char *dim)
+{
+    if (is_kept(n, dim)) return SPLIT_FREE;
+    return n->in[0]->shape.ndims - n->out[0]->shape.ndims == 1 ? SPLIT_OWN : SPLIT_WHOLE;
+}
+
 static dim_split split_kept(const node *n, const char *dim)
 {
     return is_kept(n, dim) ? SPLIT_FREE : SPLIT_WHOLE;
@@ -241,12 +275,12 @@ const op op_argmax_over = {.name = "argmax_over",
                            .says = "i32 position of the largest element in the row-major order of the "
                                    "reduced dimensions; of equal ones the lowest",
                            .args = "x", .attrs = reduce_attrs, .infer = infer_index,
-                           .lower = lower_argmax, .split = split_kept};
+                           .lower = lower_argmax, .split = split_arg};
 const op op_argmin_over = {.name = "argmin_over",
                            .says = "i32 position of the smallest element in the row-major order of the "
                                    "reduced dimensions; of equal ones the lowest",
                            .args = "x", .attrs = reduce_attrs, .infer = infer_index,
-                           .lower = lower_argmin, .split = split_kept};
+                           .lower = lower_argmin, .split = split_arg};
 
 /* ---- entrances ---- */
 

@@ -218,7 +218,8 @@ bool emit_scan(emitter *e, const slice *in, const char *dim, bool exclusive, boo
 {
     slice from = *in;
     TRY(emit_real(e, &from));
-    int       d = mtf_shape_find(from.shape, dim), o = mtf_shape_find(out->shape, dim);
+    int d = mtf_shape_find(from.shape, dim), o = mtf_shape_find(out->shape, dim);
+    if (from.shape.dims[d].size == 0) return true; /* an empty part */
     mtf_shape loops = slice_drop(&from, dim).shape;
     instr    *i = emit_instr(e, INSTR_SCAN, 1, 1, &loops);
     TRY(i != NULL);
