@@ -1,6 +1,8 @@
 /* Reaching beyond one's own part of a dimension. */
 #include "ops/reach.h"
 
+#include <string.h>
+
 bool reach_is_cut(const slice *s, const char *dim)
 {
     int d = mtf_shape_find(s->shape, dim);
@@ -55,4 +57,25 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
     TRY(emit_fold(e, kind, s, &total));
     *s = total;
     return reach_all_parts(e, x, dim, cut, s);
+}
+
+bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s)
+{
+    placement from = {0}, to = {0};
+    int       d = mtf_shape_find(x->shape, dim);
+    for (int i = 0; i < x->shape.ndims; i++)
+        if (s->cut >> i & 1) from.dim[i] = to.dim[i] = layout_find(e->layout, x->shape.dims[i].name)->cut;
+    to.dim[d] = (axis_list){0};
+    unsigned cut = s->cut & ~(1u << d);
+    TRY(emit_exchange(e, &x->shape, &from, &to, s));
+    s->cut = cut;
+    return true;
+}
+
+unsigned spread_over(const emitter *e, const mtf_shape *shape, const char *but)
+{
+    unsigned cut = 0;
+    for (int i = 0; i < shape->ndims; i++)
+        if (layout_find(e->layout, shape->dims[i].name) && strcmp(shape->dims[i].name, but) != 0) cut |= 1u << i;
+    return cut;
 }

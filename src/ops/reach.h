@@ -19,6 +19,10 @@ bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const
 bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind kind, slice *s);
 /* The same for something that each part has already: s [rest..] becomes [_parts, rest..]. */
 bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned x_cut, slice *s);
+/* s becomes all of the dimension. */
+bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s);
+/* Which dimensions of the shape the layout cuts, as bits; `but` apart. */
+unsigned spread_over(const emitter *e, const mtf_shape *shape, const char *but);
 /* This processor's part of the result along dim: all of it where `out` is not cut. */
 span reach_part(const emitter *e, const slice *out, const char *dim, int64_t size);
 

@@ -3,6 +3,7 @@
 
 #include "ops/call.h"
 #include "ops/lowering.h"
+#include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -84,15 +85,60 @@ static bool infer_top_k(node *n)
     return node_output(n, n->in[0]->type, &shape) && node_output(n, MTF_I32, &shape);
 }
 
+/* [_parts, rest.., k] becomes [rest.., _candidates], by part and then by rank: among equals the
+ * lowest index stays first. */
+static bool line_up(emitter *e, const char *k_dim, slice *s)
+{
+    mtf_shape order = s->shape, flat = s->shape;
+    mtf_dim   parts = s->shape.dims[0], k = s->shape.dims[mtf_shape_find(s->shape, k_dim)];
+    int       n = 0;
+    for (int i = 1; i < s->shape.ndims; i++)
+        if (strcmp(s->shape.dims[i].name, k_dim) != 0) order.dims[n++] = s->shape.dims[i];
+    flat = order;
+    flat.dims[n] = (mtf_dim){"_candidates", parts.size * k.size};
+    flat.ndims = n + 1;
+    order.dims[n++] = parts;
+    order.dims[n++] = k;
+    slice lined = slice_as(s, &order);
+    return emit_dense(e, &lined) && slice_reshape(&lined, &flat, s);
+}
+
+/* On a cut dimension: the k first of each part, gathered; then the k first of these. */
+static bool top_of_parts(emitter *e, const node *n, const slice *in, slice *out)
+{
+    const char *dim = n->attrs[0].text, *k_dim = n->attrs[1].dim.name;
+    mtf_dim     whole = mtf_shape_dim(n->in[0]->shape, dim);
+    slice       best[2] = {emit_fresh(e, out[0].type, &out[0].shape), emit_fresh(e, MTF_I32, &out[1].shape)}, global;
+    TRY(emit_order(e, in, dim, k_dim, true, &best[0], &best[1]));
+    global = emit_fresh(e, MTF_I32, &best[1].shape);
+    slice begin = slice_uniform((double)emit_part(e, dim, whole.size).begin, MTF_I32, &(mtf_shape){0});
+    TRY(emit_scalar(e, FN_add, 2, (slice[]){best[1], begin}, &global));
+    unsigned cut = spread_over(e, &n->out[0]->shape, k_dim);
+    TRY(reach_all_parts(e, n->out[0], dim, cut, &best[0]) && reach_all_parts(e, n->out[1], dim, cut, &global));
+    TRY(line_up(e, k_dim, &best[0]) && line_up(e, k_dim, &global));
+    slice rank = emit_fresh(e, MTF_I32, &out[1].shape);
+    for (int o = 0; o < 2; o++) out[o] = emit_fresh(e, out[o].type, &out[o].shape);
+    TRY(emit_order(e, &best[0], "_candidates", k_dim, true, &out[0], &rank));
+    return emit_gather(e, &global, &rank, "_candidates", &out[1]);
+}
+
 static bool lower_top_k(emitter *e, const node *n, const slice *in, slice *out)
 {
-    return lower_order(e, n, in, out, n->attrs[1].dim.name, true);
+    const char *dim = n->attrs[0].text;
+    slice       x = *in;
+    if (reach_is_cut(in, dim)) {
+        int64_t parts = cut_parts(e->layout->mesh, &layout_find(e->layout, dim)->cut);
+        int64_t size = mtf_shape_dim(n->in[0]->shape, dim).size;
+        if (n->attrs[1].dim.size <= size / parts) return top_of_parts(e, n, in, out);
+        TRY(reach_whole(e, n->in[0], dim, &x)); /* some part has fewer than k */
+    }
+    return lower_order(e, n, &x, out, n->attrs[1].dim.name, true);
 }
 
 static dim_split split_top_k(const node *n, const char *dim)
 {
     if (strcmp(n->attrs[1].dim.name, dim) == 0) return SPLIT_WHOLE;
-    return split_but_first(n, dim);
+    return split_own_first(n, dim);
 }
 
 const op op_top_k = {
