@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
@@ -91,25 +92,6 @@ static void json_nodes(cJSON *to, const block *b)
 
 /* ---- the program ------------------------------------------------------------------------ */
 
-/* What --fetch names, else everything; -1 after an error. */
-static int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
-{
-    int n = 0;
-    while (option_nth(o, "fetch", n)) n++;
-    if (n == 0) return file_ends(g, list);
-    *list = arena_array(&g->session->arena, mtf_tensor *, n);
-    if (!*list) return -1;
-    int kept = 0;
-    for (int i = 0; i < n; i++) {
-        mtf_tensor *x = file_find(g, option_nth(o, "fetch", i));
-        if (!x) return -1;
-        bool listed = false;
-        for (int k = 0; k < kept; k++) listed |= (*list)[k] == x;
-        if (!listed) (*list)[kept++] = x;
-    }
-    return kept;
-}
-
 /* The lines of the listing that are instructions: all but comments. */
 static void json_instructions(cJSON *to, char *listing)
 {
@@ -126,9 +108,10 @@ static bool show_program(const options *o, mtf_graph *g)
 {
     mtf_session *s = g->session;
     mtf_tensor **fetches;
-    int          n = choose_fetches(o, g, &fetches);
-    TRY(n >= 0);
-    program *p = plan_program(g, n, fetches, &(plan_opts){0});
+    choice       c;
+    int          n = choose_fetches(o, g, &fetches), number = 0;
+    TRY(n >= 0 && choose_mesh(o, s, &c) && choose_processor(o, s, &c.mesh, &number));
+    program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};
     program_write(p, &t);
@@ -168,9 +151,15 @@ static bool show_graph(const options *o, mtf_graph *g)
 
 static int run(const options *o)
 {
-    bool as_program = option_given(o, "program");
+    bool     as_program = option_given(o, "program");
+    uint64_t ignored;
     if (!as_program && option_given(o, "fetch"))
         return usage_error(o->command, "--fetch chooses what a program computes: add --program");
+    static const char *const placed[] = {"mesh", "layout", "processor"};
+    for (int i = 0; i < 3; i++)
+        if (!as_program && option_given(o, placed[i]))
+            return usage_error(o->command, "--%s is about a program: add --program", placed[i]);
+    if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored)) return STATUS_USAGE;
     mtf_session *s = file_session(&(mtf_session_opts){0});
     if (!s) return STATUS_FAILED;
     mtf_graph *g = file_graph(s, o->words[0]);
@@ -182,6 +171,9 @@ static int run(const options *o)
 static const option_spec table[] = {
     {"program", NULL, false, "print the program with its cost: flops, bytes moved, memory"},
     {"fetch", "NAME", true, "with --program: compute NAME only, not everything"},
+    {"mesh", "AXIS:SIZE,...", false, "with --program: for one of these processors"},
+    {"layout", "DIM:AXIS,...", false, "with --program: which dimension is cut along which axis"},
+    {"processor", "N", false, "with --program: whose program; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
     {0},
 };
@@ -190,6 +182,7 @@ static const char *const examples[] = {
     "mtf show model.mtf",
     "mtf show train.mtf --program",
     "mtf show model.mtf --program --fetch loss --json",
+    "mtf show train.mtf --program --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --processor 3",
     NULL,
 };
 

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "mtf.h"
 
-static const command *const commands[] = {&command_run, &command_show, &command_ops};
+static const command *const commands[] = {&command_run, &command_plan, &command_show, &command_ops};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)
@@ -25,6 +25,7 @@ static void print_help(FILE *to)
           "  --help     print this; behind a command, what the command takes\n\n"
           "examples\n"
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
+          "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
           "  mtf show model.mtf --program\n"
           "  mtf ops einsum\n", to);
 }

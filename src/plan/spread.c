@@ -10,17 +10,18 @@
 
 #include <string.h>
 
+/* The axes that cut dim; none where they have one processor each: nothing is cut, nothing moves. */
 static unsigned rule_axes(const emitter *e, const char *dim)
 {
     const layout_rule *r = layout_find(e->layout, dim);
-    return r ? cut_axes(&r->cut) : 0;
+    return r && cut_parts(e->layout->mesh, &r->cut) > 1 ? cut_axes(&r->cut) : 0;
 }
 
 unsigned spread_cut(const emitter *e, const mtf_shape *shape)
 {
     unsigned cut = 0;
     for (int i = 0; e->layout && i < shape->ndims; i++)
-        if (layout_find(e->layout, shape->dims[i].name)) cut |= 1u << i;
+        if (rule_axes(e, shape->dims[i].name)) cut |= 1u << i;
     return cut;
 }
 
@@ -93,17 +94,37 @@ static void add_dims(const emitter *e, const node *n, const mtf_shape *shape, fa
     }
 }
 
+static bool reduces(const fate *f)
+{
+    return f->split == SPLIT_SUM || f->split == SPLIT_MAX || f->split == SPLIT_MIN || f->split == SPLIT_OWN_SUM;
+}
+
+/* What gathering a dimension would move: the inputs that have it, and twice the outputs, which
+ * would be combined whole. */
+static int64_t gathering_cost(const node *n, const char *dim)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < n->nin; i++)
+        if (mtf_shape_find(n->in[i]->shape, dim) >= 0) elements += mtf_shape_size(n->in[i]->shape);
+    for (int o = 0; o < n->nout; o++)
+        if (mtf_shape_find(n->out[o]->shape, dim) >= 0) elements += 2 * mtf_shape_size(n->out[o]->shape);
+    return elements;
+}
+
 /* A reduced dimension whose axes also cut something else, or carry a debt, cannot be reduced by
- * parts: the processors that would be combined hold different things. */
-static void resolve_conflicts(fates *f, unsigned carried)
+ * parts: the processors that would be combined hold different things.  Of the two the cheaper one
+ * is gathered. */
+static void resolve_conflicts(const node *n, fates *f, unsigned carried)
 {
     for (int k = 0; k < f->n; k++) {
-        bool reduces = f->of[k].split != SPLIT_FREE && f->of[k].split != SPLIT_WHOLE && f->of[k].split != SPLIT_OWN;
-        if (!reduces) continue;
-        bool clash = (f->of[k].axes & carried) != 0;
-        for (int j = 0; j < f->n; j++)
-            clash = clash || (j != k && f->of[j].split != SPLIT_WHOLE && (f->of[j].axes & f->of[k].axes));
-        if (clash) f->of[k].split = SPLIT_WHOLE;
+        if (!reduces(&f->of[k])) continue;
+        if (f->of[k].axes & carried) f->of[k].split = SPLIT_WHOLE;
+        for (int j = 0; j < f->n && f->of[k].split != SPLIT_WHOLE; j++) {
+            if (j == k || f->of[j].split == SPLIT_WHOLE || !(f->of[j].axes & f->of[k].axes)) continue;
+            bool other = f->of[j].split == SPLIT_FREE &&
+                         gathering_cost(n, f->of[j].dim) < gathering_cost(n, f->of[k].dim);
+            f->of[other ? j : k].split = SPLIT_WHOLE;
+        }
     }
 }
 
@@ -186,7 +207,7 @@ bool spread_node(emitter *e, const node *n, slice **in, slice *out)
     unsigned carried = carried_debt(e, n, in);
     if (!carried)
         for (int i = 0; i < n->nin; i++) TRY(spread_settle(e, in[i]));
-    resolve_conflicts(&f, carried);
+    resolve_conflicts(n, &f, carried);
     for (int i = 0; i < n->nin; i++) {
         parts[i] = *in[i];
         TRY(gather_whole(e, &n->in[i]->shape, &f, &parts[i]));

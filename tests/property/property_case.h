@@ -17,7 +17,8 @@ enum {
     MAX_FETCHES = 48,
     MESH_AXES = 3,     /* called x, y, z */
     MAX_RULES = 24,
-    REASON_ROOM = 700
+    REASON_ROOM = 700,
+    PATIENCE = 30      /* seconds for one run of a case */
 };
 
 /* A dimension and the axes that cut it, coarsest first. */
@@ -77,7 +78,7 @@ typedef enum verdict {
     VERDICT_ERROR     /* on the mesh only */
 } verdict;
 
-/* Runs on one processor and on the mesh, and compares; `reason` says what went wrong. */
+/* Runs on one processor and on the mesh, apart, and compares; `reason` says what went wrong. */
 verdict case_try(const property_case *c, char reason[REASON_ROOM]);
 /* The dimensions of the graph, those that operations make included; -1 where it cannot be read. */
 int     case_dims(const property_case *c, int room, char dims[][NAME_ROOM]);

@@ -159,12 +159,11 @@ static void add_assignment(maker *m, value *v, const char *gradient)
 /* The gradient of one value with respect to some of the inputs behind it. */
 static bool add_gradient(maker *m)
 {
-    static const char *const losses[] = {"reduce_sum(%s)", "reduce_mean(square(%s))", "reduce_sum(sin(%s))",
-                                         "identity(%s)"};
+    static const char *const losses[] = {"reduce_sum((", "reduce_mean(square(", "reduce_sum(sin(", "((0.5 * "};
     line_choice  none = {.d = -1, .f = -1};
     const value *y = choose_operand(m, &none, 'x');
     if (!y || !y->sources || y->kinked) return false;
-    char names[4][NAME_ROOM], text[LINE_ROOM], loss[100], left[200] = "", right[200] = "";
+    char names[4][NAME_ROOM], text[LINE_ROOM], left[200] = "", right[200] = "";
     int  n = 0, of[4];
     for (int k = 0; k < m->nsources && n < 3; k++) {
         if (!(y->sources >> k & 1) || (n && dice_odds(&m->dice, 40))) continue;
@@ -175,10 +174,8 @@ static bool add_gradient(maker *m)
         snprintf(right + b, sizeof right - b, "%s%s", n ? ", " : "", m->values[of[n]].name);
         n++;
     }
-    int which = dice_below(&m->dice, 4);
-    /* The formats are the four above. */
-    snprintf(loss, sizeof loss, losses[which], y->name);
-    snprintf(text, sizeof text, "t%d = %s\n%s = gradients(t%d; %s)", m->nnames, loss, left, m->nnames, right);
+    snprintf(text, sizeof text, "t%d = %s%s))\n%s = gradients(t%d; %s)", m->nnames, losses[dice_below(&m->dice, 4)],
+             y->name, left, m->nnames, right);
     m->nnames++;
     value like = {.bound = 10 * y->bound, .sources = y->sources};
     if (!maker_accept(m, text, n, names, &like)) return false;

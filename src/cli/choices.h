@@ -1,0 +1,25 @@
+/* What a command line chose: fetches, mesh, layout, machine. */
+#ifndef CLI_CHOICES_H
+#define CLI_CHOICES_H
+
+#include "cli/options.h"
+#include "plan/estimate.h"
+
+/* What every --fetch names, each once; where there is none, all that the file is there to
+ * compute.  The list lives in the session; -1 after an error. */
+int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list);
+
+/* Where a command's program runs: --mesh and --layout. */
+typedef struct choice {
+    mesh   mesh;
+    layout layout; /* refers to the mesh: a choice stays where it was filled in */
+} choice;
+
+bool choose_mesh(const options *o, mtf_session *s, choice *c);
+/* --processor N; `*number` is unchanged where it is absent. */
+bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number);
+/* --machine "flops=30e9,memory=10e9,wire=5e9,latency=10e-6", or parts of it; false after a usage
+ * error was said. */
+bool choose_machine(const options *o, price_rates *r);
+
+#endif

@@ -1,0 +1,152 @@
+/* mtf plan: what a layout will cost, before anything runs. */
+#include <stdio.h>
+
+#include "cli/choices.h"
+#include "cli/commands.h"
+#include "cli/graph_file.h"
+#include "cli/plan_json.h"
+#include "cli/plan_text.h"
+#include "cli/units.h"
+
+typedef struct job {
+    const options *options;
+    mtf_session   *session;
+    mtf_graph     *graph;
+    mtf_tensor   **fetches;
+    int            nfetches;
+    choice         choice;
+    layout         other; /* of --diff */
+    estimate_opts  opts;
+} job;
+
+static void write_hint(const hint *h, textbuf *t)
+{
+    if (!h->found) {
+        text_add(t, "hint: of %d layouts that differ by one rule, none is predicted to be faster\n", h->tried);
+        return;
+    }
+    text_add(t, "hint: %s %s: %s a step, ", h->adds ? "with" : "without", h->rule, unit_seconds(h->seconds).s);
+    text_add(t, "%s less; ", unit_percent(h->seconds_now - h->seconds, h->seconds_now).s);
+    text_add(t, "memory %s instead of ", unit_bytes(h->peak).s);
+    text_add(t, "%s (best of %d layouts)\n", unit_bytes(h->peak_now).s, h->tried);
+}
+
+static bool print_text(mtf_session *s, textbuf *t)
+{
+    const char *text = text_done(t);
+    if (text) fputs(text, stdout);
+    return text && mtf_ok(s);
+}
+
+static bool plan_one(job *j)
+{
+    bool      all = option_given(j->options, "all"), json = option_given(j->options, "json");
+    hint      h = {0};
+    estimate *e = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
+    TRY(e != NULL);
+    bool hints = e->processors > 1;
+    bool ok = !hints || hint_find(j->graph, j->nfetches, j->fetches, &j->opts, &h);
+    if (ok && json) {
+        ok = json_print(j->session, plan_json(e, hints ? &h : NULL, all));
+    } else if (ok) {
+        textbuf t = {.arena = &e->arena};
+        plan_write_header(e, &t);
+        text_add(&t, "\n");
+        plan_write_table(e, all, NULL, &t);
+        if (hints) text_add(&t, "\n"), write_hint(&h, &t);
+        ok = print_text(j->session, &t);
+    }
+    estimate_free(e);
+    return ok;
+}
+
+static bool plan_two(job *j)
+{
+    estimate_opts other = j->opts;
+    other.layout = &j->other;
+    estimate *a = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
+    estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
+    bool      ok = b != NULL;
+    if (ok && option_given(j->options, "json")) {
+        cJSON *root = cJSON_CreateObject(), *list = json_list(root, "plans");
+        cJSON_AddItemToArray(list, plan_json(a, NULL, option_given(j->options, "all")));
+        cJSON_AddItemToArray(list, plan_json(b, NULL, option_given(j->options, "all")));
+        ok = json_print(j->session, root);
+    } else if (ok) {
+        textbuf t = {.arena = &a->arena};
+        plan_write_diff(a, b, &t);
+        ok = print_text(j->session, &t);
+    }
+    estimate_free(a);
+    estimate_free(b);
+    return ok;
+}
+
+static bool plan_file(job *j)
+{
+    const char *diff = option_nth(j->options, "diff", 0);
+    TRY(choose_mesh(j->options, j->session, &j->choice));
+    TRY(!diff || layout_parse(j->session, diff, &j->choice.mesh, &j->other));
+    j->opts.mesh = &j->choice.mesh;
+    j->opts.layout = &j->choice.layout;
+    j->opts.processor = -1;
+    TRY(choose_processor(j->options, j->session, &j->choice.mesh, &j->opts.processor));
+    j->graph = file_graph(j->session, j->options->words[0]);
+    TRY(j->graph != NULL);
+    j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
+    TRY(j->nfetches >= 0);
+    return diff ? plan_two(j) : plan_one(j);
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+static int run(const options *o)
+{
+    job      j = {.options = o};
+    uint64_t ignored;
+    if (!choose_machine(o, &j.opts.rates) || !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored))
+        return STATUS_USAGE;
+    if (option_given(o, "diff") && option_given(o, "processor"))
+        return usage_error(o->command, "--diff compares the slowest processors: leave --processor out");
+    j.session = file_session(&(mtf_session_opts){0});
+    if (!j.session) return STATUS_FAILED;
+    plan_file(&j);
+    return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
+}
+
+static const option_spec table[] = {
+    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:4; default: one processor"},
+    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both"},
+    {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
+    {"diff", "LAYOUT2", false, "compare with a second layout"},
+    {"all", NULL, false, "show every instruction, not only those that matter"},
+    {"processor", "N", false, "show this processor's program; default: the slowest"},
+    {"machine", "RATES", false,
+     "rates of a processor; default flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},
+    {"json", NULL, false, "print JSON instead of text"},
+    {0},
+};
+
+static const char *const examples[] = {
+    "mtf plan train.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
+    "mtf plan train.mtf --mesh all:4096 --layout batch:all --machine flops=1e12,wire=25e9",
+    "mtf plan train.mtf --mesh all:8 --layout batch:all --diff hidden:all",
+    NULL,
+};
+
+const command command_plan = {
+    .name = "plan",
+    .says = "say what a layout costs on a mesh, and why, without running",
+    .words = "FILE.mtf",
+    .least = 1,
+    .most = 1,
+    .options = table,
+    .examples = examples,
+    .teaches =
+        "Memory, flops, and the number and bytes of collectives are exact, on any number of\n"
+        "processors; the time is predicted for the machine that --machine describes.  Bytes sent\n"
+        "are those of a processor's memory that others read.  The table names the layout rule\n"
+        "that each collective comes from, and work that several processors do alike.  The hint is\n"
+        "the best single rule to add or leave out.  FILE.mtf may be - for standard input.",
+    .run = run,
+};

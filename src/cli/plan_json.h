@@ -1,0 +1,11 @@
+/* Plans as JSON. */
+#ifndef CLI_PLAN_JSON_H
+#define CLI_PLAN_JSON_H
+
+#include "cli/json_out.h"
+#include "plan/hints.h"
+
+/* `h` NULL: without hints; `all`: with every instruction. */
+cJSON *plan_json(estimate *e, const hint *h, bool all);
+
+#endif

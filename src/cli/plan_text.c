@@ -1,0 +1,288 @@
+/* Plans as text: a header, a table, two layouts side by side. */
+#include "cli/plan_text.h"
+
+#include <string.h>
+
+#include "cli/units.h"
+#include "plan/traffic.h"
+
+enum { LINE = 110, MATTER = 12 };
+
+/* ---- collectives, summed ---- */
+
+static bool same_sum(const collective_sum *s, const price_line *line, bool by_cause)
+{
+    return s->axes == line->axes && strcmp(s->kind, line->collective) == 0 &&
+           (!by_cause || strcmp(s->cause, line->cause) == 0);
+}
+
+int collective_sums(estimate *e, bool by_cause, collective_sum **list)
+{
+    int n = 0, room = 0;
+    *list = NULL;
+    for (int k = 0; k < e->program->ninstrs; k++) {
+        const price_line *line = &e->price.lines[k];
+        if (!line->collective) continue;
+        int i = 0;
+        while (i < n && !same_sum(&(*list)[i], line, by_cause)) i++;
+        if (i == n) {
+            if (!arena_push(&e->arena, *list, n, room)) return -1;
+            (*list)[n++] = (collective_sum){.kind = line->collective, .cause = line->cause, .axes = line->axes,
+                                            .group = line->group};
+        }
+        collective_sum *s = &(*list)[i];
+        s->count += line->turns;
+        s->elements += line->sent_elements;
+        s->bytes += line->sent_bytes;
+        s->seconds += line->seconds;
+    }
+    return n;
+}
+
+/* ---- the header ---- */
+
+void plan_write_mesh(const mesh *m, textbuf *t)
+{
+    for (int a = 0; a < m->naxes; a++) text_add(t, "%s%s:%d", a ? "," : "", m->name[a], m->size[a]);
+    if (!m->naxes) text_add(t, "none");
+}
+
+void plan_write_layout(const layout *l, textbuf *t)
+{
+    for (int r = 0; r < l->nrules; r++) text_add(t, "%s%s", r ? "," : "", l->rules[r].text);
+    if (!l->nrules) text_add(t, "none");
+}
+
+static void write_row(textbuf *t, const char *what, unit_text value)
+{
+    text_add(t, "%-14s %9s", what, value.s);
+}
+
+static void write_memory(const estimate *e, textbuf *t)
+{
+    const price_memory *m = &e->memory;
+    write_row(t, "memory", unit_bytes(m->peak));
+    text_add(t, "   at most, on processor %d", e->largest);
+    if (m->at) text_add(t, "; most is alive at \"%s\" (%s)", mtf_name_of_tensor(m->at), instr_name(m->doing));
+    text_add(t, "\n");
+    const struct {
+        const char *name;
+        int64_t     bytes;
+        const char *says;
+    } rows[] = {{"  parameters", m->parameters, "   variables that optimizers change"},
+                {"  state", m->state, "   other variables"},
+                {"  inputs", m->inputs, ""},
+                {"  constants", m->constants, ""},
+                {"  activations", m->activations, "   temporaries and fetches, in one slab"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_row(t, rows[i].name, unit_bytes(rows[i].bytes));
+        text_add(t, "%s\n", rows[i].says);
+    }
+}
+
+static void write_work(const estimate *e, textbuf *t)
+{
+    const price *p = &e->price;
+    write_row(t, "flops", unit_count((double)p->flops));
+    text_add(t, "   %s on all processors%s\n", unit_count((double)e->flops).s,
+             p->open_ended ? "; loops of unknown length count one turn" : "");
+    write_row(t, "  duplicate", unit_percent(e->duplicate, (double)p->flops));
+    bool first = true;
+    for (int a = 0; a < p->mesh->naxes; a++) {
+        if (e->duplicate_along[a] <= 0) continue;
+        text_add(t, "%s %s", first ? "   along" : ", along", p->mesh->name[a]);
+        text_add(t, " %s", unit_percent(e->duplicate_along[a], (double)p->flops).s);
+        first = false;
+    }
+    text_add(t, "\n");
+}
+
+static void write_sent(estimate *e, textbuf *t)
+{
+    collective_sum *sums;
+    int             n = collective_sums(e, false, &sums);
+    write_row(t, "sent", unit_bytes(e->price.sent_bytes));
+    text_add(t, "   %s by all processors\n", unit_bytes(e->sent_bytes).s);
+    for (int i = 0; i < n; i++) {
+        char name[32] = "  ";
+        strncat(name, sums[i].kind, sizeof name - 3);
+        write_row(t, name, unit_bytes(sums[i].bytes));
+        text_add(t, "   along ");
+        price_write_axes(e->price.mesh, sums[i].axes, t);
+        text_add(t, ", %lld time%s, %d processors each\n", (long long)sums[i].count, sums[i].count == 1 ? "" : "s",
+                 sums[i].group);
+    }
+}
+
+void plan_write_header(estimate *e, textbuf *t)
+{
+    const price       *p = &e->price;
+    const price_rates *r = &p->rates;
+    char               place[200];
+    mesh_write_place(p->mesh, &p->here, place, sizeof place);
+    text_add(t, "mesh           ");
+    plan_write_mesh(p->mesh, t);
+    text_add(t, "; %d processor%s\nlayout         ", e->processors, e->processors == 1 ? "" : "s");
+    plan_write_layout(e->opts.layout, t);
+    text_add(t, "\nmachine        flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory, r->wire, r->latency);
+    if (e->processors > 1)
+        text_add(t, "shown          processor %d (%s)%s\n", e->processor, place,
+                 e->opts.processor >= 0 ? "" : ", the slowest; of equals the first");
+    text_add(t, "\n");
+    write_memory(e, t);
+    write_work(e, t);
+    write_sent(e, t);
+    write_row(t, "time", unit_seconds(p->seconds));
+    text_add(t, "   a step, predicted; %s of it in %lld collective%s\n", unit_seconds(p->wire_seconds).s,
+             (long long)p->collectives, p->collectives == 1 ? "" : "s");
+}
+
+/* ---- the table ---- */
+
+typedef struct row {
+    int         index;
+    const char *kind, *tensor, *shape, *why;
+} row;
+
+/* This processor's part of the tensor that an instruction is for. */
+static const char *local_shape(const estimate *e, const mtf_tensor *x, arena *a)
+{
+    textbuf   t = {.arena = a};
+    mtf_shape local = x->shape;
+    for (int d = 0; d < local.ndims; d++) {
+        const layout_rule *r = layout_find(e->opts.layout, local.dims[d].name);
+        if (r) local.dims[d].size = cut_range(e->opts.mesh, &r->cut, &e->price.here, local.dims[d].size).size;
+    }
+    shape_write(&local, &t);
+    return text_done(&t);
+}
+
+static const char *reason(const estimate *e, const price_line *line, arena *a)
+{
+    textbuf t = {.arena = a};
+    if (line->collective) text_add(&t, "%s", line->cause);
+    if (line->duplicate && line->flops) {
+        text_add(&t, "%d times along ", traffic_group(e->opts.mesh, line->duplicate));
+        price_write_axes(e->opts.mesh, line->duplicate, &t);
+    }
+    return text_done(&t);
+}
+
+/* Clipped with dots; the width follows. */
+static void write_clipped(textbuf *t, const char *text, int width)
+{
+    if ((int)strlen(text) > width && width > 2) text_add(t, "%.*s..", width - 2, text);
+    else text_add(t, "%-*s", width, text);
+}
+
+/* The costliest, and every collective, in the order of the program. */
+static int choose_rows(const estimate *e, bool all, row *rows)
+{
+    const price *p = &e->price;
+    int          n = p->program->ninstrs, kept = 0;
+    for (int k = 0; k < n; k++) {
+        int costlier = 0;
+        for (int i = 0; i < n && costlier < MATTER && !all; i++)
+            costlier += p->lines[i].seconds > p->lines[k].seconds ||
+                        (p->lines[i].seconds == p->lines[k].seconds && i < k);
+        bool matters = costlier < MATTER && p->lines[k].seconds > 0;
+        if (all || matters || p->lines[k].collective) rows[kept++].index = k;
+    }
+    return kept;
+}
+
+static int widest(int so_far, const char *text, int most)
+{
+    int n = text ? (int)strlen(text) : 0;
+    return n > most ? most : n > so_far ? n : so_far;
+}
+
+static void write_line(const estimate *e, const row *r, const double *measured, const int width[3], textbuf *t)
+{
+    const price_line *line = &e->price.lines[r->index];
+    int               from = t->used;
+    text_add(t, "%5d %8s", r->index, unit_seconds(line->seconds).s);
+    if (measured) text_add(t, " %8s", unit_seconds(measured[r->index]).s);
+    text_add(t, " %7s %8s  %-*s  ", unit_count((double)line->flops).s,
+             line->collective ? unit_bytes(line->sent_bytes).s : "", width[0], r->kind);
+    write_clipped(t, r->tensor, width[1]);
+    text_add(t, "  ");
+    write_clipped(t, r->shape, width[2]);
+    int left = LINE - (t->used - from) - 2;
+    if (*r->why) text_add(t, "  "), write_clipped(t, r->why, (int)strlen(r->why) < left ? (int)strlen(r->why) : left);
+    while (t->used > from && t->text && t->text[t->used - 1] == ' ') t->text[--t->used] = 0;
+    text_add(t, "\n");
+}
+
+void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
+{
+    int  n = e->program->ninstrs, width[3] = {9, 6, 11};
+    row *rows = arena_array(&e->arena, row, n + 1);
+    if (!rows) return;
+    int kept = choose_rows(e, all, rows);
+    for (int i = 0; i < kept; i++) {
+        const price_line *line = &e->price.lines[rows[i].index];
+        rows[i].kind = line->collective ? line->collective : instr_name(e->program->instrs[rows[i].index].kind);
+        rows[i].tensor = mtf_name_of_tensor(line->tensor);
+        rows[i].shape = local_shape(e, line->tensor, &e->arena);
+        rows[i].why = reason(e, line, &e->arena);
+        if (!rows[i].shape || !rows[i].why) return;
+        width[0] = widest(width[0], rows[i].kind, 10);
+        width[1] = widest(width[1], rows[i].tensor, 20);
+        width[2] = widest(width[2], rows[i].shape, measured ? 22 : 30);
+    }
+    text_add(t, "%5s %8s%s %7s %8s  %-*s  %-*s  %-*s  %s\n", "#", "time", measured ? " measured" : "", "flops", "sent",
+             width[0], "operation", width[1], "tensor", width[2], "local shape", "rule, or done");
+    for (int i = 0; i < kept; i++) write_line(e, &rows[i], measured, width, t);
+    if (kept < n) text_add(t, "      %d other instructions; --all shows them\n", n - kept);
+}
+
+/* ---- two layouts ---- */
+
+static void write_pair(textbuf *t, const char *what, unit_text a, unit_text b, double from, double to)
+{
+    text_add(t, "%-14s %22s %22s", what, a.s, b.s);
+    if (from > 0) text_add(t, " %9.3g\n", to / from);
+    else text_add(t, " %9s\n", to > 0 ? "" : "1");
+}
+
+static void write_heading(estimate *e, textbuf *t)
+{
+    textbuf text = {.arena = &e->arena};
+    plan_write_layout(e->opts.layout, &text);
+    const char *s = text_done(&text);
+    int         n = s ? (int)strlen(s) : 0;
+    if (n > 22) text_add(t, " ..%s", s + n - 20);
+    else text_add(t, " %22s", s ? s : "");
+}
+
+void plan_write_diff(estimate *a, estimate *b, textbuf *t)
+{
+    const price        *p = &a->price, *q = &b->price;
+    const price_memory *m = &a->memory, *n = &b->memory;
+    text_add(t, "mesh ");
+    plan_write_mesh(p->mesh, t);
+    text_add(t, "; %d processor%s\n\n%-14s", a->processors, a->processors == 1 ? "" : "s", "");
+    write_heading(a, t);
+    write_heading(b, t);
+    text_add(t, " %9s\n", "ratio");
+#define BYTES(what, x, y) write_pair(t, what, unit_bytes(x), unit_bytes(y), (double)(x), (double)(y))
+#define COUNT(what, x, y) write_pair(t, what, unit_count((double)(x)), unit_count((double)(y)), (double)(x), (double)(y))
+    BYTES("memory", m->peak, n->peak);
+    BYTES("  parameters", m->parameters, n->parameters);
+    BYTES("  state", m->state, n->state);
+    BYTES("  inputs", m->inputs, n->inputs);
+    BYTES("  constants", m->constants, n->constants);
+    BYTES("  activations", m->activations, n->activations);
+    COUNT("flops", p->flops, q->flops);
+    COUNT("  duplicate", a->duplicate, b->duplicate);
+    COUNT("  on all", a->flops, b->flops);
+    BYTES("sent", p->sent_bytes, q->sent_bytes);
+    BYTES("  by all", a->sent_bytes, b->sent_bytes);
+    COUNT("collectives", p->collectives, q->collectives);
+#undef BYTES
+#undef COUNT
+    write_pair(t, "time", unit_seconds(p->seconds), unit_seconds(q->seconds), p->seconds, q->seconds);
+    write_pair(t, "  on the wire", unit_seconds(p->wire_seconds), unit_seconds(q->wire_seconds), p->wire_seconds,
+               q->wire_seconds);
+}

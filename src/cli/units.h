@@ -1,0 +1,17 @@
+/* Numbers with units, short enough for a column. */
+#ifndef CLI_UNITS_H
+#define CLI_UNITS_H
+
+#include <stdint.h>
+
+/* Steps of a thousand, as in the listings of programs: 205 kB, 12.3 M, 4.56 ms. */
+typedef struct unit_text {
+    char s[24];
+} unit_text;
+
+unit_text unit_bytes(int64_t n);
+unit_text unit_count(double n);
+unit_text unit_seconds(double s);
+unit_text unit_percent(double part, double whole);
+
+#endif
