@@ -99,10 +99,11 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches, c
     planner pl = {.survey = {.graph = g, .scratch = scratch}};
     emitter e = {.program = p, .lower_block = lower_block, .slice_of = slice_of, .is_read = is_read,
                  .settle = spread_settle, .planner = &pl};
-    if (opts && opts->layout && opts->layout->nrules) e.layout = opts->layout, e.here = opts->here;
+    const layout *l = opts && opts->layout && opts->layout->nrules ? opts->layout : NULL;
+    if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
     pl.slices = arena_array(scratch, slice, g->ntensors + 1);
     TRY(pl.slices && survey_live(&pl.survey, n, fetches));
-    TRY(!e.layout || spread_check(e.layout, g, pl.survey.live));
+    TRY(!l || spread_check(l, g, pl.survey.live));
     TRY(survey_merge(&pl.survey));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.slices[i].cut = spread_cut(&e, &g->all[i]->shape);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
