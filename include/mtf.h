@@ -103,16 +103,23 @@ typedef struct mtf_session_opts {
     size_t        memory;     /* most bytes a program may take; default: the machine's memory   */
     const char   *mesh;       /* "rows:2,cols:2": named axes of processors; default: one        */
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes         */
+    bool          measure;    /* count and time every instruction, for mtf_program_measured      */
+    int           patience;   /* seconds that a processor waits for another; default 600        */
     /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
     void (*say)(void *context, const char *text);
     void *say_context;
 } mtf_session_opts;
 
-/* Takes --seed, --threads, --device, --memory, --mesh, --layout from the arguments, leaves the others to the
- * program (mtf_option finds them), and says errors on stderr. */
+/* Takes --seed, --threads, --device, --memory, --mesh, --layout, --patience from the arguments,
+ * leaves the others to the program (mtf_option finds them), and says errors on stderr.
+ *
+ * Started by mpirun or srun, each process is a rank with some of the mesh's processors.  Every rank
+ * makes the same calls with the same values; fetches give each of them the whole. */
 MTF_API mtf_session *mtf_open(int argc, char **argv);
 MTF_API mtf_session *mtf_open_with(const mtf_session_opts *opts);
 MTF_API bool         mtf_ok(const mtf_session *s);
+/* Is this the only process or the first of several: the one that prints and writes files? */
+MTF_API bool         mtf_is_first(const mtf_session *s);
 MTF_API const char  *mtf_error(const mtf_session *s);    /* the first error, "" where none      */
 /* The value of --name VALUE or --name=VALUE, or `otherwise`.  An option nobody asked for is
  * reported by mtf_close. */
@@ -427,6 +434,19 @@ typedef struct mtf_cost {
     int64_t peak_bytes;       /* variables and the slab together                    */
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
+
+/* What one processor did in all steps so far, counted as it ran; see mtf_session_opts.measure. */
+typedef struct mtf_measured {
+    int64_t        steps;          /* 0: nothing ran here, or nothing is measured */
+    int64_t        flops;
+    int64_t        collectives;    /* how many it took part in */
+    int64_t        received_bytes; /* read from other processors */
+    int64_t        peak_bytes;     /* variables and the slab together, as allocated */
+    int64_t        instructions;
+    const int64_t *turns;          /* by instruction: how often it ran */
+    const double  *seconds;        /* by instruction: all turns, waiting for others included */
+} mtf_measured;
+MTF_API mtf_measured mtf_program_measured(const mtf_program *p, int processor);
 MTF_API char    *mtf_program_print(const mtf_program *p);   /* lives as long as the session */
 
 #ifdef __cplusplus

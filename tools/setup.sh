@@ -28,6 +28,8 @@ has_library openblas               || need "OpenBLAS, with headers" "libopenblas
 has_library zlib                   || need "zlib, with headers" "zlib1g-dev"
 has_library libcjson               || need "cJSON, with headers" "libcjson-dev"
 has_library cmocka                 || need "cmocka, with headers" "libcmocka-dev"
+has_tool mpicc                     || need "MPI, with headers" "libopenmpi-dev"
+has_tool mpirun                    || need "mpirun" "openmpi-bin"
 if [ $debian = yes ]; then
     has_package libc6-dev          || need "the C library's headers" "libc6-dev"
 fi

@@ -27,6 +27,10 @@ typedef struct fault {
 /* Records the first error as "word: sentence"; always returns false. */
 bool fail(fault *f, error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Records an error that another process met, in its own words; always returns false. */
+bool fault_take(fault *f, int kind, const char *text);
+/* "value: ..." becomes "value: processor x=1: ...": whose error it is. */
+void fault_whose(fault *f, const char *whose);
 
 #define TRY(call)                                                                                  \
     do {                                                                                           \

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,9 @@ mtf_session *mtf_open_with(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
     if (!o.allocator.alloc) o.allocator = (mtf_allocator){take, give, NULL};
-    if (o.threads < 1) o.threads = machine_cores();
+    bool default_threads = o.threads < 1;
+    if (default_threads) o.threads = machine_cores();
+    if (o.patience < 1) o.patience = 600;
     if (!o.device) o.device = "cpu";
     if (!o.memory) o.memory = machine_memory();
     mtf_session *s = o.allocator.alloc(o.allocator.context, sizeof *s);
@@ -66,6 +69,7 @@ mtf_session *mtf_open_with(const mtf_session_opts *opts)
     memset(s, 0, sizeof *s);
     s->allocator = o.allocator;
     s->opts = o;
+    s->default_threads = default_threads;
 #ifndef NDEBUG
     s->allocator = (mtf_allocator){take_checked, give_checked, s};
 #endif
@@ -127,12 +131,17 @@ mtf_session *mtf_open(int argc, char **argv)
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.say = say_on_stderr});
     if (!s || !take_options(s, argc, argv)) return s;
     uint64_t threads = (uint64_t)s->opts.threads, memory = s->opts.memory;
+    uint64_t patience = (uint64_t)s->opts.patience;
     if (!number_option(s, "seed", &s->opts.seed) || !number_option(s, "threads", &threads) ||
-        !number_option(s, "memory", &memory))
+        !number_option(s, "memory", &memory) || !number_option(s, "patience", &patience))
         return s;
     if (threads < 1 || threads > 1024)
         fail(&s->fault, ERR_USAGE, "--threads takes a number from 1 to 1024");
+    if (patience < 1 || patience > INT_MAX / 2)
+        fail(&s->fault, ERR_USAGE, "--patience takes a number of seconds, 1 or more");
+    s->default_threads = !mtf_option(s, "threads", NULL);
     s->opts.threads = (int)threads;
+    s->opts.patience = (int)patience;
     s->opts.memory = memory;
     s->opts.device = mtf_option(s, "device", s->opts.device);
     s->opts.mesh = mtf_option(s, "mesh", NULL);
@@ -164,14 +173,23 @@ void session_say(mtf_session *s, const char *text)
     if (s->opts.say) s->opts.say(s->opts.say_context, text);
 }
 
-static void complain_of_unread_options(mtf_session *s)
+void session_say_error(mtf_session *s)
+{
+    if (mtf_ok(s) || s->said) return;
+    s->said = true;
+    session_say(s, "mtf: ");
+    session_say(s, s->fault.text);
+    session_say(s, "\n");
+}
+
+void session_complain(mtf_session *s)
 {
     for (int i = 0; i < s->noptions; i++) {
         if (s->options[i].asked) continue;
         nearest near = {.wanted = s->options[i].name};
         for (int j = 0; j < s->noptions; j++)
             if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
-        static const char *const known[] = {"seed", "threads", "device", "memory", "mesh", "layout"};
+        static const char *const known[] = {"seed", "threads", "device", "memory", "mesh", "layout", "patience"};
         for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
         char hint[100];
         fail(&s->fault, ERR_USAGE, "option --%s was never read%s", s->options[i].name,
@@ -179,19 +197,10 @@ static void complain_of_unread_options(mtf_session *s)
     }
 }
 
-int mtf_close(mtf_session *s)
+void session_free(mtf_session *s)
 {
-    if (!s) return 1;
-    complain_of_unread_options(s);
-    bool ok = mtf_ok(s);
-    if (!ok) {
-        session_say(s, "mtf: ");
-        session_say(s, s->fault.text);
-        session_say(s, "\n");
-    }
     for (session_closer *c = s->closers; c; c = c->older) c->close(c->what);
     arena_free(&s->arena);
     mtf_allocator a = s->opts.allocator;
     a.release(a.context, s);
-    return ok ? 0 : 1;
 }

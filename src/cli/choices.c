@@ -37,7 +37,8 @@ bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *numb
     uint64_t    n = (uint64_t)*number;
     if (!text || !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &n)) return !text;
     if (n >= (uint64_t)mesh_size(m))
-        return fail(&s->fault, ERR_VALUE, "--processor %s: the mesh has processors 0 to %d", text, mesh_size(m) - 1);
+        return fail(&s->fault, ERR_VALUE, "--processor %s: the mesh has processors 0 to %d", text,
+                    mesh_size(m) - 1);
     *number = (int)n;
     return true;
 }
@@ -48,19 +49,24 @@ static bool take_rate(const options *o, const char *piece, price_rates *r)
     const struct {
         const char *name;
         double     *to;
-    } fields[] = {{"flops", &r->flops}, {"memory", &r->memory}, {"wire", &r->wire}, {"latency", &r->latency}};
+    } fields[] = {
+        {"flops", &r->flops}, {"memory", &r->memory}, {"wire", &r->wire}, {"latency", &r->latency}};
     const char *equals = strchr(piece, '=');
     size_t      length = equals ? (size_t)(equals - piece) : 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (strlen(fields[i].name) != length || strncmp(fields[i].name, piece, length) != 0) continue;
+        if (strlen(fields[i].name) != length || strncmp(fields[i].name, piece, length) != 0)
+            continue;
         char  *end;
         double v = strtod(equals + 1, &end);
-        bool   sound = end > equals + 1 && !*end && isfinite(v) && (v > 0 || (v == 0 && fields[i].to == &r->latency));
+        bool   sound = end > equals + 1 && !*end && isfinite(v) &&
+                     (v > 0 || (v == 0 && fields[i].to == &r->latency));
         if (sound) *fields[i].to = v;
         if (sound) return true;
     }
-    usage_error(o->command, "--machine takes flops, memory, wire (each in a second) and latency (in seconds), "
-                "as in \"flops=30e9,latency=1e-5\", not \"%s\"", piece);
+    usage_error(o->command,
+                "--machine takes flops, memory, wire (each in a second) and latency (in seconds), "
+                "as in \"flops=30e9,latency=1e-5\", not \"%s\"",
+                piece);
     return false;
 }
 

@@ -22,10 +22,16 @@ typedef struct job {
 static void write_hint(const hint *h, textbuf *t)
 {
     if (!h->found) {
-        text_add(t, "hint: of %d layouts that differ by one rule, none is predicted to be faster\n", h->tried);
+        text_add(t, "hint: of %d layouts that differ by one rule, none is predicted to be faster\n",
+                 h->tried);
         return;
     }
-    text_add(t, "hint: %s %s: %s a step, ", h->adds ? "with" : "without", h->rule, unit_seconds(h->seconds).s);
+    if (!h->add)
+        text_add(t, "hint: without %s: ", h->remove);
+    else
+        text_add(t, "hint: with %s%s%s: ", h->add, h->remove ? " instead of " : "",
+                 h->remove ? h->remove : "");
+    text_add(t, "%s a step, ", unit_seconds(h->seconds).s);
     text_add(t, "%s less; ", unit_percent(h->seconds_now - h->seconds, h->seconds_now).s);
     text_add(t, "memory %s instead of ", unit_bytes(h->peak).s);
     text_add(t, "%s (best of %d layouts)\n", unit_bytes(h->peak_now).s, h->tried);
@@ -104,10 +110,12 @@ static int run(const options *o)
 {
     job      j = {.options = o};
     uint64_t ignored;
-    if (!choose_machine(o, &j.opts.rates) || !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored))
+    if (!choose_machine(o, &j.opts.rates) ||
+        !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored))
         return STATUS_USAGE;
     if (option_given(o, "diff") && option_given(o, "processor"))
-        return usage_error(o->command, "--diff compares the slowest processors: leave --processor out");
+        return usage_error(o->command,
+                           "--diff compares the slowest processors: leave --processor out");
     j.session = file_session(&(mtf_session_opts){0});
     if (!j.session) return STATUS_FAILED;
     plan_file(&j);
@@ -115,8 +123,10 @@ static int run(const options *o)
 }
 
 static const option_spec table[] = {
-    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:4; default: one processor"},
-    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both"},
+    {"mesh", "AXIS:SIZE,...", false,
+     "the grid of processors, as in rows:2,cols:4; default: one processor"},
+    {"layout", "DIM:AXIS,...", false,
+     "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"diff", "LAYOUT2", false, "compare with a second layout"},
     {"all", NULL, false, "show every instruction, not only those that matter"},
@@ -147,6 +157,7 @@ const command command_plan = {
         "processors; the time is predicted for the machine that --machine describes.  Bytes sent\n"
         "are those of a processor's memory that others read.  The table names the layout rule\n"
         "that each collective comes from, and work that several processors do alike.  The hint is\n"
-        "the best single rule to add or leave out.  FILE.mtf may be - for standard input.",
+        "the best single rule to add, to leave out, or to give to another dimension.  FILE.mtf\n"
+        "may be - for standard input.",
     .run = run,
 };

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/analyze.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
@@ -22,6 +23,8 @@ typedef struct job {
     mtf_program   *program;
     port_option   *feeds, *fetches;
     int            nfeeds, nfetches;
+    mtf_tensor   **list;   /* what is fetched, each once */
+    int            nlist;
     bool          *needed; /* by tensor id */
     uint64_t       steps;
 } job;
@@ -140,17 +143,16 @@ static bool feed_all(job *j)
 
 static bool compile(job *j)
 {
-    mtf_tensor **list = arena_array(&j->session->arena, mtf_tensor *, j->nfetches);
-    TRY(list != NULL);
-    int n = 0;
+    j->list = arena_array(&j->session->arena, mtf_tensor *, j->nfetches);
+    TRY(j->list != NULL);
     for (int i = 0; i < j->nfetches; i++) { /* one tensor may be printed and written */
         bool listed = false;
-        for (int k = 0; k < n; k++) listed |= list[k] == j->fetches[i].tensor;
-        if (!listed) list[n++] = j->fetches[i].tensor;
+        for (int k = 0; k < j->nlist; k++) listed |= j->list[k] == j->fetches[i].tensor;
+        if (!listed) j->list[j->nlist++] = j->fetches[i].tensor;
     }
-    j->needed = file_needs(j->graph, n, list);
+    j->needed = file_needs(j->graph, j->nlist, j->list);
     TRY(j->needed != NULL && check_feeds(j));
-    j->program = mtf_compile_n(j->graph, n, list);
+    j->program = mtf_compile_n(j->graph, j->nlist, j->list);
     return j->program != NULL;
 }
 
@@ -195,7 +197,7 @@ static bool give_out(job *j, const port_option *fetch, cJSON *fetches)
     void             *data = block_alloc(&j->session->allocator, &j->session->fault, bytes, false);
     TRY(data != NULL);
     bool ok = mtf_fetch(j->program, fetch->tensor, data);
-    if (ok && fetch->file) ok = write_file(j, fetch, data);
+    if (ok && fetch->file && mtf_is_first(j->session)) ok = write_file(j, fetch, data);
     if (ok && fetches) ok = add_value(j, fetch, fetches, data);
     else if (ok && !fetch->file) ok = print_value(j, fetch, data);
     block_free(&j->session->allocator, data);
@@ -208,6 +210,8 @@ static bool give_out_all(job *j)
     cJSON *fetches = root ? json_object(root, "fetches") : NULL;
     bool   ok = true;
     for (int i = 0; i < j->nfetches && ok; i++) ok = give_out(j, &j->fetches[i], fetches);
+    if (ok && option_given(j->options, "analyze"))
+        ok = analyze_run(j->options, j->graph, j->program, j->nlist, j->list, root);
     if (!root || !ok) {
         cJSON_Delete(root);
         return ok;
@@ -233,17 +237,22 @@ static bool run_job(job *j)
 
 static int run(const options *o)
 {
-    uint64_t seed = 0, threads = 0, memory = 0, steps = 1;
+    uint64_t seed = 0, threads = 0, memory = 0, steps = 1, patience = 0;
     if (!option_number(o, "seed", 0, UINT64_MAX, &seed) ||
         !option_number(o, "threads", 1, 1024, &threads) ||
+        !option_number(o, "patience", 1, 1000000000, &patience) ||
         !option_number(o, "steps", 1, INT64_MAX, &steps) || !option_bytes(o, "memory", &memory))
         return STATUS_USAGE;
+    if (option_given(o, "all") && !option_given(o, "analyze"))
+        return usage_error(o->command, "--all is about the table of --analyze: add --analyze");
     const char *device = option_nth(o, "device", 0);
     if (device && strcmp(device, "cpu") != 0 && strcmp(device, "check") != 0)
         return usage_error(o->command, "--device takes cpu or check, not \"%s\"", device);
     job j = {.options = o, .steps = steps};
     j.session = file_session(&(mtf_session_opts){
-        .seed = seed, .threads = (int)threads, .device = device, .memory = (size_t)memory});
+        .seed = seed, .threads = (int)threads, .device = device, .memory = (size_t)memory,
+        .mesh = option_nth(o, "mesh", 0), .layout = option_nth(o, "layout", 0), .patience = (int)patience,
+        .measure = option_given(o, "analyze")});
     if (!j.session) return STATUS_FAILED;
     run_job(&j);
     return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
@@ -252,8 +261,13 @@ static int run(const options *o)
 static const option_spec table[] = {
     {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
+    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:2; default: one"},
+    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis"},
+    {"analyze", NULL, false, "compare with the plan: bytes, flops and memory must be equal"},
+    {"all", NULL, false, "with --analyze: show every instruction"},
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
     {"seed", "N", false, "the seed of every random number; default 0"},
+    {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
     {"threads", "N", false, "threads to use; default: all cores"},
     {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower"},
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
@@ -264,7 +278,9 @@ static const option_spec table[] = {
 static const char *const examples[] = {
     "mtf run model.mtf --feed x=x.npy --fetch y",
     "mtf run train.mtf --feed images=i.npy --feed labels=l.npy --steps 100 --fetch loss",
+    "mtf run model.mtf --feed x=x.npy --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --analyze",
     "mtf run model.mtf --feed x=x.npy --fetch y=y.npy --fetch dw=dw.npy --device check",
+    "mpirun -n 4 mtf run model.mtf --mesh x:4 --layout batch:x --feed x=x.npy --fetch y=y.npy",
     NULL,
 };
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/names.h"
 #include "cli/commands.h"
@@ -83,7 +84,12 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its write, with words */
+    bool first = mtf_is_first(NULL);
+    if (!first && !freopen("/dev/null", "w", stdout)) return STATUS_FAILED;
     int status = dispatch(argc, argv);
+    /* All ranks misread the command line alike: the first to exit ends the job, so let the one go
+     * first that says what is wrong. */
+    if (!first && status == STATUS_USAGE) sleep(1);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "mtf: file: standard output: %s\n", strerror(errno ? errno : EIO));

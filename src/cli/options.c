@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "mtf.h"
 
 static const option_spec help_option = {"help", NULL, false, "print this"};
 
 int usage_error(const command *c, const char *format, ...)
 {
     va_list args;
+    if (!mtf_is_first(NULL)) return STATUS_USAGE;
     va_start(args, format);
     fputs("mtf: usage: ", stderr);
     vfprintf(stderr, format, args);

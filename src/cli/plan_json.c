@@ -67,7 +67,8 @@ static void add_instructions(cJSON *to, const estimate *e)
     for (int k = 0; k < e->program->ninstrs; k++) {
         const price_line *line = &e->price.lines[k];
         cJSON            *item = cJSON_CreateObject();
-        json_text(item, "kind", line->collective ? line->collective : instr_name(e->program->instrs[k].kind));
+        json_text(item, "kind",
+                  line->collective ? line->collective : instr_name(e->program->instrs[k].kind));
         json_text(item, "tensor", mtf_name_of_tensor(line->tensor));
         json_int(item, "turns", line->turns);
         json_int(item, "flops", line->flops);
@@ -91,7 +92,8 @@ static void add_hint(cJSON *to, const hint *h)
         return;
     }
     cJSON *item = json_object(to, "hint");
-    json_text(item, h->adds ? "add" : "remove", h->rule);
+    if (h->add) json_text(item, "add", h->add);
+    if (h->remove) json_text(item, "remove", h->remove);
     cJSON_AddNumberToObject(item, "seconds", h->seconds);
     cJSON_AddNumberToObject(item, "seconds_now", h->seconds_now);
     json_int(item, "peak_bytes", h->peak);
@@ -114,6 +116,7 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     cJSON *total = json_object(root, "total");
     json_int(total, "flops", e->flops);
     json_int(total, "sent_bytes", e->sent_bytes);
+    json_flag(total, "exact", !e->approximate);
     add_memory(root, e);
     add_duplicates(root, e);
     cJSON *machine = json_object(root, "machine");

@@ -27,7 +27,9 @@ int collective_sums(estimate *e, bool by_cause, collective_sum **list)
         while (i < n && !same_sum(&(*list)[i], line, by_cause)) i++;
         if (i == n) {
             if (!arena_push(&e->arena, *list, n, room)) return -1;
-            (*list)[n++] = (collective_sum){.kind = line->collective, .cause = line->cause, .axes = line->axes,
+            (*list)[n++] = (collective_sum){.kind = line->collective,
+                                            .cause = line->cause,
+                                            .axes = line->axes,
                                             .group = line->group};
         }
         collective_sum *s = &(*list)[i];
@@ -63,7 +65,9 @@ static void write_memory(const estimate *e, textbuf *t)
     const price_memory *m = &e->memory;
     write_row(t, "memory", unit_bytes(m->peak));
     text_add(t, "   at most, on processor %d", e->largest);
-    if (m->at) text_add(t, "; most is alive at \"%s\" (%s)", mtf_name_of_tensor(m->at), instr_name(m->doing));
+    if (m->at)
+        text_add(t, "; most is alive at \"%s\" (%s)", mtf_name_of_tensor(m->at),
+                 instr_name(m->doing));
     text_add(t, "\n");
     const struct {
         const char *name;
@@ -84,7 +88,8 @@ static void write_work(const estimate *e, textbuf *t)
 {
     const price *p = &e->price;
     write_row(t, "flops", unit_count((double)p->flops));
-    text_add(t, "   %s on all processors%s\n", unit_count((double)e->flops).s,
+    text_add(t, "   %s%s on all processors%s\n", e->approximate ? "about " : "",
+             unit_count((double)e->flops).s,
              p->open_ended ? "; loops of unknown length count one turn" : "");
     write_row(t, "  duplicate", unit_percent(e->duplicate, (double)p->flops));
     bool first = true;
@@ -102,15 +107,16 @@ static void write_sent(estimate *e, textbuf *t)
     collective_sum *sums;
     int             n = collective_sums(e, false, &sums);
     write_row(t, "sent", unit_bytes(e->price.sent_bytes));
-    text_add(t, "   %s by all processors\n", unit_bytes(e->sent_bytes).s);
+    text_add(t, "   %s%s by all processors\n", e->approximate ? "about " : "",
+             unit_bytes(e->sent_bytes).s);
     for (int i = 0; i < n; i++) {
         char name[32] = "  ";
         strncat(name, sums[i].kind, sizeof name - 3);
         write_row(t, name, unit_bytes(sums[i].bytes));
         text_add(t, "   along ");
         price_write_axes(e->price.mesh, sums[i].axes, t);
-        text_add(t, ", %lld time%s, %d processors each\n", (long long)sums[i].count, sums[i].count == 1 ? "" : "s",
-                 sums[i].group);
+        text_add(t, ", %lld time%s, %d processors each\n", (long long)sums[i].count,
+                 sums[i].count == 1 ? "" : "s", sums[i].group);
     }
 }
 
@@ -124,7 +130,8 @@ void plan_write_header(estimate *e, textbuf *t)
     plan_write_mesh(p->mesh, t);
     text_add(t, "; %d processor%s\nlayout         ", e->processors, e->processors == 1 ? "" : "s");
     plan_write_layout(e->opts.layout, t);
-    text_add(t, "\nmachine        flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory, r->wire, r->latency);
+    text_add(t, "\nmachine        flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory,
+             r->wire, r->latency);
     if (e->processors > 1)
         text_add(t, "shown          processor %d (%s)%s\n", e->processor, place,
                  e->opts.processor >= 0 ? "" : ", the slowest; of equals the first");
@@ -133,8 +140,9 @@ void plan_write_header(estimate *e, textbuf *t)
     write_work(e, t);
     write_sent(e, t);
     write_row(t, "time", unit_seconds(p->seconds));
-    text_add(t, "   a step, predicted; %s of it in %lld collective%s\n", unit_seconds(p->wire_seconds).s,
-             (long long)p->collectives, p->collectives == 1 ? "" : "s");
+    text_add(t, "   a step, predicted; %s of it in %lld collective%s\n",
+             unit_seconds(p->wire_seconds).s, (long long)p->collectives,
+             p->collectives == 1 ? "" : "s");
 }
 
 /* ---- the table ---- */
@@ -151,7 +159,9 @@ static const char *local_shape(const estimate *e, const mtf_tensor *x, arena *a)
     mtf_shape local = x->shape;
     for (int d = 0; d < local.ndims; d++) {
         const layout_rule *r = layout_find(e->opts.layout, local.dims[d].name);
-        if (r) local.dims[d].size = cut_range(e->opts.mesh, &r->cut, &e->price.here, local.dims[d].size).size;
+        if (r)
+            local.dims[d].size =
+                cut_range(e->opts.mesh, &r->cut, &e->price.here, local.dims[d].size).size;
     }
     shape_write(&local, &t);
     return text_done(&t);
@@ -171,8 +181,10 @@ static const char *reason(const estimate *e, const price_line *line, arena *a)
 /* Clipped with dots; the width follows. */
 static void write_clipped(textbuf *t, const char *text, int width)
 {
-    if ((int)strlen(text) > width && width > 2) text_add(t, "%.*s..", width - 2, text);
-    else text_add(t, "%-*s", width, text);
+    if ((int)strlen(text) > width && width > 2)
+        text_add(t, "%.*s..", width - 2, text);
+    else
+        text_add(t, "%-*s", width, text);
 }
 
 /* The costliest, and every collective, in the order of the program. */
@@ -197,7 +209,8 @@ static int widest(int so_far, const char *text, int most)
     return n > most ? most : n > so_far ? n : so_far;
 }
 
-static void write_line(const estimate *e, const row *r, const double *measured, const int width[3], textbuf *t)
+static void write_line(const estimate *e, const row *r, const double *measured, const int width[3],
+                       textbuf *t)
 {
     const price_line *line = &e->price.lines[r->index];
     int               from = t->used;
@@ -209,7 +222,9 @@ static void write_line(const estimate *e, const row *r, const double *measured, 
     text_add(t, "  ");
     write_clipped(t, r->shape, width[2]);
     int left = LINE - (t->used - from) - 2;
-    if (*r->why) text_add(t, "  "), write_clipped(t, r->why, (int)strlen(r->why) < left ? (int)strlen(r->why) : left);
+    if (*r->why)
+        text_add(t, "  "),
+            write_clipped(t, r->why, (int)strlen(r->why) < left ? (int)strlen(r->why) : left);
     while (t->used > from && t->text && t->text[t->used - 1] == ' ') t->text[--t->used] = 0;
     text_add(t, "\n");
 }
@@ -222,7 +237,8 @@ void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
     int kept = choose_rows(e, all, rows);
     for (int i = 0; i < kept; i++) {
         const price_line *line = &e->price.lines[rows[i].index];
-        rows[i].kind = line->collective ? line->collective : instr_name(e->program->instrs[rows[i].index].kind);
+        rows[i].kind = line->collective ? line->collective
+                                        : instr_name(e->program->instrs[rows[i].index].kind);
         rows[i].tensor = mtf_name_of_tensor(line->tensor);
         rows[i].shape = local_shape(e, line->tensor, &e->arena);
         rows[i].why = reason(e, line, &e->arena);
@@ -231,19 +247,23 @@ void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
         width[1] = widest(width[1], rows[i].tensor, 20);
         width[2] = widest(width[2], rows[i].shape, measured ? 22 : 30);
     }
-    text_add(t, "%5s %8s%s %7s %8s  %-*s  %-*s  %-*s  %s\n", "#", "time", measured ? " measured" : "", "flops", "sent",
-             width[0], "operation", width[1], "tensor", width[2], "local shape", "rule, or done");
+    text_add(t, "%5s %8s%s %7s %8s  %-*s  %-*s  %-*s  %s\n", "#", "time",
+             measured ? " measured" : "", "flops", "sent", width[0], "operation", width[1],
+             "tensor", width[2], "local shape", "rule, or done");
     for (int i = 0; i < kept; i++) write_line(e, &rows[i], measured, width, t);
     if (kept < n) text_add(t, "      %d other instructions; --all shows them\n", n - kept);
 }
 
 /* ---- two layouts ---- */
 
-static void write_pair(textbuf *t, const char *what, unit_text a, unit_text b, double from, double to)
+static void write_pair(textbuf *t, const char *what, unit_text a, unit_text b, double from,
+                       double to)
 {
     text_add(t, "%-14s %22s %22s", what, a.s, b.s);
-    if (from > 0) text_add(t, " %9.3g\n", to / from);
-    else text_add(t, " %9s\n", to > 0 ? "" : "1");
+    if (from > 0)
+        text_add(t, " %9.3g\n", to / from);
+    else
+        text_add(t, " %9s\n", to > 0 ? "" : "1");
 }
 
 static void write_heading(estimate *e, textbuf *t)
@@ -252,8 +272,10 @@ static void write_heading(estimate *e, textbuf *t)
     plan_write_layout(e->opts.layout, &text);
     const char *s = text_done(&text);
     int         n = s ? (int)strlen(s) : 0;
-    if (n > 22) text_add(t, " ..%s", s + n - 20);
-    else text_add(t, " %22s", s ? s : "");
+    if (n > 22)
+        text_add(t, " ..%s", s + n - 20);
+    else
+        text_add(t, " %22s", s ? s : "");
 }
 
 void plan_write_diff(estimate *a, estimate *b, textbuf *t)
@@ -266,8 +288,10 @@ void plan_write_diff(estimate *a, estimate *b, textbuf *t)
     write_heading(a, t);
     write_heading(b, t);
     text_add(t, " %9s\n", "ratio");
-#define BYTES(what, x, y) write_pair(t, what, unit_bytes(x), unit_bytes(y), (double)(x), (double)(y))
-#define COUNT(what, x, y) write_pair(t, what, unit_count((double)(x)), unit_count((double)(y)), (double)(x), (double)(y))
+#define BYTES(what, x, y)                                                                          \
+    write_pair(t, what, unit_bytes(x), unit_bytes(y), (double)(x), (double)(y))
+#define COUNT(what, x, y)                                                                          \
+    write_pair(t, what, unit_count((double)(x)), unit_count((double)(y)), (double)(x), (double)(y))
     BYTES("memory", m->peak, n->peak);
     BYTES("  parameters", m->parameters, n->parameters);
     BYTES("  state", m->state, n->state);
@@ -282,7 +306,8 @@ void plan_write_diff(estimate *a, estimate *b, textbuf *t)
     COUNT("collectives", p->collectives, q->collectives);
 #undef BYTES
 #undef COUNT
-    write_pair(t, "time", unit_seconds(p->seconds), unit_seconds(q->seconds), p->seconds, q->seconds);
-    write_pair(t, "  on the wire", unit_seconds(p->wire_seconds), unit_seconds(q->wire_seconds), p->wire_seconds,
-               q->wire_seconds);
+    write_pair(t, "time", unit_seconds(p->seconds), unit_seconds(q->seconds), p->seconds,
+               q->seconds);
+    write_pair(t, "  on the wire", unit_seconds(p->wire_seconds), unit_seconds(q->wire_seconds),
+               p->wire_seconds, q->wire_seconds);
 }

@@ -17,8 +17,8 @@ typedef struct collective_sum {
  * error. */
 int collective_sums(estimate *e, bool by_cause, collective_sum **list);
 
-void plan_write_mesh(const mesh *m, textbuf *t);       /* rows:2,cols:4 */
-void plan_write_layout(const layout *l, textbuf *t);   /* rules as they were written */
+void plan_write_mesh(const mesh *m, textbuf *t);     /* rows:2,cols:4 */
+void plan_write_layout(const layout *l, textbuf *t); /* rules as they were written */
 void plan_write_header(estimate *e, textbuf *t);
 /* The operations that matter, or all.  `measured`, by instruction, adds a column of seconds; NULL:
  * none. */

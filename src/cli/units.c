@@ -34,7 +34,8 @@ unit_text unit_seconds(double s)
     if (s < 1e-12) return t;
     int u = 0;
     while (u < 3 && s < 0.9995 * steps[u].from) u++;
-    snprintf(t.s, sizeof t.s, s / steps[u].from >= 999.5 ? "%.0f %s" : "%.3g %s", s / steps[u].from, steps[u].name);
+    snprintf(t.s, sizeof t.s, s / steps[u].from >= 999.5 ? "%.0f %s" : "%.3g %s", s / steps[u].from,
+             steps[u].name);
     return t;
 }
 

@@ -8,21 +8,44 @@
 #define MACHINE_WIRE_H
 
 #include "machine/device.h"
+#include "machine/ranks.h"
 
 typedef struct wire wire;
 
 struct wire {
     const char *name;
+    /* Makes room for the program's collectives, so that a step allocates nothing; may be NULL. */
+    bool (*prepare)(wire *w, int me, const program *p);
     /* Runs one collective instruction for processor `me`; false: somebody failed. */
     bool (*run)(wire *w, int me, const instr *i, void *const *base);
-    /* A processor that failed lets the others go. */
-    void (*abort)(wire *w);
+    /* Processor `me` gives up and lets the others go. */
+    void (*abort)(wire *w, int me);
     void (*reset)(wire *w);      /* before each step */
     void (*close)(wire *w);
     mtf_session *session;
+    const mesh  *mesh;
+    _Atomic int  failed;         /* the processor that gave up first; -1: none */
 };
 
 /* All processors in this process, each with a thread that reads its neighbours' memory. */
 wire *wire_threads_open(mtf_session *s, const mesh *m);
+/* Processors first .. end-1 in this process, the others in other ranks. */
+wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end);
+
+/* ---- what wires share ---- */
+
+/* Processors that differ along some axes only, in ascending order. */
+typedef struct group {
+    axis_list  axes;
+    mesh_point here;
+    int        n, mine;          /* how many, and which of them is this one */
+} group;
+
+group group_of(const mesh *m, int me, unsigned axes);
+int   group_member(const mesh *m, const group *g, int k);   /* its processor number */
+
+void  wire_give_up(wire *w, int me);                        /* notes the first that does */
+/* Records that processors have not come for instruction i; always false. */
+bool  wire_late(wire *w, const instr *i, int n, const int *who);
 
 #endif

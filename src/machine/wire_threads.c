@@ -6,11 +6,11 @@
  * group's members, then copies the others' shards, so that the result is the
  * same bit for bit on every processor and in every run.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "machine/combine.h"
+#include "machine/meeting.h"
 #include "machine/overlap.h"
 #include "machine/wire.h"
 
@@ -20,80 +20,67 @@ typedef struct post {
 } post;
 
 typedef struct thread_wire {
-    wire            face;
-    const mesh     *mesh;
-    int             count;
-    post           *posts;   /* by processor */
-    pthread_mutex_t lock;
-    pthread_cond_t  all_here;
-    int             arrived;
-    unsigned        meeting; /* number of the current one */
-    bool            aborted;
+    wire    face;
+    int     count;
+    post   *posts;   /* by processor */
+    int    *late;    /* room for their numbers */
+    meeting meeting;
 } thread_wire;
 
-/* Waits until all processors have come; false where one failed. */
-static bool meet(thread_wire *w)
+/* A thread that never comes cannot be stopped, and its step never ends: so this is said at once. */
+static bool report_late(thread_wire *w, const instr *i)
 {
-    pthread_mutex_lock(&w->lock);
-    unsigned now = w->meeting;
-    if (++w->arrived == w->count) {
-        w->arrived = 0;
-        w->meeting++;
-        pthread_cond_broadcast(&w->all_here);
-    }
-    while (now == w->meeting && !w->aborted) pthread_cond_wait(&w->all_here, &w->lock);
-    bool ok = !w->aborted;
-    pthread_mutex_unlock(&w->lock);
-    return ok;
+    mtf_session *s = w->face.session;
+    int          n = 0;
+    pthread_mutex_lock(&w->meeting.lock);
+    for (int k = 0; k < w->count; k++)
+        if (!w->meeting.here[k]) w->late[n++] = k;
+    pthread_mutex_unlock(&w->meeting.lock);
+    wire_late(&w->face, i, n, w->late);
+    session_say_error(s);
+    return false;
 }
 
-/* The processors that differ from `me` along the axes only, in ascending order. */
-static int group_of(const mesh *m, int me, unsigned axes, int *mine, int *members)
+/* Waits until all processors have come; false where one failed. */
+static bool meet(thread_wire *w, int me, const instr *i)
 {
-    axis_list all = {0};
-    for (int a = 0; a < m->naxes; a++)
-        if (axes >> a & 1) all.axis[all.n++] = (uint8_t)a;
-    int   n = cut_parts(m, &all);
-    mesh_point p = mesh_place(m, me);
-    *mine = cut_part(m, &all, &p);
-    for (int k = 0; k < n; k++) {
-        cut_set_part(m, &all, k, &p);
-        members[k] = mesh_number(m, &p);
-    }
-    return n;
+    arrival a = meeting_wait(&w->meeting, me, w->face.session->opts.patience);
+    return a == SOMEBODY_LATE ? report_late(w, i) : a == ALL_CAME;
 }
 
 enum { MAX_GROUP = 4096 };
 
 static bool reduce(thread_wire *w, int me, const instr *i)
 {
-    int     members[MAX_GROUP], mine;
-    int     n = group_of(w->mesh, me, i->reduce.axes, &mine, members);
-    int64_t elements = i->size[0], bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    TRY(meet(w));
+    const mesh *m = w->face.mesh;
+    group       g = group_of(m, me, i->reduce.axes);
+    int64_t     elements = i->size[0], bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     const char *parts[MAX_GROUP];
-    span       shard = part_range(elements, n, mine);
-    for (int k = 0; k < n; k++) parts[k] = w->posts[members[k]].in + shard.begin * bytes;
-    combine(i->reduce.kind, i->out[0].type, n, parts, w->posts[me].out + shard.begin * bytes, shard.size);
-    TRY(meet(w));
-    for (int k = 0; k < n; k++) {
-        span r = part_range(elements, n, k);
-        if (k != mine) memcpy(w->posts[me].out + r.begin * bytes, w->posts[members[k]].out + r.begin * bytes,
-                              (size_t)(r.size * bytes));
+    TRY(meet(w, me, i));
+    span  shard = part_range(elements, g.n, g.mine);
+    char *out = w->posts[me].out;
+    for (int k = 0; k < g.n; k++) parts[k] = w->posts[group_member(m, &g, k)].in + shard.begin * bytes;
+    combine(i->reduce.kind, i->out[0].type, g.n, parts, out + shard.begin * bytes, shard.size);
+    TRY(meet(w, me, i));
+    for (int k = 0; k < g.n; k++) {
+        span        r = part_range(elements, g.n, k);
+        const char *from = w->posts[group_member(m, &g, k)].out;
+        if (k != g.mine) memcpy(out + r.begin * bytes, from + r.begin * bytes, (size_t)(r.size * bytes));
     }
-    return meet(w);
+    return meet(w, me, i);
 }
 
 /* Visits every part of the old placement that overlaps this processor's new part. */
 static bool exchange(thread_wire *w, int me, const instr *i)
 {
-    TRY(meet(w));
-    mesh_point        here = mesh_place(w->mesh, me);
-    region_visit v = region_start(w->mesh, i->exchange, &here);
+    const mesh *m = w->face.mesh;
+    TRY(meet(w, me, i));
+    mesh_point   here = mesh_place(m, me);
+    region_visit v = region_start(m, i->exchange, &here);
     for (region r; region_next(&v, &r);)
-        region_copy(&r, w->posts[mesh_number(w->mesh, &r.source)].in, w->posts[me].out,
+        region_copy(&r, w->posts[mesh_number(m, &r.source)].in, w->posts[me].out,
                     (int64_t)mtf_dtype_bytes(i->out[0].type));
-    return meet(w);
+    return meet(w, me, i);
 }
 
 static bool threads_run(wire *face, int me, const instr *i, void *const *base)
@@ -105,28 +92,24 @@ static bool threads_run(wire *face, int me, const instr *i, void *const *base)
     return i->kind == INSTR_REDUCE ? reduce(w, me, i) : exchange(w, me, i);
 }
 
-static void threads_abort(wire *face)
+static void threads_abort(wire *face, int me)
 {
-    thread_wire *w = (thread_wire *)face;
-    pthread_mutex_lock(&w->lock);
-    w->aborted = true;
-    pthread_cond_broadcast(&w->all_here);
-    pthread_mutex_unlock(&w->lock);
+    wire_give_up(face, me);
+    meeting_abort(&((thread_wire *)face)->meeting);
 }
 
 static void threads_reset(wire *face)
 {
-    thread_wire *w = (thread_wire *)face;
-    w->arrived = 0;
-    w->aborted = false;
+    meeting_reset(&((thread_wire *)face)->meeting);
+    face->failed = -1;
 }
 
 static void threads_close(wire *face)
 {
     thread_wire *w = (thread_wire *)face;
-    pthread_mutex_destroy(&w->lock);
-    pthread_cond_destroy(&w->all_here);
+    meeting_close(&w->meeting, face->session);
     block_free(&face->session->allocator, w->posts);
+    block_free(&face->session->allocator, w->late);
     block_free(&face->session->allocator, w);
 }
 
@@ -135,13 +118,11 @@ wire *wire_threads_open(mtf_session *s, const mesh *m)
     thread_wire *w = block_alloc(&s->allocator, &s->fault, sizeof *w, true);
     if (!w) return NULL;
     w->face = (wire){.name = "threads", .run = threads_run, .abort = threads_abort, .reset = threads_reset,
-                     .close = threads_close, .session = s};
-    w->mesh = m;
+                     .close = threads_close, .session = s, .mesh = m, .failed = -1};
     w->count = mesh_size(m);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof(post) * (size_t)w->count, true);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->all_here, NULL);
-    if (w->posts) return &w->face;
+    w->late = block_alloc(&s->allocator, &s->fault, sizeof(int) * (size_t)w->count, true);
+    if (w->posts && w->late && meeting_open(&w->meeting, s, w->count)) return &w->face;
     threads_close(&w->face);
     return NULL;
 }

@@ -195,10 +195,26 @@ static bool reach_y(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const 
     return true;
 }
 
+/* A margin is fetched from parts as the layout cuts them, and what comes is cut no more: where
+ * several spatial dimensions are cut, all but the last become whole first. */
+static bool one_margin(emitter *e, const mtf_tensor *x, int nspatial, slice *part)
+{
+    int first = x->shape.ndims - 1 - nspatial, cut = 0;
+    for (int i = 0; i < nspatial; i++) cut += reach_is_cut(part, x->shape.dims[first + i].name);
+    for (int i = 0; i < nspatial && cut > 1; i++) {
+        const char *dim = x->shape.dims[first + i].name;
+        if (!reach_is_cut(part, dim)) continue;
+        TRY(reach_whole(e, x, dim, part));
+        cut--;
+    }
+    return true;
+}
+
 static bool lower_window(emitter *e, const node *n, window_kind kind, const slice *in, slice *out)
 {
     window_args how = {.kind = kind, .nspatial = n->attrs[STRIDE].ints.n, .groups = n->attrs[GROUPS].i};
     slice       a = in[0], b = in[1], want = out[0];
+    TRY(one_margin(e, n->in[0], how.nspatial, &a));
     for (int i = 0; i < how.nspatial; i++) {
         how.step[i] = n->attrs[STRIDE].ints.v[i];
         how.dilation[i] = n->attrs[DILATION].ints.v[i];

@@ -106,6 +106,8 @@ typedef struct loop_state {
 static bool start(emitter *e, loop_state *l, const slice *in)
 {
     arena *a = &e->program->arena;
+    /* What the turns use from outside is paid for once, before them. */
+    for (int i = l->carried; i < l->n->nin; i++) TRY(e->settle(e, e->slice_of(e, l->n->in[i])));
     l->state = arena_array(a, slice, l->carried);
     l->history = arena_array(a, slice, l->carried);
     l->sum = arena_array(a, slice, l->sums);
@@ -115,7 +117,7 @@ static bool start(emitter *e, loop_state *l, const slice *in)
         TRY(emit_move(e, &in[i], &l->state[i]));
         l->history[i].buffer = NO_BUFFER;
         const mtf_tensor *h = l->cond ? NULL : l->n->out[l->carried + l->sums + i];
-        if (!h || !e->is_read(e, h)) continue;
+        if (!h || !e->readers(e, h)) continue;
         mtf_shape kept = emit_local(e, &h->shape);
         l->history[i] = emit_fresh(e, h->type, &kept);
         TRY(emit_fill(e, 0, &l->history[i])); /* born before the loop, so it outlives every turn */
@@ -194,6 +196,9 @@ static bool advance(emitter *e, loop_state *l)
 static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *in, slice *out)
 {
     TRY(start(e, l, in));
+    /* What comes from outside is paid outside: in the body it would be paid in every turn, and
+     * a later use would find what the last test left of it. */
+    for (int i = l->n->nargs; i < l->n->nin; i++) TRY(e->settle(e, e->slice_of(e, l->n->in[i])));
     int loop = emit_loop(e, trips);
     if (l->cond) {
         bind(e, l->cond, l);

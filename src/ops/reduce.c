@@ -93,7 +93,7 @@ static bool lower_fold(emitter *e, const node *n, const slice *in, slice *out, f
         out[0] = slice_as(in, &shape);
         return true;
     }
-    double count = (double)mtf_shape_size(in->shape) / (double)mtf_shape_size(shape);
+    double count = (double)mtf_shape_size(mtf_shape_minus(in->shape, shape)); /* kept parts may be empty */
     if (slice_is_uniform(in) && kind != FOLD_PROD) {
         double v = index ? 0 : kind == FOLD_SUM ? in->value * count : in->value;
         out[0] = slice_uniform(round_to_type(v, type), type, &shape);

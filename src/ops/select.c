@@ -87,10 +87,12 @@ static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
     return emit_cast(e, in, &out[0]);
 }
 
-/* Rounding to another float is near enough to linear; anything else is not. */
+/* A partial sum may widen; narrowed, each part would be rounded by itself. */
 static debt cast_debt(const node *n)
 {
-    return dtype_is_float(n->in[0]->type) && dtype_is_float(n->out[0]->type) ? DEBT_SUM : DEBT_SETTLE;
+    mtf_dtype from = n->in[0]->type, to = n->out[0]->type;
+    bool      widens = mtf_dtype_bytes(to) > mtf_dtype_bytes(from) || to == from;
+    return dtype_is_float(from) && dtype_is_float(to) && widens ? DEBT_SUM : DEBT_SETTLE;
 }
 
 const op op_cast = {

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "plan/traffic.h"
+
 typedef struct pair {
     const program *mine, *other;
     const price   *price;
@@ -31,7 +33,8 @@ static bool same_steps(const map_args *a, const map_args *b)
     if (a->nsteps != b->nsteps) return false;
     for (int s = 0; s < a->nsteps; s++) {
         const scalar_step *x = &a->steps[s], *y = &b->steps[s];
-        if (x->fn != y->fn || x->type != y->type || x->a != y->a || x->b != y->b || x->c != y->c) return false;
+        if (x->fn != y->fn || x->type != y->type || x->a != y->a || x->b != y->b || x->c != y->c)
+            return false;
         if (memcmp(&x->value, &y->value, sizeof x->value) != 0) return false;
     }
     return true;
@@ -40,7 +43,8 @@ static bool same_steps(const map_args *a, const map_args *b)
 static bool same_window(const window_args *a, const window_args *b)
 {
     for (int d = 0; d < a->nspatial; d++)
-        if (a->in_size[d] != b->in_size[d] || a->out_size[d] != b->out_size[d] || a->before[d] != b->before[d])
+        if (a->in_size[d] != b->in_size[d] || a->out_size[d] != b->out_size[d] ||
+            a->before[d] != b->before[d])
             return false;
     return a->chans == b->chans && a->outs == b->outs && a->groups == b->groups;
 }
@@ -62,8 +66,11 @@ static bool same_details(const instr *a, const instr *b)
 
 static bool same_instr(const instr *a, const instr *b)
 {
-    if (a->kind != b->kind || a->cause != b->cause || a->nout != b->nout || a->nin != b->nin) return false;
-    if (a->nloops != b->nloops || memcmp(a->size, b->size, sizeof *a->size * (size_t)a->nloops) != 0) return false;
+    if (a->kind != b->kind || a->cause != b->cause || a->nout != b->nout || a->nin != b->nin)
+        return false;
+    if (a->nloops != b->nloops ||
+        memcmp(a->size, b->size, sizeof *a->size * (size_t)a->nloops) != 0)
+        return false;
     for (int o = 0; o < a->nout; o++)
         if (!same_access(a, &a->out[o], &b->out[o])) return false;
     for (int o = 0; o < a->nin; o++)
@@ -88,9 +95,8 @@ static bool gives_other_values(const pair *q, int k)
     unsigned     axis = 1u << q->axis;
     if (a->kind == INSTR_REDUCE && a->reduce.axes & axis) return false;
     if (a->kind == INSTR_EXCHANGE) {
-        int nd = a->exchange->shape.ndims;
-        if (placement_axes(&a->exchange->to, nd) & axis) return true;
-        if (placement_axes(&a->exchange->from, nd) & axis) return false;
+        if (traffic_spread(a) & axis) return true;
+        if (placement_axes(&a->exchange->from, a->exchange->shape.ndims) & axis) return false;
     }
     return !same_instr(a, b) || reads_other_values(q, a);
 }
@@ -114,7 +120,8 @@ static void compare_sources(pair *q)
     for (int b = 0; b < q->mine->nbuffers; b++) {
         const buffer *x = &q->mine->buffers[b], *y = &q->other->buffers[b];
         if (x->kind != BUFFER_CONSTANT) continue;
-        q->differs[b] = y->kind != x->kind || x->bytes != y->bytes || memcmp(x->data, y->data, (size_t)x->bytes) != 0;
+        q->differs[b] = y->kind != x->kind || x->bytes != y->bytes ||
+                        memcmp(x->data, y->data, (size_t)x->bytes) != 0;
     }
 }
 
@@ -150,13 +157,15 @@ static bool find_along(price *p, const program *other, int axis, arena *scratch)
     return true;
 }
 
-bool duplicates_find(price *p, mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *scratch)
+bool duplicates_find(price *p, mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                     arena *scratch)
 {
     for (int a = 0; a < p->mesh->naxes; a++) {
         if (p->mesh->size[a] == 1) continue;
         mesh_point there = p->here;
         there.at[a] = (there.at[a] + 1) % p->mesh->size[a];
-        program *other = plan_program(g, nfetches, fetches, &(plan_opts){.layout = p->layout, .here = there});
+        program *other =
+            plan_program(g, nfetches, fetches, &(plan_opts){.layout = p->layout, .here = there});
         TRY(other != NULL);
         bool ok = find_along(p, other, a, scratch);
         program_free(other);

@@ -6,6 +6,7 @@
 #include "plan/price.h"
 
 /* Fills in the duplicate axes of all lines; false after an error. */
-bool duplicates_find(price *p, mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *scratch);
+bool duplicates_find(price *p, mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                     arena *scratch);
 
 #endif

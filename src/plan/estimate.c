@@ -6,8 +6,10 @@
 #include "plan/duplicates.h"
 #include "plan/traffic.h"
 
-/* Up to this many, every processor is a kind of its own. */
-enum { FEW = 16 };
+/* Up to so many instructions in all, every processor is priced by itself.  Beyond, kinds of
+ * processors are, unless some of a kind turn out to differ: what an op does may depend on where
+ * a processor stands.  Then all are, up to the second bound. */
+enum { FEW_INSTRS = 200 * 1000, MOST_INSTRS = 20 * 1000 * 1000 };
 
 /* A cut dimension of some tensor: what decides a processor's sizes. */
 typedef struct cut_dim {
@@ -16,26 +18,30 @@ typedef struct cut_dim {
 } cut_dim;
 
 /* Processors alike: for each cut dimension the shorter or the longer part, for each axis first,
- * last, or in between (an op may have less to do at an edge). */
+ * last, or in between (an op may have less to do at an edge), and equal amounts fetched. */
 typedef struct kind {
-    int      first; /* the lowest number of the kind */
+    int      first, last; /* the lowest number of the kind, the highest */
     int      count;
     uint8_t *key;
-    program *program;
-    price    price;
 } kind;
 
 typedef struct census {
-    estimate           *e;
-    mtf_graph          *graph;
-    int                 nfetches;
-    mtf_tensor *const  *fetches;
-    arena              *scratch;
-    cut_dim            *dims;
-    int                 ndims, dims_room;
-    kind               *kinds;
-    int                 nkinds, kinds_room;
-    int                *kind_of; /* by processor */
+    estimate          *e;
+    mtf_graph         *graph;
+    int                nfetches;
+    mtf_tensor *const *fetches;
+    arena             *scratch;
+    program           *sample; /* of the last processor */
+    cut_dim           *dims;
+    int                ndims, dims_room;
+    const exchange_args   *
+        *fetched; /* exchanges of unequal amounts: of the sample, the same on all */
+    int    nfetched, fetched_room;
+    kind  *kinds;
+    int    nkinds, kinds_room;
+    int   *next;    /* by processor: the next one of its kind, or -1 */
+    bool   each;    /* every processor is a kind of its own */
+    double slowest; /* seconds of the slowest so far */
 } census;
 
 /* ---- kinds of processors ---- */
@@ -49,7 +55,8 @@ static bool list_cut_dims(census *c)
             const layout_rule *r = layout_find(l, shape->dims[d].name);
             bool               known = !r;
             for (int k = 0; k < c->ndims && !known; k++)
-                known = cut_equal(c->dims[k].cut, &r->cut) && c->dims[k].size == shape->dims[d].size;
+                known =
+                    cut_equal(c->dims[k].cut, &r->cut) && c->dims[k].size == shape->dims[d].size;
             if (known) continue;
             TRY(arena_push(c->scratch, c->dims, c->ndims, c->dims_room));
             c->dims[c->ndims++] = (cut_dim){&r->cut, shape->dims[d].size};
@@ -58,9 +65,28 @@ static bool list_cut_dims(census *c)
     return true;
 }
 
+static program *plan_one(census *c, int number)
+{
+    const estimate_opts *o = &c->e->opts;
+    plan_opts how = {.guard = o->guard, .layout = o->layout, .here = mesh_place(o->mesh, number)};
+    return plan_program(c->graph, c->nfetches, c->fetches, &how);
+}
+
+static bool list_fetched(census *c)
+{
+    for (int k = 0; k < c->sample->ninstrs; k++) {
+        const instr *i = &c->sample->instrs[k];
+        if (i->kind != INSTR_EXCHANGE || i->exchange->mapped < 0) continue;
+        TRY(arena_push(c->scratch, c->fetched, c->nfetched, c->fetched_room));
+        c->fetched[c->nfetched++] = i->exchange;
+    }
+    return true;
+}
+
 static int key_length(const census *c)
 {
-    return c->ndims + c->e->opts.mesh->naxes + (int)sizeof(int);
+    return c->ndims + c->e->opts.mesh->naxes + (int)sizeof(int) +
+           c->nfetched * (int)sizeof(int64_t);
 }
 
 static void write_key(const census *c, int number, uint8_t *key)
@@ -69,98 +95,142 @@ static void write_key(const census *c, int number, uint8_t *key)
     mesh_point  here = mesh_place(m, number);
     for (int d = 0; d < c->ndims; d++) {
         int parts = cut_parts(m, c->dims[d].cut);
-        *key++ = cut_range(m, c->dims[d].cut, &here, c->dims[d].size).size > c->dims[d].size / parts;
+        *key++ =
+            cut_range(m, c->dims[d].cut, &here, c->dims[d].size).size > c->dims[d].size / parts;
     }
     for (int a = 0; a < m->naxes; a++)
         *key++ = (uint8_t)(here.at[a] == 0 ? 0 : here.at[a] == m->size[a] - 1 ? 2 : 1);
-    int own = c->e->processors <= FEW ? number : 0;
+    int own = c->each ? number : 0;
     memcpy(key, &own, sizeof own);
+    key += sizeof own;
+    for (int k = 0; k < c->nfetched; k++, key += sizeof(int64_t)) {
+        int64_t amount = exchange_wanted(m, c->fetched[k], c->fetched[k]->mapped, &here).size;
+        memcpy(key, &amount, sizeof amount);
+    }
 }
 
 static bool take_census(census *c)
 {
     int      length = key_length(c), newest = 0;
     uint8_t *key = arena_alloc(c->scratch, (size_t)length);
-    c->kind_of = arena_array(c->scratch, int, c->e->processors);
-    TRY(key && c->kind_of);
+    c->next = arena_array(c->scratch, int, c->e->processors);
+    c->nkinds = 0;
+    TRY(key && c->next);
     for (int p = 0; p < c->e->processors; p++) {
         write_key(c, p, key);
         int k = newest; /* neighbours are mostly alike */
-        if (!c->nkinds || memcmp(c->kinds[k].key, key, (size_t)length) != 0)
-            for (k = 0; k < c->nkinds && memcmp(c->kinds[k].key, key, (size_t)length) != 0; k++) continue;
+        if (c->each)
+            k = c->nkinds;
+        else if (!c->nkinds || memcmp(c->kinds[k].key, key, (size_t)length) != 0)
+            for (k = 0; k < c->nkinds && memcmp(c->kinds[k].key, key, (size_t)length) != 0; k++)
+                continue;
         if (k == c->nkinds) {
             TRY(arena_push(c->scratch, c->kinds, c->nkinds, c->kinds_room));
-            c->kinds[c->nkinds++] = (kind){.first = p, .key = arena_copy(c->scratch, key, (size_t)length)};
+            c->kinds[c->nkinds++] =
+                (kind){.first = p, .last = p, .key = arena_copy(c->scratch, key, (size_t)length)};
             TRY(c->kinds[k].key != NULL);
         }
+        c->next[c->kinds[k].last] = p;
+        c->next[p] = -1;
+        c->kinds[k].last = p;
         c->kinds[k].count++;
-        c->kind_of[p] = newest = k;
+        newest = k;
     }
     return true;
 }
 
-/* ---- one processor ---- */
-
-static program *plan_one(census *c, int number)
-{
-    const estimate_opts *o = &c->e->opts;
-    plan_opts            how = {.guard = o->guard, .layout = o->layout, .here = mesh_place(o->mesh, number)};
-    return plan_program(c->graph, c->nfetches, c->fetches, &how);
-}
+/* ---- prices ---- */
 
 static bool price_one(const estimate_opts *o, const program *q, int number, arena *a, price *p)
 {
-    *p = (price){.program = q, .mesh = o->mesh, .layout = o->layout, .rates = o->rates,
+    *p = (price){.program = q,
+                 .mesh = o->mesh,
+                 .layout = o->layout,
+                 .rates = o->rates,
                  .here = mesh_place(o->mesh, number)};
     return price_program(p, a);
 }
 
-static bool price_kinds(census *c)
+/* Do others of the kind cost the same?  The last and one in the middle are asked. */
+static bool check_kind(census *c, const kind *x, const price *p, bool *alike)
 {
-    for (int k = 0; k < c->nkinds; k++) {
-        kind *x = &c->kinds[k];
-        x->program = plan_one(c, x->first);
-        TRY(x->program && price_one(&c->e->opts, x->program, x->first, c->scratch, &x->price));
+    int asked[2] = {x->last, x->first};
+    for (int k = 0; k < x->count / 2; k++) asked[1] = c->next[asked[1]];
+    for (int k = 0; k < 2 && *alike && asked[k] != x->first; k++) {
+        program *q = plan_one(c, asked[k]);
+        TRY(q != NULL);
+        *alike = q->cost.flops == p->program->cost.flops && q->cost.peak_bytes == p->memory.peak &&
+                 q->ninstrs == p->program->ninstrs;
+        program_free(q);
     }
     return true;
 }
 
-/* ---- all together ---- */
-
 static int64_t plus(int64_t a, int64_t b, int64_t times)
 {
     int64_t sum;
-    return __builtin_mul_overflow(b, times, &b) || __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+    return __builtin_mul_overflow(b, times, &b) || __builtin_add_overflow(a, b, &sum) ? INT64_MAX
+                                                                                      : sum;
 }
 
-/* What everybody sends somebody receives. */
-static void add_up(census *c)
+/* What everybody sends somebody receives: the sum of one is that of the other. */
+static void add_traffic(census *c, const kind *x, const price *p)
 {
-    estimate   *e = c->e;
-    const mesh *m = e->opts.mesh;
-    for (int k = 0; k < c->nkinds; k++) {
-        const price *p = &c->kinds[k].price;
-        e->flops = plus(e->flops, p->flops, c->kinds[k].count);
-        if (k == 0 || p->memory.peak > e->memory.peak) e->memory = p->memory, e->largest = c->kinds[k].first;
-    }
-    for (int n = 0; n < e->processors; n++) {
-        const price *p = &c->kinds[c->kind_of[n]].price;
-        mesh_point   here = mesh_place(m, n);
-        for (int i = 0; i < p->program->ninstrs && p->collectives; i++) {
-            if (!p->lines[i].collective) continue;
-            const instr *x = &p->program->instrs[i];
-            int64_t      bytes = traffic_received(m, x, &here) * (int64_t)mtf_dtype_bytes(x->out[0].type);
-            e->sent_bytes = plus(e->sent_bytes, bytes, p->lines[i].turns);
+    const mesh *m = c->e->opts.mesh;
+    for (int n = x->first; n >= 0 && p->collectives; n = c->next[n]) {
+        mesh_point here = mesh_place(m, n);
+        for (int k = 0; k < p->program->ninstrs; k++) {
+            if (!p->lines[k].collective) continue;
+            const instr *i = &p->program->instrs[k];
+            int64_t      bytes =
+                traffic_received(m, i, &here) * (int64_t)mtf_dtype_bytes(i->out[0].type);
+            c->e->sent_bytes = plus(c->e->sent_bytes, bytes, p->lines[k].turns);
         }
     }
 }
 
-static int slowest(const census *c)
+/* One program at a time: there may be thousands. */
+static bool add_kind(census *c, const kind *x, bool *alike)
 {
-    int best = 0;
-    for (int k = 1; k < c->nkinds; k++)
-        if (c->kinds[k].price.seconds > c->kinds[best].price.seconds) best = k;
-    return c->kinds[best].first;
+    estimate *e = c->e;
+    price     p;
+    program  *q = plan_one(c, x->first);
+    TRY(q != NULL);
+    bool ok = price_one(&e->opts, q, x->first, &q->arena, &p) && check_kind(c, x, &p, alike);
+    if (ok) {
+        add_traffic(c, x, &p);
+        e->flops = plus(e->flops, p.flops, x->count);
+        if (p.memory.peak > e->memory.peak || x == c->kinds)
+            e->memory = p.memory, e->largest = x->first;
+        if (p.seconds > c->slowest || x == c->kinds)
+            c->slowest = p.seconds, e->processor = x->first;
+    }
+    program_free(q);
+    return ok;
+}
+
+static bool add_all(census *c, bool *alike)
+{
+    c->e->flops = c->e->sent_bytes = 0;
+    TRY(take_census(c));
+    for (int k = 0; k < c->nkinds && (*alike || c->e->approximate); k++)
+        TRY(add_kind(c, &c->kinds[k], alike));
+    c->e->kinds = c->nkinds;
+    return true;
+}
+
+static bool add_up(census *c)
+{
+    bool alike = true;
+    c->sample = plan_one(c, c->e->processors - 1);
+    TRY(c->sample && list_cut_dims(c) && list_fetched(c));
+    int64_t instrs = (int64_t)c->sample->ninstrs * c->e->processors;
+    c->each = instrs <= FEW_INSTRS;
+    TRY(add_all(c, &alike));
+    if (alike) return true;
+    c->each = instrs <= MOST_INSTRS;
+    c->e->approximate = !c->each;
+    return add_all(c, &alike);
 }
 
 /* The processor shown: its own program and price, and what of it others do as well. */
@@ -168,7 +238,7 @@ static bool show_one(census *c)
 {
     estimate *e = c->e;
     price    *p = &e->price;
-    e->processor = e->opts.processor >= 0 ? e->opts.processor : slowest(c);
+    if (e->opts.processor >= 0) e->processor = e->opts.processor;
     e->program = plan_one(c, e->processor);
     TRY(e->program && price_one(&e->opts, e->program, e->processor, &e->arena, p));
     TRY(duplicates_find(p, c->graph, c->nfetches, c->fetches, c->scratch));
@@ -177,12 +247,14 @@ static bool show_one(census *c)
         if (!line->duplicate) continue;
         e->duplicate += (double)line->flops * (1 - 1.0 / traffic_group(p->mesh, line->duplicate));
         for (int a = 0; a < p->mesh->naxes; a++)
-            if (line->duplicate >> a & 1) e->duplicate_along[a] += (double)line->flops * (1 - 1.0 / p->mesh->size[a]);
+            if (line->duplicate >> a & 1)
+                e->duplicate_along[a] += (double)line->flops * (1 - 1.0 / p->mesh->size[a]);
     }
     return true;
 }
 
-estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts)
+estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                         const estimate_opts *opts)
 {
     mtf_session *s = g->session;
     estimate    *e = block_alloc(&s->allocator, &s->fault, sizeof *e, true);
@@ -191,13 +263,8 @@ estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     e->arena = arena_make(&s->allocator, &s->fault);
     arena  scratch = arena_make(&s->allocator, &s->fault);
     census c = {.e = e, .graph = g, .nfetches = nfetches, .fetches = fetches, .scratch = &scratch};
-    bool   ok = list_cut_dims(&c) && take_census(&c) && price_kinds(&c);
-    if (ok) {
-        add_up(&c);
-        e->kinds = c.nkinds;
-        ok = show_one(&c);
-    }
-    for (int k = 0; k < c.nkinds; k++) program_free(c.kinds[k].program);
+    bool   ok = add_up(&c) && show_one(&c);
+    program_free(c.sample);
     arena_free(&scratch);
     if (ok) return e;
     estimate_free(e);
@@ -212,17 +279,19 @@ void estimate_free(estimate *e)
     block_free(&e->session->allocator, e);
 }
 
-bool estimate_largest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts,
-                      double *seconds, int64_t *peak)
+bool estimate_largest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                      const estimate_opts *opts, double *seconds, int64_t *peak, int64_t *instrs)
 {
     int       last = mesh_size(opts->mesh) - 1;
-    plan_opts how = {.guard = opts->guard, .layout = opts->layout, .here = mesh_place(opts->mesh, last)};
-    program  *q = plan_program(g, nfetches, fetches, &how);
+    plan_opts how = {
+        .guard = opts->guard, .layout = opts->layout, .here = mesh_place(opts->mesh, last)};
+    program *q = plan_program(g, nfetches, fetches, &how);
     TRY(q != NULL);
     price p;
     bool  ok = price_one(opts, q, last, &q->arena, &p);
     *seconds = p.seconds;
     *peak = p.memory.peak;
+    *instrs = q->ninstrs;
     program_free(q);
     return ok;
 }

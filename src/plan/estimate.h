@@ -1,9 +1,9 @@
 /* Estimates: what a step costs on every processor of a mesh.
  *
- * Processors that own parts of equal sizes do equal work, so one program is
- * built for each kind of processor, however many there are; traffic is then
- * summed over every processor's own coordinates.  Small meshes are priced
- * processor by processor.
+ * Small meshes are priced processor by processor.  On large ones processors
+ * that own parts of equal sizes do equal work, so one program is built for
+ * each kind of processor; traffic is then summed over every processor's own
+ * coordinates.
  */
 #ifndef PLAN_ESTIMATE_H
 #define PLAN_ESTIMATE_H
@@ -23,24 +23,26 @@ typedef struct estimate {
     arena         arena;
     estimate_opts opts;
     int           processors;
-    int           kinds;        /* of processors */
-    int           processor;    /* the one shown */
-    program      *program;      /* its program */
-    price         price;        /* its price */
-    price_memory  memory;       /* of the processor that needs most */
-    int           largest;      /* which one that is */
+    int           kinds;             /* of processors */
+    int           processor;         /* the one shown */
+    program      *program;           /* its program */
+    price         price;             /* its price */
+    price_memory  memory;            /* of the processor that needs most */
+    int           largest;           /* which one that is */
     int64_t       flops, sent_bytes; /* of all together; INT64_MAX: that or more */
+    bool          approximate;       /* those two are, where too many processors all differ */
     /* Flops of the processor shown that some other computes as well: all, and along each axis. */
-    double        duplicate, duplicate_along[MAX_AXES];
+    double duplicate, duplicate_along[MAX_AXES];
 } estimate;
 
 /* NULL after an error. */
-estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts);
+estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                         const estimate_opts *opts);
 void      estimate_free(estimate *e);
 
 /* The last processor alone, which has the largest parts: enough to compare layouts.  False after
  * an error. */
-bool estimate_largest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts,
-                      double *seconds, int64_t *peak);
+bool estimate_largest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                      const estimate_opts *opts, double *seconds, int64_t *peak, int64_t *instrs);
 
 #endif

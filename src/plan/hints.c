@@ -5,8 +5,9 @@
 
 #include "plan/passes.h"
 
-/* Layouts tried at most; dimensions of the largest tensors come first. */
-enum { MOST_TRIALS = 200 };
+/* Layouts tried at most, and instructions planned for them; dimensions of the largest tensors come
+ * first. */
+enum { MOST_TRIALS = 200, MOST_INSTRS = 200 * 1000 };
 
 typedef struct trial {
     mtf_graph           *graph;
@@ -14,7 +15,8 @@ typedef struct trial {
     mtf_tensor *const   *fetches;
     const estimate_opts *opts;
     const bool          *live;
-    layout               layout;   /* rules of the layout that is tried */
+    layout               layout; /* rules of the layout that is tried */
+    int                  most;   /* trials */
     hint                *best;
 } trial;
 
@@ -29,60 +31,77 @@ static bool is_legal(const trial *t)
         const mtf_tensor *x = t->graph->all[i];
         fault             ignored = {0};
         placement         where;
-        if (t->live[x->node->id] && !layout_place(&t->layout, &x->shape, "", &ignored, &where)) return false;
+        if (t->live[x->node->id] && !layout_place(&t->layout, &x->shape, "", &ignored, &where))
+            return false;
     }
     return true;
 }
 
 /* A layout that cannot be planned is no hint and no error. */
-static void try_layout(trial *t, bool adds, const char *rule)
+static void try_layout(trial *t, const char *add, const char *remove)
 {
     mtf_session  *s = t->graph->session;
     estimate_opts o = *t->opts;
     double        seconds;
-    int64_t       peak;
-    if (t->best->tried == MOST_TRIALS || !is_legal(t)) return;
+    int64_t       peak, instrs;
+    if (t->best->tried >= t->most || !mtf_ok(s) || !is_legal(t)) return;
     o.layout = &t->layout;
     t->best->tried++;
-    if (!estimate_largest(t->graph, t->nfetches, t->fetches, &o, &seconds, &peak)) {
+    if (!estimate_largest(t->graph, t->nfetches, t->fetches, &o, &seconds, &peak, &instrs)) {
+        if (s->fault.kind == ERR_MEMORY) return;
         s->fault.text[0] = 0;
         s->fault.kind = ERR_NONE;
         return;
     }
     if (seconds >= t->best->seconds) return;
     hint *b = t->best;
-    b->found = true, b->adds = adds, b->rule = rule, b->seconds = seconds, b->peak = peak;
+    b->found = true, b->add = add, b->remove = remove, b->seconds = seconds, b->peak = peak;
 }
 
-static void try_removing(trial *t)
+/* The layout without `out` (NULL: nothing), with `in` (NULL: nothing). */
+static void try_change(trial *t, const layout_rule *out, const layout_rule *in)
 {
     const layout *l = t->opts->layout;
-    for (int r = 0; r < l->nrules; r++) {
-        t->layout.nrules = 0;
-        for (int k = 0; k < l->nrules; k++)
-            if (k != r) t->layout.rules[t->layout.nrules++] = l->rules[k];
-        try_layout(t, false, l->rules[r].text);
-    }
+    t->layout.nrules = 0;
+    for (int k = 0; k < l->nrules; k++)
+        if (&l->rules[k] != out) t->layout.rules[t->layout.nrules++] = l->rules[k];
+    if (in) t->layout.rules[t->layout.nrules++] = *in;
+    try_layout(t, in ? in->text : NULL, out ? out->text : NULL);
+}
+
+static bool write_rule(trial *t, layout_rule *r)
+{
+    textbuf text = {.arena = &t->graph->session->arena};
+    text_add(&text, "%s:", r->dim);
+    for (int k = 0; k < r->cut.n; k++)
+        text_add(&text, "%s%s", k ? "+" : "", t->opts->mesh->name[r->cut.axis[k]]);
+    r->text = text_done(&text);
+    return r->text != NULL;
 }
 
 /* dim:axis, or, where the dimension is cut already, dim:its axes+axis. */
-static bool try_adding(trial *t, const char *dim, int axis)
+static bool try_adding(trial *t, const char *dim)
 {
-    const layout      *l = t->opts->layout;
-    const layout_rule *known = layout_find(l, dim);
-    layout_rule        rule = known ? *known : (layout_rule){.dim = dim};
-    if (cut_axes(&rule.cut) >> axis & 1 || t->best->tried == MOST_TRIALS) return true;
-    rule.cut.axis[rule.cut.n++] = (uint8_t)axis;
-    textbuf text = {.arena = &t->graph->session->arena};
-    text_add(&text, "%s:", dim);
-    for (int k = 0; k < rule.cut.n; k++) text_add(&text, "%s%s", k ? "+" : "", l->mesh->name[rule.cut.axis[k]]);
-    rule.text = text_done(&text);
-    TRY(rule.text != NULL);
-    t->layout.nrules = 0;
-    for (int k = 0; k < l->nrules; k++)
-        if (&l->rules[k] != known) t->layout.rules[t->layout.nrules++] = l->rules[k];
-    t->layout.rules[t->layout.nrules++] = rule;
-    try_layout(t, true, rule.text);
+    const layout_rule *known = layout_find(t->opts->layout, dim);
+    for (int a = 0; a < t->opts->mesh->naxes && t->best->tried < t->most; a++) {
+        layout_rule rule = known ? *known : (layout_rule){.dim = dim};
+        if (t->opts->mesh->size[a] == 1 || cut_axes(&rule.cut) >> a & 1) continue;
+        rule.cut.axis[rule.cut.n++] = (uint8_t)a;
+        TRY(write_rule(t, &rule));
+        try_change(t, known, &rule);
+    }
+    return true;
+}
+
+/* The axes of each rule go to `dim` instead. */
+static bool try_moving(trial *t, const char *dim)
+{
+    const layout *l = t->opts->layout;
+    for (int r = 0; r < l->nrules && !layout_find(l, dim) && t->best->tried < t->most; r++) {
+        layout_rule rule = {.dim = dim, .cut = l->rules[r].cut};
+        TRY(write_rule(t, &rule));
+        try_change(t, &l->rules[r], &rule);
+    }
     return true;
 }
 
@@ -120,8 +139,12 @@ static bool try_all(trial *t, arena *scratch)
     survey s = {.graph = t->graph, .scratch = scratch};
     TRY(survey_live(&s, t->nfetches, t->fetches));
     t->live = s.live;
-    hint *b = t->best;
-    TRY(estimate_largest(t->graph, t->nfetches, t->fetches, t->opts, &b->seconds_now, &b->peak_now));
+    hint   *b = t->best;
+    int64_t instrs;
+    TRY(estimate_largest(t->graph, t->nfetches, t->fetches, t->opts, &b->seconds_now, &b->peak_now,
+                         &instrs));
+    t->most = (int)(MOST_INSTRS / (instrs + 1)) < MOST_TRIALS ? (int)(MOST_INSTRS / (instrs + 1))
+                                                              : MOST_TRIALS;
     /* Below a hundredth it is not worth a word. */
     b->seconds = 0.99 * b->seconds_now;
     t->layout = (layout){.mesh = t->opts->mesh,
@@ -130,14 +153,14 @@ static bool try_all(trial *t, arena *scratch)
     int          n;
     weighed_dim *dims = weigh_dims(t, scratch, &n);
     TRY(dims || mtf_ok(t->graph->session));
-    try_removing(t);
-    for (int d = 0; d < n; d++)
-        for (int a = 0; a < t->opts->mesh->naxes; a++)
-            if (t->opts->mesh->size[a] > 1) TRY(try_adding(t, dims[d].name, a));
-    return true;
+    for (int r = 0; r < t->opts->layout->nrules; r++)
+        try_change(t, &t->opts->layout->rules[r], NULL);
+    for (int d = 0; d < n; d++) TRY(try_adding(t, dims[d].name) && try_moving(t, dims[d].name));
+    return mtf_ok(t->graph->session);
 }
 
-bool hint_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts, hint *best)
+bool hint_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts,
+               hint *best)
 {
     *best = (hint){0};
     arena scratch = arena_make(&g->session->allocator, &g->session->fault);

@@ -8,7 +8,7 @@ typedef struct todo {
 
 static void want(survey *s, todo *t, mtf_tensor *x)
 {
-    s->read[x->id] = true;
+    s->readers[x->id]++;
     if (s->live[x->node->id]) return;
     s->live[x->node->id] = true;
     t->nodes[t->count++] = x->node;
@@ -47,8 +47,8 @@ bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches)
     mtf_graph *g = s->graph;
     todo       t = {arena_array(s->scratch, node *, g->nnodes + 1), 0};
     s->live = arena_array(s->scratch, bool, g->nnodes + 1);
-    s->read = arena_array(s->scratch, bool, g->ntensors + 1);
-    TRY(t.nodes && s->live && s->read);
+    s->readers = arena_array(s->scratch, int, g->ntensors + 1);
+    TRY(t.nodes && s->live && s->readers);
     for (int i = 0; i < nfetches; i++) want(s, &t, fetches[i]);
     want_effects(s, &t, &g->root);
     for (int i = 0; i < g->root.nnodes; i++) { /* owners whose inside has effects */

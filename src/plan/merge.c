@@ -49,7 +49,7 @@ static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
         }
         for (int o = 0; o < n->nout; o++) {
             s->same[n->out[o]->id] = table[at]->out[o];
-            if (s->read[n->out[o]->id]) s->read[table[at]->out[o]->id] = true;
+            s->readers[table[at]->out[o]->id] += s->readers[n->out[o]->id];
         }
         s->live[n->id] = false;
     }

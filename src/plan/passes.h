@@ -10,7 +10,7 @@ typedef struct survey {
     mtf_graph   *graph;
     arena       *scratch;
     bool        *live;   /* by node id: must be computed             */
-    bool        *read;   /* by tensor id: a live node or a fetch uses it */
+    int         *readers; /* by tensor id: how many live nodes, block results and fetches use it */
     mtf_tensor **same;   /* by tensor id: the equal tensor that stands for it, itself as a rule */
 } survey;
 

@@ -136,7 +136,9 @@ static int heir_of(const program *p, int k, int out)
     for (int o = 0; o < i->nin; o++) {
         const access *in = &i->in[o];
         const buffer *dies = &p->buffers[in->buffer];
-        bool          same = dies->kind == BUFFER_TEMPORARY && dies->last == k && in->offset == i->out[out].offset &&
+        /* An empty part may be read without having been written: it has no place yet. */
+        bool          same = dies->kind == BUFFER_TEMPORARY && dies->first < k && dies->last == k &&
+                    in->offset == i->out[out].offset &&
                     mtf_dtype_bytes(in->type) == mtf_dtype_bytes(i->out[out].type) &&
                     dies->bytes == p->buffers[b].bytes;
         for (int d = 0; d < i->nloops && same; d++)

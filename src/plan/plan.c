@@ -15,10 +15,10 @@ static slice *slice_of(emitter *e, const mtf_tensor *x)
     return &p->slices[p->survey.same[x->id]->id];
 }
 
-static bool is_read(emitter *e, const mtf_tensor *x)
+static int readers(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
-    return p->survey.read[x->id];
+    return p->survey.readers[p->survey.same[x->id]->id];
 }
 
 /* Outputs as their local shapes; on one processor these are the whole. */
@@ -97,7 +97,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches, c
                   arena *scratch)
 {
     planner pl = {.survey = {.graph = g, .scratch = scratch}};
-    emitter e = {.program = p, .lower_block = lower_block, .slice_of = slice_of, .is_read = is_read,
+    emitter e = {.program = p, .lower_block = lower_block, .slice_of = slice_of, .readers = readers,
                  .settle = spread_settle, .planner = &pl};
     const layout *l = opts && opts->layout && opts->layout->nrules ? opts->layout : NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;

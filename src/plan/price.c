@@ -11,7 +11,10 @@
 static void count_turns(price *p)
 {
     enum { DEPTH = 64 };
-    struct { int64_t turns; bool open; } outer[DEPTH], now = {1, false};
+    struct {
+        int64_t turns;
+        bool    open;
+    } outer[DEPTH], now = {1, false};
     int depth = 0;
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
@@ -27,8 +30,10 @@ static void count_turns(price *p)
         if (i->kind != INSTR_LOOP || depth == DEPTH) continue;
         outer[depth].turns = now.turns, outer[depth].open = now.open;
         depth++;
-        if (i->loop.trips >= 0) now.turns *= i->loop.trips;
-        else now.open = p->open_ended = true;
+        if (i->loop.trips >= 0)
+            now.turns *= i->loop.trips;
+        else
+            now.open = p->open_ended = true;
     }
 }
 
@@ -58,7 +63,7 @@ static bool is_reduced(const mtf_tensor *x, const char *dim)
 static bool is_moved(const exchange_args *how, const char *dim)
 {
     int d = mtf_shape_find(how->shape, dim);
-    return d >= 0 && !cut_equal(&how->from.dim[d], &how->to.dim[d]);
+    return d >= 0 && traffic_moves(how, d);
 }
 
 /* The rules on the collective's axes; of those, where that leaves any, the ones whose dimension is
@@ -81,7 +86,8 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 static double local_seconds(const price *p, const price_line *line)
 {
-    double flops = (double)line->flops / p->rates.flops, bytes = (double)line->bytes / p->rates.memory;
+    double flops = (double)line->flops / p->rates.flops,
+           bytes = (double)line->bytes / p->rates.memory;
     return flops > bytes ? flops : bytes;
 }
 
@@ -98,7 +104,8 @@ static bool price_collective(price *p, const instr *i, price_line *line, arena *
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;
     line->cause = cause_of(p, i, line, a);
-    int64_t most = line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
+    int64_t most =
+        line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
     line->seconds = p->rates.latency * (double)line->turns + (double)most / p->rates.wire;
     p->sent_bytes += line->sent_bytes;
     p->received_bytes += line->received_bytes;
@@ -116,8 +123,10 @@ static bool price_lines(price *p, arena *a)
         line->bytes = instr_bytes(i) * line->turns;
         line->tensor = i->cause;
         line->collective = traffic_kind(i);
-        if (line->collective) TRY(price_collective(p, i, line, a));
-        else line->seconds = local_seconds(p, line);
+        if (line->collective)
+            TRY(price_collective(p, i, line, a));
+        else
+            line->seconds = local_seconds(p, line);
         p->flops += line->flops;
         p->bytes += line->bytes;
         p->seconds += line->seconds;
@@ -156,7 +165,7 @@ static bool find_peak(price *p, arena *a)
     for (int k = 0; k < q->ninstrs; k++) {
         alive += change[k];
         if (alive <= most) continue;
-        most = alive;
+        p->memory.alive = most = alive;
         p->memory.at = q->instrs[k].cause;
         p->memory.doing = q->instrs[k].kind;
     }
@@ -171,8 +180,10 @@ static bool price_memories(price *p, arena *a)
     m->constants = q->cost.constant_bytes;
     for (int v = 0; v < q->nvariables; v++) {
         int64_t bytes = q->buffers[q->variables[v].slice.buffer].bytes;
-        if (is_trained(q->variables[v].tensor)) m->parameters += bytes;
-        else m->state += bytes;
+        if (is_trained(q->variables[v].tensor))
+            m->parameters += bytes;
+        else
+            m->state += bytes;
     }
     m->activations = q->slab_bytes - m->inputs - m->constants;
     m->peak = q->cost.peak_bytes;

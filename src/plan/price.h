@@ -30,27 +30,28 @@ typedef struct price_line {
     const mtf_tensor *tensor;     /* what is computed, combined or moved */
     const char       *collective; /* its kind; NULL: none.  The rest is for collectives */
     unsigned          axes;
-    int               group;      /* how many processors take part */
+    int               group; /* how many processors take part */
     int64_t           sent_elements, received_elements, sent_bytes, received_bytes;
-    const char       *cause;      /* the layout rules it comes from: "batch:rows, hidden:cols" */
+    const char       *cause; /* the layout rules it comes from: "batch:rows, hidden:cols" */
 } price_line;
 
 typedef struct price_memory {
     int64_t           parameters, state; /* variables that optimizers change, and the others */
     int64_t           inputs, constants;
-    int64_t           activations;       /* the rest of the slab: temporaries and fetches */
-    int64_t           peak;              /* all together */
-    const mtf_tensor *at;                /* what is computed when most is alive; NULL: nothing */
+    int64_t           activations; /* the rest of the slab: temporaries and fetches */
+    int64_t           peak;        /* all together */
+    int64_t           alive;       /* most bytes of the slab in use at one time */
+    const mtf_tensor *at;          /* what is computed when most is alive; NULL: nothing */
     instr_kind        doing;
 } price_memory;
 
 typedef struct price {
     const program *program;
     const mesh    *mesh;
-    const layout  *layout;    /* NULL: nothing is cut */
+    const layout  *layout; /* NULL: nothing is cut */
     mesh_point     here;
     price_rates    rates;
-    price_line    *lines;     /* by instruction */
+    price_line    *lines; /* by instruction */
     int64_t        flops, bytes, sent_bytes, received_bytes;
     int64_t        collectives;
     bool           open_ended; /* some loop's length is unknown */
@@ -63,6 +64,6 @@ typedef struct price {
 bool price_program(price *p, arena *a);
 
 /* A set of axes by their names. */
-void price_write_axes(const mesh *m, unsigned axes, textbuf *t);   /* rows+cols */
+void price_write_axes(const mesh *m, unsigned axes, textbuf *t); /* rows+cols */
 
 #endif

@@ -50,19 +50,24 @@ bool spread_settle(emitter *e, slice *s)
 /* ---- debts ---- */
 
 /* The debt that passes through n, 0 where all must be paid first. */
-static unsigned carried_debt(const emitter *e, const node *n, slice **in)
+static unsigned carried_debt(emitter *e, const node *n, slice **in)
 {
     debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->owed) owed = in[i]->owed, owing++;
+        if (in[i]->owed) {
+            owed = in[i]->owed;
+            owing++;
+            if (e->readers(e, n->in[i]) > 1) return 0; /* paid once for all rather than once for each */
+        }
     if (!owing || rule == DEBT_SETTLE) return 0;
     for (int o = 0; o < n->nout; o++)
         for (int d = 0; d < n->out[o]->shape.ndims; d++) out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
-        bool zero = slice_is_uniform(in[i]) && in[i]->value == 0;
+        /* A partial sum of constants may be 0 here and not elsewhere. */
+        bool zero = slice_is_uniform(in[i]) && in[i]->value == 0 && !in[i]->owed;
         if (rule == DEBT_SUM && in[i]->owed != owed && !zero) return 0;
         if (rule == DEBT_PRODUCT && !in[i]->owed && (slice_axes(e, in[i]) & owed)) return 0;
     }

@@ -18,13 +18,26 @@ static unsigned moved_axes(const axis_list *from, const axis_list *to)
     return starts_with(from, to) || starts_with(to, from) ? a ^ b : a | b;
 }
 
+/* The axes that cut what processors want of a dimension. */
+static const axis_list *wanted_cut(const exchange_args *how, int d)
+{
+    return d == how->mapped ? &how->map.cut : &how->to.dim[d];
+}
+
+static unsigned wanted_axes(const exchange_args *how)
+{
+    unsigned axes = 0;
+    for (int d = 0; d < how->shape.ndims; d++) axes |= cut_axes(wanted_cut(how, d));
+    return axes;
+}
+
 static const char *exchange_kind(const exchange_args *how)
 {
+    unsigned from = placement_axes(&how->from, how->shape.ndims), to = wanted_axes(how);
     bool     removes = true;
-    unsigned from = placement_axes(&how->from, how->shape.ndims);
-    unsigned to = placement_axes(&how->to, how->shape.ndims);
     for (int d = 0; d < how->shape.ndims; d++)
         removes = removes && !(cut_axes(&how->to.dim[d]) & ~cut_axes(&how->from.dim[d]));
+    if (how->mapped >= 0) return "exchange"; /* with neighbours, as much as each needs */
     if (removes && from != to) return "all_gather";
     return from == to ? "all_to_all" : "exchange";
 }
@@ -35,13 +48,28 @@ const char *traffic_kind(const instr *i)
     return i->kind == INSTR_EXCHANGE ? exchange_kind(i->exchange) : NULL;
 }
 
+bool traffic_moves(const exchange_args *how, int d)
+{
+    return d == how->mapped || !cut_equal(&how->from.dim[d], &how->to.dim[d]);
+}
+
 unsigned traffic_axes(const instr *i)
 {
     unsigned axes = 0;
     if (i->kind == INSTR_REDUCE) return i->reduce.axes;
-    for (int d = 0; i->kind == INSTR_EXCHANGE && d < i->exchange->shape.ndims; d++)
-        axes |= moved_axes(&i->exchange->from.dim[d], &i->exchange->to.dim[d]);
+    for (int d = 0; i->kind == INSTR_EXCHANGE && d < i->exchange->shape.ndims; d++) {
+        const exchange_args *how = i->exchange;
+        if (d == how->mapped)
+            axes |= cut_axes(&how->from.dim[d]) | cut_axes(&how->map.cut);
+        else
+            axes |= moved_axes(&how->from.dim[d], &how->to.dim[d]);
+    }
     return axes;
+}
+
+unsigned traffic_spread(const instr *i)
+{
+    return i->kind == INSTR_EXCHANGE ? wanted_axes(i->exchange) : 0;
 }
 
 static axis_list listed(const mesh *m, unsigned axes)
@@ -80,7 +108,7 @@ static int64_t kept(const mesh *m, const exchange_args *how, const mesh_point *h
     int64_t n = 1;
     for (int d = 0; d < how->shape.ndims; d++) {
         int64_t size = how->shape.dims[d].size;
-        n *= overlap(cut_range(m, &how->from.dim[d], here, size), cut_range(m, &how->to.dim[d], here, size));
+        n *= overlap(cut_range(m, &how->from.dim[d], here, size), exchange_wanted(m, how, d, here));
     }
     return n;
 }
@@ -91,16 +119,15 @@ static int64_t kept(const mesh *m, const exchange_args *how, const mesh_point *h
 static int64_t wanted(const mesh *m, const exchange_args *how, const mesh_point *here)
 {
     unsigned from = placement_axes(&how->from, how->shape.ndims);
-    unsigned to = placement_axes(&how->to, how->shape.ndims);
-    int64_t  n = traffic_group(m, from & ~to);
+    int64_t  n = traffic_group(m, from & ~wanted_axes(how));
     for (int d = 0; d < how->shape.ndims; d++) {
         int64_t    size = how->shape.dims[d].size, sum = 0;
         span       has = cut_range(m, &how->from.dim[d], here, size);
-        axis_list  varying = listed(m, cut_axes(&how->to.dim[d]) & from);
+        axis_list  varying = listed(m, cut_axes(wanted_cut(how, d)) & from);
         mesh_point reader = *here;
         for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
             cut_set_part(m, &varying, k, &reader);
-            sum += overlap(has, cut_range(m, &how->to.dim[d], &reader, size));
+            sum += overlap(has, exchange_wanted(m, how, d, &reader));
         }
         n *= sum;
     }
@@ -111,8 +138,10 @@ int64_t traffic_received(const mesh *m, const instr *i, const mesh_point *here)
 {
     if (i->kind == INSTR_REDUCE) return reduce_moves(m, i, here);
     if (i->kind != INSTR_EXCHANGE) return 0;
-    mtf_shape local = placement_local(m, &i->exchange->to, here, &i->exchange->shape);
-    return mtf_shape_size(local) - kept(m, i->exchange, here);
+    int64_t n = 1;
+    for (int d = 0; d < i->exchange->shape.ndims; d++)
+        n *= exchange_wanted(m, i->exchange, d, here).size;
+    return n - kept(m, i->exchange, here);
 }
 
 int64_t traffic_sent(const mesh *m, const instr *i, const mesh_point *here)

@@ -17,10 +17,13 @@
 #include "program/instr.h"
 
 /* all_reduce; all_gather: cuts are only removed; all_to_all: axes only move from one dimension to
- * another; exchange: any other change of placement.  NULL: no collective. */
+ * another; exchange: any other change of placement, and what is fetched from beyond one's part.
+ * NULL: no collective. */
 const char *traffic_kind(const instr *i);
-unsigned    traffic_axes(const instr *i);                 /* along which it happens */
-int         traffic_group(const mesh *m, unsigned axes);  /* how many take part */
+unsigned    traffic_axes(const instr *i);            /* along which it happens */
+unsigned    traffic_spread(const instr *i);          /* along which an exchange's results differ */
+bool traffic_moves(const exchange_args *how, int d); /* is dimension d placed otherwise after it? */
+int  traffic_group(const mesh *m, unsigned axes);    /* how many take part */
 
 /* In elements, of one execution, by processor `here`, whose instruction this is. */
 int64_t traffic_received(const mesh *m, const instr *i, const mesh_point *here);

@@ -27,8 +27,8 @@ struct emitter {
     slice *(*slice_of)(emitter *e, const mtf_tensor *x);
     /* Pays what s owes. */
     bool (*settle)(emitter *e, slice *s);
-    /* Does anybody read this output?  Unread ones need not be computed. */
-    bool (*is_read)(emitter *e, const mtf_tensor *x);
+    /* How many use this tensor?  Unread outputs need not be computed. */
+    int (*readers)(emitter *e, const mtf_tensor *x);
     void          *planner;
     const layout  *layout;     /* NULL: one processor */
     mesh_point          here;

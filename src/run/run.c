@@ -9,8 +9,10 @@
 
 #include "base/dtype.h"
 #include "plan/plan.h"
+#include "run/counts.h"
 #include "run/parts.h"
 #include "run/say.h"
+#include "run/share.h"
 #include "run/store.h"
 
 enum { MAX_DEPTH = 64 };
@@ -20,8 +22,9 @@ typedef struct processor {
     program  *program;
     char     *slab;
     void    **base;      /* by buffer */
-    run_state state;
-    size_t    scratch_bytes;
+    run_state  state;
+    size_t     scratch_bytes;
+    run_counts counts;   /* where the session measures */
 } processor;
 
 struct mtf_program {
@@ -31,12 +34,13 @@ struct mtf_program {
     device      *device;
     processor   *processors;
     bool        *fed;       /* by input */
+    int64_t      peak_bytes; /* of the processor that needs most */
     bool         closed, stepped;
 };
 
 static const program *first_program(const mtf_program *p)
 {
-    return p->processors[0].program;
+    return p->processors[p->store->first].program;
 }
 
 static void close_program(void *what)
@@ -44,7 +48,7 @@ static void close_program(void *what)
     mtf_program *p = what;
     if (p->closed) return;
     p->closed = true;
-    for (int k = 0; k < p->store->processors; k++) {
+    for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
         if (!q->program) continue;
         p->device->release(p->device, q->slab, (size_t)q->program->slab_bytes);
@@ -58,7 +62,7 @@ static void close_program(void *what)
 static bool fits(const mtf_program *p)
 {
     int64_t need = 0;
-    for (int k = 0; k < p->store->processors; k++) need += p->processors[k].program->cost.peak_bytes;
+    for (int k = p->store->first; k < p->store->end; k++) need += p->processors[k].program->cost.peak_bytes;
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
                 "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch or recompute",
@@ -71,12 +75,15 @@ static bool load(mtf_program *p, int number)
     program   *q = k->program;
     k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
     TRY(k->base != NULL);
+    if (p->session->opts.measure) TRY(counts_start(&k->counts, q, &p->store->mesh, number));
     k->scratch_bytes = p->device->scratch_bytes(p->device, q) * (size_t)p->store->threads;
     k->state = (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
     k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
     TRY(k->slab != NULL);
     k->state.scratch = p->device->alloc(p->device, k->scratch_bytes);
     TRY(k->state.scratch != NULL);
+    wire *w = p->store->wire;
+    TRY(!w || !w->prepare || w->prepare(w, number, q));
     for (int v = 0; v < q->nvariables; v++) {
         store_entry *e = store_variable(p->store, q->variables[v].tensor);
         TRY(e != NULL);
@@ -95,7 +102,7 @@ static bool load(mtf_program *p, int number)
 static bool schedules_agree(const mtf_program *p)
 {
     const program *a = first_program(p);
-    for (int k = 1; k < p->store->processors; k++) {
+    for (int k = p->store->first + 1; k < p->store->end; k++) {
         const program *b = p->processors[k].program;
         int            i = 0, j = 0;
         for (;;) {
@@ -105,8 +112,8 @@ static bool schedules_agree(const mtf_program *p)
             if (end_a && end_b) break;
             if (end_a || end_b || a->instrs[i].kind != b->instrs[j].kind || a->instrs[i].cause != b->instrs[j].cause)
                 return fail(&p->session->fault, ERR_INTERNAL,
-                            "processors 0 and %d disagree on their collectives: instruction %d (\"%s\") against %d (\"%s\")", k,
-                            i, end_a ? "end" : mtf_name_of_tensor(a->instrs[i].cause), j,
+                            "processors %d and %d disagree on their collectives: instruction %d (\"%s\") against %d (\"%s\")",
+                            p->store->first, k, i, end_a ? "end" : mtf_name_of_tensor(a->instrs[i].cause), j,
                             end_b ? "end" : mtf_name_of_tensor(b->instrs[j].cause));
             i++, j++;
         }
@@ -117,14 +124,17 @@ static bool schedules_agree(const mtf_program *p)
 static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
 {
     store *s = p->store;
-    for (int k = 0; k < s->processors; k++) {
+    for (int k = s->first; k < s->end; k++) {
         plan_opts o = {.guard = machine_guard(p->session), .layout = &s->layout, .here = mesh_place(&s->mesh, k)};
         p->processors[k].program = plan_program(p->graph, n, fetches, &o);
         TRY(p->processors[k].program != NULL);
     }
     p->fed = arena_array(&p->session->arena, bool, first_program(p)->ninputs + 1);
-    TRY(p->fed && schedules_agree(p) && fits(p));
-    for (int k = 0; k < s->processors; k++) TRY(load(p, k));
+    for (int k = s->first; k < s->end; k++)
+        if (p->processors[k].program->cost.peak_bytes > p->peak_bytes)
+            p->peak_bytes = p->processors[k].program->cost.peak_bytes;
+    TRY(p->fed && schedules_agree(p) && fits(p) && share_schedule(s, first_program(p), &p->peak_bytes));
+    for (int k = s->first; k < s->end; k++) TRY(load(p, k));
     return true;
 }
 
@@ -167,7 +177,7 @@ bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
         if (first_program(p)->inputs[i].tensor != input) continue;
         placement where;
         TRY(layout_place(&p->store->layout, &input->shape, tensor_name(input), &p->session->fault, &where));
-        for (int k = 0; k < p->store->processors; k++) {
+        for (int k = p->store->first; k < p->store->end; k++) {
             int b = p->processors[k].program->inputs[i].slice.buffer;
             part_write(p->store, k, input->type, &input->shape, &where, data, p->processors[k].base[b]);
         }
@@ -187,13 +197,13 @@ bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
             return fail(&p->session->fault, ERR_USAGE, "\"%s\" has no value before the first step", tensor_name(x));
         placement where;
         TRY(layout_place(&p->store->layout, &x->shape, tensor_name(x), &p->session->fault, &where));
-        for (int k = 0; k < p->store->processors; k++) { /* equal parts overwrite each other */
+        for (int k = p->store->first; k < p->store->end; k++) { /* equal parts overwrite each other */
             const slice *s = &p->processors[k].program->fetches[i].slice;
             const char  *part = (const char *)p->processors[k].base[s->buffer] +
                                s->offset * (int64_t)mtf_dtype_bytes(s->type);
             part_read(p->store, k, x->type, &x->shape, &where, part, s->stride, data);
         }
-        return true;
+        return share_parts(p->store, tensor_name(x), x->type, &x->shape, &where, data);
     }
     return fail(&p->session->fault, ERR_USAGE, "\"%s\" was not among the tensors that the program was compiled for",
                 tensor_name(x));
@@ -239,6 +249,7 @@ static bool walk(mtf_program *p, int number)
     int            depth = 0;
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
+        count_instr(&me->counts, k);
         switch (i->kind) {
         case INSTR_LOOP:
             if (depth == MAX_DEPTH)
@@ -264,17 +275,30 @@ static bool walk(mtf_program *p, int number)
             if (instr_elements(i) > 0) TRY(p->device->run(p->device, q, k, &me->state));
         }
     }
+    count_instr(&me->counts, -1);
     return true;
 }
 
-static void step_one(void *context, int number)
+static void step_one(void *context, int index)
 {
     mtf_program *p = context;
+    int          number = p->store->first + index;
     processor   *me = &p->processors[number];
     bool ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
               p->device->end(p->device, me->program, &me->state);
-    if (!ok && p->store->wire) p->store->wire->abort(p->store->wire);
+    if (!ok && p->store->wire) p->store->wire->abort(p->store->wire, number);
     me->state.step++;
+}
+
+/* Says whose error ended the step, and tells the other processes. */
+static void own_up(store *s)
+{
+    char whose[200] = "processor ";
+    if (!s->wire || (s->ranks && ranks_alarmed(s->ranks))) return;
+    mesh_point p = mesh_place(&s->mesh, s->wire->failed >= 0 ? s->wire->failed : s->first);
+    mesh_write_place(&s->mesh, &p, whose + strlen(whose), sizeof whose - strlen(whose));
+    fault_whose(&s->session->fault, whose);
+    if (s->ranks) ranks_tell(s->ranks);
 }
 
 bool mtf_step(mtf_program *p)
@@ -286,6 +310,7 @@ bool mtf_step(mtf_program *p)
     crew_run(p->store->crew, step_one, p);
     p->session->stepping = false;
     p->stepped = true;
+    if (!mtf_ok(p->session)) own_up(p->store);
     return mtf_ok(p->session);
 }
 
@@ -308,13 +333,13 @@ bool mtf_variable_get(mtf_tensor *variable, void *data)
     store_entry *e = entry_of(variable);
     if (!e) return false;
     store *s = store_of(graph_of(variable)->session);
-    for (int k = 0; k < s->processors; k++) {
+    for (int k = s->first; k < s->end; k++) {
         mesh_point     here = mesh_place(&s->mesh, k);
         mtf_shape local = placement_local(&s->mesh, &e->where, &here, &e->shape);
         slice     dense = slice_dense(0, e->type, &local);
         part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, data);
     }
-    return true;
+    return share_parts(s, e->name, e->type, &e->shape, &e->where, data);
 }
 
 bool mtf_variable_set(mtf_tensor *variable, const void *data)
@@ -322,20 +347,31 @@ bool mtf_variable_set(mtf_tensor *variable, const void *data)
     store_entry *e = entry_of(variable);
     if (!e) return false;
     store *s = store_of(graph_of(variable)->session);
-    for (int k = 0; k < s->processors; k++) part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]);
+    for (int k = s->first; k < s->end; k++) part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]);
     return true;
 }
 
 /* Of the first processor, which has the smallest parts; memory of the one that needs most. */
 mtf_cost mtf_program_cost(const mtf_program *p)
 {
-    if (!p || p->closed || !p->processors[0].program) return (mtf_cost){0};
+    if (!p || p->closed || !first_program(p)) return (mtf_cost){0};
     mtf_cost c = first_program(p)->cost;
-    for (int k = 1; k < p->store->processors; k++) {
-        const mtf_cost *other = &p->processors[k].program->cost;
-        if (other->peak_bytes > c.peak_bytes) c.peak_bytes = other->peak_bytes;
-    }
+    c.peak_bytes = p->peak_bytes;
     return c;
+}
+
+mtf_measured mtf_program_measured(const mtf_program *p, int number)
+{
+    bool there = p && !p->closed && number >= 0 && number < p->store->processors;
+    if (!there || !p->processors[number].counts.program) return (mtf_measured){0};
+    const program *q = p->processors[number].program;
+    mtf_measured   m = p->processors[number].counts.sum;
+    m.peak_bytes = q->slab_bytes;
+    for (int v = 0; v < q->nvariables; v++) {
+        const store_entry *e = store_variable(p->store, q->variables[v].tensor);
+        if (e) m.peak_bytes += store_part_bytes(p->store, e->type, &e->shape, &e->where, number);
+    }
+    return m;
 }
 
 char *mtf_program_print(const mtf_program *p)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/initializer.h"
+#include "machine/launch.h"
 #include "program/emit.h"
 
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape, const placement *where,
@@ -16,7 +17,7 @@ int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
 
 static void release_parts(store *s, store_entry *e)
 {
-    for (int p = 0; e->parts && p < s->processors; p++)
+    for (int p = s->first; e->parts && p < s->end; p++)
         if (e->parts[p])
             s->device->release(s->device, e->parts[p],
                                (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
@@ -32,17 +33,41 @@ static void close_store(void *what)
     s->session->store = NULL;
 }
 
+/* Joins the other processes, where there are any, and takes this one's share of the mesh. */
+static bool join_ranks(store *s)
+{
+    mtf_session *m = s->session;
+    launch       l = launch_find();
+    s->end = s->processors;
+    if (l.size == 1) return true;
+    if (!m->ranks) m->ranks = ranks_open(m, s->processors > l.size);
+    s->ranks = m->ranks;
+    TRY(s->ranks && mtf_ok(m));
+    int count = ranks_count(s->ranks);
+    if (count > s->processors)
+        return fail(&m->fault, ERR_USAGE, "%d ranks were started for a mesh of %d processor%s; give --mesh as many, or "
+                    "more, such as x:%d", count, s->processors, s->processors == 1 ? "" : "s", count);
+    span mine = part_range(s->processors, count, ranks_number(s->ranks));
+    s->first = (int)mine.begin;
+    s->end = (int)(mine.begin + mine.size);
+    if (m->default_threads) m->opts.threads = ranks_cores(s->ranks);
+    return true;
+}
+
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
     TRY(mesh_parse(s->session, o->mesh, &s->mesh) && layout_parse(s->session, o->layout, &s->mesh, &s->layout));
     s->processors = mesh_size(&s->mesh);
-    s->threads = o->threads / s->processors > 1 ? o->threads / s->processors : 1;
+    TRY(join_ranks(s));
+    int here = s->end - s->first;
+    s->threads = o->threads / here > 1 ? o->threads / here : 1;
     s->device = machine_open(s->session);
     TRY(s->device != NULL);
-    if (s->processors > 1) s->wire = wire_threads_open(s->session, &s->mesh);
+    if (s->ranks) s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
+    else if (s->processors > 1) s->wire = wire_threads_open(s->session, &s->mesh);
     TRY(s->wire || s->processors == 1);
-    s->crew = crew_open(s->session, s->processors);
+    s->crew = crew_open(s->session, here);
     return s->crew != NULL;
 }
 
@@ -111,7 +136,7 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
         TRY(e->shape.dims[i].name != NULL);
     }
     TRY(layout_place(&s->layout, &e->shape, e->name, &s->session->fault, &e->where));
-    for (int p = 0; p < s->processors; p++) {
+    for (int p = s->first; p < s->end; p++) {
         e->parts[p] = s->device->alloc(s->device, (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
         TRY(e->parts[p] && initialise(s, w, p, e->parts[p]));
     }

@@ -24,10 +24,12 @@ typedef struct store {
     mtf_session  *session;
     mesh          mesh;
     layout        layout;
-    int           processors;
-    int           threads;  /* inside each processor */
+    int           processors;  /* of the whole mesh */
+    int           first, end;  /* those of this process; arrays by processor have only these */
+    int           threads;     /* inside each processor */
+    ranks        *ranks;       /* the other processes; NULL: none */
     device       *device;
-    wire         *wire;     /* NULL: one processor */
+    wire         *wire;        /* NULL: one processor */
     crew         *crew;
     name_table    entries;
     store_entry **all;

@@ -78,8 +78,10 @@ typedef enum verdict {
     VERDICT_ERROR     /* on the mesh only */
 } verdict;
 
-/* Runs on one processor and on the mesh, apart, and compares; `reason` says what went wrong. */
+/* Runs on one processor and on the mesh, and compares; `reason` says what went wrong. */
 verdict case_try(const property_case *c, char reason[REASON_ROOM]);
+/* The same in a process of its own, so that a crash or a hang is a failure like others. */
+verdict case_try_apart(const property_case *c, char reason[REASON_ROOM]);
 /* The dimensions of the graph, those that operations make included; -1 where it cannot be read. */
 int     case_dims(const property_case *c, int room, char dims[][NAME_ROOM]);
 /* Drops one of the two rules that an illegal case's reason names. */

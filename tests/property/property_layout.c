@@ -77,7 +77,7 @@ static void make_rule(property_case *c, dice *d, const char *dim)
     cut_rule *r = &c->rules[c->nrules++];
     *r = (cut_rule){.optional = dice_odds(d, 10)};
     snprintf(r->dim, NAME_ROOM, "%s", dim);
-    int      n = dice_odds(d, 75) ? 1 : 1 + dice_below(d, c->naxes);
+    int      n = dice_odds(d, 60) ? 1 : 1 + dice_below(d, c->naxes);
     unsigned used = 0;
     while (r->naxes < n) {
         int axis = dice_below(d, c->naxes);

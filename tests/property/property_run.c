@@ -146,7 +146,7 @@ static bool same_value(const property_case *c, const outcome *one, const outcome
     return true;
 }
 
-static verdict try_here(const property_case *c, char reason[REASON_ROOM])
+verdict case_try(const property_case *c, char reason[REASON_ROOM])
 {
     outcome one, o = {0};
     char    mesh[64], layout[600];
@@ -168,8 +168,7 @@ static verdict try_here(const property_case *c, char reason[REASON_ROOM])
     return v;
 }
 
-/* In a process of its own, so that a crash or a hang is a failure like others. */
-verdict case_try(const property_case *c, char reason[REASON_ROOM])
+verdict case_try_apart(const property_case *c, char reason[REASON_ROOM])
 {
     struct answer {
         verdict verdict;
@@ -180,7 +179,7 @@ verdict case_try(const property_case *c, char reason[REASON_ROOM])
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE);
-        a.verdict = try_here(c, a.reason);
+        a.verdict = case_try(c, a.reason);
         _exit(write(ends[1], &a, sizeof a) != sizeof a);
     }
     close(ends[1]);

@@ -1,0 +1,298 @@
+/* A mesh over processes: messages between ranks, memory within.
+ *
+ * Everything goes from processor to processor.  A reduction is done in shards
+ * as on the threads' wire: each processor combines one shard in the order of
+ * the group's members, so that results are the same bit for bit on every
+ * processor, in every run, and on either wire.  Messages between two processors
+ * arrive in the order in which they were sent; tags only say who is meant.
+ */
+#include "machine/wire.h"
+#include "mtf_build.h"
+
+#if MTF_HAVE_MPI
+
+#include <string.h>
+
+#include "base/dtype.h"
+#include "machine/combine.h"
+#include "machine/wire_mpi.h"
+
+/* ---- messages ---- */
+
+static int rank_of(const mpi_wire *w, int processor)
+{
+    return (int)(((processor + 1) * (int64_t)w->ranks->count - 1) / w->processors);
+}
+
+static int local_number(const mpi_wire *w, int processor)
+{
+    return processor - (int)part_range(w->processors, w->ranks->count, rank_of(w, processor)).begin;
+}
+
+static int tag_of(const mpi_wire *w, int from, int to)
+{
+    return local_number(w, from) * w->widest + local_number(w, to);
+}
+
+/* How many messages carry this many bytes: one must not be longer than an int can say. */
+int mpi_pieces(int64_t bytes)
+{
+    return (int)((bytes + MOST_BYTES - 1) / MOST_BYTES);
+}
+
+void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes)
+{
+    side *s = &w->sides[me - w->first];
+    for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
+        int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
+        MPI_Isend(data + at, (int)n, MPI_BYTE, rank_of(w, to), tag_of(w, me, to), w->ranks->comm,
+                  &s->requests[s->used]);
+        s->peers[s->used++] = to;
+    }
+}
+
+void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes)
+{
+    side *s = &w->sides[me - w->first];
+    for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
+        int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
+        MPI_Irecv(data + at, (int)n, MPI_BYTE, rank_of(w, from), tag_of(w, from, me), w->ranks->comm,
+                  &s->requests[s->used]);
+        s->peers[s->used++] = from;
+    }
+}
+
+/* Whose messages are still missing? */
+static bool report_late(mpi_wire *w, side *s, const instr *i)
+{
+    int n = 0;
+    for (int k = 0; k < s->used; k++) {
+        int  done = 1;
+        bool listed = n && s->late[n - 1] == s->peers[k];
+        MPI_Request_get_status(s->requests[k], &done, MPI_STATUS_IGNORE);
+        if (!done && !listed) s->late[n++] = s->peers[k];
+    }
+    return wire_late(&w->face, i, n, s->late);
+}
+
+/* Messages that nobody waits for any more must not arrive in memory that is used again. */
+static void forget(side *s)
+{
+    for (int k = 0; k < s->used; k++) {
+        if (s->requests[k] == MPI_REQUEST_NULL) continue;
+        MPI_Cancel(&s->requests[k]);
+        MPI_Request_free(&s->requests[k]);
+    }
+    s->used = 0;
+}
+
+bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
+{
+    side   *s = &w->sides[me - w->first];
+    arrival a = ranks_wait(w->ranks, end - begin, s->requests + begin, w->face.session->opts.patience,
+                           &w->face.failed);
+    if (a == ALL_CAME) return true;
+    if (a == SOMEBODY_LATE) report_late(w, s, i);
+    forget(s);
+    return false;
+}
+
+/* The processors of this process wait for each other; false where one failed. */
+bool mpi_meet(mpi_wire *w, int me, const instr *i)
+{
+    if (w->end - w->first == 1) return true;
+    arrival a = meeting_wait(&w->meeting, me - w->first, w->face.session->opts.patience + 1);
+    if (a != SOMEBODY_LATE) return a == ALL_CAME;
+    side *s = &w->sides[me - w->first];
+    int   n = 0;
+    pthread_mutex_lock(&w->meeting.lock);
+    for (int k = 0; k < w->end - w->first; k++)
+        if (!w->meeting.here[k]) s->late[n++] = w->first + k;
+    pthread_mutex_unlock(&w->meeting.lock);
+    return wire_late(&w->face, i, n, s->late);
+}
+
+/* ---- reducing ---- */
+
+/* Says where each member's part of my shard is, or will be when it has come. */
+static void reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_t bytes)
+{
+    side *s = &w->sides[me - w->first];
+    char *work = s->work;
+    for (int k = 0; k < g->n; k++) {
+        int q = group_member(w->face.mesh, g, k);
+        if (mpi_is_here(w, q)) {
+            s->parts[k] = w->posts[q - w->first].in + shard.begin * bytes;
+        } else {
+            mpi_receive(w, me, q, work, shard.size * bytes);
+            s->parts[k] = work;
+            work += mpi_aligned(shard.size * bytes);
+        }
+    }
+}
+
+static bool reduce(mpi_wire *w, int me, const instr *i)
+{
+    const mesh *m = w->face.mesh;
+    side       *s = &w->sides[me - w->first];
+    post        mine = w->posts[me - w->first];
+    group       g = group_of(m, me, i->reduce.axes);
+    int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    span        shard = part_range(i->size[0], g.n, g.mine);
+    TRY(mpi_meet(w, me, i));
+    reduce_parts(w, me, &g, shard, bytes);
+    int first_round = s->used;
+    for (int k = 0; k < g.n; k++) {
+        int  q = group_member(m, &g, k);
+        span r = part_range(i->size[0], g.n, k);
+        if (mpi_is_here(w, q)) continue;
+        mpi_receive(w, me, q, mine.out + r.begin * bytes, r.size * bytes);
+        mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
+    }
+    TRY(mpi_finish(w, me, i, 0, first_round));
+    combine(i->reduce.kind, i->out[0].type, g.n, s->parts, mine.out + shard.begin * bytes, shard.size);
+    for (int k = 0; k < g.n; k++) {
+        int q = group_member(m, &g, k);
+        if (!mpi_is_here(w, q)) mpi_send(w, me, q, mine.out + shard.begin * bytes, shard.size * bytes);
+    }
+    TRY(mpi_meet(w, me, i));
+    for (int k = 0; k < g.n; k++) {
+        int  q = group_member(m, &g, k);
+        span r = part_range(i->size[0], g.n, k);
+        if (q != me && mpi_is_here(w, q))
+            memcpy(mine.out + r.begin * bytes, w->posts[q - w->first].out + r.begin * bytes, (size_t)(r.size * bytes));
+    }
+    TRY(mpi_finish(w, me, i, first_round, s->used));
+    return mpi_meet(w, me, i);
+}
+
+static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
+{
+    group   g = group_of(w->face.mesh, me, i->reduce.axes);
+    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    int64_t shard = part_range(i->size[0], g.n, g.mine).size * bytes;
+    n->parts = g.n;
+    for (int k = 0; k < g.n; k++) {
+        if (mpi_is_here(w, group_member(w->face.mesh, &g, k))) continue;
+        n->work += mpi_aligned(shard);
+        n->messages += 2 * mpi_pieces(shard) + 2 * mpi_pieces(part_range(i->size[0], g.n, k).size * bytes);
+    }
+}
+
+/* ---- room ---- */
+
+static bool grow(mpi_wire *w, void *place, size_t bytes)
+{
+    const mtf_allocator *from = &w->face.session->allocator;
+    void               **at = place;
+    block_free(from, *at);
+    *at = block_alloc(from, &w->face.session->fault, bytes, false);
+    return *at != NULL;
+}
+
+static bool make_room(mpi_wire *w, int me, const needs *n)
+{
+    side *s = &w->sides[me - w->first];
+    if (n->work > s->room.work) {
+        TRY(grow(w, &s->work, (size_t)n->work));
+        s->room.work = n->work;
+    }
+    if (n->parts > s->room.parts) {
+        TRY(grow(w, &s->parts, sizeof *s->parts * (size_t)n->parts));
+        s->room.parts = n->parts;
+    }
+    if (n->messages > s->room.messages) {
+        TRY(grow(w, &s->requests, sizeof *s->requests * (size_t)n->messages));
+        TRY(grow(w, &s->peers, sizeof *s->peers * (size_t)n->messages));
+        TRY(grow(w, &s->late, sizeof *s->late * (size_t)(n->messages + w->end - w->first)));
+        s->room.messages = n->messages;
+    }
+    return true;
+}
+
+static bool mpi_prepare(wire *face, int me, const program *p)
+{
+    mpi_wire *w = (mpi_wire *)face;
+    needs     most = {.parts = 1, .work = 1, .messages = 1};
+    for (int k = 0; k < p->ninstrs; k++) {
+        needs n = {0};
+        if (p->instrs[k].kind == INSTR_REDUCE) reduce_needs(w, me, &p->instrs[k], &n);
+        else if (p->instrs[k].kind == INSTR_EXCHANGE) exchange_needs(w, me, &p->instrs[k], &n);
+        if (n.parts > most.parts) most.parts = n.parts;
+        if (n.work > most.work) most.work = n.work;
+        if (n.messages > most.messages) most.messages = n.messages;
+    }
+    return make_room(w, me, &most);
+}
+
+/* ---- the table ---- */
+
+static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
+{
+    mpi_wire *w = (mpi_wire *)face;
+    int64_t   bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    w->posts[me - w->first] = (post){(const char *)base[i->in[0].buffer] + i->in[0].offset * bytes,
+                                     (char *)base[i->out[0].buffer] + i->out[0].offset * bytes};
+    w->sides[me - w->first].used = 0;
+    return i->kind == INSTR_REDUCE ? reduce(w, me, i) : mpi_exchange(w, me, i);
+}
+
+static void mpi_abort(wire *face, int me)
+{
+    wire_give_up(face, me);
+    meeting_abort(&((mpi_wire *)face)->meeting);
+}
+
+static void mpi_reset(wire *face)
+{
+    meeting_reset(&((mpi_wire *)face)->meeting);
+    face->failed = -1;
+}
+
+static void mpi_close(wire *face)
+{
+    mpi_wire            *w = (mpi_wire *)face;
+    const mtf_allocator *from = &face->session->allocator;
+    for (int k = 0; w->sides && k < w->end - w->first; k++) {
+        side *s = &w->sides[k];
+        block_free(from, s->work);
+        block_free(from, s->parts);
+        block_free(from, s->requests);
+        block_free(from, s->peers);
+        block_free(from, s->late);
+    }
+    meeting_close(&w->meeting, face->session);
+    block_free(from, w->sides);
+    block_free(from, w->posts);
+    block_free(from, w);
+}
+
+static bool tags_suffice(const mpi_wire *w)
+{
+    int *most, there;
+    MPI_Comm_get_attr(w->ranks->comm, MPI_TAG_UB, &most, &there);
+    if (there && (int64_t)w->widest * w->widest - 1 <= *most) return true;
+    return fail(&w->face.session->fault, ERR_MPI,
+                "this MPI library has too few tags for %d processors in a rank; start more ranks", w->widest);
+}
+
+wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
+{
+    mpi_wire *w = block_alloc(&s->allocator, &s->fault, sizeof *w, true);
+    size_t    count = (size_t)(end - first);
+    if (!w) return NULL;
+    w->face = (wire){.name = "mpi", .prepare = mpi_prepare, .run = mpi_run, .abort = mpi_abort, .reset = mpi_reset,
+                     .close = mpi_close, .session = s, .mesh = m, .failed = -1};
+    w->ranks = r;
+    w->first = first;
+    w->end = end;
+    w->processors = mesh_size(m);
+    w->widest = (w->processors + r->count - 1) / r->count;
+    w->sides = block_alloc(&s->allocator, &s->fault, sizeof *w->sides * count, true);
+    w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
+    if (w->sides && w->posts && meeting_open(&w->meeting, s, end - first) && tags_suffice(w)) return &w->face;
+    mpi_close(&w->face);
+    return NULL;
+}
+
+#endif

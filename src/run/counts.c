@@ -1,0 +1,69 @@
+/* Counts: what a processor really did, instruction by instruction. */
+#include "run/counts.h"
+
+#include "machine/overlap.h"
+
+bool counts_start(run_counts *c, program *p, const mesh *m, int processor)
+{
+    *c = (run_counts){.program = p, .mesh = m, .here = mesh_place(m, processor), .current = -1};
+    c->turns = arena_array(&p->arena, int64_t, p->ninstrs + 1);
+    c->seconds = arena_array(&p->arena, double, p->ninstrs + 1);
+    TRY(c->turns && c->seconds);
+    c->sum.instructions = p->ninstrs;
+    c->sum.turns = c->turns;
+    c->sum.seconds = c->seconds;
+    return true;
+}
+
+/* Each member of the group combines a shard that it reads of the others, then reads their shards
+ * of the result. */
+static int64_t reduced_bytes(const run_counts *c, const instr *i, int64_t bytes)
+{
+    axis_list all = {0};
+    for (int a = 0; a < c->mesh->naxes; a++)
+        if (i->reduce.axes >> a & 1) all.axis[all.n++] = (uint8_t)a;
+    int     n = cut_parts(c->mesh, &all), mine = cut_part(c->mesh, &all, &c->here);
+    int64_t sum = 0;
+    for (int k = 0; k < n; k++)
+        if (k != mine)
+            sum += part_range(i->size[0], n, mine).size + part_range(i->size[0], n, k).size;
+    return sum * bytes;
+}
+
+static int64_t exchanged_bytes(const run_counts *c, const instr *i, int64_t bytes)
+{
+    int          me = mesh_number(c->mesh, &c->here);
+    int64_t      sum = 0;
+    region_visit v = region_start(c->mesh, i->exchange, &c->here);
+    for (region r; region_next(&v, &r);)
+        if (mesh_number(c->mesh, &r.source) != me) sum += region_elements(&r);
+    return sum * bytes;
+}
+
+static void add(run_counts *c, int k)
+{
+    const instr *i = &c->program->instrs[k];
+    c->turns[k]++;
+    c->sum.flops += i->flops;
+    if (i->kind != INSTR_REDUCE && i->kind != INSTR_EXCHANGE) return;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    c->sum.collectives++;
+    c->sum.received_bytes +=
+        i->kind == INSTR_REDUCE ? reduced_bytes(c, i, bytes) : exchanged_bytes(c, i, bytes);
+}
+
+void count_instr(run_counts *c, int k)
+{
+    if (!c->program) return;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (c->current >= 0)
+        c->seconds[c->current] += (double)(now.tv_sec - c->since.tv_sec) +
+                                  1e-9 * (double)(now.tv_nsec - c->since.tv_nsec);
+    c->current = k;
+    if (k >= 0)
+        add(c, k);
+    else
+        c->sum.steps++;
+    clock_gettime(CLOCK_MONOTONIC, &c->since); /* counting itself takes no time */
+}

@@ -1,0 +1,30 @@
+/* Counts: what a processor really did, instruction by instruction.
+ *
+ * Kept only where the session measures.  Nothing here is taken from the plan:
+ * turns are counted as they happen, and bytes of collectives are added up from
+ * the pieces that a wire moves.
+ */
+#ifndef RUN_COUNTS_H
+#define RUN_COUNTS_H
+
+#include <time.h>
+
+#include "program/program.h"
+
+typedef struct run_counts {
+    const program  *program; /* NULL: nothing is counted */
+    const mesh     *mesh;
+    mesh_point      here;
+    mtf_measured    sum;
+    int64_t        *turns; /* by instruction, as in `sum` */
+    double         *seconds;
+    int             current; /* the instruction that runs; -1: none */
+    struct timespec since;
+} run_counts;
+
+/* Room for the counts of a program; false after an error. */
+bool counts_start(run_counts *c, program *p, const mesh *m, int processor);
+/* Instruction k begins now, and the one before has ended; k = -1: the step has ended. */
+void count_instr(run_counts *c, int k);
+
+#endif

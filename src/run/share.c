@@ -1,0 +1,176 @@
+/* What the ranks tell each other outside of steps. */
+#include "run/share.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+/* ---- parts of a tensor ---- */
+
+/* Of the processors that have the same part one speaks: the first along the other axes. */
+static bool speaks(const store *s, const mesh_point *p, unsigned axes)
+{
+    for (int a = 0; a < s->mesh.naxes; a++)
+        if (!(axes >> a & 1) && p->at[a] != 0) return false;
+    return true;
+}
+
+static int rank_of(const store *s, int processor)
+{
+    return (int)(((processor + 1) * (int64_t)ranks_count(s->ranks) - 1) / s->processors);
+}
+
+/* Scalars count as arrays of one element. */
+static bool block_of(const store *s, const mesh_point *p, mtf_dtype type, const mtf_shape *shape,
+                     const placement *where, rank_block *b)
+{
+    *b = (rank_block){.ndims = shape->ndims, .bytes = (int)mtf_dtype_bytes(type)};
+    for (int d = 0; d < shape->ndims; d++) {
+        span r = cut_range(&s->mesh, &where->dim[d], p, shape->dims[d].size);
+        if (r.size == 0) return false;
+        b->whole[d] = (int)shape->dims[d].size;
+        b->begin[d] = (int)r.begin;
+        b->size[d] = (int)r.size;
+    }
+    return true;
+}
+
+bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *shape, const placement *where,
+                 char *data)
+{
+    unsigned axes = placement_axes(where, shape->ndims);
+    char     what[200];
+    if (!s->ranks || axes == 0) return true; /* everybody has the whole */
+    snprintf(what, sizeof what, "reading \"%.150s\"", name);
+    for (int d = 0; d < shape->ndims; d++)
+        if (shape->dims[d].size > INT_MAX)
+            return fail(&s->session->fault, ERR_SHAPE, "dimension \"%s\" of \"%s\" is too large to read over MPI",
+                        shape->dims[d].name, name);
+    for (int k = 0; k < s->processors; k++) {
+        mesh_point p = mesh_place(&s->mesh, k);
+        rank_block b;
+        if (!speaks(s, &p, axes) || !block_of(s, &p, type, shape, where, &b)) continue;
+        TRY(ranks_spread(s->ranks, what, rank_of(s, k), &b, data));
+    }
+    return true;
+}
+
+/* ---- schedules ---- */
+
+/* What a rank says of its program; plain numbers, so that they can be compared as bytes. */
+typedef struct summary {
+    uint64_t machine, schedule; /* hashes */
+    int64_t  collectives, peak;
+} summary;
+
+static bool is_collective(const instr *i)
+{
+    return i->kind == INSTR_REDUCE || i->kind == INSTR_EXCHANGE;
+}
+
+static uint64_t hash_number(uint64_t hash, int64_t n)
+{
+    return hash_bytes(hash, &n, sizeof n);
+}
+
+static uint64_t hash_word(uint64_t hash, const char *text)
+{
+    return text ? hash_bytes(hash, text, strlen(text) + 1) : hash;
+}
+
+static uint64_t hash_cut(uint64_t hash, const axis_list *c)
+{
+    hash = hash_number(hash, c->n);
+    for (int i = 0; i < c->n; i++) hash = hash_number(hash, c->axis[i]);
+    return hash;
+}
+
+/* All that must be the same on every processor; sizes of its own parts need not be. */
+static uint64_t hash_collective(uint64_t hash, const instr *i)
+{
+    hash = hash_word(hash, mtf_name_of_tensor(i->cause));
+    hash = hash_number(hash_number(hash, i->kind), i->out[0].type);
+    if (i->kind == INSTR_REDUCE) return hash_number(hash_number(hash, i->reduce.kind), i->reduce.axes);
+    const exchange_args *how = i->exchange;
+    for (int d = 0; d < how->shape.ndims; d++) {
+        hash = hash_number(hash_word(hash, how->shape.dims[d].name), how->shape.dims[d].size);
+        hash = hash_cut(hash_cut(hash, &how->from.dim[d]), &how->to.dim[d]);
+    }
+    if (how->mapped < 0) return hash;
+    hash = hash_number(hash_cut(hash_number(hash, how->mapped), &how->map.cut), how->map.size);
+    hash = hash_number(hash_number(hash, how->map.mult), how->map.div);
+    return hash_number(hash_number(hash, how->map.low), how->map.high);
+}
+
+static summary summarise(const store *s, const program *p, int64_t peak)
+{
+    summary mine = {.machine = hash_word(1, s->session->opts.mesh), .schedule = 1, .peak = peak};
+    mine.machine = hash_number(hash_word(mine.machine, s->session->opts.layout), s->processors);
+    for (int k = 0; k < p->ninstrs; k++) {
+        if (!is_collective(&p->instrs[k])) continue;
+        mine.schedule = hash_collective(mine.schedule, &p->instrs[k]);
+        mine.collectives++;
+    }
+    return mine;
+}
+
+/* Position, in words, of this rank's n-th collective. */
+typedef struct told {
+    uint64_t hash;
+    char     text[120];
+} told;
+
+static void tell(const program *p, int64_t n, told *t)
+{
+    memset(t, 0, sizeof *t);
+    snprintf(t->text, sizeof t->text, "the end");
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        if (!is_collective(i) || n-- > 0) continue;
+        t->hash = hash_collective(1, i);
+        snprintf(t->text, sizeof t->text, "%s of \"%.90s\"", instr_name(i->kind), mtf_name_of_tensor(i->cause));
+        return;
+    }
+}
+
+/* Goes through the collectives one by one until two ranks differ: slow, but it happens once. */
+static bool explain(store *s, const program *p, int64_t most)
+{
+    int   count = ranks_count(s->ranks);
+    told *all = arena_array(&s->session->arena, told, count), mine;
+    TRY(all != NULL);
+    for (int64_t n = 0; n <= most; n++) {
+        tell(p, n, &mine);
+        TRY(ranks_gather(s->ranks, "comparing programs", &mine, all, (int)sizeof mine));
+        for (int k = 1; k < count; k++)
+            if (memcmp(&all[k], &all[0], sizeof *all) != 0)
+                return fail(&s->session->fault, ERR_INTERNAL,
+                            "ranks 0 and %d run different programs: collective %lld is %s against %s", k,
+                            (long long)n, all[0].text, all[k].text);
+    }
+    return fail(&s->session->fault, ERR_INTERNAL, "the ranks run different programs");
+}
+
+bool share_schedule(store *s, const program *p, int64_t *peak)
+{
+    if (!s->ranks) return true;
+    int        count = ranks_count(s->ranks);
+    int64_t    most = 0;
+    bool       same = true;
+    arena_mark mark = arena_here(&s->session->arena);
+    summary    mine = summarise(s, p, *peak), *all = arena_array(&s->session->arena, summary, count);
+    TRY(all && ranks_gather(s->ranks, "compiling", &mine, all, (int)sizeof mine));
+    for (int k = 0; k < count; k++) {
+        if (all[k].machine != mine.machine)
+            return fail(&s->session->fault, ERR_USAGE, "ranks %d and %d were started with different meshes or layouts",
+                        ranks_number(s->ranks), k);
+        same = same && all[k].schedule == mine.schedule && all[k].collectives == mine.collectives;
+        if (all[k].collectives > most) most = all[k].collectives;
+        if (all[k].peak > *peak) *peak = all[k].peak;
+    }
+    if (!same) return explain(s, p, most);
+    arena_back(&s->session->arena, mark);
+    return true;
+}

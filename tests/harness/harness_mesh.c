@@ -1,0 +1,309 @@
+/* Runs a case on meshes under their legal layouts and compares with one processor.
+ *
+ * A layout gives each dimension of the case no axis, one, or several.  It is
+ * legal where no tensor has two dimensions on one axis: a relation of pairs,
+ * so that trying all pairs on two processors tells all legal layouts.
+ */
+#include "harness_mesh.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/node.h"
+#include "harness_number.h"
+
+static const char clash[] = "has two dimensions on axis";
+
+void outcome_free(outcome *o)
+{
+    for (int i = 0; i < o->n; i++) free(o->values[i].data);
+    o->n = 0;
+}
+
+/* ---- one run ---- */
+
+/* Gradients of a weighted sum of the float results with respect to the float feeds. */
+static int add_gradients(const test_case *c, mtf_graph *g, mtf_tensor **ys, int n)
+{
+    mtf_tensor *sum = NULL, *xs[MESH_VALUES], *dxs[MESH_VALUES];
+    int         nx = 0;
+    for (int i = 0; i < n; i++) {
+        mtf_dtype type = mtf_dtype_of_tensor(ys[i]);
+        if (!is_float(type)) continue;
+        mtf_tensor *w = mtf_random_uniform(g, type, mtf_shape_of_tensor(ys[i]), 0.5, 1.5);
+        mtf_tensor *term = mtf_cast(mtf_reduce_sum(mtf_multiply(ys[i], w), MTF_ALL), MTF_F64);
+        sum = sum ? mtf_add(sum, term) : term;
+    }
+    for (int i = 0; i < c->nfeeds && nx < MESH_VALUES; i++) {
+        mtf_tensor *x = mtf_find(g, c->feeds[i].name);
+        if (x && is_float(mtf_dtype_of_tensor(x))) xs[nx++] = x;
+    }
+    if (!sum || !nx) return n;
+    mtf_gradients(1, &sum, nx, xs, NULL, dxs);
+    for (int i = 0; i < nx && n < MESH_VALUES; i++)
+        if (dxs[i]) ys[n++] = dxs[i];
+    return n;
+}
+
+/* "?": numbers that follow from the name alone, floats from -1 to 1, integers from 0 to 99. */
+static void make_numbers(const char *name, mtf_dtype type, int64_t n, void *data)
+{
+    uint32_t state = 1;
+    for (const char *p = name; *p; p++) state = state * 31 + (unsigned char)*p;
+    for (int64_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        double x = (double)(state >> 8) / 0x1p23 - 1;
+        if (type == MTF_F64) ((double *)data)[i] = x;
+        if (type == MTF_F32) ((float *)data)[i] = (float)x;
+        if (type == MTF_I32) ((int32_t *)data)[i] = (int32_t)(state >> 8) % 100;
+    }
+}
+
+static bool feed_all(const test_case *c, mtf_graph *g, mtf_program *p)
+{
+    bool good = true;
+    for (int i = 0; i < c->nfeeds && good; i++) {
+        const case_values *v = &c->feeds[i];
+        mtf_tensor        *x = mtf_find(g, v->name);
+        mtf_dtype          type = mtf_dtype_of_tensor(x);
+        int64_t            n = mtf_shape_size(mtf_shape_of_tensor(x));
+        void              *data = calloc((size_t)n + 1, 8);
+        bool               made = !strcmp(v->numbers, "?");
+        if (data && made) make_numbers(v->name, type, n, data);
+        good = data && (made || numbers_write(v->numbers, type, n, data)) && give(p, x, v, data);
+        free(data);
+    }
+    return good;
+}
+
+static void keep(mtf_program *p, mtf_tensor *y, outcome *o)
+{
+    fetched *f = &o->values[o->n];
+    f->type = mtf_dtype_of_tensor(y);
+    f->n = mtf_shape_size(mtf_shape_of_tensor(y));
+    f->data = calloc((size_t)f->n + 1, 8);
+    snprintf(o->names[o->n], sizeof o->names[0], "%s", mtf_name_of_tensor(y));
+    mtf_fetch(p, y, f->data);
+    o->n++;
+}
+
+static void note_dims(mtf_graph *g, outcome *o)
+{
+    for (int i = 0; i < g->dim_names.room; i++)
+        if (g->dim_names.entries[i].name && o->ndims < MESH_DIMS)
+            snprintf(o->dims[o->ndims++], sizeof o->dims[0], "%s", g->dim_names.entries[i].name);
+}
+
+static bool run_steps(const test_case *c, const char *mesh, const char *layout, const char *device, int steps,
+                      outcome *o)
+{
+    *o = (outcome){0};
+    mtf_session *s = mtf_open_with(
+        &(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout, .device = device});
+    mtf_graph  *g = mtf_parse(s, c->text, c->path);
+    mtf_tensor *ys[MESH_VALUES];
+    int         n = 0;
+    for (; n < c->nexpected && n < MESH_VALUES / 2; n++) ys[n] = mtf_find(g, c->expected[n].name);
+    if (g && c->gradient > 0) n = add_gradients(c, g, ys, n);
+    mtf_program *p = mtf_compile_n(g, n, ys);
+    bool         good = p && steps && feed_all(c, g, p);
+    for (int i = 0; i < steps && good; i++) good = mtf_step(p);
+    for (int i = 0; i < n && good; i++) keep(p, ys[i], o);
+    if (g) note_dims(g, o);
+    copy_error(s, "run", o->error);
+    mtf_close(s);
+    return !o->error[0];
+}
+
+bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device, outcome *o)
+{
+    return run_steps(c, mesh, layout, device, c->steps, o);
+}
+
+/* ---- comparing ---- */
+
+static double allowed(const mesh_trials *t, mtf_dtype type)
+{
+    switch (type) {
+    case MTF_F32: return t->f32;
+    case MTF_F64: return t->f64;
+    case MTF_BF16: return 4e-2;
+    case MTF_F16: return 5e-3;
+    default: return 0;
+    }
+}
+
+static bool same_value(const fetched *a, const fetched *b, double tolerance, char *error)
+{
+    double scale = 0.1;
+    for (int64_t i = 0; i < a->n && is_float(a->type); i++) {
+        double x = fabs(number_at(a->data, a->type, i));
+        if (isfinite(x) && x > scale) scale = x;
+    }
+    for (int64_t i = 0; i < a->n; i++) {
+        double x = number_at(a->data, a->type, i), y = number_at(b->data, b->type, i);
+        if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * scale) continue;
+        snprintf(error, ERROR_ROOM, "element %lld is %.9g, on one processor %.9g", (long long)i, y, x);
+        return false;
+    }
+    return true;
+}
+
+static bool same_outcome(const mesh_trials *t, const outcome *o, char *error)
+{
+    for (int i = 0; i < t->one.n; i++) {
+        char           why[ERROR_ROOM];
+        const fetched *a = &t->one.values[i];
+        if (same_value(a, &o->values[i], allowed(t, a->type), why)) continue;
+        snprintf(error, ERROR_ROOM, "%.60s: %.400s", t->one.names[i], why);
+        return false;
+    }
+    return true;
+}
+
+static void try_layout(mesh_trials *t, const char *mesh, const char *layout, const char *device)
+{
+    outcome o;
+    char    error[ERROR_ROOM] = "";
+    bool    ran = run_on(t->c, mesh, layout, device, &o);
+    if (ran && same_outcome(t, &o, error))
+        t->passed++;
+    else {
+        t->failed++;
+        printf("%s: --mesh %s --layout %s: %s\n", t->c->path, mesh, layout, ran ? error : o.error);
+    }
+    outcome_free(&o);
+}
+
+/* ---- which layouts are legal ---- */
+
+static void try_pair(mesh_trials *t, int a, int b)
+{
+    char    layout[140];
+    outcome o;
+    snprintf(layout, sizeof layout, "%s:x,%s:x", t->one.dims[a], t->one.dims[b]);
+    if (run_steps(t->c, "x:2", layout, "cpu", 0, &o)) return;
+    t->apart[a][b] = t->apart[b][a] = true;
+    t->illegal++;
+    if (strstr(o.error, clash)) return;
+    t->failed++;
+    printf("%s: --mesh x:2 --layout %s: %s\n", t->c->path, layout, o.error);
+}
+
+bool trials_begin(mesh_trials *t)
+{
+    if (!run_on(t->c, NULL, NULL, "cpu", &t->one)) {
+        t->failed++;
+        printf("%s: one processor: %s\n", t->c->path, t->one.error);
+        return false;
+    }
+    memset(t->apart, 0, sizeof t->apart);
+    for (int a = 0; a < t->one.ndims; a++)
+        for (int b = 0; b < a; b++) try_pair(t, a, b);
+    return true;
+}
+
+void trials_end(mesh_trials *t)
+{
+    outcome_free(&t->one);
+}
+
+/* ---- all layouts of a mesh ---- */
+
+typedef struct choices {
+    mesh_trials *t;
+    const char  *mesh;
+    int          n;             /* what a dimension can be given */
+    char         texts[16][8];
+    unsigned     axes[16];
+    int          of[MESH_DIMS]; /* the layout in hand */
+    long         count;
+} choices;
+
+/* Nothing, each axis, and each set of axes in one order; of two axes in both. */
+static void list_choices(choices *c, int naxes)
+{
+    static const char *const texts[] = {"", "x", "y", "x+y", "y+x", "z", "y+z", "z+x", "z+y+x"};
+    static const unsigned    axes[] = {0, 1, 2, 3, 3, 4, 6, 5, 7};
+    for (int i = 0; i < 9; i++) {
+        if (axes[i] >> naxes || (naxes > 2 && i == 4)) continue;
+        snprintf(c->texts[c->n], sizeof c->texts[0], "%s", texts[i]);
+        c->axes[c->n++] = axes[i];
+    }
+}
+
+static bool fits(const choices *c, int dim, int choice, unsigned decided)
+{
+    for (int d = 0; d < c->t->one.ndims; d++)
+        if (decided >> d & 1 && c->t->apart[d][dim] && c->axes[c->of[d]] & c->axes[choice]) return false;
+    return true;
+}
+
+static void try_choice(choices *c, long number)
+{
+    char   layout[1200] = "";
+    size_t used = 0;
+    for (int d = 0; d < c->t->one.ndims; d++)
+        if (c->of[d])
+            used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s", used ? "," : "",
+                                     c->t->one.dims[d], c->texts[c->of[d]]);
+    bool checked = number % 8 == 3 && !c->t->c->nan;
+    try_layout(c->t, c->mesh, layout, checked ? "check" : "cpu");
+}
+
+/* Counts the legal layouts from dimension d on, and tries them where `run`. */
+static void walk_all(choices *c, int d, bool run)
+{
+    if (d == c->t->one.ndims) {
+        if (run) try_choice(c, c->count);
+        c->count++;
+        return;
+    }
+    for (int k = 0; k < c->n && (run || c->count <= c->t->limit); k++) {
+        if (!fits(c, d, k, (1u << d) - 1)) continue;
+        c->of[d] = k;
+        walk_all(c, d + 1, run);
+    }
+}
+
+static unsigned draw(unsigned *state, int n)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) % (unsigned)n;
+}
+
+/* Dimensions in random order, each with a random choice where that is legal. */
+static void try_some(choices *c)
+{
+    unsigned state = 12345;
+    int      n = c->t->one.ndims;
+    for (int k = 0; k < c->t->limit; k++) {
+        unsigned decided = 0;
+        memset(c->of, 0, sizeof c->of);
+        for (int left = n; left; left--) {
+            int at = (int)draw(&state, left), d = 0;
+            while (decided >> d & 1 || at-- > 0) d++;
+            int choice = (int)draw(&state, c->n);
+            if (fits(c, d, choice, decided)) c->of[d] = choice;
+            decided |= 1u << d;
+        }
+        try_choice(c, k);
+    }
+}
+
+void trials_on(mesh_trials *t, const char *mesh)
+{
+    choices c = {.t = t, .mesh = mesh};
+    int     naxes = 1;
+    for (const char *p = mesh; *p; p++) naxes += *p == ',';
+    list_choices(&c, naxes);
+    walk_all(&c, 0, false);
+    if (c.count > t->limit) {
+        try_some(&c);
+        return;
+    }
+    c.count = 0;
+    walk_all(&c, 0, true);
+}

@@ -1,0 +1,40 @@
+/* Runs a case on meshes under their legal layouts and compares with one processor. */
+#ifndef HARNESS_MESH_H
+#define HARNESS_MESH_H
+
+#include "harness_run.h"
+
+enum { MESH_VALUES = 64, MESH_DIMS = 14 };
+
+/* What came out of a run: expected tensors, then gradients. */
+typedef struct outcome {
+    int     n;
+    fetched values[MESH_VALUES];
+    char    names[MESH_VALUES][80];
+    int     ndims; /* of the whole graph */
+    char    dims[MESH_DIMS][64];
+    char    error[ERROR_ROOM];
+} outcome;
+
+/* A case, what it gives on one processor, and how far a mesh may be from that. */
+typedef struct mesh_trials {
+    const test_case *c;
+    double           f64, f32;                     /* of a tensor's magnitude */
+    int              limit;                        /* layouts of one mesh; more: a fixed choice */
+    outcome          one;
+    bool             apart[MESH_DIMS][MESH_DIMS];  /* no axis may cut both */
+    int              passed, failed, illegal;
+} mesh_trials;
+
+/* Runs the case; mesh and layout may be NULL.  Free the outcome in either case. */
+bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device, outcome *o);
+void outcome_free(outcome *o);
+
+/* The run on one processor, and which dimensions exclude each other; false: the case is counted
+ * as failed.  End what was begun. */
+bool trials_begin(mesh_trials *t);
+/* Every legal layout of a mesh whose axes are x, y, z; or `limit` of them. */
+void trials_on(mesh_trials *t, const char *mesh);
+void trials_end(mesh_trials *t);
+
+#endif

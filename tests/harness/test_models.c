@@ -1,0 +1,63 @@
+/* Runs small models under every legal layout of several meshes.
+ *
+ * tests/harness/models/ has the models: loss, gradients and updated variables
+ * after two steps must be those of one processor, in f64 within 1e-9 of a
+ * tensor's magnitude, in f32 within 1e-4.  Where a mesh has more layouts than
+ * LIMIT, a fixed pseudo-random choice of them is taken.
+ *
+ * Usage: test_models [part of a name] [LIMIT]
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness_mesh.h"
+
+static const char folder[] = MTF_SOURCE_DIR "/tests/harness/models/";
+
+enum { LIMIT = 400 };
+
+static const char *const meshes[] = {"x:2", "x:3", "x:4", "x:2,y:2", "x:2,y:3", "x:2,y:2,z:2"};
+
+static void run_text(mesh_trials *t, const test_case *c)
+{
+    t->c = c;
+    if (trials_begin(t))
+        for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) trials_on(t, meshes[i]);
+    trials_end(t);
+}
+
+static void run_file(mesh_trials *t, const char *file)
+{
+    test_case c;
+    char      error[ERROR_ROOM] = "";
+    if (!case_read(&c, file, file + strlen(folder), error, ERROR_ROOM)) {
+        t->failed++;
+        printf("%s: %s\n", file, error);
+        return;
+    }
+    run_text(t, &c);
+    char *single = c.text;
+    c.text = case_in_f64(&c);
+    if (c.text) run_text(t, &c);
+    free(c.text);
+    c.text = single;
+    case_free(&c);
+}
+
+int main(int argc, char **argv)
+{
+    const char *part = argc > 1 ? argv[1] : "";
+    mesh_trials t = {.f64 = 1e-9, .f32 = 1e-4, .limit = argc > 2 ? atoi(argv[2]) : LIMIT};
+    glob_t      files;
+    char        pattern[sizeof folder + 16];
+    snprintf(pattern, sizeof pattern, "%s*.mtf", folder);
+    if (glob(pattern, 0, NULL, &files)) return 1;
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        if (strstr(files.gl_pathv[i] + strlen(folder), part)) run_file(&t, files.gl_pathv[i]);
+    globfree(&files);
+    printf("%d pairs of dimensions were illegal on one axis, as they should be\n", t.illegal);
+    printf("test_models: %d passed, %d failed\n", t.passed, t.failed);
+    return t.failed != 0;
+}

@@ -1,0 +1,159 @@
+/* Runs every case over MPI: bit for bit as on threads.
+ *
+ * Started by mpirun, each rank runs a few layouts of each case twice: on the
+ * mesh whose processors the ranks share, and on the same mesh inside this
+ * process. Both wires must give the same bits.  Without mpirun there is
+ * nothing to do.
+ *
+ * Usage: mpirun -n N test_ranks [part of a path] [layouts of each mesh]
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness_mesh.h"
+#include "machine/launch.h"
+#include "mtf_build.h"
+
+#if MTF_HAVE_MPI
+
+#include <mpi.h>
+
+static const char folder[] = MTF_SOURCE_DIR "/tests/cases/";
+static const char launched[] = "OMPI_COMM_WORLD_SIZE", launched_mpich[] = "PMI_SIZE";
+
+typedef struct tally {
+    launch launch;
+    int    passed, failed;
+} tally;
+
+/* ---- inside this process, or over the ranks: the library looks at the environment ---- */
+
+static void alone(void)
+{
+    unsetenv(launched);
+    unsetenv(launched_mpich);
+}
+
+static void together(const tally *t)
+{
+    char size[20];
+    snprintf(size, sizeof size, "%d", t->launch.size);
+    setenv(getenv("OMPI_COMM_WORLD_RANK") ? launched : launched_mpich, size, 1);
+}
+
+/* ---- one layout ---- */
+
+static bool same_bits(const outcome *a, const outcome *b, char *error)
+{
+    for (int i = 0; i < a->n; i++) {
+        size_t bytes = (size_t)a->values[i].n * mtf_dtype_bytes(a->values[i].type);
+        if (i < b->n && memcmp(a->values[i].data, b->values[i].data, bytes) == 0) continue;
+        snprintf(error, ERROR_ROOM, "%.60s differs between threads and ranks", a->names[i]);
+        return false;
+    }
+    return true;
+}
+
+static void try_layout(tally *t, const test_case *c, const char *mesh, const char *layout)
+{
+    outcome threads, ranks = {0};
+    char    error[ERROR_ROOM] = "";
+    alone();
+    if (run_on(c, mesh, layout, "cpu", &threads)) { /* else it is illegal */
+        together(t);
+        if (!run_on(c, mesh, layout, "cpu", &ranks)) snprintf(error, ERROR_ROOM, "%s", ranks.error);
+        else same_bits(&threads, &ranks, error);
+        if (error[0]) printf("rank %d: %s: --mesh %s --layout %s: %s\n", t->launch.rank, c->path, mesh, layout, error);
+        t->failed += error[0] != 0;
+        t->passed += error[0] == 0;
+    }
+    outcome_free(&threads);
+    outcome_free(&ranks);
+}
+
+/* ---- some layouts ---- */
+
+/* All ranks draw the same: the state follows from the case alone. */
+static unsigned draw(unsigned *state, int n)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) % (unsigned)n;
+}
+
+static void try_mesh(tally *t, const test_case *c, const outcome *one, const char *mesh, int processors, int tries)
+{
+    static const char *const choices[] = {"", "", "x", "y", "x+y", "y+x"};
+    unsigned                 state = (unsigned)strlen(c->text);
+    int                      n = strchr(mesh, 'y') ? 6 : 3, before = t->passed;
+    for (int k = 0; k < 6 * tries && t->passed < before + tries && processors >= t->launch.size; k++) {
+        char   layout[1200] = "";
+        size_t used = 0;
+        for (int d = 0; d < one->ndims; d++) {
+            const char *axes = choices[draw(&state, n)];
+            if (*axes)
+                used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s", used ? "," : "", one->dims[d],
+                                         axes);
+        }
+        if (used) try_layout(t, c, mesh, layout);
+    }
+}
+
+static void run_file(tally *t, const char *file, int tries)
+{
+    test_case c;
+    outcome   one;
+    char      error[ERROR_ROOM] = "";
+    if (!case_read(&c, file, file + strlen(folder), error, ERROR_ROOM)) {
+        t->failed++;
+        printf("%s: %s\n", file, error);
+        return;
+    }
+    alone();
+    run_on(&c, NULL, NULL, "cpu", &one);
+    try_mesh(t, &c, &one, "x:2", 2, tries);
+    try_mesh(t, &c, &one, "x:3", 3, tries);
+    try_mesh(t, &c, &one, "x:2,y:2", 4, tries);
+    try_mesh(t, &c, &one, "x:2,y:3", 6, tries);
+    outcome_free(&one);
+    case_free(&c);
+}
+
+static void run_all(tally *t, const char *part, int tries)
+{
+    glob_t files;
+    char   pattern[sizeof folder + 16];
+    int    has;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &has); /* here, to open many sessions */
+    snprintf(pattern, sizeof pattern, "%s*/*.mtf", folder);
+    if (glob(pattern, 0, NULL, &files) == 0) {
+        for (size_t i = 0; i < files.gl_pathc; i++)
+            if (strstr(files.gl_pathv[i] + strlen(folder), part)) run_file(t, files.gl_pathv[i], tries);
+        globfree(&files);
+    }
+    together(t);
+    MPI_Finalize();
+}
+
+int main(int argc, char **argv)
+{
+    tally t = {.launch = launch_find()};
+    if (t.launch.size == 1) {
+        printf("no mpirun started this\ntest_ranks: 0 passed, 0 failed\n");
+        return 0;
+    }
+    run_all(&t, argc > 1 ? argv[1] : "", argc > 2 ? atoi(argv[2]) : 2);
+    if (t.launch.rank == 0) printf("test_ranks: %d passed, %d failed\n", t.passed, t.failed);
+    return t.failed != 0;
+}
+
+#else
+
+int main(void)
+{
+    printf("this build has no MPI\ntest_ranks: 0 passed, 0 failed\n");
+    return 0;
+}
+
+#endif

@@ -1,0 +1,362 @@
+/* Tests prices: traffic, duplicates, memory, sums over the mesh. */
+#include "machine/overlap.h"
+#include "plan/estimate.h"
+#include "plan/hints.h"
+#include "plan/traffic.h"
+
+#include "ground.h"
+
+/* ---- traffic by hand ---- */
+
+static const mesh three = {.naxes = 1, .name = {"x"}, .size = {3}};
+static const mesh grid = {.naxes = 2, .name = {"x", "y"}, .size = {2, 3}};
+static const mesh cube = {.naxes = 3, .name = {"x", "y", "z"}, .size = {2, 3, 2}};
+
+static instr reduction(int64_t elements, unsigned axes)
+{
+    instr i = {.kind = INSTR_REDUCE, .nloops = 1, .size = {elements}};
+    i.reduce = (reduce_args){FOLD_SUM, axes};
+    return i;
+}
+
+static void test_all_reduce(void **state)
+{
+    (void)state;
+    /* Ten elements, three members: shards of 3, 3, 4; each moves 10 + shard. */
+    instr         i = reduction(10, 1);
+    const int64_t moves[3] = {13, 13, 14};
+    for (int p = 0; p < 3; p++) {
+        mesh_point here = mesh_place(&three, p);
+        assert_int_equal(traffic_received(&three, &i, &here), moves[p]);
+        assert_int_equal(traffic_sent(&three, &i, &here), moves[p]);
+    }
+    assert_string_equal(traffic_kind(&i), "all_reduce");
+    assert_int_equal(traffic_axes(&i), 1);
+    assert_int_equal(traffic_group(&three, 1), 3);
+    /* Two members swap halves and results: as many as there are. */
+    i = reduction(10, 1);
+    mesh_point here = mesh_place(&grid, 4);
+    assert_int_equal(traffic_sent(&grid, &i, &here), 10);
+    /* Nobody else in the group: nothing moves.  Fewer elements than members: some move less. */
+    i = reduction(10, 0);
+    assert_int_equal(traffic_sent(&grid, &i, &here), 0);
+    i = reduction(1, 3);
+    int64_t sum = 0;
+    for (int p = 0; p < 6; p++) {
+        here = mesh_place(&grid, p);
+        sum += traffic_received(&grid, &i, &here);
+    }
+    assert_int_equal(sum, 2 * 5 * 1);
+}
+
+static instr exchange(exchange_args *how)
+{
+    instr i = {.kind = INSTR_EXCHANGE};
+    how->mapped = -1;
+    i.exchange = how;
+    return i;
+}
+
+static void test_all_gather(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 10}), ((mtf_dim){"b", 2}))};
+    how.from.dim[0] = (axis_list){1, {0}};
+    instr         i = exchange(&how);
+    const int64_t received[3] = {14, 14, 12}, sent[3] = {12, 12, 16};
+    assert_string_equal(traffic_kind(&i), "all_gather");
+    for (int p = 0; p < 3; p++) {
+        mesh_point here = mesh_place(&three, p);
+        assert_int_equal(traffic_received(&three, &i, &here), received[p]);
+        assert_int_equal(traffic_sent(&three, &i, &here), sent[p]);
+    }
+}
+
+static void test_all_to_all(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 6}), ((mtf_dim){"b", 9}))};
+    how.from.dim[0] = how.to.dim[1] = (axis_list){1, {0}};
+    instr i = exchange(&how);
+    assert_string_equal(traffic_kind(&i), "all_to_all");
+    assert_int_equal(traffic_axes(&i), 1);
+    for (int p = 0; p < 3; p++) {
+        mesh_point here = mesh_place(&three, p);
+        assert_int_equal(traffic_received(&three, &i, &here), 6 * 3 - 2 * 3);
+        assert_int_equal(traffic_sent(&three, &i, &here), 2 * 9 - 2 * 3);
+    }
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 6}), ((mtf_dim){"b", 9}))};
+    how.from.dim[0] = (axis_list){2, {0, 1}};
+    how.to.dim[0] = (axis_list){1, {0}};
+    instr i = exchange(&how);
+    assert_string_equal(traffic_kind(&i), "all_gather"); /* of the finer cut only */
+    assert_int_equal(traffic_axes(&i), 2);
+    how.to.dim[1] = (axis_list){1, {1}};
+    assert_string_equal(traffic_kind(&i), "all_to_all");
+    how.to.dim[1] = (axis_list){1, {2}};
+    assert_string_equal(traffic_kind(&i), "exchange");
+    i.kind = INSTR_MAP;
+    assert_null(traffic_kind(&i));
+    assert_int_equal(traffic_axes(&i), 0);
+}
+
+/* ---- traffic against the regions that a wire moves ---- */
+
+static unsigned dice(unsigned *seed)
+{
+    return *seed = *seed * 1664525u + 1013904223u, *seed >> 16;
+}
+
+/* Gives each axis to some dimension or to none. */
+static void scatter_axes(placement *p, int ndims, const mesh *m, unsigned *seed)
+{
+    for (int a = 0; a < m->naxes; a++) {
+        int d = (int)(dice(seed) % (unsigned)(ndims + 1));
+        if (d < ndims) p->dim[d].axis[p->dim[d].n++] = (uint8_t)a;
+    }
+}
+
+static void test_any_exchange(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    for (int trial = 0; trial < 500; trial++) {
+        exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 1 + dice(&seed) % 11}),
+                                                ((mtf_dim){"b", 1 + dice(&seed) % 11}),
+                                                ((mtf_dim){"c", 1 + dice(&seed) % 4}))};
+        instr         i = exchange(&how);
+        int64_t       sent[12] = {0}, received[12] = {0};
+        scatter_axes(&how.from, 3, &cube, &seed);
+        scatter_axes(&how.to, 3, &cube, &seed);
+        if (trial % 3 == 0) { /* something beyond one's own part */
+            how.to = how.from;
+            how.mapped = (int)(dice(&seed) % 3);
+            how.map = (span_map){how.from.dim[how.mapped], how.shape.dims[how.mapped].size,
+                                 1, -(int64_t)(dice(&seed) % 3), dice(&seed) % 3, 1};
+        }
+        for (int p = 0; p < 12; p++) {
+            mesh_point   here = mesh_place(&cube, p);
+            region_visit v = region_start(&cube, &how, &here);
+            for (region r; region_next(&v, &r);) {
+                int source = mesh_number(&cube, &r.source);
+                if (source == p) continue;
+                received[p] += region_elements(&r);
+                sent[source] += region_elements(&r);
+            }
+        }
+        for (int p = 0; p < 12; p++) {
+            mesh_point here = mesh_place(&cube, p);
+            assert_int_equal(traffic_received(&cube, &i, &here), received[p]);
+            assert_int_equal(traffic_sent(&cube, &i, &here), sent[p]);
+        }
+    }
+}
+
+/* ---- whole estimates ---- */
+
+typedef struct scene {
+    mtf_session *s;
+    mtf_graph   *g;
+    mtf_tensor  *last;
+    mesh         mesh;
+    layout       layout;
+} scene;
+
+static void scene_open(scene *c, const char *text, const char *mesh_text, const char *layout_text)
+{
+    c->s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    c->g = mtf_parse(c->s, text, "test");
+    assert_true(mesh_parse(c->s, mesh_text, &c->mesh));
+    assert_true(layout_parse(c->s, layout_text, &c->mesh, &c->layout));
+    c->last = mtf_find(c->g, "y");
+    assert_string_equal(mtf_error(c->s), "");
+}
+
+static estimate *estimated(scene *c, int processor)
+{
+    estimate_opts o = {.mesh = &c->mesh, .layout = &c->layout, .rates = PRICE_RATES};
+    o.processor = processor;
+    estimate *e = estimate_graph(c->g, 1, &c->last, &o);
+    assert_string_equal(mtf_error(c->s), "");
+    assert_non_null(e);
+    return e;
+}
+
+static const char product[] = "a: f32[m=10, k=12] = input\n"
+                              "b: f32[k=12, n=14] = input\n"
+                              "y: [m, n] = einsum(a, b)\n";
+
+static void test_product(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c, product, "x:2", "k:x");
+    estimate *e = estimated(&c, -1);
+    /* 2*10*6*14 to multiply, 10*14 to combine; an all-reduce of 140 elements between two. */
+    assert_int_equal(e->price.flops, 2 * 10 * 6 * 14 + 140);
+    assert_int_equal(e->flops, 2 * e->price.flops);
+    assert_int_equal(e->price.sent_bytes, 140 * 4);
+    assert_int_equal(e->sent_bytes, 2 * 140 * 4);
+    assert_int_equal(e->price.collectives, 1);
+    assert_int_equal(e->memory.inputs, (10 * 6 + 6 * 14) * 4);
+    assert_int_equal(e->memory.peak, e->memory.inputs + e->memory.activations);
+    assert_true(e->duplicate == 0);
+    estimate_free(e);
+    close_well(c.s);
+}
+
+static void test_duplicates(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c, product, "x:2,y:3", "m:x");
+    estimate *e = estimated(&c, -1);
+    assert_int_equal(e->price.flops, 2 * 5 * 12 * 14);
+    assert_near(e->duplicate, (double)e->price.flops * 2 / 3, 1e-12);
+    assert_near(e->duplicate_along[1], (double)e->price.flops * 2 / 3, 1e-12);
+    assert_true(e->duplicate_along[0] == 0);
+    estimate_free(e);
+    close_well(c.s);
+
+    /* Gathered, then computed by all; then cut, and each has its own again. */
+    scene_open(&c, "x: f32[a=8] = input\nz, i = sort(x, dim=a)\ny = exp(z)\n", "x:4", "a:x");
+    e = estimated(&c, 0);
+    for (int k = 0; k < e->program->ninstrs; k++) {
+        instr_kind kind = e->program->instrs[k].kind;
+        if (kind == INSTR_ORDER) assert_int_equal(e->price.lines[k].duplicate, 1);
+        if (e->program->instrs[k].cause == c.last) assert_int_equal(e->price.lines[k].duplicate, 0);
+    }
+    estimate_free(e);
+    close_well(c.s);
+}
+
+static void test_loops(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c,
+               "x: f32[a=8] = input\n"
+               "y = loop(x, trips=5) {\n body(v) {\n yield v * reduce_sum(v)\n}\n}\n",
+               "x:2", "a:x");
+    estimate *e = estimated(&c, 0);
+    assert_int_equal(e->price.collectives, 5);
+    assert_int_equal(e->price.sent_bytes, 5 * 4); /* one element between two: one read in all */
+    estimate_free(e);
+    close_well(c.s);
+}
+
+static const char network[] = "x: f32[batch=1000, d=77] = input\n"
+                              "w: f32[d=77, hidden=303] = variable\n"
+                              "v: f32[hidden=303, out=5] = variable(trainable=false)\n"
+                              "h: [batch, hidden] = einsum(x, w)\n"
+                              "z: [batch, out] = einsum(relu(h), v)\n"
+                              "loss = reduce_sum(z * z)\n"
+                              "dw = gradients(loss; w)\n"
+                              "y = w - dw\n";
+
+/* Shards and parts are uneven, processors come in kinds; the sums are known all the same. */
+static void test_many_processors(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c, network, "p:200,q:100", "batch:p,hidden:q");
+    estimate *e = estimated(&c, -1);
+    assert_true(e->kinds < e->processors);
+    assert_false(e->approximate);
+    /* z over q, in 200 groups of 100; dw over p, in 100 groups of 200. */
+    int64_t z = 2 * 99 * (1000 * 5), dw = 2 * 199 * (77 * 303);
+    assert_int_equal(e->sent_bytes, 4 * (z + dw));
+    assert_int_equal(e->memory.parameters, 77 * 4 * 4);
+    assert_int_equal(e->memory.state, 4 * 5 * 4);
+    estimate_free(e);
+    close_well(c.s);
+}
+
+/* The same by kinds and one by one. */
+static void test_few_processors(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c, network, "p:7,q:5", "batch:p,hidden:q");
+    estimate *e = estimated(&c, -1);
+    int64_t   flops = 0, sent = 0, peak = 0;
+    for (int n = 0; n < e->processors; n++) {
+        estimate *one = estimated(&c, n);
+        assert_int_equal(one->price.memory.alive, one->program->live_bytes);
+        flops += one->price.flops;
+        sent += one->price.sent_bytes;
+        if (one->price.memory.peak > peak) peak = one->price.memory.peak;
+        assert_true(one->price.seconds <= e->price.seconds + 1e-15);
+        estimate_free(one);
+    }
+    assert_int_equal(e->flops, flops);
+    assert_int_equal(e->sent_bytes, sent);
+    assert_int_equal(e->memory.peak, peak);
+    estimate_free(e);
+    close_well(c.s);
+}
+
+static void test_hint(void **state)
+{
+    (void)state;
+    scene c;
+    hint  h;
+    scene_open(&c, product, "x:2", "");
+    estimate_opts o = {.mesh = &c.mesh, .layout = &c.layout, .rates = PRICE_RATES};
+    o.rates.flops = 1e6; /* slow enough to be worth cutting */
+    assert_true(hint_find(c.g, 1, &c.last, &o, &h));
+    assert_true(h.found && h.add && !h.remove && h.tried == 3);
+    assert_string_equal(h.add, "n:x");
+    assert_true(h.seconds < h.seconds_now);
+    o.rates = (price_rates){1e15, 1e15, 1, 1}; /* a wire so slow that nothing may be sent */
+    assert_true(layout_parse(c.s, "k:x", &c.mesh, &c.layout));
+    assert_true(hint_find(c.g, 1, &c.last, &o, &h));
+    assert_true(h.found && h.remove);
+    assert_string_equal(h.remove, "k:x");
+    close_well(c.s);
+}
+
+/* ---- measured ---- */
+
+static void test_measured(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(
+        &(mtf_session_opts){.threads = 1, .mesh = "x:2", .layout = "k:x", .measure = true});
+    mtf_graph   *g = mtf_parse(s, product, "test");
+    mtf_tensor  *y = mtf_find(g, "y");
+    mtf_program *p = mtf_compile(g, y);
+    float        zeros[168] = {0};
+    assert_true(mtf_feed(p, mtf_find(g, "a"), zeros) && mtf_feed(p, mtf_find(g, "b"), zeros));
+    assert_true(mtf_step(p) && mtf_step(p));
+    for (int n = 0; n < 2; n++) {
+        mtf_measured m = mtf_program_measured(p, n);
+        assert_int_equal(m.steps, 2);
+        assert_int_equal(m.collectives, 2);
+        assert_int_equal(m.received_bytes, 2 * 140 * 4);
+        assert_int_equal(m.flops, 2 * (2 * 10 * 6 * 14 + 140));
+        assert_int_equal(m.peak_bytes, mtf_program_cost(p).peak_bytes);
+        for (int64_t k = 0; k < m.instructions; k++) assert_int_equal(m.turns[k], 2);
+    }
+    assert_int_equal(mtf_program_measured(p, 2).steps, 0);
+    assert_int_equal(mtf_program_measured(NULL, 0).steps, 0);
+    close_well(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_reduce),      cmocka_unit_test(test_all_gather),
+        cmocka_unit_test(test_all_to_all),      cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_any_exchange),    cmocka_unit_test(test_product),
+        cmocka_unit_test(test_duplicates),      cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_many_processors), cmocka_unit_test(test_few_processors),
+        cmocka_unit_test(test_hint),            cmocka_unit_test(test_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+#!/bin/bash
+# Tests the mesh over MPI: the same bits as on threads, and how a job ends when a rank fails.
+#
+# Usage: MTF=path/to/mtf MPIRUN=path/to/mpirun tests/shell/mpi.sh      default: build/mtf, mpirun
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "mpi.sh: no command at $MTF"; exit 2; }
+without() { printf '%s\nmpi: 1 passed, 0 failed\n' "$1"; exit 0; }
+MPIRUN=${MPIRUN:-mpirun}
+library=$("$MTF" --version | sed 's/.*MPI: \([^;]*\);.*/\1/')
+[ "$library" = none ] && without "this build has no MPI"
+command -v "$MPIRUN" >/dev/null || without "there is no mpirun"
+"$MTF" --version | grep -q '(thread)' && without "the thread sanitizer cannot see into MPI"
+flags=()
+case $library,$("$MPIRUN" --version 2>&1) in
+    Open*,*Open\ MPI*) flags=(--oversubscribe --quiet) ;;
+    Open*,* | *,*Open\ MPI*) without "mpirun is not the one of $library" ;;
+esac
+
+root=$PWD
+work=$(mktemp -d)
+job=""
+trap '[ -n "$job" ] && kill -KILL "$job" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0
+
+# ---- how a case is told --------------------------------------------------------------------------
+
+pass() { passed=$((passed + 1)); }
+lose() {                                # lose NAME EXPECTED GOT
+    failed=$((failed + 1))
+    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
+}
+file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none    # containers forbid it, and Open MPI says so
+export OMP_WAIT_POLICY=passive
+export ASAN_OPTIONS=detect_leaks=0                      # MPI leaves some behind
+
+ranks() {                               # ranks N COMMAND...: leaves out, err, status, took
+    local begin
+    begin=$(date +%s)
+    timeout -k 5 60 "$MPIRUN" "${flags[@]}" -n "$@" >out 2>err </dev/null
+    status=$?
+    took=$(($(date +%s) - begin))
+}
+
+fails() {                               # fails NAME TEXT: after `ranks`; the text comes once
+    if [ $status -eq 0 ] || [ $took -gt 10 ]; then
+        lose "$1" "not 0, within 10 s" "$status after $took s: $(head -c 600 err)"
+    elif [ "$(grep -cF -- "$2" err)" -ne 1 ]; then
+        lose "$1" "once: $2" "$(head -c 900 err)"
+    else
+        pass
+    fi
+}
+
+# ---- every case, on threads and on ranks ---------------------------------------------------------
+
+for n in 2 3 4 6; do
+    ranks $n "$(dirname "$MTF")/tests/test_ranks" "" 1
+    read -r good bad < <(awk '/^test_ranks: / { print $2, $4 }' out)
+    passed=$((passed + ${good:-0})) failed=$((failed + ${bad:-1}))
+    if [ $status -ne 0 ]; then lose "cases on $n ranks" "exit status 0" "$status: $(tail -n 20 out err)"; fi
+done
+
+# ---- the command: files and text from the first rank alone ---------------------------------------
+
+# The case with its inputs written into it: "#< x = 1 2 3" is its comment for the harness.
+with_values() {
+    awk '/^#< / { name = $2; $1 = $2 = $3 = ""; sub(/^ +/, ""); gsub(/ +/, ", "); value[name] = $0; next }
+         { line[++n] = $0 }
+         END { for (i = 1; i <= n; i++) {
+                   if (match(line[i], /^[^ :]+: .* = input$/)) {
+                       name = line[i]; sub(/:.*/, "", name)
+                       sub(/= input$/, "= constant(data={" value[name] "})", line[i])
+                   }
+                   print line[i] } }' "$1"
+}
+
+same() {                                # same CASE FETCH RANKS MESH LAYOUT
+    local name="$1 on $3 ranks, --mesh $4 --layout $5"
+    with_values "$root/tests/cases/$1.mtf" >case.mtf
+    rm -f threads.npy ranks.npy
+    "$MTF" run case.mtf --fetch "$2=threads.npy" --threads 1 --mesh "$4" --layout "$5" >out 2>err </dev/null ||
+        { lose "$name" "a run on threads" "$(head -c 600 err)"; return; }
+    ranks "$3" "$MTF" run case.mtf --fetch "$2=ranks.npy" --threads 1 --mesh "$4" --layout "$5"
+    if [ $status -ne 0 ]; then lose "$name" "exit status 0" "$status: $(head -c 600 err)"
+    elif cmp -s threads.npy ranks.npy; then pass
+    else lose "$name" "the bytes of the threads" "others"; fi
+}
+
+same einsum/attention    y   2 x:2         k:x
+same einsum/three        y   3 x:3         b:x,d:x
+same reduce/reduce_sum   y4  2 x:2,y:3     b:x+y
+same reduce/cumsum       y2  3 x:3         b:x
+same shape/reshape       y5  4 x:2,y:2     a:x,b:y
+same shape/shift         y4  6 x:2,y:3     b:y,a:x
+same softmax/softmax     y2  2 x:3         b:x
+same conv/conv2d         y   3 x:2,y:3     h:y,w:x
+same indices/gather      y7  4 x:4         v:x
+same indices/sort        y2  2 x:2,y:2     b:y+x
+same random/normal_f32   y2  3 x:3         a:x
+same control/loop        dw  2 x:2         b:x
+same state/descent       new_w1 4 x:2,y:2  batch:x,hidden:y
+same large/product_f32   z   2 x:2,y:3     a:x,b:y
+
+file make.mtf 'x: f32[batch=7, in=5] = random_uniform'
+file model.mtf 'x: f32[batch=7, in=5] = input' 'w: f32[in=5, out=6] = variable(init="normal(0, 1)")' \
+    'y: [batch, out] = einsum(x, w)' 'z = reduce_sum(y)' 'told = print(z, message="the sum")' 'twice = told * 2.0'
+"$MTF" run make.mtf --fetch x=x.npy
+model=("$MTF" run model.mtf --feed x=x.npy --fetch y --fetch twice --mesh rows:2,cols:2 --layout batch:rows,in:cols)
+"${model[@]}" >want 2>want_err </dev/null
+ranks 2 "${model[@]}"
+if cmp -s want out && cmp -s want_err err; then pass
+else lose "fed, printed and shown once" "$(cat want want_err)" "$(cat out err)"; fi
+ranks 4 "${model[@]}" --json
+if [ "$(grep -c '^{' out)" -eq 1 ]; then pass; else lose "JSON once" "one object" "$(cat out err)"; fi
+
+# ---- what is refused, once -----------------------------------------------------------------------
+
+ranks 3 "$MTF" run make.mtf --mesh x:2 --layout batch:x
+fails "more ranks than processors" "3 ranks were started for a mesh of 2 processors"
+ranks 2 "$MTF" run make.mtf --mesh x:2 --layout bach:x
+fails "a layout that does not fit" 'the model has no dimension "bach"'
+ranks 2 "$MTF" run absent.mtf --mesh x:2
+fails "a file that is absent" '"absent.mtf": No such file'
+ranks 2 "$MTF" run make.mtf --mush x:2
+fails "a misspelt option" 'mtf run has no option --mush'
+two() {                                 # two WORDS... : WORDS...: the first and the second rank
+    local all=("$MTF" run)
+    for word in "$@"; do
+        if [ "$word" = : ]; then all+=(: -n 1 "$MTF" run); else all+=("$word"); fi
+    done
+    ranks 1 "${all[@]}"
+}
+two model.mtf --feed x=x.npy --mesh x:2 : model.mtf --feed x=y.npy --mesh x:2
+fails "one rank lacks a file" 'file: rank 1: "y.npy": No such file'
+file other.mtf 'x: f32[batch=7, in=5] = input' 'z = reduce_max(x)' 'twice = z * 2.0'
+two model.mtf --feed x=x.npy --mesh x:2 --layout in:x : other.mtf --feed x=x.npy --mesh x:2 --layout in:x
+fails "different programs" 'ranks 0 and 1 run different programs: collective 0 is all_reduce of'
+two model.mtf --feed x=x.npy --mesh x:2 --layout in:x : model.mtf --feed x=x.npy --mesh x:2 --layout batch:x
+fails "different layouts" 'were started with different meshes or layouts'
+
+# ---- failing while it runs -----------------------------------------------------------------------
+
+file nan.mtf 'x: f32[n=6] = constant(data={1, 2, 3, -1, 5, 6})' 'l = log(x)' 's = reduce_sum(l)'
+for n in 2 3; do
+    ranks $n "$MTF" run nan.mtf --mesh x:3 --layout n:x --device check
+    fails "a NaN on $n ranks" 'value: processor x=1: instruction 0 (map) made the first NaN, in "l"'
+done
+
+file long.mtf 'x: f32[n=60, k=40] = random_uniform' 's = reduce_sum(x * 1.5)' \
+    'v: f32[] = variable(init="zeros")' 't = assign(v, v + s)'
+
+# long_job OPTION...: three ranks that would run for hours, each of which says who it is
+long_job() {
+    rm -f pid.*
+    "$MPIRUN" "${flags[@]}" -n 3 bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"; exec "$@"' - \
+        "$MTF" run long.mtf --mesh x:3 --layout n:x --steps 1000000000 --threads 1 "$@" >out 2>err </dev/null &
+    job=$!
+    for _ in $(seq 50); do [ -s pid.0 ] && [ -s pid.1 ] && [ -s pid.2 ] && break; sleep 0.1; done
+    sleep 0.5                           # now they are at work
+}
+
+lives() { [ -r "/proc/$1/stat" ] && [ "$(awk '{ print $3 }' "/proc/$1/stat" 2>/dev/null)" != Z ]; }
+
+# wait_for_end: leaves status and took; whoever still lives after 10 s is an orphan
+wait_for_end() {
+    local begin pid
+    begin=$(date +%s)
+    for _ in $(seq 100); do lives $job || break; sleep 0.1; done
+    lives $job && kill -KILL $job
+    wait $job
+    status=$?
+    took=$(($(date +%s) - begin))
+    job=""
+    sleep 0.2
+    for pid in $(cat pid.*); do
+        lives "$pid" || continue
+        lose "no orphans" "none" "process $pid"
+        kill -KILL "$pid"
+    done
+}
+
+long_job
+kill -KILL "$(cat pid.1)"
+wait_for_end
+if [ $status -ne 0 ] && [ $took -le 10 ]; then pass
+else lose "a rank that is killed" "not 0, within 10 s" "$status after $took s: $(cat err)"; fi
+
+long_job --patience 1
+kill -STOP "$(cat pid.2)"
+wait_for_end
+fails "a rank that stands still" 'seconds for x=2 (--patience)'
+
+printf 'mpi: %d passed, %d failed\n' $passed $failed
+[ $failed -eq 0 ]

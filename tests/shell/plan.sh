@@ -1,0 +1,215 @@
+#!/bin/bash
+# Tests plans as their users meet them: figures known by hand, refusals, planned against measured.
+#
+# Usage: MTF=path/to/mtf tests/shell/plan.sh      default: build/mtf
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "plan.sh: no command at $MTF"; exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0
+
+# ---- how a case is told --------------------------------------------------------------------------
+
+pass() { passed=$((passed + 1)); }
+lose() {                                # lose NAME EXPECTED GOT
+    failed=$((failed + 1))
+    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
+}
+
+run() { "$MTF" "$@" >out 2>err </dev/null; status=$?; }
+
+check() {                               # check NAME STATUS STREAM TEXT...: after `run`
+    local name=$1 want=$2 stream=$3 text
+    shift 3
+    if [ $status -ne "$want" ]; then
+        lose "$name" "exit status $want" "$status: $(head -c 600 err)"
+        return
+    fi
+    for text in "$@"; do
+        if ! grep -qF -- "$text" "$stream"; then
+            lose "$name" "$text" "$(head -c 2000 "$stream")"
+            return
+        fi
+    done
+    pass
+}
+
+prints()  { local name=$1 text=$2; shift 2; run "$@"; check "$name" 0 out "$text"; }
+refuses() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 1 err "$text" "mtf: "; }
+misused() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 2 err "$text" "mtf: usage: "; }
+
+file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
+
+# Checks JSON in `out` against an expression of Python on `p`; passes where there is no Python.
+holds() {                               # holds NAME EXPRESSION: after `run`
+    if [ $status -ne 0 ]; then lose "$1" "exit status 0" "$status: $(head -c 400 err)"; return; fi
+    if ! command -v python3 >/dev/null 2>&1; then pass; return; fi
+    local got
+    got=$(python3 -c 'import json, sys; p = json.load(open("out")); print(eval(sys.argv[1]))' "$2" 2>&1)
+    if [ "$got" = True ]; then pass; else lose "$1" "$2" "$(tail -n 1 <<<"$got"): $(head -c 1500 out)"; fi
+}
+
+# ---- a network of two layers, by hand ------------------------------------------------------------
+
+file net.mtf \
+    'x: f32[batch=12, d=20] = random_normal' \
+    'w: f32[d=20, hidden=30] = variable' \
+    'v: f32[hidden=30, out=4] = variable' \
+    'h: [batch, hidden] = einsum(x, w)' \
+    'z: [batch, out] = einsum(relu(h), v)' \
+    'loss = reduce_sum(z * z)' \
+    'dw, dv = gradients(loss; w, v)' \
+    'nw = assign(w, w - dw)' \
+    'nv = assign(v, v - dv)'
+weights=$((4 * (20 * 30 + 30 * 4)))     # bytes of both
+
+run plan net.mtf --mesh x:2 --layout batch:x --fetch loss
+check "the header" 0 out "mesh           x:2; 2 processors" "layout         batch:x" \
+    "machine        flops=3e+10,memory=1e+10,wire=5e+09,latency=1e-05" "memory " "  parameters" \
+    "flops" "  duplicate" "sent" "time" "hint: "
+check "the table names the rule" 0 out "rule, or done" "batch:x" "2 times along x" "all_reduce" \
+    "[d=20, hidden=30]"
+if [ "$(awk 'length > 110' out | wc -l)" -eq 0 ]; then pass
+else lose "lines are short" "at most 110 columns" "$(awk 'length > 110' out | head -n 1)"; fi
+
+run plan net.mtf --mesh x:2 --layout batch:x --fetch loss --json
+# Between two each gradient is sent once, the loss by the one who has its only element.
+holds "bytes of the gradients' all-reduce" "p['sent_bytes'] == $weights + 4"
+holds "the fields" "all(k in p for k in ('processors', 'peak_bytes', 'flops', 'sent_bytes', 'seconds', 'memory', 'collectives'))"
+holds "processors" "p['processors'] == 2 and p['total']['sent_bytes'] == 2 * ($weights + 4)"
+holds "collectives add up" "sum(c['bytes'] for c in p['collectives']) == p['sent_bytes']"
+holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], group=2, count=3, cause='batch:x', \
+    elements=p['sent_bytes'] // 4, bytes=p['sent_bytes'], seconds=p['collectives'][0]['seconds'])]"
+holds "parameters" "p['memory']['parameters'] == $weights"
+holds "memory adds up" "p['peak_bytes'] == p['memory']['peak'] == sum(p['memory'][k] for k in \
+    ('parameters', 'state', 'inputs', 'constants', 'activations'))"
+
+run plan net.mtf --mesh y:3 --layout hidden:y --fetch loss --json
+# z is combined by three: its 48 elements and a shard of 16 more; weights are a third.
+holds "bytes of the activations' all-reduce" "p['sent_bytes'] == 4 * (48 + 16) * p['collectives'][0]['count']"
+holds "the cause is the hidden layer" "[c['cause'] for c in p['collectives']] == ['hidden:y']"
+holds "a third of the parameters" "p['memory']['parameters'] == $weights // 3"
+
+run plan net.mtf --mesh x:2,y:3 --layout batch:x,hidden:y --json --all
+holds "every instruction with --all" "sum(i['flops'] for i in p['instructions']) == p['flops']"
+holds "duplicate work" "0 < p['duplicate']['along']['y'] < p['duplicate']['share'] < 1"
+
+run plan net.mtf --mesh x:5 --json
+holds "without a layout all is done by all" "abs(p['duplicate']['share'] - 0.8) < 1e-9 and p['sent_bytes'] == 0"
+run plan net.mtf --json
+holds "one processor" "p['processors'] == 1 and p['collectives'] == []"
+
+prints "a hint"                          "hint: with " plan net.mtf --mesh x:2 --machine latency=0
+file exp.mtf 'x: f32[a=64] = input' 'y = exp(x)'
+prints "a layout that cannot be bettered" "none is predicted to be faster" plan exp.mtf --mesh x:2 --layout a:x
+prints "a rule that does harm"           "hint: without batch:x" \
+    plan net.mtf --mesh x:2 --layout batch:x --machine latency=1
+prints "a processor by number"           "shown          processor 3 (x=1,y=0)" \
+    plan net.mtf --mesh x:2,y:3 --layout batch:x,hidden:y --processor 3
+"$MTF" plan - <net.mtf >out 2>err; status=$?
+check "standard input" 0 out "1 processor"
+
+file move.mtf 'x: f32[a=6, b=9] = random_normal' 'y, i = sort(x, dim=a)' 'z = cumsum(x, dim=b)'
+run plan move.mtf --mesh x:3 --layout a:x --fetch y --json
+holds "a gathering" "p['collectives'][0]['kind'] == 'all_gather' and p['sent_bytes'] == 4 * 2 * 2 * 9"
+file loop.mtf 'x: f32[a=6] = random_normal' 'y = loop(x, trips=7) {' ' body(v) {' \
+    '  yield v * reduce_sum(v)' ' }' '}'
+run plan loop.mtf --mesh x:2 --layout a:x --json
+holds "loops multiply" "p['collectives'][0]['count'] == 7"
+
+# ---- many processors -----------------------------------------------------------------------------
+
+file big.mtf \
+    'x: f32[batch=8192, d=1024] = input' \
+    'w: f32[d=1024, hidden=4096] = variable' \
+    'h: [batch, hidden] = einsum(x, w)' \
+    'loss = reduce_sum(h * h)' \
+    'dw = gradients(loss; w)'
+run plan big.mtf --mesh rows:64,cols:64 --layout batch:rows,hidden:cols --fetch dw --json
+holds "4096 processors" "p['processors'] == 4096 and p['memory']['parameters'] == 4 * 1024 * 64"
+holds "all bytes of 4096" "p['total']['sent_bytes'] == 4 * 2 * 63 * 1024 * 4096"
+run plan big.mtf --mesh all:1000000 --layout batch:all?,nothing:all? --json
+holds "a million processors" "p['processors'] == 1000000"
+
+# ---- two layouts ---------------------------------------------------------------------------------
+
+run plan net.mtf --mesh x:3 --layout batch:x --diff hidden:x
+check "two layouts side by side" 0 out "batch:x" "hidden:x" "ratio" "memory" "  parameters" "sent" "time"
+if [ "$(awk 'NR > 3 { print length }' out | sort -u | wc -l)" -eq 1 ]; then pass
+else lose "columns of two layouts are aligned" "one length" "$(cat out)"; fi
+run plan net.mtf --mesh x:3 --layout batch:x --diff hidden:x --json
+holds "two layouts as JSON" "[q['layout'] for q in p['plans']] == ['batch:x', 'hidden:x']"
+refuses "a second layout that is illegal" '"batch:x" and "hidden:x"' \
+    plan net.mtf --mesh x:3 --layout batch:x --diff batch:x,hidden:x
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+refuses "two dimensions on one axis" \
+    '"h" [batch=12, hidden=30] has two dimensions on axis "x", by the rules "batch:x" and "hidden:x"' \
+    plan net.mtf --mesh x:2 --layout batch:x,hidden:x
+refuses "unknown axis"       'the mesh has no axis "rows"; its axes are: row; did you mean "row"?' \
+    plan net.mtf --mesh row:2 --layout batch:rows
+refuses "unknown dimension"  'the model has no dimension "hiden"' plan net.mtf --mesh x:2 --layout hiden:x
+check   "unknown dimension, a hint" 1 err 'did you mean "hidden"?'
+prints  "an optional rule"   "layout         batch:x" plan net.mtf --mesh x:2 --layout batch:x,experts:y?
+refuses "no rule"            '"batch" is no layout rule' plan net.mtf --mesh x:2 --layout batch
+refuses "no such processor"  "--processor 6: the mesh has processors 0 to 5" \
+    plan net.mtf --mesh x:2,y:3 --processor 6
+refuses "unknown tensor"     'did you mean "loss"?' plan net.mtf --fetch los
+misused "bad machine"        '--machine takes flops, memory, wire' plan net.mtf --machine speed=3
+misused "bad number for it"  '--machine takes flops, memory, wire' plan net.mtf --machine flops=fast
+misused "bad processor"      '--processor takes a whole number' plan net.mtf --processor two
+misused "processor of two"   'leave --processor out' plan net.mtf --diff a:b --processor 1
+misused "a mesh for a graph" '--mesh is about a program' show net.mtf --mesh x:2
+misused "all without"        'add --analyze' run net.mtf --all
+refuses "run refuses, too"   'two dimensions on axis "x"' run net.mtf --mesh x:2 --layout batch:x,hidden:x
+
+# ---- programs of one processor -------------------------------------------------------------------
+
+run show net.mtf --program --mesh x:2,y:3 --layout batch:x,hidden:y
+check "a program of a mesh" 0 out "all_reduce"
+run show net.mtf --program --mesh x:5 --layout batch:x --fetch h --processor 0
+first=$(grep -c 'contract \[30 2 20\]' out)
+run show net.mtf --program --mesh x:5 --layout batch:x --fetch h --processor 4
+last=$(grep -c 'contract \[30 3 20\]' out)
+if [ "$first $last" = "1 1" ]; then pass; else lose "parts of 2 and 3" "1 1" "$first $last: $(cat out)"; fi
+
+# ---- planned and measured ------------------------------------------------------------------------
+
+run run net.mtf --mesh x:2 --layout batch:x --analyze --fetch loss
+check "a run analyzed" 0 out "loss = " "planned" "measured" "bytes sent" "equal" "time of a step"
+if grep -q DIFFERENT out; then lose "planned equals measured" "equal" "$(cat out)"; else pass; fi
+run run net.mtf --mesh x:2 --layout batch:x --analyze --fetch loss --steps 3 --json
+holds "three steps" "p['analyze']['measured']['sent_bytes'] == 3 * 2 * ($weights + 4)"
+
+file wide.mtf 'x: f32[a=7, b=5, c=4] = random_normal' 'y = shift(x, dim=a, offset=2)' \
+    'z = softmax(x, dim=b)' 'r: [a=7, bc=20] = reshape(x)' 's, i = sort(x, dim=a)' \
+    'k = cumsum(x, dim=a)' 'm = reduce_max(x, over=(a))' 'q = y * z + k + s'
+file while.mtf 'x: f32[a=6] = constant(value=1)' 'y = while(x) {' ' cond(v) {' \
+    '  yield less(reduce_sum(v), 100.0)' ' }' ' body(v) {' '  yield v * 2.0' ' }' '}'
+
+agrees() {                              # agrees FILE MESH LAYOUT OPTION...
+    run run "$1" --mesh "$2" --layout "$3" --analyze --json "${@:4}"
+    holds "$1 on $2 as $3 $4" "p['analyze']['planned']['flops'] == p['analyze']['measured']['flops'] \
+        and all(p['analyze']['planned'][k] == p['analyze']['measured'][k] for k in ('collectives', 'sent_bytes', 'peak_bytes'))"
+}
+for layout in batch:x hidden:x d:x out:x ''; do
+    agrees net.mtf x:2 "$layout" --fetch loss
+    agrees net.mtf x:3 "$layout" --fetch loss
+done
+for layout in batch:x,hidden:y batch:x+y d:x,out:y hidden:y+x batch:y; do
+    agrees net.mtf x:2,y:2 "$layout" --fetch loss --steps 2
+done
+for layout in a:x b:x c:x a:x,b:y b:x,c:y a:x+y bc:y,a:x; do
+    agrees wide.mtf x:2,y:2 "$layout" --fetch q --fetch r --fetch m --fetch i
+    agrees wide.mtf x:3,y:1 "$layout" --fetch q --fetch r --fetch m --fetch i
+done
+agrees net.mtf x:3 batch:x --device check
+agrees loop.mtf x:2 a:x --steps 2
+agrees while.mtf x:3 a:x
+agrees net.mtf x:1,y:1 batch:x
+
+printf '\nplan: %d passed, %d failed\n' $passed $failed
+[ $failed -eq 0 ]
