@@ -95,6 +95,13 @@ typedef struct mtf_allocator {
     void *context;
 } mtf_allocator;
 
+/* A layout rule as a value: {"batch", {"rows", "cols"}} is "batch:rows+cols". */
+typedef struct mtf_rule {
+    const char *dim;
+    const char *axes[8];    /* NULL behind the last */
+    bool        optional;   /* may name what the mesh or the model lacks */
+} mtf_rule;
+
 typedef struct mtf_session_opts {
     mtf_allocator allocator;  /* default: malloc and free                                      */
     uint64_t      seed;       /* of every random number; default 0                             */
@@ -103,6 +110,8 @@ typedef struct mtf_session_opts {
     size_t        memory;     /* most bytes a program may take; default: the machine's memory   */
     const char   *mesh;       /* "rows:2,cols:2": named axes of processors; default: one        */
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes         */
+    mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
+    const mtf_rule *rules;    /* the layout as a list, its last dim NULL, where `layout` is NULL */
     bool          measure;    /* count and time every instruction, for mtf_program_measured      */
     int           patience;   /* seconds that a processor waits for another; default 600        */
     /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
@@ -420,6 +429,22 @@ MTF_API bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data);  /* 
 MTF_API bool mtf_step(mtf_program *p);
 MTF_API bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
 MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
+
+/* One processor's own part of a tensor: elements begin .. begin + shape's size along each
+ * dimension, row-major at `data`; a part may be empty. */
+typedef struct mtf_part {
+    int       processor;
+    mtf_shape shape;
+    int64_t   begin[MTF_MAX_DIMS];
+    void     *data;
+} mtf_part;
+/* Calls `fill` for the part of each processor of this process, which writes its data: nobody
+ * needs to hold the whole. */
+MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor *input,
+                            void (*fill)(void *context, const mtf_part *part), void *context);
+/* Calls `visit` for each part as it lies there: the fetch stays cut. */
+MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor *x,
+                             void (*visit)(void *context, const mtf_part *part), void *context);
 
 /* Variables belong to the session, by name. */
 MTF_API bool mtf_variable_get(mtf_tensor *variable, void *data);

@@ -82,7 +82,7 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
         e->cause = fetches[i];
         TRY(spread_settle(e, slice_of(e, fetches[i])));
         slice s = *slice_of(e, fetches[i]);
-        if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE) {
+        if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE || !slice_is_dense(&s)) {
             slice copy = emit_fresh(e, s.type, &s.shape);
             TRY(!slice_is_uniform(&copy) && emit_move(e, &s, &copy));
             s = copy;

@@ -38,6 +38,15 @@ static int64_t whole_index(const walk *w)
     return index;
 }
 
+mtf_part part_of(const store *s, int p, const mtf_shape *shape, const placement *where, void *data)
+{
+    mesh_point here = mesh_place(&s->mesh, p);
+    mtf_part   part = {.processor = p, .shape = placement_local(&s->mesh, where, &here, shape), .data = data};
+    for (int d = 0; d < shape->ndims; d++)
+        part.begin[d] = cut_range(&s->mesh, &where->dim[d], &here, shape->dims[d].size).begin;
+    return part;
+}
+
 void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
                 const char *whole, void *part)
 {

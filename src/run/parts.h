@@ -4,6 +4,8 @@
 
 #include "run/store.h"
 
+/* Processor p's part of a tensor, as users see it. */
+mtf_part part_of(const store *s, int p, const mtf_shape *shape, const placement *where, void *data);
 /* Copies processor p's part of a whole row-major array to or from dense device memory. */
 void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
                 const char *whole, void *part);

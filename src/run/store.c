@@ -54,10 +54,34 @@ static bool join_ranks(store *s)
     return true;
 }
 
+/* Values and lists become the text that users write, so that both take one way. */
+static const char *mesh_as_text(mtf_session *s)
+{
+    const mtf_shape *m = &s->opts.mesh_shape;
+    textbuf          t = {.arena = &s->arena};
+    if (!shape_check(m, "mesh", &s->fault)) return NULL;
+    for (int i = 0; i < m->ndims; i++)
+        text_add(&t, "%s%s:%lld", i ? "," : "", m->dims[i].name, (long long)m->dims[i].size);
+    return text_done(&t);
+}
+
+static const char *rules_as_text(mtf_session *s)
+{
+    textbuf t = {.arena = &s->arena};
+    for (const mtf_rule *r = s->opts.rules; r && r->dim; r++) {
+        text_add(&t, "%s%s", r == s->opts.rules ? "" : ",", r->dim);
+        for (int a = 0; a < 8 && r->axes[a]; a++) text_add(&t, "%s%s", a ? "+" : ":", r->axes[a]);
+        text_add(&t, "%s", r->optional ? "?" : "");
+    }
+    return text_done(&t);
+}
+
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
-    TRY(mesh_parse(s->session, o->mesh, &s->mesh) && layout_parse(s->session, o->layout, &s->mesh, &s->layout));
+    const char *mesh_text = o->mesh ? o->mesh : mesh_as_text(s->session), *rules = o->layout ? o->layout : rules_as_text(s->session);
+    TRY(mesh_text && rules && mesh_parse(s->session, mesh_text, &s->mesh));
+    TRY(layout_parse(s->session, rules, &s->mesh, &s->layout));
     s->processors = mesh_size(&s->mesh);
     TRY(join_ranks(s));
     int here = s->end - s->first;
