@@ -5,8 +5,8 @@ static const struct {
     const char *name;
     size_t      bytes;
 } types[DTYPES] = {
-    [MTF_F32] = {"f32", 4}, [MTF_BF16] = {"bf16", 2}, [MTF_F16] = {"f16", 2},
-    [MTF_F64] = {"f64", 8}, [MTF_I32] = {"i32", 4},   [MTF_I64] = {"i64", 8},
+    [MTF_F32] = {"f32", 4},   [MTF_BF16] = {"bf16", 2}, [MTF_F16] = {"f16", 2},
+    [MTF_F64] = {"f64", 8},   [MTF_I32] = {"i32", 4},   [MTF_I64] = {"i64", 8},
     [MTF_BOOL] = {"bool", 1},
 };
 

@@ -1,4 +1,5 @@
 /* The kinds of error, one row each. */
+/* clang-format off */
 /*    kind     word in messages */
 ERROR(USAGE,   "usage")
 ERROR(SHAPE,   "shape")

@@ -25,8 +25,7 @@ typedef struct fault {
 } fault;
 
 /* Records the first error as "word: sentence"; always returns false. */
-bool fail(fault *f, error_kind kind, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+bool fail(fault *f, error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Records an error that another process met, in its own words; always returns false. */
 bool fault_take(fault *f, int kind, const char *text);
 /* "value: ..." becomes "value: processor x=1: ...": whose error it is. */

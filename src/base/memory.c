@@ -105,8 +105,9 @@ void *block_alloc(const mtf_allocator *from, fault *f, size_t bytes, bool zero)
         fail(f, ERR_MEMORY, "no memory for %zu bytes", bytes);
         return NULL;
     }
-    uintptr_t at = ((uintptr_t)given + sizeof(void *) + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
-    char     *p = given + (at - (uintptr_t)given);
+    uintptr_t at =
+        ((uintptr_t)given + sizeof(void *) + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
+    char *p = given + (at - (uintptr_t)given);
     memcpy(p - sizeof(void *), &given, sizeof given);
     return zero ? memset(p, 0, bytes) : p;
 }

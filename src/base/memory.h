@@ -27,15 +27,15 @@ typedef struct arena_mark {
 } arena_mark;
 
 arena      arena_make(const mtf_allocator *from, fault *f);
-void      *arena_alloc(arena *a, size_t bytes);            /* zeroed, aligned to 16 */
-char      *arena_text(arena *a, const char *text);         /* a copy */
+void      *arena_alloc(arena *a, size_t bytes);    /* zeroed, aligned to 16 */
+char      *arena_text(arena *a, const char *text); /* a copy */
 void      *arena_copy(arena *a, const void *data, size_t bytes);
 void       arena_free(arena *a);
-arena_mark arena_here(const arena *a);                     /* scratch: take a mark, ... */
-void       arena_back(arena *a, arena_mark mark);          /* ... and drop all since    */
+arena_mark arena_here(const arena *a);            /* scratch: take a mark, ... */
+void       arena_back(arena *a, arena_mark mark); /* ... and drop all since    */
 
-#define arena_new(a, type)        ((type *)arena_alloc(a, sizeof(type)))
-#define arena_array(a, type, n)   ((type *)arena_alloc(a, sizeof(type) * (size_t)(n)))
+#define arena_new(a, type) ((type *)arena_alloc(a, sizeof(type)))
+#define arena_array(a, type, n) ((type *)arena_alloc(a, sizeof(type) * (size_t)(n)))
 
 /* A growable array inside an arena: makes room for one more element behind `count`. */
 void *arena_grow(arena *a, void *array, size_t element, int count, int *room);

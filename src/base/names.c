@@ -88,7 +88,9 @@ const char *nearest_hint(const nearest *n, char *text, size_t room)
     /* More than a third of the letters wrong, or all of them, is another word, not a misspelt one. */
     int  length = (int)strlen(n->wanted), limit = length / 3 + 1;
     bool near = n->best && n->distance <= limit && n->distance < length;
-    if (near) snprintf(text, room, "; did you mean \"%s\"?", n->best);
-    else text[0] = 0;
+    if (near)
+        snprintf(text, room, "; did you mean \"%s\"?", n->best);
+    else
+        text[0] = 0;
     return text;
 }

@@ -10,12 +10,12 @@ typedef struct name_table {
     struct name_entry {
         const char *name;
         void       *value;
-    } *entries;
+    } * entries;
     int count, room; /* room is a power of two */
 } name_table;
 
-bool  names_put(name_table *t, const char *name, void *value);   /* replaces; false: no memory */
-void *names_get(const name_table *t, const char *name);          /* NULL where absent */
+bool  names_put(name_table *t, const char *name, void *value); /* replaces; false: no memory */
+void *names_get(const name_table *t, const char *name);        /* NULL where absent */
 
 uint64_t hash_text(const char *text);
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes);

@@ -22,22 +22,22 @@ typedef struct session_closer {
 struct mtf_session {
     fault            fault;
     mtf_allocator    allocator;
-    mtf_session_opts opts;      /* defaults filled in */
+    mtf_session_opts opts; /* defaults filled in */
     arena            arena;
     session_option  *options;
     int              noptions;
     session_closer  *closers;
-    void            *store;     /* variables by name: belongs to run/ */
-    void            *ranks;     /* the other processes: belongs to run/ */
+    void            *store;           /* variables by name: belongs to run/ */
+    void            *ranks;           /* the other processes: belongs to run/ */
     bool             default_threads; /* nobody said how many */
-    bool             said;      /* the error was said already */
-    bool             stepping;  /* a program runs: nothing may be allocated */
+    bool             said;            /* the error was said already */
+    bool             stepping;        /* a program runs: nothing may be allocated */
 };
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);
 void session_say(mtf_session *s, const char *text);
-void session_say_error(mtf_session *s);      /* once */
-void session_complain(mtf_session *s);       /* an option that nobody read is an error */
-void session_free(mtf_session *s);           /* calls the closers */
+void session_say_error(mtf_session *s); /* once */
+void session_complain(mtf_session *s);  /* an option that nobody read is an error */
+void session_free(mtf_session *s);      /* calls the closers */
 
 #endif

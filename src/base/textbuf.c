@@ -14,8 +14,10 @@ void text_add(textbuf *t, const char *format, ...)
     va_end(args);
     while (!t->failed && t->used + need + 1 > t->room) {
         char *bigger = arena_grow(t->arena, t->text, 1, t->used, &t->room);
-        if (bigger) t->text = bigger;
-        else t->failed = true;
+        if (bigger)
+            t->text = bigger;
+        else
+            t->failed = true;
     }
     if (!t->failed) t->used += vsnprintf(t->text + t->used, (size_t)need + 1, format, again);
     va_end(again);

@@ -11,17 +11,17 @@
 #include "mtf.h"
 
 typedef enum attr_kind {
-    ATTR_INT,    /* 3              */
-    ATTR_REAL,   /* 0.5            */
-    ATTR_BOOL,   /* true, false    */
-    ATTR_WORD,   /* a bare word: dimension name, mode */
-    ATTR_TEXT,   /* "any text"     */
-    ATTR_INTS,   /* (1, 2, 3)      */
-    ATTR_NAMES,  /* (rows, cols): dimension names */
-    ATTR_DIM,    /* classes=10     */
-    ATTR_TYPE,   /* f32            */
-    ATTR_SHAPE,  /* f32[...]'s shape: the annotation of the node's line; never printed as attribute */
-    ATTR_DATA    /* {1, 2, 3}: the elements of a constant, of the node's type and shape */
+    ATTR_INT,   /* 3              */
+    ATTR_REAL,  /* 0.5            */
+    ATTR_BOOL,  /* true, false    */
+    ATTR_WORD,  /* a bare word: dimension name, mode */
+    ATTR_TEXT,  /* "any text"     */
+    ATTR_INTS,  /* (1, 2, 3)      */
+    ATTR_NAMES, /* (rows, cols): dimension names */
+    ATTR_DIM,   /* classes=10     */
+    ATTR_TYPE,  /* f32            */
+    ATTR_SHAPE, /* f32[...]'s shape: the annotation of the node's line; never printed as attribute */
+    ATTR_DATA   /* {1, 2, 3}: the elements of a constant, of the node's type and shape */
 } attr_kind;
 
 typedef struct attr_spec {
@@ -48,23 +48,23 @@ typedef struct attr_data {
 
 /* A value; which member holds follows from the op's attr_spec. */
 typedef union attr {
-    int64_t     i;
-    double      r;
-    bool        b;
-    const char *text; /* WORD, TEXT */
-    attr_ints   ints;
-    attr_names  names;
-    mtf_dim     dim;
-    mtf_dtype   type;
+    int64_t          i;
+    double           r;
+    bool             b;
+    const char      *text; /* WORD, TEXT */
+    attr_ints        ints;
+    attr_names       names;
+    mtf_dim          dim;
+    mtf_dtype        type;
     const mtf_shape *shape;
-    attr_data   data;
+    attr_data        data;
 } attr;
 
 bool     attr_equal(attr_kind kind, const attr *a, const attr *b);
 uint64_t attr_hash(attr_kind kind, const attr *a, uint64_t seed);
 /* As it stands in .mtf text; DATA needs the element type and is written by graph/print. */
-void     attr_write(attr_kind kind, const attr *a, textbuf *t);
+void attr_write(attr_kind kind, const attr *a, textbuf *t);
 /* A copy whose texts and lists live in the arena; false where memory ran out. */
-bool     attr_keep(attr_kind kind, attr *a, arena *where);
+bool attr_keep(attr_kind kind, attr *a, arena *where);
 
 #endif

@@ -10,10 +10,11 @@ static bool infer_param(node *n)
 }
 
 const op op_param = {
-    .name  = "param",
-    .says  = "a parameter of a block",
-    .args  = "",
-    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
+    .name = "param",
+    .says = "a parameter of a block",
+    .args = "",
+    .attrs =
+        (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
     .flags = OP_UNIQUE,
     .infer = infer_param,
 };
@@ -65,8 +66,8 @@ bool block_close(block *b, int nresults, mtf_tensor *const *results)
     b->nresults = nresults;
     for (int i = 0; i < nresults; i++) {
         if (!results[i])
-            return fail(&g->session->fault, ERR_USAGE, "block \"%s\" gives nothing as its result %d",
-                        b->name, i + 1);
+            return fail(&g->session->fault, ERR_USAGE,
+                        "block \"%s\" gives nothing as its result %d", b->name, i + 1);
         b->results[i] = results[i];
         /* A result that comes straight from outside is captured like any other use. */
         for (block *at = b; at && at != results[i]->node->home; at = at->parent) {
@@ -102,7 +103,7 @@ static bool copy_node(mtf_graph *g, const node *from, images *m)
     }
     int nblocks = 0;
     while (from->op->blocks && from->op->blocks[nblocks]) nblocks++;
-    block **blocks = arena_array(&g->arena, block *, nblocks);
+    block      **blocks = arena_array(&g->arena, block *, nblocks);
     mtf_tensor **in = arena_array(&g->arena, mtf_tensor *, from->nargs);
     TRY(blocks && in);
     for (int b = 0; b < nblocks; b++) {

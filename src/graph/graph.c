@@ -123,7 +123,8 @@ bool graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name)
     bool free = false;
     TRY(claim(g, name, &free));
     if (!free)
-        return fail(&g->session->fault, ERR_NAME, "the name \"%s\" is given twice in one graph", name);
+        return fail(&g->session->fault, ERR_NAME, "the name \"%s\" is given twice in one graph",
+                    name);
     const char *kept = arena_text(&g->arena, name);
     TRY(kept && names_put(&g->tensors, kept, x));
     x->name = kept;
@@ -136,8 +137,10 @@ const char *tensor_name(const mtf_tensor *x)
     mtf_graph  *g = x->node->graph;
     mtf_tensor *t = g->all[x->id]; /* the same tensor, writable: naming changes no meaning */
     char        wish[80];
-    if (x->index == 0) snprintf(wish, sizeof wish, "%s", x->node->op->name);
-    else snprintf(wish, sizeof wish, "%s_out%d", x->node->op->name, x->index);
+    if (x->index == 0)
+        snprintf(wish, sizeof wish, "%s", x->node->op->name);
+    else
+        snprintf(wish, sizeof wish, "%s_out%d", x->node->op->name, x->index);
     const char *name = unique_under(g, x->scope, wish);
     if (!name || !names_put(&g->tensors, name, t)) return x->node->op->name;
     t->name = name;

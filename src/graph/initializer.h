@@ -5,11 +5,11 @@
 #include "mtf.h"
 
 typedef enum initializer_kind {
-    INIT_CONSTANT,          /* a                       */
-    INIT_UNIFORM,           /* between a and b         */
-    INIT_NORMAL,            /* mean a, deviation b     */
-    INIT_TRUNCATED_NORMAL,  /* the same within 2b      */
-    INIT_GLOROT_UNIFORM     /* range from the shape    */
+    INIT_CONSTANT,         /* a                       */
+    INIT_UNIFORM,          /* between a and b         */
+    INIT_NORMAL,           /* mean a, deviation b     */
+    INIT_TRUNCATED_NORMAL, /* the same within 2b      */
+    INIT_GLOROT_UNIFORM    /* range from the shape    */
 } initializer_kind;
 
 typedef struct initializer {

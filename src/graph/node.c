@@ -79,7 +79,8 @@ static bool same_graph(node *n)
 {
     for (int i = 0; i < n->nin; i++)
         if (n->in[i]->node->graph != n->graph)
-            return node_fail(n, ERR_USAGE, "\"%s\" belongs to another graph", tensor_name(n->in[i]));
+            return node_fail(n, ERR_USAGE, "\"%s\" belongs to another graph",
+                             tensor_name(n->in[i]));
     return true;
 }
 
@@ -149,10 +150,11 @@ mtf_tensor *node_binary(const op *o, mtf_tensor *x, mtf_tensor *y, const attr *a
 
 bool node_output(node *n, mtf_dtype type, const mtf_shape *shape)
 {
-    mtf_graph   *g = n->graph;
-    mtf_tensor  *x = arena_new(&g->arena, mtf_tensor);
+    mtf_graph  *g = n->graph;
+    mtf_tensor *x = arena_new(&g->arena, mtf_tensor);
     TRY(x && arena_push(&g->arena, n->out, n->nout, n->out_room));
-    *x = (mtf_tensor){.node = n, .index = n->nout, .id = g->ntensors, .type = type, .scope = g->scope};
+    *x = (mtf_tensor){
+        .node = n, .index = n->nout, .id = g->ntensors, .type = type, .scope = g->scope};
     x->shape = mtf_shape_of(shape->ndims, shape->dims); /* a union may have too many elements */
     TRY(graph_intern_shape(g, &x->shape, n->op->name));
     TRY(arena_push(&g->arena, g->all, g->ntensors, g->tensors_room));
@@ -168,7 +170,8 @@ bool node_needs_float(const node *n)
     for (int i = 0; i < n->nargs; i++)
         if (n->in[i]->type != MTF_F32 && n->in[i]->type != MTF_BF16 && n->in[i]->type != MTF_F16 &&
             n->in[i]->type != MTF_F64)
-            return node_fail(n, ERR_TYPE, "\"%s\" is %s; this operation takes floating types: cast it",
+            return node_fail(n, ERR_TYPE,
+                             "\"%s\" is %s; this operation takes floating types: cast it",
                              tensor_name(n->in[i]), mtf_dtype_name(n->in[i]->type));
     return true;
 }
@@ -192,8 +195,8 @@ bool node_sizes_agree(const node *n)
                 mtf_dim other = mtf_shape_dim(n->in[j]->shape, mine.name);
                 if (other.name && other.size != mine.size)
                     return node_fail(n, ERR_SHAPE,
-                                     "dimension \"%s\" is %lld in \"%s\" but %lld in \"%s\"", mine.name,
-                                     (long long)other.size, tensor_name(n->in[j]),
+                                     "dimension \"%s\" is %lld in \"%s\" but %lld in \"%s\"",
+                                     mine.name, (long long)other.size, tensor_name(n->in[j]),
                                      (long long)mine.size, tensor_name(n->in[i]));
             }
     return true;

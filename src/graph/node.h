@@ -18,42 +18,42 @@ typedef struct block block;
 
 struct mtf_tensor {
     node       *node;
-    int         index;    /* which output of its node */
-    int         id;       /* dense in the graph: tables by tensor are arrays */
+    int         index; /* which output of its node */
+    int         id;    /* dense in the graph: tables by tensor are arrays */
     mtf_dtype   type;
-    mtf_shape   shape;    /* dimension names live in the graph */
-    const char *name;     /* unique in the graph; NULL until somebody asks: tensor_name */
-    const char *scope;    /* the scope it was made in: "a/b/" or "" */
-    bool        hidden;   /* a loop's history: named in text only where somebody uses it */
+    mtf_shape   shape;  /* dimension names live in the graph */
+    const char *name;   /* unique in the graph; NULL until somebody asks: tensor_name */
+    const char *scope;  /* the scope it was made in: "a/b/" or "" */
+    bool        hidden; /* a loop's history: named in text only where somebody uses it */
 };
 
 struct node {
     const op    *op;
     mtf_graph   *graph;
     block       *home;
-    int          id;      /* dense, increasing in order of creation */
-    int          nin;     /* all inputs: explicit ones, then captures */
-    int          nargs;   /* explicit inputs */
+    int          id;    /* dense, increasing in order of creation */
+    int          nin;   /* all inputs: explicit ones, then captures */
+    int          nargs; /* explicit inputs */
     mtf_tensor **in;
     int          nout, out_room;
     mtf_tensor **out;
-    attr        *attrs;   /* aligned with op->attrs */
-    block      **blocks;  /* aligned with op->blocks */
+    attr        *attrs;  /* aligned with op->attrs */
+    block      **blocks; /* aligned with op->blocks */
 };
 
 /* Parameters are tensors of `param` nodes at the head of the block. */
 struct block {
     mtf_graph   *graph;
     block       *parent;
-    const char  *name;       /* "body", "cond", ... */
+    const char  *name; /* "body", "cond", ... */
     node       **nodes;
     int          nnodes, nodes_room;
     mtf_tensor **params;
     int          nparams, params_room;
-    mtf_tensor  *turn;       /* a loop's body: the number of the turn; else NULL */
-    mtf_tensor **results;    /* what it yields: first the results proper, then the sums */
+    mtf_tensor  *turn;    /* a loop's body: the number of the turn; else NULL */
+    mtf_tensor **results; /* what it yields: first the results proper, then the sums */
     int          nresults;
-    mtf_tensor **captures;   /* tensors of blocks around it, in order of first use */
+    mtf_tensor **captures; /* tensors of blocks around it, in order of first use */
     int          ncaptures, captures_room;
 };
 
@@ -61,15 +61,15 @@ struct mtf_graph {
     mtf_session *session;
     arena        arena;
     block        root;
-    block       *current;        /* where new nodes go */
-    name_table   tensors;        /* by name */
-    name_table   dim_names;      /* interned */
-    name_table   taken;          /* lower-case names in use, for uniqueness */
-    mtf_tensor **all;            /* tensors by id */
+    block       *current;   /* where new nodes go */
+    name_table   tensors;   /* by name */
+    name_table   dim_names; /* interned */
+    name_table   taken;     /* lower-case names in use, for uniqueness */
+    mtf_tensor **all;       /* tensors by id */
     int          ntensors, tensors_room;
     int          nnodes;
-    const char  *scope;          /* "a/b/" or "" */
-    uint32_t     next_key;       /* of random ops */
+    const char  *scope;    /* "a/b/" or "" */
+    uint32_t     next_key; /* of random ops */
 };
 
 /* A new node of `o`: keeps attributes (aligned with o->attrs; NULL where the op has none), infers,
@@ -86,8 +86,8 @@ bool node_output(node *n, mtf_dtype type, const mtf_shape *shape);
 /* For infer and builders: fails with the op's name and the node's inputs in the sentence. */
 bool node_fail(const node *n, error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-bool node_needs_float(const node *n);       /* all inputs floating */
-bool node_needs_same_type(const node *n);   /* all inputs of one type */
+bool node_needs_float(const node *n);     /* all inputs floating */
+bool node_needs_same_type(const node *n); /* all inputs of one type */
 /* All dimensions of one name have one size across the inputs, else an error naming both. */
 bool node_sizes_agree(const node *n);
 /* The union of all inputs' dimensions in order of appearance. */
@@ -106,11 +106,11 @@ typedef struct images {
     mtf_tensor **of;
     int          room;
 } images;
-images      images_new(mtf_graph *g, arena *scratch);   /* of == NULL after an error */
+images      images_new(mtf_graph *g, arena *scratch); /* of == NULL after an error */
 mtf_tensor *image_of(const images *m, mtf_tensor *x);
 /* Copies a block's nodes into the current block, replacing tensors by their images; afterwards
  * the block's results have images.  Parameters must have images before. */
-bool        block_inline(mtf_graph *g, const block *b, images *m);
+bool block_inline(mtf_graph *g, const block *b, images *m);
 
 extern const op op_param; /* a block's parameter */
 
@@ -120,11 +120,11 @@ bool        graph_intern_shape(mtf_graph *g, mtf_shape *shape, const char *what)
 /* `wish` made unique under the current scope, as the original does: a, a_1, a_2. */
 const char *graph_unique_name(mtf_graph *g, const char *wish);
 /* Gives x exactly this name (no scope added); false where another tensor has it. */
-bool        graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name);
+bool graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name);
 /* x's name; the first call makes one from its op and scope. */
 const char *tensor_name(const mtf_tensor *x);
 
 /* Common checks for the entrance of public functions: alive graph of the first non-NULL. */
-mtf_graph *graph_of(const mtf_tensor *x);    /* NULL for NULL or after an error */
+mtf_graph *graph_of(const mtf_tensor *x); /* NULL for NULL or after an error */
 
 #endif

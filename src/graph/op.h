@@ -44,24 +44,24 @@ enum op_flags {
 
 /* A call of a composite op: its inputs and attributes, complete with defaults. */
 typedef struct op_call {
-    mtf_graph          *graph;
-    const op           *op;
-    int                 nin;
-    mtf_tensor *const  *in;     /* missing optional inputs are NULL */
-    const attr         *attrs;  /* aligned with op->attrs */
-    const mtf_shape    *shape;  /* the annotation's shape, or NULL */
-    int                 nout;   /* how many results the line names */
-    mtf_tensor        **out;    /* to be filled */
+    mtf_graph         *graph;
+    const op          *op;
+    int                nin;
+    mtf_tensor *const *in;    /* missing optional inputs are NULL */
+    const attr        *attrs; /* aligned with op->attrs */
+    const mtf_shape   *shape; /* the annotation's shape, or NULL */
+    int                nout;  /* how many results the line names */
+    mtf_tensor       **out;   /* to be filled */
 } op_call;
 
 struct op {
-    const char      *name;
-    const char      *says;     /* one line for the manual */
-    const char      *args;     /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "" */
-    const char      *results;  /* names of the outputs for the manual; NULL: one, called y */
-    const attr_spec *attrs;    /* ends with a NULL name; NULL: none */
-    const char *const *blocks; /* names of the blocks it owns, NULL-ended; NULL: none */
-    unsigned         flags;
+    const char        *name;
+    const char        *says; /* one line for the manual */
+    const char        *args; /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "" */
+    const char        *results; /* names of the outputs for the manual; NULL: one, called y */
+    const attr_spec   *attrs;   /* ends with a NULL name; NULL: none */
+    const char *const *blocks;  /* names of the blocks it owns, NULL-ended; NULL: none */
+    unsigned           flags;
 
     /* Checks inputs and attributes, fills in the outputs' shapes and types. */
     bool (*infer)(node *n);
@@ -72,7 +72,7 @@ struct op {
     bool (*lower)(emitter *e, const node *n, const slice *in, slice *out);
     /* The sharding rule, as data: what a cut dimension means to this op.  NULL: all SPLIT_WHOLE. */
     dim_split (*split)(const node *n, const char *dim);
-    debt  (*debt)(const node *n);  /* NULL: DEBT_SETTLE */
+    debt (*debt)(const node *n); /* NULL: DEBT_SETTLE */
     /* Composites: builds the outputs from other ops. */
     void (*expand)(op_call *c);
 };
@@ -80,8 +80,8 @@ struct op {
 /* Every op, in the order of the manual, NULL-ended: defined by ops/catalogue.c. */
 extern const op *const op_catalogue[];
 
-int  op_attr_count(const op *o);
-int  op_attr_find(const op *o, const char *name);   /* position, or -1 */
+int op_attr_count(const op *o);
+int op_attr_find(const op *o, const char *name); /* position, or -1 */
 /* Least and most number of inputs; most is -1 for any number. */
 void op_arity(const op *o, int *least, int *most);
 

@@ -54,8 +54,7 @@ static bool is_default(printer *p, const attr_spec *spec, const attr *a)
     if (!*spec->otherwise) return attr_equal(spec->kind, a, &zero);
     switch (spec->kind) {
     case ATTR_INT: return a->i == strtoll(spec->otherwise, NULL, 10);
-    case ATTR_REAL:
-        return attr_equal(ATTR_REAL, a, &(attr){.r = strtod(spec->otherwise, NULL)});
+    case ATTR_REAL: return attr_equal(ATTR_REAL, a, &(attr){.r = strtod(spec->otherwise, NULL)});
     case ATTR_WORD:
     case ATTR_TEXT:
         if (a->text && strcmp(a->text, spec->otherwise) == 0) return true;
@@ -96,8 +95,10 @@ static void write_data(textbuf *t, const attr_data *data, mtf_dtype type)
         if (i) text_add(t, ", ");
         if (type == MTF_I64) /* a double would round it */
             text_add(t, "%lld", (long long)((const int64_t *)data->v)[i]);
-        else if (dtype_is_float(type)) spell_real(t, dtype_load(type, data->v, i), type);
-        else text_add(t, "%lld", (long long)dtype_load(type, data->v, i));
+        else if (dtype_is_float(type))
+            spell_real(t, dtype_load(type, data->v, i), type);
+        else
+            text_add(t, "%lld", (long long)dtype_load(type, data->v, i));
     }
     text_add(t, "}");
 }
@@ -147,8 +148,10 @@ static void write_call(printer *p, const node *n)
         if (is_silent(p, spec, &n->attrs[i])) continue;
         text_add(t, "%s%s=", open ? ", " : "(", spec->name);
         open = true;
-        if (spec->kind == ATTR_DATA) write_data(t, &n->attrs[i].data, n->out[0]->type);
-        else attr_write(spec->kind, &n->attrs[i], t);
+        if (spec->kind == ATTR_DATA)
+            write_data(t, &n->attrs[i].data, n->out[0]->type);
+        else
+            attr_write(spec->kind, &n->attrs[i], t);
     }
     if (open) text_add(t, ")");
 }

@@ -30,8 +30,10 @@ void spell_text(textbuf *t, const char *text)
         size_t run = strcspn(text, "\"\\\n");
         text_add(t, "%.*s", (int)run, text);
         text += run;
-        if (*text == '\n') text_add(t, "\\n");
-        else if (*text) text_add(t, "\\%c", *text);
+        if (*text == '\n')
+            text_add(t, "\\n");
+        else if (*text)
+            text_add(t, "\\%c", *text);
         if (*text) text++;
     }
     text_add(t, "\"");
@@ -39,8 +41,10 @@ void spell_text(textbuf *t, const char *text)
 
 void spell_name(textbuf *t, const char *name)
 {
-    if (name_is_plain(name)) text_add(t, "%s", name);
-    else spell_text(t, name);
+    if (name_is_plain(name))
+        text_add(t, "%s", name);
+    else
+        spell_text(t, name);
 }
 
 void spell_dim(textbuf *t, mtf_dim dim)

@@ -40,7 +40,8 @@ static int64_t sum_i64(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-void combine(fold_kind kind, mtf_dtype type, int n, const char *const *parts, char *out, int64_t elements)
+void combine(fold_kind kind, mtf_dtype type, int n, const char *const *parts, char *out,
+             int64_t elements)
 {
     switch (type) {
     case MTF_F32: KINDS(float, float, AS_IS, AS_IS);

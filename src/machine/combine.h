@@ -5,6 +5,7 @@
 #include "program/instr.h"
 
 /* out[i] = parts[0][i] (op) parts[1][i] ..., in that order; the short floats combine in f32. */
-void combine(fold_kind kind, mtf_dtype type, int n, const char *const *parts, char *out, int64_t elements);
+void combine(fold_kind kind, mtf_dtype type, int n, const char *const *parts, char *out,
+             int64_t elements);
 
 #endif

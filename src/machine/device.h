@@ -13,11 +13,11 @@ typedef struct device device;
 
 /* What kernels need besides the instruction. */
 typedef struct run_state {
-    void   **base;      /* where each buffer begins */
+    void   **base; /* where each buffer begins */
     uint64_t seed;
     uint32_t step;
     int      threads;
-    void    *scratch;   /* working space, scratch_bytes for each thread */
+    void    *scratch; /* working space, scratch_bytes for each thread */
 } run_state;
 
 struct device {
@@ -25,14 +25,14 @@ struct device {
     const char *says;
     /* Memory for a program's slab or a variable; NULL after an error. */
     void *(*alloc)(device *d, size_t bytes);
-    void  (*release)(device *d, void *memory, size_t bytes);
-    void  (*write)(device *d, void *to, const void *from, size_t bytes);   /* from the host */
-    void  (*read)(device *d, void *to, const void *from, size_t bytes);    /* to the host   */
-    bool  (*begin)(device *d, const program *p, run_state *r);             /* around each step */
-    bool  (*run)(device *d, const program *p, int index, run_state *r);    /* one instruction  */
-    bool  (*end)(device *d, const program *p, run_state *r);
-    size_t (*scratch_bytes)(device *d, const program *p);                  /* for each thread  */
-    void  (*close)(device *d);
+    void (*release)(device *d, void *memory, size_t bytes);
+    void (*write)(device *d, void *to, const void *from, size_t bytes); /* from the host */
+    void (*read)(device *d, void *to, const void *from, size_t bytes);  /* to the host   */
+    bool (*begin)(device *d, const program *p, run_state *r);           /* around each step */
+    bool (*run)(device *d, const program *p, int index, run_state *r);  /* one instruction  */
+    bool (*end)(device *d, const program *p, run_state *r);
+    size_t (*scratch_bytes)(device *d, const program *p); /* for each thread  */
+    void (*close)(device *d);
     mtf_session *session;
 };
 

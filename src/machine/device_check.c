@@ -134,16 +134,17 @@ static bool check_run(device *d, const program *p, int index, run_state *r)
         if (seen > before) before = seen;
     }
     if (before == HAS_POISON)
-        return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") reads memory that nothing has written", index,
+        return fail(f, ERR_INTERNAL,
+                    "instruction %d (%s for \"%s\") reads memory that nothing has written", index,
                     instr_name(i->kind), who(i));
     TRY(inner_of(d)->run(inner_of(d), p, index, r));
     if (!guards_hold(p, index, r))
-        return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") wrote beyond its buffer", index,
-                    instr_name(i->kind), who(i));
+        return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") wrote beyond its buffer",
+                    index, instr_name(i->kind), who(i));
     for (int o = 0; o < i->nout && before == CLEAN; o++)
         if (look(p, i, &i->out[o], r) != CLEAN)
-            return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"", index, instr_name(i->kind),
-                        who(i));
+            return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"", index,
+                        instr_name(i->kind), who(i));
     return true;
 }
 
@@ -166,9 +167,17 @@ device *device_check_open(mtf_session *s, device *inner)
         return NULL;
     }
     c->inner = inner;
-    c->face = (device){.name = "check", .says = "finds reads of unwritten memory, stray writes, the first NaN",
-                       .alloc = check_alloc, .release = check_release, .write = check_write, .read = check_read,
-                       .begin = check_begin, .run = check_run, .end = check_end, .scratch_bytes = check_scratch,
-                       .close = check_close, .session = s};
+    c->face = (device){.name = "check",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN",
+                       .alloc = check_alloc,
+                       .release = check_release,
+                       .write = check_write,
+                       .read = check_read,
+                       .begin = check_begin,
+                       .run = check_run,
+                       .end = check_end,
+                       .scratch_bytes = check_scratch,
+                       .close = check_close,
+                       .session = s};
     return &c->face;
 }

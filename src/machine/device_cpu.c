@@ -6,10 +6,12 @@
 #include "mtf_build.h"
 
 static kernel *const kernels[INSTR_KINDS] = {
-    [INSTR_MAP] = kernel_map,         [INSTR_MOVE] = kernel_move,       [INSTR_ADD_INTO] = kernel_add_into,
-    [INSTR_FOLD] = kernel_fold,       [INSTR_CONTRACT] = kernel_contract, [INSTR_GATHER] = kernel_gather,
-    [INSTR_SCATTER] = kernel_scatter, [INSTR_SCAN] = kernel_scan,       [INSTR_ORDER] = kernel_order,
-    [INSTR_WINDOW] = kernel_window,   [INSTR_DRAW] = kernel_draw,
+    [INSTR_MAP] = kernel_map,           [INSTR_MOVE] = kernel_move,
+    [INSTR_ADD_INTO] = kernel_add_into, [INSTR_FOLD] = kernel_fold,
+    [INSTR_CONTRACT] = kernel_contract, [INSTR_GATHER] = kernel_gather,
+    [INSTR_SCATTER] = kernel_scatter,   [INSTR_SCAN] = kernel_scan,
+    [INSTR_ORDER] = kernel_order,       [INSTR_WINDOW] = kernel_window,
+    [INSTR_DRAW] = kernel_draw,
 };
 
 static void *cpu_alloc(device *d, size_t bytes)
@@ -58,9 +60,18 @@ device *device_cpu_open(mtf_session *s)
 {
     device *d = block_alloc(&s->allocator, &s->fault, sizeof *d, true);
     if (!d) return NULL;
-    *d = (device){.name = "cpu", .says = "this machine's processor", .alloc = cpu_alloc, .release = cpu_release,
-                  .write = cpu_copy, .read = cpu_copy, .begin = cpu_begin, .run = cpu_run, .end = cpu_begin,
-                  .scratch_bytes = cpu_scratch, .close = cpu_close, .session = s};
+    *d = (device){.name = "cpu",
+                  .says = "this machine's processor",
+                  .alloc = cpu_alloc,
+                  .release = cpu_release,
+                  .write = cpu_copy,
+                  .read = cpu_copy,
+                  .begin = cpu_begin,
+                  .run = cpu_run,
+                  .end = cpu_begin,
+                  .scratch_bytes = cpu_scratch,
+                  .close = cpu_close,
+                  .session = s};
 #if MTF_HAVE_OPENBLAS
     openblas_set_num_threads(1); /* kernels split products among their own threads */
 #endif

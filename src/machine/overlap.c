@@ -14,7 +14,8 @@ static void overlapping(region_visit *v, int d)
     v->last[d] = -1;
     for (int k = 0; k < parts; k++) {
         span r = part_range(size, parts, k);
-        if (r.begin >= want.begin + want.size || r.begin + r.size <= want.begin || r.size == 0) continue;
+        if (r.begin >= want.begin + want.size || r.begin + r.size <= want.begin || r.size == 0)
+            continue;
         if (k < v->first[d]) v->first[d] = k;
         v->last[d] = k;
     }
@@ -40,7 +41,7 @@ bool region_next(region_visit *v, region *r)
     for (int d = 0; d < nd; d++) {
         int64_t size = h->shape.dims[d].size;
         span    want = exchange_wanted(v->mesh, h, d, &v->here);
-        span   has = part_range(size, cut_parts(v->mesh, &h->from.dim[d]), v->at[d]);
+        span    has = part_range(size, cut_parts(v->mesh, &h->from.dim[d]), v->at[d]);
         int64_t begin = has.begin > want.begin ? has.begin : want.begin;
         int64_t end_has = has.begin + has.size, end_want = want.begin + want.size;
         r->size[d] = (end_has < end_want ? end_has : end_want) - begin;

@@ -10,19 +10,20 @@
 
 /* A block of elements: where it lies in the source's part and in one's own. */
 typedef struct region {
-    mesh_point   source;                       /* who has it */
-    int     ndims;
-    int64_t size[MTF_MAX_DIMS];
-    int64_t from_begin[MTF_MAX_DIMS], from_size[MTF_MAX_DIMS]; /* in the source's part, and its extent */
+    mesh_point source; /* who has it */
+    int        ndims;
+    int64_t    size[MTF_MAX_DIMS];
+    int64_t    from_begin[MTF_MAX_DIMS],
+        from_size[MTF_MAX_DIMS]; /* in the source's part, and its extent */
     int64_t to_begin[MTF_MAX_DIMS], to_size[MTF_MAX_DIMS];
 } region;
 
 typedef struct region_visit {
     const mesh          *mesh;
     const exchange_args *how;
-    mesh_point                here;
-    int                  first[MTF_MAX_DIMS], last[MTF_MAX_DIMS], at[MTF_MAX_DIMS]; /* parts of each dimension */
-    bool                 done;
+    mesh_point           here;
+    int  first[MTF_MAX_DIMS], last[MTF_MAX_DIMS], at[MTF_MAX_DIMS]; /* parts of each dimension */
+    bool done;
 } region_visit;
 
 region_visit region_start(const mesh *m, const exchange_args *how, const mesh_point *here);

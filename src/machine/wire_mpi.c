@@ -131,6 +131,27 @@ static void reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_
     }
 }
 
+/* Two processors, each with a process to itself, swap what is small: as many bytes, one way less.
+ * The order of the members is kept, and with it every bit. */
+static bool is_pair(const mpi_wire *w, const group *g, int64_t bytes)
+{
+    return g->n == 2 && w->end - w->first == 1 && bytes <= PAIR_BYTES;
+}
+
+static bool reduce_pair(mpi_wire *w, int me, const instr *i, const group *g, int64_t bytes)
+{
+    side *s = &w->sides[me - w->first];
+    post  mine = w->posts[me - w->first];
+    int   other = group_member(w->face.mesh, g, !g->mine);
+    mpi_receive(w, me, other, s->work, bytes);
+    mpi_send(w, me, other, mine.in, bytes);
+    s->parts[g->mine] = mine.in;
+    s->parts[!g->mine] = s->work;
+    TRY(mpi_finish(w, me, i, 0, s->used));
+    combine(i->reduce.kind, i->out[0].type, 2, s->parts, mine.out, i->size[0]);
+    return true;
+}
+
 static bool reduce(mpi_wire *w, int me, const instr *i)
 {
     const mesh *m = w->face.mesh;
@@ -139,6 +160,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     group       g = group_of(m, me, i->reduce.axes);
     int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     span        shard = part_range(i->size[0], g.n, g.mine);
+    if (is_pair(w, &g, i->size[0] * bytes)) return reduce_pair(w, me, i, &g, i->size[0] * bytes);
     TRY(mpi_meet(w, me, i));
     reduce_parts(w, me, &g, shard, bytes);
     int first_round = s->used;
@@ -171,6 +193,7 @@ static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     group   g = group_of(w->face.mesh, me, i->reduce.axes);
     int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     int64_t shard = part_range(i->size[0], g.n, g.mine).size * bytes;
+    if (is_pair(w, &g, i->size[0] * bytes)) shard = i->size[0] * bytes;
     n->parts = g.n;
     for (int k = 0; k < g.n; k++) {
         if (mpi_is_here(w, group_member(w->face.mesh, &g, k))) continue;

@@ -6,6 +6,7 @@
 #include "machine/wire.h"
 
 enum { MOST_BYTES = 1 << 30 };   /* of one message */
+enum { PAIR_BYTES = 1 << 14 };   /* what two processors rather combine twice than in shards */
 
 typedef struct post {
     const char *in;

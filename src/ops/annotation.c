@@ -34,7 +34,8 @@ static bool dim_name_follows(parser *p)
     if (t->kind != TOKEN_NAME && t->kind != TOKEN_TEXT)
         return parse_expected(p, "the name of a dimension");
     if (!name_is_legal(t->text))
-        return parse_fail(p, t, "a dimension's name is a word without blanks or any of "
+        return parse_fail(p, t,
+                          "a dimension's name is a word without blanks or any of "
                           ", . ; : + ? = # | and brackets");
     return true;
 }
@@ -65,8 +66,10 @@ bool dim_resolve(parser *p, const dim_wish *wish, mtf_dim *dim)
     if (wish->size) return true;
     const line_size *noted = names_get(&p->sizes, name);
     const int64_t   *declared = names_get(&p->dims, name);
-    if (noted && noted->line == p->line) dim->size = noted->size;
-    else if (declared) dim->size = *declared;
+    if (noted && noted->line == p->line)
+        dim->size = noted->size;
+    else if (declared)
+        dim->size = *declared;
     if (dim->size) return true;
     nearest near = {.wanted = name};
     for (int i = 0; i < p->dims.room; i++)

@@ -18,12 +18,12 @@ typedef struct target {
     mtf_dtype type;
     int       ndims;
     dim_wish *dims;
-    mtf_shape shape;   /* once resolved */
+    mtf_shape shape; /* once resolved */
 } target;
 
-bool dim_read(parser *p, dim_wish *wish);                       /* name or name=size */
+bool dim_read(parser *p, dim_wish *wish); /* name or name=size */
 bool dim_resolve(parser *p, const dim_wish *wish, mtf_dim *dim);
-bool dim_declare(parser *p);                                    /* a line `dim name = size` */
+bool dim_declare(parser *p); /* a line `dim name = size` */
 /* From here on the line knows the sizes of x's dimensions. */
 bool dims_note(parser *p, const mtf_tensor *x);
 

@@ -11,9 +11,9 @@ bool call_dim(const op *o, const mtf_tensor *x, const char *name, mtf_dim *dim)
     char    text[SHAPE_TEXT], hint[100];
     nearest near = {.wanted = name};
     for (int i = 0; i < x->shape.ndims; i++) nearest_offer(&near, x->shape.dims[i].name);
-    return fail(&x->node->graph->session->fault, ERR_SHAPE, "%s: \"%s\" %s has no dimension \"%s\"%s",
-                o->name, tensor_name(x), shape_text(&x->shape, text), name,
-                nearest_hint(&near, hint, sizeof hint));
+    return fail(&x->node->graph->session->fault, ERR_SHAPE,
+                "%s: \"%s\" %s has no dimension \"%s\"%s", o->name, tensor_name(x),
+                shape_text(&x->shape, text), name, nearest_hint(&near, hint, sizeof hint));
 }
 
 bool call_attr_dim(const op_call *c, int which, mtf_dim *dim)

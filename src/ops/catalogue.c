@@ -5,5 +5,5 @@ const op *const op_catalogue[] = {
 #define ENTRY(name) &op_##name,
     ALL_OPS(ENTRY)
 #undef ENTRY
-    NULL,
+        NULL,
 };

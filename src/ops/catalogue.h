@@ -1,4 +1,5 @@
 /* The catalogue: every operation, in the order of the manual. */
+/* clang-format off */
 #ifndef OPS_CATALOGUE_H
 #define OPS_CATALOGUE_H
 

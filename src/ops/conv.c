@@ -30,16 +30,19 @@ static const attr_spec conv_attrs[] = {
 static bool check_ints(const node *n)
 {
     int ns = n->attrs[STRIDE].ints.n;
-    if (ns < 1 || ns > MAX_SPATIAL || n->attrs[DILATION].ints.n != ns || n->attrs[BEFORE].ints.n != ns ||
-        n->attrs[AFTER].ints.n != ns)
-        return node_fail(n, ERR_SHAPE, "stride, dilation, before and after must have one number for each of 1 to 3 "
-                         "spatial dimensions");
+    if (ns < 1 || ns > MAX_SPATIAL || n->attrs[DILATION].ints.n != ns ||
+        n->attrs[BEFORE].ints.n != ns || n->attrs[AFTER].ints.n != ns)
+        return node_fail(
+            n, ERR_SHAPE,
+            "stride, dilation, before and after must have one number for each of 1 to 3 "
+            "spatial dimensions");
     for (int i = 0; i < ns; i++)
         if (n->attrs[STRIDE].ints.v[i] < 1 || n->attrs[DILATION].ints.v[i] < 1 ||
             n->attrs[BEFORE].ints.v[i] < 0 || n->attrs[AFTER].ints.v[i] < 0 ||
             n->attrs[STRIDE].ints.v[i] > 1 << 20 || n->attrs[DILATION].ints.v[i] > 1 << 20 ||
             n->attrs[BEFORE].ints.v[i] > 1 << 30 || n->attrs[AFTER].ints.v[i] > 1 << 30)
-            return node_fail(n, ERR_SHAPE, "strides and dilations are 1 or more, paddings 0 or more");
+            return node_fail(n, ERR_SHAPE,
+                             "strides and dilations are 1 or more, paddings 0 or more");
     if (n->attrs[GROUPS].i < 1) return node_fail(n, ERR_SHAPE, "groups must be 1 or more");
     return true;
 }
@@ -56,26 +59,32 @@ static bool check_fit(const node *n, const mtf_shape *x, const mtf_shape *w, con
     int     ns = n->attrs[STRIDE].ints.n;
     int64_t groups = n->attrs[GROUPS].i;
     if (w->ndims != ns + 2 || x->ndims < ns + 1 || y->ndims != x->ndims)
-        return node_fail(n, ERR_SHAPE, "needs [batch.., %d spatial, channels] and a filter [%d taps, channels, outputs]",
-                         ns, ns);
+        return node_fail(
+            n, ERR_SHAPE,
+            "needs [batch.., %d spatial, channels] and a filter [%d taps, channels, outputs]", ns,
+            ns);
     int64_t chans = x->dims[x->ndims - 1].size, outs = y->dims[y->ndims - 1].size;
     if (w->dims[ns].size * groups != chans || w->dims[ns + 1].size != outs || outs % groups)
-        return node_fail(n, ERR_SHAPE, "\"%s\" and \"%s\": %lld channels, %lld outputs and %lld groups do not fit a "
-                         "filter of %lld channels and %lld outputs", tensor_name(n->in[0]), tensor_name(n->in[1]),
-                         (long long)chans, (long long)outs, (long long)groups, (long long)w->dims[ns].size,
-                         (long long)w->dims[ns + 1].size);
+        return node_fail(
+            n, ERR_SHAPE,
+            "\"%s\" and \"%s\": %lld channels, %lld outputs and %lld groups do not fit a "
+            "filter of %lld channels and %lld outputs",
+            tensor_name(n->in[0]), tensor_name(n->in[1]), (long long)chans, (long long)outs,
+            (long long)groups, (long long)w->dims[ns].size, (long long)w->dims[ns + 1].size);
     int nbatch = x->ndims - ns - 1;
     for (int i = 0; i < nbatch; i++)
         if (strcmp(x->dims[i].name, y->dims[i].name) != 0 || x->dims[i].size != y->dims[i].size)
-            return node_fail(n, ERR_SHAPE, "batch dimension \"%s\" differs from \"%s\"", x->dims[i].name,
-                             y->dims[i].name);
+            return node_fail(n, ERR_SHAPE, "batch dimension \"%s\" differs from \"%s\"",
+                             x->dims[i].name, y->dims[i].name);
     for (int i = 0; i < ns; i++) {
-        int64_t room = x->dims[nbatch + i].size + n->attrs[BEFORE].ints.v[i] + n->attrs[AFTER].ints.v[i] -
-                       reach_of(n, i, w->dims[i].size);
+        int64_t room = x->dims[nbatch + i].size + n->attrs[BEFORE].ints.v[i] +
+                       n->attrs[AFTER].ints.v[i] - reach_of(n, i, w->dims[i].size);
         if (room < 0 || room / n->attrs[STRIDE].ints.v[i] + 1 != y->dims[nbatch + i].size)
-            return node_fail(n, ERR_SHAPE, "dimension \"%s\" of size %lld and a filter of %lld do not give %lld positions",
-                             x->dims[nbatch + i].name, (long long)x->dims[nbatch + i].size,
-                             (long long)w->dims[i].size, (long long)y->dims[nbatch + i].size);
+            return node_fail(
+                n, ERR_SHAPE,
+                "dimension \"%s\" of size %lld and a filter of %lld do not give %lld positions",
+                x->dims[nbatch + i].name, (long long)x->dims[nbatch + i].size,
+                (long long)w->dims[i].size, (long long)y->dims[nbatch + i].size);
     }
     return true;
 }
@@ -86,15 +95,19 @@ static bool infer_conv(node *n)
     int              ns = n->attrs[STRIDE].ints.n;
     const mtf_shape *x = &n->in[0]->shape, *w = &n->in[1]->shape;
     if (x->ndims < ns + 1 || w->ndims != ns + 2)
-        return node_fail(n, ERR_SHAPE, "\"%s\" must be [batch.., %d spatial, channels] and \"%s\" [%d taps, channels, outputs]",
+        return node_fail(n, ERR_SHAPE,
+                         "\"%s\" must be [batch.., %d spatial, channels] and \"%s\" [%d taps, "
+                         "channels, outputs]",
                          tensor_name(n->in[0]), ns, tensor_name(n->in[1]), ns);
     mtf_shape y = *x;
     int       nbatch = x->ndims - ns - 1;
     for (int i = 0; i < ns; i++) {
-        int64_t room = x->dims[nbatch + i].size + n->attrs[BEFORE].ints.v[i] + n->attrs[AFTER].ints.v[i] -
-                       reach_of(n, i, w->dims[i].size);
+        int64_t room = x->dims[nbatch + i].size + n->attrs[BEFORE].ints.v[i] +
+                       n->attrs[AFTER].ints.v[i] - reach_of(n, i, w->dims[i].size);
         if (room < 0)
-            return node_fail(n, ERR_SHAPE, "the filter \"%s\" reaches over %lld elements, more than dimension \"%s\" and its padding have",
+            return node_fail(n, ERR_SHAPE,
+                             "the filter \"%s\" reaches over %lld elements, more than dimension "
+                             "\"%s\" and its padding have",
                              tensor_name(n->in[1]), (long long)reach_of(n, i, w->dims[i].size),
                              x->dims[nbatch + i].name);
         y.dims[nbatch + i].size = room / n->attrs[STRIDE].ints.v[i] + 1;
@@ -132,7 +145,8 @@ static bool infer_filter(node *n)
 
 /* ---- gradients ---- */
 
-static mtf_tensor *like(const op *o, const node *n, mtf_tensor *a, mtf_tensor *b, const mtf_shape *shape)
+static mtf_tensor *like(const op *o, const node *n, mtf_tensor *a, mtf_tensor *b,
+                        const mtf_shape *shape)
 {
     attr attrs[SHAPE + 1];
     memcpy(attrs, n->attrs, sizeof attrs);
@@ -168,30 +182,34 @@ static void grad_filter(tape *t, const node *n, mtf_tensor *const *dw)
 
 /* For this processor's positions [b, e) of y: x from b*step - before to (e-1)*step - before + reach - 1.
  * Fetches them, and counts the padding from where they begin. */
-static bool reach_x(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *y_part, int i, window_args *how,
-                    int64_t taps, slice *x_part)
+static bool reach_x(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *y_part,
+                    int i, window_args *how, int64_t taps, slice *x_part)
 {
     int         d = x->shape.ndims - 1 - how->nspatial + i;
     const char *dim = x->shape.dims[d].name;
     int64_t     size = y->shape.dims[d].size, last = (taps - 1) * how->dilation[i];
     span        part = reach_part(e, y_part, dim, size), got;
-    span_map    map = {.mult = how->step[i], .low = -how->before[i], .high = last - how->before[i], .div = 1};
+    span_map    map = {
+           .mult = how->step[i], .low = -how->before[i], .high = last - how->before[i], .div = 1};
     TRY(reach(e, x, dim, size, &map, x_part, &got));
-    if (reach_is_cut(y_part, dim) && part.size) how->before[i] += got.begin - part.begin * how->step[i];
+    if (reach_is_cut(y_part, dim) && part.size)
+        how->before[i] += got.begin - part.begin * how->step[i];
     return true;
 }
 
 /* For this processor's part [b, e) of x: all positions of y that touch it. */
-static bool reach_y(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *x_part, int i, window_args *how,
-                    int64_t taps, slice *y_part)
+static bool reach_y(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *x_part,
+                    int i, window_args *how, int64_t taps, slice *y_part)
 {
     int         d = x->shape.ndims - 1 - how->nspatial + i;
     const char *dim = x->shape.dims[d].name;
     int64_t     size = x->shape.dims[d].size, last = (taps - 1) * how->dilation[i];
     span        part = reach_part(e, x_part, dim, size), got;
-    span_map    map = {.mult = 1, .low = how->before[i] - last, .high = how->before[i], .div = how->step[i]};
+    span_map    map = {
+           .mult = 1, .low = how->before[i] - last, .high = how->before[i], .div = how->step[i]};
     TRY(reach(e, y, dim, size, &map, y_part, &got));
-    if (reach_is_cut(x_part, dim) && got.size) how->before[i] += part.begin - got.begin * how->step[i];
+    if (reach_is_cut(x_part, dim) && got.size)
+        how->before[i] += part.begin - got.begin * how->step[i];
     return true;
 }
 
@@ -212,8 +230,9 @@ static bool one_margin(emitter *e, const mtf_tensor *x, int nspatial, slice *par
 
 static bool lower_window(emitter *e, const node *n, window_kind kind, const slice *in, slice *out)
 {
-    window_args how = {.kind = kind, .nspatial = n->attrs[STRIDE].ints.n, .groups = n->attrs[GROUPS].i};
-    slice       a = in[0], b = in[1], want = out[0];
+    window_args how = {
+        .kind = kind, .nspatial = n->attrs[STRIDE].ints.n, .groups = n->attrs[GROUPS].i};
+    slice a = in[0], b = in[1], want = out[0];
     TRY(one_margin(e, n->in[0], how.nspatial, &a));
     for (int i = 0; i < how.nspatial; i++) {
         how.step[i] = n->attrs[STRIDE].ints.v[i];
@@ -255,21 +274,26 @@ typedef struct roles {
 } roles;
 
 /* A name that plays two roles, or stands for channels in groups, is kept whole. */
-static roles roles_of(const node *n, const mtf_shape *x, const mtf_shape *w, const mtf_shape *y, const char *dim)
+static roles roles_of(const node *n, const mtf_shape *x, const mtf_shape *w, const mtf_shape *y,
+                      const char *dim)
 {
     int   ns = n->attrs[STRIDE].ints.n, nbatch = x->ndims - ns - 1, uses = 0;
     roles r = {0};
     for (int i = 0; i < nbatch; i++) r.batch = r.batch || strcmp(x->dims[i].name, dim) == 0;
     for (int i = nbatch; i < nbatch + ns; i++)
-        r.space = r.space || (strcmp(x->dims[i].name, dim) == 0 && strcmp(y->dims[i].name, dim) == 0);
+        r.space =
+            r.space || (strcmp(x->dims[i].name, dim) == 0 && strcmp(y->dims[i].name, dim) == 0);
     r.channels = strcmp(x->dims[x->ndims - 1].name, dim) == 0;
     r.outputs = strcmp(y->dims[y->ndims - 1].name, dim) == 0;
     for (int i = 0; i < ns + 2; i++) uses += strcmp(w->dims[i].name, dim) == 0;
-    if (r.space && uses == 0 && !r.batch && !r.channels && !r.outputs) return (roles){.space = true};
-    bool clean = n->attrs[GROUPS].i == 1 && !r.space && r.batch + r.channels + r.outputs == 1 && uses == !r.batch;
+    if (r.space && uses == 0 && !r.batch && !r.channels && !r.outputs)
+        return (roles){.space = true};
+    bool clean = n->attrs[GROUPS].i == 1 && !r.space && r.batch + r.channels + r.outputs == 1 &&
+                 uses == !r.batch;
     if (r.channels && strcmp(w->dims[ns].name, dim) != 0) clean = false;
     if (r.outputs && strcmp(w->dims[ns + 1].name, dim) != 0) clean = false;
-    return clean || (r.batch && uses == 0 && !r.channels && !r.outputs && !r.space) ? r : (roles){0};
+    return clean || (r.batch && uses == 0 && !r.channels && !r.outputs && !r.space) ? r
+                                                                                    : (roles){0};
 }
 
 static dim_split split_conv(const node *n, const char *dim)
@@ -294,14 +318,32 @@ static dim_split split_filter(const node *n, const char *dim)
 }
 
 const op op_conv = {
-    .name = "conv", .says = "convolution with paddings spelled out; conv1d, conv2d and conv3d choose them",
-    .args = "x, filter", .attrs = conv_attrs, .infer = infer_conv, .grad = grad_conv, .lower = lower_conv,
-    .split = split_conv, .debt = debt_product};
+    .name = "conv",
+    .says = "convolution with paddings spelled out; conv1d, conv2d and conv3d choose them",
+    .args = "x, filter",
+    .attrs = conv_attrs,
+    .infer = infer_conv,
+    .grad = grad_conv,
+    .lower = lower_conv,
+    .split = split_conv,
+    .debt = debt_product};
 const op op_conv_input = {
-    .name = "conv_input", .says = "the transpose of conv with respect to x; the annotation says x's shape",
-    .args = "y, filter", .attrs = conv_attrs, .infer = infer_input, .grad = grad_input, .lower = lower_input,
-    .split = split_input, .debt = debt_product};
+    .name = "conv_input",
+    .says = "the transpose of conv with respect to x; the annotation says x's shape",
+    .args = "y, filter",
+    .attrs = conv_attrs,
+    .infer = infer_input,
+    .grad = grad_input,
+    .lower = lower_input,
+    .split = split_input,
+    .debt = debt_product};
 const op op_conv_filter = {
-    .name = "conv_filter", .says = "the transpose of conv with respect to the filter; the annotation says its shape",
-    .args = "x, y", .attrs = conv_attrs, .infer = infer_filter, .grad = grad_filter, .lower = lower_filter,
-    .split = split_filter, .debt = debt_product};
+    .name = "conv_filter",
+    .says = "the transpose of conv with respect to the filter; the annotation says its shape",
+    .args = "x, y",
+    .attrs = conv_attrs,
+    .infer = infer_filter,
+    .grad = grad_filter,
+    .lower = lower_filter,
+    .split = split_filter,
+    .debt = debt_product};

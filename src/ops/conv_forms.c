@@ -24,26 +24,30 @@ static void pad_same(spelled *s, int i, int64_t in, int64_t out, int64_t reach)
     s->after[i] = total - s->before[i];
 }
 
-static bool spell(mtf_tensor *x, mtf_tensor *filter, int ns, bool transpose, const mtf_conv_opts *given,
-                  const char *name, spelled *s, int64_t sizes[3])
+static bool spell(mtf_tensor *x, mtf_tensor *filter, int ns, bool transpose,
+                  const mtf_conv_opts *given, const char *name, spelled *s, int64_t sizes[3])
 {
     mtf_conv_opts o = given ? *given : (mtf_conv_opts){0};
     fault        *f = &graph_of(x)->session->fault;
     if (x->shape.ndims < ns + 1 || filter->shape.ndims != ns + 2)
-        return fail(f, ERR_SHAPE, "%s: \"%s\" must be [batch.., %d spatial, channels] and the filter \"%s\" [%d taps, channels, outputs]",
+        return fail(f, ERR_SHAPE,
+                    "%s: \"%s\" must be [batch.., %d spatial, channels] and the filter \"%s\" [%d "
+                    "taps, channels, outputs]",
                     name, tensor_name(x), ns, tensor_name(filter), ns);
     *s = (spelled){.groups = or_one(o.groups)};
     for (int i = 0; i < ns; i++) {
         int64_t n = x->shape.dims[x->shape.ndims - ns - 1 + i].size;
         s->stride[i] = or_one(o.stride[i]);
         s->dilation[i] = or_one(o.dilation[i]);
-        if (s->stride[i] < 1 || s->dilation[i] < 1 || s->stride[i] > 1 << 20 || s->dilation[i] > 1 << 20)
+        if (s->stride[i] < 1 || s->dilation[i] < 1 || s->stride[i] > 1 << 20 ||
+            s->dilation[i] > 1 << 20)
             return fail(f, ERR_SHAPE, "%s: strides and dilations are 1 or more", name);
         int64_t reach = (filter->shape.dims[i].size - 1) * s->dilation[i] + 1;
         if (o.padding == MTF_EXPLICIT) s->before[i] = o.before[i], s->after[i] = o.after[i];
         if (transpose) {
-            sizes[i] = o.padding == MTF_SAME ? n * s->stride[i]
-                                             : (n - 1) * s->stride[i] + reach - s->before[i] - s->after[i];
+            sizes[i] = o.padding == MTF_SAME
+                           ? n * s->stride[i]
+                           : (n - 1) * s->stride[i] + reach - s->before[i] - s->after[i];
             if (o.padding == MTF_SAME) pad_same(s, i, sizes[i], n, reach);
         } else if (o.padding == MTF_SAME) {
             pad_same(s, i, n, (n + s->stride[i] - 1) / s->stride[i], reach);
@@ -62,19 +66,21 @@ static void to_attrs(const spelled *s, int ns, const mtf_shape *shape, attr attr
     attrs[5].shape = shape;
 }
 
-static mtf_tensor *convolve(mtf_tensor *x, mtf_tensor *filter, int ns, const mtf_conv_opts *opts, const char *name)
+static mtf_tensor *convolve(mtf_tensor *x, mtf_tensor *filter, int ns, const mtf_conv_opts *opts,
+                            const char *name)
 {
     spelled s;
     int64_t unused[3];
     attr    attrs[6];
-    if (!graph_of(x) || !filter || !spell(x, filter, ns, false, opts, name, &s, unused)) return NULL;
+    if (!graph_of(x) || !filter || !spell(x, filter, ns, false, opts, name, &s, unused))
+        return NULL;
     to_attrs(&s, ns, NULL, attrs);
     return node_binary(&op_conv, x, filter, attrs);
 }
 
 /* x plays the role of the convolution's output, the result that of its input. */
-static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns, const mtf_conv_opts *opts,
-                                 const char *name)
+static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns,
+                                 const mtf_conv_opts *opts, const char *name)
 {
     spelled s;
     int64_t sizes[3] = {0};
@@ -92,15 +98,16 @@ static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns, cons
 
 static bool options(const op_call *c, int ns, mtf_conv_opts *o)
 {
-    static const char *const words[] = {[MTF_SAME] = "same", [MTF_VALID] = "valid", [MTF_EXPLICIT] = "explicit"};
+    static const char *const words[] = {
+        [MTF_SAME] = "same", [MTF_VALID] = "valid", [MTF_EXPLICIT] = "explicit"};
     *o = (mtf_conv_opts){.groups = c->attrs[5].i};
     int64_t  *to[4] = {o->stride, o->dilation, o->before, o->after};
     const int from[4] = {0, 1, 3, 4};
     for (int k = 0; k < 4; k++) {
         attr_ints given = c->attrs[from[k]].ints;
         if (given.n && given.n != ns)
-            return fail(&c->graph->session->fault, ERR_SHAPE, "%s: %s has %d numbers; it needs %d", c->op->name,
-                        c->op->attrs[from[k]].name, given.n, ns);
+            return fail(&c->graph->session->fault, ERR_SHAPE, "%s: %s has %d numbers; it needs %d",
+                        c->op->name, c->op->attrs[from[k]].name, given.n, ns);
         for (int i = 0; i < given.n; i++) to[k][i] = given.v[i];
     }
     for (int p = MTF_SAME; p <= MTF_EXPLICIT; p++)
@@ -108,7 +115,8 @@ static bool options(const op_call *c, int ns, mtf_conv_opts *o)
             o->padding = (mtf_padding)p;
             return true;
         }
-    return fail(&c->graph->session->fault, ERR_USAGE, "%s: padding is same, valid or explicit, not \"%s\"", c->op->name,
+    return fail(&c->graph->session->fault, ERR_USAGE,
+                "%s: padding is same, valid or explicit, not \"%s\"", c->op->name,
                 c->attrs[2].text);
 }
 
@@ -118,7 +126,8 @@ static const attr_spec form_attrs[] = {
     {"padding", ATTR_WORD, "same", "same, valid or explicit"},
     {"before", ATTR_INTS, "()", "zeros before, with padding=explicit"},
     {"after", ATTR_INTS, "()", "zeros after, with padding=explicit"},
-    {"groups", ATTR_INT, "1", "channels are split into groups that do not mix; as many as channels: depthwise"},
+    {"groups", ATTR_INT, "1",
+     "channels are split into groups that do not mix; as many as channels: depthwise"},
     {0},
 };
 
@@ -132,11 +141,22 @@ static const attr_spec form_attrs[] = {
         mtf_conv_opts o;                                                                           \
         if (options(c, NS, &o)) c->out[0] = mtf_##NAME(c->in[0], c->in[1], &o);                    \
     }                                                                                              \
-    const op op_##NAME = {.name = #NAME, .says = SAYS, .args = "x, filter", .attrs = form_attrs,   \
+    const op op_##NAME = {.name = #NAME,                                                           \
+                          .says = SAYS,                                                            \
+                          .args = "x, filter",                                                     \
+                          .attrs = form_attrs,                                                     \
                           .expand = expand_##NAME};
-FORM(conv1d, 1, convolve, "convolution of x [batch.., w, channels] with a filter [fw, channels / groups, outputs]")
-FORM(conv2d, 2, convolve, "convolution of x [batch.., h, w, channels] with a filter [fh, fw, channels / groups, outputs]")
-FORM(conv3d, 3, convolve, "convolution of x [batch.., d, h, w, channels] with a filter [fd, fh, fw, channels / groups, outputs]")
-FORM(conv1d_transpose, 1, convolve_back, "transposed convolution; filter [fw, outputs / groups, channels]; same: size * stride")
-FORM(conv2d_transpose, 2, convolve_back, "transposed convolution; filter [fh, fw, outputs / groups, channels]; same: size * stride")
-FORM(conv3d_transpose, 3, convolve_back, "transposed convolution; filter [fd, fh, fw, outputs / groups, channels]; same: size * stride")
+FORM(conv1d, 1, convolve,
+     "convolution of x [batch.., w, channels] with a filter [fw, channels / groups, outputs]")
+FORM(
+    conv2d, 2, convolve,
+    "convolution of x [batch.., h, w, channels] with a filter [fh, fw, channels / groups, outputs]")
+FORM(conv3d, 3, convolve,
+     "convolution of x [batch.., d, h, w, channels] with a filter [fd, fh, fw, channels / groups, "
+     "outputs]")
+FORM(conv1d_transpose, 1, convolve_back,
+     "transposed convolution; filter [fw, outputs / groups, channels]; same: size * stride")
+FORM(conv2d_transpose, 2, convolve_back,
+     "transposed convolution; filter [fh, fw, outputs / groups, channels]; same: size * stride")
+FORM(conv3d_transpose, 3, convolve_back,
+     "transposed convolution; filter [fd, fh, fw, outputs / groups, channels]; same: size * stride")

@@ -30,10 +30,12 @@ static bool add_before(emitter *e, const node *n, const slice *in, slice *out)
     const char        *dim = n->attrs[DIM].text;
     const layout_rule *rule = layout_find(e->layout, dim);
     slice              totals = *in;
-    int64_t            parts = cut_parts(e->layout->mesh, &rule->cut), mine = cut_part(e->layout->mesh, &rule->cut, &e->here);
+    int64_t            parts = cut_parts(e->layout->mesh, &rule->cut),
+            mine = cut_part(e->layout->mesh, &rule->cut, &e->here);
     TRY(reach_totals(e, n->in[0], dim, FOLD_SUM, &totals));
-    int64_t first = n->attrs[REVERSE].b ? mine + 1 : 0, count = n->attrs[REVERSE].b ? parts - mine - 1 : mine;
-    slice   others = slice_cut(&totals, PARTS_DIM, first, count, 1);
+    int64_t first = n->attrs[REVERSE].b ? mine + 1 : 0,
+            count = n->attrs[REVERSE].b ? parts - mine - 1 : mine;
+    slice     others = slice_cut(&totals, PARTS_DIM, first, count, 1);
     mtf_shape rest = slice_drop(&totals, PARTS_DIM).shape;
     slice     before = emit_fresh(e, in->type, &rest);
     TRY(emit_fold(e, FOLD_SUM, &others, &before));
@@ -52,14 +54,22 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     return !cut || add_before(e, n, in, out);
 }
 
-const op op_cumsum = {
-    .name = "cumsum", .says = "sum of all elements up to this one along dim", .args = "x",
-    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
-                                 {"exclusive", ATTR_BOOL, "false", "without this one"},
-                                 {"reverse", ATTR_BOOL, "false", "from the end"}, {0}},
-    .infer = infer, .grad = grad, .lower = lower, .split = split_own_first, .debt = debt_sum};
+const op op_cumsum = {.name = "cumsum",
+                      .says = "sum of all elements up to this one along dim",
+                      .args = "x",
+                      .attrs =
+                          (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
+                                              {"exclusive", ATTR_BOOL, "false", "without this one"},
+                                              {"reverse", ATTR_BOOL, "false", "from the end"},
+                                              {0}},
+                      .infer = infer,
+                      .grad = grad,
+                      .lower = lower,
+                      .split = split_own_first,
+                      .debt = debt_sum};
 
 mtf_tensor *mtf_cumsum(mtf_tensor *x, mtf_dim dim, bool exclusive, bool reverse)
 {
-    return node_unary(&op_cumsum, x, (attr[]){{.text = dim.name}, {.b = exclusive}, {.b = reverse}});
+    return node_unary(&op_cumsum, x,
+                      (attr[]){{.text = dim.name}, {.b = exclusive}, {.b = reverse}});
 }

@@ -18,19 +18,23 @@ static bool infer_slice(node *n)
     mtf_dim dim;
     int64_t begin = n->attrs[BEGIN].i, size = n->attrs[SIZE].i, step = n->attrs[STEP].i;
     TRY(call_dim(n->op, n->in[0], n->attrs[DIM].text, &dim));
-    if (begin < 0 || size < 1 || step < 1 || begin >= dim.size || (size - 1) > (dim.size - 1 - begin) / step)
-        return node_fail(n, ERR_SHAPE, "%lld elements from %lld in steps of %lld do not fit dimension \"%s\" of size %lld",
-                         (long long)size, (long long)begin, (long long)step, dim.name, (long long)dim.size);
+    if (begin < 0 || size < 1 || step < 1 || begin >= dim.size ||
+        (size - 1) > (dim.size - 1 - begin) / step)
+        return node_fail(
+            n, ERR_SHAPE,
+            "%lld elements from %lld in steps of %lld do not fit dimension \"%s\" of size %lld",
+            (long long)size, (long long)begin, (long long)step, dim.name, (long long)dim.size);
     mtf_shape shape = mtf_shape_resize(n->in[0]->shape, dim.name, size);
     return node_output(n, n->in[0]->type, &shape);
 }
 
 static void grad_slice(tape *t, const node *n, mtf_tensor *const *dy)
 {
-    const char *dim = n->attrs[DIM].text;
-    int64_t     begin = n->attrs[BEGIN].i, size = n->attrs[SIZE].i, step = n->attrs[STEP].i;
-    int64_t     whole = mtf_shape_dim(n->in[0]->shape, dim).size;
-    mtf_pad_opts o = {.before = begin, .between = step - 1, .after = whole - begin - (size - 1) * step - 1};
+    const char  *dim = n->attrs[DIM].text;
+    int64_t      begin = n->attrs[BEGIN].i, size = n->attrs[SIZE].i, step = n->attrs[STEP].i;
+    int64_t      whole = mtf_shape_dim(n->in[0]->shape, dim).size;
+    mtf_pad_opts o = {
+        .before = begin, .between = step - 1, .after = whole - begin - (size - 1) * step - 1};
     tape_give(t, n->in[0], mtf_pad(dy[0], dim, &o));
 }
 
@@ -40,25 +44,26 @@ static bool lower_slice(emitter *e, const node *n, const slice *in, slice *out)
     int64_t     begin = n->attrs[BEGIN].i, step = n->attrs[STEP].i, size = n->attrs[SIZE].i;
     slice       x = *in;
     span        part = reach_part(e, &out[0], dim, size), got;
-    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = step, .low = begin, .high = begin, .div = 1}, &x, &got));
+    TRY(reach(e, n->in[0], dim, size,
+              &(span_map){.mult = step, .low = begin, .high = begin, .div = 1}, &x, &got));
     out[0] = slice_cut(&x, dim, begin + part.begin * step - got.begin, part.size, step);
     return true;
 }
 
 const op op_slice = {
-    .name  = "slice",
-    .says  = "elements begin, begin + step, ... along dim, `size` of them",
-    .args  = "x",
+    .name = "slice",
+    .says = "elements begin, begin + step, ... along dim, `size` of them",
+    .args = "x",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                  {"begin", ATTR_INT, NULL, "first element"},
                                  {"size", ATTR_INT, NULL, "how many"},
                                  {"step", ATTR_INT, "1", "distance"},
                                  {0}},
     .infer = infer_slice,
-    .grad  = grad_slice,
+    .grad = grad_slice,
     .lower = lower_slice,
     .split = split_own_first,
-    .debt  = debt_sum,
+    .debt = debt_sum,
 };
 
 mtf_tensor *mtf_slice(mtf_tensor *x, const char *dim, int64_t begin, int64_t size, int64_t step)
@@ -78,8 +83,10 @@ static bool infer_pad(node *n)
     TRY(call_dim(n->op, n->in[0], n->attrs[DIM].text, &dim));
     for (int i = BEFORE; i <= BETWEEN; i++)
         if (n->attrs[i].i < 0 || n->attrs[i].i > MOST_PADDING)
-            return node_fail(n, ERR_SHAPE, "padding of %lld; it must be 0 or more", (long long)n->attrs[i].i);
-    int64_t size = n->attrs[BEFORE].i + (dim.size - 1) * (n->attrs[BETWEEN].i + 1) + 1 + n->attrs[AFTER].i;
+            return node_fail(n, ERR_SHAPE, "padding of %lld; it must be 0 or more",
+                             (long long)n->attrs[i].i);
+    int64_t size =
+        n->attrs[BEFORE].i + (dim.size - 1) * (n->attrs[BETWEEN].i + 1) + 1 + n->attrs[AFTER].i;
     mtf_shape shape = mtf_shape_resize(n->in[0]->shape, dim.name, size);
     return node_output(n, n->in[0]->type, &shape);
 }
@@ -88,7 +95,8 @@ static void grad_pad(tape *t, const node *n, mtf_tensor *const *dy)
 {
     const char *dim = n->attrs[DIM].text;
     int64_t     size = mtf_shape_dim(n->in[0]->shape, dim).size;
-    tape_give(t, n->in[0], mtf_slice(dy[0], dim, n->attrs[BEFORE].i, size, n->attrs[BETWEEN].i + 1));
+    tape_give(t, n->in[0],
+              mtf_slice(dy[0], dim, n->attrs[BEFORE].i, size, n->attrs[BETWEEN].i + 1));
 }
 
 static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
@@ -97,12 +105,14 @@ static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
     int64_t     all = mtf_shape_dim(n->out[0]->shape, dim).size, pad = n->attrs[BEFORE].i;
     slice       x = *in;
     span        part = reach_part(e, &out[0], dim, all), got;
-    TRY(reach(e, n->in[0], dim, all, &(span_map){.mult = 1, .low = -pad, .high = -pad, .div = 1}, &x, &got));
+    TRY(reach(e, n->in[0], dim, all, &(span_map){.mult = 1, .low = -pad, .high = -pad, .div = 1},
+              &x, &got));
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     int64_t size = got.size, whole = part.size, step = n->attrs[BETWEEN].i + 1;
     /* Where the fetched elements begin and end in this part of the result. */
-    int64_t before = size ? pad + got.begin - part.begin : whole, after = whole - before - (size - 1) * step - 1;
-    double  value = round_to_type(n->attrs[VALUE].r, out[0].type);
+    int64_t before = size ? pad + got.begin - part.begin : whole,
+            after = whole - before - (size - 1) * step - 1;
+    double value = round_to_type(n->attrs[VALUE].r, out[0].type);
     if (!size) return emit_fill(e, value, &out[0]);
     if (step > 1) { /* fills everything, then overwrites: the gaps are many and small */
         TRY(emit_fill(e, value, &out[0]));
@@ -127,9 +137,9 @@ static debt pad_debt(const node *n)
 }
 
 const op op_pad = {
-    .name  = "pad",
-    .says  = "adds elements of one value before, after and between those along dim",
-    .args  = "x",
+    .name = "pad",
+    .says = "adds elements of one value before, after and between those along dim",
+    .args = "x",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                  {"before", ATTR_INT, "0", "how many before"},
                                  {"after", ATTR_INT, "0", "how many after"},
@@ -137,24 +147,26 @@ const op op_pad = {
                                  {"value", ATTR_REAL, "0", "the value"},
                                  {0}},
     .infer = infer_pad,
-    .grad  = grad_pad,
+    .grad = grad_pad,
     .lower = lower_pad,
     .split = split_pad,
-    .debt  = pad_debt,
+    .debt = pad_debt,
 };
 
 /* Reflecting and repeating the edge fetch elements by a fixed list of indices. */
 static mtf_tensor *pad_by_index(mtf_tensor *x, const char *dim_name, int64_t before, int64_t after,
                                 bool reflect)
 {
-    mtf_dim     dim;
-    const op   *o = reflect ? &op_pad_reflect : &op_pad_edge;
+    mtf_dim   dim;
+    const op *o = reflect ? &op_pad_reflect : &op_pad_edge;
     if (!call_dim(o, x, dim_name, &dim)) return NULL;
     mtf_graph *g = graph_of(x);
     int64_t    most = reflect ? dim.size - 1 : MOST_PADDING;
     if (before < 0 || after < 0 || before > most || after > most) {
-        fail(&g->session->fault, ERR_SHAPE, "%s: padding of %lld and %lld; dimension \"%s\" of size %lld allows 0 to %lld",
-             o->name, (long long)before, (long long)after, dim.name, (long long)dim.size, (long long)most);
+        fail(&g->session->fault, ERR_SHAPE,
+             "%s: padding of %lld and %lld; dimension \"%s\" of size %lld allows 0 to %lld",
+             o->name, (long long)before, (long long)after, dim.name, (long long)dim.size,
+             (long long)most);
         return NULL;
     }
     mtf_dim  wide = {dim.name, before + dim.size + after};
@@ -174,7 +186,8 @@ mtf_tensor *mtf_pad(mtf_tensor *x, const char *dim, const mtf_pad_opts *opts)
     mtf_pad_opts o = opts ? *opts : (mtf_pad_opts){0};
     if (o.mode != MTF_PAD_CONSTANT)
         return pad_by_index(x, dim, o.before, o.after, o.mode == MTF_PAD_REFLECT);
-    attr attrs[] = {{.text = dim}, {.i = o.before}, {.i = o.after}, {.i = o.between}, {.r = o.value}};
+    attr attrs[] = {
+        {.text = dim}, {.i = o.before}, {.i = o.after}, {.i = o.between}, {.r = o.value}};
     return node_unary(&op_pad, x, attrs);
 }
 
@@ -192,10 +205,16 @@ static const attr_spec pad_index_attrs[] = {{"dim", ATTR_WORD, NULL, "the dimens
                                             {"before", ATTR_INT, "0", "how many before"},
                                             {"after", ATTR_INT, "0", "how many after"},
                                             {0}};
-const op op_pad_reflect = {.name = "pad_reflect", .says = "pads with the mirror image, the edge itself not repeated",
-                           .args = "x", .attrs = pad_index_attrs, .expand = expand_pad_reflect};
-const op op_pad_edge = {.name = "pad_edge", .says = "pads by repeating the first and last elements", .args = "x",
-                        .attrs = pad_index_attrs, .expand = expand_pad_edge};
+const op               op_pad_reflect = {.name = "pad_reflect",
+                                         .says = "pads with the mirror image, the edge itself not repeated",
+                                         .args = "x",
+                                         .attrs = pad_index_attrs,
+                                         .expand = expand_pad_reflect};
+const op               op_pad_edge = {.name = "pad_edge",
+                                      .says = "pads by repeating the first and last elements",
+                                      .args = "x",
+                                      .attrs = pad_index_attrs,
+                                      .expand = expand_pad_edge};
 
 /* ---- reverse ---- */
 
@@ -218,16 +237,21 @@ static bool lower_reverse(emitter *e, const node *n, const slice *in, slice *out
     int64_t     size = mtf_shape_dim(n->in[0]->shape, dim).size;
     slice       x = *in;
     span        got;
-    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = -1, .low = size - 1, .high = size - 1, .div = 1}, &x, &got));
+    TRY(reach(e, n->in[0], dim, size,
+              &(span_map){.mult = -1, .low = size - 1, .high = size - 1, .div = 1}, &x, &got));
     out[0] = slice_cut(&x, dim, got.size - 1, got.size, -1);
     return true;
 }
 
-const op op_reverse = {
-    .name = "reverse", .says = "the other way round along dim", .args = "x",
-    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .infer = infer_reverse, .grad = grad_reverse, .lower = lower_reverse, .split = split_own_first,
-    .debt = debt_sum};
+const op op_reverse = {.name = "reverse",
+                       .says = "the other way round along dim",
+                       .args = "x",
+                       .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+                       .infer = infer_reverse,
+                       .grad = grad_reverse,
+                       .lower = lower_reverse,
+                       .split = split_own_first,
+                       .debt = debt_sum};
 
 mtf_tensor *mtf_reverse(mtf_tensor *x, mtf_dim dim)
 {
@@ -245,13 +269,15 @@ static void grad_shift(tape *t, const node *n, mtf_tensor *const *dy)
 }
 
 /* Copies what this part of the result takes from x shifted by `by`; says which part that fills. */
-static bool place_shifted(emitter *e, const node *n, const slice *in, int64_t by, const slice *out, span *filled)
+static bool place_shifted(emitter *e, const node *n, const slice *in, int64_t by, const slice *out,
+                          span *filled)
 {
     const char *dim = n->attrs[DIM].text;
     int64_t     size = mtf_shape_dim(n->in[0]->shape, dim).size;
     span        part = reach_part(e, out, dim, size), got;
     slice       x = *in;
-    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = 1, .low = -by, .high = -by, .div = 1}, &x, &got));
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = 1, .low = -by, .high = -by, .div = 1}, &x,
+              &got));
     /* On an input that is not cut `got` is everything: take what falls into the part. */
     int64_t begin = got.begin + by > part.begin ? got.begin + by : part.begin;
     int64_t end = got.begin + by + got.size, part_end = part.begin + part.size;
@@ -288,15 +314,20 @@ static bool lower_shift(emitter *e, const node *n, const slice *in, slice *out)
     return emit_fill(e, 0, &edge);
 }
 
-const op op_shift = {
-    .name = "shift", .says = "moves contents along dim by offset, to higher indices where positive; zeros enter, or what left",
-    .args = "x",
-    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
-                                 {"offset", ATTR_INT, NULL, "how far"},
-                                 {"wrap", ATTR_BOOL, "false", "what leaves at one end enters at the other"},
-                                 {0}},
-    .infer = infer_reverse, .grad = grad_shift, .lower = lower_shift, .split = split_own_first,
-    .debt = debt_sum};
+const op op_shift = {.name = "shift",
+                     .says = "moves contents along dim by offset, to higher indices where "
+                             "positive; zeros enter, or what left",
+                     .args = "x",
+                     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
+                                                  {"offset", ATTR_INT, NULL, "how far"},
+                                                  {"wrap", ATTR_BOOL, "false",
+                                                   "what leaves at one end enters at the other"},
+                                                  {0}},
+                     .infer = infer_reverse,
+                     .grad = grad_shift,
+                     .lower = lower_shift,
+                     .split = split_own_first,
+                     .debt = debt_sum};
 
 mtf_tensor *mtf_shift(mtf_tensor *x, int64_t offset, mtf_dim dim, bool wrap)
 {

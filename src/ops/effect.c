@@ -22,8 +22,13 @@ static void grad_same(tape *t, const node *n, mtf_tensor *const *dy)
 
 /* ---- stop_gradient ---- */
 
-const op op_stop_gradient = {.name = "stop_gradient", .says = "x, but no gradient flows through", .args = "x",
-                             .infer = infer_same, .lower = lower_same, .split = split_free, .debt = debt_sum};
+const op op_stop_gradient = {.name = "stop_gradient",
+                             .says = "x, but no gradient flows through",
+                             .args = "x",
+                             .infer = infer_same,
+                             .lower = lower_same,
+                             .split = split_free,
+                             .debt = debt_sum};
 
 mtf_tensor *mtf_stop_gradient(mtf_tensor *x)
 {
@@ -32,8 +37,13 @@ mtf_tensor *mtf_stop_gradient(mtf_tensor *x)
 
 /* ---- depend ---- */
 
-const op op_depend = {.name = "depend", .says = "x, computed after the other inputs", .args = "x, after...",
-                      .flags = OP_DIRECT, .infer = infer_same, .grad = grad_same, .lower = lower_same};
+const op op_depend = {.name = "depend",
+                      .says = "x, computed after the other inputs",
+                      .args = "x, after...",
+                      .flags = OP_DIRECT,
+                      .infer = infer_same,
+                      .grad = grad_same,
+                      .lower = lower_same};
 
 mtf_tensor *mtf_depend(mtf_tensor *x, int n, mtf_tensor *const *after)
 {
@@ -57,7 +67,8 @@ static bool lower_print(emitter *e, const node *n, const slice *in, slice *out)
 static bool infer_summary(node *n)
 {
     if (n->in[0]->shape.ndims)
-        return node_fail(n, ERR_SHAPE, "\"%s\" is no scalar; reduce it first", tensor_name(n->in[0]));
+        return node_fail(n, ERR_SHAPE, "\"%s\" is no scalar; reduce it first",
+                         tensor_name(n->in[0]));
     return infer_same(n);
 }
 
@@ -67,12 +78,23 @@ static bool lower_summary(emitter *e, const node *n, const slice *in, slice *out
     return emit_say(e, &(say_args){.message = n->attrs[0].text, .summary = true}, &in[0]);
 }
 
-const op op_print = {.name = "print", .says = "x; shows its value when computed", .args = "x",
-                     .attrs = (const attr_spec[]){{"message", ATTR_TEXT, "\"\"", "stands before the value"}, {0}},
-                     .flags = OP_EFFECT | OP_IDENTITY, .infer = infer_same, .grad = grad_same, .lower = lower_print};
-const op op_scalar_summary = {.name = "scalar_summary", .says = "x; records its value under a name", .args = "x",
-                              .attrs = (const attr_spec[]){{"name", ATTR_TEXT, NULL, "the name"}, {0}},
-                              .flags = OP_EFFECT | OP_IDENTITY, .infer = infer_summary, .grad = grad_same,
+const op op_print = {
+    .name = "print",
+    .says = "x; shows its value when computed",
+    .args = "x",
+    .attrs = (const attr_spec[]){{"message", ATTR_TEXT, "\"\"", "stands before the value"}, {0}},
+    .flags = OP_EFFECT | OP_IDENTITY,
+    .infer = infer_same,
+    .grad = grad_same,
+    .lower = lower_print};
+const op op_scalar_summary = {.name = "scalar_summary",
+                              .says = "x; records its value under a name",
+                              .args = "x",
+                              .attrs =
+                                  (const attr_spec[]){{"name", ATTR_TEXT, NULL, "the name"}, {0}},
+                              .flags = OP_EFFECT | OP_IDENTITY,
+                              .infer = infer_summary,
+                              .grad = grad_same,
                               .lower = lower_summary};
 
 mtf_tensor *mtf_print_tensor(mtf_tensor *x, const char *message)

@@ -36,7 +36,8 @@ static bool infer_output(const node *n, const mtf_shape *all, mtf_shape *shape)
     attr_names over = n->attrs[OVER].names;
     for (int i = 0; i < over.n; i++)
         if (mtf_shape_find(*all, over.v[i]) < 0)
-            return node_fail(n, ERR_SHAPE, "no input has the dimension \"%s\" to sum over", over.v[i]);
+            return node_fail(n, ERR_SHAPE, "no input has the dimension \"%s\" to sum over",
+                             over.v[i]);
     *shape = (mtf_shape){0};
     for (int i = 0; i < all->ndims; i++) {
         mtf_dim d = all->dims[i];
@@ -56,7 +57,8 @@ static bool infer(node *n)
         for (int i = 0; i < shape.ndims; i++) {
             mtf_dim d = mtf_shape_dim(all, shape.dims[i].name);
             if (d.name && d.size != shape.dims[i].size)
-                return node_fail(n, ERR_SHAPE, "dimension \"%s\" is %lld in the inputs but %lld in the output",
+                return node_fail(n, ERR_SHAPE,
+                                 "dimension \"%s\" is %lld in the inputs but %lld in the output",
                                  d.name, (long long)d.size, (long long)shape.dims[i].size);
             if (names_contain(n->attrs[OVER].names, shape.dims[i].name))
                 return node_fail(n, ERR_SHAPE, "the output keeps \"%s\", which is to be summed",
@@ -90,7 +92,7 @@ enum { EXHAUSTIVE = 9 }; /* up to this many factors every order is tried */
 typedef struct plan {
     slice     factor[32];
     int       count;
-    mtf_shape kept;    /* dimensions of the output */
+    mtf_shape kept; /* dimensions of the output */
 } plan;
 
 /* Dimensions of the factors in `set` that the outside of `set` or the output needs. */
@@ -98,8 +100,10 @@ static mtf_shape needed(const plan *p, unsigned set)
 {
     mtf_shape all = {0}, rest = p->kept, out = {0};
     for (int i = 0; i < p->count; i++) {
-        if (set >> i & 1) all = mtf_shape_plus(all, p->factor[i].shape);
-        else rest = mtf_shape_plus(rest, p->factor[i].shape);
+        if (set >> i & 1)
+            all = mtf_shape_plus(all, p->factor[i].shape);
+        else
+            rest = mtf_shape_plus(rest, p->factor[i].shape);
     }
     for (int i = 0; i < all.ndims; i++)
         if (mtf_shape_find(rest, all.dims[i].name) >= 0) out.dims[out.ndims++] = all.dims[i];
@@ -124,7 +128,8 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
         mtf_shape mine = {0};
         for (int i = 0; i < both[k]->shape.ndims; i++) {
             mtf_dim d = both[k]->shape.dims[i];
-            if (mtf_shape_find(*kept, d.name) >= 0 || mtf_shape_find(both[1 - k]->shape, d.name) >= 0)
+            if (mtf_shape_find(*kept, d.name) >= 0 ||
+                mtf_shape_find(both[1 - k]->shape, d.name) >= 0)
                 mine.dims[mine.ndims++] = d;
         }
         if (mine.ndims == both[k]->shape.ndims) continue;
@@ -142,9 +147,9 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
 /* Best way to split a set of factors in two, by dynamic programming over subsets. */
 static bool best_splits(emitter *e, const plan *p, unsigned *split)
 {
-    unsigned full = (1u << p->count) - 1;
-    arena   *scratch = &e->program->arena;
-    double  *cost = arena_array(scratch, double, full + 1);
+    unsigned   full = (1u << p->count) - 1;
+    arena     *scratch = &e->program->arena;
+    double    *cost = arena_array(scratch, double, full + 1);
     mtf_shape *shape = arena_array(scratch, mtf_shape, full + 1);
     TRY(cost && shape);
     for (unsigned set = 1; set <= full; set++) {
@@ -278,18 +283,20 @@ static dim_split split_rule(const node *n, const char *dim)
 }
 
 const op op_einsum = {
-    .name  = "einsum",
-    .says  = "multiplies its inputs, then sums every dimension the output lacks; without an output "
-             "shape, the dimensions of `over`, else those in two or more inputs, are summed; an output "
-             "dimension that no input has repeats the result",
-    .args  = "xs...",
+    .name = "einsum",
+    .says =
+        "multiplies its inputs, then sums every dimension the output lacks; without an output "
+        "shape, the dimensions of `over`, else those in two or more inputs, are summed; an output "
+        "dimension that no input has repeats the result",
+    .args = "xs...",
     .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()", "dimensions to sum"},
-                                 {"shape", ATTR_SHAPE, NULL, "the output"}, {0}},
+                                 {"shape", ATTR_SHAPE, NULL, "the output"},
+                                 {0}},
     .infer = infer,
-    .grad  = grad,
+    .grad = grad,
     .lower = lower,
     .split = split_rule,
-    .debt  = debt_product,
+    .debt = debt_product,
 };
 
 /* ---- entrances ---- */
@@ -316,8 +323,10 @@ mtf_tensor *mtf_matmul(mtf_tensor *a, mtf_tensor *b)
 
 static void expand_matmul(op_call *c)
 {
-    if (c->shape) c->out[0] = mtf_einsum_n(*c->shape, 2, c->in);
-    else c->out[0] = mtf_matmul(c->in[0], c->in[1]);
+    if (c->shape)
+        c->out[0] = mtf_einsum_n(*c->shape, 2, c->in);
+    else
+        c->out[0] = mtf_matmul(c->in[0], c->in[1]);
 }
 
 const op op_matmul = {

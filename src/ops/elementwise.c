@@ -108,8 +108,10 @@ static bool broadcast_shape(const node *n, mtf_shape *shape)
     *shape = n->in[0]->shape;
     for (int i = 1; i < n->nargs; i++) {
         const mtf_shape *y = &n->in[i]->shape;
-        if (shape_is_subsequence(shape, y)) *shape = *y;
-        else *shape = mtf_shape_plus(*shape, *y);
+        if (shape_is_subsequence(shape, y))
+            *shape = *y;
+        else
+            *shape = mtf_shape_plus(*shape, *y);
     }
     return shape_check(shape, n->op->name, &n->graph->session->fault);
 }
@@ -167,7 +169,8 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
     bool uniform = true;
     for (int i = 0; i < n->nargs; i++) uniform = uniform && slice_is_uniform(&in[i]);
     if (uniform) { /* constants fold */
-        double v = scalar_eval(fn, dtype_compute(in[0].type), in[0].value, n->nargs > 1 ? in[1].value : 0);
+        double v =
+            scalar_eval(fn, dtype_compute(in[0].type), in[0].value, n->nargs > 1 ? in[1].value : 0);
         out[0] = slice_uniform(round_to_type(v, out[0].type), out[0].type, &out[0].shape);
         return true;
     }
@@ -197,10 +200,18 @@ static debt scalar_debt(const node *n)
     {                                                                                              \
         return lower_scalar(e, n, in, out, FN_##NAME);                                             \
     }                                                                                              \
-    const op op_##NAME = {.name = #NAME, .says = SAYS, .args = "x", .infer = INFER,                \
-                          .grad = grad_##NAME, .lower = lower_##NAME, .split = split_free,         \
-                          .debt = scalar_debt};                                                    \
-    mtf_tensor *mtf_##NAME(mtf_tensor *x) { return node_unary(&op_##NAME, x, NULL); }
+    const op    op_##NAME = {.name = #NAME,                                                        \
+                             .says = SAYS,                                                         \
+                             .args = "x",                                                          \
+                             .infer = INFER,                                                       \
+                             .grad = grad_##NAME,                                                  \
+                             .lower = lower_##NAME,                                                \
+                             .split = split_free,                                                  \
+                             .debt = scalar_debt};                                                 \
+    mtf_tensor *mtf_##NAME(mtf_tensor *x)                                                          \
+    {                                                                                              \
+        return node_unary(&op_##NAME, x, NULL);                                                    \
+    }
 
 #define BINARY(NAME, INFER, DX, DY, SAYS)                                                          \
     static void grad_##NAME(tape *t, const node *n, mtf_tensor *const *dy)                         \
@@ -214,17 +225,25 @@ static debt scalar_debt(const node *n)
     {                                                                                              \
         return lower_scalar(e, n, in, out, FN_##NAME);                                             \
     }                                                                                              \
-    const op op_##NAME = {.name = #NAME, .says = SAYS, .args = "x, y", .infer = INFER,             \
-                          .grad = grad_##NAME, .lower = lower_##NAME, .split = split_free,         \
-                          .debt = scalar_debt};                                                    \
-    mtf_tensor *mtf_##NAME(mtf_tensor *x, mtf_tensor *y) { return node_binary(&op_##NAME, x, y, NULL); }
+    const op    op_##NAME = {.name = #NAME,                                                        \
+                             .says = SAYS,                                                         \
+                             .args = "x, y",                                                       \
+                             .infer = INFER,                                                       \
+                             .grad = grad_##NAME,                                                  \
+                             .lower = lower_##NAME,                                                \
+                             .split = split_free,                                                  \
+                             .debt = scalar_debt};                                                 \
+    mtf_tensor *mtf_##NAME(mtf_tensor *x, mtf_tensor *y)                                           \
+    {                                                                                              \
+        return node_binary(&op_##NAME, x, y, NULL);                                                \
+    }
 
-#define REAL1(NAME, VALUE, DX, FLOPS, SAYS)       UNARY(NAME, infer_real, DX, SAYS)
-#define ANY1(NAME, VALUE, DX, FLOPS, SAYS)        UNARY(NAME, infer_any, DX, SAYS)
-#define TEST1(NAME, VALUE, DX, FLOPS, SAYS)       UNARY(NAME, infer_test, DX, SAYS)
-#define LOGIC1(NAME, VALUE, DX, FLOPS, SAYS)      UNARY(NAME, infer_logic, DX, SAYS)
-#define REAL2(NAME, VALUE, DX, DY, FLOPS, SAYS)   BINARY(NAME, infer_real, DX, DY, SAYS)
-#define ANY2(NAME, VALUE, DX, DY, FLOPS, SAYS)    BINARY(NAME, infer_any, DX, DY, SAYS)
+#define REAL1(NAME, VALUE, DX, FLOPS, SAYS) UNARY(NAME, infer_real, DX, SAYS)
+#define ANY1(NAME, VALUE, DX, FLOPS, SAYS) UNARY(NAME, infer_any, DX, SAYS)
+#define TEST1(NAME, VALUE, DX, FLOPS, SAYS) UNARY(NAME, infer_test, DX, SAYS)
+#define LOGIC1(NAME, VALUE, DX, FLOPS, SAYS) UNARY(NAME, infer_logic, DX, SAYS)
+#define REAL2(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_real, DX, DY, SAYS)
+#define ANY2(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_any, DX, DY, SAYS)
 #define COMPARE(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_compare, DX, DY, SAYS)
-#define LOGIC2(NAME, VALUE, DX, DY, FLOPS, SAYS)  BINARY(NAME, infer_logic, DX, DY, SAYS)
+#define LOGIC2(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_logic, DX, DY, SAYS)
 #include "program/scalars.h"

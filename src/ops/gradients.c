@@ -13,9 +13,9 @@
 
 struct tape {
     mtf_graph   *graph;
-    int          ntensors;  /* when the sweep began: later tensors receive nothing */
-    mtf_tensor **grads;     /* by tensor id */
-    bool        *wanted;    /* by tensor id: is an x, or depends on one */
+    int          ntensors; /* when the sweep began: later tensors receive nothing */
+    mtf_tensor **grads;    /* by tensor id */
+    bool        *wanted;   /* by tensor id: is an x, or depends on one */
 };
 
 bool tape_wants(const tape *t, const mtf_tensor *x)
@@ -110,12 +110,13 @@ static bool of_one_graph(const mtf_tensor *y, int n, mtf_tensor *const *xs)
     for (int i = 0; i < n; i++)
         if (xs[i] && xs[i]->node->graph != y->node->graph)
             return fail(&y->node->graph->session->fault, ERR_GRADIENT,
-                        "\"%s\" belongs to another graph than \"%s\"", tensor_name(xs[i]), tensor_name(y));
+                        "\"%s\" belongs to another graph than \"%s\"", tensor_name(xs[i]),
+                        tensor_name(y));
     return true;
 }
 
-static bool check_arguments(mtf_graph *g, int ny, mtf_tensor *const *ys, int nx, mtf_tensor *const *xs,
-                            mtf_tensor *const *grad_ys)
+static bool check_arguments(mtf_graph *g, int ny, mtf_tensor *const *ys, int nx,
+                            mtf_tensor *const *xs, mtf_tensor *const *grad_ys)
 {
     fault *f = &g->session->fault;
     TRY(of_one_graph(ys[0], ny, ys) && of_one_graph(ys[0], nx, xs));
@@ -126,8 +127,8 @@ static bool check_arguments(mtf_graph *g, int ny, mtf_tensor *const *ys, int nx,
                         tensor_name(ys[i]), mtf_dtype_name(ys[i]->type));
         if (grad_ys && grad_ys[i] && grad_ys[i]->type != ys[i]->type)
             return fail(f, ERR_GRADIENT, "the gradient \"%s\" of \"%s\" is %s, not %s",
-                        tensor_name(grad_ys[i]), tensor_name(ys[i]), mtf_dtype_name(grad_ys[i]->type),
-                        mtf_dtype_name(ys[i]->type));
+                        tensor_name(grad_ys[i]), tensor_name(ys[i]),
+                        mtf_dtype_name(grad_ys[i]->type), mtf_dtype_name(ys[i]->type));
         if (grad_ys && grad_ys[i] && !shape_same_set(&grad_ys[i]->shape, &ys[i]->shape))
             return fail(f, ERR_GRADIENT, "the gradient \"%s\" of \"%s\" has another shape",
                         tensor_name(grad_ys[i]), tensor_name(ys[i]));

@@ -14,8 +14,8 @@
 static bool needs_index(const node *n)
 {
     if (dtype_is_int(n->in[1]->type)) return true;
-    return node_fail(n, ERR_TYPE, "the indices \"%s\" are %s; they must be i32 or i64", tensor_name(n->in[1]),
-                     mtf_dtype_name(n->in[1]->type));
+    return node_fail(n, ERR_TYPE, "the indices \"%s\" are %s; they must be i32 or i64",
+                     tensor_name(n->in[1]), mtf_dtype_name(n->in[1]->type));
 }
 
 /* Dimensions that data and indices share, other than the indexed one, must agree in size. */
@@ -25,9 +25,9 @@ static bool shared_agree(const node *n, const mtf_shape *data, const char *dim)
     for (int i = 0; i < index->ndims; i++) {
         mtf_dim d = mtf_shape_dim(*data, index->dims[i].name);
         if (d.name && d.size != index->dims[i].size && mtf_shape_find(mtf_shape(d), dim) < 0)
-            return node_fail(n, ERR_SHAPE, "dimension \"%s\" is %lld in \"%s\" but %lld in \"%s\"", d.name,
-                             (long long)d.size, tensor_name(n->in[0]), (long long)index->dims[i].size,
-                             tensor_name(n->in[1]));
+            return node_fail(n, ERR_SHAPE, "dimension \"%s\" is %lld in \"%s\" but %lld in \"%s\"",
+                             d.name, (long long)d.size, tensor_name(n->in[0]),
+                             (long long)index->dims[i].size, tensor_name(n->in[1]));
     }
     return true;
 }
@@ -43,8 +43,10 @@ static bool infer_gather(node *n)
     TRY(shared_agree(n, x, dim.name));
     mtf_shape others = mtf_shape_minus(*x, mtf_shape(dim)), fresh = mtf_shape_minus(*index, others);
     mtf_shape shape;
-    if (fresh.ndims) shape = mtf_shape_replace(*x, mtf_shape(dim), fresh);
-    else shape = others;
+    if (fresh.ndims)
+        shape = mtf_shape_replace(*x, mtf_shape(dim), fresh);
+    else
+        shape = others;
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     return node_output(n, n->in[0]->type, &shape);
 }
@@ -94,10 +96,14 @@ static bool lower_gather(emitter *e, const node *n, const slice *in, slice *out)
 
 const op op_gather = {
     .name = "gather",
-    .says = "elements of x at the indices along dim, 0 where out of range; dimensions that both have go together",
+    .says = "elements of x at the indices along dim, 0 where out of range; dimensions that both "
+            "have go together",
     .args = "x, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the indexed dimension of x"}, {0}},
-    .infer = infer_gather, .grad = grad_gather, .lower = lower_gather, .split = split_gather,
+    .infer = infer_gather,
+    .grad = grad_gather,
+    .lower = lower_gather,
+    .split = split_gather,
     .debt = debt_product};
 
 mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim)
@@ -118,7 +124,8 @@ static bool infer_scatter(node *n)
     mtf_shape shape = {0}, gone = *index;
     for (int k = 0; k < keep.n; k++) {
         mtf_dim kept;
-        TRY(call_dim(n->op, n->in[1], keep.v[k], &kept) && call_dim(n->op, n->in[0], keep.v[k], &kept));
+        TRY(call_dim(n->op, n->in[1], keep.v[k], &kept) &&
+            call_dim(n->op, n->in[0], keep.v[k], &kept));
         gone = mtf_shape_minus(gone, mtf_shape(kept));
     }
     bool placed = false;
@@ -146,7 +153,8 @@ static void grad_scatter(tape *t, const node *n, mtf_tensor *const *dy)
 static dim_split split_scatter(const node *n, const char *dim)
 {
     bool made = strcmp(n->attrs[0].dim.name, dim) == 0;
-    bool index = mtf_shape_find(n->in[1]->shape, dim) >= 0, out = mtf_shape_find(n->out[0]->shape, dim) >= 0;
+    bool index = mtf_shape_find(n->in[1]->shape, dim) >= 0,
+         out = mtf_shape_find(n->out[0]->shape, dim) >= 0;
     if (made) return index || mtf_shape_find(n->in[0]->shape, dim) >= 0 ? SPLIT_WHOLE : SPLIT_FREE;
     if (!index || out) return SPLIT_FREE;
     return n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
@@ -163,12 +171,18 @@ static bool lower_scatter(emitter *e, const node *n, const slice *in, slice *out
 
 const op op_scatter_add = {
     .name = "scatter_add",
-    .says = "sums x into a tensor with dimension dim, where the indices say; nothing where out of range. The "
+    .says = "sums x into a tensor with dimension dim, where the indices say; nothing where out of "
+            "range. The "
             "indices' dimensions disappear, but for those in keep: the transpose of gather",
     .args = "x, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_DIM, NULL, "the new dimension"},
-                                 {"keep", ATTR_NAMES, "()", "dimensions of x and indices that go together"}, {0}},
-    .infer = infer_scatter, .grad = grad_scatter, .lower = lower_scatter, .split = split_scatter,
+                                 {"keep", ATTR_NAMES, "()",
+                                  "dimensions of x and indices that go together"},
+                                 {0}},
+    .infer = infer_scatter,
+    .grad = grad_scatter,
+    .lower = lower_scatter,
+    .split = split_scatter,
     .debt = debt_product};
 
 mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf_shape keep)
@@ -186,12 +200,14 @@ mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double o
     mtf_graph *g = graph_of(indices);
     if (!g) return NULL;
     if (!dtype_is_int(indices->type)) {
-        fail(&g->session->fault, ERR_TYPE, "one_hot: the indices \"%s\" are %s; they must be i32 or i64",
-             tensor_name(indices), mtf_dtype_name(indices->type));
+        fail(&g->session->fault, ERR_TYPE,
+             "one_hot: the indices \"%s\" are %s; they must be i32 or i64", tensor_name(indices),
+             mtf_dtype_name(indices->type));
         return NULL;
     }
     mtf_tensor *hit = mtf_equal(indices, mtf_range(g, dim, indices->type));
-    return mtf_where(hit, mtf_constant(g, on, type, mtf_shape()), mtf_constant(g, off, type, mtf_shape()));
+    return mtf_where(hit, mtf_constant(g, on, type, mtf_shape()),
+                     mtf_constant(g, off, type, mtf_shape()));
 }
 
 mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim)
@@ -201,15 +217,19 @@ mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim)
 
 static void expand_one_hot(op_call *c)
 {
-    c->out[0] = mtf_one_hot_as(c->in[0], c->attrs[0].dim, c->attrs[1].r, c->attrs[2].r, c->attrs[3].type);
+    c->out[0] =
+        mtf_one_hot_as(c->in[0], c->attrs[0].dim, c->attrs[1].r, c->attrs[2].r, c->attrs[3].type);
 }
 
 const op op_one_hot = {
-    .name = "one_hot", .says = "`on` where the position along a new last dimension equals the index, else `off`", .args = "indices",
+    .name = "one_hot",
+    .says = "`on` where the position along a new last dimension equals the index, else `off`",
+    .args = "indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_DIM, NULL, "the new dimension"},
                                  {"on", ATTR_REAL, "1", "value where equal"},
                                  {"off", ATTR_REAL, "0", "value elsewhere"},
-                                 {"type", ATTR_TYPE, "f32", "element type"}, {0}},
+                                 {"type", ATTR_TYPE, "f32", "element type"},
+                                 {0}},
     .expand = expand_one_hot};
 
 /* ---- dynamic_shift: a gather from where each element came ---- */
@@ -223,9 +243,10 @@ mtf_tensor *mtf_dynamic_shift(mtf_tensor *x, mtf_tensor *offset, mtf_dim dim, bo
     if (!dtype_is_int(offset->type) || !shape_within(&offset->shape, &others)) {
         char a[SHAPE_TEXT], b[SHAPE_TEXT];
         fail(&g->session->fault, ERR_SHAPE,
-             "dynamic_shift: the offset \"%s\" %s%s must be an integer with dimensions of \"%s\" %s other than \"%s\"",
-             tensor_name(offset), mtf_dtype_name(offset->type), shape_text(&offset->shape, a), tensor_name(x),
-             shape_text(&x->shape, b), mine.name);
+             "dynamic_shift: the offset \"%s\" %s%s must be an integer with dimensions of \"%s\" "
+             "%s other than \"%s\"",
+             tensor_name(offset), mtf_dtype_name(offset->type), shape_text(&offset->shape, a),
+             tensor_name(x), shape_text(&x->shape, b), mine.name);
         return NULL;
     }
     mtf_tensor *from = mtf_sub(mtf_range(g, mine, offset->type), offset);
@@ -236,11 +257,16 @@ mtf_tensor *mtf_dynamic_shift(mtf_tensor *x, mtf_tensor *offset, mtf_dim dim, bo
 static void expand_dynamic_shift(op_call *c)
 {
     mtf_dim dim;
-    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_dynamic_shift(c->in[0], c->in[1], dim, c->attrs[1].b);
+    if (call_attr_dim(c, 0, &dim))
+        c->out[0] = mtf_dynamic_shift(c->in[0], c->in[1], dim, c->attrs[1].b);
 }
 
 const op op_dynamic_shift = {
-    .name = "dynamic_shift", .says = "shift by an integer tensor, which may differ along x's other dimensions", .args = "x, offset",
+    .name = "dynamic_shift",
+    .says = "shift by an integer tensor, which may differ along x's other dimensions",
+    .args = "x, offset",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
-                                 {"wrap", ATTR_BOOL, "false", "what leaves at one end enters at the other"}, {0}},
+                                 {"wrap", ATTR_BOOL, "false",
+                                  "what leaves at one end enters at the other"},
+                                 {0}},
     .expand = expand_dynamic_shift};

@@ -20,7 +20,8 @@ static bool infer_concat(node *n)
         TRY(call_dim(n->op, n->in[i], dim.name, &mine));
         char a[SHAPE_TEXT], b[SHAPE_TEXT];
         if (!mtf_shape_equal(mtf_shape_resize(n->in[i]->shape, dim.name, dim.size), shape))
-            return node_fail(n, ERR_SHAPE, "\"%s\" %s and \"%s\" %s must agree in all but the size of \"%s\"",
+            return node_fail(n, ERR_SHAPE,
+                             "\"%s\" %s and \"%s\" %s must agree in all but the size of \"%s\"",
                              tensor_name(n->in[0]), shape_text(&n->in[0]->shape, a),
                              tensor_name(n->in[i]), shape_text(&n->in[i]->shape, b), dim.name);
         size += mine.size;
@@ -48,7 +49,8 @@ static bool lower_concat(emitter *e, const node *n, const slice *in, slice *out)
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     for (int i = 0; i < n->nargs; i++) {
         slice x = in[i];
-        TRY(reach(e, n->in[i], dim, all, &(span_map){.mult = 1, .low = -at, .high = -at, .div = 1}, &x, &got));
+        TRY(reach(e, n->in[i], dim, all, &(span_map){.mult = 1, .low = -at, .high = -at, .div = 1},
+                  &x, &got));
         slice to = slice_cut(&out[0], dim, at + got.begin - part.begin, got.size, 1);
         if (got.size) TRY(emit_move(e, &x, &to));
         at += mtf_shape_dim(n->in[i]->shape, dim).size;
@@ -56,11 +58,15 @@ static bool lower_concat(emitter *e, const node *n, const slice *in, slice *out)
     return true;
 }
 
-const op op_concat = {
-    .name = "concat", .says = "its inputs one behind the other along dim", .args = "xs...",
-    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .infer = infer_concat, .grad = grad_concat, .lower = lower_concat, .split = split_own_first,
-    .debt = debt_sum};
+const op op_concat = {.name = "concat",
+                      .says = "its inputs one behind the other along dim",
+                      .args = "xs...",
+                      .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+                      .infer = infer_concat,
+                      .grad = grad_concat,
+                      .lower = lower_concat,
+                      .split = split_own_first,
+                      .debt = debt_sum};
 
 mtf_tensor *mtf_concat(const char *dim, int n, mtf_tensor *const *xs)
 {
@@ -77,8 +83,9 @@ void mtf_split(mtf_tensor *x, mtf_dim dim, int n, const int64_t *sizes, mtf_tens
     int64_t sum = 0, at = 0;
     for (int i = 0; i < n; i++) sum += sizes ? sizes[i] : mine.size / n;
     if (n < 1 || sum != mine.size) {
-        fail(&graph_of(x)->session->fault, ERR_SHAPE, "split: %d parts of together %lld do not make up dimension \"%s\" of size %lld",
-             n, (long long)sum, mine.name, (long long)mine.size);
+        fail(&graph_of(x)->session->fault, ERR_SHAPE,
+             "split: %d parts of together %lld do not make up dimension \"%s\" of size %lld", n,
+             (long long)sum, mine.name, (long long)mine.size);
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -94,18 +101,22 @@ static void expand_split(op_call *c)
     attr_ints sizes = c->attrs[1].ints;
     if (!call_attr_dim(c, 0, &dim)) return;
     if (sizes.n && sizes.n != c->nout) {
-        fail(&c->graph->session->fault, ERR_SHAPE, "split: %d sizes for %d results", sizes.n, c->nout);
+        fail(&c->graph->session->fault, ERR_SHAPE, "split: %d sizes for %d results", sizes.n,
+             c->nout);
         return;
     }
     mtf_split(c->in[0], dim, c->nout, sizes.n ? sizes.v : NULL, c->out);
 }
 
-const op op_split = {
-    .name = "split", .says = "parts along dim, one for each result; equal ones, or of the sizes given", .args = "x",
-    .results = "parts...",
-    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
-                                 {"sizes", ATTR_INTS, "()", "sizes of the parts"}, {0}},
-    .expand = expand_split};
+const op op_split = {.name = "split",
+                     .says =
+                         "parts along dim, one for each result; equal ones, or of the sizes given",
+                     .args = "x",
+                     .results = "parts...",
+                     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
+                                                  {"sizes", ATTR_INTS, "()", "sizes of the parts"},
+                                                  {0}},
+                     .expand = expand_split};
 
 /* ---- stack and unstack: a dimension of size 1 more or less ---- */
 
@@ -116,8 +127,9 @@ mtf_tensor *mtf_stack(const char *dim, int axis, int n, mtf_tensor *const *xs)
     const mtf_shape *x = &xs[0]->shape;
     if (axis < 0) axis += x->ndims + 1;
     if (axis < 0 || axis > x->ndims || x->ndims == MTF_MAX_DIMS) {
-        fail(&g->session->fault, ERR_SHAPE, "stack: the new dimension \"%s\" cannot stand at place %d of %d", dim,
-             axis, x->ndims + 1);
+        fail(&g->session->fault, ERR_SHAPE,
+             "stack: the new dimension \"%s\" cannot stand at place %d of %d", dim, axis,
+             x->ndims + 1);
         return NULL;
     }
     mtf_dim dims[MTF_MAX_DIMS + 1];
@@ -129,8 +141,9 @@ mtf_tensor *mtf_stack(const char *dim, int axis, int n, mtf_tensor *const *xs)
     for (int i = 0; parts && i < n; i++) {
         char a[SHAPE_TEXT], b[SHAPE_TEXT];
         if (xs[i] && !mtf_shape_equal(xs[i]->shape, *x))
-            fail(&g->session->fault, ERR_SHAPE, "stack: \"%s\" %s and \"%s\" %s must have one shape",
-                 tensor_name(xs[0]), shape_text(x, a), tensor_name(xs[i]), shape_text(&xs[i]->shape, b));
+            fail(&g->session->fault, ERR_SHAPE,
+                 "stack: \"%s\" %s and \"%s\" %s must have one shape", tensor_name(xs[0]),
+                 shape_text(x, a), tensor_name(xs[i]), shape_text(&xs[i]->shape, b));
         parts[i] = mtf_reshape(xs[i], one);
     }
     return parts ? mtf_concat(dim, n, parts) : NULL;
@@ -144,7 +157,8 @@ void mtf_unstack(mtf_tensor *x, mtf_dim dim, mtf_tensor **parts)
         return;
     }
     for (int64_t i = 0; i < mine.size; i++)
-        parts[i] = mtf_reshape(mtf_slice(x, mine.name, i, 1, 1), mtf_shape_minus(x->shape, mtf_shape(mine)));
+        parts[i] = mtf_reshape(mtf_slice(x, mine.name, i, 1, 1),
+                               mtf_shape_minus(x->shape, mtf_shape(mine)));
 }
 
 static void expand_stack(op_call *c)
@@ -157,16 +171,24 @@ static void expand_unstack(op_call *c)
     mtf_dim dim;
     if (!call_attr_dim(c, 0, &dim)) return;
     if (dim.size != c->nout)
-        fail(&c->graph->session->fault, ERR_SHAPE, "unstack: dimension \"%s\" gives %lld results, not %d", dim.name,
-             (long long)dim.size, c->nout);
-    else mtf_unstack(c->in[0], dim, c->out);
+        fail(&c->graph->session->fault, ERR_SHAPE,
+             "unstack: dimension \"%s\" gives %lld results, not %d", dim.name, (long long)dim.size,
+             c->nout);
+    else
+        mtf_unstack(c->in[0], dim, c->out);
 }
 
 const op op_stack = {
-    .name = "stack", .says = "its inputs along a new dimension", .args = "xs...",
+    .name = "stack",
+    .says = "its inputs along a new dimension",
+    .args = "xs...",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "name of the new dimension"},
-                                 {"axis", ATTR_INT, "0", "its place; negative counts from the end"}, {0}},
+                                 {"axis", ATTR_INT, "0", "its place; negative counts from the end"},
+                                 {0}},
     .expand = expand_stack};
-const op op_unstack = {
-    .name = "unstack", .says = "one result for each index along dim", .args = "x", .results = "parts...",
-    .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}}, .expand = expand_unstack};
+const op op_unstack = {.name = "unstack",
+                       .says = "one result for each index along dim",
+                       .args = "x",
+                       .results = "parts...",
+                       .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+                       .expand = expand_unstack};

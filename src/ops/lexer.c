@@ -106,7 +106,7 @@ static token lex_number(lexer *l, token t)
 static token lex_text(lexer *l, token t)
 {
     static const char endless[] = "the text in quotes has no end on its line";
-    const char *from = ++l->at;
+    const char       *from = ++l->at;
     while (*l->at && *l->at != '"' && *l->at != '\n') l->at += *l->at == '\\' && l->at[1] ? 2 : 1;
     if (*l->at != '"') return bad(t, endless);
     char *copy = arena_alloc(l->words, (size_t)(l->at - from) + 1);

@@ -37,8 +37,8 @@ lexer lexer_make(const char *text, arena *words);
 /* The next token.  BAD without a text: memory ran out. */
 token lexer_next(lexer *l);
 
-bool  token_is(const token *t, char sign);
-bool  token_is_word(const token *t, const char *word);  /* a NAME that reads like this */
+bool token_is(const token *t, char sign);
+bool token_is_word(const token *t, const char *word); /* a NAME that reads like this */
 /* The token for use in a sentence: the name "x", the end of the line. */
 enum { TOKEN_SHOWN = 80 };
 const char *token_show(const token *t, char shown[TOKEN_SHOWN]);

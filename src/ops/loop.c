@@ -20,7 +20,8 @@ static bool check_params(const node *n, const block *b)
         const mtf_tensor *p = i < b->nparams ? b->params[i] : NULL;
         if (!p || b->nparams != n->nargs || p->type != n->in[i]->type ||
             !mtf_shape_equal(p->shape, n->in[i]->shape))
-            return node_fail(n, ERR_SHAPE, "the parameters of \"%s\" must be those of the %d carried values",
+            return node_fail(n, ERR_SHAPE,
+                             "the parameters of \"%s\" must be those of the %d carried values",
                              b->name, n->nargs);
     }
     return true;
@@ -30,19 +31,21 @@ static bool check_body(const node *n, const block *body, int64_t sums)
 {
     TRY(check_params(n, body));
     if (sums < 0 || body->nresults != n->nargs + (int)sums)
-        return node_fail(n, ERR_USAGE, "the body gives %d values for %d carried ones and %lld sums", body->nresults,
-                         n->nargs, (long long)sums);
+        return node_fail(n, ERR_USAGE, "the body gives %d values for %d carried ones and %lld sums",
+                         body->nresults, n->nargs, (long long)sums);
     for (int i = 0; i < n->nargs; i++) {
         const mtf_tensor *in = n->in[i], *y = body->results[i];
         char              a[SHAPE_TEXT], b[SHAPE_TEXT];
         if (y->type != in->type || !mtf_shape_equal(y->shape, in->shape))
-            return node_fail(n, ERR_SHAPE, "\"%s\" is carried as %s%s but the body gives %s%s (\"%s\") for it",
+            return node_fail(n, ERR_SHAPE,
+                             "\"%s\" is carried as %s%s but the body gives %s%s (\"%s\") for it",
                              tensor_name(in), mtf_dtype_name(in->type), shape_text(&in->shape, a),
                              mtf_dtype_name(y->type), shape_text(&y->shape, b), tensor_name(y));
     }
     for (int i = n->nargs; i < body->nresults; i++)
         if (body->results[i]->type == MTF_BOOL)
-            return node_fail(n, ERR_TYPE, "the sum \"%s\" is bool; cast it to a number", tensor_name(body->results[i]));
+            return node_fail(n, ERR_TYPE, "the sum \"%s\" is bool; cast it to a number",
+                             tensor_name(body->results[i]));
     return true;
 }
 
@@ -61,9 +64,11 @@ static bool infer_while(node *n)
     if (n->nargs < 1) return node_fail(n, ERR_USAGE, "a loop carries at least one value");
     TRY(check_params(n, cond) && check_body(n, body, n->attrs[0].i));
     if (cond->nresults != 1 || cond->results[0]->type != MTF_BOOL || cond->results[0]->shape.ndims)
-        return node_fail(n, ERR_TYPE, "the condition must give one bool scalar; it gives %d value%s, the first %s",
-                         cond->nresults, cond->nresults == 1 ? "" : "s",
-                         cond->nresults ? mtf_dtype_name(cond->results[0]->type) : "none");
+        return node_fail(
+            n, ERR_TYPE,
+            "the condition must give one bool scalar; it gives %d value%s, the first %s",
+            cond->nresults, cond->nresults == 1 ? "" : "s",
+            cond->nresults ? mtf_dtype_name(cond->results[0]->type) : "none");
     return visible_outputs(n, body);
 }
 
@@ -97,7 +102,7 @@ typedef struct loop_state {
     const node  *n;
     const block *cond, *body;
     int          carried, sums;
-    slice       *state;   /* carried values */
+    slice       *state; /* carried values */
     slice       *sum;
     slice       *history; /* buffer NO_BUFFER where nobody reads it */
     slice        turn;
@@ -124,7 +129,7 @@ static bool start(emitter *e, loop_state *l, const slice *in)
     }
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *y = l->n->out[l->carried + i];
-        mtf_shape local = emit_local(e, &y->shape);
+        mtf_shape         local = emit_local(e, &y->shape);
         l->sum[i] = emit_fresh(e, y->type, &local);
         TRY(emit_fill(e, 0, &l->sum[i]));
     }
@@ -161,7 +166,8 @@ static bool keep_history(emitter *e, const loop_state *l)
 
 static bool same_view(const slice *a, const slice *b)
 {
-    return a->offset == b->offset && memcmp(a->stride, b->stride, sizeof(int64_t) * (size_t)a->shape.ndims) == 0;
+    return a->offset == b->offset &&
+           memcmp(a->stride, b->stride, sizeof(int64_t) * (size_t)a->shape.ndims) == 0;
 }
 
 /* New values may lie in the very buffers they replace, so those are copied aside first. */
@@ -181,7 +187,8 @@ static bool advance(emitter *e, loop_state *l)
         for (int j = 0; j < l->carried; j++)
             aside = aside || (j != i && next[i].buffer == l->state[j].buffer);
         aside = aside || next[i].buffer == l->turn.buffer;
-        if (next[i].buffer == l->state[i].buffer && !same_view(&next[i], &l->state[i])) aside = true;
+        if (next[i].buffer == l->state[i].buffer && !same_view(&next[i], &l->state[i]))
+            aside = true;
         if (!aside || slice_is_uniform(&next[i])) continue;
         slice copy = emit_fresh(e, next[i].type, &next[i].shape);
         TRY(emit_move(e, &next[i], &copy));
@@ -216,7 +223,10 @@ static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *i
 
 static bool lower_while(emitter *e, const node *n, const slice *in, slice *out)
 {
-    loop_state l = {.n = n, .cond = n->blocks[0], .body = n->blocks[1], .carried = n->nargs,
+    loop_state l = {.n = n,
+                    .cond = n->blocks[0],
+                    .body = n->blocks[1],
+                    .carried = n->nargs,
                     .sums = (int)n->attrs[0].i};
     return lower_turns(e, &l, -1, in, out);
 }
@@ -230,23 +240,39 @@ static bool lower_loop(emitter *e, const node *n, const slice *in, slice *out)
 static void grad_while(tape *t, const node *n, mtf_tensor *const *dy)
 {
     (void)t, (void)dy;
-    node_fail(n, ERR_GRADIENT, "no gradient flows through a while loop, whose number of turns is not fixed; use loop "
-              "with trips");
+    node_fail(
+        n, ERR_GRADIENT,
+        "no gradient flows through a while loop, whose number of turns is not fixed; use loop "
+        "with trips");
 }
 
 const op op_while = {
-    .name = "while", .says = "repeats the body while cond holds; carried values, then sums over the turns", .args = "xs...",
+    .name = "while",
+    .says = "repeats the body while cond holds; carried values, then sums over the turns",
+    .args = "xs...",
     .results = "carried..., sums...",
-    .attrs = (const attr_spec[]){{"sums", ATTR_INT, "0", "how many of the body's values are summed"}, {0}},
+    .attrs =
+        (const attr_spec[]){{"sums", ATTR_INT, "0", "how many of the body's values are summed"},
+                            {0}},
     .blocks = (const char *const[]){"cond", "body", NULL},
-    .flags = OP_DIRECT, .infer = infer_while, .grad = grad_while, .lower = lower_while};
+    .flags = OP_DIRECT,
+    .infer = infer_while,
+    .grad = grad_while,
+    .lower = lower_while};
 const op op_loop = {
-    .name = "loop", .says = "repeats the body a fixed number of turns; carried values, then sums over the turns", .args = "xs...",
+    .name = "loop",
+    .says = "repeats the body a fixed number of turns; carried values, then sums over the turns",
+    .args = "xs...",
     .results = "carried..., sums...",
-    .attrs = (const attr_spec[]){{"trips", ATTR_INT, NULL, "number of turns"},
-                                 {"sums", ATTR_INT, "0", "how many of the body's values are summed"}, {0}},
+    .attrs =
+        (const attr_spec[]){{"trips", ATTR_INT, NULL, "number of turns"},
+                            {"sums", ATTR_INT, "0", "how many of the body's values are summed"},
+                            {0}},
     .blocks = (const char *const[]){"body", NULL},
-    .flags = OP_DIRECT, .infer = infer_loop, .grad = loop_grad, .lower = lower_loop};
+    .flags = OP_DIRECT,
+    .infer = infer_loop,
+    .grad = loop_grad,
+    .lower = lower_loop};
 
 /* ---- entrances ---- */
 
@@ -261,7 +287,8 @@ mtf_tensor *mtf_turn(mtf_graph *g)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
     mtf_tensor *turn = loop_turn(g);
-    if (!turn) fail(&g->session->fault, ERR_USAGE, "mtf_turn: outside of any loop there is no turn");
+    if (!turn)
+        fail(&g->session->fault, ERR_USAGE, "mtf_turn: outside of any loop there is no turn");
     return turn;
 }
 
@@ -286,25 +313,30 @@ void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor
         if (!in[i]) return;
     if (!g || !mtf_ok(g->session)) return;
     if (!opts->body || (!opts->condition) == (opts->trips < 1)) {
-        fail(&g->session->fault, ERR_USAGE, "while_loop: give a body and either trips (1 or more) or a condition");
+        fail(&g->session->fault, ERR_USAGE,
+             "while_loop: give a body and either trips (1 or more) or a condition");
         return;
     }
     block **blocks = arena_array(&g->arena, block *, 2);
     if (!blocks) return;
     int nb = 0;
-    if (opts->condition) blocks[nb++] = build_block(g, "cond", carried, in, 1, opts->condition, opts->context, false);
-    blocks[nb] = build_block(g, "body", carried, in, carried + opts->sums, opts->body, opts->context, true);
+    if (opts->condition)
+        blocks[nb++] =
+            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, false);
+    blocks[nb] =
+        build_block(g, "body", carried, in, carried + opts->sums, opts->body, opts->context, true);
     if (!blocks[0] || !blocks[nb]) return;
     attr  sums = {.i = opts->sums};
-    node *n = opts->condition ? node_new(g, &op_while, carried, in, &sums, blocks)
-                              : node_new(g, &op_loop, carried, in, (attr[]){{.i = opts->trips}, sums}, blocks);
+    node *n = opts->condition
+                  ? node_new(g, &op_while, carried, in, &sums, blocks)
+                  : node_new(g, &op_loop, carried, in, (attr[]){{.i = opts->trips}, sums}, blocks);
     for (int i = 0; n && i < carried + opts->sums; i++) out[i] = n->out[i];
 }
 
 /* ---- the two other users of blocks ---- */
 
-void mtf_recompute(mtf_graph *g, int nin, mtf_tensor *const *in, int nout, mtf_tensor **out, mtf_build *body,
-                   void *context)
+void mtf_recompute(mtf_graph *g, int nin, mtf_tensor *const *in, int nout, mtf_tensor **out,
+                   mtf_build *body, void *context)
 {
     for (int i = 0; i < nout; i++) out[i] = NULL;
     for (int i = 0; i < nin; i++)

@@ -10,13 +10,13 @@
 #include "ops/loop.h"
 
 typedef struct backward {
-    const node  *n;
-    const block *body;
+    const node        *n;
+    const block       *body;
     mtf_tensor *const *dy;
-    int          carried, sums, ncaptures;
-    int         *real;       /* which carried values are floating */
-    int          nreal;
-    mtf_tensor **captures;   /* those that want a gradient */
+    int                carried, sums, ncaptures;
+    int               *real; /* which carried values are floating */
+    int                nreal;
+    mtf_tensor       **captures; /* those that want a gradient */
 } backward;
 
 static mtf_tensor *or_zeros(mtf_tensor *dx, const mtf_tensor *x)
@@ -47,7 +47,8 @@ static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scra
 {
     int          nx = b->nreal + b->ncaptures, ny = 0;
     images       m = images_new(g, scratch);
-    mtf_tensor **xs = arena_array(scratch, mtf_tensor *, nx), **dxs = arena_array(scratch, mtf_tensor *, nx);
+    mtf_tensor **xs = arena_array(scratch, mtf_tensor *, nx),
+               **dxs = arena_array(scratch, mtf_tensor *, nx);
     mtf_tensor **ys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
     mtf_tensor **dys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
     TRY(m.of && xs && dxs && ys && dys);
@@ -81,7 +82,8 @@ static bool prepare(tape *t, backward *b, arena *scratch)
     for (int k = 0; k < b->carried; k++)
         if (dtype_is_float(n->in[k]->type)) b->real[b->nreal++] = k;
     for (int c = n->nargs; c < n->nin; c++)
-        if (dtype_is_float(n->in[c]->type) && tape_wants(t, n->in[c])) b->captures[b->ncaptures++] = n->in[c];
+        if (dtype_is_float(n->in[c]->type) && tape_wants(t, n->in[c]))
+            b->captures[b->ncaptures++] = n->in[c];
     /* A carried value that the body also uses from outside is a capture as well. */
     for (int c = 0; c < b->body->ncaptures; c++) {
         mtf_tensor *x = b->body->captures[c];
@@ -98,13 +100,15 @@ static bool prepare(tape *t, backward *b, arena *scratch)
 static bool differentiate(tape *t, const node *n, mtf_tensor *const *dy, arena *scratch)
 {
     mtf_graph *g = n->graph;
-    backward   b = {.n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
+    backward   b = {
+          .n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
     TRY(prepare(t, &b, scratch));
     int          nin = b.nreal > 0 ? b.nreal : 1;
     mtf_tensor **in = arena_array(scratch, mtf_tensor *, nin);
     TRY(in != NULL);
     if (b.nreal == 0) /* a loop carries something: here an idle number */
-        return node_fail(n, ERR_GRADIENT, "a loop without floating carried values has no gradient; carry one along");
+        return node_fail(n, ERR_GRADIENT,
+                         "a loop without floating carried values has no gradient; carry one along");
     for (int r = 0; r < b.nreal; r++) in[r] = or_zeros(dy[b.real[r]], n->out[b.real[r]]);
     block *body = block_open(g, "body");
     TRY(body != NULL);

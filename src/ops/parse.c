@@ -62,8 +62,10 @@ static bool gradients_read(parser *p, int n, const target *targets, mtf_tensor *
     if (ny < 1 || nx < 1)
         return parse_fail(p, &at, "gradients takes tensors on both sides of the semicolon");
     if (given && ndy != ny)
-        return parse_fail(p, &at, "gradients has %d tensor%s before the semicolon but %d "
-                          "gradient%s for them", ny, ny == 1 ? "" : "s", ndy, ndy == 1 ? "" : "s");
+        return parse_fail(p, &at,
+                          "gradients has %d tensor%s before the semicolon but %d "
+                          "gradient%s for them",
+                          ny, ny == 1 ? "" : "s", ndy, ndy == 1 ? "" : "s");
     if (nx != n)
         return parse_fail(p, &at, "gradients gives %d result%s but the line names %d", nx,
                           nx == 1 ? "" : "s", n);
@@ -75,8 +77,8 @@ static bool gradients_read(parser *p, int n, const target *targets, mtf_tensor *
     if (!mtf_ok(p->session)) return parse_place(p, &at);
     for (int i = 0; i < nx; i++)
         if (!(*grads)[i] && !targets[i].dropped)
-            return parse_fail(p, &x[i].at,
-                              "no gradient reaches \"%s\"; drop its result with \"_\"", tensor_name(xs[i]));
+            return parse_fail(p, &x[i].at, "no gradient reaches \"%s\"; drop its result with \"_\"",
+                              tensor_name(xs[i]));
     return true;
 }
 
@@ -306,7 +308,8 @@ static bool statement(parser *p)
             TRY(gradients_read(p, n, targets, &xs) && targets_resolve(p, n, targets));
         else if ((call && !token_is_word(&p->at.t, "history")) || is_lone_op(p))
             TRY(call_statement(p, n, targets, &xs));
-        else TRY(expression_statement(p, n, targets, &xs));
+        else
+            TRY(expression_statement(p, n, targets, &xs));
         TRY(bind_results(p, n, targets, xs, before));
     }
     if (!parse_at_line_end(p)) return parse_expected(p, "the end of the line");

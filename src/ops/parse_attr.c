@@ -13,8 +13,8 @@ bool number_fits(parser *p, const token *at, double x, mtf_dtype type)
     if (type == MTF_I64) low = -0x1p63, high = 0x1p63 - 1024; /* the last double below 2^63 */
     if (x >= low && x <= high && x == (double)(int64_t)x) return true;
     if (type == MTF_BOOL) return parse_fail(p, at, "a bool is 0 or 1, not %.17g", x);
-    return parse_fail(p, at, "%s takes whole numbers in its range, not %.17g",
-                      mtf_dtype_name(type), x);
+    return parse_fail(p, at, "%s takes whole numbers in its range, not %.17g", mtf_dtype_name(type),
+                      x);
 }
 
 /* ---- one value ---- */
@@ -54,8 +54,10 @@ static bool list_read(parser *p, attr_kind kind, attr *value)
         }
         n++;
     }
-    if (kind == ATTR_INTS) value->ints = (attr_ints){n, ints};
-    else value->names = (attr_names){n, names};
+    if (kind == ATTR_INTS)
+        value->ints = (attr_ints){n, ints};
+    else
+        value->names = (attr_names){n, names};
     return bare || parse_next(p);
 }
 
@@ -232,8 +234,10 @@ bool attrs_complete(parser *p, const token *call, const op *o, attr_slot *slots,
     for (int i = 0; i < n; i++) {
         const attr_spec *spec = &o->attrs[i];
         if (slots[i].given) continue;
-        if (o->blocks && strcmp(spec->name, "sums") == 0) values[i].i = sums;
-        else TRY(attr_complete(p, call, o, spec, &values[i], wish));
+        if (o->blocks && strcmp(spec->name, "sums") == 0)
+            values[i].i = sums;
+        else
+            TRY(attr_complete(p, call, o, spec, &values[i], wish));
     }
     for (int i = 0; i < n; i++) {
         if (!slots[i].elements) continue;

@@ -10,7 +10,7 @@
 
 /* A value; a number stays a number until it is known what type it must have. */
 typedef struct operand {
-    mtf_tensor *x;      /* NULL: a number */
+    mtf_tensor *x; /* NULL: a number */
     double      number;
     token       at;
 } operand;
@@ -26,8 +26,8 @@ typedef struct call_text {
 
 /* What surrounds a call: all zero for a nested one. */
 typedef struct call_place {
-    const target *wish;   /* the line's first name, or NULL */
-    int           names;  /* how many results the line names; 0: nested, exactly one */
+    const target *wish;  /* the line's first name, or NULL */
+    int           names; /* how many results the line names; 0: nested, exactly one */
     block       **blocks;
     int           sums;
 } call_place;
@@ -38,7 +38,7 @@ typedef struct results {
 } results;
 
 bool expr_read(parser *p, operand *value);
-bool expr_continue(parser *p, operand *value);        /* value is the first operand */
+bool expr_continue(parser *p, operand *value); /* value is the first operand */
 /* Reads operands, separated by commas, up to something else; none where one of `ends` follows. */
 bool exprs_read(parser *p, const char *ends, int *n, operand **values);
 /* The operand as a tensor, a number as a scalar of this type; NULL after an error. */

@@ -30,8 +30,7 @@ bool parse_fail(parser *p, const token *at, const char *format, ...)
 bool parse_place(parser *p, const token *at)
 {
     fault *f = &p->session->fault;
-    if (f->kind == ERR_NONE)
-        fail(f, ERR_INTERNAL, "an operation failed without a reason");
+    if (f->kind == ERR_NONE) fail(f, ERR_INTERNAL, "an operation failed without a reason");
     if (p->placed || f->kind == ERR_MEMORY) return false; /* memory: the text is not to blame */
     fault       old = *f;
     const char *rest = strstr(old.text, ": ");
@@ -79,8 +78,10 @@ bool parse_closing(parser *p, char sign, const token *open)
 {
     if (token_is(&p->at.t, sign)) return parse_next(p);
     if (p->at.t.kind == TOKEN_END)
-        return parse_fail(p, &p->at.t, "the text ends before the \"%c\" of line %d, column %d is "
-                          "closed", open->sign, open->line, open->column);
+        return parse_fail(p, &p->at.t,
+                          "the text ends before the \"%c\" of line %d, column %d is "
+                          "closed",
+                          open->sign, open->line, open->column);
     char what[] = "\",\" or \"?\"";
     what[8] = sign;
     return parse_expected(p, what);
@@ -201,8 +202,10 @@ bool parse_bind(parser *p, const token *name, mtf_tensor *x, bool fresh)
     binding *outer = names_get(&p->names, name->text);
     if (outer && outer->depth == p->depth)
         return parse_fail(p, name, "the name \"%.80s\" is given twice", name->text);
-    if (p->depth == 0) TRY(name_outermost(p, name, x, fresh));
-    else if (fresh && !mtf_name(x, name->text)) return parse_place(p, name);
+    if (p->depth == 0)
+        TRY(name_outermost(p, name, x, fresh));
+    else if (fresh && !mtf_name(x, name->text))
+        return parse_place(p, name);
     binding *b = arena_new(&p->words, binding);
     TRY(b != NULL);
     *b = (binding){name->text, x, p->depth, outer, p->newest};

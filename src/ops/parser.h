@@ -29,18 +29,18 @@ typedef struct parser {
     mtf_graph   *graph;
     const char  *file;
     cursor       at;
-    arena        words;   /* what lives as long as the parser: names and tables */
-    arena        work;    /* what lives as long as a line */
-    name_table   ops;     /* name -> op */
-    name_table   names;   /* name -> binding, NULL where out of sight */
-    name_table   dims;    /* lines `dim name = size`: name -> int64_t */
-    name_table   sizes;   /* dimensions of the line's inputs: name -> line_size */
-    binding     *newest;  /* of the current block */
-    int          depth;   /* of the current block */
-    int          level;   /* of calls, parentheses and blocks inside one another */
-    int          line;    /* the current line, by a number of its own */
-    int          lines;   /* how many were begun */
-    bool         placed;  /* the error has its place in the text */
+    arena        words;  /* what lives as long as the parser: names and tables */
+    arena        work;   /* what lives as long as a line */
+    name_table   ops;    /* name -> op */
+    name_table   names;  /* name -> binding, NULL where out of sight */
+    name_table   dims;   /* lines `dim name = size`: name -> int64_t */
+    name_table   sizes;  /* dimensions of the line's inputs: name -> line_size */
+    binding     *newest; /* of the current block */
+    int          depth;  /* of the current block */
+    int          level;  /* of calls, parentheses and blocks inside one another */
+    int          line;   /* the current line, by a number of its own */
+    int          lines;  /* how many were begun */
+    bool         placed; /* the error has its place in the text */
 } parser;
 
 /* ---- errors ---- */
@@ -59,18 +59,18 @@ bool parse_next(parser *p);
 bool parse_sign(parser *p, char sign, const char *what); /* reads it, or fails expecting `what` */
 bool parse_closing(parser *p, char sign, const token *open);
 bool parse_at_line_end(const parser *p);
-bool parse_deeper(parser *p, const token *at);           /* one level more; p->level-- leaves it */
+bool parse_deeper(parser *p, const token *at); /* one level more; p->level-- leaves it */
 bool parse_int(parser *p, int64_t *value, const char *what);
 bool parse_real(parser *p, double *value, const char *what);
-bool parse_number_follows(const parser *p);              /* without a sign */
+bool parse_number_follows(const parser *p); /* without a sign */
 
 /* ---- names ---- */
 
-const op   *parse_find_op(parser *p, const token *name);      /* NULL: said that there is none */
-mtf_tensor *parse_find_tensor(parser *p, const token *name);  /* NULL: said that there is none */
+const op   *parse_find_op(parser *p, const token *name);     /* NULL: said that there is none */
+mtf_tensor *parse_find_tensor(parser *p, const token *name); /* NULL: said that there is none */
 /* Gives x the name.  `fresh`: x was made for it; otherwise a line named x already. */
-bool        parse_bind(parser *p, const token *name, mtf_tensor *x, bool fresh);
-binding    *parse_enter(parser *p);                     /* a block: gives what leave takes */
-bool        parse_leave(parser *p, binding *outer);
+bool     parse_bind(parser *p, const token *name, mtf_tensor *x, bool fresh);
+binding *parse_enter(parser *p); /* a block: gives what leave takes */
+bool     parse_leave(parser *p, binding *outer);
 
 #endif

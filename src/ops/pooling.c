@@ -31,11 +31,14 @@ static bool infer_window(node *n)
     TRY(call_dim(n->op, n->in[0], n->attrs[DIM].text, &dim));
     int64_t reach = (taps.size - 1) * n->attrs[DILATION].i + 1;
     if (taps.size < 1 || reach > dim.size)
-        return node_fail(n, ERR_SHAPE, "a window of %lld taps reaches beyond dimension \"%s\" of size %lld",
+        return node_fail(n, ERR_SHAPE,
+                         "a window of %lld taps reaches beyond dimension \"%s\" of size %lld",
                          (long long)taps.size, dim.name, (long long)dim.size);
-    mtf_shape shape = mtf_shape_resize(n->in[0]->shape, dim.name, (dim.size - reach) / n->attrs[STEP].i + 1);
+    mtf_shape shape =
+        mtf_shape_resize(n->in[0]->shape, dim.name, (dim.size - reach) / n->attrs[STEP].i + 1);
     if (mtf_shape_find(shape, taps.name) >= 0)
-        return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already", tensor_name(n->in[0]), taps.name);
+        return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already",
+                         tensor_name(n->in[0]), taps.name);
     shape = mtf_shape_plus(shape, mtf_shape(taps));
     return node_output(n, n->in[0]->type, &shape);
 }
@@ -43,9 +46,11 @@ static bool infer_window(node *n)
 static void grad_window(tape *t, const node *n, mtf_tensor *const *dy)
 {
     const char *dim = n->attrs[DIM].text;
-    attr        attrs[] = {{.text = dim}, {.text = n->attrs[TAPS].dim.name},
+    attr        attrs[] = {{.text = dim},
+                           {.text = n->attrs[TAPS].dim.name},
                            {.i = mtf_shape_dim(n->in[0]->shape, dim).size},
-                           {.i = n->attrs[STEP].i}, {.i = n->attrs[DILATION].i}};
+                           {.i = n->attrs[STEP].i},
+                           {.i = n->attrs[DILATION].i}};
     tape_give(t, n->in[0], node_unary(&op_overlap_add, dy[0], attrs));
 }
 
@@ -67,8 +72,10 @@ static bool lower_window(emitter *e, const node *n, const slice *in, slice *out)
     int64_t     last = (n->attrs[TAPS].dim.size - 1) * n->attrs[DILATION].i;
     slice       x = *in, want = out[0];
     span        got;
-    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = n->attrs[STEP].i, .high = last, .div = 1}, &x, &got));
-    out[0] = windowed(&x, dim, &want.shape, n->attrs[TAPS].dim.name, n->attrs[STEP].i, n->attrs[DILATION].i);
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = n->attrs[STEP].i, .high = last, .div = 1},
+              &x, &got));
+    out[0] = windowed(&x, dim, &want.shape, n->attrs[TAPS].dim.name, n->attrs[STEP].i,
+                      n->attrs[DILATION].i);
     return true;
 }
 
@@ -78,12 +85,19 @@ static dim_split split_window(const node *n, const char *dim)
 }
 
 const op op_window = {
-    .name = "window", .says = "all full windows along dim, their inside along a new last dimension", .args = "x",
+    .name = "window",
+    .says = "all full windows along dim, their inside along a new last dimension",
+    .args = "x",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                  {"taps", ATTR_DIM, NULL, "the new dimension: size of a window"},
                                  {"step", ATTR_INT, "1", "distance of windows"},
-                                 {"dilation", ATTR_INT, "1", "distance of taps"}, {0}},
-    .infer = infer_window, .grad = grad_window, .lower = lower_window, .split = split_window, .debt = debt_sum};
+                                 {"dilation", ATTR_INT, "1", "distance of taps"},
+                                 {0}},
+    .infer = infer_window,
+    .grad = grad_window,
+    .lower = lower_window,
+    .split = split_window,
+    .debt = debt_sum};
 
 /* ---- overlap_add ---- */
 
@@ -92,24 +106,30 @@ enum { TAP_NAME = 1, SIZE, ADD_STEP, ADD_DILATION };
 static bool infer_overlap_add(node *n)
 {
     mtf_dim dim, taps;
-    int64_t step = n->attrs[ADD_STEP].i, dilation = n->attrs[ADD_DILATION].i, size = n->attrs[SIZE].i;
+    int64_t step = n->attrs[ADD_STEP].i, dilation = n->attrs[ADD_DILATION].i,
+            size = n->attrs[SIZE].i;
     TRY(check_step(n, step, dilation));
     TRY(call_dim(n->op, n->in[0], n->attrs[DIM].text, &dim));
     TRY(call_dim(n->op, n->in[0], n->attrs[TAP_NAME].text, &taps));
-    if (strcmp(dim.name, taps.name) == 0) return node_fail(n, ERR_SHAPE, "dim and taps must differ");
+    if (strcmp(dim.name, taps.name) == 0)
+        return node_fail(n, ERR_SHAPE, "dim and taps must differ");
     int64_t reach = (dim.size - 1) * step + (taps.size - 1) * dilation + 1;
     if (size < reach)
-        return node_fail(n, ERR_SHAPE, "%lld windows of %lld taps need a size of %lld or more, not %lld",
-                         (long long)dim.size, (long long)taps.size, (long long)reach, (long long)size);
-    mtf_shape shape = mtf_shape_minus(mtf_shape_resize(n->in[0]->shape, dim.name, size), mtf_shape(taps));
+        return node_fail(
+            n, ERR_SHAPE, "%lld windows of %lld taps need a size of %lld or more, not %lld",
+            (long long)dim.size, (long long)taps.size, (long long)reach, (long long)size);
+    mtf_shape shape =
+        mtf_shape_minus(mtf_shape_resize(n->in[0]->shape, dim.name, size), mtf_shape(taps));
     return node_output(n, n->in[0]->type, &shape);
 }
 
 static void grad_overlap_add(tape *t, const node *n, mtf_tensor *const *dy)
 {
     const char *dim = n->attrs[DIM].text;
-    mtf_dim     mine = mtf_shape_dim(n->in[0]->shape, dim), taps = mtf_shape_dim(n->in[0]->shape, n->attrs[TAP_NAME].text);
-    attr        attrs[] = {{.text = dim}, {.dim = taps}, {.i = n->attrs[ADD_STEP].i}, {.i = n->attrs[ADD_DILATION].i}};
+    mtf_dim     mine = mtf_shape_dim(n->in[0]->shape, dim),
+            taps = mtf_shape_dim(n->in[0]->shape, n->attrs[TAP_NAME].text);
+    attr attrs[] = {
+        {.text = dim}, {.dim = taps}, {.i = n->attrs[ADD_STEP].i}, {.i = n->attrs[ADD_DILATION].i}};
     mtf_tensor *windows = node_unary(&op_window, dy[0], attrs);
     /* There may be room for more windows than were added. */
     tape_give(t, n->in[0], mtf_slice(windows, dim, 0, mine.size, 1));
@@ -118,14 +138,16 @@ static void grad_overlap_add(tape *t, const node *n, mtf_tensor *const *dy)
 static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice *out)
 {
     const char *dim = n->attrs[DIM].text, *taps = n->attrs[TAP_NAME].text;
-    int64_t     step = n->attrs[ADD_STEP].i, dilation = n->attrs[ADD_DILATION].i, size = n->attrs[SIZE].i;
-    int64_t     last = (mtf_shape_dim(n->in[0]->shape, taps).size - 1) * dilation;
-    span        part = reach_part(e, &out[0], dim, size), got;
-    slice       y = *in, want = out[0];
-    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = 1, .low = -last, .high = 0, .div = step}, &y, &got));
+    int64_t     step = n->attrs[ADD_STEP].i, dilation = n->attrs[ADD_DILATION].i,
+            size = n->attrs[SIZE].i;
+    int64_t last = (mtf_shape_dim(n->in[0]->shape, taps).size - 1) * dilation;
+    span    part = reach_part(e, &out[0], dim, size), got;
+    slice   y = *in, want = out[0];
+    TRY(reach(e, n->in[0], dim, size, &(span_map){.mult = 1, .low = -last, .high = 0, .div = step},
+              &y, &got));
     /* The windows that touch this part may reach beyond it: room for all of them, then a view. */
-    int64_t   first = got.size && got.begin * step < part.begin ? got.begin * step : part.begin;
-    int64_t   end = part.begin + part.size, reach_end = (got.begin + got.size - 1) * step + last + 1;
+    int64_t first = got.size && got.begin * step < part.begin ? got.begin * step : part.begin;
+    int64_t end = part.begin + part.size, reach_end = (got.begin + got.size - 1) * step + last + 1;
     if (got.size && reach_end > end) end = reach_end;
     mtf_shape room = want.shape;
     room.dims[mtf_shape_find(room, dim)].size = end - first;
@@ -151,14 +173,20 @@ static dim_split split_overlap_add(const node *n, const char *dim)
 }
 
 const op op_overlap_add = {
-    .name = "overlap_add", .says = "sums windows back to where they came from: the transpose of window", .args = "y",
+    .name = "overlap_add",
+    .says = "sums windows back to where they came from: the transpose of window",
+    .args = "y",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of windows"},
                                  {"taps", ATTR_WORD, NULL, "the dimension of their inside"},
                                  {"size", ATTR_INT, NULL, "size of dim in the result"},
                                  {"step", ATTR_INT, "1", "distance of windows"},
-                                 {"dilation", ATTR_INT, "1", "distance of taps"}, {0}},
-    .infer = infer_overlap_add, .grad = grad_overlap_add, .lower = lower_overlap_add,
-    .split = split_overlap_add, .debt = debt_sum};
+                                 {"dilation", ATTR_INT, "1", "distance of taps"},
+                                 {0}},
+    .infer = infer_overlap_add,
+    .grad = grad_overlap_add,
+    .lower = lower_overlap_add,
+    .split = split_overlap_add,
+    .debt = debt_sum};
 
 /* ---- pooling ---- */
 
@@ -171,18 +199,21 @@ static bool resolve(mtf_tensor *x, int ns, const mtf_pool_opts *o, const char *n
 {
     fault *f = &graph_of(x)->session->fault;
     if (ns < 1 || ns > 3 || x->shape.ndims < ns + 1)
-        return fail(f, ERR_SHAPE, "%s: \"%s\" must be [batch.., 1 to 3 spatial, channels]", name, tensor_name(x));
+        return fail(f, ERR_SHAPE, "%s: \"%s\" must be [batch.., 1 to 3 spatial, channels]", name,
+                    tensor_name(x));
     *p = (pool){.ns = ns};
     for (int i = 0; i < ns; i++) {
         mtf_dim dim = x->shape.dims[x->shape.ndims - 1 - ns + i];
         int64_t k = o->window[i], s = o->stride[i] ? o->stride[i] : k;
-        if (k < 1 || s < 1) return fail(f, ERR_SHAPE, "%s: windows and strides are 1 or more", name);
+        if (k < 1 || s < 1)
+            return fail(f, ERR_SHAPE, "%s: windows and strides are 1 or more", name);
         p->window[i] = k;
         p->stride[i] = s;
         int64_t total = o->same ? ((dim.size + s - 1) / s - 1) * s + k - dim.size : 0;
         if (total > 0) p->before[i] = total / 2, p->after[i] = total - total / 2;
         if (k > dim.size + p->before[i] + p->after[i])
-            return fail(f, ERR_SHAPE, "%s: a window of %lld is larger than dimension \"%s\" of size %lld", name,
+            return fail(f, ERR_SHAPE,
+                        "%s: a window of %lld is larger than dimension \"%s\" of size %lld", name,
                         (long long)k, dim.name, (long long)dim.size);
     }
     return true;
@@ -197,9 +228,12 @@ static mtf_tensor *windows_of(mtf_tensor *x, const pool *p, double value, mtf_sh
     for (int i = 0; i < p->ns; i++) {
         const char *dim = shape.dims[shape.ndims - 1 - p->ns + i].name;
         if (p->before[i] || p->after[i])
-            x = mtf_pad(x, dim, &(mtf_pad_opts){.before = p->before[i], .after = p->after[i], .value = value});
+            x = mtf_pad(
+                x, dim,
+                &(mtf_pad_opts){.before = p->before[i], .after = p->after[i], .value = value});
         mtf_dim tap = {names[i], p->window[i]};
-        x = node_unary(&op_window, x, (attr[]){{.text = dim}, {.dim = tap}, {.i = p->stride[i]}, {.i = 1}});
+        x = node_unary(&op_window, x,
+                       (attr[]){{.text = dim}, {.dim = tap}, {.i = p->stride[i]}, {.i = 1}});
         taps->dims[taps->ndims++] = tap;
     }
     return x;
@@ -227,7 +261,9 @@ mtf_tensor *mtf_avg_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts)
     mtf_dim     one = {"_one", 1};
     mtf_tensor *ones = mtf_ones(graph_of(x), x->type, mtf_shape_plus(space, mtf_shape(one)));
     mtf_tensor *count = ones ? mtf_reduce_sum(windows_of(ones, &p, 0, &taps), taps) : NULL;
-    return count ? mtf_divide(sum, mtf_reshape(count, mtf_shape_minus(count->shape, mtf_shape(one)))) : NULL;
+    return count
+               ? mtf_divide(sum, mtf_reshape(count, mtf_shape_minus(count->shape, mtf_shape(one))))
+               : NULL;
 }
 
 static void expand_pool(op_call *c, mtf_tensor *(*build)(mtf_tensor *, int, const mtf_pool_opts *))
@@ -236,11 +272,14 @@ static void expand_pool(op_call *c, mtf_tensor *(*build)(mtf_tensor *, int, cons
     attr_ints     window = c->attrs[0].ints, stride = c->attrs[1].ints;
     mtf_pool_opts o = {.same = strcmp(c->attrs[2].text, "same") == 0};
     if (window.n < 1 || window.n > 3 || (stride.n && stride.n != window.n)) {
-        fail(f, ERR_SHAPE, "%s: window and stride have one number for each of 1 to 3 spatial dimensions", c->op->name);
+        fail(f, ERR_SHAPE,
+             "%s: window and stride have one number for each of 1 to 3 spatial dimensions",
+             c->op->name);
         return;
     }
     if (!o.same && strcmp(c->attrs[2].text, "valid") != 0) {
-        fail(f, ERR_USAGE, "%s: padding is same or valid, not \"%s\"", c->op->name, c->attrs[2].text);
+        fail(f, ERR_USAGE, "%s: padding is same or valid, not \"%s\"", c->op->name,
+             c->attrs[2].text);
         return;
     }
     for (int i = 0; i < window.n; i++) {
@@ -260,11 +299,20 @@ static void expand_avg_pool(op_call *c)
     expand_pool(c, mtf_avg_pool);
 }
 
-static const attr_spec pool_attrs[] = {{"window", ATTR_INTS, "(2, 2)", "one size per spatial dimension"},
-                                       {"stride", ATTR_INTS, "()", "default: the window"},
-                                       {"padding", ATTR_WORD, "valid", "valid or same"}, {0}};
+static const attr_spec pool_attrs[] = {
+    {"window", ATTR_INTS, "(2, 2)", "one size per spatial dimension"},
+    {"stride", ATTR_INTS, "()", "default: the window"},
+    {"padding", ATTR_WORD, "valid", "valid or same"},
+    {0}};
 const op op_max_pool = {.name = "max_pool",
-                        .says = "largest element of each window of x [batch.., spatial.., channels]; of equal ones the lowest index receives the gradient",
-                        .args = "x", .attrs = pool_attrs, .expand = expand_max_pool};
-const op op_avg_pool = {.name = "avg_pool", .says = "mean of each window of x [batch.., spatial.., channels]; padding does not count",
-                        .args = "x", .attrs = pool_attrs, .expand = expand_avg_pool};
+                        .says = "largest element of each window of x [batch.., spatial.., "
+                                "channels]; of equal ones the lowest index receives the gradient",
+                        .args = "x",
+                        .attrs = pool_attrs,
+                        .expand = expand_max_pool};
+const op op_avg_pool = {
+    .name = "avg_pool",
+    .says = "mean of each window of x [batch.., spatial.., channels]; padding does not count",
+    .args = "x",
+    .attrs = pool_attrs,
+    .expand = expand_avg_pool};

@@ -13,19 +13,23 @@ enum { SHAPE, TYPE, A, B, KEY };
 static bool infer(node *n)
 {
     if (!n->attrs[SHAPE].shape)
-        return node_fail(n, ERR_SHAPE, "say type and shape, as in  x: f32[a=2, b=3] = %s", n->op->name);
+        return node_fail(n, ERR_SHAPE, "say type and shape, as in  x: f32[a=2, b=3] = %s",
+                         n->op->name);
     mtf_shape shape = *n->attrs[SHAPE].shape;
     mtf_dtype type = n->attrs[TYPE].type;
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     if (!dtype_is_float(type) && n->op != &op_random_uniform)
         return node_fail(n, ERR_TYPE, "normal numbers are floating, not %s", mtf_dtype_name(type));
     if (n->nargs && (n->in[0]->type != MTF_I32 || n->in[0]->shape.ndims))
-        return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar", tensor_name(n->in[0]));
+        return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
+                         tensor_name(n->in[0]));
     if (n->op == &op_random_uniform && !(n->attrs[A].r < n->attrs[B].r) && type != MTF_BOOL)
-        return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high", n->attrs[A].r,
-                         n->attrs[B].r);
-    if (n->attrs[KEY].i < 0) n->attrs[KEY].i = n->graph->next_key++;
-    else if (n->attrs[KEY].i >= n->graph->next_key) n->graph->next_key = (uint32_t)n->attrs[KEY].i + 1;
+        return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high",
+                         n->attrs[A].r, n->attrs[B].r);
+    if (n->attrs[KEY].i < 0)
+        n->attrs[KEY].i = n->graph->next_key++;
+    else if (n->attrs[KEY].i >= n->graph->next_key)
+        n->graph->next_key = (uint32_t)n->attrs[KEY].i + 1;
     TRY(node_output(n, type, &shape));
     n->attrs[SHAPE].shape = &n->out[0]->shape;
     return true;
@@ -33,7 +37,8 @@ static bool infer(node *n)
 
 static bool lower_draw(emitter *e, const node *n, const slice *in, slice *out, draw_kind kind)
 {
-    draw_args how = {.kind = kind, .a = n->attrs[A].r, .b = n->attrs[B].r, .key = (uint32_t)n->attrs[KEY].i};
+    draw_args how = {
+        .kind = kind, .a = n->attrs[A].r, .b = n->attrs[B].r, .key = (uint32_t)n->attrs[KEY].i};
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     emit_global_index(e, &n->out[0]->shape, &how);
     return emit_draw(e, &how, n->nargs ? &in[0] : NULL, &out[0]);
@@ -48,22 +53,29 @@ LOWER(lower_uniform, DRAW_UNIFORM)
 LOWER(lower_normal, DRAW_NORMAL)
 LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
 
-#define RANDOM(NAME, SAYS, A_NAME, A_IS, A_SAYS, B_NAME, B_IS, B_SAYS, LOWER)                      \
-    const op op_##NAME = {.name = #NAME, .says = SAYS, .args = "[turn]",                           \
-                          .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},            \
-                                                       {"type", ATTR_TYPE, NULL, ""},              \
-                                                       {A_NAME, ATTR_REAL, A_IS, A_SAYS},          \
-                                                       {B_NAME, ATTR_REAL, B_IS, B_SAYS},          \
-                                                       {"key", ATTR_INT, "-1", "which stream; default: the next unused one"}, \
-                                                       {0}},                                       \
-                          .flags = OP_UNIQUE | OP_TURN | OP_DIRECT, .infer = infer, .lower = LOWER};                     \
-    mtf_tensor *mtf_##NAME(mtf_graph *g, mtf_dtype type, mtf_shape shape, double a, double b)      \
-    {                                                                                              \
-        return draw(g, &op_##NAME, type, &shape, a, b);                                            \
+#define RANDOM(NAME, SAYS, A_NAME, A_IS, A_SAYS, B_NAME, B_IS, B_SAYS, LOWER)                        \
+    const op    op_##NAME = {.name = #NAME,                                                          \
+                             .says = SAYS,                                                           \
+                             .args = "[turn]",                                                       \
+                             .attrs =                                                                \
+                                 (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},                \
+                                                     {"type", ATTR_TYPE, NULL, ""},                  \
+                                                     {A_NAME, ATTR_REAL, A_IS, A_SAYS},              \
+                                                     {B_NAME, ATTR_REAL, B_IS, B_SAYS},              \
+                                                     {"key", ATTR_INT, "-1",                         \
+                                                      "which stream; default: the next unused one"}, \
+                                                     {0}},                                           \
+                             .flags = OP_UNIQUE | OP_TURN | OP_DIRECT,                               \
+                             .infer = infer,                                                         \
+                             .lower = LOWER};                                                        \
+    mtf_tensor *mtf_##NAME(mtf_graph *g, mtf_dtype type, mtf_shape shape, double a, double b)        \
+    {                                                                                                \
+        return draw(g, &op_##NAME, type, &shape, a, b);                                              \
     }
 
 /* Inside a loop the turn is mixed in, found as the innermost body around. */
-static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_shape *shape, double a, double b)
+static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_shape *shape, double a,
+                        double b)
 {
     attr        attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}};
     mtf_tensor *turn = g ? loop_turn(g) : NULL;
@@ -71,8 +83,8 @@ static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_sha
     return n ? n->out[0] : NULL;
 }
 
-RANDOM(random_uniform, "numbers from low to below high; bool: true with probability high", "low", "0",
-       "smallest value", "high", "1", "upper bound", lower_uniform)
+RANDOM(random_uniform, "numbers from low to below high; bool: true with probability high", "low",
+       "0", "smallest value", "high", "1", "upper bound", lower_uniform)
 RANDOM(random_normal, "normally distributed numbers", "mean", "0", "their mean", "stddev", "1",
        "their standard deviation", lower_normal)
 RANDOM(truncated_normal, "normally distributed numbers within two standard deviations", "mean", "0",
@@ -86,13 +98,14 @@ mtf_tensor *mtf_sample_with_temperature(mtf_tensor *logits, mtf_dim dim, double 
     mtf_dim mine;
     if (!call_dim(&op_sample_with_temperature, logits, dim.name, &mine)) return NULL;
     if (!(temperature >= 0)) {
-        fail(&graph_of(logits)->session->fault, ERR_VALUE, "sample_with_temperature: the temperature is 0 or more, not %g",
-             temperature);
+        fail(&graph_of(logits)->session->fault, ERR_VALUE,
+             "sample_with_temperature: the temperature is 0 or more, not %g", temperature);
         return NULL;
     }
     if (temperature == 0) return mtf_argmax(logits, mine);
     mtf_tensor *x = logits->type == MTF_F64 ? logits : mtf_cast(logits, MTF_F32);
-    mtf_tensor *u = mtf_random_uniform(graph_of(x), mtf_dtype_of_tensor(x), mtf_shape_of_tensor(x), 1e-9, 1);
+    mtf_tensor *u =
+        mtf_random_uniform(graph_of(x), mtf_dtype_of_tensor(x), mtf_shape_of_tensor(x), 1e-9, 1);
     /* u may round to 1, whose double logarithm is infinite. */
     u = u ? mtf_minimum(u, mtf_constant(graph_of(u), 1 - 0x1p-24, u->type, mtf_shape())) : NULL;
     mtf_tensor *gumbel = mtf_negative(mtf_log(mtf_negative(mtf_log(u))));
@@ -109,20 +122,23 @@ mtf_tensor *mtf_dropout(mtf_tensor *x, double rate, mtf_shape noise)
     }
     if (noise.ndims && !shape_within(&noise, &x->shape)) {
         char a[SHAPE_TEXT], b[SHAPE_TEXT];
-        fail(&g->session->fault, ERR_SHAPE, "dropout: the noise dimensions %s are not all of \"%s\" %s",
-             shape_text(&noise, a), tensor_name(x), shape_text(&x->shape, b));
+        fail(&g->session->fault, ERR_SHAPE,
+             "dropout: the noise dimensions %s are not all of \"%s\" %s", shape_text(&noise, a),
+             tensor_name(x), shape_text(&x->shape, b));
         return NULL;
     }
     if (rate == 0) return x;
     mtf_tensor *u = mtf_random_uniform(g, MTF_F32, noise.ndims ? noise : x->shape, 0, 1);
     mtf_tensor *kept = mtf_less(u, mtf_constant(g, 1 - rate, MTF_F32, mtf_shape()));
     mtf_tensor *scaled = dtype_is_float(x->type) ? mtf_scale(x, 1 / (1 - rate)) : x;
-    return mtf_transpose(mtf_where(kept, scaled, mtf_constant(g, 0, x->type, mtf_shape())), x->shape);
+    return mtf_transpose(mtf_where(kept, scaled, mtf_constant(g, 0, x->type, mtf_shape())),
+                         x->shape);
 }
 
 static void expand_sample(op_call *c)
 {
-    c->out[0] = mtf_sample_with_temperature(c->in[0], (mtf_dim){c->attrs[0].text, 1}, c->attrs[1].r);
+    c->out[0] =
+        mtf_sample_with_temperature(c->in[0], (mtf_dim){c->attrs[0].text, 1}, c->attrs[1].r);
 }
 
 mtf_tensor *mtf_categorical(mtf_tensor *logits, mtf_dim dim)
@@ -148,16 +164,25 @@ static void expand_dropout(op_call *c)
 }
 
 const op op_sample_with_temperature = {
-    .name = "sample_with_temperature", .says = "an i32 index drawn with probability softmax(logits / temperature); 0: the largest", .args = "logits",
+    .name = "sample_with_temperature",
+    .says = "an i32 index drawn with probability softmax(logits / temperature); 0: the largest",
+    .args = "logits",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of choices"},
-                                 {"temperature", ATTR_REAL, "1", "0 is certain, more is wilder"}, {0}},
+                                 {"temperature", ATTR_REAL, "1", "0 is certain, more is wilder"},
+                                 {0}},
     .expand = expand_sample};
 const op op_categorical = {
-    .name = "categorical", .says = "an i32 index drawn with probability softmax(logits)", .args = "logits",
+    .name = "categorical",
+    .says = "an i32 index drawn with probability softmax(logits)",
+    .args = "logits",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of choices"}, {0}},
     .expand = expand_categorical};
 const op op_dropout = {
-    .name = "dropout", .says = "0 with probability rate, else x / (1 - rate)", .args = "x",
+    .name = "dropout",
+    .says = "0 with probability rate, else x / (1 - rate)",
+    .args = "x",
     .attrs = (const attr_spec[]){{"rate", ATTR_REAL, NULL, "from 0 to below 1"},
-                                 {"noise", ATTR_NAMES, "()", "dimensions along which decisions differ; default all"}, {0}},
+                                 {"noise", ATTR_NAMES, "()",
+                                  "dimensions along which decisions differ; default all"},
+                                 {0}},
     .expand = expand_dropout};

@@ -14,7 +14,8 @@ span reach_part(const emitter *e, const slice *out, const char *dim, int64_t siz
     return reach_is_cut(out, dim) ? emit_part(e, dim, size) : (span){0, size};
 }
 
-bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how, slice *s, span *got)
+bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how,
+           slice *s, span *got)
 {
     int d = mtf_shape_find(x->shape, dim);
     *got = (span){0, x->shape.dims[d].size};
@@ -34,12 +35,15 @@ bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const
 bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned x_cut, slice *s)
 {
     const axis_list *axes = &layout_find(e->layout, dim)->cut;
-    mtf_shape        whole = {.ndims = 1, .dims = {{PARTS_DIM, cut_parts(e->layout->mesh, axes)}}}, mine = {.ndims = 1};
-    placement        from = {.dim = {*axes}}, to = {0};
+    mtf_shape        whole = {.ndims = 1, .dims = {{PARTS_DIM, cut_parts(e->layout->mesh, axes)}}},
+              mine = {.ndims = 1};
+    placement from = {.dim = {*axes}}, to = {0};
     mine.dims[0] = (mtf_dim){PARTS_DIM, 1};
     for (int i = 0; i < x->shape.ndims; i++) { /* the other dimensions stay where they are */
         if (mtf_shape_find(s->shape, x->shape.dims[i].name) < 0) continue;
-        if (x_cut >> i & 1) from.dim[whole.ndims] = to.dim[whole.ndims] = layout_find(e->layout, x->shape.dims[i].name)->cut;
+        if (x_cut >> i & 1)
+            from.dim[whole.ndims] = to.dim[whole.ndims] =
+                layout_find(e->layout, x->shape.dims[i].name)->cut;
         mine.dims[mine.ndims++] = s->shape.dims[mtf_shape_find(s->shape, x->shape.dims[i].name)];
         whole.dims[whole.ndims++] = x->shape.dims[i];
     }
@@ -64,7 +68,8 @@ bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s)
     placement from = {0}, to = {0};
     int       d = mtf_shape_find(x->shape, dim);
     for (int i = 0; i < x->shape.ndims; i++)
-        if (s->cut >> i & 1) from.dim[i] = to.dim[i] = layout_find(e->layout, x->shape.dims[i].name)->cut;
+        if (s->cut >> i & 1)
+            from.dim[i] = to.dim[i] = layout_find(e->layout, x->shape.dims[i].name)->cut;
     to.dim[d] = (axis_list){0};
     unsigned cut = s->cut & ~(1u << d);
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
@@ -76,6 +81,7 @@ unsigned spread_over(const emitter *e, const mtf_shape *shape, const char *but)
 {
     unsigned cut = 0;
     for (int i = 0; i < shape->ndims; i++)
-        if (layout_find(e->layout, shape->dims[i].name) && strcmp(shape->dims[i].name, but) != 0) cut |= 1u << i;
+        if (layout_find(e->layout, shape->dims[i].name) && strcmp(shape->dims[i].name, but) != 0)
+            cut |= 1u << i;
     return cut;
 }

@@ -13,7 +13,8 @@
 bool reach_is_cut(const slice *s, const char *dim);
 /* s becomes the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) / div) along dim of
  * tensor x, as far as they exist, where [b, e) is this processor's part of a result of `size`. */
-bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how, slice *s, span *got);
+bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how,
+           slice *s, span *got);
 /* s becomes [_parts, rest..]: each part's own reduction along dim, gathered from all parts. */
 #define PARTS_DIM "_parts"
 bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind kind, slice *s);

@@ -27,12 +27,14 @@ static bool kept_shape(node *n, mtf_shape *kept)
         for (int i = 0; i < kept->ndims; i++) {
             mtf_dim d = mtf_shape_dim(*x, kept->dims[i].name);
             if (!d.name || d.size != kept->dims[i].size)
-                return node_fail(n, ERR_SHAPE, "the output has dimension \"%s\" of size %lld, which \"%s\" lacks",
+                return node_fail(n, ERR_SHAPE,
+                                 "the output has dimension \"%s\" of size %lld, which \"%s\" lacks",
                                  kept->dims[i].name, (long long)kept->dims[i].size,
                                  tensor_name(n->in[0]));
             for (int j = 0; j < over.n; j++)
                 if (strcmp(over.v[j], d.name) == 0)
-                    return node_fail(n, ERR_SHAPE, "the output keeps \"%s\", which is to be reduced", d.name);
+                    return node_fail(n, ERR_SHAPE,
+                                     "the output keeps \"%s\", which is to be reduced", d.name);
         }
         return true;
     }
@@ -41,8 +43,8 @@ static bool kept_shape(node *n, mtf_shape *kept)
         mtf_dim d = mtf_shape_dim(*x, over.v[i]);
         char    text[SHAPE_TEXT];
         if (!d.name || i >= MTF_MAX_DIMS)
-            return node_fail(n, ERR_SHAPE, "\"%s\" has no dimension \"%s\"; it is %s", tensor_name(n->in[0]),
-                             over.v[i], shape_text(x, text));
+            return node_fail(n, ERR_SHAPE, "\"%s\" has no dimension \"%s\"; it is %s",
+                             tensor_name(n->in[0]), over.v[i], shape_text(x, text));
         gone[i] = d;
     }
     mtf_shape minus = {.ndims = over.n};
@@ -71,8 +73,8 @@ static bool infer_number(node *n)
 static bool infer_bool(node *n)
 {
     if (n->in[0]->type != MTF_BOOL)
-        return node_fail(n, ERR_TYPE, "\"%s\" is %s; this operation takes bool", tensor_name(n->in[0]),
-                         mtf_dtype_name(n->in[0]->type));
+        return node_fail(n, ERR_TYPE, "\"%s\" is %s; this operation takes bool",
+                         tensor_name(n->in[0]), mtf_dtype_name(n->in[0]->type));
     return infer_as(n, MTF_BOOL);
 }
 
@@ -93,7 +95,8 @@ static bool lower_fold(emitter *e, const node *n, const slice *in, slice *out, f
         out[0] = slice_as(in, &shape);
         return true;
     }
-    double count = (double)mtf_shape_size(mtf_shape_minus(in->shape, shape)); /* kept parts may be empty */
+    double count =
+        (double)mtf_shape_size(mtf_shape_minus(in->shape, shape)); /* kept parts may be empty */
     if (slice_is_uniform(in) && kind != FOLD_PROD) {
         double v = index ? 0 : kind == FOLD_SUM ? in->value * count : in->value;
         out[0] = slice_uniform(round_to_type(v, type), type, &shape);
@@ -114,17 +117,22 @@ LOWER(lower_min, FOLD_MIN)
 LOWER(lower_prod, FOLD_PROD)
 /* Along one cut dimension: each part's winner and where it is, gathered; then the winner of these.
  * An empty part offers what loses against everything, at index 0. */
-static bool lower_arg(emitter *e, const node *n, const slice *in, slice *out, fold_kind arg, fold_kind value)
+static bool lower_arg(emitter *e, const node *n, const slice *in, slice *out, fold_kind arg,
+                      fold_kind value)
 {
     mtf_shape reduced = mtf_shape_minus(n->in[0]->shape, n->out[0]->shape);
-    if (reduced.ndims != 1 || !reach_is_cut(in, reduced.dims[0].name)) return lower_fold(e, n, in, out, arg);
+    if (reduced.ndims != 1 || !reach_is_cut(in, reduced.dims[0].name))
+        return lower_fold(e, n, in, out, arg);
     const char *dim = reduced.dims[0].name;
-    slice       want = out[0], best = *in, where = emit_fresh(e, MTF_I32, &want.shape), global = where, x = *in;
+    slice want = out[0], best = *in, where = emit_fresh(e, MTF_I32, &want.shape), global = where,
+          x = *in;
     TRY(emit_real(e, &x) && emit_fold(e, arg, &x, &where));
     global = emit_fresh(e, MTF_I32, &want.shape);
-    slice begin = slice_uniform((double)emit_part(e, dim, reduced.dims[0].size).begin, MTF_I32, &(mtf_shape){0});
+    slice begin = slice_uniform((double)emit_part(e, dim, reduced.dims[0].size).begin, MTF_I32,
+                                &(mtf_shape){0});
     TRY(emit_scalar(e, FN_add, 2, (slice[]){where, begin}, &global));
-    TRY(reach_totals(e, n->in[0], dim, value, &best) && reach_all_parts(e, n->in[0], dim, in->cut, &global));
+    TRY(reach_totals(e, n->in[0], dim, value, &best) &&
+        reach_all_parts(e, n->in[0], dim, in->cut, &global));
     slice winner = emit_fresh(e, MTF_I32, &want.shape);
     TRY(emit_fold(e, arg, &best, &winner));
     out[0] = emit_fresh(e, MTF_I32, &want.shape);
@@ -176,8 +184,6 @@ static void grad_extreme(tape *t, const node *n, mtf_tensor *const *dy, const op
     tape_give(t, x, mtf_where(mtf_equal(positions(n->graph, &reduced), winner), dy[0], none));
 }
 
-
-
 static void grad_max(tape *t, const node *n, mtf_tensor *const *dy)
 {
     grad_extreme(t, n, dy, &op_argmax_over);
@@ -197,7 +203,7 @@ static mtf_tensor *product_tree(mtf_tensor *x, const mtf_shape *kept)
     mtf_shape   flat = mtf_shape_plus(*kept, mtf_shape_of(1, &dim));
     mtf_tensor *p = mtf_reshape(mtf_transpose(x, mtf_shape_plus(*kept, reduced)), flat);
     for (int64_t n = dim.size; n > 1; n = (n + 1) / 2) {
-        int64_t half = n / 2;
+        int64_t     half = n / 2;
         mtf_tensor *low = mtf_slice(p, dim.name, 0, half, 1);
         mtf_tensor *high = mtf_slice(p, dim.name, half, half, 1);
         mtf_tensor *both = mtf_multiply(low, high);
@@ -253,34 +259,73 @@ static dim_split split_kept(const node *n, const char *dim)
 
 /* ---- the ops ---- */
 
-const op op_reduce_sum = {.name = "reduce_sum", .says = "sum over dimensions", .args = "x",
-                          .attrs = reduce_attrs, .infer = infer_number, .grad = grad_sum,
-                          .lower = lower_sum, .split = split_sum, .debt = debt_sum};
-const op op_reduce_max = {.name = "reduce_max",
-                          .says = "largest element; of equal ones the lowest index receives the gradient",
-                          .args = "x", .attrs = reduce_attrs, .infer = infer_number, .grad = grad_max,
-                          .lower = lower_max, .split = split_max};
-const op op_reduce_min = {.name = "reduce_min",
-                          .says = "smallest element; of equal ones the lowest index receives the gradient",
-                          .args = "x", .attrs = reduce_attrs, .infer = infer_number, .grad = grad_min,
-                          .lower = lower_min, .split = split_min};
-const op op_reduce_prod = {.name = "reduce_prod", .says = "product over dimensions", .args = "x",
-                           .attrs = reduce_attrs, .infer = infer_number, .grad = grad_prod,
-                           .lower = lower_prod, .split = split_kept};
-const op op_reduce_all = {.name = "reduce_all", .says = "true where all are", .args = "x",
-                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_min, .split = split_min};
-const op op_reduce_any = {.name = "reduce_any", .says = "true where at least one is", .args = "x",
-                          .attrs = reduce_attrs, .infer = infer_bool, .lower = lower_max, .split = split_max};
+const op op_reduce_sum = {.name = "reduce_sum",
+                          .says = "sum over dimensions",
+                          .args = "x",
+                          .attrs = reduce_attrs,
+                          .infer = infer_number,
+                          .grad = grad_sum,
+                          .lower = lower_sum,
+                          .split = split_sum,
+                          .debt = debt_sum};
+const op op_reduce_max = {
+    .name = "reduce_max",
+    .says = "largest element; of equal ones the lowest index receives the gradient",
+    .args = "x",
+    .attrs = reduce_attrs,
+    .infer = infer_number,
+    .grad = grad_max,
+    .lower = lower_max,
+    .split = split_max};
+const op op_reduce_min = {
+    .name = "reduce_min",
+    .says = "smallest element; of equal ones the lowest index receives the gradient",
+    .args = "x",
+    .attrs = reduce_attrs,
+    .infer = infer_number,
+    .grad = grad_min,
+    .lower = lower_min,
+    .split = split_min};
+const op op_reduce_prod = {.name = "reduce_prod",
+                           .says = "product over dimensions",
+                           .args = "x",
+                           .attrs = reduce_attrs,
+                           .infer = infer_number,
+                           .grad = grad_prod,
+                           .lower = lower_prod,
+                           .split = split_kept};
+const op op_reduce_all = {.name = "reduce_all",
+                          .says = "true where all are",
+                          .args = "x",
+                          .attrs = reduce_attrs,
+                          .infer = infer_bool,
+                          .lower = lower_min,
+                          .split = split_min};
+const op op_reduce_any = {.name = "reduce_any",
+                          .says = "true where at least one is",
+                          .args = "x",
+                          .attrs = reduce_attrs,
+                          .infer = infer_bool,
+                          .lower = lower_max,
+                          .split = split_max};
 const op op_argmax_over = {.name = "argmax_over",
-                           .says = "i32 position of the largest element in the row-major order of the "
-                                   "reduced dimensions; of equal ones the lowest",
-                           .args = "x", .attrs = reduce_attrs, .infer = infer_index,
-                           .lower = lower_argmax, .split = split_arg};
+                           .says =
+                               "i32 position of the largest element in the row-major order of the "
+                               "reduced dimensions; of equal ones the lowest",
+                           .args = "x",
+                           .attrs = reduce_attrs,
+                           .infer = infer_index,
+                           .lower = lower_argmax,
+                           .split = split_arg};
 const op op_argmin_over = {.name = "argmin_over",
-                           .says = "i32 position of the smallest element in the row-major order of the "
-                                   "reduced dimensions; of equal ones the lowest",
-                           .args = "x", .attrs = reduce_attrs, .infer = infer_index,
-                           .lower = lower_argmin, .split = split_arg};
+                           .says =
+                               "i32 position of the smallest element in the row-major order of the "
+                               "reduced dimensions; of equal ones the lowest",
+                           .args = "x",
+                           .attrs = reduce_attrs,
+                           .infer = infer_index,
+                           .lower = lower_argmin,
+                           .split = split_arg};
 
 /* ---- entrances ---- */
 
@@ -291,8 +336,9 @@ static mtf_tensor *reduce(const op *o, mtf_tensor *x, const mtf_shape *over, con
     for (int i = 0; graph_of(x) && over && i < over->ndims; i++) {
         mtf_dim d = mtf_shape_dim(x->shape, over->dims[i].name);
         if (d.name && d.size != over->dims[i].size) {
-            fail(&graph_of(x)->session->fault, ERR_SHAPE, "%s: dimension \"%s\" is %lld in \"%s\", not %lld", o->name,
-                 d.name, (long long)d.size, tensor_name(x), (long long)over->dims[i].size);
+            fail(&graph_of(x)->session->fault, ERR_SHAPE,
+                 "%s: dimension \"%s\" is %lld in \"%s\", not %lld", o->name, d.name,
+                 (long long)d.size, tensor_name(x), (long long)over->dims[i].size);
             return NULL;
         }
     }
@@ -303,7 +349,10 @@ static mtf_tensor *reduce(const op *o, mtf_tensor *x, const mtf_shape *over, con
 }
 
 #define ENTRANCE(name)                                                                             \
-    mtf_tensor *mtf_##name(mtf_tensor *x, mtf_shape over) { return reduce(&op_##name, x, &over, NULL); }
+    mtf_tensor *mtf_##name(mtf_tensor *x, mtf_shape over)                                          \
+    {                                                                                              \
+        return reduce(&op_##name, x, &over, NULL);                                                 \
+    }
 ENTRANCE(reduce_sum)
 ENTRANCE(reduce_max)
 ENTRANCE(reduce_min)
@@ -377,14 +426,22 @@ static void expand_argmin(op_call *c)
 }
 
 const op op_reduce_mean = {
-    .name = "reduce_mean", .says = "mean over dimensions", .args = "x",
-    .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()", "dimensions to reduce; none given, and no output shape: all"}, {0}},
+    .name = "reduce_mean",
+    .says = "mean over dimensions",
+    .args = "x",
+    .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()",
+                                  "dimensions to reduce; none given, and no output shape: all"},
+                                 {0}},
     .expand = expand_mean};
-const op op_argmax = {
-    .name = "argmax", .says = "i32 index of the largest element along dim; of equal ones the lowest",
-    .args = "x", .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .expand = expand_argmax};
-const op op_argmin = {
-    .name = "argmin", .says = "i32 index of the smallest element along dim; of equal ones the lowest",
-    .args = "x", .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
-    .expand = expand_argmin};
+const op op_argmax = {.name = "argmax",
+                      .says =
+                          "i32 index of the largest element along dim; of equal ones the lowest",
+                      .args = "x",
+                      .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+                      .expand = expand_argmax};
+const op op_argmin = {.name = "argmin",
+                      .says =
+                          "i32 index of the smallest element along dim; of equal ones the lowest",
+                      .args = "x",
+                      .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
+                      .expand = expand_argmin};

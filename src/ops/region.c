@@ -5,10 +5,13 @@
 static bool check_params(const node *n, const block *b, int count, mtf_tensor *const *like)
 {
     if (b->nparams != count)
-        return node_fail(n, ERR_USAGE, "\"%s\" takes %d parameters, not %d", b->name, count, b->nparams);
+        return node_fail(n, ERR_USAGE, "\"%s\" takes %d parameters, not %d", b->name, count,
+                         b->nparams);
     for (int i = 0; i < count; i++)
-        if (b->params[i]->type != like[i]->type || !mtf_shape_equal(b->params[i]->shape, like[i]->shape))
-            return node_fail(n, ERR_SHAPE, "parameter %d of \"%s\" must have the type and shape of \"%s\"", i + 1,
+        if (b->params[i]->type != like[i]->type ||
+            !mtf_shape_equal(b->params[i]->shape, like[i]->shape))
+            return node_fail(n, ERR_SHAPE,
+                             "parameter %d of \"%s\" must have the type and shape of \"%s\"", i + 1,
                              b->name, tensor_name(like[i]));
     return true;
 }
@@ -42,8 +45,10 @@ static bool recompute(tape *t, const node *n, mtf_tensor *const *dy, arena *scra
     mtf_graph   *g = n->graph;
     const block *b = n->blocks[0];
     images       m = images_new(g, scratch);
-    mtf_tensor **xs = arena_array(scratch, mtf_tensor *, n->nin), **dxs = arena_array(scratch, mtf_tensor *, n->nin);
-    mtf_tensor **ys = arena_array(scratch, mtf_tensor *, n->nout), **dys = arena_array(scratch, mtf_tensor *, n->nout);
+    mtf_tensor **xs = arena_array(scratch, mtf_tensor *, n->nin),
+               **dxs = arena_array(scratch, mtf_tensor *, n->nin);
+    mtf_tensor **ys = arena_array(scratch, mtf_tensor *, n->nout),
+               **dys = arena_array(scratch, mtf_tensor *, n->nout);
     mtf_tensor **to = arena_array(scratch, mtf_tensor *, n->nin);
     TRY(m.of && xs && dxs && ys && dys && to);
     int ny = 0, nx = 0;
@@ -73,9 +78,15 @@ static void grad_recompute(tape *t, const node *n, mtf_tensor *const *dy)
 }
 
 const op op_recompute = {
-    .name = "recompute", .says = "the body; its inner values are computed again for the gradient instead of being kept", .args = "xs...",
-    .results = "ys...", .blocks = (const char *const[]){"body", NULL},
-    .flags = OP_DIRECT, .infer = infer_results, .grad = grad_recompute, .lower = lower_inline};
+    .name = "recompute",
+    .says = "the body; its inner values are computed again for the gradient instead of being kept",
+    .args = "xs...",
+    .results = "ys...",
+    .blocks = (const char *const[]){"body", NULL},
+    .flags = OP_DIRECT,
+    .infer = infer_results,
+    .grad = grad_recompute,
+    .lower = lower_inline};
 
 /* ---- custom_gradient ---- */
 
@@ -86,13 +97,18 @@ static bool infer_custom(node *n)
     mtf_tensor **like = arena_array(&n->graph->arena, mtf_tensor *, n->nargs + 2 * n->nout);
     TRY(like != NULL);
     for (int i = 0; i < n->nargs; i++) like[i] = n->in[i];
-    for (int i = 0; i < n->nout; i++) like[n->nargs + i] = like[n->nargs + n->nout + i] = f->results[i];
+    for (int i = 0; i < n->nout; i++)
+        like[n->nargs + i] = like[n->nargs + n->nout + i] = f->results[i];
     TRY(check_params(n, b, n->nargs + 2 * n->nout, like));
     if (b->nresults != n->nargs)
-        return node_fail(n, ERR_USAGE, "backward gives %d gradients for %d inputs", b->nresults, n->nargs);
+        return node_fail(n, ERR_USAGE, "backward gives %d gradients for %d inputs", b->nresults,
+                         n->nargs);
     for (int i = 0; i < n->nargs; i++)
-        if (b->results[i]->type != n->in[i]->type || !shape_same_set(&b->results[i]->shape, &n->in[i]->shape))
-            return node_fail(n, ERR_SHAPE, "backward's gradient of \"%s\" has another type or shape", tensor_name(n->in[i]));
+        if (b->results[i]->type != n->in[i]->type ||
+            !shape_same_set(&b->results[i]->shape, &n->in[i]->shape))
+            return node_fail(n, ERR_SHAPE,
+                             "backward's gradient of \"%s\" has another type or shape",
+                             tensor_name(n->in[i]));
     return true;
 }
 
@@ -119,7 +135,13 @@ static void grad_custom(tape *t, const node *n, mtf_tensor *const *dy)
     arena_free(&scratch);
 }
 
-const op op_custom_gradient = {
-    .name = "custom_gradient", .says = "forward, with the gradient that backward gives for each input; tensors from outside receive none", .args = "xs...",
-    .results = "ys...", .blocks = (const char *const[]){"forward", "backward", NULL},
-    .flags = OP_DIRECT, .infer = infer_custom, .grad = grad_custom, .lower = lower_inline};
+const op op_custom_gradient = {.name = "custom_gradient",
+                               .says = "forward, with the gradient that backward gives for each "
+                                       "input; tensors from outside receive none",
+                               .args = "xs...",
+                               .results = "ys...",
+                               .blocks = (const char *const[]){"forward", "backward", NULL},
+                               .flags = OP_DIRECT,
+                               .infer = infer_custom,
+                               .grad = grad_custom,
+                               .lower = lower_inline};

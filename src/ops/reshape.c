@@ -10,7 +10,8 @@ static const attr_spec shaped[] = {{"shape", ATTR_SHAPE, NULL, "the output"}, {0
 static bool wanted_shape(const node *n, mtf_shape *shape)
 {
     if (!n->attrs[0].shape)
-        return node_fail(n, ERR_SHAPE, "say the output's shape, as in  y: [a=2, b=3] = %s(x)", n->op->name);
+        return node_fail(n, ERR_SHAPE, "say the output's shape, as in  y: [a=2, b=3] = %s(x)",
+                         n->op->name);
     *shape = *n->attrs[0].shape;
     return shape_check(shape, n->op->name, &n->graph->session->fault);
 }
@@ -32,8 +33,10 @@ static bool infer_broadcast(node *n)
     for (int i = 0; i < x->ndims; i++) {
         mtf_dim d = mtf_shape_dim(shape, x->dims[i].name);
         if (!d.name || d.size != x->dims[i].size)
-            return node_fail(n, ERR_SHAPE, "\"%s\" has dimension \"%s\" of size %lld; the output must have it too",
-                             tensor_name(n->in[0]), x->dims[i].name, (long long)x->dims[i].size);
+            return node_fail(
+                n, ERR_SHAPE,
+                "\"%s\" has dimension \"%s\" of size %lld; the output must have it too",
+                tensor_name(n->in[0]), x->dims[i].name, (long long)x->dims[i].size);
     }
     return finish(n, &shape);
 }
@@ -51,9 +54,15 @@ static bool lower_view(emitter *e, const node *n, const slice *in, slice *out)
     return true;
 }
 
-const op op_broadcast = {.name = "broadcast", .says = "repeats x along the dimensions it lacks", .args = "x",
-                         .attrs = shaped, .infer = infer_broadcast, .grad = grad_same, .lower = lower_view,
-                         .split = split_free, .debt = debt_sum};
+const op op_broadcast = {.name = "broadcast",
+                         .says = "repeats x along the dimensions it lacks",
+                         .args = "x",
+                         .attrs = shaped,
+                         .infer = infer_broadcast,
+                         .grad = grad_same,
+                         .lower = lower_view,
+                         .split = split_free,
+                         .debt = debt_sum};
 
 mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape)
 {
@@ -74,15 +83,22 @@ static bool infer_transpose(node *n)
                          tensor_name(n->in[0]), shape_text(x, a), shape_text(&shape, b));
     for (int i = 0; i < shape.ndims; i++)
         if (mtf_shape_dim(*x, shape.dims[i].name).size != shape.dims[i].size)
-            return node_fail(n, ERR_SHAPE, "dimension \"%s\" differs in size between \"%s\" %s and the output %s",
+            return node_fail(n, ERR_SHAPE,
+                             "dimension \"%s\" differs in size between \"%s\" %s and the output %s",
                              shape.dims[i].name, tensor_name(n->in[0]), shape_text(x, a),
                              shape_text(&shape, b));
     return finish(n, &shape);
 }
 
-const op op_transpose = {.name = "transpose", .says = "the same dimensions in another order", .args = "x",
-                         .attrs = shaped, .infer = infer_transpose, .grad = grad_same, .lower = lower_view,
-                         .split = split_free, .debt = debt_sum};
+const op op_transpose = {.name = "transpose",
+                         .says = "the same dimensions in another order",
+                         .args = "x",
+                         .attrs = shaped,
+                         .infer = infer_transpose,
+                         .grad = grad_same,
+                         .lower = lower_view,
+                         .split = split_free,
+                         .debt = debt_sum};
 
 mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape)
 {
@@ -159,10 +175,16 @@ static dim_split split_reshape(const node *n, const char *dim)
     return product_before(x, i) == product_before(y, o) ? SPLIT_FREE : SPLIT_WHOLE;
 }
 
-const op op_reshape = {.name = "reshape",
-                       .says = "other dimensions over the same elements in row-major order; also renames",
-                       .args = "x", .attrs = shaped, .infer = infer_reshape, .grad = grad_reshape,
-                       .lower = lower_reshape, .split = split_reshape, .debt = debt_sum};
+const op op_reshape = {
+    .name = "reshape",
+    .says = "other dimensions over the same elements in row-major order; also renames",
+    .args = "x",
+    .attrs = shaped,
+    .infer = infer_reshape,
+    .grad = grad_reshape,
+    .lower = lower_reshape,
+    .split = split_reshape,
+    .debt = debt_sum};
 
 mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape)
 {
@@ -197,8 +219,11 @@ static void expand_rename(op_call *c)
     c->out[0] = mtf_rename_dimension(c->in[0], c->attrs[0].text, c->attrs[1].text);
 }
 
-const op op_rename_dimension = {
-    .name = "rename_dimension", .says = "gives a dimension another name", .args = "x",
-    .attrs = (const attr_spec[]){{"from", ATTR_WORD, NULL, "the old name"},
-                                 {"to", ATTR_WORD, NULL, "the new name"}, {0}},
-    .expand = expand_rename};
+const op op_rename_dimension = {.name = "rename_dimension",
+                                .says = "gives a dimension another name",
+                                .args = "x",
+                                .attrs =
+                                    (const attr_spec[]){{"from", ATTR_WORD, NULL, "the old name"},
+                                                        {"to", ATTR_WORD, NULL, "the new name"},
+                                                        {0}},
+                                .expand = expand_rename};

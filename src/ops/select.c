@@ -46,11 +46,12 @@ static bool lower_where(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 const op op_where = {
-    .name  = "where",
-    .says  = "x where the condition holds, else y; what is not selected does not matter, not even NaN",
-    .args  = "condition, x, y",
+    .name = "where",
+    .says =
+        "x where the condition holds, else y; what is not selected does not matter, not even NaN",
+    .args = "condition, x, y",
     .infer = infer_where,
-    .grad  = grad_where,
+    .grad = grad_where,
     .lower = lower_where,
     .split = split_free,
 };
@@ -96,15 +97,16 @@ static debt cast_debt(const node *n)
 }
 
 const op op_cast = {
-    .name  = "cast",
-    .says  = "converts to another element type; floats to integers toward zero, saturating, NaN to 0",
-    .args  = "x",
+    .name = "cast",
+    .says =
+        "converts to another element type; floats to integers toward zero, saturating, NaN to 0",
+    .args = "x",
     .attrs = (const attr_spec[]){{"type", ATTR_TYPE, NULL, "the new type"}, {0}},
     .infer = infer_cast,
-    .grad  = grad_cast,
+    .grad = grad_cast,
     .lower = lower_cast,
     .split = split_free,
-    .debt  = cast_debt,
+    .debt = cast_debt,
 };
 
 mtf_tensor *mtf_cast(mtf_tensor *x, mtf_dtype type)
@@ -179,20 +181,23 @@ static void expand_clip(op_call *c)
     c->out[0] = mtf_clip(c->in[0], c->attrs[0].r, c->attrs[1].r);
 }
 
-const op op_identity = {.name = "identity", .says = "x itself", .args = "x", .expand = expand_identity};
-const op op_swish = {.name = "swish", .says = "another name of silu", .args = "x", .expand = expand_swish};
+const op op_identity = {
+    .name = "identity", .says = "x itself", .args = "x", .expand = expand_identity};
+const op op_swish = {
+    .name = "swish", .says = "another name of silu", .args = "x", .expand = expand_swish};
 const op op_leaky_relu = {
-    .name   = "leaky_relu",
-    .says   = "x, or alpha * x at and below 0",
-    .args   = "x",
-    .attrs  = (const attr_spec[]){{"alpha", ATTR_REAL, "0.2", "slope below 0"}, {0}},
+    .name = "leaky_relu",
+    .says = "x, or alpha * x at and below 0",
+    .args = "x",
+    .attrs = (const attr_spec[]){{"alpha", ATTR_REAL, "0.2", "slope below 0"}, {0}},
     .expand = expand_leaky_relu,
 };
 const op op_clip = {
-    .name   = "clip",
-    .says   = "x cut to low .. high",
-    .args   = "x",
-    .attrs  = (const attr_spec[]){{"low", ATTR_REAL, NULL, "smallest value"},
-                                  {"high", ATTR_REAL, NULL, "largest value"}, {0}},
+    .name = "clip",
+    .says = "x cut to low .. high",
+    .args = "x",
+    .attrs = (const attr_spec[]){{"low", ATTR_REAL, NULL, "smallest value"},
+                                 {"high", ATTR_REAL, NULL, "largest value"},
+                                 {0}},
     .expand = expand_clip,
 };

@@ -15,7 +15,8 @@ static mtf_tensor *stable_maximum(const op *o, mtf_tensor *x, mtf_dim dim, mtf_t
 }
 
 /* log of the sum of e^(x - m), e^(extra - m) included; *below is x - m. */
-static mtf_tensor *log_of_sum(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra, mtf_tensor *m, mtf_tensor **below)
+static mtf_tensor *log_of_sum(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra, mtf_tensor *m,
+                              mtf_tensor **below)
 {
     *below = mtf_sub(x, m);
     mtf_tensor *sum = mtf_reduce_sum(mtf_exp(*below), mtf_shape(dim));
@@ -40,7 +41,8 @@ mtf_tensor *mtf_log_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 {
     mtf_dim mine;
-    return call_dim(&op_softmax, x, dim.name, &mine) ? mtf_exp(mtf_log_softmax(x, mine, extra)) : NULL;
+    return call_dim(&op_softmax, x, dim.name, &mine) ? mtf_exp(mtf_log_softmax(x, mine, extra))
+                                                     : NULL;
 }
 
 mtf_tensor *mtf_reduce_first(mtf_tensor *x, mtf_dim dim)
@@ -78,14 +80,23 @@ static void expand_first(op_call *c)
 static const attr_spec along[] = {{"dim", ATTR_WORD, NULL, "the dimension"}, {0}};
 
 const op op_reduce_logsumexp = {
-    .name = "reduce_logsumexp", .says = "log of the sum of e^x along dim, with e^extra added to the sum",
-    .args = "x, [extra_logit]", .attrs = along, .expand = expand_logsumexp};
-const op op_log_softmax = {
-    .name = "log_softmax", .says = "x - reduce_logsumexp(x)", .args = "x, [extra_logit]", .attrs = along,
-    .expand = expand_log_softmax};
-const op op_softmax = {
-    .name = "softmax", .says = "e^x divided by its sum along dim (and e^extra)", .args = "x, [extra_logit]",
-    .attrs = along, .expand = expand_softmax};
-const op op_reduce_first = {
-    .name = "reduce_first", .says = "the first element along dim", .args = "x", .attrs = along,
-    .expand = expand_first};
+    .name = "reduce_logsumexp",
+    .says = "log of the sum of e^x along dim, with e^extra added to the sum",
+    .args = "x, [extra_logit]",
+    .attrs = along,
+    .expand = expand_logsumexp};
+const op op_log_softmax = {.name = "log_softmax",
+                           .says = "x - reduce_logsumexp(x)",
+                           .args = "x, [extra_logit]",
+                           .attrs = along,
+                           .expand = expand_log_softmax};
+const op op_softmax = {.name = "softmax",
+                       .says = "e^x divided by its sum along dim (and e^extra)",
+                       .args = "x, [extra_logit]",
+                       .attrs = along,
+                       .expand = expand_softmax};
+const op op_reduce_first = {.name = "reduce_first",
+                            .says = "the first element along dim",
+                            .args = "x",
+                            .attrs = along,
+                            .expand = expand_first};

@@ -29,7 +29,8 @@ static bool infer_sort(node *n)
 {
     mtf_dim dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
-    return node_output(n, n->in[0]->type, &n->in[0]->shape) && node_output(n, MTF_I32, &n->in[0]->shape);
+    return node_output(n, n->in[0]->type, &n->in[0]->shape) &&
+           node_output(n, MTF_I32, &n->in[0]->shape);
 }
 
 static bool lower_sort(emitter *e, const node *n, const slice *in, slice *out)
@@ -38,16 +39,24 @@ static bool lower_sort(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 static const attr_spec sort_attrs[] = {{"dim", ATTR_WORD, NULL, "the dimension"},
-                                       {"descending", ATTR_BOOL, "false", "largest first"}, {0}};
+                                       {"descending", ATTR_BOOL, "false", "largest first"},
+                                       {0}};
 
-const op op_sort = {
-    .name = "sort", .says = "sorted values along dim and their i32 indices; equal ones keep their order, NaN is the largest",
-    .args = "x", .results = "values, indices", .attrs = sort_attrs, .infer = infer_sort,
-    .grad = grad_order, .lower = lower_sort, .split = split_but_first};
+const op op_sort = {.name = "sort",
+                    .says = "sorted values along dim and their i32 indices; equal ones keep their "
+                            "order, NaN is the largest",
+                    .args = "x",
+                    .results = "values, indices",
+                    .attrs = sort_attrs,
+                    .infer = infer_sort,
+                    .grad = grad_order,
+                    .lower = lower_sort,
+                    .split = split_but_first};
 
 mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices)
 {
-    node *n = node_new(graph_of(x), &op_sort, 1, &x, (attr[]){{.text = dim.name}, {.b = descending}}, NULL);
+    node *n = node_new(graph_of(x), &op_sort, 1, &x,
+                       (attr[]){{.text = dim.name}, {.b = descending}}, NULL);
     if (indices) *indices = n ? n->out[1] : NULL;
     return n ? n->out[0] : NULL;
 }
@@ -65,8 +74,11 @@ static void expand_argsort(op_call *c)
     if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_argsort(c->in[0], dim, c->attrs[1].b);
 }
 
-const op op_argsort = {.name = "argsort", .says = "the indices that sort x along dim, i32", .args = "x",
-                       .attrs = sort_attrs, .expand = expand_argsort};
+const op op_argsort = {.name = "argsort",
+                       .says = "the indices that sort x along dim, i32",
+                       .args = "x",
+                       .attrs = sort_attrs,
+                       .expand = expand_argsort};
 
 /* ---- top_k ---- */
 
@@ -75,11 +87,12 @@ static bool infer_top_k(node *n)
     mtf_dim dim, k = n->attrs[1].dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
     if (k.size > dim.size)
-        return node_fail(n, ERR_SHAPE, "\"%s\" has %lld elements along \"%s\"; k asks for %lld", tensor_name(n->in[0]),
-                         (long long)dim.size, dim.name, (long long)k.size);
+        return node_fail(n, ERR_SHAPE, "\"%s\" has %lld elements along \"%s\"; k asks for %lld",
+                         tensor_name(n->in[0]), (long long)dim.size, dim.name, (long long)k.size);
     mtf_shape rest = mtf_shape_minus(n->in[0]->shape, mtf_shape(dim));
     if (k.name && mtf_shape_find(rest, k.name) >= 0)
-        return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already", tensor_name(n->in[0]), k.name);
+        return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already",
+                         tensor_name(n->in[0]), k.name);
     mtf_shape one = mtf_shape_of(1, &k), shape = mtf_shape_plus(rest, one);
     TRY(shape_check(&one, n->op->name, &n->graph->session->fault));
     return node_output(n, n->in[0]->type, &shape) && node_output(n, MTF_I32, &shape);
@@ -108,13 +121,17 @@ static bool top_of_parts(emitter *e, const node *n, const slice *in, slice *out)
 {
     const char *dim = n->attrs[0].text, *k_dim = n->attrs[1].dim.name;
     mtf_dim     whole = mtf_shape_dim(n->in[0]->shape, dim);
-    slice       best[2] = {emit_fresh(e, out[0].type, &out[0].shape), emit_fresh(e, MTF_I32, &out[1].shape)}, global;
+    slice       best[2] = {emit_fresh(e, out[0].type, &out[0].shape),
+                           emit_fresh(e, MTF_I32, &out[1].shape)},
+          global;
     TRY(emit_order(e, in, dim, k_dim, true, &best[0], &best[1]));
     global = emit_fresh(e, MTF_I32, &best[1].shape);
-    slice begin = slice_uniform((double)emit_part(e, dim, whole.size).begin, MTF_I32, &(mtf_shape){0});
+    slice begin =
+        slice_uniform((double)emit_part(e, dim, whole.size).begin, MTF_I32, &(mtf_shape){0});
     TRY(emit_scalar(e, FN_add, 2, (slice[]){best[1], begin}, &global));
     unsigned cut = spread_over(e, &n->out[0]->shape, k_dim);
-    TRY(reach_all_parts(e, n->out[0], dim, cut, &best[0]) && reach_all_parts(e, n->out[1], dim, cut, &global));
+    TRY(reach_all_parts(e, n->out[0], dim, cut, &best[0]) &&
+        reach_all_parts(e, n->out[1], dim, cut, &global));
     TRY(line_up(e, k_dim, &best[0]) && line_up(e, k_dim, &global));
     slice rank = emit_fresh(e, MTF_I32, &out[1].shape);
     for (int o = 0; o < 2; o++) out[o] = emit_fresh(e, out[o].type, &out[o].shape);
@@ -142,16 +159,24 @@ static dim_split split_top_k(const node *n, const char *dim)
 }
 
 const op op_top_k = {
-    .name = "top_k", .says = "the k largest values along dim, largest first, along a new last dimension, and their i32 indices; "
-                             "of equal ones the lowest index first",
-    .args = "x", .results = "values, indices",
+    .name = "top_k",
+    .says = "the k largest values along dim, largest first, along a new last dimension, and their "
+            "i32 indices; "
+            "of equal ones the lowest index first",
+    .args = "x",
+    .results = "values, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
-                                 {"k", ATTR_DIM, NULL, "the new dimension and how many"}, {0}},
-    .infer = infer_top_k, .grad = grad_order, .lower = lower_top_k, .split = split_top_k};
+                                 {"k", ATTR_DIM, NULL, "the new dimension and how many"},
+                                 {0}},
+    .infer = infer_top_k,
+    .grad = grad_order,
+    .lower = lower_top_k,
+    .split = split_top_k};
 
 mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices)
 {
-    node *n = node_new(graph_of(x), &op_top_k, 1, &x, (attr[]){{.text = dim.name}, {.dim = k}}, NULL);
+    node *n =
+        node_new(graph_of(x), &op_top_k, 1, &x, (attr[]){{.text = dim.name}, {.dim = k}}, NULL);
     if (indices) *indices = n ? n->out[1] : NULL;
     return n ? n->out[0] : NULL;
 }
@@ -178,29 +203,40 @@ mtf_tensor *mtf_nth_smallest_element(mtf_tensor *x, int64_t n, mtf_dim dim)
 static void expand_top_1(op_call *c)
 {
     mtf_dim dim;
-    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_top_1(c->in[0], dim, c->nout > 1 ? &c->out[1] : NULL);
+    if (call_attr_dim(c, 0, &dim))
+        c->out[0] = mtf_top_1(c->in[0], dim, c->nout > 1 ? &c->out[1] : NULL);
 }
 
 static void expand_nth_largest(op_call *c)
 {
     mtf_dim dim;
-    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_nth_largest_element(c->in[0], c->attrs[1].i, dim);
+    if (call_attr_dim(c, 0, &dim))
+        c->out[0] = mtf_nth_largest_element(c->in[0], c->attrs[1].i, dim);
 }
 
 static void expand_nth_smallest(op_call *c)
 {
     mtf_dim dim;
-    if (call_attr_dim(c, 0, &dim)) c->out[0] = mtf_nth_smallest_element(c->in[0], c->attrs[1].i, dim);
+    if (call_attr_dim(c, 0, &dim))
+        c->out[0] = mtf_nth_smallest_element(c->in[0], c->attrs[1].i, dim);
 }
 
-static const attr_spec nth_attrs[] = {{"dim", ATTR_WORD, NULL, "the dimension"},
-                                      {"n", ATTR_INT, NULL, "which one, from 0"}, {0}};
+static const attr_spec nth_attrs[] = {
+    {"dim", ATTR_WORD, NULL, "the dimension"}, {"n", ATTR_INT, NULL, "which one, from 0"}, {0}};
 
-const op op_top_1 = {.name = "top_1", .says = "the largest value along dim and its i32 index", .args = "x",
+const op op_top_1 = {.name = "top_1",
+                     .says = "the largest value along dim and its i32 index",
+                     .args = "x",
                      .results = "value, index",
                      .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
                      .expand = expand_top_1};
-const op op_nth_largest_element = {.name = "nth_largest_element", .says = "the n-th largest value along dim", .args = "x",
-                                   .attrs = nth_attrs, .expand = expand_nth_largest};
-const op op_nth_smallest_element = {.name = "nth_smallest_element", .says = "the n-th smallest value along dim", .args = "x",
-                                    .attrs = nth_attrs, .expand = expand_nth_smallest};
+const op op_nth_largest_element = {.name = "nth_largest_element",
+                                   .says = "the n-th largest value along dim",
+                                   .args = "x",
+                                   .attrs = nth_attrs,
+                                   .expand = expand_nth_largest};
+const op op_nth_smallest_element = {.name = "nth_smallest_element",
+                                    .says = "the n-th smallest value along dim",
+                                    .args = "x",
+                                    .attrs = nth_attrs,
+                                    .expand = expand_nth_smallest};

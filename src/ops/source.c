@@ -10,9 +10,11 @@ enum { SHAPE, TYPE, VALUE, DATA };
 static bool wanted(const node *n, mtf_shape *shape)
 {
     if (!n->attrs[SHAPE].shape)
-        return node_fail(n, ERR_SHAPE, "say type and shape, as in  x: f32[a=2, b=3] = %s", n->op->name);
+        return node_fail(n, ERR_SHAPE, "say type and shape, as in  x: f32[a=2, b=3] = %s",
+                         n->op->name);
     *shape = *n->attrs[SHAPE].shape;
-    if ((unsigned)n->attrs[TYPE].type >= DTYPES) return node_fail(n, ERR_TYPE, "no such element type");
+    if ((unsigned)n->attrs[TYPE].type >= DTYPES)
+        return node_fail(n, ERR_TYPE, "no such element type");
     return shape_check(shape, n->op->name, &n->graph->session->fault);
 }
 
@@ -33,10 +35,11 @@ static bool lower_input(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 const op op_input = {
-    .name  = "input",
-    .says  = "a value that is fed before each step",
-    .args  = "",
-    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
+    .name = "input",
+    .says = "a value that is fed before each step",
+    .args = "",
+    .attrs =
+        (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
     .infer = infer_plain,
     .lower = lower_input,
@@ -61,7 +64,8 @@ static bool infer_constant(node *n)
                          (long long)mtf_shape_size(y->shape));
     double v = n->attrs[VALUE].r;
     if (!dtype_is_float(y->type) && (v != v || v != floor(v)))
-        return node_fail(n, ERR_VALUE, "%g is not a whole number, as %s needs", v, mtf_dtype_name(y->type));
+        return node_fail(n, ERR_VALUE, "%g is not a whole number, as %s needs", v,
+                         mtf_dtype_name(y->type));
     return true;
 }
 
@@ -69,7 +73,8 @@ static bool lower_constant(emitter *e, const node *n, const slice *in, slice *ou
 {
     (void)in;
     if (!n->attrs[DATA].data.bytes) {
-        out[0] = slice_uniform(round_to_type(n->attrs[VALUE].r, out[0].type), out[0].type, &out[0].shape);
+        out[0] = slice_uniform(round_to_type(n->attrs[VALUE].r, out[0].type), out[0].type,
+                               &out[0].shape);
         return true;
     }
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
@@ -81,9 +86,9 @@ static bool lower_constant(emitter *e, const node *n, const slice *in, slice *ou
 }
 
 const op op_constant = {
-    .name  = "constant",
-    .says  = "one number everywhere, or the elements given as data",
-    .args  = "",
+    .name = "constant",
+    .says = "one number everywhere, or the elements given as data",
+    .args = "",
     .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
                                  {"type", ATTR_TYPE, NULL, ""},
                                  {"value", ATTR_REAL, "0", "every element"},
@@ -96,7 +101,9 @@ const op op_constant = {
 static mtf_tensor *constant(mtf_graph *g, double value, attr_data data, mtf_dtype type,
                             const mtf_shape *shape)
 {
-    attr  attrs[] = {[SHAPE] = {.shape = shape}, [TYPE] = {.type = type}, [VALUE] = {.r = value},
+    attr  attrs[] = {[SHAPE] = {.shape = shape},
+                     [TYPE] = {.type = type},
+                     [VALUE] = {.r = value},
                      [DATA] = {.data = data}};
     node *n = node_new(g, &op_constant, 0, NULL, attrs, NULL);
     return n ? n->out[0] : NULL;
@@ -142,8 +149,10 @@ mtf_tensor *mtf_ones_like(mtf_tensor *x)
 static bool infer_range(node *n)
 {
     TRY(infer_plain(n));
-    if (n->out[0]->shape.ndims != 1) return node_fail(n, ERR_SHAPE, "a range has exactly one dimension");
-    if (n->out[0]->type == MTF_BOOL) return node_fail(n, ERR_TYPE, "a range of bool makes no sense");
+    if (n->out[0]->shape.ndims != 1)
+        return node_fail(n, ERR_SHAPE, "a range has exactly one dimension");
+    if (n->out[0]->type == MTF_BOOL)
+        return node_fail(n, ERR_TYPE, "a range of bool makes no sense");
     return true;
 }
 
@@ -156,10 +165,11 @@ static bool lower_range(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 const op op_range = {
-    .name  = "range",
-    .says  = "0, 1, 2, ... along its one dimension",
-    .args  = "",
-    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
+    .name = "range",
+    .says = "0, 1, 2, ... along its one dimension",
+    .args = "",
+    .attrs =
+        (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
     .flags = OP_DIRECT,
     .infer = infer_range,
     .lower = lower_range,
@@ -168,6 +178,6 @@ const op op_range = {
 mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type)
 {
     mtf_shape shape = mtf_shape(dim);
-    node     *n = node_new(g, &op_range, 0, NULL, (attr[]){{.shape = &shape}, {.type = type}}, NULL);
+    node *n = node_new(g, &op_range, 0, NULL, (attr[]){{.shape = &shape}, {.type = type}}, NULL);
     return n ? n->out[0] : NULL;
 }

@@ -4,10 +4,11 @@
 
 #include "graph/node.h"
 
-dim_split split_free(const node *n, const char *dim);        /* every dimension by itself */
-dim_split split_but_first(const node *n, const char *dim);   /* all but the one that attribute 0 names */
-dim_split split_own_first(const node *n, const char *dim);   /* that one by the op's own lowering */
-debt  debt_sum(const node *n);
-debt  debt_product(const node *n);
+dim_split split_free(const node *n, const char *dim); /* every dimension by itself */
+dim_split split_but_first(const node *n,
+                          const char *dim); /* all but the one that attribute 0 names */
+dim_split split_own_first(const node *n, const char *dim); /* that one by the op's own lowering */
+debt      debt_sum(const node *n);
+debt      debt_product(const node *n);
 
 #endif

@@ -20,11 +20,14 @@ static bool infer_variable(node *n)
         return node_fail(n, ERR_SHAPE, "say type and shape, as in  w: f32[a=2, b=3] = variable");
     mtf_shape   shape = *n->attrs[SHAPE].shape;
     initializer unused;
-    if ((unsigned)n->attrs[TYPE].type >= DTYPES) return node_fail(n, ERR_TYPE, "no such element type");
+    if ((unsigned)n->attrs[TYPE].type >= DTYPES)
+        return node_fail(n, ERR_TYPE, "no such element type");
     if (!initializer_parse(n->attrs[INIT].text, &unused))
-        return node_fail(n, ERR_VALUE, "no initialiser is written \"%s\"; there are zeros, ones, constant(v), "
+        return node_fail(n, ERR_VALUE,
+                         "no initialiser is written \"%s\"; there are zeros, ones, constant(v), "
                          "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), "
-                         "glorot_uniform", n->attrs[INIT].text);
+                         "glorot_uniform",
+                         n->attrs[INIT].text);
     if (n->home != &n->graph->root)
         return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
@@ -40,23 +43,25 @@ static bool lower_variable(emitter *e, const node *n, const slice *in, slice *ou
 }
 
 const op op_variable = {
-    .name  = "variable",
-    .says  = "a value kept from step to step, under its name",
-    .args  = "",
-    .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
-                                 {"type", ATTR_TYPE, NULL, ""},
-                                 {"init", ATTR_TEXT, "glorot_uniform",
-                                  "zeros, ones, constant(v), uniform(lo, hi), normal(mean, stddev), "
-                                  "truncated_normal(mean, stddev), glorot_uniform"},
-                                 {"trainable", ATTR_BOOL, "true", "optimizers change it"},
-                                 {0}},
+    .name = "variable",
+    .says = "a value kept from step to step, under its name",
+    .args = "",
+    .attrs =
+        (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
+                            {"type", ATTR_TYPE, NULL, ""},
+                            {"init", ATTR_TEXT, "glorot_uniform",
+                             "zeros, ones, constant(v), uniform(lo, hi), normal(mean, stddev), "
+                             "truncated_normal(mean, stddev), glorot_uniform"},
+                            {"trainable", ATTR_BOOL, "true", "optimizers change it"},
+                            {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
     .infer = infer_variable,
     .lower = lower_variable,
 };
 
 /* The same name gives the same variable; another shape or type under it is an error. */
-static mtf_tensor *known_variable(mtf_graph *g, const char *name, const mtf_shape *shape, mtf_dtype type)
+static mtf_tensor *known_variable(mtf_graph *g, const char *name, const mtf_shape *shape,
+                                  mtf_dtype type)
 {
     mtf_tensor *x = names_get(&g->tensors, name);
     if (!x || x->node->op != &op_variable) return NULL;
@@ -69,7 +74,8 @@ static mtf_tensor *known_variable(mtf_graph *g, const char *name, const mtf_shap
     return NULL;
 }
 
-mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape, const mtf_variable_opts *opts)
+mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
+                         const mtf_variable_opts *opts)
 {
     mtf_variable_opts o = opts ? *opts : (mtf_variable_opts){0};
     if (!g || !mtf_ok(g->session)) return NULL;
@@ -82,7 +88,8 @@ mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape, const 
     if (known || !mtf_ok(g->session)) return known;
     block *here = g->current;
     g->current = &g->root; /* variables live outside all blocks */
-    attr  attrs[] = {[SHAPE] = {.shape = &shape}, [TYPE] = {.type = o.type},
+    attr  attrs[] = {[SHAPE] = {.shape = &shape},
+                     [TYPE] = {.type = o.type},
                      [INIT] = {.text = o.init ? o.init : "glorot_uniform"},
                      [TRAINABLE] = {.b = !o.untrainable}};
     node *n = node_new(g, &op_variable, 0, NULL, attrs, NULL);
@@ -128,8 +135,12 @@ static bool lower_read(emitter *e, const node *n, const slice *in, slice *out)
     return emit_read(e, n->in[0], &out[0]);
 }
 
-const op op_read = {.name = "read", .says = "a variable's value after the assignments above", .args = "variable",
-                    .flags = OP_UNIQUE | OP_DIRECT, .infer = infer_read, .grad = grad_read,
+const op op_read = {.name = "read",
+                    .says = "a variable's value after the assignments above",
+                    .args = "variable",
+                    .flags = OP_UNIQUE | OP_DIRECT,
+                    .infer = infer_read,
+                    .grad = grad_read,
                     .lower = lower_read};
 
 mtf_tensor *mtf_read_variable(mtf_tensor *variable)
@@ -146,11 +157,14 @@ static bool infer_assign(node *n)
     if (strcmp(mode, "set") != 0 && strcmp(mode, "add") != 0 && strcmp(mode, "sub") != 0)
         return node_fail(n, ERR_USAGE, "mode is set, add or sub, not \"%s\"", mode);
     if (!shape_same_set(&w->shape, &x->shape) || !node_sizes_agree(n))
-        return node_fail(n, ERR_SHAPE, "variable \"%s\" is %s but the value \"%s\" is %s", tensor_name(w),
-                         shape_text(&w->shape, a), tensor_name(x), shape_text(&x->shape, b));
+        return node_fail(n, ERR_SHAPE, "variable \"%s\" is %s but the value \"%s\" is %s",
+                         tensor_name(w), shape_text(&w->shape, a), tensor_name(x),
+                         shape_text(&x->shape, b));
     if (n->home != &n->graph->root)
-        return node_fail(n, ERR_USAGE, "variable \"%s\" cannot be assigned inside a block; carry the value out "
-                         "and assign it there", tensor_name(w));
+        return node_fail(n, ERR_USAGE,
+                         "variable \"%s\" cannot be assigned inside a block; carry the value out "
+                         "and assign it there",
+                         tensor_name(w));
     return node_output(n, w->type, &w->shape);
 }
 
@@ -171,10 +185,12 @@ static bool lower_assign(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 const op op_assign = {
-    .name  = "assign",
-    .says  = "stores a new value; gives it",
-    .args  = "variable, x",
-    .attrs = (const attr_spec[]){{"mode", ATTR_WORD, "set", "set, add to the old value, sub from it"}, {0}},
+    .name = "assign",
+    .says = "stores a new value; gives it",
+    .args = "variable, x",
+    .attrs =
+        (const attr_spec[]){{"mode", ATTR_WORD, "set", "set, add to the old value, sub from it"},
+                            {0}},
     .flags = OP_EFFECT,
     .infer = infer_assign,
     .lower = lower_assign,

@@ -23,13 +23,15 @@ static uint64_t node_hash(const survey *s, const node *n)
 
 static bool node_equal(const survey *s, const node *a, const node *b)
 {
-    if (a->op != b->op || a->home != b->home || a->nin != b->nin || a->nout != b->nout) return false;
+    if (a->op != b->op || a->home != b->home || a->nin != b->nin || a->nout != b->nout)
+        return false;
     for (int i = 0; i < a->nin; i++)
         if (s->same[a->in[i]->id] != s->same[b->in[i]->id]) return false;
     for (int k = 0; a->op->attrs && a->op->attrs[k].name; k++)
         if (!attr_equal(a->op->attrs[k].kind, &a->attrs[k], &b->attrs[k])) return false;
     for (int o = 0; o < a->nout; o++)
-        if (a->out[o]->type != b->out[o]->type || !mtf_shape_equal(a->out[o]->shape, b->out[o]->shape))
+        if (a->out[o]->type != b->out[o]->type ||
+            !mtf_shape_equal(a->out[o]->shape, b->out[o]->shape))
             return false;
     return true;
 }
@@ -39,7 +41,8 @@ static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
     for (int i = 0; i < b->nnodes; i++) {
         node *n = b->nodes[i];
         if (!s->live[n->id]) continue;
-        for (int k = 0; n->op->blocks && n->op->blocks[k]; k++) merge_block(s, table, mask, n->blocks[k]);
+        for (int k = 0; n->op->blocks && n->op->blocks[k]; k++)
+            merge_block(s, table, mask, n->blocks[k]);
         if (!may_merge(n)) continue;
         uint64_t at = node_hash(s, n) & mask;
         while (table[at] && !node_equal(s, table[at], n)) at = (at + 1) & mask;

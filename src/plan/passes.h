@@ -9,9 +9,9 @@
 typedef struct survey {
     mtf_graph   *graph;
     arena       *scratch;
-    bool        *live;   /* by node id: must be computed             */
+    bool        *live;    /* by node id: must be computed             */
     int         *readers; /* by tensor id: how many live nodes, block results and fetches use it */
-    mtf_tensor **same;   /* by tensor id: the equal tensor that stands for it, itself as a rule */
+    mtf_tensor **same;    /* by tensor id: the equal tensor that stands for it, itself as a rule */
 } survey;
 
 /* Marks what fetches and effects need. */

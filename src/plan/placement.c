@@ -18,7 +18,7 @@ typedef struct gap {
 typedef struct slab {
     gap    *gaps; /* ascending, never touching */
     int     ngaps, room;
-    int64_t end;  /* everything behind is free */
+    int64_t end; /* everything behind is free */
     arena  *arena;
 } slab;
 
@@ -40,7 +40,8 @@ static void stretch_over_loops(program *p)
         for (int i = k; i <= end; i++) {
             const instr *in = &p->instrs[i];
             for (int o = 0; o < in->nout + in->nin; o++) {
-                buffer *b = &p->buffers[o < in->nout ? in->out[o].buffer : in->in[o - in->nout].buffer];
+                buffer *b =
+                    &p->buffers[o < in->nout ? in->out[o].buffer : in->in[o - in->nout].buffer];
                 if (b->first < k && b->last < end) b->last = end;
             }
         }
@@ -62,7 +63,8 @@ static void lifetimes(program *p)
     for (int b = 0; b < p->nbuffers; b++) {
         buffer *x = &p->buffers[b];
         if (x->kind == BUFFER_FETCH) x->last = p->ninstrs;
-        if (x->kind == BUFFER_INPUT || x->kind == BUFFER_CONSTANT) x->first = 0, x->last = p->ninstrs;
+        if (x->kind == BUFFER_INPUT || x->kind == BUFFER_CONSTANT)
+            x->first = 0, x->last = p->ninstrs;
     }
 }
 
@@ -97,8 +99,10 @@ static bool give(slab *s, int64_t begin, int64_t bytes)
     int     low = 0, high = s->ngaps;
     while (low < high) {
         int mid = (low + high) / 2;
-        if (s->gaps[mid].begin < begin) low = mid + 1;
-        else high = mid;
+        if (s->gaps[mid].begin < begin)
+            low = mid + 1;
+        else
+            high = mid;
     }
     bool left = low > 0 && s->gaps[low - 1].end == begin;
     bool right = low < s->ngaps && s->gaps[low].begin == end;
@@ -132,12 +136,13 @@ static int heir_of(const program *p, int k, int out)
 {
     const instr *i = &p->instrs[k];
     int          b = i->out[out].buffer;
-    if (i->kind != INSTR_MAP || p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE) return -1;
+    if (i->kind != INSTR_MAP || p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE)
+        return -1;
     for (int o = 0; o < i->nin; o++) {
         const access *in = &i->in[o];
         const buffer *dies = &p->buffers[in->buffer];
         /* An empty part may be read without having been written: it has no place yet. */
-        bool          same = dies->kind == BUFFER_TEMPORARY && dies->first < k && dies->last == k &&
+        bool same = dies->kind == BUFFER_TEMPORARY && dies->first < k && dies->last == k &&
                     in->offset == i->out[out].offset &&
                     mtf_dtype_bytes(in->type) == mtf_dtype_bytes(i->out[out].type) &&
                     dies->bytes == p->buffers[b].bytes;
@@ -154,7 +159,8 @@ static int heir_of(const program *p, int k, int out)
 
 static int64_t rounded(const program *p, int b)
 {
-    int64_t bytes = p->buffers[b].bytes ? p->buffers[b].bytes : 1; /* an empty part has an address, too */
+    int64_t bytes =
+        p->buffers[b].bytes ? p->buffers[b].bytes : 1; /* an empty part has an address, too */
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
@@ -164,7 +170,8 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
     bool   *inherited = arena_array(&p->arena, bool, p->nbuffers + 1);
     TRY(inherited != NULL);
     for (int b = 0; b < p->nbuffers; b++)
-        if (in_slab(&p->buffers[b]) && (p->buffers[b].kind == BUFFER_INPUT || p->buffers[b].kind == BUFFER_CONSTANT)) {
+        if (in_slab(&p->buffers[b]) &&
+            (p->buffers[b].kind == BUFFER_INPUT || p->buffers[b].kind == BUFFER_CONSTANT)) {
             p->buffers[b].offset = take(s, rounded(p, b) + guard);
             alive += rounded(p, b);
         }
@@ -174,7 +181,9 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
         for (int o = 0; o < i->nout + i->nin; o++) {
             int     b = o < i->nout ? i->out[o].buffer : i->in[o - i->nout].buffer;
             buffer *x = &p->buffers[b];
-            if (x->first != k || !in_slab(x) || x->kind == BUFFER_INPUT || x->kind == BUFFER_CONSTANT) continue;
+            if (x->first != k || !in_slab(x) || x->kind == BUFFER_INPUT ||
+                x->kind == BUFFER_CONSTANT)
+                continue;
             if (x->shares != b || x->offset >= 0) continue;
             int heir = o < i->nout ? heir_of(p, k, o) : -1;
             if (heir >= 0 && !inherited[heir]) {
@@ -199,7 +208,8 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
         if (i->kind == INSTR_AGAIN)
             for (int b = 0; b < p->nbuffers; b++) {
                 buffer *x = &p->buffers[b];
-                if (x->last != k || x->kind != BUFFER_TEMPORARY || inherited[b] || x->first < 0) continue;
+                if (x->last != k || x->kind != BUFFER_TEMPORARY || inherited[b] || x->first < 0)
+                    continue;
                 inherited[b] = true;
                 alive -= rounded(p, b);
                 TRY(give(s, x->offset, rounded(p, b) + guard));

@@ -68,7 +68,8 @@ static bool lower_block(emitter *e, const void *what)
     const block *b = what;
     planner     *p = e->planner;
     for (int i = 0; i < b->nnodes; i++)
-        if (p->survey.live[b->nodes[i]->id] && b->nodes[i]->op != &op_param) TRY(lower_node(e, b->nodes[i]));
+        if (p->survey.live[b->nodes[i]->id] && b->nodes[i]->op != &op_param)
+            TRY(lower_node(e, b->nodes[i]));
     return true;
 }
 
@@ -82,7 +83,8 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
         e->cause = fetches[i];
         TRY(spread_settle(e, slice_of(e, fetches[i])));
         slice s = *slice_of(e, fetches[i]);
-        if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE || !slice_is_dense(&s)) {
+        if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE ||
+            !slice_is_dense(&s)) {
             slice copy = emit_fresh(e, s.type, &s.shape);
             TRY(!slice_is_uniform(&copy) && emit_move(e, &s, &copy));
             s = copy;
@@ -93,19 +95,24 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
     return true;
 }
 
-static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches, const plan_opts *opts,
-                  arena *scratch)
+static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
+                  const plan_opts *opts, arena *scratch)
 {
-    planner pl = {.survey = {.graph = g, .scratch = scratch}};
-    emitter e = {.program = p, .lower_block = lower_block, .slice_of = slice_of, .readers = readers,
-                 .settle = spread_settle, .planner = &pl};
+    planner       pl = {.survey = {.graph = g, .scratch = scratch}};
+    emitter       e = {.program = p,
+                       .lower_block = lower_block,
+                       .slice_of = slice_of,
+                       .readers = readers,
+                       .settle = spread_settle,
+                       .planner = &pl};
     const layout *l = opts && opts->layout && opts->layout->nrules ? opts->layout : NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
     pl.slices = arena_array(scratch, slice, g->ntensors + 1);
     TRY(pl.slices && survey_live(&pl.survey, n, fetches));
     TRY(!l || spread_check(l, g, pl.survey.live));
     TRY(survey_merge(&pl.survey));
-    for (int i = 0; e.layout && i < g->ntensors; i++) pl.slices[i].cut = spread_cut(&e, &g->all[i]->shape);
+    for (int i = 0; e.layout && i < g->ntensors; i++)
+        pl.slices[i].cut = spread_cut(&e, &g->all[i]->shape);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(program_verify(p, "lowering"));
     TRY(store_in_place(p) && program_verify(p, "updating in place"));

@@ -13,10 +13,11 @@
 typedef struct plan_opts {
     int64_t       guard;  /* unused bytes between buffers, for the check device */
     const layout *layout; /* NULL: one processor */
-    mesh_point         here;   /* whose program this is */
+    mesh_point    here;   /* whose program this is */
 } plan_opts;
 
 /* NULL after an error. */
-program *plan_program(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const plan_opts *opts);
+program *plan_program(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                      const plan_opts *opts);
 
 #endif

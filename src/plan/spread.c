@@ -59,11 +59,13 @@ static unsigned carried_debt(emitter *e, const node *n, slice **in)
         if (in[i]->owed) {
             owed = in[i]->owed;
             owing++;
-            if (e->readers(e, n->in[i]) > 1) return 0; /* paid once for all rather than once for each */
+            if (e->readers(e, n->in[i]) > 1)
+                return 0; /* paid once for all rather than once for each */
         }
     if (!owing || rule == DEBT_SETTLE) return 0;
     for (int o = 0; o < n->nout; o++)
-        for (int d = 0; d < n->out[o]->shape.ndims; d++) out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
+        for (int d = 0; d < n->out[o]->shape.ndims; d++)
+            out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         /* A partial sum of constants may be 0 here and not elsewhere. */
@@ -101,7 +103,8 @@ static void add_dims(const emitter *e, const node *n, const mtf_shape *shape, fa
 
 static bool reduces(const fate *f)
 {
-    return f->split == SPLIT_SUM || f->split == SPLIT_MAX || f->split == SPLIT_MIN || f->split == SPLIT_OWN_SUM;
+    return f->split == SPLIT_SUM || f->split == SPLIT_MAX || f->split == SPLIT_MIN ||
+           f->split == SPLIT_OWN_SUM;
 }
 
 /* What gathering a dimension would move: the inputs that have it, and twice the outputs, which
@@ -112,7 +115,8 @@ static int64_t gathering_cost(const node *n, const char *dim)
     for (int i = 0; i < n->nin; i++)
         if (mtf_shape_find(n->in[i]->shape, dim) >= 0) elements += mtf_shape_size(n->in[i]->shape);
     for (int o = 0; o < n->nout; o++)
-        if (mtf_shape_find(n->out[o]->shape, dim) >= 0) elements += 2 * mtf_shape_size(n->out[o]->shape);
+        if (mtf_shape_find(n->out[o]->shape, dim) >= 0)
+            elements += 2 * mtf_shape_size(n->out[o]->shape);
     return elements;
 }
 
@@ -125,7 +129,8 @@ static void resolve_conflicts(const node *n, fates *f, unsigned carried)
         if (!reduces(&f->of[k])) continue;
         if (f->of[k].axes & carried) f->of[k].split = SPLIT_WHOLE;
         for (int j = 0; j < f->n && f->of[k].split != SPLIT_WHOLE; j++) {
-            if (j == k || f->of[j].split == SPLIT_WHOLE || !(f->of[j].axes & f->of[k].axes)) continue;
+            if (j == k || f->of[j].split == SPLIT_WHOLE || !(f->of[j].axes & f->of[k].axes))
+                continue;
             bool other = f->of[j].split == SPLIT_FREE &&
                          gathering_cost(n, f->of[j].dim) < gathering_cost(n, f->of[k].dim);
             f->of[other ? j : k].split = SPLIT_WHOLE;
@@ -184,7 +189,8 @@ static unsigned reduced_axes(const fates *f, dim_split kind)
     return axes;
 }
 
-static bool finish(emitter *e, const node *n, const fates *f, unsigned carried, unsigned cut, int o, slice *s)
+static bool finish(emitter *e, const node *n, const fates *f, unsigned carried, unsigned cut, int o,
+                   slice *s)
 {
     const mtf_shape *shape = &n->out[o]->shape;
     unsigned         largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
@@ -222,7 +228,8 @@ bool spread_node(emitter *e, const node *n, slice **in, slice *out)
         mtf_shape local = n->out[o]->shape;
         for (int d = 0; d < local.ndims; d++) {
             dim_split what = fate_of(&f, local.dims[d].name);
-            if (!rule_axes(e, local.dims[d].name) || (what != SPLIT_FREE && what != SPLIT_OWN)) continue;
+            if (!rule_axes(e, local.dims[d].name) || (what != SPLIT_FREE && what != SPLIT_OWN))
+                continue;
             local.dims[d].size = emit_part(e, local.dims[d].name, local.dims[d].size).size;
             cut[o] |= 1u << d;
         }
@@ -246,11 +253,13 @@ bool spread_check(const layout *l, mtf_graph *g, const bool *live)
         char    hint[100];
         for (int k = 0; k < g->dim_names.room; k++)
             if (g->dim_names.entries[k].name) nearest_offer(&near, g->dim_names.entries[k].name);
-        return fail(f, ERR_NAME, "layout rule \"%s\": the model has no dimension \"%s\"; end the rule in ? if that is meant%s",
+        return fail(f, ERR_NAME,
+                    "layout rule \"%s\": the model has no dimension \"%s\"; end the rule in ? if "
+                    "that is meant%s",
                     r->text, r->dim, nearest_hint(&near, hint, sizeof hint));
     }
     for (int i = 0; i < g->ntensors; i++) {
-        placement where;
+        placement   where;
         mtf_tensor *x = g->all[i];
         if (live[x->node->id] && !layout_place(l, &x->shape, "", &(fault){0}, &where))
             return layout_place(l, &x->shape, tensor_name(x), f, &where);

@@ -21,7 +21,8 @@ static void count(const program *p, use *uses)
         const instr *i = &p->instrs[k];
         for (int o = 0; o < i->nout; o++) {
             use *u = &uses[i->out[o].buffer];
-            bool stores = i->kind == INSTR_MOVE && p->buffers[i->out[o].buffer].kind == BUFFER_VARIABLE;
+            bool stores =
+                i->kind == INSTR_MOVE && p->buffers[i->out[o].buffer].kind == BUFFER_VARIABLE;
             u->writer = stores ? u->writer : k;
             u->writers += !stores;
             if (!stores) u->last = k;
@@ -46,7 +47,8 @@ static bool can_write(const instr *writer, int out, int w)
 {
     for (int o = 0; o < writer->nin; o++) {
         if (writer->in[o].buffer != w) continue;
-        if (writer->kind != INSTR_MAP || !same_place(writer, &writer->in[o], &writer->out[out])) return false;
+        if (writer->kind != INSTR_MAP || !same_place(writer, &writer->in[o], &writer->out[out]))
+            return false;
     }
     return true;
 }
@@ -57,7 +59,8 @@ static bool redirect(program *p, const use *uses, int k, const bool *in_loop)
     int    value = move->in[0].buffer, w = move->out[0].buffer;
     if (move->kind != INSTR_MOVE || p->buffers[w].kind != BUFFER_VARIABLE) return false;
     const use *u = &uses[value];
-    if (p->buffers[value].kind != BUFFER_TEMPORARY || u->readers != 1 || u->writers != 1 || in_loop[u->writer])
+    if (p->buffers[value].kind != BUFFER_TEMPORARY || u->readers != 1 || u->writers != 1 ||
+        in_loop[u->writer])
         return false;
     if (uses[w].last > u->writer || !same_place(move, &move->in[0], &move->out[0])) return false;
     if (p->buffers[value].bytes != p->buffers[w].bytes) return false;

@@ -15,7 +15,11 @@ instr *emit_instr(emitter *e, instr_kind kind, int nout, int nin, const mtf_shap
     access *accesses = arena_array(&p->arena, access, nout + nin);
     if (!accesses || !arena_push(&p->arena, p->instrs, p->ninstrs, p->instrs_room)) return NULL;
     instr *i = &p->instrs[p->ninstrs++];
-    *i = (instr){.kind = kind, .nout = nout, .nin = nin, .out = accesses, .in = accesses + nout,
+    *i = (instr){.kind = kind,
+                 .nout = nout,
+                 .nin = nin,
+                 .out = accesses,
+                 .in = accesses + nout,
                  .cause = e->cause};
     for (int d = 0; loops && d < loops->ndims; d++) i->size[i->nloops++] = loops->dims[d].size;
     return i;
@@ -28,8 +32,8 @@ slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape)
     if (!mtf_ok(p->session) || !arena_push(&p->arena, p->buffers, p->nbuffers, p->buffers_room))
         return none;
     int64_t bytes = mtf_shape_size(*shape) * (int64_t)mtf_dtype_bytes(type);
-    p->buffers[p->nbuffers] = (buffer){.kind = BUFFER_TEMPORARY, .bytes = bytes, .cause = e->cause,
-                                       .shares = p->nbuffers};
+    p->buffers[p->nbuffers] = (buffer){
+        .kind = BUFFER_TEMPORARY, .bytes = bytes, .cause = e->cause, .shares = p->nbuffers};
     return slice_dense(p->nbuffers++, type, shape);
 }
 
@@ -88,14 +92,15 @@ bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice
         }
     mtf_dtype type = dtype_compute(fn == FN_SELECT ? in[1].type : in[0].type);
     int       result = nreal + nsteps;
-    steps[nsteps++] = (scalar_step){.fn = fn, .type = type, .from = type, .a = reg[0], .b = reg[1],
-                                    .c = reg[2]};
+    steps[nsteps++] =
+        (scalar_step){.fn = fn, .type = type, .from = type, .a = reg[0], .b = reg[1], .c = reg[2]};
     return emit_map(e, nsteps, steps, nreal, real, 1, out, &result);
 }
 
 bool emit_cast(emitter *e, const slice *in, const slice *out)
 {
-    scalar_step step = {.fn = FN_CAST, .type = dtype_compute(out->type), .from = dtype_compute(in->type)};
+    scalar_step step = {
+        .fn = FN_CAST, .type = dtype_compute(out->type), .from = dtype_compute(in->type)};
     if (step.type == step.from) return emit_map(e, 0, NULL, 1, in, 1, out, &(int){0});
     return emit_map(e, 1, &step, 1, in, 1, out, &(int){1});
 }
@@ -108,7 +113,9 @@ bool emit_fill(emitter *e, double value, const slice *out)
 
 bool emit_range(emitter *e, const char *dim, int64_t first, const slice *out)
 {
-    scalar_step step = {.fn = FN_INDEX, .type = dtype_compute(out->type), .value = (double)first,
+    scalar_step step = {.fn = FN_INDEX,
+                        .type = dtype_compute(out->type),
+                        .value = (double)first,
                         .a = mtf_shape_find(out->shape, dim)};
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
@@ -142,7 +149,10 @@ bool emit_add_into(emitter *e, const slice *in, const slice *out)
 static double fold_identity(fold_kind kind, mtf_dtype type)
 {
     bool   real = dtype_is_float(type);
-    double most = real ? (double)INFINITY : type == MTF_I32 ? INT32_MAX : type == MTF_BOOL ? 1 : 0x1p63;
+    double most = real               ? (double)INFINITY
+                  : type == MTF_I32  ? INT32_MAX
+                  : type == MTF_BOOL ? 1
+                                     : 0x1p63;
     double least = type == MTF_BOOL ? 0 : real ? -most : type == MTF_I32 ? INT32_MIN : -0x1p63;
     return kind == FOLD_MAX ? least : kind == FOLD_MIN ? most : kind == FOLD_PROD ? 1 : 0;
 }
@@ -151,9 +161,10 @@ bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
 {
     slice from = *in;
     TRY(emit_real(e, &from));
-    mtf_shape reduced = mtf_shape_minus(from.shape, out->shape), loops = mtf_shape_plus(out->shape, reduced);
+    mtf_shape reduced = mtf_shape_minus(from.shape, out->shape),
+              loops = mtf_shape_plus(out->shape, reduced);
     if (mtf_shape_size(reduced) == 0) return emit_fill(e, fold_identity(kind, out->type), out);
-    instr    *i = emit_instr(e, INSTR_FOLD, 1, 1, &loops);
+    instr *i = emit_instr(e, INSTR_FOLD, 1, 1, &loops);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &loops);
     i->in[0] = slice_access(&from, &loops);
@@ -164,7 +175,8 @@ bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
 /* ---- indices and order ---- */
 
 /* Loops: the index's dimensions first, then those that only the data has. */
-static instr *indexed(emitter *e, instr_kind kind, const slice *in, const slice *index, const slice *out)
+static instr *indexed(emitter *e, instr_kind kind, const slice *in, const slice *index,
+                      const slice *out)
 {
     mtf_shape loops = mtf_shape_plus(index->shape, kind == INSTR_GATHER ? out->shape : in->shape);
     instr    *i = emit_instr(e, kind, 1, 2, &loops);
@@ -186,7 +198,8 @@ static slice without(const slice *s, const char *dim, gather_args *along)
     return slice_drop(s, dim);
 }
 
-bool emit_gather(emitter *e, const slice *table, const slice *index, const char *dim, const slice *out)
+bool emit_gather(emitter *e, const slice *table, const slice *index, const char *dim,
+                 const slice *out)
 {
     slice       from = *table, at = *index;
     gather_args along = {0};
@@ -225,7 +238,8 @@ bool emit_scan(emitter *e, const slice *in, const char *dim, bool exclusive, boo
     TRY(i != NULL);
     i->out[0] = slice_access(out, &loops);
     i->in[0] = slice_access(&from, &loops);
-    i->scan = (scan_args){from.shape.dims[d].size, from.stride[d], out->stride[o], exclusive, reverse};
+    i->scan =
+        (scan_args){from.shape.dims[d].size, from.stride[d], out->stride[o], exclusive, reverse};
     return true;
 }
 
@@ -242,8 +256,9 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
     i->out[0] = slice_access(values, &loops);
     i->out[1] = slice_access(indices, &loops);
     i->in[0] = slice_access(&from, &loops);
-    i->order = (order_args){from.shape.dims[d].size, from.stride[d], values->shape.dims[k].size,
-                            values->stride[k], indices->stride[k_index], descending};
+    i->order =
+        (order_args){from.shape.dims[d].size, from.stride[d],           values->shape.dims[k].size,
+                     values->stride[k],       indices->stride[k_index], descending};
     return true;
 }
 

@@ -20,7 +20,7 @@ typedef struct pending_store {
 
 struct emitter {
     program          *program;
-    const mtf_tensor *cause;   /* what is being lowered */
+    const mtf_tensor *cause; /* what is being lowered */
     /* Known to the planner: lowers the nodes of a block; for ops that own blocks. */
     bool (*lower_block)(emitter *e, const void *block);
     /* Where the lowered value of a tensor is kept; for ops that own blocks. */
@@ -30,8 +30,8 @@ struct emitter {
     /* How many use this tensor?  Unread outputs need not be computed. */
     int (*readers)(emitter *e, const mtf_tensor *x);
     void          *planner;
-    const layout  *layout;     /* NULL: one processor */
-    mesh_point          here;
+    const layout  *layout; /* NULL: one processor */
+    mesh_point     here;
     pending_store *stores;
     int            nstores, stores_room;
     int            ports_room[2];
@@ -39,8 +39,8 @@ struct emitter {
 
 /* A new temporary, row-major; buffer NO_BUFFER after an error. */
 slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape);
-bool  emit_real(emitter *e, slice *s);    /* uniform becomes a filled buffer */
-bool  emit_dense(emitter *e, slice *s);   /* real and row-major, copied only where it is not */
+bool  emit_real(emitter *e, slice *s);  /* uniform becomes a filled buffer */
+bool  emit_dense(emitter *e, slice *s); /* real and row-major, copied only where it is not */
 
 /* An expression over broadcast operands; loops run over `out`s' common shape, which is out[0]'s.
  * `steps` refer to registers as in instr.h. */
@@ -57,7 +57,8 @@ bool emit_add_into(emitter *e, const slice *in, const slice *out);
 bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out);
 /* out = sum of a * b over the dimensions out lacks; packs and widens as needed. */
 bool emit_contract(emitter *e, const slice *a, const slice *b, const slice *out);
-bool emit_gather(emitter *e, const slice *table, const slice *index, const char *dim, const slice *out);
+bool emit_gather(emitter *e, const slice *table, const slice *index, const char *dim,
+                 const slice *out);
 /* out must hold its initial value already. */
 bool emit_scatter(emitter *e, const slice *in, const slice *index, const char *dim, bool set,
                   const slice *out);
@@ -68,27 +69,29 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
                 const slice *values, const slice *indices);
 /* x [batch.., spatial.., channels], w [taps.., channels, outputs], y [batch.., spatial.., outputs];
  * sizes, steps and paddings from `how`, strides and group sizes are filled in. */
-bool emit_window(emitter *e, const window_args *how, const slice *x, const slice *w, const slice *y);
+bool emit_window(emitter *e, const window_args *how, const slice *x, const slice *w,
+                 const slice *y);
 /* Fills in how positions of this processor's part count in the whole tensor. */
 void emit_global_index(const emitter *e, const mtf_shape *shape, draw_args *how);
 bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out);
 bool emit_say(emitter *e, const say_args *how, const slice *x);
 /* This processor's part of a dimension of this size, as the layout cuts it. */
-span emit_part(const emitter *e, const char *dim, int64_t size);
+span      emit_part(const emitter *e, const char *dim, int64_t size);
 mtf_shape emit_local(const emitter *e, const mtf_shape *shape);
 /* Combines s over the processors that differ along the axes; s becomes the result. */
 bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s);
 /* Another placement of the tensor of this shape; s becomes this processor's new part. */
-bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to, slice *s);
+bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to,
+                   slice *s);
 /* The part of dimension d of the tensor that `map` asks for; the other dimensions stay as they are. */
-bool emit_fetch(emitter *e, const mtf_shape *shape, const placement *from, int d, const span_map *map, slice *s,
-                span *got);
+bool emit_fetch(emitter *e, const mtf_shape *shape, const placement *from, int d,
+                const span_map *map, slice *s, span *got);
 /* Inputs and variables: buffers that outlive the step.  The same tensor gives the same buffer. */
 bool emit_input(emitter *e, const mtf_tensor *x, slice *out);
-bool emit_variable(emitter *e, const mtf_tensor *w, slice *out);     /* at the start of the step */
-bool emit_read(emitter *e, const mtf_tensor *w, slice *out);         /* after what was assigned  */
+bool emit_variable(emitter *e, const mtf_tensor *w, slice *out); /* at the start of the step */
+bool emit_read(emitter *e, const mtf_tensor *w, slice *out);     /* after what was assigned  */
 bool emit_assign(emitter *e, const mtf_tensor *w, const slice *value); /* stored by emit_stores  */
-bool emit_stores(emitter *e);   /* at the end: every assigned value goes to its variable */
+bool emit_stores(emitter *e); /* at the end: every assigned value goes to its variable */
 /* Returns the index of the LOOP instruction, or -1. */
 int  emit_loop(emitter *e, int64_t trips);
 bool emit_test(emitter *e, int loop, const slice *flag);

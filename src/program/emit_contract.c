@@ -16,9 +16,9 @@ static groups classify(const slice *a, const slice *b, const slice *c)
 {
     groups g = {0};
     for (int i = 0; i < c->shape.ndims; i++) {
-        mtf_dim d = c->shape.dims[i];
-        bool    in_a = mtf_shape_find(a->shape, d.name) >= 0;
-        bool    in_b = mtf_shape_find(b->shape, d.name) >= 0;
+        mtf_dim    d = c->shape.dims[i];
+        bool       in_a = mtf_shape_find(a->shape, d.name) >= 0;
+        bool       in_b = mtf_shape_find(b->shape, d.name) >= 0;
         mtf_shape *group = in_a && in_b ? &g.batch : in_a ? &g.m : &g.n;
         group->dims[group->ndims++] = d;
     }
@@ -35,8 +35,10 @@ static bool merged(const slice *s, const mtf_shape *group, int64_t *stride)
     for (int i = group->ndims - 1; i >= 0; i--) {
         if (group->dims[i].size == 1) continue;
         int64_t here = s->stride[mtf_shape_find(s->shape, group->dims[i].name)];
-        if (first) *stride = here;
-        else if (here != follows) return false;
+        if (first)
+            *stride = here;
+        else if (here != follows)
+            return false;
         follows = here * group->dims[i].size;
         first = false;
     }
@@ -90,13 +92,14 @@ static bool widen(emitter *e, slice *s, mtf_dtype type)
     return true;
 }
 
-static bool emit_product(emitter *e, const slice *a, const slice *b, const slice *c, const groups *g)
+static bool emit_product(emitter *e, const slice *a, const slice *b, const slice *c,
+                         const groups *g)
 {
     mtf_shape loops = g->batch;
     instr    *i = emit_instr(e, INSTR_CONTRACT, 1, 2, &loops);
     TRY(i != NULL);
-    const slice *operand[3] = {c, a, b};
-    access      *to[3] = {&i->out[0], &i->in[0], &i->in[1]};
+    const slice     *operand[3] = {c, a, b};
+    access          *to[3] = {&i->out[0], &i->in[0], &i->in[1]};
     const mtf_shape *group[3] = {&g->m, &g->n, &g->k};
     for (int o = 0; o < 3; o++) *to[o] = slice_access(operand[o], &loops);
     for (int d = 0; d < 3; d++) {
@@ -119,7 +122,8 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     TRY(emit_real(e, &a) && emit_real(e, &b));
     TRY(widen(e, &a, type) && widen(e, &b, type));
     groups g = classify(&a, &b, &c);
-    if (mtf_shape_size(g.k) == 0) return emit_fill(e, 0, c_given); /* this processor has no part of k */
+    if (mtf_shape_size(g.k) == 0)
+        return emit_fill(e, 0, c_given); /* this processor has no part of k */
     order_like(&g.m, &a);
     order_like(&g.n, &b);
     order_like(&g.k, &b);
@@ -128,8 +132,10 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
         /* A k in another order may suit a without hurting b. */
         mtf_shape k = g.k;
         order_like(&k, &a);
-        if (is_matrix(&a, &g.m, &k) && is_matrix(&b, &k, &g.n)) g.k = k;
-        else TRY(pack(e, &a, &g.batch, &g.m, &g.k, type));
+        if (is_matrix(&a, &g.m, &k) && is_matrix(&b, &k, &g.n))
+            g.k = k;
+        else
+            TRY(pack(e, &a, &g.batch, &g.m, &g.k, type));
     }
     if (!is_matrix(&b, &g.k, &g.n)) TRY(pack(e, &b, &g.batch, &g.k, &g.n, type));
     bool own_output = c.type != type || !is_matrix(&c, &g.m, &g.n) || !merged(&c, &g.m, &stride);

@@ -62,13 +62,15 @@ span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_
 span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p)
 {
     int64_t size = how->shape.dims[d].size;
-    return d == how->mapped ? span_wanted(m, &how->map, p, size) : cut_range(m, &how->to.dim[d], p, size);
+    return d == how->mapped ? span_wanted(m, &how->map, p, size)
+                            : cut_range(m, &how->to.dim[d], p, size);
 }
 
 static bool emit_any_exchange(emitter *e, const exchange_args *given, slice *s)
 {
     mtf_shape local = given->shape;
-    for (int d = 0; d < local.ndims; d++) local.dims[d].size = exchange_wanted(e->layout->mesh, given, d, &e->here).size;
+    for (int d = 0; d < local.ndims; d++)
+        local.dims[d].size = exchange_wanted(e->layout->mesh, given, d, &e->here).size;
     if (slice_is_uniform(s)) { /* the same number everywhere: nothing to move */
         *s = slice_uniform(s->value, s->type, &local);
         return true;
@@ -90,13 +92,15 @@ static bool emit_any_exchange(emitter *e, const exchange_args *given, slice *s)
     return true;
 }
 
-bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to, slice *s)
+bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to,
+                   slice *s)
 {
-    return emit_any_exchange(e, &(exchange_args){.shape = *shape, .from = *from, .to = *to, .mapped = -1}, s);
+    return emit_any_exchange(
+        e, &(exchange_args){.shape = *shape, .from = *from, .to = *to, .mapped = -1}, s);
 }
 
-bool emit_fetch(emitter *e, const mtf_shape *shape, const placement *from, int d, const span_map *map, slice *s,
-                span *got)
+bool emit_fetch(emitter *e, const mtf_shape *shape, const placement *from, int d,
+                const span_map *map, slice *s, span *got)
 {
     exchange_args how = {.shape = *shape, .from = *from, .to = *from, .mapped = d, .map = *map};
     *got = exchange_wanted(e->layout->mesh, &how, d, &e->here);

@@ -35,22 +35,30 @@ bool emit_window(emitter *e, const window_args *how, const slice *x_given, const
     a.outs = w.shape.dims[ns + 1].size / a.groups;
     /* A processor with no part of what is summed has only zeros to give. */
     const slice *result = a.kind == WINDOW_FORWARD ? &y : a.kind == WINDOW_INPUT ? &x : &w;
-    int64_t      summed = a.kind == WINDOW_FORWARD ? a.chans : a.kind == WINDOW_INPUT ? a.outs : mtf_shape_size(batch);
-    for (int i = 0; i < ns; i++) summed *= a.kind == WINDOW_INPUT ? a.out_size[i] : a.kind == WINDOW_FORWARD ? a.in_size[i] : a.in_size[i] * a.out_size[i];
+    int64_t      summed = a.kind == WINDOW_FORWARD ? a.chans
+                          : a.kind == WINDOW_INPUT ? a.outs
+                                                   : mtf_shape_size(batch);
+    for (int i = 0; i < ns; i++)
+        summed *= a.kind == WINDOW_INPUT     ? a.out_size[i]
+                  : a.kind == WINDOW_FORWARD ? a.in_size[i]
+                                             : a.in_size[i] * a.out_size[i];
     if (summed == 0 || mtf_shape_size(result->shape) == 0) return emit_fill(e, 0, result);
     instr *i = emit_instr(e, INSTR_WINDOW, 1, 2, &batch);
     TRY(i != NULL);
     i->window = a;
-    const slice *operands[3][3] = {
-        [WINDOW_FORWARD] = {&y, &x, &w}, [WINDOW_INPUT] = {&x, &y, &w}, [WINDOW_FILTER] = {&w, &x, &y}};
+    const slice *operands[3][3] = {[WINDOW_FORWARD] = {&y, &x, &w},
+                                   [WINDOW_INPUT] = {&x, &y, &w},
+                                   [WINDOW_FILTER] = {&w, &x, &y}};
     /* The filter has no batch dimension; a name of its own that equals one must not match. */
     slice bare = w;
     bare.shape.ndims = 0;
     for (int o = 0; o < 3; o++) {
         const slice *s = operands[a.kind][o];
         access       at = slice_access(s == &w ? &bare : s, &batch);
-        if (o == 0) i->out[0] = at;
-        else i->in[o - 1] = at;
+        if (o == 0)
+            i->out[0] = at;
+        else
+            i->in[o - 1] = at;
     }
     return true;
 }

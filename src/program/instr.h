@@ -72,7 +72,14 @@ typedef struct map_args {
 
 /* ---- the others ---- */
 
-typedef enum fold_kind { FOLD_SUM, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_ARGMAX, FOLD_ARGMIN } fold_kind;
+typedef enum fold_kind {
+    FOLD_SUM,
+    FOLD_MAX,
+    FOLD_MIN,
+    FOLD_PROD,
+    FOLD_ARGMAX,
+    FOLD_ARGMIN
+} fold_kind;
 typedef struct fold_args {
     fold_kind kind;  /* MAX, MIN on BOOL are any and all; NaN wins MAX and MIN; ARG*: out is I32,
                         the position in the row-major order of the reduced loops, lowest of equals,
@@ -85,10 +92,11 @@ typedef struct fold_args {
  * Integers: any strides. */
 
 typedef struct gather_args {
-    int     nindex;      /* loops 0 .. nindex-1 move the index; the rest only the data */
-    int64_t along, along_stride; /* size and stride of the indexed dimension in the table or output */
-    bool    set;         /* SCATTER: store instead of add */
-} gather_args;           /* GATHER: in = table, index; SCATTER: in = data, index */
+    int     nindex; /* loops 0 .. nindex-1 move the index; the rest only the data */
+    int64_t along,
+        along_stride; /* size and stride of the indexed dimension in the table or output */
+    bool set;         /* SCATTER: store instead of add */
+} gather_args;        /* GATHER: in = table, index; SCATTER: in = data, index */
 
 typedef struct scan_args {
     int64_t along, in_stride, out_stride; /* loops run over the other dimensions */
@@ -96,10 +104,10 @@ typedef struct scan_args {
 } scan_args;
 
 typedef struct order_args {
-    int64_t along, in_stride;             /* loops run over the other dimensions */
-    int64_t k;                            /* how many come out; along: a full sort */
-    int64_t value_stride, index_stride;   /* out = values, then I32 indices */
-    bool    descending;                   /* NaN counts as the largest; equals: lowest index first */
+    int64_t along, in_stride;           /* loops run over the other dimensions */
+    int64_t k;                          /* how many come out; along: a full sort */
+    int64_t value_stride, index_stride; /* out = values, then I32 indices */
+    bool    descending;                 /* NaN counts as the largest; equals: lowest index first */
 } order_args;
 
 typedef enum window_kind { WINDOW_FORWARD, WINDOW_INPUT, WINDOW_FILTER } window_kind;
@@ -112,8 +120,8 @@ typedef struct window_args {
     int         nspatial;
     int64_t     in_size[MAX_SPATIAL], out_size[MAX_SPATIAL], taps[MAX_SPATIAL];
     int64_t     step[MAX_SPATIAL], dilation[MAX_SPATIAL], before[MAX_SPATIAL];
-    int64_t     groups, chans, outs;      /* channels and outputs in one group */
-    int64_t     x_spatial[MAX_SPATIAL], x_chan;          /* strides */
+    int64_t     groups, chans, outs;            /* channels and outputs in one group */
+    int64_t     x_spatial[MAX_SPATIAL], x_chan; /* strides */
     int64_t     w_tap[MAX_SPATIAL], w_chan, w_out;
     int64_t     y_spatial[MAX_SPATIAL], y_out;
 } window_args;
@@ -121,16 +129,16 @@ typedef struct window_args {
 typedef enum draw_kind { DRAW_UNIFORM, DRAW_NORMAL, DRAW_TRUNCATED_NORMAL } draw_kind;
 typedef struct draw_args {
     draw_kind kind;
-    double    a, b;               /* low and high, or mean and stddev */
+    double    a, b; /* low and high, or mean and stddev */
     uint32_t  key;
-    int64_t   first;              /* global index of the first element */
-    int64_t   weight[MAX_LOOPS];  /* what a loop adds to the global index */
-} draw_args;                      /* in: nothing, or the turn (an I32 scalar) */
+    int64_t   first;             /* global index of the first element */
+    int64_t   weight[MAX_LOOPS]; /* what a loop adds to the global index */
+} draw_args;                     /* in: nothing, or the turn (an I32 scalar) */
 
 typedef struct reduce_args {
-    fold_kind kind;               /* SUM, MAX, MIN */
-    unsigned  axes;               /* the group: processors that differ along these axes only */
-} reduce_args;                    /* in and out are dense, of one local shape in the whole group */
+    fold_kind kind; /* SUM, MAX, MIN */
+    unsigned  axes; /* the group: processors that differ along these axes only */
+} reduce_args;      /* in and out are dense, of one local shape in the whole group */
 
 /* What a processor wants of a dimension whose result, of size `size`, is cut by `cut`: for its part
  * [b, e) of the result the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) / div),
@@ -138,14 +146,14 @@ typedef struct reduce_args {
 typedef struct span_map {
     axis_list cut;
     int64_t   size;
-    int64_t   mult, low, high, div;   /* mult -1: counted from the end */
+    int64_t   mult, low, high, div; /* mult -1: counted from the end */
 } span_map;
 
 /* in: this processor's part under `from`, dense; out: its part under `to`, dense. */
 typedef struct exchange_args {
-    mtf_shape shape;              /* of the whole tensor */
+    mtf_shape shape; /* of the whole tensor */
     placement from, to;
-    int       mapped;             /* the dimension that is asked for through `map`; -1: none */
+    int       mapped; /* the dimension that is asked for through `map`; -1: none */
     span_map  map;
 } exchange_args;
 
@@ -154,13 +162,13 @@ span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_
 span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
 
 typedef struct loop_args {
-    int64_t trips;                /* LOOP: -1 where a TEST decides */
-    int     other;                /* LOOP, TEST: index of the AGAIN; AGAIN: index of the LOOP */
+    int64_t trips; /* LOOP: -1 where a TEST decides */
+    int     other; /* LOOP, TEST: index of the AGAIN; AGAIN: index of the LOOP */
 } loop_args;
 
 typedef struct say_args {
     const char *message;
-    bool        summary;          /* a scalar summary called `message` */
+    bool        summary; /* a scalar summary called `message` */
 } say_args;
 
 typedef struct instr {
@@ -169,20 +177,20 @@ typedef struct instr {
     access           *out, *in;
     int               nloops;
     int64_t           size[MAX_LOOPS];
-    const mtf_tensor *cause;      /* the tensor it computes, for messages */
-    int64_t           flops;      /* of one execution */
+    const mtf_tensor *cause; /* the tensor it computes, for messages */
+    int64_t           flops; /* of one execution */
     union {
-        map_args    map;
-        fold_args   fold;
-        gather_args gather;       /* GATHER, SCATTER */
-        scan_args   scan;
-        order_args  order;
-        window_args window;
-        draw_args   draw;
-        reduce_args reduce;
+        map_args             map;
+        fold_args            fold;
+        gather_args          gather; /* GATHER, SCATTER */
+        scan_args            scan;
+        order_args           order;
+        window_args          window;
+        draw_args            draw;
+        reduce_args          reduce;
         const exchange_args *exchange;
-        loop_args   loop;         /* LOOP, TEST, AGAIN */
-        say_args    say;
+        loop_args            loop; /* LOOP, TEST, AGAIN */
+        say_args             say;
     };
 } instr;
 

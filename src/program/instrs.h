@@ -1,4 +1,5 @@
 /* The instruction set, one row each. */
+/* clang-format off */
 /*    kind      name        what it does */
 INSTR(MAP,      "map",      "out[i] = f(in[i], ...): an elementwise expression over broadcast operands")
 INSTR(MOVE,     "move",     "out[i] = in[i]: a strided copy")

@@ -16,16 +16,20 @@ static const char *short_number(int64_t n, char text[16])
     double            v = (double)n;
     int               u = 0;
     while (v >= 999.5 && units[u + 1]) v /= 1000, u++;
-    if (u == 0) snprintf(text, 16, "%lld", (long long)n);
-    else snprintf(text, 16, "%.3g%c", v, units[u]);
+    if (u == 0)
+        snprintf(text, 16, "%lld", (long long)n);
+    else
+        snprintf(text, 16, "%.3g%c", v, units[u]);
     return text;
 }
 
 static void write_operand(const program *p, const access *a, textbuf *t)
 {
     const buffer *b = &p->buffers[a->buffer];
-    if (b->kind == BUFFER_VARIABLE) text_add(t, "@%s", mtf_name_of_tensor(b->cause));
-    else text_add(t, "%%%d", a->buffer);
+    if (b->kind == BUFFER_VARIABLE)
+        text_add(t, "@%s", mtf_name_of_tensor(b->cause));
+    else
+        text_add(t, "%%%d", a->buffer);
     if (a->offset) text_add(t, "+%lld", (long long)a->offset);
 }
 
@@ -52,22 +56,28 @@ static void write_details(const instr *i, textbuf *t)
 {
     switch (i->kind) {
     case INSTR_MAP: write_steps(i, t); break;
-    case INSTR_FOLD: text_add(t, " %s over %d", fold_names[i->fold.kind], i->nloops - i->fold.nkept); break;
+    case INSTR_FOLD:
+        text_add(t, " %s over %d", fold_names[i->fold.kind], i->nloops - i->fold.nkept);
+        break;
     case INSTR_SCAN:
-        text_add(t, " along %lld%s%s", (long long)i->scan.along, i->scan.exclusive ? " exclusive" : "",
-                 i->scan.reverse ? " reverse" : "");
+        text_add(t, " along %lld%s%s", (long long)i->scan.along,
+                 i->scan.exclusive ? " exclusive" : "", i->scan.reverse ? " reverse" : "");
         break;
     case INSTR_ORDER:
         text_add(t, " %lld of %lld%s", (long long)i->order.k, (long long)i->order.along,
                  i->order.descending ? " descending" : "");
         break;
     case INSTR_WINDOW:
-        text_add(t, " %s", i->window.kind == WINDOW_FORWARD ? "forward"
-                           : i->window.kind == WINDOW_INPUT ? "input" : "filter");
+        text_add(t, " %s",
+                 i->window.kind == WINDOW_FORWARD ? "forward"
+                 : i->window.kind == WINDOW_INPUT ? "input"
+                                                  : "filter");
         break;
     case INSTR_LOOP:
-        if (i->loop.trips >= 0) text_add(t, " %lld turns", (long long)i->loop.trips);
-        else text_add(t, " while");
+        if (i->loop.trips >= 0)
+            text_add(t, " %lld turns", (long long)i->loop.trips);
+        else
+            text_add(t, " while");
         break;
     default: break;
     }
@@ -81,7 +91,8 @@ static void write_instr(const program *p, int k, int depth, textbuf *t)
              short_number(instr_bytes(i), bytes), 2 * depth, "", instr_name(i->kind));
     if (i->nloops) {
         text_add(t, " [");
-        for (int d = 0; d < i->nloops; d++) text_add(t, "%s%lld", d ? " " : "", (long long)i->size[d]);
+        for (int d = 0; d < i->nloops; d++)
+            text_add(t, "%s%lld", d ? " " : "", (long long)i->size[d]);
         text_add(t, "]");
     }
     write_details(i, t);
@@ -103,7 +114,8 @@ void program_write(const program *p, textbuf *t)
     char a[16], b[16], c[16], d[16], e[16];
     text_add(t, "# %lld instructions, %s flops, %s bytes moved\n", (long long)p->cost.instructions,
              short_number(p->cost.flops, a), short_number(p->cost.bytes, b));
-    text_add(t, "# memory: %lld bytes (variables %s, inputs %s, constants %s, peak of the slab %s)\n",
+    text_add(t,
+             "# memory: %lld bytes (variables %s, inputs %s, constants %s, peak of the slab %s)\n",
              (long long)p->cost.peak_bytes, short_number(p->cost.variable_bytes, a),
              short_number(p->cost.input_bytes, b), short_number(p->cost.constant_bytes, c),
              short_number(p->slab_bytes, d));

@@ -103,7 +103,7 @@ int64_t instr_bytes(const instr *i)
         if (i->kind == INSTR_ORDER) n *= k < i->nout ? i->order.k : i->order.along;
         if (i->kind == INSTR_WINDOW) {
             /* out, first, second are y x w, x y w, w x y for the three kinds. */
-            static const char order[3][4] = {"yxw", "xyw", "wxy"};
+            static const char  order[3][4] = {"yxw", "xyw", "wxy"};
             const window_args *w = &i->window;
             char               which = order[w->kind][k];
             n *= which == 'x' ? w->groups * w->chans : w->groups * w->outs;
@@ -146,9 +146,9 @@ void program_price(program *p)
 
 static bool bad(const program *p, int index, const char *pass, const char *what)
 {
-    return fail(&p->session->fault, ERR_INTERNAL, "after %s, instruction %d (%s for \"%s\"): %s", pass,
-                index, instr_name(p->instrs[index].kind), mtf_name_of_tensor(p->instrs[index].cause),
-                what);
+    return fail(&p->session->fault, ERR_INTERNAL, "after %s, instruction %d (%s for \"%s\"): %s",
+                pass, index, instr_name(p->instrs[index].kind),
+                mtf_name_of_tensor(p->instrs[index].cause), what);
 }
 
 /* The farthest elements an operand reaches must lie inside its buffer. */
@@ -156,13 +156,17 @@ static bool inside(const program *p, const instr *i, const access *a, int64_t ex
                    int64_t extra_high)
 {
     int64_t low = a->offset + extra_low, high = a->offset + extra_high;
-    if (p->buffers[a->buffer].bytes == 0 && (i->kind == INSTR_GATHER || i->kind == INSTR_SCATTER)) return true;
+    if (p->buffers[a->buffer].bytes == 0 && (i->kind == INSTR_GATHER || i->kind == INSTR_SCATTER))
+        return true;
     for (int d = 0; d < i->nloops; d++) {
         int64_t reach = a->stride[d] * (i->size[d] - 1);
-        if (reach < 0) low += reach;
-        else high += reach;
+        if (reach < 0)
+            low += reach;
+        else
+            high += reach;
     }
-    return low >= 0 && (high + 1) * (int64_t)mtf_dtype_bytes(a->type) <= p->buffers[a->buffer].bytes;
+    return low >= 0 &&
+           (high + 1) * (int64_t)mtf_dtype_bytes(a->type) <= p->buffers[a->buffer].bytes;
 }
 
 /* How far a kernel steps by itself, beyond the loops. */
@@ -214,7 +218,8 @@ bool program_verify(const program *p, const char *pass)
             if (a->buffer < 0 || a->buffer >= p->nbuffers)
                 return bad(p, k, pass, "an operand in no buffer");
             bool elsewhere = i->kind == INSTR_EXCHANGE && o >= i->nout; /* neighbours read it */
-            if (instr_elements(i) > 0 && !elsewhere && !inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
+            if (instr_elements(i) > 0 && !elsewhere &&
+                !inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
                 return bad(p, k, pass, "an operand reaches beyond its buffer");
             if (o < i->nout && p->buffers[a->buffer].kind == BUFFER_CONSTANT)
                 return bad(p, k, pass, "writes into a constant");

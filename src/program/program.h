@@ -6,21 +6,21 @@
 #include "program/slice.h"
 
 typedef enum buffer_kind {
-    BUFFER_TEMPORARY,  /* lives from its first to its last use              */
-    BUFFER_INPUT,      /* written by feeds, kept across steps               */
-    BUFFER_FETCH,      /* kept after the step for reading                   */
-    BUFFER_CONSTANT,   /* filled once from `data`                           */
-    BUFFER_VARIABLE    /* belongs to the session, outside the slab          */
+    BUFFER_TEMPORARY, /* lives from its first to its last use              */
+    BUFFER_INPUT,     /* written by feeds, kept across steps               */
+    BUFFER_FETCH,     /* kept after the step for reading                   */
+    BUFFER_CONSTANT,  /* filled once from `data`                           */
+    BUFFER_VARIABLE   /* belongs to the session, outside the slab          */
 } buffer_kind;
 
 typedef struct buffer {
     buffer_kind       kind;
     int64_t           bytes;
-    int64_t           offset;       /* in the slab; VARIABLE: unused */
-    int               first, last;  /* instructions that use it; loops already accounted for */
-    const mtf_tensor *cause;        /* the tensor it was made for */
-    const void       *data;         /* CONSTANT */
-    int               shares;       /* the buffer whose place it took over, or itself */
+    int64_t           offset;      /* in the slab; VARIABLE: unused */
+    int               first, last; /* instructions that use it; loops already accounted for */
+    const mtf_tensor *cause;       /* the tensor it was made for */
+    const void       *data;        /* CONSTANT */
+    int               shares;      /* the buffer whose place it took over, or itself */
 } buffer;
 
 /* An input, a variable or a fetch: the tensor and where its value is. */
@@ -38,8 +38,8 @@ typedef struct program {
     int          nbuffers, buffers_room;
     port        *inputs, *variables, *fetches;
     int          ninputs, nvariables, nfetches;
-    int64_t      slab_bytes;    /* inputs, fetches, constants, temporaries */
-    int64_t      live_bytes;    /* most bytes alive at one time: the bound for slab_bytes */
+    int64_t      slab_bytes; /* inputs, fetches, constants, temporaries */
+    int64_t      live_bytes; /* most bytes alive at one time: the bound for slab_bytes */
     mtf_cost     cost;
 } program;
 
@@ -47,8 +47,8 @@ program *program_new(mtf_session *s);
 void     program_free(program *p);
 /* Checks that instructions are sound: operands inside their buffers, types, loops.  An error here
  * is a bug of ours; `pass` names who made it. */
-bool     program_verify(const program *p, const char *pass);
-void     program_price(program *p);                  /* fills in flops, bytes, cost */
-void     program_write(const program *p, textbuf *t);  /* one line per instruction, with price */
+bool program_verify(const program *p, const char *pass);
+void program_price(program *p);                   /* fills in flops, bytes, cost */
+void program_write(const program *p, textbuf *t); /* one line per instruction, with price */
 
 #endif

@@ -11,17 +11,17 @@
 
 const scalar_info scalar_infos[SCALAR_FNS] = {
     [FN_IMMEDIATE] = {"immediate", 0, 0, false},
-    [FN_INDEX]     = {"index", 0, 1, false},
-    [FN_CAST]      = {"cast", 1, 1, false},
-    [FN_SELECT]    = {"select", 3, 1, false},
-#define REAL1(name, value, dx, flops, says)       [FN_##name] = {#name, 1, flops, false},
-#define ANY1(name, value, dx, flops, says)        [FN_##name] = {#name, 1, flops, false},
-#define TEST1(name, value, dx, flops, says)       [FN_##name] = {#name, 1, flops, true},
-#define LOGIC1(name, value, dx, flops, says)      [FN_##name] = {#name, 1, flops, true},
-#define REAL2(name, value, dx, dy, flops, says)   [FN_##name] = {#name, 2, flops, false},
-#define ANY2(name, value, dx, dy, flops, says)    [FN_##name] = {#name, 2, flops, false},
+    [FN_INDEX] = {"index", 0, 1, false},
+    [FN_CAST] = {"cast", 1, 1, false},
+    [FN_SELECT] = {"select", 3, 1, false},
+#define REAL1(name, value, dx, flops, says) [FN_##name] = {#name, 1, flops, false},
+#define ANY1(name, value, dx, flops, says) [FN_##name] = {#name, 1, flops, false},
+#define TEST1(name, value, dx, flops, says) [FN_##name] = {#name, 1, flops, true},
+#define LOGIC1(name, value, dx, flops, says) [FN_##name] = {#name, 1, flops, true},
+#define REAL2(name, value, dx, dy, flops, says) [FN_##name] = {#name, 2, flops, false},
+#define ANY2(name, value, dx, dy, flops, says) [FN_##name] = {#name, 2, flops, false},
 #define COMPARE(name, value, dx, dy, flops, says) [FN_##name] = {#name, 2, flops, true},
-#define LOGIC2(name, value, dx, dy, flops, says)  [FN_##name] = {#name, 2, flops, true},
+#define LOGIC2(name, value, dx, dy, flops, says) [FN_##name] = {#name, 2, flops, true},
 #include "program/scalars.h"
 #undef REAL1
 #undef ANY1
@@ -34,14 +34,16 @@ const scalar_info scalar_infos[SCALAR_FNS] = {
 };
 
 /* What a row becomes in a switch: its value, or nothing where its class is illegal in the type. */
-#define VALUE(name, value) case FN_##name: return (double)(value);
+#define VALUE(name, value)                                                                         \
+    case FN_##name:                                                                                \
+        return (double)(value);
 
-#define REAL1(name, value, ...)   VALUE(name, value)
-#define ANY1(name, value, ...)    VALUE(name, value)
-#define TEST1(name, value, ...)   VALUE(name, value)
+#define REAL1(name, value, ...) VALUE(name, value)
+#define ANY1(name, value, ...) VALUE(name, value)
+#define TEST1(name, value, ...) VALUE(name, value)
 #define LOGIC1(name, value, ...)
-#define REAL2(name, value, ...)   VALUE(name, value)
-#define ANY2(name, value, ...)    VALUE(name, value)
+#define REAL2(name, value, ...) VALUE(name, value)
+#define ANY2(name, value, ...) VALUE(name, value)
 #define COMPARE(name, value, ...) VALUE(name, value)
 #define LOGIC2(name, value, ...)
 

@@ -10,6 +10,7 @@
  *           TEST1 float -> bool      REAL2, ANY2 the same with two operands
  *           COMPARE any -> bool      LOGIC1, LOGIC2 bool -> bool
  */
+/* clang-format off */
 #ifndef NONE
 #define NONE NULL /* no gradient */
 #define NONE_HERE

@@ -96,7 +96,8 @@ bool slice_reshape(const slice *s, const mtf_shape *shape, slice *out)
         while (old_product != new_product) {
             if (old_product < new_product) {
                 int64_t follows = old_stride * s->shape.dims[i].size;
-                do i--; while (i >= 0 && s->shape.dims[i].size == 1);
+                do i--;
+                while (i >= 0 && s->shape.dims[i].size == 1);
                 if (i < 0 || s->stride[i] != follows) return false;
                 old_stride = follows;
                 old_product *= s->shape.dims[i].size;

@@ -14,30 +14,31 @@
 enum { NO_BUFFER = -1 };
 
 struct slice {
-    int       buffer;                 /* NO_BUFFER: uniform */
-    double    value;                  /* where uniform */
+    int       buffer; /* NO_BUFFER: uniform */
+    double    value;  /* where uniform */
     mtf_dtype type;
-    mtf_shape shape;                  /* local */
-    int64_t   offset;                 /* in elements */
-    int64_t   stride[MTF_MAX_DIMS];   /* in elements; 0 repeats, negative reverses */
-    unsigned  cut;                    /* bit i: dimension i is cut as the layout says, else whole */
-    unsigned  owed;                   /* axes over which a sum is still to be taken */
+    mtf_shape shape;                /* local */
+    int64_t   offset;               /* in elements */
+    int64_t   stride[MTF_MAX_DIMS]; /* in elements; 0 repeats, negative reverses */
+    unsigned  cut;                  /* bit i: dimension i is cut as the layout says, else whole */
+    unsigned  owed;                 /* axes over which a sum is still to be taken */
 };
 typedef struct slice slice;
 
-slice slice_dense(int buffer, mtf_dtype type, const mtf_shape *shape);   /* row-major */
+slice slice_dense(int buffer, mtf_dtype type, const mtf_shape *shape); /* row-major */
 slice slice_uniform(double value, mtf_dtype type, const mtf_shape *shape);
 bool  slice_is_uniform(const slice *s);
-bool  slice_is_dense(const slice *s);    /* row-major without gaps */
+bool  slice_is_dense(const slice *s); /* row-major without gaps */
 
 /* The same elements under another view. */
-slice slice_as(const slice *s, const mtf_shape *shape);     /* permutes; repeats along dims s lacks;
+slice slice_as(const slice *s, const mtf_shape *shape); /* permutes; repeats along dims s lacks;
                                                                drops nothing */
-slice slice_rename(const slice *s, const mtf_shape *shape); /* same sizes, other names, by position */
+slice slice_rename(const slice     *s,
+                   const mtf_shape *shape); /* same sizes, other names, by position */
 slice slice_cut(const slice *s, const char *dim, int64_t begin, int64_t size, int64_t step);
-slice slice_drop(const slice *s, const char *dim);          /* a dimension of size 1, or its first */
+slice slice_drop(const slice *s, const char *dim); /* a dimension of size 1, or its first */
 /* Splits and merges dimensions in row-major order where strides allow; false: a copy is needed. */
-bool  slice_reshape(const slice *s, const mtf_shape *shape, slice *out);
+bool slice_reshape(const slice *s, const mtf_shape *shape, slice *out);
 
 /* The slice as an operand of loops over `loops`: missing dimensions get stride 0. */
 access slice_access(const slice *s, const mtf_shape *loops);

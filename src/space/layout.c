@@ -12,7 +12,8 @@ static bool unknown_axis(mtf_session *s, const mesh *m, const char *rule, const 
         if (i) strncat(text, ", ", sizeof text - strlen(text) - 1);
         strncat(text, m->name[i], sizeof text - strlen(text) - 1);
     }
-    return fail(&s->fault, ERR_NAME, "layout rule \"%s\": the mesh has no axis \"%s\"; its axes are: %s%s", rule, axis,
+    return fail(&s->fault, ERR_NAME,
+                "layout rule \"%s\": the mesh has no axis \"%s\"; its axes are: %s%s", rule, axis,
                 m->naxes ? text : "none", nearest_hint(&near, hint, sizeof hint));
 }
 
@@ -28,7 +29,9 @@ static bool parse_rule(mtf_session *s, char *piece, const mesh *m, layout_rule *
     }
     char *colon = strchr(piece, ':');
     if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':'))
-        return fail(&s->fault, ERR_SYNTAX, "\"%s\" is no layout rule; write dimension:axis or dimension:axis+axis", r->text);
+        return fail(&s->fault, ERR_SYNTAX,
+                    "\"%s\" is no layout rule; write dimension:axis or dimension:axis+axis",
+                    r->text);
     *colon = 0;
     r->dim = piece;
     *keep = true;
@@ -38,7 +41,8 @@ static bool parse_rule(mtf_session *s, char *piece, const mesh *m, layout_rule *
         if (a < 0 && r->optional) return !(*keep = false);
         if (a < 0) return unknown_axis(s, m, r->text, axis);
         if (cut_axes(&r->cut) >> a & 1)
-            return fail(&s->fault, ERR_NAME, "layout rule \"%s\" names axis \"%s\" twice", r->text, axis);
+            return fail(&s->fault, ERR_NAME, "layout rule \"%s\" names axis \"%s\" twice", r->text,
+                        axis);
         r->cut.axis[r->cut.n++] = (uint8_t)a;
     }
     return true;
@@ -58,7 +62,9 @@ bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
         if (!keep) continue;
         const layout_rule *known = layout_find(l, r.dim);
         if (known && !cut_equal(&known->cut, &r.cut))
-            return fail(&s->fault, ERR_NAME, "layout rules \"%s\" and \"%s\" contradict each other; write %s:axis+axis to cut along both",
+            return fail(&s->fault, ERR_NAME,
+                        "layout rules \"%s\" and \"%s\" contradict each other; write %s:axis+axis "
+                        "to cut along both",
                         known->text, r.text, r.dim);
         if (!known) l->rules[l->nrules++] = r;
     }
@@ -72,7 +78,8 @@ const layout_rule *layout_find(const layout *l, const char *dim)
     return NULL;
 }
 
-bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f, placement *where)
+bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f,
+                  placement *where)
 {
     const layout_rule *user[MAX_AXES] = {0};
     *where = (placement){0};
@@ -84,9 +91,12 @@ bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fau
             int  axis = r->cut.axis[k];
             char text[SHAPE_TEXT];
             if (user[axis])
-                return fail(f, ERR_SHAPE, "\"%s\" %s has two dimensions on axis \"%s\", by the rules \"%s\" and \"%s\"; leave one out, "
-                            "or rename \"%s\" in this tensor", what, shape_text(shape, text), l->mesh->name[axis],
-                            user[axis]->text, r->text, shape->dims[i].name);
+                return fail(f, ERR_SHAPE,
+                            "\"%s\" %s has two dimensions on axis \"%s\", by the rules \"%s\" and "
+                            "\"%s\"; leave one out, "
+                            "or rename \"%s\" in this tensor",
+                            what, shape_text(shape, text), l->mesh->name[axis], user[axis]->text,
+                            r->text, shape->dims[i].name);
             user[axis] = r;
         }
     }

@@ -10,7 +10,7 @@
 
 typedef struct layout_rule {
     const char *dim;
-    axis_list         cut;
+    axis_list   cut;
     bool        optional;
     const char *text; /* as the user wrote it */
 } layout_rule;
@@ -21,10 +21,11 @@ typedef struct layout {
     layout_rule *rules;
 } layout;
 
-bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);
-const layout_rule *layout_find(const layout *l, const char *dim);   /* NULL: not axis_list */
+bool               layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);
+const layout_rule *layout_find(const layout *l, const char *dim); /* NULL: not axis_list */
 /* Where the rules place a tensor; false, with a sentence naming `what`, its dimensions and the
  * rules in conflict, where two dimensions want one axis. */
-bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f, placement *where);
+bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f,
+                  placement *where);
 
 #endif

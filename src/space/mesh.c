@@ -9,10 +9,11 @@ bool mesh_parse(mtf_session *s, const char *text, mesh *m)
     *m = (mesh){0};
     mtf_shape axes = mtf_shape_parse(s, text ? text : "");
     TRY(mtf_ok(s));
-    if (axes.ndims > MAX_AXES) return fail(&s->fault, ERR_USAGE, "a mesh has at most %d axes", MAX_AXES);
+    if (axes.ndims > MAX_AXES)
+        return fail(&s->fault, ERR_USAGE, "a mesh has at most %d axes", MAX_AXES);
     if (mtf_shape_size(axes) > MAX_PROCESSORS)
-        return fail(&s->fault, ERR_USAGE, "mesh %s has %lld processors; at most %d are possible", text,
-                    (long long)mtf_shape_size(axes), MAX_PROCESSORS);
+        return fail(&s->fault, ERR_USAGE, "mesh %s has %lld processors; at most %d are possible",
+                    text, (long long)mtf_shape_size(axes), MAX_PROCESSORS);
     m->naxes = axes.ndims;
     for (int i = 0; i < axes.ndims; i++) {
         m->name[i] = axes.dims[i].name;
@@ -57,7 +58,8 @@ void mesh_write_place(const mesh *m, const mesh_point *p, char *text, size_t roo
     size_t used = 0;
     if (room) text[0] = 0;
     for (int i = 0; i < m->naxes && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s=%d", i ? "," : "", m->name[i], p->at[i]);
+        used += (size_t)snprintf(text + used, room - used, "%s%s=%d", i ? "," : "", m->name[i],
+                                 p->at[i]);
 }
 
 int cut_parts(const mesh *m, const axis_list *c)
@@ -115,7 +117,8 @@ unsigned placement_axes(const placement *p, int ndims)
     return axes;
 }
 
-mtf_shape placement_local(const mesh *m, const placement *where, const mesh_point *p, const mtf_shape *shape)
+mtf_shape placement_local(const mesh *m, const placement *where, const mesh_point *p,
+                          const mtf_shape *shape)
 {
     mtf_shape local = *shape;
     for (int i = 0; i < shape->ndims; i++)

@@ -38,23 +38,27 @@ typedef struct span {
     int64_t begin, size;
 } span;
 
-bool     mesh_parse(mtf_session *s, const char *text, mesh *m);   /* "rows:2,cols:4"; "" is one processor */
-int      mesh_size(const mesh *m);
-mesh_point    mesh_place(const mesh *m, int number);
-int      mesh_number(const mesh *m, const mesh_point *p);
-int      mesh_axis(const mesh *m, const char *name);              /* -1 where absent */
-void     mesh_write_place(const mesh *m, const mesh_point *p, char *text, size_t room); /* rows=1,cols=0 */
+bool       mesh_parse(mtf_session *s, const char *text,
+                      mesh *m); /* "rows:2,cols:4"; "" is one processor */
+int        mesh_size(const mesh *m);
+mesh_point mesh_place(const mesh *m, int number);
+int        mesh_number(const mesh *m, const mesh_point *p);
+int        mesh_axis(const mesh *m, const char *name); /* -1 where absent */
+void       mesh_write_place(const mesh *m, const mesh_point *p, char *text,
+                            size_t room); /* rows=1,cols=0 */
 
-int      cut_parts(const mesh *m, const axis_list *c);                  /* into how many parts */
-int      cut_part(const mesh *m, const axis_list *c, const mesh_point *p);   /* which one p has */
-void     cut_set_part(const mesh *m, const axis_list *c, int part, mesh_point *p); /* moves p to the part */
-unsigned cut_axes(const axis_list *c);                                  /* as a set of bits */
+int      cut_parts(const mesh *m, const axis_list *c);                     /* into how many parts */
+int      cut_part(const mesh *m, const axis_list *c, const mesh_point *p); /* which one p has */
+void     cut_set_part(const mesh *m, const axis_list *c, int part,
+                      mesh_point *p);  /* moves p to the part */
+unsigned cut_axes(const axis_list *c); /* as a set of bits */
 bool     cut_equal(const axis_list *a, const axis_list *b);
-span    part_range(int64_t size, int parts, int part);
-span    cut_range(const mesh *m, const axis_list *c, const mesh_point *p, int64_t size);
+span     part_range(int64_t size, int parts, int part);
+span     cut_range(const mesh *m, const axis_list *c, const mesh_point *p, int64_t size);
 
-unsigned  placement_axes(const placement *p, int ndims);
+unsigned placement_axes(const placement *p, int ndims);
 /* p's own part of a tensor of this shape; sizes may be 0. */
-mtf_shape placement_local(const mesh *m, const placement *where, const mesh_point *p, const mtf_shape *shape);
+mtf_shape placement_local(const mesh *m, const placement *where, const mesh_point *p,
+                          const mtf_shape *shape);
 
 #endif

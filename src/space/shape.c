@@ -38,12 +38,15 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
     case SHAPE_TOO_MANY:
         return fail(f, ERR_SHAPE, "%s: a shape has at most %d dimensions", what, MTF_MAX_DIMS);
     case SHAPE_DUPLICATE:
-        return fail(f, ERR_SHAPE, "%s: a dimension name occurs twice in one shape; names must differ",
-                    what);
-    case SHAPE_BAD_SIZE: return fail(f, ERR_SHAPE, "%s: a dimension's size must be 1 or more", what);
+        return fail(f, ERR_SHAPE,
+                    "%s: a dimension name occurs twice in one shape; names must differ", what);
+    case SHAPE_BAD_SIZE:
+        return fail(f, ERR_SHAPE, "%s: a dimension's size must be 1 or more", what);
     case SHAPE_BAD_NAME:
-        return fail(f, ERR_SHAPE, "%s: a dimension's name must be a word without blanks or any of "
-                    ", . ; : + ? = # | and brackets", what);
+        return fail(f, ERR_SHAPE,
+                    "%s: a dimension's name must be a word without blanks or any of "
+                    ", . ; : + ? = # | and brackets",
+                    what);
     case SHAPE_SYNTAX:
         return fail(f, ERR_SHAPE, "%s: a shape is written name:size,name:size", what);
     case SHAPE_MISSING: return fail(f, ERR_SHAPE, "%s: the shape lacks the dimension named", what);

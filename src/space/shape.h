@@ -11,16 +11,23 @@
 #include "mtf.h"
 
 /* Why a shape could not be made: mtf_shape values with ndims < 0. */
-enum { SHAPE_TOO_MANY = -1, SHAPE_DUPLICATE = -2, SHAPE_BAD_SIZE = -3, SHAPE_BAD_NAME = -4,
-       SHAPE_SYNTAX = -5, SHAPE_MISSING = -6, SHAPE_TOO_LARGE = -7 };
+enum {
+    SHAPE_TOO_MANY = -1,
+    SHAPE_DUPLICATE = -2,
+    SHAPE_BAD_SIZE = -3,
+    SHAPE_BAD_NAME = -4,
+    SHAPE_SYNTAX = -5,
+    SHAPE_MISSING = -6,
+    SHAPE_TOO_LARGE = -7
+};
 
 /* Says why `s` is no shape, naming `what` (an op or a tensor); true where it is one. */
 bool shape_check(const mtf_shape *s, const char *what, fault *f);
-bool shape_within(const mtf_shape *part, const mtf_shape *whole);      /* by name */
+bool shape_within(const mtf_shape *part, const mtf_shape *whole); /* by name */
 bool shape_same_set(const mtf_shape *a, const mtf_shape *b);
 bool shape_is_subsequence(const mtf_shape *part, const mtf_shape *whole);
-bool name_is_legal(const char *name);   /* no blank, no one of , . ; : + ? = ( ) [ ] { } " # */
-void shape_write(const mtf_shape *s, textbuf *t);                      /* [batch=100, hidden=8] */
+bool name_is_legal(const char *name); /* no blank, no one of , . ; : + ? = ( ) [ ] { } " # */
+void shape_write(const mtf_shape *s, textbuf *t); /* [batch=100, hidden=8] */
 
 /* The shape as it stands in sentences, "[batch=100, hidden=8]", in a buffer of the caller. */
 enum { SHAPE_TEXT = 400 };

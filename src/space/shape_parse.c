@@ -20,8 +20,9 @@ static bool parse_dim(mtf_session *s, char *piece, mtf_dim *dim)
     errno = 0;
     long long size = strtoll(colon + 1, &end, 10);
     if (errno || *end || end == colon + 1)
-        return fail(&s->fault, ERR_SYNTAX, "the size of dimension \"%s\" is \"%s\"; write a whole number",
-                    piece, colon + 1);
+        return fail(&s->fault, ERR_SYNTAX,
+                    "the size of dimension \"%s\" is \"%s\"; write a whole number", piece,
+                    colon + 1);
     *dim = (mtf_dim){piece, size};
     return true;
 }

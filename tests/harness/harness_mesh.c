@@ -96,8 +96,8 @@ static void note_dims(mtf_graph *g, outcome *o)
             snprintf(o->dims[o->ndims++], sizeof o->dims[0], "%s", g->dim_names.entries[i].name);
 }
 
-static bool run_steps(const test_case *c, const char *mesh, const char *layout, const char *device, int steps,
-                      outcome *o)
+static bool run_steps(const test_case *c, const char *mesh, const char *layout, const char *device,
+                      int steps, outcome *o)
 {
     *o = (outcome){0};
     mtf_session *s = mtf_open_with(
@@ -117,7 +117,8 @@ static bool run_steps(const test_case *c, const char *mesh, const char *layout, 
     return !o->error[0];
 }
 
-bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device, outcome *o)
+bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device,
+            outcome *o)
 {
     return run_steps(c, mesh, layout, device, c->steps, o);
 }
@@ -145,7 +146,8 @@ static bool same_value(const fetched *a, const fetched *b, double tolerance, cha
     for (int64_t i = 0; i < a->n; i++) {
         double x = number_at(a->data, a->type, i), y = number_at(b->data, b->type, i);
         if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * scale) continue;
-        snprintf(error, ERROR_ROOM, "element %lld is %.9g, on one processor %.9g", (long long)i, y, x);
+        snprintf(error, ERROR_ROOM, "element %lld is %.9g, on one processor %.9g", (long long)i, y,
+                 x);
         return false;
     }
     return true;
@@ -215,7 +217,7 @@ void trials_end(mesh_trials *t)
 typedef struct choices {
     mesh_trials *t;
     const char  *mesh;
-    int          n;             /* what a dimension can be given */
+    int          n; /* what a dimension can be given */
     char         texts[16][8];
     unsigned     axes[16];
     int          of[MESH_DIMS]; /* the layout in hand */
@@ -237,7 +239,8 @@ static void list_choices(choices *c, int naxes)
 static bool fits(const choices *c, int dim, int choice, unsigned decided)
 {
     for (int d = 0; d < c->t->one.ndims; d++)
-        if (decided >> d & 1 && c->t->apart[d][dim] && c->axes[c->of[d]] & c->axes[choice]) return false;
+        if (decided >> d & 1 && c->t->apart[d][dim] && c->axes[c->of[d]] & c->axes[choice])
+            return false;
     return true;
 }
 
@@ -247,8 +250,8 @@ static void try_choice(choices *c, long number)
     size_t used = 0;
     for (int d = 0; d < c->t->one.ndims; d++)
         if (c->of[d])
-            used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s", used ? "," : "",
-                                     c->t->one.dims[d], c->texts[c->of[d]]);
+            used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s",
+                                     used ? "," : "", c->t->one.dims[d], c->texts[c->of[d]]);
     bool checked = number % 8 == 3 && !c->t->c->nan;
     try_layout(c->t, c->mesh, layout, checked ? "check" : "cpu");
 }

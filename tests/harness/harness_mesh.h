@@ -19,15 +19,16 @@ typedef struct outcome {
 /* A case, what it gives on one processor, and how far a mesh may be from that. */
 typedef struct mesh_trials {
     const test_case *c;
-    double           f64, f32;                     /* of a tensor's magnitude */
-    int              limit;                        /* layouts of one mesh; more: a fixed choice */
+    double           f64, f32; /* of a tensor's magnitude */
+    int              limit;    /* layouts of one mesh; more: a fixed choice */
     outcome          one;
-    bool             apart[MESH_DIMS][MESH_DIMS];  /* no axis may cut both */
+    bool             apart[MESH_DIMS][MESH_DIMS]; /* no axis may cut both */
     int              passed, failed, illegal;
 } mesh_trials;
 
 /* Runs the case; mesh and layout may be NULL.  Free the outcome in either case. */
-bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device, outcome *o);
+bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device,
+            outcome *o);
 void outcome_free(outcome *o);
 
 /* The run on one processor, and which dimensions exclude each other; false: the case is counted

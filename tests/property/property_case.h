@@ -10,15 +10,15 @@
 #include "mtf.h"
 
 enum {
-    MAX_LINES = 72,    /* of a graph; a block of lines counts once */
+    MAX_LINES = 72, /* of a graph; a block of lines counts once */
     LINE_ROOM = 640,
     TEXT_ROOM = MAX_LINES * LINE_ROOM,
     NAME_ROOM = 24,
     MAX_FETCHES = 48,
-    MESH_AXES = 3,     /* called x, y, z */
+    MESH_AXES = 3, /* called x, y, z */
     MAX_RULES = 24,
     REASON_ROOM = 700,
-    PATIENCE = 30      /* seconds for one run of a case */
+    PATIENCE = 30 /* seconds for one run of a case */
 };
 
 /* A dimension and the axes that cut it, coarsest first. */
@@ -41,7 +41,7 @@ typedef struct property_case {
     int        naxes, sizes[MESH_AXES];
     int        nrules;
     cut_rule   rules[MAX_RULES];
-    uint64_t   seed;  /* of the session */
+    uint64_t   seed; /* of the session */
     int        steps;
     bool       single; /* f32: rounding is allowed more */
     bool       check;  /* on device check */
@@ -58,7 +58,7 @@ typedef struct dice {
 } dice;
 
 uint64_t dice_bits(dice *d);
-int      dice_below(dice *d, int n);            /* 0 .. n-1; 0 where n < 1 */
+int      dice_below(dice *d, int n); /* 0 .. n-1; 0 where n < 1 */
 bool     dice_odds(dice *d, int percent);
 
 /* ---- making, running, shrinking ---- */
@@ -72,10 +72,10 @@ double fed_number(const char *name, int64_t i, mtf_dtype type);
 
 typedef enum verdict {
     VERDICT_SAME,
-    VERDICT_ILLEGAL,  /* the rules put two dimensions of a tensor on one axis */
-    VERDICT_BROKEN,   /* already on one processor */
+    VERDICT_ILLEGAL, /* the rules put two dimensions of a tensor on one axis */
+    VERDICT_BROKEN,  /* already on one processor */
     VERDICT_DIFFERS,
-    VERDICT_ERROR     /* on the mesh only */
+    VERDICT_ERROR /* on the mesh only */
 } verdict;
 
 /* Runs on one processor and on the mesh, and compares; `reason` says what went wrong. */
@@ -83,9 +83,9 @@ verdict case_try(const property_case *c, char reason[REASON_ROOM]);
 /* The same in a process of its own, so that a crash or a hang is a failure like others. */
 verdict case_try_apart(const property_case *c, char reason[REASON_ROOM]);
 /* The dimensions of the graph, those that operations make included; -1 where it cannot be read. */
-int     case_dims(const property_case *c, int room, char dims[][NAME_ROOM]);
+int case_dims(const property_case *c, int room, char dims[][NAME_ROOM]);
 /* Drops one of the two rules that an illegal case's reason names. */
-bool    case_drop_rule(property_case *c, dice *d, const char *reason);
+bool case_drop_rule(property_case *c, dice *d, const char *reason);
 
 /* Makes a failing case smaller as long as it fails in the same way. */
 void case_shrink(property_case *c, verdict how, char reason[REASON_ROOM]);

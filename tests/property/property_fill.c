@@ -179,7 +179,8 @@ static int write_dims(maker *m, line_choice *l, char place, char *text, size_t r
     case 'L':
         l->failed = l->failed || !v || !v->ndims;
         return l->failed ? 0
-                         : snprintf(text, room, "%s=%d", v->dims[v->ndims - 1], (int)v->sizes[v->ndims - 1]);
+                         : snprintf(text, room, "%s=%d", v->dims[v->ndims - 1],
+                                    (int)v->sizes[v->ndims - 1]);
     default:
         choose_fresh(m, l);
         return place == 'N' ? snprintf(text, room, "%s", l->fresh)

@@ -58,7 +58,8 @@ static double contracted(const line_choice *l)
     for (int k = 0; k < l->noperands; k++)
         for (int i = 0; i < l->operand[k]->ndims; i++) {
             bool seen = false;
-            for (int j = 0; j < k; j++) seen = seen || value_find(l->operand[j], l->operand[k]->dims[i]) >= 0;
+            for (int j = 0; j < k; j++)
+                seen = seen || value_find(l->operand[j], l->operand[k]->dims[i]) >= 0;
             if (!seen) all *= (double)l->operand[k]->sizes[i];
         }
     return all;
@@ -132,7 +133,8 @@ static bool add_line(maker *m)
     if (!fill_template(m, t, &l, text, sizeof text)) return false;
     int n = 0, before = m->nvalues;
     for (int k = 0; k < 3; k++)
-        if (l.named[k] && !(k == 2 && strstr(t->text, "= input"))) memcpy(names[n++], l.results[k], NAME_ROOM);
+        if (l.named[k] && !(k == 2 && strstr(t->text, "= input")))
+            memcpy(names[n++], l.results[k], NAME_ROOM);
     value like = judge(m, t, &l);
     if (!maker_accept(m, text, n, names, &like)) return false;
     if (t->flags & SOURCE && m->nsources < 64) m->source_of[m->nsources++] = before;
@@ -148,7 +150,8 @@ static void add_assignment(maker *m, value *v, const char *gradient)
     value like = {.bound = 2};
     if (!v->variable || v->assigned) return;
     snprintf(name[0], NAME_ROOM, "t%d", m->nnames++);
-    snprintf(text, sizeof text, "%s = assign(%s, %s - tanh(%s) * 0.1)", name[0], v->name, v->name, gradient);
+    snprintf(text, sizeof text, "%s = assign(%s, %s - tanh(%s) * 0.1)", name[0], v->name, v->name,
+             gradient);
     v->assigned = maker_accept(m, text, 1, name, &like);
     if (!v->assigned || !dice_odds(&m->dice, 30)) return;
     snprintf(name[0], NAME_ROOM, "t%d", m->nnames++);
@@ -159,9 +162,10 @@ static void add_assignment(maker *m, value *v, const char *gradient)
 /* The gradient of one value with respect to some of the inputs behind it. */
 static bool add_gradient(maker *m)
 {
-    static const char *const losses[] = {"reduce_sum((", "reduce_mean(square(", "reduce_sum(sin(", "((0.5 * "};
-    line_choice  none = {.d = -1, .f = -1};
-    const value *y = choose_operand(m, &none, 'x');
+    static const char *const losses[] = {"reduce_sum((", "reduce_mean(square(", "reduce_sum(sin(",
+                                         "((0.5 * "};
+    line_choice              none = {.d = -1, .f = -1};
+    const value             *y = choose_operand(m, &none, 'x');
     if (!y || !y->sources || y->kinked) return false;
     char names[4][NAME_ROOM], text[LINE_ROOM], left[200] = "", right[200] = "";
     int  n = 0, of[4];
@@ -174,8 +178,8 @@ static bool add_gradient(maker *m)
         snprintf(right + b, sizeof right - b, "%s%s", n ? ", " : "", m->values[of[n]].name);
         n++;
     }
-    snprintf(text, sizeof text, "t%d = %s%s))\n%s = gradients(t%d; %s)", m->nnames, losses[dice_below(&m->dice, 4)],
-             y->name, left, m->nnames, right);
+    snprintf(text, sizeof text, "t%d = %s%s))\n%s = gradients(t%d; %s)", m->nnames,
+             losses[dice_below(&m->dice, 4)], y->name, left, m->nnames, right);
     m->nnames++;
     value like = {.bound = 10 * y->bound, .sources = y->sources};
     if (!maker_accept(m, text, n, names, &like)) return false;

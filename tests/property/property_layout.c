@@ -39,7 +39,8 @@ void case_mesh(const property_case *c, char *text, size_t room)
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < c->naxes; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%c:%d", i ? "," : "", 'x' + i, c->sizes[i]);
+        used += (size_t)snprintf(text + used, room - used, "%s%c:%d", i ? "," : "", 'x' + i,
+                                 c->sizes[i]);
 }
 
 void case_layout(const property_case *c, char *text, size_t room)
@@ -50,7 +51,8 @@ void case_layout(const property_case *c, char *text, size_t room)
         const cut_rule *r = &c->rules[i];
         used += (size_t)snprintf(text + used, room - used, "%s%s", i ? "," : "", r->dim);
         for (int k = 0; k < r->naxes; k++)
-            used += (size_t)snprintf(text + used, room - used, "%c%c", k ? '+' : ':', 'x' + r->axis[k]);
+            used +=
+                (size_t)snprintf(text + used, room - used, "%c%c", k ? '+' : ':', 'x' + r->axis[k]);
         if (r->optional) used += (size_t)snprintf(text + used, room - used, "?");
     }
 }

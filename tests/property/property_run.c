@@ -95,10 +95,14 @@ static bool run_on(const property_case *c, const char *mesh, const char *layout,
     char text[TEXT_ROOM];
     *o = (outcome){0};
     case_text(c, text);
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .seed = c->seed, .mesh = mesh, .layout = layout,
-                                                       .device = c->check && mesh ? "check" : "cpu"});
-    mtf_graph   *g = mtf_parse(s, text, "random");
-    mtf_tensor  *ys[MAX_FETCHES];
+    mtf_session *s =
+        mtf_open_with(&(mtf_session_opts){.threads = 1,
+                                          .seed = c->seed,
+                                          .mesh = mesh,
+                                          .layout = layout,
+                                          .device = c->check && mesh ? "check" : "cpu"});
+    mtf_graph  *g = mtf_parse(s, text, "random");
+    mtf_tensor *ys[MAX_FETCHES];
     for (int i = 0; i < c->nfetches; i++) ys[i] = mtf_find(g, c->fetches[i].name);
     mtf_program *p = mtf_compile_n(g, c->nfetches, ys);
     bool         good = p && feed_inputs(g, p);
@@ -126,7 +130,8 @@ int case_dims(const property_case *c, int room, char dims[][NAME_ROOM])
 
 /* ---- comparing ---- */
 
-static bool same_value(const property_case *c, const outcome *one, const outcome *o, int k, char *reason)
+static bool same_value(const property_case *c, const outcome *one, const outcome *o, int k,
+                       char *reason)
 {
     mtf_dtype type = one->types[k];
     bool      rounds = (type == MTF_F64 || type == MTF_F32) && !c->fetches[k].exact;
@@ -139,8 +144,8 @@ static bool same_value(const property_case *c, const outcome *one, const outcome
     for (int64_t i = 0; i < one->elements[k]; i++) {
         double x = get_number(one->data[k], type, i), y = get_number(o->data[k], type, i);
         if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= allowed) continue;
-        snprintf(reason, REASON_ROOM, "%s: element %lld is %.17g, on one processor %.17g%s", c->fetches[k].name,
-                 (long long)i, y, x, rounds ? "" : ", which must be equal");
+        snprintf(reason, REASON_ROOM, "%s: element %lld is %.17g, on one processor %.17g%s",
+                 c->fetches[k].name, (long long)i, y, x, rounds ? "" : ", which must be equal");
         return false;
     }
     return true;
@@ -188,7 +193,8 @@ verdict case_try_apart(const property_case *c, char reason[REASON_ROOM])
     if (child > 0) waitpid(child, &status, 0);
     if (got != sizeof a || status) {
         a.verdict = VERDICT_ERROR;
-        snprintf(a.reason, REASON_ROOM, "%s", WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit");
+        snprintf(a.reason, REASON_ROOM, "%s",
+                 WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit");
     }
     memcpy(reason, a.reason, REASON_ROOM);
     return a.verdict;

@@ -69,7 +69,8 @@ static bool subset_shape(maker *m, const line_choice *l, shape_text *s)
             if (j != k && seen[j] && !strcmp(names[j], names[k])) seen[k] = true;
         if (seen[k]) continue;
         seen[k] = true;
-        if (dice_odds(&m->dice, keep) && s->elements * sizes[k] <= 400) add_dim(s, names[k], sizes[k]);
+        if (dice_odds(&m->dice, keep) && s->elements * sizes[k] <= 400)
+            add_dim(s, names[k], sizes[k]);
     }
     return true;
 }
@@ -98,7 +99,7 @@ static bool wider_shape(maker *m, const value *v, shape_text *s)
     return s->elements <= 400;
 }
 
-/* A name for a dimension that reshape makes: of the pool (though of another size), or one of its own. */
+/* A name for what reshape makes: one of the pool, though of another size, or m0 .. m5. */
 static void other_name(maker *m, const shape_text *s, const value *v, char name[NAME_ROOM])
 {
     for (int tries = 0; tries < 20; tries++) {

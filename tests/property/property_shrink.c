@@ -95,7 +95,8 @@ static bool describe_line(const property_case *c, int i, char *text, size_t room
     mtf_tensor  *x = g ? mtf_find(g, name) : NULL;
     if (x) {
         char shape[SHAPE_TEXT];
-        snprintf(text, room, "%s: %s%s", name, mtf_dtype_name(x->type), shape_text(&x->shape, shape));
+        snprintf(text, room, "%s: %s%s", name, mtf_dtype_name(x->type),
+                 shape_text(&x->shape, shape));
     }
     mtf_close(s);
     return x != NULL;
@@ -107,7 +108,8 @@ static bool shrink_to_inputs(shrinker *s)
     bool any = false;
     for (int i = s->best->nlines - 1; i >= 0; i--) {
         char head[LINE_ROOM - 16];
-        if (strstr(s->best->lines[i], "= input") || strstr(s->best->lines[i], "= constant(data")) continue;
+        if (strstr(s->best->lines[i], "= input") || strstr(s->best->lines[i], "= constant(data"))
+            continue;
         if (!describe_line(s->best, i, head, sizeof head)) continue;
         property_case *c = propose(s);
         snprintf(c->lines[i], LINE_ROOM, "%s = input", head);
@@ -128,7 +130,9 @@ static bool replace_size(property_case *c, const char *dim, int from, int to)
     for (int i = 0; i < c->nlines; i++)
         for (char *at = c->lines[i]; (at = strstr(at, old)); at++) {
             size_t length = strlen(at), n = strlen(old), k = strlen(fresh);
-            if (isdigit((unsigned char)at[n]) || (at > c->lines[i] && isalnum((unsigned char)at[-1]))) continue;
+            if (isdigit((unsigned char)at[n]) ||
+                (at > c->lines[i] && isalnum((unsigned char)at[-1])))
+                continue;
             if (k > n) continue;
             memmove(at + k, at + n, length - n + 1);
             memcpy(at, fresh, k);
@@ -178,29 +182,31 @@ static bool shrink_rules(shrinker *s)
     return any;
 }
 
-/* The last axis goes where no rule needs it; any axis may become smaller. */
+/* Takes an axis away; false where a rule needs it. */
+static bool drop_axis(property_case *c, int axis)
+{
+    for (int i = 0; i < c->nrules; i++)
+        for (int k = 0; k < c->rules[i].naxes; k++) {
+            if (c->rules[i].axis[k] == axis) return false;
+            if (c->rules[i].axis[k] > axis) c->rules[i].axis[k]--;
+        }
+    drop_at(c->sizes, sizeof c->sizes[0], &c->naxes, axis);
+    return c->naxes > 0;
+}
+
 static bool shrink_mesh(shrinker *s)
 {
     bool any = false;
     for (int axis = s->best->naxes - 1; axis >= 0; axis--) {
-        property_case *c = propose(s);
-        for (int i = 0; i < c->nrules; i++)
-            for (int k = 0; k < c->rules[i].naxes; k++) {
-                if (c->rules[i].axis[k] == axis) goto used;
-                if (c->rules[i].axis[k] > axis) c->rules[i].axis[k]--;
-            }
-        drop_at(c->sizes, sizeof c->sizes[0], &c->naxes, axis);
-        if (c->naxes && try_next(s)) {
+        if (drop_axis(propose(s), axis) && try_next(s)) {
             any = true;
             continue;
         }
-    used:
         for (int size = 1; size < s->best->sizes[axis]; size++) {
             propose(s)->sizes[axis] = size;
-            if (try_next(s)) {
-                any = true;
-                break;
-            }
+            if (!try_next(s)) continue;
+            any = true;
+            break;
         }
     }
     return any;
@@ -230,18 +236,36 @@ static void inputs_to_constants(shrinker *s)
     for (int i = 0; i < s->best->nlines; i++) {
         property_case *c = propose(s);
         char           head[LINE_ROOM], *end = strstr(c->lines[i], " = input"), *line = c->lines[i];
-        if (!end || end[strlen(" = input")] || !describe_line(s->best, i, head, sizeof head)) continue;
+        if (!end || end[strlen(" = input")] || !describe_line(s->best, i, head, sizeof head))
+            continue;
         char      name[NAME_ROOM];
         int64_t   n = 1;
-        mtf_dtype type = strstr(head, ": i32") ? MTF_I32 : strstr(head, ": bool") ? MTF_BOOL : MTF_F64;
+        mtf_dtype type = strstr(head, ": i32")    ? MTF_I32
+                         : strstr(head, ": bool") ? MTF_BOOL
+                                                  : MTF_F64;
         size_t    used = (size_t)(end - line);
         snprintf(name, sizeof name, "%.*s", (int)strcspn(head, ":"), head);
         for (const char *p = head; (p = strchr(p, '=')); p++) n *= atoi(p + 1);
         used += (size_t)snprintf(line + used, LINE_ROOM - used, " = constant(data={");
         for (int64_t k = 0; k < n && used + 40 < LINE_ROOM; k++)
-            used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%.15g", k ? ", " : "", fed_number(name, k, type));
+            used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%.15g", k ? ", " : "",
+                                     fed_number(name, k, type));
         snprintf(line + used, LINE_ROOM - used, "})");
         if (used + 40 < LINE_ROOM) try_next(s);
+    }
+}
+
+/* Entries of several lines become several entries, but for those with blocks. */
+static void split_entries(property_case *c)
+{
+    for (int i = 0; i < c->nlines && c->nlines < MAX_LINES; i++) {
+        char *end = strchr(c->lines[i], '\n');
+        if (!end || strchr(c->lines[i], '{')) continue;
+        size_t behind = sizeof c->lines[0] * (size_t)(c->nlines - i - 1);
+        memmove(c->lines[i + 2], c->lines[i + 1], behind);
+        memcpy(c->lines[i + 1], end + 1, strlen(end + 1) + 1);
+        *end = 0;
+        c->nlines++;
     }
 }
 
@@ -251,6 +275,7 @@ void case_shrink(property_case *c, verdict how, char reason[REASON_ROOM])
     if (!next) return;
     shrinker s = {c, next, how, reason, 0};
     bool     any = true;
+    split_entries(c);
     while (any && s.tries < MAX_TRIES) {
         any = shrink_fetches(&s);
         any = shrink_lines(&s) || any;
@@ -271,8 +296,8 @@ void case_print(const property_case *c, const char *reason)
     case_text(c, text);
     case_mesh(c, mesh, sizeof mesh);
     case_layout(c, layout, sizeof layout);
-    printf("%s# --mesh %s --layout %s --seed %llu --steps %d%s", text, mesh, layout, (unsigned long long)c->seed,
-           c->steps, c->check ? " --device check" : "");
+    printf("%s# --mesh %s --layout %s --seed %llu --steps %d%s", text, mesh, layout,
+           (unsigned long long)c->seed, c->steps, c->check ? " --device check" : "");
     for (int i = 0; i < c->nfetches; i++) printf(" --fetch %s", c->fetches[i].name);
     printf("\n# %s\n\n", reason);
 }

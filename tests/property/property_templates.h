@@ -25,11 +25,11 @@
 
 typedef enum shape_kind {
     SHAPE_NONE,
-    SHAPE_POOL,    /* a few dimensions of the pool      */
-    SHAPE_SUBSET,  /* some of the operands' dimensions  */
-    SHAPE_ORDER,   /* those of the first, another order */
-    SHAPE_MORE,    /* those of the first, and others    */
-    SHAPE_OTHER    /* as many elements in other dimensions */
+    SHAPE_POOL,   /* a few dimensions of the pool      */
+    SHAPE_SUBSET, /* some of the operands' dimensions  */
+    SHAPE_ORDER,  /* those of the first, another order */
+    SHAPE_MORE,   /* those of the first, and others    */
+    SHAPE_OTHER   /* as many elements in other dimensions */
 } shape_kind;
 
 /* How large results can become. */
