@@ -50,20 +50,20 @@ typedef struct mtf_shape {
 MTF_API mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims);
 
 /* Writes "Shape[batch=100, hidden=1024]"; returns the length it needs, as snprintf does. */
-MTF_API int       mtf_shape_print(mtf_shape s, char *text, size_t room);
+MTF_API int mtf_shape_print(mtf_shape s, char *text, size_t room);
 
-MTF_API int64_t   mtf_shape_size(mtf_shape s);                            /* product of the sizes  */
-MTF_API bool      mtf_shape_equal(mtf_shape a, mtf_shape b);              /* order matters         */
-MTF_API int       mtf_shape_find(mtf_shape s, const char *name);          /* position, or -1       */
-MTF_API mtf_dim   mtf_shape_dim(mtf_shape s, const char *name);           /* {0} where absent      */
-MTF_API mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b);               /* a, then what b adds   */
-MTF_API mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b);              /* a without names of b  */
+MTF_API int64_t   mtf_shape_size(mtf_shape s);                   /* product of the sizes  */
+MTF_API bool      mtf_shape_equal(mtf_shape a, mtf_shape b);     /* order matters         */
+MTF_API int       mtf_shape_find(mtf_shape s, const char *name); /* position, or -1       */
+MTF_API mtf_dim   mtf_shape_dim(mtf_shape s, const char *name);  /* {0} where absent      */
+MTF_API mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b);      /* a, then what b adds   */
+MTF_API mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b);     /* a without names of b  */
 MTF_API mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to);
 MTF_API mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size);
 MTF_API mtf_shape mtf_shape_replace(mtf_shape s, mtf_shape old_dims, mtf_shape new_dims);
-MTF_API void      mtf_shape_cumprod(mtf_shape s, int64_t *products);      /* exclusive, ndims long */
-MTF_API int       mtf_shape_cumprod_axis(mtf_shape s, int64_t product);   /* largest axis, or -1   */
-MTF_API mtf_dim   mtf_combined_dimension(mtf_shape dims, const char *name); /* NULL: first's name  */
+MTF_API void      mtf_shape_cumprod(mtf_shape s, int64_t *products);    /* exclusive, ndims long */
+MTF_API int       mtf_shape_cumprod_axis(mtf_shape s, int64_t product); /* largest axis, or -1   */
+MTF_API mtf_dim mtf_combined_dimension(mtf_shape dims, const char *name); /* NULL: first's name  */
 
 /* ---- element types --------------------------------------------------------------------- */
 
@@ -98,8 +98,8 @@ typedef struct mtf_allocator {
 /* A layout rule as a value: {"batch", {"rows", "cols"}} is "batch:rows+cols". */
 typedef struct mtf_rule {
     const char *dim;
-    const char *axes[8];    /* NULL behind the last */
-    bool        optional;   /* may name what the mesh or the model lacks */
+    const char *axes[8];  /* NULL behind the last */
+    bool        optional; /* may name what the mesh or the model lacks */
 } mtf_rule;
 
 typedef struct mtf_session_opts {
@@ -112,8 +112,8 @@ typedef struct mtf_session_opts {
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes         */
     mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
     const mtf_rule *rules;    /* the layout as a list, its last dim NULL, where `layout` is NULL */
-    bool          measure;    /* count and time every instruction, for mtf_program_measured      */
-    int           patience;   /* seconds that a processor waits for another; default 600        */
+    bool            measure;  /* count and time every instruction, for mtf_program_measured      */
+    int             patience; /* seconds that a processor waits for another; default 600        */
     /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
     void (*say)(void *context, const char *text);
     void *say_context;
@@ -128,24 +128,24 @@ MTF_API mtf_session *mtf_open(int argc, char **argv);
 MTF_API mtf_session *mtf_open_with(const mtf_session_opts *opts);
 MTF_API bool         mtf_ok(const mtf_session *s);
 /* Is this the only process or the first of several: the one that prints and writes files? */
-MTF_API bool         mtf_is_first(const mtf_session *s);
-MTF_API const char  *mtf_error(const mtf_session *s);    /* the first error, "" where none      */
+MTF_API bool        mtf_is_first(const mtf_session *s);
+MTF_API const char *mtf_error(const mtf_session *s); /* the first error, "" where none      */
 /* The value of --name VALUE or --name=VALUE, or `otherwise`.  An option nobody asked for is
  * reported by mtf_close. */
-MTF_API const char  *mtf_option(mtf_session *s, const char *name, const char *otherwise);
-MTF_API int          mtf_close(mtf_session *s);          /* says the first error; 0 where none  */
-MTF_API const char  *mtf_version(void);                  /* version and what the build found    */
+MTF_API const char *mtf_option(mtf_session *s, const char *name, const char *otherwise);
+MTF_API int         mtf_close(mtf_session *s); /* says the first error; 0 where none  */
+MTF_API const char *mtf_version(void);         /* version and what the build found    */
 /* "batch:100,hidden:1024"; `,` `;` `.` and blanks all separate.  Names live in the session. */
-MTF_API mtf_shape    mtf_shape_parse(mtf_session *s, const char *text);
+MTF_API mtf_shape mtf_shape_parse(mtf_session *s, const char *text);
 
 /* ---- graphs ---------------------------------------------------------------------------- */
 
-MTF_API mtf_graph *mtf_graph_new(mtf_session *s);      /* lives as long as the session */
-MTF_API void       mtf_scope_push(mtf_graph *g, const char *name);   /* names become name/...  */
-MTF_API void       mtf_scope_pop(mtf_graph *g);
-MTF_API mtf_graph *mtf_parse(mtf_session *s, const char *text, const char *file); /* .mtf text */
-MTF_API char      *mtf_print(mtf_graph *g);            /* .mtf text; lives as long as the session */
-MTF_API mtf_tensor *mtf_find(mtf_graph *g, const char *name);   /* by name; an error where absent */
+MTF_API mtf_graph  *mtf_graph_new(mtf_session *s); /* lives as long as the session */
+MTF_API void        mtf_scope_push(mtf_graph *g, const char *name); /* names become name/...  */
+MTF_API void        mtf_scope_pop(mtf_graph *g);
+MTF_API mtf_graph  *mtf_parse(mtf_session *s, const char *text, const char *file); /* .mtf text */
+MTF_API char       *mtf_print(mtf_graph *g); /* .mtf text; lives as long as the session */
+MTF_API mtf_tensor *mtf_find(mtf_graph *g, const char *name); /* by name; an error where absent */
 
 MTF_API mtf_shape   mtf_shape_of_tensor(const mtf_tensor *x);
 MTF_API mtf_dtype   mtf_dtype_of_tensor(const mtf_tensor *x);
@@ -162,11 +162,11 @@ MTF_API mtf_tensor *mtf_zeros(mtf_graph *g, mtf_dtype type, mtf_shape shape);
 MTF_API mtf_tensor *mtf_ones(mtf_graph *g, mtf_dtype type, mtf_shape shape);
 MTF_API mtf_tensor *mtf_zeros_like(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_ones_like(mtf_tensor *x);
-MTF_API mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type);   /* 0, 1, ..., size-1 */
+MTF_API mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type); /* 0, 1, ..., size-1 */
 
 typedef struct mtf_variable_opts {
-    mtf_dtype   type;        /* default f32                                                     */
-    const char *init;        /* "zeros", "ones", "constant(v)", "uniform(lo, hi)",
+    mtf_dtype   type; /* default f32                                                     */
+    const char *init; /* "zeros", "ones", "constant(v)", "uniform(lo, hi)",
                                 "normal(mean, stddev)", "truncated_normal(mean, stddev)",
                                 "glorot_uniform" (default)                                      */
     bool        untrainable;
@@ -176,10 +176,10 @@ typedef struct mtf_variable_opts {
  * tensor is the variable's value at the start of a step. */
 MTF_API mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
                                  const mtf_variable_opts *opts);
-MTF_API int         mtf_variables(mtf_graph *g, mtf_tensor **list, int room); /* trainable ones; count */
-MTF_API mtf_tensor *mtf_read_variable(mtf_tensor *variable);  /* after the assignments so far   */
+MTF_API int mtf_variables(mtf_graph *g, mtf_tensor **list, int room); /* trainable ones; count */
+MTF_API mtf_tensor *mtf_read_variable(mtf_tensor *variable); /* after the assignments so far   */
 MTF_API mtf_tensor *mtf_assign(mtf_tensor *variable, mtf_tensor *value); /* each returns the new */
-MTF_API mtf_tensor *mtf_assign_add(mtf_tensor *variable, mtf_tensor *value);   /* value          */
+MTF_API mtf_tensor *mtf_assign_add(mtf_tensor *variable, mtf_tensor *value); /* value          */
 MTF_API mtf_tensor *mtf_assign_sub(mtf_tensor *variable, mtf_tensor *value);
 
 /* ---- elementwise ----------------------------------------------------------------------- */
@@ -198,23 +198,23 @@ MTF_API mtf_tensor *mtf_rsqrt(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_reciprocal(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_sigmoid(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_silu(mtf_tensor *x);
-MTF_API mtf_tensor *mtf_swish(mtf_tensor *x);          /* another name of silu */
-MTF_API mtf_tensor *mtf_gelu(mtf_tensor *x);           /* the tanh approximation, as the original */
+MTF_API mtf_tensor *mtf_swish(mtf_tensor *x); /* another name of silu */
+MTF_API mtf_tensor *mtf_gelu(mtf_tensor *x);  /* the tanh approximation, as the original */
 MTF_API mtf_tensor *mtf_gelu_exact(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_elu(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_selu(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_softplus(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_floor(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_ceil(mtf_tensor *x);
-MTF_API mtf_tensor *mtf_round(mtf_tensor *x);          /* halves to even */
-MTF_API mtf_tensor *mtf_isnan(mtf_tensor *x);          /* bool */
+MTF_API mtf_tensor *mtf_round(mtf_tensor *x); /* halves to even */
+MTF_API mtf_tensor *mtf_isnan(mtf_tensor *x); /* bool */
 /* Floating and integer types. */
 MTF_API mtf_tensor *mtf_negative(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_abs(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_sign(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_square(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_relu(mtf_tensor *x);
-MTF_API mtf_tensor *mtf_leaky_relu(mtf_tensor *x, double alpha);   /* the original's alpha: 0.2 */
+MTF_API mtf_tensor *mtf_leaky_relu(mtf_tensor *x, double alpha); /* the original's alpha: 0.2 */
 MTF_API mtf_tensor *mtf_clip(mtf_tensor *x, double low, double high);
 MTF_API mtf_tensor *mtf_identity(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_cast(mtf_tensor *x, mtf_dtype type);
@@ -226,7 +226,7 @@ MTF_API mtf_tensor *mtf_sub(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_multiply(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_divide(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_floordiv(mtf_tensor *x, mtf_tensor *y);
-MTF_API mtf_tensor *mtf_mod(mtf_tensor *x, mtf_tensor *y);        /* the sign of y */
+MTF_API mtf_tensor *mtf_mod(mtf_tensor *x, mtf_tensor *y); /* the sign of y */
 MTF_API mtf_tensor *mtf_pow(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_minimum(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_maximum(mtf_tensor *x, mtf_tensor *y);
@@ -271,7 +271,7 @@ MTF_API mtf_tensor *mtf_reduce_sum_to(mtf_tensor *x, mtf_shape kept);
 MTF_API mtf_tensor *mtf_reduce_mean_to(mtf_tensor *x, mtf_shape kept);
 MTF_API mtf_tensor *mtf_reduce_max_to(mtf_tensor *x, mtf_shape kept);
 MTF_API mtf_tensor *mtf_reduce_first(mtf_tensor *x, mtf_dim dim);
-MTF_API mtf_tensor *mtf_argmax(mtf_tensor *x, mtf_dim dim);              /* i32 */
+MTF_API mtf_tensor *mtf_argmax(mtf_tensor *x, mtf_dim dim); /* i32 */
 MTF_API mtf_tensor *mtf_reduce_logsumexp(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
 MTF_API mtf_tensor *mtf_log_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
 MTF_API mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
@@ -316,14 +316,15 @@ MTF_API mtf_tensor *mtf_stride_tensor_1d(mtf_tensor *x, mtf_dim dim, int64_t siz
 /* ---- indices --------------------------------------------------------------------------- */
 
 /* An index out of range selects nothing: one_hot gives `off`, gather zero, scatter_add ignores. */
-MTF_API mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim);              /* f32, 1 and 0 */
+MTF_API mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim); /* f32, 1 and 0 */
 MTF_API mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off,
                                    mtf_dtype type);
 /* y[..index dims.., ..rest..] = x[.., indices, ..]; shared dimensions go together. */
 MTF_API mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim);
 /* The transpose of gather: sums x into a tensor that has `dim`, where indices say.  The indices'
  * dimensions disappear, but for those in `keep`, which go together. */
-MTF_API mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf_shape keep);
+MTF_API mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim,
+                                    mtf_shape keep);
 MTF_API mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices);
 MTF_API mtf_tensor *mtf_argsort(mtf_tensor *x, mtf_dim dim, bool descending);
 MTF_API mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices);
@@ -340,8 +341,8 @@ typedef enum mtf_padding { MTF_SAME, MTF_VALID, MTF_EXPLICIT } mtf_padding;
 typedef struct mtf_conv_opts {
     int64_t     stride[3];
     int64_t     dilation[3];
-    mtf_padding padding;                   /* default SAME: output size = ceil(size / stride) */
-    int64_t     before[3], after[3];       /* with MTF_EXPLICIT                               */
+    mtf_padding padding;             /* default SAME: output size = ceil(size / stride) */
+    int64_t     before[3], after[3]; /* with MTF_EXPLICIT                               */
     int64_t     groups;
 } mtf_conv_opts;
 
@@ -350,15 +351,17 @@ MTF_API mtf_tensor *mtf_conv2d(mtf_tensor *x, mtf_tensor *filter, const mtf_conv
 MTF_API mtf_tensor *mtf_conv3d(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
 /* Filter [one per spatial dim.., outputs / groups, channels]: the gradient of a convolution. SAME gives
  * size * stride, VALID (size - 1) * stride + reach of the filter. */
-MTF_API mtf_tensor *mtf_conv1d_transpose(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
-MTF_API mtf_tensor *mtf_conv2d_transpose(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
-MTF_API mtf_tensor *mtf_conv3d_transpose(mtf_tensor *x, mtf_tensor *filter, const mtf_conv_opts *opts);
+MTF_API mtf_tensor *mtf_conv1d_transpose(mtf_tensor *x, mtf_tensor *filter,
+                                         const mtf_conv_opts *opts);
+MTF_API mtf_tensor *mtf_conv2d_transpose(mtf_tensor *x, mtf_tensor *filter,
+                                         const mtf_conv_opts *opts);
+MTF_API mtf_tensor *mtf_conv3d_transpose(mtf_tensor *x, mtf_tensor *filter,
+                                         const mtf_conv_opts *opts);
 
 typedef struct mtf_pool_opts {
-    int64_t     window[3];
-    int64_t     stride[3];                 /* default: the window                             */
-    mtf_padding padding;                   /* zero means VALID here unless `same` is set      */
-    bool        same;
+    int64_t window[3];
+    int64_t stride[3]; /* default: the window                             */
+    bool    same;      /* padded: ceil(size / stride) windows; else only full ones */
 } mtf_pool_opts;
 /* Over the `spatial` dimensions just before the last one.  Average counts real elements only. */
 MTF_API mtf_tensor *mtf_max_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts);
@@ -373,8 +376,9 @@ MTF_API mtf_tensor *mtf_random_normal(mtf_graph *g, mtf_dtype type, mtf_shape sh
                                       double stddev);
 MTF_API mtf_tensor *mtf_truncated_normal(mtf_graph *g, mtf_dtype type, mtf_shape shape, double mean,
                                          double stddev);
-MTF_API mtf_tensor *mtf_sample_with_temperature(mtf_tensor *logits, mtf_dim dim, double temperature);
-MTF_API mtf_tensor *mtf_categorical(mtf_tensor *logits, mtf_dim dim);   /* temperature 1 */
+MTF_API mtf_tensor *mtf_sample_with_temperature(mtf_tensor *logits, mtf_dim dim,
+                                                double temperature);
+MTF_API mtf_tensor *mtf_categorical(mtf_tensor *logits, mtf_dim dim); /* temperature 1 */
 /* Keeps each element with probability 1 - rate and divides by it; `noise` lists the dimensions
  * along which decisions differ, mtf_shape() means all of x's. */
 MTF_API mtf_tensor *mtf_dropout(mtf_tensor *x, double rate, mtf_shape noise);
@@ -383,8 +387,8 @@ MTF_API mtf_tensor *mtf_dropout(mtf_tensor *x, double rate, mtf_shape noise);
 
 MTF_API mtf_tensor *mtf_stop_gradient(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_depend(mtf_tensor *x, int n, mtf_tensor *const *after);
-MTF_API mtf_tensor *mtf_print_tensor(mtf_tensor *x, const char *message);        /* identity */
-MTF_API mtf_tensor *mtf_scalar_summary(const char *name, mtf_tensor *x);         /* identity */
+MTF_API mtf_tensor *mtf_print_tensor(mtf_tensor *x, const char *message); /* identity */
+MTF_API mtf_tensor *mtf_scalar_summary(const char *name, mtf_tensor *x);  /* identity */
 
 /* Builds the inside of a loop, a recomputed region or a custom gradient: reads `in`, fills `out`. */
 typedef void mtf_build(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out);
@@ -392,11 +396,11 @@ typedef void mtf_build(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_t
 /* Carried values enter the body and are replaced by its first outputs; further outputs
  * (`sums`) are summed over the turns.  `out` receives carried, then sums. */
 typedef struct mtf_loop_opts {
-    int64_t    trips;      /* fixed number of turns; gradients flow through such a loop         */
-    mtf_build *condition;  /* or: one bool scalar, tested before each turn                      */
+    int64_t    trips;     /* fixed number of turns; gradients flow through such a loop         */
+    mtf_build *condition; /* or: one bool scalar, tested before each turn                      */
     mtf_build *body;
     void      *context;
-    int        sums;       /* how many outputs beyond the carried values the body gives         */
+    int        sums; /* how many outputs beyond the carried values the body gives         */
 } mtf_loop_opts;
 MTF_API void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,
                             const mtf_loop_opts *opts);
@@ -425,9 +429,9 @@ MTF_API void mtf_gradients(int ny, mtf_tensor *const *ys, int nx, mtf_tensor *co
 MTF_API mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches);
 MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session frees the rest */
 
-MTF_API bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data);  /* row-major, whole */
-MTF_API bool mtf_step(mtf_program *p);
-MTF_API bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
+MTF_API bool   mtf_feed(mtf_program *p, mtf_tensor *input, const void *data); /* row-major, whole */
+MTF_API bool   mtf_step(mtf_program *p);
+MTF_API bool   mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
 MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
 
 /* One processor's own part of a tensor: elements begin .. begin + shape's size along each
@@ -440,10 +444,10 @@ typedef struct mtf_part {
 } mtf_part;
 /* Calls `fill` for the part of each processor of this process, which writes its data: nobody
  * needs to hold the whole. */
-MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor *input,
+MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor                              *input,
                             void (*fill)(void *context, const mtf_part *part), void *context);
 /* Calls `visit` for each part as it lies there: the fetch stays cut. */
-MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor *x,
+MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                               *x,
                              void (*visit)(void *context, const mtf_part *part), void *context);
 
 /* Variables belong to the session, by name. */
@@ -453,26 +457,26 @@ MTF_API bool mtf_variable_set(mtf_tensor *variable, const void *data);
 /* What the program takes, exact before it runs. */
 typedef struct mtf_cost {
     int64_t instructions;
-    int64_t flops;            /* one step; a loop of unknown length counts one turn */
-    int64_t bytes;            /* read and written by instructions                   */
+    int64_t flops; /* one step; a loop of unknown length counts one turn */
+    int64_t bytes; /* read and written by instructions                   */
     int64_t variable_bytes, input_bytes, constant_bytes;
-    int64_t peak_bytes;       /* variables and the slab together                    */
+    int64_t peak_bytes; /* variables and the slab together                    */
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
 
 /* What one processor did in all steps so far, counted as it ran; see mtf_session_opts.measure. */
 typedef struct mtf_measured {
-    int64_t        steps;          /* 0: nothing ran here, or nothing is measured */
+    int64_t        steps; /* 0: nothing ran here, or nothing is measured */
     int64_t        flops;
     int64_t        collectives;    /* how many it took part in */
     int64_t        received_bytes; /* read from other processors */
     int64_t        peak_bytes;     /* variables and the slab together, as allocated */
     int64_t        instructions;
-    const int64_t *turns;          /* by instruction: how often it ran */
-    const double  *seconds;        /* by instruction: all turns, waiting for others included */
+    const int64_t *turns;   /* by instruction: how often it ran */
+    const double  *seconds; /* by instruction: all turns, waiting for others included */
 } mtf_measured;
 MTF_API mtf_measured mtf_program_measured(const mtf_program *p, int processor);
-MTF_API char    *mtf_program_print(const mtf_program *p);   /* lives as long as the session */
+MTF_API char        *mtf_program_print(const mtf_program *p); /* lives as long as the session */
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,8 @@ extern "C" {
 
 /* -sum over classes of targets * log_softmax(logits).  Targets are class numbers (i32, i64; the
  * logits' dimensions without classes) or probabilities (the logits' dimensions and type). */
-MTF_API mtf_tensor *mtf_softmax_cross_entropy(mtf_tensor *logits, mtf_tensor *targets, mtf_dim classes);
+MTF_API mtf_tensor *mtf_softmax_cross_entropy(mtf_tensor *logits, mtf_tensor *targets,
+                                              mtf_dim classes);
 
 /* ---- optimizers ------------------------------------------------------------------------ */
 
