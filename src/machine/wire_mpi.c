@@ -131,11 +131,11 @@ static void reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_
     }
 }
 
-/* Two processors, each with a process to itself, swap what is small: as many bytes, one way less.
- * The order of the members is kept, and with it every bit. */
+/* Two processors swap what is small, where every one has a process to itself: as many bytes, one
+ * way less.  The order of the members is kept, and with it every bit. */
 static bool is_pair(const mpi_wire *w, const group *g, int64_t bytes)
 {
-    return g->n == 2 && w->end - w->first == 1 && bytes <= PAIR_BYTES;
+    return g->n == 2 && w->widest == 1 && bytes <= PAIR_BYTES;
 }
 
 static bool reduce_pair(mpi_wire *w, int me, const instr *i, const group *g, int64_t bytes)

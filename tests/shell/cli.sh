@@ -260,8 +260,13 @@ if [ -c /dev/full ]; then
     "$MTF" run scalar.mtf >/dev/full 2>err; status=$?
     check "standard output on a full disk" 1 err "standard output: No space left"
 fi
-(ulimit -f 1; run run large.mtf --fetch x=limit.npy; exit $status); status=$?
-check "fetch over the limit of file sizes" 1 err '"limit.npy" cannot be written: File too large'
+case $("$MTF" --version) in
+*"(thread)"*) ;;                        # the thread sanitizer itself cannot live with the limit
+*)
+    (ulimit -f 1; run run large.mtf --fetch x=limit.npy; exit $status); status=$?
+    check "fetch over the limit of file sizes" 1 err '"limit.npy" cannot be written: File too large'
+    ;;
+esac
 if ls ./*.part >/dev/null 2>&1; then lose "no leftovers" "no .part files" "$(ls ./*.part)"; else pass; fi
 
 # ---- errors in the text --------------------------------------------------------------------------
