@@ -51,7 +51,8 @@ arrival meeting_wait(meeting *m, int member, int seconds)
     }
     arrival o = ALL_CAME;
     while (now == m->number && !m->aborted && o == ALL_CAME)
-        if (pthread_cond_timedwait(&m->all_here, &m->lock, &end) == ETIMEDOUT && now == m->number && !m->aborted)
+        if (pthread_cond_timedwait(&m->all_here, &m->lock, &end) == ETIMEDOUT && now == m->number &&
+            !m->aborted)
             o = SOMEBODY_LATE;
     if (o == SOMEBODY_LATE) { /* the others need not find out as well */
         m->aborted = true;

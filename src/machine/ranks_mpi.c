@@ -37,8 +37,10 @@ static void start(ranks *r, bool threads)
     int      running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
     MPI_Comm node;
     MPI_Initialized(&running);
-    if (!running) MPI_Init_thread(NULL, NULL, wants, &has);
-    else MPI_Query_thread(&has);
+    if (!running)
+        MPI_Init_thread(NULL, NULL, wants, &has);
+    else
+        MPI_Query_thread(&has);
     r->ours = !running;
     MPI_Comm_dup(MPI_COMM_WORLD, &r->comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &r->alarm);
@@ -48,15 +50,17 @@ static void start(ranks *r, bool threads)
     MPI_Comm_size(node, &r->node);
     MPI_Comm_free(&node);
     if (has < wants)
-        fail(&r->session->fault, ERR_MPI, "this MPI library lets only one thread communicate: start as many ranks as "
-                                          "the mesh has processors");
+        fail(&r->session->fault, ERR_MPI,
+             "this MPI library lets only one thread communicate: start as many ranks as "
+             "the mesh has processors");
 }
 
 ranks *ranks_open(mtf_session *s, bool threads)
 {
     if (ranks_over()) {
-        fail(&s->fault, ERR_MPI, "MPI was finalised when an earlier session closed; to open several, initialise it "
-                                 "before the first and finalise it behind the last");
+        fail(&s->fault, ERR_MPI,
+             "MPI was finalised when an earlier session closed; to open several, initialise it "
+             "before the first and finalise it behind the last");
         return NULL;
     }
     ranks *r = block_alloc(&s->allocator, &s->fault, sizeof *r, true);
@@ -81,7 +85,8 @@ int ranks_cores(const ranks *r)
 {
     cpu_set_t bound;
     long      all = sysconf(_SC_NPROCESSORS_ONLN);
-    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all) return CPU_COUNT(&bound);
+    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all)
+        return CPU_COUNT(&bound);
     return all / r->node > 1 ? (int)(all / r->node) : 1;
 }
 
@@ -125,8 +130,10 @@ void ranks_tell(ranks *r)
 static void breathe(int tries, double waited)
 {
     struct timespec pause = {.tv_nsec = 50000};
-    if (waited > 2e-3) nanosleep(&pause, NULL);
-    else if (tries > 100) sched_yield();
+    if (waited > 2e-3)
+        nanosleep(&pause, NULL);
+    else if (tries > 100)
+        sched_yield();
 }
 
 arrival ranks_wait(ranks *r, int n, MPI_Request *requests, double seconds, _Atomic int *failed)
@@ -200,7 +207,7 @@ bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, vo
     MPI_Type_create_subarray(b->ndims, b->whole, b->size, b->begin, MPI_ORDER_C, element, &block);
     MPI_Type_commit(&block);
     MPI_Ibcast(array, 1, block, owner, r->comm, &request);
-    MPI_Type_free(&block);   /* both live on until the request is complete */
+    MPI_Type_free(&block); /* both live on until the request is complete */
     MPI_Type_free(&element);
     snprintf(whom, sizeof whom, "rank %d", owner);
     return finish(r, &request, what, whom);
@@ -208,27 +215,24 @@ bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, vo
 
 /* ---- parting ---- */
 
-/* Has every other rank sent this, within the time?  Rank 0 asks all, the others ask rank 0. */
-static bool heard(ranks *r, int tag, double seconds)
+/* Waits for an empty message, at most `seconds`; returns who sent it, or -1. */
+static int hear(ranks *r, int from, int tag, double seconds)
 {
-    for (int k = r->number ? 0 : 1; k < (r->number ? 1 : r->count); k++) {
-        MPI_Request request;
-        MPI_Irecv(NULL, 0, MPI_BYTE, k, tag, r->alarm, &request);
-        double begin = ranks_clock(), waited = 0;
-        int    done = 0;
-        while (!done && waited < seconds) {
-            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-            waited = ranks_clock() - begin;
-            breathe(1000, waited);
-        }
-        if (!done) return false;
-        seconds -= waited;
+    MPI_Request request;
+    MPI_Status  status;
+    double      begin = ranks_clock(), waited = 0;
+    MPI_Irecv(NULL, 0, MPI_BYTE, from, tag, r->alarm, &request);
+    for (int done = 0;;) {
+        MPI_Test(&request, &done, &status);
+        if (done) return status.MPI_SOURCE;
+        waited = ranks_clock() - begin;
+        if (waited > seconds) return -1;
+        breathe(1000, waited);
     }
-    return true;
 }
 
-/* Rank 0 speaks.  Where it does not come, being stuck, the lowest of the others does: its exit
- * ends the job before the next has waited longer. */
+/* Rank 0 speaks.  Where it does not come, being stuck, the lowest of the others does, who has
+ * waited least; should rank 0 come after all, it finds that this was said. */
 bool ranks_part(ranks *r)
 {
     if (mtf_ok(r->session) && ranks_meet(r, "closing")) {
@@ -241,27 +245,35 @@ bool ranks_part(ranks *r)
         fault_whose(&r->session->fault, whose);
     }
     ranks_tell(r);
-    if (r->number == 0) return true;
-    if (!heard(r, TAG_SAID, GRACE + 0.25 * (r->number < 16 ? r->number : 16))) return true;
-    send_word(r, 0, TAG_KNOWN, NULL, 0);
-    return false;
+    double turn = r->number ? GRACE + 0.25 * (r->number < 8 ? r->number : 8) : 1e-3;
+    int    speaker = hear(r, MPI_ANY_SOURCE, TAG_SAID, turn);
+    r->speaks = speaker < 0;
+    if (!r->speaks) send_word(r, speaker, TAG_KNOWN, NULL, 0);
+    return r->speaks;
+}
+
+/* Says that it was said.  Whoever does not answer is stuck and will not exit by itself. */
+static void spread_word(ranks *r)
+{
+    double end = ranks_clock() + GRACE;
+    fflush(NULL); /* the first to exit may end this process */
+    for (int k = 0; k < r->count; k++)
+        if (k != r->number) send_word(r, k, TAG_SAID, NULL, 0);
+    for (int k = 0; k < r->count; k++)
+        if (k != r->number && hear(r, k, TAG_KNOWN, end - ranks_clock()) < 0)
+            MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 /* After an error MPI and `r`, from which it may still be sending, are left as they are: messages
- * are under way that nobody will receive.  The exit status ends the job, unless somebody is stuck
- * and never comes to exit. */
+ * are under way that nobody will receive.  The exit status ends the job. */
 void ranks_close(ranks *r)
 {
-    if (r->orderly) {
-        MPI_Comm_free(&r->comm);
-        MPI_Comm_free(&r->alarm);
-        if (r->ours) MPI_Finalize();
-        block_free(&r->session->allocator, r);
-    } else if (r->number == 0) {
-        fflush(NULL); /* the first to exit may end this process */
-        for (int k = 1; k < r->count; k++) send_word(r, k, TAG_SAID, NULL, 0);
-        if (!heard(r, TAG_KNOWN, GRACE)) MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (r->speaks) spread_word(r);
+    if (!r->orderly) return;
+    MPI_Comm_free(&r->comm);
+    MPI_Comm_free(&r->alarm);
+    if (r->ours) MPI_Finalize();
+    block_free(&r->session->allocator, r);
 }
 
 #endif

@@ -14,12 +14,13 @@ typedef struct rank_error {
 
 struct ranks {
     mtf_session *session;
-    int          number, count, node;   /* node: ranks on this machine */
-    MPI_Comm     comm, alarm;           /* data; errors and farewells */
-    bool         ours;                  /* we initialised MPI */
-    _Atomic bool alarmed;               /* another rank's error came */
-    bool         told, orderly;         /* ours was sent; all closed without an error */
-    rank_error   mine;                  /* what was sent */
+    int          number, count, node; /* node: ranks on this machine */
+    MPI_Comm     comm, alarm;         /* data; errors and farewells */
+    bool         ours;                /* we initialised MPI */
+    _Atomic bool alarmed;             /* another rank's error came */
+    bool         told, orderly;       /* ours was sent; all closed without an error */
+    bool         speaks;              /* chosen to say the error */
+    rank_error   mine;                /* what was sent */
 };
 
 /* Waits until all requests are complete, at most `seconds`; stops where another rank fails, or

@@ -35,7 +35,8 @@ bool wire_late(wire *w, const instr *i, int n, const int *who)
         char       place[100];
         mesh_point p = mesh_place(w->mesh, who[k]);
         mesh_write_place(w->mesh, &p, place, sizeof place);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.80s", k ? " and " : "", place);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%.80s", k ? " and " : "", place);
     }
     if (n > NAMED) snprintf(text + used, sizeof text - used, " and %d more", n - NAMED);
     return fail(&w->session->fault, ERR_LATE, "%s of \"%s\" waited %d seconds for %s (--patience)",

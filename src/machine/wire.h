@@ -20,11 +20,11 @@ struct wire {
     bool (*run)(wire *w, int me, const instr *i, void *const *base);
     /* Processor `me` gives up and lets the others go. */
     void (*abort)(wire *w, int me);
-    void (*reset)(wire *w);      /* before each step */
+    void (*reset)(wire *w); /* before each step */
     void (*close)(wire *w);
     mtf_session *session;
     const mesh  *mesh;
-    _Atomic int  failed;         /* the processor that gave up first; -1: none */
+    _Atomic int  failed; /* the processor that gave up first; -1: none */
 };
 
 /* All processors in this process, each with a thread that reads its neighbours' memory. */
@@ -38,14 +38,14 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
 typedef struct group {
     axis_list  axes;
     mesh_point here;
-    int        n, mine;          /* how many, and which of them is this one */
+    int        n, mine; /* how many, and which of them is this one */
 } group;
 
 group group_of(const mesh *m, int me, unsigned axes);
-int   group_member(const mesh *m, const group *g, int k);   /* its processor number */
+int   group_member(const mesh *m, const group *g, int k); /* its processor number */
 
-void  wire_give_up(wire *w, int me);                        /* notes the first that does */
+void wire_give_up(wire *w, int me); /* notes the first that does */
 /* Records that processors have not come for instruction i; always false. */
-bool  wire_late(wire *w, const instr *i, int n, const int *who);
+bool wire_late(wire *w, const instr *i, int n, const int *who);
 
 #endif

@@ -56,8 +56,8 @@ void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes)
     side *s = &w->sides[me - w->first];
     for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
         int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
-        MPI_Irecv(data + at, (int)n, MPI_BYTE, rank_of(w, from), tag_of(w, from, me), w->ranks->comm,
-                  &s->requests[s->used]);
+        MPI_Irecv(data + at, (int)n, MPI_BYTE, rank_of(w, from), tag_of(w, from, me),
+                  w->ranks->comm, &s->requests[s->used]);
         s->peers[s->used++] = from;
     }
 }
@@ -89,8 +89,8 @@ static void forget(side *s)
 bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
 {
     side   *s = &w->sides[me - w->first];
-    arrival a = ranks_wait(w->ranks, end - begin, s->requests + begin, w->face.session->opts.patience,
-                           &w->face.failed);
+    arrival a = ranks_wait(w->ranks, end - begin, s->requests + begin,
+                           w->face.session->opts.patience, &w->face.failed);
     if (a == ALL_CAME) return true;
     if (a == SOMEBODY_LATE) report_late(w, s, i);
     forget(s);
@@ -172,17 +172,20 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
         mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, 0, first_round));
-    combine(i->reduce.kind, i->out[0].type, g.n, s->parts, mine.out + shard.begin * bytes, shard.size);
+    combine(i->reduce.kind, i->out[0].type, g.n, s->parts, mine.out + shard.begin * bytes,
+            shard.size);
     for (int k = 0; k < g.n; k++) {
         int q = group_member(m, &g, k);
-        if (!mpi_is_here(w, q)) mpi_send(w, me, q, mine.out + shard.begin * bytes, shard.size * bytes);
+        if (!mpi_is_here(w, q))
+            mpi_send(w, me, q, mine.out + shard.begin * bytes, shard.size * bytes);
     }
     TRY(mpi_meet(w, me, i));
     for (int k = 0; k < g.n; k++) {
         int  q = group_member(m, &g, k);
         span r = part_range(i->size[0], g.n, k);
         if (q != me && mpi_is_here(w, q))
-            memcpy(mine.out + r.begin * bytes, w->posts[q - w->first].out + r.begin * bytes, (size_t)(r.size * bytes));
+            memcpy(mine.out + r.begin * bytes, w->posts[q - w->first].out + r.begin * bytes,
+                   (size_t)(r.size * bytes));
     }
     TRY(mpi_finish(w, me, i, first_round, s->used));
     return mpi_meet(w, me, i);
@@ -198,7 +201,8 @@ static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     for (int k = 0; k < g.n; k++) {
         if (mpi_is_here(w, group_member(w->face.mesh, &g, k))) continue;
         n->work += mpi_aligned(shard);
-        n->messages += 2 * mpi_pieces(shard) + 2 * mpi_pieces(part_range(i->size[0], g.n, k).size * bytes);
+        n->messages +=
+            2 * mpi_pieces(shard) + 2 * mpi_pieces(part_range(i->size[0], g.n, k).size * bytes);
     }
 }
 
@@ -239,8 +243,10 @@ static bool mpi_prepare(wire *face, int me, const program *p)
     needs     most = {.parts = 1, .work = 1, .messages = 1};
     for (int k = 0; k < p->ninstrs; k++) {
         needs n = {0};
-        if (p->instrs[k].kind == INSTR_REDUCE) reduce_needs(w, me, &p->instrs[k], &n);
-        else if (p->instrs[k].kind == INSTR_EXCHANGE) exchange_needs(w, me, &p->instrs[k], &n);
+        if (p->instrs[k].kind == INSTR_REDUCE)
+            reduce_needs(w, me, &p->instrs[k], &n);
+        else if (p->instrs[k].kind == INSTR_EXCHANGE)
+            exchange_needs(w, me, &p->instrs[k], &n);
         if (n.parts > most.parts) most.parts = n.parts;
         if (n.work > most.work) most.work = n.work;
         if (n.messages > most.messages) most.messages = n.messages;
@@ -296,7 +302,8 @@ static bool tags_suffice(const mpi_wire *w)
     MPI_Comm_get_attr(w->ranks->comm, MPI_TAG_UB, &most, &there);
     if (there && (int64_t)w->widest * w->widest - 1 <= *most) return true;
     return fail(&w->face.session->fault, ERR_MPI,
-                "this MPI library has too few tags for %d processors in a rank; start more ranks", w->widest);
+                "this MPI library has too few tags for %d processors in a rank; start more ranks",
+                w->widest);
 }
 
 wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
@@ -304,8 +311,15 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     mpi_wire *w = block_alloc(&s->allocator, &s->fault, sizeof *w, true);
     size_t    count = (size_t)(end - first);
     if (!w) return NULL;
-    w->face = (wire){.name = "mpi", .prepare = mpi_prepare, .run = mpi_run, .abort = mpi_abort, .reset = mpi_reset,
-                     .close = mpi_close, .session = s, .mesh = m, .failed = -1};
+    w->face = (wire){.name = "mpi",
+                     .prepare = mpi_prepare,
+                     .run = mpi_run,
+                     .abort = mpi_abort,
+                     .reset = mpi_reset,
+                     .close = mpi_close,
+                     .session = s,
+                     .mesh = m,
+                     .failed = -1};
     w->ranks = r;
     w->first = first;
     w->end = end;
@@ -313,7 +327,8 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     w->widest = (w->processors + r->count - 1) / r->count;
     w->sides = block_alloc(&s->allocator, &s->fault, sizeof *w->sides * count, true);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
-    if (w->sides && w->posts && meeting_open(&w->meeting, s, end - first) && tags_suffice(w)) return &w->face;
+    if (w->sides && w->posts && meeting_open(&w->meeting, s, end - first) && tags_suffice(w))
+        return &w->face;
     mpi_close(&w->face);
     return NULL;
 }

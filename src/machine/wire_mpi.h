@@ -5,8 +5,8 @@
 #include "machine/ranks_mpi.h"
 #include "machine/wire.h"
 
-enum { MOST_BYTES = 1 << 30 };   /* of one message */
-enum { PAIR_BYTES = 1 << 14 };   /* what two processors rather combine twice than in shards */
+enum { MOST_BYTES = 1 << 30 }; /* of one message */
+enum { PAIR_BYTES = 1 << 14 }; /* what two processors rather combine twice than in shards */
 
 typedef struct post {
     const char *in;
@@ -15,7 +15,7 @@ typedef struct post {
 
 /* What a collective takes besides its operands. */
 typedef struct needs {
-    int64_t work;                /* bytes of packed regions and shards under way */
+    int64_t work; /* bytes of packed regions and shards under way */
     int     messages, parts;
 } needs;
 
@@ -23,21 +23,21 @@ typedef struct needs {
 typedef struct side {
     needs        room;
     char        *work;
-    const char **parts;          /* by member of a group */
+    const char **parts; /* by member of a group */
     MPI_Request *requests;
-    int         *peers;          /* by request: whose answer it waits for */
+    int         *peers; /* by request: whose answer it waits for */
     int         *late;
-    int          used;           /* requests of the current collective */
+    int          used; /* requests of the current collective */
 } side;
 
 typedef struct mpi_wire {
     wire    face;
     ranks  *ranks;
-    int     processors;          /* of the whole mesh */
-    int     first, end;          /* those of this process */
-    int     widest;              /* most processors in one rank */
-    meeting meeting;             /* of this process's processors */
-    post   *posts;               /* by processor of this process */
+    int     processors; /* of the whole mesh */
+    int     first, end; /* those of this process */
+    int     widest;     /* most processors in one rank */
+    meeting meeting;    /* of this process's processors */
+    post   *posts;      /* by processor of this process */
     side   *sides;
 } mpi_wire;
 
@@ -53,7 +53,7 @@ static inline int64_t mpi_aligned(int64_t bytes)
 
 void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes);
 void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes);
-int  mpi_pieces(int64_t bytes);   /* how many messages carry this many bytes */
+int  mpi_pieces(int64_t bytes); /* how many messages carry this many bytes */
 /* Waits for the messages begin .. end-1 of the current collective; false where somebody failed. */
 bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end);
 bool mpi_meet(mpi_wire *w, int me, const instr *i);

@@ -14,8 +14,8 @@
 
 /* One message of an exchange: the other processor, and the region that goes. */
 typedef struct leg {
-    int     peer;
-    region  region;
+    int    peer;
+    region region;
 } leg;
 
 /* ---- which regions go where ---- */
@@ -33,14 +33,15 @@ static bool next_in(const mpi_wire *w, region_visit *v, bool here, leg *l)
 /* What goes out: a walk over those that may read my part, which differ from me only along axes
  * by which it is cut. */
 typedef struct out_visit {
-    group       group;
-    int         next;
-    mesh_point  here;
+    group      group;
+    int        next;
+    mesh_point here;
 } out_visit;
 
 static out_visit out_start(const mpi_wire *w, int me, const exchange_args *how)
 {
-    return (out_visit){.group = group_of(w->face.mesh, me, placement_axes(&how->from, how->shape.ndims)),
+    return (out_visit){.group =
+                           group_of(w->face.mesh, me, placement_axes(&how->from, how->shape.ndims)),
                        .here = mesh_place(w->face.mesh, me)};
 }
 
@@ -62,7 +63,9 @@ static bool next_out(const mpi_wire *w, const exchange_args *how, out_visit *v, 
     while (v->next < v->group.n) {
         l->peer = group_member(w->face.mesh, &v->group, v->next++);
         mesh_point reader = mesh_place(w->face.mesh, l->peer);
-        if (!mpi_is_here(w, l->peer) && region_between(w->face.mesh, how, &v->here, &reader, &l->region)) return true;
+        if (!mpi_is_here(w, l->peer) &&
+            region_between(w->face.mesh, how, &v->here, &reader, &l->region))
+            return true;
     }
     return false;
 }
@@ -200,7 +203,8 @@ void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     for (leg l; next_out(w, i->exchange, &out, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
         n->messages += mpi_pieces(size);
-        if (is_run(&l.region, l.region.from_size) || (packed && same_region(&l.region, &last))) continue;
+        if (is_run(&l.region, l.region.from_size) || (packed && same_region(&l.region, &last)))
+            continue;
         n->work += mpi_aligned(size);
         packed = true;
         last = l.region;

@@ -22,8 +22,8 @@ typedef struct post {
 typedef struct thread_wire {
     wire    face;
     int     count;
-    post   *posts;   /* by processor */
-    int    *late;    /* room for their numbers */
+    post   *posts; /* by processor */
+    int    *late;  /* room for their numbers */
     meeting meeting;
 } thread_wire;
 
@@ -59,13 +59,15 @@ static bool reduce(thread_wire *w, int me, const instr *i)
     TRY(meet(w, me, i));
     span  shard = part_range(elements, g.n, g.mine);
     char *out = w->posts[me].out;
-    for (int k = 0; k < g.n; k++) parts[k] = w->posts[group_member(m, &g, k)].in + shard.begin * bytes;
+    for (int k = 0; k < g.n; k++)
+        parts[k] = w->posts[group_member(m, &g, k)].in + shard.begin * bytes;
     combine(i->reduce.kind, i->out[0].type, g.n, parts, out + shard.begin * bytes, shard.size);
     TRY(meet(w, me, i));
     for (int k = 0; k < g.n; k++) {
         span        r = part_range(elements, g.n, k);
         const char *from = w->posts[group_member(m, &g, k)].out;
-        if (k != g.mine) memcpy(out + r.begin * bytes, from + r.begin * bytes, (size_t)(r.size * bytes));
+        if (k != g.mine)
+            memcpy(out + r.begin * bytes, from + r.begin * bytes, (size_t)(r.size * bytes));
     }
     return meet(w, me, i);
 }
@@ -117,8 +119,14 @@ wire *wire_threads_open(mtf_session *s, const mesh *m)
 {
     thread_wire *w = block_alloc(&s->allocator, &s->fault, sizeof *w, true);
     if (!w) return NULL;
-    w->face = (wire){.name = "threads", .run = threads_run, .abort = threads_abort, .reset = threads_reset,
-                     .close = threads_close, .session = s, .mesh = m, .failed = -1};
+    w->face = (wire){.name = "threads",
+                     .run = threads_run,
+                     .abort = threads_abort,
+                     .reset = threads_reset,
+                     .close = threads_close,
+                     .session = s,
+                     .mesh = m,
+                     .failed = -1};
     w->count = mesh_size(m);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof(post) * (size_t)w->count, true);
     w->late = block_alloc(&s->allocator, &s->fault, sizeof(int) * (size_t)w->count, true);

@@ -37,8 +37,8 @@ static bool block_of(const store *s, const mesh_point *p, mtf_dtype type, const 
     return true;
 }
 
-bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *shape, const placement *where,
-                 char *data)
+bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *shape,
+                 const placement *where, char *data)
 {
     unsigned axes = placement_axes(where, shape->ndims);
     char     what[200];
@@ -46,7 +46,8 @@ bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *sh
     snprintf(what, sizeof what, "reading \"%.150s\"", name);
     for (int d = 0; d < shape->ndims; d++)
         if (shape->dims[d].size > INT_MAX)
-            return fail(&s->session->fault, ERR_SHAPE, "dimension \"%s\" of \"%s\" is too large to read over MPI",
+            return fail(&s->session->fault, ERR_SHAPE,
+                        "dimension \"%s\" of \"%s\" is too large to read over MPI",
                         shape->dims[d].name, name);
     for (int k = 0; k < s->processors; k++) {
         mesh_point p = mesh_place(&s->mesh, k);
@@ -92,7 +93,8 @@ static uint64_t hash_collective(uint64_t hash, const instr *i)
 {
     hash = hash_word(hash, mtf_name_of_tensor(i->cause));
     hash = hash_number(hash_number(hash, i->kind), i->out[0].type);
-    if (i->kind == INSTR_REDUCE) return hash_number(hash_number(hash, i->reduce.kind), i->reduce.axes);
+    if (i->kind == INSTR_REDUCE)
+        return hash_number(hash_number(hash, i->reduce.kind), i->reduce.axes);
     const exchange_args *how = i->exchange;
     for (int d = 0; d < how->shape.ndims; d++) {
         hash = hash_number(hash_word(hash, how->shape.dims[d].name), how->shape.dims[d].size);
@@ -104,10 +106,19 @@ static uint64_t hash_collective(uint64_t hash, const instr *i)
     return hash_number(hash_number(hash, how->map.low), how->map.high);
 }
 
+static uint64_t hash_machine(const store *s)
+{
+    uint64_t hash = 1;
+    for (int a = 0; a < s->mesh.naxes; a++)
+        hash = hash_number(hash_word(hash, s->mesh.name[a]), s->mesh.size[a]);
+    for (int r = 0; r < s->layout.nrules; r++)
+        hash = hash_cut(hash_word(hash, s->layout.rules[r].dim), &s->layout.rules[r].cut);
+    return hash;
+}
+
 static summary summarise(const store *s, const program *p, int64_t peak)
 {
-    summary mine = {.machine = hash_word(1, s->session->opts.mesh), .schedule = 1, .peak = peak};
-    mine.machine = hash_number(hash_word(mine.machine, s->session->opts.layout), s->processors);
+    summary mine = {.machine = hash_machine(s), .schedule = 1, .peak = peak};
     for (int k = 0; k < p->ninstrs; k++) {
         if (!is_collective(&p->instrs[k])) continue;
         mine.schedule = hash_collective(mine.schedule, &p->instrs[k]);
@@ -130,7 +141,8 @@ static void tell(const program *p, int64_t n, told *t)
         const instr *i = &p->instrs[k];
         if (!is_collective(i) || n-- > 0) continue;
         t->hash = hash_collective(1, i);
-        snprintf(t->text, sizeof t->text, "%s of \"%.90s\"", instr_name(i->kind), mtf_name_of_tensor(i->cause));
+        snprintf(t->text, sizeof t->text, "%s of \"%.90s\"", instr_name(i->kind),
+                 mtf_name_of_tensor(i->cause));
         return;
     }
 }
@@ -146,9 +158,10 @@ static bool explain(store *s, const program *p, int64_t most)
         TRY(ranks_gather(s->ranks, "comparing programs", &mine, all, (int)sizeof mine));
         for (int k = 1; k < count; k++)
             if (memcmp(&all[k], &all[0], sizeof *all) != 0)
-                return fail(&s->session->fault, ERR_INTERNAL,
-                            "ranks 0 and %d run different programs: collective %lld is %s against %s", k,
-                            (long long)n, all[0].text, all[k].text);
+                return fail(
+                    &s->session->fault, ERR_INTERNAL,
+                    "ranks 0 and %d run different programs: collective %lld is %s against %s", k,
+                    (long long)n, all[0].text, all[k].text);
     }
     return fail(&s->session->fault, ERR_INTERNAL, "the ranks run different programs");
 }
@@ -160,11 +173,12 @@ bool share_schedule(store *s, const program *p, int64_t *peak)
     int64_t    most = 0;
     bool       same = true;
     arena_mark mark = arena_here(&s->session->arena);
-    summary    mine = summarise(s, p, *peak), *all = arena_array(&s->session->arena, summary, count);
+    summary mine = summarise(s, p, *peak), *all = arena_array(&s->session->arena, summary, count);
     TRY(all && ranks_gather(s->ranks, "compiling", &mine, all, (int)sizeof mine));
     for (int k = 0; k < count; k++) {
         if (all[k].machine != mine.machine)
-            return fail(&s->session->fault, ERR_USAGE, "ranks %d and %d were started with different meshes or layouts",
+            return fail(&s->session->fault, ERR_USAGE,
+                        "ranks %d and %d were started with different meshes or layouts",
                         ranks_number(s->ranks), k);
         same = same && all[k].schedule == mine.schedule && all[k].collectives == mine.collectives;
         if (all[k].collectives > most) most = all[k].collectives;

@@ -5,8 +5,8 @@
 #include "run/store.h"
 
 /* The other ranks' parts of a tensor: `data` holds this rank's, and then the whole. */
-bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *shape, const placement *where,
-                 char *data);
+bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *shape,
+                 const placement *where, char *data);
 /* Do all ranks meet for the same collectives in the same order?  `*peak` becomes that of all. */
 bool share_schedule(store *s, const program *p, int64_t *peak);
 

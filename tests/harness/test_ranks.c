@@ -63,9 +63,13 @@ static void try_layout(tally *t, const test_case *c, const char *mesh, const cha
     alone();
     if (run_on(c, mesh, layout, "cpu", &threads)) { /* else it is illegal */
         together(t);
-        if (!run_on(c, mesh, layout, "cpu", &ranks)) snprintf(error, ERROR_ROOM, "%s", ranks.error);
-        else same_bits(&threads, &ranks, error);
-        if (error[0]) printf("rank %d: %s: --mesh %s --layout %s: %s\n", t->launch.rank, c->path, mesh, layout, error);
+        if (!run_on(c, mesh, layout, "cpu", &ranks))
+            snprintf(error, ERROR_ROOM, "%s", ranks.error);
+        else
+            same_bits(&threads, &ranks, error);
+        if (error[0])
+            printf("rank %d: %s: --mesh %s --layout %s: %s\n", t->launch.rank, c->path, mesh,
+                   layout, error);
         t->failed += error[0] != 0;
         t->passed += error[0] == 0;
     }
@@ -82,19 +86,21 @@ static unsigned draw(unsigned *state, int n)
     return (*state >> 8) % (unsigned)n;
 }
 
-static void try_mesh(tally *t, const test_case *c, const outcome *one, const char *mesh, int processors, int tries)
+static void try_mesh(tally *t, const test_case *c, const outcome *one, const char *mesh,
+                     int processors, int tries)
 {
     static const char *const choices[] = {"", "", "x", "y", "x+y", "y+x"};
     unsigned                 state = (unsigned)strlen(c->text);
     int                      n = strchr(mesh, 'y') ? 6 : 3, before = t->passed;
-    for (int k = 0; k < 6 * tries && t->passed < before + tries && processors >= t->launch.size; k++) {
+    for (int k = 0; k < 6 * tries && t->passed < before + tries && processors >= t->launch.size;
+         k++) {
         char   layout[1200] = "";
         size_t used = 0;
         for (int d = 0; d < one->ndims; d++) {
             const char *axes = choices[draw(&state, n)];
             if (*axes)
-                used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s", used ? "," : "", one->dims[d],
-                                         axes);
+                used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s",
+                                         used ? "," : "", one->dims[d], axes);
         }
         if (used) try_layout(t, c, mesh, layout);
     }
@@ -129,7 +135,8 @@ static void run_all(tally *t, const char *part, int tries)
     snprintf(pattern, sizeof pattern, "%s*/*.mtf", folder);
     if (glob(pattern, 0, NULL, &files) == 0) {
         for (size_t i = 0; i < files.gl_pathc; i++)
-            if (strstr(files.gl_pathv[i] + strlen(folder), part)) run_file(t, files.gl_pathv[i], tries);
+            if (strstr(files.gl_pathv[i] + strlen(folder), part))
+                run_file(t, files.gl_pathv[i], tries);
         globfree(&files);
     }
     together(t);

@@ -20,9 +20,16 @@ typedef struct caller {
 static void *call(void *what)
 {
     caller *c = what;
-    access  in = {.buffer = 0, .type = MTF_F32, .stride = {1}}, out = {.buffer = 1, .type = MTF_F32, .stride = {1}};
-    instr   i = {.kind = INSTR_REDUCE, .nin = 1, .nout = 1, .in = &in, .out = &out, .nloops = 1, .size = {2}};
-    void   *base[] = {c->in, c->out};
+    access  in = {.buffer = 0, .type = MTF_F32, .stride = {1}},
+           out = {.buffer = 1, .type = MTF_F32, .stride = {1}};
+    instr i = {.kind = INSTR_REDUCE,
+               .nin = 1,
+               .nout = 1,
+               .in = &in,
+               .out = &out,
+               .nloops = 1,
+               .size = {2}};
+    void *base[] = {c->in, c->out};
     i.reduce = (reduce_args){FOLD_SUM, 1};
     c->ok = c->wire->run(c->wire, c->number, &i, base);
     return NULL;
@@ -44,11 +51,13 @@ static void hear(void *context, const char *text)
 
 static void begin(scene *s)
 {
-    *s = (scene){.session = mtf_open_with(&(mtf_session_opts){.patience = 1, .say = hear, .say_context = s})};
+    *s = (scene){.session = mtf_open_with(
+                     &(mtf_session_opts){.patience = 1, .say = hear, .say_context = s})};
     assert_true(mesh_parse(s->session, "x:3", &s->mesh));
     s->wire = wire_threads_open(s->session, &s->mesh);
     assert_non_null(s->wire);
-    for (int k = 0; k < PROCESSORS; k++) s->callers[k] = (caller){.wire = s->wire, .number = k, .in = {1, (float)k}};
+    for (int k = 0; k < PROCESSORS; k++)
+        s->callers[k] = (caller){.wire = s->wire, .number = k, .in = {1, (float)k}};
 }
 
 static void start(scene *s, int k)
