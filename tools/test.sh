@@ -4,11 +4,11 @@
 # A test says what it found in a last line `NAME: N passed, N failed`, or in cmocka's words.
 # One that crashes, runs out of time or says nothing counts as one failure.
 # Usage: tools/test.sh [preset]       default: release
-#        MTF_TEST_TIMEOUT=seconds     for each test; default 300, and 900 under a sanitizer
+#        MTF_TEST_TIMEOUT=seconds     for each test; default 600, and 900 under a sanitizer
 cd "$(dirname "$0")/.." || exit 2
 preset=${1:-release}
 case $preset in release) build=build ;; *) build=build-$preset ;; esac
-case $preset in asan | tsan) limit=${MTF_TEST_TIMEOUT:-900} ;; *) limit=${MTF_TEST_TIMEOUT:-300} ;; esac
+case $preset in asan | tsan) limit=${MTF_TEST_TIMEOUT:-900} ;; *) limit=${MTF_TEST_TIMEOUT:-600} ;; esac
 
 [ -f "$build/build.ninja" ] || cmake --preset "$preset" >/dev/null || exit 1
 cmake --build "$build" || exit 1

@@ -35,7 +35,7 @@ file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none    # containers forbid it, and Open MPI says so
-export OMP_WAIT_POLICY=passive
+export OMP_WAIT_POLICY=passive HWLOC_HIDE_ERRORS=2        # a bare container has no /sys to look at
 export ASAN_OPTIONS=detect_leaks=0                      # MPI leaves some behind
 
 ranks() {                               # ranks N COMMAND...: leaves out, err, status, took
