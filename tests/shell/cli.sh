@@ -9,37 +9,7 @@ root=$PWD
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 cd "$work" || exit 2
-passed=0 failed=0
-
-# ---- how a case is told --------------------------------------------------------------------------
-
-pass() { passed=$((passed + 1)); }
-lose() {                                # lose NAME EXPECTED GOT
-    failed=$((failed + 1))
-    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
-}
-
-run() { "$MTF" "$@" >out 2>err </dev/null; status=$?; }
-
-check() {                               # check NAME STATUS STREAM TEXT...: after `run`
-    local name=$1 want=$2 stream=$3 text
-    shift 3
-    if [ $status -ne "$want" ]; then
-        lose "$name" "exit status $want" "$status: $(head -c 600 err)"
-        return
-    fi
-    for text in "$@"; do
-        if ! grep -qF -- "$text" "$stream"; then
-            lose "$name" "$text" "$(head -c 600 "$stream")"
-            return
-        fi
-    done
-    pass
-}
-
-prints()  { local name=$1 text=$2; shift 2; run "$@"; check "$name" 0 out "$text"; }
-refuses() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 1 err "$text" "mtf: "; }
-misused() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 2 err "$text" "mtf: usage: "; }
+. "$root/tests/shell/cases.bash"
 
 same() {                                # same NAME EXPECTED-FILE GOT-FILE
     if cmp -s "$2" "$3"; then pass; else lose "$1" "$(head -c 400 "$2")" "$(head -c 400 "$3")"; fi

@@ -5,40 +5,11 @@
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
 [ -x "$MTF" ] || { echo "plan.sh: no command at $MTF"; exit 2; }
+root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
-passed=0 failed=0
-
-# ---- how a case is told --------------------------------------------------------------------------
-
-pass() { passed=$((passed + 1)); }
-lose() {                                # lose NAME EXPECTED GOT
-    failed=$((failed + 1))
-    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
-}
-
-run() { "$MTF" "$@" >out 2>err </dev/null; status=$?; }
-
-check() {                               # check NAME STATUS STREAM TEXT...: after `run`
-    local name=$1 want=$2 stream=$3 text
-    shift 3
-    if [ $status -ne "$want" ]; then
-        lose "$name" "exit status $want" "$status: $(head -c 600 err)"
-        return
-    fi
-    for text in "$@"; do
-        if ! grep -qF -- "$text" "$stream"; then
-            lose "$name" "$text" "$(head -c 2000 "$stream")"
-            return
-        fi
-    done
-    pass
-}
-
-prints()  { local name=$1 text=$2; shift 2; run "$@"; check "$name" 0 out "$text"; }
-refuses() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 1 err "$text" "mtf: "; }
-misused() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 2 err "$text" "mtf: usage: "; }
+. "$root/tests/shell/cases.bash"
 
 file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 

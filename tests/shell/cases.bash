@@ -1,0 +1,32 @@
+# How a shell test of the command tells a case: sourced by the scripts beside it.
+#
+# Wants MTF, the command; counts in passed and failed; leaves out, err and status of the last run.
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() {                                # lose NAME EXPECTED GOT
+    failed=$((failed + 1))
+    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
+}
+
+run() { "$MTF" "$@" >out 2>err </dev/null; status=$?; }
+
+check() {                               # check NAME STATUS STREAM TEXT...: after `run`
+    local name=$1 want=$2 stream=$3 text
+    shift 3
+    if [ $status -ne "$want" ]; then
+        lose "$name" "exit status $want" "$status: $(head -c 600 err)"
+        return
+    fi
+    for text in "$@"; do
+        if ! grep -qF -- "$text" "$stream"; then
+            lose "$name" "$text" "$(head -c 2000 "$stream")"
+            return
+        fi
+    done
+    pass
+}
+
+prints()  { local name=$1 text=$2; shift 2; run "$@"; check "$name" 0 out "$text"; }
+refuses() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 1 err "$text" "mtf: "; }
+misused() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 2 err "$text" "mtf: usage: "; }
