@@ -37,7 +37,8 @@ bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal)
         finer = arena_copy(&e->program->arena, &where, sizeof where);
         TRY(finer != NULL);
     }
-    if (owed) TRY(emit_all_reduce(e, FOLD_SUM, owed, s));
+    s->owed = owed;
+    if (owed) TRY(debts_pay(e, x, h));
     s->cut = cut;
     s->finer = finer;
     s->owed = 0;

@@ -13,10 +13,10 @@
 #include "program/emit.h"
 
 typedef struct held {
-    slice now;
-    slice before; /* the finer part that `now` was gathered from; finer NULL: none */
-    const placement
-        *wanted; /* what its readers would rather have, finer than the layout; or NULL */
+    slice            now;
+    slice            before;    /* the finer part that `now` was gathered from; finer NULL: none */
+    const placement *wanted;    /* what readers would rather have, finer than the layout; or NULL */
+    bool             passed_on; /* what is owed went over to the only reader */
 } held;
 
 /* How x is cut as it is now. */
@@ -24,6 +24,9 @@ placement held_where(const emitter *e, const mtf_tensor *x, const slice *s);
 /* Pays what is owed.  Where `goal` cuts a dimension further along axes that are owed, only the part
  * is kept; NULL: nothing is cut further. */
 bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal);
+/* A new value that may wait to be paid with others; pays what is owed, with those who wait. */
+bool debts_note(emitter *e, const mtf_tensor *x);
+bool debts_pay(emitter *e, const mtf_tensor *x, held *h);
 /* Gathers what is finer than the layout. */
 bool held_gather(emitter *e, const mtf_tensor *x, held *h);
 /* This processor's part under `goal`, which is the layout's placement or finer. */

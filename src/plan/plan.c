@@ -1,19 +1,8 @@
 /* The bridge: a graph and what to fetch become a program. */
 #include "plan/plan.h"
 
-#include "plan/passes.h"
+#include "plan/planner.h"
 #include "plan/spread.h"
-
-typedef struct planner {
-    survey survey;
-    held  *held; /* by tensor id */
-} planner;
-
-static held *held_of(emitter *e, const mtf_tensor *x)
-{
-    planner *p = e->planner;
-    return &p->held[p->survey.same[x->id]->id];
-}
 
 static slice *slice_of(emitter *e, const mtf_tensor *x)
 {
@@ -69,7 +58,10 @@ static bool lower_node(emitter *e, const node *n)
     TRY(direct ? lower_here(e, n, scratch, out) : lower_apart(e, n, scratch, out));
     TRY(mtf_ok(n->graph->session));
     e->cause = outer;
-    for (int o = 0; o < n->nout; o++) *slice_of(e, n->out[o]) = out[o];
+    for (int o = 0; o < n->nout; o++) {
+        *slice_of(e, n->out[o]) = out[o];
+        TRY(debts_note(e, n->out[o]));
+    }
     return true;
 }
 
@@ -77,9 +69,11 @@ static bool lower_block(emitter *e, const void *what)
 {
     const block *b = what;
     planner     *p = e->planner;
+    p->depth += b != &p->survey.graph->root;
     for (int i = 0; i < b->nnodes; i++)
         if (p->survey.live[b->nodes[i]->id] && b->nodes[i]->op != &op_param)
             TRY(lower_node(e, b->nodes[i]));
+    p->depth -= b != &p->survey.graph->root;
     return true;
 }
 

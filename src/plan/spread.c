@@ -150,7 +150,7 @@ static bool bears(const emitter *e, const node *n, fates *f, const char *dim, co
     for (int k = 0; k < f->n; k++) {
         dim_split other = f->of[k].split;
         if (other == SPLIT_OWN || other == SPLIT_OWN_SUM) return false;
-        if (&f->of[k] != own && other != SPLIT_WHOLE && f->of[k].axes & more) return false;
+        if (&f->of[k] != own && f->of[k].axes & more) return false;
     }
     return true;
 }
@@ -281,6 +281,7 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) {
         placement goal = goal_of(e, n->in[i], &f);
+        in[i]->passed_on = carried && in[i]->now.owed;
         if (!carried) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted ? in[i]->wanted : &goal));
         TRY(bring(e, n->in[i], in[i], &f, &parts[i]));
     }
