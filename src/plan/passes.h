@@ -18,6 +18,8 @@ typedef struct survey {
 bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* Finds live nodes that compute the same from the same. */
 bool survey_merge(survey *s);
+/* Makes one instruction of elementwise ones that feed each other. */
+bool fuse_maps(program *p, arena *scratch);
 /* Lets instructions write straight into variables where no one needs the old value any more. */
 bool store_in_place(program *p);
 /* Lifetimes and places of all buffers. */

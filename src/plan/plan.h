@@ -11,7 +11,7 @@
 #include "program/emit.h"
 
 typedef struct plan_opts {
-    int64_t       guard;  /* unused bytes between buffers, for the check device */
+    int64_t       guard;  /* unused bytes between buffers, for the check device; nothing is fused */
     const layout *layout; /* NULL: one processor */
     mesh_point    here;   /* whose program this is */
 } plan_opts;

@@ -68,8 +68,9 @@ bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const s
     for (int k = 0; k < nout; k++) i->out[k] = slice_access(&out[k], loops);
     for (int k = 0; k < nin; k++) i->in[k] = slice_access(&in[k], loops);
     arena *a = &e->program->arena;
-    i->map = (map_args){nsteps, arena_copy(a, steps, sizeof *steps * (size_t)nsteps),
-                        arena_copy(a, results, sizeof *results * (size_t)nout)};
+    i->map = (map_args){.nsteps = nsteps,
+                        .steps = arena_copy(a, steps, sizeof *steps * (size_t)nsteps),
+                        .results = arena_copy(a, results, sizeof *results * (size_t)nout)};
     return i->map.steps && i->map.results;
 }
 

@@ -34,6 +34,9 @@ typedef enum scalar_fn {
     FN_INDEX,     /* the position along loop `a`, plus `value`           */
     FN_CAST,      /* register a of type `from` converted to `type`       */
     FN_SELECT,    /* a (bool) ? b : c                                    */
+    FN_ROW_SUM,   /* register a folded along the row: one number a row   */
+    FN_ROW_MAX,
+    FN_ROW_MIN,
 #define REAL1(name, ...) FN_##name,
 #define ANY1(name, ...) FN_##name,
 #define TEST1(name, ...) FN_##name,
@@ -64,10 +67,13 @@ typedef struct scalar_step {
     double    value;
 } scalar_step;
 
+enum { MAX_REGISTERS = 128, LONGEST_ROW = 8192 };
+
 typedef struct map_args {
     int                nsteps;
     const scalar_step *steps;
     const int         *results; /* the register that each output stores, narrowed to its type */
+    int                nrow;    /* the last so many loops are the row of FN_ROW_*; 0: no such steps */
 } map_args;
 
 /* ---- the others ---- */

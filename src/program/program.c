@@ -4,6 +4,7 @@
  * lie in one slab at offsets that plan/placement chose; variables belong to the
  * session and lie outside.
  */
+#include "program/map_form.h"
 #include "program/program.h"
 
 #include <stdio.h>
@@ -71,11 +72,9 @@ static int64_t log2_above(int64_t n)
 
 static int64_t flops_of(const instr *i)
 {
-    int64_t n = instr_elements(i), each = 0;
+    int64_t n = instr_elements(i);
     switch (i->kind) {
-    case INSTR_MAP:
-        for (int s = 0; s < i->map.nsteps; s++) each += scalar_infos[i->map.steps[s].fn].flops;
-        return n * each;
+    case INSTR_MAP: return map_flops(i);
     case INSTR_ADD_INTO: return n;
     case INSTR_REDUCE:
     case INSTR_REDUCE_SCATTER: return n;
@@ -195,12 +194,16 @@ static int64_t own_reach(const instr *i, int operand)
 
 static bool verify_map(const program *p, const instr *i, int index, const char *pass)
 {
+    if (i->nin + i->map.nsteps > MAX_REGISTERS)
+        return bad(p, index, pass, "more registers than there are");
     for (int s = 0; s < i->map.nsteps; s++) {
         const scalar_step *step = &i->map.steps[s];
         int                known = i->nin + s, arity = scalar_infos[step->fn].arity;
         if ((arity > 0 && step->a >= known) || (arity > 1 && step->b >= known) ||
             (arity > 2 && step->c >= known))
             return bad(p, index, pass, "a step reads a register that is not written yet");
+        if (map_folds(step->fn) && (i->map.nrow < 1 || i->map.nrow > i->nloops))
+            return bad(p, index, pass, "a step folds along no row");
         if (step->fn == FN_INDEX && (step->a < 0 || step->a >= i->nloops))
             return bad(p, index, pass, "a step counts along a loop that is not there");
     }

@@ -225,7 +225,7 @@ static void test_every_function(void **state)
             b.i.size[0] = N;
             b.i.nin = 2;
             b.i.nout = 1;
-            b.i.map = (map_args){1, &step, &result};
+            b.i.map = (map_args){1, &step, &result, 0};
             for (int k = 0; k < 3; k++) {
                 access *a = k < 2 ? &b.in[k] : &b.out[0];
                 a->buffer = k;
@@ -377,7 +377,7 @@ static void test_random_maps(void **state)
         random_loops(&b, trial % 10 == 0 ? 100000 : 5000);
         b.i.nin = 1 + (int)any(3);
         b.i.nout = 1 + (int)any(3);
-        b.i.map = (map_args){(int)any(8), steps, results};
+        b.i.map = (map_args){(int)any(8), steps, results, 0};
         for (int k = 0; k < b.i.nin; k++) {
             mtf_dtype stored = (mtf_dtype)any(DTYPES);
             random_access(&b, &b.in[k], stored, any(2) ? any(32) : 0, 1);

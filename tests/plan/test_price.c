@@ -264,15 +264,15 @@ static void test_many_processors(void **state)
 {
     (void)state;
     scene c;
-    scene_open(&c, network, "p:200,q:100", "batch:p,hidden:q");
+    scene_open(&c, network, "p:200,q:200", "batch:p,hidden:q");
     estimate *e = estimated(&c, -1);
     assert_true(e->kinds < e->processors);
     assert_false(e->approximate);
-    /* z over q, in 200 groups of 100; dw over p, in 100 groups of 200. */
-    int64_t z = 2 * 99 * (1000 * 5), dw = 2 * 199 * (77 * 303);
+    /* z over q, in 200 groups of 200; dw over p, likewise. */
+    int64_t z = 2 * 199 * (1000 * 5), dw = 2 * 199 * (77 * 303);
     assert_int_equal(e->sent_bytes, 4 * (z + dw));
-    assert_int_equal(e->memory.parameters, 77 * 4 * 4);
-    assert_int_equal(e->memory.state, 4 * 5 * 4);
+    assert_int_equal(e->memory.parameters, 77 * 2 * 4);
+    assert_int_equal(e->memory.state, 2 * 5 * 4);
     estimate_free(e);
     close_well(c.s);
 }

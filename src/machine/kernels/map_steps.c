@@ -10,7 +10,7 @@
 #include "program/scalar_text.h"
 
 #define CAT_(a, b) a##_##b
-#define CAT(a, b)  CAT_(a, b)
+#define CAT(a, b) CAT_(a, b)
 
 /* out[i] = value(x[i], y[i]), for the type T of the moment. */
 #define STEP1(name, value, R)                                                                      \
@@ -35,22 +35,22 @@
 
 /* ---- floats ---- */
 
-#define REAL1(name, value, ...)   STEP1(name, value, T)
-#define ANY1(name, value, ...)    STEP1(name, value, T)
-#define TEST1(name, value, ...)   STEP1(name, value, uint8_t)
-#define REAL2(name, value, ...)   STEP2(name, value, T)
-#define ANY2(name, value, ...)    STEP2(name, value, T)
+#define REAL1(name, value, ...) STEP1(name, value, T)
+#define ANY1(name, value, ...) STEP1(name, value, T)
+#define TEST1(name, value, ...) STEP1(name, value, uint8_t)
+#define REAL2(name, value, ...) STEP2(name, value, T)
+#define ANY2(name, value, ...) STEP2(name, value, T)
 #define COMPARE(name, value, ...) STEP2(name, value, uint8_t)
 #define LOGIC1(name, ...)
 #define LOGIC2(name, ...)
 
-#define T      float
+#define T float
 #define SUFFIX f32
 #include "program/scalars.h"
 #undef T
 #undef SUFFIX
 
-#define T      double
+#define T double
 #define SUFFIX f64
 #include "program/scalars.h"
 #undef T
@@ -65,13 +65,13 @@
 #define REAL2(name, ...)
 #define TEST1(name, ...)
 
-#define T      int32_t
+#define T int32_t
 #define SUFFIX i32
 #include "program/scalars.h"
 #undef T
 #undef SUFFIX
 
-#define T      int64_t
+#define T int64_t
 #define SUFFIX i64
 #include "program/scalars.h"
 #undef T
@@ -88,7 +88,7 @@
 #define LOGIC1(name, value, ...) STEP1(name, value, uint8_t)
 #define LOGIC2(name, value, ...) STEP2(name, value, uint8_t)
 
-#define T      uint8_t
+#define T uint8_t
 #define SUFFIX flag
 #include "program/scalars.h"
 #undef T
@@ -105,18 +105,18 @@
 
 /* ---- the table ---- */
 
-#define FLOATS(name)   [MTF_F32] = name##_f32, [MTF_F64] = name##_f64
+#define FLOATS(name) [MTF_F32] = name##_f32, [MTF_F64] = name##_f64
 #define INTEGERS(name) [MTF_I32] = name##_i32, [MTF_I64] = name##_i64
 
 static map_step *const steps[SCALAR_FNS][DTYPES] = {
-#define REAL1(name, ...)   [FN_##name] = {FLOATS(name)},
-#define TEST1(name, ...)   [FN_##name] = {FLOATS(name)},
-#define REAL2(name, ...)   [FN_##name] = {FLOATS(name)},
-#define ANY1(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
-#define ANY2(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define REAL1(name, ...) [FN_##name] = {FLOATS(name)},
+#define TEST1(name, ...) [FN_##name] = {FLOATS(name)},
+#define REAL2(name, ...) [FN_##name] = {FLOATS(name)},
+#define ANY1(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define ANY2(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
 #define COMPARE(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name), [MTF_BOOL] = name##_flag},
-#define LOGIC1(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
-#define LOGIC2(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
+#define LOGIC1(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
+#define LOGIC2(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
 #include "program/scalars.h"
 #undef REAL1
 #undef ANY1
@@ -179,14 +179,16 @@ CASTS_FROM(i64, int64_t, KEEP_I32, KEEP_I64)
 CASTS_FROM(flag, uint8_t, KEEP_I32, KEEP_I64)
 
 #define CASTS_TO(to)                                                                               \
-    {[MTF_F32] = cast_##to##_f32, [MTF_F64] = cast_##to##_f64, [MTF_I32] = cast_##to##_i32,        \
-     [MTF_I64] = cast_##to##_i64, [MTF_BOOL] = cast_##to##_flag}
+    {                                                                                              \
+        [MTF_F32] = cast_##to##_f32, [MTF_F64] = cast_##to##_f64, [MTF_I32] = cast_##to##_i32,     \
+        [MTF_I64] = cast_##to##_i64, [MTF_BOOL] = cast_##to##_flag                                 \
+    }
 
 map_step *map_cast_of(mtf_dtype to, mtf_dtype from)
 {
     static map_step *const casts[DTYPES][DTYPES] = {
-        [MTF_F32] = CASTS_TO(f32), [MTF_BF16] = CASTS_TO(bf16), [MTF_F16] = CASTS_TO(f16),
-        [MTF_F64] = CASTS_TO(f64), [MTF_I32] = CASTS_TO(i32),   [MTF_I64] = CASTS_TO(i64),
+        [MTF_F32] = CASTS_TO(f32),   [MTF_BF16] = CASTS_TO(bf16), [MTF_F16] = CASTS_TO(f16),
+        [MTF_F64] = CASTS_TO(f64),   [MTF_I32] = CASTS_TO(i32),   [MTF_I64] = CASTS_TO(i64),
         [MTF_BOOL] = CASTS_TO(flag),
     };
     return casts[to][dtype_compute(from)];
@@ -225,7 +227,9 @@ SELECT_AND_INDEX(i64, int64_t)
 SELECT_AND_INDEX(flag, uint8_t)
 
 #define EACH_TYPE(f)                                                                               \
-    {FLOATS(f), INTEGERS(f), [MTF_BOOL] = f##_flag}
+    {                                                                                              \
+        FLOATS(f), INTEGERS(f), [MTF_BOOL] = f##_flag                                              \
+    }
 
 map_select *map_select_of(mtf_dtype type)
 {

@@ -90,8 +90,9 @@ void tile_store(walk w, const access *a, char *base, void *tile)
 
 void *tile_in_place(const walk *w, const access *a, char *base)
 {
-    bool one_row = w->count == w->left, widened = dtype_compute(a->type) != a->type;
-    if (!one_row || widened || (w->count > 1 && nest_stride(w->nest, a, 0) != 1)) return NULL;
+    bool widened = dtype_compute(a->type) != a->type, whole = w->rows * w->count == w->left;
+    if (widened || !whole || (w->count > 1 && nest_stride(w->nest, a, 0) != 1)) return NULL;
+    if (w->rows > 1 && nest_stride(w->nest, a, 1) != w->count) return NULL;
     return block_of(w, a, base).at;
 }
 

@@ -1,0 +1,31 @@
+/* Where a map's registers lie while it runs.
+ *
+ * Each register that must be kept has a slot, one tile of scratch, from the step
+ * that writes it (an input: that reads it first) to the last that reads it;
+ * slots are used again.  A register that is one number a row is also spread
+ * over the row, in a second slot, where a step needs it with an element each.
+ */
+#ifndef MACHINE_MAP_REGISTERS_H
+#define MACHINE_MAP_REGISTERS_H
+
+#include "program/map_form.h"
+
+enum { NO_SLOT = -1 };
+
+typedef struct map_registers {
+    int  n;                    /* inputs and steps */
+    int  slots;                /* how many are needed */
+    int  bytes;                /* of an element of the widest compute type */
+    bool row[MAX_REGISTERS];   /* one number a row */
+    bool fixed[MAX_REGISTERS]; /* one number throughout: filled once */
+    int16_t
+        last[MAX_REGISTERS]; /* the last step that reads it; the number of steps: it is stored */
+    int16_t slot[MAX_REGISTERS];
+    int16_t spread[MAX_REGISTERS]; /* slot of the spread copy, or NO_SLOT */
+} map_registers;
+
+/* Is the operand one element throughout? */
+bool          map_is_fixed(const instr *i, const access *a);
+map_registers map_registers_of(const instr *i);
+
+#endif

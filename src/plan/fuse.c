@@ -1,0 +1,194 @@
+/* Fusing: chains of elementwise work become one pass over memory.
+ *
+ * Each map takes in the maps that wrote what it reads, where nobody needs the
+ * values in between, and folds along rows count as maps: a softmax, a layer
+ * norm, an optimizer's update become one instruction each.  What others need of
+ * a map that is taken in is stored as before.  One walk over the program, noting
+ * for each buffer who wrote it and who read it last.
+ */
+#include "plan/fuse.h"
+
+#include "base/dtype.h"
+#include "plan/passes.h"
+#include "program/map_form.h"
+
+enum { SHORTEST_ROW = 16 }; /* shorter rows are folded faster side by side */
+
+typedef struct fuser {
+    program *program;
+    int     *writers, *readers; /* by buffer: how many operands */
+    int     *wrote, *read;      /* by buffer: the last instruction so far, or -1 */
+    bool    *gone;              /* by instruction: taken in by another */
+    int      first; /* of the instructions that run one after the other, without a loop */
+} fuser;
+
+static void count(fuser *f, const instr *i, int by)
+{
+    for (int o = 0; o < i->nout; o++) f->writers[i->out[o].buffer] += by;
+    for (int k = 0; k < i->nin; k++) f->readers[i->in[k].buffer] += by;
+}
+
+static void pass(fuser *f, const instr *i, int at)
+{
+    for (int o = 0; o < i->nout; o++) f->wrote[i->out[o].buffer] = at;
+    for (int k = 0; k < i->nin; k++) f->read[i->in[k].buffer] = at;
+}
+
+/* ---- folds along rows ---- */
+
+static bool is_float(mtf_dtype type)
+{
+    return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
+}
+
+/* A fold whose elements lie side by side is a map with one step. */
+static bool fold_to_map(program *p, instr *i)
+{
+    static const scalar_fn steps[] = {
+        [FOLD_SUM] = FN_ROW_SUM, [FOLD_MAX] = FN_ROW_MAX, [FOLD_MIN] = FN_ROW_MIN};
+    fold_kind kind = i->fold.kind;
+    int64_t   row = 1;
+    bool      dense = false;
+    if (kind != FOLD_SUM && kind != FOLD_MAX && kind != FOLD_MIN) return true;
+    for (int k = i->fold.nkept; k < i->nloops; k++) {
+        row *= i->size[k];
+        dense = dense || (i->size[k] > 1 && i->in[0].stride[k] == 1);
+    }
+    if (!dense || row < SHORTEST_ROW || row > LONGEST_ROW || instr_elements(i) == 0 ||
+        !is_float(i->in[0].type))
+        return true;
+    mtf_dtype   type = dtype_compute(i->in[0].type);
+    scalar_step step = {.fn = steps[kind], .type = type, .from = type};
+    map_args    map = {.nsteps = 1,
+                       .steps = arena_copy(&p->arena, &step, sizeof step),
+                       .results = arena_copy(&p->arena, &(int){1}, sizeof(int)),
+                       .nrow = i->nloops - i->fold.nkept};
+    for (int k = i->fold.nkept; k < i->nloops; k++) i->out[0].stride[k] = 0;
+    i->kind = INSTR_MAP;
+    i->map = map;
+    return map.steps && map.results;
+}
+
+/* ---- taking in ---- */
+
+static bool moves(const instr *i, const access *a)
+{
+    for (int d = 0; d < i->nloops; d++)
+        if (a->stride[d] != 0 && i->size[d] > 1) return true;
+    return false;
+}
+
+/* Where a lies side by side, does b lie apart? */
+static bool apart(const instr *i, const access *a, const access *b)
+{
+    for (int d = 0; d < i->nloops; d++)
+        if (i->size[d] > 1 && a->stride[d] == 1) return b->stride[d] != 0 && b->stride[d] != 1;
+    return false;
+}
+
+/* Does c pass through its input k in another order than through `other`? */
+static bool across(const instr *c, int k, const access *other)
+{
+    return apart(c, other, &c->in[k]) && apart(c, &c->in[k], other);
+}
+
+/* Reading in another order than memory's is done for one operand, not for many. */
+static bool worth_it(const instr *c, int k, const instr *p)
+{
+    int  moving = 0;
+    bool crosses = false;
+    for (int a = 0; a < p->nin; a++) moving += moves(p, &p->in[a]);
+    for (int o = 0; o < c->nout; o++) crosses = crosses || across(c, k, &c->out[o]);
+    for (int a = 0; a < c->nin; a++) crosses = crosses || across(c, k, &c->in[a]);
+    return moving <= 1 || !crosses;
+}
+
+/* Can p's work wait until instruction `at`?  Nobody may have read what it wrote since, nor
+ * overwritten what it reads. */
+static bool can_wait(const fuser *f, const instr *p, int writer)
+{
+    for (int o = 0; o < p->nout; o++) {
+        int b = p->out[o].buffer;
+        if (f->writers[b] != 1 || f->read[b] >= writer) return false;
+        if (f->program->buffers[b].kind == BUFFER_VARIABLE) return false;
+    }
+    for (int k = 0; k < p->nin; k++)
+        if (f->wrote[p->in[k].buffer] >= writer) return false;
+    return true;
+}
+
+/* Does c take in what wrote its input k? */
+static bool take_in(fuser *f, int at, int k)
+{
+    program *q = f->program;
+    instr   *c = &q->instrs[at];
+    int      writer = f->wrote[c->in[k].buffer], o = 0;
+    if (writer < f->first || f->gone[writer]) return false;
+    instr *p = &q->instrs[writer];
+    if (p->kind != INSTR_MAP || instr_elements(p) == 0 || !can_wait(f, p, writer)) return false;
+    if (!worth_it(c, k, p)) return false;
+    while (p->out[o].buffer != c->in[k].buffer) o++;
+    joint_loops loops;
+    bool        keep[MAX_REGISTERS];
+    if (p->nout > MAX_REGISTERS || !fuse_loops(c, k, p, o, &loops)) return false;
+    for (int out = 0; out < p->nout; out++) {
+        int b = p->out[out].buffer, left = f->readers[b];
+        for (int in = 0; in < c->nin; in++) left -= c->in[in].buffer == b;
+        keep[out] = left > 0 || q->buffers[b].kind != BUFFER_TEMPORARY;
+    }
+    instr before = *c;
+    if (!fuse_into(q, c, p, &loops, keep)) return false;
+    count(f, &before, -1);
+    count(f, p, -1);
+    count(f, c, 1);
+    f->gone[writer] = true;
+    return true;
+}
+
+static void take_all(fuser *f, int at)
+{
+    const instr *c = &f->program->instrs[at];
+    for (int k = 0; k < c->nin;) k = take_in(f, at, k) ? 0 : k + 1;
+}
+
+/* ---- the walk ---- */
+
+static void close_ranks(program *p, const bool *gone, int *now_at)
+{
+    int kept = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        now_at[k] = kept;
+        if (!gone[k]) p->instrs[kept++] = p->instrs[k];
+    }
+    p->ninstrs = kept;
+    for (int k = 0; k < kept; k++) {
+        instr_kind kind = p->instrs[k].kind;
+        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN)
+            p->instrs[k].loop.other = now_at[p->instrs[k].loop.other];
+    }
+}
+
+bool fuse_maps(program *p, arena *scratch)
+{
+    fuser f = {.program = p};
+    int  *now_at = arena_array(scratch, int, p->ninstrs + 1);
+    f.writers = arena_array(scratch, int, p->nbuffers + 1);
+    f.readers = arena_array(scratch, int, p->nbuffers + 1);
+    f.wrote = arena_array(scratch, int, p->nbuffers + 1);
+    f.read = arena_array(scratch, int, p->nbuffers + 1);
+    f.gone = arena_array(scratch, bool, p->ninstrs + 1);
+    TRY(now_at && f.writers && f.readers && f.wrote && f.read && f.gone);
+    for (int b = 0; b < p->nbuffers; b++) f.wrote[b] = f.read[b] = -1;
+    for (int k = 0; k < p->ninstrs; k++) {
+        if (p->instrs[k].kind == INSTR_FOLD) TRY(fold_to_map(p, &p->instrs[k]));
+        count(&f, &p->instrs[k], 1);
+    }
+    for (int k = 0; k < p->ninstrs; k++) {
+        instr_kind kind = p->instrs[k].kind;
+        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN) f.first = k + 1;
+        if (kind == INSTR_MAP && instr_elements(&p->instrs[k]) > 0) take_all(&f, k);
+        pass(&f, &p->instrs[k], k);
+    }
+    close_ranks(p, f.gone, now_at);
+    return mtf_ok(p->session);
+}
