@@ -83,9 +83,8 @@ bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s);
 /* Another placement of the tensor of this shape; s becomes this processor's new part. */
 bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to,
                    slice *s);
-/* The part of dimension d of the tensor that `map` asks for; the other dimensions stay as they are. */
-bool emit_fetch(emitter *e, const mtf_shape *shape, const placement *from, int d,
-                const span_map *map, slice *s, span *got);
+/* The same where some dimensions are asked for through maps.  A view where nothing has to move. */
+bool emit_fetch(emitter *e, const exchange_args *how, slice *s);
 /* Inputs and variables: buffers that outlive the step.  The same tensor gives the same buffer. */
 bool emit_input(emitter *e, const mtf_tensor *x, slice *out);
 bool emit_variable(emitter *e, const mtf_tensor *w, slice *out); /* at the start of the step */
