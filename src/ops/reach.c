@@ -18,10 +18,8 @@ span reach_part(const emitter *e, const slice *out, const char *dim, int64_t siz
 
 bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slice *s)
 {
-    exchange_args how = {.shape = x->shape};
-    for (int i = 0; i < x->shape.ndims; i++)
-        if (s->cut >> i & 1)
-            how.from.dim[i] = how.to.dim[i] = layout_find(e->layout, x->shape.dims[i].name)->cut;
+    exchange_args how = {.shape = x->shape, .from = emit_placement(e, &x->shape, s->cut)};
+    how.to = how.from;
     for (int k = 0; k < n; k++) {
         int d = mtf_shape_find(x->shape, margins[k].dim);
         margins[k].got = (span){0, x->shape.dims[d].size};
@@ -80,13 +78,8 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 
 bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s)
 {
-    placement from = {0}, to = {0};
-    int       d = mtf_shape_find(x->shape, dim);
-    for (int i = 0; i < x->shape.ndims; i++)
-        if (s->cut >> i & 1)
-            from.dim[i] = to.dim[i] = layout_find(e->layout, x->shape.dims[i].name)->cut;
-    to.dim[d] = (axis_list){0};
-    unsigned cut = s->cut & ~(1u << d);
+    unsigned  cut = s->cut & ~(1u << mtf_shape_find(x->shape, dim));
+    placement from = emit_placement(e, &x->shape, s->cut), to = emit_placement(e, &x->shape, cut);
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = cut;
     return true;

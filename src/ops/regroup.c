@@ -20,10 +20,10 @@ typedef struct dim_group {
 } dim_group;
 
 typedef struct regrouping {
-    const mtf_shape *x, *y;
-    placement        from, to;
-    int              n;
-    dim_group        groups[2 * MTF_MAX_DIMS];
+    mtf_shape x, y;
+    placement from, to; /* where x is, and y is to be */
+    int       n;
+    dim_group groups[2 * MTF_MAX_DIMS];
 } regrouping;
 
 /* ---- groups ---- */
@@ -39,16 +39,44 @@ static int outermost(const mtf_shape *s, int first, int end, int64_t *inside)
     return d;
 }
 
-/* Dimensions of one element pair up with one another where they meet; else they join a neighbour. */
-static void pair_dims(regrouping *r)
+/* A dimension cut along several axes, of which the first make `outer` parts, is two: [outer, rest],
+ * each with its own axes.  So what the other shape has as two may stay where it is. */
+static void divide(const mesh *m, mtf_shape *s, placement *where, int d, int64_t outer)
 {
-    const mtf_shape *x = r->x, *y = r->y;
-    int              i = 0, j = 0;
+    static const char *const names[MTF_MAX_DIMS] = {"_outer0",  "_outer1",  "_outer2",  "_outer3",
+                                                    "_outer4",  "_outer5",  "_outer6",  "_outer7",
+                                                    "_outer8",  "_outer9",  "_outer10", "_outer11",
+                                                    "_outer12", "_outer13", "_outer14", "_outer15"};
+    axis_list                first = {0}, rest = {0}, cut = where->dim[d];
+    while (first.n < cut.n && cut_parts(m, &first) < outer)
+        first.axis[first.n] = cut.axis[first.n], first.n++;
+    while (first.n + rest.n < cut.n) rest.axis[rest.n] = cut.axis[first.n + rest.n], rest.n++;
+    if (rest.n == 0 || cut_parts(m, &first) != outer || s->dims[d].size % outer ||
+        s->ndims == MTF_MAX_DIMS)
+        return;
+    for (int i = s->ndims++; i > d; i--)
+        s->dims[i] = s->dims[i - 1], where->dim[i] = where->dim[i - 1];
+    s->dims[d] = (mtf_dim){names[d], outer};
+    s->dims[d + 1].size /= outer;
+    where->dim[d] = first;
+    where->dim[d + 1] = rest;
+}
+
+/* Dimensions of one element pair up with one another where they meet; else they join a neighbour. */
+static void pair_dims(const mesh *m, regrouping *r)
+{
+    mtf_shape *x = &r->x, *y = &r->y;
+    int        i = 0, j = 0;
     while (i < x->ndims || j < y->ndims) {
         dim_group g = {0};
         int       x_first = i, y_first = j;
         int64_t   old = 1, new = 1;
-        if (i < x->ndims && j < y->ndims && x->dims[i].size == 1 && y->dims[j].size == 1)
+        bool      both = i < x->ndims && j < y->ndims;
+        if (both && x->dims[i].size < y->dims[j].size)
+            divide(m, y, &r->to, j, x->dims[i].size);
+        else if (both && y->dims[j].size < x->dims[i].size)
+            divide(m, x, &r->from, i, y->dims[j].size);
+        if (both && x->dims[i].size == 1 && y->dims[j].size == 1)
             i++, j++;
         else
             do
@@ -62,14 +90,6 @@ static void pair_dims(regrouping *r)
         g.block = outermost(y, y_first, j, &g.in_block);
         r->groups[r->n++] = g;
     }
-}
-
-static placement placed(const emitter *e, const mtf_shape *shape, unsigned cut)
-{
-    placement p = {0};
-    for (int i = 0; i < shape->ndims; i++)
-        if (cut >> i & 1) p.dim[i] = layout_find(e->layout, shape->dims[i].name)->cut;
-    return p;
 }
 
 /* ---- routes: which inner dimensions of y lend their axes to the blocks ---- */
@@ -103,12 +123,12 @@ static axis_list blocks_cut(const regrouping *r, unsigned lent, int g)
 /* On the old shape: rows that hold the blocks. */
 static exchange_args fetch_rows(const mesh *m, const regrouping *r, unsigned lent)
 {
-    exchange_args how = {.shape = *r->x, .from = r->from};
+    exchange_args how = {.shape = r->x, .from = r->from};
     for (int g = 0; g < r->n; g++) {
         const dim_group *q = &r->groups[g];
         if (q->row < 0 || q->block < 0) continue;
         axis_list cut = blocks_cut(r, lent, g);
-        int64_t   rows = r->x->dims[q->row].size, blocks = r->y->dims[q->block].size;
+        int64_t   rows = r->x.dims[q->row].size, blocks = r->y.dims[q->block].size;
         int       parts = cut_parts(m, &cut);
         how.to.dim[q->row] = cut;
         if (rows == blocks || (rows % parts == 0 && blocks % parts == 0)) continue;
@@ -125,7 +145,7 @@ static exchange_args fetch_rows(const mesh *m, const regrouping *r, unsigned len
 /* On the new shape: from cut blocks to where y belongs. */
 static exchange_args turn_inwards(const regrouping *r, unsigned lent)
 {
-    exchange_args how = {.shape = *r->y, .to = r->to};
+    exchange_args how = {.shape = r->y, .to = r->to};
     for (int g = 0; g < r->n; g++)
         if (r->groups[g].row >= 0 && r->groups[g].block >= 0)
             how.from.dim[r->groups[g].block] = blocks_cut(r, lent, g);
@@ -174,7 +194,7 @@ static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *ro
                         const exchange_args *blocks, slice *s)
 {
     const mesh *m = e->layout->mesh;
-    mtf_shape   flat = {0}, local = *r->y;
+    mtf_shape   flat = {0}, local = r->y;
     int64_t     begin[2 * MTF_MAX_DIMS], size[2 * MTF_MAX_DIMS]; /* the run in each flat group */
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_has(m, blocks, d, &e->here).size;
@@ -192,10 +212,17 @@ static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *ro
         if (q->block >= 0) mine = exchange_has(m, blocks, q->block, &e->here);
         begin[flat.ndims] = mine.begin * in_block - fetched.begin * q->in_row;
         size[flat.ndims] = mine.size * in_block;
-        flat.dims[flat.ndims++] = (mtf_dim){r->x->dims[q->row].name, fetched.size * q->in_row};
+        flat.dims[flat.ndims++] = (mtf_dim){r->x.dims[q->row].name, fetched.size * q->in_row};
     }
     TRY(lay_over(e, &flat, s));
     for (int g = 0; g < flat.ndims; g++) *s = slice_cut(s, flat.dims[g].name, begin[g], size[g], 1);
+    return lay_over(e, &local, s);
+}
+
+/* The part that this processor has in such a placement, before or after dimensions were divided. */
+static bool lay_over_part(emitter *e, const mtf_shape *shape, const placement *where, slice *s)
+{
+    mtf_shape local = placement_local(e->layout->mesh, where, &e->here, shape);
     return lay_over(e, &local, s);
 }
 
@@ -203,10 +230,12 @@ bool regroup(emitter *e, const mtf_shape *x, const mtf_shape *y, unsigned y_cut,
 {
     if (!s->cut && !y_cut) return lay_over(e, y, s);
     const mesh *m = e->layout->mesh;
-    regrouping  r = {.x = x, .y = y, .from = placed(e, x, s->cut), .to = placed(e, y, y_cut)};
-    pair_dims(&r);
+    placement   from = emit_placement(e, x, s->cut), to = emit_placement(e, y, y_cut);
+    regrouping  r = {.x = *x, .y = *y, .from = from, .to = to};
+    pair_dims(m, &r);
     unsigned      lent = best_route(m, &r);
     exchange_args rows = fetch_rows(m, &r, lent), blocks = turn_inwards(&r, lent);
-    return emit_fetch(e, &rows, s) && take_blocks(e, &r, &rows, &blocks, s) &&
-           emit_fetch(e, &blocks, s);
+    return lay_over_part(e, &r.x, &r.from, s) && emit_fetch(e, &rows, s) &&
+           take_blocks(e, &r, &rows, &blocks, s) && emit_fetch(e, &blocks, s) &&
+           lay_over_part(e, y, &to, s);
 }

@@ -78,6 +78,8 @@ bool emit_say(emitter *e, const say_args *how, const slice *x);
 /* This processor's part of a dimension of this size, as the layout cuts it. */
 span      emit_part(const emitter *e, const char *dim, int64_t size);
 mtf_shape emit_local(const emitter *e, const mtf_shape *shape);
+/* The dimensions whose bits are set cut as the layout says, the others whole. */
+placement emit_placement(const emitter *e, const mtf_shape *shape, unsigned cut);
 /* Combines s over the processors that differ along the axes; s becomes the result. */
 bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s);
 /* Another placement of the tensor of this shape; s becomes this processor's new part. */

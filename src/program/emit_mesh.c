@@ -16,6 +16,14 @@ mtf_shape emit_local(const emitter *e, const mtf_shape *shape)
     return local;
 }
 
+placement emit_placement(const emitter *e, const mtf_shape *shape, unsigned cut)
+{
+    placement p = {0};
+    for (int i = 0; i < shape->ndims; i++)
+        if (cut >> i & 1) p.dim[i] = layout_find(e->layout, shape->dims[i].name)->cut;
+    return p;
+}
+
 void emit_global_index(const emitter *e, const mtf_shape *shape, draw_args *how)
 {
     int64_t stride = 1;

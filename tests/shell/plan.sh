@@ -108,6 +108,9 @@ reshapes "a regrouping"                   x:2 a:x,p:x 4 "'exchange'" a=5,b=4 p=1
 reshapes "a merge of an inner cut"        x:2 b:x,n:x 2*12 "'all_to_all'" a=8,b=6 n=48
 reshapes "a division into an inner cut"   x:2 n:x,b:x 2*12 "'all_to_all'" n=48 a=8,b=6
 reshapes "both along two axes"            x:2,y:2 n:x+y,a:x,b:y 4*6 "'all_to_all'" n=48 a=8,b=6
+reshapes "a merge of two axes that stay"  x:2,y:3 a:x,b:y,n:x+y 0 "" a=2,b=9 n=18
+reshapes "a division of two that stay"    x:2,y:3 a:x,b:y,n:x+y 0 "" n=18 a=2,b=9
+reshapes "two axes that change places"    x:2,y:2 a:y,b:x,n:x+y 2*3 "'all_to_all'" a=2,b=6 n=12
 reshapes "what was whole is only cut"     x:2 b:x 0 "" n=48 a=8,b=6
 reshapes "what must be whole is gathered" x:2 n:x 2*24 "'all_gather'" n=48 a=8,b=6
 reshapes "dimensions of one element"      x:2 a:x,n:x 0 "" u=1,a=8,v=1,b=3 n=24,w=1
@@ -213,7 +216,7 @@ for layout in a:x b:x c:x a:x,b:y b:x,c:y a:x+y bc:y,a:x; do
     agrees wide.mtf x:2,y:2 "$layout" --fetch q --fetch r --fetch m --fetch i
     agrees wide.mtf x:3,y:1 "$layout" --fetch q --fetch r --fetch m --fetch i
 done
-for layout in a:x,n:x b:x,n:y n:x+y,a:y p:x,q:y,b:y; do
+for layout in a:x,n:x b:x,n:y n:x+y,a:y p:x,q:y,b:y p:y,q:x,b:x,n:y+x; do
     agrees shapes.mtf x:2,y:2 "$layout" --fetch r --fetch s --fetch t
     agrees shapes.mtf x:3,y:2 "$layout" --fetch r --fetch s --fetch t
 done
