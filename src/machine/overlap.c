@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "program/exchange.h"
+
 /* First and last part of dimension d that overlap the part wanted; first > last: none. */
 static void overlapping(region_visit *v, int d)
 {

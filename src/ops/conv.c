@@ -180,50 +180,37 @@ static void grad_filter(tape *t, const node *n, mtf_tensor *const *dw)
 
 /* ---- lowering ---- */
 
-/* For this processor's positions [b, e) of y: x from b*step - before to (e-1)*step - before + reach - 1.
- * Fetches them, and counts the padding from where they begin. */
-static bool reach_x(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *y_part,
-                    int i, window_args *how, int64_t taps, slice *x_part)
+/* Of x, for this processor's positions [b, e) of y: from b*step - before to
+ * (e-1)*step - before + reach - 1.  Of y, for its part [b, e) of x: all positions that touch it. */
+static span_map touched(window_kind kind, const window_args *how, int i, int64_t taps)
 {
-    int         d = x->shape.ndims - 1 - how->nspatial + i;
-    const char *dim = x->shape.dims[d].name;
-    int64_t     size = y->shape.dims[d].size, last = (taps - 1) * how->dilation[i];
-    span        part = reach_part(e, y_part, dim, size), got;
-    span_map    map = {
-           .mult = how->step[i], .low = -how->before[i], .high = last - how->before[i], .div = 1};
-    TRY(reach(e, x, dim, size, &map, x_part, &got));
-    if (reach_is_cut(y_part, dim) && part.size)
-        how->before[i] += got.begin - part.begin * how->step[i];
-    return true;
+    int64_t last = (taps - 1) * how->dilation[i], before = how->before[i];
+    if (kind == WINDOW_INPUT)
+        return (span_map){.mult = 1, .low = before - last, .high = before, .div = how->step[i]};
+    return (span_map){.mult = how->step[i], .low = -before, .high = last - before, .div = 1};
 }
 
-/* For this processor's part [b, e) of x: all positions of y that touch it. */
-static bool reach_y(emitter *e, const mtf_tensor *x, const mtf_tensor *y, const slice *x_part,
-                    int i, window_args *how, int64_t taps, slice *y_part)
+/* Fetches what this processor's part of space needs of `far`, and counts the padding from where
+ * that begins.  `far` is x, or y for the transpose; `near` is the other of the two. */
+static bool reach_space(emitter *e, const mtf_tensor *far, const mtf_tensor *near,
+                        const mtf_shape *filter, const slice *near_part, window_args *how,
+                        slice *far_part)
 {
-    int         d = x->shape.ndims - 1 - how->nspatial + i;
-    const char *dim = x->shape.dims[d].name;
-    int64_t     size = x->shape.dims[d].size, last = (taps - 1) * how->dilation[i];
-    span        part = reach_part(e, x_part, dim, size), got;
-    span_map    map = {
-           .mult = 1, .low = how->before[i] - last, .high = how->before[i], .div = how->step[i]};
-    TRY(reach(e, y, dim, size, &map, y_part, &got));
-    if (reach_is_cut(x_part, dim) && got.size)
-        how->before[i] += part.begin - got.begin * how->step[i];
-    return true;
-}
-
-/* A margin is fetched from parts as the layout cuts them, and what comes is cut no more: where
- * several spatial dimensions are cut, all but the last become whole first. */
-static bool one_margin(emitter *e, const mtf_tensor *x, int nspatial, slice *part)
-{
-    int first = x->shape.ndims - 1 - nspatial, cut = 0;
-    for (int i = 0; i < nspatial; i++) cut += reach_is_cut(part, x->shape.dims[first + i].name);
-    for (int i = 0; i < nspatial && cut > 1; i++) {
-        const char *dim = x->shape.dims[first + i].name;
-        if (!reach_is_cut(part, dim)) continue;
-        TRY(reach_whole(e, x, dim, part));
-        cut--;
+    margin margins[MAX_SPATIAL];
+    int    first = far->shape.ndims - 1 - how->nspatial;
+    for (int i = 0; i < how->nspatial; i++)
+        margins[i] = (margin){.dim = far->shape.dims[first + i].name,
+                              .size = near->shape.dims[first + i].size,
+                              .how = touched(how->kind, how, i, filter->dims[i].size)};
+    TRY(reach_margins(e, far, how->nspatial, margins, far_part));
+    for (int i = 0; i < how->nspatial; i++) {
+        const margin *m = &margins[i];
+        span          part = reach_part(e, near_part, m->dim, m->size), got = m->got;
+        if (!reach_is_cut(near_part, m->dim)) continue;
+        if (how->kind == WINDOW_INPUT)
+            how->before[i] += got.size ? part.begin - got.begin * how->step[i] : 0;
+        else
+            how->before[i] += part.size ? got.begin - part.begin * how->step[i] : 0;
     }
     return true;
 }
@@ -233,17 +220,15 @@ static bool lower_window(emitter *e, const node *n, window_kind kind, const slic
     window_args how = {
         .kind = kind, .nspatial = n->attrs[STRIDE].ints.n, .groups = n->attrs[GROUPS].i};
     slice a = in[0], b = in[1], want = out[0];
-    TRY(one_margin(e, n->in[0], how.nspatial, &a));
     for (int i = 0; i < how.nspatial; i++) {
         how.step[i] = n->attrs[STRIDE].ints.v[i];
         how.dilation[i] = n->attrs[DILATION].ints.v[i];
         how.before[i] = n->attrs[BEFORE].ints.v[i];
-        const mtf_tensor *w = kind == WINDOW_FILTER ? n->out[0] : n->in[1];
-        int64_t           taps = w->shape.dims[i].size;
-        if (kind == WINDOW_FORWARD) TRY(reach_x(e, n->in[0], n->out[0], &want, i, &how, taps, &a));
-        if (kind == WINDOW_INPUT) TRY(reach_y(e, n->out[0], n->in[0], &want, i, &how, taps, &a));
-        if (kind == WINDOW_FILTER) TRY(reach_x(e, n->in[0], n->in[1], &b, i, &how, taps, &a));
     }
+    if (kind == WINDOW_FILTER)
+        TRY(reach_space(e, n->in[0], n->in[1], &n->out[0]->shape, &b, &how, &a));
+    else
+        TRY(reach_space(e, n->in[0], n->out[0], &n->in[1]->shape, &want, &how, &a));
     out[0] = emit_fresh(e, want.type, &want.shape);
     switch (kind) {
     case WINDOW_FORWARD: return emit_window(e, &how, &a, &b, &out[0]);

@@ -219,51 +219,52 @@ static bool resolve(mtf_tensor *x, int ns, const mtf_pool_opts *o, const char *n
     return true;
 }
 
-/* x through windows: [.., spatial.., channels, _tap0, _tap1, ..]; padding holds `value`. */
-static mtf_tensor *windows_of(mtf_tensor *x, const pool *p, double value, mtf_shape *taps)
+/* Reduces the windows of x; padding holds `value`.  One dimension after the other, so that what is
+ * combined, and fetched from neighbours, is already reduced along the others.  The last goes first:
+ * of equal elements the lowest index stays. */
+static mtf_tensor *pooled(mtf_tensor *x, const pool *p, double value,
+                          mtf_tensor *(*reduce)(mtf_tensor *, mtf_shape))
 {
-    static const char *const names[3] = {"_tap0", "_tap1", "_tap2"};
-    mtf_shape                shape = x->shape;
-    *taps = (mtf_shape){0};
-    for (int i = 0; i < p->ns; i++) {
-        const char *dim = shape.dims[shape.ndims - 1 - p->ns + i].name;
+    for (int i = p->ns - 1; i >= 0 && x; i--) {
+        const char *dim = x->shape.dims[x->shape.ndims - 1 - p->ns + i].name;
+        mtf_dim     tap = {"_tap", p->window[i]};
         if (p->before[i] || p->after[i])
             x = mtf_pad(
                 x, dim,
                 &(mtf_pad_opts){.before = p->before[i], .after = p->after[i], .value = value});
-        mtf_dim tap = {names[i], p->window[i]};
-        x = node_unary(&op_window, x,
-                       (attr[]){{.text = dim}, {.dim = tap}, {.i = p->stride[i]}, {.i = 1}});
-        taps->dims[taps->ndims++] = tap;
+        attr attrs[] = {{.text = dim}, {.dim = tap}, {.i = p->stride[i]}, {.i = 1}};
+        x = reduce(node_unary(&op_window, x, attrs), mtf_shape(tap));
     }
     return x;
 }
 
 mtf_tensor *mtf_max_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts)
 {
-    pool      p;
-    mtf_shape taps;
+    pool p;
     if (!graph_of(x) || !resolve(x, spatial, opts, "max_pool", &p)) return NULL;
     bool   real = dtype_is_float(x->type);
     double lowest = real ? -(double)INFINITY : x->type == MTF_I32 ? INT32_MIN : (double)INT64_MIN;
-    return mtf_reduce_max(windows_of(x, &p, lowest, &taps), taps);
+    return pooled(x, &p, lowest, mtf_reduce_max);
 }
 
-/* Padding counts neither in the sum nor in the number of elements. */
+/* Padding counts neither in the sum nor in the number of elements.  Sums of 16-bit numbers are
+ * kept in f32 until they are means. */
 mtf_tensor *mtf_avg_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts)
 {
-    pool      p;
-    mtf_shape taps;
+    pool    p;
+    int64_t taps = 1;
     if (!graph_of(x) || !resolve(x, spatial, opts, "avg_pool", &p)) return NULL;
-    mtf_tensor *sum = mtf_reduce_sum(windows_of(x, &p, 0, &taps), taps);
-    if (!opts->same) return mtf_scale(sum, 1 / (double)mtf_shape_size(taps));
+    mtf_dtype   type = x->type, wide = mtf_dtype_bytes(type) == 2 ? MTF_F32 : type;
+    mtf_tensor *sum = pooled(mtf_cast(x, wide), &p, 0, mtf_reduce_sum);
+    for (int i = 0; i < p.ns; i++) taps *= p.window[i];
+    if (!opts->same) return mtf_cast(mtf_scale(sum, 1 / (double)taps), type);
     mtf_shape   space = mtf_shape_of(spatial, x->shape.dims + x->shape.ndims - 1 - spatial);
     mtf_dim     one = {"_one", 1};
-    mtf_tensor *ones = mtf_ones(graph_of(x), x->type, mtf_shape_plus(space, mtf_shape(one)));
-    mtf_tensor *count = ones ? mtf_reduce_sum(windows_of(ones, &p, 0, &taps), taps) : NULL;
-    return count
-               ? mtf_divide(sum, mtf_reshape(count, mtf_shape_minus(count->shape, mtf_shape(one))))
-               : NULL;
+    mtf_tensor *ones = mtf_ones(graph_of(x), wide, mtf_shape_plus(space, mtf_shape(one)));
+    mtf_tensor *count = ones ? pooled(ones, &p, 0, mtf_reduce_sum) : NULL;
+    if (!count) return NULL;
+    count = mtf_reshape(count, mtf_shape_minus(count->shape, mtf_shape(one)));
+    return mtf_cast(mtf_divide(sum, count), type);
 }
 
 static void expand_pool(op_call *c, mtf_tensor *(*build)(mtf_tensor *, int, const mtf_pool_opts *))

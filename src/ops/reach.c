@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "program/exchange.h"
+
 bool reach_is_cut(const slice *s, const char *dim)
 {
     int d = mtf_shape_find(s->shape, dim);
@@ -14,21 +16,32 @@ span reach_part(const emitter *e, const slice *out, const char *dim, int64_t siz
     return reach_is_cut(out, dim) ? emit_part(e, dim, size) : (span){0, size};
 }
 
+bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slice *s)
+{
+    exchange_args how = {.shape = x->shape, .from = emit_placement(e, &x->shape, s->cut)};
+    how.to = how.from;
+    for (int k = 0; k < n; k++) {
+        int d = mtf_shape_find(x->shape, margins[k].dim);
+        margins[k].got = (span){0, x->shape.dims[d].size};
+        if (!(s->cut >> d & 1)) continue;
+        how.mapped |= 1u << d;
+        how.map[d] = margins[k].how;
+        how.map[d].cut = how.from.dim[d];
+        how.map[d].size = margins[k].size;
+        margins[k].got = exchange_wanted(e->layout->mesh, &how, d, &e->here);
+    }
+    unsigned cut = s->cut;
+    TRY(!how.mapped || emit_fetch(e, &how, s));
+    s->cut = cut;
+    return true;
+}
+
 bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how,
            slice *s, span *got)
 {
-    int d = mtf_shape_find(x->shape, dim);
-    *got = (span){0, x->shape.dims[d].size};
-    if (!reach_is_cut(s, dim)) return true;
-    placement from = {0};
-    for (int i = 0; i < x->shape.ndims; i++)
-        if (s->cut >> i & 1) from.dim[i] = layout_find(e->layout, x->shape.dims[i].name)->cut;
-    span_map map = *how;
-    map.cut = from.dim[d];
-    map.size = size;
-    unsigned cut = s->cut;
-    TRY(emit_fetch(e, &x->shape, &from, d, &map, s, got));
-    s->cut = cut;
+    margin one = {.dim = dim, .size = size, .how = *how};
+    TRY(reach_margins(e, x, 1, &one, s));
+    *got = one.got;
     return true;
 }
 
@@ -65,13 +78,8 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 
 bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s)
 {
-    placement from = {0}, to = {0};
-    int       d = mtf_shape_find(x->shape, dim);
-    for (int i = 0; i < x->shape.ndims; i++)
-        if (s->cut >> i & 1)
-            from.dim[i] = to.dim[i] = layout_find(e->layout, x->shape.dims[i].name)->cut;
-    to.dim[d] = (axis_list){0};
-    unsigned cut = s->cut & ~(1u << d);
+    unsigned  cut = s->cut & ~(1u << mtf_shape_find(x->shape, dim));
+    placement from = emit_placement(e, &x->shape, s->cut), to = emit_placement(e, &x->shape, cut);
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = cut;
     return true;

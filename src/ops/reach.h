@@ -15,6 +15,14 @@ bool reach_is_cut(const slice *s, const char *dim);
  * tensor x, as far as they exist, where [b, e) is this processor's part of a result of `size`. */
 bool reach(emitter *e, const mtf_tensor *x, const char *dim, int64_t size, const span_map *how,
            slice *s, span *got);
+/* The same along several dimensions at once: one exchange fetches their margins, corners too. */
+typedef struct margin {
+    const char *dim;
+    int64_t     size;
+    span_map    how;
+    span        got; /* to be filled */
+} margin;
+bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slice *s);
 /* s becomes [_parts, rest..]: each part's own reduction along dim, gathered from all parts. */
 #define PARTS_DIM "_parts"
 bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind kind, slice *s);

@@ -1,7 +1,7 @@
 /* Other views of the same elements: broadcast, transpose, reshape. */
 #include "ops/call.h"
 #include "ops/lowering.h"
-#include "ops/reach.h"
+#include "ops/regroup.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -126,53 +126,17 @@ static void grad_reshape(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, n->in[0], mtf_reshape(dy[0], n->in[0]->shape));
 }
 
-/* The same sizes under other names: what was cut one way is to be cut another. */
-static bool renames(const node *n)
-{
-    const mtf_shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
-    bool             same = x->ndims == y->ndims;
-    for (int i = 0; same && i < x->ndims; i++) same = x->dims[i].size == y->dims[i].size;
-    return same;
-}
-
-static bool recut(emitter *e, const node *n, unsigned to_cut, slice *x)
-{
-    const mtf_shape *old = &n->in[0]->shape, *new = &n->out[0]->shape;
-    placement        from = {0}, to = {0};
-    bool             moves = false;
-    for (int i = 0; i < old->ndims; i++) {
-        if (x->cut >> i & 1) from.dim[i] = layout_find(e->layout, old->dims[i].name)->cut;
-        if (to_cut >> i & 1) to.dim[i] = layout_find(e->layout, new->dims[i].name)->cut;
-        moves = moves || !cut_equal(&from.dim[i], &to.dim[i]);
-    }
-    return !moves || emit_exchange(e, old, &from, &to, x);
-}
-
 static bool lower_reshape(emitter *e, const node *n, const slice *in, slice *out)
 {
-    slice     x = *in;
-    mtf_shape shape = out[0].shape;
-    if (e->layout && renames(n)) TRY(recut(e, n, out[0].cut, &x));
-    if (slice_reshape(&x, &shape, &out[0])) return true;
-    return emit_dense(e, &x) && slice_reshape(&x, &shape, &out[0]);
+    unsigned cut = out[0].cut;
+    out[0] = *in;
+    return regroup(e, &n->in[0]->shape, &n->out[0]->shape, cut, &out[0]);
 }
 
-/* Elements before dimension i in row-major order. */
-static int64_t product_before(const mtf_shape *s, int i)
-{
-    int64_t product = 1;
-    for (int k = 0; k < i; k++) product *= s->dims[k].size;
-    return product;
-}
-
-/* A dimension that stands at the same boundary in both shapes stays by itself. */
 static dim_split split_reshape(const node *n, const char *dim)
 {
-    const mtf_shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
-    int              i = mtf_shape_find(*x, dim), o = mtf_shape_find(*y, dim);
-    if (renames(n)) return SPLIT_OWN;
-    if (i < 0 || o < 0 || x->dims[i].size != y->dims[o].size) return SPLIT_WHOLE;
-    return product_before(x, i) == product_before(y, o) ? SPLIT_FREE : SPLIT_WHOLE;
+    (void)n, (void)dim;
+    return SPLIT_OWN;
 }
 
 const op op_reshape = {

@@ -5,6 +5,7 @@
 
 #include "plan/duplicates.h"
 #include "plan/traffic.h"
+#include "program/exchange.h"
 
 /* Up to so many instructions in all, every processor is priced by itself.  Beyond, kinds of
  * processors are, unless some of a kind turn out to differ: what an op does may depend on where
@@ -16,6 +17,12 @@ typedef struct cut_dim {
     const axis_list *cut;
     int64_t          size;
 } cut_dim;
+
+/* A dimension of which an exchange gives unequal amounts. */
+typedef struct fetched {
+    const exchange_args *how;
+    int                  dim;
+} fetched;
 
 /* Processors alike: for each cut dimension the shorter or the longer part, for each axis first,
  * last, or in between (an op may have less to do at an edge), and equal amounts fetched. */
@@ -34,17 +41,25 @@ typedef struct census {
     program           *sample; /* of the last processor */
     cut_dim           *dims;
     int                ndims, dims_room;
-    const exchange_args   *
-        *fetched; /* exchanges of unequal amounts: of the sample, the same on all */
-    int    nfetched, fetched_room;
-    kind  *kinds;
-    int    nkinds, kinds_room;
-    int   *next;    /* by processor: the next one of its kind, or -1 */
-    bool   each;    /* every processor is a kind of its own */
-    double slowest; /* seconds of the slowest so far */
+    fetched           *fetched; /* in the sample; the same on all */
+    int                nfetched, fetched_room;
+    kind              *kinds;
+    int                nkinds, kinds_room;
+    int               *next;    /* by processor: the next one of its kind, or -1 */
+    bool               each;    /* every processor is a kind of its own */
+    double             slowest; /* seconds of the slowest so far */
 } census;
 
 /* ---- kinds of processors ---- */
+
+static bool note_cut_dim(census *c, const axis_list *cut, int64_t size)
+{
+    for (int k = 0; k < c->ndims; k++)
+        if (cut_equal(c->dims[k].cut, cut) && c->dims[k].size == size) return true;
+    TRY(arena_push(c->scratch, c->dims, c->ndims, c->dims_room));
+    c->dims[c->ndims++] = (cut_dim){cut, size};
+    return true;
+}
 
 static bool list_cut_dims(census *c)
 {
@@ -53,13 +68,7 @@ static bool list_cut_dims(census *c)
         const mtf_shape *shape = &c->graph->all[i]->shape;
         for (int d = 0; d < shape->ndims; d++) {
             const layout_rule *r = layout_find(l, shape->dims[d].name);
-            bool               known = !r;
-            for (int k = 0; k < c->ndims && !known; k++)
-                known =
-                    cut_equal(c->dims[k].cut, &r->cut) && c->dims[k].size == shape->dims[d].size;
-            if (known) continue;
-            TRY(arena_push(c->scratch, c->dims, c->ndims, c->dims_room));
-            c->dims[c->ndims++] = (cut_dim){&r->cut, shape->dims[d].size};
+            if (r) TRY(note_cut_dim(c, &r->cut, shape->dims[d].size));
         }
     }
     return true;
@@ -72,13 +81,19 @@ static program *plan_one(census *c, int number)
     return plan_program(c->graph, c->nfetches, c->fetches, &how);
 }
 
+/* Exchanges may go through cuts that no rule of the layout has, and fetch unequal amounts. */
 static bool list_fetched(census *c)
 {
     for (int k = 0; k < c->sample->ninstrs; k++) {
         const instr *i = &c->sample->instrs[k];
-        if (i->kind != INSTR_EXCHANGE || i->exchange->mapped < 0) continue;
-        TRY(arena_push(c->scratch, c->fetched, c->nfetched, c->fetched_room));
-        c->fetched[c->nfetched++] = i->exchange;
+        for (int d = 0; i->kind == INSTR_EXCHANGE && d < i->exchange->shape.ndims; d++) {
+            const exchange_args *how = i->exchange;
+            if (how->from.dim[d].n)
+                TRY(note_cut_dim(c, &how->from.dim[d], how->shape.dims[d].size));
+            if (!(how->mapped >> d & 1)) continue;
+            TRY(arena_push(c->scratch, c->fetched, c->nfetched, c->fetched_room));
+            c->fetched[c->nfetched++] = (fetched){how, d};
+        }
     }
     return true;
 }
@@ -104,7 +119,7 @@ static void write_key(const census *c, int number, uint8_t *key)
     memcpy(key, &own, sizeof own);
     key += sizeof own;
     for (int k = 0; k < c->nfetched; k++, key += sizeof(int64_t)) {
-        int64_t amount = exchange_wanted(m, c->fetched[k], c->fetched[k]->mapped, &here).size;
+        int64_t amount = exchange_wanted(m, c->fetched[k].how, c->fetched[k].dim, &here).size;
         memcpy(key, &amount, sizeof amount);
     }
 }

@@ -3,11 +3,7 @@
 
 placement held_where(const emitter *e, const mtf_tensor *x, const slice *s)
 {
-    placement where = {0};
-    if (s->finer) return *s->finer;
-    for (int d = 0; d < x->shape.ndims; d++)
-        if (s->cut >> d & 1) where.dim[d] = layout_find(e->layout, x->shape.dims[d].name)->cut;
-    return where;
+    return s->finer ? *s->finer : emit_placement(e, &x->shape, s->cut);
 }
 
 static bool same_cuts(const mtf_shape *shape, const placement *a, const placement *b)
@@ -52,7 +48,7 @@ bool held_gather(emitter *e, const mtf_tensor *x, held *h)
     slice *s = &h->now;
     if (!s->finer) return true;
     unsigned  owed = s->owed, cut = s->cut;
-    placement from = *s->finer, to = emit_placement(e, &x->shape);
+    placement from = *s->finer, to = emit_placement(e, &x->shape, EVERY_DIM);
     h->before = *s;
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = cut;
@@ -92,7 +88,7 @@ static bool want(const emitter *e, const survey *s, held *all, const mtf_tensor 
                  const mtf_shape *shape, const placement *where)
 {
     held     *h = &all[s->same[x->id]->id];
-    placement aligned = emit_placement(e, &x->shape);
+    placement aligned = emit_placement(e, &x->shape, EVERY_DIM);
     bool      finer = false;
     if (h->wanted) return true; /* the first wish is granted */
     for (int d = 0; d < shape->ndims; d++) {

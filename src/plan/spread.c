@@ -186,7 +186,7 @@ static void choose_finer(const emitter *e, const node *n, held **in, const held 
 /* What this node needs of x before gathering: the layout's placement, or finer. */
 static placement goal_of(const emitter *e, const mtf_tensor *x, fates *f)
 {
-    placement goal = emit_placement(e, &x->shape);
+    placement goal = emit_placement(e, &x->shape, EVERY_DIM);
     for (int d = 0; d < x->shape.ndims; d++) {
         const fate *own = find_fate(f, x->shape.dims[d].name);
         if (own && own->finer) goal.dim[d] = own->cut;

@@ -79,10 +79,11 @@ bool emit_say(emitter *e, const say_args *how, const slice *x);
 /* This processor's part of a dimension of this size, as the layout cuts it. */
 span      emit_part(const emitter *e, const char *dim, int64_t size);
 mtf_shape emit_local(const emitter *e, const mtf_shape *shape);
-/* Where the layout puts a tensor of this shape; emit_home: a variable of this shape between steps,
- * and whether that is finer. */
-placement emit_placement(const emitter *e, const mtf_shape *shape);
-bool      emit_home(const emitter *e, const mtf_shape *shape, placement *where);
+/* Where the layout puts the dimensions of a tensor whose bits are set, the others whole. */
+placement emit_placement(const emitter *e, const mtf_shape *shape, unsigned cut);
+#define EVERY_DIM (~0u)
+/* Where a variable of this shape lives between steps; is that finer than the layout? */
+bool emit_home(const emitter *e, const mtf_shape *shape, placement *where);
 /* Combines s over the processors that differ along the axes; s becomes the result. */
 bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s);
 /* The same, and cuts dimension `dim` (whole size) of s, cut by `from`, further along the axes that
@@ -92,9 +93,8 @@ bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_lis
 /* Another placement of the tensor of this shape; s becomes this processor's new part. */
 bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to,
                    slice *s);
-/* The part of dimension d of the tensor that `map` asks for; the other dimensions stay as they are. */
-bool emit_fetch(emitter *e, const mtf_shape *shape, const placement *from, int d,
-                const span_map *map, slice *s, span *got);
+/* The same where some dimensions are asked for through maps.  A view where nothing has to move. */
+bool emit_fetch(emitter *e, const exchange_args *how, slice *s);
 /* Inputs and variables: buffers that outlive the step.  The same tensor gives the same buffer. */
 bool emit_input(emitter *e, const mtf_tensor *x, slice *out);
 bool emit_variable(emitter *e, const mtf_tensor *w, slice *out); /* at the start of the step */

@@ -1,5 +1,6 @@
 /* Emitting what goes between processors, and who has which part. */
 #include "program/emit_one.h"
+#include "program/exchange.h"
 
 span emit_part(const emitter *e, const char *dim, int64_t size)
 {
@@ -15,11 +16,11 @@ mtf_shape emit_local(const emitter *e, const mtf_shape *shape)
     return local;
 }
 
-placement emit_placement(const emitter *e, const mtf_shape *shape)
+placement emit_placement(const emitter *e, const mtf_shape *shape, unsigned cut)
 {
     placement where = {0};
     for (int i = 0; e->layout && i < shape->ndims; i++) {
-        const layout_rule *r = layout_find(e->layout, shape->dims[i].name);
+        const layout_rule *r = cut >> i & 1 ? layout_find(e->layout, shape->dims[i].name) : NULL;
         if (r) where.dim[i] = r->cut;
     }
     return where;
@@ -27,7 +28,7 @@ placement emit_placement(const emitter *e, const mtf_shape *shape)
 
 bool emit_home(const emitter *e, const mtf_shape *shape, placement *where)
 {
-    *where = emit_placement(e, shape);
+    *where = emit_placement(e, shape, EVERY_DIM);
     return e->layout && layout_refine(e->layout, shape, where);
 }
 
@@ -98,37 +99,28 @@ bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_lis
     return true;
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
+/* Every processor has what it wants: a view of it. */
+static void narrow(const emitter *e, const exchange_args *how, slice *s)
 {
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+    for (int d = 0; d < how->shape.ndims; d++) {
+        span has = exchange_has(e->layout->mesh, how, d, &e->here);
+        span want = exchange_wanted(e->layout->mesh, how, d, &e->here);
+        if (want.size) s->offset += (want.begin - has.begin) * s->stride[d];
+        s->shape.dims[d].size = want.size;
+    }
 }
 
-span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_t size)
-{
-    span part = cut_range(m, &map->cut, p, map->size);
-    if (part.size == 0) return (span){0, 0};
-    int64_t first = part.begin, last = part.begin + part.size - 1;
-    int64_t begin = floor_div(map->mult * (map->mult < 0 ? last : first) + map->low, map->div);
-    int64_t end = floor_div(map->mult * (map->mult < 0 ? first : last) + map->high, map->div) + 1;
-    if (begin < 0) begin = 0;
-    if (end > size) end = size;
-    return begin < end ? (span){begin, end - begin} : (span){0, 0};
-}
-
-span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p)
-{
-    int64_t size = how->shape.dims[d].size;
-    return d == how->mapped ? span_wanted(m, &how->map, p, size)
-                            : cut_range(m, &how->to.dim[d], p, size);
-}
-
-static bool emit_any_exchange(emitter *e, const exchange_args *given, slice *s)
+bool emit_fetch(emitter *e, const exchange_args *given, slice *s)
 {
     mtf_shape local = given->shape;
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_wanted(e->layout->mesh, given, d, &e->here).size;
     if (slice_is_uniform(s)) { /* the same number everywhere: nothing to move */
         *s = slice_uniform(s->value, s->type, &local);
+        return true;
+    }
+    if (exchange_is_local(e->layout->mesh, given)) {
+        narrow(e, given, s);
         return true;
     }
     TRY(emit_dense(e, s));
@@ -151,14 +143,5 @@ static bool emit_any_exchange(emitter *e, const exchange_args *given, slice *s)
 bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to,
                    slice *s)
 {
-    return emit_any_exchange(
-        e, &(exchange_args){.shape = *shape, .from = *from, .to = *to, .mapped = -1}, s);
-}
-
-bool emit_fetch(emitter *e, const mtf_shape *shape, const placement *from, int d,
-                const span_map *map, slice *s, span *got)
-{
-    exchange_args how = {.shape = *shape, .from = *from, .to = *from, .mapped = d, .map = *map};
-    *got = exchange_wanted(e->layout->mesh, &how, d, &e->here);
-    return emit_any_exchange(e, &how, s);
+    return emit_fetch(e, &(exchange_args){.shape = *shape, .from = *from, .to = *to}, s);
 }

@@ -172,13 +172,9 @@ typedef struct span_map {
 typedef struct exchange_args {
     mtf_shape shape; /* of the whole tensor */
     placement from, to;
-    int       mapped; /* the dimension that is asked for through `map`; -1: none */
-    span_map  map;
+    unsigned  mapped; /* bit d: dimension d is asked for through map[d], not as `to` cuts it */
+    span_map  map[MTF_MAX_DIMS];
 } exchange_args;
-
-span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_t size);
-/* What processor p wants of dimension d. */
-span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
 
 typedef struct loop_args {
     int64_t trips; /* LOOP: -1 where a TEST decides */

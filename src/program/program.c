@@ -161,8 +161,6 @@ static bool inside(const program *p, const instr *i, const access *a, int64_t ex
                    int64_t extra_high)
 {
     int64_t low = a->offset + extra_low, high = a->offset + extra_high;
-    if (p->buffers[a->buffer].bytes == 0 && (i->kind == INSTR_GATHER || i->kind == INSTR_SCATTER))
-        return true;
     for (int d = 0; d < i->nloops; d++) {
         int64_t reach = a->stride[d] * (i->size[d] - 1);
         if (reach < 0)
@@ -177,8 +175,6 @@ static bool inside(const program *p, const instr *i, const access *a, int64_t ex
 /* How far a kernel steps by itself, beyond the loops. */
 static int64_t own_reach(const instr *i, int operand)
 {
-    bool indexed = i->kind == INSTR_GATHER || i->kind == INSTR_SCATTER;
-    if (indexed && i->gather.along == 0) return 0; /* an empty part: every index misses */
     switch (i->kind) {
     case INSTR_GATHER: return operand == 1 ? (i->gather.along - 1) * i->gather.along_stride : 0;
     case INSTR_SCATTER: return operand == 0 ? (i->gather.along - 1) * i->gather.along_stride : 0;
@@ -190,6 +186,13 @@ static int64_t own_reach(const instr *i, int operand)
                               : (i->order.along - 1) * i->order.in_stride;
     default: return 0;
     }
+}
+
+/* The table, where this processor's part of it is empty: every index misses. */
+static bool is_untouched(const instr *i, int operand)
+{
+    if (i->kind == INSTR_GATHER) return operand == 1 && i->gather.along == 0;
+    return i->kind == INSTR_SCATTER && operand == 0 && i->gather.along == 0;
 }
 
 static bool verify_map(const program *p, const instr *i, int index, const char *pass)
@@ -227,7 +230,7 @@ bool program_verify(const program *p, const char *pass)
             if (a->buffer < 0 || a->buffer >= p->nbuffers)
                 return bad(p, k, pass, "an operand in no buffer");
             bool elsewhere = i->kind == INSTR_EXCHANGE && o >= i->nout; /* neighbours read it */
-            if (instr_elements(i) > 0 && !elsewhere &&
+            if (instr_elements(i) > 0 && !elsewhere && !is_untouched(i, o) &&
                 !inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
                 return bad(p, k, pass, "an operand reaches beyond its buffer");
             if (o < i->nout && p->buffers[a->buffer].kind == BUFFER_CONSTANT)

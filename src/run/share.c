@@ -83,6 +83,13 @@ static uint64_t hash_cut(uint64_t hash, const axis_list *c)
     return hash;
 }
 
+static uint64_t hash_map(uint64_t hash, const span_map *map)
+{
+    hash = hash_number(hash_cut(hash, &map->cut), map->size);
+    hash = hash_number(hash_number(hash, map->mult), map->div);
+    return hash_number(hash_number(hash, map->low), map->high);
+}
+
 /* All that must be the same on every processor; sizes of its own parts need not be. */
 static uint64_t hash_collective(uint64_t hash, const instr *i)
 {
@@ -99,11 +106,9 @@ static uint64_t hash_collective(uint64_t hash, const instr *i)
     for (int d = 0; d < how->shape.ndims; d++) {
         hash = hash_number(hash_word(hash, how->shape.dims[d].name), how->shape.dims[d].size);
         hash = hash_cut(hash_cut(hash, &how->from.dim[d]), &how->to.dim[d]);
+        if (how->mapped >> d & 1) hash = hash_map(hash, &how->map[d]);
     }
-    if (how->mapped < 0) return hash;
-    hash = hash_number(hash_cut(hash_number(hash, how->mapped), &how->map.cut), how->map.size);
-    hash = hash_number(hash_number(hash, how->map.mult), how->map.div);
-    return hash_number(hash_number(hash, how->map.low), how->map.high);
+    return hash_number(hash, how->mapped);
 }
 
 static uint64_t hash_machine(const store *s)

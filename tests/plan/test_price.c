@@ -52,7 +52,6 @@ static void test_all_reduce(void **state)
 static instr exchange(exchange_args *how)
 {
     instr i = {.kind = INSTR_EXCHANGE};
-    how->mapped = -1;
     i.exchange = how;
     return i;
 }
@@ -133,12 +132,12 @@ static void test_any_exchange(void **state)
         int64_t       sent[12] = {0}, received[12] = {0};
         draw_axes(&how.from, 3, &cube, &seed);
         draw_axes(&how.to, 3, &cube, &seed);
-        if (trial % 3 == 0) { /* something beyond one's own part */
-            how.to = how.from;
-            how.mapped = (int)(dice(&seed) % 3);
-            how.map = (span_map){how.from.dim[how.mapped], how.shape.dims[how.mapped].size,
-                                 1, -(int64_t)(dice(&seed) % 3), dice(&seed) % 3, 1};
-        }
+        if (trial % 3 == 0) how.to = how.from;
+        how.mapped = dice(&seed) % 8; /* something beyond one's own part */
+        for (int d = 0; d < 3; d++)
+            how.map[d] = (span_map){how.to.dim[d],       1 + dice(&seed) % 11,
+                                    1 + dice(&seed) % 2, -(int64_t)(dice(&seed) % 3),
+                                    dice(&seed) % 3,     1 + dice(&seed) % 2};
         for (int p = 0; p < 12; p++) {
             mesh_point   here = mesh_place(&cube, p);
             region_visit v = region_start(&cube, &how, &here);
@@ -351,12 +350,18 @@ static void test_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_reduce),      cmocka_unit_test(test_all_gather),
-        cmocka_unit_test(test_all_to_all),      cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_any_exchange),    cmocka_unit_test(test_product),
-        cmocka_unit_test(test_duplicates),      cmocka_unit_test(test_loops),
-        cmocka_unit_test(test_many_processors), cmocka_unit_test(test_few_processors),
-        cmocka_unit_test(test_hint),            cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_all_reduce),
+        cmocka_unit_test(test_all_gather),
+        cmocka_unit_test(test_all_to_all),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_any_exchange),
+        cmocka_unit_test(test_product),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_many_processors),
+        cmocka_unit_test(test_few_processors),
+        cmocka_unit_test(test_hint),
+        cmocka_unit_test(test_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,40 @@ file loop.mtf 'x: f32[a=6] = random_normal' 'y = loop(x, trips=7) {' ' body(v) {
 run plan loop.mtf --mesh x:2 --layout a:x --json
 holds "loops multiply" "p['collectives'][0]['count'] == 7"
 
+# ---- what reshapes and margins move --------------------------------------------------------------
+
+# Bytes that all processors send, by elements counted by hand, and the collectives.
+moves() {                               # moves NAME MESH LAYOUT ELEMENTS KINDS LINE...
+    file moves.mtf "${@:6}"
+    run plan moves.mtf --mesh "$2" --layout "$3" --fetch y --json
+    holds "$1" "p['total']['sent_bytes'] == 4 * ($4) and [c['kind'] for c in p['collectives']] == [$5]"
+}
+reshapes() {                            # reshapes NAME MESH LAYOUT ELEMENTS KINDS OLD NEW
+    moves "$1" "$2" "$3" "$4" "$5" "x: f32[$6] = input" "y: [$7] = reshape(x)"
+}
+reshapes "a merge whose boundary stays"   x:2 a:x,n:x 0 "" a=8,b=3 n=24
+reshapes "a merge with uneven parts"      x:2 a:x,n:x 3 "'exchange'" a=5,b=3 n=15      # row 2, to the first
+reshapes "a division whose boundary stays" x:2,y:2 m:x,n:y,a:y 0 "" m=4,n=64 m=4,a=8,b=8
+reshapes "a regrouping"                   x:2 a:x,p:x 4 "'exchange'" a=5,b=4 p=10,q=2  # half of row 2
+reshapes "a merge of an inner cut"        x:2 b:x,n:x 2*12 "'all_to_all'" a=8,b=6 n=48
+reshapes "a division into an inner cut"   x:2 n:x,b:x 2*12 "'all_to_all'" n=48 a=8,b=6
+reshapes "both along two axes"            x:2,y:2 n:x+y,a:x,b:y 4*6 "'all_to_all'" n=48 a=8,b=6
+reshapes "a merge of two axes that stay"  x:2,y:3 a:x,b:y,n:x+y 0 "" a=2,b=9 n=18
+reshapes "a division of two that stay"    x:2,y:3 a:x,b:y,n:x+y 0 "" n=18 a=2,b=9
+reshapes "two axes that change places"    x:2,y:2 a:y,b:x,n:x+y 2*3 "'all_to_all'" a=2,b=6 n=12
+reshapes "what was whole is only cut"     x:2 b:x 0 "" n=48 a=8,b=6
+reshapes "what must be whole is gathered" x:2 n:x 2*24 "'all_gather'" n=48 a=8,b=6
+reshapes "dimensions of one element"      x:2 a:x,n:x 0 "" u=1,a=8,v=1,b=3 n=24,w=1
+convolves() {                           # convolves NAME MESH LAYOUT ELEMENTS
+    moves "$1" "$2" "$3" "$4" "'exchange'" 'x: f32[b=2, h=8, w=6, c=3] = input' \
+        'f: f32[fh=3, fw=3, c=3, o=4] = input' 'y = conv2d(x, f)'
+}
+convolves "margins along one dimension" x:2     h:x     "2*3 * 2*6"
+convolves "margins along two, corners"  x:2,y:2 h:x,w:y "2*3 * 4 * (4 + 3 + 1)"
+convolves "margins of uneven parts"     x:3,y:2 h:x,w:y "2*3 * (4*6 + 2*8 + 8)"
+moves "pooling along two dimensions" x:2,y:2 h:x,w:y "2*3 * 4 * (4 + 3)" "'exchange', 'exchange'" \
+    'x: f32[b=2, h=8, w=6, c=3] = input' 'y = max_pool(x, window=(3, 3), stride=(1, 1), padding=same)'
+
 # ---- many processors -----------------------------------------------------------------------------
 
 file big.mtf \
@@ -181,6 +215,11 @@ holds "three steps" "p['analyze']['measured']['sent_bytes'] == 3 * 2 * ($weights
 file wide.mtf 'x: f32[a=7, b=5, c=4] = random_normal' 'y = shift(x, dim=a, offset=2)' \
     'z = softmax(x, dim=b)' 'r: [a=7, bc=20] = reshape(x)' 's, i = sort(x, dim=a)' \
     'k = cumsum(x, dim=a)' 'm = reduce_max(x, over=(a))' 'q = y * z + k + s'
+file shapes.mtf 'x: f32[a=5, b=6] = random_normal' 'r: [n=30] = reshape(x)' \
+    's: [p=3, q=10] = reshape(x)' 't: [a=5, b=6] = reshape(s * 2.0)'
+file space.mtf 'x: f32[b=2, h=7, w=5, c=2] = random_normal' 'f: f32[fh=3, fw=2, c=2, o=3] = variable' \
+    'y = max_pool(conv2d(x, f), window=(3, 2), stride=(1, 2), padding=same)' \
+    'df = gradients(reduce_sum(y * y); f)'
 file while.mtf 'x: f32[a=6] = constant(value=1)' 'y = while(x) {' ' cond(v) {' \
     '  yield less(reduce_sum(v), 100.0)' ' }' ' body(v) {' '  yield v * 2.0' ' }' '}'
 
@@ -205,6 +244,11 @@ for state in hidden:x d:y+x hidden:x,out:y out:x d:x; do
     agrees net.mtf x:3,y:2 batch:x+y --fetch loss --steps 2 --state-layout "$state"
     agrees net.mtf x:2,y:3 hidden:x --fetch nw --fetch dv --state-layout "$state"
 done
+for layout in a:x,n:x b:x,n:y n:x+y,a:y p:x,q:y,b:y p:y,q:x,b:x,n:y+x; do
+    agrees shapes.mtf x:2,y:2 "$layout" --fetch r --fetch s --fetch t
+    agrees shapes.mtf x:3,y:2 "$layout" --fetch r --fetch s --fetch t
+done
+for layout in h:x,w:y h:x+y w:y,h:x,c:z; do agrees space.mtf x:2,y:3,z:2 "$layout" --fetch y --fetch df; done
 agrees net.mtf x:3 batch:x --device check
 agrees loop.mtf x:2 a:x --steps 2
 agrees while.mtf x:3 a:x

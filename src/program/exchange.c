@@ -1,0 +1,85 @@
+/* Exchanges: who has and who wants which part. */
+#include "program/exchange.h"
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_t size)
+{
+    span part = cut_range(m, &map->cut, p, map->size);
+    if (part.size == 0) return (span){0, 0};
+    int64_t first = part.begin, last = part.begin + part.size - 1;
+    int64_t begin = floor_div(map->mult * (map->mult < 0 ? last : first) + map->low, map->div);
+    int64_t end = floor_div(map->mult * (map->mult < 0 ? first : last) + map->high, map->div) + 1;
+    if (begin < 0) begin = 0;
+    if (end > size) end = size;
+    return begin < end ? (span){begin, end - begin} : (span){0, 0};
+}
+
+static bool is_mapped(const exchange_args *how, int d)
+{
+    return how->mapped >> d & 1;
+}
+
+span exchange_has(const mesh *m, const exchange_args *how, int d, const mesh_point *p)
+{
+    return cut_range(m, &how->from.dim[d], p, how->shape.dims[d].size);
+}
+
+span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p)
+{
+    int64_t size = how->shape.dims[d].size;
+    return is_mapped(how, d) ? span_wanted(m, &how->map[d], p, size)
+                             : cut_range(m, &how->to.dim[d], p, size);
+}
+
+const axis_list *exchange_cut(const exchange_args *how, int d)
+{
+    return is_mapped(how, d) ? &how->map[d].cut : &how->to.dim[d];
+}
+
+int64_t span_overlap(span a, span b)
+{
+    int64_t begin = a.begin > b.begin ? a.begin : b.begin;
+    int64_t end_a = a.begin + a.size, end_b = b.begin + b.size, end = end_a < end_b ? end_a : end_b;
+    return end > begin ? end - begin : 0;
+}
+
+int64_t exchange_kept(const mesh *m, const exchange_args *how, const mesh_point *p)
+{
+    int64_t n = 1;
+    for (int d = 0; d < how->shape.ndims; d++)
+        n *= span_overlap(exchange_has(m, how, d, p), exchange_wanted(m, how, d, p));
+    return n;
+}
+
+int64_t exchange_received(const mesh *m, const exchange_args *how, const mesh_point *p)
+{
+    int64_t n = 1;
+    for (int d = 0; d < how->shape.ndims; d++) n *= exchange_wanted(m, how, d, p).size;
+    return n - exchange_kept(m, how, p);
+}
+
+/* Does everybody have what it wants of dimension d? */
+static bool stays(const mesh *m, const exchange_args *how, int d)
+{
+    const axis_list *has = &how->from.dim[d], *wants = exchange_cut(how, d);
+    if (cut_parts(m, has) == 1) return true;
+    if (cut_axes(has) & ~cut_axes(wants)) return false; /* several want what one of them has */
+    for (int k = 0; k < cut_parts(m, wants); k++) {
+        mesh_point p = {0};
+        cut_set_part(m, wants, k, &p);
+        span want = exchange_wanted(m, how, d, &p);
+        if (span_overlap(exchange_has(m, how, d, &p), want) < want.size) return false;
+    }
+    return true;
+}
+
+bool exchange_is_local(const mesh *m, const exchange_args *how)
+{
+    for (int d = 0; d < how->shape.ndims; d++)
+        if (!stays(m, how, d)) return false;
+    return true;
+}

@@ -1,0 +1,23 @@
+/* Exchanges: who has and who wants which part.
+ *
+ * Arithmetic on one processor's coordinates, the same wherever it is done;
+ * plans, wires and prices all ask here.
+ */
+#ifndef PROGRAM_EXCHANGE_H
+#define PROGRAM_EXCHANGE_H
+
+#include "program/instr.h"
+
+int64_t span_overlap(span a, span b); /* how many elements are in both */
+/* What processor p has of dimension d, and what it wants of it. */
+span exchange_has(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
+span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
+/* The axes that cut what processors want of dimension d. */
+const axis_list *exchange_cut(const exchange_args *how, int d);
+/* Elements of p's new part that it had before, and those that it must be sent. */
+int64_t exchange_kept(const mesh *m, const exchange_args *how, const mesh_point *p);
+int64_t exchange_received(const mesh *m, const exchange_args *how, const mesh_point *p);
+/* Does every processor have all that it wants? */
+bool exchange_is_local(const mesh *m, const exchange_args *how);
+
+#endif
