@@ -4,6 +4,7 @@
 
 #include "graph/node.h"
 #include "program/program.h"
+#include "space/layout.h"
 
 /* What is known of a graph's nodes and tensors while it is lowered. */
 typedef struct survey {
@@ -18,6 +19,8 @@ typedef struct survey {
 bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* Finds live nodes that compute the same from the same. */
 bool survey_merge(survey *s);
+/* The program's counters, but for collectives. */
+bool count_graph(program *p, const survey *s, const layout *l);
 /* Lets instructions write straight into variables where no one needs the old value any more. */
 bool store_in_place(program *p);
 /* Lifetimes and places of all buffers. */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/saturate.h"
+
 static mtf_shape broken(int why)
 {
     return (mtf_shape){.ndims = why};
@@ -56,16 +58,10 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
 }
 
 /* Sums of shapes may have more elements than can be counted: they count as the most there are. */
-static int64_t times(int64_t a, int64_t b)
-{
-    int64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
 int64_t mtf_shape_size(mtf_shape s)
 {
     int64_t product = 1;
-    for (int i = 0; i < s.ndims; i++) product = times(product, s.dims[i].size);
+    for (int i = 0; i < s.ndims; i++) product = saturate_times(product, s.dims[i].size);
     return product;
 }
 
@@ -155,7 +151,7 @@ void mtf_shape_cumprod(mtf_shape s, int64_t *products)
     int64_t product = 1;
     for (int i = 0; i < s.ndims; i++) {
         products[i] = product;
-        product = times(product, s.dims[i].size);
+        product = saturate_times(product, s.dims[i].size);
     }
 }
 
