@@ -90,6 +90,26 @@ file loop.mtf 'x: f32[a=6] = random_normal' 'y = loop(x, trips=7) {' ' body(v) {
 run plan loop.mtf --mesh x:2 --layout a:x --json
 holds "loops multiply" "p['collectives'][0]['count'] == 7"
 
+# ---- counters ------------------------------------------------------------------------------------
+
+run plan net.mtf --mesh x:2,y:2 --layout batch:x,hidden:y --fetch loss --counters
+check "a tree of counters" 0 out "counters  " "all processors" "allreduce  " " allreduce/[x]  " \
+    "  allreduce/[x]/einsum  " "  allreduce/[y]/einsum  " "einsum_unique  " " output_unique/relu  " " variables/trainable  " "hint: "
+if [ "$(sed -n '/^counters/,/^$/p' out | awk '/B$/ { print length }' | sort -u | wc -l)" -eq 1 ]; then pass
+else lose "columns of counters are aligned" "one length" "$(sed -n '/^counters/,/^$/p' out)"; fi
+run plan net.mtf --mesh x:2,y:2 --layout batch:x,hidden:y --fetch loss --counters --json
+# dw and dv over x, each in two copies; z over y, likewise; the loss in four.
+holds "counters of collectives" "[p['counters']['allreduce/' + k]['elements'] for k in \
+    ('[x]/einsum', '[y]/einsum', '[x]/reduce_sum')] == [2 * (600 + 120), 2 * 48, 4]"
+holds "counters of work" "p['counters']['einsum'] == p['counters']['einsum_unique'] == \
+    dict(elements=12 * 30 * (2 * 20 + 3 * 4), bytes=0)"
+holds "counters of variables" "p['counters']['variables/trainable'] == dict(elements=720, bytes=$weights)"
+run plan loop.mtf --mesh x:2 --layout a:x --counters --json
+holds "counters count turns" "p['counters']['allreduce/[x]/reduce_sum'] == dict(elements=7 * 2, bytes=7 * 8)"
+run plan net.mtf --json
+holds "no counters where none are wanted" "'counters' not in p"
+misused "counters of two layouts" 'leave --diff out' plan net.mtf --diff a:b --counters
+
 # ---- many processors -----------------------------------------------------------------------------
 
 file big.mtf \
