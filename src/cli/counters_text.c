@@ -22,9 +22,9 @@ void counters_write(estimate *e, textbuf *t)
         int length = depth(tree[i].name) + (int)strlen(tree[i].name);
         if (length > width) width = length;
     }
-    text_add(t, "%-*s %9s %9s   %s\n", width, "counters", "elements", "bytes",
-             e->price.open_ended ? "all processors; loops of unknown length count one turn"
-                                 : "all processors");
+    text_add(t, "%-*s %9s %9s   all processors%s%s\n", width, "counters", "elements", "bytes",
+             e->approximate ? "; collectives approximate" : "",
+             e->price.open_ended ? "; loops of unknown length count one turn" : "");
     for (int i = 0; i < n; i++) {
         int indent = depth(tree[i].name);
         text_add(t, "%*s%-*s %9s", indent, "", width - indent, tree[i].name,

@@ -66,8 +66,9 @@ static bool count_output(tally *t, const mtf_tensor *x, int64_t turns)
            add(t, "output_unique", name, unique, each);
 }
 
-/* A dimension that the op needs whole is not cut here.  Two that are cut along one axis: one was
- * made whole, and the parts of the other still add up to it. */
+/* A dimension that the op needs whole is not cut here.  Of two that are cut along one axis spreading
+ * makes one whole, and the parts of the other still add up to it; that further axes of the first
+ * then repeat the work is the one thing not counted. */
 static bool count_product(tally *t, const node *n, int64_t turns)
 {
     op_product p;
