@@ -466,6 +466,25 @@ typedef struct mtf_cost {
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
 
+/* What all processors together compute and move in a step, by name:
+ *
+ *     output/OP, output_unique/OP        results of an operation: as laid out, which counts copies
+ *                                        that several processors hold, and each element once
+ *     einsum, einsum_unique              multiplications, likewise; they have no bytes
+ *     conv2d/forward, conv2d/backprop_input, conv2d/backprop_filter, conv2d_unique/...
+ *     allreduce/[AXES]/OP, allgather/..., alltoall/...    results of collectives, as laid out
+ *     exchange/[AXES]/OP                 what goes to other processors, where only margins move
+ *     variables/trainable, variables/untrainable
+ *
+ * A loop counts each turn, one of unknown length one turn; equal nodes are one.  INT64_MAX: that
+ * or more. */
+typedef struct mtf_counter {
+    const char *name;
+    int64_t     elements, bytes;
+} mtf_counter;
+/* Sorted by name; the list lives as long as the program.  Returns how many there are. */
+MTF_API int mtf_program_counters(const mtf_program *p, const mtf_counter **list);
+
 /* What one processor did in all steps so far, counted as it ran; see mtf_session_opts.measure. */
 typedef struct mtf_measured {
     int64_t        steps; /* 0: nothing ran here, or nothing is measured */

@@ -3,6 +3,7 @@
 
 #include "cli/choices.h"
 #include "cli/commands.h"
+#include "cli/counters_text.h"
 #include "cli/graph_file.h"
 #include "cli/plan_json.h"
 #include "cli/plan_text.h"
@@ -59,6 +60,7 @@ static bool plan_one(job *j)
         plan_write_header(e, &t);
         text_add(&t, "\n");
         plan_write_table(e, all, NULL, &t);
+        if (j->opts.count) text_add(&t, "\n"), counters_write(e, &t);
         if (hints) text_add(&t, "\n"), write_hint(&h, &t);
         ok = print_text(j->session, &t);
     }
@@ -115,6 +117,9 @@ static int run(const options *o)
     if (!choose_machine(o, &j.opts.rates) ||
         !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored))
         return STATUS_USAGE;
+    j.opts.count = option_given(o, "counters");
+    if (option_given(o, "diff") && j.opts.count)
+        return usage_error(o->command, "--counters are of one layout: leave --diff out");
     if (option_given(o, "diff") && option_given(o, "processor"))
         return usage_error(o->command,
                            "--diff compares the slowest processors: leave --processor out");
@@ -134,6 +139,7 @@ static const option_spec table[] = {
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"diff", "LAYOUT2", false, "compare with a second layout"},
     {"all", NULL, false, "show every instruction, not only those that matter"},
+    {"counters", NULL, false, "count what all processors compute and move, by operation"},
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"machine", "RATES", false,
      "rates of a processor; default flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},
@@ -162,6 +168,14 @@ const command command_plan = {
         "are those of a processor's memory that others read.  The table names the layout rule\n"
         "that each collective comes from, and work that several processors do alike.  The hint is\n"
         "the best single rule to add, to leave out, or to give to another dimension.  FILE.mtf\n"
-        "may be - for standard input.",
+        "may be - for standard input.\n"
+        "\n"
+        "--counters adds a tree of what all processors do in a step, as Mesh TensorFlow counts.\n"
+        "Under output, einsum and conv2d stand results and multiplications as laid out, where "
+        "work\n"
+        "that several processors do alike counts each time; under output_unique, einsum_unique "
+        "and\n"
+        "conv2d_unique each counts once, so that the ratio shows what is wasted.  allreduce,\n"
+        "allgather and alltoall count their results as laid out, exchange what goes to others.",
     .run = run,
 };

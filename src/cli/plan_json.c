@@ -85,6 +85,17 @@ static void add_instructions(cJSON *to, const estimate *e)
     }
 }
 
+static void add_counters(cJSON *to, const estimate *e)
+{
+    cJSON *all = json_object(to, "counters");
+    for (int i = 0; i < e->program->ncounters; i++) {
+        const mtf_counter *c = &e->program->counters[i];
+        cJSON             *item = json_object(all, c->name);
+        json_int(item, "elements", c->elements);
+        json_int(item, "bytes", c->bytes);
+    }
+}
+
 static void add_hint(cJSON *to, const hint *h)
 {
     if (!h->found) {
@@ -125,6 +136,7 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     cJSON_AddNumberToObject(machine, "wire", p->rates.wire);
     cJSON_AddNumberToObject(machine, "latency", p->rates.latency);
     add_collectives(root, e);
+    if (e->opts.count) add_counters(root, e);
     if (h) add_hint(root, h);
     if (all) add_instructions(root, e);
     return root;

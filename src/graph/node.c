@@ -155,7 +155,8 @@ bool node_output(node *n, mtf_dtype type, const mtf_shape *shape)
     TRY(x && arena_push(&g->arena, n->out, n->nout, n->out_room));
     *x = (mtf_tensor){
         .node = n, .index = n->nout, .id = g->ntensors, .type = type, .scope = g->scope};
-    x->shape = mtf_shape_of(shape->ndims, shape->dims); /* a union may have too many elements */
+    x->shape = *shape; /* a union may have too many elements */
+    if (shape->ndims >= 0) x->shape = mtf_shape_of(shape->ndims, shape->dims);
     TRY(graph_intern_shape(g, &x->shape, n->op->name));
     TRY(arena_push(&g->arena, g->all, g->ntensors, g->tensors_room));
     g->all[g->ntensors++] = x;

@@ -55,6 +55,14 @@ typedef struct op_call {
     mtf_tensor       **out;   /* to be filled */
 } op_call;
 
+/* What an op multiplies: every element of all these dimensions, one of a product.  Dimensions are
+ * told apart by their place, so that a name may stand twice. */
+typedef struct op_product {
+    const char *name; /* "einsum", "conv2d/forward": where it is counted */
+    int         ndims;
+    mtf_dim     dims[2 * MTF_MAX_DIMS];
+} op_product;
+
 struct op {
     const char        *name;
     const char        *says; /* one line for the manual */
@@ -74,6 +82,8 @@ struct op {
     /* The sharding rule, as data: what a cut dimension means to this op.  NULL: all SPLIT_WHOLE. */
     dim_split (*split)(const node *n, const char *dim);
     debt (*debt)(const node *n); /* NULL: DEBT_SETTLE */
+    /* The multiplications, for counters.  NULL: none that are counted. */
+    void (*product)(const node *n, op_product *p);
     /* Composites: builds the outputs from other ops. */
     void (*expand)(op_call *c);
 };

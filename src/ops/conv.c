@@ -302,6 +302,37 @@ static dim_split split_filter(const node *n, const char *dim)
     return r.channels || r.outputs ? SPLIT_FREE : r.batch ? SPLIT_SUM : SPLIT_WHOLE;
 }
 
+/* ---- multiplications: each position of y with each tap and channel ---- */
+
+static void product(const char *const names[MAX_SPATIAL], const mtf_shape *w, const mtf_shape *y,
+                    op_product *p)
+{
+    int ns = w->ndims - 2;
+    *p = (op_product){.name = names[ns - 1], .ndims = y->ndims};
+    memcpy(p->dims, y->dims, sizeof y->dims);
+    for (int i = 0; i <= ns; i++) p->dims[p->ndims++] = w->dims[i];
+}
+
+static void product_conv(const node *n, op_product *p)
+{
+    static const char *const names[] = {"conv1d/forward", "conv2d/forward", "conv3d/forward"};
+    product(names, &n->in[1]->shape, &n->out[0]->shape, p);
+}
+
+static void product_input(const node *n, op_product *p)
+{
+    static const char *const names[] = {"conv1d/backprop_input", "conv2d/backprop_input",
+                                        "conv3d/backprop_input"};
+    product(names, &n->in[1]->shape, &n->in[0]->shape, p);
+}
+
+static void product_filter(const node *n, op_product *p)
+{
+    static const char *const names[] = {"conv1d/backprop_filter", "conv2d/backprop_filter",
+                                        "conv3d/backprop_filter"};
+    product(names, &n->out[0]->shape, &n->in[1]->shape, p);
+}
+
 const op op_conv = {
     .name = "conv",
     .says = "convolution with paddings spelled out; conv1d, conv2d and conv3d choose them",
@@ -311,7 +342,8 @@ const op op_conv = {
     .grad = grad_conv,
     .lower = lower_conv,
     .split = split_conv,
-    .debt = debt_product};
+    .debt = debt_product,
+    .product = product_conv};
 const op op_conv_input = {
     .name = "conv_input",
     .says = "the transpose of conv with respect to x; the annotation says x's shape",
@@ -321,7 +353,8 @@ const op op_conv_input = {
     .grad = grad_input,
     .lower = lower_input,
     .split = split_input,
-    .debt = debt_product};
+    .debt = debt_product,
+    .product = product_input};
 const op op_conv_filter = {
     .name = "conv_filter",
     .says = "the transpose of conv with respect to the filter; the annotation says its shape",
@@ -331,4 +364,5 @@ const op op_conv_filter = {
     .grad = grad_filter,
     .lower = lower_filter,
     .split = split_filter,
-    .debt = debt_product};
+    .debt = debt_product,
+    .product = product_filter};

@@ -282,6 +282,14 @@ static dim_split split_rule(const node *n, const char *dim)
     return n->out[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
 }
 
+static void product(const node *n, op_product *p)
+{
+    mtf_shape all = {0};
+    for (int i = 0; i < n->nargs; i++) all = mtf_shape_plus(all, n->in[i]->shape);
+    *p = (op_product){.name = "einsum", .ndims = all.ndims};
+    memcpy(p->dims, all.dims, sizeof all.dims);
+}
+
 const op op_einsum = {
     .name = "einsum",
     .says =
@@ -297,6 +305,7 @@ const op op_einsum = {
     .lower = lower,
     .split = split_rule,
     .debt = debt_product,
+    .product = product,
 };
 
 /* ---- entrances ---- */

@@ -160,7 +160,13 @@ mtf_tensor *mtf_rename_dimension(mtf_tensor *x, const char *from, const char *to
 {
     mtf_dim dim;
     if (!call_dim(&op_rename_dimension, x, from, &dim)) return NULL;
-    return mtf_reshape(x, mtf_shape_rename(x->shape, from, to));
+    mtf_shape shape = mtf_shape_rename(x->shape, from, to);
+    fault    *f = &x->node->graph->session->fault;
+    char      text[SHAPE_TEXT];
+    if (shape.ndims == SHAPE_DUPLICATE) /* the first error is kept: this one */
+        fail(f, ERR_SHAPE, "%s: \"%s\" %s has a dimension \"%s\" already; give \"%s\" another name",
+             op_rename_dimension.name, tensor_name(x), shape_text(&x->shape, text), to, from);
+    return shape_check(&shape, op_rename_dimension.name, f) ? mtf_reshape(x, shape) : NULL;
 }
 
 mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape new_dims)
@@ -175,6 +181,7 @@ mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape 
              shape_text(&old_dims, a), tensor_name(x), shape_text(&x->shape, b));
         return NULL;
     }
+    if (!shape_check(&shape, "replace_dimensions", &g->session->fault)) return NULL;
     return mtf_reshape(x, shape);
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/saturate.h"
+#include "plan/counters.h"
 #include "plan/duplicates.h"
 #include "plan/traffic.h"
 #include "program/exchange.h"
@@ -45,9 +47,10 @@ typedef struct census {
     int                nfetched, fetched_room;
     kind              *kinds;
     int                nkinds, kinds_room;
-    int               *next;    /* by processor: the next one of its kind, or -1 */
-    bool               each;    /* every processor is a kind of its own */
-    double             slowest; /* seconds of the slowest so far */
+    int               *next;     /* by processor: the next one of its kind, or -1 */
+    bool               each;     /* every processor is a kind of its own */
+    double             slowest;  /* seconds of the slowest so far */
+    counters           counters; /* of collectives */
 } census;
 
 /* ---- kinds of processors ---- */
@@ -74,10 +77,13 @@ static bool list_cut_dims(census *c)
     return true;
 }
 
-static program *plan_one(census *c, int number)
+static program *plan_one(census *c, int number, bool count)
 {
     const estimate_opts *o = &c->e->opts;
-    plan_opts how = {.guard = o->guard, .layout = o->layout, .here = mesh_place(o->mesh, number)};
+    plan_opts            how = {.guard = o->guard,
+                                .layout = o->layout,
+                                .here = mesh_place(o->mesh, number),
+                                .count = count};
     return plan_program(c->graph, c->nfetches, c->fetches, &how);
 }
 
@@ -172,7 +178,7 @@ static bool check_kind(census *c, const kind *x, const price *p, bool *alike)
     int asked[2] = {x->last, x->first};
     for (int k = 0; k < x->count / 2; k++) asked[1] = c->next[asked[1]];
     for (int k = 0; k < 2 && *alike && asked[k] != x->first; k++) {
-        program *q = plan_one(c, asked[k]);
+        program *q = plan_one(c, asked[k], false);
         TRY(q != NULL);
         *alike = q->cost.flops == p->program->cost.flops && q->cost.peak_bytes == p->memory.peak &&
                  q->ninstrs == p->program->ninstrs;
@@ -183,25 +189,36 @@ static bool check_kind(census *c, const kind *x, const price *p, bool *alike)
 
 static int64_t plus(int64_t a, int64_t b, int64_t times)
 {
-    int64_t sum;
-    return __builtin_mul_overflow(b, times, &b) || __builtin_add_overflow(a, b, &sum) ? INT64_MAX
-                                                                                      : sum;
+    return saturate_plus(a, saturate_times(b, times));
 }
 
 /* What everybody sends somebody receives: the sum of one is that of the other. */
-static void add_traffic(census *c, const kind *x, const price *p)
+static bool add_traffic(census *c, const kind *x, const price *p)
 {
     const mesh *m = c->e->opts.mesh;
-    for (int n = x->first; n >= 0 && p->collectives; n = c->next[n]) {
+    int         ninstrs = p->collectives ? p->program->ninstrs : 0;
+    arena_mark  mark = arena_here(c->scratch);
+    int64_t    *received = arena_array(c->scratch, int64_t, ninstrs + 1); /* by instruction */
+    TRY(received != NULL);
+    for (int n = x->first; n >= 0 && ninstrs; n = c->next[n]) {
         mesh_point here = mesh_place(m, n);
-        for (int k = 0; k < p->program->ninstrs; k++) {
-            if (!p->lines[k].collective) continue;
-            const instr *i = &p->program->instrs[k];
-            int64_t      bytes =
-                traffic_received(m, i, &here) * (int64_t)mtf_dtype_bytes(i->out[0].type);
-            c->e->sent_bytes = plus(c->e->sent_bytes, bytes, p->lines[k].turns);
-        }
+        for (int k = 0; k < ninstrs; k++)
+            if (p->lines[k].collective)
+                received[k] =
+                    saturate_plus(received[k], traffic_received(m, &p->program->instrs[k], &here));
     }
+    for (int k = 0; k < ninstrs; k++) {
+        if (!p->lines[k].collective) continue;
+        int64_t each = (int64_t)mtf_dtype_bytes(p->program->instrs[k].out[0].type);
+        c->e->sent_bytes =
+            plus(c->e->sent_bytes, saturate_times(received[k], each), p->lines[k].turns);
+        if (c->e->opts.count)
+            TRY(counters_add_collective(
+                &c->counters, p, k,
+                counters_collective(&p->program->instrs[k], x->count, received[k])));
+    }
+    arena_back(c->scratch, mark);
+    return true;
 }
 
 /* One program at a time: there may be thousands. */
@@ -209,11 +226,11 @@ static bool add_kind(census *c, const kind *x, bool *alike)
 {
     estimate *e = c->e;
     price     p;
-    program  *q = plan_one(c, x->first);
+    program  *q = plan_one(c, x->first, false);
     TRY(q != NULL);
     bool ok = price_one(&e->opts, q, x->first, &q->arena, &p) && check_kind(c, x, &p, alike);
+    ok = ok && add_traffic(c, x, &p);
     if (ok) {
-        add_traffic(c, x, &p);
         e->flops = plus(e->flops, p.flops, x->count);
         if (p.memory.peak > e->memory.peak || x == c->kinds)
             e->memory = p.memory, e->largest = x->first;
@@ -227,6 +244,7 @@ static bool add_kind(census *c, const kind *x, bool *alike)
 static bool add_all(census *c, bool *alike)
 {
     c->e->flops = c->e->sent_bytes = 0;
+    c->counters = (counters){.arena = &c->e->arena};
     TRY(take_census(c));
     for (int k = 0; k < c->nkinds && (*alike || c->e->approximate); k++)
         TRY(add_kind(c, &c->kinds[k], alike));
@@ -237,7 +255,7 @@ static bool add_all(census *c, bool *alike)
 static bool add_up(census *c)
 {
     bool alike = true;
-    c->sample = plan_one(c, c->e->processors - 1);
+    c->sample = plan_one(c, c->e->processors - 1, false);
     TRY(c->sample && list_cut_dims(c) && list_fetched(c));
     int64_t instrs = (int64_t)c->sample->ninstrs * c->e->processors;
     c->each = instrs <= FEW_INSTRS;
@@ -254,8 +272,9 @@ static bool show_one(census *c)
     estimate *e = c->e;
     price    *p = &e->price;
     if (e->opts.processor >= 0) e->processor = e->opts.processor;
-    e->program = plan_one(c, e->processor);
+    e->program = plan_one(c, e->processor, e->opts.count);
     TRY(e->program && price_one(&e->opts, e->program, e->processor, &e->arena, p));
+    TRY(!e->opts.count || counters_keep(e->program, &c->counters));
     TRY(duplicates_find(p, c->graph, c->nfetches, c->fetches, c->scratch));
     for (int k = 0; k < e->program->ninstrs; k++) {
         const price_line *line = &p->lines[k];

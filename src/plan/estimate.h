@@ -16,6 +16,7 @@ typedef struct estimate_opts {
     int           processor; /* whose program is shown; -1: the slowest, of equals the first */
     int64_t       guard;     /* as in plan_opts */
     price_rates   rates;
+    bool          count; /* with counters */
 } estimate_opts;
 
 typedef struct estimate {
@@ -25,12 +26,13 @@ typedef struct estimate {
     int           processors;
     int           kinds;             /* of processors */
     int           processor;         /* the one shown */
-    program      *program;           /* its program */
+    program      *program;           /* its program, with the counters of all */
     price         price;             /* its price */
     price_memory  memory;            /* of the processor that needs most */
     int           largest;           /* which one that is */
     int64_t       flops, sent_bytes; /* of all together; INT64_MAX: that or more */
-    bool          approximate;       /* those two are, where too many processors all differ */
+    bool          approximate;       /* those two are, where too many processors all differ, and
+                                        the counters of collectives with them */
     /* Flops of the processor shown that some other computes as well: all, and along each axis. */
     double duplicate, duplicate_along[MAX_AXES];
 } estimate;

@@ -4,6 +4,7 @@
 
 #include "graph/node.h"
 #include "program/program.h"
+#include "space/layout.h"
 
 /* What is known of a graph's nodes and tensors while it is lowered. */
 typedef struct survey {
@@ -20,6 +21,8 @@ bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
 bool survey_merge(survey *s);
 /* Makes one instruction of elementwise ones that feed each other. */
 bool fuse_maps(program *p, arena *scratch);
+/* The program's counters, but for collectives. */
+bool count_graph(program *p, const survey *s, const layout *l);
 /* Lets instructions write straight into variables where no one needs the old value any more. */
 bool store_in_place(program *p);
 /* Lifetimes and places of all buffers. */

@@ -125,6 +125,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(apart || (fuse_maps(p, scratch) && program_verify(p, "fusing")));
     TRY(store_in_place(p) && program_verify(p, "updating in place"));
     TRY(place_buffers(p, opts ? opts->guard : 0));
+    TRY(!opts || !opts->count || count_graph(p, &pl.survey, opts->layout));
     program_price(p);
     return mtf_ok(g->session);
 }

@@ -14,6 +14,7 @@ typedef struct plan_opts {
     int64_t       guard;  /* unused bytes between buffers, for the check device; nothing is fused */
     const layout *layout; /* NULL: one processor */
     mesh_point    here;   /* whose program this is */
+    bool          count;  /* with counters of all but the collectives */
 } plan_opts;
 
 /* NULL after an error. */

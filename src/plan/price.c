@@ -141,7 +141,7 @@ static bool price_lines(price *p, arena *a)
 
 /* ---- memory ---- */
 
-static bool is_trained(const mtf_tensor *w)
+bool price_is_trained(const mtf_tensor *w)
 {
     int at = op_attr_find(w->node->op, "trainable");
     return at < 0 || w->node->attrs[at].b;
@@ -185,7 +185,7 @@ static bool price_memories(price *p, arena *a)
     m->constants = q->cost.constant_bytes;
     for (int v = 0; v < q->nvariables; v++) {
         int64_t bytes = q->buffers[q->variables[v].slice.buffer].bytes;
-        if (is_trained(q->variables[v].tensor))
+        if (price_is_trained(q->variables[v].tensor))
             m->parameters += bytes;
         else
             m->state += bytes;

@@ -63,6 +63,8 @@ typedef struct price {
  * memory. */
 bool price_program(price *p, arena *a);
 
+bool price_is_trained(const mtf_tensor *variable); /* may optimizers change it? */
+
 /* A set of axes by their names. */
 void price_write_axes(const mesh *m, unsigned axes, textbuf *t); /* rows+cols */
 

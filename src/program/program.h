@@ -41,6 +41,8 @@ typedef struct program {
     int64_t      slab_bytes; /* inputs, fetches, constants, temporaries */
     int64_t      live_bytes; /* most bytes alive at one time: the bound for slab_bytes */
     mtf_cost     cost;
+    mtf_counter *counters; /* of all processors together, by name; where they were asked for */
+    int          ncounters;
 } program;
 
 program *program_new(mtf_session *s);

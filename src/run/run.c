@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/saturate.h"
+#include "plan/counters.h"
 #include "plan/plan.h"
+#include "plan/traffic.h"
 #include "run/counts.h"
 #include "run/parts.h"
 #include "run/say.h"
@@ -121,11 +124,50 @@ static bool schedules_agree(const mtf_program *p)
     return true;
 }
 
+/* Processors meet for the same collectives in the same order, so their numbers are added one by one. */
+static bool count_collectives(const mtf_program *p, arena *scratch)
+{
+    store   *s = p->store;
+    program *first = p->processors[s->first].program;
+    price    q = {.program = first, .mesh = &s->mesh, .layout = &s->layout, .rates = PRICE_RATES};
+    int64_t *moved = arena_array(scratch, int64_t, first->ninstrs + 1);
+    int      n = 0;
+    q.here = mesh_place(&s->mesh, s->first);
+    TRY(moved && price_program(&q, scratch));
+    for (int k = s->first; k < s->end; k++) {
+        const program *mine = p->processors[k].program;
+        mesh_point     here = mesh_place(&s->mesh, k);
+        n = 0;
+        for (int i = 0; i < mine->ninstrs; i++) {
+            if (!traffic_kind(&mine->instrs[i])) continue;
+            int64_t received = traffic_received(&s->mesh, &mine->instrs[i], &here);
+            moved[n] = saturate_plus(moved[n], counters_collective(&mine->instrs[i], 1, received));
+            n++;
+        }
+    }
+    TRY(share_sums(s, n, moved));
+    counters c = {.arena = scratch};
+    n = 0;
+    for (int i = 0; i < first->ninstrs; i++)
+        if (q.lines[i].collective) TRY(counters_add_collective(&c, &q, i, moved[n++]));
+    return counters_keep(first, &c);
+}
+
+static bool count_all(const mtf_program *p)
+{
+    if (p->store->processors == 1) return true;
+    arena scratch = arena_make(&p->session->allocator, &p->session->fault);
+    bool  ok = count_collectives(p, &scratch);
+    arena_free(&scratch);
+    return ok;
+}
+
 static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
 {
     store *s = p->store;
     for (int k = s->first; k < s->end; k++) {
         plan_opts o = {.guard = machine_guard(p->session), .layout = &s->layout, .here = mesh_place(&s->mesh, k)};
+        o.count = k == s->first;
         p->processors[k].program = plan_program(p->graph, n, fetches, &o);
         TRY(p->processors[k].program != NULL);
     }
@@ -133,7 +175,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     for (int k = s->first; k < s->end; k++)
         if (p->processors[k].program->cost.peak_bytes > p->peak_bytes)
             p->peak_bytes = p->processors[k].program->cost.peak_bytes;
-    TRY(p->fed && schedules_agree(p) && fits(p) && share_schedule(s, first_program(p), &p->peak_bytes));
+    TRY(p->fed && schedules_agree(p) && fits(p) && share_schedule(s, first_program(p), &p->peak_bytes) && count_all(p));
     for (int k = s->first; k < s->end; k++) TRY(load(p, k));
     return true;
 }
@@ -412,6 +454,13 @@ mtf_cost mtf_program_cost(const mtf_program *p)
     mtf_cost c = first_program(p)->cost;
     c.peak_bytes = p->peak_bytes;
     return c;
+}
+
+int mtf_program_counters(const mtf_program *p, const mtf_counter **list)
+{
+    bool there = p && !p->closed && first_program(p);
+    *list = there ? first_program(p)->counters : NULL;
+    return there ? first_program(p)->ncounters : 0;
 }
 
 mtf_measured mtf_program_measured(const mtf_program *p, int number)

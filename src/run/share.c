@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/saturate.h"
 
 /* ---- parts of a tensor ---- */
 
@@ -192,6 +193,22 @@ bool share_schedule(store *s, const program *p, int64_t *peak)
         if (all[k].peak > *peak) *peak = all[k].peak;
     }
     if (!same) return explain(s, p, most);
+    arena_back(&s->session->arena, mark);
+    return true;
+}
+
+/* ---- sums ---- */
+
+bool share_sums(store *s, int n, int64_t *numbers)
+{
+    if (!s->ranks || n == 0) return true;
+    int        count = ranks_count(s->ranks), mine = ranks_number(s->ranks);
+    arena_mark mark = arena_here(&s->session->arena);
+    int64_t   *all = arena_array(&s->session->arena, int64_t, (int64_t)count * n);
+    TRY(all && ranks_gather(s->ranks, "compiling", numbers, all, n * (int)sizeof *numbers));
+    for (int r = 0; r < count; r++)
+        for (int i = 0; i < n && r != mine; i++)
+            numbers[i] = saturate_plus(numbers[i], all[(int64_t)r * n + i]);
     arena_back(&s->session->arena, mark);
     return true;
 }

@@ -9,5 +9,7 @@ bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *sh
                  const placement *where, char *data);
 /* Do all ranks meet for the same collectives in the same order?  `*peak` becomes that of all. */
 bool share_schedule(store *s, const program *p, int64_t *peak);
+/* Adds the other ranks' numbers to one's own, place by place. */
+bool share_sums(store *s, int n, int64_t *numbers);
 
 #endif

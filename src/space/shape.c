@@ -4,9 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/saturate.h"
+
 static mtf_shape broken(int why)
 {
     return (mtf_shape){.ndims = why};
+}
+
+static mtf_shape broken_by(int why, mtf_dim culprit)
+{
+    return (mtf_shape){.ndims = why, .dims = {culprit}};
 }
 
 bool name_is_legal(const char *name)
@@ -22,11 +29,11 @@ mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims)
     int64_t   product = 1;
     for (int i = 0; i < ndims; i++) {
         if (!name_is_legal(dims[i].name)) return broken(SHAPE_BAD_NAME);
-        if (dims[i].size < 1) return broken(SHAPE_BAD_SIZE);
+        if (dims[i].size < 1) return broken_by(SHAPE_BAD_SIZE, dims[i]);
         for (int j = 0; j < i; j++)
-            if (strcmp(dims[i].name, dims[j].name) == 0) return broken(SHAPE_DUPLICATE);
+            if (strcmp(dims[i].name, dims[j].name) == 0) return broken_by(SHAPE_DUPLICATE, dims[i]);
         if (__builtin_mul_overflow(product, dims[i].size, &product) || product > INT64_MAX / 16)
-            return broken(SHAPE_TOO_LARGE);
+            return broken_by(SHAPE_TOO_LARGE, dims[i]);
         s.dims[i] = dims[i];
     }
     return s;
@@ -34,14 +41,18 @@ mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims)
 
 bool shape_check(const mtf_shape *s, const char *what, fault *f)
 {
+    mtf_dim     culprit = s->ndims < 0 ? s->dims[0] : (mtf_dim){0};
+    const char *name = culprit.name ? culprit.name : "?";
     switch (s->ndims) {
     case SHAPE_TOO_MANY:
         return fail(f, ERR_SHAPE, "%s: a shape has at most %d dimensions", what, MTF_MAX_DIMS);
     case SHAPE_DUPLICATE:
         return fail(f, ERR_SHAPE,
-                    "%s: a dimension name occurs twice in one shape; names must differ", what);
+                    "%s: dimension \"%s\" occurs twice in one shape; names must differ", what,
+                    name);
     case SHAPE_BAD_SIZE:
-        return fail(f, ERR_SHAPE, "%s: a dimension's size must be 1 or more", what);
+        return fail(f, ERR_SHAPE, "%s: dimension \"%s\" has size %lld; sizes are 1 or more", what,
+                    name, (long long)culprit.size);
     case SHAPE_BAD_NAME:
         return fail(f, ERR_SHAPE,
                     "%s: a dimension's name must be a word without blanks or any of "
@@ -50,22 +61,20 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
     case SHAPE_SYNTAX:
         return fail(f, ERR_SHAPE, "%s: a shape is written name:size,name:size", what);
     case SHAPE_MISSING: return fail(f, ERR_SHAPE, "%s: the shape lacks the dimension named", what);
-    case SHAPE_TOO_LARGE: return fail(f, ERR_SHAPE, "%s: the shape has too many elements", what);
+    case SHAPE_TOO_LARGE:
+        return fail(f, ERR_SHAPE,
+                    "%s: with dimension \"%s\" of size %lld the shape has 2^59 elements or more, "
+                    "which is too many",
+                    what, name, (long long)culprit.size);
     default: return s->ndims >= 0 && s->ndims <= MTF_MAX_DIMS;
     }
 }
 
 /* Sums of shapes may have more elements than can be counted: they count as the most there are. */
-static int64_t times(int64_t a, int64_t b)
-{
-    int64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
 int64_t mtf_shape_size(mtf_shape s)
 {
     int64_t product = 1;
-    for (int i = 0; i < s.ndims; i++) product = times(product, s.dims[i].size);
+    for (int i = 0; i < s.ndims; i++) product = saturate_times(product, s.dims[i].size);
     return product;
 }
 
@@ -155,7 +164,7 @@ void mtf_shape_cumprod(mtf_shape s, int64_t *products)
     int64_t product = 1;
     for (int i = 0; i < s.ndims; i++) {
         products[i] = product;
-        product = times(product, s.dims[i].size);
+        product = saturate_times(product, s.dims[i].size);
     }
 }
 

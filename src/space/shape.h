@@ -10,7 +10,8 @@
 #include "base/textbuf.h"
 #include "mtf.h"
 
-/* Why a shape could not be made: mtf_shape values with ndims < 0. */
+/* Why a shape could not be made: mtf_shape values with ndims < 0.  The first of dims is the one at
+ * fault, where the name or the size of one is. */
 enum {
     SHAPE_TOO_MANY = -1,
     SHAPE_DUPLICATE = -2,

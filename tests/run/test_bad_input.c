@@ -103,19 +103,25 @@ static void test_bad_shapes(void **state)
     (void)state;
     scene c = scene_open();
     assert_null(mtf_input(c.g, "y", MTF_F32, mtf_shape(a, b, a)));
-    close_with(c.s, "shape: input: a dimension name occurs twice in one shape; names must differ");
+    close_with(c.s, "shape: input: dimension \"a\" occurs twice in one shape; names must differ");
     c = scene_open();
     assert_null(mtf_rename_dimension(c.x, "a", "b"));
-    close_with(c.s,
-               "shape: reshape: a dimension name occurs twice in one shape; names must differ");
+    close_with(c.s, "shape: rename_dimension: \"x\" [a=4, b=2] has a dimension \"b\" already; give "
+                    "\"a\" another name");
+    c = scene_open();
+    assert_null(mtf_replace_dimensions(c.x, mtf_shape(a), mtf_shape(((mtf_dim){"b", 4}))));
+    close_with(c.s, "shape: replace_dimensions: dimension \"b\" occurs twice in one shape; names "
+                    "must differ");
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(((mtf_dim){"c", 0})), NULL));
-    close_with(c.s, "shape: variable: a dimension's size must be 1 or more");
+    close_with(c.s, "shape: variable: dimension \"c\" has size 0; sizes are 1 or more");
     c = scene_open(); /* each is fine, their product is not */
     mtf_tensor *far = mtf_input(c.g, "far", MTF_F32, mtf_shape(((mtf_dim){"p", (int64_t)1 << 40})));
     mtf_tensor *out = mtf_input(c.g, "out", MTF_F32, mtf_shape(((mtf_dim){"q", (int64_t)1 << 40})));
     assert_null(mtf_multiply(far, out));
-    close_with(c.s, "shape: multiply: the shape has too many elements");
+    close_with(c.s,
+               "shape: multiply: with dimension \"q\" of size 1099511627776 the shape has 2^59 "
+               "elements or more, which is too many");
 }
 
 /* ---- types ---- */

@@ -125,6 +125,26 @@ convolves "margins of uneven parts"     x:3,y:2 h:x,w:y "2*3 * (4*6 + 2*8 + 8)"
 moves "pooling along two dimensions" x:2,y:2 h:x,w:y "2*3 * 4 * (4 + 3)" "'exchange', 'exchange'" \
     'x: f32[b=2, h=8, w=6, c=3] = input' 'y = max_pool(x, window=(3, 3), stride=(1, 1), padding=same)'
 
+# ---- counters ------------------------------------------------------------------------------------
+
+run plan net.mtf --mesh x:2,y:2 --layout batch:x,hidden:y --fetch loss --counters
+check "a tree of counters" 0 out "counters  " "all processors" "allreduce  " " allreduce/[x]  " \
+    "  allreduce/[y]/einsum  " "einsum_unique  " " output_unique/relu  " " variables/trainable  " "hint: "
+if [ "$(sed -n '/^counters/,/^$/p' out | awk '/B$/ { print length }' | sort -u | wc -l)" -eq 1 ]; then pass
+else lose "columns of counters are aligned" "one length" "$(sed -n '/^counters/,/^$/p' out)"; fi
+run plan net.mtf --mesh x:2,y:2 --layout batch:x,hidden:y --fetch loss --counters --json
+# dw and dv over x, each in two copies, the loss in four, in one message; z over y, in two copies.
+holds "counters of collectives" "[sum(v['elements'] for k, v in p['counters'].items() if k.startswith('allreduce/[%s]/' % a)) \
+    for a in 'xy'] == [2 * (600 + 120) + 4, 2 * 48]"
+holds "counters of work" "p['counters']['einsum'] == p['counters']['einsum_unique'] == \
+    dict(elements=12 * 30 * (2 * 20 + 3 * 4), bytes=0)"
+holds "counters of variables" "p['counters']['variables/trainable'] == dict(elements=720, bytes=$weights)"
+run plan loop.mtf --mesh x:2 --layout a:x --counters --json
+holds "counters count turns" "p['counters']['allreduce/[x]/reduce_sum'] == dict(elements=7 * 2, bytes=7 * 8)"
+run plan net.mtf --json
+holds "no counters where none are wanted" "'counters' not in p"
+misused "counters of two layouts" 'leave --diff out' plan net.mtf --diff a:b --counters
+
 # ---- many processors -----------------------------------------------------------------------------
 
 file big.mtf \

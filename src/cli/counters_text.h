@@ -1,0 +1,10 @@
+/* Counters as a tree of text. */
+#ifndef CLI_COUNTERS_TEXT_H
+#define CLI_COUNTERS_TEXT_H
+
+#include "plan/estimate.h"
+
+/* One line for each counter and each prefix of its name, which counts all below it. */
+void counters_write(estimate *e, textbuf *t);
+
+#endif
