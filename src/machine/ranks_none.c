@@ -40,6 +40,12 @@ bool ranks_alarmed(ranks *r)
     return false;
 }
 
+bool ranks_foreign(const ranks *r)
+{
+    (void)r;
+    return false;
+}
+
 void ranks_tell(ranks *r)
 {
     (void)r;

@@ -347,10 +347,10 @@ static void step_one(void *context, int index)
 static void own_up(store *s)
 {
     char whose[200] = "processor ";
-    if (!s->wire || (s->ranks && ranks_alarmed(s->ranks))) return;
+    if (!s->wire || (s->ranks && ranks_foreign(s->ranks))) return;
     mesh_point p = mesh_place(&s->mesh, s->wire->failed >= 0 ? s->wire->failed : s->first);
     mesh_write_place(&s->mesh, &p, whose + strlen(whose), sizeof whose - strlen(whose));
-    fault_whose(&s->session->fault, whose);
+    if (s->session->fault.kind != ERR_LOST) fault_whose(&s->session->fault, whose);
     if (s->ranks) ranks_tell(s->ranks);
 }
 
