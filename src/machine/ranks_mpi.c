@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,15 +14,25 @@
 
 /* On the alarm communicator: an error, "I have said it", "I know", "are you there?", "I am". */
 enum { TAG_ERROR, TAG_SAID, TAG_KNOWN, TAG_ASK, TAG_HERE };
-enum { GRACE = 3 }; /* seconds in which a rank that lives answers a farewell */
-#define ANSWER_SECONDS  0.3 /* in which a rank that waits answers a question */
-#define LAST_WORDS      0.05 /* in which the error of a rank that has ended arrives */
+enum { GRACE = 3 };        /* seconds in which a rank that lives answers a farewell */
+#define ANSWER_SECONDS 0.3 /* in which a rank that waits answers a question */
+#define LAST_WORDS 0.05    /* in which the error of a rank that has ended arrives */
 
 double ranks_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
+static void breathe(int tries, double waited)
+{
+    struct timespec pause = {.tv_nsec = 50000};
+    if (waited > 2e-3)
+        nanosleep(&pause, NULL);
+    else if (tries > 100)
+        sched_yield();
 }
 
 /* ---- joining ---- */
@@ -33,38 +44,65 @@ bool ranks_over(void)
     return over;
 }
 
-/* The ranks of this machine find out who they are. */
-static void watch_neighbours(ranks *r)
+/* Waits in a way that leaves the core to others: there may be more ranks than cores, and MPI's
+ * own waiting often does not. */
+static void complete(MPI_Request *request)
+{
+    double begin = ranks_clock();
+    for (int tries = 0, done = 0;; tries++) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done) return;
+        breathe(tries, ranks_clock() - begin);
+    }
+}
+
+/* Who the others are; those of this machine are watched. */
+typedef struct rank_card {
+    char    machine[MPI_MAX_PROCESSOR_NAME];
+    watched process;
+} rank_card;
+
+static void meet_neighbours(ranks *r)
 {
     mtf_session *s = r->session;
-    MPI_Comm     node;
-    MPI_Comm_split_type(r->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &r->node);
-    watched  here = {process_here(), r->number};
-    watched *all = block_alloc(&s->allocator, &s->fault, sizeof here * (size_t)r->node, true);
-    if (all) {
-        MPI_Allgather(&here, (int)sizeof here, MPI_BYTE, all, (int)sizeof here, MPI_BYTE, node);
-        watch_open(&r->watch, s, r->node, all);
-        block_free(&s->allocator, all);
+    MPI_Request  request;
+    rank_card    mine = {.process = {process_here(), r->number}};
+    int          length;
+    size_t       count = (size_t)r->count;
+    rank_card   *cards = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
+    watched     *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
+    MPI_Get_processor_name(mine.machine, &length);
+    if (cards && near) {
+        MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, cards, (int)sizeof mine, MPI_BYTE,
+                       r->comm, &request);
+        complete(&request);
+        for (int k = 0; k < r->count; k++)
+            if (memcmp(cards[k].machine, mine.machine, sizeof mine.machine) == 0)
+                near[r->node++] = cards[k].process;
+        watch_open(&r->watch, s, r->node, near);
     }
-    MPI_Comm_free(&node);
+    block_free(&s->allocator, cards);
+    block_free(&s->allocator, near);
 }
 
 /* Opened all the same where the session has failed already: the others want to know why. */
 static void start(ranks *r, bool threads)
 {
-    int running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+    int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+    MPI_Request request;
     MPI_Initialized(&running);
     if (!running)
         MPI_Init_thread(NULL, NULL, wants, &has);
     else
         MPI_Query_thread(&has);
     r->ours = !running;
-    MPI_Comm_dup(MPI_COMM_WORLD, &r->comm);
-    MPI_Comm_dup(MPI_COMM_WORLD, &r->alarm);
+    MPI_Comm_idup(MPI_COMM_WORLD, &r->comm, &request);
+    complete(&request);
+    MPI_Comm_idup(MPI_COMM_WORLD, &r->alarm, &request);
+    complete(&request);
     MPI_Comm_rank(r->comm, &r->number);
     MPI_Comm_size(r->comm, &r->count);
-    watch_neighbours(r);
+    meet_neighbours(r);
     if (has < wants)
         fail(&r->session->fault, ERR_MPI,
              "this MPI library lets only one thread communicate: start as many ranks as "
@@ -104,7 +142,7 @@ int ranks_cores(const ranks *r)
     long      all = sysconf(_SC_NPROCESSORS_ONLN);
     if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all)
         return CPU_COUNT(&bound);
-    return all / r->node > 1 ? (int)(all / r->node) : 1;
+    return r->node && all / r->node > 1 ? (int)(all / r->node) : 1;
 }
 
 /* ---- listening ---- */
@@ -148,16 +186,6 @@ void ranks_tell(ranks *r)
     snprintf(r->mine.text, sizeof r->mine.text, "%s", r->session->fault.text);
     for (int k = 0; k < r->count; k++)
         if (k != r->number) send_word(r, k, TAG_ERROR, &r->mine, (int)sizeof r->mine);
-}
-
-/* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
-static void breathe(int tries, double waited)
-{
-    struct timespec pause = {.tv_nsec = 50000};
-    if (waited > 2e-3)
-        nanosleep(&pause, NULL);
-    else if (tries > 100)
-        sched_yield();
 }
 
 /* Whoever waits also answers. */

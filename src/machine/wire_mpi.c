@@ -111,8 +111,8 @@ bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
     int     patience = w->face.session->opts.patience;
     double  start = ranks_clock(), seconds = patience;
     arrival a;
-    while ((a = ranks_wait(w->ranks, end - begin, s->requests + begin, seconds,
-                           &w->face.failed)) == SOMEBODY_LATE) {
+    while ((a = ranks_wait(w->ranks, end - begin, s->requests + begin, seconds, &w->face.failed)) ==
+           SOMEBODY_LATE) {
         int  guilty = find_guilty(w, s);
         bool enough = ranks_clock() - start > 2 * patience;
         if (guilty || enough) {

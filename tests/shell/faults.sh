@@ -81,13 +81,16 @@ finish() {
     for process in $left; do kill -KILL "$process" 2>/dev/null; done
 }
 
-# verdict NAME PATTERN: after finish; the sentence comes once
+says_once() { [ "$(grep -c '^mtf: ' err)" -eq 1 ] && grep -qE "^mtf: $1" err; }     # says_once PATTERN
+launcher_says() { [ -n "$1" ] && ! grep -q '^mtf: ' err && grep -qE "$1" out err; } # launcher_says PATTERN
+
+# verdict NAME PATTERN [LAUNCHER-PATTERN]: after finish
 verdict() {
     local problem=""
     if [ $status -eq 0 ]; then problem="exit status 0"
     elif [ $took -ge 100 ]; then problem="not over after 10 s"
     elif [ -n "$left" ]; then problem="left over: $left"
-    elif [ "$(grep -c '^mtf: ' err)" -ne 1 ] || ! grep -qE "^mtf: $2" err; then problem="other words"
+    elif ! says_once "$2" && ! launcher_says "$3"; then problem="other words"
     fi
     if [ -z "$problem" ]; then echo pass >verdict
     else printf '%s\n%s\n%s\n' "$1" "status not 0, 10 s at most, none left, once: mtf: $2" \
@@ -118,7 +121,8 @@ a_kill() {
     kill -$signal "$(cat "pid.$victim")"
     finish
     verdict "rank $victim of $ranks, mesh $mesh: SIG$signal" \
-        "lost: rank $victim, processors? ($its)( and ($its))*: its process was killed or crashed; it ended without a word during [a-z_]+ of \""
+        "lost: rank $victim, processors? ($its)( and ($its))*: its process was killed or crashed; it ended without a word during [a-z_]+ of \"" \
+        "$hasty_words"
 }
 
 a_stall() {

@@ -3,7 +3,10 @@
 # Wants MTF, the command, and MPIRUN, the launcher (default: mpirun, or mpirun.mpich for a build with
 # MPICH where there is one); sets `launcher`, an array to which -n N COMMAND... is added, or, where
 # ranks cannot be tested, `without_ranks`, the reason.
-launcher=() without_ranks=""
+#
+# hasty_words: what the launcher says of a rank that was killed where it ends the others in the same
+# moment, too soon for a word of theirs.
+launcher=() without_ranks="" hasty_words=""
 
 find_launcher() {
     local library words
@@ -18,7 +21,10 @@ find_launcher() {
     words=$("$MPIRUN" --version 2>&1)
     case $library,$words in
         Open*,*Open\ MPI* | ompi*,*Open\ MPI*) launcher=("$MPIRUN" --oversubscribe --quiet) ;;
-        MPICH*,*HYDRA* | mpich*,*HYDRA*) launcher=("$MPIRUN") ;;
+        MPICH*,*HYDRA* | mpich*,*HYDRA*)
+            launcher=("$MPIRUN")
+            hasty_words='TERMINATED WITH THE EXIT STRING: .* \(signal [0-9]+\)'
+            ;;
         *,*Open\ MPI* | *,*HYDRA*) without_ranks="$MPIRUN is not the launcher of $library" ;;
         *) launcher=("$MPIRUN") ;;
     esac
