@@ -15,7 +15,7 @@
 /* On the alarm communicator: an error, "I have said it", "I know", "are you there?", "I am". */
 enum { TAG_ERROR, TAG_SAID, TAG_KNOWN, TAG_ASK, TAG_HERE };
 enum { GRACE = 3 };        /* seconds in which a rank that lives answers a farewell */
-#define ANSWER_SECONDS 0.3 /* in which a rank that waits answers a question */
+#define ANSWER_SECONDS 1.0 /* in which a rank that waits answers a question */
 #define LAST_WORDS 0.05    /* in which the error of a rank that has ended arrives */
 
 double ranks_clock(void)

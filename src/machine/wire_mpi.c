@@ -79,9 +79,14 @@ static int find_late(side *s)
 /* Whoever waits for somebody else is not to blame: leaves those who do not answer in s->late. */
 static int find_guilty(mpi_wire *w, side *s)
 {
-    int n = find_late(s), guilty = 0;
-    for (int k = 0; k < n; k++)
-        if (!ranks_answers(w->ranks, rank_of(w, s->late[k]))) s->late[guilty++] = s->late[k];
+    int  n = find_late(s), guilty = 0, asked = -1;
+    bool answers = false;
+    for (int k = 0; k < n; k++) {
+        int rank = rank_of(w, s->late[k]);
+        if (rank != asked) answers = ranks_answers(w->ranks, rank);
+        if (!answers) s->late[guilty++] = s->late[k];
+        asked = rank;
+    }
     return guilty;
 }
 
@@ -114,7 +119,7 @@ bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
     while ((a = ranks_wait(w->ranks, end - begin, s->requests + begin, seconds, &w->face.failed)) ==
            SOMEBODY_LATE) {
         int  guilty = find_guilty(w, s);
-        bool enough = ranks_clock() - start > 2 * patience;
+        bool enough = ranks_clock() - start > 2 * patience + 2;
         if (guilty || enough) {
             wire_late(&w->face, i, guilty ? guilty : find_late(s), s->late);
             break;
@@ -131,7 +136,7 @@ bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
 bool mpi_meet(mpi_wire *w, int me, const instr *i)
 {
     if (w->end - w->first == 1) return true;
-    arrival a = meeting_wait(&w->meeting, me - w->first, 2 * w->face.session->opts.patience + 2);
+    arrival a = meeting_wait(&w->meeting, me - w->first, 2 * w->face.session->opts.patience + 5);
     if (a != SOMEBODY_LATE) return a == ALL_CAME;
     side *s = &w->sides[me - w->first];
     int   n = 0;

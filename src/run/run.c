@@ -9,6 +9,7 @@
 
 #include "base/dtype.h"
 #include "plan/plan.h"
+#include "plan/price.h"
 #include "run/counts.h"
 #include "run/parts.h"
 #include "run/say.h"
@@ -410,6 +411,11 @@ mtf_cost mtf_program_cost(const mtf_program *p)
     if (!p || p->closed || !first_program(p)) return (mtf_cost){0};
     mtf_cost c = first_program(p)->cost;
     c.peak_bytes = p->peak_bytes;
+    arena scratch = arena_make(&p->session->allocator, &p->session->fault);
+    price full = {.program = first_program(p), .mesh = &p->store->mesh, .layout = &p->store->layout,
+                  .here = mesh_place(&p->store->mesh, p->store->first), .rates = PRICE_RATES};
+    if (price_program(&full, &scratch)) c.collectives = full.collectives, c.sent_bytes = full.sent_bytes;
+    arena_free(&scratch);
     return c;
 }
 

@@ -4,7 +4,7 @@
 # Each time everything must stop within ten seconds, with an exit status that is not 0, one sentence
 # that names the processor and the reason, and no process left over.  Meshes, victims and moments are
 # drawn from a seed, which is printed.
-# Usage: FAULT_REPEATS=50 FAULT_SEED=1 tests/shell/faults.sh      default: 12 of each kind, a new seed
+# Usage: FAULT_REPEATS=50 FAULT_SEED=1 tests/shell/faults.sh      default: 50 of each kind, a new seed
 #        FAULT_JOBS: how many at a time, default 4: most of them only wait
 #        MTF, MPIRUN: as in mpi.sh
 cd "$(dirname "$0")/../.." || exit 2
@@ -17,7 +17,7 @@ cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/ranks.bash"
 [ -n "$without_ranks" ] && echo "only threads: $without_ranks"
-repeats=${FAULT_REPEATS:-12} seed=${FAULT_SEED:-$(($(date +%s) % 100000))} jobs=${FAULT_JOBS:-4}
+repeats=${FAULT_REPEATS:-50} seed=${FAULT_SEED:-$(($(date +%s) % 100000))} jobs=${FAULT_JOBS:-4}
 echo "seed $seed, $repeats of each kind"
 
 # ---- the stage -----------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ an_error() {
 a_refusal() {
     draw_stage
     cp ../long.mtf .
-    begin bash -c 'if [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = '$victim' ]; then set -- "$@" --memory 1000; fi; exec "$@"' - \
+    begin bash -c 'if [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = '$victim' ]; then set -- "$@" --memory 100; fi; exec "$@"' - \
         "$MTF" run long.mtf --mesh "$mesh" --layout 'n:x,k:y?' --threads 1
     finish
     verdict "memory refused to rank $victim of $ranks, mesh $mesh" "memory: .*the program needs [0-9]+ bytes"

@@ -110,6 +110,13 @@ else lose "fed, printed and shown once" "$(cat want want_err)" "$(cat out err)";
 ranks 4 "${model[@]}" --json
 if [ "$(grep -c '^{' out)" -eq 1 ]; then pass; else lose "JSON once" "one object" "$(cat out err)"; fi
 
+example=05_threads_and_mpi
+for n in 2 4; do
+    ranks $n "$(dirname "$MTF")/examples/$example"
+    if [ $status -eq 0 ] && cmp -s "$root/examples/$example.expected" out; then pass
+    else lose "$example on $n ranks" "$(cat "$root/examples/$example.expected")" "$status: $(cat out err)"; fi
+done
+
 # ---- what is refused, once -----------------------------------------------------------------------
 
 ranks 3 "$MTF" run make.mtf --mesh x:2 --layout batch:x
