@@ -463,6 +463,7 @@ typedef struct mtf_cost {
     int64_t bytes; /* read and written by instructions                   */
     int64_t variable_bytes, input_bytes, constant_bytes;
     int64_t peak_bytes; /* variables and the slab together                    */
+    int64_t collectives, sent_bytes; /* to other processors of the mesh, in one step     */
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
 

@@ -27,9 +27,9 @@ bool fail(fault *f, error_kind kind, const char *format, ...)
 bool fault_take(fault *f, int kind, const char *text)
 {
     int none = ERR_NONE;
-    if (atomic_compare_exchange_strong(&f->kind, &none, kind))
-        snprintf(f->text, sizeof f->text, "%s", text);
-    return false;
+    if (!atomic_compare_exchange_strong(&f->kind, &none, kind)) return false;
+    snprintf(f->text, sizeof f->text, "%s", text);
+    return true;
 }
 
 void fault_whose(fault *f, const char *whose)

@@ -26,7 +26,7 @@ typedef struct fault {
 
 /* Records the first error as "word: sentence"; always returns false. */
 bool fail(fault *f, error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Records an error that another process met, in its own words; always returns false. */
+/* Records an error that another process met, in its own words; false where there was one already. */
 bool fault_take(fault *f, int kind, const char *text);
 /* "value: ..." becomes "value: processor x=1: ...": whose error it is. */
 void fault_whose(fault *f, const char *whose);

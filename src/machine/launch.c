@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "mtf_build.h"
-
 /* What each starter tells its processes.  Slurm sets its own names in batch scripts too, which
  * are no ranks: there the PMI names must be set as well. */
 static const struct {
@@ -20,7 +18,7 @@ static const struct {
 
 launch launch_find(void)
 {
-    for (size_t i = 0; MTF_HAVE_MPI && i < sizeof starters / sizeof *starters; i++) {
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
         const char *rank = getenv(starters[i].rank), *size = getenv(starters[i].size);
         launch      l = {rank ? atoi(rank) : 0, size ? atoi(size) : 0};
         if (rank && size && l.size > 1 && l.rank >= 0 && l.rank < l.size) return l;

@@ -6,7 +6,7 @@ typedef struct launch {
     int rank, size;
 } launch;
 
-/* {0, 1} where nobody did, or where this build has no MPI: such a run never touches MPI. */
+/* {0, 1} where nobody did: such a run never touches MPI. */
 launch launch_find(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/session.h"
 
-typedef enum arrival { ALL_CAME, SOMEBODY_FAILED, SOMEBODY_LATE } arrival;
+typedef enum arrival { ALL_CAME, SOMEBODY_FAILED, SOMEBODY_LATE, SOMEBODY_LOST } arrival;
 
 typedef struct meeting {
     pthread_mutex_t lock;

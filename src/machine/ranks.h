@@ -19,8 +19,9 @@ int    ranks_number(const ranks *r);
 int    ranks_count(const ranks *r);
 int    ranks_cores(const ranks *r); /* what this process may use of its machine */
 
-/* Has another rank failed?  Its reason is then in the session. */
+/* Has another rank failed?  Its reason is then in the session, unless this one has one already. */
 bool ranks_alarmed(ranks *r);
+bool ranks_foreign(const ranks *r); /* is the session's error another rank's? */
 void ranks_tell(ranks *r); /* sends the session's error to all others */
 
 /* Each of these is false after an error; `what` stands in the sentence where somebody is late. */

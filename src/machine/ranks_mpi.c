@@ -6,20 +6,33 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "machine/ranks_mpi.h"
 
-/* On the alarm communicator: an error, "I have said it", "I know". */
-enum { TAG_ERROR, TAG_SAID, TAG_KNOWN };
-enum { GRACE = 3 }; /* seconds in which a rank that lives answers a farewell */
+/* On the alarm communicator: an error, "I have said it", "I know", "are you there?", "I am". */
+enum { TAG_ERROR, TAG_SAID, TAG_KNOWN, TAG_ASK, TAG_HERE };
+enum { GRACE = 3 };        /* seconds in which a rank that lives answers a farewell */
+#define ANSWER_SECONDS 1.0 /* in which a rank that waits answers a question */
+#define LAST_WORDS 0.05    /* in which the error of a rank that has ended arrives */
 
 double ranks_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
+static void breathe(int tries, double waited)
+{
+    struct timespec pause = {.tv_nsec = 50000};
+    if (waited > 2e-3)
+        nanosleep(&pause, NULL);
+    else if (tries > 100)
+        sched_yield();
 }
 
 /* ---- joining ---- */
@@ -31,24 +44,65 @@ bool ranks_over(void)
     return over;
 }
 
+/* Waits in a way that leaves the core to others: there may be more ranks than cores, and MPI's
+ * own waiting often does not. */
+static void complete(MPI_Request *request)
+{
+    double begin = ranks_clock();
+    for (int tries = 0, done = 0;; tries++) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done) return;
+        breathe(tries, ranks_clock() - begin);
+    }
+}
+
+/* Who the others are; those of this machine are watched. */
+typedef struct rank_card {
+    char    machine[MPI_MAX_PROCESSOR_NAME];
+    watched process;
+} rank_card;
+
+static void meet_neighbours(ranks *r)
+{
+    mtf_session *s = r->session;
+    MPI_Request  request;
+    rank_card    mine = {.process = {process_here(), r->number}};
+    int          length;
+    size_t       count = (size_t)r->count;
+    rank_card   *cards = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
+    watched     *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
+    MPI_Get_processor_name(mine.machine, &length);
+    if (cards && near) {
+        MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, cards, (int)sizeof mine, MPI_BYTE,
+                       r->comm, &request);
+        complete(&request);
+        for (int k = 0; k < r->count; k++)
+            if (memcmp(cards[k].machine, mine.machine, sizeof mine.machine) == 0)
+                near[r->node++] = cards[k].process;
+        watch_open(&r->watch, s, r->node, near);
+    }
+    block_free(&s->allocator, cards);
+    block_free(&s->allocator, near);
+}
+
 /* Opened all the same where the session has failed already: the others want to know why. */
 static void start(ranks *r, bool threads)
 {
-    int      running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
-    MPI_Comm node;
+    int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+    MPI_Request request;
     MPI_Initialized(&running);
     if (!running)
         MPI_Init_thread(NULL, NULL, wants, &has);
     else
         MPI_Query_thread(&has);
     r->ours = !running;
-    MPI_Comm_dup(MPI_COMM_WORLD, &r->comm);
-    MPI_Comm_dup(MPI_COMM_WORLD, &r->alarm);
+    MPI_Comm_idup(MPI_COMM_WORLD, &r->comm, &request);
+    complete(&request);
+    MPI_Comm_idup(MPI_COMM_WORLD, &r->alarm, &request);
+    complete(&request);
     MPI_Comm_rank(r->comm, &r->number);
     MPI_Comm_size(r->comm, &r->count);
-    MPI_Comm_split_type(r->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &r->node);
-    MPI_Comm_free(&node);
+    meet_neighbours(r);
     if (has < wants)
         fail(&r->session->fault, ERR_MPI,
              "this MPI library lets only one thread communicate: start as many ranks as "
@@ -66,6 +120,7 @@ ranks *ranks_open(mtf_session *s, bool threads)
     ranks *r = block_alloc(&s->allocator, &s->fault, sizeof *r, true);
     if (!r) return NULL;
     r->session = s;
+    r->lost = -1;
     start(r, threads);
     return r;
 }
@@ -87,7 +142,7 @@ int ranks_cores(const ranks *r)
     long      all = sysconf(_SC_NPROCESSORS_ONLN);
     if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all)
         return CPU_COUNT(&bound);
-    return all / r->node > 1 ? (int)(all / r->node) : 1;
+    return r->node && all / r->node > 1 ? (int)(all / r->node) : 1;
 }
 
 /* ---- listening ---- */
@@ -103,9 +158,15 @@ bool ranks_alarmed(ranks *r)
     rank_error a;
     MPI_Mrecv(&a, (int)sizeof a, MPI_BYTE, &message, MPI_STATUS_IGNORE);
     a.text[sizeof a.text - 1] = 0;
-    fault_take(&r->session->fault, a.kind, a.text);
+    if (a.lost >= 0) atomic_store(&r->lost, a.lost);
+    if (fault_take(&r->session->fault, a.kind, a.text)) r->foreign = true;
     atomic_store(&r->alarmed, true);
     return true;
+}
+
+bool ranks_foreign(const ranks *r)
+{
+    return r->foreign;
 }
 
 /* Nobody waits for its completion: the receiver may be dead. */
@@ -121,19 +182,34 @@ void ranks_tell(ranks *r)
     if (r->told || mtf_ok(r->session) || atomic_load(&r->alarmed)) return;
     r->told = true;
     r->mine.kind = r->session->fault.kind;
+    r->mine.lost = r->lost;
     snprintf(r->mine.text, sizeof r->mine.text, "%s", r->session->fault.text);
     for (int k = 0; k < r->count; k++)
         if (k != r->number) send_word(r, k, TAG_ERROR, &r->mine, (int)sizeof r->mine);
 }
 
-/* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
-static void breathe(int tries, double waited)
+/* Whoever waits also answers. */
+static void answer(ranks *r)
 {
-    struct timespec pause = {.tv_nsec = 50000};
-    if (waited > 2e-3)
-        nanosleep(&pause, NULL);
-    else if (tries > 100)
-        sched_yield();
+    int         there;
+    MPI_Message message;
+    MPI_Status  status;
+    MPI_Improbe(MPI_ANY_SOURCE, TAG_ASK, r->alarm, &there, &message, &status);
+    if (!there) return;
+    MPI_Mrecv(NULL, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    send_word(r, status.MPI_SOURCE, TAG_HERE, NULL, 0);
+}
+
+/* Has a rank ended that has not said why? */
+static bool notice_loss(ranks *r)
+{
+    int    ended = watch_ended(&r->watch);
+    double begin = ranks_clock();
+    if (ended < 0) return false;
+    while (ranks_clock() - begin < LAST_WORDS)
+        if (ranks_alarmed(r)) return false;
+    atomic_store(&r->lost, ended);
+    return true;
 }
 
 arrival ranks_wait(ranks *r, int n, MPI_Request *requests, double seconds, _Atomic int *failed)
@@ -146,11 +222,34 @@ arrival ranks_wait(ranks *r, int n, MPI_Request *requests, double seconds, _Atom
         if (failed && atomic_load(failed) >= 0) return SOMEBODY_FAILED;
         if (tries % 64 == 63 || waited > 2e-3) {
             if (ranks_alarmed(r)) return SOMEBODY_FAILED;
+            if (notice_loss(r)) return SOMEBODY_LOST;
             waited = ranks_clock() - begin;
             if (waited > seconds) return SOMEBODY_LATE;
         }
+        if (waited > 2e-3) answer(r);
         breathe(tries, waited);
     }
+}
+
+/* "rank 1, processor x=1" */
+static void write_whose(const ranks *r, int rank, char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "rank %d", rank);
+    if (!r->mesh) return;
+    span its = part_range(mesh_size(r->mesh), r->count, rank);
+    int  first[PLACES_NAMED];
+    for (int k = 0; k < PLACES_NAMED; k++) first[k] = (int)its.begin + k;
+    used += (size_t)snprintf(text + used, room - used, ", processor%s ", its.size == 1 ? "" : "s");
+    mesh_write_places(r->mesh, (int)its.size, first, text + used, room - used);
+}
+
+bool ranks_say_lost(ranks *r, const char *what)
+{
+    char whose[450];
+    write_whose(r, r->lost, whose, sizeof whose);
+    return fail(&r->session->fault, ERR_LOST,
+                "%s: its process was killed or crashed; it ended without a word during %s", whose,
+                what);
 }
 
 /* ---- meeting ---- */
@@ -170,6 +269,7 @@ static double patience(const ranks *r)
 static bool finish(ranks *r, MPI_Request *request, const char *what, const char *whom)
 {
     arrival a = ranks_wait(r, 1, request, patience(r), NULL);
+    if (a == SOMEBODY_LOST) return ranks_say_lost(r, what);
     return a == SOMEBODY_LATE ? late(r, what, whom) : a == ALL_CAME;
 }
 
@@ -231,6 +331,16 @@ static int hear(ranks *r, int from, int tag, double seconds)
     }
 }
 
+/* How long this rank leaves the word to those before it.  After a loss there is little time: the
+ * starter ends those that are left. */
+static double turn(const ranks *r)
+{
+    int before = r->number - (r->lost >= 0 && r->lost < r->number);
+    int waits = before < 8 ? before : 8;
+    if (before == 0) return 1e-3;
+    return r->lost >= 0 ? 0.1 * waits : GRACE + 0.25 * waits;
+}
+
 /* Rank 0 speaks.  Where it does not come, being stuck, the lowest of the others does, who has
  * waited least; should rank 0 come after all, it finds that this was said. */
 bool ranks_part(ranks *r)
@@ -239,17 +349,27 @@ bool ranks_part(ranks *r)
         r->orderly = true;
         return false;
     }
-    if (r->number && !r->told && !atomic_load(&r->alarmed)) {
-        char whose[40];
-        snprintf(whose, sizeof whose, "rank %d", r->number);
+    if (r->number && !r->told && !r->foreign && r->lost < 0) {
+        char whose[450];
+        write_whose(r, r->number, whose, sizeof whose);
         fault_whose(&r->session->fault, whose);
     }
     ranks_tell(r);
-    double turn = r->number ? GRACE + 0.25 * (r->number < 8 ? r->number : 8) : 1e-3;
-    int    speaker = hear(r, MPI_ANY_SOURCE, TAG_SAID, turn);
+    int speaker = hear(r, MPI_ANY_SOURCE, TAG_SAID, turn(r));
     r->speaks = speaker < 0;
     if (!r->speaks) send_word(r, speaker, TAG_KNOWN, NULL, 0);
     return r->speaks;
+}
+
+bool ranks_answers(ranks *r, int rank)
+{
+    MPI_Request request;
+    MPI_Irecv(NULL, 0, MPI_BYTE, rank, TAG_HERE, r->alarm, &request);
+    send_word(r, rank, TAG_ASK, NULL, 0);
+    if (ranks_wait(r, 1, &request, ANSWER_SECONDS, NULL) == ALL_CAME) return true;
+    MPI_Cancel(&request);
+    MPI_Request_free(&request);
+    return false;
 }
 
 /* Says that it was said.  Whoever does not answer is stuck and will not exit by itself. */
@@ -260,7 +380,7 @@ static void spread_word(ranks *r)
     for (int k = 0; k < r->count; k++)
         if (k != r->number) send_word(r, k, TAG_SAID, NULL, 0);
     for (int k = 0; k < r->count; k++)
-        if (k != r->number && hear(r, k, TAG_KNOWN, end - ranks_clock()) < 0)
+        if (k != r->number && k != r->lost && hear(r, k, TAG_KNOWN, end - ranks_clock()) < 0)
             MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -270,6 +390,7 @@ void ranks_close(ranks *r)
 {
     if (r->speaks) spread_word(r);
     if (!r->orderly) return;
+    watch_close(&r->watch, r->session);
     MPI_Comm_free(&r->comm);
     MPI_Comm_free(&r->alarm);
     if (r->ours) MPI_Finalize();

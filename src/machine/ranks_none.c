@@ -1,4 +1,5 @@
 /* A build without MPI: one process, no ranks. */
+#include "machine/launch.h"
 #include "machine/wire.h"
 #include "mtf_build.h"
 
@@ -7,7 +8,10 @@
 ranks *ranks_open(mtf_session *s, bool threads)
 {
     (void)threads;
-    fail(&s->fault, ERR_MPI, "this build has no MPI");
+    fail(&s->fault, ERR_MPI,
+         "%d processes were started for one mesh, but this build of mtf has no MPI: start one, or "
+         "build mtf with -DMTF_MPI=ON",
+         launch_find().size);
     return NULL;
 }
 
@@ -35,6 +39,12 @@ int ranks_cores(const ranks *r)
 }
 
 bool ranks_alarmed(ranks *r)
+{
+    (void)r;
+    return false;
+}
+
+bool ranks_foreign(const ranks *r)
 {
     (void)r;
     return false;

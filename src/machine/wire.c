@@ -1,8 +1,6 @@
 /* What all wires share: groups, and who is to blame. */
 #include "machine/wire.h"
 
-#include <stdio.h>
-
 group group_of(const mesh *m, int me, unsigned axes)
 {
     group g = {.here = mesh_place(m, me)};
@@ -28,17 +26,8 @@ void wire_give_up(wire *w, int me)
 
 bool wire_late(wire *w, const instr *i, int n, const int *who)
 {
-    enum { NAMED = 4 };
-    char   text[400] = "nobody";
-    size_t used = 0;
-    for (int k = 0; k < n && k < NAMED; k++) {
-        char       place[100];
-        mesh_point p = mesh_place(w->mesh, who[k]);
-        mesh_write_place(w->mesh, &p, place, sizeof place);
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%.80s", k ? " and " : "", place);
-    }
-    if (n > NAMED) snprintf(text + used, sizeof text - used, " and %d more", n - NAMED);
+    char text[400];
+    mesh_write_places(w->mesh, n, who, text, sizeof text);
     return fail(&w->session->fault, ERR_LATE, "%s of \"%s\" waited %d seconds for %s (--patience)",
                 instr_name(i->kind), mtf_name_of_tensor(i->cause), w->session->opts.patience, text);
 }

@@ -11,6 +11,7 @@
 
 #if MTF_HAVE_MPI
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -62,8 +63,8 @@ void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes)
     }
 }
 
-/* Whose messages are still missing? */
-static bool report_late(mpi_wire *w, side *s, const instr *i)
+/* Whose messages are still missing?  Returns how many are in s->late. */
+static int find_late(side *s)
 {
     int n = 0;
     for (int k = 0; k < s->used; k++) {
@@ -72,7 +73,21 @@ static bool report_late(mpi_wire *w, side *s, const instr *i)
         MPI_Request_get_status(s->requests[k], &done, MPI_STATUS_IGNORE);
         if (!done && !listed) s->late[n++] = s->peers[k];
     }
-    return wire_late(&w->face, i, n, s->late);
+    return n;
+}
+
+/* Whoever waits for somebody else is not to blame: leaves those who do not answer in s->late. */
+static int find_guilty(mpi_wire *w, side *s)
+{
+    int  n = find_late(s), guilty = 0, asked = -1;
+    bool answers = false;
+    for (int k = 0; k < n; k++) {
+        int rank = rank_of(w, s->late[k]);
+        if (rank != asked) answers = ranks_answers(w->ranks, rank);
+        if (!answers) s->late[guilty++] = s->late[k];
+        asked = rank;
+    }
+    return guilty;
 }
 
 /* Messages that nobody waits for any more must not arrive in memory that is used again. */
@@ -86,13 +101,33 @@ static void forget(side *s)
     s->used = 0;
 }
 
+static bool report_lost(mpi_wire *w, const instr *i)
+{
+    char what[300];
+    snprintf(what, sizeof what, "%s of \"%.200s\"", instr_name(i->kind),
+             mtf_name_of_tensor(i->cause));
+    return ranks_say_lost(w->ranks, what);
+}
+
+/* Those who answer wait for somebody who is later still, and will say so. */
 bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
 {
     side   *s = &w->sides[me - w->first];
-    arrival a = ranks_wait(w->ranks, end - begin, s->requests + begin,
-                           w->face.session->opts.patience, &w->face.failed);
+    int     patience = w->face.session->opts.patience;
+    double  start = ranks_clock(), seconds = patience;
+    arrival a;
+    while ((a = ranks_wait(w->ranks, end - begin, s->requests + begin, seconds, &w->face.failed)) ==
+           SOMEBODY_LATE) {
+        int  guilty = find_guilty(w, s);
+        bool enough = ranks_clock() - start > 2 * patience + 2;
+        if (guilty || enough) {
+            wire_late(&w->face, i, guilty ? guilty : find_late(s), s->late);
+            break;
+        }
+        seconds = ASK_AGAIN;
+    }
     if (a == ALL_CAME) return true;
-    if (a == SOMEBODY_LATE) report_late(w, s, i);
+    if (a == SOMEBODY_LOST) report_lost(w, i);
     forget(s);
     return false;
 }
@@ -101,7 +136,7 @@ bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
 bool mpi_meet(mpi_wire *w, int me, const instr *i)
 {
     if (w->end - w->first == 1) return true;
-    arrival a = meeting_wait(&w->meeting, me - w->first, w->face.session->opts.patience + 1);
+    arrival a = meeting_wait(&w->meeting, me - w->first, 2 * w->face.session->opts.patience + 5);
     if (a != SOMEBODY_LATE) return a == ALL_CAME;
     side *s = &w->sides[me - w->first];
     int   n = 0;
@@ -369,6 +404,7 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
                      .mesh = m,
                      .failed = -1};
     w->ranks = r;
+    r->mesh = m;
     w->first = first;
     w->end = end;
     w->processors = mesh_size(m);

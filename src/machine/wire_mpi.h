@@ -7,6 +7,7 @@
 
 enum { MOST_BYTES = 1 << 30 }; /* of one message */
 enum { PAIR_BYTES = 1 << 14 }; /* what two processors rather combine twice than in shards */
+#define ASK_AGAIN 0.5          /* seconds after which those who are late are asked once more */
 
 typedef struct post {
     const char *in;

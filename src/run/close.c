@@ -15,7 +15,7 @@ int mtf_close(mtf_session *s)
     if (!s) return 1;
     session_complain(s);
     if (!s->ranks && launch_find().size > 1 && !ranks_over()) s->ranks = ranks_open(s, false);
-    bool speaks = !s->ranks || ranks_part(s->ranks);
+    bool speaks = s->ranks ? ranks_part(s->ranks) : mtf_is_first(s);
     if (speaks) session_say_error(s);
     if (s->ranks) ranks_close(s->ranks);
     bool ok = mtf_ok(s);

@@ -11,6 +11,7 @@
 #include "base/saturate.h"
 #include "plan/counters.h"
 #include "plan/plan.h"
+#include "plan/price.h"
 #include "plan/traffic.h"
 #include "run/counts.h"
 #include "run/parts.h"
@@ -390,10 +391,10 @@ static void step_one(void *context, int index)
 static void own_up(store *s)
 {
     char whose[200] = "processor ";
-    if (!s->wire || (s->ranks && ranks_alarmed(s->ranks))) return;
+    if (!s->wire || (s->ranks && ranks_foreign(s->ranks))) return;
     mesh_point p = mesh_place(&s->mesh, s->wire->failed >= 0 ? s->wire->failed : s->first);
     mesh_write_place(&s->mesh, &p, whose + strlen(whose), sizeof whose - strlen(whose));
-    fault_whose(&s->session->fault, whose);
+    if (s->session->fault.kind != ERR_LOST) fault_whose(&s->session->fault, whose);
     if (s->ranks) ranks_tell(s->ranks);
 }
 
@@ -453,6 +454,11 @@ mtf_cost mtf_program_cost(const mtf_program *p)
     if (!p || p->closed || !first_program(p)) return (mtf_cost){0};
     mtf_cost c = first_program(p)->cost;
     c.peak_bytes = p->peak_bytes;
+    arena scratch = arena_make(&p->session->allocator, &p->session->fault);
+    price full = {.program = first_program(p), .mesh = &p->store->mesh, .layout = &p->store->layout,
+                  .here = mesh_place(&p->store->mesh, p->store->first), .rates = PRICE_RATES};
+    if (price_program(&full, &scratch)) c.collectives = full.collectives, c.sent_bytes = full.sent_bytes;
+    arena_free(&scratch);
     return c;
 }
 

@@ -62,6 +62,19 @@ void mesh_write_place(const mesh *m, const mesh_point *p, char *text, size_t roo
                                  p->at[i]);
 }
 
+void mesh_write_places(const mesh *m, int n, const int *numbers, char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "%s", n ? "" : "nobody");
+    for (int k = 0; k < n && k < PLACES_NAMED && used < room; k++) {
+        char       place[100];
+        mesh_point p = mesh_place(m, numbers[k]);
+        mesh_write_place(m, &p, place, sizeof place);
+        used += (size_t)snprintf(text + used, room - used, "%s%.80s", k ? " and " : "", place);
+    }
+    if (n > PLACES_NAMED && used < room)
+        snprintf(text + used, room - used, " and %d more", n - PLACES_NAMED);
+}
+
 int cut_parts(const mesh *m, const axis_list *c)
 {
     int n = 1;

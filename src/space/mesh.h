@@ -46,6 +46,9 @@ int        mesh_number(const mesh *m, const mesh_point *p);
 int        mesh_axis(const mesh *m, const char *name); /* -1 where absent */
 void       mesh_write_place(const mesh *m, const mesh_point *p, char *text,
                             size_t room); /* rows=1,cols=0 */
+/* "rows=1,cols=0 and rows=1,cols=1 and 7 more"; only the first numbers are read. */
+enum { PLACES_NAMED = 4 };
+void mesh_write_places(const mesh *m, int n, const int *numbers, char *text, size_t room);
 
 int      cut_parts(const mesh *m, const axis_list *c);                     /* into how many parts */
 int      cut_part(const mesh *m, const axis_list *c, const mesh_point *p); /* which one p has */
