@@ -105,10 +105,8 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i)
     if (a != SOMEBODY_LATE) return a == ALL_CAME;
     side *s = &w->sides[me - w->first];
     int   n = 0;
-    pthread_mutex_lock(&w->meeting.lock);
     for (int k = 0; k < w->end - w->first; k++)
-        if (!w->meeting.here[k]) s->late[n++] = w->first + k;
-    pthread_mutex_unlock(&w->meeting.lock);
+        if (meeting_lacks(&w->meeting, k)) s->late[n++] = w->first + k;
     return wire_late(&w->face, i, n, s->late);
 }
 
