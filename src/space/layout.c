@@ -71,10 +71,13 @@ bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
     return true;
 }
 
+/* Planning asks this for every dimension of every node: most names differ in their first letter. */
 const layout_rule *layout_find(const layout *l, const char *dim)
 {
-    for (int i = 0; i < l->nrules; i++)
-        if (strcmp(l->rules[i].dim, dim) == 0) return &l->rules[i];
+    for (int i = 0; i < l->nrules; i++) {
+        const char *name = l->rules[i].dim;
+        if (name == dim || (name[0] == dim[0] && strcmp(name, dim) == 0)) return &l->rules[i];
+    }
     return NULL;
 }
 
