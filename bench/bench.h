@@ -32,8 +32,7 @@ typedef struct bench {
     int         errors; /* things that could not be measured */
 } bench;
 
-double bench_clock(void);
-void   bench_figure(bench *b, const figure *f);
+void bench_figure(bench *b, const figure *f);
 /* Something could not be measured: said at once, and by the exit status at the end. */
 void bench_error(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What is being done, where somebody watches. */
@@ -54,5 +53,7 @@ typedef struct racer {
 
 /* Lets all run in turn, again and again, for about `seconds` in all but at least five times. */
 void bench_race(int n, racer *racers, double seconds);
+/* The same for what one thread does: only its own time counts, whoever else is busy. */
+void bench_race_single(int n, racer *racers, double seconds);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "groups.h"
-#include "limits.h"
+#include "bare.h"
 #include "mtf.h"
 
 static const mtf_dim rows = {"rows", 16384}, columns = {"columns", 1024};

@@ -4,6 +4,8 @@
  * not depend on how many there are; and it must grow with the graph, not with
  * its square.
  */
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 
 #include "graph/node.h"
@@ -71,7 +73,7 @@ static void measure_meshes(bench *b)
                       {run_lowering, &some, 0},
                       {run_lowering, &many, 0}};
     bench_progress(b, "lowering for 1, 64 and 4096 processors");
-    bench_race(4, racers, 4);
+    bench_race_single(4, racers, 4);
     add(b, "mesh of 1 processor", "with a layout : without", racers[1].best, racers[0].best);
     add(b, "mesh of 64 processors", "64 : 1 processor", racers[2].best, racers[1].best);
     add(b, "mesh of 4096 processors", "4096 : 1 processor", racers[3].best, racers[1].best);
@@ -88,7 +90,7 @@ static void measure_depths(bench *b)
         racers[k] = (racer){run_lowering, &depths[k], 0};
     }
     bench_progress(b, "lowering of 6, 12, 24 and 48 layers");
-    bench_race(DEPTHS, racers, 6);
+    bench_race_single(DEPTHS, racers, 6);
     for (int k = 1; k < DEPTHS; k++) {
         char name[64], versus[48];
         snprintf(name, sizeof name, "a node of %d layers", depths[k].layers);
@@ -97,8 +99,17 @@ static void measure_depths(bench *b)
     }
 }
 
+/* Memory stays with the process once it has some: else a small graph would get it back at once
+ * and a large one anew from the kernel each time, page by page. */
+static void keep_memory(void)
+{
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+}
+
 void lowering_measure(bench *b)
 {
+    keep_memory();
     measure_meshes(b);
     measure_depths(b);
 }

@@ -1,5 +1,5 @@
 /* The best this machine does: bare matrix products, bare passes. */
-#include "limits.h"
+#include "bare.h"
 
 #include <cblas.h>
 #include <stdlib.h>

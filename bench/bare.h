@@ -3,8 +3,8 @@
  * A limit is plain code over its own memory, split among as many threads as a
  * session uses, for kernels to be measured against.
  */
-#ifndef BENCH_LIMITS_H
-#define BENCH_LIMITS_H
+#ifndef BENCH_BARE_H
+#define BENCH_BARE_H
 
 #include <stdbool.h>
 #include <stdint.h>
