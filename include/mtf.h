@@ -112,6 +112,8 @@ typedef struct mtf_session_opts {
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes         */
     mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
     const mtf_rule *rules;    /* the layout as a list, its last dim NULL, where `layout` is NULL */
+    const char     *state_layout; /* the same for stored state: cuts variables further between steps */
+    const mtf_rule *state_rules;  /* that as a list, where `state_layout` is NULL                  */
     bool            measure;  /* count and time every instruction, for mtf_program_measured      */
     int             patience; /* seconds that a processor waits for another; default 600        */
     /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
@@ -119,8 +121,8 @@ typedef struct mtf_session_opts {
     void *say_context;
 } mtf_session_opts;
 
-/* Takes --seed, --threads, --device, --memory, --mesh, --layout, --patience from the arguments,
- * leaves the others to the program (mtf_option finds them), and says errors on stderr.
+/* Takes --seed, --threads, --device, --memory, --mesh, --layout, --state-layout, --patience from the
+ * arguments, leaves the others to the program (mtf_option finds them), and says errors on stderr.
  *
  * Started by mpirun or srun, each process is a rank with some of the mesh's processors.  Every rank
  * makes the same calls with the same values; fetches give each of them the whole. */

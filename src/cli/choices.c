@@ -28,7 +28,9 @@ int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
 bool choose_mesh(const options *o, mtf_session *s, choice *c)
 {
     const char *m = option_nth(o, "mesh", 0), *l = option_nth(o, "layout", 0);
-    return mesh_parse(s, m ? m : "", &c->mesh) && layout_parse(s, l ? l : "", &c->mesh, &c->layout);
+    return mesh_parse(s, m ? m : "", &c->mesh) &&
+           layout_parse(s, l ? l : "", &c->mesh, &c->layout) &&
+           layout_parse_state(s, option_nth(o, "state-layout", 0), &c->layout);
 }
 
 bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number)

@@ -93,6 +93,8 @@ static bool plan_file(job *j)
     const char *diff = option_nth(j->options, "diff", 0);
     TRY(choose_mesh(j->options, j->session, &j->choice));
     TRY(!diff || layout_parse(j->session, diff, &j->choice.mesh, &j->other));
+    j->other.state = j->choice.layout.state; /* --diff is about the other rules */
+    j->other.nstate = j->choice.layout.nstate;
     j->opts.mesh = &j->choice.mesh;
     j->opts.layout = &j->choice.layout;
     j->opts.processor = -1;
@@ -127,6 +129,8 @@ static const option_spec table[] = {
      "the grid of processors, as in rows:2,cols:4; default: one processor"},
     {"layout", "DIM:AXIS,...", false,
      "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both"},
+    {"state-layout", "DIM:AXIS,...", false,
+     "cut variables further between steps; each takes the first rules whose axes are free"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"diff", "LAYOUT2", false, "compare with a second layout"},
     {"all", NULL, false, "show every instruction, not only those that matter"},

@@ -251,7 +251,8 @@ static int run(const options *o)
     job j = {.options = o, .steps = steps};
     j.session = file_session(&(mtf_session_opts){
         .seed = seed, .threads = (int)threads, .device = device, .memory = (size_t)memory,
-        .mesh = option_nth(o, "mesh", 0), .layout = option_nth(o, "layout", 0), .patience = (int)patience,
+        .mesh = option_nth(o, "mesh", 0), .layout = option_nth(o, "layout", 0),
+        .state_layout = option_nth(o, "state-layout", 0), .patience = (int)patience,
         .measure = option_given(o, "analyze")});
     if (!j.session) return STATUS_FAILED;
     run_job(&j);
@@ -263,6 +264,7 @@ static const option_spec table[] = {
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
     {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:2; default: one"},
     {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis"},
+    {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps, as in hidden:rows"},
     {"analyze", NULL, false, "compare with the plan: bytes, flops and memory must be equal"},
     {"all", NULL, false, "with --analyze: show every instruction"},
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},

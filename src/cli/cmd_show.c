@@ -155,7 +155,7 @@ static int run(const options *o)
     uint64_t ignored;
     if (!as_program && option_given(o, "fetch"))
         return usage_error(o->command, "--fetch chooses what a program computes: add --program");
-    static const char *const placed[] = {"mesh", "layout", "processor"};
+    static const char *const placed[] = {"mesh", "layout", "state-layout", "processor"};
     for (int i = 0; i < 3; i++)
         if (!as_program && option_given(o, placed[i]))
             return usage_error(o->command, "--%s is about a program: add --program", placed[i]);
@@ -173,6 +173,7 @@ static const option_spec table[] = {
     {"fetch", "NAME", true, "with --program: compute NAME only, not everything"},
     {"mesh", "AXIS:SIZE,...", false, "with --program: for one of these processors"},
     {"layout", "DIM:AXIS,...", false, "with --program: which dimension is cut along which axis"},
+    {"state-layout", "DIM:AXIS,...", false, "with --program: cut variables further between steps"},
     {"processor", "N", false, "with --program: whose program; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
     {0},

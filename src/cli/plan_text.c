@@ -53,11 +53,12 @@ void plan_write_layout(const layout *l, textbuf *t)
 {
     for (int r = 0; r < l->nrules; r++) text_add(t, "%s%s", r ? "," : "", l->rules[r].text);
     if (!l->nrules) text_add(t, "none");
+    for (int r = 0; r < l->nstate; r++) text_add(t, "%s%s", r ? "," : "; state ", l->state[r].text);
 }
 
 static void write_row(textbuf *t, const char *what, unit_text value)
 {
-    text_add(t, "%-14s %9s", what, value.s);
+    text_add(t, "%-16s %9s", what, value.s);
 }
 
 static void write_memory(const estimate *e, textbuf *t)
@@ -126,14 +127,14 @@ void plan_write_header(estimate *e, textbuf *t)
     const price_rates *r = &p->rates;
     char               place[200];
     mesh_write_place(p->mesh, &p->here, place, sizeof place);
-    text_add(t, "mesh           ");
+    text_add(t, "mesh             ");
     plan_write_mesh(p->mesh, t);
-    text_add(t, "; %d processor%s\nlayout         ", e->processors, e->processors == 1 ? "" : "s");
+    text_add(t, "; %d processor%s\nlayout           ", e->processors, e->processors == 1 ? "" : "s");
     plan_write_layout(e->opts.layout, t);
-    text_add(t, "\nmachine        flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory,
+    text_add(t, "\nmachine          flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory,
              r->wire, r->latency);
     if (e->processors > 1)
-        text_add(t, "shown          processor %d (%s)%s\n", e->processor, place,
+        text_add(t, "shown            processor %d (%s)%s\n", e->processor, place,
                  e->opts.processor >= 0 ? "" : ", the slowest; of equals the first");
     text_add(t, "\n");
     write_memory(e, t);
@@ -243,7 +244,7 @@ void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
         rows[i].shape = local_shape(e, line->tensor, &e->arena);
         rows[i].why = reason(e, line, &e->arena);
         if (!rows[i].shape || !rows[i].why) return;
-        width[0] = widest(width[0], rows[i].kind, 10);
+        width[0] = widest(width[0], rows[i].kind, 14);
         width[1] = widest(width[1], rows[i].tensor, 20);
         width[2] = widest(width[2], rows[i].shape, measured ? 22 : 30);
     }
@@ -259,7 +260,7 @@ void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
 static void write_pair(textbuf *t, const char *what, unit_text a, unit_text b, double from,
                        double to)
 {
-    text_add(t, "%-14s %22s %22s", what, a.s, b.s);
+    text_add(t, "%-16s %22s %22s", what, a.s, b.s);
     if (from > 0)
         text_add(t, " %9.3g\n", to / from);
     else
@@ -284,7 +285,7 @@ void plan_write_diff(estimate *a, estimate *b, textbuf *t)
     const price_memory *m = &a->memory, *n = &b->memory;
     text_add(t, "mesh ");
     plan_write_mesh(p->mesh, t);
-    text_add(t, "; %d processor%s\n\n%-14s", a->processors, a->processors == 1 ? "" : "s", "");
+    text_add(t, "; %d processor%s\n\n%-16s", a->processors, a->processors == 1 ? "" : "s", "");
     write_heading(a, t);
     write_heading(b, t);
     text_add(t, " %9s\n", "ratio");

@@ -39,6 +39,7 @@ enum op_flags {
     OP_UNIQUE = 2,  /* never merged with an equal one */
     OP_DIRECT = 16, /* lowers cut and owed slices by itself */
     OP_TURN = 8,    /* inside a loop its optional input is the number of the turn */
+    OP_STORE = 32,  /* what it gives is stored in the variable that is its first input */
     OP_IDENTITY = 4 /* its output is its first input; copies of a region leave the effect out */
 };
 

@@ -211,6 +211,48 @@ static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     }
 }
 
+/* The first half of a reduction: a shard is what a processor keeps. */
+static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
+{
+    const mesh         *m = w->face.mesh;
+    const scatter_args *how = &i->reduce_scatter;
+    side               *s = &w->sides[me - w->first];
+    post                mine = w->posts[me - w->first];
+    group               g = group_of(m, me, scatter_axes(how));
+    int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    mesh_point          here = mesh_place(m, me);
+    span                kept = scatter_kept(m, how, &here);
+    TRY(mpi_meet(w, me, i));
+    reduce_parts(w, me, &g, kept, bytes);
+    for (int k = 0; k < g.n; k++) {
+        int        q = group_member(m, &g, k);
+        mesh_point there = mesh_place(m, q);
+        span       r = scatter_kept(m, how, &there);
+        if (!mpi_is_here(w, q)) mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
+    }
+    TRY(mpi_finish(w, me, i, 0, s->used));
+    combine(how->kind, i->out[0].type, g.n, s->parts, mine.out, kept.size);
+    return mpi_meet(w, me, i);
+}
+
+static void scatter_needs(const mpi_wire *w, int me, const instr *i, needs *n)
+{
+    const mesh         *m = w->face.mesh;
+    const scatter_args *how = &i->reduce_scatter;
+    group               g = group_of(m, me, scatter_axes(how));
+    int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    mesh_point          here = mesh_place(m, me);
+    int64_t             kept = scatter_kept(m, how, &here).size * bytes;
+    n->parts = g.n;
+    for (int k = 0; k < g.n; k++) {
+        int        q = group_member(m, &g, k);
+        mesh_point there = mesh_place(m, q);
+        if (mpi_is_here(w, q)) continue;
+        n->work += mpi_aligned(kept);
+        n->messages += mpi_pieces(kept) + mpi_pieces(scatter_kept(m, how, &there).size * bytes);
+    }
+}
+
 /* ---- room ---- */
 
 static bool grow(mpi_wire *w, void *place, size_t bytes)
@@ -250,6 +292,8 @@ static bool mpi_prepare(wire *face, int me, const program *p)
         needs n = {0};
         if (p->instrs[k].kind == INSTR_REDUCE)
             reduce_needs(w, me, &p->instrs[k], &n);
+        else if (p->instrs[k].kind == INSTR_REDUCE_SCATTER)
+            scatter_needs(w, me, &p->instrs[k], &n);
         else if (p->instrs[k].kind == INSTR_EXCHANGE)
             exchange_needs(w, me, &p->instrs[k], &n);
         if (n.parts > most.parts) most.parts = n.parts;
@@ -268,7 +312,11 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
     w->posts[me - w->first] = (post){(const char *)base[i->in[0].buffer] + i->in[0].offset * bytes,
                                      (char *)base[i->out[0].buffer] + i->out[0].offset * bytes};
     w->sides[me - w->first].used = 0;
-    return i->kind == INSTR_REDUCE ? reduce(w, me, i) : mpi_exchange(w, me, i);
+    switch (i->kind) {
+    case INSTR_REDUCE: return reduce(w, me, i);
+    case INSTR_REDUCE_SCATTER: return reduce_scatter(w, me, i);
+    default: return mpi_exchange(w, me, i);
+    }
 }
 
 static void mpi_abort(wire *face, int me)

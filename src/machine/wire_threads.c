@@ -70,6 +70,23 @@ static bool reduce(thread_wire *w, int me, const instr *i)
     return meet(w, me, i);
 }
 
+/* The first half of a reduction: a shard is what a processor keeps. */
+static bool reduce_scatter(thread_wire *w, int me, const instr *i)
+{
+    const mesh         *m = w->face.mesh;
+    const scatter_args *how = &i->reduce_scatter;
+    group               g = group_of(m, me, scatter_axes(how));
+    mesh_point          here = mesh_place(m, me);
+    span                kept = scatter_kept(m, how, &here);
+    const char         *parts[MAX_GROUP];
+    TRY(meet(w, me, i));
+    for (int k = 0; k < g.n; k++)
+        parts[k] = w->posts[group_member(m, &g, k)].in +
+                   kept.begin * (int64_t)mtf_dtype_bytes(i->out[0].type);
+    combine(how->kind, i->out[0].type, g.n, parts, w->posts[me].out, kept.size);
+    return meet(w, me, i);
+}
+
 /* Visits every part of the old placement that overlaps this processor's new part. */
 static bool exchange(thread_wire *w, int me, const instr *i)
 {
@@ -89,7 +106,11 @@ static bool threads_run(wire *face, int me, const instr *i, void *const *base)
     int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     w->posts[me] = (post){(const char *)base[i->in[0].buffer] + i->in[0].offset * bytes,
                           (char *)base[i->out[0].buffer] + i->out[0].offset * bytes};
-    return i->kind == INSTR_REDUCE ? reduce(w, me, i) : exchange(w, me, i);
+    switch (i->kind) {
+    case INSTR_REDUCE: return reduce(w, me, i);
+    case INSTR_REDUCE_SCATTER: return reduce_scatter(w, me, i);
+    default: return exchange(w, me, i);
+    }
 }
 
 static void threads_abort(wire *face, int me)

@@ -82,7 +82,7 @@ static dim_split split_gather(const node *n, const char *dim)
 {
     if (strcmp(n->attrs[0].text, dim) != 0) return SPLIT_FREE;
     bool both = mtf_shape_find(n->in[1]->shape, dim) >= 0;
-    return both || n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
+    return both || n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_OWN_SUM;
 }
 
 static bool lower_gather(emitter *e, const node *n, const slice *in, slice *out)
@@ -155,7 +155,7 @@ static dim_split split_scatter(const node *n, const char *dim)
     bool made = strcmp(n->attrs[0].dim.name, dim) == 0;
     bool index = mtf_shape_find(n->in[1]->shape, dim) >= 0,
          out = mtf_shape_find(n->out[0]->shape, dim) >= 0;
-    if (made) return index || mtf_shape_find(n->in[0]->shape, dim) >= 0 ? SPLIT_WHOLE : SPLIT_FREE;
+    if (made) return index || mtf_shape_find(n->in[0]->shape, dim) >= 0 ? SPLIT_WHOLE : SPLIT_OWN;
     if (!index || out) return SPLIT_FREE;
     return n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
 }

@@ -112,7 +112,7 @@ static bool start(emitter *e, loop_state *l, const slice *in)
 {
     arena *a = &e->program->arena;
     /* What the turns use from outside is paid for once, before them. */
-    for (int i = l->carried; i < l->n->nin; i++) TRY(e->settle(e, e->slice_of(e, l->n->in[i])));
+    for (int i = l->carried; i < l->n->nin; i++) TRY(e->settle(e, l->n->in[i]));
     l->state = arena_array(a, slice, l->carried);
     l->history = arena_array(a, slice, l->carried);
     l->sum = arena_array(a, slice, l->sums);
@@ -181,7 +181,7 @@ static bool advance(emitter *e, loop_state *l)
         TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
     }
     for (int i = 0; i < l->carried; i++) {
-        TRY(e->settle(e, e->slice_of(e, l->body->results[i])));
+        TRY(e->settle(e, l->body->results[i]));
         next[i] = *e->slice_of(e, l->body->results[i]);
         bool aside = false;
         for (int j = 0; j < l->carried; j++)
@@ -205,7 +205,7 @@ static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *i
     TRY(start(e, l, in));
     /* What comes from outside is paid outside: in the body it would be paid in every turn, and
      * a later use would find what the last test left of it. */
-    for (int i = l->n->nargs; i < l->n->nin; i++) TRY(e->settle(e, e->slice_of(e, l->n->in[i])));
+    for (int i = l->n->nargs; i < l->n->nin; i++) TRY(e->settle(e, l->n->in[i]));
     int loop = emit_loop(e, trips);
     if (l->cond) {
         bind(e, l->cond, l);

@@ -40,7 +40,8 @@ static bool lower_draw(emitter *e, const node *n, const slice *in, slice *out, d
     draw_args how = {
         .kind = kind, .a = n->attrs[A].r, .b = n->attrs[B].r, .key = (uint32_t)n->attrs[KEY].i};
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    emit_global_index(e, &n->out[0]->shape, &how);
+    placement where = emit_placement(e, &n->out[0]->shape);
+    emit_global_index(e, &n->out[0]->shape, &where, &how);
     return emit_draw(e, &how, n->nargs ? &in[0] : NULL, &out[0]);
 }
 

@@ -191,7 +191,7 @@ const op op_assign = {
     .attrs =
         (const attr_spec[]){{"mode", ATTR_WORD, "set", "set, add to the old value, sub from it"},
                             {0}},
-    .flags = OP_EFFECT,
+    .flags = OP_EFFECT | OP_STORE,
     .infer = infer_assign,
     .lower = lower_assign,
     .split = split_free,

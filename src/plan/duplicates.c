@@ -94,6 +94,7 @@ static bool gives_other_values(const pair *q, int k)
     const instr *a = &q->mine->instrs[k], *b = &q->other->instrs[k];
     unsigned     axis = 1u << q->axis;
     if (a->kind == INSTR_REDUCE && a->reduce.axes & axis) return false;
+    if (a->kind == INSTR_REDUCE_SCATTER && traffic_spread(a) & axis) return true;
     if (a->kind == INSTR_EXCHANGE) {
         if (traffic_spread(a) & axis) return true;
         if (placement_axes(&a->exchange->from, a->exchange->shape.ndims) & axis) return false;
@@ -106,6 +107,9 @@ static void compare_ports(pair *q, const port *ports, int n)
     const price *p = q->price;
     for (int i = 0; i < n && p->layout; i++) {
         const mtf_shape *shape = &ports[i].tensor->shape;
+        const placement *finer = ports[i].slice.finer;
+        if (finer && placement_axes(finer, shape->ndims) >> q->axis & 1)
+            q->differs[ports[i].slice.buffer] = true;
         for (int d = 0; d < shape->ndims; d++) {
             const layout_rule *r = layout_find(p->layout, shape->dims[d].name);
             if (r && cut_axes(&r->cut) >> q->axis & 1) q->differs[ports[i].slice.buffer] = true;

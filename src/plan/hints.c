@@ -148,6 +148,8 @@ static bool try_all(trial *t, arena *scratch)
     /* Below a hundredth it is not worth a word. */
     b->seconds = 0.99 * b->seconds_now;
     t->layout = (layout){.mesh = t->opts->mesh,
+                         .nstate = t->opts->layout->nstate,
+                         .state = t->opts->layout->state,
                          .rules = arena_array(scratch, layout_rule, t->opts->layout->nrules + 1)};
     TRY(t->layout.rules != NULL);
     int          n;

@@ -1,18 +1,18 @@
 /* The bridge: a graph and what to fetch become a program. */
 #include "plan/plan.h"
 
-#include "plan/passes.h"
+#include "plan/planner.h"
 #include "plan/spread.h"
-
-typedef struct planner {
-    survey survey;
-    slice *slices; /* by tensor id */
-} planner;
 
 static slice *slice_of(emitter *e, const mtf_tensor *x)
 {
-    planner *p = e->planner;
-    return &p->slices[p->survey.same[x->id]->id];
+    return &held_of(e, x)->now;
+}
+
+static bool settle(emitter *e, const mtf_tensor *x)
+{
+    held *h = held_of(e, x);
+    return held_pay(e, x, h, h->wanted) && held_gather(e, x, h);
 }
 
 static int readers(emitter *e, const mtf_tensor *x)
@@ -27,9 +27,8 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
     slice few[4], *in = n->nin <= 4 ? few : arena_array(scratch, slice, n->nin);
     TRY(in != NULL);
     for (int i = 0; i < n->nin; i++) {
-        slice *s = slice_of(e, n->in[i]);
-        if (e->layout && i < n->nargs) TRY(spread_settle(e, s));
-        in[i] = *s;
+        if (e->layout && i < n->nargs) TRY(settle(e, n->in[i]));
+        in[i] = *slice_of(e, n->in[i]);
     }
     for (int o = 0; o < n->nout; o++) {
         mtf_shape local = emit_local(e, &n->out[o]->shape);
@@ -42,10 +41,10 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
 
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
-    slice *few[4], **in = n->nin <= 4 ? few : arena_array(scratch, slice *, n->nin);
+    held *few[4], **in = n->nin <= 4 ? few : arena_array(scratch, held *, n->nin);
     TRY(in != NULL);
-    for (int i = 0; i < n->nin; i++) in[i] = slice_of(e, n->in[i]);
-    return spread_node(e, n, in, out);
+    for (int i = 0; i < n->nin; i++) in[i] = held_of(e, n->in[i]);
+    return spread_node(e, n, in, held_of(e, n->out[0]), out);
 }
 
 static bool lower_node(emitter *e, const node *n)
@@ -59,7 +58,10 @@ static bool lower_node(emitter *e, const node *n)
     TRY(direct ? lower_here(e, n, scratch, out) : lower_apart(e, n, scratch, out));
     TRY(mtf_ok(n->graph->session));
     e->cause = outer;
-    for (int o = 0; o < n->nout; o++) *slice_of(e, n->out[o]) = out[o];
+    for (int o = 0; o < n->nout; o++) {
+        *slice_of(e, n->out[o]) = out[o];
+        TRY(debts_note(e, n->out[o]));
+    }
     return true;
 }
 
@@ -67,9 +69,11 @@ static bool lower_block(emitter *e, const void *what)
 {
     const block *b = what;
     planner     *p = e->planner;
+    p->depth += b != &p->survey.graph->root;
     for (int i = 0; i < b->nnodes; i++)
         if (p->survey.live[b->nodes[i]->id] && b->nodes[i]->op != &op_param)
             TRY(lower_node(e, b->nodes[i]));
+    p->depth -= b != &p->survey.graph->root;
     return true;
 }
 
@@ -81,7 +85,7 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
     TRY(p->fetches != NULL);
     for (int i = 0; i < n; i++) {
         e->cause = fetches[i];
-        TRY(spread_settle(e, slice_of(e, fetches[i])));
+        TRY(settle(e, fetches[i]));
         slice s = *slice_of(e, fetches[i]);
         if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE ||
             !slice_is_dense(&s)) {
@@ -113,16 +117,18 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                        .lower_block = lower_block,
                        .slice_of = slice_of,
                        .readers = readers,
-                       .settle = spread_settle,
+                       .settle = settle,
                        .planner = &pl};
-    const layout *l = opts && opts->layout && opts->layout->nrules ? opts->layout : NULL;
+    const layout *l = opts ? opts->layout : NULL;
+    if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
-    pl.slices = arena_array(scratch, slice, g->ntensors + 1);
-    TRY(pl.slices && survey_live(&pl.survey, n, fetches));
+    pl.held = arena_array(scratch, held, g->ntensors + 1);
+    TRY(pl.held && survey_live(&pl.survey, n, fetches));
     TRY(!l || spread_check(l, g, pl.survey.live));
     TRY(survey_merge(&pl.survey) && reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++)
-        pl.slices[i].cut = spread_cut(&e, &g->all[i]->shape);
+        pl.held[i].now.cut = spread_cut(&e, &g->all[i]->shape);
+    TRY(held_find_wanted(&e, &pl.survey, pl.held));
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(program_verify(p, "lowering"));
     TRY(store_in_place(p) && program_verify(p, "updating in place"));

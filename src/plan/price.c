@@ -70,10 +70,15 @@ static bool is_moved(const exchange_args *how, const char *dim)
  * reduced or moved here.  A debt carried from afar leaves none. */
 static const char *cause_of(const price *p, const instr *i, const price_line *line, arena *a)
 {
-    textbuf t = {.arena = a};
-    for (int exact = 1; exact >= 0 && t.used == 0 && p->layout; exact--)
-        for (int r = 0; r < p->layout->nrules; r++) {
-            const layout_rule *rule = &p->layout->rules[r];
+    textbuf       t = {.arena = a};
+    const layout *l = p->layout;
+    /* Parts that are finer than the layout's are moved because of how state is stored. */
+    for (int r = 0; l && r < l->nstate && i->kind == INSTR_EXCHANGE; r++)
+        if (cut_axes(&l->state[r].cut) & line->axes && is_moved(i->exchange, l->state[r].dim))
+            text_add(&t, "%s%s", t.used ? ", " : "state ", l->state[r].text);
+    for (int exact = 1; exact >= 0 && t.used == 0 && l; exact--)
+        for (int r = 0; r < l->nrules; r++) {
+            const layout_rule *rule = &l->rules[r];
             if (!(cut_axes(&rule->cut) & line->axes)) continue;
             bool here = i->kind == INSTR_EXCHANGE ? is_moved(i->exchange, rule->dim)
                                                   : is_reduced(line->tensor, rule->dim);

@@ -25,39 +25,17 @@ unsigned spread_cut(const emitter *e, const mtf_shape *shape)
     return cut;
 }
 
-/* The axes along which a slice's own dimensions are cut. */
-static unsigned slice_axes(const emitter *e, const slice *s)
-{
-    unsigned axes = 0;
-    for (int i = 0; i < s->shape.ndims; i++)
-        if (s->cut >> i & 1) axes |= rule_axes(e, s->shape.dims[i].name);
-    return axes;
-}
-
-bool spread_settle(emitter *e, slice *s)
-{
-    if (!s->owed) return true;
-    unsigned cut = s->cut, axes = s->owed;
-    if (slice_is_uniform(s)) { /* a partial sum that is one number everywhere */
-        TRY(emit_dense(e, s));
-    }
-    TRY(emit_all_reduce(e, FOLD_SUM, axes, s));
-    s->cut = cut;
-    s->owed = 0;
-    return true;
-}
-
 /* ---- debts ---- */
 
 /* The debt that passes through n, 0 where all must be paid first. */
-static unsigned carried_debt(emitter *e, const node *n, slice **in)
+static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
     debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->owed) {
-            owed = in[i]->owed;
+        if (in[i]->now.owed) {
+            owed = in[i]->now.owed;
             owing++;
             if (e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
@@ -68,20 +46,27 @@ static unsigned carried_debt(emitter *e, const node *n, slice **in)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
+        const slice *s = &in[i]->now;
+        placement    where = held_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
-        bool zero = slice_is_uniform(in[i]) && in[i]->value == 0 && !in[i]->owed;
-        if (rule == DEBT_SUM && in[i]->owed != owed && !zero) return 0;
-        if (rule == DEBT_PRODUCT && !in[i]->owed && (slice_axes(e, in[i]) & owed)) return 0;
+        bool zero = slice_is_uniform(s) && s->value == 0 && !s->owed;
+        if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
+        if (rule == DEBT_PRODUCT && !s->owed &&
+            placement_axes(&where, n->in[i]->shape.ndims) & owed)
+            return 0;
     }
     return rule == DEBT_PRODUCT && owing > 1 ? 0 : owed;
 }
 
 /* ---- dimensions ---- */
 
+/* A dimension of a node that is cut, and what that means to it. */
 typedef struct fate {
     const char *dim;
+    axis_list   cut;
     unsigned    axes;
     dim_split   split;
+    bool        finer; /* cut further than the layout says */
 } fate;
 
 typedef struct fates {
@@ -89,15 +74,26 @@ typedef struct fates {
     int  n;
 } fates;
 
+static fate *find_fate(fates *f, const char *dim)
+{
+    for (int k = 0; k < f->n; k++)
+        if (strcmp(f->of[k].dim, dim) == 0) return &f->of[k];
+    return NULL;
+}
+
+static dim_split split_of(const node *n, const char *dim)
+{
+    return n->op->split ? n->op->split(n, dim) : SPLIT_WHOLE;
+}
+
 static void add_dims(const emitter *e, const node *n, const mtf_shape *shape, fates *f)
 {
     for (int i = 0; i < shape->ndims; i++) {
         const char *dim = shape->dims[i].name;
-        bool        known = false;
-        for (int k = 0; k < f->n && !known; k++) known = strcmp(f->of[k].dim, dim) == 0;
-        unsigned axes = rule_axes(e, dim);
-        if (known || !axes || f->n == 4 * MTF_MAX_DIMS) continue;
-        f->of[f->n++] = (fate){dim, axes, n->op->split ? n->op->split(n, dim) : SPLIT_WHOLE};
+        unsigned    axes = rule_axes(e, dim);
+        if (!axes || find_fate(f, dim) || f->n == 4 * MTF_MAX_DIMS) continue;
+        f->of[f->n++] =
+            (fate){dim, layout_find(e->layout, dim)->cut, axes, split_of(n, dim), false};
     }
 }
 
@@ -138,46 +134,97 @@ static void resolve_conflicts(const node *n, fates *f, unsigned carried)
     }
 }
 
-static dim_split fate_of(const fates *f, const char *dim)
+/* ---- finer parts ---- */
+
+/* Dimension `dim` cut as `cut` says, which is finer than the layout: can n work on such parts? */
+static bool bears(const emitter *e, const node *n, fates *f, const char *dim, const axis_list *cut,
+                  unsigned carried)
 {
-    for (int k = 0; k < f->n; k++)
-        if (strcmp(f->of[k].dim, dim) == 0) return f->of[k].split;
-    return SPLIT_FREE; /* not cut at all */
+    unsigned  more = cut_axes(cut) & ~rule_axes(e, dim);
+    dim_split split = split_of(n, dim);
+    fate     *own = find_fate(f, dim);
+    if (split != SPLIT_FREE && split != SPLIT_SUM && split != SPLIT_MAX && split != SPLIT_MIN)
+        return false;
+    if (!more || more & carried || f->n == 4 * MTF_MAX_DIMS) return false;
+    if (own && (own->finer || own->split != split)) return false;
+    for (int k = 0; k < f->n; k++) {
+        dim_split other = f->of[k].split;
+        if (other == SPLIT_OWN || other == SPLIT_OWN_SUM) return false;
+        if (&f->of[k] != own && f->of[k].axes & more) return false;
+    }
+    return true;
+}
+
+static void refine(const emitter *e, const node *n, const mtf_shape *shape, const placement *where,
+                   unsigned carried, fates *f)
+{
+    for (int d = 0; d < shape->ndims; d++) {
+        const char *dim = shape->dims[d].name;
+        if (!bears(e, n, f, dim, &where->dim[d], carried)) continue;
+        fate *own = find_fate(f, dim);
+        if (!own) own = &f->of[f->n++];
+        *own = (fate){dim, where->dim[d], cut_axes(&where->dim[d]), split_of(n, dim), true};
+    }
+}
+
+/* Works on finer parts where the result is wanted so, or where inputs are so that are no smaller
+ * than the results: the gathering is put off. */
+static void choose_finer(const emitter *e, const node *n, held **in, const held *out,
+                         unsigned carried, fates *f)
+{
+    int64_t results = 0;
+    if (n->nin == 0 || n->op->flags & OP_TURN) return;
+    for (int o = 0; o < n->nout; o++) results += mtf_shape_size(n->out[o]->shape);
+    if (out->wanted) refine(e, n, &n->out[0]->shape, out->wanted, carried, f);
+    for (int i = 0; i < n->nin; i++)
+        if (in[i]->now.finer && mtf_shape_size(n->in[i]->shape) >= results)
+            refine(e, n, &n->in[i]->shape, in[i]->now.finer, carried, f);
 }
 
 /* ---- moving ---- */
 
-static placement placed(const emitter *e, const mtf_shape *shape, unsigned cut)
+/* What this node needs of x before gathering: the layout's placement, or finer. */
+static placement goal_of(const emitter *e, const mtf_tensor *x, fates *f)
 {
-    placement p = {0};
-    for (int i = 0; i < shape->ndims; i++)
-        if (cut >> i & 1) p.dim[i] = layout_find(e->layout, shape->dims[i].name)->cut;
-    return p;
+    placement goal = emit_placement(e, &x->shape);
+    for (int d = 0; d < x->shape.ndims; d++) {
+        const fate *own = find_fate(f, x->shape.dims[d].name);
+        if (own && own->finer) goal.dim[d] = own->cut;
+    }
+    return goal;
 }
 
 /* Gathers s along the cut dimensions that this op needs whole. */
-static bool gather_whole(emitter *e, const mtf_shape *shape, const fates *f, slice *s)
+static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
 {
-    unsigned keep = s->cut;
-    for (int i = 0; i < shape->ndims; i++)
-        if ((keep >> i & 1) && fate_of(f, shape->dims[i].name) == SPLIT_WHOLE) keep &= ~(1u << i);
+    placement from = held_where(e, x, s), to = from;
+    unsigned  keep = s->cut;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        const fate *own = find_fate(f, x->shape.dims[d].name);
+        if (!(keep >> d & 1) || !own || own->split != SPLIT_WHOLE) continue;
+        keep &= ~(1u << d);
+        to.dim[d] = (axis_list){0};
+    }
     if (keep == s->cut) return true;
-    placement from = placed(e, shape, s->cut), to = placed(e, shape, keep);
-    TRY(emit_exchange(e, shape, &from, &to, s));
+    TRY(emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = keep;
     return true;
 }
 
-/* A view of this processor's part along the dimensions that were computed whole. */
-static void cut_again(emitter *e, const mtf_shape *shape, slice *s)
+static bool bring(emitter *e, const mtf_tensor *x, held *h, fates *f, slice *part)
 {
-    unsigned want = spread_cut(e, shape);
+    placement goal = goal_of(e, x, f);
+    return held_part(e, x, h, &goal, part) && gather_whole(e, x, f, part);
+}
+
+/* A view of this processor's part along the dimensions that were computed whole. */
+static void cut_again(emitter *e, const mtf_shape *shape, unsigned missing, slice *s)
+{
     for (int i = 0; i < shape->ndims; i++) {
-        if (!((want & ~s->cut) >> i & 1)) continue;
+        if (!(missing >> i & 1)) continue;
         span part = emit_part(e, shape->dims[i].name, shape->dims[i].size);
         *s = slice_cut(s, shape->dims[i].name, part.begin, part.size, 1);
     }
-    s->cut = want;
 }
 
 /* Axes of reduced dimensions that are really cut in some input. */
@@ -189,26 +236,40 @@ static unsigned reduced_axes(const fates *f, dim_split kind)
     return axes;
 }
 
-static bool finish(emitter *e, const node *n, const fates *f, unsigned carried, unsigned cut, int o,
+/* The rest of an output: what parts left is combined or noted as owed, and what was computed whole
+ * is cut; where both are along one axis, only the part of the sum is taken. */
+static bool finish(emitter *e, const node *n, fates *f, unsigned carried, unsigned cut, int o,
                    slice *s)
 {
-    const mtf_shape *shape = &n->out[o]->shape;
-    unsigned         largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
-    s->cut = cut;
-    s->owed = 0;
+    const mtf_tensor *x = n->out[o];
+    unsigned          largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
+    unsigned          missing = spread_cut(e, &x->shape) & ~cut;
+    placement         goal = goal_of(e, x, f), now = goal;
+    bool              finer = false;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        const fate *own = find_fate(f, x->shape.dims[d].name);
+        finer = finer || (own && own->finer);
+        if (missing >> d & 1) now.dim[d] = (axis_list){0};
+    }
     if (largest) TRY(emit_all_reduce(e, FOLD_MAX, largest, s));
     if (smallest) TRY(emit_all_reduce(e, FOLD_MIN, smallest, s));
     s->cut = cut;
     s->owed = carried | reduced_axes(f, SPLIT_SUM) | reduced_axes(f, SPLIT_OWN_SUM);
-    unsigned to_cut = spread_cut(e, shape) & ~cut, axes = 0;
-    for (int i = 0; i < shape->ndims; i++)
-        if (to_cut >> i & 1) axes |= rule_axes(e, shape->dims[i].name);
-    if (axes & s->owed) TRY(spread_settle(e, s));
-    cut_again(e, shape, s);
-    return true;
+    s->finer = &now;
+    if (placement_axes(&goal, x->shape.ndims) & s->owed) {
+        held h = {.now = *s};
+        TRY(held_pay(e, x, &h, &goal));
+        *s = h.now;
+        for (int d = 0; d < x->shape.ndims; d++)
+            if (cut_equal(&s->finer->dim[d], &goal.dim[d])) missing &= ~(1u << d);
+    }
+    cut_again(e, &x->shape, missing, s);
+    s->cut = spread_cut(e, &x->shape);
+    s->finer = finer ? arena_copy(&e->program->arena, &goal, sizeof goal) : NULL;
+    return !finer || s->finer;
 }
 
-bool spread_node(emitter *e, const node *n, slice **in, slice *out)
+bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *out)
 {
     slice *parts = arena_array(&e->program->arena, slice, n->nin);
     TRY(parts != NULL);
@@ -216,23 +277,25 @@ bool spread_node(emitter *e, const node *n, slice **in, slice *out)
     for (int i = 0; i < n->nin; i++) add_dims(e, n, &n->in[i]->shape, &f);
     for (int o = 0; o < n->nout; o++) add_dims(e, n, &n->out[o]->shape, &f);
     unsigned carried = carried_debt(e, n, in);
-    if (!carried)
-        for (int i = 0; i < n->nin; i++) TRY(spread_settle(e, in[i]));
     resolve_conflicts(n, &f, carried);
+    choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) {
-        parts[i] = *in[i];
-        TRY(gather_whole(e, &n->in[i]->shape, &f, &parts[i]));
+        placement goal = goal_of(e, n->in[i], &f);
+        in[i]->passed_on = carried && in[i]->now.owed;
+        if (!carried) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted ? in[i]->wanted : &goal));
+        TRY(bring(e, n->in[i], in[i], &f, &parts[i]));
     }
     unsigned cut[64] = {0};
     for (int o = 0; o < n->nout && o < 64; o++) {
         mtf_shape local = n->out[o]->shape;
         for (int d = 0; d < local.ndims; d++) {
-            dim_split what = fate_of(&f, local.dims[d].name);
-            if (!rule_axes(e, local.dims[d].name) || (what != SPLIT_FREE && what != SPLIT_OWN))
-                continue;
-            local.dims[d].size = emit_part(e, local.dims[d].name, local.dims[d].size).size;
+            const fate *own = find_fate(&f, local.dims[d].name);
+            if (!own || (own->split != SPLIT_FREE && own->split != SPLIT_OWN)) continue;
+            local.dims[d].size =
+                cut_range(e->layout->mesh, &own->cut, &e->here, local.dims[d].size).size;
             cut[o] |= 1u << d;
         }
+        cut[o] &= spread_cut(e, &n->out[o]->shape);
         out[o] = slice_uniform(0, n->out[o]->type, &local);
         out[o].cut = cut[o];
     }
@@ -246,8 +309,8 @@ bool spread_node(emitter *e, const node *n, slice **in, slice *out)
 bool spread_check(const layout *l, mtf_graph *g, const bool *live)
 {
     fault *f = &g->session->fault;
-    for (int i = 0; i < l->nrules; i++) {
-        const layout_rule *r = &l->rules[i];
+    for (int i = 0; i < l->nrules + l->nstate; i++) {
+        const layout_rule *r = i < l->nrules ? &l->rules[i] : &l->state[i - l->nrules];
         if (r->optional || names_get(&g->dim_names, r->dim)) continue;
         nearest near = {.wanted = r->dim};
         char    hint[100];

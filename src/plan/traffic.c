@@ -44,7 +44,7 @@ static const char *exchange_kind(const exchange_args *how)
 
 const char *traffic_kind(const instr *i)
 {
-    if (i->kind == INSTR_REDUCE) return instr_name(INSTR_REDUCE);
+    if (i->kind == INSTR_REDUCE || i->kind == INSTR_REDUCE_SCATTER) return instr_name(i->kind);
     return i->kind == INSTR_EXCHANGE ? exchange_kind(i->exchange) : NULL;
 }
 
@@ -57,6 +57,7 @@ unsigned traffic_axes(const instr *i)
 {
     unsigned axes = 0;
     if (i->kind == INSTR_REDUCE) return i->reduce.axes;
+    if (i->kind == INSTR_REDUCE_SCATTER) return scatter_axes(&i->reduce_scatter);
     for (int d = 0; i->kind == INSTR_EXCHANGE && d < i->exchange->shape.ndims; d++) {
         const exchange_args *how = i->exchange;
         if (d == how->mapped)
@@ -69,6 +70,7 @@ unsigned traffic_axes(const instr *i)
 
 unsigned traffic_spread(const instr *i)
 {
+    if (i->kind == INSTR_REDUCE_SCATTER) return cut_axes(&i->reduce_scatter.to);
     return i->kind == INSTR_EXCHANGE ? wanted_axes(i->exchange) : 0;
 }
 
@@ -100,6 +102,20 @@ static int64_t reduce_moves(const mesh *m, const instr *i, const mesh_point *her
     axis_list all = listed(m, i->reduce.axes);
     int       n = cut_parts(m, &all);
     return i->size[0] + (n - 2) * part_range(i->size[0], n, cut_part(m, &all, here)).size;
+}
+
+/* One reads one's own part from every other member; the others read the rest of one's input. */
+static int64_t scatter_receives(const mesh *m, const instr *i, const mesh_point *here)
+{
+    int n = traffic_group(m, scatter_axes(&i->reduce_scatter));
+    return (n - 1) * scatter_kept(m, &i->reduce_scatter, here).size;
+}
+
+static int64_t scatter_sends(const mesh *m, const instr *i, const mesh_point *here)
+{
+    const scatter_args *how = &i->reduce_scatter;
+    int64_t             all = cut_range(m, &how->from, here, how->size).size * how->row;
+    return all - scatter_kept(m, how, here).size;
 }
 
 /* Elements of one's new part that one had before. */
@@ -137,6 +153,7 @@ static int64_t wanted(const mesh *m, const exchange_args *how, const mesh_point 
 int64_t traffic_received(const mesh *m, const instr *i, const mesh_point *here)
 {
     if (i->kind == INSTR_REDUCE) return reduce_moves(m, i, here);
+    if (i->kind == INSTR_REDUCE_SCATTER) return scatter_receives(m, i, here);
     if (i->kind != INSTR_EXCHANGE) return 0;
     int64_t n = 1;
     for (int d = 0; d < i->exchange->shape.ndims; d++)
@@ -147,6 +164,7 @@ int64_t traffic_received(const mesh *m, const instr *i, const mesh_point *here)
 int64_t traffic_sent(const mesh *m, const instr *i, const mesh_point *here)
 {
     if (i->kind == INSTR_REDUCE) return reduce_moves(m, i, here);
+    if (i->kind == INSTR_REDUCE_SCATTER) return scatter_sends(m, i, here);
     if (i->kind != INSTR_EXCHANGE) return 0;
     return wanted(m, i->exchange, here) - kept(m, i->exchange, here);
 }

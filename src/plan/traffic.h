@@ -7,6 +7,7 @@
  *     all_reduce of s elements in a group of n: each member combines one shard,
  *         reading it from n-1 others, then reads the other shards of the result:
  *         s + (n-2) * shard, received and sent alike; 2 (n-1) s in the group.
+ *     reduce_scatter: the first half of that: (n-1) parts received, all but one's part sent.
  *     any exchange: received is one's new part but for what one had of it.
  *
  * Exact for uneven parts; arithmetic on one processor's coordinates.
@@ -16,12 +17,12 @@
 
 #include "program/instr.h"
 
-/* all_reduce; all_gather: cuts are only removed; all_to_all: axes only move from one dimension to
+/* all_reduce, reduce_scatter; all_gather: cuts are only removed; all_to_all: axes only move from one dimension to
  * another; exchange: any other change of placement, and what is fetched from beyond one's part.
  * NULL: no collective. */
 const char *traffic_kind(const instr *i);
 unsigned    traffic_axes(const instr *i);            /* along which it happens */
-unsigned    traffic_spread(const instr *i);          /* along which an exchange's results differ */
+unsigned    traffic_spread(const instr *i);          /* along which results surely differ */
 bool traffic_moves(const exchange_args *how, int d); /* is dimension d placed otherwise after it? */
 int  traffic_group(const mesh *m, unsigned axes);    /* how many take part */
 

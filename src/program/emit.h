@@ -25,8 +25,8 @@ struct emitter {
     bool (*lower_block)(emitter *e, const void *block);
     /* Where the lowered value of a tensor is kept; for ops that own blocks. */
     slice *(*slice_of)(emitter *e, const mtf_tensor *x);
-    /* Pays what s owes. */
-    bool (*settle)(emitter *e, slice *s);
+    /* Makes the value of a tensor what the layout says: sums paid, parts not finer. */
+    bool (*settle)(emitter *e, const mtf_tensor *x);
     /* How many use this tensor?  Unread outputs need not be computed. */
     int (*readers)(emitter *e, const mtf_tensor *x);
     void          *planner;
@@ -71,15 +71,24 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
  * sizes, steps and paddings from `how`, strides and group sizes are filled in. */
 bool emit_window(emitter *e, const window_args *how, const slice *x, const slice *w,
                  const slice *y);
-/* Fills in how positions of this processor's part count in the whole tensor. */
-void emit_global_index(const emitter *e, const mtf_shape *shape, draw_args *how);
+/* Fills in how positions of this processor's part under `where` count in the whole tensor. */
+void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
+                       draw_args *how);
 bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out);
 bool emit_say(emitter *e, const say_args *how, const slice *x);
 /* This processor's part of a dimension of this size, as the layout cuts it. */
 span      emit_part(const emitter *e, const char *dim, int64_t size);
 mtf_shape emit_local(const emitter *e, const mtf_shape *shape);
+/* Where the layout puts a tensor of this shape; emit_home: a variable of this shape between steps,
+ * and whether that is finer. */
+placement emit_placement(const emitter *e, const mtf_shape *shape);
+bool      emit_home(const emitter *e, const mtf_shape *shape, placement *where);
 /* Combines s over the processors that differ along the axes; s becomes the result. */
 bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s);
+/* The same, and cuts dimension `dim` (whole size) of s, cut by `from`, further along the axes that
+ * `to` adds, over which the sum goes: each processor is left with its part of the result. */
+bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_list *from,
+                         const axis_list *to, slice *s);
 /* Another placement of the tensor of this shape; s becomes this processor's new part. */
 bool emit_exchange(emitter *e, const mtf_shape *shape, const placement *from, const placement *to,
                    slice *s);

@@ -15,13 +15,32 @@ mtf_shape emit_local(const emitter *e, const mtf_shape *shape)
     return local;
 }
 
-void emit_global_index(const emitter *e, const mtf_shape *shape, draw_args *how)
+placement emit_placement(const emitter *e, const mtf_shape *shape)
+{
+    placement where = {0};
+    for (int i = 0; e->layout && i < shape->ndims; i++) {
+        const layout_rule *r = layout_find(e->layout, shape->dims[i].name);
+        if (r) where.dim[i] = r->cut;
+    }
+    return where;
+}
+
+bool emit_home(const emitter *e, const mtf_shape *shape, placement *where)
+{
+    *where = emit_placement(e, shape);
+    return e->layout && layout_refine(e->layout, shape, where);
+}
+
+void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
+                       draw_args *how)
 {
     int64_t stride = 1;
     how->first = 0;
     for (int i = shape->ndims - 1; i >= 0; i--) {
+        int64_t size = shape->dims[i].size;
         how->weight[i] = stride;
-        how->first += stride * emit_part(e, shape->dims[i].name, shape->dims[i].size).begin;
+        if (e->layout)
+            how->first += stride * cut_range(e->layout->mesh, &where->dim[i], &e->here, size).begin;
         stride *= shape->dims[i].size;
     }
 }
@@ -39,6 +58,43 @@ bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s)
     i->in[0] = (access){.buffer = s->buffer, .type = s->type, .offset = s->offset, .stride = {1}};
     i->reduce = (reduce_args){kind, axes};
     *s = out;
+    return true;
+}
+
+span scatter_kept(const mesh *m, const scatter_args *how, const mesh_point *p)
+{
+    span before = cut_range(m, &how->from, p, how->size),
+         after = cut_range(m, &how->to, p, how->size);
+    return (span){(after.begin - before.begin) * how->row, after.size * how->row};
+}
+
+unsigned scatter_axes(const scatter_args *how)
+{
+    return cut_axes(&how->to) & ~cut_axes(&how->from);
+}
+
+bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_list *from,
+                         const axis_list *to, slice *s)
+{
+    mtf_shape given = s->shape, others = mtf_shape_minus(given, mtf_shape(dim));
+    mtf_shape in_shape = {.ndims = 1, .dims = {given.dims[mtf_shape_find(given, dim.name)]}};
+    for (int i = 0; i < others.ndims; i++) in_shape.dims[in_shape.ndims++] = others.dims[i];
+    scatter_args how = {kind, *from, *to, dim.size, mtf_shape_size(others)};
+    mtf_shape    out_shape = in_shape;
+    out_shape.dims[0].size = cut_range(e->layout->mesh, to, &e->here, dim.size).size;
+    *s = slice_as(s, &in_shape);
+    TRY(emit_dense(e, s));
+    slice     out = emit_fresh(e, s->type, &out_shape);
+    mtf_shape loops = {.ndims = 1, .dims = {{"elements", mtf_shape_size(out_shape)}}};
+    TRY(!slice_is_uniform(&out));
+    instr *i = emit_instr(e, INSTR_REDUCE_SCATTER, 1, 1, &loops);
+    TRY(i != NULL);
+    i->out[0] = (access){.buffer = out.buffer, .type = out.type, .stride = {1}};
+    /* The others read more of the input than the loops say: here it counts as one element. */
+    i->in[0] = (access){.buffer = s->buffer, .type = s->type, .offset = s->offset};
+    i->reduce_scatter = how;
+    given.dims[mtf_shape_find(given, dim.name)].size = out_shape.dims[0].size;
+    *s = slice_as(&out, &given);
     return true;
 }
 

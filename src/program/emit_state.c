@@ -17,8 +17,15 @@ static bool new_port(emitter *e, buffer_kind kind, const mtf_tensor *x, port **p
         return true;
     }
     mtf_shape shape = mtf_shape_of_tensor(x), local = emit_local(e, &shape);
+    placement home;
+    bool      finer = kind == BUFFER_VARIABLE && emit_home(e, &shape, &home);
+    if (finer) local = placement_local(e->layout->mesh, &home, &e->here, &shape);
     *out = emit_fresh(e, mtf_dtype_of_tensor(x), &local);
     TRY(!slice_is_uniform(out));
+    if (finer) {
+        out->finer = arena_copy(&e->program->arena, &home, sizeof home);
+        TRY(out->finer != NULL);
+    }
     e->program->buffers[out->buffer].kind = kind;
     e->program->buffers[out->buffer].cause = x;
     TRY(arena_push(&e->program->arena, *ports, *count, *room));
@@ -50,13 +57,15 @@ bool emit_assign(emitter *e, const mtf_tensor *w, const slice *value)
 {
     slice home;
     TRY(emit_variable(e, w, &home));
+    pending_store s = {home, *value};
+    s.value.finer = home.finer; /* it was computed on the parts that are stored */
     for (int i = 0; i < e->nstores; i++)
         if (e->stores[i].home.buffer == home.buffer) {
-            e->stores[i].value = *value;
+            e->stores[i] = s;
             return true;
         }
     TRY(arena_push(&e->program->arena, e->stores, e->nstores, e->stores_room));
-    e->stores[e->nstores++] = (pending_store){home, *value};
+    e->stores[e->nstores++] = s;
     return true;
 }
 

@@ -140,6 +140,19 @@ typedef struct reduce_args {
     unsigned  axes; /* the group: processors that differ along these axes only */
 } reduce_args;      /* in and out are dense, of one local shape in the whole group */
 
+/* A sum of which each member of the group keeps its part along the outermost dimension.  in: dense,
+ * that dimension cut by `from`; out: dense, cut by `to`, which is `from` and the group's axes. */
+typedef struct scatter_args {
+    fold_kind kind;
+    axis_list from, to;
+    int64_t   size; /* of the whole dimension */
+    int64_t   row;  /* elements for each of its indices */
+} scatter_args;
+
+/* What processor p keeps, in elements of its input. */
+span     scatter_kept(const mesh *m, const scatter_args *how, const mesh_point *p);
+unsigned scatter_axes(const scatter_args *how); /* the group's */
+
 /* What a processor wants of a dimension whose result, of size `size`, is cut by `cut`: for its part
  * [b, e) of the result the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) / div),
  * as far as they exist. */
@@ -188,6 +201,7 @@ typedef struct instr {
         window_args          window;
         draw_args            draw;
         reduce_args          reduce;
+        scatter_args         reduce_scatter;
         const exchange_args *exchange;
         loop_args            loop; /* LOOP, TEST, AGAIN */
         say_args             say;
@@ -195,7 +209,8 @@ typedef struct instr {
 } instr;
 
 const char *instr_name(instr_kind kind);
-int64_t     instr_elements(const instr *i); /* product of the loop sizes */
-int64_t     instr_bytes(const instr *i);    /* distinct bytes it reads and writes */
+bool        instr_is_collective(const instr *i); /* between processors */
+int64_t     instr_elements(const instr *i);      /* product of the loop sizes */
+int64_t     instr_bytes(const instr *i);         /* distinct bytes it reads and writes */
 
 #endif

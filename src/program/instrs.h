@@ -13,6 +13,7 @@ INSTR(ORDER,    "order",    "the k first elements in sorted order, and where the
 INSTR(WINDOW,   "window",   "convolution and its two gradients")
 INSTR(DRAW,     "draw",     "random numbers by position")
 INSTR(REDUCE,   "all_reduce", "out = sum, max or min of in over the processors of a group")
+INSTR(REDUCE_SCATTER, "reduce_scatter", "the same, of which each processor of the group keeps a part")
 INSTR(EXCHANGE, "exchange", "moves parts between processors: another placement of the same tensor")
 INSTR(LOOP,     "loop",     "starts a loop: repeats up to its `again`")
 INSTR(TEST,     "test",     "leaves the loop where a flag is false")

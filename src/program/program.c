@@ -19,6 +19,11 @@ static const struct {
 #undef INSTR
 };
 
+bool instr_is_collective(const instr *i)
+{
+    return i->kind == INSTR_REDUCE || i->kind == INSTR_REDUCE_SCATTER || i->kind == INSTR_EXCHANGE;
+}
+
 const char *instr_name(instr_kind kind)
 {
     return kinds[kind].name;
@@ -72,7 +77,8 @@ static int64_t flops_of(const instr *i)
         for (int s = 0; s < i->map.nsteps; s++) each += scalar_infos[i->map.steps[s].fn].flops;
         return n * each;
     case INSTR_ADD_INTO: return n;
-    case INSTR_REDUCE: return n;
+    case INSTR_REDUCE:
+    case INSTR_REDUCE_SCATTER: return n;
     case INSTR_FOLD: return i->nloops > i->fold.nkept ? n : 0;
     case INSTR_CONTRACT: return 2 * n;
     case INSTR_SCATTER: return i->gather.set ? 0 : n;

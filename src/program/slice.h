@@ -14,14 +14,15 @@
 enum { NO_BUFFER = -1 };
 
 struct slice {
-    int       buffer; /* NO_BUFFER: uniform */
-    double    value;  /* where uniform */
-    mtf_dtype type;
-    mtf_shape shape;                /* local */
-    int64_t   offset;               /* in elements */
-    int64_t   stride[MTF_MAX_DIMS]; /* in elements; 0 repeats, negative reverses */
-    unsigned  cut;                  /* bit i: dimension i is cut as the layout says, else whole */
-    unsigned  owed;                 /* axes over which a sum is still to be taken */
+    int              buffer; /* NO_BUFFER: uniform */
+    double           value;  /* where uniform */
+    mtf_dtype        type;
+    mtf_shape        shape;                /* local */
+    int64_t          offset;               /* in elements */
+    int64_t          stride[MTF_MAX_DIMS]; /* in elements; 0 repeats, negative reverses */
+    unsigned         cut;   /* bit i: dimension i is cut as the layout says, else whole */
+    unsigned         owed;  /* axes over which a sum is still to be taken */
+    const placement *finer; /* where it is cut further than the layout says; NULL: nowhere */
 };
 typedef struct slice slice;
 

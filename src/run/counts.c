@@ -30,6 +30,14 @@ static int64_t reduced_bytes(const run_counts *c, const instr *i, int64_t bytes)
     return sum * bytes;
 }
 
+static int64_t scattered_bytes(const run_counts *c, const instr *i, int64_t bytes)
+{
+    int64_t members = 1;
+    for (int a = 0; a < c->mesh->naxes; a++)
+        if (scatter_axes(&i->reduce_scatter) >> a & 1) members *= c->mesh->size[a];
+    return (members - 1) * i->size[0] * bytes;
+}
+
 static int64_t exchanged_bytes(const run_counts *c, const instr *i, int64_t bytes)
 {
     int          me = mesh_number(c->mesh, &c->here);
@@ -45,11 +53,12 @@ static void add(run_counts *c, int k)
     const instr *i = &c->program->instrs[k];
     c->turns[k]++;
     c->sum.flops += i->flops;
-    if (i->kind != INSTR_REDUCE && i->kind != INSTR_EXCHANGE) return;
+    if (!instr_is_collective(i)) return;
     int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     c->sum.collectives++;
-    c->sum.received_bytes +=
-        i->kind == INSTR_REDUCE ? reduced_bytes(c, i, bytes) : exchanged_bytes(c, i, bytes);
+    c->sum.received_bytes += i->kind == INSTR_REDUCE           ? reduced_bytes(c, i, bytes)
+                             : i->kind == INSTR_REDUCE_SCATTER ? scattered_bytes(c, i, bytes)
+                                                               : exchanged_bytes(c, i, bytes);
 }
 
 void count_instr(run_counts *c, int k)

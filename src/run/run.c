@@ -106,8 +106,8 @@ static bool schedules_agree(const mtf_program *p)
         const program *b = p->processors[k].program;
         int            i = 0, j = 0;
         for (;;) {
-            while (i < a->ninstrs && a->instrs[i].kind != INSTR_REDUCE && a->instrs[i].kind != INSTR_EXCHANGE) i++;
-            while (j < b->ninstrs && b->instrs[j].kind != INSTR_REDUCE && b->instrs[j].kind != INSTR_EXCHANGE) j++;
+            while (i < a->ninstrs && !instr_is_collective(&a->instrs[i])) i++;
+            while (j < b->ninstrs && !instr_is_collective(&b->instrs[j])) j++;
             bool end_a = i == a->ninstrs, end_b = j == b->ninstrs;
             if (end_a && end_b) break;
             if (end_a || end_b || a->instrs[i].kind != b->instrs[j].kind || a->instrs[i].cause != b->instrs[j].cause)
@@ -323,6 +323,7 @@ static bool walk(mtf_program *p, int number)
             if (number == 0) say_value(p->session, p->device, i, me->base);
             break;
         case INSTR_REDUCE:
+        case INSTR_REDUCE_SCATTER:
         case INSTR_EXCHANGE: TRY(p->store->wire->run(p->store->wire, number, i, me->base)); break;
         default:
             if (instr_elements(i) > 0) TRY(p->device->run(p->device, q, k, &me->state));

@@ -66,11 +66,6 @@ typedef struct summary {
     int64_t  collectives, peak;
 } summary;
 
-static bool is_collective(const instr *i)
-{
-    return i->kind == INSTR_REDUCE || i->kind == INSTR_EXCHANGE;
-}
-
 static uint64_t hash_number(uint64_t hash, int64_t n)
 {
     return hash_bytes(hash, &n, sizeof n);
@@ -95,6 +90,11 @@ static uint64_t hash_collective(uint64_t hash, const instr *i)
     hash = hash_number(hash_number(hash, i->kind), i->out[0].type);
     if (i->kind == INSTR_REDUCE)
         return hash_number(hash_number(hash, i->reduce.kind), i->reduce.axes);
+    if (i->kind == INSTR_REDUCE_SCATTER) {
+        const scatter_args *sum = &i->reduce_scatter;
+        hash = hash_number(hash_number(hash, sum->kind), sum->size);
+        return hash_cut(hash_cut(hash, &sum->from), &sum->to);
+    }
     const exchange_args *how = i->exchange;
     for (int d = 0; d < how->shape.ndims; d++) {
         hash = hash_number(hash_word(hash, how->shape.dims[d].name), how->shape.dims[d].size);
@@ -113,6 +113,8 @@ static uint64_t hash_machine(const store *s)
         hash = hash_number(hash_word(hash, s->mesh.name[a]), s->mesh.size[a]);
     for (int r = 0; r < s->layout.nrules; r++)
         hash = hash_cut(hash_word(hash, s->layout.rules[r].dim), &s->layout.rules[r].cut);
+    for (int r = 0; r < s->layout.nstate; r++)
+        hash = hash_cut(hash_word(hash, s->layout.state[r].dim), &s->layout.state[r].cut);
     return hash;
 }
 
@@ -120,7 +122,7 @@ static summary summarise(const store *s, const program *p, int64_t peak)
 {
     summary mine = {.machine = hash_machine(s), .schedule = 1, .peak = peak};
     for (int k = 0; k < p->ninstrs; k++) {
-        if (!is_collective(&p->instrs[k])) continue;
+        if (!instr_is_collective(&p->instrs[k])) continue;
         mine.schedule = hash_collective(mine.schedule, &p->instrs[k]);
         mine.collectives++;
     }
@@ -139,7 +141,7 @@ static void tell(const program *p, int64_t n, told *t)
     snprintf(t->text, sizeof t->text, "the end");
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        if (!is_collective(i) || n-- > 0) continue;
+        if (!instr_is_collective(i) || n-- > 0) continue;
         t->hash = hash_collective(1, i);
         snprintf(t->text, sizeof t->text, "%s of \"%.90s\"", instr_name(i->kind),
                  mtf_name_of_tensor(i->cause));

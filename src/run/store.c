@@ -65,11 +65,11 @@ static const char *mesh_as_text(mtf_session *s)
     return text_done(&t);
 }
 
-static const char *rules_as_text(mtf_session *s)
+static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
 {
     textbuf t = {.arena = &s->arena};
-    for (const mtf_rule *r = s->opts.rules; r && r->dim; r++) {
-        text_add(&t, "%s%s", r == s->opts.rules ? "" : ",", r->dim);
+    for (const mtf_rule *r = rules; r && r->dim; r++) {
+        text_add(&t, "%s%s", r == rules ? "" : ",", r->dim);
         for (int a = 0; a < 8 && r->axes[a]; a++) text_add(&t, "%s%s", a ? "+" : ":", r->axes[a]);
         text_add(&t, "%s", r->optional ? "?" : "");
     }
@@ -79,9 +79,12 @@ static const char *rules_as_text(mtf_session *s)
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
-    const char *mesh_text = o->mesh ? o->mesh : mesh_as_text(s->session), *rules = o->layout ? o->layout : rules_as_text(s->session);
-    TRY(mesh_text && rules && mesh_parse(s->session, mesh_text, &s->mesh));
+    const char *mesh_text = o->mesh ? o->mesh : mesh_as_text(s->session);
+    const char *rules = o->layout ? o->layout : rules_as_text(s->session, o->rules);
+    const char *state = o->state_layout ? o->state_layout : rules_as_text(s->session, o->state_rules);
+    TRY(mesh_text && rules && state && mesh_parse(s->session, mesh_text, &s->mesh));
     TRY(layout_parse(s->session, rules, &s->mesh, &s->layout));
+    TRY(layout_parse_state(s->session, state, &s->layout));
     s->processors = mesh_size(&s->mesh);
     TRY(join_ranks(s));
     int here = s->end - s->first;
@@ -121,7 +124,9 @@ static bool emit_initial(emitter *e, const mtf_tensor *w, const char *init)
     if (i.kind == INIT_CONSTANT) return emit_fill(e, i.a, &home);
     draw_args how = {.a = i.a, .b = i.b, .key = (uint32_t)hash_text(tensor_name(w)) | 0x80000000u};
     how.kind = i.kind == INIT_UNIFORM ? DRAW_UNIFORM : i.kind == INIT_NORMAL ? DRAW_NORMAL : DRAW_TRUNCATED_NORMAL;
-    emit_global_index(e, &w->shape, &how);
+    placement where;
+    emit_home(e, &w->shape, &where);
+    emit_global_index(e, &w->shape, &where, &how);
     return emit_draw(e, &how, NULL, &home);
 }
 
@@ -160,6 +165,7 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
         TRY(e->shape.dims[i].name != NULL);
     }
     TRY(layout_place(&s->layout, &e->shape, e->name, &s->session->fault, &e->where));
+    layout_refine(&s->layout, &e->shape, &e->where);
     for (int p = s->first; p < s->end; p++) {
         e->parts[p] = s->device->alloc(s->device, (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
         TRY(e->parts[p] && initialise(s, w, p, e->parts[p]));

@@ -48,37 +48,53 @@ static bool parse_rule(mtf_session *s, char *piece, const mesh *m, layout_rule *
     return true;
 }
 
-bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
+/* Planning asks this for every dimension of every node: most names differ in their first letter. */
+static const layout_rule *find_rule(const layout_rule *rules, int n, const char *dim)
 {
-    *l = (layout){.mesh = m};
+    for (int i = 0; i < n; i++) {
+        const char *name = rules[i].dim;
+        if (name == dim || (name[0] == dim[0] && strcmp(name, dim) == 0)) return &rules[i];
+    }
+    return NULL;
+}
+
+static bool parse_rules(mtf_session *s, const char *text, const mesh *m, layout_rule **rules,
+                        int *n)
+{
     char *rest = arena_text(&s->arena, text ? text : "");
     TRY(rest != NULL);
-    l->rules = arena_array(&s->arena, layout_rule, strlen(rest) / 2 + 1);
-    TRY(l->rules != NULL);
+    *rules = arena_array(&s->arena, layout_rule, strlen(rest) / 2 + 1);
+    TRY(*rules != NULL);
     for (char *piece; (piece = strtok_r(rest, ",.; \t\n", &rest));) {
         bool        keep = false;
         layout_rule r = {0};
         TRY(parse_rule(s, piece, m, &r, &keep));
         if (!keep) continue;
-        const layout_rule *known = layout_find(l, r.dim);
+        const layout_rule *known = find_rule(*rules, *n, r.dim);
         if (known && !cut_equal(&known->cut, &r.cut))
             return fail(&s->fault, ERR_NAME,
                         "layout rules \"%s\" and \"%s\" contradict each other; write %s:axis+axis "
                         "to cut along both",
                         known->text, r.text, r.dim);
-        if (!known) l->rules[l->nrules++] = r;
+        if (!known) (*rules)[(*n)++] = r;
     }
     return true;
 }
 
-/* Planning asks this for every dimension of every node: most names differ in their first letter. */
+bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
+{
+    *l = (layout){.mesh = m};
+    return parse_rules(s, text, m, &l->rules, &l->nrules);
+}
+
+bool layout_parse_state(mtf_session *s, const char *text, layout *l)
+{
+    return parse_rules(s, text, l->mesh, &l->state, &l->nstate);
+}
+
 const layout_rule *layout_find(const layout *l, const char *dim)
 {
-    for (int i = 0; i < l->nrules; i++) {
-        const char *name = l->rules[i].dim;
-        if (name == dim || (name[0] == dim[0] && strcmp(name, dim) == 0)) return &l->rules[i];
-    }
-    return NULL;
+    return find_rule(l->rules, l->nrules, dim);
 }
 
 bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f,
@@ -104,4 +120,19 @@ bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fau
         }
     }
     return true;
+}
+
+bool layout_refine(const layout *l, const mtf_shape *shape, placement *where)
+{
+    unsigned used = placement_axes(where, shape->ndims);
+    bool     finer = false;
+    for (int r = 0; r < l->nstate; r++) {
+        const axis_list *more = &l->state[r].cut;
+        int              d = mtf_shape_find(*shape, l->state[r].dim);
+        if (d < 0 || cut_axes(more) & used || cut_parts(l->mesh, more) == 1) continue;
+        for (int k = 0; k < more->n; k++) where->dim[d].axis[where->dim[d].n++] = more->axis[k];
+        used |= cut_axes(more);
+        finer = true;
+    }
+    return finer;
 }

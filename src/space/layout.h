@@ -1,7 +1,8 @@
 /* Layouts: which dimension is cut along which axes.
  *
  * "batch:rows,hidden:cols"; "batch:rows+cols" cuts along both; a rule that ends
- * in `?` may name what the mesh or the model lacks.
+ * in `?` may name what the mesh or the model lacks.  A second set of rules may
+ * cut stored state, the variables between steps, further than the first does.
  */
 #ifndef SPACE_LAYOUT_H
 #define SPACE_LAYOUT_H
@@ -19,13 +20,21 @@ typedef struct layout {
     const mesh  *mesh;
     int          nrules;
     layout_rule *rules;
+    int          nstate;
+    layout_rule *state; /* what cuts stored state further, in the order of writing */
 } layout;
 
-bool               layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);
-const layout_rule *layout_find(const layout *l, const char *dim); /* NULL: not axis_list */
+bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);
+bool layout_parse_state(mtf_session *s, const char *text, layout *l); /* after layout_parse */
+const layout_rule *layout_find(const layout *l, const char *dim);     /* NULL: not cut */
 /* Where the rules place a tensor; false, with a sentence naming `what`, its dimensions and the
  * rules in conflict, where two dimensions want one axis. */
 bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f,
                   placement *where);
+/* Where a variable of this shape lives between steps: as the rules for state cut further what the
+ * others cut.  A state rule along an axis that cuts the variable already is passed over, so that
+ * one list serves variables of all shapes.  Gives whether that is finer than `where`, which
+ * layout_place found. */
+bool layout_refine(const layout *l, const mtf_shape *shape, placement *where);
 
 #endif

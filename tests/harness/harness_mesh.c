@@ -96,15 +96,17 @@ static void note_dims(mtf_graph *g, outcome *o)
             snprintf(o->dims[o->ndims++], sizeof o->dims[0], "%s", g->dim_names.entries[i].name);
 }
 
-static bool run_steps(const test_case *c, const char *mesh, const char *layout, const char *device,
-                      int steps, outcome *o)
+static bool run_steps(const test_case *c, const stage *where, int steps, outcome *o)
 {
     *o = (outcome){0};
-    mtf_session *s = mtf_open_with(
-        &(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout, .device = device});
-    mtf_graph  *g = mtf_parse(s, c->text, c->path);
-    mtf_tensor *ys[MESH_VALUES];
-    int         n = 0;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1,
+                                                       .mesh = where->mesh,
+                                                       .layout = where->layout,
+                                                       .state_layout = where->state_layout,
+                                                       .device = where->device});
+    mtf_graph   *g = mtf_parse(s, c->text, c->path);
+    mtf_tensor  *ys[MESH_VALUES];
+    int          n = 0;
     for (; n < c->nexpected && n < MESH_VALUES / 2; n++) ys[n] = mtf_find(g, c->expected[n].name);
     if (g && c->gradient > 0) n = add_gradients(c, g, ys, n);
     mtf_program *p = mtf_compile_n(g, n, ys);
@@ -117,10 +119,9 @@ static bool run_steps(const test_case *c, const char *mesh, const char *layout, 
     return !o->error[0];
 }
 
-bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device,
-            outcome *o)
+bool run_on(const test_case *c, const stage *where, outcome *o)
 {
-    return run_steps(c, mesh, layout, device, c->steps, o);
+    return run_steps(c, where, c->steps, o);
 }
 
 /* ---- comparing ---- */
@@ -165,16 +166,17 @@ static bool same_outcome(const mesh_trials *t, const outcome *o, char *error)
     return true;
 }
 
-static void try_layout(mesh_trials *t, const char *mesh, const char *layout, const char *device)
+static void try_stage(mesh_trials *t, const stage *where)
 {
     outcome o;
     char    error[ERROR_ROOM] = "";
-    bool    ran = run_on(t->c, mesh, layout, device, &o);
+    bool    ran = run_on(t->c, where, &o);
     if (ran && same_outcome(t, &o, error))
         t->passed++;
     else {
         t->failed++;
-        printf("%s: --mesh %s --layout %s: %s\n", t->c->path, mesh, layout, ran ? error : o.error);
+        printf("%s: --mesh %s --layout %s --state-layout \"%s\": %s\n", t->c->path, where->mesh,
+               where->layout, where->state_layout, ran ? error : o.error);
     }
     outcome_free(&o);
 }
@@ -186,7 +188,7 @@ static void try_pair(mesh_trials *t, int a, int b)
     char    layout[140];
     outcome o;
     snprintf(layout, sizeof layout, "%s:x,%s:x", t->one.dims[a], t->one.dims[b]);
-    if (run_steps(t->c, "x:2", layout, "cpu", 0, &o)) return;
+    if (run_steps(t->c, &(stage){.mesh = "x:2", .layout = layout}, 0, &o)) return;
     t->apart[a][b] = t->apart[b][a] = true;
     t->illegal++;
     if (strstr(o.error, clash)) return;
@@ -196,7 +198,7 @@ static void try_pair(mesh_trials *t, int a, int b)
 
 bool trials_begin(mesh_trials *t)
 {
-    if (!run_on(t->c, NULL, NULL, "cpu", &t->one)) {
+    if (!run_on(t->c, &(stage){0}, &t->one)) {
         t->failed++;
         printf("%s: one processor: %s\n", t->c->path, t->one.error);
         return false;
@@ -217,6 +219,7 @@ void trials_end(mesh_trials *t)
 typedef struct choices {
     mesh_trials *t;
     const char  *mesh;
+    int          naxes;
     int          n; /* what a dimension can be given */
     char         texts[16][8];
     unsigned     axes[16];
@@ -244,16 +247,31 @@ static bool fits(const choices *c, int dim, int choice, unsigned decided)
     return true;
 }
 
+/* Every second layout is tried with state cut further: each dimension along some axis, in an order
+ * that changes, of which each variable takes what is free. */
+static void write_state(const choices *c, long number, char *text, size_t room)
+{
+    int n = c->t->one.ndims;
+    text[0] = 0;
+    for (int k = 0; k < n && number % 2 && room > 140; k++) {
+        int d = (int)((k * (number % 4 == 1 ? 1 : n - 1) + number / 4) % n);
+        int used =
+            snprintf(text, room, "%s:%c ", c->t->one.dims[d], "xyz"[(d + number / 2) % c->naxes]);
+        text += used, room -= (size_t)used;
+    }
+}
+
 static void try_choice(choices *c, long number)
 {
-    char   layout[1200] = "";
+    char   layout[1200] = "", state[1200];
     size_t used = 0;
     for (int d = 0; d < c->t->one.ndims; d++)
         if (c->of[d])
             used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s",
                                      used ? "," : "", c->t->one.dims[d], c->texts[c->of[d]]);
     bool checked = number % 8 == 3 && !c->t->c->nan;
-    try_layout(c->t, c->mesh, layout, checked ? "check" : "cpu");
+    write_state(c, number, state, sizeof state);
+    try_stage(c->t, &(stage){c->mesh, layout, state, checked ? "check" : "cpu"});
 }
 
 /* Counts the legal layouts from dimension d on, and tries them where `run`. */
@@ -301,6 +319,7 @@ void trials_on(mesh_trials *t, const char *mesh)
     choices c = {.t = t, .mesh = mesh};
     int     naxes = 1;
     for (const char *p = mesh; *p; p++) naxes += *p == ',';
+    c.naxes = naxes;
     list_choices(&c, naxes);
     walk_all(&c, 0, false);
     if (c.count > t->limit) {

@@ -26,9 +26,13 @@ typedef struct mesh_trials {
     int              passed, failed, illegal;
 } mesh_trials;
 
-/* Runs the case; mesh and layout may be NULL.  Free the outcome in either case. */
-bool run_on(const test_case *c, const char *mesh, const char *layout, const char *device,
-            outcome *o);
+/* Where a case runs: any of these may be NULL. */
+typedef struct stage {
+    const char *mesh, *layout, *state_layout, *device;
+} stage;
+
+/* Runs the case.  Free the outcome in either case. */
+bool run_on(const test_case *c, const stage *where, outcome *o);
 void outcome_free(outcome *o);
 
 /* The run on one processor, and which dimensions exclude each other; false: the case is counted

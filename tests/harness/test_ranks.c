@@ -56,20 +56,22 @@ static bool same_bits(const outcome *a, const outcome *b, char *error)
     return true;
 }
 
-static void try_layout(tally *t, const test_case *c, const char *mesh, const char *layout)
+static void try_layout(tally *t, const test_case *c, const char *mesh, const char *layout,
+                       const char *state)
 {
     outcome threads, ranks = {0};
     char    error[ERROR_ROOM] = "";
+    stage   where = {.mesh = mesh, .layout = layout, .state_layout = state};
     alone();
-    if (run_on(c, mesh, layout, "cpu", &threads)) { /* else it is illegal */
+    if (run_on(c, &where, &threads)) { /* else it is illegal */
         together(t);
-        if (!run_on(c, mesh, layout, "cpu", &ranks))
+        if (!run_on(c, &where, &ranks))
             snprintf(error, ERROR_ROOM, "%s", ranks.error);
         else
             same_bits(&threads, &ranks, error);
         if (error[0])
-            printf("rank %d: %s: --mesh %s --layout %s: %s\n", t->launch.rank, c->path, mesh,
-                   layout, error);
+            printf("rank %d: %s: --mesh %s --layout %s --state-layout \"%s\": %s\n", t->launch.rank,
+                   c->path, mesh, layout, state, error);
         t->failed += error[0] != 0;
         t->passed += error[0] == 0;
     }
@@ -94,15 +96,16 @@ static void try_mesh(tally *t, const test_case *c, const outcome *one, const cha
     int                      n = strchr(mesh, 'y') ? 6 : 3, before = t->passed;
     for (int k = 0; k < 6 * tries && t->passed < before + tries && processors >= t->launch.size;
          k++) {
-        char   layout[1200] = "";
+        char   layout[1200] = "", stored[80] = "";
         size_t used = 0;
         for (int d = 0; d < one->ndims; d++) {
             const char *axes = choices[draw(&state, n)];
+            if (k % 2) snprintf(stored, sizeof stored, "%s:x", one->dims[d]);
             if (*axes)
                 used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s",
                                          used ? "," : "", one->dims[d], axes);
         }
-        if (used) try_layout(t, c, mesh, layout);
+        if (used) try_layout(t, c, mesh, layout, stored);
     }
 }
 
@@ -117,7 +120,7 @@ static void run_file(tally *t, const char *file, int tries)
         return;
     }
     alone();
-    run_on(&c, NULL, NULL, "cpu", &one);
+    run_on(&c, &(stage){0}, &one);
     try_mesh(t, &c, &one, "x:2", 2, tries);
     try_mesh(t, &c, &one, "x:3", 3, tries);
     try_mesh(t, &c, &one, "x:2,y:2", 4, tries);

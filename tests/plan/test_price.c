@@ -113,7 +113,7 @@ static unsigned dice(unsigned *seed)
 }
 
 /* Gives each axis to some dimension or to none. */
-static void scatter_axes(placement *p, int ndims, const mesh *m, unsigned *seed)
+static void draw_axes(placement *p, int ndims, const mesh *m, unsigned *seed)
 {
     for (int a = 0; a < m->naxes; a++) {
         int d = (int)(dice(seed) % (unsigned)(ndims + 1));
@@ -131,8 +131,8 @@ static void test_any_exchange(void **state)
                                                 ((mtf_dim){"c", 1 + dice(&seed) % 4}))};
         instr         i = exchange(&how);
         int64_t       sent[12] = {0}, received[12] = {0};
-        scatter_axes(&how.from, 3, &cube, &seed);
-        scatter_axes(&how.to, 3, &cube, &seed);
+        draw_axes(&how.from, 3, &cube, &seed);
+        draw_axes(&how.to, 3, &cube, &seed);
         if (trial % 3 == 0) { /* something beyond one's own part */
             how.to = how.from;
             how.mapped = (int)(dice(&seed) % 3);

@@ -41,6 +41,7 @@ typedef struct property_case {
     int        naxes, sizes[MESH_AXES];
     int        nrules;
     cut_rule   rules[MAX_RULES];
+    char       state_layout[200]; /* "": none */
     uint64_t   seed; /* of the session */
     int        steps;
     bool       single; /* f32: rounding is allowed more */

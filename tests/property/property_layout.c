@@ -89,10 +89,25 @@ static void make_rule(property_case *c, dice *d, const char *dim)
     }
 }
 
+/* Rules for state in random order, optional so that lines and axes can be shrunk away. */
+static void make_state_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
+{
+    size_t room = sizeof c->state_layout, used = 0;
+    int    first = dice_below(d, ndims);
+    c->state_layout[0] = 0;
+    for (int i = 0; i < ndims && used + NAME_ROOM + 5 < room; i++)
+        if (dice_odds(d, 60))
+            used +=
+                (size_t)snprintf(c->state_layout + used, room - used, "%s%s:%c?", used ? "," : "",
+                                 dims[(first + i) % ndims], 'x' + dice_below(d, c->naxes));
+}
+
 void case_make_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
 {
     int share = 20 + dice_below(d, 60);
     make_mesh(c, d);
+    c->state_layout[0] = 0;
+    if (dice_odds(d, 40)) make_state_layout(c, d, ndims, dims);
     c->nrules = 0;
     for (int i = 0; i < ndims && c->nrules < MAX_RULES - 1; i++)
         if (dice_odds(d, share)) make_rule(c, d, dims[i]);

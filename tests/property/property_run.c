@@ -100,6 +100,7 @@ static bool run_on(const property_case *c, const char *mesh, const char *layout,
                                           .seed = c->seed,
                                           .mesh = mesh,
                                           .layout = layout,
+                                          .state_layout = mesh ? c->state_layout : NULL,
                                           .device = c->check && mesh ? "check" : "cpu"});
     mtf_graph  *g = mtf_parse(s, text, "random");
     mtf_tensor *ys[MAX_FETCHES];

@@ -160,9 +160,33 @@ static bool shrink_sizes(shrinker *s)
 
 /* ---- mesh and layout ---- */
 
-static bool shrink_rules(shrinker *s)
+/* Drops the rule for state that begins at character `at`. */
+static bool drop_state_rule(shrinker *s, size_t at)
+{
+    char  *rule = propose(s)->state_layout + at;
+    size_t length = strcspn(rule, ",");
+    memmove(rule, rule + length + (rule[length] == ','),
+            strlen(rule + length) + 1 - (rule[length] == ','));
+    size_t left = strlen(s->next->state_layout);
+    if (left && s->next->state_layout[left - 1] == ',') s->next->state_layout[left - 1] = 0;
+    return try_next(s);
+}
+
+static bool shrink_state_rules(shrinker *s)
 {
     bool any = false;
+    for (size_t at = 0; at < strlen(s->best->state_layout);) {
+        if (drop_state_rule(s, at))
+            any = true;
+        else
+            at += strcspn(s->best->state_layout + at, ",") + 1;
+    }
+    return any;
+}
+
+static bool shrink_rules(shrinker *s)
+{
+    bool any = shrink_state_rules(s);
     for (int i = s->best->nrules - 1; i >= 0; i--) {
         property_case *c = propose(s);
         drop_at(c->rules, sizeof c->rules[0], &c->nrules, i);
@@ -296,8 +320,9 @@ void case_print(const property_case *c, const char *reason)
     case_text(c, text);
     case_mesh(c, mesh, sizeof mesh);
     case_layout(c, layout, sizeof layout);
-    printf("%s# --mesh %s --layout %s --seed %llu --steps %d%s", text, mesh, layout,
-           (unsigned long long)c->seed, c->steps, c->check ? " --device check" : "");
+    printf("%s# --mesh %s --layout %s --state-layout \"%s\" --seed %llu --steps %d%s", text, mesh,
+           layout, c->state_layout, (unsigned long long)c->seed, c->steps,
+           c->check ? " --device check" : "");
     for (int i = 0; i < c->nfetches; i++) printf(" --fetch %s", c->fetches[i].name);
     printf("\n# %s\n\n", reason);
 }

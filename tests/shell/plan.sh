@@ -37,8 +37,8 @@ file net.mtf \
 weights=$((4 * (20 * 30 + 30 * 4)))     # bytes of both
 
 run plan net.mtf --mesh x:2 --layout batch:x --fetch loss
-check "the header" 0 out "mesh           x:2; 2 processors" "layout         batch:x" \
-    "machine        flops=3e+10,memory=1e+10,wire=5e+09,latency=1e-05" "memory " "  parameters" \
+check "the header" 0 out "mesh             x:2; 2 processors" "layout           batch:x" \
+    "machine          flops=3e+10,memory=1e+10,wire=5e+09,latency=1e-05" "memory " "  parameters" \
     "flops" "  duplicate" "sent" "time" "hint: "
 check "the table names the rule" 0 out "rule, or done" "batch:x" "2 times along x" "all_reduce" \
     "[d=20, hidden=30]"
@@ -51,7 +51,8 @@ holds "bytes of the gradients' all-reduce" "p['sent_bytes'] == $weights + 4"
 holds "the fields" "all(k in p for k in ('processors', 'peak_bytes', 'flops', 'sent_bytes', 'seconds', 'memory', 'collectives'))"
 holds "processors" "p['processors'] == 2 and p['total']['sent_bytes'] == 2 * ($weights + 4)"
 holds "collectives add up" "sum(c['bytes'] for c in p['collectives']) == p['sent_bytes']"
-holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], group=2, count=3, cause='batch:x', \
+# They and the loss are small: one message carries all three.
+holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], group=2, count=1, cause='batch:x', \
     elements=p['sent_bytes'] // 4, bytes=p['sent_bytes'], seconds=p['collectives'][0]['seconds'])]"
 holds "parameters" "p['memory']['parameters'] == $weights"
 holds "memory adds up" "p['peak_bytes'] == p['memory']['peak'] == sum(p['memory'][k] for k in \
@@ -77,7 +78,7 @@ file exp.mtf 'x: f32[a=64] = input' 'y = exp(x)'
 prints "a layout that cannot be bettered" "none is predicted to be faster" plan exp.mtf --mesh x:2 --layout a:x
 prints "a rule that does harm"           "hint: without batch:x" \
     plan net.mtf --mesh x:2 --layout batch:x --machine latency=1
-prints "a processor by number"           "shown          processor 3 (x=1,y=0)" \
+prints "a processor by number"           "shown            processor 3 (x=1,y=0)" \
     plan net.mtf --mesh x:2,y:3 --layout batch:x,hidden:y --processor 3
 "$MTF" plan - <net.mtf >out 2>err; status=$?
 check "standard input" 0 out "1 processor"
@@ -124,7 +125,7 @@ refuses "unknown axis"       'the mesh has no axis "rows"; its axes are: row; di
     plan net.mtf --mesh row:2 --layout batch:rows
 refuses "unknown dimension"  'the model has no dimension "hiden"' plan net.mtf --mesh x:2 --layout hiden:x
 check   "unknown dimension, a hint" 1 err 'did you mean "hidden"?'
-prints  "an optional rule"   "layout         batch:x" plan net.mtf --mesh x:2 --layout batch:x,experts:y?
+prints  "an optional rule"   "layout           batch:x" plan net.mtf --mesh x:2 --layout batch:x,experts:y?
 refuses "no rule"            '"batch" is no layout rule' plan net.mtf --mesh x:2 --layout batch
 refuses "no such processor"  "--processor 6: the mesh has processors 0 to 5" \
     plan net.mtf --mesh x:2,y:3 --processor 6
@@ -146,6 +147,28 @@ first=$(grep -c 'contract \[30 2 20\]' out)
 run show net.mtf --program --mesh x:5 --layout batch:x --fetch h --processor 4
 last=$(grep -c 'contract \[30 3 20\]' out)
 if [ "$first $last" = "1 1" ]; then pass; else lose "parts of 2 and 3" "1 1" "$first $last: $(cat out)"; fi
+
+# ---- stored state cut further --------------------------------------------------------------------
+
+# Each gradient is scattered as it is summed, and each weight gathered once: as many bytes as before.
+run plan net.mtf --mesh x:2 --layout batch:x --state-layout hidden:x --fetch loss --json
+holds "half of the weights on each" "p['memory']['parameters'] == $weights // 2"
+holds "bytes as without" "p['sent_bytes'] == $weights + 4"
+holds "what is sent" "sorted((c['kind'], c['count'], c['bytes'], c['cause']) for c in p['collectives']) == [ \
+    ('all_gather', 2, $weights // 2, 'state hidden:x'), ('all_reduce', 1, 4, 'batch:x'), \
+    ('reduce_scatter', 2, $weights // 2, 'batch:x')]"
+run plan net.mtf --mesh x:2 --layout batch:x --state-layout hidden:x --fetch loss
+check "named in the header" 0 out "layout           batch:x; state hidden:x" "  reduce_scatter"
+if grep -q '2 times along x' out; then lose "no update is computed twice" "nothing" "$(cat out)"; else pass; fi
+# A rule whose axis already cuts the variable is passed over: w is cut along d, v along hidden.
+run plan net.mtf --mesh x:2 --state-layout d:x,hidden:x --fetch loss --json
+holds "the first rule that is free" "p['memory']['parameters'] == $weights // 2"
+run plan net.mtf --mesh x:2 --layout hidden:x --state-layout hidden:x,d:x --fetch loss --json
+holds "rules on axes in use" "p['memory']['parameters'] == $weights // 2 and \
+    all(c['kind'] != 'all_gather' for c in p['collectives'])"
+refuses "a dimension for state that is not there" 'layout rule "hiden:x": the model has no dimension "hiden"' \
+    plan net.mtf --mesh x:2 --state-layout hiden:x
+refuses "an axis for state that is not there" 'the mesh has no axis "y"' plan net.mtf --mesh x:2 --state-layout hidden:y
 
 # ---- planned and measured ------------------------------------------------------------------------
 
@@ -176,6 +199,11 @@ done
 for layout in a:x b:x c:x a:x,b:y b:x,c:y a:x+y bc:y,a:x; do
     agrees wide.mtf x:2,y:2 "$layout" --fetch q --fetch r --fetch m --fetch i
     agrees wide.mtf x:3,y:1 "$layout" --fetch q --fetch r --fetch m --fetch i
+done
+for state in hidden:x d:y+x hidden:x,out:y out:x d:x; do
+    agrees net.mtf x:2,y:2 batch:x --fetch loss --steps 2 --state-layout "$state"
+    agrees net.mtf x:3,y:2 batch:x+y --fetch loss --steps 2 --state-layout "$state"
+    agrees net.mtf x:2,y:3 hidden:x --fetch nw --fetch dv --state-layout "$state"
 done
 agrees net.mtf x:3 batch:x --device check
 agrees loop.mtf x:2 a:x --steps 2

@@ -1,0 +1,88 @@
+/* Debts: small sums that are owed along the same axes are paid together.
+ *
+ * A collective costs its latency however little it carries.  So whoever needs
+ * a small sum first pays those of the others that wait as well, packed into one
+ * buffer; they become views of its result.  What is small is told from whole
+ * sizes: every processor must decide alike.
+ */
+#include "plan/planner.h"
+
+enum { SMALL = 4096, MOST = 65536, TOGETHER = 64 }; /* elements of one, of all; how many */
+
+static int64_t whole_size(const mtf_tensor *x)
+{
+    return mtf_shape_size(x->shape);
+}
+
+bool debts_note(emitter *e, const mtf_tensor *x)
+{
+    planner *p = e->planner;
+    held    *h = held_of(e, x);
+    if (!h->now.owed || h->wanted || p->depth || whole_size(x) > SMALL) return true;
+    TRY(arena_push(p->survey.scratch, p->debtors, p->ndebtors, p->debtors_room));
+    p->debtors[p->ndebtors++] = x;
+    return true;
+}
+
+/* Those who wait and owe what x owes, x first; they leave the list, and so do all that owe nothing
+ * any more. */
+static int collect(emitter *e, const mtf_tensor *x, held *h, held **together)
+{
+    planner *p = e->planner;
+    int      n = 0, kept = 0;
+    int64_t  elements = whole_size(x);
+    together[n++] = h;
+    for (int i = 0; i < p->ndebtors; i++) {
+        const mtf_tensor *y = p->debtors[i];
+        held             *other = held_of(e, y);
+        if (!other->now.owed || other->passed_on || other == h) continue;
+        bool alike = other->now.owed == h->now.owed && other->now.type == h->now.type;
+        if (!alike || n == TOGETHER || elements + whole_size(y) > MOST) {
+            p->debtors[kept++] = y;
+            continue;
+        }
+        elements += whole_size(y);
+        together[n++] = other;
+    }
+    p->ndebtors = kept;
+    return n;
+}
+
+/* Where number i of those who pay together lies in the pack. */
+static slice place_of(const slice *pack, held *const *together, int i)
+{
+    slice place = slice_dense(pack->buffer, pack->type, &together[i]->now.shape);
+    place.offset = pack->offset;
+    for (int k = 0; k < i; k++) place.offset += mtf_shape_size(together[k]->now.shape);
+    return place;
+}
+
+static bool pay_together(emitter *e, int n, held *const *together)
+{
+    mtf_shape all = {.ndims = 1, .dims = {{"elements", 0}}};
+    for (int i = 0; i < n; i++) all.dims[0].size += mtf_shape_size(together[i]->now.shape);
+    slice pack = emit_fresh(e, together[0]->now.type, &all);
+    TRY(!slice_is_uniform(&pack));
+    for (int i = 0; i < n; i++) {
+        slice place = place_of(&pack, together, i);
+        TRY(emit_move(e, &together[i]->now, &place));
+    }
+    TRY(emit_all_reduce(e, FOLD_SUM, together[0]->now.owed, &pack));
+    for (int i = 0; i < n; i++) {
+        slice *s = &together[i]->now, place = place_of(&pack, together, i);
+        place.cut = s->cut;
+        place.finer = s->finer;
+        *s = place;
+    }
+    return true;
+}
+
+bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
+{
+    held    *together[TOGETHER];
+    planner *p = e->planner;
+    bool     alone = p->depth || whole_size(x) > SMALL;
+    int      n = alone ? 1 : collect(e, x, h, together);
+    return n > 1 ? pay_together(e, n, together)
+                 : emit_all_reduce(e, FOLD_SUM, h->now.owed, &h->now);
+}

@@ -1,0 +1,135 @@
+/* Held: what a processor has of a tensor, and what others need of it. */
+#include "plan/held.h"
+
+placement held_where(const emitter *e, const mtf_tensor *x, const slice *s)
+{
+    placement where = {0};
+    if (s->finer) return *s->finer;
+    for (int d = 0; d < x->shape.ndims; d++)
+        if (s->cut >> d & 1) where.dim[d] = layout_find(e->layout, x->shape.dims[d].name)->cut;
+    return where;
+}
+
+static bool same_cuts(const mtf_shape *shape, const placement *a, const placement *b)
+{
+    bool same = true;
+    for (int d = 0; d < shape->ndims; d++) same = same && cut_equal(&a->dim[d], &b->dim[d]);
+    return same;
+}
+
+/* ---- paying ---- */
+
+bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal)
+{
+    slice *s = &h->now;
+    if (!s->owed) return true;
+    unsigned         owed = s->owed, cut = s->cut;
+    const placement *finer = s->finer;
+    placement        where = held_where(e, x, s);
+    if (slice_is_uniform(s))
+        TRY(emit_dense(e, s)); /* a partial sum that is one number everywhere */
+    for (int d = 0; goal && d < x->shape.ndims; d++) {
+        unsigned more = cut_axes(&goal->dim[d]) & ~cut_axes(&where.dim[d]);
+        if (!more || more & ~owed) continue;
+        TRY(emit_reduce_scatter(e, FOLD_SUM, x->shape.dims[d], &where.dim[d], &goal->dim[d], s));
+        where.dim[d] = goal->dim[d];
+        owed &= ~more;
+        finer = arena_copy(&e->program->arena, &where, sizeof where);
+        TRY(finer != NULL);
+    }
+    s->owed = owed;
+    if (owed) TRY(debts_pay(e, x, h));
+    s->cut = cut;
+    s->finer = finer;
+    s->owed = 0;
+    return true;
+}
+
+/* ---- finer and coarser ---- */
+
+bool held_gather(emitter *e, const mtf_tensor *x, held *h)
+{
+    slice *s = &h->now;
+    if (!s->finer) return true;
+    unsigned  owed = s->owed, cut = s->cut;
+    placement from = *s->finer, to = emit_placement(e, &x->shape);
+    h->before = *s;
+    TRY(emit_exchange(e, &x->shape, &from, &to, s));
+    s->cut = cut;
+    s->owed = owed;
+    s->finer = NULL;
+    return true;
+}
+
+bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, slice *part)
+{
+    const mesh *m = e->layout->mesh;
+    placement   where = held_where(e, x, &h->now);
+    *part = h->now;
+    if (same_cuts(&x->shape, &where, goal)) return true;
+    if (h->before.finer && same_cuts(&x->shape, h->before.finer, goal)) {
+        *part = h->before;
+        return true;
+    }
+    TRY(held_gather(e, x, h));
+    *part = h->now;
+    where = held_where(e, x, part);
+    if (same_cuts(&x->shape, &where, goal)) return true;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        mtf_dim dim = x->shape.dims[d];
+        span    has = cut_range(m, &where.dim[d], &e->here, dim.size);
+        span    wants = cut_range(m, &goal->dim[d], &e->here, dim.size);
+        if (has.size == wants.size) continue;
+        *part = slice_cut(part, dim.name, wants.begin - has.begin, wants.size, 1);
+    }
+    part->finer = arena_copy(&e->program->arena, goal, sizeof *goal);
+    return part->finer != NULL;
+}
+
+/* ---- who wants finer parts ---- */
+
+static bool want(const emitter *e, const survey *s, held *all, const mtf_tensor *x,
+                 const mtf_shape *shape, const placement *where)
+{
+    held     *h = &all[s->same[x->id]->id];
+    placement aligned = emit_placement(e, &x->shape);
+    bool      finer = false;
+    if (h->wanted) return true; /* the first wish is granted */
+    for (int d = 0; d < shape->ndims; d++) {
+        int at = mtf_shape_find(x->shape, shape->dims[d].name);
+        if (at < 0 || cut_equal(&aligned.dim[at], &where->dim[d])) continue;
+        aligned.dim[at] = where->dim[d];
+        finer = true;
+    }
+    if (!finer) return true;
+    h->wanted = arena_copy(s->scratch, &aligned, sizeof aligned);
+    return h->wanted != NULL;
+}
+
+/* Each element by itself, wherever it stands? */
+static bool is_pointwise(const node *n)
+{
+    if (!n->op->split || n->nin == 0 || n->op->flags & (OP_DIRECT | OP_TURN)) return false;
+    for (int i = 0; i < n->nin + n->nout; i++) {
+        const mtf_tensor *x = i < n->nin ? n->in[i] : n->out[i - n->nin];
+        for (int d = 0; d < x->shape.ndims; d++)
+            if (n->op->split(n, x->shape.dims[d].name) != SPLIT_FREE) return false;
+    }
+    return true;
+}
+
+bool held_find_wanted(const emitter *e, const survey *s, held *all)
+{
+    const block *root = &s->graph->root;
+    for (int k = root->nnodes - 1; k >= 0 && e->layout && e->layout->nstate; k--) {
+        const node *n = root->nodes[k];
+        placement   home;
+        if (!s->live[n->id] || !is_pointwise(n)) continue;
+        const mtf_shape *shape = &n->out[0]->shape;
+        if (n->op->flags & OP_STORE && emit_home(e, shape, &home))
+            TRY(want(e, s, all, n->out[0], shape, &home));
+        const placement *wanted = all[s->same[n->out[0]->id]->id].wanted;
+        for (int i = 0; i < n->nin && wanted; i++) TRY(want(e, s, all, n->in[i], shape, wanted));
+    }
+    return true;
+}

@@ -1,0 +1,39 @@
+/* Held: what a processor has of a tensor, and what others need of it.
+ *
+ * A value is kept as the layout cuts it, or finer: a sum of which only a part
+ * was kept, a variable whose stored state is cut further.  It is gathered when
+ * the first use needs it so, and then once for all; what was there before stays
+ * known to those who need no more.
+ */
+#ifndef PLAN_HELD_H
+#define PLAN_HELD_H
+
+#include "graph/node.h"
+#include "plan/passes.h"
+#include "program/emit.h"
+
+typedef struct held {
+    slice            now;
+    slice            before;    /* the finer part that `now` was gathered from; finer NULL: none */
+    const placement *wanted;    /* what readers would rather have, finer than the layout; or NULL */
+    bool             passed_on; /* what is owed went over to the only reader */
+} held;
+
+/* How x is cut as it is now. */
+placement held_where(const emitter *e, const mtf_tensor *x, const slice *s);
+/* Pays what is owed.  Where `goal` cuts a dimension further along axes that are owed, only the part
+ * is kept; NULL: nothing is cut further. */
+bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal);
+/* A new value that may wait to be paid with others; pays what is owed, with those who wait. */
+bool debts_note(emitter *e, const mtf_tensor *x);
+bool debts_pay(emitter *e, const mtf_tensor *x, held *h);
+/* Gathers what is finer than the layout. */
+bool held_gather(emitter *e, const mtf_tensor *x, held *h);
+/* This processor's part under `goal`, which is the layout's placement or finer. */
+bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, slice *part);
+
+/* Finds what is wanted finer: values on their way into variables whose stored state is, through
+ * what works on each part by itself. */
+bool held_find_wanted(const emitter *e, const survey *s, held *all);
+
+#endif

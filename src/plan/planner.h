@@ -1,0 +1,21 @@
+/* The planner's notes while a graph is lowered, behind an emitter's `planner`. */
+#ifndef PLAN_PLANNER_H
+#define PLAN_PLANNER_H
+
+#include "plan/held.h"
+
+typedef struct planner {
+    survey             survey;
+    held              *held;    /* by tensor id */
+    int                depth;   /* blocks around the node in hand; 0: outside all */
+    const mtf_tensor **debtors; /* outside all blocks: small, and some sum still owed */
+    int                ndebtors, debtors_room;
+} planner;
+
+static inline held *held_of(emitter *e, const mtf_tensor *x)
+{
+    planner *p = e->planner;
+    return &p->held[p->survey.same[x->id]->id];
+}
+
+#endif
