@@ -10,7 +10,7 @@
 #include "groups.h"
 #include "mtf_build.h"
 
-enum { TIME_LIMIT = 120 }; /* seconds, for one mesh */
+enum { TIME_LIMIT = 240 }; /* seconds, for one mesh */
 
 /* What mpirun must be told: to run as root, more ranks than cores, without binding each to a core,
  * for the threads of one rank take part as well, and on this machine's loopback alone. */

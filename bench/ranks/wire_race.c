@@ -3,7 +3,8 @@
  * Run as `mpirun -n P wire_race`.  The P ranks run the MPI wire and the plain
  * calls; in between they sleep while P threads of the first rank run the
  * threads' wire.  Prints a line for each collective and size: its name, the
- * bytes of its result, and the best seconds of threads, MPI, plain MPI.
+ * bytes of its operand or result, whichever has more, and the best seconds of
+ * threads, MPI, plain MPI.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -15,7 +16,8 @@
 #include "machine/wire.h"
 #include "program/program.h"
 
-enum { MOST_BYTES_OF_ALL = 64 << 20, MOST_RANKS = 16, ROUNDS = 12 };
+enum { MOST_BYTES_OF_ALL = 64 << 20, MOST_RANKS = 16, LEAST_ROUNDS = 3, MOST_ROUNDS = 15 };
+static const double most_seconds = 1.5; /* for one collective of one size */
 
 /* One processor's operands and instruction. */
 typedef struct member {
@@ -28,7 +30,7 @@ typedef struct race {
     int           processors, rank;
     wire         *threads, *ranks; /* threads: in the first rank only */
     member        members[MOST_RANKS];
-    int64_t       elements; /* of the result */
+    int64_t       elements; /* of the larger of operand and result */
     int           turns;
     instr         instr;
     access        in, out;
@@ -69,8 +71,22 @@ static void call_all_gather(race *r, const member *me)
     MPI_Allgather(me->in, part, MPI_FLOAT, me->out, part, MPI_FLOAT, MPI_COMM_WORLD);
 }
 
+static void write_reduce_scatter(race *r)
+{
+    r->instr.kind = INSTR_REDUCE_SCATTER;
+    r->instr.reduce_scatter = (scatter_args){
+        .kind = FOLD_SUM, .to = {.n = 1, .axis = {0}}, .size = r->elements, .row = 1};
+}
+
+static void call_reduce_scatter(race *r, const member *me)
+{
+    MPI_Reduce_scatter_block(me->in, me->out, (int)(r->elements / r->processors), MPI_FLOAT,
+                             MPI_SUM, MPI_COMM_WORLD);
+}
+
 static const collective collectives[] = {
     {"all_reduce", write_all_reduce, call_all_reduce},
+    {"reduce_scatter", write_reduce_scatter, call_reduce_scatter},
     {"all_gather", write_all_gather, call_all_gather},
 };
 
@@ -161,6 +177,14 @@ static int turns_for(int64_t bytes)
     return 1 + (int)(5e-3 / (3e-6 + (double)bytes / 1e9));
 }
 
+/* On a busy machine a round may take long: the first rank says when there were enough. */
+static bool goes_on(int round, double begin)
+{
+    int more = round < LEAST_ROUNDS || (round < MOST_ROUNDS && now() - begin < most_seconds);
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return more;
+}
+
 static void race_one(race *r, const collective *c, int64_t bytes)
 {
     double on_threads = 1e9, on_ranks = 1e9, plain = 1e9;
@@ -173,7 +197,8 @@ static void race_one(race *r, const collective *c, int64_t bytes)
     c->write(r);
     program alone = {.instrs = &r->instr, .ninstrs = 1};
     if (!r->ranks->prepare(r->ranks, r->rank, &alone)) MPI_Abort(MPI_COMM_WORLD, 1);
-    for (int k = 0; k < ROUNDS; k++) {
+    double begin = now();
+    for (int k = 0; goes_on(k, begin); k++) {
         on_threads = lesser(on_threads, race_threads(r));
         on_ranks = lesser(on_ranks, race_ranks(r));
         plain = lesser(plain, race_plain(r, c));
