@@ -162,8 +162,41 @@ static bool same_region(const region *a, const region *b)
     return true;
 }
 
+/* The axes along which parts are only gathered: each dimension stays as it is cut or becomes whole.
+ * 0: something else is asked for. */
+static unsigned gathered_axes(const exchange_args *how)
+{
+    unsigned axes = 0;
+    for (int d = 0; d < how->shape.ndims && how->mapped < 0; d++) {
+        if (cut_equal(&how->from.dim[d], &how->to.dim[d])) continue;
+        if (how->to.dim[d].n) return 0;
+        axes |= cut_axes(&how->from.dim[d]);
+    }
+    return axes;
+}
+
+/* Everybody along these axes wants all I have: nothing to intersect. */
+static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsigned axes)
+{
+    const mesh *m = w->face.mesh;
+    group       g = group_of(m, me, axes);
+    int64_t     size = bytes;
+    for (int d = 0; d < i->exchange->shape.ndims; d++)
+        size *=
+            cut_range(m, &i->exchange->from.dim[d], &g.here, i->exchange->shape.dims[d].size).size;
+    for (int k = 1; k < g.n; k++) {
+        int q = group_member(m, &g, group_after(&g, k));
+        if (!mpi_is_here(w, q)) mpi_send(w, me, q, w->posts[me - w->first].in, size);
+    }
+}
+
 static void send_all(mpi_wire *w, int me, const instr *i, int64_t bytes, char *work)
 {
+    unsigned gathered = gathered_axes(i->exchange);
+    if (gathered) {
+        send_whole(w, me, i, bytes, gathered);
+        return;
+    }
     const exchange_args *how = i->exchange;
     const char          *in = w->posts[me - w->first].in, *packed = NULL;
     out_visit            v = out_start(w, me, how);
