@@ -21,10 +21,9 @@ demo: setup         ## train the README's network on MNIST
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 	@tools/test.sh $(PRESET)
 
-bench: setup        ## run every benchmark
+bench: setup        ## measure ratios and print them beside their targets
 	$(call build,release,build)
-	@[ -n "$(wildcard bench/*.c)" ] || echo "bench: there is no benchmark yet"
-	@for b in $(basename $(notdir $(wildcard bench/*.c))); do build/bench/$$b || exit 1; done
+	@build/bench/mtf_bench
 
 install: release    ## install under PREFIX, below DESTDIR where given
 	DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)

@@ -1,28 +1,37 @@
-/* Meetings: threads of one process wait for each other. */
+/* Meetings: threads of one process wait for each other.
+ *
+ * Whoever waits spins while the others are likely to come, then gives its core
+ * away, then sleeps: a meeting of threads that come together costs less than a
+ * microsecond, and one that waits long costs nobody a core.
+ */
 #ifndef MACHINE_MEETING_H
 #define MACHINE_MEETING_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/session.h"
 
 typedef enum arrival { ALL_CAME, SOMEBODY_FAILED, SOMEBODY_LATE, SOMEBODY_LOST } arrival;
 
 typedef struct meeting {
-    pthread_mutex_t lock;
-    pthread_cond_t  all_here;
-    int             count, arrived;
-    bool           *here;   /* by member */
-    unsigned        number; /* of the current one */
-    bool            aborted;
+    int               count;
+    bool              crowded; /* more members than cores: spinning keeps the others away */
+    _Atomic uint64_t *came;    /* by member: the meeting it came to last, counted from 1 */
+    _Atomic uint64_t  number;  /* of meetings that are over */
+    _Atomic int       arrived, sleepers;
+    _Atomic bool      aborted;
+    pthread_mutex_t   lock; /* of those who sleep */
+    pthread_cond_t    all_here;
 } meeting;
 
 bool meeting_open(meeting *m, mtf_session *s, int count); /* false after an error */
 void meeting_close(meeting *m, mtf_session *s);
 void meeting_reset(meeting *m); /* while nobody waits */
 /* Waits until all members have come, at most `seconds`; only the one that finds somebody late is
- * told so, and m->here, read under m->lock, then says who has come. */
+ * told so, and meeting_lacks then says who has not come. */
 arrival meeting_wait(meeting *m, int member, int seconds);
+bool    meeting_lacks(meeting *m, int member);
 void    meeting_abort(meeting *m); /* lets everybody go */
 
 #endif

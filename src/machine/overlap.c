@@ -39,7 +39,8 @@ bool region_next(region_visit *v, region *r)
     if (v->done) return false;
     const exchange_args *h = v->how;
     int                  nd = h->shape.ndims;
-    *r = (region){.source = v->here, .ndims = nd};
+    r->source = v->here;
+    r->ndims = nd;
     for (int d = 0; d < nd; d++) {
         int64_t size = h->shape.dims[d].size;
         span    want = exchange_wanted(v->mesh, h, d, &v->here);

@@ -25,11 +25,15 @@ double ranks_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Seconds after which a message is no longer under way: its sender has not come.  Whoever sleeps
+ * before that slows down a long message, which moves only while both sides look after it. */
+static const double under_way = 0.1;
+
 /* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
 static void breathe(int tries, double waited)
 {
     struct timespec pause = {.tv_nsec = 50000};
-    if (waited > 2e-3)
+    if (waited > under_way)
         nanosleep(&pause, NULL);
     else if (tries > 100)
         sched_yield();
@@ -214,19 +218,23 @@ static bool notice_loss(ranks *r)
 
 arrival ranks_wait(ranks *r, int n, MPI_Request *requests, double seconds, _Atomic int *failed)
 {
-    double begin = ranks_clock(), waited = 0;
-    for (int tries = 0;; tries++) {
+    enum { LOOK = 64 }; /* how many tries go without a look at the clock and the alarm */
+    double begin = 0, waited = 0;
+    for (int tries = 1;; tries++) {
         int done;
         MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
         if (done) return ALL_CAME;
         if (failed && atomic_load(failed) >= 0) return SOMEBODY_FAILED;
-        if (tries % 64 == 63 || waited > 2e-3) {
+        if (tries % LOOK == 0 || waited > under_way) {
             if (ranks_alarmed(r)) return SOMEBODY_FAILED;
-            if (notice_loss(r)) return SOMEBODY_LOST;
+            if (tries == LOOK) begin = ranks_clock();
             waited = ranks_clock() - begin;
             if (waited > seconds) return SOMEBODY_LATE;
         }
-        if (waited > 2e-3) answer(r);
+        if (waited > under_way) {
+            if (notice_loss(r)) return SOMEBODY_LOST;
+            answer(r);
+        }
         breathe(tries, waited);
     }
 }

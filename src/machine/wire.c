@@ -18,6 +18,11 @@ int group_member(const mesh *m, const group *g, int k)
     return mesh_number(m, &p);
 }
 
+int group_after(const group *g, int k)
+{
+    return (g->mine + k) % g->n;
+}
+
 void wire_give_up(wire *w, int me)
 {
     int none = -1;

@@ -43,6 +43,8 @@ typedef struct group {
 
 group group_of(const mesh *m, int me, unsigned axes);
 int   group_member(const mesh *m, const group *g, int k); /* its processor number */
+/* The k-th member behind this one, round the circle: so that not all begin with the same. */
+int group_after(const group *g, int k);
 
 void wire_give_up(wire *w, int me); /* notes the first that does */
 /* Records that processors have not come for instruction i; always false. */

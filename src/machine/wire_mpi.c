@@ -22,6 +22,7 @@
 
 static int rank_of(const mpi_wire *w, int processor)
 {
+    if (w->widest == 1) return processor;
     return (int)(((processor + 1) * (int64_t)w->ranks->count - 1) / w->processors);
 }
 
@@ -32,6 +33,7 @@ static int local_number(const mpi_wire *w, int processor)
 
 static int tag_of(const mpi_wire *w, int from, int to)
 {
+    if (w->widest == 1) return 0;
     return local_number(w, from) * w->widest + local_number(w, to);
 }
 
@@ -140,10 +142,8 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i)
     if (a != SOMEBODY_LATE) return a == ALL_CAME;
     side *s = &w->sides[me - w->first];
     int   n = 0;
-    pthread_mutex_lock(&w->meeting.lock);
     for (int k = 0; k < w->end - w->first; k++)
-        if (!w->meeting.here[k]) s->late[n++] = w->first + k;
-    pthread_mutex_unlock(&w->meeting.lock);
+        if (meeting_lacks(&w->meeting, k)) s->late[n++] = w->first + k;
     return wire_late(&w->face, i, n, s->late);
 }
 
@@ -166,24 +166,29 @@ static void reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_
     }
 }
 
-/* Two processors swap what is small, where every one has a process to itself: as many bytes, one
- * way less.  The order of the members is kept, and with it every bit. */
-static bool is_pair(const mpi_wire *w, const group *g, int64_t bytes)
+/* A few processors swap what is small, where every one has a process to itself: one round less.
+ * The order of the members is kept, and with it every bit. */
+static bool is_swap(const mpi_wire *w, const group *g, int64_t bytes)
 {
-    return g->n == 2 && w->widest == 1 && bytes <= PAIR_BYTES;
+    return g->n <= SWAP_MEMBERS && w->widest == 1 && bytes <= SWAP_BYTES;
 }
 
-static bool reduce_pair(mpi_wire *w, int me, const instr *i, const group *g, int64_t bytes)
+static bool reduce_swap(mpi_wire *w, int me, const instr *i, const group *g, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
     post  mine = w->posts[me - w->first];
-    int   other = group_member(w->face.mesh, g, !g->mine);
-    mpi_receive(w, me, other, s->work, bytes);
-    mpi_send(w, me, other, mine.in, bytes);
+    char *work = s->work;
     s->parts[g->mine] = mine.in;
-    s->parts[!g->mine] = s->work;
+    for (int k = 0; k < g->n; k++) {
+        if (k == g->mine) continue;
+        mpi_receive(w, me, group_member(w->face.mesh, g, k), work, bytes);
+        s->parts[k] = work;
+        work += mpi_aligned(bytes);
+    }
+    for (int k = 1; k < g->n; k++)
+        mpi_send(w, me, group_member(w->face.mesh, g, group_after(g, k)), mine.in, bytes);
     TRY(mpi_finish(w, me, i, 0, s->used));
-    combine(i->reduce.kind, i->out[0].type, 2, s->parts, mine.out, i->size[0]);
+    combine(i->reduce.kind, i->out[0].type, g->n, s->parts, mine.out, i->size[0]);
     return true;
 }
 
@@ -195,12 +200,12 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     group       g = group_of(m, me, i->reduce.axes);
     int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     span        shard = part_range(i->size[0], g.n, g.mine);
-    if (is_pair(w, &g, i->size[0] * bytes)) return reduce_pair(w, me, i, &g, i->size[0] * bytes);
+    if (is_swap(w, &g, i->size[0] * bytes)) return reduce_swap(w, me, i, &g, i->size[0] * bytes);
     TRY(mpi_meet(w, me, i));
     reduce_parts(w, me, &g, shard, bytes);
     int first_round = s->used;
-    for (int k = 0; k < g.n; k++) {
-        int  q = group_member(m, &g, k);
+    for (int step = 1; step < g.n; step++) {
+        int  k = group_after(&g, step), q = group_member(m, &g, k);
         span r = part_range(i->size[0], g.n, k);
         if (mpi_is_here(w, q)) continue;
         mpi_receive(w, me, q, mine.out + r.begin * bytes, r.size * bytes);
@@ -209,8 +214,8 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     TRY(mpi_finish(w, me, i, 0, first_round));
     combine(i->reduce.kind, i->out[0].type, g.n, s->parts, mine.out + shard.begin * bytes,
             shard.size);
-    for (int k = 0; k < g.n; k++) {
-        int q = group_member(m, &g, k);
+    for (int step = 1; step < g.n; step++) {
+        int q = group_member(m, &g, group_after(&g, step));
         if (!mpi_is_here(w, q))
             mpi_send(w, me, q, mine.out + shard.begin * bytes, shard.size * bytes);
     }
@@ -231,7 +236,7 @@ static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     group   g = group_of(w->face.mesh, me, i->reduce.axes);
     int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     int64_t shard = part_range(i->size[0], g.n, g.mine).size * bytes;
-    if (is_pair(w, &g, i->size[0] * bytes)) shard = i->size[0] * bytes;
+    if (is_swap(w, &g, i->size[0] * bytes)) shard = i->size[0] * bytes;
     n->parts = g.n;
     for (int k = 0; k < g.n; k++) {
         if (mpi_is_here(w, group_member(w->face.mesh, &g, k))) continue;

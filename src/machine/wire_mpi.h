@@ -6,7 +6,8 @@
 #include "machine/wire.h"
 
 enum { MOST_BYTES = 1 << 30 }; /* of one message */
-enum { PAIR_BYTES = 1 << 14 }; /* what two processors rather combine twice than in shards */
+/* What so many processors rather combine each for itself than in shards. */
+enum { SWAP_BYTES = 1 << 14, SWAP_MEMBERS = 4 };
 #define ASK_AGAIN 0.5          /* seconds after which those who are late are asked once more */
 
 typedef struct post {

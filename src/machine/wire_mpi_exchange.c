@@ -20,12 +20,12 @@ typedef struct leg {
 
 /* ---- which regions go where ---- */
 
-/* My regions from other ranks; with `here`, those from this process instead. */
-static bool next_in(const mpi_wire *w, region_visit *v, bool here, leg *l)
+/* My next region, from whichever processor has it. */
+static bool next_in(const mpi_wire *w, region_visit *v, leg *l)
 {
     while (region_next(v, &l->region)) {
         l->peer = mesh_number(w->face.mesh, &l->region.source);
-        if (mpi_is_here(w, l->peer) == here && region_elements(&l->region) > 0) return true;
+        if (region_elements(&l->region) > 0) return true;
     }
     return false;
 }
@@ -61,7 +61,7 @@ static bool region_between(const mesh *m, const exchange_args *how, const mesh_p
 static bool next_out(const mpi_wire *w, const exchange_args *how, out_visit *v, leg *l)
 {
     while (v->next < v->group.n) {
-        l->peer = group_member(w->face.mesh, &v->group, v->next++);
+        l->peer = group_member(w->face.mesh, &v->group, group_after(&v->group, v->next++));
         mesh_point reader = mesh_place(w->face.mesh, l->peer);
         if (!mpi_is_here(w, l->peer) &&
             region_between(w->face.mesh, how, &v->here, &reader, &l->region))
@@ -105,23 +105,53 @@ static void unpack(const region *r, const char *from, char *to, int64_t bytes)
 
 /* ---- the exchange ---- */
 
-static char *receive_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
+/* What comes in, told by one walk over the regions. */
+typedef struct intake {
+    char *work;    /* behind what will have to be unpacked */
+    int   locals;  /* regions from this process, */
+    leg   local;   /* the last of which is, as a rule, the only one */
+    bool  unpacks; /* some region does not arrive where it belongs */
+} intake;
+
+static void receive_all(mpi_wire *w, int me, const instr *i, int64_t bytes, intake *in)
 {
     const exchange_args *how = i->exchange;
     mesh_point           here = mesh_place(w->face.mesh, me);
-    char                *work = w->sides[me - w->first].work, *out = w->posts[me - w->first].out;
+    char                *out = w->posts[me - w->first].out;
     region_visit         v = region_start(w->face.mesh, how, &here);
-    for (leg l; next_in(w, &v, false, &l);) {
+    in->work = w->sides[me - w->first].work;
+    in->locals = 0;
+    in->unpacks = false;
+    for (leg l; next_in(w, &v, &l);) {
         const region *r = &l.region;
         int64_t       size = region_elements(r) * bytes;
-        if (is_run(r, r->to_size)) {
+        if (mpi_is_here(w, l.peer)) {
+            in->locals++;
+            in->local = l;
+        } else if (is_run(r, r->to_size)) {
             mpi_receive(w, me, l.peer, out + run_offset(r, r->to_begin, r->to_size) * bytes, size);
         } else {
-            mpi_receive(w, me, l.peer, work, size);
-            work += mpi_aligned(size);
+            mpi_receive(w, me, l.peer, in->work, size);
+            in->work += mpi_aligned(size);
+            in->unpacks = true;
         }
     }
-    return work;
+}
+
+static void copy_leg(mpi_wire *w, int me, const leg *l, int64_t bytes)
+{
+    region_copy(&l->region, w->posts[l->peer - w->first].in, w->posts[me - w->first].out, bytes);
+}
+
+/* While the messages are under way. */
+static void copy_locals(mpi_wire *w, int me, const instr *i, int64_t bytes, const intake *in)
+{
+    if (in->locals == 1) copy_leg(w, me, &in->local, bytes);
+    if (in->locals <= 1) return;
+    mesh_point   here = mesh_place(w->face.mesh, me);
+    region_visit v = region_start(w->face.mesh, i->exchange, &here);
+    for (leg l; next_in(w, &v, &l);)
+        if (mpi_is_here(w, l.peer)) copy_leg(w, me, &l, bytes);
 }
 
 /* Readers that differ only where the new placement does not cut want the same: packed once. */
@@ -132,8 +162,41 @@ static bool same_region(const region *a, const region *b)
     return true;
 }
 
+/* The axes along which parts are only gathered: each dimension stays as it is cut or becomes whole.
+ * 0: something else is asked for. */
+static unsigned gathered_axes(const exchange_args *how)
+{
+    unsigned axes = 0;
+    for (int d = 0; d < how->shape.ndims && !how->mapped; d++) {
+        if (cut_equal(&how->from.dim[d], &how->to.dim[d])) continue;
+        if (how->to.dim[d].n) return 0;
+        axes |= cut_axes(&how->from.dim[d]);
+    }
+    return axes;
+}
+
+/* Everybody along these axes wants all I have: nothing to intersect. */
+static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsigned axes)
+{
+    const mesh *m = w->face.mesh;
+    group       g = group_of(m, me, axes);
+    int64_t     size = bytes;
+    for (int d = 0; d < i->exchange->shape.ndims; d++)
+        size *=
+            cut_range(m, &i->exchange->from.dim[d], &g.here, i->exchange->shape.dims[d].size).size;
+    for (int k = 1; k < g.n; k++) {
+        int q = group_member(m, &g, group_after(&g, k));
+        if (!mpi_is_here(w, q)) mpi_send(w, me, q, w->posts[me - w->first].in, size);
+    }
+}
+
 static void send_all(mpi_wire *w, int me, const instr *i, int64_t bytes, char *work)
 {
+    unsigned gathered = gathered_axes(i->exchange);
+    if (gathered) {
+        send_whole(w, me, i, bytes, gathered);
+        return;
+    }
     const exchange_args *how = i->exchange;
     const char          *in = w->posts[me - w->first].in, *packed = NULL;
     out_visit            v = out_start(w, me, how);
@@ -161,8 +224,8 @@ static void unpack_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
     mesh_point   here = mesh_place(w->face.mesh, me);
     const char  *work = w->sides[me - w->first].work;
     region_visit v = region_start(w->face.mesh, i->exchange, &here);
-    for (leg l; next_in(w, &v, false, &l);) {
-        if (is_run(&l.region, l.region.to_size)) continue;
+    for (leg l; next_in(w, &v, &l);) {
+        if (mpi_is_here(w, l.peer) || is_run(&l.region, l.region.to_size)) continue;
         unpack(&l.region, work, w->posts[me - w->first].out, bytes);
         work += mpi_aligned(region_elements(&l.region) * bytes);
     }
@@ -170,19 +233,19 @@ static void unpack_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
 
 bool mpi_exchange(mpi_wire *w, int me, const instr *i)
 {
-    side      *s = &w->sides[me - w->first];
-    int64_t    bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    mesh_point here = mesh_place(w->face.mesh, me);
+    side   *s = &w->sides[me - w->first];
+    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    intake  in;
     TRY(mpi_meet(w, me, i));
-    char *work = receive_all(w, me, i, bytes);
-    int   received = s->used;
-    send_all(w, me, i, bytes, work);
-    region_visit v = region_start(w->face.mesh, i->exchange, &here);
-    for (leg l; next_in(w, &v, true, &l);)
-        region_copy(&l.region, w->posts[l.peer - w->first].in, w->posts[me - w->first].out, bytes);
-    TRY(mpi_finish(w, me, i, 0, received));
-    unpack_all(w, me, i, bytes);
-    TRY(mpi_finish(w, me, i, received, s->used));
+    receive_all(w, me, i, bytes, &in);
+    int received = s->used;
+    send_all(w, me, i, bytes, in.work);
+    copy_locals(w, me, i, bytes, &in);
+    if (in.unpacks) {
+        TRY(mpi_finish(w, me, i, 0, received));
+        unpack_all(w, me, i, bytes);
+    }
+    TRY(mpi_finish(w, me, i, in.unpacks ? received : 0, s->used));
     return mpi_meet(w, me, i);
 }
 
@@ -193,8 +256,9 @@ void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     mesh_point   here = mesh_place(w->face.mesh, me);
     region_visit in = region_start(w->face.mesh, i->exchange, &here);
     out_visit    out = out_start(w, me, i->exchange);
-    for (leg l; next_in(w, &in, false, &l);) {
+    for (leg l; next_in(w, &in, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
+        if (mpi_is_here(w, l.peer)) continue;
         if (!is_run(&l.region, l.region.to_size)) n->work += mpi_aligned(size);
         n->messages += mpi_pieces(size);
     }

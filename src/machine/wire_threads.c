@@ -32,10 +32,8 @@ static bool report_late(thread_wire *w, const instr *i)
 {
     mtf_session *s = w->face.session;
     int          n = 0;
-    pthread_mutex_lock(&w->meeting.lock);
     for (int k = 0; k < w->count; k++)
-        if (!w->meeting.here[k]) w->late[n++] = k;
-    pthread_mutex_unlock(&w->meeting.lock);
+        if (meeting_lacks(&w->meeting, k)) w->late[n++] = k;
     wire_late(&w->face, i, n, w->late);
     session_say_error(s);
     return false;

@@ -41,7 +41,7 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
 
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
-    held **in = arena_array(scratch, held *, n->nin);
+    held *few[4], **in = n->nin <= 4 ? few : arena_array(scratch, held *, n->nin);
     TRY(in != NULL);
     for (int i = 0; i < n->nin; i++) in[i] = held_of(e, n->in[i]);
     return spread_node(e, n, in, held_of(e, n->out[0]), out);
@@ -50,7 +50,7 @@ static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 static bool lower_node(emitter *e, const node *n)
 {
     arena *scratch = ((planner *)e->planner)->survey.scratch;
-    slice *out = arena_array(scratch, slice, n->nout);
+    slice  few[2], *out = n->nout <= 2 ? few : arena_array(scratch, slice, n->nout);
     TRY(out != NULL);
     const mtf_tensor *outer = e->cause;
     e->cause = n->out[0];
@@ -99,6 +99,16 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
     return true;
 }
 
+/* Most nodes become an instruction or two: growing by copying would leave as much behind. */
+static bool reserve(program *p, int nodes)
+{
+    p->instrs = arena_array(&p->arena, instr, nodes);
+    p->buffers = arena_array(&p->arena, buffer, nodes);
+    TRY(p->instrs && p->buffers);
+    p->instrs_room = p->buffers_room = nodes;
+    return true;
+}
+
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
@@ -115,7 +125,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     pl.held = arena_array(scratch, held, g->ntensors + 1);
     TRY(pl.held && survey_live(&pl.survey, n, fetches));
     TRY(!l || spread_check(l, g, pl.survey.live));
-    TRY(survey_merge(&pl.survey));
+    TRY(survey_merge(&pl.survey) && reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++)
         pl.held[i].now.cut = spread_cut(&e, &g->all[i]->shape);
     TRY(held_find_wanted(&e, &pl.survey, pl.held));

@@ -1,0 +1,11 @@
+/* The groups of figures, in the order of the table. */
+#ifndef BENCH_GROUPS_H
+#define BENCH_GROUPS_H
+
+#include "bench.h"
+
+void wires_measure(bench *b);
+void lowering_measure(bench *b);
+void kernels_measure(bench *b);
+
+#endif

@@ -1,0 +1,194 @@
+/* Products against GEMM calls, the rest against memory bandwidth.
+ *
+ * Each step of a small graph races the best that the machine does: the same
+ * product by bare calls of the matrix library, or a pass over as many bytes.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "groups.h"
+#include "bare.h"
+#include "mtf.h"
+
+static const mtf_dim rows = {"rows", 16384}, columns = {"columns", 1024};
+static const int64_t elements = 16384 * 1024; /* of both: 64 MiB of f32 */
+static const double  race_seconds = 1.0;
+
+/* ---- steps ---- */
+
+/* A program of one result, its inputs fed once. */
+typedef struct step {
+    mtf_session *session;
+    mtf_graph   *graph;
+    mtf_program *program;
+    mtf_tensor  *inputs[3];
+    int          ninputs;
+} step;
+
+static step step_open(void)
+{
+    step s = {.session = mtf_open_with(NULL)};
+    s.graph = mtf_graph_new(s.session);
+    return s;
+}
+
+static mtf_tensor *step_input(step *s, mtf_shape shape)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    mtf_tensor              *x = mtf_input(s->graph, names[s->ninputs], MTF_F32, shape);
+    return s->inputs[s->ninputs++] = x;
+}
+
+static void step_compile(step *s, mtf_tensor *result, const float *values)
+{
+    s->program = mtf_compile(s->graph, result);
+    for (int i = 0; i < s->ninputs; i++) mtf_feed(s->program, s->inputs[i], values);
+}
+
+static void step_run(void *context)
+{
+    mtf_step(((step *)context)->program);
+}
+
+static void step_close(bench *b, step *s)
+{
+    if (!mtf_ok(s->session)) bench_error(b, "a step failed: %s", mtf_error(s->session));
+    mtf_close(s->session);
+}
+
+/* ---- figures ---- */
+
+static void add(bench *b, const char *name, const char *than, const racer *r, double other,
+                double target)
+{
+    figure f = {
+        .group = "kernels", .seconds = r->best, .other = other, .aim = AT_LEAST, .target = target};
+    snprintf(f.name, sizeof f.name, "%s", name);
+    snprintf(f.versus, sizeof f.versus, "mtf : %s", than);
+    bench_figure(b, &f);
+}
+
+/* The step against one limit that moves or computes the same. */
+static void race_limit(bench *b, const char *name, step *s, limit *l, double target)
+{
+    racer racers[] = {{step_run, s, 0}, {l->run, l, 0}};
+    bench_progress(b, "%s", name);
+    bench_race(2, racers, race_seconds);
+    add(b, name, l->name, &racers[0], racers[1].best * l->scale, target);
+    step_close(b, s);
+}
+
+/* ---- products ---- */
+
+static void measure_products(bench *b, const float *values)
+{
+    static const int64_t sizes[][3] = {{1024, 1024, 1024}, {4096, 1024, 1024}};
+    for (int k = 0; k < 8; k++) {
+        const int64_t *size = sizes[k / 4];
+        bool           a_turned = k & 1, b_turned = k & 2;
+        char           name[64];
+        mtf_dim        m = {"m", size[0]}, n = {"n", size[1]}, inner = {"k", size[2]};
+        step           s = step_open();
+        mtf_tensor    *x = step_input(&s, a_turned ? mtf_shape(inner, m) : mtf_shape(m, inner));
+        mtf_tensor    *y = step_input(&s, b_turned ? mtf_shape(n, inner) : mtf_shape(inner, n));
+        limit          l = limit_product(m.size, n.size, inner.size, a_turned, b_turned);
+        step_compile(&s, mtf_einsum(mtf_shape(m, n), x, y), values);
+        snprintf(name, sizeof name, "einsum %s,%s %lld %lld %lld", a_turned ? "km" : "mk",
+                 b_turned ? "nk" : "kn", (long long)m.size, (long long)n.size,
+                 (long long)inner.size);
+        race_limit(b, name, &s, &l, 0.97);
+        limit_free(&l);
+    }
+}
+
+/* q.k and weights.v of attention; its tensors are written [batch, length, heads, depth]. */
+static void measure_attention(bench *b, const float *values)
+{
+    mtf_dim   batch = {"batch", 8}, heads = {"heads", 8}, depth = {"depth", 64};
+    mtf_dim   length = {"length", 256}, memory = {"memory", 256};
+    mtf_shape query = mtf_shape(batch, length, heads, depth);
+    mtf_shape key = mtf_shape(batch, memory, heads, depth);
+    mtf_shape weight = mtf_shape(batch, heads, length, memory);
+    for (int k = 0; k < 2; k++) {
+        step        s = step_open();
+        mtf_tensor *x = step_input(&s, k ? weight : query), *y = step_input(&s, key);
+        limit       l = limit_attention(batch.size, heads.size, length.size, depth.size, k);
+        step_compile(&s, mtf_einsum(k ? query : weight, x, y), values);
+        race_limit(b, k ? "attention, weights.v" : "attention, q.k", &s, &l, 0.9);
+        limit_free(&l);
+    }
+}
+
+/* ---- passes over memory ---- */
+
+static void measure_elementwise(bench *b, const float *values)
+{
+    static const struct {
+        const char *name;
+        mtf_tensor *(*function)(mtf_tensor *x);
+    } functions[] = {{"gelu", mtf_gelu}, {"exp", mtf_exp}, {"tanh", mtf_tanh}};
+    mtf_shape   shape = mtf_shape(rows, columns);
+    step        s = step_open();
+    mtf_tensor *x = step_input(&s, shape), *y = step_input(&s, shape), *z = step_input(&s, shape);
+    limit       triad = limit_triad(elements), copy = limit_copy(elements);
+    triad.scale = 4.0 / 3.0; /* three arrays in, one out; the triad has one less */
+    step_compile(&s, mtf_relu(mtf_add(mtf_multiply(x, y), z)), values);
+    race_limit(b, "relu(a*b+c), 64 MiB each", &s, &triad, 0.9);
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
+        char name[64];
+        s = step_open();
+        step_compile(&s, functions[k].function(step_input(&s, shape)), values);
+        snprintf(name, sizeof name, "%s, 64 MiB", functions[k].name);
+        race_limit(b, name, &s, &copy, 0.85);
+    }
+    limit_free(&triad);
+    limit_free(&copy);
+}
+
+/* Against the longer of reading and writing once and of an exp of everything. */
+static void measure_softmax(bench *b, const float *values)
+{
+    mtf_shape shape = mtf_shape(rows, columns);
+    step      softmax = step_open(), exponential = step_open();
+    limit     copy = limit_copy(elements);
+    racer racers[] = {{step_run, &softmax, 0}, {step_run, &exponential, 0}, {copy.run, &copy, 0}};
+    step_compile(&softmax, mtf_softmax(step_input(&softmax, shape), columns, NULL), values);
+    step_compile(&exponential, mtf_exp(step_input(&exponential, shape)), values);
+    bench_progress(b, "softmax");
+    bench_race(3, racers, 2 * race_seconds);
+    bool by_exp = racers[1].best > racers[2].best;
+    add(b, "softmax over the last dimension, 64 MiB", by_exp ? "exp" : "copy", &racers[0],
+        by_exp ? racers[1].best : racers[2].best, 1.3);
+    b->figures[b->count - 1].aim = AT_MOST;
+    step_close(b, &softmax);
+    step_close(b, &exponential);
+    limit_free(&copy);
+}
+
+static void measure_matrix_vector(bench *b, const float *values)
+{
+    mtf_dim     m = {"m", 4096}, k = {"k", 4096};
+    step        s = step_open();
+    mtf_tensor *w = step_input(&s, mtf_shape(m, k)), *x = step_input(&s, mtf_shape(k));
+    limit       read = limit_read(m.size * k.size);
+    step_compile(&s, mtf_einsum(mtf_shape(m), w, x), values);
+    race_limit(b, "matrix times vector, 4096 x 4096", &s, &read, 0.85);
+    limit_free(&read);
+}
+
+void kernels_measure(bench *b)
+{
+    float *values = malloc(sizeof *values * (size_t)elements);
+    if (!values) {
+        bench_error(b, "no memory for the kernels' inputs");
+        return;
+    }
+    for (int64_t i = 0; i < elements; i++) values[i] = (float)(i % 17) / 8 - 1;
+    measure_products(b, values);
+    measure_attention(b, values);
+    measure_elementwise(b, values);
+    measure_softmax(b, values);
+    measure_matrix_vector(b, values);
+    free(values);
+}

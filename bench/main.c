@@ -1,0 +1,83 @@
+/* mtf_bench: measures, and prints one table of ratios with their targets. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "groups.h"
+
+typedef struct group {
+    const char *name, *says;
+    void (*measure)(bench *b);
+} group;
+
+/* clang-format off */
+static const group groups[] = {
+    {"wires",    "collectives on threads, on MPI, and by plain MPI calls",           wires_measure},
+    {"lowering", "building and planning a Transformer for 1 to 4096 processors",     lowering_measure},
+    {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure},
+};
+/* clang-format on */
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static void print_help(void)
+{
+    printf("usage: mtf_bench [--only PART] [--json]\n\n"
+           "Measures ratios, each in one run, and prints them beside their targets.\n\n"
+           "  --only PART  one group of figures:\n");
+    for (int i = 0; i < GROUPS; i++)
+        printf("                 %-10s %s\n", groups[i].name, groups[i].says);
+    printf("  --json       one object for each figure, after one for the machine\n"
+           "  --help       this text\n");
+}
+
+static bool is_group(const char *name)
+{
+    for (int i = 0; i < GROUPS; i++)
+        if (strcmp(groups[i].name, name) == 0) return true;
+    return false;
+}
+
+/* False, with a sentence, where the arguments are not understood. */
+static bool read_arguments(int argc, char **argv, bench *b, const char **only)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            b->json = true;
+        } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && is_group(argv[i + 1])) {
+            *only = argv[++i];
+        } else {
+            fprintf(stderr, "mtf_bench: \"%s\" %s; mtf_bench --help lists what is\n", argv[i],
+                    strcmp(argv[i], "--only") == 0 ? "is not followed by a group" : "is no option");
+            return false;
+        }
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    char        path[4096];
+    const char *only = NULL;
+    ssize_t     length = readlink("/proc/self/exe", path, sizeof path - 1);
+    bench       b = {.progress = isatty(STDERR_FILENO)};
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        print_help();
+        return 0;
+    }
+    if (!read_arguments(argc, argv, &b, &only)) return 2;
+    path[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = 0;
+    b.folder = slash ? path : ".";
+
+    bench_print_machine(&b);
+    fflush(stdout);
+    for (int i = 0; i < GROUPS; i++)
+        if (!only || strcmp(only, groups[i].name) == 0) groups[i].measure(&b);
+    bench_progress(&b, "%s", "");
+    bench_print_table(&b);
+    if (!b.json) printf("\n%d figures, %d missed\n", b.count, bench_missed(&b));
+    free(b.figures);
+    return b.errors ? 1 : 0;
+}
