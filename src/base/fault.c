@@ -35,7 +35,7 @@ bool fault_take(fault *f, int kind, const char *text)
 void fault_whose(fault *f, const char *whose)
 {
     size_t skip = strlen(words[f->kind]) + 2, length = strlen(f->text); /* skip "word: " */
-    if (f->kind == ERR_NONE || length < skip) return;
+    if (f->kind == ERR_NONE || length < skip || f->named) return;
     size_t more = strlen(whose) + 2;
     if (skip + more >= sizeof f->text) return;
     if (length + more >= sizeof f->text) length = sizeof f->text - more - 1;
@@ -43,4 +43,5 @@ void fault_whose(fault *f, const char *whose)
     memcpy(f->text + skip, whose, more - 2);
     memcpy(f->text + skip + more - 2, ": ", 2);
     f->text[length + more] = 0;
+    f->named = true;
 }

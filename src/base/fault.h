@@ -22,13 +22,14 @@ typedef enum error_kind {
 typedef struct fault {
     _Atomic int kind;
     char        text[1000];
+    bool        named; /* the text says whose error it is */
 } fault;
 
 /* Records the first error as "word: sentence"; always returns false. */
 bool fail(fault *f, error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Records an error that another process met, in its own words; false where there was one already. */
 bool fault_take(fault *f, int kind, const char *text);
-/* "value: ..." becomes "value: processor x=1: ...": whose error it is. */
+/* "value: ..." becomes "value: processor x=1: ...": whose error it is.  The first to say so does. */
 void fault_whose(fault *f, const char *whose);
 
 #define TRY(call)                                                                                  \
