@@ -163,17 +163,13 @@ static inline float scalar_silu_f32(float x)
     return f32_gate(x, p, shifted);
 }
 
-/* -200 where less, a NaN as it is */
-static inline double f64_from_minus_200(double x)
-{
-    return x < -200 ? -200 : x;
-}
-
-/* v = 2 (a x + b x^3), with a = sqrt(2 / pi), b = 0.044715 a; the factors are those of v / ln 2. */
+/* v = 2 (a x + b x^3), with a = sqrt(2 / pi), b = 0.044715 a; the factors are those of v / ln 2.
+ * From -12 on downwards the result is 0. */
 static inline float scalar_gelu_f32(float x)
 {
-    double a = fabs((double)x), v = a * f64_fuse(0.10294323958002349, a * a, 2.3022081981443249);
-    float  shifted, p = f32_exp2_parts(f64_from_minus_200(-v), &shifted);
+    double a = (double)f32_at_most(12, fabsf(x)),
+           v = a * f64_fuse(0.10294323958002349, a * a, 2.3022081981443249);
+    float shifted, p = f32_exp2_parts(-v, &shifted);
     return f32_gate(x, p, shifted);
 }
 
@@ -206,11 +202,11 @@ static inline float scalar_erf_f32(float x)
     return f32_with_sign_of(f32_pick(MASK(a < 1), low, high), x);
 }
 
-/* x erfc(-x / sqrt 2) / 2, which is x minus the same of -x. */
+/* x erfc(-x / sqrt 2) / 2, which is x minus the same of -x; from -17 on downwards 0. */
 static inline float scalar_gelu_exact_f32(float x)
 {
-    double in = (double)f32_at_most(50, f32_at_least(-50, x)), a = fabs(in) * 0.70710678118654752;
-    float  shifted, e = f32_exp2_parts(f64_from_minus_200(-LOG2_E / 2 * (in * in)), &shifted);
+    double in = (double)f32_at_most(17, f32_at_least(-17, x)), a = fabs(in) * 0.70710678118654752;
+    float  shifted, e = f32_exp2_parts(-LOG2_E / 2 * (in * in), &shifted);
     float  below = (float)((double)e * f32_erfc_scaled(a) * (0.5 * in));
     below = f32_scale(below, shifted);
     return f32_pick(MASK(x > 0), x - below, below);
@@ -346,10 +342,23 @@ static inline double f32_log2(float x)
     return f64_fuse(p, s, (double)k);
 }
 
+/* At most 200 in size; a NaN as it is. */
+static inline double f64_within_200(double x)
+{
+    const double most = 200;
+    uint64_t     bits, end;
+    memcpy(&bits, &x, sizeof bits);
+    memcpy(&end, &most, sizeof end);
+    uint64_t beyond = 0 - (uint64_t)(fabs(x) > most), sign = (uint64_t)1 << 63;
+    bits = (bits & ~(beyond & ~sign)) | (end & beyond);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 static inline float scalar_pow_f32(float x, float y)
 {
-    double z = f64_from_minus_200((double)y * f32_log2(x));
-    float  shifted, p = f32_exp2_parts(z > 200 ? 200 : z, &shifted), r = f32_scale(p, shifted);
+    double z = f64_within_200((double)y * f32_log2(x));
+    float  shifted, p = f32_exp2_parts(z, &shifted), r = f32_scale(p, shifted);
 
     /* From 2^23 on all are whole, from 2^24 on even; below, adding 2^23 keeps just whole ones. */
     float    size = fabsf(y), up = size + 0x1p23f;
