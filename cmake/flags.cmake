@@ -5,8 +5,9 @@ set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
 
 # No -ffast-math: a sum means what it says.  Release code defines NDEBUG; its tests do not.
-set(CMAKE_C_FLAGS_RELEASE "-O3 -g -fno-math-errno")
-set(CMAKE_C_FLAGS_DEBUG "-O1 -g -fno-math-errno -fno-omit-frame-pointer")
+# Nobody looks at errno or at the floating point flags, which lets loops run in vectors.
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g -fno-math-errno -fno-trapping-math")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer")
 
 set(MTF_WARNINGS
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
@@ -25,3 +26,19 @@ if(MTF_SANITIZE)
     add_compile_options(-fsanitize=${MTF_SANITIZE} -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${MTF_SANITIZE})
 endif()
+
+# Inner loops are compiled once more for each of these instruction sets, from the plainest upwards;
+# machine/kernels/levels.c picks among them at run time.
+set(MTF_LEVEL_SOURCES map_steps.c fold_steps.c strided_steps.c)
+list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    set(MTF_LEVELS avx2 avx512)
+    set(MTF_FLAGS_avx2 -mavx2 -mfma)
+    set(MTF_FLAGS_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
+        -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    set(MTF_LEVELS sve)
+    set(MTF_FLAGS_sve -march=armv8.2-a+sve)
+endif()
+list(TRANSFORM MTF_LEVELS REPLACE "(.+)" "M(\\1)" OUTPUT_VARIABLE MTF_LEVEL_ROWS)
+list(JOIN MTF_LEVEL_ROWS " " MTF_LEVEL_ROWS)

@@ -21,55 +21,52 @@ mtf_dtype dtype_compute(mtf_dtype type); /* the type arithmetic happens in */
 double dtype_load(mtf_dtype type, const void *from, int64_t index);
 void   dtype_store(mtf_dtype type, void *to, int64_t index, double value);
 
-static inline float bf16_to_f32(uint16_t h)
+/* Without branches, so that loops over them run in vectors: numbers are chosen by masks. */
+static inline float f32_of_bits(uint32_t bits)
 {
-    uint32_t bits = (uint32_t)h << 16;
-    float    f;
+    float f;
     memcpy(&f, &bits, sizeof f);
     return f;
 }
 
-static inline uint16_t f32_to_bf16(float f)
+static inline uint32_t f32_bits(float f)
 {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u); /* quiet NaN */
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    return bits;
 }
 
+static inline float bf16_to_f32(uint16_t h)
+{
+    return f32_of_bits((uint32_t)h << 16);
+}
+
+static inline uint16_t f32_to_bf16(float f)
+{
+    uint32_t bits = f32_bits(f), nan = 0 - (uint32_t)((bits & 0x7fffffffu) > 0x7f800000u);
+    uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1u), quiet = bits | 0x400000u;
+    return (uint16_t)(((quiet & nan) | (rounded & ~nan)) >> 16);
+}
+
+/* A product moves the exponent, of subnormals too; infinity and NaN get all ones. */
 static inline float f16_to_f32(uint16_t h)
 {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, bits = (uint32_t)(h & 0x7fffu) << 13;
-    uint32_t out;
-    float    f;
-    if (bits >= 0x0f800000u) { /* infinity, NaN: the exponent becomes all ones */
-        out = sign | 0x7f800000u | (bits & 0x007fffffu);
-    } else if (bits >= 0x00800000u) {
-        out = sign | (bits + 0x38000000u);
-    } else { /* subnormal: let the float unit normalise it */
-        f = (float)(h & 0x3ffu) * 0x1p-24f;
-        return sign ? -f : f;
-    }
-    memcpy(&f, &out, sizeof f);
-    return f;
+    uint32_t rest = (uint32_t)(h & 0x7fffu) << 13, sign = (uint32_t)(h & 0x8000u) << 16;
+    uint32_t most = (0 - (uint32_t)(rest >= 0x0f800000u)) & 0x7f800000u;
+    return f32_of_bits(f32_bits(f32_of_bits(rest) * 0x1p112f) | most | sign);
 }
 
 static inline uint16_t f32_to_f16(float f)
 {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    uint32_t sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
-    if (rest > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-    if (rest >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* rounds to infinity */
-    if (rest < 0x38800000u) { /* subnormal: adding this aligns the mantissa and rounds it */
-        float magnitude, aligned;
-        memcpy(&magnitude, &rest, sizeof magnitude);
-        aligned = magnitude + 0.5f;
-        memcpy(&rest, &aligned, sizeof rest);
-        return (uint16_t)(sign | (rest - 0x3f000000u));
-    }
-    rest += 0xfffu + (rest >> 13 & 1u);
-    return (uint16_t)(sign | ((rest - 0x38000000u) >> 13));
+    uint32_t bits = f32_bits(f), rest = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    /* For a subnormal result: adding this aligns the mantissa and rounds it. */
+    uint32_t aligned = f32_bits(f32_of_bits(rest) + 0.5f) - 0x3f000000u;
+    uint32_t rounded = (rest + 0xfffu + (rest >> 13 & 1u) - 0x38000000u) >> 13;
+    uint32_t low = 0 - (uint32_t)(rest < 0x38800000u);
+    uint32_t high = 0 - (uint32_t)(rest >= 0x477ff000u); /* rounds to infinity */
+    uint32_t nan = (0 - (uint32_t)(rest > 0x7f800000u)) & 0x200u;
+    uint32_t usual = (aligned & low) | (rounded & ~low);
+    return (uint16_t)((usual & ~high) | ((0x7c00u | nan) & high) | sign);
 }
 
 #endif

@@ -8,8 +8,9 @@
 #define PROGRAM_SCALAR_TEXT_H
 
 #include <stdint.h>
-#include <string.h>
 #include <tgmath.h>
+
+#include "program/functions.h"
 
 #define BY_TYPE(x, f)                                                                              \
     _Generic((x), float : f##_f32, double : f##_f64, int32_t : f##_i32, int64_t : f##_i64)
@@ -21,19 +22,39 @@
 #define FLOORDIV(x, y) BY_TYPE(x, scalar_floordiv)(x, y)
 #define MOD(x, y) BY_TYPE(x, scalar_mod)(x, y)
 
-/* exp and tanh of floats are our own: below. */
+/* Functions of f32 are our own; of f64 they are the library's, or below. */
 #undef exp
+#undef expm1
+#undef log
+#undef log1p
+#undef sin
+#undef cos
 #undef tanh
-#define exp(x) BY_FLOAT(x, scalar_exp)(x)
-#define tanh(x) BY_FLOAT(x, scalar_tanh)(x)
+#undef erf
+#undef pow
+#define exp(x) OURS_OR(x, exp, exp)(x)
+#define expm1(x) OURS_OR(x, expm1, expm1)(x)
+#define log(x) OURS_OR(x, log, log)(x)
+#define log1p(x) OURS_OR(x, log1p, log1p)(x)
+#define sin(x) OURS_OR(x, sin, sin)(x)
+#define cos(x) OURS_OR(x, cos, cos)(x)
+#define tanh(x) OURS_OR(x, tanh, tanh)(x)
+#define erf(x) OURS_OR(x, erf, erf)(x)
+#define pow(x, y) OURS_OR(x, pow, pow)(x, y)
+#define OURS_OR(x, f, library) _Generic((x), float : scalar_##f##_f32, double : library)
+
+#define SIGMOID(x) BY_FLOAT(x, scalar_sigmoid)(x)
+#define SILU(x) BY_FLOAT(x, scalar_silu)(x)
+#define GELU(x) BY_FLOAT(x, scalar_gelu)(x)
+#define GELU_EXACT(x) BY_FLOAT(x, scalar_gelu_exact)(x)
+#define SOFTPLUS(x) BY_FLOAT(x, scalar_softplus)(x)
+/* Both are computed, so that there is no branch. */
+#define CHOOSE(condition, yes, no) BY_FLOAT(x, scalar_choose)(condition, yes, no)
 #define BY_FLOAT(x, f) _Generic((x), float : f##_f32, double : f##_f64)
 
 #define CONSTANT(v) _Generic((x), float : v##f, default : v)
-#define GELU_A CONSTANT(0.79788456080286535588) /* sqrt(2 / pi)      */
-#define GELU_B CONSTANT(0.035677408136300125)   /* GELU_A * 0.044715 */
-#define SQRT_HALF CONSTANT(0.70710678118654752440)
-#define SELU_SCALE CONSTANT(1.0507009873554805)
-#define SELU_ALPHA CONSTANT(1.6732632423543772)
+#define SELU_SCALE CONSTANT(1.05070098735548049342)
+#define SELU_SCALE_ALPHA CONSTANT(1.75809934084737685994)
 
 #define FLOAT_ARITHMETIC(suffix, T)                                                                \
     static inline T scalar_add_##suffix(T x, T y)                                                  \
@@ -98,67 +119,48 @@ FLOAT_ARITHMETIC(f64, double)
 INTEGER_ARITHMETIC(i32, int32_t, uint32_t)
 INTEGER_ARITHMETIC(i64, int64_t, uint64_t)
 
-/* exp and tanh of floats run in vectors, which the library's do not.  So they have no branch, nor a
- * choice that a compiler may turn into one: numbers are chosen by masks on their bits. */
-static inline uint32_t scalar_bits(float x)
+/* The functions of f64 are the library's, and what can be written in them. */
+static inline float scalar_choose_f32(int condition, float yes, float no)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+    return f32_pick(0 - (uint32_t)condition, yes, no);
 }
 
-static inline float scalar_from_bits(uint32_t bits)
+static inline double scalar_choose_f64(int condition, double yes, double no)
 {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return condition ? yes : no;
 }
 
-/* exp(x) = 2^n exp(r), |r| <= ln(2)/2, within 2 units in the last place.  Polynomial: Cephes, expf.
- * From 110 on the result is 0 or infinite, so x can stop there. */
-static inline float scalar_exp_f32(float x)
+static inline double scalar_sigmoid_f64(double x)
 {
-    const float    shift = 0x1.8p23f; /* adding it leaves the whole part in the low bits */
-    const uint32_t stop = 0x42dc0000u, infinite = 0x7f800000u;
-    uint32_t       sign = scalar_bits(x) & 0x80000000u, size = scalar_bits(x) & 0x7fffffffu;
-    float          in = scalar_from_bits(sign | (size < stop ? size : stop));
-
-    float shifted = in * 1.44269504f + shift, whole = shifted - shift;
-    float r = in - whole * 0x1.62e4p-1f - whole * 0x1.7f7d1cp-20f;
-    float r2 = r * r;
-    float p = (5.0000001201e-1f + 1.6666665459e-1f * r) +
-              r2 * ((4.1665795894e-2f + 8.3334519073e-3f * r) +
-                    r2 * (1.3981999507e-3f + 1.9875691500e-4f * r));
-    p = p * r2 + r + 1;
-
-    /* By 2^n in two steps, for subnormals.  512 more keeps the halves positive. */
-    uint32_t n = scalar_bits(shifted) - 0x4b400000u + 512, half = n >> 1;
-    p = p * scalar_from_bits((half - 256 + 127) << 23);
-    p = p * scalar_from_bits((n - half - 256 + 127) << 23);
-    return scalar_from_bits(scalar_bits(p) | (0 - (uint32_t)(size > infinite))); /* NaN stays */
+    double e = (exp)(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
 }
 
-static inline double scalar_exp_f64(double x)
+/* Below -800 it is the limit, 0. */
+static inline double scalar_gate_f64(double x, double v)
 {
-    return (exp)(x);
+    return (x < -800 ? -800 : x) * scalar_sigmoid_f64(v);
 }
 
-/* Near 0 an odd polynomial (Cephes, tanhf), elsewhere from exp. */
-static inline float scalar_tanh_f32(float x)
+static inline double scalar_silu_f64(double x)
 {
-    uint32_t sign = scalar_bits(x) & 0x80000000u, near = 0 - (uint32_t)(fabs(x) < 0.625f);
-    float    z = x * x, p = -5.70498872745e-3f;
-    p = p * z + 2.06390887954e-2f;
-    p = p * z - 5.37397155531e-2f;
-    p = p * z + 1.33314422036e-1f;
-    p = p * z - 3.33332819422e-1f;
-    float low = p * z * x + x, high = 1 - 2 / (scalar_exp_f32(2 * fabs(x)) + 1);
-    return scalar_from_bits((scalar_bits(low) & near) | ((scalar_bits(high) | sign) & ~near));
+    return scalar_gate_f64(x, x);
 }
 
-static inline double scalar_tanh_f64(double x)
+static inline double scalar_gelu_f64(double x)
 {
-    return (tanh)(x);
+    const double a = 0.79788456080286535588; /* sqrt(2 / pi) */
+    return scalar_gate_f64(x, 2 * a * (x + 0.044715 * x * x * x));
+}
+
+static inline double scalar_gelu_exact_f64(double x)
+{
+    return (x < -800 ? -800 : x) * (erfc)(-x * 0.70710678118654752440) / 2;
+}
+
+static inline double scalar_softplus_f64(double x)
+{
+    return (x < 0 ? 0 : x) + (log1p)((exp)(-fabs(x)));
 }
 
 #endif

@@ -5,11 +5,9 @@
  * which compilers vectorise a choice.  NaN wins and stays: it is taken because it differs
  * from itself, and nothing is larger than it.
  */
-#include "machine/kernels/fold_steps.h"
-
 #include <math.h>
 
-#include "base/dtype.h"
+#include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
 
 enum { LANES = 16 };
@@ -106,18 +104,6 @@ FOLD(all, uint8_t, BOTH)
     [MTF_F32] = STEPS(name##_f32, nothing), [MTF_F64] = STEPS(name##_f64, nothing),                \
     [MTF_I32] = STEPS(name##_i32, nothing), [MTF_I64] = STEPS(name##_i64, nothing)
 
-static const fold_steps kinds[][DTYPES] = {
-    [FOLD_SUM] = {NUMERIC(sum, 0), [MTF_BOOL] = STEPS(any, 0)},
-    [FOLD_PROD] = {NUMERIC(prod, 1), [MTF_BOOL] = STEPS(all, 1)},
-    [FOLD_MAX] = {NUMERIC(max, (double)-INFINITY), [MTF_BOOL] = STEPS(any, 0)},
-    [FOLD_MIN] = {NUMERIC(min, (double)INFINITY), [MTF_BOOL] = STEPS(all, 1)},
-};
-
-const fold_steps *fold_steps_of(fold_kind kind, mtf_dtype type)
-{
-    return &kinds[kind][dtype_compute(type)];
-}
-
 /* ---- positions ---- */
 
 /* The extreme of a line is found first, in vectors; only where it beats the best is it sought. */
@@ -172,8 +158,10 @@ SEARCH(min_flag, uint8_t, line_all, BELOW)
      [MTF_I64] = {seek_##name##_i64, follow_##name##_i64},                                         \
      [MTF_BOOL] = {seek_##name##_flag, follow_##name##_flag}}
 
-const fold_search *fold_search_of(fold_kind kind, mtf_dtype type)
-{
-    static const fold_search searches[2][DTYPES] = {SEARCHES(max), SEARCHES(min)};
-    return &searches[kind == FOLD_ARGMIN][dtype_compute(type)];
-}
+const fold_tables OF_LEVEL(fold_tables) = {
+    .steps = {[FOLD_SUM] = {NUMERIC(sum, 0), [MTF_BOOL] = STEPS(any, 0)},
+              [FOLD_PROD] = {NUMERIC(prod, 1), [MTF_BOOL] = STEPS(all, 1)},
+              [FOLD_MAX] = {NUMERIC(max, (double)-INFINITY), [MTF_BOOL] = STEPS(any, 0)},
+              [FOLD_MIN] = {NUMERIC(min, (double)INFINITY), [MTF_BOOL] = STEPS(all, 1)}},
+    .search = {SEARCHES(max), SEARCHES(min)},
+};

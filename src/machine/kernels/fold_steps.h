@@ -2,6 +2,7 @@
 #ifndef MACHINE_FOLD_STEPS_H
 #define MACHINE_FOLD_STEPS_H
 
+#include "base/dtype.h"
 #include "program/instr.h"
 
 enum { PIECE = 1024 }; /* the most elements of a line that are folded at once */
@@ -25,5 +26,11 @@ typedef struct fold_search {
 } fold_search;
 
 const fold_search *fold_search_of(fold_kind kind, mtf_dtype type);
+
+/* The same by compute type, once for each level: levels.c picks one for the functions above. */
+typedef struct fold_tables {
+    fold_steps  steps[FOLD_PROD + 1][DTYPES];
+    fold_search search[2][DTYPES]; /* the largest, the smallest */
+} fold_tables;
 
 #endif

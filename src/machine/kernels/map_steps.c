@@ -1,16 +1,18 @@
 /* The steps of a map, each over one tile of registers.
  *
  * One short loop for each row of scalars.h in each type it is legal in, plain
- * enough for the compiler to vectorise, and tables to find them.
+ * enough for the compiler to vectorise, and the tables of this level.
  */
-#include "machine/kernels/map_steps.h"
-
-#include "base/dtype.h"
+#include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
+
+#if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)
+#define ROUND_TWICE
+#endif
 #include "program/scalar_text.h"
 
 #define CAT_(a, b) a##_##b
-#define CAT(a, b) CAT_(a, b)
+#define CAT(a, b)  CAT_(a, b)
 
 /* out[i] = value(x[i], y[i]), for the type T of the moment. */
 #define STEP1(name, value, R)                                                                      \
@@ -35,22 +37,39 @@
 
 /* ---- floats ---- */
 
-#define REAL1(name, value, ...) STEP1(name, value, T)
-#define ANY1(name, value, ...) STEP1(name, value, T)
-#define TEST1(name, value, ...) STEP1(name, value, uint8_t)
-#define REAL2(name, value, ...) STEP2(name, value, T)
-#define ANY2(name, value, ...) STEP2(name, value, T)
+/* A tile with a number beyond the reach of the vector form goes one by one. */
+#define WAVE1(name, value, ...)                                                                    \
+    static void name##_f32(int64_t n, void *out, const void *xs, const void *ys)                   \
+    {                                                                                              \
+        const float *in = xs;                                                                      \
+        uint32_t     beyond = 0;                                                                   \
+        (void)ys;                                                                                  \
+        for (int64_t i = 0; i < n; i++) beyond |= f32_beyond_reach(in[i]);                         \
+        if (beyond) {                                                                              \
+            for (int64_t i = 0; i < n; i++) ((float *)out)[i] = scalar_##name##_f32(in[i]);        \
+            return;                                                                                \
+        }                                                                                          \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) ((float *)out)[i] = scalar_near_##name##_f32(in[i]);       \
+    }
+#define REAL1(name, value, ...)   STEP1(name, value, T)
+#define ANY1(name, value, ...)    STEP1(name, value, T)
+#define TEST1(name, value, ...)   STEP1(name, value, uint8_t)
+#define REAL2(name, value, ...)   STEP2(name, value, T)
+#define ANY2(name, value, ...)    STEP2(name, value, T)
 #define COMPARE(name, value, ...) STEP2(name, value, uint8_t)
 #define LOGIC1(name, ...)
 #define LOGIC2(name, ...)
 
-#define T float
+#define T      float
 #define SUFFIX f32
 #include "program/scalars.h"
 #undef T
 #undef SUFFIX
 
-#define T double
+#undef WAVE1
+#define WAVE1  REAL1
+#define T      double
 #define SUFFIX f64
 #include "program/scalars.h"
 #undef T
@@ -65,13 +84,13 @@
 #define REAL2(name, ...)
 #define TEST1(name, ...)
 
-#define T int32_t
+#define T      int32_t
 #define SUFFIX i32
 #include "program/scalars.h"
 #undef T
 #undef SUFFIX
 
-#define T int64_t
+#define T      int64_t
 #define SUFFIX i64
 #include "program/scalars.h"
 #undef T
@@ -88,7 +107,7 @@
 #define LOGIC1(name, value, ...) STEP1(name, value, uint8_t)
 #define LOGIC2(name, value, ...) STEP2(name, value, uint8_t)
 
-#define T uint8_t
+#define T      uint8_t
 #define SUFFIX flag
 #include "program/scalars.h"
 #undef T
@@ -102,36 +121,6 @@
 #undef ANY2
 #undef COMPARE
 #undef LOGIC2
-
-/* ---- the table ---- */
-
-#define FLOATS(name) [MTF_F32] = name##_f32, [MTF_F64] = name##_f64
-#define INTEGERS(name) [MTF_I32] = name##_i32, [MTF_I64] = name##_i64
-
-static map_step *const steps[SCALAR_FNS][DTYPES] = {
-#define REAL1(name, ...) [FN_##name] = {FLOATS(name)},
-#define TEST1(name, ...) [FN_##name] = {FLOATS(name)},
-#define REAL2(name, ...) [FN_##name] = {FLOATS(name)},
-#define ANY1(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
-#define ANY2(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
-#define COMPARE(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name), [MTF_BOOL] = name##_flag},
-#define LOGIC1(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
-#define LOGIC2(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
-#include "program/scalars.h"
-#undef REAL1
-#undef ANY1
-#undef TEST1
-#undef LOGIC1
-#undef REAL2
-#undef ANY2
-#undef COMPARE
-#undef LOGIC2
-};
-
-map_step *map_step_of(scalar_fn fn, mtf_dtype type)
-{
-    return steps[fn][dtype_compute(type)];
-}
 
 /* ---- casts ---- */
 
@@ -179,20 +168,8 @@ CASTS_FROM(i64, int64_t, KEEP_I32, KEEP_I64)
 CASTS_FROM(flag, uint8_t, KEEP_I32, KEEP_I64)
 
 #define CASTS_TO(to)                                                                               \
-    {                                                                                              \
-        [MTF_F32] = cast_##to##_f32, [MTF_F64] = cast_##to##_f64, [MTF_I32] = cast_##to##_i32,     \
-        [MTF_I64] = cast_##to##_i64, [MTF_BOOL] = cast_##to##_flag                                 \
-    }
-
-map_step *map_cast_of(mtf_dtype to, mtf_dtype from)
-{
-    static map_step *const casts[DTYPES][DTYPES] = {
-        [MTF_F32] = CASTS_TO(f32),   [MTF_BF16] = CASTS_TO(bf16), [MTF_F16] = CASTS_TO(f16),
-        [MTF_F64] = CASTS_TO(f64),   [MTF_I32] = CASTS_TO(i32),   [MTF_I64] = CASTS_TO(i64),
-        [MTF_BOOL] = CASTS_TO(flag),
-    };
-    return casts[to][dtype_compute(from)];
-}
+    {[MTF_F32] = cast_##to##_f32, [MTF_F64] = cast_##to##_f64, [MTF_I32] = cast_##to##_i32,        \
+     [MTF_I64] = cast_##to##_i64, [MTF_BOOL] = cast_##to##_flag}
 
 /* ---- select and index ---- */
 
@@ -203,7 +180,10 @@ map_step *map_cast_of(mtf_dtype to, mtf_dtype from)
         const uint8_t *c = cs;                                                                     \
         const T       *x = xs, *y = ys;                                                            \
         INDEPENDENT                                                                                \
-        for (int64_t i = 0; i < n; i++) ((T *)out)[i] = c[i] ? x[i] : y[i];                        \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            T yes = x[i], no = y[i];                                                               \
+            ((T *)out)[i] = c[i] ? yes : no;                                                       \
+        }                                                                                          \
     }                                                                                              \
     static void index_##suffix(const map_ramp *m, void *out)                                       \
     {                                                                                              \
@@ -226,19 +206,29 @@ SELECT_AND_INDEX(i64, int64_t)
 #define INDEX_VALUE(T, position, shift) (T)((position) + (int64_t)(shift) != 0)
 SELECT_AND_INDEX(flag, uint8_t)
 
+/* ---- the tables ---- */
+
+#define FLOATS(name)   [MTF_F32] = name##_f32, [MTF_F64] = name##_f64
+#define INTEGERS(name) [MTF_I32] = name##_i32, [MTF_I64] = name##_i64
 #define EACH_TYPE(f)                                                                               \
-    {                                                                                              \
-        FLOATS(f), INTEGERS(f), [MTF_BOOL] = f##_flag                                              \
-    }
+    {FLOATS(f), INTEGERS(f), [MTF_BOOL] = f##_flag}
 
-map_select *map_select_of(mtf_dtype type)
-{
-    static map_select *const selects[DTYPES] = EACH_TYPE(select);
-    return selects[dtype_compute(type)];
-}
-
-map_index *map_index_of(mtf_dtype type)
-{
-    static map_index *const indices[DTYPES] = EACH_TYPE(index);
-    return indices[dtype_compute(type)];
-}
+const map_tables OF_LEVEL(map_tables) = {
+    .step =
+        {
+#define REAL1(name, ...)   [FN_##name] = {FLOATS(name)},
+#define TEST1(name, ...)   [FN_##name] = {FLOATS(name)},
+#define REAL2(name, ...)   [FN_##name] = {FLOATS(name)},
+#define ANY1(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define ANY2(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define COMPARE(name, ...) [FN_##name] = EACH_TYPE(name),
+#define LOGIC1(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
+#define LOGIC2(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
+#include "program/scalars.h"
+        },
+    .cast = {[MTF_F32] = CASTS_TO(f32), [MTF_BF16] = CASTS_TO(bf16), [MTF_F16] = CASTS_TO(f16),
+             [MTF_F64] = CASTS_TO(f64), [MTF_I32] = CASTS_TO(i32), [MTF_I64] = CASTS_TO(i64),
+             [MTF_BOOL] = CASTS_TO(flag)},
+    .select = EACH_TYPE(select),
+    .index = EACH_TYPE(index),
+};

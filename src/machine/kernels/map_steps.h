@@ -2,6 +2,7 @@
 #ifndef MACHINE_MAP_STEPS_H
 #define MACHINE_MAP_STEPS_H
 
+#include "base/dtype.h"
 #include "program/instr.h"
 
 /* out[i] = f(x[i], y[i]) for i in 0 .. n-1; out may be x or y. */
@@ -21,5 +22,13 @@ map_step   *map_step_of(scalar_fn fn, mtf_dtype type);
 map_step   *map_cast_of(mtf_dtype to, mtf_dtype from);
 map_select *map_select_of(mtf_dtype type);
 map_index  *map_index_of(mtf_dtype type);
+
+/* The same by compute type, once for each level: levels.c picks one for the functions above. */
+typedef struct map_tables {
+    map_step   *step[SCALAR_FNS][DTYPES];
+    map_step   *cast[DTYPES][DTYPES]; /* the type cast to is any type */
+    map_select *select[DTYPES];
+    map_index  *index[DTYPES];
+} map_tables;
 
 #endif

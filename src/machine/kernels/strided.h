@@ -2,6 +2,7 @@
 #ifndef MACHINE_STRIDED_H
 #define MACHINE_STRIDED_H
 
+#include "base/dtype.h"
 #include "machine/kernels/nest.h"
 
 /* One side of a copy: element (r, c) lies at at[r * row + c * step], in elements. */
@@ -25,6 +26,11 @@ typedef union number {
 strided_copy *strided_loader(mtf_dtype type);
 strided_copy *strided_storer(mtf_dtype type);
 strided_copy *strided_mover(mtf_dtype type);
+
+/* The same, once for each level: levels.c picks one for the functions above. */
+typedef struct strided_tables {
+    strided_copy *loader[DTYPES], *storer[DTYPES], *mover[DTYPES];
+} strided_tables;
 
 /* tile[0 ..] = the elements that a walk passes in an operand based at `base`, in its compute type;
  * and back. */

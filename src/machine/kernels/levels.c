@@ -1,0 +1,98 @@
+/* Picks the inner loops that suit this chip.
+ *
+ * What the chip can do is asked each time: that is a few loads, and keeps no state.
+ */
+#include "machine/kernels/levels.h"
+
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+
+static bool has_sve(void)
+{
+    return getauxval(AT_HWCAP) >> 22 & 1;
+}
+#elif defined(__x86_64__)
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && has_avx2();
+}
+#endif
+
+static bool has_plain(void)
+{
+    return true;
+}
+
+static const struct {
+    level level;
+    bool (*runs)(void);
+} levels[] = {
+#define ROW(l) {{#l, &map_tables_##l, &fold_tables_##l, &strided_tables_##l}, has_##l},
+    ROW(plain) MTF_LEVELS(ROW)
+#undef ROW
+};
+
+enum { LEVELS = sizeof levels / sizeof *levels };
+
+const level *level_at(int i)
+{
+    return i >= 0 && i < LEVELS && levels[i].runs() ? &levels[i].level : NULL;
+}
+
+static const level *highest(void)
+{
+    int i = LEVELS - 1;
+    while (!levels[i].runs()) i--;
+    return &levels[i].level;
+}
+
+map_step *map_step_of(scalar_fn fn, mtf_dtype type)
+{
+    return highest()->map->step[fn][dtype_compute(type)];
+}
+
+map_step *map_cast_of(mtf_dtype to, mtf_dtype from)
+{
+    return highest()->map->cast[to][dtype_compute(from)];
+}
+
+map_select *map_select_of(mtf_dtype type)
+{
+    return highest()->map->select[dtype_compute(type)];
+}
+
+map_index *map_index_of(mtf_dtype type)
+{
+    return highest()->map->index[dtype_compute(type)];
+}
+
+const fold_steps *fold_steps_of(fold_kind kind, mtf_dtype type)
+{
+    return &highest()->fold->steps[kind][dtype_compute(type)];
+}
+
+const fold_search *fold_search_of(fold_kind kind, mtf_dtype type)
+{
+    return &highest()->fold->search[kind == FOLD_ARGMIN][dtype_compute(type)];
+}
+
+strided_copy *strided_loader(mtf_dtype type)
+{
+    return highest()->strided->loader[type];
+}
+
+strided_copy *strided_storer(mtf_dtype type)
+{
+    return highest()->strided->storer[type];
+}
+
+strided_copy *strided_mover(mtf_dtype type)
+{
+    return highest()->strided->mover[type];
+}

@@ -1,0 +1,45 @@
+/* Levels: the instruction sets that inner loops are compiled for.
+ *
+ * The files of inner loops (map_steps.c, fold_steps.c, strided_steps.c) are
+ * compiled plainly, for any chip of the kind, and once more for each level of
+ * MTF_LEVELS with the flags in cmake/flags.cmake.  One binary holds them all and
+ * takes, on each chip, the highest that the chip can run.  All give the same
+ * bits, but for the plain one on x86-64, where no instruction multiplies and
+ * adds with one rounding: functions.h.
+ */
+#ifndef MACHINE_KERNELS_LEVELS_H
+#define MACHINE_KERNELS_LEVELS_H
+
+#include "machine/kernels/fold_steps.h"
+#include "machine/kernels/map_steps.h"
+#include "machine/kernels/strided.h"
+#include "mtf_build.h"
+
+#ifndef LEVEL
+#define LEVEL plain
+#endif
+
+/* name_plain, name_avx2, ...: what a file of inner loops calls its tables. */
+#define OF_LEVEL(name) OF_LEVEL_(name, LEVEL)
+#define OF_LEVEL_(name, level) OF_LEVEL__(name, level)
+#define OF_LEVEL__(name, level) name##_##level
+
+#define DECLARE_TABLES(level)                                                                      \
+    extern const map_tables     map_tables_##level;                                                \
+    extern const fold_tables    fold_tables_##level;                                               \
+    extern const strided_tables strided_tables_##level;
+DECLARE_TABLES(plain)
+MTF_LEVELS(DECLARE_TABLES)
+#undef DECLARE_TABLES
+
+typedef struct level {
+    const char           *name;
+    const map_tables     *map;
+    const fold_tables    *fold;
+    const strided_tables *strided;
+} level;
+
+/* Level i, from plain (0) upwards; NULL where i is one that this chip cannot run, or none. */
+const level *level_at(int i);
+
+#endif
