@@ -21,6 +21,10 @@
 #define NEG(x) BY_TYPE(x, scalar_neg)(x)
 #define FLOORDIV(x, y) BY_TYPE(x, scalar_floordiv)(x, y)
 #define MOD(x, y) BY_TYPE(x, scalar_mod)(x, y)
+/* NaN where an operand is; -0 stays. */
+#define AT_LEAST_0(x) BY_TYPE(x, scalar_at_least_0)(x)
+#define LARGER(x, y) BY_TYPE(x, scalar_larger)(x, y)
+#define SMALLER(x, y) BY_TYPE(x, scalar_smaller)(x, y)
 
 /* Functions of f32 are our own; of f64 they are the library's, or below. */
 #undef exp
@@ -56,6 +60,16 @@
 #define SELU_SCALE CONSTANT(1.05070098735548049342)
 #define SELU_SCALE_ALPHA CONSTANT(1.75809934084737685994)
 
+static inline float scalar_choose_f32(int condition, float yes, float no)
+{
+    return f32_pick(0 - (uint32_t)condition, yes, no);
+}
+
+static inline double scalar_choose_f64(int condition, double yes, double no)
+{
+    return condition ? yes : no;
+}
+
 #define FLOAT_ARITHMETIC(suffix, T)                                                                \
     static inline T scalar_add_##suffix(T x, T y)                                                  \
     {                                                                                              \
@@ -72,6 +86,18 @@
     static inline T scalar_neg_##suffix(T x)                                                       \
     {                                                                                              \
         return -x;                                                                                 \
+    }                                                                                              \
+    static inline T scalar_larger_##suffix(T x, T y)                                               \
+    {                                                                                              \
+        return scalar_choose_##suffix((y > x) | (y != y), y, x);                                   \
+    }                                                                                              \
+    static inline T scalar_smaller_##suffix(T x, T y)                                              \
+    {                                                                                              \
+        return scalar_choose_##suffix((y < x) | (y != y), y, x);                                   \
+    }                                                                                              \
+    static inline T scalar_at_least_0_##suffix(T x)                                                \
+    {                                                                                              \
+        return scalar_choose_##suffix(x < 0, 0, x);                                                \
     }                                                                                              \
     static inline T scalar_floordiv_##suffix(T x, T y)                                             \
     {                                                                                              \
@@ -101,6 +127,18 @@
     {                                                                                              \
         return (T)(0 - (U)x);                                                                      \
     }                                                                                              \
+    static inline T scalar_larger_##suffix(T x, T y)                                               \
+    {                                                                                              \
+        return y > x ? y : x;                                                                      \
+    }                                                                                              \
+    static inline T scalar_smaller_##suffix(T x, T y)                                              \
+    {                                                                                              \
+        return y < x ? y : x;                                                                      \
+    }                                                                                              \
+    static inline T scalar_at_least_0_##suffix(T x)                                                \
+    {                                                                                              \
+        return x < 0 ? 0 : x;                                                                      \
+    }                                                                                              \
     static inline T scalar_floordiv_##suffix(T x, T y)                                             \
     {                                                                                              \
         if (y == 0) return 0;                                                                      \
@@ -120,16 +158,6 @@ INTEGER_ARITHMETIC(i32, int32_t, uint32_t)
 INTEGER_ARITHMETIC(i64, int64_t, uint64_t)
 
 /* The functions of f64 are the library's, and what can be written in them. */
-static inline float scalar_choose_f32(int condition, float yes, float no)
-{
-    return f32_pick(0 - (uint32_t)condition, yes, no);
-}
-
-static inline double scalar_choose_f64(int condition, double yes, double no)
-{
-    return condition ? yes : no;
-}
-
 static inline double scalar_sigmoid_f64(double x)
 {
     double e = (exp)(-fabs(x));

@@ -48,7 +48,7 @@ ANY1(negative,       NEG(x),                                neg(d),             
 ANY1(abs,            x < 0 ? NEG(x) : x,                    mul(d, mtf_sign(x)),                  1, "magnitude; the gradient at 0 is 0")
 ANY1(sign,           (x > 0) - (x < 0),                     NONE,                                 2, "-1, 0 or 1")
 ANY1(square,         MUL(x, x),                             mul(d, times(x, 2)),                  1, "x * x")
-ANY1(relu,           x < 0 ? 0 : x,                         keep(mtf_greater(x, zero(x)), d),     1, "x, or 0 below 0; the gradient at 0 is 0")
+ANY1(relu,           AT_LEAST_0(x),                         keep(mtf_greater(x, zero(x)), d),     1, "x, or 0 below 0; the gradient at 0 is 0")
 LOGIC1(logical_not,  !x,                                    NONE,                                 1, "not x")
 
 /*    name           value                                  gradient of x                     gradient of y                     flops says */
@@ -59,8 +59,8 @@ REAL2(divide,        x / y,                                 mtf_divide(d, y),   
 ANY2(floordiv,       FLOORDIV(x, y),                        NONE,                             NONE,                                 4, "the largest whole number not above x / y; an integer divided by 0 gives 0")
 ANY2(mod,            MOD(x, y),                             NONE,                             NONE,                                 4, "x - y * floordiv(x, y), so with the sign of y; an integer mod 0 gives 0")
 REAL2(pow,           pow(x, y),                             mul(d, mul(y, mtf_pow(x, inc(y, -1)))), mul(d, pow_slope(x, r)),       16, "x to the power y")
-ANY2(minimum,        y < x ? y : (x != x ? x : (y != y ? y : x)), keep(mtf_less_equal(x, y), d),    keep(mtf_greater(x, y), d),     1, "the smaller; of two equal ones the first receives the gradient")
-ANY2(maximum,        y > x ? y : (x != x ? x : (y != y ? y : x)), keep(mtf_greater_equal(x, y), d), keep(mtf_less(x, y), d),        1, "the larger; of two equal ones the first receives the gradient")
+ANY2(minimum,        SMALLER(x, y),                         keep(mtf_less_equal(x, y), d),    keep(mtf_greater(x, y), d),     1, "the smaller; of two equal ones the first receives the gradient")
+ANY2(maximum,        LARGER(x, y),                          keep(mtf_greater_equal(x, y), d), keep(mtf_less(x, y), d),        1, "the larger; of two equal ones the first receives the gradient")
 COMPARE(less,          x < y,                               NONE,                             NONE,                                 1, "true where x < y")
 COMPARE(less_equal,    x <= y,                              NONE,                             NONE,                                 1, "true where x <= y")
 COMPARE(greater,       x > y,                               NONE,                             NONE,                                 1, "true where x > y")

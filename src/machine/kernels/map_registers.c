@@ -2,6 +2,7 @@
 #include "machine/kernels/map_registers.h"
 
 #include "base/dtype.h"
+#include "program/scalar.h"
 
 bool map_is_fixed(const instr *i, const access *a)
 {
@@ -37,20 +38,45 @@ static void describe(const instr *i, map_registers *m)
 
 /* ---- slots ---- */
 
+/* Slots that nobody needs any more, by the size of what they held: a register of another size would
+ * reach into what is read later. */
 typedef struct slots {
-    int     nfree;
-    int16_t unused[2 * MAX_REGISTERS];
+    int     n[9];
+    int16_t unused[9][MAX_REGISTERS];
 } slots;
 
-static void take_slot(map_registers *m, slots *s, int16_t *slot)
+static int bytes_of(const instr *i, int k)
 {
-    if (*slot != NO_SLOT) return;
-    *slot = s->nfree ? s->unused[--s->nfree] : (int16_t)m->slots++;
+    const scalar_step *s = &i->map.steps[k - i->nin];
+    return scalar_infos[s->fn].gives_bool ? 1 : (int)mtf_dtype_bytes(dtype_compute(s->type));
 }
 
-static void give_back(slots *s, int16_t slot)
+static void new_slot(map_registers *m, int16_t *slot)
 {
-    if (slot != NO_SLOT) s->unused[s->nfree++] = slot;
+    if (*slot == NO_SLOT) *slot = (int16_t)m->slots++;
+}
+
+/* Results of steps that are neither stored nor there from the beginning take turns. */
+static bool takes_turns(const instr *i, const map_registers *m, int k)
+{
+    return k >= i->nin && !m->fixed[k] && i->map.steps[k - i->nin].fn != FN_INDEX &&
+           m->last[k] != i->map.nsteps;
+}
+
+static void take_slot(const instr *i, map_registers *m, slots *s, int k)
+{
+    int bytes = takes_turns(i, m, k) ? bytes_of(i, k) : 0;
+    if (bytes && s->n[bytes])
+        m->slot[k] = s->unused[bytes][--s->n[bytes]];
+    else
+        new_slot(m, &m->slot[k]);
+}
+
+static void give_back(const instr *i, const map_registers *m, slots *s, int k)
+{
+    if (!takes_turns(i, m, k)) return;
+    int bytes = bytes_of(i, k);
+    s->unused[bytes][s->n[bytes]++] = m->slot[k];
 }
 
 /* Does this output want an element each of a register that is one number a row? */
@@ -63,36 +89,26 @@ static bool is_spread(const instr *i, const map_registers *m, int o)
 static void assign_step(const instr *i, map_registers *m, slots *s, int step)
 {
     int  reg[3], n = map_operands(&i->map.steps[step], reg), result = i->nin + step;
-    bool folds = map_folds(i->map.steps[step].fn);
+    bool each = map_folds(i->map.steps[step].fn) || !m->row[result];
+    for (int k = 0; k < n; k++)
+        if (each && m->row[reg[k]] && !m->fixed[reg[k]]) new_slot(m, &m->spread[reg[k]]);
+    take_slot(i, m, s, result);
     for (int k = 0; k < n; k++) {
-        int r = reg[k];
-        take_slot(m, s, &m->slot[r]);
-        /* Folding a number that is the same along the row needs it spread as well. */
-        bool each = folds || !m->row[result];
-        if (each && m->row[r] && !m->fixed[r]) take_slot(m, s, &m->spread[r]);
-    }
-    take_slot(m, s, &m->slot[result]);
-    for (int k = 0; k < n; k++) {
-        int  r = reg[k];
-        bool again = (k > 0 && r == reg[0]) || (k > 1 && r == reg[1]);
-        if (again || m->last[r] != step || m->fixed[r]) continue;
-        give_back(s, m->slot[r]);
-        give_back(s, m->spread[r]);
+        bool again = (k > 0 && reg[k] == reg[0]) || (k > 1 && reg[k] == reg[1]);
+        if (!again && m->last[reg[k]] == step) give_back(i, m, s, reg[k]);
     }
 }
 
 map_registers map_registers_of(const instr *i)
 {
     map_registers m = {.n = i->nin + i->map.nsteps, .bytes = 1};
-    slots         s = {0};
+    slots         s;
+    for (int k = 0; k < 9; k++) s.n[k] = 0;
     for (int k = 0; k < m.n; k++) m.last[k] = m.slot[k] = m.spread[k] = NO_SLOT;
     describe(i, &m);
-    for (int k = 0; k < m.n; k++)
-        if (m.fixed[k]) take_slot(&m, &s, &m.slot[k]);
+    for (int k = 0; k < i->nin; k++) new_slot(&m, &m.slot[k]);
     for (int step = 0; step < i->map.nsteps; step++) assign_step(i, &m, &s, step);
-    for (int o = 0; o < i->nout; o++) {
-        take_slot(&m, &s, &m.slot[i->map.results[o]]);
-        if (is_spread(i, &m, o)) take_slot(&m, &s, &m.spread[i->map.results[o]]);
-    }
+    for (int o = 0; o < i->nout; o++)
+        if (is_spread(i, &m, o)) new_slot(&m, &m.spread[i->map.results[o]]);
     return m;
 }

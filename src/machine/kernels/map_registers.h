@@ -1,9 +1,9 @@
 /* Where a map's registers lie while it runs.
  *
- * Each register that must be kept has a slot, one tile of scratch, from the step
- * that writes it (an input: that reads it first) to the last that reads it;
- * slots are used again.  A register that is one number a row is also spread
- * over the row, in a second slot, where a step needs it with an element each.
+ * Each register has a slot, one tile of scratch; those of results that are not
+ * stored are used again when the last step has read them.  A register that is one
+ * number a row is also spread over the row, in a second slot, where a step needs
+ * it with an element each.
  */
 #ifndef MACHINE_MAP_REGISTERS_H
 #define MACHINE_MAP_REGISTERS_H

@@ -12,7 +12,7 @@
 #include "program/scalar_text.h"
 
 #define CAT_(a, b) a##_##b
-#define CAT(a, b)  CAT_(a, b)
+#define CAT(a, b) CAT_(a, b)
 
 /* out[i] = value(x[i], y[i]), for the type T of the moment. */
 #define STEP1(name, value, R)                                                                      \
@@ -52,24 +52,24 @@
         INDEPENDENT                                                                                \
         for (int64_t i = 0; i < n; i++) ((float *)out)[i] = scalar_near_##name##_f32(in[i]);       \
     }
-#define REAL1(name, value, ...)   STEP1(name, value, T)
-#define ANY1(name, value, ...)    STEP1(name, value, T)
-#define TEST1(name, value, ...)   STEP1(name, value, uint8_t)
-#define REAL2(name, value, ...)   STEP2(name, value, T)
-#define ANY2(name, value, ...)    STEP2(name, value, T)
+#define REAL1(name, value, ...) STEP1(name, value, T)
+#define ANY1(name, value, ...) STEP1(name, value, T)
+#define TEST1(name, value, ...) STEP1(name, value, uint8_t)
+#define REAL2(name, value, ...) STEP2(name, value, T)
+#define ANY2(name, value, ...) STEP2(name, value, T)
 #define COMPARE(name, value, ...) STEP2(name, value, uint8_t)
 #define LOGIC1(name, ...)
 #define LOGIC2(name, ...)
 
-#define T      float
+#define T float
 #define SUFFIX f32
 #include "program/scalars.h"
 #undef T
 #undef SUFFIX
 
 #undef WAVE1
-#define WAVE1  REAL1
-#define T      double
+#define WAVE1 REAL1
+#define T double
 #define SUFFIX f64
 #include "program/scalars.h"
 #undef T
@@ -84,13 +84,13 @@
 #define REAL2(name, ...)
 #define TEST1(name, ...)
 
-#define T      int32_t
+#define T int32_t
 #define SUFFIX i32
 #include "program/scalars.h"
 #undef T
 #undef SUFFIX
 
-#define T      int64_t
+#define T int64_t
 #define SUFFIX i64
 #include "program/scalars.h"
 #undef T
@@ -107,7 +107,7 @@
 #define LOGIC1(name, value, ...) STEP1(name, value, uint8_t)
 #define LOGIC2(name, value, ...) STEP2(name, value, uint8_t)
 
-#define T      uint8_t
+#define T uint8_t
 #define SUFFIX flag
 #include "program/scalars.h"
 #undef T
@@ -168,8 +168,10 @@ CASTS_FROM(i64, int64_t, KEEP_I32, KEEP_I64)
 CASTS_FROM(flag, uint8_t, KEEP_I32, KEEP_I64)
 
 #define CASTS_TO(to)                                                                               \
-    {[MTF_F32] = cast_##to##_f32, [MTF_F64] = cast_##to##_f64, [MTF_I32] = cast_##to##_i32,        \
-     [MTF_I64] = cast_##to##_i64, [MTF_BOOL] = cast_##to##_flag}
+    {                                                                                              \
+        [MTF_F32] = cast_##to##_f32, [MTF_F64] = cast_##to##_f64, [MTF_I32] = cast_##to##_i32,     \
+        [MTF_I64] = cast_##to##_i64, [MTF_BOOL] = cast_##to##_flag                                 \
+    }
 
 /* ---- select and index ---- */
 
@@ -208,26 +210,32 @@ SELECT_AND_INDEX(flag, uint8_t)
 
 /* ---- the tables ---- */
 
-#define FLOATS(name)   [MTF_F32] = name##_f32, [MTF_F64] = name##_f64
+#define FLOATS(name) [MTF_F32] = name##_f32, [MTF_F64] = name##_f64
 #define INTEGERS(name) [MTF_I32] = name##_i32, [MTF_I64] = name##_i64
 #define EACH_TYPE(f)                                                                               \
-    {FLOATS(f), INTEGERS(f), [MTF_BOOL] = f##_flag}
+    {                                                                                              \
+        FLOATS(f), INTEGERS(f), [MTF_BOOL] = f##_flag                                              \
+    }
 
 const map_tables OF_LEVEL(map_tables) = {
     .step =
         {
-#define REAL1(name, ...)   [FN_##name] = {FLOATS(name)},
-#define TEST1(name, ...)   [FN_##name] = {FLOATS(name)},
-#define REAL2(name, ...)   [FN_##name] = {FLOATS(name)},
-#define ANY1(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
-#define ANY2(name, ...)    [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define REAL1(name, ...) [FN_##name] = {FLOATS(name)},
+#define TEST1(name, ...) [FN_##name] = {FLOATS(name)},
+#define REAL2(name, ...) [FN_##name] = {FLOATS(name)},
+#define ANY1(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define ANY2(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
 #define COMPARE(name, ...) [FN_##name] = EACH_TYPE(name),
-#define LOGIC1(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
-#define LOGIC2(name, ...)  [FN_##name] = {[MTF_BOOL] = name##_flag},
+#define LOGIC1(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
+#define LOGIC2(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
 #include "program/scalars.h"
         },
-    .cast = {[MTF_F32] = CASTS_TO(f32), [MTF_BF16] = CASTS_TO(bf16), [MTF_F16] = CASTS_TO(f16),
-             [MTF_F64] = CASTS_TO(f64), [MTF_I32] = CASTS_TO(i32), [MTF_I64] = CASTS_TO(i64),
+    .cast = {[MTF_F32] = CASTS_TO(f32),
+             [MTF_BF16] = CASTS_TO(bf16),
+             [MTF_F16] = CASTS_TO(f16),
+             [MTF_F64] = CASTS_TO(f64),
+             [MTF_I32] = CASTS_TO(i32),
+             [MTF_I64] = CASTS_TO(i64),
              [MTF_BOOL] = CASTS_TO(flag)},
     .select = EACH_TYPE(select),
     .index = EACH_TYPE(index),

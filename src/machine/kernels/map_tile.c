@@ -1,0 +1,306 @@
+/* One tile of a map under way.
+ *
+ * Inputs are read in place where they lie side by side in compute type, and
+ * results are written in place likewise.  An output may be the same elements as
+ * an input: within a tile every read comes before the first write that could
+ * disturb it.
+ */
+#include "machine/kernels/map_tile.h"
+
+#include "base/dtype.h"
+#include "machine/kernels/fold_steps.h"
+#include "machine/kernels/map_steps.h"
+#include "machine/kernels/strided.h"
+#include "program/scalar.h"
+
+static char *slot_at(const tile *t, int slot)
+{
+    return t->slots + (size_t)slot * t->m->slot_bytes;
+}
+
+static mtf_dtype register_type(const instr *i, int k)
+{
+    if (k < i->nin) return dtype_compute(i->in[k].type);
+    const scalar_step *s = &i->map.steps[k - i->nin];
+    return scalar_infos[s->fn].gives_bool ? MTF_BOOL : dtype_compute(s->type);
+}
+
+static int64_t register_bytes(const tile *t, int k)
+{
+    return (int64_t)mtf_dtype_bytes(register_type(t->m->instr, k));
+}
+
+/* ---- beginning ---- */
+
+void tile_begin(tile *t, const mapping *m, char *slots)
+{
+    const instr *i = m->instr;
+    t->m = m;
+    t->slots = slots;
+    int64_t all = (int64_t)m->slot_bytes / m->registers.bytes;
+    if (m->nest.elements < all) all = m->nest.elements;
+    for (int k = 0; k < m->registers.n; k++) {
+        number    value, *from = &value;
+        mtf_dtype type = register_type(i, k);
+        bool      lasts = i->map.nrow || m->registers.last[k] == i->map.nsteps;
+        int64_t   n = lasts || all < STRIP ? all : STRIP;
+        if (!m->registers.fixed[k]) continue;
+        t->reg[k] = (place){slot_at(t, m->registers.slot[k]), 0};
+        if (k < i->nin) {
+            type = i->in[k].type;
+            from = (number *)(void *)operand(m->run, &i->in[k]);
+        } else {
+            dtype_store(type, &value, 0, i->map.steps[k - i->nin].value);
+        }
+        strided_loader(type)((strided){t->reg[k].at, 0, 1}, (strided){from, 0, 0}, 1, n);
+    }
+}
+
+static void find_elements(tile *t, int64_t which)
+{
+    const mapping *m = t->m;
+    if (m->instr->map.nrow) {
+        int64_t together = m->row < SMALL_TILE ? SMALL_TILE / m->row : 1, first = which * together;
+        int64_t rows = m->nrows - first < together ? m->nrows - first : together;
+        t->rows = walk_at(&m->rows, first, rows);
+        t->walk = walk_at(&m->nest, first * m->row, rows * m->row);
+    } else if (m->tiles_per_line == 0) {
+        int64_t first = which * m->tile, left = m->nest.elements - first;
+        t->walk = walk_at(&m->nest, first, left < m->tile ? left : m->tile);
+    } else {
+        int64_t inner = nest_inner(&m->nest), in_line = which % m->tiles_per_line * m->tile;
+        int64_t left = inner - in_line;
+        t->walk = walk_at(&m->nest, which / m->tiles_per_line * inner + in_line,
+                          left < m->tile ? left : m->tile);
+    }
+    for (int k = 0; k < m->registers.n; k++) {
+        if (!m->registers.fixed[k]) t->reg[k].at = NULL;
+        t->spread[k] = m->registers.fixed[k] ? t->reg[k] : (place){0};
+    }
+}
+
+/* ---- registers ---- */
+
+/* An input that is stored as it is must not be read in place: another output may lie there. */
+static bool is_stored(const instr *i, int reg)
+{
+    for (int o = 0; o < i->nout; o++)
+        if (i->map.results[o] == reg) return i->nout > 1;
+    return false;
+}
+
+/* Where register k lies, an input after reading it. */
+static place fetch(tile *t, int k)
+{
+    const mapping *m = t->m;
+    const instr   *i = m->instr;
+    if (t->reg[k].at || k >= i->nin) return t->reg[k];
+    const walk *w = m->registers.row[k] ? &t->rows : &t->walk;
+    char       *base = operand(m->run, &i->in[k]), *slot = slot_at(t, m->registers.slot[k]);
+    t->reg[k] = (place){slot, register_bytes(t, k)};
+    if (is_stored(i, k))
+        tile_load(*w, &i->in[k], base, slot);
+    else
+        t->reg[k].at = tile_read(w, &i->in[k], base, slot);
+    return t->reg[k];
+}
+
+/* The same with an element each. */
+static place fetch_spread(tile *t, int k)
+{
+    const mapping *m = t->m;
+    place          from = fetch(t, k);
+    if (!m->registers.row[k] || t->spread[k].at) return m->registers.row[k] ? t->spread[k] : from;
+    strided_copy *copy = strided_mover(register_type(m->instr, k));
+    t->spread[k] = (place){slot_at(t, m->registers.spread[k]), register_bytes(t, k)};
+    copy((strided){t->spread[k].at, m->row, 1}, (strided){from.at, 1, 0}, t->rows.left, m->row);
+    return t->spread[k];
+}
+
+/* ---- where results go ---- */
+
+static const walk *walk_of(const tile *t, const access *a)
+{
+    return map_is_row(t->m->instr, a) ? &t->rows : &t->walk;
+}
+
+/* May step `which` already write where output o lies?  Not while an input there is still read. */
+static bool may_write(const mapping *m, int o, int which)
+{
+    const instr *i = m->instr;
+    for (int k = 0; k < i->nin; k++)
+        if (m->run->base[i->in[k].buffer] == m->run->base[i->out[o].buffer] &&
+            m->registers.last[k] > which)
+            return false;
+    return true;
+}
+
+/* Without rows a step's result is needed for no longer than its strip, unless it is stored. */
+static void aim_steps(tile *t)
+{
+    const mapping *m = t->m;
+    const instr   *i = m->instr;
+    for (int k = i->nin; k < m->registers.n; k++) {
+        if (m->registers.fixed[k]) continue;
+        const scalar_step *step = &i->map.steps[k - i->nin];
+        bool lasts = i->map.nrow || step->fn == FN_INDEX || m->registers.last[k] == i->map.nsteps;
+        t->reg[k] = (place){slot_at(t, m->registers.slot[k]), lasts ? register_bytes(t, k) : 0};
+    }
+    for (int o = 0; o < i->nout; o++) {
+        int           k = i->map.results[o];
+        const access *a = &i->out[o];
+        if (k < i->nin || m->registers.fixed[k] || m->registers.row[k] != map_is_row(i, a))
+            continue;
+        bool first = i->map.steps[k - i->nin].fn == FN_INDEX; /* written before all others */
+        if (!may_write(m, o, first ? -1 : k - i->nin)) continue;
+        char *at = tile_in_place(walk_of(t, a), a, operand(m->run, a));
+        if (at) t->reg[k].at = at;
+    }
+}
+
+/* ---- steps ---- */
+
+/* out[i] = the position of element i along the loop that the step names, plus its value. */
+static void run_index(const scalar_step *s, walk w, char *out)
+{
+    const nest *n = w.nest;
+    map_index  *index = map_index_of(s->type);
+    int         at = n->nloops - 1;
+    while (at >= 0 && n->loop[at] != s->a) at--; /* -1: a loop of size 1 */
+    int     from_inside = n->nloops - 1 - at;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(dtype_compute(s->type));
+    for (; w.left > 0; out += w.rows * w.count * bytes, walk_on(&w)) {
+        map_ramp ramp = {.shift = s->value, .rows = w.rows, .count = w.count};
+        ramp.first = at >= 0 ? w.index[at] : 0;
+        ramp.by_row = at >= 0 && from_inside == 1;
+        ramp.by_step = at >= 0 && from_inside == 0;
+        index(&ramp, out);
+    }
+}
+
+/* out[r] = the sum, or the like, of row r of x. */
+static void run_fold(const tile *t, const scalar_step *s, const char *x, char *out)
+{
+    fold_kind kind = s->fn == FN_ROW_SUM ? FOLD_SUM : s->fn == FN_ROW_MAX ? FOLD_MAX : FOLD_MIN;
+    const fold_steps *steps = fold_steps_of(kind, s->type);
+    int64_t           bytes = (int64_t)mtf_dtype_bytes(dtype_compute(s->type)), row = t->m->row;
+    for (int64_t r = 0; r < t->rows.left; r++, out += bytes, x += row * bytes) {
+        steps->line(row < PIECE ? row : PIECE, x, out);
+        for (int64_t at = PIECE; at < row; at += PIECE) {
+            number more;
+            steps->line(row - at < PIECE ? row - at : PIECE, x + at * bytes, &more);
+            steps->merge(1, out, &more);
+        }
+    }
+}
+
+/* Constants and positions are there before the other steps run. */
+static bool is_ready(const instr *i, int step)
+{
+    return i->map.steps[step].fn == FN_IMMEDIATE || i->map.steps[step].fn == FN_INDEX;
+}
+
+/* A step ready to run strip by strip: where its result and operands lie in the strip in hand, and how
+ * far it is to the next. */
+typedef struct call {
+    map_step   *step;
+    map_select *select; /* or this */
+    char       *at[4];
+    int64_t     on[4];
+} call;
+
+static call prepare_call(tile *t, int which)
+{
+    const scalar_step *s = &t->m->instr->map.steps[which];
+    int                reg[3], result = t->m->instr->nin + which, n = map_operands(s, reg);
+    bool               once = t->m->registers.row[result];
+    call               c = {.at[0] = t->reg[result].at, .on[0] = t->reg[result].by * STRIP};
+    for (int k = 0; k < n; k++) {
+        place in = once ? fetch(t, reg[k]) : fetch_spread(t, reg[k]);
+        c.at[1 + k] = in.at;
+        c.on[1 + k] = in.by * STRIP;
+    }
+    switch (s->fn) {
+    case FN_CAST: c.step = map_cast_of(s->type, s->from); break;
+    case FN_SELECT: c.select = map_select_of(s->type); break;
+    default: c.step = map_step_of(s->fn, s->type);
+    }
+    return c;
+}
+
+static inline void run_call(call *c, int64_t n)
+{
+    if (c->select)
+        c->select(n, c->at[0], c->at[1], c->at[2], c->at[3]);
+    else
+        c->step(n, c->at[0], c->at[1], c->at[2]);
+    for (int k = 0; k < 4; k++) c->at[k] += c->on[k];
+}
+
+/* Steps first .. last-1, all of one form: all of them on one strip, then on the next. */
+static void run_strips(tile *t, int first, int last)
+{
+    const mapping *m = t->m;
+    int64_t        elements = m->registers.row[m->instr->nin + first] ? t->rows.left : t->walk.left;
+    call           calls[MAX_REGISTERS];
+    int            n = 0;
+    for (int s = first; s < last; s++)
+        if (!is_ready(m->instr, s)) calls[n++] = prepare_call(t, s);
+    for (int64_t at = 0; at < elements; at += STRIP) {
+        int64_t count = elements - at < STRIP ? elements - at : STRIP;
+        for (int s = 0; s < n; s++) run_call(&calls[s], count);
+    }
+}
+
+static void run_steps(tile *t)
+{
+    const instr       *i = t->m->instr;
+    const scalar_step *steps = i->map.steps;
+    const bool        *row = t->m->registers.row + i->nin;
+    for (int s = 0; s < i->map.nsteps; s++)
+        if (steps[s].fn == FN_INDEX)
+            run_index(&steps[s], row[s] ? t->rows : t->walk, t->reg[i->nin + s].at);
+    for (int s = 0; s < i->map.nsteps;) {
+        int next = s + 1;
+        if (map_folds(steps[s].fn)) {
+            run_fold(t, &steps[s], fetch_spread(t, steps[s].a).at, t->reg[i->nin + s].at);
+        } else if (!is_ready(i, s)) {
+            while (next < i->map.nsteps && !map_folds(steps[next].fn) &&
+                   (is_ready(i, next) || row[next] == row[s]))
+                next++;
+            run_strips(t, s, next);
+        }
+        s = next;
+    }
+}
+
+/* ---- outputs ---- */
+
+/* What output o stores, in the form it stores. */
+static place result_of(tile *t, int o)
+{
+    const instr *i = t->m->instr;
+    int          k = i->map.results[o];
+    return map_is_row(i, &i->out[o]) ? fetch(t, k) : fetch_spread(t, k);
+}
+
+static void store_outputs(tile *t)
+{
+    const instr *i = t->m->instr;
+    for (int o = 0; o < i->nout; o++) result_of(t, o); /* inputs are read before any store */
+    for (int o = 0; o < i->nout; o++) {
+        const access *a = &i->out[o];
+        const walk   *w = walk_of(t, a);
+        char         *base = operand(t->m->run, a);
+        place         from = result_of(t, o);
+        if (from.at != tile_in_place(w, a, base)) tile_store(*w, a, base, from.at);
+    }
+}
+
+void tile_run(tile *t, int64_t which)
+{
+    find_elements(t, which);
+    aim_steps(t);
+    run_steps(t);
+    store_outputs(t);
+}

@@ -1,0 +1,47 @@
+/* One tile of a map under way. */
+#ifndef MACHINE_MAP_TILE_H
+#define MACHINE_MAP_TILE_H
+
+#include "machine/kernels/map_registers.h"
+#include "machine/kernels/nest.h"
+
+enum {
+    TILE = 16384, /* elements, where operands lie side by side: setting up is spread over many */
+    SMALL_TILE = 1024, /* where some must be loaded; or one row where that is longer */
+    STRIP = 256        /* elements that go through all steps before the next do */
+};
+
+typedef struct mapping {
+    const instr     *instr;
+    const run_state *run;
+    map_registers    registers;
+    nest             nest;           /* every element */
+    nest             rows;           /* one element a row */
+    int64_t          row, nrows;     /* length of a row; 1: there are none */
+    int64_t          tile;           /* elements, without rows */
+    int64_t          tiles_per_line; /* of the nest's innermost loop; 0: tiles span it */
+    int64_t          tiles;
+    size_t           slot_bytes;
+} mapping;
+
+/* Where a register lies; `by` bytes from one element to the next, 0: each strip in the same place. */
+typedef struct place {
+    char   *at; /* NULL: not there yet */
+    int64_t by;
+} place;
+
+typedef struct tile {
+    const mapping *m;
+    walk           walk; /* its elements */
+    walk           rows; /* its rows */
+    char          *slots;
+    place          reg[MAX_REGISTERS];
+    place          spread[MAX_REGISTERS]; /* one number a row, with an element each */
+} tile;
+
+/* Fills the registers that are one number throughout; once for each thread. */
+void tile_begin(tile *t, const mapping *m, char *slots);
+/* Runs tile `which`. */
+void tile_run(tile *t, int64_t which);
+
+#endif
