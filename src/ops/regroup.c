@@ -171,6 +171,7 @@ static unsigned best_route(const mesh *m, const regrouping *r)
 {
     unsigned inner = lenders(r), best = 0;
     int64_t  least = INT64_MAX;
+    if (!inner) return 0;                                     /* there is only one */
     for (unsigned lent = 0;; lent = (lent - inner) & inner) { /* all subsets */
         exchange_args first = fetch_rows(m, r, lent), second = turn_inwards(r, lent);
         int64_t       cost = moved(m, &first, &second);

@@ -29,9 +29,8 @@ static bool is_legal(const trial *t)
 {
     for (int i = 0; i < t->graph->ntensors; i++) {
         const mtf_tensor *x = t->graph->all[i];
-        fault             ignored = {0};
         placement         where;
-        if (t->live[x->node->id] && !layout_place(&t->layout, &x->shape, "", &ignored, &where))
+        if (t->live[x->node->id] && !layout_place(&t->layout, &x->shape, "", NULL, &where))
             return false;
     }
     return true;

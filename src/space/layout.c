@@ -109,6 +109,7 @@ bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fau
         for (int k = 0; k < r->cut.n; k++) {
             int  axis = r->cut.axis[k];
             char text[SHAPE_TEXT];
+            if (user[axis] && !f) return false;
             if (user[axis])
                 return fail(f, ERR_SHAPE,
                             "\"%s\" %s has two dimensions on axis \"%s\", by the rules \"%s\" and "

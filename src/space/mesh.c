@@ -109,6 +109,11 @@ bool cut_equal(const axis_list *a, const axis_list *b)
     return a->n == b->n && memcmp(a->axis, b->axis, a->n) == 0;
 }
 
+bool cut_refines(const axis_list *finer, const axis_list *c)
+{
+    return c->n <= finer->n && memcmp(finer->axis, c->axis, c->n) == 0;
+}
+
 span part_range(int64_t size, int parts, int part)
 {
     /* floor(i * n / p) without the product, which might not fit. */
