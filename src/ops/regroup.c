@@ -199,7 +199,7 @@ static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *ro
     int64_t     begin[2 * MTF_MAX_DIMS], size[2 * MTF_MAX_DIMS]; /* the run in each flat group */
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_has(m, blocks, d, &e->here).size;
-    if (mtf_shape_size(local) == 0 && !slice_is_uniform(s)) { /* nothing, where s begins */
+    if (shape_size(&local) == 0 && !slice_is_uniform(s)) { /* nothing, where s begins */
         int64_t offset = s->offset;
         *s = slice_dense(s->buffer, s->type, &local);
         s->offset = offset;

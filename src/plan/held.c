@@ -92,7 +92,7 @@ static bool want(const emitter *e, const survey *s, held *all, const mtf_tensor 
     bool      finer = false;
     if (h->wanted) return true; /* the first wish is granted */
     for (int d = 0; d < shape->ndims; d++) {
-        int at = mtf_shape_find(x->shape, shape->dims[d].name);
+        int at = shape_find(&x->shape, shape->dims[d].name);
         if (at < 0 || cut_equal(&aligned.dim[at], &where->dim[d])) continue;
         aligned.dim[at] = where->dim[d];
         finer = true;

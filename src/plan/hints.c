@@ -112,7 +112,7 @@ static weighed_dim *weigh_dims(const trial *t, arena *scratch, int *n)
     *n = 0;
     for (int i = 0; i < t->graph->ntensors; i++) {
         const mtf_tensor *x = t->graph->all[i];
-        int64_t           size = mtf_shape_size(x->shape);
+        int64_t           size = shape_size(&x->shape);
         for (int d = 0; d < x->shape.ndims && t->live[x->node->id]; d++) {
             if (x->shape.dims[d].size < 2) continue;
             int k = 0;

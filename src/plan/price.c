@@ -48,7 +48,7 @@ void price_write_axes(const mesh *m, unsigned axes, textbuf *t)
 
 static bool has_dim(const mtf_shape *s, const char *dim)
 {
-    return mtf_shape_find(*s, dim) >= 0;
+    return shape_find(s, dim) >= 0;
 }
 
 /* Is `dim` reduced by the node that computes x?  Its rule is then why x is owed. */
@@ -62,7 +62,7 @@ static bool is_reduced(const mtf_tensor *x, const char *dim)
 
 static bool is_moved(const exchange_args *how, const char *dim)
 {
-    int d = mtf_shape_find(how->shape, dim);
+    int d = shape_find(&how->shape, dim);
     return d >= 0 && traffic_moves(how, d);
 }
 
@@ -101,10 +101,12 @@ static bool price_collective(price *p, const instr *i, price_line *line, arena *
     int64_t each = (int64_t)mtf_dtype_bytes(i->out[0].type) * line->turns;
     line->axes = traffic_axes(i);
     line->group = traffic_group(p->mesh, line->axes);
-    line->sent_elements = traffic_sent(p->mesh, i, &p->here) * line->turns;
-    line->received_elements = traffic_received(p->mesh, i, &p->here) * line->turns;
-    line->sent_bytes = traffic_sent(p->mesh, i, &p->here) * each;
-    line->received_bytes = traffic_received(p->mesh, i, &p->here) * each;
+    int64_t sent = traffic_sent(p->mesh, i, &p->here);
+    int64_t received = traffic_received(p->mesh, i, &p->here);
+    line->sent_elements = sent * line->turns;
+    line->received_elements = received * line->turns;
+    line->sent_bytes = sent * each;
+    line->received_bytes = received * each;
     /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;

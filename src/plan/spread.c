@@ -109,10 +109,9 @@ static int64_t gathering_cost(const node *n, const char *dim)
 {
     int64_t elements = 0;
     for (int i = 0; i < n->nin; i++)
-        if (mtf_shape_find(n->in[i]->shape, dim) >= 0) elements += mtf_shape_size(n->in[i]->shape);
+        if (shape_find(&n->in[i]->shape, dim) >= 0) elements += shape_size(&n->in[i]->shape);
     for (int o = 0; o < n->nout; o++)
-        if (mtf_shape_find(n->out[o]->shape, dim) >= 0)
-            elements += 2 * mtf_shape_size(n->out[o]->shape);
+        if (shape_find(&n->out[o]->shape, dim) >= 0) elements += 2 * shape_size(&n->out[o]->shape);
     return elements;
 }
 
@@ -177,10 +176,10 @@ static void choose_finer(const emitter *e, const node *n, held **in, const held 
     bool    some = out->wanted != NULL;
     for (int i = 0; i < n->nin; i++) some = some || in[i]->now.finer;
     if (!some || n->nin == 0 || n->op->flags & OP_TURN) return;
-    for (int o = 0; o < n->nout; o++) results += mtf_shape_size(n->out[o]->shape);
+    for (int o = 0; o < n->nout; o++) results += shape_size(&n->out[o]->shape);
     if (out->wanted) refine(e, n, &n->out[0]->shape, out->wanted, carried, f);
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->now.finer && mtf_shape_size(n->in[i]->shape) >= results)
+        if (in[i]->now.finer && shape_size(&n->in[i]->shape) >= results)
             refine(e, n, &n->in[i]->shape, in[i]->now.finer, carried, f);
 }
 

@@ -11,9 +11,9 @@ bool mesh_parse(mtf_session *s, const char *text, mesh *m)
     TRY(mtf_ok(s));
     if (axes.ndims > MAX_AXES)
         return fail(&s->fault, ERR_USAGE, "a mesh has at most %d axes", MAX_AXES);
-    if (mtf_shape_size(axes) > MAX_PROCESSORS)
+    if (shape_size(&axes) > MAX_PROCESSORS)
         return fail(&s->fault, ERR_USAGE, "mesh %s has %lld processors; at most %d are possible",
-                    text, (long long)mtf_shape_size(axes), MAX_PROCESSORS);
+                    text, (long long)shape_size(&axes), MAX_PROCESSORS);
     m->naxes = axes.ndims;
     for (int i = 0; i < axes.ndims; i++) {
         m->name[i] = axes.dims[i].name;
