@@ -76,15 +76,19 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
     for (int r = 0; l && r < l->nstate && i->kind == INSTR_EXCHANGE; r++)
         if (cut_axes(&l->state[r].cut) & line->axes && is_moved(i->exchange, l->state[r].dim))
             text_add(&t, "%s%s", t.used ? ", " : "state ", l->state[r].text);
-    for (int exact = 1; exact >= 0 && t.used == 0 && l; exact--)
+    const char *only = NULL; /* a single rule is its own text */
+    for (int exact = 1; exact >= 0 && t.used == 0 && !only && l; exact--)
         for (int r = 0; r < l->nrules; r++) {
             const layout_rule *rule = &l->rules[r];
             if (!(cut_axes(&rule->cut) & line->axes)) continue;
             bool here = i->kind == INSTR_EXCHANGE ? is_moved(i->exchange, rule->dim)
                                                   : is_reduced(line->tensor, rule->dim);
-            if (here || !exact) text_add(&t, "%s%s", t.used ? ", " : "", rule->text);
+            if (!here && exact) continue;
+            if (only && t.used == 0) text_add(&t, "%s", only);
+            if (only) text_add(&t, ", %s", rule->text);
+            only = rule->text;
         }
-    return text_done(&t);
+    return only && t.used == 0 ? only : text_done(&t);
 }
 
 /* ---- lines ---- */

@@ -311,18 +311,16 @@ static bool finish(emitter *e, const mtf_tensor *x, fates *f, unsigned carried, 
 /* ---- a node ---- */
 
 /* An output as its part will be, for the op to compute. */
-static slice blank(const emitter *e, const mtf_tensor *x, fates *f)
+static void blank(const emitter *e, const mtf_tensor *x, fates *f, slice *s)
 {
-    mtf_shape local = x->shape;
-    for (int d = 0; d < local.ndims && f->n; d++) {
-        const fate *own = find_fate(f, local.dims[d].name);
+    *s = slice_uniform(0, x->type, &x->shape);
+    s->cut = parted(e, x, f);
+    for (int d = 0; d < x->shape.ndims && f->n; d++) {
+        const fate *own = find_fate(f, x->shape.dims[d].name);
         if (!own || (own->split != SPLIT_FREE && own->split != SPLIT_OWN)) continue;
-        local.dims[d].size =
-            cut_range(e->layout->mesh, &own->cut, &e->here, local.dims[d].size).size;
+        s->shape.dims[d].size =
+            cut_range(e->layout->mesh, &own->cut, &e->here, x->shape.dims[d].size).size;
     }
-    slice s = slice_uniform(0, x->type, &local);
-    s.cut = parted(e, x, f);
-    return s;
 }
 
 bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *parts, slice *out)
@@ -336,7 +334,7 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     resolve_conflicts(n, &f, carried);
     choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n->in[i], in[i], &f, carried, &parts[i]));
-    for (int o = 0; o < n->nout; o++) out[o] = blank(e, n->out[o], &f);
+    for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
     TRY(n->op->lower(e, n, parts, out));
     for (int o = 0; o < n->nout; o++) TRY(finish(e, n->out[o], &f, carried, &out[o]));
     return true;
