@@ -33,7 +33,8 @@ static bool add_chunk(arena *a, size_t bytes)
     return true;
 }
 
-void *arena_alloc(arena *a, size_t bytes)
+/* Not zeroed. */
+static void *take(arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4) {
         fail(a->fault, ERR_MEMORY, "no memory for %zu bytes", bytes);
@@ -44,12 +45,18 @@ void *arena_alloc(arena *a, size_t bytes)
         if (!add_chunk(a, bytes)) return NULL;
     char *p = (char *)(a->chunks + 1) + a->used;
     a->used += bytes;
-    return memset(p, 0, bytes);
+    return p;
+}
+
+void *arena_alloc(arena *a, size_t bytes)
+{
+    void *p = take(a, bytes);
+    return p ? memset(p, 0, bytes) : NULL;
 }
 
 void *arena_copy(arena *a, const void *data, size_t bytes)
 {
-    void *p = arena_alloc(a, bytes);
+    void *p = take(a, bytes);
     if (p && bytes) memcpy(p, data, bytes);
     return p;
 }

@@ -10,8 +10,10 @@ void text_add(textbuf *t, const char *format, ...)
     va_start(args, format);
     va_list again;
     va_copy(again, args);
-    int need = vsnprintf(NULL, 0, format, args);
+    size_t left = t->failed ? 0 : (size_t)(t->room - t->used);
+    int    need = vsnprintf(left ? t->text + t->used : NULL, left, format, args);
     va_end(args);
+    bool fits = (size_t)need < left;
     while (!t->failed && t->used + need + 1 > t->room) {
         char *bigger = arena_grow(t->arena, t->text, 1, t->used, &t->room);
         if (bigger)
@@ -19,12 +21,13 @@ void text_add(textbuf *t, const char *format, ...)
         else
             t->failed = true;
     }
-    if (!t->failed) t->used += vsnprintf(t->text + t->used, (size_t)need + 1, format, again);
+    if (!t->failed && !fits) vsnprintf(t->text + t->used, (size_t)need + 1, format, again);
+    if (!t->failed) t->used += need;
     va_end(again);
 }
 
 char *text_done(textbuf *t)
 {
-    text_add(t, "%s", "");
+    if (!t->text) text_add(t, "%s", "");
     return t->failed ? NULL : t->text;
 }

@@ -193,8 +193,10 @@ bool node_sizes_agree(const node *n)
         for (int d = 0; d < n->in[i]->shape.ndims; d++)
             for (int j = 0; j < i; j++) {
                 mtf_dim mine = n->in[i]->shape.dims[d];
-                mtf_dim other = mtf_shape_dim(n->in[j]->shape, mine.name);
-                if (other.name && other.size != mine.size)
+                int     at = shape_find(&n->in[j]->shape, mine.name);
+                if (at < 0) continue;
+                mtf_dim other = n->in[j]->shape.dims[at];
+                if (other.size != mine.size)
                     return node_fail(n, ERR_SHAPE,
                                      "dimension \"%s\" is %lld in \"%s\" but %lld in \"%s\"",
                                      mine.name, (long long)other.size, tensor_name(n->in[j]),
@@ -207,6 +209,6 @@ bool node_union(const node *n, mtf_shape *all)
 {
     *all = (mtf_shape){0};
     TRY(node_sizes_agree(n));
-    for (int i = 0; i < n->nargs; i++) *all = mtf_shape_plus(*all, n->in[i]->shape);
+    for (int i = 0; i < n->nargs; i++) shape_join(all, &n->in[i]->shape);
     return shape_check(all, n->op->name, &n->graph->session->fault);
 }

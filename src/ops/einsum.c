@@ -18,7 +18,7 @@ enum { OVER, SHAPE };
 static int occurrences(const node *n, const char *dim)
 {
     int count = 0;
-    for (int i = 0; i < n->nargs; i++) count += mtf_shape_find(n->in[i]->shape, dim) >= 0;
+    for (int i = 0; i < n->nargs; i++) count += shape_find(&n->in[i]->shape, dim) >= 0;
     return count;
 }
 
@@ -35,7 +35,7 @@ static bool infer_output(const node *n, const mtf_shape *all, mtf_shape *shape)
 {
     attr_names over = n->attrs[OVER].names;
     for (int i = 0; i < over.n; i++)
-        if (mtf_shape_find(*all, over.v[i]) < 0)
+        if (shape_find(all, over.v[i]) < 0)
             return node_fail(n, ERR_SHAPE, "no input has the dimension \"%s\" to sum over",
                              over.v[i]);
     *shape = (mtf_shape){0};
@@ -101,12 +101,12 @@ static mtf_shape needed(const plan *p, unsigned set)
     mtf_shape all = {0}, rest = p->kept, out = {0};
     for (int i = 0; i < p->count; i++) {
         if (set >> i & 1)
-            all = mtf_shape_plus(all, p->factor[i].shape);
+            shape_join(&all, &p->factor[i].shape);
         else
-            rest = mtf_shape_plus(rest, p->factor[i].shape);
+            shape_join(&rest, &p->factor[i].shape);
     }
     for (int i = 0; i < all.ndims; i++)
-        if (mtf_shape_find(rest, all.dims[i].name) >= 0) out.dims[out.ndims++] = all.dims[i];
+        if (shape_find(&rest, all.dims[i].name) >= 0) out.dims[out.ndims++] = all.dims[i];
     return out;
 }
 
@@ -115,7 +115,7 @@ static double pair_work(const mtf_shape *a, const mtf_shape *b)
     double work = 1;
     for (int i = 0; i < a->ndims; i++) work *= (double)a->dims[i].size;
     for (int i = 0; i < b->ndims; i++)
-        if (mtf_shape_find(*a, b->dims[i].name) < 0) work *= (double)b->dims[i].size;
+        if (shape_find(a, b->dims[i].name) < 0) work *= (double)b->dims[i].size;
     return work;
 }
 
@@ -128,8 +128,7 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
         mtf_shape mine = {0};
         for (int i = 0; i < both[k]->shape.ndims; i++) {
             mtf_dim d = both[k]->shape.dims[i];
-            if (mtf_shape_find(*kept, d.name) >= 0 ||
-                mtf_shape_find(both[1 - k]->shape, d.name) >= 0)
+            if (shape_find(kept, d.name) >= 0 || shape_find(&both[1 - k]->shape, d.name) >= 0)
                 mine.dims[mine.ndims++] = d;
         }
         if (mine.ndims == both[k]->shape.ndims) continue;
@@ -212,15 +211,15 @@ static double take_out_uniform(const node *n, const slice *in, plan *p)
     for (int i = 0; i < n->nargs; i++)
         if (!slice_is_uniform(&in[i])) {
             p->factor[p->count++] = in[i];
-            real = mtf_shape_plus(real, in[i].shape);
+            shape_join(&real, &in[i].shape);
         }
-    seen = mtf_shape_plus(seen, real);
+    shape_join(&seen, &real);
     for (int i = 0; i < n->nargs; i++) {
         if (!slice_is_uniform(&in[i])) continue;
         factor *= in[i].value;
         for (int d = 0; d < in[i].shape.ndims; d++) {
             mtf_dim dim = in[i].shape.dims[d];
-            if (mtf_shape_find(seen, dim.name) < 0) {
+            if (shape_find(&seen, dim.name) < 0) {
                 factor *= (double)dim.size;
                 seen = mtf_shape_plus(seen, mtf_shape_of(1, &dim));
             }
@@ -244,7 +243,9 @@ static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *ou
 static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 {
     slice want = out[0];
-    plan  p = {.kept = want.shape};
+    plan  p; /* large: only the factors that there are */
+    p.count = 0;
+    p.kept = want.shape;
     if (n->nargs > 32) return node_fail(n, ERR_SHAPE, "at most 32 inputs");
     double factor = take_out_uniform(n, in, &p);
     if (p.count == 0) {
@@ -253,16 +254,17 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     }
     /* Dimensions that no factor has are repeated at the end: the product itself lacks them. */
     mtf_shape real = {0};
-    for (int i = 0; i < p.count; i++) real = mtf_shape_plus(real, p.factor[i].shape);
+    for (int i = 0; i < p.count; i++) shape_join(&real, &p.factor[i].shape);
     p.kept = mtf_shape_minus(want.shape, mtf_shape_minus(want.shape, real));
     slice product;
     if (p.count == 1) {
         TRY(emit_one_factor(e, &p, want.type, &product));
     } else {
         TRY(shrink(e, &p, want.type));
-        unsigned *split = arena_array(&e->program->arena, unsigned, 1u << p.count);
-        slice     target = emit_fresh(e, want.type, &p.kept);
-        TRY(split && best_splits(e, &p, split));
+        unsigned split[1u << EXHAUSTIVE];
+        slice    target = emit_fresh(e, want.type, &p.kept);
+        split[3] = 2; /* two factors have only one */
+        if (p.count > 2) TRY(best_splits(e, &p, split));
         TRY(emit_set(e, &p, split, (1u << p.count) - 1, want.type, &target, &product));
     }
     if (factor != 1) {
@@ -278,14 +280,14 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 
 static dim_split split_rule(const node *n, const char *dim)
 {
-    if (mtf_shape_find(n->out[0]->shape, dim) >= 0) return SPLIT_FREE;
+    if (shape_find(&n->out[0]->shape, dim) >= 0) return SPLIT_FREE;
     return n->out[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
 }
 
 static void product(const node *n, op_product *p)
 {
     mtf_shape all = {0};
-    for (int i = 0; i < n->nargs; i++) all = mtf_shape_plus(all, n->in[i]->shape);
+    for (int i = 0; i < n->nargs; i++) shape_join(&all, &n->in[i]->shape);
     *p = (op_product){.name = "einsum", .ndims = all.ndims};
     memcpy(p->dims, all.dims, sizeof all.dims);
 }

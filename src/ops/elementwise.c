@@ -111,7 +111,7 @@ static bool broadcast_shape(const node *n, mtf_shape *shape)
         if (shape_is_subsequence(shape, y))
             *shape = *y;
         else
-            *shape = mtf_shape_plus(*shape, *y);
+            shape_join(shape, y);
     }
     return shape_check(shape, n->op->name, &n->graph->session->fault);
 }

@@ -73,7 +73,7 @@ static bool shift_index(emitter *e, slice *index, mtf_dim dim)
 
 static bool is_cut(const slice *s, const char *dim)
 {
-    int d = mtf_shape_find(s->shape, dim);
+    int d = shape_find(&s->shape, dim);
     return d >= 0 && s->cut >> d & 1;
 }
 
@@ -81,7 +81,7 @@ static bool is_cut(const slice *s, const char *dim)
 static dim_split split_gather(const node *n, const char *dim)
 {
     if (strcmp(n->attrs[0].text, dim) != 0) return SPLIT_FREE;
-    bool both = mtf_shape_find(n->in[1]->shape, dim) >= 0;
+    bool both = shape_find(&n->in[1]->shape, dim) >= 0;
     return both || n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_OWN_SUM;
 }
 
@@ -130,7 +130,7 @@ static bool infer_scatter(node *n)
     }
     bool placed = false;
     for (int i = 0; i < x->ndims; i++) {
-        bool summed = mtf_shape_find(gone, x->dims[i].name) >= 0;
+        bool summed = shape_find(&gone, x->dims[i].name) >= 0;
         if (summed && placed) continue;
         if (shape.ndims == MTF_MAX_DIMS) return node_fail(n, ERR_SHAPE, "too many dimensions");
         shape.dims[shape.ndims++] = summed ? dim : x->dims[i];
@@ -153,9 +153,9 @@ static void grad_scatter(tape *t, const node *n, mtf_tensor *const *dy)
 static dim_split split_scatter(const node *n, const char *dim)
 {
     bool made = strcmp(n->attrs[0].dim.name, dim) == 0;
-    bool index = mtf_shape_find(n->in[1]->shape, dim) >= 0,
-         out = mtf_shape_find(n->out[0]->shape, dim) >= 0;
-    if (made) return index || mtf_shape_find(n->in[0]->shape, dim) >= 0 ? SPLIT_WHOLE : SPLIT_OWN;
+    bool index = shape_find(&n->in[1]->shape, dim) >= 0,
+         out = shape_find(&n->out[0]->shape, dim) >= 0;
+    if (made) return index || shape_find(&n->in[0]->shape, dim) >= 0 ? SPLIT_WHOLE : SPLIT_OWN;
     if (!index || out) return SPLIT_FREE;
     return n->in[0]->type == MTF_BOOL ? SPLIT_WHOLE : SPLIT_SUM;
 }

@@ -76,7 +76,7 @@ static mtf_shape with_turns(const mtf_shape *x, int64_t trips)
 {
     static const char *const names[] = {"_turns", "_turns2", "_turns3", "_turns4", "_turns5"};
     mtf_dim                  turns = {names[0], trips};
-    for (size_t i = 0; i < sizeof names / sizeof *names && mtf_shape_find(*x, turns.name) >= 0; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names && shape_find(x, turns.name) >= 0; i++)
         turns.name = names[i];
     return mtf_shape_plus(mtf_shape(turns), *x);
 }

@@ -147,9 +147,9 @@ static bool elements_read(parser *p, const cursor *from, mtf_dtype type, const t
         if (got) TRY(parse_next(p));
         TRY(element_read(p, type, elements, got++));
     }
-    if (wish && wish->has_shape && mtf_shape_size(wish->shape) != got)
+    if (wish && wish->has_shape && shape_size(&wish->shape) != got)
         return parse_fail(p, &open, "\"%.80s\" has %lld elements but %lld are given",
-                          wish->name.text, (long long)mtf_shape_size(wish->shape), (long long)got);
+                          wish->name.text, (long long)shape_size(&wish->shape), (long long)got);
     *data = (attr_data){(size_t)got * mtf_dtype_bytes(type), elements};
     p->at = here;
     return true;

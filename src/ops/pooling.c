@@ -36,7 +36,7 @@ static bool infer_window(node *n)
                          (long long)taps.size, dim.name, (long long)dim.size);
     mtf_shape shape =
         mtf_shape_resize(n->in[0]->shape, dim.name, (dim.size - reach) / n->attrs[STEP].i + 1);
-    if (mtf_shape_find(shape, taps.name) >= 0)
+    if (shape_find(&shape, taps.name) >= 0)
         return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already",
                          tensor_name(n->in[0]), taps.name);
     shape = mtf_shape_plus(shape, mtf_shape(taps));
@@ -59,9 +59,9 @@ static slice windowed(const slice *s, const char *dim, const mtf_shape *shape, c
                       int64_t step, int64_t dilation)
 {
     slice   out = slice_as(s, shape);
-    int64_t stride = s->stride[mtf_shape_find(s->shape, dim)];
-    out.stride[mtf_shape_find(*shape, dim)] = stride * step;
-    out.stride[mtf_shape_find(*shape, taps)] = stride * dilation;
+    int64_t stride = s->stride[shape_find(&s->shape, dim)];
+    out.stride[shape_find(shape, dim)] = stride * step;
+    out.stride[shape_find(shape, taps)] = stride * dilation;
     return out;
 }
 
@@ -150,19 +150,19 @@ static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice 
     int64_t end = part.begin + part.size, reach_end = (got.begin + got.size - 1) * step + last + 1;
     if (got.size && reach_end > end) end = reach_end;
     mtf_shape room = want.shape;
-    room.dims[mtf_shape_find(room, dim)].size = end - first;
+    room.dims[shape_find(&room, dim)].size = end - first;
     slice all = emit_fresh(e, want.type, &room);
     TRY(emit_fill(e, 0, &all));
     out[0] = slice_cut(&all, dim, part.begin - first, part.size, 1);
     if (!got.size) return true;
     /* Taps outermost: for one tap no two windows meet. */
     mtf_shape order = y.shape;
-    int       t = mtf_shape_find(order, taps);
+    int       t = shape_find(&order, taps);
     mtf_dim   tap = order.dims[t];
     memmove(&order.dims[1], &order.dims[0], sizeof(mtf_dim) * (size_t)t);
     order.dims[0] = tap;
     slice from = slice_as(&y, &order), base = all;
-    base.offset += (got.begin * step - first) * all.stride[mtf_shape_find(all.shape, dim)];
+    base.offset += (got.begin * step - first) * all.stride[shape_find(&all.shape, dim)];
     slice to = windowed(&base, dim, &order, taps, step, dilation);
     return emit_add_into(e, &from, &to);
 }

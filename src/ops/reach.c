@@ -7,7 +7,7 @@
 
 bool reach_is_cut(const slice *s, const char *dim)
 {
-    int d = mtf_shape_find(s->shape, dim);
+    int d = shape_find(&s->shape, dim);
     return d >= 0 && (s->cut >> d & 1);
 }
 
@@ -21,7 +21,7 @@ bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slic
     exchange_args how = {.shape = x->shape, .from = emit_placement(e, &x->shape, s->cut)};
     how.to = how.from;
     for (int k = 0; k < n; k++) {
-        int d = mtf_shape_find(x->shape, margins[k].dim);
+        int d = shape_find(&x->shape, margins[k].dim);
         margins[k].got = (span){0, x->shape.dims[d].size};
         if (!(s->cut >> d & 1)) continue;
         how.mapped |= 1u << d;
@@ -53,11 +53,11 @@ bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned 
     placement from = {.dim = {*axes}}, to = {0};
     mine.dims[0] = (mtf_dim){PARTS_DIM, 1};
     for (int i = 0; i < x->shape.ndims; i++) { /* the other dimensions stay where they are */
-        if (mtf_shape_find(s->shape, x->shape.dims[i].name) < 0) continue;
+        if (shape_find(&s->shape, x->shape.dims[i].name) < 0) continue;
         if (x_cut >> i & 1)
             from.dim[whole.ndims] = to.dim[whole.ndims] =
                 layout_find(e->layout, x->shape.dims[i].name)->cut;
-        mine.dims[mine.ndims++] = s->shape.dims[mtf_shape_find(s->shape, x->shape.dims[i].name)];
+        mine.dims[mine.ndims++] = s->shape.dims[shape_find(&s->shape, x->shape.dims[i].name)];
         whole.dims[whole.ndims++] = x->shape.dims[i];
     }
     slice one = slice_as(s, &mine);
@@ -78,7 +78,7 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 
 bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s)
 {
-    unsigned  cut = s->cut & ~(1u << mtf_shape_find(x->shape, dim));
+    unsigned  cut = s->cut & ~(1u << shape_find(&x->shape, dim));
     placement from = emit_placement(e, &x->shape, s->cut), to = emit_placement(e, &x->shape, cut);
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = cut;

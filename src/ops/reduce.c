@@ -199,7 +199,7 @@ static void grad_min(tape *t, const node *n, mtf_tensor *const *dy)
 static mtf_tensor *product_tree(mtf_tensor *x, const mtf_shape *kept)
 {
     mtf_shape   reduced = mtf_shape_minus(x->shape, *kept);
-    mtf_dim     dim = {"_factors", mtf_shape_size(reduced)};
+    mtf_dim     dim = {"_factors", shape_size(&reduced)};
     mtf_shape   flat = mtf_shape_plus(*kept, mtf_shape_of(1, &dim));
     mtf_tensor *p = mtf_reshape(mtf_transpose(x, mtf_shape_plus(*kept, reduced)), flat);
     for (int64_t n = dim.size; n > 1; n = (n + 1) / 2) {
@@ -227,7 +227,7 @@ static void grad_prod(tape *t, const node *n, mtf_tensor *const *dy)
 
 static bool is_kept(const node *n, const char *dim)
 {
-    return mtf_shape_find(n->out[0]->shape, dim) >= 0;
+    return shape_find(&n->out[0]->shape, dim) >= 0;
 }
 
 static dim_split split_sum(const node *n, const char *dim)
@@ -379,7 +379,7 @@ static mtf_tensor *mean_of(mtf_tensor *x, mtf_tensor *sum)
                   tensor_name(x), mtf_dtype_name(x->type));
         return NULL;
     }
-    return mtf_scale(sum, (double)mtf_shape_size(sum->shape) / (double)mtf_shape_size(x->shape));
+    return mtf_scale(sum, (double)shape_size(&sum->shape) / (double)shape_size(&x->shape));
 }
 
 mtf_tensor *mtf_reduce_mean(mtf_tensor *x, mtf_shape over)

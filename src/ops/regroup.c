@@ -171,6 +171,7 @@ static unsigned best_route(const mesh *m, const regrouping *r)
 {
     unsigned inner = lenders(r), best = 0;
     int64_t  least = INT64_MAX;
+    if (!inner) return 0;                                     /* there is only one */
     for (unsigned lent = 0;; lent = (lent - inner) & inner) { /* all subsets */
         exchange_args first = fetch_rows(m, r, lent), second = turn_inwards(r, lent);
         int64_t       cost = moved(m, &first, &second);
@@ -198,7 +199,7 @@ static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *ro
     int64_t     begin[2 * MTF_MAX_DIMS], size[2 * MTF_MAX_DIMS]; /* the run in each flat group */
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_has(m, blocks, d, &e->here).size;
-    if (mtf_shape_size(local) == 0 && !slice_is_uniform(s)) { /* nothing, where s begins */
+    if (shape_size(&local) == 0 && !slice_is_uniform(s)) { /* nothing, where s begins */
         int64_t offset = s->offset;
         *s = slice_dense(s->buffer, s->type, &local);
         s->offset = offset;
@@ -226,12 +227,23 @@ static bool lay_over_part(emitter *e, const mtf_shape *shape, const placement *w
     return lay_over(e, &local, s);
 }
 
+/* Other names, the same sizes and cuts: nothing moves. */
+static bool only_renames(const mtf_shape *x, const placement *from, const mtf_shape *y,
+                         const placement *to)
+{
+    bool same = x->ndims == y->ndims;
+    for (int d = 0; same && d < x->ndims; d++)
+        same = x->dims[d].size == y->dims[d].size && cut_equal(&from->dim[d], &to->dim[d]);
+    return same;
+}
+
 bool regroup(emitter *e, const mtf_shape *x, const mtf_shape *y, unsigned y_cut, slice *s)
 {
     if (!s->cut && !y_cut) return lay_over(e, y, s);
     const mesh *m = e->layout->mesh;
     placement   from = emit_placement(e, x, s->cut), to = emit_placement(e, y, y_cut);
-    regrouping  r = {.x = *x, .y = *y, .from = from, .to = to};
+    if (only_renames(x, &from, y, &to)) return lay_over_part(e, y, &to, s);
+    regrouping r = {.x = *x, .y = *y, .from = from, .to = to};
     pair_dims(m, &r);
     unsigned      lent = best_route(m, &r);
     exchange_args rows = fetch_rows(m, &r, lent), blocks = turn_inwards(&r, lent);

@@ -113,11 +113,11 @@ static bool infer_reshape(node *n)
     mtf_shape shape;
     TRY(wanted_shape(n, &shape));
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
-    if (mtf_shape_size(shape) != mtf_shape_size(n->in[0]->shape))
+    if (shape_size(&shape) != shape_size(&n->in[0]->shape))
         return node_fail(n, ERR_SHAPE, "\"%s\" %s has %lld elements but the output %s has %lld",
                          tensor_name(n->in[0]), shape_text(&n->in[0]->shape, a),
-                         (long long)mtf_shape_size(n->in[0]->shape), shape_text(&shape, b),
-                         (long long)mtf_shape_size(shape));
+                         (long long)shape_size(&n->in[0]->shape), shape_text(&shape, b),
+                         (long long)shape_size(&shape));
     return finish(n, &shape);
 }
 

@@ -90,7 +90,7 @@ static bool infer_top_k(node *n)
         return node_fail(n, ERR_SHAPE, "\"%s\" has %lld elements along \"%s\"; k asks for %lld",
                          tensor_name(n->in[0]), (long long)dim.size, dim.name, (long long)k.size);
     mtf_shape rest = mtf_shape_minus(n->in[0]->shape, mtf_shape(dim));
-    if (k.name && mtf_shape_find(rest, k.name) >= 0)
+    if (k.name && shape_find(&rest, k.name) >= 0)
         return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already",
                          tensor_name(n->in[0]), k.name);
     mtf_shape one = mtf_shape_of(1, &k), shape = mtf_shape_plus(rest, one);
@@ -103,7 +103,7 @@ static bool infer_top_k(node *n)
 static bool line_up(emitter *e, const char *k_dim, slice *s)
 {
     mtf_shape order = s->shape, flat = s->shape;
-    mtf_dim   parts = s->shape.dims[0], k = s->shape.dims[mtf_shape_find(s->shape, k_dim)];
+    mtf_dim   parts = s->shape.dims[0], k = s->shape.dims[shape_find(&s->shape, k_dim)];
     int       n = 0;
     for (int i = 1; i < s->shape.ndims; i++)
         if (strcmp(s->shape.dims[i].name, k_dim) != 0) order.dims[n++] = s->shape.dims[i];

@@ -57,11 +57,11 @@ static bool infer_constant(node *n)
 {
     TRY(infer_plain(n));
     const mtf_tensor *y = n->out[0];
-    size_t            bytes = (size_t)mtf_shape_size(y->shape) * mtf_dtype_bytes(y->type);
+    size_t            bytes = (size_t)shape_size(&y->shape) * mtf_dtype_bytes(y->type);
     if (n->attrs[DATA].data.bytes && n->attrs[DATA].data.bytes != bytes)
         return node_fail(n, ERR_SHAPE, "%zu elements are given for a shape of %lld",
                          n->attrs[DATA].data.bytes / mtf_dtype_bytes(y->type),
-                         (long long)mtf_shape_size(y->shape));
+                         (long long)shape_size(&y->shape));
     double v = n->attrs[VALUE].r;
     if (!dtype_is_float(y->type) && (v != v || v != floor(v)))
         return node_fail(n, ERR_VALUE, "%g is not a whole number, as %s needs", v,
@@ -120,7 +120,7 @@ mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type, mt
         fail(&g->session->fault, ERR_USAGE, "constant: no data are given");
         return NULL;
     }
-    size_t bytes = shape.ndims < 0 ? 0 : (size_t)mtf_shape_size(shape) * mtf_dtype_bytes(type);
+    size_t bytes = shape.ndims < 0 ? 0 : (size_t)shape_size(&shape) * mtf_dtype_bytes(type);
     return constant(g, 0, (attr_data){bytes, data}, type, &shape);
 }
 

@@ -60,7 +60,7 @@ static bool count_output(tally *t, const mtf_tensor *x, int64_t turns)
     unsigned axes = 0;
     for (int d = 0; d < x->shape.ndims; d++) axes |= axes_of(t, x->shape.dims[d].name);
     int64_t     each = (int64_t)mtf_dtype_bytes(x->type);
-    int64_t     unique = saturate_times(mtf_shape_size(x->shape), turns);
+    int64_t     unique = saturate_times(shape_size(&x->shape), turns);
     const char *name = x->node->op->name;
     return add(t, "output", name, saturate_times(unique, copies(t, axes)), each) &&
            add(t, "output_unique", name, unique, each);
@@ -118,7 +118,7 @@ bool count_graph(program *p, const survey *s, const layout *l)
     for (int v = 0; v < p->nvariables; v++) {
         const mtf_tensor *w = p->variables[v].tensor;
         TRY(add(&t, "variables", price_is_trained(w) ? "trainable" : "untrainable",
-                mtf_shape_size(w->shape), (int64_t)mtf_dtype_bytes(w->type)));
+                shape_size(&w->shape), (int64_t)mtf_dtype_bytes(w->type)));
     }
     return counters_keep(p, &t.counters);
 }

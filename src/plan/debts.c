@@ -11,7 +11,7 @@ enum { SMALL = 4096, MOST = 65536, TOGETHER = 64 }; /* elements of one, of all; 
 
 static int64_t whole_size(const mtf_tensor *x)
 {
-    return mtf_shape_size(x->shape);
+    return shape_size(&x->shape);
 }
 
 bool debts_note(emitter *e, const mtf_tensor *x)
@@ -53,14 +53,14 @@ static slice place_of(const slice *pack, held *const *together, int i)
 {
     slice place = slice_dense(pack->buffer, pack->type, &together[i]->now.shape);
     place.offset = pack->offset;
-    for (int k = 0; k < i; k++) place.offset += mtf_shape_size(together[k]->now.shape);
+    for (int k = 0; k < i; k++) place.offset += shape_size(&together[k]->now.shape);
     return place;
 }
 
 static bool pay_together(emitter *e, int n, held *const *together)
 {
     mtf_shape all = {.ndims = 1, .dims = {{"elements", 0}}};
-    for (int i = 0; i < n; i++) all.dims[0].size += mtf_shape_size(together[i]->now.shape);
+    for (int i = 0; i < n; i++) all.dims[0].size += shape_size(&together[i]->now.shape);
     slice pack = emit_fresh(e, together[0]->now.type, &all);
     TRY(!slice_is_uniform(&pack));
     for (int i = 0; i < n; i++) {

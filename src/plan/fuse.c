@@ -158,7 +158,9 @@ static void close_ranks(program *p, const bool *gone, int *now_at)
     int kept = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         now_at[k] = kept;
-        if (!gone[k]) p->instrs[kept++] = p->instrs[k];
+        if (gone[k]) continue;
+        if (kept != k) p->instrs[kept] = p->instrs[k];
+        kept++;
     }
     p->ninstrs = kept;
     for (int k = 0; k < kept; k++) {

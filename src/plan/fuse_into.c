@@ -182,7 +182,9 @@ static bool write_back(joining *j, program *to, instr *c)
 
 bool fuse_into(program *to, instr *c, const instr *p, const joint_loops *loops, const bool *keep)
 {
-    joining j = {.c = c, .p = p, .loops = loops};
     if (p->nin + p->map.nsteps + c->nin + c->map.nsteps > MAX_REGISTERS) return false;
+    joining j; /* large: only what is counted is filled in */
+    j.c = c, j.p = p, j.loops = loops;
+    j.nin = j.nout = j.nsteps = 0;
     return add_writer(&j) && add_reader(&j) && add_outputs(&j, keep) && write_back(&j, to, c);
 }

@@ -49,8 +49,8 @@ bool held_gather(emitter *e, const mtf_tensor *x, held *h)
     if (!s->finer) return true;
     unsigned  owed = s->owed, cut = s->cut;
     placement from = *s->finer, to = emit_placement(e, &x->shape, EVERY_DIM);
-    h->before = *s;
-    TRY(emit_exchange(e, &x->shape, &from, &to, s));
+    h->before = arena_copy(&e->program->arena, s, sizeof *s);
+    TRY(h->before && emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = cut;
     s->owed = owed;
     s->finer = NULL;
@@ -63,8 +63,8 @@ bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, 
     placement   where = held_where(e, x, &h->now);
     *part = h->now;
     if (same_cuts(&x->shape, &where, goal)) return true;
-    if (h->before.finer && same_cuts(&x->shape, h->before.finer, goal)) {
-        *part = h->before;
+    if (h->before && same_cuts(&x->shape, h->before->finer, goal)) {
+        *part = *h->before;
         return true;
     }
     TRY(held_gather(e, x, h));
@@ -92,7 +92,7 @@ static bool want(const emitter *e, const survey *s, held *all, const mtf_tensor 
     bool      finer = false;
     if (h->wanted) return true; /* the first wish is granted */
     for (int d = 0; d < shape->ndims; d++) {
-        int at = mtf_shape_find(x->shape, shape->dims[d].name);
+        int at = shape_find(&x->shape, shape->dims[d].name);
         if (at < 0 || cut_equal(&aligned.dim[at], &where->dim[d])) continue;
         aligned.dim[at] = where->dim[d];
         finer = true;

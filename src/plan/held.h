@@ -14,7 +14,7 @@
 
 typedef struct held {
     slice            now;
-    slice            before;    /* the finer part that `now` was gathered from; finer NULL: none */
+    const slice     *before;    /* the finer part that `now` was gathered from; NULL: none */
     const placement *wanted;    /* what readers would rather have, finer than the layout; or NULL */
     bool             passed_on; /* what is owed went over to the only reader */
 } held;

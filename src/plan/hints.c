@@ -29,9 +29,8 @@ static bool is_legal(const trial *t)
 {
     for (int i = 0; i < t->graph->ntensors; i++) {
         const mtf_tensor *x = t->graph->all[i];
-        fault             ignored = {0};
         placement         where;
-        if (t->live[x->node->id] && !layout_place(&t->layout, &x->shape, "", &ignored, &where))
+        if (t->live[x->node->id] && !layout_place(&t->layout, &x->shape, "", NULL, &where))
             return false;
     }
     return true;
@@ -113,7 +112,7 @@ static weighed_dim *weigh_dims(const trial *t, arena *scratch, int *n)
     *n = 0;
     for (int i = 0; i < t->graph->ntensors; i++) {
         const mtf_tensor *x = t->graph->all[i];
-        int64_t           size = mtf_shape_size(x->shape);
+        int64_t           size = shape_size(&x->shape);
         for (int d = 0; d < x->shape.ndims && t->live[x->node->id]; d++) {
             if (x->shape.dims[d].size < 2) continue;
             int k = 0;

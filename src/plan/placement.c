@@ -68,6 +68,28 @@ static void lifetimes(program *p)
     }
 }
 
+/* Buffers by the instruction after which their place is free again: the first of each, and the
+ * next one.  They need not be named there: what a loop keeps alive dies with its last. */
+typedef struct deaths {
+    int *first; /* by instruction; -1: none */
+    int *next;  /* by buffer; -1: the last */
+} deaths;
+
+static bool list_deaths(program *p, deaths *d)
+{
+    d->first = arena_array(&p->arena, int, p->ninstrs + 1);
+    d->next = arena_array(&p->arena, int, p->nbuffers + 1);
+    TRY(d->first && d->next);
+    for (int k = 0; k < p->ninstrs; k++) d->first[k] = -1;
+    for (int b = 0; b < p->nbuffers; b++) {
+        const buffer *x = &p->buffers[b];
+        if (x->kind != BUFFER_TEMPORARY || x->first < 0) continue;
+        d->next[b] = d->first[x->last];
+        d->first[x->last] = b;
+    }
+    return true;
+}
+
 /* ---- the free list ---- */
 
 static int64_t take(slab *s, int64_t bytes)
@@ -167,8 +189,9 @@ static int64_t rounded(const program *p, int b)
 static bool run_through_time(program *p, slab *s, int64_t guard)
 {
     int64_t alive = 0;
+    deaths  dead;
     bool   *inherited = arena_array(&p->arena, bool, p->nbuffers + 1);
-    TRY(inherited != NULL);
+    TRY(inherited && list_deaths(p, &dead));
     for (int b = 0; b < p->nbuffers; b++)
         if (in_slab(&p->buffers[b]) &&
             (p->buffers[b].kind == BUFFER_INPUT || p->buffers[b].kind == BUFFER_CONSTANT)) {
@@ -196,24 +219,11 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
             alive += rounded(p, b);
         }
         if (alive > p->live_bytes) p->live_bytes = alive;
-        for (int o = 0; o < i->nout + i->nin; o++) {
-            int     b = o < i->nout ? i->out[o].buffer : i->in[o - i->nout].buffer;
-            buffer *x = &p->buffers[b];
-            if (x->last != k || x->kind != BUFFER_TEMPORARY || inherited[b]) continue;
-            inherited[b] = true; /* freed once */
+        for (int b = dead.first[k]; b >= 0; b = dead.next[b]) {
+            if (inherited[b]) continue;
             alive -= rounded(p, b);
-            TRY(give(s, x->offset, rounded(p, b) + guard));
+            TRY(give(s, p->buffers[b].offset, rounded(p, b) + guard));
         }
-        /* Buffers that a loop kept alive die with it, though its last instruction names none. */
-        if (i->kind == INSTR_AGAIN)
-            for (int b = 0; b < p->nbuffers; b++) {
-                buffer *x = &p->buffers[b];
-                if (x->last != k || x->kind != BUFFER_TEMPORARY || inherited[b] || x->first < 0)
-                    continue;
-                inherited[b] = true;
-                alive -= rounded(p, b);
-                TRY(give(s, x->offset, rounded(p, b) + guard));
-            }
     }
     return true;
 }

@@ -35,16 +35,18 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
         out[o] = slice_uniform(0, n->out[o]->type, &local);
     }
     TRY(n->op->lower(e, n, in, out));
-    for (int o = 0; o < n->nout; o++) out[o].cut = spread_cut(e, &n->out[o]->shape);
+    for (int o = 0; o < n->nout; o++) out[o].cut = spread_cut(e, n->out[o]);
     return true;
 }
 
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
-    held *few[4], **in = n->nin <= 4 ? few : arena_array(scratch, held *, n->nin);
-    TRY(in != NULL);
+    bool  few = n->nin <= 4;
+    held *few_in[4], **in = few ? few_in : arena_array(scratch, held *, n->nin);
+    slice few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
+    TRY(in && parts);
     for (int i = 0; i < n->nin; i++) in[i] = held_of(e, n->in[i]);
-    return spread_node(e, n, in, held_of(e, n->out[0]), out);
+    return spread_node(e, n, in, held_of(e, n->out[0]), parts, out);
 }
 
 static bool lower_node(emitter *e, const node *n)
@@ -123,11 +125,11 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
     pl.held = arena_array(scratch, held, g->ntensors + 1);
-    TRY(pl.held && survey_live(&pl.survey, n, fetches));
-    TRY(!l || spread_check(l, g, pl.survey.live));
+    pl.cut = arena_array(scratch, unsigned, g->ntensors + 1);
+    TRY(pl.held && pl.cut && survey_live(&pl.survey, n, fetches));
+    TRY(!l || spread_check(l, g, pl.survey.live, pl.cut));
     TRY(survey_merge(&pl.survey) && reserve(p, g->nnodes + 1));
-    for (int i = 0; e.layout && i < g->ntensors; i++)
-        pl.held[i].now.cut = spread_cut(&e, &g->all[i]->shape);
+    for (int i = 0; e.layout && i < g->ntensors; i++) pl.held[i].now.cut = pl.cut[i];
     TRY(held_find_wanted(&e, &pl.survey, pl.held));
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(program_verify(p, "lowering"));

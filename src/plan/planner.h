@@ -7,6 +7,7 @@
 typedef struct planner {
     survey             survey;
     held              *held;    /* by tensor id */
+    unsigned          *cut;     /* by tensor id: the dimensions that the layout cuts, as bits */
     int                depth;   /* blocks around the node in hand; 0: outside all */
     const mtf_tensor **debtors; /* outside all blocks: small, and some sum still owed */
     int                ndebtors, debtors_room;

@@ -48,7 +48,7 @@ void price_write_axes(const mesh *m, unsigned axes, textbuf *t)
 
 static bool has_dim(const mtf_shape *s, const char *dim)
 {
-    return mtf_shape_find(*s, dim) >= 0;
+    return shape_find(s, dim) >= 0;
 }
 
 /* Is `dim` reduced by the node that computes x?  Its rule is then why x is owed. */
@@ -62,7 +62,7 @@ static bool is_reduced(const mtf_tensor *x, const char *dim)
 
 static bool is_moved(const exchange_args *how, const char *dim)
 {
-    int d = mtf_shape_find(how->shape, dim);
+    int d = shape_find(&how->shape, dim);
     return d >= 0 && traffic_moves(how, d);
 }
 
@@ -76,15 +76,19 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
     for (int r = 0; l && r < l->nstate && i->kind == INSTR_EXCHANGE; r++)
         if (cut_axes(&l->state[r].cut) & line->axes && is_moved(i->exchange, l->state[r].dim))
             text_add(&t, "%s%s", t.used ? ", " : "state ", l->state[r].text);
-    for (int exact = 1; exact >= 0 && t.used == 0 && l; exact--)
+    const char *only = NULL; /* a single rule is its own text */
+    for (int exact = 1; exact >= 0 && t.used == 0 && !only && l; exact--)
         for (int r = 0; r < l->nrules; r++) {
             const layout_rule *rule = &l->rules[r];
             if (!(cut_axes(&rule->cut) & line->axes)) continue;
             bool here = i->kind == INSTR_EXCHANGE ? is_moved(i->exchange, rule->dim)
                                                   : is_reduced(line->tensor, rule->dim);
-            if (here || !exact) text_add(&t, "%s%s", t.used ? ", " : "", rule->text);
+            if (!here && exact) continue;
+            if (only && t.used == 0) text_add(&t, "%s", only);
+            if (only) text_add(&t, ", %s", rule->text);
+            only = rule->text;
         }
-    return text_done(&t);
+    return only && t.used == 0 ? only : text_done(&t);
 }
 
 /* ---- lines ---- */
@@ -101,10 +105,12 @@ static bool price_collective(price *p, const instr *i, price_line *line, arena *
     int64_t each = (int64_t)mtf_dtype_bytes(i->out[0].type) * line->turns;
     line->axes = traffic_axes(i);
     line->group = traffic_group(p->mesh, line->axes);
-    line->sent_elements = traffic_sent(p->mesh, i, &p->here) * line->turns;
-    line->received_elements = traffic_received(p->mesh, i, &p->here) * line->turns;
-    line->sent_bytes = traffic_sent(p->mesh, i, &p->here) * each;
-    line->received_bytes = traffic_received(p->mesh, i, &p->here) * each;
+    int64_t sent = traffic_sent(p->mesh, i, &p->here);
+    int64_t received = traffic_received(p->mesh, i, &p->here);
+    line->sent_elements = sent * line->turns;
+    line->received_elements = received * line->turns;
+    line->sent_bytes = sent * each;
+    line->received_bytes = received * each;
     /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;

@@ -59,8 +59,8 @@ typedef struct price {
     price_memory   memory;
 } price;
 
-/* Fills in everything from program to rates on; texts and lines live in the arena.  False: no
- * memory. */
+/* Fills in everything from program to rates on; lines live in the arena, texts there or with the
+ * layout.  False: no memory. */
 bool price_program(price *p, arena *a);
 
 bool price_is_trained(const mtf_tensor *variable); /* may optimizers change it? */

@@ -8,7 +8,7 @@
  */
 #include "plan/spread.h"
 
-#include <string.h>
+#include "plan/planner.h"
 
 /* The axes that cut dim; none where they have one processor each: nothing is cut, nothing moves. */
 static unsigned rule_axes(const emitter *e, const char *dim)
@@ -17,12 +17,10 @@ static unsigned rule_axes(const emitter *e, const char *dim)
     return r && cut_parts(e->layout->mesh, &r->cut) > 1 ? cut_axes(&r->cut) : 0;
 }
 
-unsigned spread_cut(const emitter *e, const mtf_shape *shape)
+unsigned spread_cut(const emitter *e, const mtf_tensor *x)
 {
-    unsigned cut = 0;
-    for (int i = 0; e->layout && i < shape->ndims; i++)
-        if (rule_axes(e, shape->dims[i].name)) cut |= 1u << i;
-    return cut;
+    const planner *p = e->planner;
+    return p->cut[x->id];
 }
 
 /* ---- debts ---- */
@@ -70,14 +68,16 @@ typedef struct fate {
 } fate;
 
 typedef struct fates {
-    fate of[4 * MTF_MAX_DIMS];
     int  n;
+    bool finer; /* some are */
+    fate of[4 * MTF_MAX_DIMS];
 } fates;
 
+/* One name is one pointer in a graph. */
 static fate *find_fate(fates *f, const char *dim)
 {
     for (int k = 0; k < f->n; k++)
-        if (strcmp(f->of[k].dim, dim) == 0) return &f->of[k];
+        if (f->of[k].dim == dim) return &f->of[k];
     return NULL;
 }
 
@@ -86,14 +86,14 @@ static dim_split split_of(const node *n, const char *dim)
     return n->op->split ? n->op->split(n, dim) : SPLIT_WHOLE;
 }
 
-static void add_dims(const emitter *e, const node *n, const mtf_shape *shape, fates *f)
+static void add_dims(const emitter *e, const node *n, const mtf_tensor *x, fates *f)
 {
-    for (int i = 0; i < shape->ndims; i++) {
-        const char *dim = shape->dims[i].name;
-        unsigned    axes = rule_axes(e, dim);
-        if (!axes || find_fate(f, dim) || f->n == 4 * MTF_MAX_DIMS) continue;
-        f->of[f->n++] =
-            (fate){dim, layout_find(e->layout, dim)->cut, axes, split_of(n, dim), false};
+    unsigned cut = spread_cut(e, x);
+    for (int i = 0; cut >> i; i++) {
+        const char *dim = x->shape.dims[i].name;
+        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_MAX_DIMS) continue;
+        const axis_list *by = &layout_find(e->layout, dim)->cut;
+        f->of[f->n++] = (fate){dim, *by, cut_axes(by), split_of(n, dim), false};
     }
 }
 
@@ -109,10 +109,9 @@ static int64_t gathering_cost(const node *n, const char *dim)
 {
     int64_t elements = 0;
     for (int i = 0; i < n->nin; i++)
-        if (mtf_shape_find(n->in[i]->shape, dim) >= 0) elements += mtf_shape_size(n->in[i]->shape);
+        if (shape_find(&n->in[i]->shape, dim) >= 0) elements += shape_size(&n->in[i]->shape);
     for (int o = 0; o < n->nout; o++)
-        if (mtf_shape_find(n->out[o]->shape, dim) >= 0)
-            elements += 2 * mtf_shape_size(n->out[o]->shape);
+        if (shape_find(&n->out[o]->shape, dim) >= 0) elements += 2 * shape_size(&n->out[o]->shape);
     return elements;
 }
 
@@ -164,6 +163,7 @@ static void refine(const emitter *e, const node *n, const mtf_shape *shape, cons
         fate *own = find_fate(f, dim);
         if (!own) own = &f->of[f->n++];
         *own = (fate){dim, where->dim[d], cut_axes(&where->dim[d]), split_of(n, dim), true};
+        f->finer = true;
     }
 }
 
@@ -173,11 +173,13 @@ static void choose_finer(const emitter *e, const node *n, held **in, const held 
                          unsigned carried, fates *f)
 {
     int64_t results = 0;
-    if (n->nin == 0 || n->op->flags & OP_TURN) return;
-    for (int o = 0; o < n->nout; o++) results += mtf_shape_size(n->out[o]->shape);
+    bool    some = out->wanted != NULL;
+    for (int i = 0; i < n->nin; i++) some = some || in[i]->now.finer;
+    if (!some || n->nin == 0 || n->op->flags & OP_TURN) return;
+    for (int o = 0; o < n->nout; o++) results += shape_size(&n->out[o]->shape);
     if (out->wanted) refine(e, n, &n->out[0]->shape, out->wanted, carried, f);
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->now.finer && mtf_shape_size(n->in[i]->shape) >= results)
+        if (in[i]->now.finer && shape_size(&n->in[i]->shape) >= results)
             refine(e, n, &n->in[i]->shape, in[i]->now.finer, carried, f);
 }
 
@@ -187,7 +189,7 @@ static void choose_finer(const emitter *e, const node *n, held **in, const held 
 static placement goal_of(const emitter *e, const mtf_tensor *x, fates *f)
 {
     placement goal = emit_placement(e, &x->shape, EVERY_DIM);
-    for (int d = 0; d < x->shape.ndims; d++) {
+    for (int d = 0; f->finer && d < x->shape.ndims; d++) {
         const fate *own = find_fate(f, x->shape.dims[d].name);
         if (own && own->finer) goal.dim[d] = own->cut;
     }
@@ -197,24 +199,34 @@ static placement goal_of(const emitter *e, const mtf_tensor *x, fates *f)
 /* Gathers s along the cut dimensions that this op needs whole. */
 static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
 {
-    placement from = held_where(e, x, s), to = from;
-    unsigned  keep = s->cut;
-    for (int d = 0; d < x->shape.ndims; d++) {
-        const fate *own = find_fate(f, x->shape.dims[d].name);
-        if (!(keep >> d & 1) || !own || own->split != SPLIT_WHOLE) continue;
-        keep &= ~(1u << d);
-        to.dim[d] = (axis_list){0};
+    unsigned whole = 0;
+    for (int d = 0; s->cut >> d; d++) {
+        const fate *own = s->cut >> d & 1 ? find_fate(f, x->shape.dims[d].name) : NULL;
+        if (own && own->split == SPLIT_WHOLE) whole |= 1u << d;
     }
-    if (keep == s->cut) return true;
+    if (!whole) return true;
+    unsigned  keep = s->cut & ~whole;
+    placement from = held_where(e, x, s), to = from;
+    for (int d = 0; whole >> d; d++)
+        if (whole >> d & 1) to.dim[d] = (axis_list){0};
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = keep;
     return true;
 }
 
-static bool bring(emitter *e, const mtf_tensor *x, held *h, fates *f, slice *part)
+/* Most inputs are as the layout says, and so they are needed. */
+static bool bring(emitter *e, const mtf_tensor *x, held *h, fates *f, unsigned carried, slice *part)
 {
-    placement goal = goal_of(e, x, f);
-    return held_part(e, x, h, &goal, part) && gather_whole(e, x, f, part);
+    bool pays = h->now.owed && !carried;
+    h->passed_on = h->now.owed && carried;
+    if (pays || h->now.finer || f->finer) {
+        placement goal = goal_of(e, x, f);
+        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : &goal));
+        TRY(held_part(e, x, h, &goal, part));
+    } else {
+        *part = h->now;
+    }
+    return gather_whole(e, x, f, part);
 }
 
 /* A view of this processor's part along the dimensions that were computed whole. */
@@ -236,77 +248,101 @@ static unsigned reduced_axes(const fates *f, dim_split kind)
     return axes;
 }
 
-/* The rest of an output: what parts left is combined or noted as owed, and what was computed whole
- * is cut; where both are along one axis, only the part of the sum is taken. */
-static bool finish(emitter *e, const node *n, fates *f, unsigned carried, unsigned cut, int o,
-                   slice *s)
+/* The dimensions of x that are computed by parts, as bits. */
+static unsigned parted(const emitter *e, const mtf_tensor *x, fates *f)
 {
-    const mtf_tensor *x = n->out[o];
-    unsigned          largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
-    unsigned          missing = spread_cut(e, &x->shape) & ~cut;
-    placement         goal = goal_of(e, x, f), now = goal;
-    bool              finer = false;
+    unsigned cut = spread_cut(e, x), parts = 0;
+    for (int d = 0; cut >> d; d++) {
+        const fate *own = cut >> d & 1 ? find_fate(f, x->shape.dims[d].name) : NULL;
+        if (own && (own->split == SPLIT_FREE || own->split == SPLIT_OWN)) parts |= 1u << d;
+    }
+    return parts;
+}
+
+/* Where a sum is owed along axes which are to cut it, only the part of it is taken; what is cut
+ * thereby is no longer missing. */
+static bool pay_parts(emitter *e, const mtf_tensor *x, fates *f, unsigned *missing, slice *s)
+{
+    placement goal = goal_of(e, x, f), now = goal;
+    if (!(placement_axes(&goal, x->shape.ndims) & s->owed)) return true;
+    for (int d = 0; d < x->shape.ndims; d++)
+        if (*missing >> d & 1) now.dim[d] = (axis_list){0};
+    held h = {.now = *s};
+    h.now.finer = &now;
+    TRY(held_pay(e, x, &h, &goal));
+    for (int d = 0; d < x->shape.ndims; d++)
+        if (cut_equal(&h.now.finer->dim[d], &goal.dim[d])) *missing &= ~(1u << d);
+    *s = h.now;
+    s->finer = NULL;
+    return true;
+}
+
+/* Notes where x is cut further than the layout says, if it is. */
+static bool note_finer(emitter *e, const mtf_tensor *x, fates *f, slice *s)
+{
+    bool finer = false;
     for (int d = 0; d < x->shape.ndims; d++) {
         const fate *own = find_fate(f, x->shape.dims[d].name);
         finer = finer || (own && own->finer);
-        if (missing >> d & 1) now.dim[d] = (axis_list){0};
     }
+    if (!finer) return true;
+    placement goal = goal_of(e, x, f);
+    s->finer = arena_copy(&e->program->arena, &goal, sizeof goal);
+    return s->finer != NULL;
+}
+
+/* The rest of an output: what parts left is combined or noted as owed, and what was computed whole
+ * is cut. */
+static bool finish(emitter *e, const mtf_tensor *x, fates *f, unsigned carried, slice *s)
+{
+    unsigned largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
+    unsigned cut = parted(e, x, f), missing = spread_cut(e, x) & ~cut;
     if (largest) TRY(emit_all_reduce(e, FOLD_MAX, largest, s));
     if (smallest) TRY(emit_all_reduce(e, FOLD_MIN, smallest, s));
     s->cut = cut;
     s->owed = carried | reduced_axes(f, SPLIT_SUM) | reduced_axes(f, SPLIT_OWN_SUM);
-    s->finer = &now;
-    if (placement_axes(&goal, x->shape.ndims) & s->owed) {
-        held h = {.now = *s};
-        TRY(held_pay(e, x, &h, &goal));
-        *s = h.now;
-        for (int d = 0; d < x->shape.ndims; d++)
-            if (cut_equal(&s->finer->dim[d], &goal.dim[d])) missing &= ~(1u << d);
-    }
+    s->finer = NULL;
+    if (s->owed) TRY(pay_parts(e, x, f, &missing, s));
     cut_again(e, &x->shape, missing, s);
-    s->cut = spread_cut(e, &x->shape);
-    s->finer = finer ? arena_copy(&e->program->arena, &goal, sizeof goal) : NULL;
-    return !finer || s->finer;
+    s->cut = spread_cut(e, x);
+    return !f->finer || note_finer(e, x, f, s);
 }
 
-bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *out)
+/* ---- a node ---- */
+
+/* An output as its part will be, for the op to compute. */
+static void blank(const emitter *e, const mtf_tensor *x, fates *f, slice *s)
 {
-    slice *parts = arena_array(&e->program->arena, slice, n->nin);
-    TRY(parts != NULL);
-    fates f = {.n = 0};
-    for (int i = 0; i < n->nin; i++) add_dims(e, n, &n->in[i]->shape, &f);
-    for (int o = 0; o < n->nout; o++) add_dims(e, n, &n->out[o]->shape, &f);
+    *s = slice_uniform(0, x->type, &x->shape);
+    s->cut = parted(e, x, f);
+    for (int d = 0; d < x->shape.ndims && f->n; d++) {
+        const fate *own = find_fate(f, x->shape.dims[d].name);
+        if (!own || (own->split != SPLIT_FREE && own->split != SPLIT_OWN)) continue;
+        s->shape.dims[d].size =
+            cut_range(e->layout->mesh, &own->cut, &e->here, x->shape.dims[d].size).size;
+    }
+}
+
+bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *parts, slice *out)
+{
+    fates f;
+    f.n = 0;
+    f.finer = false;
+    for (int i = 0; i < n->nin; i++) add_dims(e, n, n->in[i], &f);
+    for (int o = 0; o < n->nout; o++) add_dims(e, n, n->out[o], &f);
     unsigned carried = carried_debt(e, n, in);
     resolve_conflicts(n, &f, carried);
     choose_finer(e, n, in, kept, carried, &f);
-    for (int i = 0; i < n->nin; i++) {
-        placement goal = goal_of(e, n->in[i], &f);
-        in[i]->passed_on = carried && in[i]->now.owed;
-        if (!carried) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted ? in[i]->wanted : &goal));
-        TRY(bring(e, n->in[i], in[i], &f, &parts[i]));
-    }
-    unsigned cut[64] = {0};
-    for (int o = 0; o < n->nout && o < 64; o++) {
-        mtf_shape local = n->out[o]->shape;
-        for (int d = 0; d < local.ndims; d++) {
-            const fate *own = find_fate(&f, local.dims[d].name);
-            if (!own || (own->split != SPLIT_FREE && own->split != SPLIT_OWN)) continue;
-            local.dims[d].size =
-                cut_range(e->layout->mesh, &own->cut, &e->here, local.dims[d].size).size;
-            cut[o] |= 1u << d;
-        }
-        cut[o] &= spread_cut(e, &n->out[o]->shape);
-        out[o] = slice_uniform(0, n->out[o]->type, &local);
-        out[o].cut = cut[o];
-    }
+    for (int i = 0; i < n->nin; i++) TRY(bring(e, n->in[i], in[i], &f, carried, &parts[i]));
+    for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
     TRY(n->op->lower(e, n, parts, out));
-    for (int o = 0; o < n->nout && o < 64; o++) TRY(finish(e, n, &f, carried, cut[o], o, &out[o]));
+    for (int o = 0; o < n->nout; o++) TRY(finish(e, n->out[o], &f, carried, &out[o]));
     return true;
 }
 
 /* ---- legality ---- */
 
-bool spread_check(const layout *l, mtf_graph *g, const bool *live)
+bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut)
 {
     fault *f = &g->session->fault;
     for (int i = 0; i < l->nrules + l->nstate; i++) {
@@ -322,10 +358,12 @@ bool spread_check(const layout *l, mtf_graph *g, const bool *live)
                     r->text, r->dim, nearest_hint(&near, hint, sizeof hint));
     }
     for (int i = 0; i < g->ntensors; i++) {
-        placement   where;
-        mtf_tensor *x = g->all[i];
-        if (live[x->node->id] && !layout_place(l, &x->shape, "", &(fault){0}, &where))
+        placement         where;
+        const mtf_tensor *x = g->all[i];
+        if (!layout_place(l, &x->shape, "", NULL, &where) && live[x->node->id])
             return layout_place(l, &x->shape, tensor_name(x), f, &where);
+        for (int d = 0; d < x->shape.ndims; d++)
+            if (cut_parts(l->mesh, &where.dim[d]) > 1) cut[i] |= 1u << d;
     }
     return true;
 }

@@ -1,23 +1,16 @@
 /* Traffic: what a collective moves between processors. */
 #include "plan/traffic.h"
 
-#include <string.h>
-
 #include "program/exchange.h"
 
 /* ---- kinds and axes ---- */
-
-static bool starts_with(const axis_list *whole, const axis_list *head)
-{
-    return head->n <= whole->n && memcmp(whole->axis, head->axis, head->n) == 0;
-}
 
 /* The axes that a dimension's change of placement is about. */
 static unsigned moved_axes(const axis_list *from, const axis_list *to)
 {
     unsigned a = cut_axes(from), b = cut_axes(to);
     /* Where one cut refines the other, only the finer axes take part. */
-    return starts_with(from, to) || starts_with(to, from) ? a ^ b : a | b;
+    return cut_refines(from, to) || cut_refines(to, from) ? a ^ b : a | b;
 }
 
 static unsigned wanted_axes(const exchange_args *how)
@@ -115,6 +108,10 @@ static int64_t wanted(const mesh *m, const exchange_args *how, const mesh_point 
     unsigned from = placement_axes(&how->from, how->shape.ndims);
     int64_t  n = traffic_group(m, from & ~wanted_axes(how));
     for (int d = 0; d < how->shape.ndims; d++) {
+        if (!traffic_moves(how, d)) { /* everybody wants what it has */
+            n *= exchange_has(m, how, d, here).size;
+            continue;
+        }
         int64_t    sum = 0;
         span       has = exchange_has(m, how, d, here);
         axis_list  varying = listed(m, cut_axes(exchange_cut(how, d)) & from);

@@ -31,7 +31,7 @@ slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape)
     slice    none = slice_uniform(0, type, shape);
     if (!mtf_ok(p->session) || !arena_push(&p->arena, p->buffers, p->nbuffers, p->buffers_room))
         return none;
-    int64_t bytes = mtf_shape_size(*shape) * (int64_t)mtf_dtype_bytes(type);
+    int64_t bytes = shape_size(shape) * (int64_t)mtf_dtype_bytes(type);
     p->buffers[p->nbuffers] = (buffer){
         .kind = BUFFER_TEMPORARY, .bytes = bytes, .cause = e->cause, .shares = p->nbuffers};
     return slice_dense(p->nbuffers++, type, shape);
@@ -117,7 +117,7 @@ bool emit_range(emitter *e, const char *dim, int64_t first, const slice *out)
     scalar_step step = {.fn = FN_INDEX,
                         .type = dtype_compute(out->type),
                         .value = (double)first,
-                        .a = mtf_shape_find(out->shape, dim)};
+                        .a = shape_find(&out->shape, dim)};
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
 
@@ -164,7 +164,7 @@ bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
     TRY(emit_real(e, &from));
     mtf_shape reduced = mtf_shape_minus(from.shape, out->shape),
               loops = mtf_shape_plus(out->shape, reduced);
-    if (mtf_shape_size(reduced) == 0) return emit_fill(e, fold_identity(kind, out->type), out);
+    if (shape_size(&reduced) == 0) return emit_fill(e, fold_identity(kind, out->type), out);
     instr *i = emit_instr(e, INSTR_FOLD, 1, 1, &loops);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &loops);
@@ -192,7 +192,7 @@ static instr *indexed(emitter *e, instr_kind kind, const slice *in, const slice 
 /* The indexed dimension is taken out of the view: the kernel steps along it by itself. */
 static slice without(const slice *s, const char *dim, gather_args *along)
 {
-    int d = mtf_shape_find(s->shape, dim);
+    int d = shape_find(&s->shape, dim);
     assert(d >= 0);
     along->along = s->shape.dims[d].size;
     along->along_stride = s->stride[d];
@@ -232,7 +232,7 @@ bool emit_scan(emitter *e, const slice *in, const char *dim, bool exclusive, boo
 {
     slice from = *in;
     TRY(emit_real(e, &from));
-    int d = mtf_shape_find(from.shape, dim), o = mtf_shape_find(out->shape, dim);
+    int d = shape_find(&from.shape, dim), o = shape_find(&out->shape, dim);
     if (from.shape.dims[d].size == 0) return true; /* an empty part */
     mtf_shape loops = slice_drop(&from, dim).shape;
     instr    *i = emit_instr(e, INSTR_SCAN, 1, 1, &loops);
@@ -249,8 +249,8 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
 {
     slice from = *in;
     TRY(emit_real(e, &from));
-    int       d = mtf_shape_find(from.shape, dim), k = mtf_shape_find(values->shape, k_dim);
-    int       k_index = mtf_shape_find(indices->shape, k_dim);
+    int       d = shape_find(&from.shape, dim), k = shape_find(&values->shape, k_dim);
+    int       k_index = shape_find(&indices->shape, k_dim);
     mtf_shape loops = slice_drop(&from, dim).shape;
     instr    *i = emit_instr(e, INSTR_ORDER, 2, 1, &loops);
     TRY(i != NULL);

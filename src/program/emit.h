@@ -13,10 +13,21 @@
 
 typedef struct emitter emitter;
 
-/* A variable's value as the program goes on: its own buffer, or what was assigned to it. */
+/* What was assigned to a variable, which is stored at the end. */
 typedef struct pending_store {
     slice home, value;
 } pending_store;
+
+/* Inputs or variables by their tensor: an open table, by hash, of their numbers among the ports. */
+typedef struct port_table {
+    struct port_entry {
+        const mtf_tensor *tensor; /* NULL: free */
+        int               number;
+        int               store; /* its pending store; -1: none */
+    } * entries;
+    int room;       /* a power of two */
+    int ports_room; /* of the program's list */
+} port_table;
 
 struct emitter {
     program          *program;
@@ -34,7 +45,7 @@ struct emitter {
     mesh_point     here;
     pending_store *stores;
     int            nstores, stores_room;
-    int            ports_room[2];
+    port_table     inputs, variables;
 };
 
 /* A new temporary, row-major; buffer NO_BUFFER after an error. */

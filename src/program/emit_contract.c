@@ -17,8 +17,8 @@ static groups classify(const slice *a, const slice *b, const slice *c)
     groups g = {0};
     for (int i = 0; i < c->shape.ndims; i++) {
         mtf_dim    d = c->shape.dims[i];
-        bool       in_a = mtf_shape_find(a->shape, d.name) >= 0;
-        bool       in_b = mtf_shape_find(b->shape, d.name) >= 0;
+        bool       in_a = shape_find(&a->shape, d.name) >= 0;
+        bool       in_b = shape_find(&b->shape, d.name) >= 0;
         mtf_shape *group = in_a && in_b ? &g.batch : in_a ? &g.m : &g.n;
         group->dims[group->ndims++] = d;
     }
@@ -34,7 +34,7 @@ static bool merged(const slice *s, const mtf_shape *group, int64_t *stride)
     bool first = true;
     for (int i = group->ndims - 1; i >= 0; i--) {
         if (group->dims[i].size == 1) continue;
-        int64_t here = s->stride[mtf_shape_find(s->shape, group->dims[i].name)];
+        int64_t here = s->stride[shape_find(&s->shape, group->dims[i].name)];
         if (first)
             *stride = here;
         else if (here != follows)
@@ -48,7 +48,7 @@ static bool merged(const slice *s, const mtf_shape *group, int64_t *stride)
 /* Can the library take s as a matrix over rows x cols? One stride must be 1, the other cover it. */
 static bool is_matrix(const slice *s, const mtf_shape *rows, const mtf_shape *cols)
 {
-    int64_t r, c, nr = mtf_shape_size(*rows), nc = mtf_shape_size(*cols);
+    int64_t r, c, nr = shape_size(rows), nc = shape_size(cols);
     if (!merged(s, rows, &r) || !merged(s, cols, &c)) return false;
     if (nr == 1 && nc == 1) return true;
     if (nr == 1) return c > 0;
@@ -61,8 +61,8 @@ static void order_like(mtf_shape *group, const slice *lead)
 {
     for (int i = 1; i < group->ndims; i++)
         for (int j = i; j > 0; j--) {
-            int64_t left = lead->stride[mtf_shape_find(lead->shape, group->dims[j - 1].name)];
-            int64_t right = lead->stride[mtf_shape_find(lead->shape, group->dims[j].name)];
+            int64_t left = lead->stride[shape_find(&lead->shape, group->dims[j - 1].name)];
+            int64_t right = lead->stride[shape_find(&lead->shape, group->dims[j].name)];
             if (left >= right) break;
             mtf_dim swap = group->dims[j];
             group->dims[j] = group->dims[j - 1];
@@ -103,7 +103,7 @@ static bool emit_product(emitter *e, const slice *a, const slice *b, const slice
     const mtf_shape *group[3] = {&g->m, &g->n, &g->k};
     for (int o = 0; o < 3; o++) *to[o] = slice_access(operand[o], &loops);
     for (int d = 0; d < 3; d++) {
-        i->size[i->nloops] = mtf_shape_size(*group[d]);
+        i->size[i->nloops] = shape_size(group[d]);
         for (int o = 0; o < 3; o++) {
             int64_t stride = 0;
             bool    mine = !(o == 0 && d == 2) && !(o == 1 && d == 1) && !(o == 2 && d == 0);
@@ -122,7 +122,7 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     TRY(emit_real(e, &a) && emit_real(e, &b));
     TRY(widen(e, &a, type) && widen(e, &b, type));
     groups g = classify(&a, &b, &c);
-    if (mtf_shape_size(g.k) == 0)
+    if (shape_size(&g.k) == 0)
         return emit_fill(e, 0, c_given); /* this processor has no part of k */
     order_like(&g.m, &a);
     order_like(&g.n, &b);

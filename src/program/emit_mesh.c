@@ -50,7 +50,7 @@ bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s)
 {
     TRY(emit_dense(e, s));
     slice     out = emit_fresh(e, s->type, &s->shape);
-    mtf_dim   all = {"elements", mtf_shape_size(s->shape)};
+    mtf_dim   all = {"elements", shape_size(&s->shape)};
     mtf_shape loops = {.ndims = 1, .dims = {all}};
     TRY(!slice_is_uniform(&out));
     instr *i = emit_instr(e, INSTR_REDUCE, 1, 1, &loops);
@@ -78,15 +78,15 @@ bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_lis
                          const axis_list *to, slice *s)
 {
     mtf_shape given = s->shape, others = mtf_shape_minus(given, mtf_shape(dim));
-    mtf_shape in_shape = {.ndims = 1, .dims = {given.dims[mtf_shape_find(given, dim.name)]}};
+    mtf_shape in_shape = {.ndims = 1, .dims = {given.dims[shape_find(&given, dim.name)]}};
     for (int i = 0; i < others.ndims; i++) in_shape.dims[in_shape.ndims++] = others.dims[i];
-    scatter_args how = {kind, *from, *to, dim.size, mtf_shape_size(others)};
+    scatter_args how = {kind, *from, *to, dim.size, shape_size(&others)};
     mtf_shape    out_shape = in_shape;
     out_shape.dims[0].size = cut_range(e->layout->mesh, to, &e->here, dim.size).size;
     *s = slice_as(s, &in_shape);
     TRY(emit_dense(e, s));
     slice     out = emit_fresh(e, s->type, &out_shape);
-    mtf_shape loops = {.ndims = 1, .dims = {{"elements", mtf_shape_size(out_shape)}}};
+    mtf_shape loops = {.ndims = 1, .dims = {{"elements", shape_size(&out_shape)}}};
     TRY(!slice_is_uniform(&out));
     instr *i = emit_instr(e, INSTR_REDUCE_SCATTER, 1, 1, &loops);
     TRY(i != NULL);
@@ -94,7 +94,7 @@ bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_lis
     /* The others read more of the input than the loops say: here it counts as one element. */
     i->in[0] = (access){.buffer = s->buffer, .type = s->type, .offset = s->offset};
     i->reduce_scatter = how;
-    given.dims[mtf_shape_find(given, dim.name)].size = out_shape.dims[0].size;
+    given.dims[shape_find(&given, dim.name)].size = out_shape.dims[0].size;
     *s = slice_as(&out, &given);
     return true;
 }
@@ -128,7 +128,7 @@ bool emit_fetch(emitter *e, const exchange_args *given, slice *s)
     exchange_args *how = arena_new(&e->program->arena, exchange_args);
     TRY(!slice_is_uniform(&out) && how);
     *how = *given;
-    mtf_dim   all = {"elements", mtf_shape_size(local)};
+    mtf_dim   all = {"elements", shape_size(&local)};
     mtf_shape loops = {.ndims = 1, .dims = {all}};
     instr    *i = emit_instr(e, INSTR_EXCHANGE, 1, 1, &loops);
     TRY(i != NULL);

@@ -1,21 +1,30 @@
 /* Inputs and variables: buffers that outlive the step. */
+#include "base/names.h"
 #include "program/emit_one.h"
 
-static port *find_port(port *ports, int n, const mtf_tensor *x)
+/* Where x is in the table, or would be. */
+static struct port_entry *slot(const port_table *t, const mtf_tensor *x)
 {
-    for (int i = n - 1; i >= 0; i--)
-        if (ports[i].tensor == x) return &ports[i];
-    return NULL;
+    uint64_t mask = (uint64_t)t->room - 1;
+    uint64_t at = hash_bytes(0, &x, sizeof x) & mask;
+    while (t->entries[at].tensor && t->entries[at].tensor != x) at = (at + 1) & mask;
+    return &t->entries[at];
 }
 
-static bool new_port(emitter *e, buffer_kind kind, const mtf_tensor *x, port **ports, int *count,
-                     int *room, slice *out)
+static bool enlarge(port_table *t, arena *a)
 {
-    port *known = find_port(*ports, *count, x);
-    if (known) {
-        *out = known->slice;
-        return true;
-    }
+    port_table bigger = {.room = t->room ? 2 * t->room : 32, .ports_room = t->ports_room};
+    bigger.entries = arena_array(a, struct port_entry, bigger.room);
+    TRY(bigger.entries != NULL);
+    for (int i = 0; i < t->room; i++)
+        if (t->entries[i].tensor) *slot(&bigger, t->entries[i].tensor) = t->entries[i];
+    *t = bigger;
+    return true;
+}
+
+/* The port's buffer: this processor's part of x, which for a variable may be finer. */
+static bool new_buffer(emitter *e, buffer_kind kind, const mtf_tensor *x, slice *out)
+{
     mtf_shape shape = mtf_shape_of_tensor(x), local = emit_local(e, &shape);
     placement home;
     bool      finer = kind == BUFFER_VARIABLE && emit_home(e, &shape, &home);
@@ -28,44 +37,63 @@ static bool new_port(emitter *e, buffer_kind kind, const mtf_tensor *x, port **p
     }
     e->program->buffers[out->buffer].kind = kind;
     e->program->buffers[out->buffer].cause = x;
-    TRY(arena_push(&e->program->arena, *ports, *count, *room));
-    (*ports)[(*count)++] = (port){x, *out};
     return true;
+}
+
+/* The entry of x, made where it is new; NULL after an error. */
+static struct port_entry *port_of(emitter *e, buffer_kind kind, const mtf_tensor *x)
+{
+    program    *p = e->program;
+    bool        variable = kind == BUFFER_VARIABLE;
+    port_table *t = variable ? &e->variables : &e->inputs;
+    port      **ports = variable ? &p->variables : &p->inputs;
+    int        *count = variable ? &p->nvariables : &p->ninputs;
+    slice       home;
+    if (2 * (*count + 1) > t->room && !enlarge(t, &p->arena)) return NULL;
+    struct port_entry *known = slot(t, x);
+    if (known->tensor) return known;
+    if (!new_buffer(e, kind, x, &home) || !arena_push(&p->arena, *ports, *count, t->ports_room))
+        return NULL;
+    *known = (struct port_entry){.tensor = x, .number = *count, .store = -1};
+    (*ports)[(*count)++] = (port){x, home};
+    return known;
 }
 
 bool emit_input(emitter *e, const mtf_tensor *x, slice *out)
 {
-    program *p = e->program;
-    return new_port(e, BUFFER_INPUT, x, &p->inputs, &p->ninputs, &e->ports_room[0], out);
+    const struct port_entry *at = port_of(e, BUFFER_INPUT, x);
+    TRY(at != NULL);
+    *out = e->program->inputs[at->number].slice;
+    return true;
 }
 
 bool emit_variable(emitter *e, const mtf_tensor *w, slice *out)
 {
-    program *p = e->program;
-    return new_port(e, BUFFER_VARIABLE, w, &p->variables, &p->nvariables, &e->ports_room[1], out);
+    const struct port_entry *at = port_of(e, BUFFER_VARIABLE, w);
+    TRY(at != NULL);
+    *out = e->program->variables[at->number].slice;
+    return true;
 }
 
 bool emit_read(emitter *e, const mtf_tensor *w, slice *out)
 {
-    TRY(emit_variable(e, w, out));
-    for (int i = 0; i < e->nstores; i++)
-        if (e->stores[i].home.buffer == out->buffer) *out = e->stores[i].value;
+    const struct port_entry *at = port_of(e, BUFFER_VARIABLE, w);
+    TRY(at != NULL);
+    *out = at->store < 0 ? e->program->variables[at->number].slice : e->stores[at->store].value;
     return true;
 }
 
 bool emit_assign(emitter *e, const mtf_tensor *w, const slice *value)
 {
-    slice home;
-    TRY(emit_variable(e, w, &home));
-    pending_store s = {home, *value};
-    s.value.finer = home.finer; /* it was computed on the parts that are stored */
-    for (int i = 0; i < e->nstores; i++)
-        if (e->stores[i].home.buffer == home.buffer) {
-            e->stores[i] = s;
-            return true;
-        }
-    TRY(arena_push(&e->program->arena, e->stores, e->nstores, e->stores_room));
-    e->stores[e->nstores++] = s;
+    struct port_entry *at = port_of(e, BUFFER_VARIABLE, w);
+    TRY(at != NULL);
+    pending_store s = {e->program->variables[at->number].slice, *value};
+    s.value.finer = s.home.finer; /* it was computed on the parts that are stored */
+    if (at->store < 0) {
+        TRY(arena_push(&e->program->arena, e->stores, e->nstores, e->stores_room));
+        at->store = e->nstores++;
+    }
+    e->stores[at->store] = s;
     return true;
 }
 

@@ -37,12 +37,12 @@ bool emit_window(emitter *e, const window_args *how, const slice *x_given, const
     const slice *result = a.kind == WINDOW_FORWARD ? &y : a.kind == WINDOW_INPUT ? &x : &w;
     int64_t      summed = a.kind == WINDOW_FORWARD ? a.chans
                           : a.kind == WINDOW_INPUT ? a.outs
-                                                   : mtf_shape_size(batch);
+                                                   : shape_size(&batch);
     for (int i = 0; i < ns; i++)
         summed *= a.kind == WINDOW_INPUT     ? a.out_size[i]
                   : a.kind == WINDOW_FORWARD ? a.in_size[i]
                                              : a.in_size[i] * a.out_size[i];
-    if (summed == 0 || mtf_shape_size(result->shape) == 0) return emit_fill(e, 0, result);
+    if (summed == 0 || shape_size(&result->shape) == 0) return emit_fill(e, 0, result);
     instr *i = emit_instr(e, INSTR_WINDOW, 1, 2, &batch);
     TRY(i != NULL);
     i->window = a;

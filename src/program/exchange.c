@@ -67,6 +67,7 @@ static bool stays(const mesh *m, const exchange_args *how, int d)
 {
     const axis_list *has = &how->from.dim[d], *wants = exchange_cut(how, d);
     if (cut_parts(m, has) == 1) return true;
+    if (!is_mapped(how, d) && cut_refines(wants, has)) return true; /* parts nest */
     if (cut_axes(has) & ~cut_axes(wants)) return false; /* several want what one of them has */
     for (int k = 0; k < cut_parts(m, wants); k++) {
         mesh_point p = {0};

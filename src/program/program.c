@@ -222,6 +222,7 @@ bool program_verify(const program *p, const char *pass)
     int depth = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
+        bool         turns = instr_elements(i) > 0;
         for (int d = 0; d < i->nloops; d++)
             if (i->size[d] < 0) return bad(p, k, pass, "a loop of negative length");
         for (int o = 0; o < i->nout + i->nin; o++) {
@@ -230,7 +231,7 @@ bool program_verify(const program *p, const char *pass)
             if (a->buffer < 0 || a->buffer >= p->nbuffers)
                 return bad(p, k, pass, "an operand in no buffer");
             bool elsewhere = i->kind == INSTR_EXCHANGE && o >= i->nout; /* neighbours read it */
-            if (instr_elements(i) > 0 && !elsewhere && !is_untouched(i, o) &&
+            if (turns && !elsewhere && !is_untouched(i, o) &&
                 !inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
                 return bad(p, k, pass, "an operand reaches beyond its buffer");
             if (o < i->nout && p->buffers[a->buffer].kind == BUFFER_CONSTANT)

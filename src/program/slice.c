@@ -40,7 +40,7 @@ slice slice_as(const slice *s, const mtf_shape *shape)
     slice out = *s;
     out.shape = *shape;
     for (int i = 0; i < shape->ndims; i++) {
-        int d = mtf_shape_find(s->shape, shape->dims[i].name);
+        int d = shape_find(&s->shape, shape->dims[i].name);
         out.stride[i] = d < 0 ? 0 : s->stride[d];
     }
     return out;
@@ -57,7 +57,7 @@ slice slice_rename(const slice *s, const mtf_shape *shape)
 slice slice_cut(const slice *s, const char *dim, int64_t begin, int64_t size, int64_t step)
 {
     slice out = *s;
-    int   d = mtf_shape_find(s->shape, dim);
+    int   d = shape_find(&s->shape, dim);
     assert(d >= 0);
     out.offset += begin * s->stride[d];
     out.stride[d] *= step;
@@ -68,7 +68,7 @@ slice slice_cut(const slice *s, const char *dim, int64_t begin, int64_t size, in
 slice slice_drop(const slice *s, const char *dim)
 {
     slice out = *s;
-    int   d = mtf_shape_find(s->shape, dim);
+    int   d = shape_find(&s->shape, dim);
     assert(d >= 0);
     out.shape.ndims--;
     for (int i = d; i < out.shape.ndims; i++) {
@@ -120,7 +120,7 @@ access slice_access(const slice *s, const mtf_shape *loops)
 {
     access a = {.buffer = s->buffer, .type = s->type, .offset = s->offset};
     for (int i = 0; i < loops->ndims; i++) {
-        int d = mtf_shape_find(s->shape, loops->dims[i].name);
+        int d = shape_find(&s->shape, loops->dims[i].name);
         a.stride[i] = d < 0 ? 0 : s->stride[d];
     }
     return a;

@@ -109,6 +109,7 @@ bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fau
         for (int k = 0; k < r->cut.n; k++) {
             int  axis = r->cut.axis[k];
             char text[SHAPE_TEXT];
+            if (user[axis] && !f) return false;
             if (user[axis])
                 return fail(f, ERR_SHAPE,
                             "\"%s\" %s has two dimensions on axis \"%s\", by the rules \"%s\" and "
@@ -128,7 +129,7 @@ bool layout_refine(const layout *l, const mtf_shape *shape, placement *where)
     bool     finer = false;
     for (int r = 0; r < l->nstate; r++) {
         const axis_list *more = &l->state[r].cut;
-        int              d = mtf_shape_find(*shape, l->state[r].dim);
+        int              d = shape_find(shape, l->state[r].dim);
         if (d < 0 || cut_axes(more) & used || cut_parts(l->mesh, more) == 1) continue;
         for (int k = 0; k < more->n; k++) where->dim[d].axis[where->dim[d].n++] = more->axis[k];
         used |= cut_axes(more);

@@ -28,7 +28,7 @@ bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);
 bool layout_parse_state(mtf_session *s, const char *text, layout *l); /* after layout_parse */
 const layout_rule *layout_find(const layout *l, const char *dim);     /* NULL: not cut */
 /* Where the rules place a tensor; false, with a sentence naming `what`, its dimensions and the
- * rules in conflict, where two dimensions want one axis. */
+ * rules in conflict, where two dimensions want one axis.  f NULL: nothing is said. */
 bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f,
                   placement *where);
 /* Where a variable of this shape lives between steps: as the rules for state cut further what the

@@ -11,9 +11,9 @@ bool mesh_parse(mtf_session *s, const char *text, mesh *m)
     TRY(mtf_ok(s));
     if (axes.ndims > MAX_AXES)
         return fail(&s->fault, ERR_USAGE, "a mesh has at most %d axes", MAX_AXES);
-    if (mtf_shape_size(axes) > MAX_PROCESSORS)
+    if (shape_size(&axes) > MAX_PROCESSORS)
         return fail(&s->fault, ERR_USAGE, "mesh %s has %lld processors; at most %d are possible",
-                    text, (long long)mtf_shape_size(axes), MAX_PROCESSORS);
+                    text, (long long)shape_size(&axes), MAX_PROCESSORS);
     m->naxes = axes.ndims;
     for (int i = 0; i < axes.ndims; i++) {
         m->name[i] = axes.dims[i].name;
@@ -107,6 +107,11 @@ unsigned cut_axes(const axis_list *c)
 bool cut_equal(const axis_list *a, const axis_list *b)
 {
     return a->n == b->n && memcmp(a->axis, b->axis, a->n) == 0;
+}
+
+bool cut_refines(const axis_list *finer, const axis_list *c)
+{
+    return c->n <= finer->n && memcmp(finer->axis, c->axis, c->n) == 0;
 }
 
 span part_range(int64_t size, int parts, int part)

@@ -56,6 +56,7 @@ void     cut_set_part(const mesh *m, const axis_list *c, int part,
                       mesh_point *p);  /* moves p to the part */
 unsigned cut_axes(const axis_list *c); /* as a set of bits */
 bool     cut_equal(const axis_list *a, const axis_list *b);
+bool     cut_refines(const axis_list *finer, const axis_list *c); /* begins as c does */
 span     part_range(int64_t size, int parts, int part);
 span     cut_range(const mesh *m, const axis_list *c, const mesh_point *p, int64_t size);
 

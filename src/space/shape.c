@@ -18,7 +18,14 @@ static mtf_shape broken_by(int why, mtf_dim culprit)
 
 bool name_is_legal(const char *name)
 {
-    return name && *name && !name[strcspn(name, " \t\r\n,.;:+?=()[]{}\"#|")];
+    static const bool barred[256] = {
+        [' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true, [','] = true,
+        ['.'] = true, [';'] = true,  [':'] = true,  ['+'] = true,  ['?'] = true,
+        ['='] = true, ['('] = true,  [')'] = true,  ['['] = true,  [']'] = true,
+        ['{'] = true, ['}'] = true,  ['"'] = true,  ['#'] = true,  ['|'] = true};
+    if (!name || !*name) return false;
+    while (*name && !barred[(unsigned char)*name]) name++;
+    return !*name;
 }
 
 mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims)
@@ -71,11 +78,16 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
 }
 
 /* Sums of shapes may have more elements than can be counted: they count as the most there are. */
-int64_t mtf_shape_size(mtf_shape s)
+int64_t shape_size(const mtf_shape *s)
 {
     int64_t product = 1;
-    for (int i = 0; i < s.ndims; i++) product = saturate_times(product, s.dims[i].size);
+    for (int i = 0; i < s->ndims; i++) product = saturate_times(product, s->dims[i].size);
     return product;
+}
+
+int64_t mtf_shape_size(mtf_shape s)
+{
+    return shape_size(&s);
 }
 
 bool mtf_shape_equal(mtf_shape a, mtf_shape b)
@@ -87,28 +99,44 @@ bool mtf_shape_equal(mtf_shape a, mtf_shape b)
     return true;
 }
 
+/* Names of one graph are one pointer each; most others differ in their first letter. */
+int shape_find(const mtf_shape *s, const char *name)
+{
+    for (int i = 0; i < s->ndims; i++)
+        if (s->dims[i].name == name) return i;
+    for (int i = 0; i < s->ndims; i++)
+        if (s->dims[i].name[0] == name[0] && strcmp(s->dims[i].name, name) == 0) return i;
+    return -1;
+}
+
 int mtf_shape_find(mtf_shape s, const char *name)
 {
-    for (int i = 0; i < s.ndims; i++)
-        if (s.dims[i].name == name || strcmp(s.dims[i].name, name) == 0) return i;
-    return -1;
+    return shape_find(&s, name);
 }
 
 mtf_dim mtf_shape_dim(mtf_shape s, const char *name)
 {
-    int i = mtf_shape_find(s, name);
+    int i = shape_find(&s, name);
     return i < 0 ? (mtf_dim){0} : s.dims[i];
+}
+
+void shape_join(mtf_shape *all, const mtf_shape *more)
+{
+    if (all->ndims < 0) return;
+    if (more->ndims < 0) *all = *more;
+    for (int i = 0; i < more->ndims; i++) {
+        if (shape_find(all, more->dims[i].name) >= 0) continue;
+        if (all->ndims == MTF_MAX_DIMS) {
+            *all = broken(SHAPE_TOO_MANY);
+            return;
+        }
+        all->dims[all->ndims++] = more->dims[i];
+    }
 }
 
 mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b)
 {
-    if (a.ndims < 0) return a;
-    if (b.ndims < 0) return b;
-    for (int i = 0; i < b.ndims; i++) {
-        if (mtf_shape_find(a, b.dims[i].name) >= 0) continue;
-        if (a.ndims == MTF_MAX_DIMS) return broken(SHAPE_TOO_MANY);
-        a.dims[a.ndims++] = b.dims[i];
-    }
+    shape_join(&a, &b);
     return a;
 }
 
@@ -118,14 +146,14 @@ mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b)
     if (b.ndims < 0) return b;
     mtf_shape rest = {0};
     for (int i = 0; i < a.ndims; i++)
-        if (mtf_shape_find(b, a.dims[i].name) < 0) rest.dims[rest.ndims++] = a.dims[i];
+        if (shape_find(&b, a.dims[i].name) < 0) rest.dims[rest.ndims++] = a.dims[i];
     return rest;
 }
 
 mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to)
 {
     if (s.ndims < 0) return s;
-    int i = mtf_shape_find(s, from);
+    int i = shape_find(&s, from);
     if (i < 0) return broken(SHAPE_MISSING);
     s.dims[i].name = to;
     return mtf_shape_of(s.ndims, s.dims);
@@ -134,7 +162,7 @@ mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to)
 mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size)
 {
     if (s.ndims < 0) return s;
-    int i = mtf_shape_find(s, name);
+    int i = shape_find(&s, name);
     if (i < 0) return broken(SHAPE_MISSING);
     s.dims[i].size = size;
     return mtf_shape_of(s.ndims, s.dims);
@@ -147,7 +175,7 @@ mtf_shape mtf_shape_replace(mtf_shape s, mtf_shape old_dims, mtf_shape new_dims)
     if (old_dims.ndims < 0) return old_dims;
     if (new_dims.ndims < 0) return new_dims;
     if (old_dims.ndims == 0) return broken(SHAPE_MISSING);
-    int at = mtf_shape_find(s, old_dims.dims[0].name);
+    int at = shape_find(&s, old_dims.dims[0].name);
     if (at < 0 || at + old_dims.ndims > s.ndims) return broken(SHAPE_MISSING);
     for (int i = 0; i < old_dims.ndims; i++)
         if (strcmp(s.dims[at + i].name, old_dims.dims[i].name) != 0) return broken(SHAPE_MISSING);
@@ -180,13 +208,13 @@ int mtf_shape_cumprod_axis(mtf_shape s, int64_t product)
 mtf_dim mtf_combined_dimension(mtf_shape dims, const char *name)
 {
     if (dims.ndims < 1) return (mtf_dim){0};
-    return (mtf_dim){name ? name : dims.dims[0].name, mtf_shape_size(dims)};
+    return (mtf_dim){name ? name : dims.dims[0].name, shape_size(&dims)};
 }
 
 bool shape_within(const mtf_shape *part, const mtf_shape *whole)
 {
     for (int i = 0; i < part->ndims; i++)
-        if (mtf_shape_find(*whole, part->dims[i].name) < 0) return false;
+        if (shape_find(whole, part->dims[i].name) < 0) return false;
     return true;
 }
 

@@ -23,12 +23,15 @@ enum {
 };
 
 /* Says why `s` is no shape, naming `what` (an op or a tensor); true where it is one. */
-bool shape_check(const mtf_shape *s, const char *what, fault *f);
-bool shape_within(const mtf_shape *part, const mtf_shape *whole); /* by name */
-bool shape_same_set(const mtf_shape *a, const mtf_shape *b);
-bool shape_is_subsequence(const mtf_shape *part, const mtf_shape *whole);
-bool name_is_legal(const char *name); /* no blank, no one of , . ; : + ? = ( ) [ ] { } " # */
-void shape_write(const mtf_shape *s, textbuf *t); /* [batch=100, hidden=8] */
+bool    shape_check(const mtf_shape *s, const char *what, fault *f);
+int     shape_find(const mtf_shape *s, const char *name);  /* its place, -1: absent */
+int64_t shape_size(const mtf_shape *s);                    /* elements */
+void    shape_join(mtf_shape *all, const mtf_shape *more); /* all becomes mtf_shape_plus of both */
+bool    shape_within(const mtf_shape *part, const mtf_shape *whole); /* by name */
+bool    shape_same_set(const mtf_shape *a, const mtf_shape *b);
+bool    shape_is_subsequence(const mtf_shape *part, const mtf_shape *whole);
+bool    name_is_legal(const char *name); /* no blank, no one of , . ; : + ? = ( ) [ ] { } " # */
+void    shape_write(const mtf_shape *s, textbuf *t); /* [batch=100, hidden=8] */
 
 /* The shape as it stands in sentences, "[batch=100, hidden=8]", in a buffer of the caller. */
 enum { SHAPE_TEXT = 400 };
