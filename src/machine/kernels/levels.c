@@ -57,6 +57,11 @@ map_step *map_step_of(scalar_fn fn, mtf_dtype type)
     return highest()->map->step[fn][dtype_compute(type)];
 }
 
+map_step *map_step_with_one(scalar_fn fn, mtf_dtype type, int which)
+{
+    return highest()->map->with_one[fn][which][dtype_compute(type)];
+}
+
 map_step *map_cast_of(mtf_dtype to, mtf_dtype from)
 {
     return highest()->map->cast[to][dtype_compute(from)];

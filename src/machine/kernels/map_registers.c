@@ -56,10 +56,11 @@ static void new_slot(map_registers *m, int16_t *slot)
     if (*slot == NO_SLOT) *slot = (int16_t)m->slots++;
 }
 
-/* Results of steps that are neither stored nor there from the beginning take turns. */
+/* Results of steps that are neither stored nor there from the beginning take turns; what is one number
+ * a row is read again for each row. */
 static bool takes_turns(const instr *i, const map_registers *m, int k)
 {
-    return k >= i->nin && !m->fixed[k] && i->map.steps[k - i->nin].fn != FN_INDEX &&
+    return k >= i->nin && !m->fixed[k] && !m->row[k] && i->map.steps[k - i->nin].fn != FN_INDEX &&
            m->last[k] != i->map.nsteps;
 }
 

@@ -25,12 +25,19 @@
             ((R *)out)[i] = (R)(value);                                                            \
         }                                                                                          \
     }
+/* The same with two operands, or with one number for the first or the second. */
 #define STEP2(name, value, R)                                                                      \
+    LOOP2(name, value, R, ((const T *)xs)[i], ((const T *)ys)[i])                                  \
+    LOOP2(one_##name, value, R, one_x, ((const T *)ys)[i])                                         \
+    LOOP2(name##_one, value, R, ((const T *)xs)[i], one_y)
+#define LOOP2(name, value, R, x_now, y_now)                                                        \
     static void CAT(name, SUFFIX)(int64_t n, void *out, const void *xs, const void *ys)            \
     {                                                                                              \
+        T one_x = *(const T *)xs, one_y = *(const T *)ys;                                          \
+        (void)one_x, (void)one_y;                                                                  \
         INDEPENDENT                                                                                \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            T x = ((const T *)xs)[i], y = ((const T *)ys)[i];                                      \
+            T x = x_now, y = y_now;                                                                \
             ((R *)out)[i] = (R)(value);                                                            \
         }                                                                                          \
     }
@@ -228,6 +235,31 @@ const map_tables OF_LEVEL(map_tables) = {
 #define COMPARE(name, ...) [FN_##name] = EACH_TYPE(name),
 #define LOGIC1(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
 #define LOGIC2(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
+#include "program/scalars.h"
+        },
+    .with_one =
+        {
+#undef REAL1
+#undef TEST1
+#undef REAL2
+#undef ANY1
+#undef ANY2
+#undef COMPARE
+#undef LOGIC1
+#undef LOGIC2
+#undef WAVE1
+#define WAVE1(name, ...)
+#define REAL1(name, ...)
+#define TEST1(name, ...)
+#define ANY1(name, ...)
+#define LOGIC1(name, ...)
+#define REAL2(name, ...) [FN_##name] = {{FLOATS(one_##name)}, {FLOATS(name##_one)}},
+#define ANY2(name, ...)                                                                            \
+    [FN_##name] = {{FLOATS(one_##name), INTEGERS(one_##name)},                                     \
+                   {FLOATS(name##_one), INTEGERS(name##_one)}},
+#define COMPARE(name, ...) [FN_##name] = {EACH_TYPE(one_##name), EACH_TYPE(name##_one)},
+#define LOGIC2(name, ...)                                                                          \
+    [FN_##name] = {{[MTF_BOOL] = one_##name##_flag}, {[MTF_BOOL] = name##_one_flag}},
 #include "program/scalars.h"
         },
     .cast = {[MTF_F32] = CASTS_TO(f32),

@@ -19,6 +19,8 @@ typedef void map_index(const map_ramp *ramp, void *out);
 /* NULL where the function is not legal in the type.  Types are compute types, or else stand for
  * theirs; a cast to BF16 or F16 leaves an f32 that such a number can hold. */
 map_step   *map_step_of(scalar_fn fn, mtf_dtype type);
+/* Of two operands, where operand `which` is one number for all elements. */
+map_step   *map_step_with_one(scalar_fn fn, mtf_dtype type, int which);
 map_step   *map_cast_of(mtf_dtype to, mtf_dtype from);
 map_select *map_select_of(mtf_dtype type);
 map_index  *map_index_of(mtf_dtype type);
@@ -26,6 +28,7 @@ map_index  *map_index_of(mtf_dtype type);
 /* The same by compute type, once for each level: levels.c picks one for the functions above. */
 typedef struct map_tables {
     map_step   *step[SCALAR_FNS][DTYPES];
+    map_step   *with_one[SCALAR_FNS][2][DTYPES];
     map_step   *cast[DTYPES][DTYPES]; /* the type cast to is any type */
     map_select *select[DTYPES];
     map_index  *index[DTYPES];

@@ -200,30 +200,48 @@ static bool is_ready(const instr *i, int step)
     return i->map.steps[step].fn == FN_IMMEDIATE || i->map.steps[step].fn == FN_INDEX;
 }
 
-/* A step ready to run strip by strip: where its result and operands lie in the strip in hand, and how
- * far it is to the next. */
+/* A step ready to run strip by strip: where its result and operands lie in the strip in hand, how far
+ * it is from element to element, and from row to row for what is one number a row. */
 typedef struct call {
     map_step   *step;
     map_select *select; /* or this */
     char       *at[4];
-    int64_t     on[4];
+    int64_t     by[4], by_row[4];
 } call;
+
+enum { ROW_WORTH_A_CALL = 128 }; /* in shorter rows, one number a row is spread first */
+
+/* Can operand k of a step of two stay one number for all elements, or for all of a row? */
+static bool stays_one(const tile *t, int reg)
+{
+    const map_registers *m = &t->m->registers;
+    return m->fixed[reg] || (m->row[reg] && t->m->row >= ROW_WORTH_A_CALL);
+}
+
+static void set_operand(tile *t, call *c, int k, int reg, bool once, bool one)
+{
+    bool  by_row = one && !once && t->m->registers.row[reg] && !t->m->registers.fixed[reg];
+    place in = once || by_row ? fetch(t, reg) : fetch_spread(t, reg);
+    c->at[k] = in.at;
+    c->by[k] = one && !once ? 0 : in.by;
+    c->by_row[k] = by_row ? in.by : 0;
+}
 
 static call prepare_call(tile *t, int which)
 {
     const scalar_step *s = &t->m->instr->map.steps[which];
     int                reg[3], result = t->m->instr->nin + which, n = map_operands(s, reg);
-    bool               once = t->m->registers.row[result];
-    call               c = {.at[0] = t->reg[result].at, .on[0] = t->reg[result].by * STRIP};
-    for (int k = 0; k < n; k++) {
-        place in = once ? fetch(t, reg[k]) : fetch_spread(t, reg[k]);
-        c.at[1 + k] = in.at;
-        c.on[1 + k] = in.by * STRIP;
-    }
+    bool               once = t->m->registers.row[result], two = n == 2;
+    int                one = -1; /* the operand that is one number */
+    call               c = {.at[0] = t->reg[result].at, .by[0] = t->reg[result].by};
+    if (two && stays_one(t, reg[1]) && (!once || t->m->registers.fixed[reg[1]])) one = 1;
+    if (two && one < 0 && stays_one(t, reg[0]) && (!once || t->m->registers.fixed[reg[0]])) one = 0;
+    for (int k = 0; k < n; k++) set_operand(t, &c, 1 + k, reg[k], once, k == one);
     switch (s->fn) {
     case FN_CAST: c.step = map_cast_of(s->type, s->from); break;
     case FN_SELECT: c.select = map_select_of(s->type); break;
-    default: c.step = map_step_of(s->fn, s->type);
+    default:
+        c.step = one >= 0 ? map_step_with_one(s->fn, s->type, one) : map_step_of(s->fn, s->type);
     }
     return c;
 }
@@ -234,21 +252,39 @@ static inline void run_call(call *c, int64_t n)
         c->select(n, c->at[0], c->at[1], c->at[2], c->at[3]);
     else
         c->step(n, c->at[0], c->at[1], c->at[2]);
-    for (int k = 0; k < 4; k++) c->at[k] += c->on[k];
+    for (int k = 0; k < 4; k++) c->at[k] += n * c->by[k];
 }
 
-/* Steps first .. last-1, all of one form: all of them on one strip, then on the next. */
+/* All calls on one strip, then on the next; strips end with `line`. */
+static void run_line(int n, call *calls, int64_t line)
+{
+    for (int64_t at = 0; at < line; at += STRIP) {
+        int64_t count = line - at < STRIP ? line - at : STRIP;
+        for (int s = 0; s < n; s++) run_call(&calls[s], count);
+    }
+}
+
+/* Steps first .. last-1, all of one form. */
 static void run_strips(tile *t, int first, int last)
 {
     const mapping *m = t->m;
-    int64_t        elements = m->registers.row[m->instr->nin + first] ? t->rows.left : t->walk.left;
+    bool           once = m->registers.row[m->instr->nin + first], by_row = false;
     call           calls[MAX_REGISTERS];
     int            n = 0;
-    for (int s = first; s < last; s++)
-        if (!is_ready(m->instr, s)) calls[n++] = prepare_call(t, s);
-    for (int64_t at = 0; at < elements; at += STRIP) {
-        int64_t count = elements - at < STRIP ? elements - at : STRIP;
-        for (int s = 0; s < n; s++) run_call(&calls[s], count);
+    for (int s = first; s < last; s++) {
+        if (is_ready(m->instr, s)) continue;
+        calls[n] = prepare_call(t, s);
+        for (int k = 1; k < 4; k++) by_row = by_row || calls[n].by_row[k];
+        n++;
+    }
+    if (!by_row) {
+        run_line(n, calls, once ? t->rows.left : t->walk.left);
+        return;
+    }
+    for (int64_t r = 0; r < t->rows.left; r++) {
+        run_line(n, calls, m->row);
+        for (int s = 0; s < n; s++)
+            for (int k = 1; k < 4; k++) calls[s].at[k] += calls[s].by_row[k];
     }
 }
 

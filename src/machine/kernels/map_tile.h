@@ -7,7 +7,7 @@
 
 enum {
     TILE = 16384, /* elements, where operands lie side by side: setting up is spread over many */
-    SMALL_TILE = 1024, /* where some must be loaded; or one row where that is longer */
+    SMALL_TILE = 4096, /* where some must be loaded; or one row where that is longer */
     STRIP = 256        /* elements that go through all steps before the next do */
 };
 
