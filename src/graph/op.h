@@ -35,12 +35,13 @@ typedef enum debt {
 } debt;
 
 enum op_flags {
-    OP_EFFECT = 1,  /* kept even when nobody reads its outputs; never merged with an equal one */
-    OP_UNIQUE = 2,  /* never merged with an equal one */
-    OP_DIRECT = 16, /* lowers cut and owed slices by itself */
-    OP_TURN = 8,    /* inside a loop its optional input is the number of the turn */
-    OP_STORE = 32,  /* what it gives is stored in the variable that is its first input */
-    OP_IDENTITY = 4 /* its output is its first input; copies of a region leave the effect out */
+    OP_EFFECT = 1,    /* kept even when nobody reads its outputs; never merged with an equal one */
+    OP_UNIQUE = 2,    /* never merged with an equal one */
+    OP_DIRECT = 16,   /* lowers cut and owed slices by itself */
+    OP_TURN = 8,      /* inside a loop its optional input is the number of the turn */
+    OP_STORE = 32,    /* what it gives is stored in the variable that is its first input */
+    OP_ANYWHERE = 64, /* takes its input wherever that lies, finer than the layout too */
+    OP_IDENTITY = 4   /* its output is its first input; copies of a region leave the effect out */
 };
 
 /* A call of a composite op: its inputs and attributes, complete with defaults. */

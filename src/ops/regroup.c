@@ -239,9 +239,9 @@ static bool only_renames(const mtf_shape *x, const placement *from, const mtf_sh
 
 bool regroup(emitter *e, const mtf_shape *x, const mtf_shape *y, unsigned y_cut, slice *s)
 {
-    if (!s->cut && !y_cut) return lay_over(e, y, s);
+    if (!s->cut && !s->finer && !y_cut) return lay_over(e, y, s);
     const mesh *m = e->layout->mesh;
-    placement   from = emit_placement(e, x, s->cut), to = emit_placement(e, y, y_cut);
+    placement   from = s->finer ? *s->finer : emit_placement(e, x, s->cut), to = emit_placement(e, y, y_cut);
     if (only_renames(x, &from, y, &to)) return lay_over_part(e, y, &to, s);
     regrouping r = {.x = *x, .y = *y, .from = from, .to = to};
     pair_dims(m, &r);

@@ -146,6 +146,7 @@ const op op_reshape = {
     .attrs = shaped,
     .infer = infer_reshape,
     .grad = grad_reshape,
+    .flags = OP_ANYWHERE,
     .lower = lower_reshape,
     .split = split_reshape,
     .debt = debt_sum};

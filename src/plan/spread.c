@@ -214,11 +214,31 @@ static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
     return true;
 }
 
-/* Most inputs are as the layout says, and so they are needed. */
-static bool bring(emitter *e, const mtf_tensor *x, held *h, fates *f, unsigned carried, slice *part)
+/* The only reader of x gives its dimensions other names: a sum that is owed along the axes of these is
+ * scattered along them. */
+static bool bring_anywhere(emitter *e, const node *n, held *h, slice *part)
 {
-    bool pays = h->now.owed && !carried;
+    const mtf_shape *old = &n->in[0]->shape, *new = &n->out[0]->shape;
+    placement        goal = held_where(e, n->in[0], &h->now);
+    bool             renames = old->ndims == new->ndims;
+    for (int d = 0; renames && d < old->ndims; d++)
+        renames = old->dims[d].size == new->dims[d].size;
+    for (int d = 0; renames && d < old->ndims; d++)
+        if (goal.dim[d].n == 0) goal.dim[d] = emit_placement(e, new, 1u << d).dim[d];
+    TRY(held_pay(e, n->in[0], h, h->wanted ? h->wanted : &goal));
+    *part = h->now;
+    return true;
+}
+
+/* Most inputs are as the layout says, and so they are needed. */
+static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned carried,
+                  slice *part)
+{
+    const mtf_tensor *x = n->in[i];
+    bool              pays = h->now.owed && !carried;
     h->passed_on = h->now.owed && carried;
+    if (n->op->flags & OP_ANYWHERE && !carried && e->readers(e, x) == 1)
+        return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
         placement goal = goal_of(e, x, f);
         if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : &goal));
@@ -333,7 +353,7 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     unsigned carried = carried_debt(e, n, in);
     resolve_conflicts(n, &f, carried);
     choose_finer(e, n, in, kept, carried, &f);
-    for (int i = 0; i < n->nin; i++) TRY(bring(e, n->in[i], in[i], &f, carried, &parts[i]));
+    for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
     for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
     TRY(n->op->lower(e, n, parts, out));
     for (int o = 0; o < n->nout; o++) TRY(finish(e, n->out[o], &f, carried, &out[o]));

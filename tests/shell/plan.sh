@@ -214,6 +214,11 @@ holds "what is sent" "sorted((c['kind'], c['count'], c['bytes'], c['cause']) for
 run plan net.mtf --mesh x:2 --layout batch:x --state-layout hidden:x --fetch loss
 check "named in the header" 0 out "layout           batch:x; state hidden:x" "  reduce_scatter"
 if grep -q '2 times along x' out; then lose "no update is computed twice" "nothing" "$(cat out)"; else pass; fi
+# A sum that is renamed into a dimension that is cut along the same axis is scattered, not summed whole.
+file rename.mtf 'x: f32[b=4, k=6] = input' 'w: f32[k=6, h=10] = input' 'y: [b, h] = einsum(x, w)' \
+    'z: [b=4, g=10] = reshape(y)'
+run plan rename.mtf --mesh x:2 --layout k:x,g:x --fetch z --json
+holds "a renamed sum is scattered" "[(c['kind'], c['bytes']) for c in p['collectives']] == [('reduce_scatter', 4 * 4 * 5)]"
 # A rule whose axis already cuts the variable is passed over: w is cut along d, v along hidden.
 run plan net.mtf --mesh x:2 --state-layout d:x,hidden:x --fetch loss --json
 holds "the first rule that is free" "p['memory']['parameters'] == $weights // 2"
