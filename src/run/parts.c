@@ -8,9 +8,9 @@ typedef struct walk {
 
 static bool start(const store *s, int p, const mtf_shape *shape, const placement *where, walk *w)
 {
-    mesh_point   here = mesh_place(&s->mesh, p);
-    int64_t stride = 1;
-    bool    any = true;
+    mesh_point here = mesh_place(&s->mesh, p);
+    int64_t    stride = 1;
+    bool       any = true;
     *w = (walk){.nd = shape->ndims};
     for (int d = w->nd - 1; d >= 0; d--) {
         span r = cut_range(&s->mesh, &where->dim[d], &here, shape->dims[d].size);
@@ -41,14 +41,15 @@ static int64_t whole_index(const walk *w)
 mtf_part part_of(const store *s, int p, const mtf_shape *shape, const placement *where, void *data)
 {
     mesh_point here = mesh_place(&s->mesh, p);
-    mtf_part   part = {.processor = p, .shape = placement_local(&s->mesh, where, &here, shape), .data = data};
+    mtf_part   part = {
+          .processor = p, .shape = placement_local(&s->mesh, where, &here, shape), .data = data};
     for (int d = 0; d < shape->ndims; d++)
         part.begin[d] = cut_range(&s->mesh, &where->dim[d], &here, shape->dims[d].size).begin;
     return part;
 }
 
-void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
-                const char *whole, void *part)
+void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
+                const placement *where, const char *whole, void *part)
 {
     walk    w;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
@@ -57,7 +58,8 @@ void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, c
     /* Trailing dimensions that are whole are one run. */
     int     fixed = 0;
     int64_t run = 1;
-    while (fixed < w.nd && w.size[w.nd - 1 - fixed] == shape->dims[w.nd - 1 - fixed].size) run *= w.size[w.nd - 1 - fixed++];
+    while (fixed < w.nd && w.size[w.nd - 1 - fixed] == shape->dims[w.nd - 1 - fixed].size)
+        run *= w.size[w.nd - 1 - fixed++];
     if (fixed < w.nd) run *= w.size[w.nd - 1 - fixed++];
     do {
         s->device->write(s->device, to, whole + whole_index(&w) * bytes, (size_t)(run * bytes));
@@ -65,8 +67,8 @@ void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, c
     } while (next(&w, fixed));
 }
 
-void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
-               const char *part, const int64_t *stride, char *whole)
+void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
+               const placement *where, const char *part, const int64_t *stride, char *whole)
 {
     walk    w;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
@@ -77,6 +79,7 @@ void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape, co
     do {
         int64_t from = 0;
         for (int d = 0; d < w.nd; d++) from += w.at[d] * stride[d];
-        s->device->read(s->device, whole + whole_index(&w) * bytes, part + from * bytes, (size_t)(run * bytes));
+        s->device->read(s->device, whole + whole_index(&w) * bytes, part + from * bytes,
+                        (size_t)(run * bytes));
     } while (next(&w, dense ? 1 : 0));
 }

@@ -7,11 +7,11 @@
 #include "machine/launch.h"
 #include "program/emit.h"
 
-int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape, const placement *where,
-                         int processor)
+int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
+                         const placement *where, int processor)
 {
-    mesh_point     p = mesh_place(&s->mesh, processor);
-    mtf_shape local = placement_local(&s->mesh, where, &p, shape);
+    mesh_point p = mesh_place(&s->mesh, processor);
+    mtf_shape  local = placement_local(&s->mesh, where, &p, shape);
     return mtf_shape_size(local) * (int64_t)mtf_dtype_bytes(type);
 }
 
@@ -45,8 +45,10 @@ static bool join_ranks(store *s)
     TRY(s->ranks && mtf_ok(m));
     int count = ranks_count(s->ranks);
     if (count > s->processors)
-        return fail(&m->fault, ERR_USAGE, "%d ranks were started for a mesh of %d processor%s; give --mesh as many, or "
-                    "more, such as x:%d", count, s->processors, s->processors == 1 ? "" : "s", count);
+        return fail(&m->fault, ERR_USAGE,
+                    "%d ranks were started for a mesh of %d processor%s; give --mesh as many, or "
+                    "more, such as x:%d",
+                    count, s->processors, s->processors == 1 ? "" : "s", count);
     span mine = part_range(s->processors, count, ranks_number(s->ranks));
     s->first = (int)mine.begin;
     s->end = (int)(mine.begin + mine.size);
@@ -79,9 +81,10 @@ static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
-    const char *mesh_text = o->mesh ? o->mesh : mesh_as_text(s->session);
-    const char *rules = o->layout ? o->layout : rules_as_text(s->session, o->rules);
-    const char *state = o->state_layout ? o->state_layout : rules_as_text(s->session, o->state_rules);
+    const char             *mesh_text = o->mesh ? o->mesh : mesh_as_text(s->session);
+    const char             *rules = o->layout ? o->layout : rules_as_text(s->session, o->rules);
+    const char             *state =
+        o->state_layout ? o->state_layout : rules_as_text(s->session, o->state_rules);
     TRY(mesh_text && rules && state && mesh_parse(s->session, mesh_text, &s->mesh));
     TRY(layout_parse(s->session, rules, &s->mesh, &s->layout));
     TRY(layout_parse_state(s->session, state, &s->layout));
@@ -91,8 +94,10 @@ static bool open_machine(store *s)
     s->threads = o->threads / here > 1 ? o->threads / here : 1;
     s->device = machine_open(s->session);
     TRY(s->device != NULL);
-    if (s->ranks) s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
-    else if (s->processors > 1) s->wire = wire_threads_open(s->session, &s->mesh);
+    if (s->ranks)
+        s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
+    else if (s->processors > 1)
+        s->wire = wire_threads_open(s->session, &s->mesh);
     TRY(s->wire || s->processors == 1);
     s->crew = crew_open(s->session, here);
     return s->crew != NULL;
@@ -123,7 +128,9 @@ static bool emit_initial(emitter *e, const mtf_tensor *w, const char *init)
     i = initializer_for_shape(i, &w->shape);
     if (i.kind == INIT_CONSTANT) return emit_fill(e, i.a, &home);
     draw_args how = {.a = i.a, .b = i.b, .key = (uint32_t)hash_text(tensor_name(w)) | 0x80000000u};
-    how.kind = i.kind == INIT_UNIFORM ? DRAW_UNIFORM : i.kind == INIT_NORMAL ? DRAW_NORMAL : DRAW_TRUNCATED_NORMAL;
+    how.kind = i.kind == INIT_UNIFORM  ? DRAW_UNIFORM
+               : i.kind == INIT_NORMAL ? DRAW_NORMAL
+                                       : DRAW_TRUNCATED_NORMAL;
     placement where;
     emit_home(e, &w->shape, &where);
     emit_global_index(e, &w->shape, &where, &how);
@@ -134,12 +141,16 @@ static bool initialise(store *s, const mtf_tensor *w, int processor, void *memor
 {
     program *p = program_new(s->session);
     TRY(p != NULL);
-    emitter   e = {.program = p, .cause = w, .layout = &s->layout, .here = mesh_place(&s->mesh, processor)};
-    run_state r = {.base = &memory, .seed = s->session->opts.seed, .threads = s->session->opts.threads};
-    bool      ok = emit_initial(&e, w, node_attr(w->node, "init")->text) && program_verify(p, "initialising");
-    size_t    scratch = s->device->scratch_bytes(s->device, p) * (size_t)r.threads;
+    emitter e = {
+        .program = p, .cause = w, .layout = &s->layout, .here = mesh_place(&s->mesh, processor)};
+    run_state r = {
+        .base = &memory, .seed = s->session->opts.seed, .threads = s->session->opts.threads};
+    bool ok =
+        emit_initial(&e, w, node_attr(w->node, "init")->text) && program_verify(p, "initialising");
+    size_t scratch = s->device->scratch_bytes(s->device, p) * (size_t)r.threads;
     r.scratch = ok ? s->device->alloc(s->device, scratch) : NULL;
-    if (ok && instr_elements(&p->instrs[0]) > 0) ok = r.scratch && s->device->run(s->device, p, 0, &r);
+    if (ok && instr_elements(&p->instrs[0]) > 0)
+        ok = r.scratch && s->device->run(s->device, p, 0, &r);
     s->device->release(s->device, r.scratch, scratch);
     program_free(p);
     return ok;
@@ -149,15 +160,18 @@ static bool agrees(const store *s, const store_entry *e, const mtf_tensor *w)
 {
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
     if (e->type == w->type && mtf_shape_equal(e->shape, w->shape)) return true;
-    return fail(&s->session->fault, ERR_SHAPE, "variable \"%s\" is %s%s in this session and cannot be %s%s as well",
-                e->name, mtf_dtype_name(e->type), shape_text(&e->shape, a), mtf_dtype_name(w->type),
+    return fail(&s->session->fault, ERR_SHAPE,
+                "variable \"%s\" is %s%s in this session and cannot be %s%s as well", e->name,
+                mtf_dtype_name(e->type), shape_text(&e->shape, a), mtf_dtype_name(w->type),
                 shape_text(&w->shape, b));
 }
 
 static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
 {
     arena *a = &s->session->arena;
-    *e = (store_entry){.name = arena_text(a, tensor_name(w)), .type = w->type, .shape = w->shape,
+    *e = (store_entry){.name = arena_text(a, tensor_name(w)),
+                       .type = w->type,
+                       .shape = w->shape,
                        .parts = arena_array(a, void *, s->processors)};
     TRY(e->name && e->parts);
     for (int i = 0; i < e->shape.ndims; i++) {
@@ -167,7 +181,8 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     TRY(layout_place(&s->layout, &e->shape, e->name, &s->session->fault, &e->where));
     layout_refine(&s->layout, &e->shape, &e->where);
     for (int p = s->first; p < s->end; p++) {
-        e->parts[p] = s->device->alloc(s->device, (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
+        e->parts[p] = s->device->alloc(
+            s->device, (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
         TRY(e->parts[p] && initialise(s, w, p, e->parts[p]));
     }
     return names_put(&s->entries, e->name, e);

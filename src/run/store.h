@@ -15,21 +15,21 @@
 typedef struct store_entry {
     const char *name;
     mtf_dtype   type;
-    mtf_shape   shape;    /* of the whole */
+    mtf_shape   shape; /* of the whole */
     placement   where;
-    void      **parts;    /* by processor, on the device */
+    void      **parts; /* by processor, on the device */
 } store_entry;
 
 typedef struct store {
     mtf_session  *session;
     mesh          mesh;
     layout        layout;
-    int           processors;  /* of the whole mesh */
-    int           first, end;  /* those of this process; arrays by processor have only these */
-    int           threads;     /* inside each processor */
-    ranks        *ranks;       /* the other processes; NULL: none */
+    int           processors; /* of the whole mesh */
+    int           first, end; /* those of this process; arrays by processor have only these */
+    int           threads;    /* inside each processor */
+    ranks        *ranks;      /* the other processes; NULL: none */
     device       *device;
-    wire         *wire;        /* NULL: one processor */
+    wire         *wire; /* NULL: one processor */
     crew         *crew;
     name_table    entries;
     store_entry **all;
@@ -37,12 +37,12 @@ typedef struct store {
 } store;
 
 /* The session's store, made on first use. NULL after an error. */
-store       *store_of(mtf_session *s);
+store *store_of(mtf_session *s);
 /* The variable's parts; initialised on first use.  Another shape or type under the name is an
  * error.  NULL after an error. */
 store_entry *store_variable(store *s, const mtf_tensor *w);
 /* Bytes of one processor's part of a tensor. */
-int64_t      store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape, const placement *where,
-                              int processor);
+int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
+                         const placement *where, int processor);
 
 #endif

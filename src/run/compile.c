@@ -1,0 +1,226 @@
+/* Compiling: a graph becomes one program for each processor. */
+#include "base/saturate.h"
+#include "plan/counters.h"
+#include "plan/plan.h"
+#include "plan/traffic.h"
+#include "run/compiled.h"
+#include "run/share.h"
+
+static void close_program(void *what)
+{
+    mtf_program *p = what;
+    if (p->closed) return;
+    p->closed = true;
+    for (int k = p->store->first; k < p->store->end; k++) {
+        processor *q = &p->processors[k];
+        if (!q->program) continue;
+        p->device->release(p->device, q->slab, (size_t)q->program->slab_bytes);
+        p->device->release(p->device, q->state.scratch, q->scratch_bytes);
+        program_free(q->program);
+    }
+}
+
+/* ---- compiling ---- */
+
+static bool fits(const mtf_program *p)
+{
+    int64_t need = 0;
+    for (int k = p->store->first; k < p->store->end; k++)
+        need += p->processors[k].program->cost.peak_bytes;
+    if ((uint64_t)need <= p->session->opts.memory) return true;
+    return fail(&p->session->fault, ERR_MEMORY,
+                "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
+                "or recompute",
+                (long long)need, p->session->opts.memory);
+}
+
+static bool load(mtf_program *p, int number)
+{
+    processor *k = &p->processors[number];
+    program   *q = k->program;
+    k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
+    TRY(k->base != NULL);
+    if (p->session->opts.measure) TRY(counts_start(&k->counts, q, &p->store->mesh, number));
+    k->scratch_bytes = p->device->scratch_bytes(p->device, q) * (size_t)p->store->threads;
+    k->state =
+        (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
+    k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
+    TRY(k->slab != NULL);
+    k->state.scratch = p->device->alloc(p->device, k->scratch_bytes);
+    TRY(k->state.scratch != NULL);
+    wire *w = p->store->wire;
+    TRY(!w || !w->prepare || w->prepare(w, number, q));
+    for (int v = 0; v < q->nvariables; v++) {
+        store_entry *e = store_variable(p->store, q->variables[v].tensor);
+        TRY(e != NULL);
+        k->base[q->variables[v].slice.buffer] = e->parts[number];
+    }
+    for (int b = 0; b < q->nbuffers; b++) {
+        const buffer *x = &q->buffers[b];
+        if (x->kind == BUFFER_VARIABLE || x->offset < 0) continue;
+        k->base[b] = k->slab + x->offset;
+        if (x->kind == BUFFER_CONSTANT)
+            p->device->write(p->device, k->base[b], x->data, (size_t)x->bytes);
+    }
+    return true;
+}
+
+/* Do all processors meet for the same collectives in the same order? */
+static bool schedules_agree(const mtf_program *p)
+{
+    const program *a = first_program(p);
+    for (int k = p->store->first + 1; k < p->store->end; k++) {
+        const program *b = p->processors[k].program;
+        int            i = 0, j = 0;
+        for (;;) {
+            while (i < a->ninstrs && !instr_is_collective(&a->instrs[i])) i++;
+            while (j < b->ninstrs && !instr_is_collective(&b->instrs[j])) j++;
+            bool end_a = i == a->ninstrs, end_b = j == b->ninstrs;
+            if (end_a && end_b) break;
+            if (end_a || end_b || a->instrs[i].kind != b->instrs[j].kind ||
+                a->instrs[i].cause != b->instrs[j].cause)
+                return fail(&p->session->fault, ERR_INTERNAL,
+                            "processors %d and %d disagree on their collectives: instruction %d "
+                            "(\"%s\") against %d (\"%s\")",
+                            p->store->first, k, i,
+                            end_a ? "end" : mtf_name_of_tensor(a->instrs[i].cause), j,
+                            end_b ? "end" : mtf_name_of_tensor(b->instrs[j].cause));
+            i++, j++;
+        }
+    }
+    return true;
+}
+
+/* Processors meet for the same collectives in the same order, so their numbers are added one by one. */
+static bool count_collectives(const mtf_program *p, arena *scratch)
+{
+    store   *s = p->store;
+    program *first = p->processors[s->first].program;
+    price    q = {.program = first, .mesh = &s->mesh, .layout = &s->layout, .rates = PRICE_RATES};
+    int64_t *moved = arena_array(scratch, int64_t, first->ninstrs + 1);
+    int      n = 0;
+    q.here = mesh_place(&s->mesh, s->first);
+    TRY(moved && price_program(&q, scratch));
+    for (int k = s->first; k < s->end; k++) {
+        const program *mine = p->processors[k].program;
+        mesh_point     here = mesh_place(&s->mesh, k);
+        n = 0;
+        for (int i = 0; i < mine->ninstrs; i++) {
+            if (!traffic_kind(&mine->instrs[i])) continue;
+            int64_t received = traffic_received(&s->mesh, &mine->instrs[i], &here);
+            moved[n] = saturate_plus(moved[n], counters_collective(&mine->instrs[i], 1, received));
+            n++;
+        }
+    }
+    TRY(share_sums(s, n, moved));
+    counters c = {.arena = scratch};
+    n = 0;
+    for (int i = 0; i < first->ninstrs; i++)
+        if (q.lines[i].collective) TRY(counters_add_collective(&c, &q, i, moved[n++]));
+    return counters_keep(first, &c);
+}
+
+static bool count_all(const mtf_program *p)
+{
+    if (p->store->processors == 1) return true;
+    arena scratch = arena_make(&p->session->allocator, &p->session->fault);
+    bool  ok = count_collectives(p, &scratch);
+    arena_free(&scratch);
+    return ok;
+}
+
+static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
+{
+    store *s = p->store;
+    for (int k = s->first; k < s->end; k++) {
+        plan_opts o = {.guard = machine_guard(p->session),
+                       .layout = &s->layout,
+                       .here = mesh_place(&s->mesh, k)};
+        o.count = k == s->first;
+        p->processors[k].program = plan_program(p->graph, n, fetches, &o);
+        TRY(p->processors[k].program != NULL);
+    }
+    p->fed = arena_array(&p->session->arena, bool, first_program(p)->ninputs + 1);
+    for (int k = s->first; k < s->end; k++)
+        if (p->processors[k].program->cost.peak_bytes > p->peak_bytes)
+            p->peak_bytes = p->processors[k].program->cost.peak_bytes;
+    TRY(p->fed && schedules_agree(p) && fits(p) &&
+        share_schedule(s, first_program(p), &p->peak_bytes) && count_all(p));
+    for (int k = s->first; k < s->end; k++) TRY(load(p, k));
+    return true;
+}
+
+mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)
+{
+    if (!g || !mtf_ok(g->session)) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (!fetches[i]) return NULL;
+        if (fetches[i]->node->home != &g->root || fetches[i]->node->graph != g) {
+            fail(&g->session->fault, ERR_USAGE,
+                 "\"%s\" is inside a block or in another graph and cannot be fetched",
+                 tensor_name(fetches[i]));
+            return NULL;
+        }
+    }
+    store       *s = store_of(g->session);
+    mtf_program *p = s ? arena_new(&g->session->arena, mtf_program) : NULL;
+    if (!p) return NULL;
+    *p = (mtf_program){.session = g->session, .graph = g, .store = s, .device = s->device};
+    p->processors = arena_array(&g->session->arena, processor, s->processors);
+    if (!p->processors || !session_at_close(g->session, close_program, p)) return NULL;
+    return build(p, n, fetches) ? p : NULL;
+}
+
+void mtf_program_free(mtf_program *p)
+{
+    if (p) close_program(p);
+}
+
+/* ---- what it costs ---- */
+
+/* Of the first processor, which has the smallest parts; memory of the one that needs most. */
+mtf_cost mtf_program_cost(const mtf_program *p)
+{
+    if (!p || p->closed || !first_program(p)) return (mtf_cost){0};
+    mtf_cost c = first_program(p)->cost;
+    c.peak_bytes = p->peak_bytes;
+    arena scratch = arena_make(&p->session->allocator, &p->session->fault);
+    price full = {.program = first_program(p),
+                  .mesh = &p->store->mesh,
+                  .layout = &p->store->layout,
+                  .here = mesh_place(&p->store->mesh, p->store->first),
+                  .rates = PRICE_RATES};
+    if (price_program(&full, &scratch))
+        c.collectives = full.collectives, c.sent_bytes = full.sent_bytes;
+    arena_free(&scratch);
+    return c;
+}
+
+int mtf_program_counters(const mtf_program *p, const mtf_counter **list)
+{
+    bool there = p && !p->closed && first_program(p);
+    *list = there ? first_program(p)->counters : NULL;
+    return there ? first_program(p)->ncounters : 0;
+}
+
+mtf_measured mtf_program_measured(const mtf_program *p, int number)
+{
+    bool there = p && !p->closed && number >= 0 && number < p->store->processors;
+    if (!there || !p->processors[number].counts.program) return (mtf_measured){0};
+    const program *q = p->processors[number].program;
+    mtf_measured   m = p->processors[number].counts.sum;
+    m.peak_bytes = q->slab_bytes;
+    for (int v = 0; v < q->nvariables; v++) {
+        const store_entry *e = store_variable(p->store, q->variables[v].tensor);
+        if (e) m.peak_bytes += store_part_bytes(p->store, e->type, &e->shape, &e->where, number);
+    }
+    return m;
+}
+
+char *mtf_program_print(const mtf_program *p)
+{
+    if (!alive(p)) return NULL;
+    textbuf t = {.arena = &p->session->arena};
+    program_write(first_program(p), &t);
+    return text_done(&t);
+}

@@ -1,0 +1,43 @@
+/* A compiled program: one for each processor of the mesh, with all that a step needs.
+ *
+ * Everything is allocated when the graph is compiled: the slabs, the tables of
+ * buffer addresses, scratch space for kernels.
+ */
+#ifndef RUN_COMPILED_H
+#define RUN_COMPILED_H
+
+#include "run/counts.h"
+#include "run/store.h"
+
+/* One processor's side of a program. */
+typedef struct processor {
+    program   *program;
+    char      *slab;
+    void     **base; /* by buffer */
+    run_state  state;
+    size_t     scratch_bytes;
+    run_counts counts; /* where the session measures */
+} processor;
+
+struct mtf_program {
+    mtf_session *session;
+    mtf_graph   *graph;
+    store       *store;
+    device      *device;
+    processor   *processors;
+    bool        *fed;        /* by input */
+    int64_t      peak_bytes; /* of the processor that needs most */
+    bool         closed, stepped;
+};
+
+static inline const program *first_program(const mtf_program *p)
+{
+    return p->processors[p->store->first].program;
+}
+
+static inline bool alive(const mtf_program *p)
+{
+    return p && !p->closed && mtf_ok(p->session);
+}
+
+#endif

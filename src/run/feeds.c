@@ -1,0 +1,114 @@
+/* Feeding and fetching: whole arrays, or part by part. */
+
+#include "base/dtype.h"
+#include "run/compiled.h"
+#include "run/parts.h"
+#include "run/share.h"
+
+/* ---- feeding ---- */
+
+/* Which input of the program x is; -1: one that nothing fetched depends on, which may be fed all
+ * the same; -2, with an error, where it is none. */
+static int input_number(const mtf_program *p, const mtf_tensor *x)
+{
+    for (int i = 0; i < first_program(p)->ninputs; i++)
+        if (first_program(p)->inputs[i].tensor == x) return i;
+    if (strcmp(x->node->op->name, "input") == 0 && x->node->graph == p->graph) return -1;
+    fail(&p->session->fault, ERR_USAGE, "\"%s\" is no input of this program", tensor_name(x));
+    return -2;
+}
+
+static bool where_is(const mtf_program *p, const mtf_tensor *x, placement *where)
+{
+    return layout_place(&p->store->layout, &x->shape, tensor_name(x), &p->session->fault, where);
+}
+
+bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
+{
+    if (!alive(p) || !input) return false;
+    int       i = input_number(p, input);
+    placement where;
+    if (i < 0) return i == -1;
+    TRY(where_is(p, input, &where));
+    for (int k = p->store->first; k < p->store->end; k++) {
+        int b = p->processors[k].program->inputs[i].slice.buffer;
+        part_write(p->store, k, input->type, &input->shape, &where, data, p->processors[k].base[b]);
+    }
+    return p->fed[i] = true;
+}
+
+bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, const mtf_part *),
+                    void *context)
+{
+    if (!alive(p) || !input) return false;
+    int       i = input_number(p, input);
+    placement where;
+    if (i < 0) return i == -1;
+    TRY(where_is(p, input, &where));
+    for (int k = p->store->first; k < p->store->end; k++) {
+        int      b = p->processors[k].program->inputs[i].slice.buffer;
+        mtf_part part = part_of(p->store, k, &input->shape, &where, p->processors[k].base[b]);
+        fill(context, &part);
+    }
+    return p->fed[i] = true;
+}
+
+/* Which fetch of the program x is, once it has a value; -1 after an error. */
+static int fetch_number(const mtf_program *p, const mtf_tensor *x)
+{
+    for (int i = 0; i < first_program(p)->nfetches; i++) {
+        if (first_program(p)->fetches[i].tensor != x) continue;
+        if (p->stepped) return i;
+        fail(&p->session->fault, ERR_USAGE, "\"%s\" has no value before the first step",
+             tensor_name(x));
+        return -1;
+    }
+    fail(&p->session->fault, ERR_USAGE,
+         "\"%s\" was not among the tensors that the program was compiled for", tensor_name(x));
+    return -1;
+}
+
+/* Where processor k keeps fetch i. */
+static char *fetched_at(const mtf_program *p, int k, int i)
+{
+    const slice *s = &p->processors[k].program->fetches[i].slice;
+    return (char *)p->processors[k].base[s->buffer] + s->offset * (int64_t)mtf_dtype_bytes(s->type);
+}
+
+bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
+{
+    if (!alive(p) || !x) return false;
+    int       i = fetch_number(p, x);
+    placement where;
+    TRY(i >= 0 && where_is(p, x, &where));
+    for (int k = p->store->first; k < p->store->end; k++) { /* equal parts overwrite each other */
+        const slice *s = &p->processors[k].program->fetches[i].slice;
+        part_read(p->store, k, x->type, &x->shape, &where, fetched_at(p, k, i), s->stride, data);
+    }
+    return share_parts(p->store, tensor_name(x), x->type, &x->shape, &where, data);
+}
+
+bool mtf_fetch_parts(mtf_program *p, mtf_tensor *x, void (*visit)(void *, const mtf_part *),
+                     void *context)
+{
+    if (!alive(p) || !x) return false;
+    int       i = fetch_number(p, x);
+    placement where;
+    TRY(i >= 0 && where_is(p, x, &where));
+    for (int k = p->store->first; k < p->store->end; k++) {
+        mtf_part part = part_of(p->store, k, &x->shape, &where, fetched_at(p, k, i));
+        visit(context, &part);
+    }
+    return true;
+}
+
+double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x)
+{
+    char value[8];
+    if (!alive(p) || !x) return 0;
+    if (x->shape.ndims) {
+        fail(&p->session->fault, ERR_SHAPE, "\"%s\" is no scalar", tensor_name(x));
+        return 0;
+    }
+    return mtf_fetch(p, x, value) ? dtype_load(x->type, value, 0) : 0;
+}

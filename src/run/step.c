@@ -1,0 +1,104 @@
+/* Steps: every processor walks its program. */
+
+#include "base/dtype.h"
+#include "run/compiled.h"
+#include "run/say.h"
+
+enum { MAX_DEPTH = 64 };
+
+static bool all_fed(const mtf_program *p)
+{
+    for (int i = 0; i < first_program(p)->ninputs; i++) {
+        const mtf_tensor *x = first_program(p)->inputs[i].tensor;
+        char              text[SHAPE_TEXT];
+        if (!p->fed[i])
+            return fail(&p->session->fault, ERR_USAGE, "input \"%s\" %s%s was not fed",
+                        tensor_name(x), mtf_dtype_name(x->type), shape_text(&x->shape, text));
+    }
+    return true;
+}
+
+static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
+{
+    uint8_t flag = 0;
+    p->device->read(p->device, &flag,
+                    (const char *)k->base[test->in[0].buffer] + test->in[0].offset, 1);
+    return flag != 0;
+}
+
+static bool walk(mtf_program *p, int number)
+{
+    processor     *me = &p->processors[number];
+    const program *q = me->program;
+    int64_t        turns[MAX_DEPTH];
+    int            depth = 0;
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        count_instr(&me->counts, k);
+        switch (i->kind) {
+        case INSTR_LOOP:
+            if (depth == MAX_DEPTH)
+                return fail(&p->session->fault, ERR_USAGE, "loops are nested more than %d deep",
+                            MAX_DEPTH);
+            turns[depth++] = 0;
+            break;
+        case INSTR_TEST:
+            if (!flag_is_set(p, me, i)) k = i->loop.other, depth--;
+            break;
+        case INSTR_AGAIN: {
+            int64_t trips = q->instrs[i->loop.other].loop.trips;
+            turns[depth - 1]++;
+            if (trips < 0 || turns[depth - 1] < trips)
+                k = i->loop.other;
+            else
+                depth--;
+            break;
+        }
+        case INSTR_SAY:
+            if (number == 0) say_value(p->session, p->device, i, me->base);
+            break;
+        case INSTR_REDUCE:
+        case INSTR_REDUCE_SCATTER:
+        case INSTR_EXCHANGE: TRY(p->store->wire->run(p->store->wire, number, i, me->base)); break;
+        default:
+            if (instr_elements(i) > 0) TRY(p->device->run(p->device, q, k, &me->state));
+        }
+    }
+    count_instr(&me->counts, -1);
+    return true;
+}
+
+static void step_one(void *context, int index)
+{
+    mtf_program *p = context;
+    int          number = p->store->first + index;
+    processor   *me = &p->processors[number];
+    bool         ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
+              p->device->end(p->device, me->program, &me->state);
+    if (!ok && p->store->wire) p->store->wire->abort(p->store->wire, number);
+    me->state.step++;
+}
+
+/* Says whose error ended the step, and tells the other processes. */
+static void own_up(store *s)
+{
+    char whose[200] = "processor ";
+    if (!s->wire || (s->ranks && ranks_foreign(s->ranks))) return;
+    mesh_point p = mesh_place(&s->mesh, s->wire->failed >= 0 ? s->wire->failed : s->first);
+    mesh_write_place(&s->mesh, &p, whose + strlen(whose), sizeof whose - strlen(whose));
+    if (s->session->fault.kind != ERR_LOST) fault_whose(&s->session->fault, whose);
+    if (s->ranks) ranks_tell(s->ranks);
+}
+
+bool mtf_step(mtf_program *p)
+{
+    if (!alive(p)) return false;
+    TRY(all_fed(p));
+    if (p->store->wire) p->store->wire->reset(p->store->wire);
+    p->session->stepping = true;
+    crew_run(p->store->crew, step_one, p);
+    p->session->stepping = false;
+    p->stepped = true;
+    if (!mtf_ok(p->session)) own_up(p->store);
+    return mtf_ok(p->session);
+}
