@@ -4,12 +4,14 @@
  *
  * Floats go to BLAS wherever it can express the strides, everything else to a
  * plain loop.  The library runs on one thread; we give our threads pieces of
- * the product.  How it is cut into pieces follows from the sizes alone, never
- * from the number of threads, so that number cannot change a single bit.
+ * the product.  Where pieces begin follows from the sizes alone, at multiples of
+ * what libraries compute at a time; neighbouring pieces of one thread are one
+ * call.  So the number of threads does not change a single bit.
  */
 #include "machine/kernels/arith.h"
 #include "machine/kernels/kernels.h"
 #include "machine/kernels/matrix.h"
+#include "machine/kernels/nest.h"
 
 enum {
     TINY_PRODUCT = 512,          /* multiply-adds below which calling BLAS costs more */
@@ -171,38 +173,57 @@ static int64_t offset_of(int64_t position, int nloops, const int64_t *size, cons
     return offset;
 }
 
+/* An instruction as products, one for each element of its batch, each in pieces. */
+typedef struct contraction {
+    const instr     *instr;
+    const run_state *run;
+    product          whole;
+    cutting          cut;
+    int64_t          batch;
+} contraction;
+
+/* Pieces first .. last-1 of one product. */
+static void run_pieces(const contraction *t, int64_t element, int64_t first, int64_t last)
+{
+    const instr  *i = t->instr;
+    const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
+    int           outer = i->nloops - 3;
+    int64_t       bytes = (int64_t)mtf_dtype_bytes(c->type), begin = first * t->cut.length;
+    int64_t       a_at = offset_of(element, outer, i->size, a->stride);
+    int64_t       b_at = offset_of(element, outer, i->size, b->stride);
+    int64_t       c_at = offset_of(element, outer, i->size, c->stride);
+    product       piece = t->whole;
+    int64_t      *extent = t->cut.along_n ? &piece.n : &piece.m;
+    int64_t       end = last * t->cut.length < *extent ? last * t->cut.length : *extent;
+    *extent = end - begin;
+    a_at += t->cut.along_n ? 0 : begin * t->whole.a_m;
+    b_at += t->cut.along_n ? begin * t->whole.b_n : 0;
+    c_at += begin * (t->cut.along_n ? t->whole.c_n : t->whole.c_m);
+    product_run(&piece, operand(t->run, a) + a_at * bytes, operand(t->run, b) + b_at * bytes,
+                operand(t->run, c) + c_at * bytes);
+}
+
 /* c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n] */
 void kernel_contract(const instr *i, const run_state *r)
 {
     const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
     int           outer = i->nloops - 3, m = outer, n = outer + 1, k = outer + 2;
-    const product whole = {.type = c->type, .m = i->size[m], .n = i->size[n], .k = i->size[k],
-                           .a_m = a->stride[m], .a_k = a->stride[k], .b_k = b->stride[k],
-                           .b_n = b->stride[n], .c_m = c->stride[m], .c_n = c->stride[n]};
-    int64_t       batch = 1, bytes = (int64_t)mtf_dtype_bytes(c->type);
-    for (int l = 0; l < outer; l++) batch *= i->size[l];
-    const cutting cut = cutting_of(&whole, batch);
-    const char *a0 = operand(r, a), *b0 = operand(r, b);
-    char       *c0 = operand(r, c);
-#ifdef _OPENMP
-    bool parallel = r->threads > 1 && whole.m * whole.n * whole.k * batch >= PARALLEL_PRODUCT;
-#pragma omp parallel for schedule(static) num_threads(r->threads) if (parallel)
-#endif
-    for (int64_t task = 0; task < batch * cut.pieces; task++) {
-        int64_t element = task / cut.pieces, first = task % cut.pieces * cut.length;
-        int64_t a_at = offset_of(element, outer, i->size, a->stride);
-        int64_t b_at = offset_of(element, outer, i->size, b->stride);
-        int64_t c_at = offset_of(element, outer, i->size, c->stride);
-        product piece = whole;
-        if (cut.along_n) {
-            piece.n = whole.n - first < cut.length ? whole.n - first : cut.length;
-            b_at += first * whole.b_n;
-            c_at += first * whole.c_n;
-        } else {
-            piece.m = whole.m - first < cut.length ? whole.m - first : cut.length;
-            a_at += first * whole.a_m;
-            c_at += first * whole.c_m;
+    contraction   t = {.instr = i, .run = r, .batch = 1};
+    t.whole = (product){.type = c->type, .m = i->size[m], .n = i->size[n], .k = i->size[k],
+                        .a_m = a->stride[m], .a_k = a->stride[k], .b_k = b->stride[k],
+                        .b_n = b->stride[n], .c_m = c->stride[m], .c_n = c->stride[n]};
+    for (int l = 0; l < outer; l++) t.batch *= i->size[l];
+    t.cut = cutting_of(&t.whole, t.batch);
+    int64_t tasks = t.batch * t.cut.pieces, work = t.whole.m * t.whole.n * t.whole.k * t.batch;
+    int64_t parts = work < PARALLEL_PRODUCT ? 1 : tasks < r->threads ? tasks : r->threads;
+    PARALLEL((int)parts)
+    for (int64_t part = 0; part < parts; part++) {
+        int64_t task = tasks * part / parts, end = tasks * (part + 1) / parts;
+        while (task < end) {
+            int64_t element = task / t.cut.pieces, first = task % t.cut.pieces;
+            int64_t last = first + end - task < t.cut.pieces ? first + end - task : t.cut.pieces;
+            run_pieces(&t, element, first, last);
+            task += last - first;
         }
-        product_run(&piece, a0 + a_at * bytes, b0 + b_at * bytes, c0 + c_at * bytes);
     }
 }
