@@ -12,7 +12,7 @@
 #include "plan/passes.h"
 #include "program/map_form.h"
 
-enum { SHORTEST_ROW = 16 }; /* shorter rows are folded faster side by side */
+enum { SHORTEST_ROW = 8 }; /* shorter rows are folded faster side by side */
 
 typedef struct fuser {
     program *program;
