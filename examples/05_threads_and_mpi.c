@@ -53,11 +53,11 @@ int main(void)
     for (int i = 1; i <= STEPS; i++) {
         mtf_step(step);
         double now = mtf_fetch_scalar(step, loss); /* by all, though only one prints it */
-        if (i % 10 == 0 && mtf_is_first(s)) printf("step %2d  loss %.6f\n", i, now);
+        if (i % 10 == 0 && mtf_is_first(s)) printf("step %2d  loss %.4f\n", i, now);
     }
 
     float weights[HIDDEN * CLASSES]; /* cut along "hidden": the parts come together here */
     mtf_variable_get(w2, weights);
-    if (mtf_is_first(s)) printf("w2[0]  %9.6f %9.6f %9.6f\n", weights[0], weights[1], weights[2]);
+    if (mtf_is_first(s)) printf("w2[0]  %7.4f %7.4f %7.4f\n", weights[0], weights[1], weights[2]);
     return mtf_close(s);
 }
