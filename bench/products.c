@@ -35,8 +35,8 @@ struct products {
 
 /* A matrix as the library takes it: which of its strides is 1, and the other. */
 typedef struct view {
-    CBLAS_TRANSPOSE order;
-    int             stride;
+    bool turned;
+    int  stride;
 } view;
 
 /* The stride must be long enough also where nothing strides. */
@@ -44,7 +44,7 @@ static view view_of(int64_t rows, int64_t columns, int64_t row, int64_t column)
 {
     bool    plain = column == 1 || columns == 1;
     int64_t stride = plain ? row : column, least = plain ? columns : rows;
-    return (view){plain ? CblasNoTrans : CblasTrans, (int)(stride > least ? stride : least)};
+    return (view){!plain, (int)(stride > least ? stride : least)};
 }
 
 static void run_block(const product *p, int64_t element, span rows, span columns)
@@ -60,7 +60,8 @@ static void run_block(const product *p, int64_t element, span rows, span columns
     view second = view_of(p->k, p->n, p->b_k, p->b_n);
     view result = view_of(p->m, p->n, p->c_m, 1);
     if (rows.size == 0 || columns.size == 0) return;
-    cblas_sgemm(CblasRowMajor, first.order, second.order, (int)rows.size, (int)columns.size,
+    cblas_sgemm(CblasRowMajor, first.turned ? CblasTrans : CblasNoTrans,
+                second.turned ? CblasTrans : CblasNoTrans, (int)rows.size, (int)columns.size,
                 (int)p->k, 1, a, first.stride, b, second.stride, 0, c, result.stride);
 }
 
