@@ -29,6 +29,26 @@ typedef struct mtf_sgd_opts {
 /* w <- w - rate * (gradient of the loss), for every trainable variable. */
 MTF_API void mtf_sgd(mtf_graph *g, mtf_tensor *loss, const mtf_sgd_opts *opts);
 
+typedef struct mtf_adam_opts {
+    double      rate;     /* default 0.001                                                     */
+    mtf_tensor *schedule; /* the rate as a floating scalar, computed in each step, instead     */
+    double      beta1;    /* how much of the mean gradient stays in a step; default 0.9        */
+    double      beta2;    /* the same for the mean square; default 0.999                       */
+    double      epsilon;  /* added to the root of the mean square; default 1e-8                */
+    double      decay;    /* AdamW: each step takes rate * decay of the weights; default 0     */
+    const char *const *undecayed;   /* parts of names of variables without decay, then NULL    */
+    bool               uncorrected; /* no correction of the means' bias to 0, and epsilon 1e-6:
+                                       AdamWeightDecay of Mesh TensorFlow                      */
+} mtf_adam_opts;
+
+/* m, v <- running means of the gradient and of its square;  w <- w - rate * m / (sqrt(v) + epsilon),
+ * for every trainable variable.  The means are variables W/adam_m and W/adam_v, shaped and cut as w
+ * is, in f32 where w is shorter; "adam_steps" counts. */
+MTF_API void mtf_adam(mtf_graph *g, mtf_tensor *loss, const mtf_adam_opts *opts);
+/* The same with gradients given: clipped, perhaps, or for some of the variables only. */
+MTF_API void mtf_adam_apply(mtf_graph *g, int n, mtf_tensor *const *variables,
+                            mtf_tensor *const *gradients, const mtf_adam_opts *opts);
+
 /* ---- data ------------------------------------------------------------------------------ */
 
 /* An array of bytes from an IDX file, as MNIST comes: row-major, plain or gzip. */

@@ -147,6 +147,8 @@ static void call_the_others(mtf_session *s, mtf_graph *g, mtf_tensor *x, mtf_pro
     mtf_gradients(1, xs, 1, xs, NULL, parts);
     assert_null(parts[0]);
     mtf_sgd(g, x, NULL);
+    mtf_adam(g, x, NULL);
+    mtf_adam_apply(g, 1, xs, xs, NULL);
     assert_null(mtf_compile(g, x));
     assert_false(mtf_feed(p, x, values));
     assert_false(mtf_step(p));
@@ -196,6 +198,8 @@ static void test_null_is_no_error(void **state)
     mtf_custom_gradient(g, 1, none, 1, parts, idle_body, idle_body, NULL);
     mtf_gradients(1, none, 1, none, NULL, parts);
     mtf_sgd(g, NULL, NULL);
+    mtf_adam(g, NULL, NULL);
+    mtf_adam_apply(g, 1, none, none, NULL);
     assert_null(mtf_compile(g, none[0]));
     close_well(s);
 }
