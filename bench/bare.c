@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int threads(void)
+int limit_threads(void)
 {
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
@@ -39,7 +39,7 @@ static int64_t part_begin(int64_t count, int n, int k)
 static void run_product(void *what)
 {
     limit *l = what;
-    int    n = threads();
+    int    n = limit_threads();
 #pragma omp parallel for num_threads(n) schedule(static)
     for (int t = 0; t < n; t++) {
         int64_t begin = part_begin(l->m, n, t), end = part_begin(l->m, n, t + 1);
@@ -73,7 +73,7 @@ static void run_scores(void *what)
     limit  *l = what;
     int     row = (int)(l->heads * l->k);
     int64_t products = l->batch * l->heads;
-#pragma omp parallel for num_threads(threads()) schedule(static)
+#pragma omp parallel for num_threads(limit_threads()) schedule(static)
     for (int64_t p = 0; p < products; p++) {
         int64_t at = p / l->heads * l->m * row + p % l->heads * l->k;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)l->m, (int)l->m, (int)l->k, 1,
@@ -86,7 +86,7 @@ static void run_values(void *what)
     limit  *l = what;
     int     row = (int)(l->heads * l->k);
     int64_t products = l->batch * l->heads;
-#pragma omp parallel for num_threads(threads()) schedule(static)
+#pragma omp parallel for num_threads(limit_threads()) schedule(static)
     for (int64_t p = 0; p < products; p++) {
         int64_t at = p / l->heads * l->m * row + p % l->heads * l->k;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)l->m, (int)l->k, (int)l->m, 1,
@@ -114,7 +114,7 @@ limit limit_attention(int64_t batch, int64_t heads, int64_t length, int64_t dept
 static void run_copy(void *what)
 {
     limit *l = what;
-    int    n = threads();
+    int    n = limit_threads();
 #pragma omp parallel for num_threads(n) schedule(static)
     for (int t = 0; t < n; t++) {
         int64_t begin = part_begin(l->count, n, t), end = part_begin(l->count, n, t + 1);
@@ -127,7 +127,7 @@ static void run_triad(void *what)
     limit *l = what;
     float *restrict a = l->a;
     const float *restrict b = l->b, *restrict c = l->c;
-#pragma omp parallel for num_threads(threads()) schedule(static)
+#pragma omp parallel for num_threads(limit_threads()) schedule(static)
     for (int64_t i = 0; i < l->count; i++) a[i] = b[i] + 3 * c[i];
 }
 
@@ -145,7 +145,7 @@ static uint64_t sum_of(const uint64_t *words, int64_t count)
 static void run_read(void *what)
 {
     limit          *l = what;
-    int             n = threads();
+    int             n = limit_threads();
     const uint64_t *words = (const uint64_t *)(const void *)l->a;
     uint64_t        sum = 0;
 #pragma omp parallel for num_threads(n) schedule(static) reduction(+ : sum)

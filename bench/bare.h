@@ -21,6 +21,7 @@ typedef struct limit {
     uint64_t sum;                /* what reading gave, so that it is not left out */
 } limit;
 
+int limit_threads(void); /* as many as a session has by default */
 /* c[m, n] = sum over k of a[m, k] b[k, n], by the library's sgemm. */
 limit limit_product(int64_t m, int64_t n, int64_t k, bool a_turned, bool b_turned);
 /* A loop over batch and heads of sgemm: scores = q.k, or with `values` weights.v. */

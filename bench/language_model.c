@@ -70,6 +70,6 @@ mtf_tensor *language_model(mtf_graph *g, const language_model_opts *opts)
     mtf_tensor *head = mtf_variable(g, "head", mtf_shape(model, vocab), NULL);
     mtf_tensor *logits = mtf_einsum(mtf_shape(batch, length, vocab), norm(g, x, "norm"), head);
     mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(logits, targets, vocab), MTF_ALL);
-    mtf_sgd(g, loss, &(mtf_sgd_opts){.rate = 0.01f});
+    mtf_adam(g, loss, &(mtf_adam_opts){.rate = 1e-4, .decay = 0.01});
     return loss;
 }

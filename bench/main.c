@@ -16,6 +16,7 @@ static const group groups[] = {
     {"wires",    "collectives on threads, on MPI, and by plain MPI calls",           wires_measure},
     {"lowering", "building and planning a Transformer for 1 to 4096 processors",     lowering_measure},
     {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure},
+    {"training", "training steps against their matrix products alone",               training_measure},
 };
 /* clang-format on */
 enum { GROUPS = sizeof groups / sizeof *groups };

@@ -1,0 +1,44 @@
+/* Small networks and their training step: digits, perceptrons. */
+#include "networks.h"
+
+#include <stdio.h>
+
+#include "mtf_nn.h"
+
+mtf_tensor *network_digits(mtf_graph *g, int64_t size, float rate)
+{
+    mtf_dim     batch = {"batch", size}, rows = {"rows", 28}, cols = {"cols", 28};
+    mtf_dim     hidden = {"hidden", 1024}, classes = {"classes", 10};
+    mtf_tensor *images = mtf_input(g, "images", MTF_F32, mtf_shape(batch, rows, cols));
+    mtf_tensor *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
+    mtf_tensor *w1 = mtf_variable(g, "w1", mtf_shape(rows, cols, hidden), NULL);
+    mtf_tensor *w2 = mtf_variable(g, "w2", mtf_shape(hidden, classes), NULL);
+    mtf_tensor *h = mtf_relu(mtf_einsum(mtf_shape(batch, hidden), images, w1));
+    mtf_tensor *logits = mtf_einsum(mtf_shape(batch, classes), h, w2);
+    mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(logits, labels, classes), MTF_ALL);
+    if (rate > 0)
+        mtf_sgd(g, loss, &(mtf_sgd_opts){.rate = rate});
+    else
+        mtf_adam(g, loss, NULL);
+    return loss;
+}
+
+mtf_tensor *network_layers(mtf_graph *g, int64_t size)
+{
+    enum { LAYERS = 4, WIDTH = 1024 };
+    mtf_dim     batch = {"batch", size}, from = {"units0", WIDTH};
+    mtf_tensor *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, from));
+    mtf_tensor *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
+    for (int i = 1; i <= LAYERS; i++) {
+        char name[20], units[20];
+        snprintf(name, sizeof name, "w%d", i);
+        snprintf(units, sizeof units, "units%d", i);
+        mtf_dim to = {units, WIDTH};
+        x = mtf_einsum(mtf_shape(batch, to), x, mtf_variable(g, name, mtf_shape(from, to), NULL));
+        from = mtf_shape_of_tensor(x).dims[1]; /* whose name lives in the graph */
+        if (i < LAYERS) x = mtf_relu(x);
+    }
+    mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(x, labels, from), MTF_ALL);
+    mtf_adam(g, loss, NULL);
+    return loss;
+}

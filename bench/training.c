@@ -1,0 +1,85 @@
+/* Training steps against their matrix products alone. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "groups.h"
+#include "language_model.h"
+#include "mtf.h"
+#include "networks.h"
+#include "products.h"
+
+/* A network to train on batches of one size. */
+typedef struct trained {
+    const char *name;
+    mtf_tensor *(*build)(mtf_graph *g, int64_t batch);
+    int64_t     batch;
+    const char *inputs[2]; /* numbers, or tokens; class numbers */
+    double      target;
+} trained;
+
+static mtf_tensor *build_digits(mtf_graph *g, int64_t batch)
+{
+    return network_digits(g, batch, 0);
+}
+
+static mtf_tensor *build_language_model(mtf_graph *g, int64_t batch)
+{
+    return language_model(g, &(language_model_opts){.layers = 6, .batch = batch});
+}
+
+/* clang-format off */
+static const trained networks[] = {
+    {"README's network, batch 100",        build_digits,          100, {"images", "labels"},  0.85},
+    {"README's network, batch 2048",       build_digits,         2048, {"images", "labels"},  0.9},
+    {"4 layers of 1024, batch 512",        network_layers,        512, {"x", "labels"},       0.9},
+    {"Transformer of 6 layers, batch 8",   build_language_model,    8, {"tokens", "targets"}, 0.9},
+};
+/* clang-format on */
+
+static void feed(mtf_program *p, mtf_tensor *x)
+{
+    int64_t  size = mtf_shape_size(mtf_shape_of_tensor(x));
+    bool     whole = mtf_dtype_of_tensor(x) == MTF_I32;
+    int32_t *values = malloc(sizeof *values * (size_t)size);
+    for (int64_t i = 0; values && i < size; i++) {
+        if (whole)
+            values[i] = (int32_t)(i * 7 % 10);
+        else
+            ((float *)values)[i] = (float)(i % 17) / 17;
+    }
+    if (values) mtf_feed(p, x, values);
+    free(values);
+}
+
+static void run_step(void *program)
+{
+    mtf_step(program);
+}
+
+static void measure(bench *b, const trained *t)
+{
+    mtf_session *s = mtf_open_with(NULL);
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *loss = t->build(g, t->batch);
+    mtf_program *step = mtf_compile(g, loss);
+    products    *alone = step ? products_new(g, loss) : NULL;
+    bench_progress(b, "%s", t->name);
+    if (alone) {
+        for (int i = 0; i < 2; i++) feed(step, mtf_find(g, t->inputs[i]));
+        racer  racers[] = {{run_step, step, 0}, {products_run, alone, 0}};
+        figure f = {.group = "training", .aim = AT_LEAST, .target = t->target};
+        bench_race(2, racers, 5);
+        snprintf(f.name, sizeof f.name, "%s, Adam", t->name);
+        snprintf(f.versus, sizeof f.versus, "a step : its GEMMs alone");
+        f.seconds = racers[0].best, f.other = racers[1].best;
+        bench_figure(b, &f);
+    }
+    if (!alone || !mtf_ok(s)) bench_error(b, "%s: %s", t->name, mtf_error(s));
+    products_free(alone);
+    mtf_close(s);
+}
+
+void training_measure(bench *b)
+{
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) measure(b, &networks[i]);
+}
