@@ -4,7 +4,7 @@
  * more, and without taking the memory.  For this model as text, the third row of the table below:
  *
  *     $ mtf plan model.mtf --mesh p:4 --layout batch:p
- *     memory           3.81 MB   at most, on processor 0 ...          the column "memory"
+ *     memory           2.63 MB   at most, on processor 0 ...          the column "memory"
  *     flops              119 M   476 M on all processors              "flops"
  *     sent              147 kB   590 kB by all processors             "sent"
  *       all_reduce      147 kB   along p, 3 times ...                 "times"

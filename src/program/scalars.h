@@ -43,7 +43,7 @@ ANY1(negative,       NEG(x),                                neg(d),             
 ANY1(abs,            x < 0 ? NEG(x) : x,                    mul(d, mtf_sign(x)),                  1, "magnitude; the gradient at 0 is 0")
 ANY1(sign,           (x > 0) - (x < 0),                     NONE,                                 2, "-1, 0 or 1")
 ANY1(square,         MUL(x, x),                             mul(d, times(x, 2)),                  1, "x * x")
-ANY1(relu,           x < 0 ? 0 : x,                         keep(mtf_greater(x, zero(x)), d),     1, "x, or 0 below 0; the gradient at 0 is 0")
+ANY1(relu,           x < 0 ? 0 : x,                         keep(mtf_greater(r, zero(r)), d),     1, "x, or 0 below 0; the gradient at 0 is 0")
 LOGIC1(logical_not,  !x,                                    NONE,                                 1, "not x")
 
 /*    name           value                                  gradient of x                     gradient of y                     flops says */
