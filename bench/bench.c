@@ -181,8 +181,8 @@ static void print_json(const figure *f)
     cJSON_AddStringToObject(line, "group", f->group);
     cJSON_AddStringToObject(line, "name", f->name);
     cJSON_AddStringToObject(line, "versus", f->versus);
-    cJSON_AddNumberToObject(line, "seconds", f->seconds);
-    cJSON_AddNumberToObject(line, "other_seconds", f->other);
+    cJSON_AddNumberToObject(line, f->bytes ? "bytes" : "seconds", f->seconds);
+    cJSON_AddNumberToObject(line, f->bytes ? "other_bytes" : "other_seconds", f->other);
     cJSON_AddNumberToObject(line, "ratio", bench_ratio(f));
     cJSON_AddStringToObject(line, "aim", f->aim == AT_LEAST ? "at least" : "at most");
     cJSON_AddNumberToObject(line, "target", f->target);
@@ -203,12 +203,18 @@ static int longest(const bench *b, size_t offset)
     return (int)most;
 }
 
+static const char *amount_text(const figure *f, double amount, char *text, size_t room)
+{
+    if (f->bytes) return bench_bytes((int64_t)amount, text, room);
+    return time_text(amount, text, room);
+}
+
 static void print_row(const figure *f, int name_width, int versus_width)
 {
     char here[32], there[32];
     printf("%-10s %-*s  %-*s %9s %9s %7.2f  %s %-5g %s\n", f->group, name_width, f->name,
-           versus_width, f->versus, time_text(f->seconds, here, sizeof here),
-           time_text(f->other, there, sizeof there), bench_ratio(f),
+           versus_width, f->versus, amount_text(f, f->seconds, here, sizeof here),
+           amount_text(f, f->other, there, sizeof there), bench_ratio(f),
            f->aim == AT_LEAST ? ">=" : "<=", f->target, is_missed(f) ? "MISSED" : "");
 }
 

@@ -20,6 +20,7 @@ typedef struct figure {
     char        name[64];   /* what is measured */
     char        versus[48]; /* "threads : MPI": what takes `seconds`, and what takes `other` */
     double      seconds, other;
+    bool        bytes; /* both are bytes of memory, not seconds */
     bench_aim   aim;
     double      target;
 } figure;

@@ -2,6 +2,7 @@
 #include "networks.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "mtf_nn.h"
 
@@ -41,4 +42,19 @@ mtf_tensor *network_layers(mtf_graph *g, int64_t size)
     mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(x, labels, from), MTF_ALL);
     mtf_adam(g, loss, NULL);
     return loss;
+}
+
+void network_feed(mtf_program *p, mtf_tensor *input)
+{
+    int64_t  size = mtf_shape_size(mtf_shape_of_tensor(input));
+    float   *numbers = malloc(sizeof *numbers * (size_t)size);
+    int32_t *classes = malloc(sizeof *classes * (size_t)size);
+    bool     floats = mtf_dtype_of_tensor(input) == MTF_F32;
+    for (int64_t i = 0; numbers && classes && i < size; i++) {
+        numbers[i] = (float)(i % 17) / 17;
+        classes[i] = (int32_t)(i * 7 % 10);
+    }
+    if (numbers && classes) mtf_feed(p, input, floats ? (void *)numbers : (void *)classes);
+    free(numbers);
+    free(classes);
 }

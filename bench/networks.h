@@ -12,4 +12,7 @@ mtf_tensor *network_digits(mtf_graph *g, int64_t batch, float rate);
 /* Four layers of 1024 units, the last of them classes.  Inputs: x, labels. */
 mtf_tensor *network_layers(mtf_graph *g, int64_t batch);
 
+/* Some numbers, or some class numbers, for an input. */
+void network_feed(mtf_program *p, mtf_tensor *input);
+
 #endif

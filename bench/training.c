@@ -1,6 +1,5 @@
 /* Training steps against their matrix products alone. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "groups.h"
 #include "language_model.h"
@@ -36,21 +35,6 @@ static const trained networks[] = {
 };
 /* clang-format on */
 
-static void feed(mtf_program *p, mtf_tensor *x)
-{
-    int64_t  size = mtf_shape_size(mtf_shape_of_tensor(x));
-    bool     whole = mtf_dtype_of_tensor(x) == MTF_I32;
-    int32_t *values = malloc(sizeof *values * (size_t)size);
-    for (int64_t i = 0; values && i < size; i++) {
-        if (whole)
-            values[i] = (int32_t)(i * 7 % 10);
-        else
-            ((float *)values)[i] = (float)(i % 17) / 17;
-    }
-    if (values) mtf_feed(p, x, values);
-    free(values);
-}
-
 static void run_step(void *program)
 {
     mtf_step(program);
@@ -65,7 +49,7 @@ static void measure(bench *b, const trained *t)
     products    *alone = step ? products_new(g, loss) : NULL;
     bench_progress(b, "%s", t->name);
     if (alone) {
-        for (int i = 0; i < 2; i++) feed(step, mtf_find(g, t->inputs[i]));
+        for (int i = 0; i < 2; i++) network_feed(step, mtf_find(g, t->inputs[i]));
         racer  racers[] = {{run_step, step, 0}, {products_run, alone, 0}};
         figure f = {.group = "training", .aim = AT_LEAST, .target = t->target};
         bench_race(2, racers, 5);

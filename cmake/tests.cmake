@@ -41,13 +41,16 @@ foreach(source IN LISTS example_sources)
     target_link_libraries(${name} PRIVATE mtf_static)
 endforeach()
 
-# ---- benchmarks: the program that `make bench` runs, and those that it starts under mpirun -------
+# ---- benchmarks: the program that `make bench` runs, and those that it starts --------------------
 
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
 file(GLOB rank_sources CONFIGURE_DEPENDS bench/ranks/*.c)
 add_executable(mtf_bench ${bench_sources})
 target_link_libraries(mtf_bench PRIVATE PkgConfig::CJSON)
-set(bench_programs mtf_bench)
+target_compile_definitions(mtf_bench PRIVATE MTF_BENCH_PEERS="${PROJECT_SOURCE_DIR}/bench/peers")
+add_executable(mtf_train bench/peers/train.c bench/language_model.c bench/networks.c)
+target_include_directories(mtf_train PRIVATE bench)
+set(bench_programs mtf_bench mtf_train)
 if(MTF_HAVE_MPI)
     foreach(source IN LISTS rank_sources)
         cmake_path(GET source STEM name)

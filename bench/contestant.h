@@ -1,0 +1,29 @@
+/* Processes that take training steps when asked.
+ *
+ * A contestant writes a line when it is ready, reads how many steps it shall
+ * take, answers {"seconds": of a step, "peak_bytes": of the process}, and so on
+ * until its input ends.
+ */
+#ifndef BENCH_CONTESTANT_H
+#define BENCH_CONTESTANT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+typedef struct contestant {
+    char   command[6000]; /* of the shell */
+    pid_t  process;
+    FILE  *ask, *answer;
+    double seconds;    /* of a step, in its best turn */
+    double peak_bytes; /* so far */
+} contestant;
+
+/* Starts its command and waits until it is ready; false where that fails. */
+bool contestant_start(contestant *c);
+/* One turn of so many steps. */
+bool contestant_turn(contestant *c, int steps);
+/* Waits for its end. */
+void contestant_stop(contestant *c);
+
+#endif
