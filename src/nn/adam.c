@@ -3,8 +3,9 @@
  *     m <- b1 m + (1 - b1) g            v <- b2 v + (1 - b2) g^2
  *     w <- (1 - rate decay) w - rate m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + epsilon)
  *
- * What depends on the step t alone is computed once a step, as scalars in f64;
- * all that is left for each element is one pass over w, m, v and the gradient.
+ * What depends on the step t alone is computed once a step, as scalars in f64,
+ * and with r = sqrt(1 - b2^t) the last term is  (rate r / (1 - b1^t)) m / (sqrt(v) + epsilon r).
+ * All that is left for each element is one pass over w, m, v and the gradient.
  */
 #include <string.h>
 
@@ -15,9 +16,9 @@
 /* What all variables share: f64 scalars. */
 typedef struct adam {
     mtf_adam_opts opts;
-    mtf_tensor   *kept; /* 1 - rate * decay                  */
-    mtf_tensor   *rate; /* rate / (1 - b1^t)                 */
-    mtf_tensor   *root; /* 1 / sqrt(1 - b2^t), NULL where 1  */
+    mtf_tensor   *kept;    /* 1 - rate decay, NULL where nothing decays */
+    mtf_tensor   *rate;    /* rate r / (1 - b1^t) */
+    mtf_tensor   *epsilon; /* epsilon r */
 } adam;
 
 static mtf_adam_opts with_defaults(const mtf_adam_opts *opts)
@@ -68,15 +69,16 @@ static mtf_tensor *weight_so_far(mtf_graph *g, double beta, mtf_tensor *steps)
 
 static adam prepare(mtf_graph *g, const mtf_adam_opts *opts)
 {
-    adam        a = {.opts = *opts};
-    mtf_tensor *rate = opts->schedule ? mtf_cast(opts->schedule, MTF_F64)
-                                      : mtf_constant(g, opts->rate, MTF_F64, mtf_shape());
-    if (opts->decay != 0) a.kept = mtf_add_scalar(mtf_scale(rate, -opts->decay), 1);
-    a.rate = rate;
+    adam a = {.opts = *opts};
+    a.rate = opts->schedule ? mtf_cast(opts->schedule, MTF_F64)
+                            : mtf_constant(g, opts->rate, MTF_F64, mtf_shape());
+    a.epsilon = mtf_constant(g, opts->epsilon, MTF_F64, mtf_shape());
+    if (opts->decay != 0) a.kept = mtf_add_scalar(mtf_scale(a.rate, -opts->decay), 1);
     if (opts->uncorrected) return a;
     mtf_tensor *steps = count_steps(g);
-    a.rate = mtf_divide(rate, weight_so_far(g, opts->beta1, steps));
-    a.root = mtf_rsqrt(weight_so_far(g, opts->beta2, steps));
+    mtf_tensor *root = mtf_sqrt(weight_so_far(g, opts->beta2, steps));
+    a.rate = mtf_divide(mtf_multiply(a.rate, root), weight_so_far(g, opts->beta1, steps));
+    a.epsilon = mtf_multiply(a.epsilon, root);
     return a;
 }
 
@@ -103,10 +105,9 @@ static void update(mtf_graph *g, const adam *a, mtf_tensor *w, mtf_tensor *dw)
     mtf_tensor *v = optimizer_slot(g, name, "adam_v", type, w->shape);
     mtf_tensor *slope = mtf_cast(dw, type), *value = mtf_cast(w, type);
     m = average(m, slope, a->opts.beta1);
-    v = mtf_sqrt(average(v, mtf_square(slope), a->opts.beta2));
-    if (a->root) v = mtf_multiply(v, mtf_cast(a->root, type));
-    mtf_tensor *step =
-        mtf_divide(mtf_multiply(m, mtf_cast(a->rate, type)), mtf_add_scalar(v, a->opts.epsilon));
+    v = average(v, mtf_square(slope), a->opts.beta2);
+    mtf_tensor *step = mtf_divide(mtf_multiply(m, mtf_cast(a->rate, type)),
+                                  mtf_add(mtf_sqrt(v), mtf_cast(a->epsilon, type)));
     if (decays(&a->opts, name)) value = mtf_multiply(value, mtf_cast(a->kept, type));
     mtf_assign(w, mtf_cast(mtf_sub(value, step), w->type));
 }
