@@ -4,9 +4,8 @@
  *
  * Floats go to BLAS wherever it can express the strides, everything else to a
  * plain loop.  The library runs on one thread; we give our threads pieces of
- * the product.  Where pieces begin follows from the sizes alone, at multiples of
- * what libraries compute at a time; neighbouring pieces of one thread are one
- * call.  So the number of threads does not change a single bit.
+ * the product.  Where pieces begin follows from the sizes alone; neighbouring
+ * pieces of one thread are one call, for each call packs an operand anew.
  */
 #include "machine/kernels/arith.h"
 #include "machine/kernels/kernels.h"
@@ -17,7 +16,7 @@ enum {
     TINY_PRODUCT = 512,          /* multiply-adds below which calling BLAS costs more */
     PARALLEL_PRODUCT = 64 * 1024, /* multiply-adds below which one core does it all */
     PLENTY_OF_BATCH = 32,        /* batch elements that need no further cutting */
-    MOST_PIECES = 32,
+    MOST_PIECES = 64,
     LANES = 64                   /* sums a plain loop keeps at once */
 };
 
@@ -146,8 +145,8 @@ typedef struct cutting {
     int64_t pieces, length;
 } cutting;
 
-/* Longer pieces keep BLAS near its full rate (128 of 1024 rows lose about 3 %), shorter ones feed
- * more cores.  Cutting n costs more than cutting m, so m goes first unless it is much shorter. */
+/* Short pieces feed many cores; few cores take several of them in one call.  Cutting n costs more
+ * than cutting m, so m goes first unless it is much shorter. */
 static cutting cutting_of(const product *p, int64_t batch)
 {
     cutting c = {.along_n = p->n > 2 * p->m};
@@ -155,7 +154,7 @@ static cutting cutting_of(const product *p, int64_t batch)
     c.length = extent;
     c.pieces = 1;
     if (batch >= PLENTY_OF_BATCH || p->m * p->n * p->k * batch < PARALLEL_PRODUCT) return c;
-    int64_t least = extent >= 1024 ? 128 : extent >= 128 ? 64 : 32;
+    int64_t least = extent >= 128 ? 64 : 32;
     if (p->m == 1 || p->n == 1) least = 1024; /* one pass over a matrix: read long rows of it */
     c.length = (extent + MOST_PIECES - 1) / MOST_PIECES;
     c.length = (c.length + least - 1) / least * least;

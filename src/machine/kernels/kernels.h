@@ -2,7 +2,7 @@
  *
  * A kernel reads the instruction's loops and strides and the buffers' base
  * addresses, allocates nothing and cannot fail.  Results do not depend on the
- * number of threads: work is split along loops whose elements are independent.
+ * number of threads, BLAS aside: work is split along loops whose elements are independent.
  */
 #ifndef MACHINE_KERNELS_H
 #define MACHINE_KERNELS_H
