@@ -59,8 +59,7 @@ static void call_all_reduce(race *r, const member *me)
 static void write_all_gather(race *r)
 {
     r->gather = (exchange_args){.shape = {.ndims = 1, .dims = {{"elements", r->elements}}},
-                                .from.dim[0] = {.n = 1, .axis = {0}},
-                                .mapped = -1};
+                                .from.dim[0] = {.n = 1, .axis = {0}}};
     r->instr.kind = INSTR_EXCHANGE;
     r->instr.exchange = &r->gather;
 }
