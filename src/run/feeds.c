@@ -23,20 +23,6 @@ static bool where_is(const mtf_program *p, const mtf_tensor *x, placement *where
     return layout_place(&p->store->layout, &x->shape, tensor_name(x), &p->session->fault, where);
 }
 
-bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
-{
-    if (!alive(p) || !input) return false;
-    int       i = input_number(p, input);
-    placement where;
-    if (i < 0) return i == -1;
-    TRY(where_is(p, input, &where));
-    for (int k = p->store->first; k < p->store->end; k++) {
-        int b = p->processors[k].program->inputs[i].slice.buffer;
-        part_write(p->store, k, input->type, &input->shape, &where, data, p->processors[k].base[b]);
-    }
-    return p->fed[i] = true;
-}
-
 bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, const mtf_part *),
                     void *context)
 {
@@ -51,6 +37,27 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
         fill(context, &part);
     }
     return p->fed[i] = true;
+}
+
+/* A whole array on the host, of which each processor takes its part. */
+typedef struct whole_feed {
+    const mtf_program *program;
+    const mtf_tensor  *input;
+    const char        *data;
+} whole_feed;
+
+static void take_part(void *context, const mtf_part *part)
+{
+    const whole_feed *f = context;
+    placement         where;
+    if (!where_is(f->program, f->input, &where)) return;
+    part_write(f->program->store, part->processor, f->input->type, &f->input->shape, &where,
+               f->data, part->data);
+}
+
+bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
+{
+    return mtf_feed_parts(p, input, take_part, &(whole_feed){p, input, data});
 }
 
 /* Which fetch of the program x is, once it has a value; -1 after an error. */
