@@ -138,6 +138,19 @@ static inline bool is_for_blas(const trial *t)
     return t->i.kind == INSTR_CONTRACT && (type == MTF_F32 || type == MTF_F64);
 }
 
+/* Equal bit for bit, or up to rounding. */
+static inline void assert_near(mtf_dtype type, int64_t n, const void *a, const void *b)
+{
+    size_t bytes = mtf_dtype_bytes(type);
+    double allowed = type == MTF_F32 ? 1e-4 : 1e-12;
+    for (int64_t i = 0; i < n; i++) {
+        double x = dtype_load(type, a, i), y = dtype_load(type, b, i), d = x - y;
+        bool   same = memcmp((const char *)a + i * (int64_t)bytes,
+                             (const char *)b + i * (int64_t)bytes, bytes) == 0;
+        assert_true(same || (d < 0 ? -d : d) <= allowed * (1 + (x < 0 ? -x : x)));
+    }
+}
+
 /* Runs with 1, 2, 3 threads from the same outputs, which must come out the same. */
 static inline void run_trial(trial *t, kernel *k, int nout)
 {
@@ -152,7 +165,10 @@ static inline void run_trial(trial *t, kernel *k, int nout)
         for (int o = 0; o < nout; o++) {
             size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
             if (!first[o]) memcpy(first[o] = malloc(bytes), t->memory[o], bytes);
-            if (!is_for_blas(t)) assert_memory_equal(t->memory[o], first[o], bytes);
+            if (is_for_blas(t))
+                assert_near(t->operands[o].type, t->count[o], t->memory[o], first[o]);
+            else
+                assert_memory_equal(t->memory[o], first[o], bytes);
         }
     }
     for (int o = 0; o < nout; o++) {
