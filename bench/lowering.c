@@ -24,7 +24,7 @@ typedef struct lowering {
 
 static const char rules[] = "batch:rows,heads:cols,ff:cols,vocab:cols";
 
-enum { BATCH = 512 };
+enum { BATCH = 512, LARGE = 68 }; /* layers of about 300 nodes, gradients and updates included */
 
 /* The last processor has the largest parts. */
 static bool lower(mtf_session *s, lowering *l)
@@ -34,7 +34,8 @@ static bool lower(mtf_session *s, lowering *l)
     price  p = {.mesh = &m, .layout = &cuts, .rates = PRICE_RATES};
     TRY(mesh_parse(s, l->mesh, &m) && layout_parse(s, l->layout, &m, &cuts));
     mtf_graph  *g = mtf_graph_new(s);
-    mtf_tensor *loss = language_model(g, &(language_model_opts){l->layers, BATCH});
+    mtf_tensor *loss =
+        language_model(g, &(language_model_opts){.layers = l->layers, .batch = BATCH});
     TRY(loss != NULL);
     p.here = mesh_place(&m, mesh_size(&m) - 1);
     program *q = plan_program(g, 1, &loss, &(plan_opts){.layout = &cuts, .here = p.here});
@@ -79,6 +80,26 @@ static void measure_meshes(bench *b)
     add(b, "mesh of 4096 processors", "4096 : 1 processor", racers[3].best, racers[1].best);
 }
 
+/* As long as it may take on one core: the language model as it is trained, and many times deeper. */
+static void measure_limits(bench *b)
+{
+    static const struct {
+        int    layers;
+        double seconds;
+    } limits[] = {{6, 25e-3}, {LARGE, 0.5}};
+    bench_progress(b, "lowering of large graphs");
+    for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+        lowering l = {b, limits[k].layers, "", "", 0};
+        racer    r = {run_lowering, &l, 0};
+        char     name[64], versus[48];
+        bench_race_single(1, &r, 1);
+        snprintf(name, sizeof name, "graph of %d nodes", l.nodes);
+        snprintf(versus, sizeof versus, "built and planned : limit");
+        add(b, name, versus, r.best, limits[k].seconds);
+        b->figures[b->count - 1].target = 1;
+    }
+}
+
 /* The time for each node, on 64 processors. */
 static void measure_depths(bench *b)
 {
@@ -112,4 +133,5 @@ void lowering_measure(bench *b)
     keep_memory();
     measure_meshes(b);
     measure_depths(b);
+    measure_limits(b);
 }
