@@ -215,7 +215,7 @@ void kernel_contract(const instr *i, const run_state *r)
     t.cut = cutting_of(&t.whole, t.batch);
     int64_t tasks = t.batch * t.cut.pieces, work = t.whole.m * t.whole.n * t.whole.k * t.batch;
     int64_t parts = work < PARALLEL_PRODUCT ? 1 : tasks < r->threads ? tasks : r->threads;
-    PARALLEL((int)parts)
+    PARALLEL(r, (int)parts)
     for (int64_t part = 0; part < parts; part++) {
         int64_t task = tasks * part / parts, end = tasks * (part + 1) / parts;
         while (task < end) {
