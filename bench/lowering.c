@@ -19,7 +19,8 @@ typedef struct lowering {
     bench      *bench;
     int         layers;
     const char *mesh, *layout;
-    int         nodes; /* of the graph, once it was built */
+    int         nodes;       /* of the graph, once it was built */
+    double      peak, bound; /* bytes of memory, once it was planned */
 } lowering;
 
 static const char rules[] = "batch:rows,heads:cols,ff:cols,vocab:cols";
@@ -42,6 +43,7 @@ static bool lower(mtf_session *s, lowering *l)
     TRY(q != NULL);
     p.program = q;
     TRY(price_program(&p, &q->arena));
+    l->peak = (double)p.memory.peak, l->bound = (double)p.memory.bound;
     program_free(q);
     l->nodes = g->nnodes;
     return true;
@@ -67,14 +69,17 @@ static void add(bench *b, const char *name, const char *versus, double seconds, 
 
 static void measure_meshes(bench *b)
 {
-    lowering alone = {b, 6, "", "", 0}, one = {b, 6, "rows:1,cols:1", rules, 0},
-             some = {b, 6, "rows:8,cols:8", rules, 0}, many = {b, 6, "rows:512,cols:8", rules, 0};
+    lowering alone = {b, 6, "", "", 0, 0, 0}, one = {b, 6, "rows:1,cols:1", rules, 0, 0, 0},
+             some = {b, 6, "rows:8,cols:8", rules, 0, 0, 0},
+             many = {b, 6, "rows:512,cols:8", rules, 0, 0, 0};
     racer racers[] = {{run_lowering, &alone, 0},
                       {run_lowering, &one, 0},
                       {run_lowering, &some, 0},
                       {run_lowering, &many, 0}};
     bench_progress(b, "lowering for 1, 64 and 4096 processors");
     bench_race_single(4, racers, 4);
+    add(b, "memory on 1 processor", "peak : most alive at once", alone.peak, alone.bound);
+    b->figures[b->count - 1].bytes = true;
     add(b, "mesh of 1 processor", "with a layout : without", racers[1].best, racers[0].best);
     add(b, "mesh of 64 processors", "64 : 1 processor", racers[2].best, racers[1].best);
     add(b, "mesh of 4096 processors", "4096 : 1 processor", racers[3].best, racers[1].best);
@@ -89,7 +94,7 @@ static void measure_limits(bench *b)
     } limits[] = {{6, 25e-3}, {LARGE, 0.5}};
     bench_progress(b, "lowering of large graphs");
     for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-        lowering l = {b, limits[k].layers, "", "", 0};
+        lowering l = {b, limits[k].layers, "", "", 0, 0, 0};
         racer    r = {run_lowering, &l, 0};
         char     name[64], versus[48];
         bench_race_single(1, &r, 1);
@@ -107,7 +112,7 @@ static void measure_depths(bench *b)
     lowering depths[DEPTHS];
     racer    racers[DEPTHS];
     for (int k = 0; k < DEPTHS; k++) {
-        depths[k] = (lowering){b, 6 << k, "rows:8,cols:8", rules, 0};
+        depths[k] = (lowering){b, 6 << k, "rows:8,cols:8", rules, 0, 0, 0};
         racers[k] = (racer){run_lowering, &depths[k], 0};
     }
     bench_progress(b, "lowering of 6, 12, 24 and 48 layers");

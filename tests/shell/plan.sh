@@ -57,6 +57,7 @@ holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], g
 holds "parameters" "p['memory']['parameters'] == $weights"
 holds "memory adds up" "p['peak_bytes'] == p['memory']['peak'] == sum(p['memory'][k] for k in \
     ('parameters', 'state', 'inputs', 'constants', 'activations'))"
+holds "the least memory" "$weights < p['memory']['bound'] <= p['memory']['peak']"
 
 run plan net.mtf --mesh y:3 --layout hidden:y --fetch loss --json
 # z is combined by three: its 48 elements and a shard of 16 more; weights are a third.
