@@ -26,6 +26,29 @@
 #define WITHOUT_SECOND(name, value)                                                                \
     LOOP(name##_each, EACH_Y, 0, value)                                                            \
     LOOP(name##_one, one_y, 0, value)
+/* As exp alone does: the quick form where it reaches, the other where it does not. */
+#define EXP_LOOP(name, y_now, t)                                                                   \
+    static void name(int64_t n, void *out, const void *xs, const void *ys, const void *zs)         \
+    {                                                                                              \
+        float    one_y = *(const float *)ys;                                                       \
+        uint32_t far = 0;                                                                          \
+        (void)one_y, (void)zs;                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            float x = ((const float *)xs)[i], y = y_now;                                           \
+            far |= f32_far_exp(t);                                                                 \
+        }                                                                                          \
+        if (far)                                                                                   \
+            name##_far(n, out, xs, ys, zs);                                                        \
+        else                                                                                       \
+            name##_near(n, out, xs, ys, zs);                                                       \
+    }
+#define WITH_EXP(name, t)                                                                          \
+    LOOP(name##_each_far, EACH_Y, 0, exp(t))                                                       \
+    LOOP(name##_each_near, EACH_Y, 0, scalar_near_exp_f32(t))                                      \
+    EXP_LOOP(name##_each, EACH_Y, t)                                                               \
+    LOOP(name##_one_far, one_y, 0, exp(t))                                                         \
+    LOOP(name##_one_near, one_y, 0, scalar_near_exp_f32(t))                                        \
+    EXP_LOOP(name##_one, one_y, t)
 #define WITH_SECOND(name, value)                                                                   \
     LOOP(name##_each_each, EACH_Y, EACH_Z, value)                                                  \
     LOOP(name##_each_one, EACH_Y, one_z, value)                                                    \
@@ -34,7 +57,7 @@
 
 #define LOOPS(first, t)                                                                            \
     WITHOUT_SECOND(first##_relu, AT_LEAST_0(t))                                                    \
-    WITHOUT_SECOND(first##_exp, exp(t))                                                            \
+    WITH_EXP(first##_exp, t)                                                                       \
     WITH_SECOND(first##_add, (t) + z)                                                              \
     WITH_SECOND(first##_sub, (t)-z)                                                                \
     WITH_SECOND(first##_from, z - (t))                                                             \
