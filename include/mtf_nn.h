@@ -183,6 +183,34 @@ MTF_API mtf_tensor *mtf_global_norm(int n, mtf_tensor *const *xs);
 /* out[i] = xs[i] * most / max(most, global norm); `out` may be `xs`. */
 MTF_API void mtf_clip_by_global_norm(int n, mtf_tensor *const *xs, double most, mtf_tensor **out);
 
+/* ---- microbatches ---------------------------------------------------------------------- */
+
+typedef struct mtf_serialize_opts {
+    mtf_dim     batch;  /* the dimension that is taken apart ...                           */
+    int64_t     splits; /* ... into so many microbatches, which must divide it             */
+    mtf_build  *model;  /* reads a microbatch of each feature; gives the loss, then outputs */
+    void       *context;
+    int         outputs;    /* how many there are besides the loss                             */
+    mtf_tensor *loss_scale; /* gradients are those of the loss times this (mtf_loss_scale)     */
+} mtf_serialize_opts;
+
+/* Everything lives in the graph; {0} after an error. */
+typedef struct mtf_serialized {
+    int          n; /* the trainable variables, those that the model made included     */
+    mtf_tensor **variables;
+    mtf_tensor **gradients; /* summed over the microbatches; NULL where the loss is independent */
+    mtf_tensor  *loss;      /* the sum of theirs                                               */
+    mtf_tensor **outputs;   /* with the batch dimension: of the whole batch; else summed       */
+} mtf_serialized;
+
+/* Computes loss and gradients in a loop over microbatches, to save memory.  Microbatch i has the
+ * examples i, i + splits, i + 2 splits, ..., so that a cut batch stays where it is; processors add up
+ * their gradients once, behind the loop.  Then mtf_minimize_apply takes the step.  A loss that is a
+ * mean over its microbatch wants to be divided by `splits`. */
+MTF_API mtf_serialized mtf_serialize_training_step(mtf_graph *g, int nfeatures,
+                                                   mtf_tensor *const        *features,
+                                                   const mtf_serialize_opts *opts);
+
 /* ---- data ------------------------------------------------------------------------------ */
 
 /* An array of bytes from an IDX file, as MNIST comes: row-major, plain or gzip. */
