@@ -101,7 +101,8 @@ static mtf_tensor *root_mean_square(mtf_tensor *x, mtf_shape kept)
 static mtf_tensor *averaged(const update *u, mtf_tensor *w, const char *suffix, mtf_tensor *rho,
                             mtf_tensor *x)
 {
-    mtf_tensor *slot = optimizer_slot(u->graph, tensor_name(w), suffix, x->type, x->shape, "zeros");
+    mtf_tensor *slot = optimizer_slot(u->graph, tensor_name(w), suffix, mtf_dtype_of_tensor(x),
+                                      mtf_shape_of_tensor(x), "zeros");
     mtf_tensor *fresh = mtf_add_scalar(mtf_negative(rho), 1);
     return optimizer_store(u->sound, slot,
                            mtf_add(mtf_multiply(slot, rho), mtf_multiply(x, fresh)));

@@ -207,12 +207,48 @@ static void test_adafactor_decay(void **state)
     assert_near(decay_in(1, (mtf_adafactor_opts){.decay_beta2 = 0.9}), .9 * .1 / .19, 1e-12);
 }
 
+/* Short floats are updated in f32 and rounded once; their state is f32. */
+static void test_short_floats(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"sgd", "momentum", "nesterov", "adamw", "adafactor"};
+    static const char *const slots[] = {NULL, "_momentum_v", "_momentum_v", "/adam_v", "_slot_v"};
+    static const mtf_dtype   types[] = {MTF_F32, MTF_BF16, MTF_F16};
+    static const mtf_dim     a = {"a", 3};
+    for (int m = 0; m < 5; m++) {
+        mtf_session *s = open_two_threads();
+        mtf_graph   *g = mtf_graph_new(s);
+        mtf_tensor  *v[3], *dv[3], *after[3];
+        for (int t = 0; t < 3; t++) {
+            char name[] = {(char)('f' + t), 0}, slot[40];
+            v[t] = mtf_variable(g, name, mtf_shape(a),
+                                &(mtf_variable_opts){.init = "ones", .type = types[t]});
+            dv[t] = mtf_constant(g, 0.375, types[t], mtf_shape(a));
+            mtf_minimize_apply(g, 1, &v[t], &dv[t],
+                               &(mtf_minimize_opts){.optimizer = methods[m], .rate = 0.3});
+            after[t] = mtf_read_variable(v[t]);
+            snprintf(slot, sizeof slot, "%s%s", name, slots[m] ? slots[m] : "");
+            if (slots[m]) assert_int_equal(mtf_dtype_of_tensor(mtf_find(g, slot)), MTF_F32);
+        }
+        for (int t = 1; t < 3; t++) after[t] = mtf_equal(after[t], mtf_cast(after[0], types[t]));
+        mtf_program *p = mtf_compile(g, after[1], after[2]);
+        bool         same[3];
+        assert_true(mtf_step(p));
+        for (int t = 1; t < 3; t++) {
+            assert_true(mtf_fetch(p, after[t], same));
+            assert_true(same[0] && same[2]);
+        }
+        close_well(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_direct),        cmocka_unit_test(test_momentum),
         cmocka_unit_test(test_adafactor),     cmocka_unit_test(test_adafactor_decay),
+        cmocka_unit_test(test_short_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

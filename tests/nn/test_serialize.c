@@ -165,13 +165,52 @@ static void test_refused(void **state)
     assert_null(mtf_serialize_training_step(NULL, 1, &none, NULL).loss);
 }
 
+/* ---- memory ---- */
+
+static void *counted_alloc(void *context, size_t bytes)
+{
+    int *left = context;
+    return (*left)-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void counted_release(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+/* Whichever allocation fails, that is what is said, and nothing is lost. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int room = 1; !done; room++) {
+        int                left = room;
+        mtf_session       *s = mtf_open_with(&(mtf_session_opts){
+                  .allocator = {counted_alloc, counted_release, &left}, .threads = 1});
+        mtf_graph         *g = mtf_graph_new(s);
+        mtf_tensor        *x = mtf_input(g, "x", MTF_F32, mtf_shape(n, a));
+        mtf_minimize_opts  how = {.schedule = "linear_warmup(4) * cosine",
+                                  .steps = 10,
+                                  .clip_norm = 1,
+                                  .average = 0.5,
+                                  .dynamic_loss_scale = true};
+        mtf_serialize_opts opts = {.batch = n, .splits = 3, .model = two_layers};
+        opts.loss_scale = mtf_loss_scale(g, &how);
+        mtf_serialized step = mtf_serialize_training_step(g, 1, &x, &opts);
+        if (step.n) mtf_minimize_apply(g, step.n, step.variables, step.gradients, &how);
+        done = mtf_ok(s);
+        if (!done) assert_memory_equal(mtf_error(s), "memory: ", 8);
+        mtf_close(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_splits),    cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_plan),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
