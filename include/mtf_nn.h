@@ -28,7 +28,7 @@ MTF_API mtf_tensor *mtf_softmax_cross_entropy(mtf_tensor *logits, mtf_tensor *ta
  * says), in f32 where w is shorter.  docs/optimizers.md has the formulas. */
 
 /* How many steps were taken before this one: the variable "global_step", an i64 scalar.  Adam,
- * Adafactor and mtf_minimize count it, once a step for all calls together. */
+ * Adafactor, mtf_minimize and whoever has a schedule count it, once a step for all calls together. */
 MTF_API mtf_tensor *mtf_global_step(mtf_graph *g);
 
 typedef struct mtf_sgd_opts {

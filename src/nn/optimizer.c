@@ -74,7 +74,9 @@ bool optimizer_is_scalar(const update *u, const char *what, const mtf_tensor *x)
 mtf_tensor *optimizer_rate(const update *u, double rate, mtf_tensor *schedule, double otherwise)
 {
     if (!schedule) return optimizer_constant(u->graph, rate != 0 ? rate : otherwise);
-    return optimizer_is_scalar(u, "rate", schedule) ? mtf_cast(schedule, MTF_F64) : NULL;
+    if (!optimizer_is_scalar(u, "rate", schedule)) return NULL;
+    optimizer_step(u); /* which it may depend on, whatever the method does */
+    return mtf_cast(schedule, MTF_F64);
 }
 
 mtf_tensor *mtf_global_step(mtf_graph *g)

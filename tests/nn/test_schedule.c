@@ -64,6 +64,25 @@ static void test_calls(void **state)
     close_well(s);
 }
 
+/* An optimizer with a schedule counts the steps that it goes by. */
+static void test_counted(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *rate = mtf_schedule(mtf_global_step(g), 4, "linear_decay(1)");
+    mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(), &(mtf_variable_opts){.init = "zeros"});
+    mtf_sgd(g, w, &(mtf_sgd_opts){.schedule = rate});
+    mtf_program *p = mtf_compile(g, rate);
+    for (int i = 0; i < 5; i++) {
+        assert_true(mtf_step(p));
+        assert_near(mtf_fetch_scalar(p, rate), (4 - i) / 4.0, 1e-15);
+    }
+    float sum = 0;
+    assert_true(mtf_variable_get(w, &sum) && sum == -2.5F);
+    close_well(s);
+}
+
 static void refuse(const char *text, double total, const char *sentence)
 {
     mtf_session *s = open_two_threads();
@@ -112,8 +131,12 @@ static void test_step_is_a_number(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_facts), cmocka_unit_test(test_calls),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_step_is_a_number)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_step_is_a_number),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
