@@ -7,6 +7,7 @@
  * "from N" counts steps, and their total, from step N on.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ static bool take_number(reader *r, double *x, const char *otherwise)
     skip_blanks(r);
     char *end;
     *x = strtod(r->at, &end);
-    if (end == r->at) return wrong(r, otherwise);
+    if (end == r->at || !isfinite(*x)) return wrong(r, otherwise);
     r->at = end;
     return true;
 }

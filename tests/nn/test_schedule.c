@@ -108,6 +108,8 @@ static void test_refused(void **state)
     refuse("cosine *", 100,
            "syntax: schedule \"cosine *\": at \"\": a number or the name of a schedule is due");
     refuse("", 100, "syntax: schedule \"\": at \"\": a number or the name of a schedule is due");
+    refuse("cosine(1e999)", 100,
+           "syntax: schedule \"cosine(1e999)\": at \"1e999)\": a number is due");
     refuse("cosine 2", 100,
            "syntax: schedule \"cosine 2\": at \"2\": \"*\", \"from\" or the end is due");
     refuse(
