@@ -74,6 +74,18 @@ static mtf_tensor *known_variable(mtf_graph *g, const char *name, const mtf_shap
     return NULL;
 }
 
+/* Another variable's value, as if it were one of this type. */
+static mtf_tensor *stand_in(mtf_graph *g, const mtf_tensor *other, mtf_shape shape, mtf_dtype type)
+{
+    const char *scope = g->scope;
+    g->scope = ""; /* its name has its scope in it */
+    mtf_tensor *x = mtf_variable(
+        g, other->name, shape,
+        &(mtf_variable_opts){.type = other->type, .init = "zeros", .untrainable = true});
+    g->scope = scope;
+    return mtf_cast(x, type);
+}
+
 mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
                          const mtf_variable_opts *opts)
 {
@@ -84,6 +96,8 @@ mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
     text_add(&t, "%s%s", g->scope, name);
     const char *full = text_done(&t);
     if (!full) return NULL;
+    mtf_tensor *other = o.untrainable ? NULL : names_get(&g->stand_ins, full);
+    if (other) return stand_in(g, other, shape, o.type);
     mtf_tensor *known = known_variable(g, full, &shape, o.type);
     if (known || !mtf_ok(g->session)) return known;
     block *here = g->current;

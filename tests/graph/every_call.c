@@ -122,6 +122,20 @@ static void call_control(mtf_tensor *x, calls *c)
     CALL(mtf_scalar_summary, "x", x)
 }
 
+static void call_schedules(mtf_graph *g, mtf_tensor *x, calls *c)
+{
+    mtf_tensor *xs[2] = {x, x};
+    CALL(mtf_global_step, g)
+    CALL(mtf_loss_scale, g, &(mtf_minimize_opts){.loss_scale = x ? 8 : 0})
+    CALL(mtf_global_norm, 2, xs)
+    CALL(mtf_schedule, x, 100, "0.5 * linear_warmup(10) * cosine from 5")
+    CALL(mtf_schedule_constant, x, 100, 1) CALL(mtf_schedule_linear_warmup, x, 100, 10)
+    CALL(mtf_schedule_linear_decay, x, 100, 10) CALL(mtf_schedule_truncated_rsqrt, x, 100, 10)
+    CALL(mtf_schedule_linear_decay_learning_rate, x, 100, 0.1, 0)
+    CALL(mtf_schedule_cosine, x, 100, 0, 0) CALL(mtf_schedule_noam, x, 100, 10, 0.1, 1, 0)
+    CALL(mtf_schedule_slanted_triangular, x, 100, 0.1, 32, 0.01, 0)
+}
+
 void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
 {
     c->count = 0;
@@ -132,4 +146,5 @@ void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
     call_shapes(x, c);
     call_indices_and_windows(x, c);
     call_control(x, c);
+    call_schedules(g, x, c);
 }
