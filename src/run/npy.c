@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/npy_header.h"
 #include "base/session.h"
-#include "run/npy_header.h"
 
 const char *npy_text(mtf_dtype type, int ndims, const int64_t *sizes, char text[NPY_TEXT])
 {

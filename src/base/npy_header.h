@@ -1,6 +1,6 @@
 /* The header of a .npy file: a small Python dictionary. */
-#ifndef RUN_NPY_HEADER_H
-#define RUN_NPY_HEADER_H
+#ifndef BASE_NPY_HEADER_H
+#define BASE_NPY_HEADER_H
 
 #include "mtf.h"
 

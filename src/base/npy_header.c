@@ -3,7 +3,7 @@
  * Only what NumPy itself writes is accepted: the three keys, once each, in
  * any order.  The parser moves one pointer forward and never behind `end`.
  */
-#include "run/npy_header.h"
+#include "base/npy_header.h"
 
 #include <ctype.h>
 #include <stdio.h>
