@@ -114,7 +114,7 @@ static bool open_npy(mtf_session *s, field *f, shard *part)
 {
     const input_file *file = part->file;
     npy_header        h;
-    TRY(npy_header_parse(s, file->path, file->bytes, file->size, &h));
+    TRY(npy_header_parse(s, file->path, file->bytes, file->size, true, &h));
     if (h.ndims == 0)
         return fail(&s->fault, ERR_FILE,
                     "\"%s\" is a single number; its first dimension should count the examples",
@@ -134,7 +134,8 @@ static bool open_npy(mtf_session *s, field *f, shard *part)
     int64_t elements = h.size[0] ? h.count / h.size[0] : 1;
     if (h.count == 0 && h.size[0] > 0)
         return fail(&s->fault, ERR_FILE, "\"%s\": its examples have no elements", file->path);
-    return open_array(s, f, part, (raw_type)h.type, h.size[0], elements, h.data_at);
+    raw_type type = h.bytes ? RAW_BYTES : (raw_type)h.type;
+    return open_array(s, f, part, type, h.size[0], elements, h.data_at);
 }
 
 const format format_npy = {

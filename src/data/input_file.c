@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -23,13 +24,20 @@ static bool copy_paths(mtf_session *s, size_t n, char *const *from, const char *
     return true;
 }
 
+/* By bytes: glob's own order follows the user's language, which ranks need not share. */
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 int input_paths(mtf_session *s, const char *pattern, const char ***paths)
 {
     struct stat about;
     if (stat(pattern, &about) == 0)
         return copy_paths(s, 1, (char *[]){(char *)pattern}, paths) ? 1 : 0;
     glob_t found = {0};
-    int    code = glob(pattern, 0, NULL, &found), count = 0;
+    int    code = glob(pattern, GLOB_NOSORT, NULL, &found), count = 0;
+    if (code == 0) qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_bytes);
     if (code == 0 && found.gl_pathc > INT_MAX)
         fail(&s->fault, ERR_FILE, "\"%s\" matches too many files", pattern);
     else if (code == 0)

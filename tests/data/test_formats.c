@@ -113,6 +113,9 @@ static void npy_files(void **state)
                      sizeof large);
     d = open_field(s, (mtf_field){.name = "x", .files = path});
     assert_true(mtf_dataset_read(d, "x", 0, MTF_I64, 1, &exact) && exact == large[0]);
+    path = write_npy("c.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (2,1)}", "\x07\xff", 2);
+    d = open_field(s, (mtf_field){.name = "x", .files = path});
+    assert_true(mtf_dataset_read(d, "x", 1, MTF_I64, 1, &exact) && exact == 255);
     close_well(s);
     refused((mtf_field){.name = "x", .files = path, .length = 2}, "every example of");
     path = write_npy("a.npy", "{'descr': '<f8', 'fortran_order': True, 'shape': (3,2)}", values, 48);
