@@ -1,8 +1,8 @@
 /* What models are made of, written in the language of mtf.h.
  *
- * Nothing here knows more than mtf.h says: layers are calls of operations,
- * data are plain arrays.  The same rules hold: the first error is kept in the
- * session, and every later call is a harmless no-op.
+ * Nothing here knows more than mtf.h says: layers are calls of operations.
+ * The same rules hold: the first error is kept in the session, and every later
+ * call is a harmless no-op.
  */
 #ifndef MTF_NN_H
 #define MTF_NN_H
@@ -210,19 +210,6 @@ typedef struct mtf_serialized {
 MTF_API mtf_serialized mtf_serialize_training_step(mtf_graph *g, int nfeatures,
                                                    mtf_tensor *const        *features,
                                                    const mtf_serialize_opts *opts);
-
-/* ---- data ------------------------------------------------------------------------------ */
-
-/* An array of bytes from an IDX file, as MNIST comes: row-major, plain or gzip. */
-typedef struct mtf_idx {
-    int      ndims;
-    int64_t  size[4];
-    uint8_t *data;
-} mtf_idx;
-
-/* Fills in `out`, to be freed with mtf_idx_free; after an error it is {0} and returns false. */
-MTF_API bool mtf_read_idx(mtf_session *s, const char *path, mtf_idx *out);
-MTF_API void mtf_idx_free(mtf_session *s, mtf_idx *a);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  * Only what NumPy itself writes is accepted: the three keys, once each, in
  * any order.  The parser moves one pointer forward and never behind `end`.
  */
-#include "run/npy_header.h"
+#include "base/npy_header.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -28,6 +28,7 @@ typedef struct scanner {
     mtf_session         *session;
     const char          *name;
     const unsigned char *start, *at, *end;
+    bool                 takes_bytes;
 } scanner;
 
 static bool broken(const scanner *r, const char *wanted)
@@ -103,7 +104,9 @@ static bool take_type(scanner *r, npy_header *h)
             h->type = known_types[i].type;
             return true;
         }
-    return refuse_type(r, descr);
+    if (!r->takes_bytes || strcmp(descr, "|u1") != 0) return refuse_type(r, descr);
+    h->type = MTF_BOOL;
+    return h->bytes = true;
 }
 
 static bool take_order(scanner *r, npy_header *h)
@@ -202,7 +205,7 @@ static bool count_elements(mtf_session *s, const char *name, npy_header *h)
 }
 
 bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *bytes, size_t n,
-                      npy_header *h)
+                      bool takes_bytes, npy_header *h)
 {
     *h = (npy_header){0};
     if (n < 6 || memcmp(bytes, "\x93NUMPY", 6) != 0)
@@ -220,7 +223,7 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
         return fail(&s->fault, ERR_FILE,
                     "\"%s\" ends inside its header: it should take %zu bytes, and %zu are there",
                     name, length, n - start);
-    scanner r = {s, name, bytes, bytes + start, bytes + start + length};
+    scanner r = {s, name, bytes, bytes + start, bytes + start + length, takes_bytes};
     TRY(take_dictionary(&r, h));
     h->data_at = start + length;
     return count_elements(s, name, h);
