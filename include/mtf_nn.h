@@ -19,6 +19,101 @@ extern "C" {
  * logits' dimensions without classes) or probabilities (the logits' dimensions and type). */
 MTF_API mtf_tensor *mtf_softmax_cross_entropy(mtf_tensor *logits, mtf_tensor *targets,
                                               mtf_dim classes);
+/* The same, and z_loss * (log of the sum of e^logits)^2 on top. */
+MTF_API mtf_tensor *mtf_softmax_cross_entropy_with_logits(mtf_tensor *logits, mtf_tensor *targets,
+                                                          mtf_dim classes, double z_loss);
+/* -targets * log(sigmoid(logits)) - (1 - targets) * log(1 - sigmoid(logits)), of one shape. */
+MTF_API mtf_tensor *mtf_sigmoid_cross_entropy_with_logits(mtf_tensor *logits, mtf_tensor *targets);
+/* 1 where an element is not 0, else 0. */
+MTF_API mtf_tensor *mtf_weights_nonzero(mtf_tensor *targets, mtf_dtype type);
+
+/* ---- layers ---------------------------------------------------------------------------- */
+
+/* What the layers of a model have in common; NULL in a layer's options: all zero.
+ *
+ * Each layer keeps its variables in a scope of its own: the name it is given, or else its own name
+ * made unique (dense, dense_1), so that layers share weights only where they are named alike. */
+typedef struct mtf_layer_context {
+    bool inference;     /* no dropout, running means in batch norm; default: training           */
+    bool unit_scaling;  /* weights start with variance 1, and a product is divided by the root
+                           of how many terms it sums; default: their initialisers see to that  */
+    bool short_weights; /* weights of bf16 and f16 layers are stored as such; default: in f32   */
+} mtf_layer_context;
+
+/* "relu", "gelu", ...: any operation of one tensor alone; "linear" or NULL leaves x as it is. */
+MTF_API mtf_tensor *mtf_activate(mtf_tensor *x, const char *activation);
+/* mtf_einsum_n, divided by the root of how many terms are summed where the context has unit
+ * scaling. */
+MTF_API mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape output, int n,
+                                  mtf_tensor *const *xs);
+
+typedef struct mtf_dense_opts {
+    const char              *name;    /* default "dense"                                       */
+    mtf_shape                reduced; /* what of x is summed over; default: its last dimension */
+    mtf_shape                experts; /* weights of their own for each index of these: experts,
+                                         members of an ensemble; of x's or not                 */
+    bool                     no_bias;
+    const char              *activation; /* of mtf_activate; default none                         */
+    const char              *kernel_init; /* default "variance_scaling(1, fan_in, normal)", with
+                                         `reduced` and the new dimensions as fans              */
+    mtf_tensor              *kernel; /* given, instead of a variable                          */
+    const mtf_layer_context *context;
+} mtf_dense_opts;
+
+/* activation(sum over reduced of x * kernel + bias): [x's dimensions without reduced, new_dims].
+ * A reduced dimension that is new as well is called with a leading underscore in the kernel. */
+MTF_API mtf_tensor *mtf_dense(mtf_tensor *x, mtf_shape new_dims, const mtf_dense_opts *opts);
+/* The product of one dense layer for each activation of the list, which ends with NULL: {"sigmoid",
+ * "linear"} is a gated linear unit.  Several are called NAME_0, NAME_1, ... */
+MTF_API mtf_tensor *mtf_dense_product(mtf_tensor *x, mtf_shape new_dims,
+                                      const char *const *activations, const mtf_dense_opts *opts);
+
+typedef struct mtf_dense_relu_dense_opts {
+    const char              *name; /* default "dense_relu_dense"                              */
+    double                   dropout;
+    mtf_shape                dropout_broadcast; /* dimensions that are dropped as one         */
+    const mtf_layer_context *context;
+} mtf_dense_relu_dense_opts;
+/* wo(dropout(relu(wi(x)))), without bias, along x's last dimension. */
+MTF_API mtf_tensor *mtf_dense_relu_dense(mtf_tensor *x, mtf_dim hidden,
+                                         const mtf_dense_relu_dense_opts *opts);
+
+typedef struct mtf_norm_opts {
+    const char              *name; /* default: none; its scope is NAME/layer_norm, NAME/rms_norm */
+    double                   epsilon; /* default 1e-6                                          */
+    bool                     no_scale, no_bias;
+    const mtf_layer_context *context;
+} mtf_norm_opts;
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias, along dim. */
+MTF_API mtf_tensor *mtf_layer_norm(mtf_tensor *x, mtf_dim dim, const mtf_norm_opts *opts);
+/* x / sqrt(mean of x^2 + epsilon) * scale, along dim. */
+MTF_API mtf_tensor *mtf_rms_norm(mtf_tensor *x, mtf_dim dim, const mtf_norm_opts *opts);
+
+typedef struct mtf_batch_norm_opts {
+    const char *name;      /* default "batch_norm"                                             */
+    mtf_shape   over;      /* what means are taken over; default: all but the last dimension   */
+    double      momentum;  /* how much of a running mean stays in a step; default 0.9          */
+    double      epsilon;   /* default 1e-9                                                     */
+    bool        init_zero; /* the scale starts at 0; default 1                                 */
+    const mtf_layer_context *context;
+} mtf_batch_norm_opts;
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias, with the batch's mean and variance, which are
+ * those of the whole batch on any mesh.  Each step moves the running means towards them; in
+ * inference the running means take their place. */
+MTF_API mtf_tensor *mtf_batch_norm(mtf_tensor *x, const mtf_batch_norm_opts *opts);
+
+typedef struct mtf_embedding_opts {
+    const char              *name;     /* default "embedding"                                  */
+    mtf_dtype                type;     /* default f32                                          */
+    const char              *init;     /* default "normal(0, 1)"                               */
+    mtf_shape                ensemble; /* a table for each index of these                      */
+    const mtf_layer_context *context;
+} mtf_embedding_opts;
+/* The variable NAME/embedding [ensemble.., vocab, output], and its rows that the indices name. */
+MTF_API mtf_tensor *mtf_embedding_weights(mtf_graph *g, mtf_dim vocab, mtf_dim output,
+                                          const mtf_embedding_opts *opts);
+MTF_API mtf_tensor *mtf_embedding(mtf_tensor *indices, mtf_dim vocab, mtf_dim output,
+                                  const mtf_embedding_opts *opts);
 
 /* ---- optimizers ------------------------------------------------------------------------ */
 

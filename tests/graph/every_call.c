@@ -122,6 +122,19 @@ static void call_control(mtf_tensor *x, calls *c)
     CALL(mtf_scalar_summary, "x", x)
 }
 
+static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
+{
+    const char *const gated[] = {"relu", "linear", NULL};
+    mtf_tensor *xs[2] = {x, x};
+    CALL(mtf_activate, x, "relu") CALL(mtf_us_einsum, NULL, mtf_shape(a), 2, xs)
+    CALL(mtf_dense, x, mtf_shape(b), NULL) CALL(mtf_dense_product, x, mtf_shape(b), gated, NULL)
+    CALL(mtf_dense_relu_dense, x, b, NULL)
+    CALL(mtf_layer_norm, x, a, NULL) CALL(mtf_rms_norm, x, a, NULL) CALL(mtf_batch_norm, x, NULL)
+    CALL(mtf_softmax_cross_entropy_with_logits, x, x, a, 0.1)
+    CALL(mtf_sigmoid_cross_entropy_with_logits, x, x) CALL(mtf_weights_nonzero, x, MTF_F32)
+    CALL(mtf_embedding_weights, g, a, b, NULL) CALL(mtf_embedding, x, a, b, NULL)
+}
+
 void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
 {
     c->count = 0;
@@ -132,4 +145,5 @@ void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
     call_shapes(x, c);
     call_indices_and_windows(x, c);
     call_control(x, c);
+    call_layers(g, x, c);
 }
