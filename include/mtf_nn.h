@@ -102,6 +102,60 @@ typedef struct mtf_batch_norm_opts {
  * inference the running means take their place. */
 MTF_API mtf_tensor *mtf_batch_norm(mtf_tensor *x, const mtf_batch_norm_opts *opts);
 
+/* Windows over x [batch dims.., spatial dims.., channels]; variable "kernel" [fd, fh, fw, channels,
+ * output], transposed [.., output, channels]. */
+typedef struct mtf_conv_layer_opts {
+    const char *name;        /* default "conv2d", "conv2d_transpose" and so on                 */
+    int64_t     filter[3];   /* default 3 each; transposed: 2                                  */
+    int64_t     stride[3];   /* default 1 each; transposed: 2                                  */
+    mtf_padding padding;     /* MTF_SAME or MTF_VALID                                          */
+    const char *kernel_init; /* default "glorot_uniform"                                       */
+    mtf_dim     blocks[3];   /* .._with_blocks: the batch dimension that counts the blocks of
+                                each spatial dimension; {0}: it is not in blocks               */
+    const mtf_layer_context *context;
+} mtf_conv_layer_opts;
+MTF_API mtf_tensor *mtf_conv1d_layer(mtf_tensor *x, mtf_dim output,
+                                     const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv2d_layer(mtf_tensor *x, mtf_dim output,
+                                     const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv3d_layer(mtf_tensor *x, mtf_dim output,
+                                     const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv1d_transpose_layer(mtf_tensor *x, mtf_dim output,
+                                               const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv2d_transpose_layer(mtf_tensor *x, mtf_dim output,
+                                               const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv3d_transpose_layer(mtf_tensor *x, mtf_dim output,
+                                               const mtf_conv_layer_opts *opts);
+/* The same for an image that is divided into blocks, with SAME padding of the whole: each block takes
+ * margins from its neighbours.  A layout that cuts a spatial dimension needs no blocks. */
+MTF_API mtf_tensor *mtf_conv2d_with_blocks(mtf_tensor *x, mtf_dim output,
+                                           const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv3d_with_blocks(mtf_tensor *x, mtf_dim output,
+                                           const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv2d_transpose_with_blocks(mtf_tensor *x, mtf_dim output,
+                                                     const mtf_conv_layer_opts *opts);
+MTF_API mtf_tensor *mtf_conv3d_transpose_with_blocks(mtf_tensor *x, mtf_dim output,
+                                                     const mtf_conv_layer_opts *opts);
+
+typedef struct mtf_separable_conv1d_opts {
+    const char *name;                       /* default "separable_conv1d"                     */
+    int64_t     min_position, max_position; /* which neighbours; both 0: -1 and 1             */
+    double      depthwise_scale, pointwise_scale; /* of the weights' variance; default 1       */
+    bool        no_bias;
+    mtf_tensor *const       *depthwise; /* given weights [channels], one a position       */
+    const mtf_layer_context *context;
+} mtf_separable_conv1d_opts;
+/* Sums neighbours along the dimension before the last, each channel with weights of its own, then
+ * mixes the channels by a dense layer. */
+MTF_API mtf_tensor *mtf_separable_conv1d(mtf_tensor *x, mtf_dim output,
+                                         const mtf_separable_conv1d_opts *opts);
+
+/* Windows without overlap over the dimensions before the last. */
+MTF_API mtf_tensor *mtf_max_pool2d(mtf_tensor *x, int64_t h, int64_t w);
+MTF_API mtf_tensor *mtf_max_pool3d(mtf_tensor *x, int64_t d, int64_t h, int64_t w);
+MTF_API mtf_tensor *mtf_avg_pool2d(mtf_tensor *x, int64_t h, int64_t w);
+MTF_API mtf_tensor *mtf_avg_pool3d(mtf_tensor *x, int64_t d, int64_t h, int64_t w);
+
 typedef struct mtf_embedding_opts {
     const char              *name;     /* default "embedding"                                  */
     mtf_dtype                type;     /* default f32                                          */

@@ -126,12 +126,22 @@ static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
 {
     const char *const gated[] = {"relu", "linear", NULL};
     mtf_tensor *xs[2] = {x, x};
+    const mtf_conv_layer_opts blocks = {.blocks = {b}};
     CALL(mtf_activate, x, "relu") CALL(mtf_us_einsum, NULL, mtf_shape(a), 2, xs)
     CALL(mtf_dense, x, mtf_shape(b), NULL) CALL(mtf_dense_product, x, mtf_shape(b), gated, NULL)
     CALL(mtf_dense_relu_dense, x, b, NULL)
     CALL(mtf_layer_norm, x, a, NULL) CALL(mtf_rms_norm, x, a, NULL) CALL(mtf_batch_norm, x, NULL)
     CALL(mtf_softmax_cross_entropy_with_logits, x, x, a, 0.1)
     CALL(mtf_sigmoid_cross_entropy_with_logits, x, x) CALL(mtf_weights_nonzero, x, MTF_F32)
+    CALL(mtf_conv1d_layer, x, b, NULL) CALL(mtf_conv2d_layer, x, b, NULL)
+    CALL(mtf_conv3d_layer, x, b, NULL) CALL(mtf_conv1d_transpose_layer, x, b, NULL)
+    CALL(mtf_conv2d_transpose_layer, x, b, NULL) CALL(mtf_conv3d_transpose_layer, x, b, NULL)
+    CALL(mtf_conv2d_with_blocks, x, two, &blocks) CALL(mtf_conv3d_with_blocks, x, two, &blocks)
+    CALL(mtf_conv2d_transpose_with_blocks, x, two, &blocks)
+    CALL(mtf_conv3d_transpose_with_blocks, x, two, &blocks)
+    CALL(mtf_separable_conv1d, x, b, NULL)
+    CALL(mtf_max_pool2d, x, 1, 1) CALL(mtf_max_pool3d, x, 1, 1, 2)
+    CALL(mtf_avg_pool2d, x, 2, 1) CALL(mtf_avg_pool3d, x, 1, 1, 1)
     CALL(mtf_embedding_weights, g, a, b, NULL) CALL(mtf_embedding, x, a, b, NULL)
 }
 
