@@ -169,6 +169,93 @@ MTF_API mtf_tensor *mtf_embedding_weights(mtf_graph *g, mtf_dim vocab, mtf_dim o
 MTF_API mtf_tensor *mtf_embedding(mtf_tensor *indices, mtf_dim vocab, mtf_dim output,
                                   const mtf_embedding_opts *opts);
 
+/* ---- attention ------------------------------------------------------------------------- */
+
+/* Projections of queries, keys, values and outputs, each [ensemble.., heads, channels, kv]. */
+typedef struct mtf_attention_weights {
+    mtf_tensor *q, *k, *v, *o;
+} mtf_attention_weights;
+
+typedef struct mtf_attention_opts {
+    const char                  *name;    /* default: the layer's own name                 */
+    double                       dropout; /* of the attention weights                      */
+    mtf_shape                    dropout_broadcast; /* dimensions that are dropped as one      */
+    mtf_tensor                  *extra_logit;    /* one more thing to attend to, with value 0     */
+    bool                         combine;        /* one variable "qkvo" instead of q, k, v, o     */
+    mtf_shape                    ensemble;       /* weights for each index of these               */
+    const mtf_attention_weights *weights;        /* given, instead of variables                   */
+    bool                         mask_right;     /* nothing later is seen; local and compressed   */
+    int64_t                      window;         /* masked local: how many positions, itself
+                                                 included, are seen; default 128               */
+    int64_t                      split;          /* masked local: length of a part of the sequence,
+                                                 whose divisor the blocks are; default: all    */
+    bool                         hide_outside;   /* local: what lies outside is not seen; default:
+                                                 it is seen as zeros, as in the original       */
+    mtf_dim                  h_blocks, w_blocks; /* local: what counts blocks; {0}: there is one  */
+    const mtf_layer_context *context;
+} mtf_attention_opts;
+
+MTF_API mtf_attention_weights mtf_multihead_attention_params(mtf_graph *g, mtf_dim heads,
+                                                             mtf_dim channels, mtf_dim kv,
+                                                             mtf_dtype                 type,
+                                                             const mtf_attention_opts *opts);
+/* softmax(q k + mask) v, over k's dimension before the last; the mask may be NULL. */
+MTF_API mtf_tensor *mtf_dot_product_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v,
+                                              mtf_tensor *mask, const mtf_attention_opts *opts);
+/* Query [batch.., length, channels]; memory [batch.., memory_length, channels], NULL: the query
+ * itself, its length called memory_length. */
+MTF_API mtf_tensor *mtf_multihead_attention(mtf_tensor *query, mtf_tensor *memory, mtf_tensor *mask,
+                                            mtf_dim kv, mtf_dim heads,
+                                            const mtf_attention_opts *opts);
+/* One position [batch.., channels] more: *k and *v [batch.., heads, memory_length, kv] are what
+ * earlier ones left, and become what this one leaves. */
+MTF_API mtf_tensor *mtf_multihead_self_attention_incremental(mtf_tensor *query, mtf_tensor **k,
+                                                             mtf_tensor **v, mtf_tensor *step,
+                                                             const mtf_attention_opts *opts);
+MTF_API mtf_tensor *mtf_multihead_encdec_attention_incremental(mtf_tensor *query, mtf_tensor *wq,
+                                                               mtf_tensor *wo, mtf_tensor *k,
+                                                               mtf_tensor *v, mtf_tensor *mask,
+                                                               const mtf_attention_opts *opts);
+
+/* Each position of x [batch.., length, channels] sees itself and those before it, `window` in all.
+ * *k and *v, where not NULL, receive keys and values [batch.., heads, length, kv]. */
+MTF_API mtf_tensor *mtf_masked_local_attention_1d(mtf_tensor *x, mtf_dim kv, mtf_dim heads,
+                                                  const mtf_attention_opts *opts, mtf_tensor **k,
+                                                  mtf_tensor **v);
+/* The same one position at a time: *k and *v [batch.., heads, window, kv] keep the last ones. */
+MTF_API mtf_tensor *mtf_masked_local_attention_1d_incremental(mtf_tensor *x, mtf_tensor **k,
+                                                              mtf_tensor **v, mtf_tensor *step,
+                                                              const mtf_attention_opts *opts);
+/* x [batch.., w, channels] in blocks along w: each block sees itself and the blocks beside it. */
+MTF_API mtf_tensor *mtf_local_self_attention_spatial_blocks(mtf_tensor *x, mtf_dim kv,
+                                                            mtf_dim                   heads,
+                                                            const mtf_attention_opts *opts);
+/* x [batch.., h, w, channels] in blocks along h and w: each block sees itself and those around it. */
+MTF_API mtf_tensor *mtf_local_2d_self_attention_spatial_blocks(mtf_tensor *x, mtf_dim kv,
+                                                               mtf_dim                   heads,
+                                                               const mtf_attention_opts *opts);
+/* Attends to the means of groups of `factor` positions, and to nothing by an extra logit of 0. */
+MTF_API mtf_tensor *mtf_multihead_self_attention_memory_compressed(mtf_tensor *x, int64_t factor,
+                                                                   mtf_dim kv, mtf_dim heads,
+                                                                   const mtf_attention_opts *opts);
+MTF_API mtf_tensor *mtf_compress_mean(mtf_tensor *x, mtf_dim dim, int64_t factor);
+
+/* Masks are added to logits: 0 where a position is seen, -1e9 (f16: -60000) where it is not.  A length
+ * is the dimension "length", or else the last, and is called memory_length for the memory. */
+MTF_API mtf_tensor *mtf_rename_length_to_memory_length(mtf_tensor *x);
+MTF_API mtf_tensor *mtf_attention_mask_ignore_padding(mtf_tensor *inputs, mtf_dtype type);
+MTF_API mtf_tensor *mtf_attention_mask_autoregressive(mtf_tensor *positions, mtf_dtype type);
+MTF_API mtf_tensor *mtf_attention_mask_same_segment(mtf_tensor *query_segment,
+                                                    mtf_tensor *memory_segment /* or NULL */,
+                                                    mtf_dtype   type);
+/* A block and the one before it: [block, memory of twice its size], causal inside the block. */
+MTF_API mtf_tensor *mtf_attention_bias_local_block(mtf_graph *g, mtf_dim block, mtf_dim memory,
+                                                   mtf_dtype type);
+/* The same for [h, w, memory_h, memory_w], the block itself in the order of rows. */
+MTF_API mtf_tensor *mtf_attention_bias_local_2d_block(mtf_graph *g, mtf_dim h, mtf_dim w,
+                                                      mtf_dim memory_h, mtf_dim memory_w,
+                                                      mtf_dtype type);
+
 /* ---- optimizers ------------------------------------------------------------------------ */
 
 typedef struct mtf_sgd_opts {

@@ -126,6 +126,7 @@ static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
 {
     const char *const gated[] = {"relu", "linear", NULL};
     mtf_tensor *xs[2] = {x, x};
+    mtf_tensor *k = x, *v = x;
     const mtf_conv_layer_opts blocks = {.blocks = {b}};
     CALL(mtf_activate, x, "relu") CALL(mtf_us_einsum, NULL, mtf_shape(a), 2, xs)
     CALL(mtf_dense, x, mtf_shape(b), NULL) CALL(mtf_dense_product, x, mtf_shape(b), gated, NULL)
@@ -143,6 +144,24 @@ static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
     CALL(mtf_max_pool2d, x, 1, 1) CALL(mtf_max_pool3d, x, 1, 1, 2)
     CALL(mtf_avg_pool2d, x, 2, 1) CALL(mtf_avg_pool3d, x, 1, 1, 1)
     CALL(mtf_embedding_weights, g, a, b, NULL) CALL(mtf_embedding, x, a, b, NULL)
+    CALL(mtf_dot_product_attention, x, x, x, x, NULL)
+    CALL(mtf_multihead_attention, x, NULL, NULL, b, two, NULL)
+    CALL(mtf_multihead_self_attention_incremental, x, &k, &v, x, NULL)
+    k = v = x;
+    CALL(mtf_multihead_encdec_attention_incremental, x, x, x, x, x, NULL, NULL)
+    CALL(mtf_masked_local_attention_1d, x, b, two, NULL, &k, &v)
+    k = v = x;
+    CALL(mtf_masked_local_attention_1d_incremental, x, &k, &v, x, NULL)
+    CALL(mtf_local_self_attention_spatial_blocks, x, b, two, NULL)
+    CALL(mtf_local_2d_self_attention_spatial_blocks, x, b, two, NULL)
+    CALL(mtf_multihead_self_attention_memory_compressed, x, 2, b, two, NULL)
+    CALL(mtf_compress_mean, x, a, 2)
+    CALL(mtf_rename_length_to_memory_length, x)
+    CALL(mtf_attention_mask_ignore_padding, x, MTF_F32)
+    CALL(mtf_attention_mask_autoregressive, x, MTF_F32)
+    CALL(mtf_attention_mask_same_segment, x, NULL, MTF_F32)
+    CALL(mtf_attention_bias_local_block, g, b, a, MTF_F32)
+    CALL(mtf_attention_bias_local_2d_block, g, b, two, a, a, MTF_F32)
 }
 
 void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)

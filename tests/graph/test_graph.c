@@ -146,6 +146,7 @@ static void call_the_others(mtf_session *s, mtf_graph *g, mtf_tensor *x, mtf_pro
     parts[0] = x;
     mtf_gradients(1, xs, 1, xs, NULL, parts);
     assert_null(parts[0]);
+    assert_null(mtf_multihead_attention_params(g, a, a, a, MTF_F32, NULL).q);
     mtf_sgd(g, x, NULL);
     mtf_adam(g, x, NULL);
     mtf_adam_apply(g, 1, xs, xs, NULL);
