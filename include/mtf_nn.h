@@ -256,6 +256,25 @@ MTF_API mtf_tensor *mtf_attention_bias_local_2d_block(mtf_graph *g, mtf_dim h, m
                                                       mtf_dim memory_h, mtf_dim memory_w,
                                                       mtf_dtype type);
 
+/* ---- regularisation and residuals ------------------------------------------------------ */
+
+typedef struct mtf_annealed_dropout_opts {
+    double                   start, end; /* steps between which the rate falls to 0            */
+    double                   rate;       /* until `start`                                      */
+    mtf_shape                noise;      /* along which decisions differ; mtf_shape(): all     */
+    const mtf_layer_context *context;
+} mtf_annealed_dropout_opts;
+/* Dropout whose rate falls in a straight line; `step` is a scalar. */
+MTF_API mtf_tensor *mtf_annealed_dropout(mtf_tensor *x, mtf_tensor *step,
+                                         const mtf_annealed_dropout_opts *opts);
+/* x times a number from 1 - epsilon to 1 + epsilon for each element. */
+MTF_API mtf_tensor *mtf_multiplicative_jitter(mtf_tensor *x, double epsilon);
+/* x itself; its gradient is divided by max(1, rms of the gradient / limit). */
+MTF_API mtf_tensor *mtf_clip_activation_gradient(mtf_tensor *x, double limit);
+/* (x1, x2) becomes (x2, x1 + f(x2)); the inside of f is computed again for its gradient. */
+MTF_API void mtf_reversible_half_residual_and_swap(mtf_tensor **x1, mtf_tensor **x2, mtf_build *f,
+                                                   void *context);
+
 /* ---- optimizers ------------------------------------------------------------------------ */
 
 typedef struct mtf_sgd_opts {

@@ -128,6 +128,7 @@ static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
     mtf_tensor *xs[2] = {x, x};
     mtf_tensor *k = x, *v = x;
     const mtf_conv_layer_opts blocks = {.blocks = {b}};
+    const mtf_annealed_dropout_opts annealed = {.end = 1, .rate = 0.5};
     CALL(mtf_activate, x, "relu") CALL(mtf_us_einsum, NULL, mtf_shape(a), 2, xs)
     CALL(mtf_dense, x, mtf_shape(b), NULL) CALL(mtf_dense_product, x, mtf_shape(b), gated, NULL)
     CALL(mtf_dense_relu_dense, x, b, NULL)
@@ -162,6 +163,8 @@ static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
     CALL(mtf_attention_mask_same_segment, x, NULL, MTF_F32)
     CALL(mtf_attention_bias_local_block, g, b, a, MTF_F32)
     CALL(mtf_attention_bias_local_2d_block, g, b, two, a, a, MTF_F32)
+    CALL(mtf_annealed_dropout, x, x, &annealed) CALL(mtf_multiplicative_jitter, x, 0.1)
+    CALL(mtf_clip_activation_gradient, x, 1)
 }
 
 void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
