@@ -168,9 +168,9 @@ MTF_API mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type); /* 0, 
 
 typedef struct mtf_variable_opts {
     mtf_dtype   type; /* default f32                                                     */
-    const char *init; /* "zeros", "ones", "constant(v)", "uniform(lo, hi)",
-                                "normal(mean, stddev)", "truncated_normal(mean, stddev)",
-                                "glorot_uniform" (default)                                      */
+    const char *init; /* "zeros", "ones", "constant(v)", "uniform(lo, hi)", "normal(mean, stddev)",
+                         "truncated_normal(mean, stddev)", "orthogonal(gain)", "glorot_uniform"
+                         (default), ...: docs/layers.md has all                               */
     bool        untrainable;
 } mtf_variable_opts;
 

@@ -19,15 +19,18 @@ static bool infer_variable(node *n)
     if (!n->attrs[SHAPE].shape)
         return node_fail(n, ERR_SHAPE, "say type and shape, as in  w: f32[a=2, b=3] = variable");
     mtf_shape   shape = *n->attrs[SHAPE].shape;
-    initializer unused;
+    initializer init;
     if ((unsigned)n->attrs[TYPE].type >= DTYPES)
         return node_fail(n, ERR_TYPE, "no such element type");
-    if (!initializer_parse(n->attrs[INIT].text, &unused))
+    if (!initializer_parse(n->attrs[INIT].text, &init))
         return node_fail(n, ERR_VALUE,
-                         "no initialiser is written \"%s\"; there are zeros, ones, constant(v), "
-                         "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), "
-                         "glorot_uniform",
+                         "no initialiser is written \"%s\"; there are " INITIALIZER_FORMS,
                          n->attrs[INIT].text);
+    if (init.kind == INIT_NORMAL_EACH && (shape.ndims < 1 || shape.dims[0].size != init.n))
+        return node_fail(n, ERR_SHAPE,
+                         "normal_each has %d deviations; it needs one for each index of the first "
+                         "dimension",
+                         init.n);
     if (n->home != &n->graph->root)
         return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
@@ -49,9 +52,7 @@ const op op_variable = {
     .attrs =
         (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
                             {"type", ATTR_TYPE, NULL, ""},
-                            {"init", ATTR_TEXT, "glorot_uniform",
-                             "zeros, ones, constant(v), uniform(lo, hi), normal(mean, stddev), "
-                             "truncated_normal(mean, stddev), glorot_uniform"},
+                            {"init", ATTR_TEXT, "glorot_uniform", INITIALIZER_FORMS},
                             {"trainable", ATTR_BOOL, "true", "optimizers change it"},
                             {0}},
     .flags = OP_UNIQUE | OP_DIRECT,

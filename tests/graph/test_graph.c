@@ -162,6 +162,11 @@ static void call_the_others(mtf_session *s, mtf_graph *g, mtf_tensor *x, mtf_pro
     parts[0] = x;
     mtf_gradients(1, xs, 1, xs, NULL, parts);
     assert_null(parts[0]);
+    parts[0] = parts[1] = x;
+    mtf_reversible_half_residual_and_swap(&parts[0], &parts[1], idle_body, NULL);
+    assert_null(parts[0]);
+    assert_null(parts[1]);
+    assert_null(mtf_multihead_attention_params(g, a, a, a, MTF_F32, NULL).q);
     call_optimizers(g, x);
     assert_null(mtf_compile(g, x));
     assert_false(mtf_feed(p, x, values));
