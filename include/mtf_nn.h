@@ -385,18 +385,18 @@ MTF_API mtf_tensor *mtf_schedule(mtf_tensor *step, double total, const char *tex
 
 /* Another learning rate for some variables. */
 typedef struct mtf_rate_rule {
-    const char *pattern; /* of their names: a regular expression found in them         */
-    double      rate;    /* as in mtf_minimize_opts, but for a default                 */
-    const char *schedule;
-    mtf_tensor *schedule_tensor;
+    const char *pattern;         /* of their names: a regular expression found in them         */
+    double      rate;            /* the product of what is given of these three                */
+    const char *schedule;        /* as in mtf_minimize_opts                                    */
+    mtf_tensor *schedule_tensor; /* likewise                                                   */
 } mtf_rate_rule;
 
 typedef struct mtf_minimize_opts {
-    const char
-        *optimizer; /* "sgd", "momentum", "nesterov", "adam" (default), "adamw", "adafactor" */
-    mtf_sgd_opts       sgd; /* its options; decay of adamw: default 0.01                        */
-    mtf_momentum_opts  momentum;
-    mtf_adam_opts      adam;
+    /* "sgd", "momentum", "nesterov", "adam" (default), "adamw", "adafactor"; and its options. */
+    const char        *optimizer;
+    mtf_sgd_opts       sgd;
+    mtf_momentum_opts  momentum; /* of nesterov too                                            */
+    mtf_adam_opts      adam;     /* of adamw too, where decay is 0.01 by default               */
     mtf_adafactor_opts adafactor;
 
     /* The learning rate is the product of what is given here; where nothing is, the optimizer's
@@ -441,19 +441,19 @@ MTF_API void mtf_clip_by_global_norm(int n, mtf_tensor *const *xs, double most, 
 /* ---- microbatches ---------------------------------------------------------------------- */
 
 typedef struct mtf_serialize_opts {
-    mtf_dim     batch;  /* the dimension that is taken apart ...                           */
-    int64_t     splits; /* ... into so many microbatches, which must divide it             */
-    mtf_build  *model;  /* reads a microbatch of each feature; gives the loss, then outputs */
-    void       *context;
+    mtf_dim     batch;      /* the dimension that is taken apart ...                           */
+    int64_t     splits;     /* ... into so many microbatches, which must divide it             */
+    mtf_build  *model;      /* reads a microbatch of each feature; gives the loss, the outputs */
+    void       *context;    /* what it is given                                                */
     int         outputs;    /* how many there are besides the loss                             */
     mtf_tensor *loss_scale; /* gradients are those of the loss times this (mtf_loss_scale)     */
 } mtf_serialize_opts;
 
 /* Everything lives in the graph; {0} after an error. */
 typedef struct mtf_serialized {
-    int          n; /* the trainable variables, those that the model made included     */
-    mtf_tensor **variables;
-    mtf_tensor **gradients; /* summed over the microbatches; NULL where the loss is independent */
+    int          n;         /* how many variables there are                                    */
+    mtf_tensor **variables; /* the trainable ones, those that the model made included          */
+    mtf_tensor **gradients; /* summed over the microbatches; NULL where the loss has none      */
     mtf_tensor  *loss;      /* the sum of theirs                                               */
     mtf_tensor **outputs;   /* with the batch dimension: of the whole batch; else summed       */
 } mtf_serialized;

@@ -199,6 +199,6 @@ mtf_tensor *mtf_schedule(mtf_tensor *step, double total, const char *text)
     reader      first = {text, text, &g->session->fault}, again = first;
     mtf_tensor *product = mtf_schedule_constant(step, total, 1);
     if (!product || !read_product(&first, NULL, 0, NULL, &from)) return NULL;
-    if (from != 0) step = mtf_add_scalar(step, -from);
+    if (from != 0) step = mtf_add_scalar(mtf_cast(step, MTF_F64), -from);
     return read_product(&again, step, total - from, &product, &from) ? product : NULL;
 }

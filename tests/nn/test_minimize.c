@@ -179,6 +179,32 @@ static void test_global_step(void **state)
     close_well(s);
 }
 
+/* Each variable has the schedule of the first rule that its name matches, else the common one. */
+static void test_rules(void **state)
+{
+    (void)state;
+    static const char *const   names[] = {"encoder/w", "encoder/b", "w"};
+    static const mtf_rate_rule rules[] = {
+        {.pattern = "/b$", .schedule = "0"},
+        {.pattern = "^encoder", .schedule = "0.5 * linear_decay(1)"},
+        {.pattern = NULL}};
+    static const float last[] = {-0.875F, 0, -0.75F}; /* 0.5 (1 + 3/4); 0; 3/8 and 3/8 */
+    mtf_session       *s = open_two_threads();
+    mtf_graph         *g = mtf_graph_new(s);
+    mtf_tensor        *v[3], *dv[3];
+    for (int i = 0; i < 3; i++) {
+        v[i] = mtf_variable(g, names[i], mtf_shape(a), &(mtf_variable_opts){.init = "zeros"});
+        dv[i] = mtf_ones_like(v[i]);
+    }
+    mtf_minimize_apply(
+        g, 3, v, dv,
+        &(mtf_minimize_opts){.optimizer = "sgd", .rate = 0.375, .rules = rules, .steps = 4});
+    mtf_program *p = mtf_compile(g, mtf_find(g, "learning_rate"));
+    for (int i = 0; i < 2; i++) assert_true(mtf_step(p));
+    for (int i = 0; i < 3; i++) assert_true(first_of(v[i]) == last[i]);
+    close_well(s);
+}
+
 /* ---- averages ---- */
 
 /* Another graph evaluates with them; training goes on with what it has. */
@@ -291,8 +317,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dynamic_scale),   cmocka_unit_test(test_static_scale),
         cmocka_unit_test(test_small_gradients), cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_global_step),     cmocka_unit_test(test_averages),
-        cmocka_unit_test(test_refused),         cmocka_unit_test(test_refused_twice),
+        cmocka_unit_test(test_global_step),     cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_averages),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
