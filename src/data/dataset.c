@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-static const format *const formats[] = {&format_idx, &format_npy,  &format_tfrecord,
-                                        &format_tsv, &format_text, &format_bytes};
+/* In the order of asking: what a checksum proves comes first. */
+static const format *const formats[] = {&format_tfrecord, &format_npy,  &format_idx,
+                                        &format_tsv,      &format_text, &format_bytes};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* ---- which format ---- */
@@ -18,11 +19,10 @@ static bool find_format(mtf_session *s, field *f)
         nearest_offer(&near, formats[i]->name);
     }
     if (f->format) return true;
-    return fail(
-        &s->fault, ERR_USAGE,
-        "field \"%s\" has the unknown format \"%s\"%s; there are idx, npy, tsv, text, bytes "
-        "and tfrecord",
-        f->as.name, f->as.format, nearest_hint(&near, hint, sizeof hint));
+    return fail(&s->fault, ERR_USAGE,
+                "field \"%s\" has the format \"%s\", which is none of idx, npy, tsv, text, bytes "
+                "and tfrecord%s",
+                f->as.name, f->as.format, nearest_hint(&near, hint, sizeof hint));
 }
 
 /* By the file's first bytes, else by its name: "x.tsv", "x.tsv.gz", "x.tfrecord-00001-of-00008". */
