@@ -162,9 +162,7 @@ static bool same_region(const region *a, const region *b)
     return true;
 }
 
-/* The axes along which parts are only gathered: each dimension stays as it is cut or becomes whole.
- * 0: something else is asked for. */
-static unsigned gathered_axes(const exchange_args *how)
+unsigned exchange_gathers(const exchange_args *how)
 {
     unsigned axes = 0;
     for (int d = 0; d < how->shape.ndims && !how->mapped; d++) {
@@ -192,7 +190,7 @@ static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsig
 
 static void send_all(mpi_wire *w, int me, const instr *i, int64_t bytes, char *work)
 {
-    unsigned gathered = gathered_axes(i->exchange);
+    unsigned gathered = exchange_gathers(i->exchange);
     if (gathered) {
         send_whole(w, me, i, bytes, gathered);
         return;
@@ -236,6 +234,7 @@ bool mpi_exchange(mpi_wire *w, int me, const instr *i)
     side   *s = &w->sides[me - w->first];
     int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     intake  in;
+    if (seats_serve_exchange(w, me, i)) return seats_exchange(w, me, i);
     TRY(mpi_meet(w, me, i));
     receive_all(w, me, i, bytes, &in);
     int received = s->used;
@@ -256,6 +255,7 @@ void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     mesh_point   here = mesh_place(w->face.mesh, me);
     region_visit in = region_start(w->face.mesh, i->exchange, &here);
     out_visit    out = out_start(w, me, i->exchange);
+    n->parts = out.group.n;
     for (leg l; next_in(w, &in, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
         if (mpi_is_here(w, l.peer)) continue;
