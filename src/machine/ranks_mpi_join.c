@@ -51,8 +51,8 @@ static bool may_share(void)
     return !wish || strcmp(wish, "no") != 0;
 }
 
-/* The seats of all ranks of this machine, or of none: those of ranks that did not find them all stay
- * empty. */
+/* Visits the seats of all ranks of this machine.  Whoever does not reach them all takes part in
+ * nothing that is shared, and says so. */
 static void take_seats(ranks *r, const rank_card *cards, int *found)
 {
     MPI_Request request;

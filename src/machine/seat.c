@@ -38,8 +38,9 @@ seat *seat_open(seat_offer *offer)
 seat *seat_visit(const process_address *owner, const seat_offer *offer)
 {
     char path[64];
+    bool there = offer->descriptor >= 0 && process_in_sight(owner);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", owner->process, offer->descriptor);
-    int   descriptor = offer->descriptor < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    int   descriptor = there ? open(path, O_RDWR | O_CLOEXEC) : -1;
     off_t size = descriptor < 0 ? 0 : lseek(descriptor, 0, SEEK_END);
     seat *s = size == (off_t)sizeof *s ? map(descriptor) : NULL;
     if (descriptor >= 0) close(descriptor);

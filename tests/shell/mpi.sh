@@ -50,12 +50,16 @@ fails() {                               # fails NAME TEXT: after `ranks`; the te
 
 # ---- every case, on threads and on ranks ---------------------------------------------------------
 
-for n in 2 3 4 6; do
-    ranks $n "$(dirname "$MTF")/tests/test_ranks" "" 1
+cases() {                               # cases RANKS PART-OF-PATHS
+    ranks "$1" "$(dirname "$MTF")/tests/test_ranks" "$2" 1
     read -r good bad < <(awk '/^test_ranks: / { print $2, $4 }' out)
     passed=$((passed + ${good:-0})) failed=$((failed + ${bad:-1}))
-    if [ $status -ne 0 ]; then lose "cases on $n ranks" "exit status 0" "$status: $(tail -n 20 out err)"; fi
-done
+    if [ $status -ne 0 ]; then lose "cases $2 on $1 ranks" "exit status 0" "$status: $(tail -n 20 out err)"; fi
+}
+for n in 2 3 4 6; do cases $n ""; done
+export MTF_SHARE=no                     # as between machines: messages only
+for part in einsum reduce shape state; do cases 4 $part/; done
+unset MTF_SHARE
 
 # ---- the command: files and text from the first rank alone ---------------------------------------
 
