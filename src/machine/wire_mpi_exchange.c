@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "machine/overlap.h"
 #include "machine/wire_mpi.h"
+#include "program/exchange.h"
 
 /* One message of an exchange: the other processor, and the region that goes. */
 typedef struct leg {
@@ -178,10 +179,7 @@ static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsig
 {
     const mesh *m = w->face.mesh;
     group       g = group_of(m, me, axes);
-    int64_t     size = bytes;
-    for (int d = 0; d < i->exchange->shape.ndims; d++)
-        size *=
-            cut_range(m, &i->exchange->from.dim[d], &g.here, i->exchange->shape.dims[d].size).size;
+    int64_t     size = exchange_part(m, i->exchange, &g.here) * bytes;
     for (int k = 1; k < g.n; k++) {
         int q = group_member(m, &g, group_after(&g, k));
         if (!mpi_is_here(w, q)) mpi_send(w, me, q, w->posts[me - w->first].in, size);

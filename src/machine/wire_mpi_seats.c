@@ -16,6 +16,7 @@
 #include "machine/combine.h"
 #include "machine/overlap.h"
 #include "machine/wire_mpi.h"
+#include "program/exchange.h"
 
 enum {
     SPINS = 1000,          /* looks at a seat before the wait begins to cost */
@@ -248,16 +249,6 @@ bool seats_reduce(mpi_wire *w, int me, const instr *i)
 
 /* ---- exchanging ---- */
 
-/* Bytes of the largest part before an exchange. */
-static int64_t largest_part(const mpi_wire *w, const exchange_args *how, int64_t bytes)
-{
-    for (int d = 0; d < how->shape.ndims; d++) {
-        int parts = cut_parts(w->face.mesh, &how->from.dim[d]);
-        bytes *= (how->shape.dims[d].size + parts - 1) / parts;
-    }
-    return bytes;
-}
-
 /* Parts that are gathered along one dimension, which nothing but single indices stands before: each
  * is one run of the result. */
 typedef struct run_plan {
@@ -326,7 +317,7 @@ bool seats_serve_exchange(mpi_wire *w, int me, const instr *i)
     const exchange_args *how = i->exchange;
     int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     unsigned             gathered = exchange_gathers(how);
-    if (largest_part(w, how, bytes) > (gathered ? SEAT_BYTES : LOOSE_BYTES) &&
+    if (exchange_largest(w->face.mesh, how) * bytes > (gathered ? SEAT_BYTES : LOOSE_BYTES) &&
         find_runs(w, me, how, bytes).dim < 0)
         return false;
     return seats_serve(w, me, gathered ? gathered : placement_axes(&how->from, how->shape.ndims));
@@ -338,14 +329,12 @@ bool seats_exchange(mpi_wire *w, int me, const instr *i)
     const exchange_args *how = i->exchange;
     post                 mine = w->posts[me - w->first];
     mesh_point           here = mesh_place(m, me);
-    int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type), size = bytes;
+    int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     run_plan             runs = find_runs(w, me, how, bytes);
     round                r;
     if (runs.dim >= 0) return gather_runs(w, me, i, &runs);
-    for (int d = 0; d < how->shape.ndims; d++)
-        size *= cut_range(m, &how->from.dim[d], &here, how->shape.dims[d].size).size;
     TRY(begin_round(w, me, i, 0, &r));
-    memcpy(my_seat(w, me)->half[r.half], mine.in, (size_t)size);
+    memcpy(my_seat(w, me)->half[r.half], mine.in, (size_t)(exchange_part(m, how, &here) * bytes));
     TRY(swap(w, me, i, &r));
     region_visit v = region_start(m, how, &here);
     for (region part; region_next(&v, &part);) {
