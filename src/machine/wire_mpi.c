@@ -109,6 +109,7 @@ static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     int64_t shard = part_range(i->size[0], g.n, g.mine).size * bytes;
     if (is_swap(w, &g, i->size[0] * bytes)) shard = i->size[0] * bytes;
     n->parts = g.n;
+    if (seats_reach(w, me, i->reduce.axes)) return;
     for (int k = 0; k < g.n; k++) {
         if (mpi_is_here(w, group_member(w->face.mesh, &g, k))) continue;
         n->work += mpi_aligned(shard);
@@ -151,6 +152,7 @@ static void scatter_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     mesh_point          here = mesh_place(m, me);
     int64_t             kept = scatter_kept(m, how, &here).size * bytes;
     n->parts = g.n;
+    if (seats_reach(w, me, scatter_axes(how))) return;
     for (int k = 0; k < g.n; k++) {
         int        q = group_member(m, &g, k);
         mesh_point there = mesh_place(m, q);

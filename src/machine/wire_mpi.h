@@ -80,10 +80,12 @@ void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n);
 unsigned exchange_gathers(const exchange_args *how);
 
 /* wire_mpi_seats.c */
-bool seats_serve(mpi_wire *w, int me,
-                 unsigned axes); /* do those who differ along these share memory? */
-bool seats_serve_exchange(mpi_wire *w, int me, const instr *i); /* and is it worth while? */
-/* These follow one of the above that was true. */
+/* Do those who differ from me along these axes only share memory? */
+bool seats_reach(const mpi_wire *w, int me, unsigned axes);
+bool seats_serve(mpi_wire *w, int me, unsigned axes); /* likewise, and they come together */
+/* The axes of those between whom an exchange is rather done so; 0: send messages. */
+unsigned seats_suit(const mpi_wire *w, int me, const instr *i);
+/* These follow a seats_serve that was true. */
 bool seats_reduce(mpi_wire *w, int me, const instr *i); /* also where each keeps a part */
 bool seats_exchange(mpi_wire *w, int me, const instr *i);
 

@@ -229,10 +229,11 @@ static void unpack_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
 
 bool mpi_exchange(mpi_wire *w, int me, const instr *i)
 {
-    side   *s = &w->sides[me - w->first];
-    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    intake  in;
-    if (seats_serve_exchange(w, me, i)) return seats_exchange(w, me, i);
+    side    *s = &w->sides[me - w->first];
+    int64_t  bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    intake   in;
+    unsigned shared = seats_suit(w, me, i);
+    if (shared && seats_serve(w, me, shared)) return seats_exchange(w, me, i);
     TRY(mpi_meet(w, me, i));
     receive_all(w, me, i, bytes, &in);
     int received = s->used;
@@ -253,7 +254,9 @@ void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     mesh_point   here = mesh_place(w->face.mesh, me);
     region_visit in = region_start(w->face.mesh, i->exchange, &here);
     out_visit    out = out_start(w, me, i->exchange);
+    unsigned     shared = seats_suit(w, me, i);
     n->parts = out.group.n;
+    if (shared && seats_reach(w, me, shared)) return;
     for (leg l; next_in(w, &in, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
         if (mpi_is_here(w, l.peer)) continue;

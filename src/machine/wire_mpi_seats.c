@@ -27,6 +27,15 @@ enum {
 
 /* ---- those who meet ---- */
 
+bool seats_reach(const mpi_wire *w, int me, unsigned axes)
+{
+    group g = group_of(w->face.mesh, me, axes);
+    bool  all = w->widest == 1 && g.n > 1 && g.n <= SEAT_BYTES / SEAT_LINE;
+    for (int k = 0; k < g.n && all; k++)
+        all = w->ranks->seats[group_member(w->face.mesh, &g, k)] != NULL;
+    return all;
+}
+
 /* Finds the seats of those who differ from me along these axes only. */
 static void find_company(mpi_wire *w, int me, unsigned axes)
 {
@@ -34,11 +43,10 @@ static void find_company(mpi_wire *w, int me, unsigned axes)
     if (c->axes == axes && c->group.n) return;
     c->axes = axes;
     c->group = group_of(w->face.mesh, me, axes);
-    c->shares = c->group.n > 1 && c->group.n <= SEAT_BYTES / SEAT_LINE;
-    for (int k = 0; k < c->group.n; k++) {
+    c->shares = seats_reach(w, me, axes);
+    for (int k = 0; k < c->group.n && c->shares; k++) {
         c->members[k] = group_member(w->face.mesh, &c->group, k);
         c->seats[k] = w->ranks->seats[c->members[k]];
-        c->shares = c->shares && c->seats[k];
     }
 }
 
@@ -312,15 +320,15 @@ static bool gather_runs(mpi_wire *w, int me, const instr *i, const run_plan *run
     return p.rounds == 0 || end_rounds(w, me, &r);
 }
 
-bool seats_serve_exchange(mpi_wire *w, int me, const instr *i)
+unsigned seats_suit(const mpi_wire *w, int me, const instr *i)
 {
     const exchange_args *how = i->exchange;
     int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     unsigned             gathered = exchange_gathers(how);
     if (exchange_largest(w->face.mesh, how) * bytes > (gathered ? SEAT_BYTES : LOOSE_BYTES) &&
         find_runs(w, me, how, bytes).dim < 0)
-        return false;
-    return seats_serve(w, me, gathered ? gathered : placement_axes(&how->from, how->shape.ndims));
+        return 0;
+    return gathered ? gathered : placement_axes(&how->from, how->shape.ndims);
 }
 
 bool seats_exchange(mpi_wire *w, int me, const instr *i)
