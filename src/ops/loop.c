@@ -176,7 +176,9 @@ static bool advance(emitter *e, loop_state *l)
     slice *next = arena_array(&e->program->arena, slice, l->carried);
     TRY(next != NULL);
     for (int i = 0; i < l->sums; i++) {
-        slice both[] = {l->sum[i], *e->slice_of(e, l->body->results[l->carried + i])};
+        const mtf_tensor *more = l->body->results[l->carried + i];
+        if (e->slice_of(e, more)->owes != FOLD_SUM) TRY(e->settle(e, more));
+        slice both[] = {l->sum[i], *e->slice_of(e, more)};
         l->sum[i].owed = both[1].owed; /* paid once, behind the loop */
         TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
     }
