@@ -17,6 +17,7 @@ static const group groups[] = {
     {"lowering", "building and planning a Transformer for 1 to 4096 processors",     lowering_measure},
     {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure},
     {"training", "training steps against their matrix products alone",               training_measure},
+    {"data",     "the input pipeline against a plain loop, and inside of training",   data_measure},
     {"peers",    "the same training by PyTorch and Mesh TensorFlow, where MTF_PEERS is", peers_measure},
 };
 /* clang-format on */

@@ -168,9 +168,9 @@ MTF_API mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type); /* 0, 
 
 typedef struct mtf_variable_opts {
     mtf_dtype   type; /* default f32                                                     */
-    const char *init; /* "zeros", "ones", "constant(v)", "uniform(lo, hi)",
-                                "normal(mean, stddev)", "truncated_normal(mean, stddev)",
-                                "glorot_uniform" (default)                                      */
+    const char *init; /* "zeros", "ones", "constant(v)", "uniform(lo, hi)", "normal(mean, stddev)",
+                         "truncated_normal(mean, stddev)", "orthogonal(gain)", "glorot_uniform"
+                         (default), ...: docs/layers.md has all                               */
     bool        untrainable;
 } mtf_variable_opts;
 
@@ -448,6 +448,10 @@ typedef struct mtf_part {
  * needs to hold the whole. */
 MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor                              *input,
                             void (*fill)(void *context, const mtf_part *part), void *context);
+/* The parts that it will ask for, their data NULL: what to have ready. */
+MTF_API bool mtf_input_parts(mtf_program *p, mtf_tensor                              *input,
+                             void (*visit)(void *context, const mtf_part *part), void *context);
+MTF_API int  mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room); /* count */
 /* Calls `visit` for each part as it lies there: the fetch stays cut. */
 MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                               *x,
                              void (*visit)(void *context, const mtf_part *part), void *context);

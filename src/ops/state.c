@@ -19,15 +19,18 @@ static bool infer_variable(node *n)
     if (!n->attrs[SHAPE].shape)
         return node_fail(n, ERR_SHAPE, "say type and shape, as in  w: f32[a=2, b=3] = variable");
     mtf_shape   shape = *n->attrs[SHAPE].shape;
-    initializer unused;
+    initializer init;
     if ((unsigned)n->attrs[TYPE].type >= DTYPES)
         return node_fail(n, ERR_TYPE, "no such element type");
-    if (!initializer_parse(n->attrs[INIT].text, &unused))
+    if (!initializer_parse(n->attrs[INIT].text, &init))
         return node_fail(n, ERR_VALUE,
-                         "no initialiser is written \"%s\"; there are zeros, ones, constant(v), "
-                         "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), "
-                         "glorot_uniform",
+                         "no initialiser is written \"%s\"; there are " INITIALIZER_FORMS,
                          n->attrs[INIT].text);
+    if (init.kind == INIT_NORMAL_EACH && (shape.ndims < 1 || shape.dims[0].size != init.n))
+        return node_fail(n, ERR_SHAPE,
+                         "normal_each has %d deviations; it needs one for each index of the first "
+                         "dimension",
+                         init.n);
     if (n->home != &n->graph->root)
         return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
@@ -49,9 +52,7 @@ const op op_variable = {
     .attrs =
         (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
                             {"type", ATTR_TYPE, NULL, ""},
-                            {"init", ATTR_TEXT, "glorot_uniform",
-                             "zeros, ones, constant(v), uniform(lo, hi), normal(mean, stddev), "
-                             "truncated_normal(mean, stddev), glorot_uniform"},
+                            {"init", ATTR_TEXT, "glorot_uniform", INITIALIZER_FORMS},
                             {"trainable", ATTR_BOOL, "true", "optimizers change it"},
                             {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
@@ -74,6 +75,18 @@ static mtf_tensor *known_variable(mtf_graph *g, const char *name, const mtf_shap
     return NULL;
 }
 
+/* Another variable's value, as if it were one of this type. */
+static mtf_tensor *stand_in(mtf_graph *g, const mtf_tensor *other, mtf_shape shape, mtf_dtype type)
+{
+    const char *scope = g->scope;
+    g->scope = ""; /* its name has its scope in it */
+    mtf_tensor *x = mtf_variable(
+        g, other->name, shape,
+        &(mtf_variable_opts){.type = other->type, .init = "zeros", .untrainable = true});
+    g->scope = scope;
+    return mtf_cast(x, type);
+}
+
 mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
                          const mtf_variable_opts *opts)
 {
@@ -84,6 +97,8 @@ mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
     text_add(&t, "%s%s", g->scope, name);
     const char *full = text_done(&t);
     if (!full) return NULL;
+    mtf_tensor *other = o.untrainable ? NULL : names_get(&g->stand_ins, full);
+    if (other) return stand_in(g, other, shape, o.type);
     mtf_tensor *known = known_variable(g, full, &shape, o.type);
     if (known || !mtf_ok(g->session)) return known;
     block *here = g->current;

@@ -39,6 +39,28 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
     return p->fed[i] = true;
 }
 
+bool mtf_input_parts(mtf_program *p, mtf_tensor *input, void (*visit)(void *, const mtf_part *),
+                     void *context)
+{
+    if (!alive(p) || !input) return false;
+    placement where;
+    TRY(input_number(p, input) > -2 && where_is(p, input, &where));
+    for (int k = p->store->first; k < p->store->end; k++) {
+        mtf_part part = part_of(p->store, k, &input->shape, &where, NULL);
+        visit(context, &part);
+    }
+    return true;
+}
+
+int mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room)
+{
+    if (!alive(p)) return 0;
+    const program *first = first_program(p);
+    for (int i = 0; i < first->ninputs && i < room; i++)
+        list[i] = (mtf_tensor *)first->inputs[i].tensor;
+    return first->ninputs;
+}
+
 /* A whole array on the host, of which each processor takes its part. */
 typedef struct whole_feed {
     const mtf_program *program;

@@ -22,6 +22,13 @@ static void fill(void *context, const mtf_part *part)
     ++*calls;
 }
 
+static void count_elements(void *context, const mtf_part *part)
+{
+    int64_t *elements = context;
+    assert_null(part->data);
+    *elements += mtf_shape_size(part->shape);
+}
+
 typedef struct seen {
     int parts;
     int times[ROWS][COLS];
@@ -50,6 +57,11 @@ static void run_with(const mtf_session_opts *opts, int processors, int copies)
     mtf_program *p = mtf_compile(g, y);
     int          calls = 0;
     seen         found = {0};
+    mtf_tensor *input = NULL;
+    int64_t     elements = 0;
+    assert_true(mtf_program_inputs(p, &input, 1) == 1 && input == x);
+    assert_true(mtf_input_parts(p, x, count_elements, &elements));
+    assert_int_equal(elements, copies * ROWS * COLS);
     assert_true(mtf_feed_parts(p, x, fill, &calls));
     assert_true(mtf_step(p) && mtf_fetch_parts(p, y, check_part, &found));
     assert_int_equal(calls, processors);
