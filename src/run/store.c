@@ -171,6 +171,7 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     arena *a = &s->session->arena;
     *e = (store_entry){.name = arena_text(a, tensor_name(w)),
                        .type = w->type,
+                       .master = w->type,
                        .shape = w->shape,
                        .parts = arena_array(a, void *, s->processors)};
     TRY(e->name && e->parts);
