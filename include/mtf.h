@@ -433,6 +433,9 @@ MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session 
 
 MTF_API bool   mtf_feed(mtf_program *p, mtf_tensor *input, const void *data); /* row-major, whole */
 MTF_API bool   mtf_step(mtf_program *p);
+/* The number of the next step, from 0, on which its random numbers depend.  Whoever resumes sets it. */
+MTF_API int64_t mtf_program_step(const mtf_program *p);
+MTF_API bool    mtf_program_set_step(mtf_program *p, int64_t step);
 MTF_API bool   mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
 MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
 
