@@ -71,9 +71,9 @@ static bool name_files(contents *c)
 }
 
 /* Numbers of files, and places inside the data of each. */
-static bool fill_files(contents *c)
+static bool fill_files(contents *c, const char *one_file)
 {
-    const int64_t most = (int64_t)FILE_GIB << 30;
+    const int64_t most = one_file ? INT64_MAX / 2 : (int64_t)FILE_GIB << 30;
     int64_t       used = 0;
     for (int i = 0; i < c->ntensors || c->nfiles == 0; i++) {
         kept_tensor *t = i < c->ntensors ? c->tensors[i] : NULL;
@@ -88,13 +88,14 @@ static bool fill_files(contents *c)
         used += t->bytes;
         c->files[t->file].bytes = used;
     }
-    return name_files(c);
+    c->files[0].name = one_file;
+    return one_file || name_files(c);
 }
 
-const char **contents_arrange(contents *c)
+const char **contents_arrange(contents *c, const char *one_file)
 {
     if (c->ntensors) qsort(c->tensors, (size_t)c->ntensors, sizeof *c->tensors, compare);
-    if (!fill_files(c)) return NULL;
+    if (!fill_files(c, one_file)) return NULL;
     const char **headers = arena_array(c->arena, const char *, c->nfiles);
     if (!headers) return NULL;
     for (int i = 0; i < c->nfiles; i++) {

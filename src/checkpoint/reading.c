@@ -50,6 +50,23 @@ bool reader_get(reader *r, const kept_tensor *t, int64_t place, void *to, int64_
     return file_read(r->descriptor, path, t->at + place * bytes, to, count * bytes, r->fault);
 }
 
+int64_t reader_room(const kept_tensor *t)
+{
+    return (int64_t)(STAGE_BYTES / mtf_dtype_bytes(t->type));
+}
+
+bool reader_sum(reader *r, const kept_tensor *t, uint64_t *sum)
+{
+    int64_t count = shape_size(&t->shape), room = reader_room(t);
+    *sum = 0;
+    for (int64_t at = 0; at < count; at += room) {
+        int64_t n = count - at < room ? count - at : room;
+        TRY(reader_get(r, t, at, r->stage, n));
+        *sum += checksum_elements(mtf_dtype_bytes(t->type), r->stage, n, at);
+    }
+    return true;
+}
+
 /* Foreign files may have other bytes for true. */
 static void tidy_bools(char *bytes, int64_t count)
 {

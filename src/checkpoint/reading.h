@@ -26,6 +26,10 @@ bool reader_open(reader *r, const contents *c, const mtf_allocator *a, part_copi
 void reader_close(reader *r);
 /* Elements of the tensor as they are in the file. */
 bool reader_get(reader *r, const kept_tensor *t, int64_t place, void *to, int64_t count);
+/* The sum over all its elements, in bounded memory. */
+bool reader_sum(reader *r, const kept_tensor *t, uint64_t *sum);
+/* How many of its elements are read at once at most; r->stage has room for them. */
+int64_t reader_room(const kept_tensor *t);
 /* Fills parts, in elements of `type`; adds to *sum the elements of those parts that count. */
 bool reader_parts(reader *r, const kept_tensor *t, mtf_dtype type, int nparts,
                   const mtf_part *parts, const bool *counts, uint64_t *sum);

@@ -115,7 +115,7 @@ static bool prepare(saver *v, int64_t *bytes)
 {
     store *s = v->store;
     TRY(list_tensors(v));
-    const char **headers = contents_arrange(&v->contents);
+    const char **headers = contents_arrange(&v->contents, NULL);
     TRY(headers && list_parts(v, bytes));
     TRY(writer_open(&v->writer, &v->contents, &s->session->allocator,
                     (part_copier){from_device, s->device}, s->end - s->first, &v->fault));
