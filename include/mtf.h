@@ -172,10 +172,13 @@ typedef struct mtf_variable_opts {
                                 "normal(mean, stddev)", "truncated_normal(mean, stddev)",
                                 "glorot_uniform" (default)                                      */
     bool        untrainable;
+    const char *master;     /* "bf16", ...: its type in checkpoints; default: as `type`         */
+    const char *activation; /* likewise the type of the tensor that mtf_variable gives          */
 } mtf_variable_opts;
 
 /* The same name gives the same variable; another shape or type under it is an error. The
- * tensor is the variable's value at the start of a step. */
+ * tensor is the variable's value at the start of a step.  Where that has an activation type of its
+ * own, it stands for the variable in all calls below; mtf_variables lists what is kept and updated. */
 MTF_API mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
                                  const mtf_variable_opts *opts);
 MTF_API int mtf_variables(mtf_graph *g, mtf_tensor **list, int room); /* trainable ones; count */

@@ -144,14 +144,16 @@ static void test_misfits(void **state)
     g = mtf_graph_new(s);
     mtf_dim     five = {"b", 5};
     mtf_tensor *v = mtf_variable(g, "body/v", mtf_shape(a, five), NULL);
-    mtf_tensor *other = mtf_variable(g, "other", mtf_shape(a), &(mtf_variable_opts){.init = "ones"});
+    mtf_tensor *other =
+        mtf_variable(g, "other", mtf_shape(a), &(mtf_variable_opts){.init = "ones"});
     mtf_variable_get(v, values);
     mtf_variable_get(other, values);
     mtf_loaded l;
-    assert_true(mtf_load(s, in_folder("misfit"),
-                         &(mtf_load_opts){.partial = true,
-                                          .rename = (const char *const[]){"^body/(.)$", "layer/w", NULL}},
-                         &l));
+    assert_true(
+        mtf_load(s, in_folder("misfit"),
+                 &(mtf_load_opts){.partial = true,
+                                  .rename = (const char *const[]){"^body/(.)$", "layer/w", NULL}},
+                 &l));
     assert_int_equal(l.variables, 1);
     assert_true(mtf_variable_get(v, values) && values[1] == (13 + 3 * 29) % 251);
     assert_true(mtf_variable_get(other, values) && values[0] == 1);
@@ -215,7 +217,8 @@ static void test_no_room(void **state)
         assert_false(mtf_save(m.session, in_folder("room"),
                               &(mtf_save_opts){.step = 2, .background = background}));
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-        assert_contains(mtf_error(m.session), "weights-00001-of-00001.safetensors\" cannot be written: File too large");
+        assert_contains(mtf_error(m.session),
+                        "weights-00001-of-00001.safetensors\" cannot be written: File too large");
         mtf_close(m.session);
     }
     assert_string_equal(load_error("room"), "");

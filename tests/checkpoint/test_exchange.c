@@ -15,11 +15,12 @@ static void say(void *context, const char *text)
     fputs(text, stderr);
 }
 
-static int act(const char *verb, const char *folder, int64_t step, const char *mesh, const char *layout)
+static int act(const char *verb, const char *folder, int64_t step, const char *mesh,
+               const char *layout)
 {
     model m = model_open_with(&(mtf_session_opts){
         .threads = 1, .mesh = mesh, .layout = layout, .say = say, .patience = 20});
-    int wrong = 0;
+    int   wrong = 0;
     if (strcmp(verb, "load") == 0) {
         mtf_load(m.session, folder, &(mtf_load_opts){.step = step}, NULL);
         wrong = mtf_ok(m.session) ? model_wrong(&m, step) : 0;
