@@ -10,7 +10,8 @@
 #include "checkpoint/contents.h"
 #include "checkpoint/runs.h"
 
-enum { STAGE_BYTES = 4 << 20 }; /* how much is read or written at once */
+/* How much is read or written at once: what stays in a cache on its way. */
+enum { STAGE_BYTES = 1 << 20 };
 
 typedef struct writer {
     const contents      *contents;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -226,6 +227,27 @@ static void test_no_room(void **state)
     assert_int_not_equal(access(in_folder("room/.writing_step_00000002"), F_OK), 0);
 }
 
+/* A file system of two pages: one checkpoint fits, a second does not. */
+static void test_full_disk(void **state)
+{
+    (void)state;
+    char path[300];
+    snprintf(path, sizeof path, "%s", in_folder("small"));
+    assert_int_equal(mkdir(path, 0777), 0);
+    if (mount("tmpfs", path, "tmpfs", 0, "size=8k") != 0) {
+        print_message("a full disk was not tested: no tmpfs may be mounted here: %s\n",
+                      strerror(errno));
+        skip();
+    }
+    save_some("small");
+    model m = model_open("x:2", "a:x", NULL);
+    assert_false(mtf_save(m.session, path, &(mtf_save_opts){.step = 2, .background = true}));
+    assert_contains(mtf_error(m.session), "cannot be written: No space left on device");
+    mtf_close(m.session);
+    assert_string_equal(load_error("small"), "");
+    assert_int_equal(umount(path), 0);
+}
+
 static void test_read_only(void **state)
 {
     (void)state;
@@ -257,7 +279,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flipped_bits), cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_misfits),      cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_no_room),      cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_no_room),      cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_read_only),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }

@@ -131,7 +131,7 @@ static void test_memory(void **state)
     most = 0;
     assert_true(mtf_save(s, in_folder("memory"), NULL));
     assert_true(mtf_load(s, in_folder("memory"), NULL, NULL));
-    assert_in_range(most, 1, (4 << 20) + 4096);
+    assert_in_range(most, 1, (1 << 20) + 4096);
     free(whole);
     close_well(s);
 }
