@@ -172,10 +172,13 @@ typedef struct mtf_variable_opts {
                          "truncated_normal(mean, stddev)", "orthogonal(gain)", "glorot_uniform"
                          (default), ...: docs/layers.md has all                               */
     bool        untrainable;
+    const char *master;     /* "bf16", ...: its type in checkpoints; default: as `type`         */
+    const char *activation; /* likewise the type of the tensor that mtf_variable gives          */
 } mtf_variable_opts;
 
 /* The same name gives the same variable; another shape or type under it is an error. The
- * tensor is the variable's value at the start of a step. */
+ * tensor is the variable's value at the start of a step.  Where that has an activation type of its
+ * own, it stands for the variable in all calls below; mtf_variables lists what is kept and updated. */
 MTF_API mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
                                  const mtf_variable_opts *opts);
 MTF_API int mtf_variables(mtf_graph *g, mtf_tensor **list, int room); /* trainable ones; count */
@@ -433,6 +436,9 @@ MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session 
 
 MTF_API bool   mtf_feed(mtf_program *p, mtf_tensor *input, const void *data); /* row-major, whole */
 MTF_API bool   mtf_step(mtf_program *p);
+/* The number of the next step, from 0, on which its random numbers depend.  Whoever resumes sets it. */
+MTF_API int64_t mtf_program_step(const mtf_program *p);
+MTF_API bool    mtf_program_set_step(mtf_program *p, int64_t step);
 MTF_API bool   mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
 MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
 

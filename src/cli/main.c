@@ -9,7 +9,8 @@
 #include "cli/commands.h"
 #include "mtf.h"
 
-static const command *const commands[] = {&command_run, &command_plan, &command_show, &command_ops};
+static const command *const commands[] = {&command_run, &command_plan, &command_show, &command_ops,
+                                          &command_ckpt};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "machine/launch.h"
+#include "ops/state.h"
 #include "run/initial.h"
 
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
@@ -120,6 +121,12 @@ store *store_of(mtf_session *session)
 static bool agrees(const store *s, const store_entry *e, const mtf_tensor *w)
 {
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (e->master != variable_master(w))
+        return fail(
+            &s->session->fault, ERR_TYPE,
+            "variable \"%s\" is kept in checkpoints as %s in this session and cannot be kept "
+            "as %s as well",
+            e->name, mtf_dtype_name(e->master), mtf_dtype_name(variable_master(w)));
     if (e->type == w->type && mtf_shape_equal(e->shape, w->shape)) return true;
     return fail(&s->session->fault, ERR_SHAPE,
                 "variable \"%s\" is %s%s in this session and cannot be %s%s as well", e->name,
@@ -132,6 +139,7 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     arena *a = &s->session->arena;
     *e = (store_entry){.name = arena_text(a, tensor_name(w)),
                        .type = w->type,
+                       .master = variable_master(w),
                        .shape = w->shape,
                        .parts = arena_array(a, void *, s->processors)};
     TRY(e->name && e->parts);
