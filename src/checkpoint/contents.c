@@ -10,7 +10,7 @@
 
 contents contents_make(arena *a)
 {
-    return (contents){.arena = a, .by_name = {.arena = a}};
+    return (contents){.arena = a, .by_name = {.arena = a}, .folder = ""};
 }
 
 kept_tensor *contents_find(const contents *c, const char *name)

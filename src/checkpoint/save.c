@@ -189,6 +189,13 @@ static void finish_at_close(void *context)
     if (s->saver) finish(s->saver);
 }
 
+static bool will_finish(const mtf_session *s)
+{
+    for (const session_closer *c = s->finishers; c; c = c->older)
+        if (c->close == finish_at_close) return true;
+    return false;
+}
+
 bool mtf_save_wait(mtf_session *s)
 {
     if (s && s->saver) return finish(s->saver);
@@ -242,7 +249,7 @@ bool mtf_save(mtf_session *s, const char *folder, const mtf_save_opts *opts)
     if (t->count == 0)
         return fail(&s->fault, ERR_USAGE,
                     "there are no variables to save yet; compile the program first");
-    if (!s->finishers) TRY(session_before_close(s, finish_at_close, s));
+    if (!will_finish(s)) TRY(session_before_close(s, finish_at_close, s));
     saver *v = begin(t, folder, &o);
     TRY(v != NULL);
     if (v->folder) prepare(v, &bytes);

@@ -63,7 +63,7 @@ static int64_t size_of(const char *path)
 static void flip(const char *path, int64_t at, unsigned char bits)
 {
     int           file = open(path, O_RDWR);
-    unsigned char byte;
+    unsigned char byte = 0;
     assert_true(file >= 0 && pread(file, &byte, 1, at) == 1);
     byte ^= bits;
     assert_true(pwrite(file, &byte, 1, at) == 1);
