@@ -458,6 +458,11 @@ MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor                          
 MTF_API bool mtf_input_parts(mtf_program *p, mtf_tensor                              *input,
                              void (*visit)(void *context, const mtf_part *part), void *context);
 MTF_API int  mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room); /* count */
+/* The same without a copy: `find` tells where each part lies, row-major, at a multiple of 64.  It must
+ * stay there as it is until the input is fed again, the program ends, or `find` is NULL in another
+ * call: then the input is not fed. */
+MTF_API bool mtf_lend_parts(mtf_program *p, mtf_tensor                                     *input,
+                            const void *(*find)(void *context, const mtf_part *part), void *context);
 /* Calls `visit` for each part as it lies there: the fetch stays cut. */
 MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                               *x,
                              void (*visit)(void *context, const mtf_part *part), void *context);
