@@ -118,6 +118,7 @@ if wait $job; then same "after $kills kills" undisturbed killed; else lose "afte
 if [ -z "$without_ranks" ]; then
     "${launcher[@]}" -n 2 "$MTF" "${net[@]}" --steps 300 --checkpoint-dir ranks --mesh x:2 --layout batch:x >out 2>err </dev/null
     for ((k = 0; k < (kills + 4) / 5; k++)); do
+        rm -f pid.*
         "${launcher[@]}" -n 2 bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
             "$MTF" "${net[@]}" --steps 300 --checkpoint-dir lost --save-every 3 --keep 2 --resume --mesh x:2 --layout batch:x \
             >out 2>err </dev/null &
@@ -166,6 +167,7 @@ env --default-signal=INT "$MTF" "${net[@]}" --steps 20000 --json >out 2>err </de
 job=$!
 interrupted "SIGTERM ends as well" TERM $job
 if [ -z "$without_ranks" ]; then
+    rm -f pid.*
     "${launcher[@]}" -n 2 bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
         env --default-signal=INT "$MTF" "${net[@]}" --steps 20000 --checkpoint-dir stopped2 --mesh x:2 --layout batch:x --json >out 2>err </dev/null &
     job=$!
