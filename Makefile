@@ -14,9 +14,9 @@ release:            ## build everything; the command is build/mtf
 setup:              ## install missing Debian packages; silent when there are none
 	@tools/setup.sh
 
-demo: setup         ## train the README's network on MNIST
+demo: setup         ## train the README's network on a mesh, under two layouts
 	$(call build,release,build)
-	build/examples/03_mnist --data data/mnist
+	@tools/demo.sh build
 
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 	@tools/test.sh $(PRESET)

@@ -11,6 +11,9 @@
 
 extern char **environ;
 
+enum { MOST = 8, ROUNDS = 5 };
+static const double turn_seconds = 0.3; /* short steps are taken many at a time */
+
 /* Runs the command with these ends of pipes as its input and output.  Warnings of libraries are
  * nobody's concern here; whoever starts the command by hand sees them. */
 static bool spawn(contestant *c, int input, int output)
@@ -70,4 +73,30 @@ void contestant_stop(contestant *c)
     if (c->process > 0) waitpid(c->process, NULL, 0);
     c->ask = c->answer = NULL;
     c->process = 0;
+}
+
+bool contestants_race(bench *b, contestant *all, int n)
+{
+    int steps[MOST];
+    for (int i = 0; i < n; i++) {
+        if (!contestant_start(&all[i]) || !contestant_turn(&all[i], 1)) {
+            bench_error(b, "no training step comes from: %s", all[i].command);
+            return false;
+        }
+        steps[i] = (int)(turn_seconds / all[i].seconds) + 1;
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < n; i++)
+            if (!contestant_turn(&all[i], steps[i])) {
+                bench_error(b, "it stopped training: %s", all[i].command);
+                return false;
+            }
+    return true;
+}
+
+bool contestants_python(const char *peers, const char *environment)
+{
+    char path[5000];
+    snprintf(path, sizeof path, "%s/%s/bin/python", peers, environment);
+    return access(path, X_OK) == 0;
 }

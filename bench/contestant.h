@@ -7,9 +7,10 @@
 #ifndef BENCH_CONTESTANT_H
 #define BENCH_CONTESTANT_H
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
+
+#include "bench.h"
 
 typedef struct contestant {
     char   command[6000]; /* of the shell */
@@ -25,5 +26,10 @@ bool contestant_start(contestant *c);
 bool contestant_turn(contestant *c, int steps);
 /* Waits for its end. */
 void contestant_stop(contestant *c);
+
+/* Starts all and lets them take turns; false, and an error of the benchmark, where one fails. */
+bool contestants_race(bench *b, contestant *all, int n);
+/* Is there a Python environment of this name in the folder of peers? */
+bool contestants_python(const char *peers, const char *environment);
 
 #endif

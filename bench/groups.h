@@ -10,5 +10,7 @@ void kernels_measure(bench *b);
 void training_measure(bench *b);
 void data_measure(bench *b);
 void peers_measure(bench *b);
+void epochs_measure(bench *b);
+void saving_measure(bench *b);
 
 #endif

@@ -19,6 +19,8 @@ static const group groups[] = {
     {"training", "training steps against their matrix products alone",               training_measure},
     {"data",     "the input pipeline against a plain loop, and inside of training",   data_measure},
     {"peers",    "the same training by PyTorch and Mesh TensorFlow, where MTF_PEERS is", peers_measure},
+    {"epochs",   "MNIST epochs, input included, by PyTorch, where MTF_PEERS is",     epochs_measure},
+    {"saving",   "checkpoints of 1 GiB against copies of a file",                    saving_measure},
 };
 /* clang-format on */
 enum { GROUPS = sizeof groups / sizeof *groups };

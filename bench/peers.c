@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bare.h"
 #include "contestant.h"
@@ -18,8 +17,7 @@ static const double against_torch = 1.0; /* whose library for products is better
 static const double against_torch = 1.1;
 #endif
 
-enum { MOST = 3, ROUNDS = 5 };
-static const double turn_seconds = 0.3; /* short steps are taken many at a time */
+enum { MOST = 3 };
 
 /* One training, by mtf and by another system. */
 typedef struct contest {
@@ -75,26 +73,6 @@ static void write_mesh(const char *peers, const contest *k, contestant *c)
 
 /* ---- races ---- */
 
-/* False where somebody fails. */
-static bool race(bench *b, contestant *all, int n)
-{
-    int steps[MOST];
-    for (int i = 0; i < n; i++) {
-        if (!contestant_start(&all[i]) || !contestant_turn(&all[i], 1)) {
-            bench_error(b, "no training step comes from: %s", all[i].command);
-            return false;
-        }
-        steps[i] = (int)(turn_seconds / all[i].seconds) + 1;
-    }
-    for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < n; i++)
-            if (!contestant_turn(&all[i], steps[i])) {
-                bench_error(b, "it stopped training: %s", all[i].command);
-                return false;
-            }
-    return true;
-}
-
 static void add(bench *b, const contest *k, const char *other, double seconds, double theirs,
                 double target)
 {
@@ -120,7 +98,7 @@ static void meet_torch(bench *b, const char *peers, const contest *k)
     write_torch(peers, k, "eager", &all[1]);
     write_torch(peers, k, "compiled", &all[2]);
     bench_progress(b, "PyTorch: %s", k->name);
-    if (race(b, all, 3)) {
+    if (contestants_race(b, all, 3)) {
         bool        compiled = all[2].seconds < all[1].seconds;
         const char *other = compiled ? "PyTorch, compiled" : "PyTorch, eager";
         add(b, k, other, all[0].seconds, all[1 + compiled].seconds,
@@ -139,15 +117,8 @@ static void meet_mesh(bench *b, const char *peers, const contest *k)
     write_own(b, k, &all[0]);
     write_mesh(peers, k, &all[1]);
     bench_progress(b, "Mesh TensorFlow: %s", k->name);
-    if (race(b, all, 2)) add(b, k, "Mesh TensorFlow", all[0].seconds, all[1].seconds, k->target);
+    if (contestants_race(b, all, 2)) add(b, k, "Mesh TensorFlow", all[0].seconds, all[1].seconds, k->target);
     for (int i = 0; i < 2; i++) contestant_stop(&all[i]);
-}
-
-static bool has_python(const char *peers, const char *environment)
-{
-    char path[5000];
-    snprintf(path, sizeof path, "%s/%s/bin/python", peers, environment);
-    return access(path, X_OK) == 0;
 }
 
 void peers_measure(bench *b)
@@ -159,12 +130,12 @@ void peers_measure(bench *b)
         return;
     }
     setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-    if (!has_python(peers, "torch"))
+    if (!contestants_python(peers, "torch"))
         bench_error(b, "%s/torch/bin/python is missing", peers);
     else
         for (size_t i = 0; i < sizeof torch_contests / sizeof *torch_contests; i++)
             meet_torch(b, peers, &torch_contests[i]);
-    if (!has_python(peers, "meshtf"))
+    if (!contestants_python(peers, "meshtf"))
         bench_error(b, "%s/meshtf/bin/python is missing", peers);
     else
         for (size_t i = 0; i < sizeof mesh_contests / sizeof *mesh_contests; i++)

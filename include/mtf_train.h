@@ -1,4 +1,4 @@
-/* Training: keeping what was learned.
+/* Training: keeping what was learned, and the loop around the steps.
  *
  * The rules of mtf.h hold: the first error is kept in the session, and every
  * later call is a harmless no-op.
@@ -7,6 +7,7 @@
 #define MTF_TRAIN_H
 
 #include "mtf.h"
+#include "mtf_data.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,13 +37,14 @@ MTF_API bool mtf_save_wait(mtf_session *s);
 MTF_API bool mtf_save_poll(mtf_session *s);
 
 typedef struct mtf_load_opts {
-    int64_t            step;    /* default: the newest                                           */
-    const char        *only;    /* a pattern: which variables are loaded; default: all           */
-    const char *const *rename;  /* pairs, then NULL: a pattern and what takes the place of the piece of
+    int64_t     step; /* default: the newest                                           */
+    const char *only; /* a pattern: which variables are loaded; default: all           */
+    const char *const
+        *rename;  /* pairs, then NULL: a pattern and what takes the place of the piece of
                                    a variable's name that it matches, \1 being its first group: so
                                    it is called in the checkpoint.  The first that matches counts */
-    bool               partial; /* variables that the checkpoint lacks keep their values        */
-    bool               convert; /* other floating types than the variable's are converted        */
+    bool partial; /* variables that the checkpoint lacks keep their values        */
+    bool convert; /* other floating types than the variable's are converted        */
 } mtf_load_opts;
 
 typedef struct mtf_loaded {
@@ -57,6 +59,60 @@ typedef struct mtf_loaded {
  * checkpoints, a checkpoint, or safetensors files from elsewhere.  Fills in `loaded`, where given. */
 MTF_API bool mtf_load(mtf_session *s, const char *path, const mtf_load_opts *opts,
                       mtf_loaded *loaded);
+
+/* ---- the loop -------------------------------------------------------------------------- */
+
+/* How a training ended. */
+typedef struct mtf_trained {
+    int64_t step;        /* steps since the model's beginning           */
+    double  loss;        /* of the last one                             */
+    bool    interrupted; /* by SIGINT or SIGTERM, before the last step  */
+} mtf_trained;
+
+typedef struct mtf_train_opts {
+    /* what to run; the graph has its assignments already (mtf_minimize, mtf_sgd, ...) */
+    mtf_dataset            *data;    /* default: the graph needs none                            */
+    const mtf_batches_opts *batches; /* how examples become batches                              */
+    int64_t                 steps;   /* up to this one, counted from the model's beginning;
+                                        default 0: until the batches end                         */
+    /* what to start from and what to keep */
+    const char          *init_from; /* variables that another model's checkpoint has            */
+    const mtf_load_opts *init;      /* which, under which names                                 */
+    const char          *checkpoint_dir; /* default: nothing is saved                            */
+    int64_t              save_every; /* steps; default 0: only at the end                        */
+    int                  keep;       /* newest checkpoints that stay; default 0: all             */
+    int64_t              keep_every; /* those whose step it divides stay as well                 */
+    bool                 resume;     /* go on from the newest whole one, where there is one      */
+    const char          *config;     /* kept in each checkpoint                                  */
+    /* what to show, besides a line of progress */
+    mtf_tensor *rate;        /* the learning rate                                        */
+    const char *events_dir;  /* TensorBoard event files                                  */
+    const char *trace;       /* a file: timeline of some steps of all processors         */
+    const char *watch;       /* pattern: statistics of tensors whose names match         */
+    int64_t     watch_every; /* steps; default 100                                       */
+    bool        profile;     /* a closing table of time by instruction and by scope      */
+    bool        json;        /* one object a line for each step, and nothing else        */
+    bool        quiet;       /* nothing                                                  */
+    void (*show)(void *context, const char *text); /* default: writes to standard output         */
+    void *show_context;
+    /* Called behind every step that `look_every` divides, to evaluate or to say something; false
+     * ends the training with an error. */
+    bool (*look)(void *context, int64_t step);
+    void        *look_context;
+    int64_t      look_every;
+    mtf_trained *trained; /* filled in where it is not NULL                           */
+} mtf_train_opts;
+
+/* Takes steps until the last one, and saves.  SIGINT and SIGTERM end it after the step and save,
+ * the second one ends the process.  A loss that is not finite is an error, which names the tensor
+ * where that began.  False after an error. */
+MTF_API bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts);
+
+/* The mean of `value`, a number for each example ([batch]) or one for all, over an epoch of the data;
+ * what fills up the last batch does not count where there is a number for each.  The graph must not
+ * assign: build it once more without the optimizer, in the same session. */
+MTF_API double mtf_evaluate(mtf_graph *g, mtf_tensor *value, mtf_dataset *data,
+                            const mtf_batches_opts *batches);
 
 #ifdef __cplusplus
 }

@@ -1,44 +1,19 @@
 /* mtf_train: a contestant of the benchmark, as those in Python.
  *
  *     mtf_train --network digits|convolutions|language_model --batch N [--threads N] [--mesh .. --layout ..]
- *
- * It says when it is ready, takes as many steps as each line of its input says,
- * answers with seconds for a step and the peak memory, and ends with its input.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "language_model.h"
 #include "networks.h"
+#include "serve.h"
 
-enum { WARM_UP = 2, LAYERS = 6 };
+enum { LAYERS = 6 };
 
-static double now(void)
+static void step(void *program)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void serve(mtf_session *s, mtf_program *p)
-{
-    char          line[32];
-    struct rusage used;
-    for (int i = 0; i < WARM_UP; i++) mtf_step(p);
-    if (mtf_ok(s)) puts("ready");
-    fflush(stdout);
-    while (mtf_ok(s) && fgets(line, sizeof line, stdin)) {
-        int    count = atoi(line);
-        double begin = now();
-        for (int i = 0; i < count; i++) mtf_step(p);
-        double seconds = (now() - begin) / count;
-        getrusage(RUSAGE_SELF, &used);
-        printf("{\"seconds\": %.9g, \"peak_bytes\": %ld}\n", seconds, used.ru_maxrss * 1024);
-        fflush(stdout);
-    }
+    mtf_step(program);
 }
 
 static mtf_tensor *build(mtf_graph *g, const char *network, int64_t batch)
@@ -58,6 +33,6 @@ int main(int argc, char **argv)
     bool         language = strcmp(network, "language_model") == 0;
     network_feed(p, mtf_find(g, language ? "tokens" : "images"));
     network_feed(p, mtf_find(g, language ? "targets" : "labels"));
-    serve(s, p);
+    serve(s, step, p);
     return mtf_close(s);
 }

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/textbuf.h"
+#include "model/ready.h"
+
 enum { MOST_TEXT = 1 << 29 };
 
 static void say(void *context, const char *text)
@@ -56,12 +59,35 @@ static char *read_text(mtf_session *s, const char *path, FILE *file)
     return text;
 }
 
+static void no_file(mtf_session *s, const char *path)
+{
+    textbuf t = {.arena = &s->arena};
+    int     why = errno;
+    for (int i = 0; model_nth(i); i++) text_add(&t, "%s%s", i ? ", " : "", model_nth(i)->name);
+    const char *models = text_done(&t);
+    bool        name = why == ENOENT && !strchr(path, '/') && !strchr(path, '.');
+    fail(&s->fault, ERR_FILE, "\"%s\": %s%s%s", path, strerror(why),
+         name ? "; ready models are " : "", name && models ? models : "");
+}
+
+/* A training step of a ready model, with its options as they come. */
+static mtf_graph *ready_graph(mtf_session *s, const model *m)
+{
+    enum { STEPS = 1000 }; /* what a schedule may want to know */
+    settings    v = settings_of(s, m);
+    network     n = {.graph = NULL};
+    mtf_tensor *rate;
+    return m->build(&v, true, &n) && model_minimize(&v, &n, STEPS, &rate) ? n.graph : NULL;
+}
+
 mtf_graph *file_graph(mtf_session *s, const char *path)
 {
+    const model *ready = model_find(path);
+    if (ready) return ready_graph(s, ready);
     bool  standard = strcmp(path, "-") == 0;
     FILE *file = standard ? stdin : fopen(path, "r");
     if (!file) {
-        fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
+        no_file(s, path);
         return NULL;
     }
     char *text = read_text(s, path, file);

@@ -7,7 +7,8 @@
 /* A session that says what it has to say on stderr.  NULL: no memory, which was said. */
 mtf_session *file_session(const mtf_session_opts *opts);
 
-/* Reads and parses a file; "-" is standard input.  NULL after an error. */
+/* Reads and parses a file; "-" is standard input; the name of a ready model is its training step.
+ * NULL after an error. */
 mtf_graph *file_graph(mtf_session *s, const char *path);
 
 /* A tensor by name that can be fetched: not one of the inside of a loop. */

@@ -10,7 +10,7 @@
 #include "mtf.h"
 
 static const command *const commands[] = {&command_run, &command_plan, &command_show, &command_ops,
-                                          &command_ckpt};
+                                          &command_train, &command_eval, &command_ckpt};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)
@@ -29,6 +29,7 @@ static void print_help(FILE *to)
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
           "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
           "  mtf show model.mtf --program\n"
+          "  mtf train mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols\n"
           "  mtf ops einsum\n", to);
 }
 

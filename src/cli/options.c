@@ -69,7 +69,7 @@ static const option_spec *find_spec(const command *c, const char *text, size_t l
 
 static int unknown_option(const command *c, const char *argument, int length)
 {
-    enum { NAMES = 32, ROOM = 40 };
+    enum { NAMES = 64, ROOM = 40 };
     char    given[ROOM], names[NAMES][ROOM], hint[100];
     nearest near = {.wanted = given};
     snprintf(given, sizeof given, "%.*s", length, argument);

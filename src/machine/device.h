@@ -18,6 +18,7 @@ typedef struct run_state {
     uint32_t step;
     int      threads;
     void    *scratch; /* working space, scratch_bytes for each thread */
+    int      infinite; /* check: 1 + the instruction that made the step's first infinity; 0: none */
 } run_state;
 
 struct device {
@@ -37,6 +38,6 @@ struct device {
 };
 
 device *device_cpu_open(mtf_session *s);
-device *device_check_open(mtf_session *s, device *inner);
+device *device_check_open(mtf_session *s, device *inner); /* its close closes `inner` as well */
 
 #endif

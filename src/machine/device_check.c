@@ -6,6 +6,7 @@
  * operands without one stops the run.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -58,19 +59,21 @@ static bool check_begin(device *d, const program *p, run_state *r)
         if (x->kind == BUFFER_TEMPORARY && x->first >= 0 && x->shares == b)
             memset(r->base[b], POISON, (size_t)x->bytes);
     }
+    r->infinite = 0;
     return inner_of(d)->begin(inner_of(d), p, r);
 }
 
 /* ---- looking at operands ---- */
 
-typedef enum finding { CLEAN, HAS_NAN, HAS_POISON } finding;
+typedef enum finding { CLEAN, HAS_INFINITY, HAS_NAN, HAS_POISON } finding;
 
 static finding look_at(mtf_dtype type, const char *element)
 {
     static const unsigned char all_ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
     if (!dtype_is_float(type)) return CLEAN;
     if (memcmp(element, all_ones, mtf_dtype_bytes(type)) == 0) return HAS_POISON;
-    return isnan(dtype_load(type, element, 0)) ? HAS_NAN : CLEAN;
+    double x = dtype_load(type, element, 0);
+    return isnan(x) ? HAS_NAN : isinf(x) ? HAS_INFINITY : CLEAN;
 }
 
 /* The worst that an operand's elements show.  Only what the loops reach is looked at. */
@@ -116,6 +119,18 @@ static const char *who(const instr *i)
     return mtf_name_of_tensor(i->cause);
 }
 
+/* An infinity is no error, masks are made of it; but a NaN often comes from one. */
+static bool first_nan(fault *f, const program *p, int index, const run_state *r)
+{
+    const instr *i = &p->instrs[index];
+    char         before[200] = "";
+    if (r->infinite)
+        snprintf(before, sizeof before, "; \"%.150s\" had become infinite before",
+                 who(&p->instrs[r->infinite - 1]));
+    return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"%s", index,
+                instr_name(i->kind), who(i), before);
+}
+
 /* Kernels that step beyond their loops are looked at through the loops alone: enough for NaN. */
 static bool check_run(device *d, const program *p, int index, run_state *r)
 {
@@ -141,10 +156,12 @@ static bool check_run(device *d, const program *p, int index, run_state *r)
     if (!guards_hold(p, index, r))
         return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") wrote beyond its buffer",
                     index, instr_name(i->kind), who(i));
-    for (int o = 0; o < i->nout && before == CLEAN; o++)
-        if (look(p, i, &i->out[o], r) != CLEAN)
-            return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"", index,
-                        instr_name(i->kind), who(i));
+    for (int o = 0; o < i->nout && before < HAS_NAN; o++) {
+        finding seen = look(p, i, &i->out[o], r);
+        if (seen >= HAS_NAN) return first_nan(f, p, index, r);
+        if (seen == HAS_INFINITY && before == CLEAN && i->nin && !r->infinite)
+            r->infinite = index + 1;
+    }
     return true;
 }
 
@@ -162,10 +179,7 @@ static void check_close(device *d)
 device *device_check_open(mtf_session *s, device *inner)
 {
     check_device *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);
-    if (!c) {
-        inner->close(inner);
-        return NULL;
-    }
+    if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
                        .says = "finds reads of unwritten memory, stray writes, the first NaN",

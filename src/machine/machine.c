@@ -12,8 +12,9 @@ device *machine_open(mtf_session *s)
     const char *name = s->opts.device;
     if (strcmp(name, "cpu") == 0) return device_cpu_open(s);
     if (strcmp(name, "check") == 0) {
-        device *inner = device_cpu_open(s);
-        return inner ? device_check_open(s, inner) : NULL;
+        device *inner = device_cpu_open(s), *outer = inner ? device_check_open(s, inner) : NULL;
+        if (inner && !outer) inner->close(inner);
+        return outer;
     }
     nearest near = {.wanted = name};
     char    hint[100];

@@ -1,5 +1,6 @@
 /* Compiling: a graph becomes one program for each processor. */
 #include "base/saturate.h"
+#include "machine/check_guard.h"
 #include "plan/counters.h"
 #include "plan/plan.h"
 #include "plan/traffic.h"
@@ -133,7 +134,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
 {
     store *s = p->store;
     for (int k = s->first; k < s->end; k++) {
-        plan_opts o = {.guard = machine_guard(p->session),
+        plan_opts o = {.guard = p->guard,
                        .layout = &s->layout,
                        .here = mesh_place(&s->mesh, k)};
         o.count = k == s->first;
@@ -150,7 +151,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     return true;
 }
 
-mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)
+static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, bool checked)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
     for (int i = 0; i < n; i++) {
@@ -165,10 +166,34 @@ mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)
     store       *s = store_of(g->session);
     mtf_program *p = s ? arena_new(&g->session->arena, mtf_program) : NULL;
     if (!p) return NULL;
-    *p = (mtf_program){.session = g->session, .graph = g, .store = s, .device = s->device};
+    *p = (mtf_program){.session = g->session,
+                       .graph = g,
+                       .store = s,
+                       .device = checked ? store_check_device(s) : s->device,
+                       .guard = checked ? CHECK_GUARD : machine_guard(g->session)};
+    if (!p->device) return NULL;
     p->processors = arena_array(&g->session->arena, processor, s->processors);
     if (!p->processors || !session_at_close(g->session, close_program, p)) return NULL;
     return build(p, n, fetches) ? p : NULL;
+}
+
+mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)
+{
+    return compile(g, n, fetches, false);
+}
+
+mtf_program *compile_checked(mtf_graph *g, int n, mtf_tensor *const *fetches)
+{
+    return compile(g, n, fetches, true);
+}
+
+bool program_measure(mtf_program *p)
+{
+    for (int k = p->store->first; k < p->store->end; k++) {
+        processor *q = &p->processors[k];
+        if (!q->counts.program) TRY(counts_start(&q->counts, q->program, &p->store->mesh, k));
+    }
+    return true;
 }
 
 void mtf_program_free(mtf_program *p)

@@ -27,8 +27,15 @@ struct mtf_program {
     processor   *processors;
     bool        *fed;        /* by input */
     int64_t      peak_bytes; /* of the processor that needs most */
+    int64_t      guard;      /* unused bytes between buffers */
     bool         closed, stepped;
 };
+
+/* The same on the check device, whatever the session's is: slow, but it names the first NaN. */
+mtf_program *compile_checked(mtf_graph *g, int n, mtf_tensor *const *fetches);
+/* Counts and times the program's instructions from now on, as the session's option `measure` does
+ * for every program.  False after an error. */
+bool program_measure(mtf_program *p);
 
 static inline const program *first_program(const mtf_program *p)
 {

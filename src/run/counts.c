@@ -15,6 +15,13 @@ bool counts_start(run_counts *c, program *p, const mesh *m, int processor)
     return true;
 }
 
+bool counts_keep_events(run_counts *c, program *p, int turns)
+{
+    c->events = arena_array(&p->arena, run_event, turns);
+    c->room = c->events ? turns : 0;
+    return c->events != NULL;
+}
+
 /* Each member of the group combines a shard that it reads of the others, then reads their shards
  * of the result. */
 static int64_t reduced_bytes(const run_counts *c, const instr *i, int64_t bytes)
@@ -61,14 +68,27 @@ static void add(run_counts *c, int k)
                                                                : exchanged_bytes(c, i, bytes);
 }
 
+static double in_seconds(const struct timespec *t)
+{
+    return (double)t->tv_sec + 1e-9 * (double)t->tv_nsec;
+}
+
+static void record(run_counts *c, const struct timespec *now)
+{
+    if (!c->recording || c->nevents == c->room) return;
+    c->events[c->nevents++] = (run_event){c->current, in_seconds(&c->since), in_seconds(now)};
+}
+
 void count_instr(run_counts *c, int k)
 {
     if (!c->program) return;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (c->current >= 0)
+    if (c->current >= 0) {
         c->seconds[c->current] += (double)(now.tv_sec - c->since.tv_sec) +
                                   1e-9 * (double)(now.tv_nsec - c->since.tv_nsec);
+        record(c, &now);
+    }
     c->current = k;
     if (k >= 0)
         add(c, k);

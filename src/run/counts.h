@@ -11,6 +11,12 @@
 
 #include "program/program.h"
 
+/* One turn of an instruction, in seconds of the machine's monotonic clock. */
+typedef struct run_event {
+    int    instr;
+    double begin, end;
+} run_event;
+
 typedef struct run_counts {
     const program  *program; /* NULL: nothing is counted */
     const mesh     *mesh;
@@ -20,10 +26,15 @@ typedef struct run_counts {
     double         *seconds;
     int             current; /* the instruction that runs; -1: none */
     struct timespec since;
+    run_event      *events; /* of a timeline: only the first `room` turns are kept */
+    int             nevents, room;
+    bool            recording;
 } run_counts;
 
 /* Room for the counts of a program; false after an error. */
 bool counts_start(run_counts *c, program *p, const mesh *m, int processor);
+/* Room for the timeline of `turns` instructions; it records while `recording` is set. */
+bool counts_keep_events(run_counts *c, program *p, int turns);
 /* Instruction k begins now, and the one before has ended; k = -1: the step has ended. */
 void count_instr(run_counts *c, int k);
 

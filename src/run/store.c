@@ -29,7 +29,10 @@ static void close_store(void *what)
     if (s->crew) crew_close(s->crew);
     for (int i = 0; i < s->count; i++) release_parts(s, s->all[i]);
     if (s->wire) s->wire->close(s->wire);
-    if (s->device) s->device->close(s->device);
+    if (s->check && s->check != s->device)
+        s->check->close(s->check); /* and the one inside */
+    else if (s->device)
+        s->device->close(s->device);
     s->session->store = NULL;
 }
 
@@ -171,4 +174,23 @@ store_entry *store_variable(store *s, const mtf_tensor *w)
     }
     s->all[s->count++] = e;
     return e;
+}
+
+bool store_restart(store *s, const mtf_tensor *w)
+{
+    store_entry *e = store_variable(s, w);
+    TRY(e != NULL);
+    for (int p = s->first; p < s->end; p++) {
+        initial_place at = {s->device, &s->layout, mesh_place(&s->mesh, p)};
+        TRY(initial_fill(&at, w, e->parts[p]));
+    }
+    return true;
+}
+
+device *store_check_device(store *s)
+{
+    if (s->check) return s->check;
+    bool checks = strcmp(s->session->opts.device, "check") == 0;
+    s->check = checks ? s->device : device_check_open(s->session, s->device);
+    return s->check;
 }

@@ -29,6 +29,7 @@ typedef struct store {
     int           threads;    /* inside each processor */
     ranks        *ranks;      /* the other processes; NULL: none */
     device       *device;
+    device       *check; /* one that checks, for the same memory; NULL: nobody has asked */
     wire         *wire; /* NULL: one processor */
     crew         *crew;
     name_table    entries;
@@ -41,6 +42,10 @@ store *store_of(mtf_session *s);
 /* The variable's parts; initialised on first use.  Another shape or type under the name is an
  * error.  NULL after an error. */
 store_entry *store_variable(store *s, const mtf_tensor *w);
+/* Gives a variable its first value again. */
+bool store_restart(store *s, const mtf_tensor *w);
+/* A device that checks what runs on it, over the session's; NULL after an error. */
+device *store_check_device(store *s);
 /* Bytes of one processor's part of a tensor. */
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
                          const placement *where, int processor);

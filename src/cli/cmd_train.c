@@ -1,0 +1,253 @@
+/* mtf train: trains a ready model or a file's on data. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/textbuf.h"
+#include "cli/commands.h"
+#include "cli/train_setup.h"
+#include "graph/node.h"
+#include "mtf_train.h"
+
+typedef struct job {
+    setup          setup;
+    network        network;
+    mtf_dataset   *data;
+    mtf_train_opts train;
+    int64_t        epoch; /* steps of one; 0: nobody knows */
+    mtf_trained    trained;
+} job;
+
+/* ---- how long --------------------------------------------------------------------------- */
+
+/* Examples of a step: the size of the dimension that the inputs have first. */
+static int64_t batch_size(const job *j)
+{
+    const mtf_graph *g = j->network.graph;
+    for (int i = 0; i < g->ntensors; i++) {
+        const mtf_tensor *x = g->all[i];
+        int               at = strcmp(x->node->op->name, "input") == 0
+                                   ? mtf_shape_find(x->shape, "batch") : -1;
+        if (at >= 0) return x->shape.dims[at].size;
+    }
+    return 0;
+}
+
+/* --steps, --epochs, or what the model is used to. */
+static bool choose_steps(job *j)
+{
+    const options  *o = j->setup.options;
+    const settings *v = &j->setup.settings;
+    mtf_session    *s = j->setup.session;
+    uint64_t        steps = 0, epochs = 0;
+    int64_t         batch = j->data ? batch_size(j) : 0, usual = 0;
+    TRY(option_number(o, "steps", 1, INT64_MAX, &steps) &&
+        option_number(o, "epochs", 1, INT32_MAX, &epochs));
+    j->epoch = batch ? mtf_dataset_size(j->data) / batch : 0;
+    if (!steps && !epochs && settings_has(v, "steps")) {
+        TRY(setting_count(v, "steps", 1, &usual));
+        steps = (uint64_t)usual;
+    } else if (!steps && !epochs && settings_has(v, "epochs")) {
+        TRY(setting_count(v, "epochs", 1, &usual));
+        epochs = (uint64_t)usual;
+    }
+    if (!steps && !epochs)
+        return fail(&s->fault, ERR_USAGE, "say how long to train, with --steps N%s",
+                    j->epoch ? " or --epochs N" : "");
+    if (epochs && !j->epoch)
+        return fail(&s->fault, ERR_USAGE,
+                    "--epochs needs data with at least a batch of examples; say --steps N instead");
+    j->train.steps = steps ? (int64_t)steps : (int64_t)epochs * j->epoch;
+    return true;
+}
+
+/* ---- judging ---------------------------------------------------------------------------- */
+
+static bool judge(job *j, int64_t step)
+{
+    double accuracy, loss;
+    TRY(setup_evaluate(&j->setup, &accuracy, &loss));
+    if (isnan(accuracy) && isnan(loss)) return true;
+    const char *what = isnan(accuracy) ? "loss" : "accuracy";
+    if (j->train.json)
+        printf("{\"step\":%lld,\"%s\":%.9g}\n", (long long)step,
+               isnan(accuracy) ? "eval_loss" : "accuracy", isnan(accuracy) ? loss : accuracy);
+    else if (isnan(accuracy))
+        printf("test %s %.6g\n", what, loss);
+    else
+        printf("test %s %.2f %%\n", what, 100 * accuracy);
+    fflush(stdout);
+    return true;
+}
+
+static bool look(void *context, int64_t step)
+{
+    job *j = context;
+    return step == j->train.steps || judge(j, step); /* the last is judged in any case */
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+/* What the model was made of: kept in checkpoints. */
+static const char *config_text(job *j)
+{
+    textbuf         t = {.arena = &j->setup.session->arena};
+    const settings *v = &j->setup.settings;
+    text_add(&t, "mtf train %s", j->setup.word);
+    for (int i = 0; v->model->options[i].name; i++)
+        if (*v->values[i]) text_add(&t, " --%s %s", v->model->options[i].name, v->values[i]);
+    return text_done(&t);
+}
+
+/* --init-rename HERE=THERE, each a pair. */
+static bool choose_init(job *j, mtf_load_opts *init)
+{
+    const options *o = j->setup.options;
+    arena         *a = &j->setup.session->arena;
+    int            n = 0;
+    while (option_nth(o, "init-rename", n)) n++;
+    const char **pairs = arena_array(a, const char *, 2 * n + 1);
+    TRY(pairs != NULL);
+    for (int i = 0; i < n; i++) {
+        const char *text = option_nth(o, "init-rename", i);
+        char       *copy = arena_text(a, text), *equals = copy ? strchr(copy, '=') : NULL;
+        TRY(copy != NULL);
+        if (!equals)
+            return fail(&j->setup.session->fault, ERR_USAGE,
+                        "--init-rename takes HERE=THERE, a pattern and what replaces it, not \"%s\"",
+                        text);
+        *equals = 0;
+        pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
+    }
+    *init = (mtf_load_opts){.only = option_nth(o, "init-only", 0), .rename = n ? pairs : NULL,
+                            .partial = true, .convert = true};
+    if (!option_given(o, "init-from") && (n || init->only))
+        return fail(&j->setup.session->fault, ERR_USAGE,
+                    "--init-only and --init-rename are about --init-from: add it");
+    return true;
+}
+
+static bool choose_saving(job *j)
+{
+    const options  *o = j->setup.options;
+    mtf_train_opts *t = &j->train;
+    uint64_t        every = 0, keep = 0, keep_every = 0;
+    TRY(option_number(o, "save-every", 1, INT64_MAX, &every) &&
+        option_number(o, "keep", 1, INT32_MAX, &keep) &&
+        option_number(o, "keep-every", 1, INT64_MAX, &keep_every));
+    t->checkpoint_dir = option_nth(o, "checkpoint-dir", 0);
+    t->resume = option_given(o, "resume");
+    t->save_every = (int64_t)every;
+    t->keep = (int)keep;
+    t->keep_every = (int64_t)keep_every;
+    t->init_from = option_nth(o, "init-from", 0);
+    t->config = config_text(j);
+    if (!t->checkpoint_dir && (t->resume || every || keep || keep_every))
+        return fail(&j->setup.session->fault, ERR_USAGE,
+                    "--resume, --save-every, --keep and --keep-every need --checkpoint-dir DIR");
+    return t->config != NULL;
+}
+
+static bool choose_showing(job *j)
+{
+    const options  *o = j->setup.options;
+    mtf_train_opts *t = &j->train;
+    uint64_t        every = 0, epochs = 0;
+    TRY(option_number(o, "watch-every", 1, INT64_MAX, &every) &&
+        option_number(o, "eval-every", 1, INT32_MAX, &epochs));
+    t->events_dir = option_nth(o, "events-dir", 0);
+    t->trace = option_nth(o, "trace", 0);
+    t->watch = option_nth(o, "watch", 0);
+    t->watch_every = (int64_t)every;
+    t->profile = option_given(o, "profile");
+    t->json = option_given(o, "json");
+    t->quiet = option_given(o, "quiet");
+    t->look = epochs && j->epoch ? look : NULL;
+    t->look_every = (int64_t)epochs * j->epoch;
+    t->look_context = j;
+    return true;
+}
+
+static bool train(job *j)
+{
+    mtf_session  *s = j->setup.session;
+    mtf_load_opts init;
+    TRY(setup_network(&j->setup, true, &j->network));
+    TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j));
+    TRY(model_minimize(&j->setup.settings, &j->network, j->train.steps, &j->train.rate));
+    TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
+    mtf_batches_opts batches = {.shuffle = true, .seed = s->opts.seed};
+    j->train.data = j->data;
+    j->train.batches = &batches;
+    j->train.init = &init;
+    j->train.trained = &j->trained;
+    TRY(mtf_train(j->network.graph, j->network.loss, &j->train));
+    return j->trained.interrupted || judge(j, j->trained.step);
+}
+
+static int run(const options *o)
+{
+    job  j = {.epoch = 0};
+    bool ok = setup_open(o, &j.setup);
+    if (!j.setup.session) return STATUS_USAGE;
+    if (ok) ok = train(&j);
+    /* A number that is none was said already, and is no error of the session. */
+    bool said = !ok && mtf_ok(j.setup.session);
+    int  status = mtf_close(j.setup.session);
+    return said ? STATUS_USAGE : status == 0 ? STATUS_DONE : STATUS_FAILED;
+}
+
+static const option_spec table[] = {
+#include "model/model_options.h"
+#undef MODEL_OPTION
+    SETUP_OPTIONS,
+    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
+    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the same for evaluation"},
+    {"steps", "N", false, "how many steps to take, counted from the model's beginning"},
+    {"epochs", "N", false, "the same in turns through the data"},
+    {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
+    {"checkpoint-dir", "DIR", false, "keep what was learned there"},
+    {"resume", NULL, false, "go on from the newest checkpoint, where there is one"},
+    {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
+    {"keep", "N", false, "how many of the newest checkpoints stay; default: all"},
+    {"keep-every", "N", false, "those whose step N divides stay as well"},
+    {"init-from", "DIR", false, "start with variables of another model's checkpoint"},
+    {"init-only", "PATTERN", false, "only those whose names match"},
+    {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
+    {"events-dir", "DIR", false, "write event files for TensorBoard"},
+    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    {"watch", "PATTERN", false, "statistics of tensors whose names match"},
+    {"watch-every", "N", false, "steps between them; default 100"},
+    {"json", NULL, false, "one object a line: steps with losses, at last the accuracy"},
+    {"quiet", NULL, false, "no progress, only the result"},
+    {0},
+};
+
+static const char *const examples[] = {
+    "mtf train mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols",
+    "mtf train mnist-conv --mesh b1:2,b2:2 --layout row_blocks:b1,col_blocks:b2",
+    "mtf train toy --mesh all:8 --layout hidden_odd:all --steps 1000 --profile",
+    "mtf train mnist --checkpoint-dir run --save-every 100 --keep 3 --resume",
+    "mtf train model.mtf --data x=x.npy --data y=y.npy --loss loss --optimizer adam --steps 500",
+    NULL,
+};
+
+const command command_train = {
+    .name = "train",
+    .says = "train a ready model, or a file's, on a mesh",
+    .words = "NAME|FILE.mtf",
+    .least = 1,
+    .most = 1,
+    .options = table,
+    .examples = examples,
+    .teaches =
+        "Ready models: mnist (digits by two layers), mnist-conv (digits by convolutions in\n"
+        "blocks), toy (linear layers that learn the identity).  A file says how its loss follows\n"
+        "from its inputs; an optimizer is added, unless the file assigns to variables itself.\n"
+        "\n"
+        "The same seed gives the same curve on any mesh, up to rounding.  Control-C ends after\n"
+        "the step and saves, where there is a --checkpoint-dir; a second one ends at once.  With\n"
+        "--resume a run goes on as if it had never stopped, bit for bit on the same mesh.",
+    .run = run,
+};

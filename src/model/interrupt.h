@@ -1,0 +1,18 @@
+/* The user's wish to stop: SIGINT and SIGTERM. */
+#ifndef MODEL_INTERRUPT_H
+#define MODEL_INTERRUPT_H
+
+#include <stdbool.h>
+
+enum { INTERRUPTS = 2 };
+
+typedef struct interrupt {
+    bool ours[INTERRUPTS]; /* nobody else cares for this signal */
+} interrupt;
+
+/* From now on the first signal is noted; the second one ends the process, as ever. */
+void interrupt_watch(interrupt *w);
+bool interrupt_came(interrupt *w);
+void interrupt_leave(interrupt *w);
+
+#endif

@@ -1,0 +1,174 @@
+/* A closing table: where the time of all processors went.
+ *
+ * Rows are the kinds of instructions, then the scopes of the graph, so that
+ * they are the same on every processor; a processor gives one number a row.
+ */
+#include "model/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+time_spent profile_spent(const mtf_program *p)
+{
+    time_spent sum = {0, 0};
+    for (int k = p->store->first; k < p->store->end; k++) {
+        const processor *q = &p->processors[k];
+        for (int i = 0; q->counts.program && i < q->program->ninstrs; i++) {
+            sum.all += q->counts.seconds[i];
+            if (instr_is_collective(&q->program->instrs[i])) sum.wire += q->counts.seconds[i];
+        }
+    }
+    return sum;
+}
+
+/* ---- rows ---- */
+
+/* What one processor spent in a row. */
+typedef struct spent {
+    double  seconds;
+    int64_t turns;
+} spent;
+
+typedef struct row {
+    const char *name;
+    double      mean, least, most; /* seconds, over the processors */
+    int64_t     turns;             /* of the processor with most */
+} row;
+
+typedef struct table {
+    const mtf_program *program;
+    arena             *arena;
+    row               *rows; /* INSTR_KINDS, then the scopes */
+    int                nrows;
+    int               *scope; /* row, by tensor id */
+} table;
+
+/* "a/b" of the tensor a/b/c; "" where it is in no scope */
+static char *scope_of(arena *a, const mtf_tensor *x)
+{
+    char *text = arena_text(a, x->name ? x->name : x->scope);
+    char *slash = text ? strrchr(text, '/') : NULL;
+    if (slash)
+        *slash = 0;
+    else if (text)
+        *text = 0;
+    return text;
+}
+
+static bool name_rows(table *t)
+{
+    const mtf_graph *g = t->program->graph;
+    name_table       known = {.arena = t->arena};
+    int              room = INSTR_KINDS + g->ntensors;
+    t->rows = arena_array(t->arena, row, room);
+    t->scope = arena_array(t->arena, int, g->ntensors + 1);
+    TRY(t->rows && t->scope);
+    for (int i = 0; i < INSTR_KINDS; i++) t->rows[t->nrows++].name = instr_name((instr_kind)i);
+    for (int i = 0; i < g->ntensors; i++) {
+        char *scope = scope_of(t->arena, g->all[i]);
+        TRY(scope != NULL);
+        row *found = names_get(&known, scope);
+        if (!found) {
+            found = &t->rows[t->nrows++];
+            found->name = scope;
+            TRY(names_put(&known, scope, found));
+        }
+        t->scope[i] = (int)(found - t->rows);
+    }
+    return true;
+}
+
+static void add_up(const table *t, const processor *q, spent *sums)
+{
+    for (int i = 0; i < q->program->ninstrs; i++) {
+        const instr *x = &q->program->instrs[i];
+        int          rows[] = {(int)x->kind, x->cause ? t->scope[x->cause->id] : -1};
+        for (int j = 0; j < 2; j++)
+            if (rows[j] >= 0) {
+                sums[rows[j]].seconds += q->counts.seconds[i];
+                sums[rows[j]].turns += q->counts.turns[i];
+            }
+    }
+}
+
+/* ---- all processors ---- */
+
+static void join(table *t, const spent *one, int number)
+{
+    for (int i = 0; i < t->nrows; i++) {
+        row *r = &t->rows[i];
+        r->mean += one[i].seconds / t->program->store->processors;
+        if (number == 0 || one[i].seconds < r->least) r->least = one[i].seconds;
+        if (number == 0 || one[i].seconds > r->most) r->most = one[i].seconds;
+        if (one[i].turns > r->turns) r->turns = one[i].turns;
+    }
+}
+
+/* Ranks have equally many processors, or one less: all send room for the most. */
+static bool collect(table *t)
+{
+    store  *s = t->program->store;
+    int     count = s->ranks ? ranks_count(s->ranks) : 1;
+    int     most = (s->processors + count - 1) / count;
+    int64_t own = (int64_t)most * t->nrows;
+    spent  *mine = arena_array(t->arena, spent, own), *all = mine;
+    TRY(mine != NULL);
+    for (int k = s->first; k < s->end; k++)
+        add_up(t, &t->program->processors[k], mine + (int64_t)(k - s->first) * t->nrows);
+    if (s->ranks) {
+        all = arena_array(t->arena, spent, own * count);
+        TRY(all &&
+            ranks_gather(s->ranks, "the profile", mine, all, (int)(own * (int64_t)sizeof *mine)));
+    }
+    for (int r = 0; r < count; r++) {
+        span its = part_range(s->processors, count, r);
+        for (int k = 0; k < its.size; k++)
+            join(t, all + r * own + (int64_t)k * t->nrows, (int)its.begin + k);
+    }
+    return true;
+}
+
+/* ---- text ---- */
+
+static int slower(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    return x->mean < y->mean ? 1 : x->mean > y->mean ? -1 : strcmp(x->name, y->name);
+}
+
+static void write_rows(const table *t, const char *head, int begin, int end, textbuf *out)
+{
+    double all = 0;
+    int    width = (int)strlen(head);
+    qsort(t->rows + begin, (size_t)(end - begin), sizeof *t->rows, slower);
+    for (int i = begin; i < end; i++) {
+        const row *r = &t->rows[i];
+        all += r->mean;
+        if (r->turns && (int)strlen(r->name) > width) width = (int)strlen(r->name);
+    }
+    text_add(out, "\n%-*s %10s %10s %8s  %s\n", width, head, "turns", "seconds", "share",
+             "slowest : fastest processor");
+    for (int i = begin; i < end; i++) {
+        const row *r = &t->rows[i];
+        if (!r->turns) continue;
+        text_add(out, "%-*s %10lld %10.4f %6.1f %%", width, *r->name ? r->name : "-",
+                 (long long)r->turns, r->mean, all > 0 ? 100 * r->mean / all : 0);
+        if (r->least > 0)
+            text_add(out, "  %.2f\n", r->most / r->least);
+        else
+            text_add(out, "  -\n");
+    }
+}
+
+bool profile_write(const mtf_program *p, textbuf *out)
+{
+    arena scratch = arena_make(&p->session->allocator, &p->session->fault);
+    table t = {.program = p, .arena = &scratch};
+    bool  ok = name_rows(&t) && collect(&t);
+    if (ok) {
+        write_rows(&t, "instruction", 0, INSTR_KINDS, out);
+        write_rows(&t, "scope", INSTR_KINDS, t.nrows, out);
+    }
+    arena_free(&scratch);
+    return ok;
+}

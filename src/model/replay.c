@@ -1,0 +1,96 @@
+/* Finds the first tensor that was no number.
+ *
+ * The step's values are gone, but everything can be had again: variables from
+ * a checkpoint before it or from their initialisers, batches and random numbers
+ * by their position.  Steps up to the last two run as before; these run on the
+ * check device, which looks at every operand of every instruction.  Two,
+ * because what an update breaks shows in the next step's loss.
+ */
+#include "model/training.h"
+
+#include <math.h>
+
+#include "base/dtype.h"
+
+enum { CHECKED = 2 };
+static const double word_seconds = 2; /* between two words about a long replay */
+
+static bool take_steps(training *t, mtf_program *p, mtf_batches *b, int64_t end)
+{
+    double said = clock_seconds();
+    for (; t->step < end; t->step++) {
+        TRY((!b || mtf_batches_next(b)) && mtf_step(p));
+        if (clock_seconds() - said < word_seconds) continue;
+        said = clock_seconds();
+        progress_say(&t->progress, "replayed up to step %lld of %lld", (long long)t->step + 1,
+                     (long long)end);
+    }
+    return true;
+}
+
+/* The input of which a part here is not finite; NULL: none. */
+static const char *strange_input(const mtf_program *p)
+{
+    for (int i = 0; i < first_program(p)->ninputs; i++) {
+        const mtf_tensor *x = first_program(p)->inputs[i].tensor;
+        for (int k = p->store->first; dtype_is_float(x->type) && k < p->store->end; k++) {
+            const processor *q = &p->processors[k];
+            const slice     *s = &q->program->inputs[i].slice;
+            int64_t          n = q->program->buffers[s->buffer].bytes;
+            n /= (int64_t)mtf_dtype_bytes(x->type);
+            for (int64_t j = 0; j < n; j++)
+                if (!isfinite(dtype_load(x->type, q->base[s->buffer], j))) return tensor_name(x);
+        }
+    }
+    return NULL;
+}
+
+/* The tensor that became infinite first, on some processor of this process. */
+static const char *first_infinite(const mtf_program *p)
+{
+    for (int k = p->store->first; k < p->store->end; k++) {
+        const processor *q = &p->processors[k];
+        if (q->state.infinite)
+            return mtf_name_of_tensor(q->program->instrs[q->state.infinite - 1].cause);
+    }
+    return NULL;
+}
+
+static bool conclude(training *t, const mtf_program *p, int64_t first, double loss)
+{
+    fault      *f = &t->session->fault;
+    const char *input = strange_input(p), *infinite = first_infinite(p);
+    if (input)
+        return fail(f, ERR_VALUE, "the loss is %g in step %lld: input \"%s\" is not finite", loss,
+                    (long long)t->step, input);
+    if (infinite)
+        return fail(f, ERR_VALUE,
+                    "the loss is %g in step %lld: \"%s\" was the first to be infinite", loss,
+                    (long long)t->step, infinite);
+    return fail(f, ERR_VALUE,
+                "the loss is %g in step %lld, but a replay of the steps since step %lld does not "
+                "show where that began: variables may have been set by hand",
+                loss, (long long)t->step, (long long)first);
+}
+
+bool training_explain(training *t, double loss)
+{
+    int64_t bad = t->step;
+    TRY(!t->opts->checkpoint_dir || mtf_save_wait(t->session));
+    TRY(training_rewind(t, bad - CHECKED)); /* what was saved later may be broken already */
+    int64_t first = t->step, plain = bad - CHECKED > first ? bad - CHECKED : first;
+    progress_say(&t->progress,
+                 "the loss is %g in step %lld: replaying from step %lld to find where that began",
+                 loss, (long long)bad, (long long)first);
+    TRY(take_steps(t, t->program, t->batches, plain));
+    mtf_program *checked = compile_checked(t->graph, t->nfetches, t->fetches);
+    TRY(checked && mtf_program_set_step(checked, t->step));
+    mtf_batches *b = NULL;
+    if (t->batches) {
+        b = mtf_batches_new(t->opts->data, checked, t->opts->batches);
+        TRY(b && mtf_batches_seek(b, mtf_batches_position(t->batches)));
+    }
+    bool ok = take_steps(t, checked, b, bad) && conclude(t, checked, first, loss);
+    mtf_batches_free(b);
+    return ok;
+}

@@ -1,0 +1,50 @@
+/* Statistics of tensors by name, step by step, beside the model. */
+#include "model/statistics.h"
+
+#include "base/dtype.h"
+#include "base/pattern.h"
+
+const char *const statistic_names[STATISTICS] = {"mean", "stddev", "min", "max", "nonfinite"};
+
+/* What is not finite differs from itself, and so does its difference with itself. */
+static mtf_tensor *count_nonfinite(mtf_tensor *x)
+{
+    mtf_tensor *strange = mtf_isnan(mtf_sub(x, x));
+    return mtf_cast(mtf_reduce_sum(mtf_cast(strange, MTF_I64), MTF_ALL), MTF_F64);
+}
+
+static void add_five(mtf_tensor *x, mtf_tensor **values)
+{
+    if (x->type != MTF_F64) x = mtf_cast(x, MTF_F32);
+    mtf_tensor *mean = mtf_reduce_mean(x, MTF_ALL);
+    values[0] = mean;
+    values[1] = mtf_sqrt(mtf_reduce_mean(mtf_square(mtf_sub(x, mean)), MTF_ALL));
+    values[2] = mtf_reduce_min(x, MTF_ALL);
+    values[3] = mtf_reduce_max(x, MTF_ALL);
+    values[4] = count_nonfinite(x);
+}
+
+static bool is_watchable(const mtf_tensor *x)
+{
+    return x->node->home == &x->node->graph->root && !x->hidden && mtf_shape_size(x->shape) > 0;
+}
+
+bool statistics_add(mtf_graph *g, const char *pattern, statistics *all)
+{
+    int    before = g->ntensors;
+    fault *f = &g->session->fault;
+    *all = (statistics){.names = arena_array(&g->arena, const char *, before),
+                        .values = arena_array(&g->arena, mtf_tensor *, before * STATISTICS)};
+    TRY(all->names && all->values);
+    for (int i = 0; i < before; i++) {
+        mtf_tensor *x = g->all[i];
+        if (!is_watchable(x) || !pattern_matches(pattern, tensor_name(x), f)) continue;
+        all->names[all->count] = tensor_name(x);
+        add_five(x, all->values + all->count++ * STATISTICS);
+    }
+    TRY(mtf_ok(g->session));
+    if (all->count == 0)
+        return fail(f, ERR_NAME, "no tensor's name matches \"%s\", which is to be watched",
+                    pattern);
+    return true;
+}

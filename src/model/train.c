@@ -1,0 +1,295 @@
+/* The loop of training: batches, steps, and all that goes along. */
+#include "model/training.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "checkpoint/folder.h"
+#include "model/profile.h"
+#include "model/timeline.h"
+
+enum { TRACE_BEHIND = 10, TRACED = 5 }; /* steps: before the timeline begins, and in it */
+
+/* ---- beginning ---- */
+
+static bool compile(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
+    t->fetches = arena_array(&t->graph->arena, mtf_tensor *, 2 + t->watched.count * STATISTICS);
+    TRY(t->fetches != NULL);
+    t->fetches[t->nfetches++] = t->loss;
+    if (o->rate) t->fetches[t->nfetches++] = o->rate;
+    for (int i = 0; i < t->watched.count * STATISTICS; i++)
+        t->fetches[t->nfetches++] = t->watched.values[i];
+    t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
+    TRY(t->program && program_measure(t->program));
+    if (o->trace) TRY(timeline_prepare(t->program));
+    if (!o->data) return true;
+    t->batches = mtf_batches_new(o->data, t->program, o->batches);
+    return t->batches != NULL;
+}
+
+static bool initialise(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    const program        *p = first_program(t->program);
+    for (int v = 0; v < p->nvariables; v++)
+        TRY(store_restart(t->program->store, p->variables[v].tensor));
+    return !o->init_from || mtf_load(t->session, o->init_from, o->init, NULL);
+}
+
+/* The newest checkpoint up to step `most`; -1: there is none. */
+static bool newest_checkpoint(training *t, int64_t most, int64_t *newest)
+{
+    int64_t *steps;
+    int      n = 0;
+    *newest = -1;
+    if (!t->opts->checkpoint_dir) return true;
+    TRY(folder_steps(&t->session->arena, t->opts->checkpoint_dir, &steps, &n));
+    while (n > 0 && steps[n - 1] > most) n--;
+    if (n > 0) *newest = steps[n - 1];
+    return true;
+}
+
+static bool load(training *t, int64_t step, mtf_loaded *from)
+{
+    TRY(mtf_load(t->session, t->opts->checkpoint_dir, &(mtf_load_opts){.step = step}, from));
+    if (from->seed == t->session->opts.seed) return true;
+    return fail(&t->session->fault, ERR_USAGE,
+                "\"%s\" was made with seed %llu, so a run with seed %llu cannot go on from it",
+                from->path, (unsigned long long)from->seed,
+                (unsigned long long)t->session->opts.seed);
+}
+
+bool training_rewind(training *t, int64_t most)
+{
+    mtf_loaded from = {.step = 0};
+    int64_t    newest;
+    TRY(newest_checkpoint(t, most, &newest));
+    TRY(newest >= 0 ? load(t, newest, &from) : initialise(t));
+    t->step = from.step;
+    return mtf_program_set_step(t->program, t->step) &&
+           (!t->batches || mtf_batches_seek(t->batches, from.position));
+}
+
+static bool begin(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    TRY(compile(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
+    if (t->saved >= 0 && !o->resume) /* which would mix with another training's */
+        return fail(&t->session->fault, ERR_USAGE,
+                    "\"%s\" has a checkpoint of step %lld already: resume from it, or name another "
+                    "folder",
+                    o->checkpoint_dir, (long long)t->saved);
+    if (t->saved >= 0) {
+        TRY(training_rewind(t, t->saved));
+        progress_say(&t->progress, "resuming behind step %lld", (long long)t->step);
+    } else if (o->init_from) {
+        TRY(mtf_load(t->session, o->init_from, o->init, NULL));
+    }
+    t->first = t->progress.first = t->step;
+    if (o->events_dir && mtf_is_first(t->session)) {
+        t->events = events_open(t->session, o->events_dir);
+        TRY(t->events != NULL);
+    }
+    return true;
+}
+
+/* ---- saving ---- */
+
+static bool save(training *t, bool background)
+{
+    const mtf_train_opts *o = t->opts;
+    if (!o->checkpoint_dir || t->saved == t->step) return true;
+    t->saved = t->step;
+    return mtf_save(t->session, o->checkpoint_dir,
+                    &(mtf_save_opts){.step = t->step,
+                                     .position = t->batches ? mtf_batches_position(t->batches) : 0,
+                                     .config = o->config,
+                                     .keep = o->keep,
+                                     .keep_every = o->keep_every,
+                                     .background = background});
+}
+
+/* ---- stopping ---- */
+
+/* Ranks must stop behind the same step.  They ask each other now and then: rank 0 says, from its
+ * clock, behind how many steps the next time shall be. */
+typedef struct stopping {
+    int64_t next, last; /* steps behind which ranks will ask, and have asked */
+    double  asked;      /* seconds of the clock */
+    bool    wanted;     /* here */
+} stopping;
+
+typedef struct stop_word {
+    int64_t wait; /* steps */
+    int64_t wanted;
+} stop_word;
+
+static const double ask_seconds = 0.1;
+
+static bool ask_others(training *t, stopping *s, bool *stop)
+{
+    ranks     *r = t->program->store->ranks;
+    int        count = ranks_count(r);
+    double     now = clock_seconds(), spent = now - s->asked;
+    double     wait = (double)(t->step - s->last) * ask_seconds / (spent > 1e-6 ? spent : 1e-6);
+    stop_word  mine = {.wait = 1 + (int64_t)(wait < 1e6 ? wait : 1e6), .wanted = s->wanted};
+    arena_mark mark = arena_here(&t->session->arena);
+    stop_word *all = arena_array(&t->session->arena, stop_word, count);
+    TRY(all && ranks_gather(r, "asking who wants to stop", &mine, all, (int)sizeof mine));
+    for (int k = 0; k < count; k++) *stop = *stop || all[k].wanted;
+    *s = (stopping){
+        .next = t->step + all[0].wait, .last = t->step, .asked = now, .wanted = s->wanted};
+    arena_back(&t->session->arena, mark);
+    return !t->opts->checkpoint_dir || mtf_save_poll(t->session);
+}
+
+static bool shall_stop(training *t, stopping *s, bool *stop)
+{
+    s->wanted = s->wanted || interrupt_came(&t->interrupt);
+    if (t->program->store->ranks) return t->step < s->next || ask_others(t, s, stop);
+    *stop = s->wanted;
+    return true;
+}
+
+/* ---- showing ---- */
+
+static bool show_statistics(training *t)
+{
+    int64_t every = t->opts->watch_every > 0 ? t->opts->watch_every : 100;
+    if (t->step % every != 0) return true;
+    for (int i = 0; i < t->watched.count; i++) {
+        double v[STATISTICS];
+        char   tag[400], text[700];
+        int    used = snprintf(text, sizeof text, "step %lld   %.300s:", (long long)t->step,
+                               t->watched.names[i]);
+        for (int k = 0; k < STATISTICS; k++) {
+            v[k] = mtf_fetch_scalar(t->program, t->watched.values[i * STATISTICS + k]);
+            used += snprintf(text + used, sizeof text - (size_t)used, " %s %.5g",
+                             statistic_names[k], v[k]);
+            snprintf(tag, sizeof tag, "watch/%.300s/%s", t->watched.names[i], statistic_names[k]);
+            if (t->events) TRY(events_scalar(t->events, t->step, tag, v[k]));
+        }
+        TRY(mtf_ok(t->session));
+        progress_say(&t->progress, "%s", text);
+    }
+    return true;
+}
+
+static bool show(training *t)
+{
+    progress_now now = {.step = t->step, .loss = t->last_loss, .rate = NAN, .wire = NAN};
+    if (t->opts->rate) now.rate = mtf_fetch_scalar(t->program, t->opts->rate);
+    if (t->batches) now.examples = mtf_batches_real(t->batches);
+    if (t->program->store->processors > 1) {
+        time_spent spent = profile_spent(t->program);
+        now.wire = spent.all > 0 ? spent.wire / spent.all : 0;
+    }
+    progress_step(&t->progress, &now);
+    if (t->events) {
+        TRY(events_scalar(t->events, t->step, "loss", now.loss));
+        if (t->opts->rate) TRY(events_scalar(t->events, t->step, "rate", now.rate));
+    }
+    return show_statistics(t);
+}
+
+/* ---- the loop ---- */
+
+static void trace(training *t)
+{
+    int64_t begin = t->first + TRACE_BEHIND, last = t->opts->steps;
+    if (!t->opts->trace) return;
+    if (last && last - TRACED < begin) begin = last - TRACED > t->first ? last - TRACED : t->first;
+    timeline_record(t->program, t->step >= begin && t->step < begin + TRACED);
+}
+
+static bool step(training *t)
+{
+    trace(t);
+    TRY(mtf_step(t->program));
+    t->step++;
+    t->last_loss = mtf_fetch_scalar(t->program, t->loss);
+    TRY(show(t));
+    return isfinite(t->last_loss) || training_explain(t, t->last_loss);
+}
+
+/* Who does not want to go on without an error of the session gets one. */
+static bool let_look(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    if (!o->look || !o->look_every || t->step % o->look_every != 0) return true;
+    progress_end(&t->progress);
+    return o->look(o->look_context, t->step) ||
+           fail(&t->session->fault, ERR_USAGE,
+                "what was called behind step %lld does not want to go on", (long long)t->step);
+}
+
+static bool run(training *t, bool *interrupted)
+{
+    const mtf_train_opts *o = t->opts;
+    stopping              s = {.asked = clock_seconds(), .last = t->step};
+    while (!*interrupted && (!o->steps || t->step < o->steps)) {
+        if (t->batches && !mtf_batches_next(t->batches))
+            break; /* the end of the data, or an error */
+        TRY(step(t));
+        if (o->save_every && t->step % o->save_every == 0) TRY(save(t, true));
+        TRY(let_look(t));
+        TRY(shall_stop(t, &s, interrupted));
+    }
+    return mtf_ok(t->session) && save(t, false) &&
+           (!o->checkpoint_dir || mtf_save_wait(t->session));
+}
+
+static bool conclude(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    if (o->profile) {
+        textbuf text = {.arena = &t->session->arena};
+        TRY(profile_write(t->program, &text));
+        const char *table = text_done(&text);
+        if (table) progress_text(&t->progress, table);
+    }
+    return !o->trace || timeline_write(t->program, o->trace);
+}
+
+static bool check(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    if (t->loss->shape.ndims != 0)
+        return fail(&t->session->fault, ERR_SHAPE,
+                    "the loss \"%s\" is no scalar; reduce_mean makes one of it",
+                    tensor_name(t->loss));
+    if (!o->steps && !(o->data && o->batches && o->batches->epochs))
+        return fail(&t->session->fault, ERR_USAGE,
+                    "nothing says when training ends: give it steps, or batches with epochs");
+    return true;
+}
+
+bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
+{
+    static const mtf_train_opts none = {.steps = 0};
+    if (!g || !loss || !mtf_ok(g->session)) return false;
+    training t = {.session = g->session, .graph = g, .loss = loss, .opts = opts ? opts : &none};
+    bool     interrupted = false;
+    TRY(check(&t));
+    t.progress = progress_begin(t.session, t.opts->show, t.opts->show_context);
+    t.progress.steps = t.opts->steps;
+    t.progress.json = t.opts->json;
+    t.progress.quiet = t.progress.quiet || t.opts->quiet;
+    interrupt_watch(&t.interrupt);
+    bool ok = begin(&t) && run(&t, &interrupted);
+    progress_end(&t.progress);
+    interrupt_leave(&t.interrupt);
+    if (ok && interrupted)
+        progress_say(&t.progress,
+                     t.opts->checkpoint_dir ? "stopped behind step %lld, which was saved"
+                                            : "stopped behind step %lld",
+                     (long long)t.step);
+    ok = ok && conclude(&t);
+    ok = events_close(t.events) && ok;
+    mtf_batches_free(t.batches);
+    if (t.opts->trained) *t.opts->trained = (mtf_trained){t.step, t.last_loss, interrupted};
+    return ok && mtf_ok(t.session);
+}

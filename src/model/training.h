@@ -1,0 +1,36 @@
+/* A training on its way: what the loop and its helpers share. */
+#ifndef MODEL_TRAINING_H
+#define MODEL_TRAINING_H
+
+#include "model/events.h"
+#include "model/interrupt.h"
+#include "model/progress.h"
+#include "model/statistics.h"
+#include "mtf_train.h"
+#include "run/compiled.h"
+
+typedef struct training {
+    mtf_session          *session;
+    mtf_graph            *graph;
+    mtf_tensor           *loss;
+    const mtf_train_opts *opts;
+    mtf_tensor          **fetches; /* loss, rate, statistics */
+    int                   nfetches;
+    statistics            watched;
+    mtf_program          *program;
+    mtf_batches          *batches; /* NULL: the graph needs no data */
+    events               *events;  /* NULL: none, or another rank writes them */
+    progress              progress;
+    interrupt             interrupt;
+    int64_t first, step; /* steps since the model's beginning: at the start, and now */
+    int64_t saved;       /* the step of the newest checkpoint; -1: there is none */
+    double  last_loss;
+} training;
+
+/* Brings variables, data and random numbers to the newest checkpoint up to step `most`, or to the
+ * beginning where there is none; false after an error. */
+bool training_rewind(training *t, int64_t most);
+/* Finds out where the loss of this step became what it is: always false, with an error that says. */
+bool training_explain(training *t, double loss);
+
+#endif
