@@ -1,0 +1,379 @@
+/* Parts of a program whose costs depend on few dimensions. */
+#include "search/lessons.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- which nodes are a part ---- */
+
+typedef struct sorting {
+    parts    *p;
+    survey    survey;
+    double   *flops;  /* by node id: seconds of products on one processor */
+    uint64_t *dims;   /* by node id: dimensions of its inputs and outputs */
+    uint64_t *around; /* those, the ones whose sums may pass through it, and those of its neighbours
+                         that may decide how a sum is paid */
+    uint64_t *owed;   /* by tensor id: summed on the way, perhaps not paid */
+    int      *leader; /* by node id: another node of the same part */
+} sorting;
+
+static uint64_t dims_of(const space *s, const mtf_tensor *x)
+{
+    uint64_t set = 0;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        int at = space_find(s, x->shape.dims[d].name);
+        if (at >= 0) set |= (uint64_t)1 << at;
+    }
+    return set;
+}
+
+static int leader_of(const sorting *s, int id)
+{
+    while (s->leader[id] != id) id = s->leader[id];
+    return id;
+}
+
+static void join(sorting *s, const node *a, const node *b)
+{
+    int x = leader_of(s, a->id), y = leader_of(s, b->id);
+    s->leader[x > y ? x : y] = x > y ? y : x;
+}
+
+static const mtf_tensor *same(const sorting *s, const mtf_tensor *x)
+{
+    return s->survey.same[x->id];
+}
+
+/* Dimensions whose sums, still owed by the inputs of n, may pass through it: where it is linear, and
+ * the only reader; a sum of several carries only what all of them owe. */
+static uint64_t carried(const sorting *s, const node *n)
+{
+    debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
+    uint64_t owed = 0;
+    for (int i = 0; i < n->nin && rule != DEBT_SETTLE; i++) {
+        const mtf_tensor *x = same(s, n->in[i]);
+        uint64_t          mine = s->survey.readers[x->id] == 1 ? s->owed[x->id] : 0;
+        if (!mine && rule == DEBT_SUM) return 0;
+        owed |= mine;
+    }
+    return owed;
+}
+
+static uint64_t summed(const sorting *s, const node *n)
+{
+    uint64_t set = 0;
+    for (int i = 0; i < n->nin && n->op->split; i++)
+        for (int d = 0; d < n->in[i]->shape.ndims; d++) {
+            const char *name = n->in[i]->shape.dims[d].name;
+            dim_split   split = n->op->split(n, name);
+            int         at = space_find(s->p->space, name);
+            if ((split == SPLIT_SUM || split == SPLIT_OWN_SUM) && at >= 0) set |= (uint64_t)1 << at;
+        }
+    return set;
+}
+
+static bool is_product(const sorting *s, const node *n)
+{
+    return s->flops[n->id] > 0 && n->home == &n->graph->root;
+}
+
+static void look_at(sorting *s, const node *n)
+{
+    uint64_t through = carried(s, n), owed = through | summed(s, n);
+    for (int i = 0; i < n->nin; i++) s->dims[n->id] |= dims_of(s->p->space, n->in[i]);
+    for (int o = 0; o < n->nout; o++) {
+        s->dims[n->id] |= dims_of(s->p->space, n->out[o]);
+        s->owed[n->out[o]->id] = owed;
+    }
+    s->around[n->id] = s->dims[n->id] | through;
+}
+
+/* Elementwise work that hangs together is fused, so it is one part; numbers, which have no
+ * dimension, hang nothing together.  A block goes with its owner. */
+static void tie(sorting *s, const node *n, const node *owner)
+{
+    if (owner) join(s, n, owner);
+    for (int i = 0; i < n->nin && !is_product(s, n); i++) {
+        const mtf_tensor *x = same(s, n->in[i]);
+        if (!is_product(s, x->node) && dims_of(s->p->space, x)) join(s, n, x->node);
+    }
+    for (int b = 0; n->op->blocks && n->op->blocks[b]; b++)
+        for (int k = 0; k < n->blocks[b]->nnodes; k++) {
+            const node *inner = n->blocks[b]->nodes[k];
+            if (!s->survey.live[inner->id]) continue;
+            look_at(s, inner);
+            tie(s, inner, n);
+        }
+}
+
+static void widen(sorting *s, const block *root)
+{
+    for (int k = 0; k < root->nnodes; k++) {
+        const node *n = root->nodes[k];
+        for (int i = 0; i < n->nin && s->survey.live[n->id]; i++) {
+            const node *from = same(s, n->in[i])->node;
+            uint64_t    its = s->around[from->id];
+            if (s->owed[same(s, n->in[i])->id]) s->around[from->id] |= s->dims[n->id];
+            if (is_product(s, n)) s->around[n->id] |= its;
+        }
+    }
+}
+
+static int part_with(parts *p, uint64_t scope)
+{
+    for (int k = 0; k < p->n; k++)
+        if (p->list[k].scope == scope) return k;
+    if (!arena_push(p->arena, p->list, p->n, p->room)) return -1;
+    p->list[p->n] = (part){.scope = scope};
+    return p->n++;
+}
+
+/* Parts that depend on the same dimensions are one.  A product goes by what is around it; of other
+ * nodes only the collectives do. */
+static bool number_parts(sorting *s, const mtf_graph *g)
+{
+    uint64_t *scope = arena_array(s->survey.scratch, uint64_t, g->nnodes + 1);
+    TRY(scope != NULL);
+    for (int k = 0; k < g->nnodes; k++)
+        scope[leader_of(s, k)] |= s->flops[k] > 0 ? s->around[k] : s->dims[k];
+    for (int k = 0; k < g->nnodes; k++) {
+        s->p->of_node[k] = part_with(s->p, scope[leader_of(s, k)]);
+        s->p->of_wire[k] = part_with(s->p, s->around[k]);
+        TRY(s->p->of_node[k] >= 0 && s->p->of_wire[k] >= 0);
+    }
+    return true;
+}
+
+/* ---- products ---- */
+
+static bool same_kind(const extent *a, const extent *b)
+{
+    return a->part == b->part && a->ndims == b->ndims &&
+           memcmp(a->dim, b->dim, sizeof a->dim) == 0 &&
+           memcmp(a->size, b->size, sizeof a->size) == 0;
+}
+
+static bool add_extent(const parts *p, extents *to, int of, int ndims, const mtf_dim *dims,
+                       double amount)
+{
+    extent x = {.part = of, .amount = amount};
+    for (int d = 0; d < ndims; d++) {
+        int at = space_find(p->space, dims[d].name);
+        if (at < 0) continue;
+        x.dim[x.ndims] = at;
+        x.size[x.ndims++] = dims[d].size;
+    }
+    int k = 0;
+    while (k < to->n && !same_kind(&to->list[k], &x)) k++;
+    if (k == to->n) {
+        TRY(arena_push(p->arena, to->list, to->n, to->room));
+        to->list[to->n++] = x;
+    } else {
+        to->list[k].amount += amount;
+    }
+    return true;
+}
+
+/* Of what is multiplied how, some ops tell nothing: then nothing is promised. */
+static bool add_product(sorting *s, const node *n)
+{
+    op_product what = {0};
+    if (n->op->product) n->op->product(n, &what);
+    return !what.ndims || add_extent(s->p, &s->p->products, s->p->of_node[n->id], what.ndims,
+                                     what.dims, s->flops[n->id]);
+}
+
+static bool add_stored(sorting *s, const node *n)
+{
+    if (strcmp(n->op->name, "variable") != 0 && strcmp(n->op->name, "input") != 0) return true;
+    const mtf_tensor *x = n->out[0];
+    double            bytes = (double)shape_size(&x->shape) * (double)mtf_dtype_bytes(x->type);
+    return add_extent(s->p, &s->p->stored, -1, x->shape.ndims, x->shape.dims,
+                      bytes * s->p->subject->weight[n->id]);
+}
+
+typedef struct hearing {
+    sorting           *sorting;
+    const price_rates *rates;
+} hearing;
+
+static void hear_product(void *context, const instr *i, const mtf_tensor *what, double seconds)
+{
+    hearing       *h = context;
+    const subject *s = h->sorting->p->subject;
+    (void)seconds;
+    if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) return;
+    if (what->node->home != &s->graph->root)
+        return; /* how often a loop turns it is not known here */
+    h->sorting->flops[what->node->id] +=
+        (double)i->flops * s->weight[what->node->id] /
+        fmax(rates_best_product(h->rates, what->type), h->rates->flops);
+}
+
+/* ---- making ---- */
+
+static bool sort_nodes(sorting *s, const price_rates *r)
+{
+    parts       *p = s->p;
+    mtf_graph   *g = p->subject->graph;
+    arena       *a = s->survey.scratch;
+    mesh         one = {0};
+    layout       whole = {.mesh = &one};
+    cost         c;
+    hearing      h = {s, r};
+    const block *root = &g->root;
+    s->flops = arena_array(a, double, g->nnodes + 1);
+    s->dims = arena_array(a, uint64_t, g->nnodes + 1);
+    s->around = arena_array(a, uint64_t, g->nnodes + 1);
+    s->owed = arena_array(a, uint64_t, g->ntensors + 1);
+    s->leader = arena_array(a, int, g->nnodes + 1);
+    p->of_node = arena_array(p->arena, int, g->nnodes + 1);
+    p->of_wire = arena_array(p->arena, int, g->nnodes + 1);
+    TRY(s->flops && s->dims && s->around && s->owed && s->leader && p->of_node && p->of_wire);
+    TRY(survey_live(&s->survey, p->subject->nfetches, p->subject->fetches));
+    TRY(survey_merge(&s->survey) && cost_of(p->subject, &whole, r, hear_product, &h, &c));
+    for (int k = 0; k < g->nnodes; k++) s->leader[k] = k;
+    for (int k = 0; k < root->nnodes; k++) {
+        if (!s->survey.live[root->nodes[k]->id]) continue;
+        look_at(s, root->nodes[k]);
+        tie(s, root->nodes[k], NULL);
+    }
+    widen(s, root);
+    TRY(number_parts(s, g));
+    for (int k = 0; k < root->nnodes; k++) {
+        const node *n = root->nodes[k];
+        if (is_product(s, n)) TRY(add_product(s, n));
+        if (s->survey.live[n->id]) TRY(add_stored(s, n));
+    }
+    return true;
+}
+
+bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a)
+{
+    enum { LESSONS = 1 << 10 };
+    mtf_session *session = what->graph->session;
+    *p = (parts){.space = s, .subject = what, .arena = a, .mask = LESSONS - 1};
+    p->lessons = arena_array(a, lesson, LESSONS);
+    TRY(p->lessons != NULL);
+    arena   scratch = arena_make(&session->allocator, &session->fault);
+    sorting nodes = {.p = p, .survey = {.graph = what->graph, .scratch = &scratch}};
+    bool    ok = sort_nodes(&nodes, r);
+    arena_free(&scratch);
+    return ok;
+}
+
+/* ---- learning ---- */
+
+static uint64_t key_of(const parts *p, int k, const cuts *c)
+{
+    uint64_t h = ((uint64_t)k + 1) << 32, left = p->list[k].scope;
+    while (left) {
+        int d = __builtin_ctzll(left);
+        h = (h ^ c->of[d]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+        left &= left - 1;
+    }
+    return h ? h : 1;
+}
+
+static lesson *find_lesson(const parts *p, uint64_t key)
+{
+    uint64_t at = key & p->mask;
+    while (p->lessons[at].key && p->lessons[at].key != key) at = (at + 1) & p->mask;
+    return &p->lessons[at];
+}
+
+static bool make_room(parts *p)
+{
+    if (2 * (uint64_t)(p->nlessons + p->n) < p->mask) return true;
+    const lesson *old = p->lessons;
+    uint64_t      room = p->mask + 1;
+    p->mask = 4 * room - 1;
+    p->lessons = arena_array(p->arena, lesson, 4 * room);
+    TRY(p->lessons != NULL);
+    for (uint64_t k = 0; k < room; k++)
+        if (old[k].key) *find_lesson(p, old[k].key) = old[k];
+    return true;
+}
+
+static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds)
+{
+    parts *p = context;
+    if (!what) return;
+    p->list[(instr_is_collective(i) ? p->of_wire : p->of_node)[what->node->id]].now += seconds;
+}
+
+bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all)
+{
+    for (int k = 0; k < p->n; k++) p->list[k].now = 0;
+    TRY(make_room(p) && cost_of(p->subject, l, r, hear, p, all));
+    for (int k = 0; k < p->n; k++) {
+        uint64_t key = key_of(p, k, c);
+        lesson  *x = find_lesson(p, key);
+        double   seconds = p->list[k].now;
+        if (!x->key) {
+            *x = (lesson){key, seconds, seconds};
+            p->nlessons++;
+            continue;
+        }
+        if (fabs(seconds - x->least) > 1e-9 * all->seconds) p->contradictions++;
+        x->least = fmin(x->least, seconds);
+        x->most = fmax(x->most, seconds);
+    }
+    return true;
+}
+
+/* ---- bounds ---- */
+
+static int parts_of_axes(const mesh *m, unsigned axes)
+{
+    int n = 1;
+    for (int a = 0; axes >> a; a++)
+        if (axes >> a & 1) n *= m->size[a];
+    return n;
+}
+
+/* Decided dimensions are cut as they are; the others along every axis that is left. */
+static double least(const space *s, const extent *x, const cuts *c, uint64_t decided)
+{
+    double   amount = x->amount;
+    unsigned used = 0;
+    bool     all = true;
+    for (int d = 0; d < x->ndims; d++) {
+        if (!(decided >> x->dim[d] & 1)) {
+            all = false;
+            continue;
+        }
+        unsigned axes = c->of[x->dim[d]];
+        int64_t  n = parts_of_axes(s->mesh, axes);
+        used |= axes;
+        amount *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
+    }
+    return all ? amount : amount / parts_of_axes(s->mesh, s->axes & ~used);
+}
+
+double extents_least(const space *s, const extents *e, const cuts *c, uint64_t decided)
+{
+    double amount = 0;
+    for (int k = 0; k < e->n; k++) amount += least(s, &e->list[k], c, decided);
+    return amount;
+}
+
+double parts_bound(const parts *p, const cuts *c)
+{
+    double   seconds = 0;
+    uint64_t known = 0; /* parts; those beyond 64 are looked up again */
+    for (int k = 0; k < p->n; k++) {
+        const lesson *x = find_lesson(p, key_of(p, k, c));
+        if (!x->key) continue;
+        seconds += x->least;
+        if (k < 64) known |= (uint64_t)1 << k;
+    }
+    for (int k = 0; k < p->products.n; k++) {
+        const extent *x = &p->products.list[k];
+        if (x->part < 64 ? known >> x->part & 1 : find_lesson(p, key_of(p, x->part, c))->key != 0)
+            continue;
+        seconds += least(p->space, x, c, ~(uint64_t)0);
+    }
+    return seconds;
+}
