@@ -9,7 +9,8 @@
 #include "cli/commands.h"
 #include "mtf.h"
 
-static const command *const commands[] = {&command_run, &command_plan, &command_show, &command_ops};
+static const command *const commands[] = {&command_run, &command_plan, &command_layout,
+                                          &command_show, &command_ops};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)
@@ -27,6 +28,7 @@ static void print_help(FILE *to)
           "examples\n"
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
           "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
+          "  mtf layout model.mtf --mesh rows:2,cols:4\n"
           "  mtf show model.mtf --program\n"
           "  mtf ops einsum\n", to);
 }

@@ -14,11 +14,16 @@ static int64_t whole_size(const mtf_tensor *x)
     return shape_size(&x->shape);
 }
 
+bool debts_is_small(const mtf_tensor *x)
+{
+    return whole_size(x) <= SMALL;
+}
+
 bool debts_note(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
     held    *h = held_of(e, x);
-    if (!h->now.owed || h->wanted || p->depth || whole_size(x) > SMALL) return true;
+    if (!h->now.owed || h->wanted || p->depth || !debts_is_small(x)) return true;
     TRY(arena_push(p->survey.scratch, p->debtors, p->ndebtors, p->debtors_room));
     p->debtors[p->ndebtors++] = x;
     return true;
@@ -88,7 +93,7 @@ bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
     held             *together[TOGETHER];
     const mtf_tensor *whose[TOGETHER];
     planner          *p = e->planner;
-    bool              alone = p->depth || whole_size(x) > SMALL;
+    bool              alone = p->depth || !debts_is_small(x);
     int               n = alone ? 1 : collect(e, x, h, together, whose);
     return n > 1 ? pay_together(e, n, together, whose)
                  : emit_all_reduce(e, FOLD_SUM, h->now.owed, &h->now);

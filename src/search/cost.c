@@ -21,8 +21,13 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
     for (int k = 0; k < q->ninstrs; k++) {
         const price_line *line = &p->lines[k];
         bool              once = is_packed(&q->instrs[k], line->tensor);
-        double            seconds = line->seconds * (once ? 1 : weight_of(s, line->tensor));
+        double            times = once ? 1 : weight_of(s, line->tensor);
+        double            seconds = line->seconds * times;
         c->seconds += seconds;
+        if (line->collective) {
+            c->wire += seconds;
+            c->sent += (int64_t)((double)line->sent_bytes * times);
+        }
         if (tell) tell(context, &q->instrs[k], line->tensor, seconds);
     }
     for (int v = 0; v < q->nvariables; v++)

@@ -7,8 +7,10 @@
 
 typedef struct cost {
     double  seconds;
+    double  wire;      /* of these, in collectives */
     int64_t peak;      /* bytes of variables and slab */
     int64_t variables; /* of these, variables */
+    int64_t sent;      /* bytes to other processors */
 } cost;
 
 /* Told of each instruction: what it is for, and its seconds, as often as they count. */

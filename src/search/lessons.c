@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/held.h"
+
 /* ---- which nodes are a part ---- */
 
 typedef struct sorting {
@@ -141,7 +143,9 @@ static bool number_parts(sorting *s, const mtf_graph *g)
         s->p->of_wire[k] = part_with(s->p, s->around[k]);
         TRY(s->p->of_node[k] >= 0 && s->p->of_wire[k] >= 0);
     }
-    return true;
+    s->p->everything =
+        part_with(s->p, ~(uint64_t)0 >> (63 - (s->p->space->ndims ? s->p->space->ndims - 1 : 0)));
+    return s->p->everything >= 0;
 }
 
 /* ---- products ---- */
@@ -296,11 +300,22 @@ static bool make_room(parts *p)
     return true;
 }
 
+/* Small sums are paid together with others, by whoever comes first: what that costs is nobody's. */
+static bool is_shared(const instr *i, const mtf_tensor *what)
+{
+    return (i->kind == INSTR_REDUCE || i->kind == INSTR_MOVE) && debts_is_small(what);
+}
+
+/* A sum is the affair of who owes it, what is fetched of who wants it. */
 static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds)
 {
     parts *p = context;
+    if (i->kind == INSTR_EXCHANGE) what = i->cause;
     if (!what) return;
-    p->list[(instr_is_collective(i) ? p->of_wire : p->of_node)[what->node->id]].now += seconds;
+    int of = is_shared(i, what)       ? p->everything
+             : instr_is_collective(i) ? p->of_wire[what->node->id]
+                                      : p->of_node[what->node->id];
+    p->list[of].now += seconds;
 }
 
 bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all)

@@ -42,6 +42,7 @@ typedef struct parts {
     arena         *arena;
     int           *of_node; /* by node id: the part that what stays with a processor belongs to */
     int           *of_wire; /* and the one of its collectives */
+    int            everything; /* the part that depends on all dimensions */
     part          *list;
     int            n, room;
     extents        products; /* seconds */

@@ -29,10 +29,11 @@ typedef struct search {
     double             deadline;
 } search;
 
+/* Of this thread alone, whoever else is busy. */
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -152,7 +153,6 @@ static bool better(const search *s, const candidate *a, const candidate *b)
 static void keep(search *s, const candidate *x)
 {
     search_answer *w = s->answer;
-    if (s->answer->priced == 1 || x->cost.peak < w->least.cost.peak) w->least = *x;
     if (s->opts->limit && x->cost.peak > s->opts->limit) return;
     for (int k = 0; k < w->n; k++) /* listed twice, while the price to beat was not known */
         if (memcmp(&w->best[k].cuts, &x->cuts, sizeof x->cuts) == 0) return;
@@ -274,7 +274,6 @@ static bool finish(search *s)
 {
     search_answer *w = s->answer;
     int            kept = 0;
-    if (w->priced) TRY(write_layout(s, &w->least));
     for (int k = 0; k < w->n; k++) {
         bool fits;
         TRY(write_layout(s, &w->best[k]) && confirm(s, &w->best[k], &fits));

@@ -31,7 +31,6 @@ typedef struct candidate {
 typedef struct search_answer {
     candidate best[MOST_KEPT]; /* best first; those that fit */
     int       n;
-    candidate least;           /* of those seen, the one that needs the least memory */
     double    bound;           /* no layout is better: seconds or bytes */
     double    gap;             /* (best - bound) / best; 0: optimal */
     int       priced;          /* layouts planned for real */

@@ -48,7 +48,8 @@ static void choose_dims(space *s, roll *r)
             s->dims[at] = s->dims[at - 1];
         s->dims[at] =
             (search_dim){.name = from->name, .size = from->size, .largest = from->largest};
-        if (rule) s->dims[at].fixed = true, s->dims[at].cut = rule->cut;
+        s->dims[at].fixed = rule || !s->given->asks;
+        if (rule) s->dims[at].cut = rule->cut;
     }
 }
 

@@ -16,7 +16,7 @@ typedef struct search_dim {
     int64_t     size;    /* the largest under this name */
     double      largest; /* elements of the largest tensor that has it */
     uint64_t    apart;   /* dimensions that share a tensor with it, itself among them */
-    bool        fixed;   /* by a rule of the user */
+    bool        fixed;   /* by a rule of the user, or by his not asking */
     axis_list   cut;     /* that rule's */
 } search_dim;
 
