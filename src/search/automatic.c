@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "search/shapes.h"
-#include "search/state.h"
+#include "search/state_rules.h"
 
-enum { TRIED_WITH_STATE = 6 }; /* layouts for which rules for state are looked for */
+/* Layouts for which rules for state are looked for; nodes planned to see what would fit. */
+enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
 
 typedef struct finding {
     mtf_graph            *graph;
@@ -95,6 +96,7 @@ static bool search_mesh(finding *f, const layout *given, bool smallest, int64_t 
                      .smallest = smallest,
                      .limit = limit,
                      .want = want,
+                     .work = smallest && !f->opts->smallest ? HASTE : 0,
                      .seconds = f->opts->seconds};
     return search_layout(f->graph, f->nfetches, f->fetches, &o, f->last);
 }
@@ -156,7 +158,7 @@ static bool find_smallest(finding *f, const mesh *m)
 /* Would twice the processors along some axis do?  Four times?  Gives the mesh's text, or NULL. */
 static const char *larger_mesh(finding *f)
 {
-    for (int times = 2; times <= 64; times *= 2)
+    for (int times = 2; times <= 16; times *= 2)
         for (int a = 0; a < f->first.naxes; a++) {
             mesh more = f->first;
             if ((int64_t)mesh_size(&more) * times > MAX_PROCESSORS) return NULL;

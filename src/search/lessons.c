@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/held.h"
+#include "plan/plan.h"
 
 /* ---- which nodes are a part ---- */
 
@@ -196,36 +197,90 @@ static bool add_stored(sorting *s, const node *n)
                       bytes * s->p->subject->weight[n->id]);
 }
 
-typedef struct hearing {
-    sorting           *sorting;
-    const price_rates *rates;
-} hearing;
-
-static void hear_product(void *context, const instr *i, const mtf_tensor *what, double seconds)
+static void note_products(sorting *s, const program *q, const price_rates *r)
 {
-    hearing       *h = context;
-    const subject *s = h->sorting->p->subject;
-    (void)seconds;
-    if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) return;
-    if (what->node->home != &s->graph->root)
-        return; /* how often a loop turns it is not known here */
-    h->sorting->flops[what->node->id] +=
-        (double)i->flops * s->weight[what->node->id] /
-        fmax(rates_best_product(h->rates, what->type), h->rates->flops);
+    const subject *what = s->p->subject;
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
+        const node *n = i->cause->node;
+        if (n->home != &what->graph->root) continue; /* how often a loop turns is not known here */
+        s->flops[n->id] += (double)i->flops * what->weight[n->id] /
+                           fmax(rates_best_product(r, i->cause->type), r->flops);
+    }
+}
+
+/* ---- what is alive ---- */
+
+/* A buffer that some product reads after instruction t, and that was computed before it, is in
+ * memory at t, whatever the layout.  Most are so where the gradients begin. */
+typedef struct life {
+    int    from, to; /* instructions; to < from: not counted */
+    double bytes;
+} life;
+
+static void note_lives(const program *q, const subject *what, life *lives)
+{
+    for (int b = 0; b < q->nbuffers; b++) lives[b] = (life){.from = q->ninstrs, .to = -1};
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        bool         makes = i->kind == INSTR_MAP || i->kind == INSTR_CONTRACT;
+        for (int o = 0; o < i->nout && makes; o++)
+            if (k < lives[i->out[o].buffer].from) lives[i->out[o].buffer].from = k;
+        for (int n = 0; n < i->nin && i->kind == INSTR_CONTRACT; n++) lives[i->in[n].buffer].to = k;
+    }
+    for (int b = 0; b < q->nbuffers; b++) {
+        const buffer *x = &q->buffers[b];
+        bool          whole =
+            x->kind == BUFFER_TEMPORARY && x->cause &&
+            x->bytes == shape_size(&x->cause->shape) * (int64_t)mtf_dtype_bytes(x->cause->type);
+        if (whole)
+            lives[b].bytes = (double)x->bytes * what->weight[x->cause->node->id];
+        else
+            lives[b].to = -1;
+    }
+}
+
+/* The instruction at which most of them are alive. */
+static int fullest(const program *q, const life *lives, double *change)
+{
+    double alive = 0, most = 0;
+    int    at = -1;
+    for (int b = 0; b < q->nbuffers; b++)
+        if (lives[b].to > lives[b].from)
+            change[lives[b].from] += lives[b].bytes, change[lives[b].to] -= lives[b].bytes;
+    for (int k = 0; k < q->ninstrs; k++) {
+        alive += change[k];
+        if (alive > most) most = alive, at = k;
+    }
+    return at;
+}
+
+static bool add_living(sorting *s, const program *q)
+{
+    arena  *a = s->survey.scratch;
+    life   *lives = arena_array(a, life, q->nbuffers + 1);
+    double *change = arena_array(a, double, q->ninstrs + 1);
+    TRY(lives && change);
+    for (int k = 0; k < q->ninstrs; k++)
+        if (q->instrs[k].kind == INSTR_LOOP) return true; /* where order is not time */
+    note_lives(q, s->p->subject, lives);
+    int at = fullest(q, lives, change);
+    for (int b = 0; b < q->nbuffers; b++) {
+        if (lives[b].from > at || lives[b].to <= at) continue;
+        const mtf_shape *shape = &q->buffers[b].cause->shape;
+        TRY(add_extent(s->p, &s->p->alive, -1, shape->ndims, shape->dims, lives[b].bytes));
+    }
+    return true;
 }
 
 /* ---- making ---- */
 
-static bool sort_nodes(sorting *s, const price_rates *r)
+static bool make_tables(sorting *s)
 {
-    parts       *p = s->p;
-    mtf_graph   *g = p->subject->graph;
-    arena       *a = s->survey.scratch;
-    mesh         one = {0};
-    layout       whole = {.mesh = &one};
-    cost         c;
-    hearing      h = {s, r};
-    const block *root = &g->root;
+    parts     *p = s->p;
+    mtf_graph *g = p->subject->graph;
+    arena     *a = s->survey.scratch;
     s->flops = arena_array(a, double, g->nnodes + 1);
     s->dims = arena_array(a, uint64_t, g->nnodes + 1);
     s->around = arena_array(a, uint64_t, g->nnodes + 1);
@@ -233,17 +288,24 @@ static bool sort_nodes(sorting *s, const price_rates *r)
     s->leader = arena_array(a, int, g->nnodes + 1);
     p->of_node = arena_array(p->arena, int, g->nnodes + 1);
     p->of_wire = arena_array(p->arena, int, g->nnodes + 1);
-    TRY(s->flops && s->dims && s->around && s->owed && s->leader && p->of_node && p->of_wire);
-    TRY(survey_live(&s->survey, p->subject->nfetches, p->subject->fetches));
-    TRY(survey_merge(&s->survey) && cost_of(p->subject, &whole, r, hear_product, &h, &c));
-    for (int k = 0; k < g->nnodes; k++) s->leader[k] = k;
+    return s->flops && s->dims && s->around && s->owed && s->leader && p->of_node && p->of_wire;
+}
+
+static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
+{
+    const subject *what = s->p->subject;
+    const block   *root = &what->graph->root;
+    TRY(make_tables(s) && survey_live(&s->survey, what->nfetches, what->fetches));
+    TRY(survey_merge(&s->survey));
+    note_products(s, uncut, r);
+    for (int k = 0; k < what->graph->nnodes; k++) s->leader[k] = k;
     for (int k = 0; k < root->nnodes; k++) {
         if (!s->survey.live[root->nodes[k]->id]) continue;
         look_at(s, root->nodes[k]);
         tie(s, root->nodes[k], NULL);
     }
     widen(s, root);
-    TRY(number_parts(s, g));
+    TRY(number_parts(s, what->graph) && add_living(s, uncut));
     for (int k = 0; k < root->nnodes; k++) {
         const node *n = root->nodes[k];
         if (is_product(s, n)) TRY(add_product(s, n));
@@ -259,9 +321,11 @@ bool parts_make(parts *p, const space *s, const subject *what, const price_rates
     *p = (parts){.space = s, .subject = what, .arena = a, .mask = LESSONS - 1};
     p->lessons = arena_array(a, lesson, LESSONS);
     TRY(p->lessons != NULL);
-    arena   scratch = arena_make(&session->allocator, &session->fault);
-    sorting nodes = {.p = p, .survey = {.graph = what->graph, .scratch = &scratch}};
-    bool    ok = sort_nodes(&nodes, r);
+    arena    scratch = arena_make(&session->allocator, &session->fault);
+    sorting  nodes = {.p = p, .survey = {.graph = what->graph, .scratch = &scratch}};
+    program *uncut = plan_program(what->graph, what->nfetches, what->fetches, NULL);
+    bool     ok = uncut && sort_nodes(&nodes, uncut, r);
+    program_free(uncut);
     arena_free(&scratch);
     return ok;
 }

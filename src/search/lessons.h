@@ -47,6 +47,7 @@ typedef struct parts {
     int            n, room;
     extents        products; /* seconds */
     extents        stored;   /* bytes of variables and inputs */
+    extents        alive;    /* bytes that are in memory together at some time */
     lesson        *lessons;  /* open addressing */
     uint64_t       mask;
     int            nlessons;

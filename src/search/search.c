@@ -164,13 +164,20 @@ static void keep(search *s, const candidate *x)
 
 /* ---- bounds ---- */
 
+/* Rules for state would cut variables further, so that nothing is promised of them. */
+static double bytes_bound(const search *s, const cuts *c, uint64_t decided)
+{
+    double bytes = extents_least(&s->space, &s->parts.alive, c, decided);
+    if (s->opts->given->nstate) return bytes;
+    return bytes + extents_least(&s->space, &s->parts.stored, c, decided);
+}
+
 static double bound(const void *context, const cuts *c, uint64_t decided, bool whole)
 {
     const search      *s = context;
     const search_opts *o = s->opts;
     if (o->plain) return 0;
-    bool stored = memory_matters(s) && !o->given->nstate; /* which state rules would cut further */
-    double bytes = stored ? extents_least(&s->space, &s->parts.stored, c, decided) : 0;
+    double bytes = memory_matters(s) ? bytes_bound(s, c, decided) : 0;
     if (o->limit && bytes > (double)o->limit) return INFINITY;
     if (o->smallest) return bytes;
     return whole ? parts_bound(&s->parts, c)

@@ -1,5 +1,5 @@
 /* Rules that cut stored state further, found step by step. */
-#include "search/state.h"
+#include "search/state_rules.h"
 
 #include <math.h>
 #include <string.h>

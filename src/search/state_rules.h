@@ -1,6 +1,6 @@
 /* Rules that cut stored state further, found step by step. */
-#ifndef SEARCH_STATE_H
-#define SEARCH_STATE_H
+#ifndef SEARCH_STATE_RULES_H
+#define SEARCH_STATE_RULES_H
 
 #include "search/cost.h"
 #include "space/layout.h"
