@@ -68,25 +68,26 @@ static mtf_tensor *mixture(mtf_graph *g, const char *layer, mtf_tensor *x, mtf_d
 {
     mtf_dim     experts = {"experts", 64}, room = {"room", 32}, hidden = {"hidden", 16384};
     mtf_dim     given = {"given_batch", batch.size};
-    mtf_shape   mask = mtf_shape(batch, length, experts, room);
-    mtf_tensor *gate = weight(g, layer, "gate", mtf_shape(model, experts));
+    mtf_dim     choice = {"choice", experts.size}; /* experts, as the tokens see them */
+    mtf_shape   mask = mtf_shape(batch, length, choice, room);
+    mtf_tensor *gate = weight(g, layer, "gate", mtf_shape(model, choice));
     mtf_tensor *scores =
-        mtf_softmax(mtf_einsum(mtf_shape(batch, length, experts), x, gate), experts, NULL);
+        mtf_softmax(mtf_einsum(mtf_shape(batch, length, choice), x, gate), choice, NULL);
     mtf_dim     chosen = {"chosen", 2};
     mtf_tensor *which;
-    mtf_top_k(scores, experts, chosen, &which);
-    mtf_tensor *taken = mtf_reduce_sum(mtf_one_hot(which, experts), mtf_shape(chosen));
+    mtf_top_k(scores, choice, chosen, &which);
+    mtf_tensor *taken = mtf_reduce_sum(mtf_one_hot(which, choice), mtf_shape(chosen));
     mtf_tensor *place = mtf_cumsum(taken, length, true, false);
     mtf_tensor *slot = mtf_one_hot(mtf_cast(place, MTF_I32), room);
     mtf_tensor *combine = mtf_einsum(mask, scores, slot);
     mtf_tensor *dispatch = mtf_cast(mtf_cast(combine, MTF_BOOL), MTF_F32);
-    mtf_tensor *sent = mtf_einsum(mtf_shape(experts, batch, room, model), x, dispatch);
-    sent = mtf_rename_dimension(sent, batch.name, given.name);
+    mtf_tensor *sent = mtf_einsum(mtf_shape(choice, batch, room, model), x, dispatch);
+    sent = mtf_reshape(sent, mtf_shape(experts, given, room, model));
     mtf_tensor *in = weight(g, layer, "expert_in", mtf_shape(experts, model, hidden));
     mtf_tensor *out = weight(g, layer, "expert_out", mtf_shape(experts, hidden, model));
     mtf_tensor *h = mtf_relu(mtf_einsum(mtf_shape(experts, given, room, hidden), sent, in));
     mtf_tensor *y = mtf_einsum(mtf_shape(experts, given, room, model), h, out);
-    y = mtf_rename_dimension(y, given.name, batch.name);
+    y = mtf_reshape(y, mtf_shape(choice, batch, room, model));
     return mtf_einsum(mtf_shape(batch, length, model), y, combine);
 }
 

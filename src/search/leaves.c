@@ -45,6 +45,7 @@ typedef struct walk {
     const symmetry *symmetry;
     const int      *order; /* dimensions, the most influential first */
     double          threshold;
+    int             most;
     leaf_bound     *bound;
     const void     *context;
     arena          *arena;
@@ -60,9 +61,9 @@ static bool add_leaf(walk *w)
 {
     leaves *l = w->leaves;
     if (!space_is_canonical(l->space, w->symmetry, &w->cuts)) return true;
-    double bound = w->bound(w->context, &w->cuts, ~(uint64_t)0, true);
+    double bound = w->bound(w->context, &w->cuts, ~(uint64_t)0);
     l->counted++;
-    l->full = l->full || l->n == MOST_LEAVES;
+    l->full = l->full || l->n == w->most;
     if (bound > w->threshold || isinf(bound) || l->full) {
         left_behind(l, bound);
         return true;
@@ -82,7 +83,7 @@ static bool walk_from(walk *w, int depth, uint64_t decided)
     for (unsigned axes = 0; axes <= s->axes; axes++) {
         if (axes & ~s->axes || !space_allows(s, &w->cuts, decided, d, axes)) continue;
         w->cuts.of[d] = (uint8_t)axes;
-        double bound = w->bound(w->context, &w->cuts, then, false);
+        double bound = w->bound(w->context, &w->cuts, then);
         if (bound > w->threshold || isinf(bound) || w->leaves->full)
             left_behind(w->leaves, bound);
         else
@@ -92,13 +93,14 @@ static bool walk_from(walk *w, int depth, uint64_t decided)
     return true;
 }
 
-bool leaves_list(leaves *l, const symmetry *y, const int *order, double threshold,
+bool leaves_list(leaves *l, const symmetry *y, const int *order, double threshold, int most,
                  leaf_bound *bound, const void *context, arena *a)
 {
     walk w = {.leaves = l,
               .symmetry = y,
               .order = order,
               .threshold = threshold,
+              .most = most,
               .bound = bound,
               .context = context,
               .arena = a};

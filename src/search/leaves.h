@@ -19,13 +19,12 @@ typedef struct leaves {
     int64_t      counted; /* leaves offered in all */
 } leaves;
 
-enum { MOST_LEAVES = 200 * 1000 };
+/* No layout with these cuts of the dimensions in `decided` is better. */
+typedef double leaf_bound(const void *context, const cuts *c, uint64_t decided);
 
-/* A bound for the cuts decided so far; for whole layouts as sharp as can be told. */
-typedef double leaf_bound(const void *context, const cuts *c, uint64_t decided, bool whole);
-
-/* Replaces what is there by all legal layouts whose bound is at most `threshold`. */
-bool leaves_list(leaves *l, const symmetry *y, const int *order, double threshold,
+/* Replaces what is there by all legal layouts whose bound is at most `threshold`, or `most` of
+ * them. */
+bool leaves_list(leaves *l, const symmetry *y, const int *order, double threshold, int most,
                  leaf_bound *bound, const void *context, arena *a);
 leaf leaves_pop(leaves *l);
 void leaves_push(leaves *l, const leaf *x); /* where one was popped */

@@ -438,21 +438,28 @@ double extents_least(const space *s, const extents *e, const cuts *c, uint64_t d
     return amount;
 }
 
-double parts_bound(const parts *p, const cuts *c)
+/* What was learned of part k under these cuts, where they decide it; else NULL. */
+static const lesson *learned(const parts *p, int k, const cuts *c, uint64_t decided)
+{
+    if (p->list[k].scope & ~decided) return NULL;
+    const lesson *x = find_lesson(p, key_of(p, k, c));
+    return x->key ? x : NULL;
+}
+
+double parts_bound(const parts *p, const cuts *c, uint64_t decided)
 {
     double   seconds = 0;
     uint64_t known = 0; /* parts; those beyond 64 are looked up again */
     for (int k = 0; k < p->n; k++) {
-        const lesson *x = find_lesson(p, key_of(p, k, c));
-        if (!x->key) continue;
+        const lesson *x = learned(p, k, c, decided);
+        if (!x) continue;
         seconds += x->least;
         if (k < 64) known |= (uint64_t)1 << k;
     }
     for (int k = 0; k < p->products.n; k++) {
         const extent *x = &p->products.list[k];
-        if (x->part < 64 ? known >> x->part & 1 : find_lesson(p, key_of(p, x->part, c))->key != 0)
-            continue;
-        seconds += least(p->space, x, c, ~(uint64_t)0);
+        if (x->part < 64 ? known >> x->part & 1 : learned(p, x->part, c, decided) != NULL) continue;
+        seconds += least(p->space, x, c, decided);
     }
     return seconds;
 }

@@ -58,10 +58,9 @@ typedef struct parts {
 bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a);
 /* Plans and prices under these cuts, and keeps what there is to learn. */
 bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all);
-/* No layout with these cuts is faster. */
-double parts_bound(const parts *p, const cuts *c);
-/* Of products, of what is stored: what is left of it at least, where the dimensions in `decided`
- * are. */
+/* No layout with these cuts of the dimensions in `decided` is faster. */
+double parts_bound(const parts *p, const cuts *c, uint64_t decided);
+/* What is left of something at least, whatever the cuts of the other dimensions. */
 double extents_least(const space *s, const extents *e, const cuts *c, uint64_t decided);
 
 #endif

@@ -1,6 +1,7 @@
 /* The search: the best layout of a graph on a mesh, and a proof. */
 #include "search/search.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,8 @@
 /* Small graphs are searched whole; larger ones keep so many copies of what repeats.  Layouts whose
  * prices differ by less than a billionth are equally good. */
 enum { SMALL_GRAPH = 150, KEEP = 3, WORK = 3 * 1000 * 1000 };
+/* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
+enum { SOME_LEAVES = 20 * 1000, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 #define SAME 1e-9
 #define SECONDS 10.0
 
@@ -172,7 +175,7 @@ static double bytes_bound(const search *s, const cuts *c, uint64_t decided)
     return bytes + extents_least(&s->space, &s->parts.stored, c, decided);
 }
 
-static double bound(const void *context, const cuts *c, uint64_t decided, bool whole)
+static double bound(const void *context, const cuts *c, uint64_t decided)
 {
     const search      *s = context;
     const search_opts *o = s->opts;
@@ -180,8 +183,7 @@ static double bound(const void *context, const cuts *c, uint64_t decided, bool w
     double bytes = memory_matters(s) ? bytes_bound(s, c, decided) : 0;
     if (o->limit && bytes > (double)o->limit) return INFINITY;
     if (o->smallest) return bytes;
-    return whole ? parts_bound(&s->parts, c)
-                 : extents_least(&s->space, &s->parts.products, c, decided);
+    return parts_bound(&s->parts, c, decided);
 }
 
 /* What a layout must be better than to matter: the last of those that are wanted. */
@@ -210,14 +212,16 @@ static bool out_of_time(search *s)
     return s->work > most || s->answer->late;
 }
 
-/* Prices leaves until none can be better.  Gives the least bound that is left. */
+/* Prices leaves until none can be better, but of a list that is not complete only some.  Gives the
+ * least bound that is left. */
 static bool try_leaves(search *s, double *left)
 {
     leaves *l = &s->leaves;
+    int     most = l->full ? s->answer->priced + SOME : INT_MAX;
     *left = INFINITY;
-    while (l->n && !out_of_time(s)) {
+    while (l->n && !out_of_time(s) && s->answer->priced < most) {
         leaf x = leaves_pop(l);
-        x.bound = bound(s, &x.cuts, ~(uint64_t)0, true);
+        x.bound = bound(s, &x.cuts, ~(uint64_t)0);
         if (l->n && x.bound > l->heap[0].bound * (1 + SAME)) { /* lessons raised it */
             if (x.bound <= to_beat(s) * (1 + SAME)) leaves_push(l, &x);
             continue;
@@ -232,21 +236,27 @@ static bool try_leaves(search *s, double *left)
     return true;
 }
 
-/* First those whose products alone are near the least, which gives a price to beat; then all that
- * may beat it. */
+/* First a few of those whose products alone are near the least, which gives a price to beat; then
+ * all that may beat it.  Where these are too many to list, some are priced, and what was learned of
+ * their parts shortens the next list. */
 static bool try_all(search *s)
 {
     leaves *l = &s->leaves;
     cuts    none = {0};
-    double  root = bound(s, &none, 0, false), threshold = 1.25 * root, left = INFINITY;
+    double  root = bound(s, &none, 0), threshold = 1.25 * root, left = INFINITY;
     if (!(root > 0) || isinf(root)) threshold = INFINITY;
-    for (;;) {
-        TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME), bound, s, s->scratch));
+    for (int turn = 0;; turn++) {
+        int most = s->opts->plain ? MOST_LEAVES : SOME_LEAVES;
+        TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME), most, bound, s,
+                        s->scratch));
         TRY(try_leaves(s, &left));
         double goal = to_beat(s);
-        if (out_of_time(s) || l->full || goal <= threshold || isinf(threshold)) break;
-        threshold = isinf(goal) ? 4 * threshold : goal;
-        if (isinf(goal) && threshold > 1e6 * root) threshold = INFINITY;
+        bool   all = !l->full && (goal <= threshold || isinf(threshold));
+        if (all || out_of_time(s) || turn == TURNS) break;
+        if (!isinf(goal))
+            threshold = goal;
+        else if (!l->full)
+            threshold = threshold > 1e6 * root ? INFINITY : 4 * threshold;
     }
     s->answer->considered = l->counted;
     double best = s->answer->n ? value_of(s, &s->answer->best[0]) : INFINITY;
