@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 
-extern const command command_run, command_plan, command_layout, command_show, command_ops;
+extern const command command_run, command_plan, command_layout, command_calibrate, command_show,
+    command_ops;
 
 #endif

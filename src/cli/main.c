@@ -10,7 +10,7 @@
 #include "mtf.h"
 
 static const command *const commands[] = {&command_run, &command_plan, &command_layout,
-                                          &command_show, &command_ops};
+                                          &command_calibrate, &command_show, &command_ops};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)

@@ -178,6 +178,22 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
     return true;
 }
 
+void rates_write(const price_rates *r, textbuf *t)
+{
+    text_add(t, "flops %.3g\n", r->flops);
+    for (int k = 0; k < r->nproducts; k++)
+        text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
+                 r->products[k].side, r->products[k].flops);
+    text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
+             r->latency, r->start);
+    if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
+    if (r->node)
+        text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\n", r->node, r->outer_wire,
+                 r->outer_latency);
+    for (int k = 0; k < r->naxes; k++)
+        text_add(t, "axis %s %.3g %.3g\n", r->axes[k].axis, r->axes[k].wire, r->axes[k].latency);
+}
+
 static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
 {
     char   *rest = arena_text(&s->arena, text);

@@ -9,6 +9,7 @@
 #define PLAN_RATES_H
 
 #include "base/session.h"
+#include "base/textbuf.h"
 #include "space/mesh.h"
 
 enum { MAX_PRODUCT_RATES = 32, MAX_RATE_NAME = 40 };
@@ -54,5 +55,6 @@ axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
 bool rates_choose(mtf_session *s, const char *text, price_rates *r);
 /* The text of a description into `r`; `file` stands in errors. */
 bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r);
+void rates_write(const price_rates *r, textbuf *t); /* as rates_read takes it */
 
 #endif
