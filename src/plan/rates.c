@@ -77,9 +77,8 @@ static bool complain(const reading *r, const char *what)
     fault *f = &r->session->fault;
     if (!r->file)
         return fail(f, ERR_USAGE,
-                    "--machine: \"%s\" is neither a file nor such as \"flops=30e9,latency=1e-5\"; "
-                    "it takes %s",
-                    what, known);
+                    "--machine takes %s, as in \"flops=30e9,latency=1e-5\", not \"%s\"", known,
+                    what);
     return fail(f, ERR_SYNTAX,
                 "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
                 "one of %s; or is \"product TYPE SIDE FLOPS\" or \"axis NAME WIRE LATENCY\"",
@@ -222,7 +221,12 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r)
     enum { LONGEST = 1 << 16 };
     if (strchr(text, '=')) return read_pairs(s, text, r);
     FILE *f = open_machine(text);
-    if (!f) return complain(&(reading){.session = s}, text);
+    if (!f)
+        return fail(
+            &s->fault, ERR_FILE,
+            "--machine: there is no file \"%s\", and no machine of that name came with mtf; "
+            "mtf calibrate writes one",
+            text);
     char  *whole = arena_array(&s->arena, char, LONGEST);
     size_t n = whole ? fread(whole, 1, LONGEST - 1, f) : 0;
     fclose(f);

@@ -13,6 +13,7 @@
 enum { SMALL_GRAPH = 150, KEEP = 3, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
 enum { SOME_LEAVES = 20 * 1000, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
+enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
 #define SAME 1e-9
 #define SECONDS 10.0
 
@@ -30,6 +31,9 @@ typedef struct search {
     layout_rule       *rules; /* of the layout in hand */
     int64_t            work;  /* nodes planned so far */
     double             deadline;
+    int                extra;   /* priced for the sake of those behind the best */
+    int64_t            limit;   /* of memory, as far as the search knows it; 0: none */
+    double             overrun; /* by what factor some layout broke it after all */
 } search;
 
 /* Of this thread alone, whoever else is busy. */
@@ -156,7 +160,7 @@ static bool better(const search *s, const candidate *a, const candidate *b)
 static void keep(search *s, const candidate *x)
 {
     search_answer *w = s->answer;
-    if (s->opts->limit && x->cost.peak > s->opts->limit) return;
+    if (s->limit && x->cost.peak > s->limit) return;
     for (int k = 0; k < w->n; k++) /* listed twice, while the price to beat was not known */
         if (memcmp(&w->best[k].cuts, &x->cuts, sizeof x->cuts) == 0) return;
     int at = w->n < MOST_KEPT ? w->n++ : MOST_KEPT;
@@ -181,16 +185,17 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
     const search_opts *o = s->opts;
     if (o->plain) return 0;
     double bytes = memory_matters(s) ? bytes_bound(s, c, decided) : 0;
-    if (o->limit && bytes > (double)o->limit) return INFINITY;
+    if (s->limit && bytes > (double)s->limit) return INFINITY;
     if (o->smallest) return bytes;
     return parts_bound(&s->parts, c, decided);
 }
 
-/* What a layout must be better than to matter: the last of those that are wanted. */
+/* What a layout must be better than to matter: the last of those that are wanted, as long as the
+ * others are not too much trouble. */
 static double to_beat(const search *s)
 {
     const search_answer *w = s->answer;
-    int                  want = s->opts->want < 1 ? 1 : s->opts->want;
+    int                  want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
     if (want > MOST_KEPT) want = MOST_KEPT;
     return w->n < want ? INFINITY : value_of(s, &w->best[want - 1]);
 }
@@ -229,6 +234,7 @@ static bool try_leaves(search *s, double *left)
         if (x.bound > to_beat(s) * (1 + SAME)) return true;
         if (!worth_pricing(s, &x)) continue;
         candidate c;
+        if (s->answer->n) s->extra += x.bound >= value_of(s, &s->answer->best[0]) * (1 - SAME);
         TRY(price_cuts(s, &x.cuts, &c));
         keep(s, &c);
     }
@@ -270,13 +276,13 @@ static bool try_all(search *s)
 static bool confirm(search *s, candidate *x, bool *fits)
 {
     cost c = x->cost;
-    if (s->reduced.copies) {
-        TRY(cost_of(&s->whole, &x->layout, &s->opts->rates, NULL, NULL, &c));
-        double error = fabs(c.seconds - x->cost.seconds) / c.seconds;
-        if (x == s->answer->best) s->answer->reduced_error = error;
-    }
-    x->cost = c;
+    if (s->reduced.copies) TRY(cost_of(&s->whole, &x->layout, &s->opts->rates, NULL, NULL, &c));
+    double over = (double)c.peak / (double)x->cost.peak;
+    double error = fabs(c.seconds - x->cost.seconds) / c.seconds;
     *fits = !s->opts->limit || c.peak <= s->opts->limit;
+    if (!*fits) s->overrun = fmax(s->overrun, over);
+    s->answer->reduced_error = fmax(s->answer->reduced_error, error);
+    x->cost = c;
     return true;
 }
 
@@ -287,21 +293,42 @@ static bool write_layout(search *s, candidate *x)
     return rules && space_layout(&s->space, &x->cuts, rules, a, &x->layout);
 }
 
+/* Where layers were left out, some more than are wanted: their order may change. */
 static bool finish(search *s)
 {
     search_answer *w = s->answer;
-    int            kept = 0;
-    for (int k = 0; k < w->n; k++) {
-        bool fits;
-        TRY(write_layout(s, &w->best[k]) && confirm(s, &w->best[k], &fits));
-        if (fits) w->best[kept++] = w->best[k];
-        if (kept == s->opts->want) break;
+    int            want = s->opts->want < 1 ? 1 : s->opts->want,
+        few = s->reduced.copies && want < 4 ? 4 : want;
+    int kept = 0;
+    for (int k = 0; k < w->n && kept < few; k++) {
+        bool      fits;
+        candidate x = w->best[k];
+        TRY(write_layout(s, &x) && confirm(s, &x, &fits));
+        if (!fits) continue;
+        int at = kept++;
+        for (; at > 0 && better(s, &x, &w->best[at - 1]); at--) w->best[at] = w->best[at - 1];
+        w->best[at] = x;
     }
-    w->n = kept;
+    w->n = kept < want ? kept : want;
     w->contradictions = s->parts.contradictions;
     double best = kept ? value_of(s, &w->best[0]) : 0;
     w->gap = kept && best > w->bound * (1 + SAME) ? (best - w->bound) / best : 0;
-    if (s->space.left_out && !w->gap) w->gap = 1;
+    if (s->space.left_out && w->gap == 0) w->gap = 1; /* nobody looked */
+    return true;
+}
+
+/* What fits without the layers left out may not fit with them: then with as much less. */
+static bool try_until_it_fits(search *s)
+{
+    enum { ATTEMPTS = 3 };
+    s->limit = s->opts->limit;
+    for (int k = 0; k < ATTEMPTS; k++) {
+        s->overrun = 0;
+        s->answer->n = 0;
+        TRY(try_all(s) && finish(s));
+        if (s->answer->n || s->overrun <= 1) break;
+        s->limit = (int64_t)((double)s->limit / s->overrun);
+    }
     return true;
 }
 
@@ -316,7 +343,7 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
         s->deadline = now() + (opts->seconds > 0 ? opts->seconds : SECONDS);
-        ok = prepare(s, g, nfetches, fetches) && try_all(s) && finish(s);
+        ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
     }
     arena_free(&scratch);
     return ok;
