@@ -11,20 +11,7 @@
 #define SEARCH_LESSONS_H
 
 #include "search/cost.h"
-#include "search/space.h"
-
-/* Something that shrinks as its dimensions are cut: seconds of products, bytes of variables. */
-typedef struct extent {
-    int     part;                         /* of which this is; -1: of none */
-    int     ndims, dim[2 * MTF_MAX_DIMS]; /* places in the space */
-    int64_t size[2 * MTF_MAX_DIMS];
-    double  amount; /* on one processor; seconds as few as products of the type can take */
-} extent;
-
-typedef struct extents {
-    extent *list;
-    int     n, room;
-} extents;
+#include "search/extents.h"
 
 typedef struct part {
     uint64_t scope; /* the dimensions it depends on */
@@ -54,13 +41,11 @@ typedef struct parts {
     int            contradictions; /* lessons that a later program did not confirm */
 } parts;
 
-/* Plans the graph for one processor to see which nodes are products.  False after an error. */
+/* Plans the graph for one processor to see which nodes are products (sorting.c).  False after an
+ * error. */
 bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a);
 /* Plans and prices under these cuts, and keeps what there is to learn. */
 bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all);
 /* No layout with these cuts of the dimensions in `decided` is faster. */
 double parts_bound(const parts *p, const cuts *c, uint64_t decided);
-/* What is left of something at least, whatever the cuts of the other dimensions. */
-double extents_least(const space *s, const extents *e, const cuts *c, uint64_t decided);
-
 #endif

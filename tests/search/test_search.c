@@ -111,7 +111,7 @@ static void test_random_graphs(void **state)
             snprintf(name, sizeof name, "random graph %d on %s", (int)seed, meshes[k]);
             trial t = {.name = name};
             int   machine = (int)(seed % MACHINES);
-            fits = compare(&t, g, c.nfetches, fetches, meshes[k], 300, machine, machine);
+            fits = compare(&t, g, c.nfetches, fetches, meshes[k], 150, machine, machine);
             failed += t.failed;
             mtf_close(s);
         }
@@ -152,7 +152,7 @@ static void test_models(void **state)
             snprintf(name, sizeof name, "%s on %s", models[i], meshes[k]);
             trial       t = {.name = name};
             mtf_tensor *loss = mtf_find(g, "loss");
-            fits |= compare(&t, g, 1, &loss, meshes[k], 1000, 0, MACHINES - 1);
+            fits |= compare(&t, g, 1, &loss, meshes[k], 400, 0, MACHINES - 1);
             failed += t.failed;
             mtf_close(s);
         }
