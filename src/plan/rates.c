@@ -1,10 +1,13 @@
 /* Rates: what a machine does in a second. */
 #include "plan/rates.h"
 
+#include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mtf_build.h"
 
@@ -207,13 +210,24 @@ static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
     return true;
 }
 
+/* Where it was installed; beside the program that runs, should that tree have been moved; in the
+ * source tree, for a program that was built there. */
 static FILE *open_machine(const char *name)
 {
-    FILE *f = fopen(name, "r");
-    char  path[1000];
+    static const char *const beside[] = {"/../share/mtf/machines", "/../share/machines"};
+    char                     path[PATH_MAX + 200], program[PATH_MAX];
+    FILE                    *f = fopen(name, "r");
     if (f || strchr(name, '/')) return f;
-    int n = snprintf(path, sizeof path, "%s/%s.machine", MTF_BUILD_MACHINES, name);
-    return n > 0 && n < (int)sizeof path ? fopen(path, "r") : NULL;
+    snprintf(path, sizeof path, "%s/%s.machine", MTF_BUILD_MACHINES, name);
+    f = fopen(path, "r");
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = 0;
+    const char *folder = dirname(program);
+    for (int k = 0; k < 2 && !f; k++) {
+        snprintf(path, sizeof path, "%s%s/%s.machine", folder, beside[k], name);
+        f = fopen(path, "r");
+    }
+    return f;
 }
 
 bool rates_choose(mtf_session *s, const char *text, price_rates *r)

@@ -282,6 +282,45 @@ static void test_session_wants_a_graph_first(void **state)
     mtf_close(s);
 }
 
+/* ---- no memory ---- */
+
+typedef struct purse {
+    int left; /* calls until one is refused; negative: it was */
+} purse;
+
+static void *take(void *context, size_t bytes)
+{
+    purse *p = context;
+    return p->left-- == 0 ? NULL : malloc(bytes);
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+/* Whichever allocation fails, there is an answer or a sentence. */
+static void test_every_allocation(void **state)
+{
+    (void)state;
+    bool refused = true;
+    for (int n = 1; refused; n++) {
+        purse        p = {n};
+        mtf_session *s =
+            mtf_open_with(&(mtf_session_opts){.allocator = {take, give, &p}, .threads = 1});
+        if (!s) continue;
+        mtf_graph       *g = mtf_parse(s, dense(8, 4, 6, 3), "test");
+        mtf_tensor      *loss = g ? mtf_find(g, "loss") : NULL;
+        mtf_layout_found found;
+        int              k = mtf_layout_find(
+                         g, 1, &loss, &(mtf_layout_opts){.mesh = "auto:4", .state_layout = "auto"}, 1, &found);
+        refused = p.left < 0;
+        assert_true(k == 1 || !mtf_ok(s));
+        mtf_close(s);
+    }
+}
+
 /* ---- machines ---- */
 
 static void test_machines(void **state)
@@ -328,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_state_is_found),
         cmocka_unit_test(test_session_runs_it),
         cmocka_unit_test(test_session_wants_a_graph_first),
+        cmocka_unit_test(test_every_allocation),
         cmocka_unit_test(test_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
