@@ -21,7 +21,8 @@ demo: setup         ## train the README's network on MNIST
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 	@tools/test.sh $(PRESET)
 
-bench: setup        ## measure ratios and print them beside their targets
+bench:              ## measure ratios and print them beside their targets
+	@tools/setup.sh bench
 	$(call build,release,build)
 	@build/bench/mtf_bench
 

@@ -18,6 +18,7 @@ typedef struct limit {
     int64_t  m, n, k;            /* in products */
     bool     a_turned, b_turned; /* a as [k, m], b as [n, k] */
     int64_t  batch, heads;       /* in attention, with m = n = length, k = depth */
+    int      function;           /* of a pass: bare_functions.c */
     uint64_t sum;                /* what reading gave, so that it is not left out */
 } limit;
 
@@ -29,6 +30,8 @@ limit limit_attention(int64_t batch, int64_t heads, int64_t length, int64_t dept
 limit limit_copy(int64_t count);  /* a = b */
 limit limit_triad(int64_t count); /* a = b + 3 c */
 limit limit_read(int64_t count);  /* a sum of a */
+/* a = exp, tanh or gelu of b, by a library of vector functions; .run is NULL where there is none. */
+limit limit_function(const char *name, int64_t count);
 void  limit_free(limit *l);
 
 #endif

@@ -10,6 +10,7 @@ void layout_measure(bench *b);
 void truth_measure(bench *b);
 void kernels_measure(bench *b);
 void training_measure(bench *b);
+void data_measure(bench *b);
 void peers_measure(bench *b);
 
 #endif

@@ -11,6 +11,7 @@
 typedef struct language_model_opts {
     int     layers;
     int64_t batch;
+    bool    bf16; /* variables and activations; sums that need it and Adam's means are f32 */
 } language_model_opts;
 
 /* Builds forward pass, gradients and an update of every parameter; returns the loss. */

@@ -19,6 +19,7 @@ static const group groups[] = {
     {"truth",    "every layout of three models: predicted against measured, chosen against fastest", truth_measure},
     {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure},
     {"training", "training steps against their matrix products alone",               training_measure},
+    {"data",     "the input pipeline against a plain loop, and inside of training",   data_measure},
     {"peers",    "the same training by PyTorch and Mesh TensorFlow, where MTF_PEERS is", peers_measure},
 };
 /* clang-format on */

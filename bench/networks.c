@@ -24,6 +24,34 @@ mtf_tensor *network_digits(mtf_graph *g, int64_t size, float rate)
     return loss;
 }
 
+/* x: [batch, height, width, channels]; the result has `to` channels. */
+static mtf_tensor *convolution(mtf_graph *g, mtf_tensor *x, const char *name, int64_t to)
+{
+    char outputs[20];
+    snprintf(outputs, sizeof outputs, "%s_channels", name);
+    mtf_dim     down = {"down", 3}, across = {"across", 3}, from = mtf_shape_of_tensor(x).dims[3];
+    mtf_tensor *w =
+        mtf_variable(g, name, mtf_shape(down, across, from, (mtf_dim){outputs, to}), NULL);
+    return mtf_relu(mtf_conv2d(x, w, NULL));
+}
+
+mtf_tensor *network_convolutions(mtf_graph *g, int64_t size)
+{
+    mtf_dim     batch = {"batch", size}, height = {"height", 28}, width = {"width", 28};
+    mtf_dim     channels = {"channels", 1}, classes = {"classes", 10};
+    mtf_tensor *images = mtf_input(g, "images", MTF_F32, mtf_shape(batch, height, width, channels));
+    mtf_tensor *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
+    mtf_tensor *x = convolution(g, images, "first", 32);
+    x = convolution(g, convolution(g, x, "second", 64), "third", 128);
+    mtf_dim     last = mtf_shape_of_tensor(x).dims[3];
+    mtf_tensor *pooled = mtf_reduce_mean(x, mtf_shape(height, width));
+    mtf_tensor *logits = mtf_einsum(mtf_shape(batch, classes), pooled,
+                                    mtf_variable(g, "last", mtf_shape(last, classes), NULL));
+    mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(logits, labels, classes), MTF_ALL);
+    mtf_sgd(g, loss, &(mtf_sgd_opts){.rate = 0.001f});
+    return loss;
+}
+
 mtf_tensor *network_layers(mtf_graph *g, int64_t size)
 {
     enum { LAYERS = 4, WIDTH = 1024 };

@@ -63,7 +63,58 @@ static void measure(bench *b, const trained *t)
     mtf_close(s);
 }
 
+/* ---- one way to train the Transformer against another ---- */
+
+/* As it is trained otherwise: on one processor with all cores, in f32. */
+typedef struct variant {
+    const char *name, *versus;
+    const char *mesh, *layout; /* of processors that share the cores */
+    bool        bf16;
+    double      target;
+} variant;
+
+/* clang-format off */
+static const variant variants[] = {
+    {"Transformer, batch cut in 2",        "processors : one", "p:2", "batch:p",      false, 0.95},
+    {"Transformer, heads and ff cut in 2", "processors : one", "p:2", "heads:p,ff:p", false, 0.88},
+    {"Transformer in bf16",                "bf16 : f32",       NULL,  NULL,           true,  0.7},
+};
+/* clang-format on */
+
+/* The program lives as long as its session. */
+static mtf_program *compile_variant(mtf_session *s, bool bf16)
+{
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *loss = language_model(g, &(language_model_opts){6, 8, bf16});
+    mtf_program *p = mtf_compile(g, loss);
+    network_feed(p, mtf_find(g, "tokens"));
+    network_feed(p, mtf_find(g, "targets"));
+    return p;
+}
+
+static void measure_variant(bench *b, const variant *v)
+{
+    mtf_session *sessions[] = {
+        mtf_open_with(&(mtf_session_opts){.mesh = v->mesh, .layout = v->layout}),
+        mtf_open_with(NULL)};
+    racer  racers[] = {{run_step, compile_variant(sessions[0], v->bf16), 0},
+                       {run_step, compile_variant(sessions[1], false), 0}};
+    figure f = {.group = "training", .aim = AT_LEAST, .target = v->target};
+    bench_progress(b, "%s", v->name);
+    bench_race(2, racers, 5);
+    snprintf(f.name, sizeof f.name, "%s", v->name);
+    snprintf(f.versus, sizeof f.versus, "%s", v->versus);
+    f.seconds = racers[0].best, f.other = racers[1].best;
+    bench_figure(b, &f);
+    for (int i = 0; i < 2; i++) {
+        if (!mtf_ok(sessions[i])) bench_error(b, "%s: %s", v->name, mtf_error(sessions[i]));
+        mtf_close(sessions[i]);
+    }
+}
+
 void training_measure(bench *b)
 {
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) measure(b, &networks[i]);
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        measure_variant(b, &variants[i]);
 }

@@ -42,8 +42,8 @@ else()
     message(FATAL_ERROR "MTF_BLAS is \"${MTF_BLAS}\"; it can be openblas or blis")
 endif()
 
-set(MTF_LIBRARIES ${blas_target} PkgConfig::ZLIB Threads::Threads m)
-set(MTF_LINK_FLAGS ${blas_flags} -lz -pthread -lm)
+set(MTF_LIBRARIES ${blas_target} PkgConfig::ZLIB PkgConfig::CJSON Threads::Threads m)
+set(MTF_LINK_FLAGS ${blas_flags} -lz ${CJSON_LDFLAGS} -pthread -lm)
 
 # ---- OpenMP --------------------------------------------------------------------------------------
 

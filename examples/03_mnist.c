@@ -1,41 +1,33 @@
 /* Trains the two-layer network on handwritten digits.
  *
- * The model is eight lines; the rest reads the data, shows progress and counts
- * right answers.  Options: --data DIR (the four IDX files), --epochs N,
- * --hidden N, --rate R, and those of every mtf program: --seed, --threads,
- * --device.
+ * The model is a dozen lines; the rest shows progress.  Options: --data DIR
+ * (the four IDX files), --epochs N, --hidden N, --rate R, and those of every
+ * mtf program: --seed, --threads, --device, --mesh, --layout.
  */
 #include <mtf.h>
+#include <mtf_data.h>
 #include <mtf_nn.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 100, SIDE = 28, PIXELS = SIDE * SIDE };
+enum { BATCH = 100, SIDE = 28 };
 
-typedef struct digits {
-    mtf_idx images, labels;
-    int     count;
-} digits;
-
-static digits read_digits(mtf_session *s, const char *dir, const char *part)
+static mtf_dataset *open_digits(mtf_session *s, const char *dir, const char *part)
 {
-    char   path[4096];
-    digits d = {.count = 0};
-    snprintf(path, sizeof path, "%s/%s-images-idx3-ubyte.gz", dir, part);
-    mtf_read_idx(s, path, &d.images);
-    snprintf(path, sizeof path, "%s/%s-labels-idx1-ubyte.gz", dir, part);
-    mtf_read_idx(s, path, &d.labels);
-    if (mtf_ok(s)) d.count = (int)d.images.size[0];
-    return d;
+    char images[4096], labels[4096];
+    snprintf(images, sizeof images, "%s/%s-images-idx3-ubyte.gz", dir, part);
+    snprintf(labels, sizeof labels, "%s/%s-labels-idx1-ubyte.gz", dir, part);
+    return mtf_dataset_open(s, (mtf_field[]){{.name = "images", .files = images, .scale = 1.0 / 255},
+                                             {.name = "labels", .files = labels},
+                                             {0}});
 }
 
-/* Everything that a batch of images goes through. */
+/* What a batch of images comes to: their mean loss, and how many are read right. */
 typedef struct network {
-    mtf_tensor *images, *labels, *logits, *loss;
+    mtf_tensor *loss, *right;
 } network;
 
 static network build(mtf_graph *g, int64_t hidden_size)
@@ -51,21 +43,8 @@ static network build(mtf_graph *g, int64_t hidden_size)
     mtf_tensor *h = mtf_relu(mtf_einsum(mtf_shape(batch, hidden), images, w1));
     mtf_tensor *logits = mtf_einsum(mtf_shape(batch, classes), h, w2);
     mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(logits, labels, classes), MTF_ALL);
-    return (network){images, labels, logits, loss};
-}
-
-static void feed(mtf_program *p, const network *n, const digits *d, const int *order, int first)
-{
-    static float   images[BATCH * PIXELS];
-    static int32_t labels[BATCH];
-    for (int i = 0; i < BATCH; i++) {
-        int            k = order ? order[first + i] : first + i;
-        const uint8_t *pixels = d->images.data + (size_t)k * PIXELS;
-        for (int j = 0; j < PIXELS; j++) images[i * PIXELS + j] = (float)pixels[j] / 255.0f;
-        labels[i] = d->labels.data[k];
-    }
-    mtf_feed(p, n->images, images);
-    mtf_feed(p, n->labels, labels);
+    mtf_tensor *right = mtf_cast(mtf_equal(mtf_argmax(logits, classes), labels), MTF_F32);
+    return (network){loss, mtf_reduce_sum(right, MTF_ALL)};
 }
 
 static double now(void)
@@ -86,53 +65,25 @@ static void show(int step, int steps, double loss, double begin)
     fflush(stdout);
 }
 
-static void shuffle(int *order, int n, unsigned *state)
+static void train(mtf_program *p, mtf_tensor *loss_of_batch, mtf_dataset *digits, int epochs)
 {
-    for (int i = n - 1; i > 0; i--) {
-        *state = *state * 1664525u + 1013904223u;
-        int j = (int)((*state >> 8) % (unsigned)(i + 1)), k = order[i];
-        order[i] = order[j];
-        order[j] = k;
-    }
-}
-
-static void train(mtf_session *s, mtf_program *p, const network *n, const digits *d, int epochs)
-{
-    int      steps = epochs * (d->count / BATCH), step = 0;
-    int     *order = malloc(sizeof *order * (size_t)(d->count + 1));
-    unsigned state = 1;
-    double   begin = now(), loss = 0;
-    for (int i = 0; order && i < d->count; i++) order[i] = i;
-    for (int e = 0; order && e < epochs; e++) {
-        shuffle(order, d->count, &state);
-        for (int at = 0; at + BATCH <= d->count && mtf_ok(s); at += BATCH) {
-            feed(p, n, d, order, at);
-            mtf_step(p);
-            double here = mtf_fetch_scalar(p, n->loss);
-            loss = step++ ? 0.99 * loss + 0.01 * here : here;
-            if (step % 20 == 0 || step == steps) show(step, steps, loss, begin);
-        }
+    int          step = 0, steps = epochs * (int)(mtf_dataset_size(digits) / BATCH);
+    double       begin = now(), loss = 0;
+    mtf_batches *b = mtf_batches_new(digits, p, &(mtf_batches_opts){.epochs = epochs, .shuffle = true});
+    while (mtf_batches_next(b) && mtf_step(p)) {
+        double here = mtf_fetch_scalar(p, loss_of_batch);
+        loss = step++ ? 0.99 * loss + 0.01 * here : here;
+        if (step % 20 == 0 || step == steps) show(step, steps, loss, begin);
     }
     printf("\n");
-    free(order);
 }
 
-static double accuracy(mtf_session *s, mtf_program *p, const network *n, const digits *d)
+static double accuracy(mtf_program *p, mtf_tensor *right_of_batch, mtf_dataset *digits)
 {
-    int right = 0;
-    for (int at = 0; at + BATCH <= d->count && mtf_ok(s); at += BATCH) {
-        static float logits[BATCH * 10];
-        feed(p, n, d, NULL, at);
-        mtf_step(p);
-        mtf_fetch(p, n->logits, logits);
-        for (int i = 0; i < BATCH; i++) {
-            int best = 0;
-            for (int c = 1; c < 10; c++)
-                if (logits[i * 10 + c] > logits[i * 10 + best]) best = c;
-            right += best == d->labels.data[at + i];
-        }
-    }
-    return 100.0 * right / (d->count ? d->count : 1);
+    double       right = 0;
+    mtf_batches *b = mtf_batches_new(digits, p, &(mtf_batches_opts){.epochs = 1});
+    while (mtf_batches_next(b) && mtf_step(p)) right += mtf_fetch_scalar(p, right_of_batch);
+    return 100 * right / (double)mtf_dataset_size(digits);
 }
 
 int main(int argc, char **argv)
@@ -141,7 +92,7 @@ int main(int argc, char **argv)
     const char  *dir = mtf_option(s, "data", "data/mnist");
     int          epochs = atoi(mtf_option(s, "epochs", "4")), hidden = atoi(mtf_option(s, "hidden", "1024"));
     float        rate = strtof(mtf_option(s, "rate", "0.5"), NULL);
-    digits       training = read_digits(s, dir, "train"), test = read_digits(s, dir, "t10k");
+    mtf_dataset *training = open_digits(s, dir, "train"), *test = open_digits(s, dir, "t10k");
 
     mtf_graph *g = mtf_graph_new(s);
     network    n = build(g, hidden);
@@ -150,18 +101,14 @@ int main(int argc, char **argv)
 
     mtf_graph   *eval_graph = mtf_graph_new(s); /* the same variables, by name; no training */
     network      eval = build(eval_graph, hidden);
-    mtf_program *eval_step = mtf_compile(eval_graph, eval.logits, eval.loss);
+    mtf_program *eval_step = mtf_compile(eval_graph, eval.right);
 
     mtf_cost cost = mtf_program_cost(step);
     if (mtf_ok(s))
-        printf("%d training and %d test images; a step takes %.0f Mflop and %.1f MB\n", training.count, test.count,
-               (double)cost.flops / 1e6, (double)cost.peak_bytes / 1e6);
-    if (mtf_ok(s)) train(s, step, &n, &training, epochs);
-    if (mtf_ok(s)) printf("test accuracy %.2f %%\n", accuracy(s, eval_step, &eval, &test));
-
-    mtf_idx_free(s, &training.images);
-    mtf_idx_free(s, &training.labels);
-    mtf_idx_free(s, &test.images);
-    mtf_idx_free(s, &test.labels);
+        printf("%d training and %d test images; a step takes %.0f Mflop and %.1f MB\n",
+               (int)mtf_dataset_size(training), (int)mtf_dataset_size(test), (double)cost.flops / 1e6,
+               (double)cost.peak_bytes / 1e6);
+    train(step, n.loss, training, epochs);
+    if (mtf_ok(s)) printf("test accuracy %.2f %%\n", accuracy(eval_step, eval.right, test));
     return mtf_close(s);
 }

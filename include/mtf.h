@@ -169,14 +169,17 @@ MTF_API mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type); /* 0, 
 
 typedef struct mtf_variable_opts {
     mtf_dtype   type; /* default f32                                                     */
-    const char *init; /* "zeros", "ones", "constant(v)", "uniform(lo, hi)",
-                                "normal(mean, stddev)", "truncated_normal(mean, stddev)",
-                                "glorot_uniform" (default)                                      */
+    const char *init; /* "zeros", "ones", "constant(v)", "uniform(lo, hi)", "normal(mean, stddev)",
+                         "truncated_normal(mean, stddev)", "orthogonal(gain)", "glorot_uniform"
+                         (default), ...: docs/layers.md has all                               */
     bool        untrainable;
+    const char *master;     /* "bf16", ...: its type in checkpoints; default: as `type`         */
+    const char *activation; /* likewise the type of the tensor that mtf_variable gives          */
 } mtf_variable_opts;
 
 /* The same name gives the same variable; another shape or type under it is an error. The
- * tensor is the variable's value at the start of a step. */
+ * tensor is the variable's value at the start of a step.  Where that has an activation type of its
+ * own, it stands for the variable in all calls below; mtf_variables lists what is kept and updated. */
 MTF_API mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
                                  const mtf_variable_opts *opts);
 MTF_API int mtf_variables(mtf_graph *g, mtf_tensor **list, int room); /* trainable ones; count */
@@ -434,6 +437,9 @@ MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session 
 
 MTF_API bool   mtf_feed(mtf_program *p, mtf_tensor *input, const void *data); /* row-major, whole */
 MTF_API bool   mtf_step(mtf_program *p);
+/* The number of the next step, from 0, on which its random numbers depend.  Whoever resumes sets it. */
+MTF_API int64_t mtf_program_step(const mtf_program *p);
+MTF_API bool    mtf_program_set_step(mtf_program *p, int64_t step);
 MTF_API bool   mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
 MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
 
@@ -449,6 +455,15 @@ typedef struct mtf_part {
  * needs to hold the whole. */
 MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor                              *input,
                             void (*fill)(void *context, const mtf_part *part), void *context);
+/* The parts that it will ask for, their data NULL: what to have ready. */
+MTF_API bool mtf_input_parts(mtf_program *p, mtf_tensor                              *input,
+                             void (*visit)(void *context, const mtf_part *part), void *context);
+MTF_API int  mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room); /* count */
+/* The same without a copy: `find` tells where each part lies, row-major, at a multiple of 64.  It must
+ * stay there as it is until the input is fed again, the program ends, or `find` is NULL in another
+ * call: then the input is not fed. */
+MTF_API bool mtf_lend_parts(mtf_program *p, mtf_tensor                                     *input,
+                            const void *(*find)(void *context, const mtf_part *part), void *context);
 /* Calls `visit` for each part as it lies there: the fetch stays cut. */
 MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                               *x,
                              void (*visit)(void *context, const mtf_part *part), void *context);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs what the build needs and this machine lacks; silent when nothing is missing.
 #
-# Usage: tools/setup.sh [full]      full: also clang, its OpenMP and its sanitizers, for
+# Usage: tools/setup.sh [bench|full]  bench: also what `make bench` measures against;
+#                                   full: also clang, its OpenMP and its sanitizers, for
 #                                   `make fuzz`, `make tidy`, `make format` and the clang preset
 has_tool()    { command -v "$1" >/dev/null 2>&1; }
 has_library() { has_tool pkg-config && pkg-config --exists "$1"; }
@@ -32,6 +33,9 @@ has_tool mpicc                     || need "MPI, with headers" "libopenmpi-dev"
 has_tool mpirun                    || need "mpirun" "openmpi-bin"
 if [ $debian = yes ]; then
     has_package libc6-dev          || need "the C library's headers" "libc6-dev"
+fi
+if [ "$1" = bench ]; then
+    has_library sleef              || need "SLEEF, with headers" "libsleef-dev"
 fi
 if [ "$1" = full ]; then
     has_tool clang                 || need "clang" "clang"

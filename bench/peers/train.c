@@ -1,6 +1,6 @@
 /* mtf_train: a contestant of the benchmark, as those in Python.
  *
- *     mtf_train --network digits|language_model --batch N [--threads N] [--mesh .. --layout ..]
+ *     mtf_train --network digits|convolutions|language_model --batch N [--threads N] [--mesh .. --layout ..]
  *
  * It says when it is ready, takes as many steps as each line of its input says,
  * answers with seconds for a step and the peak memory, and ends with its input.
@@ -41,17 +41,23 @@ static void serve(mtf_session *s, mtf_program *p)
     }
 }
 
+static mtf_tensor *build(mtf_graph *g, const char *network, int64_t batch)
+{
+    if (strcmp(network, "digits") == 0) return network_digits(g, batch, 0.001f);
+    if (strcmp(network, "convolutions") == 0) return network_convolutions(g, batch);
+    return language_model(g, &(language_model_opts){.layers = LAYERS, .batch = batch});
+}
+
 int main(int argc, char **argv)
 {
     mtf_session *s = mtf_open(argc, argv);
     mtf_graph   *g = mtf_graph_new(s);
-    int64_t      batch = atoll(mtf_option(s, "batch", "100"));
-    bool         digits = strcmp(mtf_option(s, "network", "digits"), "digits") == 0;
-    mtf_tensor  *loss = digits ? network_digits(g, batch, 0.001f)
-                               : language_model(g, &(language_model_opts){LAYERS, batch});
+    const char  *network = mtf_option(s, "network", "digits");
+    mtf_tensor  *loss = build(g, network, atoll(mtf_option(s, "batch", "100")));
     mtf_program *p = mtf_compile(g, loss);
-    network_feed(p, mtf_find(g, digits ? "images" : "tokens"));
-    network_feed(p, mtf_find(g, digits ? "labels" : "targets"));
+    bool         language = strcmp(network, "language_model") == 0;
+    network_feed(p, mtf_find(g, language ? "tokens" : "images"));
+    network_feed(p, mtf_find(g, language ? "targets" : "labels"));
     serve(s, p);
     return mtf_close(s);
 }

@@ -79,3 +79,40 @@ void dtype_store(mtf_dtype type, void *to, int64_t i, double v)
     case MTF_BOOL: ((uint8_t *)to)[i] = v != 0; break;
     }
 }
+
+static void widen(mtf_dtype type, const void *from, float *to, int64_t n)
+{
+    for (int64_t i = 0; i < n && type == MTF_BF16; i++)
+        to[i] = bf16_to_f32(((const uint16_t *)from)[i]);
+    for (int64_t i = 0; i < n && type == MTF_F16; i++)
+        to[i] = f16_to_f32(((const uint16_t *)from)[i]);
+}
+
+static void shorten(mtf_dtype type, const float *from, void *to, int64_t n)
+{
+    for (int64_t i = 0; i < n && type == MTF_BF16; i++) ((uint16_t *)to)[i] = f32_to_bf16(from[i]);
+    for (int64_t i = 0; i < n && type == MTF_F16; i++) ((uint16_t *)to)[i] = f32_to_f16(from[i]);
+}
+
+void dtype_convert(mtf_dtype to_type, void *to, mtf_dtype from_type, const void *from,
+                   int64_t count)
+{
+    bool short_to = to_type == MTF_BF16 || to_type == MTF_F16;
+    bool short_from = from_type == MTF_BF16 || from_type == MTF_F16;
+    if (to_type == from_type)
+        memcpy(to, from, (size_t)count * mtf_dtype_bytes(to_type));
+    else if (short_from && to_type == MTF_F32)
+        widen(from_type, from, to, count);
+    else if (from_type == MTF_F32 && short_to)
+        shorten(to_type, from, to, count);
+    else if (from_type == MTF_I64 && to_type == MTF_I32)
+        for (int64_t i = 0; i < count; i++) {
+            int64_t v = ((const int64_t *)from)[i];
+            ((int32_t *)to)[i] = (int32_t)(v < INT32_MIN   ? INT32_MIN
+                                           : v > INT32_MAX ? INT32_MAX
+                                                           : v);
+        }
+    else
+        for (int64_t i = 0; i < count; i++)
+            dtype_store(to_type, to, i, dtype_load(from_type, from, i));
+}

@@ -20,6 +20,9 @@ mtf_dtype dtype_compute(mtf_dtype type); /* the type arithmetic happens in */
 /* One element as a double (exact for all but large i64), and back (saturating, NaN to 0). */
 double dtype_load(mtf_dtype type, const void *from, int64_t index);
 void   dtype_store(mtf_dtype type, void *to, int64_t index, double value);
+/* Many elements, as dtype_load and dtype_store would; large i64 stay exact among integers. */
+void dtype_convert(mtf_dtype to_type, void *to, mtf_dtype from_type, const void *from,
+                   int64_t count);
 
 /* Without branches, so that loops over them run in vectors: numbers are chosen by masks. */
 static inline float f32_of_bits(uint32_t bits)

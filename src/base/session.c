@@ -161,13 +161,29 @@ const char *mtf_error(const mtf_session *s)
     return s ? s->fault.text : "memory: no memory for a session";
 }
 
-bool session_at_close(mtf_session *s, void (*close)(void *what), void *what)
+static bool add_closer(mtf_session *s, session_closer **list, void (*close)(void *what), void *what)
 {
     session_closer *c = arena_new(&s->arena, session_closer);
     TRY(c != NULL);
-    *c = (session_closer){close, what, s->closers};
-    s->closers = c;
+    *c = (session_closer){close, what, *list};
+    *list = c;
     return true;
+}
+
+bool session_at_close(mtf_session *s, void (*close)(void *what), void *what)
+{
+    return add_closer(s, &s->closers, close, what);
+}
+
+bool session_before_close(mtf_session *s, void (*finish)(void *what), void *what)
+{
+    return add_closer(s, &s->finishers, finish, what);
+}
+
+void session_finish(mtf_session *s)
+{
+    for (session_closer *c = s->finishers; c; c = c->older) c->close(c->what);
+    s->finishers = NULL;
 }
 
 void session_say(mtf_session *s, const char *text)
@@ -191,9 +207,8 @@ void session_complain(mtf_session *s)
         nearest near = {.wanted = s->options[i].name};
         for (int j = 0; j < s->noptions; j++)
             if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
-        static const char *const known[] = {"seed", "threads", "device",  "memory",
-                                            "mesh", "layout",  "state-layout", "machine",
-                                            "patience"};
+        static const char *const known[] = {"seed",   "threads",      "device",  "memory",  "mesh",
+                                            "layout", "state-layout", "machine", "patience"};
         for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
         char hint[100];
         fail(&s->fault, ERR_USAGE, "option --%s was never read%s", s->options[i].name,

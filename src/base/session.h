@@ -29,12 +29,17 @@ struct mtf_session {
     session_closer  *closers;
     void            *store;           /* variables by name: belongs to run/ */
     void            *ranks;           /* the other processes: belongs to run/ */
+    void            *saver;           /* a checkpoint being written: belongs to checkpoint/ */
+    session_closer  *finishers;       /* called before anything closes */
     bool             default_threads; /* nobody said how many */
     bool             said;            /* the error was said already */
     bool             stepping;        /* a program runs: nothing may be allocated */
 };
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);
+/* Called when mtf_close begins, while all still stands: how upper floors finish their work. */
+bool session_before_close(mtf_session *s, void (*finish)(void *what), void *what);
+void session_finish(mtf_session *s); /* calls these, once */
 void session_say(mtf_session *s, const char *text);
 void session_say_error(mtf_session *s); /* once */
 void session_complain(mtf_session *s);  /* an option that nobody read is an error */

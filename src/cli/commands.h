@@ -5,6 +5,6 @@
 #include "cli/options.h"
 
 extern const command command_run, command_plan, command_layout, command_calibrate, command_show,
-    command_ops;
+    command_ops, command_ckpt;
 
 #endif

@@ -9,8 +9,9 @@
 #include "cli/commands.h"
 #include "mtf.h"
 
-static const command *const commands[] = {&command_run, &command_plan, &command_layout,
-                                          &command_calibrate, &command_show, &command_ops};
+static const command *const commands[] = {&command_run,       &command_plan, &command_layout,
+                                          &command_calibrate, &command_show, &command_ops,
+                                          &command_ckpt};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)
@@ -19,7 +20,8 @@ static void print_help(FILE *to)
           "usage: mtf COMMAND [OPTION]...\n\n"
           "A model is a text file, one operation a line: y: [batch, hidden] = einsum(x, w).\n"
           "mtf shows what it is, says what it will cost, and runs it on NumPy files.\n\n"
-          "commands\n", to);
+          "commands\n",
+          to);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->says);
     fputs("\noptions\n"
@@ -30,7 +32,8 @@ static void print_help(FILE *to)
           "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
           "  mtf layout model.mtf --mesh rows:2,cols:4\n"
           "  mtf show model.mtf --program\n"
-          "  mtf ops einsum\n", to);
+          "  mtf ops einsum\n",
+          to);
 }
 
 static const command *find_command(const char *name)

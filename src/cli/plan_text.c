@@ -83,6 +83,9 @@ static void write_memory(const estimate *e, textbuf *t)
         write_row(t, rows[i].name, unit_bytes(rows[i].bytes));
         text_add(t, "%s\n", rows[i].says);
     }
+    write_row(t, "  bound", unit_bytes(m->bound));
+    text_add(t, "   variables and what must be alive at once; memory is %.3g of it\n",
+             m->bound > 0 ? (double)m->peak / (double)m->bound : 1);
 }
 
 static void write_work(const estimate *e, textbuf *t)
@@ -129,7 +132,8 @@ void plan_write_header(estimate *e, textbuf *t)
     mesh_write_place(p->mesh, &p->here, place, sizeof place);
     text_add(t, "mesh             ");
     plan_write_mesh(p->mesh, t);
-    text_add(t, "; %d processor%s\nlayout           ", e->processors, e->processors == 1 ? "" : "s");
+    text_add(t, "; %d processor%s\nlayout           ", e->processors,
+             e->processors == 1 ? "" : "s");
     plan_write_layout(e->opts.layout, t);
     text_add(t, "\nmachine          flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory,
              r->wire, r->latency);

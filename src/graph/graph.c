@@ -24,6 +24,7 @@ mtf_graph *mtf_graph_new(mtf_session *s)
     g->session = s;
     g->arena = arena_make(&s->allocator, &s->fault);
     g->tensors.arena = g->dim_names.arena = g->taken.arena = &g->arena;
+    g->stand_ins.arena = &g->arena;
     g->root.graph = g;
     g->root.name = "graph";
     g->current = &g->root;

@@ -65,6 +65,7 @@ struct mtf_graph {
     name_table   tensors;   /* by name */
     name_table   dim_names; /* interned */
     name_table   taken;     /* lower-case names in use, for uniqueness */
+    name_table   stand_ins; /* by a trainable variable's name: the variable that is used for it */
     mtf_tensor **all;       /* tensors by id */
     int          ntensors, tensors_room;
     int          nnodes;

@@ -21,7 +21,7 @@ typedef enum dim_split {
     SPLIT_WHOLE, /* every processor needs all of it: gathered before, cut again after */
     SPLIT_FREE,  /* each part by itself */
     SPLIT_SUM,   /* reduced: parts leave partial sums, owed over its axes */
-    SPLIT_MAX,   /* reduced likewise by the largest, the smallest */
+    SPLIT_MAX,   /* likewise the largest, the smallest of parts; an op reduces in one way only */
     SPLIT_MIN,
     SPLIT_OWN,    /* the op's lowering fetches what it needs beyond its part */
     SPLIT_OWN_SUM /* the same, and parts leave partial sums */

@@ -49,7 +49,7 @@ static bool is_over(meeting *m, uint64_t now)
            atomic_load_explicit(&m->aborted, memory_order_acquire);
 }
 
-static void relax(void)
+void meeting_relax(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -73,7 +73,7 @@ static bool wait_awake(meeting *m, uint64_t now, const struct timespec *begin)
     int spins = m->crowded ? SPINS_IN_A_CROWD : SPINS;
     for (int k = 0; k < spins; k++) {
         if (is_over(m, now)) return true;
-        relax();
+        meeting_relax();
     }
     for (;;) {
         for (int k = 0; k < SPINS_A_LOOK; k++) {

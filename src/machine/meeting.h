@@ -33,5 +33,6 @@ void meeting_reset(meeting *m); /* while nobody waits */
 arrival meeting_wait(meeting *m, int member, int seconds);
 bool    meeting_lacks(meeting *m, int member);
 void    meeting_abort(meeting *m); /* lets everybody go */
+void    meeting_relax(void);       /* a moment of spinning, for any wait */
 
 #endif

@@ -1,4 +1,4 @@
-/* Ranks over MPI: meeting, listening, parting. */
+/* Ranks over MPI: listening, meeting, parting. */
 #include "machine/ranks.h"
 #include "mtf_build.h"
 
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "machine/ranks_mpi.h"
 
@@ -29,124 +28,13 @@ double ranks_clock(void)
  * before that slows down a long message, which moves only while both sides look after it. */
 static const double under_way = 0.1;
 
-/* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
-static void breathe(int tries, double waited)
+void ranks_breathe(int tries, double waited)
 {
     struct timespec pause = {.tv_nsec = 50000};
     if (waited > under_way)
         nanosleep(&pause, NULL);
     else if (tries > 100)
         sched_yield();
-}
-
-/* ---- joining ---- */
-
-bool ranks_over(void)
-{
-    int over;
-    MPI_Finalized(&over);
-    return over;
-}
-
-/* Waits in a way that leaves the core to others: there may be more ranks than cores, and MPI's
- * own waiting often does not. */
-static void complete(MPI_Request *request)
-{
-    double begin = ranks_clock();
-    for (int tries = 0, done = 0;; tries++) {
-        MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (done) return;
-        breathe(tries, ranks_clock() - begin);
-    }
-}
-
-/* Who the others are; those of this machine are watched. */
-typedef struct rank_card {
-    char    machine[MPI_MAX_PROCESSOR_NAME];
-    watched process;
-} rank_card;
-
-static void meet_neighbours(ranks *r)
-{
-    mtf_session *s = r->session;
-    MPI_Request  request;
-    rank_card    mine = {.process = {process_here(), r->number}};
-    int          length;
-    size_t       count = (size_t)r->count;
-    rank_card   *cards = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
-    watched     *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
-    MPI_Get_processor_name(mine.machine, &length);
-    if (cards && near) {
-        MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, cards, (int)sizeof mine, MPI_BYTE,
-                       r->comm, &request);
-        complete(&request);
-        for (int k = 0; k < r->count; k++)
-            if (memcmp(cards[k].machine, mine.machine, sizeof mine.machine) == 0)
-                near[r->node++] = cards[k].process;
-        watch_open(&r->watch, s, r->node, near);
-    }
-    block_free(&s->allocator, cards);
-    block_free(&s->allocator, near);
-}
-
-/* Opened all the same where the session has failed already: the others want to know why. */
-static void start(ranks *r, bool threads)
-{
-    int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
-    MPI_Request request;
-    MPI_Initialized(&running);
-    if (!running)
-        MPI_Init_thread(NULL, NULL, wants, &has);
-    else
-        MPI_Query_thread(&has);
-    r->ours = !running;
-    MPI_Comm_idup(MPI_COMM_WORLD, &r->comm, &request);
-    complete(&request);
-    MPI_Comm_idup(MPI_COMM_WORLD, &r->alarm, &request);
-    complete(&request);
-    MPI_Comm_rank(r->comm, &r->number);
-    MPI_Comm_size(r->comm, &r->count);
-    meet_neighbours(r);
-    if (has < wants)
-        fail(&r->session->fault, ERR_MPI,
-             "this MPI library lets only one thread communicate: start as many ranks as "
-             "the mesh has processors");
-}
-
-ranks *ranks_open(mtf_session *s, bool threads)
-{
-    if (ranks_over()) {
-        fail(&s->fault, ERR_MPI,
-             "MPI was finalised when an earlier session closed; to open several, initialise it "
-             "before the first and finalise it behind the last");
-        return NULL;
-    }
-    ranks *r = block_alloc(&s->allocator, &s->fault, sizeof *r, true);
-    if (!r) return NULL;
-    r->session = s;
-    r->lost = -1;
-    start(r, threads);
-    return r;
-}
-
-int ranks_number(const ranks *r)
-{
-    return r->number;
-}
-
-int ranks_count(const ranks *r)
-{
-    return r->count;
-}
-
-/* Bound to some cores by the starter, or with a fair share of all. */
-int ranks_cores(const ranks *r)
-{
-    cpu_set_t bound;
-    long      all = sysconf(_SC_NPROCESSORS_ONLN);
-    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all)
-        return CPU_COUNT(&bound);
-    return r->node && all / r->node > 1 ? (int)(all / r->node) : 1;
 }
 
 /* ---- listening ---- */
@@ -216,14 +104,12 @@ static bool notice_loss(ranks *r)
     return true;
 }
 
-arrival ranks_wait(ranks *r, int n, MPI_Request *requests, double seconds, _Atomic int *failed)
+arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *failed)
 {
     enum { LOOK = 64 }; /* how many tries go without a look at the clock and the alarm */
     double begin = 0, waited = 0;
     for (int tries = 1;; tries++) {
-        int done;
-        MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
-        if (done) return ALL_CAME;
+        if (what->came(what)) return ALL_CAME;
         if (failed && atomic_load(failed) >= 0) return SOMEBODY_FAILED;
         if (tries % LOOK == 0 || waited > under_way) {
             if (ranks_alarmed(r)) return SOMEBODY_FAILED;
@@ -235,8 +121,21 @@ arrival ranks_wait(ranks *r, int n, MPI_Request *requests, double seconds, _Atom
             if (notice_loss(r)) return SOMEBODY_LOST;
             answer(r);
         }
-        breathe(tries, waited);
+        ranks_breathe(tries, waited);
     }
+}
+
+bool messages_came(const awaited *what)
+{
+    int done;
+    MPI_Testall(what->n, what->requests, &done, MPI_STATUSES_IGNORE);
+    return done;
+}
+
+static arrival await_message(ranks *r, MPI_Request *request, double seconds)
+{
+    awaited what = {.came = messages_came, .n = 1, .requests = request};
+    return ranks_await(r, &what, seconds, NULL);
 }
 
 /* "rank 1, processor x=1" */
@@ -276,7 +175,7 @@ static double patience(const ranks *r)
 
 static bool finish(ranks *r, MPI_Request *request, const char *what, const char *whom)
 {
-    arrival a = ranks_wait(r, 1, request, patience(r), NULL);
+    arrival a = await_message(r, request, patience(r));
     if (a == SOMEBODY_LOST) return ranks_say_lost(r, what);
     return a == SOMEBODY_LATE ? late(r, what, whom) : a == ALL_CAME;
 }
@@ -335,7 +234,7 @@ static int hear(ranks *r, int from, int tag, double seconds)
         if (done) return status.MPI_SOURCE;
         waited = ranks_clock() - begin;
         if (waited > seconds) return -1;
-        breathe(1000, waited);
+        ranks_breathe(1000, waited);
     }
 }
 
@@ -374,7 +273,7 @@ bool ranks_answers(ranks *r, int rank)
     MPI_Request request;
     MPI_Irecv(NULL, 0, MPI_BYTE, rank, TAG_HERE, r->alarm, &request);
     send_word(r, rank, TAG_ASK, NULL, 0);
-    if (ranks_wait(r, 1, &request, ANSWER_SECONDS, NULL) == ALL_CAME) return true;
+    if (await_message(r, &request, ANSWER_SECONDS) == ALL_CAME) return true;
     MPI_Cancel(&request);
     MPI_Request_free(&request);
     return false;
@@ -399,6 +298,8 @@ void ranks_close(ranks *r)
     if (r->speaks) spread_word(r);
     if (!r->orderly) return;
     watch_close(&r->watch, r->session);
+    for (int k = 0; r->seats && k < r->count; k++) seat_leave(r->seats[k]);
+    block_free(&r->session->allocator, r->seats);
     MPI_Comm_free(&r->comm);
     MPI_Comm_free(&r->alarm);
     if (r->ours) MPI_Finalize();

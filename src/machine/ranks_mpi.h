@@ -6,6 +6,7 @@
 
 #include "machine/meeting.h"
 #include "machine/ranks.h"
+#include "machine/seat.h"
 #include "machine/watch.h"
 #include "space/mesh.h"
 
@@ -14,6 +15,15 @@ typedef struct rank_error {
     char text[sizeof((fault *)0)->text];
 } rank_error;
 
+/* Which seats hold what of this rank's. */
+typedef struct seat_turn {
+    uint64_t collective; /* how many there were */
+    struct {
+        uint64_t number; /* the last that lay in this half, */
+        unsigned axes;   /* for those who differ along these */
+    } last[2];
+} seat_turn;
+
 struct ranks {
     mtf_session *session;
     int          number, count, node; /* node: ranks on this machine */
@@ -21,17 +31,36 @@ struct ranks {
     bool         ours;                /* we initialised MPI */
     const mesh  *mesh;                /* whose processors they have; NULL: not known yet */
     watch        watch;               /* over the other ranks of this machine */
-    _Atomic int  lost;                /* a rank that ended without a word; -1: none */
-    _Atomic bool alarmed;             /* another rank's error came */
-    bool         foreign;             /* and is the session's */
-    bool         told, orderly;       /* ours was sent; all closed without an error */
-    bool         speaks;              /* chosen to say the error */
-    rank_error   mine;                /* what was sent */
+    seat       **seats;               /* by rank; NULL: out of reach, it gets messages */
+    seat_turn    turn;
+    bool         crowded;       /* more ranks on this machine than cores */
+    _Atomic int  lost;          /* a rank that ended without a word; -1: none */
+    _Atomic bool alarmed;       /* another rank's error came */
+    bool         foreign;       /* and is the session's */
+    bool         told, orderly; /* ours was sent; all closed without an error */
+    bool         speaks;        /* chosen to say the error */
+    rank_error   mine;          /* what was sent */
 };
 
-/* Waits until all requests are complete, at most `seconds`; stops where another rank fails or is
- * lost, or where `*failed`, if given, is no longer negative. */
-arrival ranks_wait(ranks *r, int n, MPI_Request *requests, double seconds, _Atomic int *failed);
+/* What somebody waits for: messages, or what others note in their seats. */
+typedef struct awaited awaited;
+struct awaited {
+    bool (*came)(const awaited *what);
+    bool (*lacks)(const awaited *what, int k); /* has that of peer k not come?  May be NULL */
+    int          n;
+    const int   *peers; /* processors */
+    MPI_Request *requests;
+    seat *const *seats;
+    uint64_t     number; /* that is to be noted in the seats */
+};
+
+bool messages_came(const awaited *what);
+
+/* Waits until it came, at most `seconds`; stops where another rank fails or is lost, or where
+ * `*failed`, if given, is no longer negative. */
+arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *failed);
+/* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
+void ranks_breathe(int tries, double waited);
 /* Does this rank answer?  Those that wait themselves do; who computes or stands still does not. */
 bool   ranks_answers(ranks *r, int rank);
 bool   ranks_say_lost(ranks *r, const char *what); /* records who was; always false */

@@ -18,12 +18,16 @@ process_address process_here(void)
     return (process_address){.table = known ? table.st_ino : 0, .process = (int)getpid()};
 }
 
+bool process_in_sight(const process_address *whom)
+{
+    process_address here = process_here();
+    return whom->table && whom->table == here.table && whom->process != here.process;
+}
+
 static int descriptor_of(const process_address *whom)
 {
 #ifdef SYS_pidfd_open
-    process_address here = process_here();
-    if (whom->table && whom->table == here.table && whom->process != here.process)
-        return (int)syscall(SYS_pidfd_open, whom->process, 0);
+    if (process_in_sight(whom)) return (int)syscall(SYS_pidfd_open, whom->process, 0);
 #else
     (void)whom;
 #endif

@@ -23,6 +23,8 @@ typedef struct watch {
 } watch;
 
 process_address process_here(void);
+/* Is it another one, of this process's table? */
+bool process_in_sight(const process_address *whom);
 
 bool watch_open(watch *w, mtf_session *s, int n, const watched *whom); /* false after an error */
 int  watch_ended(const watch *w); /* the mark of one that has ended, -1: none; for any thread */

@@ -11,141 +11,11 @@
 
 #if MTF_HAVE_MPI
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "machine/combine.h"
 #include "machine/wire_mpi.h"
-
-/* ---- messages ---- */
-
-static int rank_of(const mpi_wire *w, int processor)
-{
-    if (w->widest == 1) return processor;
-    return (int)(((processor + 1) * (int64_t)w->ranks->count - 1) / w->processors);
-}
-
-static int local_number(const mpi_wire *w, int processor)
-{
-    return processor - (int)part_range(w->processors, w->ranks->count, rank_of(w, processor)).begin;
-}
-
-static int tag_of(const mpi_wire *w, int from, int to)
-{
-    if (w->widest == 1) return 0;
-    return local_number(w, from) * w->widest + local_number(w, to);
-}
-
-/* How many messages carry this many bytes: one must not be longer than an int can say. */
-int mpi_pieces(int64_t bytes)
-{
-    return (int)((bytes + MOST_BYTES - 1) / MOST_BYTES);
-}
-
-void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes)
-{
-    side *s = &w->sides[me - w->first];
-    for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
-        int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
-        MPI_Isend(data + at, (int)n, MPI_BYTE, rank_of(w, to), tag_of(w, me, to), w->ranks->comm,
-                  &s->requests[s->used]);
-        s->peers[s->used++] = to;
-    }
-}
-
-void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes)
-{
-    side *s = &w->sides[me - w->first];
-    for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
-        int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
-        MPI_Irecv(data + at, (int)n, MPI_BYTE, rank_of(w, from), tag_of(w, from, me),
-                  w->ranks->comm, &s->requests[s->used]);
-        s->peers[s->used++] = from;
-    }
-}
-
-/* Whose messages are still missing?  Returns how many are in s->late. */
-static int find_late(side *s)
-{
-    int n = 0;
-    for (int k = 0; k < s->used; k++) {
-        int  done = 1;
-        bool listed = n && s->late[n - 1] == s->peers[k];
-        MPI_Request_get_status(s->requests[k], &done, MPI_STATUS_IGNORE);
-        if (!done && !listed) s->late[n++] = s->peers[k];
-    }
-    return n;
-}
-
-/* Whoever waits for somebody else is not to blame: leaves those who do not answer in s->late. */
-static int find_guilty(mpi_wire *w, side *s)
-{
-    int  n = find_late(s), guilty = 0, asked = -1;
-    bool answers = false;
-    for (int k = 0; k < n; k++) {
-        int rank = rank_of(w, s->late[k]);
-        if (rank != asked) answers = ranks_answers(w->ranks, rank);
-        if (!answers) s->late[guilty++] = s->late[k];
-        asked = rank;
-    }
-    return guilty;
-}
-
-/* Messages that nobody waits for any more must not arrive in memory that is used again. */
-static void forget(side *s)
-{
-    for (int k = 0; k < s->used; k++) {
-        if (s->requests[k] == MPI_REQUEST_NULL) continue;
-        MPI_Cancel(&s->requests[k]);
-        MPI_Request_free(&s->requests[k]);
-    }
-    s->used = 0;
-}
-
-static bool report_lost(mpi_wire *w, const instr *i)
-{
-    char what[300];
-    snprintf(what, sizeof what, "%s of \"%.200s\"", instr_name(i->kind),
-             mtf_name_of_tensor(i->cause));
-    return ranks_say_lost(w->ranks, what);
-}
-
-/* Those who answer wait for somebody who is later still, and will say so. */
-bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
-{
-    side   *s = &w->sides[me - w->first];
-    int     patience = w->face.session->opts.patience;
-    double  start = ranks_clock(), seconds = patience;
-    arrival a;
-    while ((a = ranks_wait(w->ranks, end - begin, s->requests + begin, seconds, &w->face.failed)) ==
-           SOMEBODY_LATE) {
-        int  guilty = find_guilty(w, s);
-        bool enough = ranks_clock() - start > 2 * patience + 2;
-        if (guilty || enough) {
-            wire_late(&w->face, i, guilty ? guilty : find_late(s), s->late);
-            break;
-        }
-        seconds = ASK_AGAIN;
-    }
-    if (a == ALL_CAME) return true;
-    if (a == SOMEBODY_LOST) report_lost(w, i);
-    forget(s);
-    return false;
-}
-
-/* The processors of this process wait for each other; false where one failed. */
-bool mpi_meet(mpi_wire *w, int me, const instr *i)
-{
-    if (w->end - w->first == 1) return true;
-    arrival a = meeting_wait(&w->meeting, me - w->first, 2 * w->face.session->opts.patience + 5);
-    if (a != SOMEBODY_LATE) return a == ALL_CAME;
-    side *s = &w->sides[me - w->first];
-    int   n = 0;
-    for (int k = 0; k < w->end - w->first; k++)
-        if (meeting_lacks(&w->meeting, k)) s->late[n++] = w->first + k;
-    return wire_late(&w->face, i, n, s->late);
-}
 
 /* ---- reducing ---- */
 
@@ -200,6 +70,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     group       g = group_of(m, me, i->reduce.axes);
     int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     span        shard = part_range(i->size[0], g.n, g.mine);
+    if (seats_serve(w, me, i->reduce.axes)) return seats_reduce(w, me, i);
     if (is_swap(w, &g, i->size[0] * bytes)) return reduce_swap(w, me, i, &g, i->size[0] * bytes);
     TRY(mpi_meet(w, me, i));
     reduce_parts(w, me, &g, shard, bytes);
@@ -238,6 +109,7 @@ static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     int64_t shard = part_range(i->size[0], g.n, g.mine).size * bytes;
     if (is_swap(w, &g, i->size[0] * bytes)) shard = i->size[0] * bytes;
     n->parts = g.n;
+    if (seats_reach(w, me, i->reduce.axes)) return;
     for (int k = 0; k < g.n; k++) {
         if (mpi_is_here(w, group_member(w->face.mesh, &g, k))) continue;
         n->work += mpi_aligned(shard);
@@ -257,6 +129,7 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
     int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     mesh_point          here = mesh_place(m, me);
     span                kept = scatter_kept(m, how, &here);
+    if (seats_serve(w, me, scatter_axes(how))) return seats_reduce(w, me, i);
     TRY(mpi_meet(w, me, i));
     reduce_parts(w, me, &g, kept, bytes);
     for (int k = 0; k < g.n; k++) {
@@ -279,6 +152,7 @@ static void scatter_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     mesh_point          here = mesh_place(m, me);
     int64_t             kept = scatter_kept(m, how, &here).size * bytes;
     n->parts = g.n;
+    if (seats_reach(w, me, scatter_axes(how))) return;
     for (int k = 0; k < g.n; k++) {
         int        q = group_member(m, &g, k);
         mesh_point there = mesh_place(m, q);
@@ -308,14 +182,18 @@ static bool make_room(mpi_wire *w, int me, const needs *n)
     }
     if (n->parts > s->room.parts) {
         TRY(grow(w, &s->parts, sizeof *s->parts * (size_t)n->parts));
+        TRY(grow(w, &s->company.seats, sizeof *s->company.seats * (size_t)n->parts));
+        TRY(grow(w, &s->company.members, sizeof *s->company.members * (size_t)n->parts));
+        s->company.group.n = 0;
         s->room.parts = n->parts;
     }
     if (n->messages > s->room.messages) {
         TRY(grow(w, &s->requests, sizeof *s->requests * (size_t)n->messages));
         TRY(grow(w, &s->peers, sizeof *s->peers * (size_t)n->messages));
-        TRY(grow(w, &s->late, sizeof *s->late * (size_t)(n->messages + w->end - w->first)));
         s->room.messages = n->messages;
     }
+    TRY(grow(w, &s->late,
+             sizeof *s->late * (size_t)(s->room.messages + s->room.parts + w->end - w->first)));
     return true;
 }
 
@@ -347,6 +225,7 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
     w->posts[me - w->first] = (post){(const char *)base[i->in[0].buffer] + i->in[0].offset * bytes,
                                      (char *)base[i->out[0].buffer] + i->out[0].offset * bytes};
     w->sides[me - w->first].used = 0;
+    if (w->widest == 1) w->ranks->turn.collective++;
     switch (i->kind) {
     case INSTR_REDUCE: return reduce(w, me, i);
     case INSTR_REDUCE_SCATTER: return reduce_scatter(w, me, i);
@@ -377,6 +256,8 @@ static void mpi_close(wire *face)
         block_free(from, s->requests);
         block_free(from, s->peers);
         block_free(from, s->late);
+        block_free(from, s->company.seats);
+        block_free(from, s->company.members);
     }
     meeting_close(&w->meeting, face->session);
     block_free(from, w->sides);

@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "machine/overlap.h"
 #include "machine/wire_mpi.h"
+#include "program/exchange.h"
 
 /* One message of an exchange: the other processor, and the region that goes. */
 typedef struct leg {
@@ -162,9 +163,7 @@ static bool same_region(const region *a, const region *b)
     return true;
 }
 
-/* The axes along which parts are only gathered: each dimension stays as it is cut or becomes whole.
- * 0: something else is asked for. */
-static unsigned gathered_axes(const exchange_args *how)
+unsigned exchange_gathers(const exchange_args *how)
 {
     unsigned axes = 0;
     for (int d = 0; d < how->shape.ndims && !how->mapped; d++) {
@@ -180,10 +179,7 @@ static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsig
 {
     const mesh *m = w->face.mesh;
     group       g = group_of(m, me, axes);
-    int64_t     size = bytes;
-    for (int d = 0; d < i->exchange->shape.ndims; d++)
-        size *=
-            cut_range(m, &i->exchange->from.dim[d], &g.here, i->exchange->shape.dims[d].size).size;
+    int64_t     size = exchange_part(m, i->exchange, &g.here) * bytes;
     for (int k = 1; k < g.n; k++) {
         int q = group_member(m, &g, group_after(&g, k));
         if (!mpi_is_here(w, q)) mpi_send(w, me, q, w->posts[me - w->first].in, size);
@@ -192,7 +188,7 @@ static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsig
 
 static void send_all(mpi_wire *w, int me, const instr *i, int64_t bytes, char *work)
 {
-    unsigned gathered = gathered_axes(i->exchange);
+    unsigned gathered = exchange_gathers(i->exchange);
     if (gathered) {
         send_whole(w, me, i, bytes, gathered);
         return;
@@ -233,9 +229,11 @@ static void unpack_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
 
 bool mpi_exchange(mpi_wire *w, int me, const instr *i)
 {
-    side   *s = &w->sides[me - w->first];
-    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    intake  in;
+    side    *s = &w->sides[me - w->first];
+    int64_t  bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    intake   in;
+    unsigned shared = seats_suit(w, me, i);
+    if (shared && seats_serve(w, me, shared)) return seats_exchange(w, me, i);
     TRY(mpi_meet(w, me, i));
     receive_all(w, me, i, bytes, &in);
     int received = s->used;
@@ -256,6 +254,9 @@ void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     mesh_point   here = mesh_place(w->face.mesh, me);
     region_visit in = region_start(w->face.mesh, i->exchange, &here);
     out_visit    out = out_start(w, me, i->exchange);
+    unsigned     shared = seats_suit(w, me, i);
+    n->parts = out.group.n;
+    if (shared && seats_reach(w, me, shared)) return;
     for (leg l; next_in(w, &in, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
         if (mpi_is_here(w, l.peer)) continue;

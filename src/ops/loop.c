@@ -176,7 +176,9 @@ static bool advance(emitter *e, loop_state *l)
     slice *next = arena_array(&e->program->arena, slice, l->carried);
     TRY(next != NULL);
     for (int i = 0; i < l->sums; i++) {
-        slice both[] = {l->sum[i], *e->slice_of(e, l->body->results[l->carried + i])};
+        const mtf_tensor *more = l->body->results[l->carried + i];
+        if (e->slice_of(e, more)->owes != FOLD_SUM) TRY(e->settle(e, more));
+        slice both[] = {l->sum[i], *e->slice_of(e, more)};
         l->sum[i].owed = both[1].owed; /* paid once, behind the loop */
         TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
     }
@@ -292,17 +294,41 @@ mtf_tensor *mtf_turn(mtf_graph *g)
     return turn;
 }
 
-/* Opens a block with parameters like `in`, lets the user build inside, closes it. */
-static block *build_block(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in, int nout,
-                          mtf_build *build, void *context, bool turns)
+/* Opens a block with parameters like `in`. */
+static block *open_like(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in, bool turns)
 {
     block *b = block_open(g, name);
     if (!b) return NULL;
     for (int i = 0; i < nin; i++) block_param(b, in[i]->type, &in[i]->shape, NULL);
     if (turns) block_turn(b);
+    return b;
+}
+
+/* The same; lets the user build inside, closes it. */
+static block *build_block(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in, int nout,
+                          mtf_build *build, void *context, bool turns)
+{
+    block *b = open_like(g, name, nin, in, turns);
+    if (!b) return NULL;
     mtf_tensor **out = arena_array(&g->arena, mtf_tensor *, nout);
     if (out && mtf_ok(g->session)) build(g, context, b->params, out);
     return block_close(b, out ? nout : 0, out) ? b : NULL;
+}
+
+block *loop_open(mtf_graph *g, int carried, mtf_tensor *const *in)
+{
+    return open_like(g, "body", carried, in, true);
+}
+
+node *loop_close(block *body, int64_t trips, int carried, mtf_tensor *const *in, int nresults,
+                 mtf_tensor *const *results)
+{
+    mtf_graph *g = body->graph;
+    block    **blocks = arena_array(&g->arena, block *, 1);
+    if (!block_close(body, nresults, results) || !blocks) return NULL;
+    blocks[0] = body;
+    return node_new(g, &op_loop, carried, in, (attr[]){{.i = trips}, {.i = nresults - carried}},
+                    blocks);
 }
 
 void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,

@@ -10,24 +10,50 @@
 #include "graph/initializer.h"
 #include "ops/lowering.h"
 #include "ops/splits.h"
+#include "ops/state.h"
 #include "ops/tape.h"
 
-enum { SHAPE, TYPE, INIT, TRAINABLE };
+enum { SHAPE, TYPE, INIT, TRAINABLE, MASTER, ACTIVATION };
+
+/* One of the other two types of a variable: a word, or "" for the same. */
+static mtf_dtype type_word(const node *n, int which)
+{
+    mtf_dtype type = n->attrs[TYPE].type;
+    dtype_parse(n->attrs[which].text ? n->attrs[which].text : "", &type);
+    return type;
+}
+
+static bool type_word_is_sound(const node *n, int which)
+{
+    const char *word = n->attrs[which].text;
+    mtf_dtype   type, own = n->attrs[TYPE].type;
+    if (!word || !*word) return true;
+    if (!dtype_parse(word, &type))
+        return node_fail(n, ERR_TYPE, "there is no element type \"%s\"", word);
+    if (type == own || (dtype_is_float(type) && dtype_is_float(own))) return true;
+    return node_fail(n, ERR_TYPE,
+                     "its %s type is %s, but the variable is %s; both must be floating",
+                     n->op->attrs[which].name, word, mtf_dtype_name(own));
+}
 
 static bool infer_variable(node *n)
 {
     if (!n->attrs[SHAPE].shape)
         return node_fail(n, ERR_SHAPE, "say type and shape, as in  w: f32[a=2, b=3] = variable");
     mtf_shape   shape = *n->attrs[SHAPE].shape;
-    initializer unused;
+    initializer init;
     if ((unsigned)n->attrs[TYPE].type >= DTYPES)
         return node_fail(n, ERR_TYPE, "no such element type");
-    if (!initializer_parse(n->attrs[INIT].text, &unused))
+    if (!initializer_parse(n->attrs[INIT].text, &init))
         return node_fail(n, ERR_VALUE,
-                         "no initialiser is written \"%s\"; there are zeros, ones, constant(v), "
-                         "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), "
-                         "glorot_uniform",
+                         "no initialiser is written \"%s\"; there are " INITIALIZER_FORMS,
                          n->attrs[INIT].text);
+    if (init.kind == INIT_NORMAL_EACH && (shape.ndims < 1 || shape.dims[0].size != init.n))
+        return node_fail(n, ERR_SHAPE,
+                         "normal_each has %d deviations; it needs one for each index of the first "
+                         "dimension",
+                         init.n);
+    TRY(type_word_is_sound(n, MASTER) && type_word_is_sound(n, ACTIVATION));
     if (n->home != &n->graph->root)
         return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
@@ -49,29 +75,83 @@ const op op_variable = {
     .attrs =
         (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
                             {"type", ATTR_TYPE, NULL, ""},
-                            {"init", ATTR_TEXT, "glorot_uniform",
-                             "zeros, ones, constant(v), uniform(lo, hi), normal(mean, stddev), "
-                             "truncated_normal(mean, stddev), glorot_uniform"},
+                            {"init", ATTR_TEXT, "glorot_uniform", INITIALIZER_FORMS},
                             {"trainable", ATTR_BOOL, "true", "optimizers change it"},
+                            {"master", ATTR_WORD, "", "its type in checkpoints; its own"},
+                            {"activation", ATTR_WORD, "", "its type in the model, by a cast; its own"},
                             {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
     .infer = infer_variable,
     .lower = lower_variable,
 };
 
+/* ---- the three types ---- */
+
+mtf_dtype variable_master(const mtf_tensor *w)
+{
+    return type_word(w->node, MASTER);
+}
+
+mtf_tensor *variable_behind(mtf_tensor *x)
+{
+    bool cast = x && strcmp(x->node->op->name, "cast") == 0;
+    if (!cast || x->node->in[0]->node->op != &op_variable) return x;
+    mtf_tensor *w = x->node->in[0];
+    return type_word(w->node, ACTIVATION) == x->type ? w : x;
+}
+
+/* The variable in its activation type: w/activation. */
+static mtf_tensor *activated(mtf_graph *g, mtf_tensor *w)
+{
+    mtf_dtype type = type_word(w->node, ACTIVATION);
+    if (type == w->type) return w;
+    textbuf t = {.arena = &g->arena};
+    text_add(&t, "%s/activation", tensor_name(w));
+    const char *name = text_done(&t);
+    mtf_tensor *x = name ? names_get(&g->tensors, name) : NULL;
+    if (!name || (x && variable_behind(x) == w)) return x;
+    block *here = g->current;
+    g->current = &g->root;
+    x = mtf_cast(w, type);
+    g->current = here;
+    return x && graph_name_tensor(g, x, name) ? x : NULL;
+}
+
 /* The same name gives the same variable; another shape or type under it is an error. */
 static mtf_tensor *known_variable(mtf_graph *g, const char *name, const mtf_shape *shape,
-                                  mtf_dtype type)
+                                  const mtf_variable_opts *o)
 {
+    mtf_dtype   type = o->type;
     mtf_tensor *x = names_get(&g->tensors, name);
     if (!x || x->node->op != &op_variable) return NULL;
     node *n = x->node;
     char  a[SHAPE_TEXT], b[SHAPE_TEXT];
-    if (mtf_shape_equal(n->out[0]->shape, *shape) && n->out[0]->type == type) return n->out[0];
+    for (int k = MASTER; k <= ACTIVATION; k++) {
+        const char *word = k == MASTER ? o->master : o->activation;
+        if (!word || strcmp(word, mtf_dtype_name(type_word(n, k))) == 0) continue;
+        fail(&g->session->fault, ERR_TYPE,
+             "variable \"%s\": its %s type is %s and cannot be %s as well", name,
+             n->op->attrs[k].name, mtf_dtype_name(type_word(n, k)), word);
+        return NULL;
+    }
+    if (mtf_shape_equal(n->out[0]->shape, *shape) && n->out[0]->type == type)
+        return activated(g, n->out[0]);
     fail(&g->session->fault, ERR_SHAPE, "variable \"%s\" is %s%s and cannot be %s%s as well", name,
          mtf_dtype_name(n->out[0]->type), shape_text(&n->out[0]->shape, a), mtf_dtype_name(type),
          shape_text(shape, b));
     return NULL;
+}
+
+/* Another variable's value, as if it were one of this type. */
+static mtf_tensor *stand_in(mtf_graph *g, const mtf_tensor *other, mtf_shape shape, mtf_dtype type)
+{
+    const char *scope = g->scope;
+    g->scope = ""; /* its name has its scope in it */
+    mtf_tensor *x = mtf_variable(
+        g, other->name, shape,
+        &(mtf_variable_opts){.type = other->type, .init = "zeros", .untrainable = true});
+    g->scope = scope;
+    return mtf_cast(x, type);
 }
 
 mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
@@ -84,17 +164,21 @@ mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
     text_add(&t, "%s%s", g->scope, name);
     const char *full = text_done(&t);
     if (!full) return NULL;
-    mtf_tensor *known = known_variable(g, full, &shape, o.type);
+    mtf_tensor *other = o.untrainable ? NULL : names_get(&g->stand_ins, full);
+    if (other) return stand_in(g, other, shape, o.type);
+    mtf_tensor *known = known_variable(g, full, &shape, &o);
     if (known || !mtf_ok(g->session)) return known;
     block *here = g->current;
     g->current = &g->root; /* variables live outside all blocks */
     attr  attrs[] = {[SHAPE] = {.shape = &shape},
                      [TYPE] = {.type = o.type},
                      [INIT] = {.text = o.init ? o.init : "glorot_uniform"},
-                     [TRAINABLE] = {.b = !o.untrainable}};
+                     [TRAINABLE] = {.b = !o.untrainable},
+                     [MASTER] = {.text = o.master},
+                     [ACTIVATION] = {.text = o.activation}};
     node *n = node_new(g, &op_variable, 0, NULL, attrs, NULL);
     g->current = here;
-    return n && graph_name_tensor(g, n->out[0], full) ? n->out[0] : NULL;
+    return n && graph_name_tensor(g, n->out[0], full) ? activated(g, n->out[0]) : NULL;
 }
 
 int mtf_variables(mtf_graph *g, mtf_tensor **list, int room)
@@ -145,7 +229,9 @@ const op op_read = {.name = "read",
 
 mtf_tensor *mtf_read_variable(mtf_tensor *variable)
 {
-    return node_unary(&op_read, variable, NULL);
+    mtf_tensor *w = variable_behind(variable);
+    mtf_tensor *now = node_unary(&op_read, w, NULL);
+    return w == variable ? now : mtf_cast(now, variable->type);
 }
 
 static bool infer_assign(node *n)
@@ -197,9 +283,12 @@ const op op_assign = {
     .split = split_free,
 };
 
+/* A value in the variable's activation type is as welcome as one in its own. */
 static mtf_tensor *assign(mtf_tensor *variable, mtf_tensor *value, const char *mode)
 {
-    return node_binary(&op_assign, variable, value, &(attr){.text = mode});
+    mtf_tensor *w = variable_behind(variable);
+    if (w != variable && value && value->type == variable->type) value = mtf_cast(value, w->type);
+    return node_binary(&op_assign, w, value, &(attr){.text = mode});
 }
 
 mtf_tensor *mtf_assign(mtf_tensor *variable, mtf_tensor *value)

@@ -1,4 +1,4 @@
-/* Debts: small sums that are owed along the same axes are paid together.
+/* Debts: small values that are owed along the same axes are paid together.
  *
  * A collective costs its latency however little it carries.  So whoever needs
  * a small sum first pays those of the others that wait as well, packed into one
@@ -43,7 +43,8 @@ static int collect(emitter *e, const mtf_tensor *x, held *h, held **together,
         const mtf_tensor *y = p->debtors[i];
         held             *other = held_of(e, y);
         if (!other->now.owed || other->passed_on || other == h) continue;
-        bool alike = other->now.owed == h->now.owed && other->now.type == h->now.type;
+        bool alike = other->now.owed == h->now.owed && other->now.owes == h->now.owes &&
+                     other->now.type == h->now.type;
         if (!alike || n == TOGETHER || elements + whole_size(y) > MOST) {
             p->debtors[kept++] = y;
             continue;
@@ -78,7 +79,7 @@ static bool pay_together(emitter *e, int n, held *const *together, const mtf_ten
         TRY(emit_move(e, &together[i]->now, &place));
     }
     e->cause = payer;
-    TRY(emit_all_reduce(e, FOLD_SUM, together[0]->now.owed, &pack));
+    TRY(emit_all_reduce(e, together[0]->now.owes, together[0]->now.owed, &pack));
     for (int i = 0; i < n; i++) {
         slice *s = &together[i]->now, place = place_of(&pack, together, i);
         place.cut = s->cut;
@@ -96,5 +97,5 @@ bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
     bool              alone = p->depth || !debts_is_small(x);
     int               n = alone ? 1 : collect(e, x, h, together, whose);
     return n > 1 ? pay_together(e, n, together, whose)
-                 : emit_all_reduce(e, FOLD_SUM, h->now.owed, &h->now);
+                 : emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
 }

@@ -20,20 +20,21 @@ bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal)
     slice *s = &h->now;
     if (!s->owed) return true;
     unsigned         owed = s->owed, cut = s->cut;
+    fold_kind        owes = s->owes;
     const placement *finer = s->finer;
     placement        where = held_where(e, x, s);
-    if (slice_is_uniform(s))
-        TRY(emit_dense(e, s)); /* a partial sum that is one number everywhere */
+    if (slice_is_uniform(s)) TRY(emit_dense(e, s)); /* a part of it that is one number everywhere */
     for (int d = 0; goal && d < x->shape.ndims; d++) {
         unsigned more = cut_axes(&goal->dim[d]) & ~cut_axes(&where.dim[d]);
         if (!more || more & ~owed) continue;
-        TRY(emit_reduce_scatter(e, FOLD_SUM, x->shape.dims[d], &where.dim[d], &goal->dim[d], s));
+        TRY(emit_reduce_scatter(e, owes, x->shape.dims[d], &where.dim[d], &goal->dim[d], s));
         where.dim[d] = goal->dim[d];
         owed &= ~more;
         finer = arena_copy(&e->program->arena, &where, sizeof where);
         TRY(finer != NULL);
     }
     s->owed = owed;
+    s->owes = owes;
     if (owed) TRY(debts_pay(e, x, h));
     s->cut = cut;
     s->finer = finer;
@@ -48,11 +49,13 @@ bool held_gather(emitter *e, const mtf_tensor *x, held *h)
     slice *s = &h->now;
     if (!s->finer) return true;
     unsigned  owed = s->owed, cut = s->cut;
+    fold_kind owes = s->owes;
     placement from = *s->finer, to = emit_placement(e, &x->shape, EVERY_DIM);
     h->before = arena_copy(&e->program->arena, s, sizeof *s);
     TRY(h->before && emit_exchange(e, &x->shape, &from, &to, s));
     s->cut = cut;
     s->owed = owed;
+    s->owes = owes;
     s->finer = NULL;
     return true;
 }

@@ -208,7 +208,9 @@ static bool price_memories(price *p, arena *a)
     }
     m->activations = q->slab_bytes - m->inputs - m->constants;
     m->peak = q->cost.peak_bytes;
-    return find_peak(p, a);
+    TRY(find_peak(p, a));
+    m->bound = m->parameters + m->state + m->alive;
+    return true;
 }
 
 bool price_program(price *p, arena *a)

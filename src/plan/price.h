@@ -32,6 +32,7 @@ typedef struct price_memory {
     int64_t           activations; /* the rest of the slab: temporaries and fetches */
     int64_t           peak;        /* all together */
     int64_t           alive;       /* most bytes of the slab in use at one time */
+    int64_t           bound;       /* variables and `alive`: no placement can do with less */
     const mtf_tensor *at;          /* what is computed when most is alive; NULL: nothing */
     instr_kind        doing;
 } price_memory;

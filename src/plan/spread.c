@@ -3,7 +3,7 @@
  * A dimension is cut by its name, the same way in every tensor.  What an op
  * makes of a cut dimension is its split rule.  From it follow: inputs are
  * gathered along dimensions that must be whole; outputs are computed on parts;
- * a cut dimension that is summed leaves a debt over its axes; an output
+ * a cut dimension that is reduced leaves a debt over its axes; an output
  * dimension that was computed whole is cut again, which is only a view.
  */
 #include "plan/spread.h"
@@ -35,7 +35,7 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         if (in[i]->now.owed) {
             owed = in[i]->now.owed;
             owing++;
-            if (e->readers(e, n->in[i]) > 1)
+            if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
     if (!owing || rule == DEBT_SETTLE) return 0;
@@ -214,7 +214,7 @@ static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
     return true;
 }
 
-/* The only reader of x gives its dimensions other names: a sum that is owed along the axes of these is
+/* The only reader of x gives its dimensions other names: what is owed along the axes of these is
  * scattered along them. */
 static bool bring_anywhere(emitter *e, const node *n, held *h, slice *part)
 {
@@ -279,8 +279,8 @@ static unsigned parted(const emitter *e, const mtf_tensor *x, fates *f)
     return parts;
 }
 
-/* Where a sum is owed along axes which are to cut it, only the part of it is taken; what is cut
- * thereby is no longer missing. */
+/* Where it is owed along axes which are to cut it, only the part of it is taken; what is cut thereby
+ * is no longer missing. */
 static bool pay_parts(emitter *e, const mtf_tensor *x, fates *f, unsigned *missing, slice *s)
 {
     placement goal = goal_of(e, x, f), now = goal;
@@ -311,16 +311,21 @@ static bool note_finer(emitter *e, const mtf_tensor *x, fates *f, slice *s)
     return s->finer != NULL;
 }
 
-/* The rest of an output: what parts left is combined or noted as owed, and what was computed whole
- * is cut. */
-static bool finish(emitter *e, const mtf_tensor *x, fates *f, unsigned carried, slice *s)
+/* What parts left is still to be combined. */
+static void note_debt(const fates *f, unsigned carried, slice *s)
 {
     unsigned largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
+    s->owes = largest ? FOLD_MAX : smallest ? FOLD_MIN : FOLD_SUM;
+    s->owed =
+        largest | smallest | carried | reduced_axes(f, SPLIT_SUM) | reduced_axes(f, SPLIT_OWN_SUM);
+}
+
+/* The rest of an output: what parts left is noted as owed, and what was computed whole is cut. */
+static bool finish(emitter *e, const mtf_tensor *x, fates *f, unsigned carried, slice *s)
+{
     unsigned cut = parted(e, x, f), missing = spread_cut(e, x) & ~cut;
-    if (largest) TRY(emit_all_reduce(e, FOLD_MAX, largest, s));
-    if (smallest) TRY(emit_all_reduce(e, FOLD_MIN, smallest, s));
     s->cut = cut;
-    s->owed = carried | reduced_axes(f, SPLIT_SUM) | reduced_axes(f, SPLIT_OWN_SUM);
+    note_debt(f, carried, s);
     s->finer = NULL;
     if (s->owed) TRY(pay_parts(e, x, f, &missing, s));
     cut_again(e, &x->shape, missing, s);

@@ -55,6 +55,23 @@ int64_t exchange_kept(const mesh *m, const exchange_args *how, const mesh_point 
     return n;
 }
 
+int64_t exchange_part(const mesh *m, const exchange_args *how, const mesh_point *p)
+{
+    int64_t n = 1;
+    for (int d = 0; d < how->shape.ndims; d++) n *= exchange_has(m, how, d, p).size;
+    return n;
+}
+
+int64_t exchange_largest(const mesh *m, const exchange_args *how)
+{
+    int64_t n = 1;
+    for (int d = 0; d < how->shape.ndims; d++) {
+        int parts = cut_parts(m, &how->from.dim[d]);
+        n *= (how->shape.dims[d].size + parts - 1) / parts;
+    }
+    return n;
+}
+
 int64_t exchange_received(const mesh *m, const exchange_args *how, const mesh_point *p)
 {
     int64_t n = 1;

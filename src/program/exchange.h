@@ -16,6 +16,9 @@ span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_
 const axis_list *exchange_cut(const exchange_args *how, int d);
 /* Elements of p's new part that it had before, and those that it must be sent. */
 int64_t exchange_kept(const mesh *m, const exchange_args *how, const mesh_point *p);
+/* Elements of p's part before, and of the largest such part. */
+int64_t exchange_part(const mesh *m, const exchange_args *how, const mesh_point *p);
+int64_t exchange_largest(const mesh *m, const exchange_args *how);
 int64_t exchange_received(const mesh *m, const exchange_args *how, const mesh_point *p);
 /* Does every processor have all that it wants? */
 bool exchange_is_local(const mesh *m, const exchange_args *how);

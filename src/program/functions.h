@@ -73,6 +73,19 @@ static inline float f32_scale(float p, float shifted)
     return p * f32_of_bits(half << 23) * f32_of_bits((n - half) << 23);
 }
 
+/* 2^n, n from -126 to 127, where n + SHIFT is given. */
+static inline float f32_power_of_2(float shifted)
+{
+    return f32_of_bits((f32_bits(shifted) - 127) << 23);
+}
+
+/* Functions whose name begins with scalar_near give the bits of those without, but only where
+ * f32_far_NAME says 0; 1 for a NaN. */
+static inline uint32_t f32_far(float x, float reach)
+{
+    return (f32_bits(x) & ~SIGN) >= f32_bits(reach);
+}
+
 /* (high, low) = ln 2; a whole number up to 512 times high is exact. */
 #define LN2_HIGH 0x1.62e4p-1f
 #define LN2_LOW 0x1.7f7d1cp-20f
@@ -128,6 +141,17 @@ static inline float scalar_exp_f32(float x)
     return f32_scale(p, shifted);
 }
 
+static inline uint32_t f32_far_exp(float x)
+{
+    return f32_far(x, 87);
+}
+
+static inline float scalar_near_exp_f32(float x)
+{
+    float shifted, p = f32_exp_parts(x, &shifted);
+    return p * f32_power_of_2(shifted);
+}
+
 /* 2^n ((e^r - 1) + (1 - 2^-n)) */
 static inline float scalar_expm1_f32(float x)
 {
@@ -138,15 +162,28 @@ static inline float scalar_expm1_f32(float x)
     return f32_with_sign_of(f32_scale(p + (1 - inverse), shifted), x);
 }
 
+/* t / (t + 2), where t = e^(2|x|) - 1 = 2^n (e^r - 1) + (2^n - 1) */
 static inline float scalar_tanh_f32(float x)
 {
-    float t = scalar_expm1_f32(f32_at_most(40, 2 * fabsf(x)));
+    float shifted, p = f32_expm1_near(f32_ln2_rest(f32_at_most(40, 2 * fabsf(x)), &shifted));
+    float power = f32_power_of_2(shifted), t = f32_fuse(p, power, power - 1);
     return f32_with_sign_of(t / (t + 2), x);
 }
 
 static inline float scalar_sigmoid_f32(float x)
 {
     float e = scalar_exp_f32(-fabsf(x));
+    return f32_pick(MASK(x < 0), e, 1) / (1 + e);
+}
+
+static inline uint32_t f32_far_sigmoid(float x)
+{
+    return f32_far_exp(x);
+}
+
+static inline float scalar_near_sigmoid_f32(float x)
+{
+    float e = scalar_near_exp_f32(-fabsf(x));
     return f32_pick(MASK(x < 0), e, 1) / (1 + e);
 }
 
@@ -157,20 +194,53 @@ static inline float f32_gate(float x, float p, float shifted)
     return f32_pick(MASK(x < 0), below, x) / (1 + f32_scale(p, shifted));
 }
 
+/* The same where p 2^n and its product with x are normal numbers. */
+static inline float f32_near_gate(float x, float p, float shifted)
+{
+    float power = f32_power_of_2(shifted);
+    return f32_pick(MASK(x < 0), p * x * power, x) / (1 + p * power);
+}
+
 static inline float scalar_silu_f32(float x)
 {
     float shifted, p = f32_exp_parts(f32_at_least(-110, -fabsf(x)), &shifted);
     return f32_gate(x, p, shifted);
 }
 
+static inline uint32_t f32_far_silu(float x)
+{
+    return f32_far_exp(x);
+}
+
+static inline float scalar_near_silu_f32(float x)
+{
+    float shifted, p = f32_exp_parts(-fabsf(x), &shifted);
+    return f32_near_gate(x, p, shifted);
+}
+
 /* v = 2 (a x + b x^3), with a = sqrt(2 / pi), b = 0.044715 a; the factors are those of v / ln 2.
  * From -12 on downwards the result is 0. */
+static inline float f32_gelu_parts(float size, float *shifted)
+{
+    double a = (double)size;
+    return f32_exp2_parts(-a * f64_fuse(0.10294323958002349, a * a, 2.3022081981443249), shifted);
+}
+
 static inline float scalar_gelu_f32(float x)
 {
-    double a = (double)f32_at_most(12, fabsf(x)),
-           v = a * f64_fuse(0.10294323958002349, a * a, 2.3022081981443249);
-    float shifted, p = f32_exp2_parts(-v, &shifted);
+    float shifted, p = f32_gelu_parts(f32_at_most(12, fabsf(x)), &shifted);
     return f32_gate(x, p, shifted);
+}
+
+static inline uint32_t f32_far_gelu(float x)
+{
+    return f32_far(x, 9.5f);
+}
+
+static inline float scalar_near_gelu_f32(float x)
+{
+    float shifted, p = f32_gelu_parts(fabsf(x), &shifted);
+    return f32_near_gate(x, p, shifted);
 }
 
 /* ---- the error function ---- */
@@ -299,10 +369,14 @@ static inline float f32_wave(float x, uint32_t ahead)
     return f32_of_bits(f32_bits(wave) ^ (quarter & 2) << 30);
 }
 
-/* Numbers so large, infinite or not numbers. */
-static inline uint32_t f32_beyond_reach(float x)
+static inline uint32_t f32_far_sin(float x)
 {
-    return (f32_bits(x) & ~SIGN) >= f32_bits(WAVE_REACH);
+    return f32_far(x, WAVE_REACH);
+}
+
+static inline uint32_t f32_far_cos(float x)
+{
+    return f32_far(x, WAVE_REACH);
 }
 
 static inline float scalar_near_sin_f32(float x)
@@ -317,12 +391,12 @@ static inline float scalar_near_cos_f32(float x)
 
 static inline float scalar_sin_f32(float x)
 {
-    return f32_beyond_reach(x) ? (float)sin((double)x) : scalar_near_sin_f32(x);
+    return f32_far_sin(x) ? (float)sin((double)x) : scalar_near_sin_f32(x);
 }
 
 static inline float scalar_cos_f32(float x)
 {
-    return f32_beyond_reach(x) ? (float)cos((double)x) : scalar_near_cos_f32(x);
+    return f32_far_cos(x) ? (float)cos((double)x) : scalar_near_cos_f32(x);
 }
 
 /* ---- powers ---- */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "program/contract_way.h"
 #include "program/program.h"
 #include "program/scalar.h"
 
@@ -59,6 +60,7 @@ static void write_details(const instr *i, textbuf *t)
     case INSTR_FOLD:
         text_add(t, " %s over %d", fold_names[i->fold.kind], i->nloops - i->fold.nkept);
         break;
+    case INSTR_CONTRACT: text_add(t, " %s", contract_way_name(contract_way_of(i))); break;
     case INSTR_SCAN:
         text_add(t, " along %lld%s%s", (long long)i->scan.along,
                  i->scan.exclusive ? " exclusive" : "", i->scan.reverse ? " reverse" : "");

@@ -9,32 +9,32 @@
  * Classes:  REAL1 float -> float     ANY1 float or integer -> same
  *           TEST1 float -> bool      REAL2, ANY2 the same with two operands
  *           COMPARE any -> bool      LOGIC1, LOGIC2 bool -> bool
- *           WAVE1 a REAL1 whose vector form reaches only so far
+ *           NEAR1 a REAL1 with a quick form for numbers that are not far from 0
  */
 /* clang-format off */
-#ifndef WAVE1
-#define WAVE1 REAL1
-#define WAVE1_HERE
+#ifndef NEAR1
+#define NEAR1 REAL1
+#define NEAR1_HERE
 #endif
 #ifndef NONE
 #define NONE NULL /* no gradient */
 #define NONE_HERE
 #endif
 /*    name           value                                  gradient of x                     flops says */
-REAL1(exp,           exp(x),                                mul(d, r),                            8, "e to the power x")
+NEAR1(exp,           exp(x),                                mul(d, r),                            8, "e to the power x")
 REAL1(expm1,         expm1(x),                              mul(d, inc(r, 1)),                    8, "e to the power x, minus 1, exact near 0")
 REAL1(log,           log(x),                                mul(d, mtf_reciprocal(x)),            8, "natural logarithm")
 REAL1(log1p,         log1p(x),                              mul(d, mtf_reciprocal(inc(x, 1))),    8, "natural logarithm of 1 + x, exact near 0")
-WAVE1(sin,           sin(x),                                mul(d, mtf_cos(x)),                   8, "sine")
-WAVE1(cos,           cos(x),                                neg(mul(d, mtf_sin(x))),              8, "cosine")
+NEAR1(sin,           sin(x),                                mul(d, mtf_cos(x)),                   8, "sine")
+NEAR1(cos,           cos(x),                                neg(mul(d, mtf_sin(x))),              8, "cosine")
 REAL1(tanh,          tanh(x),                               mul(d, inc(neg(mtf_square(r)), 1)),  10, "hyperbolic tangent")
 REAL1(erf,           erf(x),                                mul(d, times(mtf_exp(neg(mtf_square(x))), TWO_OVER_SQRT_PI)), 10, "error function")
 REAL1(sqrt,          sqrt(x),                               mul(d, times(mtf_reciprocal(r), 0.5)), 4, "square root")
 REAL1(rsqrt,         1 / sqrt(x),                           mul(d, times(mul(r, mtf_square(r)), -0.5)), 5, "1 / square root")
 REAL1(reciprocal,    1 / x,                                 neg(mul(d, mtf_square(r))),           4, "1 / x")
-REAL1(sigmoid,       SIGMOID(x),                            mul(d, mul(r, inc(neg(r), 1))),      10, "1 / (1 + e^-x)")
-REAL1(silu,          SILU(x),                               mul(d, silu_slope(x, r)),            11, "x * sigmoid(x), also called swish")
-REAL1(gelu,          GELU(x),                                               mul(d, gelu_slope(x)), 14, "x * 0.5 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))), the original's approximation")
+NEAR1(sigmoid,       SIGMOID(x),                            mul(d, mul(r, inc(neg(r), 1))),      10, "1 / (1 + e^-x)")
+NEAR1(silu,          SILU(x),                               mul(d, silu_slope(x, r)),            11, "x * sigmoid(x), also called swish")
+NEAR1(gelu,          GELU(x),                                               mul(d, gelu_slope(x)), 14, "x * 0.5 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))), the original's approximation")
 REAL1(gelu_exact,    GELU_EXACT(x),                          mul(d, gelu_exact_slope(x)),         13, "x times the normal distribution function of x")
 REAL1(elu,           CHOOSE(x > 0, x, expm1(x)),                  mul(d, elu_slope(x, r)),              9, "x, or e^x - 1 below 0")
 REAL1(selu,          CHOOSE(x > 0, SELU_SCALE * x, SELU_SCALE_ALPHA * expm1(x)), mul(d, selu_slope(x, r)), 10, "scaled elu with unit variance")
@@ -73,7 +73,7 @@ LOGIC2(logical_or,     x || y,                              NONE,               
 #undef NONE
 #undef NONE_HERE
 #endif
-#ifdef WAVE1_HERE
-#undef WAVE1
-#undef WAVE1_HERE
+#ifdef NEAR1_HERE
+#undef NEAR1
+#undef NEAR1_HERE
 #endif

@@ -21,7 +21,8 @@ struct slice {
     int64_t          offset;               /* in elements */
     int64_t          stride[MTF_MAX_DIMS]; /* in elements; 0 repeats, negative reverses */
     unsigned         cut;   /* bit i: dimension i is cut as the layout says, else whole */
-    unsigned         owed;  /* axes over which a sum is still to be taken */
+    unsigned         owed;  /* axes over which it is still to be combined, */
+    fold_kind        owes;  /* and how: SUM, MAX, MIN */
     const placement *finer; /* where it is cut further than the layout says; NULL: nowhere */
 };
 typedef struct slice slice;

@@ -13,6 +13,7 @@ bool mtf_is_first(const mtf_session *s)
 int mtf_close(mtf_session *s)
 {
     if (!s) return 1;
+    session_finish(s);
     session_complain(s);
     if (!s->ranks && launch_find().size > 1 && !ranks_over()) s->ranks = ranks_open(s, false);
     bool speaks = s->ranks ? ranks_part(s->ranks) : mtf_is_first(s);

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/npy_header.h"
 #include "base/session.h"
-#include "run/npy_header.h"
 
 const char *npy_text(mtf_dtype type, int ndims, const int64_t *sizes, char text[NPY_TEXT])
 {
@@ -53,7 +53,7 @@ bool npy_parse(mtf_session *s, const char *name, const unsigned char *bytes, siz
     *out = (npy_array){0};
     TRY(mtf_ok(s));
     npy_header h;
-    TRY(npy_header_parse(s, name, bytes, n, &h));
+    TRY(npy_header_parse(s, name, bytes, n, false, &h));
     size_t wanted = (size_t)h.count * mtf_dtype_bytes(h.type), given = n - h.data_at;
     char   text[NPY_TEXT];
     if (given != wanted)

@@ -10,12 +10,14 @@
 
 /* ---- parts of a tensor ---- */
 
-/* Of the processors that have the same part one speaks: the first along the other axes. */
-static bool speaks(const store *s, const mesh_point *p, unsigned axes)
+/* The first along the axes that do not cut it. */
+int share_speaker(const store *s, int processor, const mtf_shape *shape, const placement *where)
 {
+    unsigned   axes = placement_axes(where, shape->ndims);
+    mesh_point p = mesh_place(&s->mesh, processor);
     for (int a = 0; a < s->mesh.naxes; a++)
-        if (!(axes >> a & 1) && p->at[a] != 0) return false;
-    return true;
+        if (!(axes >> a & 1)) p.at[a] = 0;
+    return mesh_number(&s->mesh, &p);
 }
 
 static int rank_of(const store *s, int processor)
@@ -53,7 +55,8 @@ bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *sh
     for (int k = 0; k < s->processors; k++) {
         mesh_point p = mesh_place(&s->mesh, k);
         rank_block b;
-        if (!speaks(s, &p, axes) || !block_of(s, &p, type, shape, where, &b)) continue;
+        if (share_speaker(s, k, shape, where) != k || !block_of(s, &p, type, shape, where, &b))
+            continue;
         TRY(ranks_spread(s->ranks, what, rank_of(s, k), &b, data));
     }
     return true;

@@ -4,6 +4,8 @@
 
 #include "run/store.h"
 
+/* Of the processors that have the same part one speaks for all: this is its number. */
+int share_speaker(const store *s, int processor, const mtf_shape *shape, const placement *where);
 /* The other ranks' parts of a tensor: `data` holds this rank's, and then the whole. */
 bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *shape,
                  const placement *where, char *data);

@@ -102,3 +102,19 @@ bool mtf_step(mtf_program *p)
     if (!mtf_ok(p->session)) own_up(p->store);
     return mtf_ok(p->session);
 }
+
+int64_t mtf_program_step(const mtf_program *p)
+{
+    return p && !p->closed ? p->processors[p->store->first].state.step : 0;
+}
+
+bool mtf_program_set_step(mtf_program *p, int64_t step)
+{
+    if (!alive(p)) return false;
+    if (step < 0 || step > UINT32_MAX)
+        return fail(&p->session->fault, ERR_VALUE, "steps are numbered from 0 to 2^32 - 1, not %lld",
+                    (long long)step);
+    for (int k = p->store->first; k < p->store->end; k++)
+        p->processors[k].state.step = (uint32_t)step;
+    return true;
+}

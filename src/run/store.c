@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "graph/initializer.h"
 #include "machine/launch.h"
-#include "program/emit.h"
+#include "ops/state.h"
+#include "run/initial.h"
 
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
                          const placement *where, int processor)
@@ -131,47 +131,15 @@ store *store_of(mtf_session *session)
     return s;
 }
 
-/* The first value is drawn by a program of one instruction, so that it depends on seed, name and
- * position alone, whatever the mesh. */
-static bool emit_initial(emitter *e, const mtf_tensor *w, const char *init)
-{
-    initializer i;
-    slice       home;
-    TRY(initializer_parse(init, &i) && emit_variable(e, w, &home));
-    i = initializer_for_shape(i, &w->shape);
-    if (i.kind == INIT_CONSTANT) return emit_fill(e, i.a, &home);
-    draw_args how = {.a = i.a, .b = i.b, .key = (uint32_t)hash_text(tensor_name(w)) | 0x80000000u};
-    how.kind = i.kind == INIT_UNIFORM  ? DRAW_UNIFORM
-               : i.kind == INIT_NORMAL ? DRAW_NORMAL
-                                       : DRAW_TRUNCATED_NORMAL;
-    placement where;
-    emit_home(e, &w->shape, &where);
-    emit_global_index(e, &w->shape, &where, &how);
-    return emit_draw(e, &how, NULL, &home);
-}
-
-static bool initialise(store *s, const mtf_tensor *w, int processor, void *memory)
-{
-    program *p = program_new(s->session);
-    TRY(p != NULL);
-    emitter e = {
-        .program = p, .cause = w, .layout = &s->layout, .here = mesh_place(&s->mesh, processor)};
-    run_state r = {
-        .base = &memory, .seed = s->session->opts.seed, .threads = s->session->opts.threads};
-    bool ok =
-        emit_initial(&e, w, node_attr(w->node, "init")->text) && program_verify(p, "initialising");
-    size_t scratch = s->device->scratch_bytes(s->device, p) * (size_t)r.threads;
-    r.scratch = ok ? s->device->alloc(s->device, scratch) : NULL;
-    if (ok && instr_elements(&p->instrs[0]) > 0)
-        ok = r.scratch && s->device->run(s->device, p, 0, &r);
-    s->device->release(s->device, r.scratch, scratch);
-    program_free(p);
-    return ok;
-}
-
 static bool agrees(const store *s, const store_entry *e, const mtf_tensor *w)
 {
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (e->master != variable_master(w))
+        return fail(
+            &s->session->fault, ERR_TYPE,
+            "variable \"%s\" is kept in checkpoints as %s in this session and cannot be kept "
+            "as %s as well",
+            e->name, mtf_dtype_name(e->master), mtf_dtype_name(variable_master(w)));
     if (e->type == w->type && mtf_shape_equal(e->shape, w->shape)) return true;
     return fail(&s->session->fault, ERR_SHAPE,
                 "variable \"%s\" is %s%s in this session and cannot be %s%s as well", e->name,
@@ -184,6 +152,7 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     arena *a = &s->session->arena;
     *e = (store_entry){.name = arena_text(a, tensor_name(w)),
                        .type = w->type,
+                       .master = variable_master(w),
                        .shape = w->shape,
                        .parts = arena_array(a, void *, s->processors)};
     TRY(e->name && e->parts);
@@ -196,7 +165,8 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     for (int p = s->first; p < s->end; p++) {
         e->parts[p] = s->device->alloc(
             s->device, (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
-        TRY(e->parts[p] && initialise(s, w, p, e->parts[p]));
+        initial_place at = {s->device, &s->layout, mesh_place(&s->mesh, p)};
+        TRY(e->parts[p] && initial_fill(&at, w, e->parts[p]));
     }
     return names_put(&s->entries, e->name, e);
 }

@@ -14,7 +14,7 @@
 
 typedef struct store_entry {
     const char *name;
-    mtf_dtype   type;
+    mtf_dtype   type, master; /* as it is kept here, and in checkpoints */
     mtf_shape   shape; /* of the whole */
     placement   where;
     void      **parts; /* by processor, on the device */

@@ -1,6 +1,8 @@
 /* Reading and setting variables between steps. */
 #include <string.h>
 
+#include "base/dtype.h"
+#include "ops/state.h"
 #include "run/parts.h"
 #include "run/share.h"
 
@@ -16,7 +18,7 @@ static store_entry *entry_of(mtf_tensor *w)
     return s ? store_variable(s, w) : NULL;
 }
 
-bool mtf_variable_get(mtf_tensor *variable, void *data)
+static bool get(mtf_tensor *variable, void *data)
 {
     store_entry *e = entry_of(variable);
     if (!e) return false;
@@ -30,7 +32,7 @@ bool mtf_variable_get(mtf_tensor *variable, void *data)
     return share_parts(s, e->name, e->type, &e->shape, &e->where, data);
 }
 
-bool mtf_variable_set(mtf_tensor *variable, const void *data)
+static bool set(mtf_tensor *variable, const void *data)
 {
     store_entry *e = entry_of(variable);
     if (!e) return false;
@@ -38,4 +40,34 @@ bool mtf_variable_set(mtf_tensor *variable, const void *data)
     for (int k = s->first; k < s->end; k++)
         part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]);
     return true;
+}
+
+/* Room for w's elements in its own type, where the caller has them in another. */
+static void *room_for(const mtf_tensor *w)
+{
+    mtf_session *s = w->node->graph->session;
+    size_t       bytes = (size_t)shape_size(&w->shape) * mtf_dtype_bytes(w->type);
+    return block_alloc(&s->allocator, &s->fault, bytes, false);
+}
+
+bool mtf_variable_get(mtf_tensor *variable, void *data)
+{
+    mtf_tensor *w = variable_behind(variable);
+    if (w == variable || !graph_of(variable)) return get(variable, data);
+    void *own = room_for(w);
+    bool  ok = own && get(w, own);
+    if (ok) dtype_convert(variable->type, data, w->type, own, shape_size(&w->shape));
+    block_free(&w->node->graph->session->allocator, own);
+    return ok;
+}
+
+bool mtf_variable_set(mtf_tensor *variable, const void *data)
+{
+    mtf_tensor *w = variable_behind(variable);
+    if (w == variable || !graph_of(variable)) return set(variable, data);
+    void *own = room_for(w);
+    if (own) dtype_convert(w->type, own, variable->type, data, shape_size(&w->shape));
+    bool ok = own && set(w, own);
+    block_free(&w->node->graph->session->allocator, own);
+    return ok;
 }

@@ -46,6 +46,11 @@ static const mtf_tensor *same(const sorting *s, const mtf_tensor *x)
     return s->survey.same[x->id];
 }
 
+static bool is_stored(const node *n)
+{
+    return strcmp(n->op->name, "variable") == 0 || strcmp(n->op->name, "input") == 0;
+}
+
 /* Dimensions whose sums, still owed by the inputs of n, may pass through it: where it is linear, and
  * the only reader; a sum of several carries only what all of them owe. */
 static uint64_t carried(const sorting *s, const node *n)
@@ -55,13 +60,14 @@ static uint64_t carried(const sorting *s, const node *n)
     for (int i = 0; i < n->nin && rule != DEBT_SETTLE; i++) {
         const mtf_tensor *x = same(s, n->in[i]);
         uint64_t          mine = s->survey.readers[x->id] == 1 ? s->owed[x->id] : 0;
+        if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros hinder nobody */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;
     }
     return owed;
 }
 
-static uint64_t summed(const sorting *s, const node *n)
+static uint64_t reduced_dims(const sorting *s, const node *n)
 {
     uint64_t set = 0;
     for (int i = 0; i < n->nin && n->op->split; i++)
@@ -69,7 +75,8 @@ static uint64_t summed(const sorting *s, const node *n)
             const char *name = n->in[i]->shape.dims[d].name;
             dim_split   split = n->op->split(n, name);
             int         at = space_find(s->p->space, name);
-            if ((split == SPLIT_SUM || split == SPLIT_OWN_SUM) && at >= 0) set |= (uint64_t)1 << at;
+            bool        reduced = split != SPLIT_FREE && split != SPLIT_WHOLE && split != SPLIT_OWN;
+            if (reduced && at >= 0) set |= (uint64_t)1 << at;
         }
     return set;
 }
@@ -81,7 +88,7 @@ static bool is_product(const sorting *s, const node *n)
 
 static void look_at(sorting *s, const node *n)
 {
-    uint64_t through = carried(s, n), owed = through | summed(s, n);
+    uint64_t through = carried(s, n), owed = through | reduced_dims(s, n);
     for (int i = 0; i < n->nin; i++) s->dims[n->id] |= dims_of(s->p->space, n->in[i]);
     for (int o = 0; o < n->nout; o++) {
         s->dims[n->id] |= dims_of(s->p->space, n->out[o]);
@@ -161,7 +168,7 @@ static bool add_product(sorting *s, const node *n)
 
 static bool add_stored(sorting *s, const node *n)
 {
-    if (strcmp(n->op->name, "variable") != 0 && strcmp(n->op->name, "input") != 0) return true;
+    if (!is_stored(n)) return true;
     const mtf_tensor *x = n->out[0];
     double            bytes = (double)shape_size(&x->shape) * (double)mtf_dtype_bytes(x->type);
     return extents_add(&s->p->stored, s->p->space, s->p->arena, -1, x->shape.ndims, x->shape.dims,

@@ -122,6 +122,65 @@ static void call_control(mtf_tensor *x, calls *c)
     CALL(mtf_scalar_summary, "x", x)
 }
 
+static void call_schedules(mtf_graph *g, mtf_tensor *x, calls *c)
+{
+    mtf_tensor *xs[2] = {x, x};
+    CALL(mtf_global_step, g)
+    CALL(mtf_loss_scale, g, &(mtf_minimize_opts){.loss_scale = x ? 8 : 0})
+    CALL(mtf_global_norm, 2, xs)
+    CALL(mtf_schedule, x, 100, "0.5 * linear_warmup(10) * cosine from 5")
+    CALL(mtf_schedule_constant, x, 100, 1) CALL(mtf_schedule_linear_warmup, x, 100, 10)
+    CALL(mtf_schedule_linear_decay, x, 100, 10) CALL(mtf_schedule_truncated_rsqrt, x, 100, 10)
+    CALL(mtf_schedule_linear_decay_learning_rate, x, 100, 0.1, 0)
+    CALL(mtf_schedule_cosine, x, 100, 0, 0) CALL(mtf_schedule_noam, x, 100, 10, 0.1, 1, 0)
+    CALL(mtf_schedule_slanted_triangular, x, 100, 0.1, 32, 0.01, 0)
+}
+
+static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
+{
+    const char *const gated[] = {"relu", "linear", NULL};
+    mtf_tensor *xs[2] = {x, x};
+    mtf_tensor *k = x, *v = x;
+    const mtf_conv_layer_opts blocks = {.blocks = {b}};
+    const mtf_annealed_dropout_opts annealed = {.end = 1, .rate = 0.5};
+    CALL(mtf_activate, x, "relu") CALL(mtf_us_einsum, NULL, mtf_shape(a), 2, xs)
+    CALL(mtf_dense, x, mtf_shape(b), NULL) CALL(mtf_dense_product, x, mtf_shape(b), gated, NULL)
+    CALL(mtf_dense_relu_dense, x, b, NULL)
+    CALL(mtf_layer_norm, x, a, NULL) CALL(mtf_rms_norm, x, a, NULL) CALL(mtf_batch_norm, x, NULL)
+    CALL(mtf_softmax_cross_entropy_with_logits, x, x, a, 0.1)
+    CALL(mtf_sigmoid_cross_entropy_with_logits, x, x) CALL(mtf_weights_nonzero, x, MTF_F32)
+    CALL(mtf_conv1d_layer, x, b, NULL) CALL(mtf_conv2d_layer, x, b, NULL)
+    CALL(mtf_conv3d_layer, x, b, NULL) CALL(mtf_conv1d_transpose_layer, x, b, NULL)
+    CALL(mtf_conv2d_transpose_layer, x, b, NULL) CALL(mtf_conv3d_transpose_layer, x, b, NULL)
+    CALL(mtf_conv2d_with_blocks, x, two, &blocks) CALL(mtf_conv3d_with_blocks, x, two, &blocks)
+    CALL(mtf_conv2d_transpose_with_blocks, x, two, &blocks)
+    CALL(mtf_conv3d_transpose_with_blocks, x, two, &blocks)
+    CALL(mtf_separable_conv1d, x, b, NULL)
+    CALL(mtf_max_pool2d, x, 1, 1) CALL(mtf_max_pool3d, x, 1, 1, 2)
+    CALL(mtf_avg_pool2d, x, 2, 1) CALL(mtf_avg_pool3d, x, 1, 1, 1)
+    CALL(mtf_embedding_weights, g, a, b, NULL) CALL(mtf_embedding, x, a, b, NULL)
+    CALL(mtf_dot_product_attention, x, x, x, x, NULL)
+    CALL(mtf_multihead_attention, x, NULL, NULL, b, two, NULL)
+    CALL(mtf_multihead_self_attention_incremental, x, &k, &v, x, NULL)
+    k = v = x;
+    CALL(mtf_multihead_encdec_attention_incremental, x, x, x, x, x, NULL, NULL)
+    CALL(mtf_masked_local_attention_1d, x, b, two, NULL, &k, &v)
+    k = v = x;
+    CALL(mtf_masked_local_attention_1d_incremental, x, &k, &v, x, NULL)
+    CALL(mtf_local_self_attention_spatial_blocks, x, b, two, NULL)
+    CALL(mtf_local_2d_self_attention_spatial_blocks, x, b, two, NULL)
+    CALL(mtf_multihead_self_attention_memory_compressed, x, 2, b, two, NULL)
+    CALL(mtf_compress_mean, x, a, 2)
+    CALL(mtf_rename_length_to_memory_length, x)
+    CALL(mtf_attention_mask_ignore_padding, x, MTF_F32)
+    CALL(mtf_attention_mask_autoregressive, x, MTF_F32)
+    CALL(mtf_attention_mask_same_segment, x, NULL, MTF_F32)
+    CALL(mtf_attention_bias_local_block, g, b, a, MTF_F32)
+    CALL(mtf_attention_bias_local_2d_block, g, b, two, a, a, MTF_F32)
+    CALL(mtf_annealed_dropout, x, x, &annealed) CALL(mtf_multiplicative_jitter, x, 0.1)
+    CALL(mtf_clip_activation_gradient, x, 1)
+}
+
 void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
 {
     c->count = 0;
@@ -132,4 +191,6 @@ void call_everything(mtf_graph *g, mtf_tensor *x, calls *c)
     call_shapes(x, c);
     call_indices_and_windows(x, c);
     call_control(x, c);
+    call_schedules(g, x, c);
+    call_layers(g, x, c);
 }

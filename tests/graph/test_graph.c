@@ -121,6 +121,22 @@ static void idle_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_te
     out[0] = in[0];
 }
 
+static void call_optimizers(mtf_graph *g, mtf_tensor *x)
+{
+    mtf_tensor *xs[1] = {x}, *clipped[1];
+    mtf_sgd(g, x, NULL);
+    mtf_sgd_apply(g, 1, xs, xs, NULL);
+    mtf_momentum(g, x, NULL);
+    mtf_momentum_apply(g, 1, xs, xs, NULL);
+    mtf_adam(g, x, NULL);
+    mtf_adam_apply(g, 1, xs, xs, NULL);
+    mtf_adafactor(g, x, NULL);
+    mtf_adafactor_apply(g, 1, xs, xs, NULL);
+    mtf_minimize(g, x, NULL);
+    mtf_clip_by_global_norm(1, xs, 1, clipped);
+    assert_null(clipped[0]);
+}
+
 /* What gives no tensor, or several. */
 static void call_the_others(mtf_session *s, mtf_graph *g, mtf_tensor *x, mtf_program *p)
 {
@@ -146,9 +162,12 @@ static void call_the_others(mtf_session *s, mtf_graph *g, mtf_tensor *x, mtf_pro
     parts[0] = x;
     mtf_gradients(1, xs, 1, xs, NULL, parts);
     assert_null(parts[0]);
-    mtf_sgd(g, x, NULL);
-    mtf_adam(g, x, NULL);
-    mtf_adam_apply(g, 1, xs, xs, NULL);
+    parts[0] = parts[1] = x;
+    mtf_reversible_half_residual_and_swap(&parts[0], &parts[1], idle_body, NULL);
+    assert_null(parts[0]);
+    assert_null(parts[1]);
+    assert_null(mtf_multihead_attention_params(g, a, a, a, MTF_F32, NULL).q);
+    call_optimizers(g, x);
     assert_null(mtf_compile(g, x));
     assert_false(mtf_feed(p, x, values));
     assert_false(mtf_step(p));
@@ -197,9 +216,7 @@ static void test_null_is_no_error(void **state)
     mtf_recompute(g, 1, none, 1, parts, idle_body, NULL);
     mtf_custom_gradient(g, 1, none, 1, parts, idle_body, idle_body, NULL);
     mtf_gradients(1, none, 1, none, NULL, parts);
-    mtf_sgd(g, NULL, NULL);
-    mtf_adam(g, NULL, NULL);
-    mtf_adam_apply(g, 1, none, none, NULL);
+    call_optimizers(g, NULL);
     assert_null(mtf_compile(g, none[0]));
     close_well(s);
 }

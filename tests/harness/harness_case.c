@@ -105,10 +105,9 @@ static bool take_line(test_case *c, char *line)
     return good;
 }
 
-bool case_read(test_case *c, const char *file, const char *path, char *error, int room)
+bool case_take(test_case *c, char *text, const char *path, char *error, int room)
 {
-    *c = (test_case){.path = path, .tolerance = -1, .gradient = 1, .steps = 1};
-    c->text = read_file(file);
+    *c = (test_case){.path = path, .text = text, .tolerance = -1, .gradient = 1, .steps = 1};
     if (!c->text) {
         snprintf(error, (size_t)room, "cannot be read");
         return false;
@@ -126,6 +125,11 @@ bool case_read(test_case *c, const char *file, const char *path, char *error, in
         line += length + (line[length] == '\n');
     }
     return true;
+}
+
+bool case_read(test_case *c, const char *file, const char *path, char *error, int room)
+{
+    return case_take(c, read_file(file), path, error, room);
 }
 
 void case_free(test_case *c)

@@ -31,6 +31,8 @@ typedef struct test_case {
 
 /* Reads a file; where that fails says why in `error` and returns false. */
 bool case_read(test_case *c, const char *file, const char *path, char *error, int room);
+/* The same with a text, which the case owns from now on. */
+bool case_take(test_case *c, char *text, const char *path, char *error, int room);
 void case_free(test_case *c);
 /* The text with every element type f32, bf16, f16 replaced by f64; to be freed. */
 char *case_in_f64(const test_case *c);

@@ -85,6 +85,8 @@ static void run_in(const test_case *c, mtf_session *s, const allocations *count,
     for (int i = 0; ys && i < c->nexpected; i++) ys[i] = mtf_find(g, c->expected[i].name);
     mtf_program *p = ys ? mtf_compile_n(g, c->nexpected, ys) : NULL;
     if (!copy_error(s, "compile", r->error) && p) {
+        const char *program = mtf_program_print(p);
+        r->products = !program || strstr(program, " contract ") || strstr(program, " window ");
         r->peak_bytes = mtf_program_cost(p).peak_bytes;
         bool good = feed_case(c, g, p, r->error);
         for (int i = 0; i < c->steps && good; i++) good = mtf_step(p);

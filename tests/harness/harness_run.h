@@ -25,6 +25,7 @@ typedef struct case_run {
     long     step_calls; /* allocations during one more step */
     long     live;       /* allocations that mtf_close left behind */
     int64_t  peak_bytes;
+    bool     products; /* by a library that may round otherwise on another number of threads */
     char     error[ERROR_ROOM];
 } case_run;
 

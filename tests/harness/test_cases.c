@@ -89,7 +89,8 @@ static void check_value(tally *t, const test_case *c, const case_values *e, cons
     check(t, c, "value", good, text);
 }
 
-static void check_same(tally *t, const test_case *c, const case_run *a, const case_run *b)
+static void check_same(tally *t, const test_case *c, const char *what, const case_run *a,
+                       const case_run *b)
 {
     char error[ERROR_ROOM] = "";
     bool good = true;
@@ -98,9 +99,10 @@ static void check_same(tally *t, const test_case *c, const case_run *a, const ca
         good = x->n == y->n && x->type == y->type &&
                !memcmp(x->data, y->data, (size_t)x->n * mtf_dtype_bytes(x->type));
         if (!good)
-            snprintf(error, sizeof error, "%.60s: other bits than on the cpu", c->expected[i].name);
+            snprintf(error, sizeof error, "%.60s: other bits than on two threads of the cpu",
+                     c->expected[i].name);
     }
-    check(t, c, "check device", good, error);
+    check(t, c, what, good, error);
 }
 
 static void check_memory(tally *t, const test_case *c, const case_run *r)
@@ -114,13 +116,24 @@ static void check_memory(tally *t, const test_case *c, const case_run *r)
     check(t, c, "memory", r->live == 0, error);
 }
 
-/* One thread gives what is expected as well; BLAS may round it otherwise than two do. */
-static void check_one_thread(tally *t, const test_case *c)
+/* One thread and three give what two do: the same bits, or where BLAS may round otherwise, what is
+ * expected. */
+static void check_threads(tally *t, const test_case *c, const case_run *two)
 {
-    case_run one;
-    if (check(t, c, "one thread", run_case(c, "cpu", 1, &one), one.error))
-        for (int i = 0; i < c->nexpected; i++) check_value(t, c, &c->expected[i], &one.values[i]);
-    run_free(c, &one);
+    static const struct {
+        int         threads;
+        const char *name;
+    } others[] = {{1, "one thread"}, {3, "three threads"}};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        case_run r;
+        if (!run_case(c, "cpu", others[k].threads, &r))
+            check(t, c, others[k].name, false, r.error);
+        else if (two->products)
+            for (int i = 0; i < c->nexpected; i++) check_value(t, c, &c->expected[i], &r.values[i]);
+        else
+            check_same(t, c, others[k].name, two, &r);
+        run_free(c, &r);
+    }
 }
 
 static void check_runs(tally *t, const test_case *c)
@@ -134,13 +147,13 @@ static void check_runs(tally *t, const test_case *c)
     if (ran && !c->nan) {
         bool ran_again = run_case(c, "check", 2, &again);
         if (ran_again)
-            check_same(t, c, &cpu, &again);
+            check_same(t, c, "check device", &cpu, &again);
         else
             check(t, c, "check device", false, again.error);
         run_free(c, &again);
     }
+    if (ran) check_threads(t, c, &cpu);
     run_free(c, &cpu);
-    check_one_thread(t, c);
 }
 
 /* ---- crashes ---- */

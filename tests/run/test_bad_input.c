@@ -197,11 +197,9 @@ static void test_assignments(void **state)
     close_with(c.s, "usage: \"x\" is no variable");
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "normal(0)"}));
-    close_with(
-        c.s,
-        "value: variable: no initialiser is written \"normal(0)\"; there are zeros, ones, "
-        "constant(v), "
-        "uniform(lo, hi), normal(mean, stddev), truncated_normal(mean, stddev), glorot_uniform");
+    assert_contains(mtf_error(c.s),
+                    "value: variable: no initialiser is written \"normal(0)\"; there are zeros, ");
+    assert_int_equal(mtf_close(c.s), 1);
 }
 
 /* ---- running ---- */

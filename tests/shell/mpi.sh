@@ -50,12 +50,16 @@ fails() {                               # fails NAME TEXT: after `ranks`; the te
 
 # ---- every case, on threads and on ranks ---------------------------------------------------------
 
-for n in 2 3 4 6; do
-    ranks $n "$(dirname "$MTF")/tests/test_ranks" "" 1
+cases() {                               # cases RANKS PART-OF-PATHS
+    ranks "$1" "$(dirname "$MTF")/tests/test_ranks" "$2" 1
     read -r good bad < <(awk '/^test_ranks: / { print $2, $4 }' out)
     passed=$((passed + ${good:-0})) failed=$((failed + ${bad:-1}))
-    if [ $status -ne 0 ]; then lose "cases on $n ranks" "exit status 0" "$status: $(tail -n 20 out err)"; fi
-done
+    if [ $status -ne 0 ]; then lose "cases $2 on $1 ranks" "exit status 0" "$status: $(tail -n 20 out err)"; fi
+}
+for n in 2 3 4 6; do cases $n ""; done
+export MTF_SHARE=no                     # as between machines: messages only
+for part in einsum reduce shape state; do cases 4 $part/; done
+unset MTF_SHARE
 
 # ---- the command: files and text from the first rank alone ---------------------------------------
 
@@ -72,8 +76,12 @@ with_values() {
 }
 
 same() {                                # same CASE FETCH RANKS MESH LAYOUT
-    local name="$1 on $3 ranks, --mesh $4 --layout $5"
     with_values "$root/tests/cases/$1.mtf" >case.mtf
+    same_file "$@"
+}
+
+same_file() {                           # the same of case.mtf
+    local name="$1 on $3 ranks, --mesh $4 --layout $5"
     rm -f threads.npy ranks.npy
     "$MTF" run case.mtf --fetch "$2=threads.npy" --threads 1 --mesh "$4" --layout "$5" >out 2>err </dev/null ||
         { lose "$name" "a run on threads" "$(head -c 600 err)"; return; }
@@ -97,6 +105,13 @@ same random/normal_f32   y2  3 x:3         a:x
 same control/loop        dw  2 x:2         b:x
 same state/descent       new_w1 4 x:2,y:2  batch:x,hidden:y
 same large/product_f32   z   2 x:2,y:3     a:x,b:y
+
+# More than ranks show each other at once: summed, scattered, the largest scattered, gathered.
+file case.mtf 'x: f32[a=7, n=150001] = random_normal' 's: [n] = reduce_sum(x)' 'd: [n] = reduce_sum(x * 0.3)' \
+    't: [m=150001] = reshape(d)' 'e: [n] = reduce_max(x)' 'u: [m=150001] = reshape(e)' \
+    'z: f32[b=6, k=150001] = random_normal' 'w: [q=900006] = reshape(z)' 'v = shift(w, offset=1, dim=q)'
+for fetch in s t u v; do same_file long $fetch 3 x:3 a:x,m:x,b:x; done
+same_file long t 4 x:2,y:2 a:y+x,m:x+y
 
 file make.mtf 'x: f32[batch=7, in=5] = random_uniform'
 file model.mtf 'x: f32[batch=7, in=5] = input' 'w: f32[in=5, out=6] = variable(init="normal(0, 1)")' \

@@ -57,6 +57,7 @@ holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], g
 holds "parameters" "p['memory']['parameters'] == $weights"
 holds "memory adds up" "p['peak_bytes'] == p['memory']['peak'] == sum(p['memory'][k] for k in \
     ('parameters', 'state', 'inputs', 'constants', 'activations'))"
+holds "the least memory" "$weights < p['memory']['bound'] <= p['memory']['peak']"
 
 run plan net.mtf --mesh y:3 --layout hidden:y --fetch loss --json
 # z is combined by three: its 48 elements and a shard of 16 more; weights are a third.
@@ -219,6 +220,18 @@ file rename.mtf 'x: f32[b=4, k=6] = input' 'w: f32[k=6, h=10] = input' 'y: [b, h
     'z: [b=4, g=10] = reshape(y)'
 run plan rename.mtf --mesh x:2 --layout k:x,g:x --fetch z --json
 holds "a renamed sum is scattered" "[(c['kind'], c['bytes']) for c in p['collectives']] == [('reduce_scatter', 4 * 4 * 5)]"
+# So are the largest and the smallest.
+for fold in max min; do
+    file rename.mtf 'x: f32[k=6, h=10] = input' "y: [h] = reduce_$fold(x)" 'z: [g=10] = reshape(y)'
+    run plan rename.mtf --mesh x:2 --layout k:x,g:x --fetch z --json
+    holds "a renamed $fold is scattered" "[(c['kind'], c['bytes']) for c in p['collectives']] == [('reduce_scatter', 4 * 5)]"
+    file seen.mtf 'x: f32[k=6, h=10] = input' 'seen: f32[h=10] = variable' "y: [h] = reduce_$fold(x)" \
+        "new = assign(seen, ${fold}imum(seen, y))"
+    run plan seen.mtf --mesh x:2 --layout k:x --state-layout h:x --fetch y --json
+    holds "a $fold on its way into cut state is scattered" \
+        "('reduce_scatter', 4 * 5) in [(c['kind'], c['bytes']) for c in p['collectives']] and \
+        all(c['kind'] != 'all_reduce' for c in p['collectives'])"
+done
 # A rule whose axis already cuts the variable is passed over: w is cut along d, v along hidden.
 run plan net.mtf --mesh x:2 --state-layout d:x,hidden:x --fetch loss --json
 holds "the first rule that is free" "p['memory']['parameters'] == $weights // 2"

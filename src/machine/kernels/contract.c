@@ -11,11 +11,10 @@
 #include "machine/kernels/kernels.h"
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/nest.h"
+#include "program/contract_way.h"
 
 enum {
-    TINY_PRODUCT = 512,          /* multiply-adds below which calling BLAS costs more */
     PARALLEL_PRODUCT = 64 * 1024, /* multiply-adds below which one core does it all */
-    PLENTY_OF_BATCH = 32,        /* batch elements that need no further cutting */
     MOST_PIECES = 64,
     LANES = 64                   /* sums a plain loop keeps at once */
 };
@@ -131,10 +130,9 @@ static bool product_blas(const product *p, const void *a, const void *b, void *c
     return true;
 }
 
-static void product_run(const product *p, const void *a, const void *b, void *c)
+static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c)
 {
-    bool blas = (p->type == MTF_F32 || p->type == MTF_F64) && p->m * p->n * p->k >= TINY_PRODUCT;
-    if (!blas || !product_blas(p, a, b, c)) product_plain(p, a, b, c);
+    if (way == CONTRACT_PLAIN || !product_blas(p, a, b, c)) product_plain(p, a, b, c);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------- */
@@ -147,15 +145,16 @@ typedef struct cutting {
 
 /* Short pieces feed many cores; few cores take several of them in one call.  Cutting n costs more
  * than cutting m, so m goes first unless it is much shorter. */
-static cutting cutting_of(const product *p, int64_t batch)
+static cutting cutting_of(const product *p, contract_way way, int64_t batch)
 {
     cutting c = {.along_n = p->n > 2 * p->m};
     int64_t extent = c.along_n ? p->n : p->m;
     c.length = extent;
     c.pieces = 1;
-    if (batch >= PLENTY_OF_BATCH || p->m * p->n * p->k * batch < PARALLEL_PRODUCT) return c;
+    if (way == CONTRACT_BATCHED || batch >= MOST_PIECES) return c;
+    if (p->m * p->n * p->k * batch < PARALLEL_PRODUCT) return c;
     int64_t least = extent >= 128 ? 64 : 32;
-    if (p->m == 1 || p->n == 1) least = 1024; /* one pass over a matrix: read long rows of it */
+    if (way == CONTRACT_GEMV) least = 1024; /* one pass over a matrix: read long rows of it */
     c.length = (extent + MOST_PIECES - 1) / MOST_PIECES;
     c.length = (c.length + least - 1) / least * least;
     c.pieces = (extent + c.length - 1) / c.length;
@@ -176,6 +175,7 @@ static int64_t offset_of(int64_t position, int nloops, const int64_t *size, cons
 typedef struct contraction {
     const instr     *instr;
     const run_state *run;
+    contract_way     way;
     product          whole;
     cutting          cut;
     int64_t          batch;
@@ -198,8 +198,8 @@ static void run_pieces(const contraction *t, int64_t element, int64_t first, int
     a_at += t->cut.along_n ? 0 : begin * t->whole.a_m;
     b_at += t->cut.along_n ? begin * t->whole.b_n : 0;
     c_at += begin * (t->cut.along_n ? t->whole.c_n : t->whole.c_m);
-    product_run(&piece, operand(t->run, a) + a_at * bytes, operand(t->run, b) + b_at * bytes,
-                operand(t->run, c) + c_at * bytes);
+    product_run(t->way, &piece, operand(t->run, a) + a_at * bytes,
+                operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * bytes);
 }
 
 /* c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n] */
@@ -207,15 +207,15 @@ void kernel_contract(const instr *i, const run_state *r)
 {
     const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
     int           outer = i->nloops - 3, m = outer, n = outer + 1, k = outer + 2;
-    contraction   t = {.instr = i, .run = r, .batch = 1};
+    contraction   t = {.instr = i, .run = r, .way = contract_way_of(i), .batch = 1};
     t.whole = (product){.type = c->type, .m = i->size[m], .n = i->size[n], .k = i->size[k],
                         .a_m = a->stride[m], .a_k = a->stride[k], .b_k = b->stride[k],
                         .b_n = b->stride[n], .c_m = c->stride[m], .c_n = c->stride[n]};
     for (int l = 0; l < outer; l++) t.batch *= i->size[l];
-    t.cut = cutting_of(&t.whole, t.batch);
+    t.cut = cutting_of(&t.whole, t.way, t.batch);
     int64_t tasks = t.batch * t.cut.pieces, work = t.whole.m * t.whole.n * t.whole.k * t.batch;
     int64_t parts = work < PARALLEL_PRODUCT ? 1 : tasks < r->threads ? tasks : r->threads;
-    PARALLEL((int)parts)
+    PARALLEL(r, (int)parts)
     for (int64_t part = 0; part < parts; part++) {
         int64_t task = tasks * part / parts, end = tasks * (part + 1) / parts;
         while (task < end) {

@@ -216,7 +216,7 @@ void kernel_draw(const instr *i, const run_state *r)
     philox_stream stream = {r->seed, i->draw.key, r->step, (uint32_t)turn};
     /* A random number costs as much as several elements of anything else. */
     int parts = work_parts(r, n.elements * 8, n.elements);
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         source  s = {.stream = stream};
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;

@@ -205,7 +205,7 @@ static void fold_in_chunks(const folding *f, const run_state *r, int64_t chunks)
     char   *results = r->scratch;
     int64_t room = f->kept.elements * f->number_bytes;
     int     parts = work_parts(r, n * f->kept.elements, chunks);
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)
         for (int64_t c = chunks * part / parts; c < chunks * (part + 1) / parts; c++)
             fold_part(f, all, n * c / chunks, n * (c + 1) / chunks, results + c * room);
@@ -222,7 +222,7 @@ static void fold_in_tiles(const folding *f, const run_state *r)
     int64_t width = share < 16 ? 16 : share > WIDTH ? WIDTH : share & ~(int64_t)15;
     int64_t tiles = (kept + width - 1) / width;
     int     parts = work_parts(r, kept * f->reduced.elements, tiles);
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)
         for (int64_t t = tiles * part / parts; t < tiles * (part + 1) / parts; t++) {
             number  results[WIDTH];

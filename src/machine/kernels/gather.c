@@ -153,7 +153,7 @@ void kernel_gather(const instr *i, const run_state *r)
     int64_t        elements = t.outer.elements * t.each.elements;
     int parts = work_parts(r, elements, t.outer.elements > t.each.elements ? t.outer.elements
                                                                            : t.each.elements);
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         share s = share_of(&t, part, parts);
         walk  each = walk_at(&t.each, s.each_first, s.each);
@@ -244,7 +244,7 @@ void kernel_scatter(const instr *i, const run_state *r)
     int64_t        elements = t.outer.elements * t.inner.elements * t.each.elements;
     int64_t limit = t.outer.elements > t.each.elements ? t.outer.elements : t.each.elements;
     int     parts = apart ? work_parts(r, elements, limit) : 1;
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         share s = share_of(&t, part, parts);
         walk  each = walk_at(&t.each, s.each_first, s.each);

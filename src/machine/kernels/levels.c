@@ -33,7 +33,8 @@ static const struct {
     level level;
     bool (*runs)(void);
 } levels[] = {
-#define ROW(l) {{#l, &map_tables_##l, &fold_tables_##l, &strided_tables_##l}, has_##l},
+#define ROW(l)                                                                                     \
+    {{#l, &map_tables_##l, &joined_tables_##l, &fold_tables_##l, &strided_tables_##l}, has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
 };
@@ -67,9 +68,14 @@ map_step *map_cast_of(mtf_dtype to, mtf_dtype from)
     return highest()->map->cast[to][dtype_compute(from)];
 }
 
-map_select *map_select_of(mtf_dtype type)
+map_step3 *map_select_of(mtf_dtype type)
 {
     return highest()->map->select[dtype_compute(type)];
+}
+
+map_step3 *map_joined_of(const map_joint *j)
+{
+    return highest()->joined->loop[j->first][j->second][j->after][j->one_y][j->one_z];
 }
 
 map_index *map_index_of(mtf_dtype type)

@@ -1,7 +1,6 @@
 /* Levels: the instruction sets that inner loops are compiled for.
  *
- * The files of inner loops (map_steps.c, fold_steps.c, strided_steps.c) are
- * compiled plainly, for any chip of the kind, and once more for each level of
+ * The files of inner loops (*_steps.c) are compiled plainly, for any chip of the kind, and once more for each level of
  * MTF_LEVELS with the flags in cmake/flags.cmake.  One binary holds them all and
  * takes, on each chip, the highest that the chip can run.  All give the same
  * bits, but for the plain one on x86-64, where no instruction multiplies and
@@ -11,7 +10,7 @@
 #define MACHINE_KERNELS_LEVELS_H
 
 #include "machine/kernels/fold_steps.h"
-#include "machine/kernels/map_steps.h"
+#include "machine/kernels/map_joined.h"
 #include "machine/kernels/strided.h"
 #include "mtf_build.h"
 
@@ -26,6 +25,7 @@
 
 #define DECLARE_TABLES(level)                                                                      \
     extern const map_tables     map_tables_##level;                                                \
+    extern const joined_tables  joined_tables_##level;                                             \
     extern const fold_tables    fold_tables_##level;                                               \
     extern const strided_tables strided_tables_##level;
 DECLARE_TABLES(plain)
@@ -35,6 +35,7 @@ MTF_LEVELS(DECLARE_TABLES)
 typedef struct level {
     const char           *name;
     const map_tables     *map;
+    const joined_tables  *joined;
     const fold_tables    *fold;
     const strided_tables *strided;
 } level;

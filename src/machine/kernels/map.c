@@ -124,7 +124,7 @@ void kernel_map(const instr *i, const run_state *r)
         run_tiles(&m, 0, m.tiles, r->scratch);
         return;
     }
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)
         run_tiles(&m, m.tiles * part / parts, m.tiles * (part + 1) / parts,
                   (char *)r->scratch + (size_t)part * room);

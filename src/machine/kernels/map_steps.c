@@ -44,15 +44,16 @@
 
 /* ---- floats ---- */
 
-/* A tile with a number beyond the reach of the vector form goes one by one. */
-#define WAVE1(name, value, ...)                                                                    \
+/* Where all numbers are near 0 the quick form does.  Both give the same bits. */
+#define NEAR1(name, value, ...)                                                                    \
     static void name##_f32(int64_t n, void *out, const void *xs, const void *ys)                   \
     {                                                                                              \
         const float *in = xs;                                                                      \
         uint32_t     beyond = 0;                                                                   \
         (void)ys;                                                                                  \
-        for (int64_t i = 0; i < n; i++) beyond |= f32_beyond_reach(in[i]);                         \
+        for (int64_t i = 0; i < n; i++) beyond |= f32_far_##name(in[i]);                           \
         if (beyond) {                                                                              \
+            INDEPENDENT                                                                            \
             for (int64_t i = 0; i < n; i++) ((float *)out)[i] = scalar_##name##_f32(in[i]);        \
             return;                                                                                \
         }                                                                                          \
@@ -74,8 +75,8 @@
 #undef T
 #undef SUFFIX
 
-#undef WAVE1
-#define WAVE1 REAL1
+#undef NEAR1
+#define NEAR1 REAL1
 #define T double
 #define SUFFIX f64
 #include "program/scalars.h"
@@ -247,8 +248,8 @@ const map_tables OF_LEVEL(map_tables) = {
 #undef COMPARE
 #undef LOGIC1
 #undef LOGIC2
-#undef WAVE1
-#define WAVE1(name, ...)
+#undef NEAR1
+#define NEAR1(name, ...)
 #define REAL1(name, ...)
 #define TEST1(name, ...)
 #define ANY1(name, ...)

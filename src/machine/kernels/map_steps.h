@@ -7,8 +7,8 @@
 
 /* out[i] = f(x[i], y[i]) for i in 0 .. n-1; out may be x or y. */
 typedef void map_step(int64_t n, void *out, const void *x, const void *y);
-/* out[i] = c[i] ? x[i] : y[i] */
-typedef void map_select(int64_t n, void *out, const void *c, const void *x, const void *y);
+/* out[i] = f(x[i], y[i], z[i]) */
+typedef void map_step3(int64_t n, void *out, const void *x, const void *y, const void *z);
 /* out[r, i] = first + r * by_row + i * by_step */
 typedef struct map_ramp {
     double  shift; /* added last */
@@ -22,7 +22,7 @@ map_step   *map_step_of(scalar_fn fn, mtf_dtype type);
 /* Of two operands, where operand `which` is one number for all elements. */
 map_step   *map_step_with_one(scalar_fn fn, mtf_dtype type, int which);
 map_step   *map_cast_of(mtf_dtype to, mtf_dtype from);
-map_select *map_select_of(mtf_dtype type);
+map_step3  *map_select_of(mtf_dtype type); /* x is the condition */
 map_index  *map_index_of(mtf_dtype type);
 
 /* The same by compute type, once for each level: levels.c picks one for the functions above. */
@@ -30,7 +30,7 @@ typedef struct map_tables {
     map_step   *step[SCALAR_FNS][DTYPES];
     map_step   *with_one[SCALAR_FNS][2][DTYPES];
     map_step   *cast[DTYPES][DTYPES]; /* the type cast to is any type */
-    map_select *select[DTYPES];
+    map_step3  *select[DTYPES];
     map_index  *index[DTYPES];
 } map_tables;
 

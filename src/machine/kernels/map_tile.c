@@ -9,7 +9,7 @@
 
 #include "base/dtype.h"
 #include "machine/kernels/fold_steps.h"
-#include "machine/kernels/map_steps.h"
+#include "machine/kernels/map_joined.h"
 #include "machine/kernels/strided.h"
 #include "program/scalar.h"
 
@@ -203,10 +203,14 @@ static bool is_ready(const instr *i, int step)
 /* A step ready to run strip by strip: where its result and operands lie in the strip in hand, how far
  * it is from element to element, and from row to row for what is one number a row. */
 typedef struct call {
-    map_step   *step;
-    map_select *select; /* or this */
-    char       *at[4];
-    int64_t     by[4], by_row[4];
+    map_step  *step;
+    map_step3 *step3; /* or this */
+    char      *at[4];
+    int64_t    by[4], by_row[4];
+    int        one;         /* the operand that is one number, or -1 */
+    int        last;        /* the step whose result it gives */
+    bool       joint_begun; /* it does several steps: */
+    map_joint  joint;
 } call;
 
 enum { ROW_WORTH_A_CALL = 128 }; /* in shorter rows, one number a row is spread first */
@@ -227,29 +231,74 @@ static void set_operand(tile *t, call *c, int k, int reg, bool once, bool one)
     c->by_row[k] = by_row ? in.by : 0;
 }
 
+static void move_operand(call *c, int to, const call *from, int k)
+{
+    c->at[to] = from->at[k];
+    c->by[to] = from->by[k];
+    c->by_row[to] = from->by_row[k];
+}
+
+/* Makes a call of one step the beginning of a joint one: what is one number comes second. */
+static bool begin_joint(call *c, const scalar_step *s)
+{
+    if (!joint_begin(s, &c->joint) || (c->one == 0 && s->fn == FN_sub)) return false;
+    call alone = *c;
+    if (s->fn == FN_square) move_operand(c, 2, &alone, 1);
+    if (c->one == 0) {
+        move_operand(c, 1, &alone, 2);
+        move_operand(c, 2, &alone, 1);
+    }
+    c->joint.one_y = c->one >= 0;
+    return c->joint_begun = true;
+}
+
+/* Lets `before` do the step of `c` as well, where one loop can and nobody else needs its result. */
+static bool join_call(const tile *t, call *before, const call *c)
+{
+    const mapping     *m = t->m;
+    const scalar_step *s = &m->instr->map.steps[c->last];
+    int                reg[3], result = m->instr->nin + before->last, n = map_operands(s, reg);
+    call               both = *before;
+    if (n > 2 || m->registers.last[result] != c->last) return false;
+    if (!both.joint_begun && !begin_joint(&both, &m->instr->map.steps[before->last])) return false;
+    int which = reg[0] == result ? 0 : 1, other = !which;
+    if (n == 2 && reg[other] == result) return false;
+    if (!joint_add(&both.joint, s, which, n == 2 && c->one == other)) return false;
+    both.step3 = map_joined_of(&both.joint);
+    both.last = c->last;
+    move_operand(&both, 0, c, 0);
+    if (n == 2)
+        move_operand(&both, 3, c, 1 + other);
+    else if (both.joint.second == SECOND_NONE)
+        move_operand(&both, 3, &both, 2); /* not used */
+    *before = both;
+    return true;
+}
+
 static call prepare_call(tile *t, int which)
 {
     const scalar_step *s = &t->m->instr->map.steps[which];
     int                reg[3], result = t->m->instr->nin + which, n = map_operands(s, reg);
     bool               once = t->m->registers.row[result], two = n == 2;
     int                one = -1; /* the operand that is one number */
-    call               c = {.at[0] = t->reg[result].at, .by[0] = t->reg[result].by};
+    call               c = {.at[0] = t->reg[result].at, .by[0] = t->reg[result].by, .last = which};
     if (two && stays_one(t, reg[1]) && (!once || t->m->registers.fixed[reg[1]])) one = 1;
     if (two && one < 0 && stays_one(t, reg[0]) && (!once || t->m->registers.fixed[reg[0]])) one = 0;
     for (int k = 0; k < n; k++) set_operand(t, &c, 1 + k, reg[k], once, k == one);
     switch (s->fn) {
     case FN_CAST: c.step = map_cast_of(s->type, s->from); break;
-    case FN_SELECT: c.select = map_select_of(s->type); break;
+    case FN_SELECT: c.step3 = map_select_of(s->type); break;
     default:
         c.step = one >= 0 ? map_step_with_one(s->fn, s->type, one) : map_step_of(s->fn, s->type);
     }
+    c.one = one;
     return c;
 }
 
 static inline void run_call(call *c, int64_t n)
 {
-    if (c->select)
-        c->select(n, c->at[0], c->at[1], c->at[2], c->at[3]);
+    if (c->step3)
+        c->step3(n, c->at[0], c->at[1], c->at[2], c->at[3]);
     else
         c->step(n, c->at[0], c->at[1], c->at[2]);
     for (int k = 0; k < 4; k++) c->at[k] += n * c->by[k];
@@ -275,7 +324,7 @@ static void run_strips(tile *t, int first, int last)
         if (is_ready(m->instr, s)) continue;
         calls[n] = prepare_call(t, s);
         for (int k = 1; k < 4; k++) by_row = by_row || calls[n].by_row[k];
-        n++;
+        if (n == 0 || !join_call(t, &calls[n - 1], &calls[n])) n++;
     }
     if (!by_row) {
         run_line(n, calls, once ? t->rows.left : t->walk.left);

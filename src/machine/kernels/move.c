@@ -110,7 +110,7 @@ void kernel_move(const instr *i, const run_state *r)
         units = m.nest.elements / rows / nest_inner(&m.nest) * ((rows + SQUARE - 1) / SQUARE);
     }
     int parts = work_parts(r, m.nest.elements, units);
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         int64_t first = units * part / parts, last = units * (part + 1) / parts;
         if (m.across < 0)
@@ -244,7 +244,7 @@ void kernel_add_into(const instr *i, const run_state *r)
     int64_t tiles = (a.apart.elements + MEETING_TILE - 1) / MEETING_TILE;
     bool    owned = nest_repeats(&a.meeting, &i->out[0]);
     int     parts = owned ? work_parts(r, elements, tiles) : 1;
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)
         for (int64_t t = tiles * part / parts; t < tiles * (part + 1) / parts; t++) {
             int64_t first = t * MEETING_TILE, left = a.apart.elements - first;

@@ -76,15 +76,17 @@ static inline int work_parts(const run_state *r, int64_t elements, int64_t limit
     return (int)(limit < r->threads ? (limit > 1 ? limit : 1) : r->threads);
 }
 
-/* PARALLEL(parts) before a loop over parts: each turn may run on its own thread.
+/* PARALLEL(r, parts) before a loop over parts: each turn may run on its own thread.  The team is all
+ * threads even where parts are fewer: OpenMP's library ends the threads that a smaller team leaves
+ * out and starts new ones for the next larger, which takes longer than most instructions.
  * INDEPENDENT before an inner loop: no turn reads what another wrote.  (A turn may overwrite what
  * it read itself, which `restrict` would forbid.) */
 #define KERNEL_PRAGMA(text) _Pragma(#text)
 #ifdef _OPENMP
-#define PARALLEL(parts)                                                                            \
-    KERNEL_PRAGMA(omp parallel for num_threads(parts) schedule(static, 1) if (parts > 1))
+#define PARALLEL(r, parts)                                                                         \
+    KERNEL_PRAGMA(omp parallel for num_threads((r)->threads) schedule(static, 1) if (parts > 1))
 #else
-#define PARALLEL(parts)
+#define PARALLEL(r, parts)
 #endif
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")

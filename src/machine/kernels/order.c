@@ -170,7 +170,7 @@ void kernel_order(const instr *i, const run_state *r)
     const nest    n = nest_of(i, loops_between(0, i->nloops), NULL, 0);
     int64_t       bytes = (int64_t)mtf_dtype_bytes(in->type);
     int           parts = work_parts(r, n.elements * i->order.along, n.elements);
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         char   *scratch = (char *)r->scratch + (size_t)part * order_scratch_bytes(i);
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;

@@ -129,7 +129,7 @@ void kernel_scan(const instr *i, const run_state *r)
         s.out_step = -s.out_step;
     }
     int parts = work_parts(r, s.nest.elements * how->along, s.nest.elements);
-    PARALLEL(parts)
+    PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)
         scan_range(&s, s.nest.elements * part / parts, s.nest.elements * (part + 1) / parts);
 }

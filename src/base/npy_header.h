@@ -1,0 +1,27 @@
+/* The header of a .npy file: a small Python dictionary. */
+#ifndef BASE_NPY_HEADER_H
+#define BASE_NPY_HEADER_H
+
+#include "mtf.h"
+
+typedef struct npy_header {
+    mtf_dtype type;
+    bool      bytes;         /* "|u1": the elements are 0 to 255, and `type` is bool, of one byte too */
+    bool      fortran_order; /* the first dimension runs fastest */
+    int       ndims;
+    int64_t   size[MTF_MAX_DIMS];
+    int64_t   count;         /* product of the sizes; count * element bytes fits size_t */
+    size_t    data_at;       /* where the elements begin; never behind the end */
+} npy_header;
+
+/* Reads the header of a file that is `n` bytes long; an error names the file.  No tensor has "|u1",
+ * so only who asks gets it. */
+bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *bytes, size_t n,
+                      bool takes_bytes, npy_header *h);
+
+/* Writes magic word, version 1.0 and dictionary; returns their length, a multiple of 64. */
+enum { NPY_HEADER_ROOM = 640 };
+size_t npy_header_print(mtf_dtype type, int ndims, const int64_t *sizes,
+                        char header[NPY_HEADER_ROOM]);
+
+#endif

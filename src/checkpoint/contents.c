@@ -1,0 +1,117 @@
+/* What a checkpoint holds: tensors by name, and where each lies. */
+#include "checkpoint/contents.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/checksum.h"
+#include "checkpoint/safetensors.h"
+
+contents contents_make(arena *a)
+{
+    return (contents){.arena = a, .by_name = {.arena = a}, .folder = ""};
+}
+
+kept_tensor *contents_find(const contents *c, const char *name)
+{
+    return names_get(&c->by_name, name);
+}
+
+kept_tensor *contents_add(contents *c, const char *name)
+{
+    if (contents_find(c, name)) {
+        fail(c->arena->fault, ERR_FILE, "\"%s\" has tensor \"%s\" twice", c->folder, name);
+        return NULL;
+    }
+    kept_tensor *t = arena_new(c->arena, kept_tensor);
+    if (!t || !arena_push(c->arena, c->tensors, c->ntensors, c->tensors_room)) return NULL;
+    t->name = arena_text(c->arena, name);
+    if (!t->name || !names_put(&c->by_name, t->name, t)) return NULL;
+    c->tensors[c->ntensors++] = t;
+    return t;
+}
+
+bool contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape *shape)
+{
+    static const char *const places[MTF_MAX_DIMS] = {"d0",  "d1",  "d2",  "d3", "d4",  "d5",
+                                                     "d6",  "d7",  "d8",  "d9", "d10", "d11",
+                                                     "d12", "d13", "d14", "d15"};
+    t->type = type;
+    t->shape = *shape;
+    t->named = true;
+    for (int d = 0; d < shape->ndims; d++) {
+        const char *name = shape->dims[d].name;
+        t->named = t->named && name;
+        t->shape.dims[d].name = name ? arena_text(c->arena, name) : places[d];
+        TRY(t->shape.dims[d].name != NULL);
+    }
+    t->bytes = shape_size(&t->shape) * (int64_t)mtf_dtype_bytes(type);
+    return true;
+}
+
+/* Larger elements first, so that all are aligned; then by name. */
+static int compare(const void *a, const void *b)
+{
+    const kept_tensor *x = *(kept_tensor *const *)a, *y = *(kept_tensor *const *)b;
+    size_t             bx = mtf_dtype_bytes(x->type), by = mtf_dtype_bytes(y->type);
+    if (bx != by) return bx < by ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static bool name_files(contents *c)
+{
+    for (int i = 0; i < c->nfiles; i++) {
+        textbuf t = {.arena = c->arena};
+        text_add(&t, "weights-%05d-of-%05d.safetensors", i + 1, c->nfiles);
+        c->files[i].name = text_done(&t);
+        TRY(c->files[i].name != NULL);
+    }
+    return true;
+}
+
+/* Numbers of files, and places inside the data of each. */
+static bool fill_files(contents *c, const char *one_file)
+{
+    const int64_t most = one_file ? INT64_MAX / 2 : (int64_t)FILE_GIB << 30;
+    int64_t       used = 0;
+    for (int i = 0; i < c->ntensors || c->nfiles == 0; i++) {
+        kept_tensor *t = i < c->ntensors ? c->tensors[i] : NULL;
+        if (c->nfiles == 0 || (used > 0 && used + t->bytes > most)) {
+            TRY(arena_push(c->arena, c->files, c->nfiles, c->files_room));
+            c->files[c->nfiles++] = (kept_file){0};
+            used = 0;
+        }
+        if (!t) break;
+        t->file = c->nfiles - 1;
+        t->at = used;
+        used += t->bytes;
+        c->files[t->file].bytes = used;
+    }
+    c->files[0].name = one_file;
+    return one_file || name_files(c);
+}
+
+const char **contents_arrange(contents *c, const char *one_file)
+{
+    if (c->ntensors) qsort(c->tensors, (size_t)c->ntensors, sizeof *c->tensors, compare);
+    if (!fill_files(c, one_file)) return NULL;
+    const char **headers = arena_array(c->arena, const char *, c->nfiles);
+    if (!headers) return NULL;
+    for (int i = 0; i < c->nfiles; i++) {
+        kept_file *f = &c->files[i];
+        headers[i] = safetensors_print(c, i, &f->header_bytes);
+        if (!headers[i]) return NULL;
+        f->header_sum = checksum_bytes(headers[i], (size_t)f->header_bytes);
+        f->bytes += f->header_bytes;
+    }
+    for (int i = 0; i < c->ntensors; i++)
+        c->tensors[i]->at += c->files[c->tensors[i]->file].header_bytes;
+    return headers;
+}
+
+bool contents_path(const contents *c, int file, char path[PATH_MAX])
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", c->folder, c->files[file].name) < PATH_MAX) return true;
+    return fail(c->arena->fault, ERR_FILE, "the path of \"%s\" is too long", c->files[file].name);
+}

@@ -1,0 +1,55 @@
+/* What a checkpoint holds: tensors by name, and where each lies. */
+#ifndef CHECKPOINT_CONTENTS_H
+#define CHECKPOINT_CONTENTS_H
+
+#include <limits.h>
+
+#include "base/names.h"
+#include "space/shape.h"
+
+typedef struct kept_tensor {
+    const char *name;
+    mtf_dtype   type;
+    const char *foreign; /* its file's word for an element type that mtf lacks; NULL: `type` */
+    mtf_shape   shape;
+    bool        named; /* somebody named its dimensions; else they are d0, d1, ... */
+    int         file;
+    int64_t     at, bytes; /* in that file */
+    bool        summed;
+    uint64_t    sum; /* of its elements, where summed */
+} kept_tensor;
+
+typedef struct kept_file {
+    const char *name; /* in the folder */
+    int64_t     bytes;
+    int64_t     header_bytes; /* before the first tensor */
+    uint64_t    header_sum;   /* where there is a manifest */
+} kept_file;
+
+typedef struct contents {
+    arena        *arena;
+    const char   *folder; /* where the files are */
+    kept_tensor **tensors;
+    int           ntensors, tensors_room;
+    name_table    by_name;
+    kept_file    *files;
+    int           nfiles, files_room;
+    bool          manifest; /* a checkpoint of mtf's own: these hold, and all sums are there */
+    int64_t       step, position;
+    uint64_t      seed;
+    const char   *config; /* NULL: none */
+} contents;
+
+contents contents_make(arena *a);
+/* A new tensor with a copy of this name; NULL after an error, such as a name that is taken. */
+kept_tensor *contents_add(contents *c, const char *name);
+/* Gives it type and shape, whose names are copied; NULL names become d0, d1, ... */
+bool         contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape *shape);
+kept_tensor *contents_find(const contents *c, const char *name); /* NULL where absent */
+/* For writing, into one file of this name, or NULL: puts the tensors in order and in files of at most FILE_BYTES of data each, unless one
+ * tensor alone is larger, and prints the headers, by file; NULL after an error. */
+enum { FILE_GIB = 4 };
+const char **contents_arrange(contents *c, const char *one_file);
+bool         contents_path(const contents *c, int file, char path[PATH_MAX]); /* false: too long */
+
+#endif

@@ -1,0 +1,17 @@
+/* Opening: from a path to what is there, checked but for elements. */
+#ifndef CHECKPOINT_OPENING_H
+#define CHECKPOINT_OPENING_H
+
+#include "checkpoint/contents.h"
+
+enum { NEWEST = -1 };
+
+/* A checkpoint of mtf, a folder of them (of which `step` is taken, or the newest), a safetensors file
+ * or a folder of such files.  Every file has its right length and header afterwards. */
+bool checkpoint_open(contents *c, const char *path, int64_t step);
+/* The file itself, for reading; -1 after an error. */
+int checkpoint_file(const contents *c, int file);
+/* Exactly these bytes of it. */
+bool file_read(int descriptor, const char *path, int64_t at, void *bytes, int64_t n, fault *f);
+
+#endif

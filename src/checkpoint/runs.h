@@ -1,0 +1,43 @@
+/* Runs: how the parts of a tensor lie in the whole.
+ *
+ * A part that is cut along a late dimension is many short runs of the whole.
+ * Those of all parts that a process has come here in the order of the whole,
+ * so that what lies side by side can be read or written at once.
+ */
+#ifndef CHECKPOINT_RUNS_H
+#define CHECKPOINT_RUNS_H
+
+#include "mtf.h"
+
+typedef struct part_run {
+    int64_t place, count; /* in the whole, in elements */
+    int64_t from;         /* where it begins in the part, in elements */
+    int     part;         /* its number in the list */
+} part_run;
+
+typedef struct run_cursor {
+    int64_t place; /* of the next run; -1: there is none */
+    int64_t from, count;
+    int     fixed;
+    int64_t at[MTF_MAX_DIMS];
+} run_cursor;
+
+typedef struct part_runs {
+    const mtf_shape *shape; /* of the whole */
+    int              nparts;
+    const mtf_part  *parts;   /* dense and row-major */
+    run_cursor      *cursors; /* by part */
+} part_runs;
+
+/* `cursors` is room for one a part. */
+void runs_start(part_runs *r, const mtf_shape *shape, int nparts, const mtf_part *parts,
+                run_cursor *cursors);
+bool runs_next(part_runs *r, part_run *next); /* false: that was all */
+
+/* Copies between this process's memory and where parts lie; `where` is a device's business. */
+typedef struct part_copier {
+    void (*copy)(void *where, void *to, const void *from, size_t bytes); /* NULL: memcpy does */
+    void *where;
+} part_copier;
+
+#endif

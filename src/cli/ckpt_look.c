@@ -1,0 +1,192 @@
+/* mtf ckpt ls, verify, show, diff: looking into checkpoints. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/session.h"
+#include "checkpoint/checksum.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/opening.h"
+#include "checkpoint/writing.h"
+#include "cli/ckpt.h"
+#include "cli/json_out.h"
+#include "cli/show_values.h"
+#include "cli/units.h"
+
+static int64_t all_bytes(const contents *c)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < c->ntensors; i++) sum += c->tensors[i]->bytes;
+    return sum;
+}
+
+static cJSON *json_item(cJSON *list)
+{
+    cJSON *item = cJSON_CreateObject();
+    if (cJSON_AddItemToArray(list, item)) return item;
+    cJSON_Delete(item);
+    return NULL;
+}
+
+/* ---- ls ---- */
+
+static void list_steps(const options *o, mtf_session *s, cJSON *root, int n, const int64_t *steps)
+{
+    cJSON *list = root ? json_list(root, "checkpoints") : NULL;
+    if (!root) printf("%10s %10s %8s %9s  %s\n", "step", "position", "tensors", "bytes", "path");
+    for (int i = 0; i < n && mtf_ok(s); i++) {
+        contents    c = contents_make(&s->arena);
+        const char *path = folder_step_path(&s->arena, o->words[1], steps[i]);
+        if (!path || !checkpoint_open(&c, path, NEWEST)) return;
+        cJSON *item = list ? json_item(list) : NULL;
+        json_int(item, "step", c.step);
+        json_int(item, "position", c.position);
+        json_int(item, "tensors", c.ntensors);
+        json_int(item, "bytes", all_bytes(&c));
+        json_text(item, "path", path);
+        if (!root)
+            printf("%10lld %10lld %8d %9s  %s\n", (long long)c.step, (long long)c.position,
+                   c.ntensors, unit_bytes(all_bytes(&c)).s, path);
+    }
+}
+
+static void list_tensors(const contents *c, cJSON *root)
+{
+    cJSON *list = root ? json_list(root, "tensors") : NULL;
+    int    name = 4, shape = 5;
+    char   text[SHAPE_TEXT];
+    for (int i = 0; i < c->ntensors; i++) {
+        int n = (int)strlen(c->tensors[i]->name);
+        int k = (int)strlen(shape_text(&c->tensors[i]->shape, text));
+        name = n > name ? n : name;
+        shape = k > shape ? k : shape;
+    }
+    if (!root) printf("%-*s  %-5s %-*s %9s\n", name, "name", "type", shape, "shape", "bytes");
+    for (int i = 0; i < c->ntensors; i++) {
+        const kept_tensor *t = c->tensors[i];
+        cJSON *item = list ? json_item(list) : NULL, *sizes = json_object(item, "shape");
+        json_text(item, "name", t->name);
+        json_text(item, "type", ckpt_type(t));
+        for (int d = 0; d < t->shape.ndims; d++)
+            json_int(sizes, t->shape.dims[d].name, t->shape.dims[d].size);
+        json_int(item, "bytes", t->bytes);
+        if (!root)
+            printf("%-*s  %-5s %-*s %9s\n", name, t->name, ckpt_type(t), shape,
+                   shape_text(&t->shape, text), unit_bytes(t->bytes).s);
+    }
+    if (!root)
+        printf("%d tensors, %s, in %d file%s of %s\n", c->ntensors, unit_bytes(all_bytes(c)).s,
+               c->nfiles, c->nfiles == 1 ? "" : "s", c->folder);
+}
+
+bool ckpt_list(mtf_session *s, const options *o)
+{
+    int64_t *steps;
+    int      n;
+    cJSON   *root = option_given(o, "json") ? cJSON_CreateObject() : NULL;
+    if (folder_steps(&s->arena, o->words[1], &steps, &n)) {
+        contents c = contents_make(&s->arena);
+        if (n)
+            list_steps(o, s, root, n, steps);
+        else if (checkpoint_open(&c, o->words[1], NEWEST))
+            list_tensors(&c, root);
+    }
+    return root ? json_print(s, root) && mtf_ok(s) : mtf_ok(s);
+}
+
+/* ---- verify ---- */
+
+static bool verify_one(mtf_session *s, const char *path, cJSON *list)
+{
+    ckpt_source c;
+    int         summed = 0;
+    bool        ok = ckpt_open(&c, s, path);
+    for (int i = 0; ok && i < c.contents.ntensors; i++) {
+        const kept_tensor *t = c.contents.tensors[i];
+        uint64_t           sum;
+        char               a[CHECKSUM_TEXT], b[CHECKSUM_TEXT];
+        if (!t->summed) continue;
+        summed++;
+        ok = reader_sum(&c.reader, t, &sum);
+        if (ok && sum != t->sum)
+            ok = fail(&s->fault, ERR_FILE,
+                      "\"%s/%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and "
+                      "should be %s",
+                      c.contents.folder, c.contents.files[t->file].name, t->name,
+                      checksum_text(sum, a), checksum_text(t->sum, b));
+    }
+    cJSON *item = list ? json_item(list) : NULL;
+    json_text(item, "path", c.contents.folder ? c.contents.folder : path);
+    json_int(item, "tensors", c.contents.ntensors);
+    json_int(item, "summed", summed);
+    json_flag(item, "sound", ok);
+    if (ok && !list)
+        printf("%s: sound: %d tensors, %s%s\n", c.contents.folder, c.contents.ntensors,
+               unit_bytes(all_bytes(&c.contents)).s,
+               summed ? "" : "; it has no sums to compare with");
+    ckpt_close(&c);
+    return ok;
+}
+
+bool ckpt_verify(mtf_session *s, const options *o)
+{
+    int64_t *steps;
+    int      n;
+    cJSON   *root = option_given(o, "json") ? cJSON_CreateObject() : NULL;
+    cJSON   *list = root ? json_list(root, "checkpoints") : NULL;
+    bool     ok = folder_steps(&s->arena, o->words[1], &steps, &n);
+    if (ok && n == 0) ok = verify_one(s, o->words[1], list);
+    for (int i = 0; ok && i < n; i++) {
+        const char *path = folder_step_path(&s->arena, o->words[1], steps[i]);
+        ok = path && verify_one(s, path, list);
+    }
+    return root ? json_print(s, root) && ok : ok;
+}
+
+/* ---- show ---- */
+
+bool ckpt_show(mtf_session *s, const options *o)
+{
+    ckpt_source        c;
+    bool               ok = ckpt_open(&c, s, o->words[1]);
+    const kept_tensor *t = ok ? ckpt_find(&c, o->words[2]) : NULL;
+    double             low = INFINITY, high = -INFINITY, sum = 0, squares = 0;
+    char   *buffer = t ? block_alloc(&s->allocator, &s->fault, STAGE_BYTES, false) : NULL;
+    int64_t count = t ? shape_size(&t->shape) : 0, room = t ? reader_room(t) : 1, bad = 0;
+    for (int64_t at = 0; buffer && mtf_ok(s) && at < count; at += room) {
+        int64_t n = count - at < room ? count - at : room;
+        if (!ckpt_get(&c, t, at, buffer, n)) break;
+        for (int64_t i = 0; i < n; i++) {
+            double v = dtype_load(t->type, buffer, i);
+            bad += !isfinite(v);
+            low = fmin(low, v), high = fmax(high, v);
+            sum += v, squares += v * v;
+        }
+    }
+    ok = buffer && mtf_ok(s);
+    if (ok && option_given(o, "json")) {
+        cJSON *root = cJSON_CreateObject();
+        json_text(root, "name", t->name);
+        json_text(root, "type", ckpt_type(t));
+        json_int(root, "elements", count);
+        cJSON_AddNumberToObject(root, "min", low);
+        cJSON_AddNumberToObject(root, "max", high);
+        cJSON_AddNumberToObject(root, "mean", sum / (double)count);
+        cJSON_AddNumberToObject(root, "norm", sqrt(squares));
+        json_int(root, "not_finite", bad);
+        ok = json_print(s, root);
+    } else if (ok) {
+        textbuf   text = {.arena = &s->arena};
+        mtf_shape shape = t->shape;
+        if (count <= room && ckpt_get(&c, t, 0, buffer, count))
+            value_show(&text, t->name, t->type, &shape, buffer);
+        printf("%s%lld elements: min %.6g, max %.6g, mean %.6g, norm %.6g",
+               text_done(&text) ? text.text : "", (long long)count, low, high, sum / (double)count,
+               sqrt(squares));
+        printf(bad ? ", %lld not finite\n" : "\n", (long long)bad);
+    }
+    block_free(&s->allocator, buffer);
+    ckpt_close(&c);
+    return ok && mtf_ok(s);
+}

@@ -1,0 +1,78 @@
+/* mtf ckpt: looks into checkpoints, checks and converts them. */
+#include <string.h>
+
+#include "cli/ckpt.h"
+#include "cli/commands.h"
+#include "cli/graph_file.h"
+
+static const struct {
+    const char *word, *needs;
+    int         words;
+    bool (*run)(mtf_session *s, const options *o);
+} actions[] = {
+    {"ls", "ls PATH", 2, ckpt_list},
+    {"verify", "verify PATH", 2, ckpt_verify},
+    {"show", "show PATH NAME", 3, ckpt_show},
+    {"diff", "diff A B", 3, ckpt_diff},
+    {"convert", "convert FROM TO", 3, ckpt_convert},
+};
+enum { ACTIONS = sizeof actions / sizeof *actions };
+
+static int run(const options *o)
+{
+    nearest near = {.wanted = o->words[0]};
+    char    hint[100];
+    for (int i = 0; i < ACTIONS; i++) {
+        nearest_offer(&near, actions[i].word);
+        if (strcmp(actions[i].word, o->words[0]) != 0) continue;
+        if (o->nwords != actions[i].words)
+            return usage_error(o->command, "write mtf ckpt %s", actions[i].needs);
+        mtf_session *s = file_session(&(mtf_session_opts){0});
+        if (!s) return STATUS_FAILED;
+        actions[i].run(s, o);
+        return mtf_close(s) ? STATUS_FAILED : STATUS_DONE;
+    }
+    return usage_error(o->command, "mtf ckpt has no \"%s\"%s", o->words[0],
+                       nearest_hint(&near, hint, sizeof hint));
+}
+
+/* clang-format off */
+static const option_spec table[] = {
+    {"type",   "PATTERN=TYPE",        true,  "convert: element type of floating tensors so named; all=TYPE: of every one"},
+    {"rename", "PATTERN=REPLACEMENT", true,  "convert: what takes the place of the matched piece of a name; \\1 is a group"},
+    {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
+    {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
+    {0},
+};
+/* clang-format on */
+
+static const char *const examples[] = {
+    "mtf ckpt ls runs/mnist",
+    "mtf ckpt ls runs/mnist/step_00001000",
+    "mtf ckpt verify runs/mnist",
+    "mtf ckpt show runs/mnist layer/w",
+    "mtf ckpt diff runs/mnist/step_00001000 runs/mnist/step_00002000",
+    "mtf ckpt convert runs/mnist half.safetensors --type all=bf16 --only '^layer/'",
+    "mtf ckpt convert other.safetensors start --rename '^model\\.(.*)=\\1'",
+    "mtf ckpt convert runs/mnist w.npy --only '^layer/w$'",
+    NULL,
+};
+
+const command command_ckpt = {
+    .name = "ckpt",
+    .says = "look into checkpoints, check, compare and convert them",
+    .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO",
+    .least = 2,
+    .most = 3,
+    .options = table,
+    .examples = examples,
+    .teaches =
+        "A checkpoint is a folder with safetensors files, which hold whole tensors by name, and\n"
+        "manifest.json.  A path names a checkpoint, a folder of checkpoints (ls and verify take "
+        "all\n"
+        "of them, the others the newest), a safetensors file made by anybody, or a .npy file.\n"
+        "convert writes a .npy file of one tensor, one .safetensors file, or, under any other "
+        "name,\n"
+        "a new checkpoint.  Patterns are extended regular expressions, found anywhere in a name.",
+    .run = run,
+};

@@ -1,0 +1,226 @@
+/* Batches, fed one by one, while a thread reads ahead.
+ *
+ * Buffers form a ring: batch k lies in buffer k modulo their number.  The one
+ * fed last is lent to the program; the thread fills those behind it, up to
+ * `made`.  Its own error waits in `trouble` until all batches before it have been fed.  The thread allocates
+ * nothing and touches neither the program nor the session.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "data/batch_parts.h"
+#include "data/itinerary.h"
+
+enum { MOST_AHEAD = 1024 };
+
+struct mtf_batches {
+    mtf_session *session;
+    batch_plan   plan;
+    itinerary    itinerary;
+    char        *buffers, *scratch;
+    int          nbuffers;
+    bool         threaded;
+    int64_t      real;
+    pthread_t    thread;
+    bool         running; /* there is a thread to join */
+    bool         closed;
+
+    pthread_mutex_t lock; /* for what follows */
+    pthread_cond_t  filled, emptied;
+    int64_t         fed, made; /* batches fed, and batches ready: fed <= made */
+    bool            stop, failed;
+    fault           trouble;
+};
+
+/* ---- reading ---- */
+
+static char *buffer_of(const mtf_batches *b, int64_t number)
+{
+    return b->buffers + (size_t)(number % b->nbuffers) * b->plan.bytes;
+}
+
+static int64_t example_at(void *context, int64_t place)
+{
+    return itinerary_example(context, place);
+}
+
+static bool make_batch(mtf_batches *b, int64_t number)
+{
+    itinerary_batch batch = itinerary_open(&b->itinerary, number);
+    return batch_read(&b->plan, example_at, &batch, buffer_of(b, number), b->scratch, &b->trouble);
+}
+
+static void *read_ahead(void *what)
+{
+    mtf_batches *b = what;
+    pthread_mutex_lock(&b->lock);
+    while (!b->failed && b->made < b->itinerary.total) {
+        while (!b->stop && b->made - b->fed == b->nbuffers - 1)
+            pthread_cond_wait(&b->emptied, &b->lock);
+        if (b->stop) break;
+        int64_t number = b->made;
+        pthread_mutex_unlock(&b->lock);
+        bool ok = make_batch(b, number);
+        pthread_mutex_lock(&b->lock);
+        if (ok)
+            b->made++;
+        else
+            b->failed = true;
+        pthread_cond_signal(&b->filled);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+static bool start(mtf_batches *b)
+{
+    if (b->running || !b->threaded) return true;
+    b->stop = false;
+    if (pthread_create(&b->thread, NULL, read_ahead, b) != 0)
+        return fail(&b->session->fault, ERR_MEMORY, "the system gives no thread to read ahead");
+    b->running = true;
+    return true;
+}
+
+static void stop(mtf_batches *b)
+{
+    if (!b->running) return;
+    pthread_mutex_lock(&b->lock);
+    b->stop = true;
+    pthread_cond_signal(&b->emptied);
+    pthread_mutex_unlock(&b->lock);
+    pthread_join(b->thread, NULL);
+    b->running = false;
+}
+
+/* Until batch `fed` is ready; false after an error, which becomes the session's. */
+static bool await(mtf_batches *b)
+{
+    pthread_mutex_lock(&b->lock);
+    while (b->running && b->made == b->fed && !b->failed) pthread_cond_wait(&b->filled, &b->lock);
+    bool ready = b->made > b->fed;
+    pthread_mutex_unlock(&b->lock);
+    if (!b->running) {
+        ready = make_batch(b, b->fed);
+        if (ready) b->made = b->fed + 1;
+    }
+    return ready || (fault_take(&b->session->fault, b->trouble.kind, b->trouble.text), false);
+}
+
+/* ---- opening and closing ---- */
+
+static void close_batches(void *what)
+{
+    mtf_batches *b = what;
+    if (b->closed) return;
+    b->closed = true;
+    stop(b);
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->filled);
+    pthread_cond_destroy(&b->emptied);
+    block_free(&b->session->allocator, b->buffers);
+    block_free(&b->session->allocator, b->scratch);
+}
+
+static bool check_opts(mtf_dataset *d, const mtf_batches_opts *o)
+{
+    fault *why = &d->session->fault;
+    if (o->epochs < 0)
+        return fail(why, ERR_USAGE, "epochs is %lld; it is a number of passes, or 0 for no end",
+                    (long long)o->epochs);
+    if (o->ahead < -1 || o->ahead > MOST_AHEAD)
+        return fail(why, ERR_USAGE,
+                    "ahead is %d; it is a number of batches up to %d, or -1 for none", o->ahead,
+                    MOST_AHEAD);
+    if ((unsigned)o->remainder > MTF_WRAP)
+        return fail(why, ERR_USAGE, "remainder is %d; it is MTF_DROP, MTF_FILL or MTF_WRAP",
+                    (int)o->remainder);
+    return true;
+}
+
+static bool prepare(mtf_batches *b, mtf_dataset *d, mtf_program *p, const mtf_batches_opts *o)
+{
+    mtf_session *s = d->session;
+    TRY(check_opts(d, o));
+    TRY(batch_plan_make(d, p, o->batch ? o->batch : "batch", &b->plan));
+    b->itinerary = itinerary_make(d->size, b->plan.batch, o);
+    if (b->itinerary.total == 0)
+        return fail(&s->fault, ERR_USAGE,
+                    "%lld examples do not fill a batch of %lld; MTF_FILL would fill it with zeros",
+                    (long long)d->size, (long long)b->plan.batch);
+    b->threaded = o->ahead >= 0;
+    b->nbuffers = !b->threaded ? 1 : o->ahead > 0 ? o->ahead + 1 : 3;
+    size_t bytes;
+    if (__builtin_mul_overflow(b->plan.bytes, (size_t)b->nbuffers, &bytes)) bytes = SIZE_MAX;
+    b->buffers = block_alloc(&s->allocator, &s->fault, bytes, false);
+    b->scratch = block_alloc(&s->allocator, &s->fault, b->plan.scratch_bytes, false);
+    return b->buffers && b->scratch;
+}
+
+mtf_batches *mtf_batches_new(mtf_dataset *d, mtf_program *p, const mtf_batches_opts *opts)
+{
+    if (!d || !p || !mtf_ok(d->session)) return NULL;
+    mtf_batches *b = arena_new(&d->session->arena, mtf_batches);
+    if (!b) return NULL;
+    b->session = d->session;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->filled, NULL);
+    pthread_cond_init(&b->emptied, NULL);
+    if (!session_at_close(d->session, close_batches, b))
+        close_batches(b);
+    else if (prepare(b, d, p, opts ? opts : &(mtf_batches_opts){0}))
+        return b;
+    return NULL;
+}
+
+void mtf_batches_free(mtf_batches *b)
+{
+    if (!b || b->closed) return;
+    batch_take_back(&b->plan);
+    close_batches(b);
+}
+
+/* ---- using ---- */
+
+static bool alive(const mtf_batches *b)
+{
+    return b && !b->closed && mtf_ok(b->session);
+}
+
+bool mtf_batches_next(mtf_batches *b)
+{
+    if (!alive(b) || b->fed == b->itinerary.total) return false;
+    TRY(start(b) && await(b));
+    TRY(batch_lend(&b->plan, buffer_of(b, b->fed)));
+    b->real = itinerary_real(&b->itinerary, b->fed);
+    pthread_mutex_lock(&b->lock);
+    b->fed++;
+    pthread_cond_signal(&b->emptied);
+    pthread_mutex_unlock(&b->lock);
+    return true;
+}
+
+int64_t mtf_batches_real(const mtf_batches *b)
+{
+    return b ? b->real : 0;
+}
+
+int64_t mtf_batches_position(const mtf_batches *b)
+{
+    return b ? b->fed : 0;
+}
+
+bool mtf_batches_seek(mtf_batches *b, int64_t position)
+{
+    if (!alive(b)) return false;
+    if (position < 0 || position > b->itinerary.total)
+        return fail(&b->session->fault, ERR_USAGE,
+                    "there is no batch %lld to go on from; the last is %lld", (long long)position,
+                    (long long)b->itinerary.total - 1);
+    stop(b);
+    batch_take_back(&b->plan);
+    b->fed = b->made = position;
+    b->failed = false;
+    memset(&b->trouble, 0, sizeof b->trouble);
+    return true;
+}

@@ -1,0 +1,173 @@
+/* A dataset: fields of examples, each in its files. */
+#include "data/dataset.h"
+
+#include <string.h>
+
+/* In the order of asking: what a checksum proves comes first. */
+static const format *const formats[] = {&format_tfrecord, &format_npy,  &format_idx,
+                                        &format_tsv,      &format_text, &format_bytes};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* ---- which format ---- */
+
+static bool find_format(mtf_session *s, field *f)
+{
+    nearest near = {.wanted = f->as.format};
+    char    hint[100];
+    for (int i = 0; i < FORMATS && !f->format; i++) {
+        if (strcmp(formats[i]->name, f->as.format) == 0) f->format = formats[i];
+        nearest_offer(&near, formats[i]->name);
+    }
+    if (f->format) return true;
+    return fail(&s->fault, ERR_USAGE,
+                "field \"%s\" has the format \"%s\", which is none of idx, npy, tsv, text, bytes "
+                "and tfrecord%s",
+                f->as.name, f->as.format, nearest_hint(&near, hint, sizeof hint));
+}
+
+/* By the file's first bytes, else by its name: "x.tsv", "x.tsv.gz", "x.tfrecord-00001-of-00008". */
+static bool guess_format(mtf_session *s, field *f, const input_file *file)
+{
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    for (int i = 0; i < FORMATS && !f->format; i++)
+        if (formats[i]->begins && formats[i]->begins(f, file->bytes, file->size))
+            f->format = formats[i];
+    for (int i = 0; i < FORMATS && !f->format; i++) {
+        const char *found = formats[i]->ending ? strstr(name, formats[i]->ending) : NULL;
+        char        behind = found ? found[strlen(formats[i]->ending)] : 'x';
+        if (behind == 0 || behind == '.' || behind == '-' || behind == 's') f->format = formats[i];
+    }
+    if (f->format) return true;
+    return fail(&s->fault, ERR_FILE,
+                "neither bytes nor name of \"%s\" tell its format; the field \"%s\" should say it",
+                file->path, f->as.name);
+}
+
+/* ---- opening ---- */
+
+static bool copy_texts(arena *a, mtf_field *f)
+{
+    TRY((f->name = arena_text(a, f->name)) && (f->files = arena_text(a, f->files)));
+    return (!f->format || (f->format = arena_text(a, f->format))) &&
+           (!f->part || (f->part = arena_text(a, f->part)));
+}
+
+static bool open_field(mtf_dataset *d, const mtf_field *as, field *f)
+{
+    mtf_session *s = d->session;
+    const char **paths;
+    *f = (field){.as = *as, .crc = &d->crc};
+    if (dataset_field(d, as->name))
+        return fail(&s->fault, ERR_USAGE, "two fields have the name \"%s\"", as->name);
+    if (!as->files || as->length < 0)
+        return fail(&s->fault, ERR_USAGE, "field \"%s\" %s", as->name,
+                    as->files ? "has a negative length" : "names no files");
+    if (as->scale == 0) f->as.scale = 1;
+    TRY(copy_texts(&s->arena, &f->as));
+    if (as->format) TRY(find_format(s, f));
+    TRY((f->nshards = input_paths(s, as->files, &paths)) > 0);
+    TRY((f->shards = arena_array(&s->arena, shard, f->nshards)) != NULL);
+    int64_t count = 0;
+    for (int i = 0; i < f->nshards; i++) {
+        shard *part = &f->shards[i];
+        TRY((part->file = input_open(&d->files, paths[i])) != NULL);
+        if (!f->format) TRY(guess_format(s, f, part->file));
+        part->first = count;
+        TRY(f->format->open(s, f, part));
+        count += part->count;
+    }
+    if (count == 0)
+        return fail(&s->fault, ERR_FILE, "\"%s\" has no examples for the field \"%s\"", as->files,
+                    as->name);
+    if (d->nfields && count != d->size)
+        return fail(&s->fault, ERR_FILE, "\"%s\" has %lld examples, but \"%s\" has %lld", as->name,
+                    (long long)count, d->fields[0].as.name, (long long)d->size);
+    d->size = count;
+    d->nfields++;
+    return true;
+}
+
+static void close_dataset(void *what)
+{
+    mtf_dataset *d = what;
+    input_close(&d->files);
+}
+
+mtf_dataset *mtf_dataset_open(mtf_session *s, const mtf_field *fields)
+{
+    int n = 0;
+    if (!mtf_ok(s)) return NULL;
+    while (fields && fields[n].name) n++;
+    if (n == 0) {
+        fail(&s->fault, ERR_USAGE, "a dataset needs a field at least");
+        return NULL;
+    }
+    mtf_dataset *d = arena_new(&s->arena, mtf_dataset);
+    if (!d || !(d->fields = arena_array(&s->arena, field, n))) return NULL;
+    d->session = s;
+    d->files.session = s;
+    crc32c_fill(&d->crc);
+    if (!session_at_close(s, close_dataset, d)) return NULL;
+    for (int i = 0; i < n; i++)
+        if (!open_field(d, &fields[i], &d->fields[i])) return NULL;
+    return d;
+}
+
+/* ---- reading ---- */
+
+int64_t mtf_dataset_size(const mtf_dataset *d)
+{
+    return d ? d->size : 0;
+}
+
+const field *dataset_field(const mtf_dataset *d, const char *name)
+{
+    for (int i = 0; i < d->nfields; i++)
+        if (strcmp(d->fields[i].as.name, name) == 0) return &d->fields[i];
+    return NULL;
+}
+
+/* The file that has an example: the last one that begins at it or before, and is not empty. */
+static const shard *find_shard(const field *f, int64_t example)
+{
+    int low = 0, high = f->nshards - 1;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (f->shards[middle].first <= example)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return &f->shards[low];
+}
+
+bool field_read(const field *f, int64_t example, int64_t elements, wanted *w, fault *why)
+{
+    const shard *part = find_shard(f, example);
+    w->scale = f->as.scale;
+    TRY(f->format->read(f, part, example - part->first, w, why));
+    if (!f->as.length && w->offered != elements)
+        return fail(why, ERR_SHAPE,
+                    "\"%s\": example %lld has %lld elements for the field \"%s\", where %lld are "
+                    "taken; with a length it would be cut or filled",
+                    part->file->path, (long long)(example - part->first), (long long)w->offered,
+                    f->as.name, (long long)elements);
+    offer_zeros(w);
+    return true;
+}
+
+bool mtf_dataset_read(mtf_dataset *d, const char *name, int64_t index, mtf_dtype type,
+                      int64_t count, void *out)
+{
+    if (!d || !mtf_ok(d->session)) return false;
+    fault       *why = &d->session->fault;
+    const field *f = name ? dataset_field(d, name) : NULL;
+    if (!f) return fail(why, ERR_NAME, "the dataset has no field \"%s\"", name ? name : "");
+    if (index < 0 || index >= d->size)
+        return fail(why, ERR_USAGE, "there is no example %lld; the dataset has %lld",
+                    (long long)index, (long long)d->size);
+    if (count < 0 || (f->elements && count != f->elements))
+        return fail(why, ERR_SHAPE, "field \"%s\" has %lld elements an example, not %lld", name,
+                    (long long)f->elements, (long long)count);
+    return field_read(f, index, count, &(wanted){.end = count, .type = type, .out = out}, why);
+}

@@ -1,0 +1,21 @@
+/* A dataset: fields of examples, each in its files. */
+#ifndef DATA_DATASET_H
+#define DATA_DATASET_H
+
+#include "data/format.h"
+
+struct mtf_dataset {
+    mtf_session  *session;
+    input_files   files;
+    field        *fields;
+    int           nfields;
+    int64_t       size; /* examples */
+    crc32c_tables crc;
+};
+
+const field *dataset_field(const mtf_dataset *d, const char *name); /* NULL where absent */
+/* The wanted part of an example, of which the program takes `elements`.  Any thread may call it;
+ * `why` receives the error. */
+bool field_read(const field *f, int64_t example, int64_t elements, wanted *w, fault *why);
+
+#endif

@@ -1,0 +1,41 @@
+/* Files of examples, in memory: mapped, read or unpacked.
+ *
+ * A plain file that is large is mapped, so that only what is read is loaded; a
+ * small one is read; a gzip file is unpacked.  Nobody may change a file while
+ * a dataset has it open.
+ */
+#ifndef DATA_INPUT_FILE_H
+#define DATA_INPUT_FILE_H
+
+#include "base/session.h"
+
+/* Where examples of varying size begin, each with the end of the one before it: count + 1 places. */
+typedef struct place_index {
+    int64_t *at;
+    int64_t  count;
+} place_index;
+
+typedef struct input_file {
+    const char    *path;
+    const uint8_t *bytes;
+    size_t         size;
+    bool           mapped;
+    place_index    lines, records; /* made by the format that wants them */
+} input_file;
+
+/* Each file once, however many fields it has. */
+typedef struct input_files {
+    mtf_session *session;
+    input_file **all;
+    int          count, room;
+} input_files;
+
+/* The paths that a pattern names, sorted; a path that is there stands for itself.  Their number,
+ * or 0 after an error. */
+int         input_paths(mtf_session *s, const char *pattern, const char ***paths);
+input_file *input_open(input_files *f, const char *path); /* NULL after an error */
+/* Room for an index of `count` examples. */
+bool input_index(mtf_session *s, place_index *index, int64_t count);
+void input_close(input_files *f);
+
+#endif

@@ -1,0 +1,53 @@
+/* The order of examples: a permutation that needs no table.
+ *
+ * A Feistel network permutes the numbers of an even number of bits: each round
+ * adds to one half a scrambled other half, which the next round could undo.
+ * Numbers from n on are sent round again until they land below n; since the
+ * network is a permutation, so is what remains.  Round keys are Philox's, of
+ * seed and epoch.
+ */
+#include "data/shuffle.h"
+
+#include "base/philox.h"
+
+enum { LEAST_HALF = 3, SHUFFLE_STREAM = 0x73687566 }; /* "shuf": no op's stream */
+
+shuffle shuffle_of_epoch(uint64_t seed, int64_t epoch, int64_t n)
+{
+    shuffle o = {.n = (uint64_t)n, .half_bits = LEAST_HALF};
+    while (o.half_bits < 32 && (o.n - 1) >> (2 * o.half_bits) != 0) o.half_bits++;
+    for (uint32_t i = 0; i < SHUFFLE_ROUNDS; i++) {
+        philox_block b = philox((philox_block){{i / 4, SHUFFLE_STREAM, (uint32_t)epoch,
+                                                (uint32_t)((uint64_t)epoch >> 32)}},
+                                (uint32_t)seed, (uint32_t)(seed >> 32));
+        o.key[i] = b.word[i % 4];
+    }
+    return o;
+}
+
+/* Every bit of the result depends on every bit of x. */
+static uint32_t scramble(uint32_t x, uint32_t key)
+{
+    x = (x ^ key) * 0x9e3779b1u;
+    x = (x ^ x >> 15) * 0x85ebca77u;
+    return x ^ x >> 13;
+}
+
+static uint64_t permute(const shuffle *o, uint64_t x)
+{
+    uint32_t mask = (uint32_t)((1ull << o->half_bits) - 1);
+    uint32_t low = (uint32_t)x & mask, high = (uint32_t)(x >> o->half_bits);
+    for (int i = 0; i < SHUFFLE_ROUNDS; i++) {
+        uint32_t mixed = high ^ (scramble(low, o->key[i]) >> (32 - o->half_bits));
+        high = low;
+        low = mixed;
+    }
+    return (uint64_t)high << o->half_bits | low;
+}
+
+int64_t shuffle_at(const shuffle *o, int64_t place)
+{
+    uint64_t x = permute(o, (uint64_t)place);
+    while (x >= o->n) x = permute(o, x);
+    return (int64_t)x;
+}

@@ -1,0 +1,23 @@
+/* The order of examples: a permutation that needs no table.
+ *
+ * Who wants the example at place k of an epoch computes it, whatever
+ * processor it is and wherever the others are.
+ */
+#ifndef DATA_SHUFFLE_H
+#define DATA_SHUFFLE_H
+
+#include <stdint.h>
+
+enum { SHUFFLE_ROUNDS = 8 };
+
+/* One epoch's order of n examples. */
+typedef struct shuffle {
+    uint64_t n;
+    unsigned half_bits; /* a number is two halves of these; all of them together hold n */
+    uint32_t key[SHUFFLE_ROUNDS];
+} shuffle;
+
+shuffle shuffle_of_epoch(uint64_t seed, int64_t epoch, int64_t n); /* n at least 1 */
+int64_t shuffle_at(const shuffle *o, int64_t place);               /* place in [0, n) */
+
+#endif

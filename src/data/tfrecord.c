@@ -1,0 +1,114 @@
+/* TFRecord files: framed records, each a tf.Example.
+ *
+ * A record is its length in eight bytes, the masked CRC-32C of these, the
+ * bytes, and their masked CRC-32C; all numbers have the lowest byte first.
+ * Lengths are checked when the file is opened, contents when they are read.
+ */
+#include <string.h>
+
+#include "data/format.h"
+#include "data/tf_example.h"
+
+enum { HEAD = 12, FOOT = 4 };
+
+static uint64_t take_number(const uint8_t *bytes, int n)
+{
+    uint64_t number = 0;
+    for (int i = n - 1; i >= 0; i--) number = number << 8 | bytes[i];
+    return number;
+}
+
+static bool sound(const field *f, const uint8_t *bytes, size_t n, const uint8_t *checksum)
+{
+    return crc32c_masked(crc32c(f->crc, bytes, n)) == (uint32_t)take_number(checksum, 4);
+}
+
+static bool begins_tfrecord(const field *f, const uint8_t *bytes, size_t n)
+{
+    return n >= HEAD && sound(f, bytes, 8, bytes + 8);
+}
+
+/* From one record to the next; -1 after an error. */
+static int64_t next_record(mtf_session *s, const field *f, const input_file *file, int64_t at,
+                           int64_t number)
+{
+    const uint8_t *head = file->bytes + at;
+    uint64_t       rest = file->size - (uint64_t)at;
+    if (rest < HEAD) {
+        fail(&s->fault, ERR_FILE,
+             "\"%s\" is cut short: record %lld, at byte %lld, has no whole head", file->path,
+             (long long)number, (long long)at);
+        return -1;
+    }
+    if (!sound(f, head, 8, head + 8)) {
+        fail(
+            &s->fault, ERR_FILE,
+            "\"%s\" is damaged, or no TFRecord file: the length of record %lld, at byte %lld, does "
+            "not match its checksum",
+            file->path, (long long)number, (long long)at);
+        return -1;
+    }
+    uint64_t length = take_number(head, 8);
+    if (rest - HEAD < FOOT || length > rest - HEAD - FOOT) {
+        fail(&s->fault, ERR_FILE,
+             "\"%s\" is cut short: record %lld, at byte %lld, should take %llu bytes and %llu "
+             "follow",
+             file->path, (long long)number, (long long)at, (unsigned long long)length,
+             (unsigned long long)(rest - HEAD));
+        return -1;
+    }
+    return at + HEAD + (int64_t)length + FOOT;
+}
+
+static bool index_records(mtf_session *s, const field *f, input_file *file)
+{
+    int64_t count = 0, size = (int64_t)file->size, at = 0;
+    if (file->records.at) return true;
+    for (; at < size; count++) TRY((at = next_record(s, f, file, at, count)) >= 0);
+    TRY(input_index(s, &file->records, count));
+    at = 0;
+    for (int64_t k = 0; k < count; k++) {
+        file->records.at[k] = at;
+        at += HEAD + (int64_t)take_number(file->bytes + at, 8) + FOOT;
+    }
+    file->records.at[count] = size;
+    return true;
+}
+
+static bool open_tfrecord(mtf_session *s, field *f, shard *part)
+{
+    if (!f->as.part)
+        return fail(&s->fault, ERR_USAGE,
+                    "field \"%s\" is read from TFRecord files; its part should name the feature",
+                    f->as.name);
+    TRY(index_records(s, f, part->file));
+    f->elements = f->as.length;
+    part->count = part->file->records.count;
+    return true;
+}
+
+static bool read_tfrecord(const field *f, const shard *part, int64_t k, wanted *w, fault *why)
+{
+    const input_file *file = part->file;
+    int64_t           at = file->records.at[k];
+    const uint8_t    *bytes = file->bytes + at + HEAD;
+    size_t            length = (size_t)(file->records.at[k + 1] - at - HEAD - FOOT);
+    if (!sound(f, bytes, length, bytes + length))
+        return fail(why, ERR_FILE,
+                    "\"%s\" is damaged: record %lld, at byte %lld, does not match its checksum",
+                    file->path, (long long)k, (long long)at);
+    example_state state = example_read(bytes, length, f->as.part, w);
+    if (state == EXAMPLE_LACKS)
+        return fail(why, ERR_NAME, "\"%s\": record %lld, at byte %lld, has no feature \"%s\"",
+                    file->path, (long long)k, (long long)at, f->as.part);
+    if (state == EXAMPLE_DAMAGED)
+        return fail(why, ERR_FILE, "\"%s\": record %lld, at byte %lld, is no tf.Example",
+                    file->path, (long long)k, (long long)at);
+    return true;
+}
+
+const format format_tfrecord = {.name = "tfrecord",
+                                .ending = ".tfrecord",
+                                .begins = begins_tfrecord,
+                                .open = open_tfrecord,
+                                .read = read_tfrecord};

@@ -1,0 +1,165 @@
+/* Joining the other ranks: who they are, what is shared with them. */
+#include "machine/ranks.h"
+#include "mtf_build.h"
+
+#if MTF_HAVE_MPI
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine/ranks_mpi.h"
+
+bool ranks_over(void)
+{
+    int over;
+    MPI_Finalized(&over);
+    return over;
+}
+
+/* Waits in a way that leaves the core to others: there may be more ranks than cores, and MPI's
+ * own waiting often does not. */
+static void complete(MPI_Request *request)
+{
+    double begin = ranks_clock();
+    for (int tries = 0, done = 0;; tries++) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done) return;
+        ranks_breathe(tries, ranks_clock() - begin);
+    }
+}
+
+/* ---- who the others are ---- */
+
+/* Those of this machine are watched, and share memory. */
+typedef struct rank_card {
+    char       machine[MPI_MAX_PROCESSOR_NAME];
+    watched    process;
+    seat_offer seat;
+} rank_card;
+
+static bool is_near(const rank_card *a, const rank_card *b)
+{
+    return memcmp(a->machine, b->machine, sizeof a->machine) == 0;
+}
+
+/* For comparing, and where the system's memory is scarce: MTF_SHARE=no sends messages only. */
+static bool may_share(void)
+{
+    const char *wish = getenv("MTF_SHARE");
+    return !wish || strcmp(wish, "no") != 0;
+}
+
+/* Visits the seats of all ranks of this machine.  Whoever does not reach them all takes part in
+ * nothing that is shared, and says so. */
+static void take_seats(ranks *r, const rank_card *cards, int *found)
+{
+    MPI_Request request;
+    int         all = r->seats[r->number] != NULL;
+    for (int k = 0; k < r->count && all; k++) {
+        if (k == r->number || !is_near(&cards[k], &cards[r->number])) continue;
+        r->seats[k] = seat_visit(&cards[k].process.address, &cards[k].seat);
+        all = r->seats[k] != NULL;
+    }
+    MPI_Iallgather(&all, 1, MPI_INT, found, 1, MPI_INT, r->comm, &request);
+    complete(&request);
+    for (int k = 0; k < r->count; k++) {
+        if (all && found[k]) continue;
+        seat_leave(r->seats[k]);
+        r->seats[k] = NULL;
+    }
+}
+
+static void meet_neighbours(ranks *r)
+{
+    mtf_session *s = r->session;
+    MPI_Request  request;
+    rank_card    mine = {.process = {process_here(), r->number}, .seat = {.descriptor = -1}};
+    int          length;
+    size_t       count = (size_t)r->count;
+    rank_card   *cards = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
+    watched     *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
+    int         *found = block_alloc(&s->allocator, &s->fault, sizeof *found * count, true);
+    r->seats = block_alloc(&s->allocator, &s->fault, sizeof(seat *) * count, true);
+    MPI_Get_processor_name(mine.machine, &length);
+    if (cards && near && found && r->seats) {
+        if (may_share()) r->seats[r->number] = seat_open(&mine.seat);
+        MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, cards, (int)sizeof mine, MPI_BYTE,
+                       r->comm, &request);
+        complete(&request);
+        for (int k = 0; k < r->count; k++)
+            if (is_near(&cards[k], &mine)) near[r->node++] = cards[k].process;
+        watch_open(&r->watch, s, r->node, near);
+        take_seats(r, cards, found);
+        seat_withdraw(&mine.seat);
+    }
+    r->crowded = r->node > sysconf(_SC_NPROCESSORS_ONLN);
+    block_free(&s->allocator, cards);
+    block_free(&s->allocator, near);
+    block_free(&s->allocator, found);
+}
+
+/* ---- joining ---- */
+
+/* Opened all the same where the session has failed already: the others want to know why. */
+static void start(ranks *r, bool threads)
+{
+    int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+    MPI_Request request;
+    MPI_Initialized(&running);
+    if (!running)
+        MPI_Init_thread(NULL, NULL, wants, &has);
+    else
+        MPI_Query_thread(&has);
+    r->ours = !running;
+    MPI_Comm_idup(MPI_COMM_WORLD, &r->comm, &request);
+    complete(&request);
+    MPI_Comm_idup(MPI_COMM_WORLD, &r->alarm, &request);
+    complete(&request);
+    MPI_Comm_rank(r->comm, &r->number);
+    MPI_Comm_size(r->comm, &r->count);
+    meet_neighbours(r);
+    if (has < wants)
+        fail(&r->session->fault, ERR_MPI,
+             "this MPI library lets only one thread communicate: start as many ranks as "
+             "the mesh has processors");
+}
+
+ranks *ranks_open(mtf_session *s, bool threads)
+{
+    if (ranks_over()) {
+        fail(&s->fault, ERR_MPI,
+             "MPI was finalised when an earlier session closed; to open several, initialise it "
+             "before the first and finalise it behind the last");
+        return NULL;
+    }
+    ranks *r = block_alloc(&s->allocator, &s->fault, sizeof *r, true);
+    if (!r) return NULL;
+    r->session = s;
+    r->lost = -1;
+    start(r, threads);
+    return r;
+}
+
+int ranks_number(const ranks *r)
+{
+    return r->number;
+}
+
+int ranks_count(const ranks *r)
+{
+    return r->count;
+}
+
+/* Bound to some cores by the starter, or with a fair share of all. */
+int ranks_cores(const ranks *r)
+{
+    cpu_set_t bound;
+    long      all = sysconf(_SC_NPROCESSORS_ONLN);
+    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all)
+        return CPU_COUNT(&bound);
+    return r->node && all / r->node > 1 ? (int)(all / r->node) : 1;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* Seats: memory of a process that others of its machine see.
+ *
+ * What lies in a seat is numbered, and the numbers only grow: its owner puts
+ * something there and posts the number; whoever reads it waits for that, and
+ * notes in its own seat what it is done with, so that the place can be used
+ * again.  Two halves let an owner go on while the slowest still reads.
+ */
+#ifndef MACHINE_SEAT_H
+#define MACHINE_SEAT_H
+
+#include <stdatomic.h>
+
+#include "machine/watch.h"
+
+enum { SEAT_BYTES = 1 << 18, SEAT_LINE = 128 }; /* of a half; what one core takes at a time */
+
+typedef struct seat {
+    uint64_t mark;                               /* tells it from whatever else is in its place */
+    _Alignas(SEAT_LINE) _Atomic uint64_t posted; /* the last that lies here for others */
+    _Alignas(SEAT_LINE) _Atomic uint64_t done;   /* the last of others that its owner has read */
+    _Alignas(SEAT_LINE) char half[2][SEAT_BYTES];
+} seat;
+
+/* How others find a seat. */
+typedef struct seat_offer {
+    uint64_t mark;
+    int      descriptor; /* of the owner's; -1: the system has no such memory */
+} seat_offer;
+
+seat *seat_open(seat_offer *offer); /* NULL where there is none to offer */
+/* Another process's; NULL where it is out of reach. */
+seat *seat_visit(const process_address *owner, const seat_offer *offer);
+void  seat_withdraw(const seat_offer *offer); /* nobody else will visit */
+void  seat_leave(seat *s);
+
+#endif

@@ -1,0 +1,21 @@
+/* What the forms of attention share. */
+#ifndef NN_ATTENTION_H
+#define NN_ATTENTION_H
+
+#include "nn/layer.h"
+
+/* The weights that are given, or else variables in the scope we are in, of x's type. */
+mtf_attention_weights attention_weights(const mtf_tensor *x, mtf_dim heads, mtf_dim channels,
+                                        mtf_dim kv, const mtf_attention_opts *o);
+/* x times one of the weights: x's dimensions without its last, `heads` before the last `inner` of
+ * them, kv behind. */
+mtf_tensor *attention_project(mtf_tensor *x, mtf_tensor *w, mtf_dim heads, mtf_dim kv, int inner,
+                              const mtf_attention_opts *o);
+/* Back to the channels: heads and kv are summed, the other dimensions are those of `like`. */
+mtf_tensor *attention_output(mtf_tensor *x, mtf_tensor *wo, const mtf_tensor *like,
+                             const mtf_attention_opts *o);
+/* Options with their defaults, and the scope entered: `outside` is NULL after an error. */
+mtf_attention_opts attention_begin(mtf_graph *g, const mtf_attention_opts *opts, const char *layer,
+                                   const char **outside);
+
+#endif

@@ -1,0 +1,62 @@
+/* Which way a contraction takes through the library of matrix products. */
+#include "program/contract_way.h"
+
+enum {
+    TINY_PRODUCT = 512,  /* multiply-adds below which calling the library costs more */
+    PLENTY_OF_BATCH = 32 /* products that feed all threads without being cut */
+};
+
+typedef struct sizes {
+    mtf_dtype type;
+    int64_t   batch, m, n, k;
+} sizes;
+
+static bool is_small(const sizes *s)
+{
+    bool floats = s->type == MTF_F32 || s->type == MTF_F64;
+    return !floats || s->m * s->n * s->k < TINY_PRODUCT;
+}
+
+static bool is_dot(const sizes *s)
+{
+    return s->m == 1 && s->n == 1;
+}
+
+static bool has_vector(const sizes *s)
+{
+    return s->m == 1 || s->n == 1;
+}
+
+static bool has_batch(const sizes *s)
+{
+    return s->batch >= PLENTY_OF_BATCH;
+}
+
+/* The first row that holds; where none does, GEMM. */
+static const struct {
+    contract_way way;
+    bool (*holds)(const sizes *s);
+} rules[] = {{CONTRACT_PLAIN, is_small},
+             {CONTRACT_DOT, is_dot},
+             {CONTRACT_GEMV, has_vector},
+             {CONTRACT_BATCHED, has_batch}};
+
+contract_way contract_way_of(const instr *i)
+{
+    int   m = i->nloops - 3;
+    sizes s = {i->out[0].type, 1, i->size[m], i->size[m + 1], i->size[m + 2]};
+    for (int l = 0; l < m; l++) s.batch *= i->size[l];
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
+        if (rules[k].holds(&s)) return rules[k].way;
+    return CONTRACT_GEMM;
+}
+
+const char *contract_way_name(contract_way way)
+{
+    static const char *const names[] = {
+#define WAY(id, name, says) [CONTRACT_##id] = name,
+        CONTRACT_WAYS(WAY)
+#undef WAY
+    };
+    return names[way];
+}

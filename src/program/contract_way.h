@@ -1,0 +1,30 @@
+/* Which way a contraction takes through the library of matrix products.
+ *
+ * The choice follows from sizes and type alone, so that the program can tell it
+ * before anything runs.  (An operand whose strides no way can express was packed
+ * when the contraction was emitted: a move before it.)
+ */
+#ifndef PROGRAM_CONTRACT_WAY_H
+#define PROGRAM_CONTRACT_WAY_H
+
+#include "program/instr.h"
+
+/* clang-format off */
+#define CONTRACT_WAYS(WAY)                                                                         \
+    WAY(PLAIN,   "plain",   "our own loop: no floats, or too few for a call of the library")       \
+    WAY(DOT,     "dot",     "one number from two vectors")                                         \
+    WAY(GEMV,    "gemv",    "a matrix times a vector: threads take long rows")                     \
+    WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
+    WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")
+/* clang-format on */
+
+typedef enum contract_way {
+#define WAY(way, name, says) CONTRACT_##way,
+    CONTRACT_WAYS(WAY)
+#undef WAY
+} contract_way;
+
+contract_way contract_way_of(const instr *i);
+const char  *contract_way_name(contract_way way);
+
+#endif

@@ -1,0 +1,116 @@
+/* First values of variables.
+ *
+ * They are drawn by a program of few instructions, one for each processor, and
+ * depend on seed, name and position alone, whatever the mesh.
+ */
+#include "run/initial.h"
+
+#include "base/dtype.h"
+#include "graph/initializer.h"
+#include "program/emit.h"
+#include "run/orthogonal.h"
+
+static uint32_t key_of(const mtf_tensor *w)
+{
+    return (uint32_t)hash_text(tensor_name(w)) | 0x80000000u;
+}
+
+static bool draw(emitter *e, const mtf_tensor *w, draw_kind kind, double a, double b,
+                 const slice *home)
+{
+    draw_args how = {.a = a, .b = b, .key = key_of(w), .kind = kind};
+    placement where;
+    emit_home(e, &w->shape, &where);
+    emit_global_index(e, &w->shape, &where, &how);
+    return emit_draw(e, &how, NULL, home);
+}
+
+/* Which indices of dimension i of w are here. */
+static span range_here(const emitter *e, const mtf_tensor *w, int i)
+{
+    placement where;
+    emit_home(e, &w->shape, &where);
+    return cut_range(e->layout->mesh, &where.dim[i], &e->here, w->shape.dims[i].size);
+}
+
+/* Normal numbers, then each index of the first dimension times its deviation. */
+static bool draw_each(emitter *e, const mtf_tensor *w, const double *deviations, const slice *home)
+{
+    int64_t begin = range_here(e, w, 0).begin;
+    TRY(draw(e, w, DRAW_NORMAL, 0, 1, home));
+    for (int64_t i = 0; i < home->shape.dims[0].size; i++) {
+        slice one = slice_cut(home, home->shape.dims[0].name, i, 1, 1);
+        slice by = slice_uniform(deviations[begin + i], one.type, &one.shape);
+        TRY(emit_scalar(e, FN_multiply, 2, (slice[]){one, by}, &one));
+    }
+    return true;
+}
+
+/* Makes the whole matrix, the last dimension as columns, and keeps what is here of it. */
+static bool take_orthogonal(emitter *e, const mtf_tensor *w, double gain, const slice *home)
+{
+    arena        *a = &e->program->arena;
+    int64_t       n = mtf_shape_size(w->shape);
+    int64_t       cols = w->shape.ndims > 1 ? w->shape.dims[w->shape.ndims - 1].size : 1;
+    double       *values = arena_array(a, double, n);
+    void         *rounded = arena_alloc(a, (size_t)n * mtf_dtype_bytes(w->type));
+    philox_stream from = {.seed = e->program->session->opts.seed, .op = key_of(w)};
+    TRY(values && rounded && orthogonal_fill(a, from, n / cols, cols, gain, values));
+    for (int64_t i = 0; i < n; i++) dtype_store(w->type, rounded, i, values[i]);
+    slice whole = emit_fresh(e, w->type, &w->shape);
+    TRY(!slice_is_uniform(&whole));
+    e->program->buffers[whole.buffer].kind = BUFFER_CONSTANT;
+    e->program->buffers[whole.buffer].data = rounded;
+    for (int i = 0; i < w->shape.ndims; i++) {
+        span here = range_here(e, w, i);
+        whole = slice_cut(&whole, w->shape.dims[i].name, here.begin, here.size, 1);
+    }
+    return emit_move(e, &whole, home);
+}
+
+static bool emit_initial(emitter *e, const mtf_tensor *w)
+{
+    initializer i;
+    slice       home;
+    TRY(initializer_parse(node_attr(w->node, "init")->text, &i) && emit_variable(e, w, &home));
+    i = initializer_for_shape(i, &w->shape);
+    if (mtf_shape_size(home.shape) == 0) return true;
+    switch (i.kind) {
+    case INIT_CONSTANT: return emit_fill(e, i.a, &home);
+    case INIT_UNIFORM: return draw(e, w, DRAW_UNIFORM, i.a, i.b, &home);
+    case INIT_NORMAL: return draw(e, w, DRAW_NORMAL, i.a, i.b, &home);
+    case INIT_NORMAL_EACH: return draw_each(e, w, i.deviations, &home);
+    case INIT_ORTHOGONAL: return take_orthogonal(e, w, i.a, &home);
+    default: return draw(e, w, DRAW_TRUNCATED_NORMAL, i.a, i.b, &home);
+    }
+}
+
+/* Runs the program, whose only buffers are the variable's and, perhaps, one constant. */
+static bool run_all(device *d, const program *p, void *memory)
+{
+    void     *base[2] = {memory, NULL};
+    run_state r = {
+        .base = base, .seed = d->session->opts.seed, .threads = d->session->opts.threads};
+    size_t scratch = d->scratch_bytes(d, p) * (size_t)r.threads;
+    size_t bytes = p->nbuffers > 1 ? (size_t)p->buffers[1].bytes : 0;
+    bool   ok = (r.scratch = d->alloc(d, scratch)) != NULL;
+    if (ok && bytes) {
+        ok = (base[1] = d->alloc(d, bytes)) != NULL;
+        if (ok) d->write(d, base[1], p->buffers[1].data, bytes);
+    }
+    for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(d, p, i, &r);
+    if (bytes) d->release(d, base[1], bytes);
+    d->release(d, r.scratch, scratch);
+    return ok;
+}
+
+bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory)
+{
+    program *p = program_new(at->device->session);
+    TRY(p != NULL);
+    emitter e = {.program = p, .cause = w, .layout = at->layout, .here = at->here};
+    bool    ok = emit_initial(&e, w) && program_verify(p, "initialising");
+    ok = ok && run_all(at->device, p, memory);
+    program_free(p);
+    return ok;
+}

@@ -1,0 +1,19 @@
+/* First values of variables. */
+#ifndef RUN_INITIAL_H
+#define RUN_INITIAL_H
+
+#include "graph/node.h"
+#include "machine/device.h"
+#include "space/layout.h"
+
+/* Whose part of a variable it is. */
+typedef struct initial_place {
+    device       *device;
+    const layout *layout;
+    mesh_point    here;
+} initial_place;
+
+/* Fills in the part of variable w that lives at `memory`, as its initialiser says. */
+bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory);
+
+#endif

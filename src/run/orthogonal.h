@@ -1,0 +1,13 @@
+/* Random matrices with orthonormal rows or columns. */
+#ifndef RUN_ORTHOGONAL_H
+#define RUN_ORTHOGONAL_H
+
+#include "base/memory.h"
+#include "base/philox.h"
+
+/* Fills in rows x cols numbers, row-major: `gain` times a matrix whose columns are orthonormal, or
+ * its rows where it is wide.  False after an error. */
+bool orthogonal_fill(arena *scratch, philox_stream from, int64_t rows, int64_t cols, double gain,
+                     double *out);
+
+#endif

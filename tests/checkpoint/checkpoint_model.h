@@ -1,0 +1,25 @@
+/* A few variables of all types, uneven sizes, whose values tell where they belong. */
+#ifndef CHECKPOINT_MODEL_H
+#define CHECKPOINT_MODEL_H
+
+#include "mtf_train.h"
+
+enum { MODEL_VARIABLES = 8, MODEL_MOST = 7 * 5 * 3 };
+
+typedef struct model {
+    mtf_session *session;
+    mtf_tensor  *w[MODEL_VARIABLES];
+} model;
+
+/* Opens a session with such a mesh and layouts (any may be NULL) and makes the variables, all zeros. */
+model model_open(const char *mesh, const char *layout, const char *state);
+model model_open_with(const mtf_session_opts *opts);
+void  model_fill(const model *m, int64_t salt); /* all elements, different with each salt */
+/* How many variables differ from what model_fill would have written. */
+int model_wrong(const model *m, int64_t salt);
+
+/* A folder for this test alone, made on first use; `name` inside of it. */
+const char *in_folder(const char *name);
+void        drop_folder(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* The problem that optimizers are tried on.
+ *
+ * The mean of tanh(x w + c)^2, less w[0, 0] c[1], plus the mean of (x u)^2: all
+ * that tests/reference/optimizers.py has as well.
+ */
+#ifndef TESTS_NN_PROBLEM_H
+#define TESTS_NN_PROBLEM_H
+
+#include "mtf_nn.h"
+
+enum { PROBLEM_STEPS = 10, PROBLEM_VARIABLES = 3 };
+
+typedef struct problem {
+    mtf_tensor *x;                    /* [n=7, a=3] */
+    mtf_tensor *v[PROBLEM_VARIABLES]; /* w [a, b=5]; layer/c [b]; u [a, b, d=2] */
+    mtf_tensor *loss;
+} problem;
+
+problem problem_build(mtf_graph *g, mtf_dtype type);
+/* The same on an x that is there already, of any n. */
+problem problem_on(mtf_graph *g, mtf_tensor *x);
+
+/* Calls `visit` with every legal layout of some small meshes. */
+void problem_layouts(void (*visit)(void *context, const mtf_session_opts *opts), void *context);
+
+#endif
