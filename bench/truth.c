@@ -43,7 +43,7 @@ static mtf_tensor *perceptron(mtf_graph *g)
 
 static mtf_tensor *transformer(mtf_graph *g)
 {
-    return language_model(g, &(language_model_opts){1, 4});
+    return language_model(g, &(language_model_opts){.layers = 1, .batch = 4});
 }
 
 static double now(void)
