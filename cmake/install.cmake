@@ -1,9 +1,12 @@
-# What `make install` puts where: headers, libraries, command, package files, man page.
+# What `make install` puts where: headers, libraries, command, package files, man page,
+# descriptions of machines.
 
 include(CMakePackageConfigHelpers)
 
 file(GLOB public_headers CONFIGURE_DEPENDS include/*.h)
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+file(GLOB machines CONFIGURE_DEPENDS share/machines/*.machine)
+install(FILES ${machines} DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/machines)
 install(FILES docs/mtf.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(TARGETS mtf_shared mtf_static EXPORT mtf
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -109,11 +109,12 @@ typedef struct mtf_session_opts {
     const char   *device;     /* "cpu", or "check" (poisoned memory, first NaN); default "cpu"  */
     size_t        memory;     /* most bytes a program may take; default: the machine's memory   */
     const char   *mesh;       /* "rows:2,cols:2": named axes of processors; default: one        */
-    const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes         */
+    const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes; "auto"  */
     mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
     const mtf_rule *rules;    /* the layout as a list, its last dim NULL, where `layout` is NULL */
     const char     *state_layout; /* the same for stored state: cuts variables further between steps */
     const mtf_rule *state_rules;  /* that as a list, where `state_layout` is NULL                  */
+    const char     *machine;  /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
     bool            measure;  /* count and time every instruction, for mtf_program_measured      */
     int             patience; /* seconds that a processor waits for another; default 600        */
     /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
@@ -121,8 +122,8 @@ typedef struct mtf_session_opts {
     void *say_context;
 } mtf_session_opts;
 
-/* Takes --seed, --threads, --device, --memory, --mesh, --layout, --state-layout, --patience from the
- * arguments, leaves the others to the program (mtf_option finds them), and says errors on stderr.
+/* Takes --seed, --threads, --device, --memory, --mesh, --layout, --state-layout, --machine, --patience
+ * from the arguments, leaves the others to the program (mtf_option finds them), and says errors on stderr.
  *
  * Started by mpirun or srun, each process is a rank with some of the mesh's processors.  Every rank
  * makes the same calls with the same values; fetches give each of them the whole. */
@@ -458,9 +459,43 @@ MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor                          
 MTF_API bool mtf_input_parts(mtf_program *p, mtf_tensor                              *input,
                              void (*visit)(void *context, const mtf_part *part), void *context);
 MTF_API int  mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room); /* count */
+/* The same without a copy: `find` tells where each part lies, row-major, at a multiple of 64.  It must
+ * stay there as it is until the input is fed again, the program ends, or `find` is NULL in another
+ * call: then the input is not fed. */
+MTF_API bool mtf_lend_parts(mtf_program *p, mtf_tensor                                     *input,
+                            const void *(*find)(void *context, const mtf_part *part), void *context);
 /* Calls `visit` for each part as it lies there: the fetch stays cut. */
 MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                               *x,
                              void (*visit)(void *context, const mtf_part *part), void *context);
+
+/* ---- layouts --------------------------------------------------------------------------- */
+
+typedef enum mtf_objective { MTF_FASTEST, MTF_SMALLEST } mtf_objective;
+
+typedef struct mtf_layout_opts {
+    const char   *mesh;      /* "rows:2,cols:4", or "auto:64": the best shape for so many processors */
+    const char   *layout;    /* rules that stand, as in "batch:rows,auto"; default "auto"           */
+    const char   *state_layout; /* for stored state; "auto" finds rules that help; default: none    */
+    const char   *machine;   /* a file that describes it, or "flops=1e12,wire=25e9"; see docs        */
+    mtf_objective objective; /* least time or least memory                                          */
+    size_t        memory;    /* bytes a processor may use; default: what the machine's file says     */
+    int           most_axes; /* of an "auto:" mesh; default 2                                       */
+    double        seconds;   /* of search at most; default 10                                       */
+} mtf_layout_opts;
+
+/* Texts live in the session. */
+typedef struct mtf_layout_found {
+    const char *mesh, *layout, *state_layout;
+    double      seconds; /* of a step, predicted */
+    int64_t     peak_bytes, sent_bytes; /* of a processor */
+    double      gap; /* no layout is better than (1 - gap) of this one; 0: optimal */
+} mtf_layout_found;
+
+/* The best layouts for what these fetches and all side effects need, best first; gives how many of
+ * `room` were found, 0 after an error.  Names of axes of an "auto:" mesh are mesh_0, mesh_1, ...
+ * A session whose own layout is "auto" does this when its first graph is compiled. */
+MTF_API int mtf_layout_find(mtf_graph *g, int n, mtf_tensor *const *fetches,
+                            const mtf_layout_opts *opts, int room, mtf_layout_found *found);
 
 /* Variables belong to the session, by name. */
 MTF_API bool mtf_variable_get(mtf_tensor *variable, void *data);

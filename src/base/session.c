@@ -147,6 +147,7 @@ mtf_session *mtf_open(int argc, char **argv)
     s->opts.mesh = mtf_option(s, "mesh", NULL);
     s->opts.layout = mtf_option(s, "layout", NULL);
     s->opts.state_layout = mtf_option(s, "state-layout", NULL);
+    s->opts.machine = mtf_option(s, "machine", NULL);
     return s;
 }
 
@@ -206,8 +207,8 @@ void session_complain(mtf_session *s)
         nearest near = {.wanted = s->options[i].name};
         for (int j = 0; j < s->noptions; j++)
             if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
-        static const char *const known[] = {"seed", "threads", "device",       "memory",
-                                            "mesh", "layout",  "state-layout", "patience"};
+        static const char *const known[] = {"seed",   "threads",      "device",  "memory",  "mesh",
+                                            "layout", "state-layout", "machine", "patience"};
         for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
         char hint[100];
         fail(&s->fault, ERR_USAGE, "option --%s was never read%s", s->options[i].name,

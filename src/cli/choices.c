@@ -1,11 +1,8 @@
 /* What a command line chose: fetches, mesh, layout, machine. */
 #include "cli/choices.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/graph_file.h"
+#include "search/automatic.h"
 
 int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
 {
@@ -25,12 +22,31 @@ int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
     return kept;
 }
 
-bool choose_mesh(const options *o, mtf_session *s, choice *c)
+bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c)
 {
-    const char *m = option_nth(o, "mesh", 0), *l = option_nth(o, "layout", 0);
     return mesh_parse(s, m ? m : "", &c->mesh) &&
-           layout_parse(s, l ? l : "", &c->mesh, &c->layout) &&
-           layout_parse_state(s, option_nth(o, "state-layout", 0), &c->layout);
+           layout_parse(s, rules ? rules : "", &c->mesh, &c->layout) &&
+           layout_parse_state(s, state, &c->layout);
+}
+
+bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
+                 const price_rates *r, choice *c)
+{
+    const char *m = option_nth(o, "mesh", 0), *rules = option_nth(o, "layout", 0),
+               *state = option_nth(o, "state-layout", 0);
+    if (automatic_is_asked(m, rules, state)) {
+        automatic_opts   how = {.mesh = m,
+                                .layout = rules,
+                                .state_layout = state,
+                                .rates = *r,
+                                .limit = (int64_t)r->capacity};
+        automatic_answer found;
+        TRY(automatic_find(g, n, fetches, &how, &found));
+        m = found.best[0].mesh_text;
+        rules = found.best[0].layout_text;
+        state = found.best[0].state_text;
+    }
+    return choice_parse(g->session, m, rules, state, c);
 }
 
 bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number)
@@ -45,41 +61,9 @@ bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *numb
     return true;
 }
 
-/* "name=number" into the field of that name. */
-static bool take_rate(const options *o, const char *piece, price_rates *r)
-{
-    const struct {
-        const char *name;
-        double     *to;
-    } fields[] = {
-        {"flops", &r->flops}, {"memory", &r->memory}, {"wire", &r->wire}, {"latency", &r->latency}};
-    const char *equals = strchr(piece, '=');
-    size_t      length = equals ? (size_t)(equals - piece) : 0;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (strlen(fields[i].name) != length || strncmp(fields[i].name, piece, length) != 0)
-            continue;
-        char  *end;
-        double v = strtod(equals + 1, &end);
-        bool   sound = end > equals + 1 && !*end && isfinite(v) &&
-                     (v > 0 || (v == 0 && fields[i].to == &r->latency));
-        if (sound) *fields[i].to = v;
-        if (sound) return true;
-    }
-    usage_error(o->command,
-                "--machine takes flops, memory, wire (each in a second) and latency (in seconds), "
-                "as in \"flops=30e9,latency=1e-5\", not \"%s\"",
-                piece);
-    return false;
-}
-
-bool choose_machine(const options *o, price_rates *r)
+bool choose_machine(const options *o, mtf_session *s, price_rates *r)
 {
     const char *text = option_nth(o, "machine", 0);
     *r = PRICE_RATES;
-    if (!text) return true;
-    char *copy = strdup(text), *rest = copy, *piece;
-    bool  ok = copy != NULL;
-    while (ok && (piece = strtok_r(rest, ",; ", &rest)) != NULL) ok = take_rate(o, piece, r);
-    free(copy);
-    return ok;
+    return !text || rates_choose(s, text, r);
 }

@@ -15,11 +15,14 @@ typedef struct choice {
     layout layout; /* refers to the mesh: a choice stays where it was filled in */
 } choice;
 
-bool choose_mesh(const options *o, mtf_session *s, choice *c);
+/* Each text may be NULL. */
+bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c);
+/* What the options say; what they leave open (auto) is found for the graph and the machine. */
+bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
+                 const price_rates *r, choice *c);
 /* --processor N; `*number` is unchanged where it is absent. */
 bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number);
-/* --machine "flops=30e9,memory=10e9,wire=5e9,latency=10e-6", or parts of it; false after a usage
- * error was said. */
-bool choose_machine(const options *o, price_rates *r);
+/* --machine FILE or "flops=30e9,memory=10e9,wire=5e9,latency=10e-6", or parts of that. */
+bool choose_machine(const options *o, mtf_session *s, price_rates *r);
 
 #endif

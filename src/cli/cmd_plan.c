@@ -93,7 +93,12 @@ static bool plan_two(job *j)
 static bool plan_file(job *j)
 {
     const char *diff = option_nth(j->options, "diff", 0);
-    TRY(choose_mesh(j->options, j->session, &j->choice));
+    TRY(choose_machine(j->options, j->session, &j->opts.rates));
+    j->graph = file_graph(j->session, j->options->words[0]);
+    TRY(j->graph != NULL);
+    j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
+    TRY(j->nfetches >= 0);
+    TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
     TRY(!diff || layout_parse(j->session, diff, &j->choice.mesh, &j->other));
     j->other.state = j->choice.layout.state; /* --diff is about the other rules */
     j->other.nstate = j->choice.layout.nstate;
@@ -101,10 +106,6 @@ static bool plan_file(job *j)
     j->opts.layout = &j->choice.layout;
     j->opts.processor = -1;
     TRY(choose_processor(j->options, j->session, &j->choice.mesh, &j->opts.processor));
-    j->graph = file_graph(j->session, j->options->words[0]);
-    TRY(j->graph != NULL);
-    j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
-    TRY(j->nfetches >= 0);
     return diff ? plan_two(j) : plan_one(j);
 }
 
@@ -114,9 +115,7 @@ static int run(const options *o)
 {
     job      j = {.options = o};
     uint64_t ignored;
-    if (!choose_machine(o, &j.opts.rates) ||
-        !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored))
-        return STATUS_USAGE;
+    if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored)) return STATUS_USAGE;
     j.opts.count = option_given(o, "counters");
     if (option_given(o, "diff") && j.opts.count)
         return usage_error(o->command, "--counters are of one layout: leave --diff out");
@@ -133,7 +132,7 @@ static const option_spec table[] = {
     {"mesh", "AXIS:SIZE,...", false,
      "the grid of processors, as in rows:2,cols:4; default: one processor"},
     {"layout", "DIM:AXIS,...", false,
-     "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both"},
+     "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both; auto: the best"},
     {"state-layout", "DIM:AXIS,...", false,
      "cut variables further between steps; each takes the first rules whose axes are free"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
@@ -141,8 +140,8 @@ static const option_spec table[] = {
     {"all", NULL, false, "show every instruction, not only those that matter"},
     {"counters", NULL, false, "count what all processors compute and move, by operation"},
     {"processor", "N", false, "show this processor's program; default: the slowest"},
-    {"machine", "RATES", false,
-     "rates of a processor; default flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},
+    {"machine", "FILE|RATES", false,
+     "what a processor does; default flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},
     {"json", NULL, false, "print JSON instead of text"},
     {0},
 };

@@ -252,7 +252,7 @@ static int run(const options *o)
     j.session = file_session(&(mtf_session_opts){
         .seed = seed, .threads = (int)threads, .device = device, .memory = (size_t)memory,
         .mesh = option_nth(o, "mesh", 0), .layout = option_nth(o, "layout", 0),
-        .state_layout = option_nth(o, "state-layout", 0), .patience = (int)patience,
+        .state_layout = option_nth(o, "state-layout", 0), .machine = option_nth(o, "machine", 0), .patience = (int)patience,
         .measure = option_given(o, "analyze")});
     if (!j.session) return STATUS_FAILED;
     run_job(&j);
@@ -263,7 +263,8 @@ static const option_spec table[] = {
     {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
     {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:2; default: one"},
-    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis"},
+    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis; auto: the best one"},
+    {"machine", "FILE|RATES", false, "what --layout auto is chosen for, as in mtf plan"},
     {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps, as in hidden:rows"},
     {"analyze", NULL, false, "compare with the plan: bytes, flops and memory must be equal"},
     {"all", NULL, false, "with --analyze: show every instruction"},

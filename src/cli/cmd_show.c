@@ -110,7 +110,7 @@ static bool show_program(const options *o, mtf_graph *g)
     mtf_tensor **fetches;
     choice       c;
     int          n = choose_fetches(o, g, &fetches), number = 0;
-    TRY(n >= 0 && choose_mesh(o, s, &c) && choose_processor(o, s, &c.mesh, &number));
+    TRY(n >= 0 && choose_mesh(o, g, n, fetches, &PRICE_RATES, &c) && choose_processor(o, s, &c.mesh, &number));
     program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};

@@ -9,8 +9,9 @@
 #include "cli/commands.h"
 #include "mtf.h"
 
-static const command *const commands[] = {&command_run, &command_plan, &command_show, &command_ops,
-                                          &command_train, &command_eval, &command_ckpt};
+static const command *const commands[] = {
+    &command_run, &command_plan,  &command_layout, &command_calibrate, &command_show,
+    &command_ops, &command_train, &command_eval,   &command_ckpt};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)
@@ -19,7 +20,8 @@ static void print_help(FILE *to)
           "usage: mtf COMMAND [OPTION]...\n\n"
           "A model is a text file, one operation a line: y: [batch, hidden] = einsum(x, w).\n"
           "mtf shows what it is, says what it will cost, and runs it on NumPy files.\n\n"
-          "commands\n", to);
+          "commands\n",
+          to);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->says);
     fputs("\noptions\n"
@@ -28,6 +30,7 @@ static void print_help(FILE *to)
           "examples\n"
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
           "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
+          "  mtf layout model.mtf --mesh rows:2,cols:4\n"
           "  mtf show model.mtf --program\n"
           "  mtf train mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols\n"
           "  mtf ops einsum\n", to);

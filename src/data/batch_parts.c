@@ -213,18 +213,23 @@ typedef struct part_feeding {
     const char       *buffer;
 } part_feeding;
 
-static void copy_part(void *context, const mtf_part *part)
+static const void *lie_of(void *context, const mtf_part *part)
 {
     const part_feeding *c = context;
     const batch_part   *p = find_part(c->feed, part);
-    size_t bytes = (size_t)mtf_shape_size(part->shape) * mtf_dtype_bytes(c->feed->type);
-    if (p && bytes) memcpy(part->data, c->buffer + p->at, bytes);
+    return p ? c->buffer + p->at : NULL; /* NULL: it is empty */
 }
 
-bool batch_feed_all(const batch_plan *plan, const char *buffer)
+bool batch_lend(const batch_plan *plan, const char *buffer)
 {
     for (int i = 0; i < plan->nfeeds; i++)
-        TRY(mtf_feed_parts(plan->program, plan->feeds[i].input, copy_part,
+        TRY(mtf_lend_parts(plan->program, plan->feeds[i].input, lie_of,
                            &(part_feeding){&plan->feeds[i], buffer}));
     return true;
+}
+
+void batch_take_back(const batch_plan *plan)
+{
+    for (int i = 0; i < plan->nfeeds; i++)
+        mtf_lend_parts(plan->program, plan->feeds[i].input, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* What this process needs of a batch: parts of examples.
  *
  * The inputs' parts are asked for once.  Each distinct one has its place in a
- * buffer for a batch, laid out as the processors want it, so that feeding is
- * one copy.
+ * buffer for a batch, laid out as the processors want it, so that they read it
+ * right there.
  */
 #ifndef DATA_BATCH_PARTS_H
 #define DATA_BATCH_PARTS_H
@@ -46,7 +46,8 @@ typedef int64_t batch_example(void *context, int64_t place);
 /* Fills a buffer. */
 bool batch_read(const batch_plan *plan, batch_example *example, void *context, char *buffer,
                 char *scratch, fault *why);
-/* Copies a buffer into the program. */
-bool batch_feed_all(const batch_plan *plan, const char *buffer);
+/* Feeds a buffer as it lies there: it must stay so until another is lent, or it is taken back. */
+bool batch_lend(const batch_plan *plan, const char *buffer);
+void batch_take_back(const batch_plan *plan);
 
 #endif

@@ -1,8 +1,8 @@
 /* Batches, fed one by one, while a thread reads ahead.
  *
- * Buffers form a ring: batch k lies in buffer k modulo their number.  The
- * thread fills those between what was fed and `made`; its own error waits in
- * `trouble` until all batches before it have been fed.  The thread allocates
+ * Buffers form a ring: batch k lies in buffer k modulo their number.  The one
+ * fed last is lent to the program; the thread fills those behind it, up to
+ * `made`.  Its own error waits in `trouble` until all batches before it have been fed.  The thread allocates
  * nothing and touches neither the program nor the session.
  */
 #include <pthread.h>
@@ -55,7 +55,7 @@ static void *read_ahead(void *what)
     mtf_batches *b = what;
     pthread_mutex_lock(&b->lock);
     while (!b->failed && b->made < b->itinerary.total) {
-        while (!b->stop && b->made - b->fed == b->nbuffers)
+        while (!b->stop && b->made - b->fed == b->nbuffers - 1)
             pthread_cond_wait(&b->emptied, &b->lock);
         if (b->stop) break;
         int64_t number = b->made;
@@ -149,7 +149,7 @@ static bool prepare(mtf_batches *b, mtf_dataset *d, mtf_program *p, const mtf_ba
                     "%lld examples do not fill a batch of %lld; MTF_FILL would fill it with zeros",
                     (long long)d->size, (long long)b->plan.batch);
     b->threaded = o->ahead >= 0;
-    b->nbuffers = o->ahead > 0 ? o->ahead : b->threaded ? 2 : 1;
+    b->nbuffers = !b->threaded ? 1 : o->ahead > 0 ? o->ahead + 1 : 3;
     size_t bytes;
     if (__builtin_mul_overflow(b->plan.bytes, (size_t)b->nbuffers, &bytes)) bytes = SIZE_MAX;
     b->buffers = block_alloc(&s->allocator, &s->fault, bytes, false);
@@ -175,7 +175,9 @@ mtf_batches *mtf_batches_new(mtf_dataset *d, mtf_program *p, const mtf_batches_o
 
 void mtf_batches_free(mtf_batches *b)
 {
-    if (b) close_batches(b);
+    if (!b || b->closed) return;
+    batch_take_back(&b->plan);
+    close_batches(b);
 }
 
 /* ---- using ---- */
@@ -189,7 +191,7 @@ bool mtf_batches_next(mtf_batches *b)
 {
     if (!alive(b) || b->fed == b->itinerary.total) return false;
     TRY(start(b) && await(b));
-    TRY(batch_feed_all(&b->plan, buffer_of(b, b->fed)));
+    TRY(batch_lend(&b->plan, buffer_of(b, b->fed)));
     b->real = itinerary_real(&b->itinerary, b->fed);
     pthread_mutex_lock(&b->lock);
     b->fed++;
@@ -216,6 +218,7 @@ bool mtf_batches_seek(mtf_batches *b, int64_t position)
                     "there is no batch %lld to go on from; the last is %lld", (long long)position,
                     (long long)b->itinerary.total - 1);
     stop(b);
+    batch_take_back(&b->plan);
     b->fed = b->made = position;
     b->failed = false;
     memset(&b->trouble, 0, sizeof b->trouble);

@@ -95,7 +95,7 @@ mtf_tensor *image_of(const images *m, mtf_tensor *x)
 
 static block *copy_block(mtf_graph *g, const block *from, images *m);
 
-static bool copy_node(mtf_graph *g, const node *from, images *m)
+bool block_copy_node(mtf_graph *g, const node *from, images *m)
 {
     if (from->op->flags & OP_IDENTITY) { /* shown once is enough */
         m->of[from->out[0]->id] = image_of(m, from->in[0]);
@@ -120,7 +120,7 @@ static bool copy_node(mtf_graph *g, const node *from, images *m)
 bool block_inline(mtf_graph *g, const block *b, images *m)
 {
     for (int i = 0; i < b->nnodes; i++)
-        if (b->nodes[i]->op != &op_param) TRY(copy_node(g, b->nodes[i], m));
+        if (b->nodes[i]->op != &op_param) TRY(block_copy_node(g, b->nodes[i], m));
     return true;
 }
 

@@ -112,6 +112,8 @@ mtf_tensor *image_of(const images *m, mtf_tensor *x);
 /* Copies a block's nodes into the current block, replacing tensors by their images; afterwards
  * the block's results have images.  Parameters must have images before. */
 bool block_inline(mtf_graph *g, const block *b, images *m);
+/* The same for one node, which may be of another graph. */
+bool block_copy_node(mtf_graph *g, const node *from, images *m);
 
 extern const op op_param; /* a block's parameter */
 

@@ -14,11 +14,16 @@ static int64_t whole_size(const mtf_tensor *x)
     return shape_size(&x->shape);
 }
 
+bool debts_is_small(const mtf_tensor *x)
+{
+    return whole_size(x) <= SMALL;
+}
+
 bool debts_note(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
     held    *h = held_of(e, x);
-    if (!h->now.owed || h->wanted || p->depth || whole_size(x) > SMALL) return true;
+    if (!h->now.owed || h->wanted || p->depth || !debts_is_small(x)) return true;
     TRY(arena_push(p->survey.scratch, p->debtors, p->ndebtors, p->debtors_room));
     p->debtors[p->ndebtors++] = x;
     return true;
@@ -26,11 +31,13 @@ bool debts_note(emitter *e, const mtf_tensor *x)
 
 /* Those who wait and owe what x owes, x first; they leave the list, and so do all that owe nothing
  * any more. */
-static int collect(emitter *e, const mtf_tensor *x, held *h, held **together)
+static int collect(emitter *e, const mtf_tensor *x, held *h, held **together,
+                   const mtf_tensor **whose)
 {
     planner *p = e->planner;
     int      n = 0, kept = 0;
     int64_t  elements = whole_size(x);
+    whose[n] = x;
     together[n++] = h;
     for (int i = 0; i < p->ndebtors; i++) {
         const mtf_tensor *y = p->debtors[i];
@@ -43,6 +50,7 @@ static int collect(emitter *e, const mtf_tensor *x, held *h, held **together)
             continue;
         }
         elements += whole_size(y);
+        whose[n] = y;
         together[n++] = other;
     }
     p->ndebtors = kept;
@@ -58,16 +66,19 @@ static slice place_of(const slice *pack, held *const *together, int i)
     return place;
 }
 
-static bool pay_together(emitter *e, int n, held *const *together)
+static bool pay_together(emitter *e, int n, held *const *together, const mtf_tensor *const *whose)
 {
+    const mtf_tensor *payer = e->cause;
     mtf_shape all = {.ndims = 1, .dims = {{"elements", 0}}};
     for (int i = 0; i < n; i++) all.dims[0].size += shape_size(&together[i]->now.shape);
     slice pack = emit_fresh(e, together[0]->now.type, &all);
     TRY(!slice_is_uniform(&pack));
     for (int i = 0; i < n; i++) {
         slice place = place_of(&pack, together, i);
+        e->cause = whose[i];
         TRY(emit_move(e, &together[i]->now, &place));
     }
+    e->cause = payer;
     TRY(emit_all_reduce(e, together[0]->now.owes, together[0]->now.owed, &pack));
     for (int i = 0; i < n; i++) {
         slice *s = &together[i]->now, place = place_of(&pack, together, i);
@@ -80,10 +91,11 @@ static bool pay_together(emitter *e, int n, held *const *together)
 
 bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
 {
-    held    *together[TOGETHER];
-    planner *p = e->planner;
-    bool     alone = p->depth || whole_size(x) > SMALL;
-    int      n = alone ? 1 : collect(e, x, h, together);
-    return n > 1 ? pay_together(e, n, together)
+    held             *together[TOGETHER];
+    const mtf_tensor *whose[TOGETHER];
+    planner          *p = e->planner;
+    bool              alone = p->depth || !debts_is_small(x);
+    int               n = alone ? 1 : collect(e, x, h, together, whose);
+    return n > 1 ? pay_together(e, n, together, whose)
                  : emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
 }

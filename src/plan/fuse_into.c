@@ -167,17 +167,21 @@ static bool write_back(joining *j, program *to, instr *c)
         if (n > 2) step->c = final_register(j, step->c);
     }
     for (int o = 0; o < j->nout; o++) j->results[o] = final_register(j, j->results[o]);
+    access  *in = arena_copy(a, j->in, sizeof *j->in * (size_t)j->nin);
+    access  *out = arena_copy(a, j->out, sizeof *j->out * (size_t)j->nout);
+    map_args map = {.nsteps = j->nsteps,
+                    .steps = arena_copy(a, j->steps, sizeof *j->steps * (size_t)j->nsteps),
+                    .results = arena_copy(a, j->results, sizeof *j->results * (size_t)j->nout),
+                    .nrow = j->loops->nrow};
+    TRY(in && out && map.steps && map.results); /* else c stays as it was */
     c->nin = j->nin;
     c->nout = j->nout;
-    c->in = arena_copy(a, j->in, sizeof *j->in * (size_t)j->nin);
-    c->out = arena_copy(a, j->out, sizeof *j->out * (size_t)j->nout);
+    c->in = in;
+    c->out = out;
     c->nloops = j->loops->n;
     memcpy(c->size, j->loops->size, sizeof *c->size * (size_t)c->nloops);
-    c->map = (map_args){.nsteps = j->nsteps,
-                        .steps = arena_copy(a, j->steps, sizeof *j->steps * (size_t)j->nsteps),
-                        .results = arena_copy(a, j->results, sizeof *j->results * (size_t)j->nout),
-                        .nrow = j->loops->nrow};
-    return c->in && c->out && c->map.steps && c->map.results;
+    c->map = map;
+    return true;
 }
 
 bool fuse_into(program *to, instr *c, const instr *p, const joint_loops *loops, const bool *keep)

@@ -26,6 +26,7 @@ placement held_where(const emitter *e, const mtf_tensor *x, const slice *s);
 bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal);
 /* A new value that may wait to be paid with others; pays what is owed, with those who wait. */
 bool debts_note(emitter *e, const mtf_tensor *x);
+bool debts_is_small(const mtf_tensor *x); /* small enough to wait */
 bool debts_pay(emitter *e, const mtf_tensor *x, held *h);
 /* Gathers what is finer than the layout. */
 bool held_gather(emitter *e, const mtf_tensor *x, held *h);

@@ -93,11 +93,20 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 /* ---- lines ---- */
 
-static double local_seconds(const price *p, const price_line *line)
+/* A product's speed follows its type and size; its loops end in m, n, k. */
+static double flops_rate(const price_rates *r, const instr *i)
 {
-    double flops = (double)line->flops / p->rates.flops,
+    double volume = 1;
+    if (i->kind != INSTR_CONTRACT || !r->nproducts) return r->flops;
+    for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
+    return rates_product(r, i->cause->type, volume);
+}
+
+static double local_seconds(const price *p, const instr *i, const price_line *line)
+{
+    double flops = (double)line->flops / flops_rate(&p->rates, i),
            bytes = (double)line->bytes / p->rates.memory;
-    return flops > bytes ? flops : bytes;
+    return p->rates.start * (double)line->turns + (flops > bytes ? flops : bytes);
 }
 
 static bool price_collective(price *p, const instr *i, price_line *line, arena *a)
@@ -114,10 +123,11 @@ static bool price_collective(price *p, const instr *i, price_line *line, arena *
     /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;
-    line->cause = cause_of(p, i, line, a);
+    line->cause = p->brief ? "" : cause_of(p, i, line, a);
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
-    line->seconds = p->rates.latency * (double)line->turns + (double)most / p->rates.wire;
+    axis_rate w = rates_wire(&p->rates, p->mesh, line->axes);
+    line->seconds = w.latency * (double)line->turns + (double)most / w.wire;
     p->sent_bytes += line->sent_bytes;
     p->received_bytes += line->received_bytes;
     p->collectives += line->turns;
@@ -137,7 +147,7 @@ static bool price_lines(price *p, arena *a)
         if (line->collective)
             TRY(price_collective(p, i, line, a));
         else
-            line->seconds = local_seconds(p, line);
+            line->seconds = local_seconds(p, i, line);
         p->flops += line->flops;
         p->bytes += line->bytes;
         p->seconds += line->seconds;

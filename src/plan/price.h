@@ -7,18 +7,9 @@
 #define PLAN_PRICE_H
 
 #include "graph/node.h"
+#include "plan/rates.h"
 #include "program/program.h"
 #include "space/layout.h"
-
-/* What a processor does in a second.  An instruction takes the longer of its flops and its bytes
- * of memory; a collective takes the latency and the bytes that it sends or receives. */
-typedef struct price_rates {
-    double flops, memory, wire; /* flops, bytes, bytes in a second */
-    double latency;             /* seconds, for each collective */
-} price_rates;
-
-/* One core of a modest computer, its neighbours in the same memory. */
-#define PRICE_RATES ((price_rates){.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6})
 
 /* One instruction; flops, bytes and seconds are of all its turns in a step. */
 typedef struct price_line {
@@ -52,6 +43,7 @@ typedef struct price {
     const layout  *layout; /* NULL: nothing is cut */
     mesh_point     here;
     price_rates    rates;
+    bool           brief; /* without the causes of collectives */
     price_line    *lines; /* by instruction */
     int64_t        flops, bytes, sent_bytes, received_bytes;
     int64_t        collectives;
@@ -60,7 +52,7 @@ typedef struct price {
     price_memory   memory;
 } price;
 
-/* Fills in everything from program to rates on; lines live in the arena, texts there or with the
+/* Fills in everything behind `brief`; lines live in the arena, texts there or with the
  * layout.  False: no memory. */
 bool price_program(price *p, arena *a);
 

@@ -6,6 +6,7 @@
 #include "plan/traffic.h"
 #include "run/compiled.h"
 #include "run/share.h"
+#include "search/automatic.h"
 
 static void close_program(void *what)
 {
@@ -151,6 +152,25 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     return true;
 }
 
+/* The session's layout, where it is left open, is the best for its first graph. */
+static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
+{
+    mtf_session_opts *o = &g->session->opts;
+    if (g->session->store || !automatic_is_asked(o->mesh, o->layout, o->state_layout)) return true;
+    automatic_opts   how = {.mesh = o->mesh,
+                            .layout = o->layout,
+                            .state_layout = o->state_layout,
+                            .rates = PRICE_RATES,
+                            .limit = store_memory_each(g->session)};
+    automatic_answer found;
+    TRY(!o->machine || rates_choose(g->session, o->machine, &how.rates));
+    TRY(automatic_find(g, n, fetches, &how, &found));
+    o->mesh = found.best[0].mesh_text;
+    o->layout = found.best[0].layout_text;
+    o->state_layout = found.best[0].state_text;
+    return true;
+}
+
 static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, bool checked)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
@@ -163,6 +183,7 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
             return NULL;
         }
     }
+    if (!find_layout(g, n, fetches)) return NULL;
     store       *s = store_of(g->session);
     mtf_program *p = s ? arena_new(&g->session->arena, mtf_program) : NULL;
     if (!p) return NULL;

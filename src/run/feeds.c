@@ -32,11 +32,31 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
     if (i < 0) return i == -1;
     TRY(where_is(p, input, &where));
     for (int k = p->store->first; k < p->store->end; k++) {
-        int      b = p->processors[k].program->inputs[i].slice.buffer;
-        mtf_part part = part_of(p->store, k, &input->shape, &where, p->processors[k].base[b]);
+        processor *mine = &p->processors[k];
+        int        b = mine->program->inputs[i].slice.buffer;
+        mine->base[b] = mine->slab + mine->program->buffers[b].offset; /* something may be lent */
+        mtf_part part = part_of(p->store, k, &input->shape, &where, mine->base[b]);
         fill(context, &part);
     }
     return p->fed[i] = true;
+}
+
+bool mtf_lend_parts(mtf_program *p, mtf_tensor                          *input,
+                    const void *(*find)(void *, const mtf_part *), void *context)
+{
+    if (!alive(p) || !input) return false;
+    int       i = input_number(p, input);
+    placement where;
+    if (i < 0) return i == -1;
+    TRY(where_is(p, input, &where));
+    for (int k = p->store->first; find && k < p->store->end; k++) {
+        processor *mine = &p->processors[k];
+        mtf_part   part = part_of(p->store, k, &input->shape, &where, NULL);
+        /* Programs only read their inputs. */
+        mine->base[mine->program->inputs[i].slice.buffer] = (void *)(uintptr_t)find(context, &part);
+    }
+    p->fed[i] = find != NULL;
+    return true;
 }
 
 bool mtf_input_parts(mtf_program *p, mtf_tensor *input, void (*visit)(void *, const mtf_part *),

@@ -91,6 +91,10 @@ static bool open_machine(store *s)
     TRY(mesh_text && rules && state && mesh_parse(s->session, mesh_text, &s->mesh));
     TRY(layout_parse(s->session, rules, &s->mesh, &s->layout));
     TRY(layout_parse_state(s->session, state, &s->layout));
+    if (s->layout.asks || s->layout.asks_state || mesh_asks(&s->mesh))
+        return fail(&s->session->fault, ERR_USAGE,
+                    "the layout is auto, and is found for the first graph that is compiled: compile "
+                    "it before variables are read or set");
     s->processors = mesh_size(&s->mesh);
     TRY(join_ranks(s));
     int here = s->end - s->first;
@@ -104,6 +108,15 @@ static bool open_machine(store *s)
     TRY(s->wire || s->processors == 1);
     s->crew = crew_open(s->session, here);
     return s->crew != NULL;
+}
+
+int64_t store_memory_each(mtf_session *session)
+{
+    const char *text = session->opts.mesh ? session->opts.mesh : mesh_as_text(session);
+    mesh        m;
+    if (!text || !mesh_parse(session, text, &m)) return 0;
+    int processes = launch_find().size, here = (mesh_size(&m) + processes - 1) / processes;
+    return (int64_t)(session->opts.memory / (size_t)here);
 }
 
 store *store_of(mtf_session *session)

@@ -39,6 +39,8 @@ typedef struct store {
 
 /* The session's store, made on first use. NULL after an error. */
 store *store_of(mtf_session *s);
+/* Bytes that each processor of this process may take. */
+int64_t store_memory_each(mtf_session *s);
 /* The variable's parts; initialised on first use.  Another shape or type under the name is an
  * error.  NULL after an error. */
 store_entry *store_variable(store *s, const mtf_tensor *w);

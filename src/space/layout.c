@@ -30,7 +30,7 @@ static bool parse_rule(mtf_session *s, char *piece, const mesh *m, layout_rule *
     char *colon = strchr(piece, ':');
     if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':'))
         return fail(&s->fault, ERR_SYNTAX,
-                    "\"%s\" is no layout rule; write dimension:axis or dimension:axis+axis",
+                    "\"%s\" is no layout rule; write dimension:axis, dimension:axis+axis or auto",
                     r->text);
     *colon = 0;
     r->dim = piece;
@@ -59,7 +59,7 @@ static const layout_rule *find_rule(const layout_rule *rules, int n, const char 
 }
 
 static bool parse_rules(mtf_session *s, const char *text, const mesh *m, layout_rule **rules,
-                        int *n)
+                        int *n, bool *asks)
 {
     char *rest = arena_text(&s->arena, text ? text : "");
     TRY(rest != NULL);
@@ -68,6 +68,10 @@ static bool parse_rules(mtf_session *s, const char *text, const mesh *m, layout_
     for (char *piece; (piece = strtok_r(rest, ",.; \t\n", &rest));) {
         bool        keep = false;
         layout_rule r = {0};
+        if (strcmp(piece, "auto") == 0) {
+            *asks = true;
+            continue;
+        }
         TRY(parse_rule(s, piece, m, &r, &keep));
         if (!keep) continue;
         const layout_rule *known = find_rule(*rules, *n, r.dim);
@@ -84,12 +88,12 @@ static bool parse_rules(mtf_session *s, const char *text, const mesh *m, layout_
 bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
 {
     *l = (layout){.mesh = m};
-    return parse_rules(s, text, m, &l->rules, &l->nrules);
+    return parse_rules(s, text, m, &l->rules, &l->nrules, &l->asks);
 }
 
 bool layout_parse_state(mtf_session *s, const char *text, layout *l)
 {
-    return parse_rules(s, text, l->mesh, &l->state, &l->nstate);
+    return parse_rules(s, text, l->mesh, &l->state, &l->nstate, &l->asks_state);
 }
 
 const layout_rule *layout_find(const layout *l, const char *dim)

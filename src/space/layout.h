@@ -2,7 +2,8 @@
  *
  * "batch:rows,hidden:cols"; "batch:rows+cols" cuts along both; a rule that ends
  * in `?` may name what the mesh or the model lacks.  A second set of rules may
- * cut stored state, the variables between steps, further than the first does.
+ * cut stored state, the variables between steps, further than the first does.  The
+ * word `auto` in the place of a rule asks for the others to be found.
  */
 #ifndef SPACE_LAYOUT_H
 #define SPACE_LAYOUT_H
@@ -22,6 +23,7 @@ typedef struct layout {
     layout_rule *rules;
     int          nstate;
     layout_rule *state; /* what cuts stored state further, in the order of writing */
+    bool         asks, asks_state; /* `auto` stands there: rules are still to be found */
 } layout;
 
 bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);

@@ -22,6 +22,11 @@ bool mesh_parse(mtf_session *s, const char *text, mesh *m)
     return true;
 }
 
+bool mesh_asks(const mesh *m)
+{
+    return m->naxes == 1 && strcmp(m->name[0], "auto") == 0;
+}
+
 int mesh_size(const mesh *m)
 {
     int n = 1;

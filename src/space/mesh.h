@@ -40,6 +40,7 @@ typedef struct span {
 
 bool       mesh_parse(mtf_session *s, const char *text,
                       mesh *m); /* "rows:2,cols:4"; "" is one processor */
+bool       mesh_asks(const mesh *m); /* "auto:64": the shape is still to be found */
 int        mesh_size(const mesh *m);
 mesh_point mesh_place(const mesh *m, int number);
 int        mesh_number(const mesh *m, const mesh_point *p);

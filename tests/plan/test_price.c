@@ -312,7 +312,8 @@ static void test_hint(void **state)
     assert_true(h.found && h.add && !h.remove && h.tried == 3);
     assert_string_equal(h.add, "n:x");
     assert_true(h.seconds < h.seconds_now);
-    o.rates = (price_rates){1e15, 1e15, 1, 1}; /* a wire so slow that nothing may be sent */
+    o.rates = (price_rates){.flops = 1e15, .memory = 1e15, .wire = 1, .latency = 1};
+    /* a wire so slow that nothing may be sent */
     assert_true(layout_parse(c.s, "k:x", &c.mesh, &c.layout));
     assert_true(hint_find(c.g, 1, &c.last, &o, &h));
     assert_true(h.found && h.remove);

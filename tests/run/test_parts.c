@@ -91,6 +91,41 @@ static void test_values(void **state)
              4, 1);
 }
 
+/* Each part of x [rows] in memory of its own: the element at row i is i. */
+typedef struct lent {
+    _Alignas(64) float part[2][16];
+} lent;
+
+static const void *find_lent(void *context, const mtf_part *part)
+{
+    lent *l = context;
+    for (int64_t i = 0; i < part->shape.dims[0].size; i++)
+        l->part[part->processor][i] = (float)(part->begin[0] + i);
+    return l->part[part->processor];
+}
+
+static void test_lending(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = "a:2", .layout = "rows:a"});
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim      rows = {"rows", ROWS};
+    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(rows)), *y = mtf_scale(x, 3);
+    mtf_program *p = mtf_compile(g, y);
+    lent         memory;
+    float        got[ROWS], fed[ROWS] = {9};
+    assert_true(mtf_lend_parts(p, x, find_lent, &memory) && mtf_step(p) && mtf_fetch(p, y, got));
+    for (int i = 0; i < ROWS; i++) assert_true(got[i] == (float)(3 * i));
+    memory.part[1][0] = 100; /* nothing was copied */
+    assert_true(mtf_step(p) && mtf_fetch(p, y, got) && got[ROWS / 2] == 300);
+    assert_true(mtf_feed(p, x, fed) && mtf_step(p) && mtf_fetch(p, y, got) && got[0] == 27);
+    assert_true(memory.part[0][0] == 0);
+    assert_true(mtf_lend_parts(p, x, find_lent, &memory) && mtf_lend_parts(p, x, NULL, NULL));
+    assert_false(mtf_step(p));
+    assert_non_null(strstr(mtf_error(s), "input \"x\" f32[rows=7] was not fed"));
+    mtf_close(s);
+}
+
 static void test_bad_values(void **state)
 {
     (void)state;
@@ -104,7 +139,7 @@ static void test_bad_values(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_values),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_values), cmocka_unit_test(test_lending),
                                        cmocka_unit_test(test_bad_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

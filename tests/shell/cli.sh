@@ -347,5 +347,31 @@ run ops --json;                                       is_json "ops --json"
 check "all operations in JSON" 0 out '"einsum"' '"top_k"' '"gradient"'
 run ops relu --json;                                  is_json "ops NAME --json"
 
+# ---- layout --------------------------------------------------------------------------------------
+
+cat > dense.mtf <<END
+x: f32[batch=64, in=8] = input
+w: f32[in=8, out=8] = variable
+y: [batch, out] = einsum(x, w)
+END
+slow="flops=1e6,memory=1e9,wire=1e9,latency=1e-9"
+run layout dense.mtf --mesh a:4 --machine $slow
+check "the best layout, and why others lose" 0 out "optimal: of " "batch:a" " more"
+run layout dense.mtf --mesh auto:6 --machine $slow --json; is_json "layout --json"
+check "a mesh is found" 0 out '"mesh":' '"mesh_0:6"' '"optimal":' 'true'
+run plan dense.mtf --mesh a:4 --layout auto --machine $slow
+check "plan --layout auto" 0 out "batch:a"
+run plan dense.mtf --mesh a:4 --layout out:a,auto --machine $slow
+check "rules that are given stand" 0 out "out:a"
+misused "layout without a mesh"       "--mesh is missing" layout dense.mtf
+misused "layout: no such objective"   "takes time or memory" layout dense.mtf --mesh a:2 --objective speed
+refuses "nothing fits"                "bytes, and the smallest layout" layout dense.mtf --mesh a:2 --memory-limit 100
+refuses "no such machine"             "there is no file" layout dense.mtf --mesh a:2 --machine fast
+misused "calibrate: a mesh of two axes" "takes one axis called x" calibrate --mesh x:2,y:2
+run calibrate --mesh x:1 --out here.machine
+check "calibrate" 0 err
+run layout dense.mtf --mesh a:2 --machine here.machine
+check "what calibrate wrote can be read" 0 out "optimal"
+
 printf 'cli: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

@@ -1,0 +1,224 @@
+/* Predicted and measured times of every legal layout of three models.
+ *
+ * The machine is calibrated first, so that both are about the machine at hand;
+ * meshes have as many processors as MTF_TRUTH_MESHES says, "x:2" by default.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "groups.h"
+#include "language_model.h"
+#include "networks.h"
+#include "run/calibrate.h"
+#include "search/leaves.h"
+
+enum { MOST_LAYOUTS = 300, STEPS = 7 };
+
+typedef struct sample {
+    char   layout[300];
+    double predicted, measured;
+} sample;
+
+typedef struct truth {
+    bench      *bench;
+    const char *name, *mesh;
+    mtf_tensor *(*make)(mtf_graph *g);
+    price_rates rates;
+    sample      list[MOST_LAYOUTS];
+    int         n;
+} truth;
+
+static mtf_tensor *digits(mtf_graph *g)
+{
+    return network_digits(g, 512, 0.01f);
+}
+
+static mtf_tensor *perceptron(mtf_graph *g)
+{
+    return network_layers(g, 256);
+}
+
+static mtf_tensor *transformer(mtf_graph *g)
+{
+    return language_model(g, &(language_model_opts){.layers = 1, .batch = 4});
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- predicting ---- */
+
+static double no_bound(const void *context, const cuts *c, uint64_t decided)
+{
+    (void)context, (void)c, (void)decided;
+    return 0;
+}
+
+static void write_rules(const layout *l, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int r = 0; r < l->nrules && used < room; r++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s", r ? "," : "", l->rules[r].text);
+}
+
+static bool predict(truth *t, mtf_session *s, arena *a)
+{
+    mtf_graph     *g = mtf_graph_new(s);
+    mtf_tensor    *loss = t->make(g);
+    mesh           m;
+    layout         given;
+    space          all;
+    subject        whole;
+    survey         live = {.graph = g, .scratch = a};
+    leaves         list = {.space = &all};
+    const symmetry none = {0};
+    int            order[MAX_SEARCHED];
+    TRY(loss && mesh_parse(s, t->mesh, &m) && layout_parse(s, "auto", &m, &given));
+    TRY(survey_live(&live, 1, &loss) && space_make(g, live.live, &given, a, &all));
+    TRY(subject_whole(g, 1, &loss, a, &whole));
+    for (int d = 0; d < all.ndims; d++) order[d] = d;
+    TRY(leaves_list(&list, &none, order, INFINITY, MOST_LAYOUTS, no_bound, NULL, a));
+    layout_rule *rules = arena_array(a, layout_rule, all.ndims + 1);
+    for (t->n = 0; list.n && rules; t->n++) {
+        leaf   x = leaves_pop(&list);
+        layout l;
+        cost   c;
+        TRY(space_layout(&all, &x.cuts, rules, a, &l));
+        TRY(cost_of(&whole, &l, &t->rates, NULL, NULL, &c));
+        t->list[t->n].predicted = c.seconds;
+        write_rules(&l, t->list[t->n].layout, sizeof t->list[0].layout);
+    }
+    return true;
+}
+
+/* ---- measuring ---- */
+
+/* The best of some steps. */
+static bool measure(truth *t, sample *x)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh, .layout = x->layout});
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *loss = t->make(g);
+    mtf_program *p = mtf_compile(g, loss);
+    for (int i = 0; p && i < g->ntensors; i++)
+        if (strcmp(g->all[i]->node->op->name, "input") == 0) network_feed(p, g->all[i]);
+    x->measured = INFINITY;
+    for (int k = 0; k <= STEPS && mtf_ok(s); k++) {
+        double start = now();
+        mtf_step(p);
+        if (k) x->measured = fmin(x->measured, now() - start);
+    }
+    if (!mtf_ok(s)) bench_error(t->bench, "%s under \"%s\": %s", t->name, x->layout, mtf_error(s));
+    bool ok = mtf_ok(s);
+    mtf_close(s);
+    return ok;
+}
+
+/* ---- comparing ---- */
+
+static int rank_of(const truth *t, int k, bool measured)
+{
+    int    rank = 0;
+    double mine = measured ? t->list[k].measured : t->list[k].predicted;
+    for (int i = 0; i < t->n; i++)
+        rank += (measured ? t->list[i].measured : t->list[i].predicted) < mine;
+    return rank;
+}
+
+/* Spearman's. */
+static double correlation(const truth *t)
+{
+    double mean[2] = {0}, cross = 0, square[2] = {0};
+    for (int k = 0; k < t->n; k++)
+        for (int w = 0; w < 2; w++) mean[w] += (double)rank_of(t, k, w) / t->n;
+    for (int k = 0; k < t->n; k++) {
+        double a = rank_of(t, k, false) - mean[0], b = rank_of(t, k, true) - mean[1];
+        cross += a * b, square[0] += a * a, square[1] += b * b;
+    }
+    return cross / sqrt(square[0] * square[1]);
+}
+
+static void compare(truth *t)
+{
+    int chosen = 0, fastest = 0;
+    for (int k = 1; k < t->n; k++) {
+        if (t->list[k].predicted < t->list[chosen].predicted) chosen = k;
+        if (t->list[k].measured < t->list[fastest].measured) fastest = k;
+    }
+    const sample *a = &t->list[chosen], *b = &t->list[fastest];
+    figure        f = {.group = "truth", .aim = AT_MOST, .target = 1.05};
+    f.seconds = a->measured, f.other = b->measured;
+    snprintf(f.name, sizeof f.name, "%s on %s: %.30s", t->name, t->mesh, a->layout);
+    snprintf(f.versus, sizeof f.versus, "chosen : fastest of %d, %.18s", t->n, b->layout);
+    bench_figure(t->bench, &f);
+    figure r = {.group = "truth", .aim = AT_LEAST, .target = 0.9, .seconds = 1};
+    r.other = correlation(t);
+    snprintf(r.name, sizeof r.name, "%s on %s", t->name, t->mesh);
+    snprintf(r.versus, sizeof r.versus, "rank correlation : 1");
+    bench_figure(t->bench, &r);
+    for (int k = 0; k < t->n && getenv("MTF_TRUTH_ALL"); k++)
+        fprintf(stderr, "%s %s predicted %.4g measured %.4g %s\n", t->name, t->mesh,
+                t->list[k].predicted, t->list[k].measured, t->list[k].layout);
+}
+
+static void try_model(truth *t)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    arena        a = arena_make(&s->allocator, &s->fault);
+    bool         ok = predict(t, s, &a);
+    if (!ok) bench_error(t->bench, "%s on %s: %s", t->name, t->mesh, mtf_error(s));
+    arena_free(&a);
+    mtf_close(s);
+    for (int k = 0; k < t->n && ok; k++) {
+        bench_progress(t->bench, "%s on %s: %d of %d layouts", t->name, t->mesh, k + 1, t->n);
+        ok = measure(t, &t->list[k]);
+    }
+    if (ok) compare(t);
+}
+
+static bool calibrate_for(bench *b, const char *text, price_rates *r)
+{
+    mesh         m;
+    char         flat[30];
+    mtf_session *s = mtf_open_with(NULL);
+    snprintf(flat, sizeof flat, "x:%d", mesh_parse(s, text, &m) ? mesh_size(&m) : 1);
+    mtf_close(s);
+    s = mtf_open_with(&(mtf_session_opts){.mesh = flat, .layout = "p:x", .measure = true});
+    bool ok = calibrate(s, r);
+    if (!ok) bench_error(b, "calibrating %s: %s", text, mtf_error(s));
+    mtf_close(s);
+    return ok;
+}
+
+void truth_measure(bench *b)
+{
+    static const struct {
+        const char *name;
+        mtf_tensor *(*make)(mtf_graph *g);
+    } models[] = {{"digits", digits}, {"perceptron", perceptron}, {"transformer", transformer}};
+    const char *asked = getenv("MTF_TRUTH_MESHES");
+    char       *meshes = strdup(asked ? asked : "x:2"), *rest = meshes;
+    truth      *t = calloc(1, sizeof *t);
+    for (char *m; t && meshes && (m = strtok_r(rest, " ", &rest));) {
+        bench_progress(b, "calibrating for %s", m);
+        if (!calibrate_for(b, m, &t->rates)) break;
+        for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+            *t = (truth){.bench = b,
+                         .name = models[k].name,
+                         .mesh = m,
+                         .make = models[k].make,
+                         .rates = t->rates};
+            try_model(t);
+        }
+    }
+    free(t);
+    free(meshes);
+}

@@ -1,0 +1,81 @@
+/* mtf calibrate: measures this machine, for plans and layouts. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/graph_file.h"
+#include "machine/launch.h"
+#include "run/calibrate.h"
+
+static bool write_out(mtf_session *s, const char *path, const char *text)
+{
+    FILE *f = path ? fopen(path, "w") : stdout;
+    bool  ok = f && fputs(text, f) >= 0;
+    if (path && f) ok = fclose(f) == 0 && ok;
+    return ok ||
+           fail(&s->fault, ERR_FILE, "%s: %s", path ? path : "standard output", strerror(errno));
+}
+
+static bool measure(const options *o, mtf_session *s)
+{
+    price_rates r;
+    textbuf     t = {.arena = &s->arena};
+    TRY(calibrate(s, &r));
+    text_add(&t,
+             "# One of %s processors of this machine, all busy, %s: measured by mtf calibrate.\n",
+             s->opts.mesh + 2, launch_find().size > 1 ? "over MPI" : "as threads");
+    rates_write(&r, &t);
+    const char *text = text_done(&t);
+    return text && (!mtf_is_first(s) || write_out(s, option_nth(o, "out", 0), text));
+}
+
+static int run(const options *o)
+{
+    uint64_t    threads = 0;
+    char        each[30];
+    int         processes = launch_find().size;
+    const char *given = option_nth(o, "mesh", 0);
+    if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
+    if (given && (strncmp(given, "x:", 2) != 0 || strpbrk(given, ",;. ")))
+        return usage_error(o->command, "--mesh takes one axis called x, as in x:4, not \"%s\"",
+                           given);
+    long cores = threads ? (long)threads : sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
+    mtf_session *s = file_session(&(mtf_session_opts){
+        .threads = (int)threads, .mesh = given ? given : each, .layout = "p:x", .measure = true});
+    if (!s) return STATUS_FAILED;
+    measure(o, s);
+    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+}
+
+static const option_spec table[] = {
+    {"out", "FILE", false, "where to write the description; default: standard output"},
+    {"mesh", "x:N", false, "so many processors; default: one for each core, or each rank of MPI"},
+    {"threads", "N", false, "threads to use in all; default: all cores"},
+    {0},
+};
+
+static const char *const examples[] = {
+    "mtf calibrate --out here.machine",
+    "mtf layout train.mtf --mesh x:4 --machine here.machine",
+    "mpirun -n 16 mtf calibrate --out cluster.machine",
+    NULL,
+};
+
+const command command_calibrate = {
+    .name = "calibrate",
+    .says = "measure this machine, and describe it for plan and layout",
+    .words = "",
+    .least = 0,
+    .most = 0,
+    .options = table,
+    .examples = examples,
+    .teaches =
+        "All processors work at once, as in a step: matrix products of several sizes and types,\n"
+        "a pass over memory, elementwise work, an instruction that does almost nothing, and sums\n"
+        "over all processors.  The file has a line for each, and may be edited.  It takes less\n"
+        "than a minute; let nothing else run.",
+    .run = run,
+};

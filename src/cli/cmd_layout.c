@@ -1,0 +1,191 @@
+/* mtf layout: which layout is best on a mesh, and why the others are not. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/choices.h"
+#include "cli/commands.h"
+#include "cli/graph_file.h"
+#include "cli/json_out.h"
+#include "cli/units.h"
+#include "search/reasons.h"
+
+typedef struct job {
+    const options   *options;
+    mtf_session     *session;
+    mtf_graph       *graph;
+    mtf_tensor     **fetches;
+    int              nfetches;
+    automatic_opts   opts;
+    automatic_answer answer;
+} job;
+
+/* ---- text ---- */
+
+static void write_proof(const job *j, textbuf *t)
+{
+    const search_answer *a = &j->answer.search;
+    if (a->gap == 0)
+        text_add(t, "optimal");
+    else
+        text_add(t, "within %.2g %% of the optimum", 100 * a->gap);
+    text_add(t, ": of %lld legal layouts looked at %d were priced as programs",
+             (long long)a->considered, a->priced);
+    if (j->answer.meshes > 1) text_add(t, ", on the best of %d meshes", j->answer.meshes);
+    if (a->layers_left_out)
+        text_add(t,
+                 "; %d of the equal layers were left out, which misses the step's time by %.2g %%",
+                 a->layers_left_out, 100 * a->reduced_error);
+    if (a->late) text_add(t, "; the time for searching was up");
+    if (j->answer.state_found) text_add(t, "; rules for state were added one by one, not proved");
+    text_add(t, "\n\n");
+}
+
+static bool write_reason(job *j, int k, textbuf *t)
+{
+    const found_layout *best = &j->answer.best[0], *x = &j->answer.best[k];
+    if (j->opts.smallest) {
+        text_add(t, "   needs %s more", unit_bytes(x->cost.peak - best->cost.peak).s);
+        return true;
+    }
+    text_add(t, "   ");
+    return reason_write(j->graph, j->nfetches, j->fetches, &j->opts.rates, best, x, t);
+}
+
+static bool print_answer(job *j)
+{
+    textbuf t = {.arena = &j->session->arena};
+    write_proof(j, &t);
+    text_add(&t, "%9s %9s %9s %9s  %s\n", "time", "wire", "memory", "sent", "layout");
+    for (int k = 0; k < j->answer.n; k++) {
+        const found_layout *x = &j->answer.best[k];
+        text_add(&t, "%9s", unit_seconds(x->cost.seconds).s);
+        text_add(&t, " %9s", unit_seconds(x->cost.wire).s);
+        text_add(&t, " %9s", unit_bytes(x->cost.peak).s);
+        text_add(&t, " %9s  ", unit_bytes(x->cost.sent).s);
+        if (j->answer.meshes > 1) text_add(&t, "--mesh %s --layout ", x->mesh_text);
+        text_add(&t, "%s", *x->layout_text ? x->layout_text : "nothing cut");
+        if (*x->state_text) text_add(&t, " --state-layout %s", x->state_text);
+        text_add(&t, "\n");
+        if (k == 0) continue;
+        text_add(&t, "%41s", "");
+        TRY(write_reason(j, k, &t));
+        text_add(&t, "\n");
+    }
+    const char *text = text_done(&t);
+    if (text) fputs(text, stdout);
+    return text != NULL;
+}
+
+/* ---- JSON ---- */
+
+static bool print_json(job *j)
+{
+    const search_answer *a = &j->answer.search;
+    cJSON               *root = cJSON_CreateObject(), *list = json_list(root, "layouts");
+    json_flag(root, "optimal", a->gap == 0);
+    cJSON_AddNumberToObject(root, "gap", a->gap);
+    cJSON_AddNumberToObject(root, "bound", a->bound);
+    json_int(root, "considered", a->considered);
+    json_int(root, "priced", a->priced);
+    json_int(root, "meshes", j->answer.meshes);
+    for (int k = 0; k < j->answer.n; k++) {
+        const found_layout *x = &j->answer.best[k];
+        cJSON              *item = cJSON_CreateObject();
+        textbuf             t = {.arena = &j->session->arena};
+        json_text(item, "mesh", x->mesh_text);
+        json_text(item, "layout", x->layout_text);
+        json_text(item, "state_layout", x->state_text);
+        cJSON_AddNumberToObject(item, "seconds", x->cost.seconds);
+        cJSON_AddNumberToObject(item, "wire_seconds", x->cost.wire);
+        json_int(item, "peak_bytes", x->cost.peak);
+        json_int(item, "sent_bytes", x->cost.sent);
+        if (k && write_reason(j, k, &t)) json_text(item, "loses_by", text_done(&t) + 3);
+        if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+    }
+    return json_print(j->session, root);
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+static bool search_file(job *j)
+{
+    const options *o = j->options;
+    TRY(choose_machine(o, j->session, &j->opts.rates));
+    if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
+    j->graph = file_graph(j->session, o->words[0]);
+    TRY(j->graph != NULL);
+    j->nfetches = choose_fetches(o, j->graph, &j->fetches);
+    TRY(j->nfetches >= 0);
+    TRY(automatic_find(j->graph, j->nfetches, j->fetches, &j->opts, &j->answer));
+    return option_given(o, "json") ? print_json(j) : print_answer(j);
+}
+
+static int run(const options *o)
+{
+    uint64_t    limit = 0, show = 5, seconds = 0, axes = 0;
+    const char *objective = option_nth(o, "objective", 0);
+    if (!option_bytes(o, "memory-limit", &limit) ||
+        !option_number(o, "show", 1, MOST_KEPT, &show) ||
+        !option_number(o, "seconds", 1, 1000000, &seconds) ||
+        !option_number(o, "most-axes", 1, MAX_AXES, &axes))
+        return STATUS_USAGE;
+    if (objective && strcmp(objective, "time") != 0 && strcmp(objective, "memory") != 0)
+        return usage_error(o->command, "--objective takes time or memory, not \"%s\"", objective);
+    if (!option_given(o, "mesh"))
+        return usage_error(o->command,
+                           "--mesh is missing, as in --mesh rows:2,cols:4 or --mesh auto:8");
+    job j = {.options = o,
+             .opts = {.mesh = option_nth(o, "mesh", 0),
+                      .layout = option_given(o, "layout") ? option_nth(o, "layout", 0) : "auto",
+                      .state_layout = option_nth(o, "state-layout", 0),
+                      .smallest = objective && strcmp(objective, "memory") == 0,
+                      .limit = (int64_t)limit,
+                      .most_axes = (int)axes,
+                      .want = (int)show,
+                      .seconds = (double)seconds}};
+    j.session = file_session(&(mtf_session_opts){0});
+    if (!j.session) return STATUS_FAILED;
+    search_file(&j);
+    return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
+}
+
+static const option_spec table[] = {
+    {"mesh", "AXIS:SIZE,...", false,
+     "the grid of processors; auto:64 finds the best shape for 64 of them"},
+    {"layout", "RULES,auto", false, "rules that stand; auto finds the others; default: auto"},
+    {"state-layout", "auto", false, "look for rules that cut variables further between steps"},
+    {"objective", "time|memory", false, "what is to be least; default: time"},
+    {"memory-limit", "BYTES", false,
+     "what a processor may use: 4096, 64K, 100M, 2G; default: what --machine says"},
+    {"machine", "FILE|RATES", false,
+     "what a processor does: a file, a name such as h100-node, or flops=1e12,wire=25e9"},
+    {"fetch", "NAME", true, "for what computes NAME only, not everything"},
+    {"show", "N", false, "print the best N; default 5"},
+    {"most-axes", "N", false, "axes of an auto: mesh at most; default 2"},
+    {"seconds", "N", false, "search no longer; default 10"},
+    {"json", NULL, false, "print JSON instead of text"},
+    {0},
+};
+
+static const char *const examples[] = {
+    "mtf layout train.mtf --mesh rows:2,cols:4",
+    "mtf layout train.mtf --mesh auto:64 --machine h100-node --memory-limit 40G",
+    "mtf layout train.mtf --mesh rows:8 --layout batch:rows,auto --state-layout auto",
+    NULL,
+};
+
+const command command_layout = {
+    .name = "layout",
+    .says = "find the best layout for a mesh, and say why the others lose",
+    .words = "FILE.mtf",
+    .least = 1,
+    .most = 1,
+    .options = table,
+    .examples = examples,
+    .teaches =
+        "Every layout is priced as the real program of the processor with the largest parts, as\n"
+        "mtf plan does.  The first line says whether the best is proved to be optimal under\n"
+        "these prices; under each of the others stands what it pays more for than the best.\n"
+        "FILE.mtf may be - for standard input.",
+    .run = run,
+};

@@ -1,0 +1,248 @@
+/* Rates: what a machine does in a second. */
+#include "plan/rates.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mtf_build.h"
+
+/* ---- asking ---- */
+
+double rates_product(const price_rates *r, mtf_dtype type, double volume)
+{
+    double side = cbrt(volume), rate = r->flops;
+    bool   found = false;
+    for (int k = 0; k < r->nproducts; k++) {
+        const product_rate *p = &r->products[k];
+        if (p->type != type || (found && p->side > side)) continue;
+        rate = p->flops;
+        found = true;
+    }
+    return rate;
+}
+
+double rates_best_product(const price_rates *r, mtf_dtype type)
+{
+    double best = 0;
+    for (int k = 0; k < r->nproducts; k++)
+        if (r->products[k].type == type) best = fmax(best, r->products[k].flops);
+    return best > 0 ? best : r->flops;
+}
+
+/* Processors are numbered with the last axis fastest, and nodes hold neighbours by number. */
+static axis_rate axis_wire(const price_rates *r, const mesh *m, int axis)
+{
+    axis_rate w = {.wire = r->wire, .latency = r->latency};
+    int64_t   reach = m->size[axis];
+    for (int a = axis + 1; a < m->naxes; a++) reach *= m->size[a];
+    if (r->node && (reach > r->node || r->node % reach)) {
+        w.wire = r->outer_wire;
+        w.latency = r->outer_latency;
+    }
+    for (int k = 0; k < r->naxes; k++)
+        if (strcmp(r->axes[k].axis, m->name[axis]) == 0) w = r->axes[k];
+    return w;
+}
+
+axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
+{
+    axis_rate slowest = {.wire = r->wire, .latency = r->latency};
+    bool      first = true;
+    for (int a = 0; a < m->naxes; a++) {
+        if (!(axes >> a & 1)) continue;
+        axis_rate w = axis_wire(r, m, a);
+        slowest.wire = first ? w.wire : fmin(slowest.wire, w.wire);
+        slowest.latency = first ? w.latency : fmax(slowest.latency, w.latency);
+        first = false;
+    }
+    return slowest;
+}
+
+/* ---- reading ---- */
+
+typedef struct reading {
+    mtf_session *session;
+    const char  *file; /* NULL: an option's text */
+    int          line;
+    price_rates *rates;
+} reading;
+
+static const char known[] = "flops, memory, wire (each in a second), latency, start (in seconds), "
+                            "capacity (in bytes), node, outer_wire and outer_latency";
+
+static bool complain(const reading *r, const char *what)
+{
+    fault *f = &r->session->fault;
+    if (!r->file)
+        return fail(f, ERR_USAGE,
+                    "--machine takes %s, as in \"flops=30e9,latency=1e-5\", not \"%s\"", known,
+                    what);
+    return fail(f, ERR_SYNTAX,
+                "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
+                "one of %s; or is \"product TYPE SIDE FLOPS\" or \"axis NAME WIRE LATENCY\"",
+                r->file, r->line, what, known);
+}
+
+static bool number(const char *text, bool zero, double *to)
+{
+    char  *end;
+    double v = text ? strtod(text, &end) : 0;
+    bool   sound = text && end > text && !*end && isfinite(v) && (v > 0 || (v == 0 && zero));
+    if (sound) *to = v;
+    return sound;
+}
+
+static bool take_number(price_rates *r, const char *name, const char *value)
+{
+    double node = r->node;
+    const struct {
+        const char *name;
+        double     *to;
+        bool        zero; /* may be 0 */
+    } fields[] = {{"flops", &r->flops, false},
+                  {"memory", &r->memory, false},
+                  {"wire", &r->wire, false},
+                  {"latency", &r->latency, true},
+                  {"start", &r->start, true},
+                  {"capacity", &r->capacity, true},
+                  {"node", &node, true},
+                  {"outer_wire", &r->outer_wire, false},
+                  {"outer_latency", &r->outer_latency, true}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(fields[i].name, name) == 0) {
+            TRY(number(value, fields[i].zero, fields[i].to));
+            r->node = (int)fmin(node, MAX_PROCESSORS);
+            return true;
+        }
+    return false;
+}
+
+static bool take_product(price_rates *r, char **words)
+{
+    product_rate p = {.type = MTF_BOOL};
+    for (mtf_dtype t = MTF_F32; t < MTF_BOOL; t++)
+        if (words[1] && strcmp(words[1], mtf_dtype_name(t)) == 0) p.type = t;
+    TRY(p.type != MTF_BOOL && number(words[2], true, &p.side) && number(words[3], false, &p.flops));
+    TRY(r->nproducts < MAX_PRODUCT_RATES);
+    int at = r->nproducts++;
+    for (; at > 0; at--) {
+        const product_rate *before = &r->products[at - 1];
+        if (before->type < p.type || (before->type == p.type && before->side <= p.side)) break;
+        r->products[at] = *before;
+    }
+    r->products[at] = p;
+    return true;
+}
+
+static bool take_axis(price_rates *r, char **words)
+{
+    TRY(r->naxes < MAX_AXES && words[1] && strlen(words[1]) < MAX_RATE_NAME);
+    axis_rate *a = &r->axes[r->naxes];
+    TRY(number(words[2], false, &a->wire) && number(words[3], true, &a->latency));
+    strcpy(a->axis, words[1]);
+    r->naxes++;
+    return true;
+}
+
+static bool take_line(const reading *r, char *line)
+{
+    char *words[5] = {0}, *rest = line, *whole = arena_text(&r->session->arena, line);
+    int   n = 0;
+    TRY(whole != NULL);
+    while (n < 5 && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
+    if (n == 0) return true;
+    bool four = n == 4;
+    bool ok = four && strcmp(words[0], "product") == 0 ? take_product(r->rates, words)
+              : four && strcmp(words[0], "axis") == 0
+                  ? take_axis(r->rates, words)
+                  : n == 2 && take_number(r->rates, words[0], words[1]);
+    return ok || complain(r, whole);
+}
+
+bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r)
+{
+    char *rest = arena_text(&s->arena, text);
+    *r = PRICE_RATES;
+    TRY(rest != NULL);
+    reading in = {.session = s, .file = file, .rates = r};
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        in.line++;
+        line[strcspn(line, "#")] = 0;
+        TRY(take_line(&in, line));
+    }
+    if (r->outer_wire == 0) r->outer_wire = r->wire;
+    if (r->outer_latency == 0) r->outer_latency = r->latency;
+    return true;
+}
+
+void rates_write(const price_rates *r, textbuf *t)
+{
+    text_add(t, "flops %.3g\n", r->flops);
+    for (int k = 0; k < r->nproducts; k++)
+        text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
+                 r->products[k].side, r->products[k].flops);
+    text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
+             r->latency, r->start);
+    if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
+    if (r->node)
+        text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\n", r->node, r->outer_wire,
+                 r->outer_latency);
+    for (int k = 0; k < r->naxes; k++)
+        text_add(t, "axis %s %.3g %.3g\n", r->axes[k].axis, r->axes[k].wire, r->axes[k].latency);
+}
+
+static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
+{
+    char   *rest = arena_text(&s->arena, text);
+    reading in = {.session = s, .rates = r};
+    TRY(rest != NULL);
+    for (char *piece; (piece = strtok_r(rest, ",; ", &rest));) {
+        char *equals = strchr(piece, '='), *whole = arena_text(&s->arena, piece);
+        TRY(whole != NULL);
+        if (equals) *equals = 0;
+        if (!equals || !take_number(r, piece, equals + 1)) return complain(&in, whole);
+    }
+    return true;
+}
+
+/* Where it was installed; beside the program that runs, should that tree have been moved; in the
+ * source tree, for a program that was built there. */
+static FILE *open_machine(const char *name)
+{
+    static const char *const beside[] = {"/../share/mtf/machines", "/../share/machines"};
+    char                     path[PATH_MAX + 200], program[PATH_MAX];
+    FILE                    *f = fopen(name, "r");
+    if (f || strchr(name, '/')) return f;
+    snprintf(path, sizeof path, "%s/%s.machine", MTF_BUILD_MACHINES, name);
+    f = fopen(path, "r");
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = 0;
+    const char *folder = dirname(program);
+    for (int k = 0; k < 2 && !f; k++) {
+        snprintf(path, sizeof path, "%s%s/%s.machine", folder, beside[k], name);
+        f = fopen(path, "r");
+    }
+    return f;
+}
+
+bool rates_choose(mtf_session *s, const char *text, price_rates *r)
+{
+    enum { LONGEST = 1 << 16 };
+    if (strchr(text, '=')) return read_pairs(s, text, r);
+    FILE *f = open_machine(text);
+    if (!f)
+        return fail(
+            &s->fault, ERR_FILE,
+            "--machine: there is no file \"%s\", and no machine of that name came with mtf; "
+            "mtf calibrate writes one",
+            text);
+    char  *whole = arena_array(&s->arena, char, LONGEST);
+    size_t n = whole ? fread(whole, 1, LONGEST - 1, f) : 0;
+    fclose(f);
+    return whole && n < LONGEST && rates_read(s, whole, text, r);
+}

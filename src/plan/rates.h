@@ -1,0 +1,60 @@
+/* Rates: what a machine does in a second.
+ *
+ * Four numbers describe any machine; the rest refines them where it is known:
+ * products by element type and size, wires that differ between axes of the
+ * mesh, memory of a processor.  Written by people in a small file, by
+ * `mtf calibrate` for the machine at hand.
+ */
+#ifndef PLAN_RATES_H
+#define PLAN_RATES_H
+
+#include "base/session.h"
+#include "base/textbuf.h"
+#include "space/mesh.h"
+
+enum { MAX_PRODUCT_RATES = 32, MAX_RATE_NAME = 40 };
+
+/* Products of this type whose sides are, in the geometric mean, at least `side`. */
+typedef struct product_rate {
+    mtf_dtype type;
+    double    side, flops;
+} product_rate;
+
+typedef struct axis_rate {
+    char   axis[MAX_RATE_NAME];
+    double wire, latency;
+} axis_rate;
+
+/* An instruction takes `start`, and the longer of its flops and its bytes of memory; a collective
+ * takes its latency, and the bytes that it sends or receives. */
+typedef struct price_rates {
+    double       flops, memory, wire;       /* flops, bytes, bytes in a second */
+    double       latency;                   /* seconds, for each collective */
+    double       start;                     /* seconds, for each other instruction */
+    double       capacity;                  /* bytes of memory that a processor has; 0: not known */
+    int          node;                      /* so many processors share the fast wire; 0: all */
+    double       outer_wire, outer_latency; /* of axes that lead from node to node */
+    int          nproducts;
+    product_rate products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
+    int          naxes;
+    axis_rate    axes[MAX_AXES]; /* axes that have a wire of their own, by name */
+} price_rates;
+
+/* One core of a modest computer, its neighbours in the same memory. */
+#define PRICE_RATES ((price_rates){.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6})
+
+/* Flops a second of a product whose m * n * k is `volume`; no product of the type is faster than
+ * the second. */
+double rates_product(const price_rates *r, mtf_dtype type, double volume);
+double rates_best_product(const price_rates *r, mtf_dtype type);
+/* The wire that a collective along these axes takes: the slowest. */
+axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
+
+/* "flops=30e9,latency=1e-5": some of the numbers, the others stay.  Else the name of a file, or of
+ * one that came with mtf.  False after an error. */
+bool rates_choose(mtf_session *s, const char *text, price_rates *r);
+/* The text of a description into `r`; `file` stands in errors. */
+bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r);
+void rates_write(const price_rates *r, textbuf *t); /* as rates_read takes it */
+
+#endif

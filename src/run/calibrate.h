@@ -1,0 +1,12 @@
+/* Calibrating: what this machine really does in a second. */
+#ifndef RUN_CALIBRATE_H
+#define RUN_CALIBRATE_H
+
+#include "plan/rates.h"
+
+/* Runs small programs on the session's mesh, every processor at once: products of several sizes and
+ * types, a pass over memory, a tiny instruction, sums over all processors.  The session measures,
+ * its layout is "p:x".  Takes seconds.  False after an error. */
+bool calibrate(mtf_session *s, price_rates *r);
+
+#endif

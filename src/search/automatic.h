@@ -1,0 +1,41 @@
+/* Whatever of mesh, layout and state layout is left open is found. */
+#ifndef SEARCH_AUTOMATIC_H
+#define SEARCH_AUTOMATIC_H
+
+#include "search/search.h"
+
+typedef struct automatic_opts {
+    const char *mesh;         /* "rows:2,cols:4", or "auto:64" */
+    const char *layout;       /* rules that stand, and `auto` */
+    const char *state_layout; /* likewise */
+    price_rates rates;
+    bool        smallest;
+    int64_t     limit;     /* bytes that a processor may use; 0: any number */
+    int         most_axes; /* of a mesh that is found; 0: 2 */
+    int         want;
+    double      seconds;
+} automatic_opts;
+
+/* One layout, with all that it stands on. */
+typedef struct found_layout {
+    mesh        mesh;
+    layout      layout; /* of that mesh: a found_layout stays where it is */
+    cost        cost;
+    const char *mesh_text, *layout_text, *state_text; /* as users write them */
+} found_layout;
+
+typedef struct automatic_answer {
+    found_layout *best; /* best first */
+    int           n;
+    search_answer search;      /* of the mesh that the best is on, but for its candidates */
+    int           meshes;      /* tried */
+    bool          state_found; /* rules for state were: by steps that each help, not proved */
+} automatic_answer;
+
+/* Does any of these texts, each of which may be NULL, leave something to be found? */
+bool automatic_is_asked(const char *mesh, const char *layout, const char *state_layout);
+/* False after an error; one of them is that nothing fits.  All that is found lives in the session. */
+bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                    const automatic_opts *opts, automatic_answer *answer);
+
+#endif

@@ -1,0 +1,52 @@
+/* What a layout costs: the real program of the processor with the largest parts. */
+#include "search/cost.h"
+
+#include "plan/plan.h"
+
+static double weight_of(const subject *s, const mtf_tensor *x)
+{
+    return x ? s->weight[x->node->id] : 1;
+}
+
+/* Small sums that are paid in one message are so once, however many copies owe one: of such a message
+ * only the payer is known, and it is longer than the payer's own sum. */
+static bool is_packed(const instr *i, const mtf_tensor *x)
+{
+    return i->kind == INSTR_REDUCE && x && instr_elements(i) > shape_size(&x->shape);
+}
+
+static void add_up(const subject *s, const price *p, cost_listener *tell, void *context, cost *c)
+{
+    const program *q = p->program;
+    for (int k = 0; k < q->ninstrs; k++) {
+        const price_line *line = &p->lines[k];
+        bool              once = is_packed(&q->instrs[k], line->tensor);
+        double            times = once ? 1 : weight_of(s, line->tensor);
+        double            seconds = line->seconds * times;
+        c->seconds += seconds;
+        if (line->collective) {
+            c->wire += seconds;
+            c->sent += (int64_t)((double)line->sent_bytes * times);
+        }
+        if (tell) tell(context, &q->instrs[k], line->tensor, seconds);
+    }
+    for (int v = 0; v < q->nvariables; v++)
+        c->variables += (int64_t)((double)q->buffers[q->variables[v].slice.buffer].bytes *
+                                  weight_of(s, q->variables[v].tensor));
+    c->peak = c->variables + q->slab_bytes;
+}
+
+bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
+             void *context, cost *c)
+{
+    plan_opts how = {.layout = l, .here = mesh_place(l->mesh, mesh_size(l->mesh) - 1)};
+    program  *q = plan_program(s->graph, s->nfetches, s->fetches, &how);
+    *c = (cost){0};
+    TRY(q != NULL);
+    price p = {
+        .program = q, .mesh = l->mesh, .layout = l, .here = how.here, .rates = *r, .brief = true};
+    bool ok = price_program(&p, &q->arena);
+    if (ok) add_up(s, &p, tell, context, c);
+    program_free(q);
+    return ok;
+}

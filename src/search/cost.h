@@ -1,0 +1,23 @@
+/* What a layout costs: the real program of the processor with the largest parts. */
+#ifndef SEARCH_COST_H
+#define SEARCH_COST_H
+
+#include "plan/price.h"
+#include "search/subject.h"
+
+typedef struct cost {
+    double  seconds;
+    double  wire;      /* of these, in collectives */
+    int64_t peak;      /* bytes of variables and slab */
+    int64_t variables; /* of these, variables */
+    int64_t sent;      /* bytes to other processors */
+} cost;
+
+/* Told of each instruction: what it is for, and its seconds, as often as they count. */
+typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what, double seconds);
+
+/* Plans and prices.  False after an error: a layout that is not legal, no memory. */
+bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
+             void *context, cost *c);
+
+#endif

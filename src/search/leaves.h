@@ -1,0 +1,32 @@
+/* Legal layouts in the order of their bounds. */
+#ifndef SEARCH_LEAVES_H
+#define SEARCH_LEAVES_H
+
+#include "search/lessons.h"
+
+typedef struct leaf {
+    double bound;
+    cuts   cuts;
+} leaf;
+
+/* A heap, the least bound first; of equal bounds the layout that comes first. */
+typedef struct leaves {
+    const space *space;
+    leaf        *heap;
+    int          n, room;
+    bool         full;    /* not all found a place */
+    double       beyond;  /* no layout that is not here is below this */
+    int64_t      counted; /* leaves offered in all */
+} leaves;
+
+/* No layout with these cuts of the dimensions in `decided` is better. */
+typedef double leaf_bound(const void *context, const cuts *c, uint64_t decided);
+
+/* Replaces what is there by all legal layouts whose bound is at most `threshold`, or `most` of
+ * them. */
+bool leaves_list(leaves *l, const symmetry *y, const int *order, double threshold, int most,
+                 leaf_bound *bound, const void *context, arena *a);
+leaf leaves_pop(leaves *l);
+void leaves_push(leaves *l, const leaf *x); /* where one was popped */
+
+#endif

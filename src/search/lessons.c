@@ -1,0 +1,106 @@
+/* Parts of a program whose costs depend on few dimensions: what was learned of them. */
+#include "search/lessons.h"
+
+#include <math.h>
+
+#include "plan/held.h"
+
+/* ---- learning ---- */
+
+static uint64_t key_of(const parts *p, int k, const cuts *c)
+{
+    uint64_t h = ((uint64_t)k + 1) << 32, left = p->list[k].scope;
+    while (left) {
+        int d = __builtin_ctzll(left);
+        h = (h ^ c->of[d]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+        left &= left - 1;
+    }
+    return h ? h : 1;
+}
+
+static lesson *find_lesson(const parts *p, uint64_t key)
+{
+    uint64_t at = key & p->mask;
+    while (p->lessons[at].key && p->lessons[at].key != key) at = (at + 1) & p->mask;
+    return &p->lessons[at];
+}
+
+static bool make_room(parts *p)
+{
+    if (2 * (uint64_t)(p->nlessons + p->n) < p->mask) return true;
+    const lesson *old = p->lessons;
+    uint64_t      room = p->mask + 1;
+    p->mask = 4 * room - 1;
+    p->lessons = arena_array(p->arena, lesson, 4 * room);
+    TRY(p->lessons != NULL);
+    for (uint64_t k = 0; k < room; k++)
+        if (old[k].key) *find_lesson(p, old[k].key) = old[k];
+    return true;
+}
+
+/* Small sums are paid together with others, by whoever comes first: what that costs is nobody's. */
+static bool is_shared(const instr *i, const mtf_tensor *what)
+{
+    return (i->kind == INSTR_REDUCE || i->kind == INSTR_MOVE) && debts_is_small(what);
+}
+
+/* A sum is the affair of who owes it, what is fetched of who wants it. */
+static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds)
+{
+    parts *p = context;
+    if (i->kind == INSTR_EXCHANGE) what = i->cause;
+    if (!what) return;
+    int of = is_shared(i, what)       ? p->everything
+             : instr_is_collective(i) ? p->of_wire[what->node->id]
+                                      : p->of_node[what->node->id];
+    p->list[of].now += seconds;
+}
+
+bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all)
+{
+    for (int k = 0; k < p->n; k++) p->list[k].now = 0;
+    TRY(make_room(p) && cost_of(p->subject, l, r, hear, p, all));
+    for (int k = 0; k < p->n; k++) {
+        uint64_t key = key_of(p, k, c);
+        lesson  *x = find_lesson(p, key);
+        double   seconds = p->list[k].now;
+        if (!x->key) {
+            *x = (lesson){key, seconds, seconds};
+            p->nlessons++;
+            continue;
+        }
+        if (fabs(seconds - x->least) > 1e-9 * all->seconds) p->contradictions++;
+        x->least = fmin(x->least, seconds);
+        x->most = fmax(x->most, seconds);
+    }
+    return true;
+}
+
+/* ---- bounds ---- */
+
+/* What was learned of part k under these cuts, where they decide it; else NULL. */
+static const lesson *learned(const parts *p, int k, const cuts *c, uint64_t decided)
+{
+    if (p->list[k].scope & ~decided) return NULL;
+    const lesson *x = find_lesson(p, key_of(p, k, c));
+    return x->key ? x : NULL;
+}
+
+double parts_bound(const parts *p, const cuts *c, uint64_t decided)
+{
+    double   seconds = 0;
+    uint64_t known = 0; /* parts; those beyond 64 are looked up again */
+    for (int k = 0; k < p->n; k++) {
+        const lesson *x = learned(p, k, c, decided);
+        if (!x) continue;
+        seconds += x->least;
+        if (k < 64) known |= (uint64_t)1 << k;
+    }
+    for (int k = 0; k < p->products.n; k++) {
+        const extent *x = &p->products.list[k];
+        if (x->part < 64 ? known >> x->part & 1 : learned(p, x->part, c, decided) != NULL) continue;
+        seconds += extent_least(p->space, x, c, decided);
+    }
+    return seconds;
+}

@@ -1,0 +1,350 @@
+/* The search: the best layout of a graph on a mesh, and a proof. */
+#include "search/search.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "search/leaves.h"
+
+/* Small graphs are searched whole; larger ones keep so many copies of what repeats.  Layouts whose
+ * prices differ by less than a billionth are equally good. */
+enum { SMALL_GRAPH = 150, KEEP = 3, WORK = 3 * 1000 * 1000 };
+/* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
+enum { SOME_LEAVES = 20 * 1000, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
+enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
+#define SAME 1e-9
+#define SECONDS 10.0
+
+typedef struct search {
+    const search_opts *opts;
+    search_answer     *answer;
+    mtf_session       *session;
+    arena             *scratch;
+    subject            whole, reduced, fewer; /* fewer: one copy less, to see what a copy adds */
+    space              space;
+    parts              parts;
+    symmetry           symmetry;
+    leaves             leaves;
+    int                order[MAX_SEARCHED];
+    layout_rule       *rules; /* of the layout in hand */
+    int64_t            work;  /* nodes planned so far */
+    double             deadline;
+    int                extra;   /* priced for the sake of those behind the best */
+    int64_t            limit;   /* of memory, as far as the search knows it; 0: none */
+    double             overrun; /* by what factor some layout broke it after all */
+} search;
+
+/* Of this thread alone, whoever else is busy. */
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- preparing ---- */
+
+static bool alike(const search *s, int a, int b)
+{
+    const mesh *m = s->space.mesh;
+    axis_rate   x = rates_wire(&s->opts->rates, m, 1u << a),
+              y = rates_wire(&s->opts->rates, m, 1u << b);
+    if (m->size[a] != m->size[b] || x.wire != y.wire || x.latency != y.latency) return false;
+    for (int r = 0; r < s->opts->given->nrules + s->opts->given->nstate; r++) {
+        const layout      *l = s->opts->given;
+        const layout_rule *rule = r < l->nrules ? &l->rules[r] : &l->state[r - l->nrules];
+        if (cut_axes(&rule->cut) & (1u << a | 1u << b)) return false;
+    }
+    return true;
+}
+
+static void find_symmetry(search *s)
+{
+    const mesh *m = s->space.mesh;
+    symmetry   *y = &s->symmetry;
+    for (int a = 0; a < m->naxes; a++)
+        for (int b = a + 1; b < m->naxes; b++)
+            if (m->size[a] > 1 && alike(s, a, b)) y->a[y->n] = a, y->b[y->n++] = b;
+}
+
+/* Dimensions of the products that take longest come first, then those of large tensors. */
+static void order_dims(search *s)
+{
+    double weight[MAX_SEARCHED] = {0};
+    int    n = s->space.ndims;
+    for (int k = 0; k < s->parts.products.n; k++) {
+        const extent *x = &s->parts.products.list[k];
+        for (int d = 0; d < x->ndims; d++) weight[x->dim[d]] += x->amount;
+    }
+    for (int i = 0; i < n; i++) {
+        int k = i;
+        for (; k > 0; k--) {
+            int other = s->order[k - 1];
+            if (weight[other] > weight[i] ||
+                (weight[other] == weight[i] &&
+                 s->space.dims[other].largest >= s->space.dims[i].largest))
+                break;
+            s->order[k] = other;
+        }
+        s->order[k] = i;
+    }
+}
+
+static bool memory_matters(const search *s)
+{
+    return s->opts->smallest || s->opts->limit;
+}
+
+static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetches)
+{
+    const search_opts *o = s->opts;
+    survey             live = {.graph = g, .scratch = s->scratch};
+    TRY(subject_whole(g, nfetches, fetches, s->scratch, &s->whole));
+    TRY(survey_live(&live, nfetches, fetches));
+    TRY(space_make(g, live.live, o->given, s->scratch, &s->space));
+    s->reduced = s->fewer = s->whole;
+    if (g->nnodes > SMALL_GRAPH && !o->plain) {
+        TRY(subject_reduce(&s->whole, true, s->scratch, &s->reduced));
+        if (s->reduced.copies && memory_matters(s))
+            TRY(subject_reduce(&s->whole, false, s->scratch, &s->fewer));
+    }
+    s->answer->layers_left_out = s->reduced.copies ? s->reduced.copies - KEEP : 0;
+    s->rules = arena_array(s->scratch, layout_rule, s->space.ndims + o->given->nrules + 1);
+    TRY(s->rules && parts_make(&s->parts, &s->space, &s->reduced, &o->rates, s->scratch));
+    s->leaves.space = &s->space;
+    if (!o->plain) find_symmetry(s);
+    order_dims(s);
+    return true;
+}
+
+/* ---- pricing ---- */
+
+/* Bytes of all copies, from those of three and of two. */
+static bool add_copies(search *s, const layout *l, cost *c)
+{
+    cost less;
+    if (!s->reduced.copies || !memory_matters(s)) return true;
+    TRY(cost_of(&s->fewer, l, &s->opts->rates, NULL, NULL, &less));
+    int64_t slab = c->peak - c->variables, one = slab - (less.peak - less.variables);
+    if (one > 0) slab += one * (s->reduced.copies - KEEP);
+    c->peak = c->variables + slab;
+    s->work += s->fewer.graph->nnodes;
+    return true;
+}
+
+static bool price_cuts(search *s, const cuts *c, candidate *x)
+{
+    layout l;
+    *x = (candidate){.cuts = *c};
+    TRY(space_layout(&s->space, c, s->rules, NULL, &l));
+    TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, &x->cost) && add_copies(s, &l, &x->cost));
+    s->work += s->reduced.graph->nnodes;
+    s->answer->priced++;
+    return true;
+}
+
+static double value_of(const search *s, const candidate *x)
+{
+    return s->opts->smallest ? (double)x->cost.peak : x->cost.seconds;
+}
+
+static bool better(const search *s, const candidate *a, const candidate *b)
+{
+    double x = value_of(s, a), y = value_of(s, b);
+    if (fabs(x - y) > SAME * y) return x < y;
+    return cuts_before(&s->space, &a->cuts, &b->cuts);
+}
+
+static void keep(search *s, const candidate *x)
+{
+    search_answer *w = s->answer;
+    if (s->limit && x->cost.peak > s->limit) return;
+    for (int k = 0; k < w->n; k++) /* listed twice, while the price to beat was not known */
+        if (memcmp(&w->best[k].cuts, &x->cuts, sizeof x->cuts) == 0) return;
+    int at = w->n < MOST_KEPT ? w->n++ : MOST_KEPT;
+    for (; at > 0 && better(s, x, &w->best[at - 1]); at--)
+        if (at < MOST_KEPT) w->best[at] = w->best[at - 1];
+    if (at < MOST_KEPT) w->best[at] = *x;
+}
+
+/* ---- bounds ---- */
+
+/* Rules for state would cut variables further, so that nothing is promised of them. */
+static double bytes_bound(const search *s, const cuts *c, uint64_t decided)
+{
+    double bytes = extents_least(&s->space, &s->parts.alive, c, decided);
+    if (s->opts->given->nstate) return bytes;
+    return bytes + extents_least(&s->space, &s->parts.stored, c, decided);
+}
+
+static double bound(const void *context, const cuts *c, uint64_t decided)
+{
+    const search      *s = context;
+    const search_opts *o = s->opts;
+    if (o->plain) return 0;
+    double bytes = memory_matters(s) ? bytes_bound(s, c, decided) : 0;
+    if (s->limit && bytes > (double)s->limit) return INFINITY;
+    if (o->smallest) return bytes;
+    return parts_bound(&s->parts, c, decided);
+}
+
+/* What a layout must be better than to matter: the last of those that are wanted, as long as the
+ * others are not too much trouble. */
+static double to_beat(const search *s)
+{
+    const search_answer *w = s->answer;
+    int                  want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
+    if (want > MOST_KEPT) want = MOST_KEPT;
+    return w->n < want ? INFINITY : value_of(s, &w->best[want - 1]);
+}
+
+static bool worth_pricing(const search *s, const leaf *x)
+{
+    double goal = to_beat(s);
+    if (x->bound < goal * (1 - SAME) || isinf(goal)) return true;
+    /* No better, but of those equally good it may come first. */
+    return x->bound <= goal * (1 + SAME) && s->answer->n &&
+           cuts_before(&s->space, &x->cuts, &s->answer->best[0].cuts);
+}
+
+static bool out_of_time(search *s)
+{
+    int64_t most = s->opts->work ? s->opts->work : WORK;
+    if (s->opts->plain) return false;
+    if (now() > s->deadline) s->answer->late = true;
+    return s->work > most || s->answer->late;
+}
+
+/* Prices leaves until none can be better, but of a list that is not complete only some.  Gives the
+ * least bound that is left. */
+static bool try_leaves(search *s, double *left)
+{
+    leaves *l = &s->leaves;
+    int     most = l->full ? s->answer->priced + SOME : INT_MAX;
+    *left = INFINITY;
+    while (l->n && !out_of_time(s) && s->answer->priced < most) {
+        leaf x = leaves_pop(l);
+        x.bound = bound(s, &x.cuts, ~(uint64_t)0);
+        if (l->n && x.bound > l->heap[0].bound * (1 + SAME)) { /* lessons raised it */
+            if (x.bound <= to_beat(s) * (1 + SAME)) leaves_push(l, &x);
+            continue;
+        }
+        if (x.bound > to_beat(s) * (1 + SAME)) return true;
+        if (!worth_pricing(s, &x)) continue;
+        candidate c;
+        if (s->answer->n) s->extra += x.bound >= value_of(s, &s->answer->best[0]) * (1 - SAME);
+        TRY(price_cuts(s, &x.cuts, &c));
+        keep(s, &c);
+    }
+    if (l->n) *left = l->heap[0].bound;
+    return true;
+}
+
+/* First a few of those whose products alone are near the least, which gives a price to beat; then
+ * all that may beat it.  Where these are too many to list, some are priced, and what was learned of
+ * their parts shortens the next list. */
+static bool try_all(search *s)
+{
+    leaves *l = &s->leaves;
+    cuts    none = {0};
+    double  root = bound(s, &none, 0), threshold = 1.25 * root, left = INFINITY;
+    if (!(root > 0) || isinf(root)) threshold = INFINITY;
+    for (int turn = 0;; turn++) {
+        int most = s->opts->plain ? MOST_LEAVES : SOME_LEAVES;
+        TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME), most, bound, s,
+                        s->scratch));
+        TRY(try_leaves(s, &left));
+        double goal = to_beat(s);
+        bool   all = !l->full && (goal <= threshold || isinf(threshold));
+        if (all || out_of_time(s) || turn == TURNS) break;
+        if (!isinf(goal))
+            threshold = goal;
+        else if (!l->full)
+            threshold = threshold > 1e6 * root ? INFINITY : 4 * threshold;
+    }
+    s->answer->considered = l->counted;
+    double best = s->answer->n ? value_of(s, &s->answer->best[0]) : INFINITY;
+    s->answer->bound = fmin(best, fmin(left, l->beyond));
+    return true;
+}
+
+/* ---- the answer ---- */
+
+/* The whole graph, no layer left out: what is said of the best is exact. */
+static bool confirm(search *s, candidate *x, bool *fits)
+{
+    cost c = x->cost;
+    if (s->reduced.copies) TRY(cost_of(&s->whole, &x->layout, &s->opts->rates, NULL, NULL, &c));
+    double over = (double)c.peak / (double)x->cost.peak;
+    double error = fabs(c.seconds - x->cost.seconds) / c.seconds;
+    *fits = !s->opts->limit || c.peak <= s->opts->limit;
+    if (!*fits) s->overrun = fmax(s->overrun, over);
+    s->answer->reduced_error = fmax(s->answer->reduced_error, error);
+    x->cost = c;
+    return true;
+}
+
+static bool write_layout(search *s, candidate *x)
+{
+    arena       *a = &s->session->arena;
+    layout_rule *rules = arena_array(a, layout_rule, s->space.ndims + s->opts->given->nrules + 1);
+    return rules && space_layout(&s->space, &x->cuts, rules, a, &x->layout);
+}
+
+/* Where layers were left out, some more than are wanted: their order may change. */
+static bool finish(search *s)
+{
+    search_answer *w = s->answer;
+    int            want = s->opts->want < 1 ? 1 : s->opts->want,
+        few = s->reduced.copies && want < 4 ? 4 : want;
+    int kept = 0;
+    for (int k = 0; k < w->n && kept < few; k++) {
+        bool      fits;
+        candidate x = w->best[k];
+        TRY(write_layout(s, &x) && confirm(s, &x, &fits));
+        if (!fits) continue;
+        int at = kept++;
+        for (; at > 0 && better(s, &x, &w->best[at - 1]); at--) w->best[at] = w->best[at - 1];
+        w->best[at] = x;
+    }
+    w->n = kept < want ? kept : want;
+    w->contradictions = s->parts.contradictions;
+    double best = kept ? value_of(s, &w->best[0]) : 0;
+    w->gap = kept && best > w->bound * (1 + SAME) ? (best - w->bound) / best : 0;
+    if (s->space.left_out && w->gap == 0) w->gap = 1; /* nobody looked */
+    return true;
+}
+
+/* What fits without the layers left out may not fit with them: then with as much less. */
+static bool try_until_it_fits(search *s)
+{
+    enum { ATTEMPTS = 3 };
+    s->limit = s->opts->limit;
+    for (int k = 0; k < ATTEMPTS; k++) {
+        s->overrun = 0;
+        s->answer->n = 0;
+        TRY(try_all(s) && finish(s));
+        if (s->answer->n || s->overrun <= 1) break;
+        s->limit = (int64_t)((double)s->limit / s->overrun);
+    }
+    return true;
+}
+
+bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const search_opts *opts,
+                   search_answer *answer)
+{
+    mtf_session *session = g->session;
+    arena        scratch = arena_make(&session->allocator, &session->fault);
+    search      *s = arena_new(&scratch, search);
+    *answer = (search_answer){0};
+    bool ok = s != NULL;
+    if (ok) {
+        *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
+        s->deadline = now() + (opts->seconds > 0 ? opts->seconds : SECONDS);
+        ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
+    }
+    arena_free(&scratch);
+    return ok;
+}

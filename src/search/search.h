@@ -1,0 +1,48 @@
+/* The search: the best layout of a graph on a mesh, and a proof.
+ *
+ * Layouts are tried in the order of their lower bounds.  Each is priced as a real
+ * program, which tells what its parts cost (lessons.h) and so raises the bounds of
+ * others.  When no bound is below the best price seen, the best is proved.
+ */
+#ifndef SEARCH_SEARCH_H
+#define SEARCH_SEARCH_H
+
+#include "search/lessons.h"
+
+enum { MOST_KEPT = 16 };
+
+typedef struct search_opts {
+    const layout *given; /* mesh, rules that stand, rules for state */
+    price_rates   rates;
+    bool          smallest; /* least memory; else least time */
+    int64_t       limit;    /* bytes that a processor may use; 0: any number */
+    int           want;     /* how many of the best are to be sure; 1 or more */
+    int64_t       work;     /* nodes planned at most; 0: the default */
+    double        seconds;  /* of search at most; 0: the default */
+    bool          plain;    /* no bounds, no layers left out: every legal layout is priced */
+} search_opts;
+
+typedef struct candidate {
+    cuts   cuts;
+    cost   cost;
+    layout layout; /* of those kept, with texts */
+} candidate;
+
+typedef struct search_answer {
+    candidate best[MOST_KEPT]; /* best first; those that fit */
+    int       n;
+    double    bound;           /* no layout is better: seconds or bytes */
+    double    gap;             /* (best - bound) / best; 0: optimal */
+    int       priced;          /* layouts planned for real */
+    int64_t   considered;      /* legal layouts whose bound was looked at */
+    int       layers_left_out; /* copies of the longest repetition that were */
+    int       contradictions;  /* see lessons.h */
+    double    reduced_error;   /* by how much leaving layers out missed the best one's price */
+    bool      late;            /* the time ran out: what is kept may differ on another machine */
+} search_answer;
+
+/* Texts and layouts live in the session.  No candidate where nothing fits.  False after an error. */
+bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const search_opts *opts,
+                   search_answer *answer);
+
+#endif

@@ -1,0 +1,310 @@
+/* Which nodes make up a part, and what a part must cost at least. */
+#include "search/lessons.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+/* ---- which nodes are a part ---- */
+
+typedef struct sorting {
+    parts    *p;
+    survey    survey;
+    double   *flops;  /* by node id: seconds of products on one processor */
+    uint64_t *dims;   /* by node id: dimensions of its inputs and outputs */
+    uint64_t *around; /* those, the ones whose sums may pass through it, and those of its neighbours
+                         that may decide how a sum is paid */
+    uint64_t *owed;   /* by tensor id: summed on the way, perhaps not paid */
+    int      *leader; /* by node id: another node of the same part */
+} sorting;
+
+static uint64_t dims_of(const space *s, const mtf_tensor *x)
+{
+    uint64_t set = 0;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        int at = space_find(s, x->shape.dims[d].name);
+        if (at >= 0) set |= (uint64_t)1 << at;
+    }
+    return set;
+}
+
+static int leader_of(const sorting *s, int id)
+{
+    while (s->leader[id] != id) id = s->leader[id];
+    return id;
+}
+
+static void join(sorting *s, const node *a, const node *b)
+{
+    int x = leader_of(s, a->id), y = leader_of(s, b->id);
+    s->leader[x > y ? x : y] = x > y ? y : x;
+}
+
+static const mtf_tensor *same(const sorting *s, const mtf_tensor *x)
+{
+    return s->survey.same[x->id];
+}
+
+static bool is_stored(const node *n)
+{
+    return strcmp(n->op->name, "variable") == 0 || strcmp(n->op->name, "input") == 0;
+}
+
+/* Dimensions whose sums, still owed by the inputs of n, may pass through it: where it is linear, and
+ * the only reader; a sum of several carries only what all of them owe. */
+static uint64_t carried(const sorting *s, const node *n)
+{
+    debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
+    uint64_t owed = 0;
+    for (int i = 0; i < n->nin && rule != DEBT_SETTLE; i++) {
+        const mtf_tensor *x = same(s, n->in[i]);
+        uint64_t          mine = s->survey.readers[x->id] == 1 ? s->owed[x->id] : 0;
+        if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros hinder nobody */
+        if (!mine && rule == DEBT_SUM) return 0;
+        owed |= mine;
+    }
+    return owed;
+}
+
+static uint64_t reduced_dims(const sorting *s, const node *n)
+{
+    uint64_t set = 0;
+    for (int i = 0; i < n->nin && n->op->split; i++)
+        for (int d = 0; d < n->in[i]->shape.ndims; d++) {
+            const char *name = n->in[i]->shape.dims[d].name;
+            dim_split   split = n->op->split(n, name);
+            int         at = space_find(s->p->space, name);
+            bool        reduced = split != SPLIT_FREE && split != SPLIT_WHOLE && split != SPLIT_OWN;
+            if (reduced && at >= 0) set |= (uint64_t)1 << at;
+        }
+    return set;
+}
+
+static bool is_product(const sorting *s, const node *n)
+{
+    return s->flops[n->id] > 0 && n->home == &n->graph->root;
+}
+
+static void look_at(sorting *s, const node *n)
+{
+    uint64_t through = carried(s, n), owed = through | reduced_dims(s, n);
+    for (int i = 0; i < n->nin; i++) s->dims[n->id] |= dims_of(s->p->space, n->in[i]);
+    for (int o = 0; o < n->nout; o++) {
+        s->dims[n->id] |= dims_of(s->p->space, n->out[o]);
+        s->owed[n->out[o]->id] = owed;
+    }
+    s->around[n->id] = s->dims[n->id] | through;
+}
+
+/* Elementwise work that hangs together is fused, so it is one part; numbers, which have no
+ * dimension, hang nothing together.  A block goes with its owner. */
+static void tie(sorting *s, const node *n, const node *owner)
+{
+    if (owner) join(s, n, owner);
+    for (int i = 0; i < n->nin && !is_product(s, n); i++) {
+        const mtf_tensor *x = same(s, n->in[i]);
+        if (!is_product(s, x->node) && dims_of(s->p->space, x)) join(s, n, x->node);
+    }
+    for (int b = 0; n->op->blocks && n->op->blocks[b]; b++)
+        for (int k = 0; k < n->blocks[b]->nnodes; k++) {
+            const node *inner = n->blocks[b]->nodes[k];
+            if (!s->survey.live[inner->id]) continue;
+            look_at(s, inner);
+            tie(s, inner, n);
+        }
+}
+
+static void widen(sorting *s, const block *root)
+{
+    for (int k = 0; k < root->nnodes; k++) {
+        const node *n = root->nodes[k];
+        for (int i = 0; i < n->nin && s->survey.live[n->id]; i++) {
+            const node *from = same(s, n->in[i])->node;
+            uint64_t    its = s->around[from->id];
+            if (s->owed[same(s, n->in[i])->id]) s->around[from->id] |= s->dims[n->id];
+            if (is_product(s, n)) s->around[n->id] |= its;
+        }
+    }
+}
+
+static int part_with(parts *p, uint64_t scope)
+{
+    for (int k = 0; k < p->n; k++)
+        if (p->list[k].scope == scope) return k;
+    if (!arena_push(p->arena, p->list, p->n, p->room)) return -1;
+    p->list[p->n] = (part){.scope = scope};
+    return p->n++;
+}
+
+/* Parts that depend on the same dimensions are one.  A product goes by what is around it; of other
+ * nodes only the collectives do. */
+static bool number_parts(sorting *s, const mtf_graph *g)
+{
+    uint64_t *scope = arena_array(s->survey.scratch, uint64_t, g->nnodes + 1);
+    TRY(scope != NULL);
+    for (int k = 0; k < g->nnodes; k++)
+        scope[leader_of(s, k)] |= s->flops[k] > 0 ? s->around[k] : s->dims[k];
+    for (int k = 0; k < g->nnodes; k++) {
+        s->p->of_node[k] = part_with(s->p, scope[leader_of(s, k)]);
+        s->p->of_wire[k] = part_with(s->p, s->around[k]);
+        TRY(s->p->of_node[k] >= 0 && s->p->of_wire[k] >= 0);
+    }
+    s->p->everything =
+        part_with(s->p, ~(uint64_t)0 >> (63 - (s->p->space->ndims ? s->p->space->ndims - 1 : 0)));
+    return s->p->everything >= 0;
+}
+
+/* ---- products ---- */
+
+/* Of what is multiplied how, some ops tell nothing: then nothing is promised. */
+static bool add_product(sorting *s, const node *n)
+{
+    op_product what = {0};
+    if (n->op->product) n->op->product(n, &what);
+    return !what.ndims || extents_add(&s->p->products, s->p->space, s->p->arena,
+                                      s->p->of_node[n->id], what.ndims, what.dims, s->flops[n->id]);
+}
+
+static bool add_stored(sorting *s, const node *n)
+{
+    if (!is_stored(n)) return true;
+    const mtf_tensor *x = n->out[0];
+    double            bytes = (double)shape_size(&x->shape) * (double)mtf_dtype_bytes(x->type);
+    return extents_add(&s->p->stored, s->p->space, s->p->arena, -1, x->shape.ndims, x->shape.dims,
+                       bytes * s->p->subject->weight[n->id]);
+}
+
+static void note_products(sorting *s, const program *q, const price_rates *r)
+{
+    const subject *what = s->p->subject;
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
+        const node *n = i->cause->node;
+        if (n->home != &what->graph->root) continue; /* how often a loop turns is not known here */
+        s->flops[n->id] += (double)i->flops * what->weight[n->id] /
+                           fmax(rates_best_product(r, i->cause->type), r->flops);
+    }
+}
+
+/* ---- what is alive ---- */
+
+/* A buffer that some product reads after instruction t, and that was computed before it, is in
+ * memory at t, whatever the layout.  Most are so where the gradients begin. */
+typedef struct life {
+    int    from, to; /* instructions; to < from: not counted */
+    double bytes;
+} life;
+
+static void note_lives(const program *q, const subject *what, life *lives)
+{
+    for (int b = 0; b < q->nbuffers; b++) lives[b] = (life){.from = q->ninstrs, .to = -1};
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        bool         makes = i->kind == INSTR_MAP || i->kind == INSTR_CONTRACT;
+        for (int o = 0; o < i->nout && makes; o++)
+            if (k < lives[i->out[o].buffer].from) lives[i->out[o].buffer].from = k;
+        for (int n = 0; n < i->nin && i->kind == INSTR_CONTRACT; n++) lives[i->in[n].buffer].to = k;
+    }
+    for (int b = 0; b < q->nbuffers; b++) {
+        const buffer *x = &q->buffers[b];
+        bool          whole =
+            x->kind == BUFFER_TEMPORARY && x->cause &&
+            x->bytes == shape_size(&x->cause->shape) * (int64_t)mtf_dtype_bytes(x->cause->type);
+        if (whole)
+            lives[b].bytes = (double)x->bytes * what->weight[x->cause->node->id];
+        else
+            lives[b].to = -1;
+    }
+}
+
+/* The instruction at which most of them are alive. */
+static int fullest(const program *q, const life *lives, double *change)
+{
+    double alive = 0, most = 0;
+    int    at = -1;
+    for (int b = 0; b < q->nbuffers; b++)
+        if (lives[b].to > lives[b].from)
+            change[lives[b].from] += lives[b].bytes, change[lives[b].to] -= lives[b].bytes;
+    for (int k = 0; k < q->ninstrs; k++) {
+        alive += change[k];
+        if (alive > most) most = alive, at = k;
+    }
+    return at;
+}
+
+static bool add_living(sorting *s, const program *q)
+{
+    arena  *a = s->survey.scratch;
+    life   *lives = arena_array(a, life, q->nbuffers + 1);
+    double *change = arena_array(a, double, q->ninstrs + 1);
+    TRY(lives && change);
+    for (int k = 0; k < q->ninstrs; k++)
+        if (q->instrs[k].kind == INSTR_LOOP) return true; /* where order is not time */
+    note_lives(q, s->p->subject, lives);
+    int at = fullest(q, lives, change);
+    for (int b = 0; b < q->nbuffers; b++) {
+        if (lives[b].from > at || lives[b].to <= at) continue;
+        const mtf_shape *shape = &q->buffers[b].cause->shape;
+        TRY(extents_add(&s->p->alive, s->p->space, s->p->arena, -1, shape->ndims, shape->dims,
+                        lives[b].bytes));
+    }
+    return true;
+}
+
+/* ---- making ---- */
+
+static bool make_tables(sorting *s)
+{
+    parts     *p = s->p;
+    mtf_graph *g = p->subject->graph;
+    arena     *a = s->survey.scratch;
+    s->flops = arena_array(a, double, g->nnodes + 1);
+    s->dims = arena_array(a, uint64_t, g->nnodes + 1);
+    s->around = arena_array(a, uint64_t, g->nnodes + 1);
+    s->owed = arena_array(a, uint64_t, g->ntensors + 1);
+    s->leader = arena_array(a, int, g->nnodes + 1);
+    p->of_node = arena_array(p->arena, int, g->nnodes + 1);
+    p->of_wire = arena_array(p->arena, int, g->nnodes + 1);
+    return s->flops && s->dims && s->around && s->owed && s->leader && p->of_node && p->of_wire;
+}
+
+static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
+{
+    const subject *what = s->p->subject;
+    const block   *root = &what->graph->root;
+    TRY(make_tables(s) && survey_live(&s->survey, what->nfetches, what->fetches));
+    TRY(survey_merge(&s->survey));
+    note_products(s, uncut, r);
+    for (int k = 0; k < what->graph->nnodes; k++) s->leader[k] = k;
+    for (int k = 0; k < root->nnodes; k++) {
+        if (!s->survey.live[root->nodes[k]->id]) continue;
+        look_at(s, root->nodes[k]);
+        tie(s, root->nodes[k], NULL);
+    }
+    widen(s, root);
+    TRY(number_parts(s, what->graph) && add_living(s, uncut));
+    for (int k = 0; k < root->nnodes; k++) {
+        const node *n = root->nodes[k];
+        if (is_product(s, n)) TRY(add_product(s, n));
+        if (s->survey.live[n->id]) TRY(add_stored(s, n));
+    }
+    return true;
+}
+
+bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a)
+{
+    enum { LESSONS = 1 << 10 };
+    mtf_session *session = what->graph->session;
+    *p = (parts){.space = s, .subject = what, .arena = a, .mask = LESSONS - 1};
+    p->lessons = arena_array(a, lesson, LESSONS);
+    TRY(p->lessons != NULL);
+    arena    scratch = arena_make(&session->allocator, &session->fault);
+    sorting  nodes = {.p = p, .survey = {.graph = what->graph, .scratch = &scratch}};
+    program *uncut = plan_program(what->graph, what->nfetches, what->fetches, NULL);
+    bool     ok = uncut && sort_nodes(&nodes, uncut, r);
+    program_free(uncut);
+    arena_free(&scratch);
+    return ok;
+}

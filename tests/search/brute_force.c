@@ -1,0 +1,112 @@
+/* Every legal layout, priced one by one: what a search is compared with. */
+#include "brute_force.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/estimate.h"
+
+enum { DIMS = 24, ROOM = 20000 };
+
+typedef struct priced {
+    double  seconds;
+    int64_t peak;
+} priced;
+
+typedef struct walk {
+    brute      *b;
+    bool       *live;
+    const char *names[DIMS];
+    int         ndims;
+    layout      layout;
+    layout_rule rules[DIMS];
+    priced     *all;
+} walk;
+
+static void list_dims(walk *w)
+{
+    const mtf_graph *g = w->b->graph;
+    for (int i = 0; i < g->ntensors; i++)
+        for (int d = 0; d < g->all[i]->shape.ndims && w->live[g->all[i]->node->id]; d++) {
+            if (g->all[i]->shape.dims[d].size < 2) continue; /* nothing to cut */
+            int k = 0;
+            while (k < w->ndims && strcmp(w->names[k], g->all[i]->shape.dims[d].name) != 0) k++;
+            if (k == w->ndims && w->ndims < DIMS)
+                w->names[w->ndims++] = g->all[i]->shape.dims[d].name;
+        }
+}
+
+static bool is_legal(const walk *w)
+{
+    const mtf_graph *g = w->b->graph;
+    for (int i = 0; i < g->ntensors; i++) {
+        placement where;
+        if (w->live[g->all[i]->node->id] &&
+            !layout_place(&w->layout, &g->all[i]->shape, "", NULL, &where))
+            return false;
+    }
+    return true;
+}
+
+/* A rule more makes no layout legal that was not: so branches end early. */
+static bool visit(walk *w, int d)
+{
+    brute *b = w->b;
+    if (!is_legal(w)) return true;
+    if (d == w->ndims) {
+        if (b->legal >= b->most || b->legal >= ROOM) return false;
+        estimate_opts o = {.mesh = b->mesh, .layout = &w->layout, .rates = b->rates};
+        priced       *p = &w->all[b->legal++];
+        int64_t       instrs;
+        return estimate_largest(b->graph, b->nfetches, b->fetches, &o, &p->seconds, &p->peak,
+                                &instrs);
+    }
+    for (unsigned axes = 0; axes < 1u << b->mesh->naxes; axes++) {
+        int kept = w->layout.nrules;
+        if (axes) {
+            layout_rule *r = &w->rules[w->layout.nrules++];
+            *r = (layout_rule){.dim = w->names[d], .text = w->names[d]};
+            for (int a = 0; a < b->mesh->naxes; a++)
+                if (axes >> a & 1) r->cut.axis[r->cut.n++] = (uint8_t)a;
+        }
+        if (!visit(w, d + 1)) return false;
+        w->layout.nrules = kept;
+    }
+    return true;
+}
+
+static int by_peak(const void *a, const void *b)
+{
+    const priced *x = a, *y = b;
+    return x->peak < y->peak ? -1 : x->peak > y->peak;
+}
+
+bool brute_force(brute *b)
+{
+    mtf_session *s = b->graph->session;
+    arena        scratch = arena_make(&s->allocator, &s->fault);
+    survey       live = {.graph = b->graph, .scratch = &scratch};
+    walk         w = {.b = b, .layout = {.mesh = b->mesh}};
+    bool         ok = survey_live(&live, b->nfetches, b->fetches);
+    w.live = live.live;
+    w.layout.rules = w.rules;
+    w.all = malloc(sizeof *w.all * ROOM);
+    b->legal = 0;
+    if (ok) list_dims(&w);
+    ok = ok && w.all && w.ndims < DIMS && visit(&w, 0) && b->legal > 0;
+    if (ok) {
+        qsort(w.all, (size_t)b->legal, sizeof *w.all, by_peak);
+        b->smallest = w.all[0].peak;
+        b->median = w.all[(b->legal - 1) / 2].peak;
+        b->fastest = b->fastest_within = INFINITY;
+        for (int64_t k = 0; k < b->legal; k++) {
+            b->fastest = fmin(b->fastest, w.all[k].seconds);
+            if (w.all[k].peak <= b->median)
+                b->fastest_within = fmin(b->fastest_within, w.all[k].seconds);
+        }
+    }
+    free(w.all);
+    arena_free(&scratch);
+    return ok;
+}

@@ -1,0 +1,25 @@
+/* Every legal layout, priced one by one: what a search is compared with. */
+#ifndef SEARCH_BRUTE_FORCE_H
+#define SEARCH_BRUTE_FORCE_H
+
+#include "search/search.h"
+
+typedef struct brute {
+    mtf_graph         *graph;
+    int                nfetches;
+    mtf_tensor *const *fetches;
+    const mesh        *mesh;
+    price_rates        rates;
+    int64_t            most; /* gives up beyond so many layouts */
+    /* what was found */
+    int64_t legal;
+    double  fastest;        /* seconds */
+    int64_t smallest;       /* bytes */
+    int64_t median;         /* bytes: half of the layouts need no more */
+    double  fastest_within; /* of those that need no more than the median */
+} brute;
+
+/* False: more than `most`, or an error. */
+bool brute_force(brute *b);
+
+#endif

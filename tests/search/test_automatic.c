@@ -1,0 +1,374 @@
+/* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/automatic.h"
+#include "search/shapes.h"
+/* cmocka wants these before it */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+/* A processor for which products, memory and wire are all worth something. */
+static const char machine[] = "flops=1e12,memory=1e11,wire=1e10,latency=1e-6";
+
+typedef struct ground {
+    mtf_session     *s;
+    mtf_graph       *g;
+    mtf_tensor      *last;
+    mtf_layout_found found[8];
+    int              n;
+} ground;
+
+static ground start(const char *text, const char *fetch)
+{
+    ground c = {.s = mtf_open_with(&(mtf_session_opts){.threads = 1})};
+    c.g = mtf_parse(c.s, text, "test");
+    c.last = mtf_find(c.g, fetch);
+    if (!mtf_ok(c.s)) fail_msg("%s", mtf_error(c.s));
+    return c;
+}
+
+static void find(ground *c, const mtf_layout_opts *o)
+{
+    c->n = mtf_layout_find(c->g, 1, &c->last, o, 8, c->found);
+}
+
+static void finds(ground *c, const mtf_layout_opts *o, const char *rules)
+{
+    find(c, o);
+    if (!c->n) fail_msg("%s", mtf_error(c->s));
+    assert_string_equal(c->found[0].layout, rules);
+    assert_true(c->found[0].gap == 0);
+}
+
+/* Two dense layers and a step of gradient descent. */
+static char *dense(int batch, int in, int hidden, int classes)
+{
+    static char text[1000];
+    snprintf(text, sizeof text,
+             "x: f32[batch=%d, in=%d] = input\n"
+             "t: f32[batch=%d, classes=%d] = input\n"
+             "w1: f32[in=%d, hidden=%d] = variable\n"
+             "w2: f32[hidden=%d, classes=%d] = variable\n"
+             "h: [batch, hidden] = einsum(x, w1)\n"
+             "y: [batch, classes] = einsum(relu(h), w2)\n"
+             "loss = reduce_mean(square(y - t))\n"
+             "d1, d2 = gradients(loss; w1, w2)\n"
+             "n1 = assign(w1, w1 - 0.1 * d1)\n"
+             "n2 = assign(w2, w2 - 0.1 * d2)\n",
+             batch, in, batch, classes, in, hidden, hidden, classes);
+    return text;
+}
+
+static char *read_model(const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof path, MTF_SOURCE_DIR "/tests/search/models/%s", name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char  *text = calloc(1, 1 << 16);
+    size_t n = fread(text, 1, (1 << 16) - 1, f);
+    assert_true(n > 0);
+    fclose(f);
+    return text;
+}
+
+/* ---- known answers ---- */
+
+/* The original's example, whose answer it gives as 300 bytes of tensors.  Here the slab of the last
+ * processor: 5x5, 5x5 and 5x5 elements of f32, 100 bytes each, in places of 64 bytes. */
+static void test_worked_example(void **state)
+{
+    (void)state;
+    ground c = start("x1: f32[a=10, b=5] = input\n"
+                     "x2: f32[b=5, c=20] = input\n"
+                     "y: [a, c] = einsum(x1, x2)\n",
+                     "y");
+    finds(&c, &(mtf_layout_opts){.mesh = "m1:4,m2:2", .objective = MTF_SMALLEST}, "a:m2,c:m1");
+    assert_int_equal(c.found[0].peak_bytes, 3 * 128);
+    assert_int_equal(c.found[0].sent_bytes, 0);
+    mtf_close(c.s);
+}
+
+static void test_small_dense_is_data_parallel(void **state)
+{
+    (void)state;
+    ground c = start(dense(4096, 64, 64, 16), "loss");
+    finds(&c, &(mtf_layout_opts){.mesh = "x:4", .machine = machine}, "batch:x");
+    mtf_close(c.s);
+}
+
+static void test_wide_dense_is_model_parallel(void **state)
+{
+    (void)state;
+    ground c = start(dense(512, 1024, 16384, 1024), "loss");
+    /* Its variables alone take 134 MB; an eighth of them and of what else grows with them fits. */
+    finds(&c, &(mtf_layout_opts){.mesh = "x:8", .machine = machine, .memory = 60000000},
+          "hidden:x");
+    assert_true(c.found[0].peak_bytes <= 60000000);
+    mtf_close(c.s);
+}
+
+static void test_two_axes_are_both(void **state)
+{
+    (void)state;
+    ground c = start(dense(16384, 1024, 8192, 1024), "loss");
+    finds(&c, &(mtf_layout_opts){.mesh = "x:4,y:4", .machine = machine}, "batch:x,hidden:y");
+    mtf_close(c.s);
+}
+
+static void test_experts_go_along_the_batch_axis(void **state)
+{
+    (void)state;
+    char  *text = read_model("mixture_of_experts.mtf");
+    ground c = start(text, "loss");
+    finds(&c, &(mtf_layout_opts){.mesh = "x:8", .machine = machine}, "batch:x,experts:x");
+    mtf_close(c.s);
+    free(text);
+}
+
+/* ---- what the user says ---- */
+
+static void test_given_rules_stand(void **state)
+{
+    (void)state;
+    ground c = start(dense(4096, 64, 64, 16), "loss");
+    finds(&c, &(mtf_layout_opts){.mesh = "x:4", .machine = machine, .layout = "hidden:x,auto"},
+          "hidden:x");
+    for (int k = 0; k < c.n; k++) assert_non_null(strstr(c.found[k].layout, "hidden:x"));
+    /* Without the word, nothing else is cut. */
+    finds(&c, &(mtf_layout_opts){.mesh = "auto:6", .machine = machine, .layout = "batch:mesh_0"},
+          "batch:mesh_0");
+    assert_string_equal(c.found[0].mesh, "mesh_0:6");
+    mtf_close(c.s);
+}
+
+static void test_twice_the_same(void **state)
+{
+    (void)state;
+    char  *text = read_model("mixture_of_experts.mtf");
+    ground a = start(text, "loss"), b = start(text, "loss");
+    find(&a, &(mtf_layout_opts){.mesh = "x:2,y:3", .machine = machine});
+    find(&b, &(mtf_layout_opts){.mesh = "x:2,y:3", .machine = machine});
+    assert_int_equal(a.n, b.n);
+    for (int k = 0; k < a.n; k++) {
+        assert_string_equal(a.found[k].layout, b.found[k].layout);
+        assert_true(a.found[k].seconds == b.found[k].seconds);
+    }
+    mtf_close(a.s);
+    mtf_close(b.s);
+    free(text);
+}
+
+static void test_nothing_fits(void **state)
+{
+    (void)state;
+    ground c = start(dense(64, 64, 256, 16), "loss");
+    find(&c, &(mtf_layout_opts){.mesh = "x:2", .machine = machine, .memory = 90000});
+    assert_int_equal(c.n, 0);
+    assert_non_null(strstr(mtf_error(c.s),
+                           "memory: no layout on mesh x:2 fits: a processor may use "
+                           "90000 bytes, and the smallest layout, \""));
+    assert_non_null(strstr(mtf_error(c.s), "too many; it would fit on mesh x:4"));
+    mtf_close(c.s);
+}
+
+/* ---- meshes ---- */
+
+typedef struct listed {
+    char text[400];
+} listed;
+
+static bool list(void *context, const mesh *m)
+{
+    listed *l = context;
+    for (int a = 0; a < m->naxes; a++) {
+        char size[20];
+        snprintf(size, sizeof size, "%s%d", a ? "x" : " ", m->size[a]);
+        strncat(l->text, size, sizeof l->text - strlen(l->text) - 1);
+    }
+    return true;
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        int         processors, most;
+        const char *shapes;
+    } rows[] = {{1, 2, " 1"},
+                {8, 3, " 8 4x2 2x2x2"},
+                {12, 2, " 12 6x2 4x3"},
+                {7, 3, " 7"},
+                {512, 2, " 512 256x2 128x4 64x8 32x16"}};
+    mtf_session *s = mtf_open_with(NULL);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        listed l = {""};
+        assert_true(shapes_visit(s, rows[k].processors, rows[k].most, list, &l));
+        assert_string_equal(l.text, rows[k].shapes);
+    }
+    mtf_close(s);
+}
+
+/* The best over all shapes is as good as the best of each. */
+static void test_mesh_is_found(void **state)
+{
+    (void)state;
+    ground c = start(dense(16384, 1024, 8192, 1024), "loss");
+    double best = INFINITY;
+    for (int k = 0; k < 3; k++) {
+        static const char *const shapes[] = {"mesh_0:12", "mesh_0:6,mesh_1:2", "mesh_0:4,mesh_1:3"};
+        find(&c, &(mtf_layout_opts){.mesh = shapes[k], .machine = machine});
+        best = fmin(best, c.found[0].seconds);
+    }
+    find(&c, &(mtf_layout_opts){.mesh = "auto:12", .machine = machine});
+    assert_true(c.n > 0 && c.found[0].seconds == best);
+    mtf_close(c.s);
+}
+
+/* Cut state brings under the limit what does not fit without. */
+static void test_state_is_found(void **state)
+{
+    (void)state;
+    ground c = start(dense(4096, 512, 512, 512), "loss");
+    find(&c, &(mtf_layout_opts){.mesh = "x:4", .machine = machine, .objective = MTF_SMALLEST});
+    int64_t without = c.found[0].peak_bytes;
+    find(&c,
+         &(mtf_layout_opts){
+             .mesh = "x:4", .machine = machine, .objective = MTF_SMALLEST, .state_layout = "auto"});
+    assert_true(c.n > 0 && c.found[0].peak_bytes < without);
+    assert_true(strlen(c.found[0].state_layout) > 0);
+    mtf_close(c.s);
+}
+
+/* ---- sessions ---- */
+
+static void test_session_runs_it(void **state)
+{
+    (void)state;
+    char        *argv[] = {"test",
+                           "--mesh",
+                           "auto:4",
+                           "--layout",
+                           "auto",
+                           "--machine",
+                           "flops=1e6,wire=1e9,latency=1e-9"};
+    mtf_session *s = mtf_open(7, argv);
+    mtf_graph   *g = mtf_parse(s, dense(8, 4, 6, 3), "test");
+    mtf_tensor  *loss = mtf_find(g, "loss"), *x = mtf_find(g, "x"), *t = mtf_find(g, "t");
+    mtf_program *p = mtf_compile(g, loss);
+    float        ones[32];
+    for (int i = 0; i < 32; i++) ones[i] = 1;
+    mtf_feed(p, x, ones);
+    mtf_feed(p, t, ones);
+    assert_true(mtf_step(p) && isfinite(mtf_fetch_scalar(p, loss)));
+    assert_true(mtf_program_cost(p).collectives > 0);
+    assert_int_equal(mtf_close(s), 0);
+}
+
+static void test_session_wants_a_graph_first(void **state)
+{
+    (void)state;
+    mtf_session *s =
+        mtf_open_with(&(mtf_session_opts){.threads = 1, .mesh = "x:2", .layout = "auto"});
+    mtf_graph *g = mtf_parse(s, dense(8, 4, 6, 3), "test");
+    float      w[24] = {0};
+    assert_false(mtf_variable_set(mtf_find(g, "w1"), w));
+    assert_non_null(strstr(mtf_error(s), "compile it before variables are read or set"));
+    mtf_close(s);
+}
+
+/* ---- no memory ---- */
+
+typedef struct purse {
+    int left; /* calls until one is refused; negative: it was */
+} purse;
+
+static void *take(void *context, size_t bytes)
+{
+    purse *p = context;
+    return p->left-- == 0 ? NULL : malloc(bytes);
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+/* Whichever allocation fails, there is an answer or a sentence. */
+static void test_every_allocation(void **state)
+{
+    (void)state;
+    bool refused = true;
+    for (int n = 1; refused; n++) {
+        purse        p = {n};
+        mtf_session *s =
+            mtf_open_with(&(mtf_session_opts){.allocator = {take, give, &p}, .threads = 1});
+        if (!s) continue;
+        mtf_graph       *g = mtf_parse(s, dense(8, 4, 6, 3), "test");
+        mtf_tensor      *loss = g ? mtf_find(g, "loss") : NULL;
+        mtf_layout_found found;
+        int              k = mtf_layout_find(
+                         g, 1, &loss, &(mtf_layout_opts){.mesh = "auto:4", .state_layout = "auto"}, 1, &found);
+        refused = p.left < 0;
+        assert_true(k == 1 || !mtf_ok(s));
+        mtf_close(s);
+    }
+}
+
+/* ---- machines ---- */
+
+static void test_machines(void **state)
+{
+    (void)state;
+    static const char *const shipped[] = {"h100-node", "h100-nodes", "h200-node", "cpu-cluster"};
+    mtf_session             *s = mtf_open_with(NULL);
+    price_rates              r;
+    for (size_t k = 0; k < sizeof shipped / sizeof *shipped; k++) {
+        char path[300];
+        snprintf(path, sizeof path, MTF_SOURCE_DIR "/share/machines/%s.machine", shipped[k]);
+        assert_true(rates_choose(s, path, &r));
+        assert_true(r.capacity > 1e9 && r.nproducts > 0);
+    }
+    assert_true(rates_read(s,
+                           "# a machine\nflops 10\nmemory 20 # fast\nwire 30\nlatency 1\nnode 8\n"
+                           "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
+                           "axis far 1 9\n",
+                           "m", &r));
+    assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
+    assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
+    mesh m;
+    assert_true(mesh_parse(s, "far:2,nodes:4,gpus:8", &m));
+    assert_true(rates_wire(&r, &m, 4).wire == 30 && rates_wire(&r, &m, 2).wire == 3);
+    assert_true(rates_wire(&r, &m, 1).latency == 9 && rates_wire(&r, &m, 7).wire == 1);
+    assert_false(rates_read(s, "flops 10\nflop 20\n", "m", &r));
+    assert_non_null(strstr(mtf_error(s), "m:2: \"flop 20\" is no line of a machine"));
+    mtf_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_worked_example),
+        cmocka_unit_test(test_small_dense_is_data_parallel),
+        cmocka_unit_test(test_wide_dense_is_model_parallel),
+        cmocka_unit_test(test_two_axes_are_both),
+        cmocka_unit_test(test_experts_go_along_the_batch_axis),
+        cmocka_unit_test(test_given_rules_stand),
+        cmocka_unit_test(test_twice_the_same),
+        cmocka_unit_test(test_nothing_fits),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_mesh_is_found),
+        cmocka_unit_test(test_state_is_found),
+        cmocka_unit_test(test_session_runs_it),
+        cmocka_unit_test(test_session_wants_a_graph_first),
+        cmocka_unit_test(test_every_allocation),
+        cmocka_unit_test(test_machines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* The search against every legal layout priced one by one.
+ *
+ * Usage: test_search [SEED] [COUNT]
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brute_force.h"
+#include "property/property_case.h"
+/* cmocka wants these before it */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+/* Machines on which products, memory, the wire or its latency decide. */
+static const price_rates machines[] = {
+    {.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6},
+    {.flops = 1e6, .memory = 1e9, .wire = 1e8, .latency = 1e-9},
+    {.flops = 1e12, .memory = 1e6, .wire = 1e7, .latency = 1e-9},
+    {.flops = 1e7, .memory = 1e7, .wire = 1e5, .latency = 1e-7, .start = 1e-7},
+};
+enum { MACHINES = sizeof machines / sizeof *machines };
+
+typedef struct trial {
+    const char *name;
+    brute       brute;
+    layout      given;
+    int         failed;
+} trial;
+
+static void differ(trial *t, const char *what, double found, double best, const search_answer *a)
+{
+    textbuf text = {.arena = &t->brute.graph->session->arena};
+    for (int r = 0; a->n && r < a->best[0].layout.nrules; r++)
+        text_add(&text, "%s%s", r ? "," : "", a->best[0].layout.rules[r].text);
+    printf("%s, %lld layouts: %s: found %.12g with \"%s\", best is %.12g\n", t->name,
+           (long long)t->brute.legal, what, found, text_done(&text), best);
+    t->failed++;
+}
+
+static void search_for(trial *t, const char *what, bool smallest, int64_t limit, double best)
+{
+    brute        *b = &t->brute;
+    search_answer a;
+    search_opts   o = {.given = &t->given,
+                       .rates = b->rates,
+                       .smallest = smallest,
+                       .limit = limit,
+                       .seconds = 1000};
+    if (!search_layout(b->graph, b->nfetches, b->fetches, &o, &a)) {
+        printf("%s: %s: %s\n", t->name, what, mtf_error(b->graph->session));
+        t->failed++;
+        return;
+    }
+    double found = !a.n       ? INFINITY
+                   : smallest ? (double)a.best[0].cost.peak
+                              : a.best[0].cost.seconds;
+    if (fabs(found - best) > 1e-9 * best) differ(t, what, found, best, &a);
+    if (a.gap > 1e-9) differ(t, "not proved", a.gap, 0, &a);
+}
+
+/* Every objective on every machine. */
+static bool compare(trial *t, mtf_graph *g, int n, mtf_tensor *const *fetches, const char *text,
+                    int64_t most, int first, int last)
+{
+    mesh m;
+    assert_true(mesh_parse(g->session, text, &m));
+    t->given = (layout){.mesh = &m, .asks = true};
+    for (int k = first; k <= last; k++) {
+        t->brute = (brute){.graph = g,
+                           .nfetches = n,
+                           .fetches = fetches,
+                           .mesh = &m,
+                           .rates = machines[k],
+                           .most = most};
+        if (!brute_force(&t->brute)) {
+            if (!mtf_ok(g->session))
+                printf("%s: %s\n", t->name, mtf_error(g->session)), t->failed++;
+            return false;
+        }
+        search_for(t, "time", false, 0, t->brute.fastest);
+        search_for(t, "time within memory", false, t->brute.median, t->brute.fastest_within);
+        search_for(t, "memory", true, 0, (double)t->brute.smallest);
+    }
+    return true;
+}
+
+/* ---- random graphs ---- */
+
+static void test_random_graphs(void **state)
+{
+    uint64_t                 first_seed = ((const uint64_t *)*state)[0];
+    int                      graphs = (int)((const uint64_t *)*state)[1];
+    static const char *const meshes[] = {"x:2,y:3", "x:2,y:2", "x:4", "x:3", "x:2"};
+    static property_case     c;
+    static char              text[TEXT_ROOM];
+    int                      done = 0, failed = 0;
+    for (uint64_t seed = first_seed; done < graphs; seed++) {
+        case_make_graph(&c, seed);
+        case_text(&c, text);
+        bool fits = false;
+        for (int k = 0; k < 5 && !fits; k++) { /* the largest mesh with few enough layouts */
+            mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+            mtf_graph   *g = mtf_parse(s, text, "random");
+            mtf_tensor  *fetches[MAX_FETCHES];
+            char         name[80];
+            for (int i = 0; i < c.nfetches; i++) fetches[i] = mtf_find(g, c.fetches[i].name);
+            assert_true(mtf_ok(s));
+            snprintf(name, sizeof name, "random graph %d on %s", (int)seed, meshes[k]);
+            trial t = {.name = name};
+            int   machine = (int)(seed % MACHINES);
+            fits = compare(&t, g, c.nfetches, fetches, meshes[k], 150, machine, machine);
+            failed += t.failed;
+            mtf_close(s);
+        }
+        done += fits;
+    }
+    assert_int_equal(failed, 0);
+}
+
+/* ---- models ---- */
+
+static char *read_text(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char  *text = calloc(1, 1 << 16);
+    size_t n = fread(text, 1, (1 << 16) - 1, f);
+    assert_true(n > 0);
+    fclose(f);
+    return text;
+}
+
+static void test_models(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"attention", "convolution", "embedding", "mixture",
+                                         "mlp",       "recompute",   "recurrent", "volumes"};
+    static const char *const meshes[] = {"x:2,y:3", "x:2,y:2", "x:4", "x:2"};
+    int                      failed = 0;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char path[300], name[80];
+        snprintf(path, sizeof path, MTF_SOURCE_DIR "/tests/harness/models/%s.mtf", models[i]);
+        char *text = read_text(path);
+        bool  fits = false;
+        for (int k = 0; k < 4; k++) {
+            mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+            mtf_graph   *g = mtf_parse(s, text, path);
+            assert_true(mtf_ok(s));
+            snprintf(name, sizeof name, "%s on %s", models[i], meshes[k]);
+            trial       t = {.name = name};
+            mtf_tensor *loss = mtf_find(g, "loss");
+            fits |= compare(&t, g, 1, &loss, meshes[k], 400, 0, MACHINES - 1);
+            failed += t.failed;
+            mtf_close(s);
+        }
+        if (!fits) printf("%s: too many layouts on every mesh\n", models[i]), failed++;
+        free(text);
+    }
+    assert_int_equal(failed, 0);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t which[2] = {1, 200}; /* seed, count */
+    for (int k = 1; k < argc && k < 3; k++) which[k - 1] = strtoull(argv[k], NULL, 10);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_random_graphs, which),
+        cmocka_unit_test(test_models),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
