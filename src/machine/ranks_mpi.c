@@ -183,7 +183,7 @@ static bool finish(ranks *r, MPI_Request *request, const char *what, const char 
 bool ranks_meet(ranks *r, const char *what)
 {
     MPI_Request request;
-    char        whom[40];
+    char        whom[40], word = 0; /* nobody waits for a broadcast of nothing */
     for (int k = 1; k < r->count && r->number == 0; k++) {
         snprintf(whom, sizeof whom, "rank %d", k);
         MPI_Irecv(NULL, 0, MPI_BYTE, k, 0, r->comm, &request);
@@ -193,7 +193,7 @@ bool ranks_meet(ranks *r, const char *what)
         MPI_Isend(NULL, 0, MPI_BYTE, 0, 0, r->comm, &request);
         TRY(finish(r, &request, what, "rank 0"));
     }
-    MPI_Ibcast(NULL, 0, MPI_BYTE, 0, r->comm, &request);
+    MPI_Ibcast(&word, 1, MPI_BYTE, 0, r->comm, &request);
     return finish(r, &request, what, "the others");
 }
 

@@ -25,9 +25,10 @@ static bool build(const settings *v, bool training, network *n)
     return mnist_judge(mtf_name(logits, "logits"), labels, classes, n);
 }
 
-static const model_option options[] = {
-    {"batch", "100"},  {"hidden", "1024"}, {"dropout", "0"},           {"optimizer", "adam"},
-    {"rate", "0.001"}, {"epochs", "5"},    {"data-dir", "data/mnist"}, {0}};
+static const model_option options[] = {{"batch", "100"},           {"hidden", "1024"},
+                                       {"dropout", "0"},           {"optimizer", "adam"},
+                                       {"rate", "0.002 * cosine"}, {"epochs", "5"},
+                                       {"data-dir", "data/mnist"}, {0}};
 
 const model model_mnist = {.name = "mnist",
                            .says = "digits by two layers, the README's network",

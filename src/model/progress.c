@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "machine/launch.h"
+
 static const double terminal_seconds = 0.1, plain_seconds = 2; /* between two lines */
 
 double clock_seconds(void)
@@ -24,12 +26,13 @@ static void show_on_stdout(void *context, const char *text)
     fflush(stdout);
 }
 
+/* Starters of ranks read them through a terminal of their own, whatever reads the starter. */
 progress progress_begin(mtf_session *s, void (*show)(void *, const char *), void *context)
 {
     return (progress){.session = s,
                       .show = show ? show : show_on_stdout,
                       .context = context,
-                      .terminal = !show && isatty(STDOUT_FILENO),
+                      .terminal = !show && launch_find().size == 1 && isatty(STDOUT_FILENO),
                       .quiet = !mtf_is_first(s),
                       .begin = clock_seconds(),
                       .shown = clock_seconds()};

@@ -202,6 +202,10 @@ assert {e["tid"] for e in turns} == {0, 1}
 assert all(e["dur"] >= 0 for e in turns) and any(e["cat"] == "wire" for e in turns)
 END
 fi
+if [ -z "$without_ranks" ]; then
+    "${launcher[@]}" -n 3 "$MTF" "${toy[@]}" --steps 9 --mesh x:3,y:2 --layout batch:x --trace ranks.json >out 2>err </dev/null
+    [ "$(grep -c thread_name ranks.json),$(tail -n 1 ranks.json)" = "6,]" ] && pass || lose "a timeline of ranks" "six processors" "$(head -c 600 err ranks.json)"
+fi
 ls events/events.out.tfevents.* >/dev/null 2>&1 && pass || lose "an event file" "events.out.tfevents.*" "$(ls events)"
 "$MTF" "${toy[@]}" --steps 40 --json >plain_run
 "$MTF" "${toy[@]}" --steps 40 --json --watch . --watch-every 7 >watched_run 2>/dev/null
