@@ -288,7 +288,8 @@ static void test_window(void **state)
                     }
 }
 
-/* Long rows are cut into segments, many channels into tiles, plain planes are merged. */
+/* Long rows are cut into segments, many channels into tiles, plain planes are merged; small images go
+ * into panels of several taps, many at a time. */
 static void test_window_large(void **state)
 {
     (void)state;
@@ -304,7 +305,15 @@ static void test_window_large(void **state)
         window_case plane = {.kind = (window_kind)kind, .nbatch = 2, .nspatial = 3, .batch = {3, 2},
                              .in = {5, 7, 3}, .taps = {1, 1, 1}, .step = {1, 1, 1},
                              .dilation = {1, 1, 1}, .groups = 1, .chans = 17, .outs = 12};
+        window_case small = {.kind = (window_kind)kind, .nbatch = 1, .nspatial = 2, .batch = {11},
+                             .in = {7, 6}, .taps = {9, 9}, .step = {1, 1}, .dilation = {1, 1},
+                             .before = {4, 4}, .after = {4, 3}, .groups = 1, .chans = 16, .outs = 5};
+        window_case apart = {.kind = (window_kind)kind, .nbatch = 2, .nspatial = 2, .batch = {3, 5},
+                             .in = {9, 13}, .taps = {3, 2}, .step = {2, 1}, .dilation = {1, 2},
+                             .before = {1, 2}, .after = {1, 1}, .groups = 2, .chans = 3, .outs = 4};
         check_window(&row);
+        check_window(&small);
+        check_window(&apart);
         check_window(&many);
         check_window(&plane);
     }

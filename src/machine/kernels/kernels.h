@@ -25,8 +25,10 @@ static inline char *operand(const run_state *r, const access *a)
     return (char *)r->base[a->buffer] + a->offset * (int64_t)mtf_dtype_bytes(a->type);
 }
 
-/* Bytes of scratch that one thread needs for an ORDER; thread t's part begins at t times that. */
+/* Bytes of scratch that one thread needs for an ORDER or a WINDOW; thread t's part begins at t times
+ * that. */
 size_t order_scratch_bytes(const instr *i);
+size_t window_scratch_bytes(const instr *i);
 
 /* Below this many elements an instruction stays on one core. */
 enum { PARALLEL_ELEMENTS = 32 * 1024 };

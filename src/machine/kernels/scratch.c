@@ -10,6 +10,7 @@ size_t kernels_scratch_bytes(const program *p)
         size_t need = i->kind == INSTR_MAP ? map_scratch_bytes(i)
                       : i->kind == INSTR_FOLD ? fold_scratch_bytes(i)
                       : i->kind == INSTR_ORDER ? order_scratch_bytes(i)
+                      : i->kind == INSTR_WINDOW ? window_scratch_bytes(i)
                                               : 0;
         if (need > most) most = need;
     }

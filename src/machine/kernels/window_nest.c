@@ -1,6 +1,8 @@
 /* A convolution as one nest of dimensions. */
 #include "machine/kernels/window_nest.h"
 
+#include <string.h>
+
 /* Below this many multiply-adds one core does it all. */
 enum { PARALLEL_PRODUCTS = 64 * 1024 };
 
@@ -34,14 +36,24 @@ static int dims_of(const instr *i, const access *x, const access *y, window_dim 
     int                length = 0;
     for (int l = 0; l < i->nloops; l++)
         length = append(list, length,
-                        (window_dim){.in = i->size[l], .out = i->size[l], .taps = 1, .step = 1,
-                                     .dilation = 1, .x = x->stride[l], .y = y->stride[l]});
+                        (window_dim){.in = i->size[l],
+                                     .out = i->size[l],
+                                     .taps = 1,
+                                     .step = 1,
+                                     .dilation = 1,
+                                     .x = x->stride[l],
+                                     .y = y->stride[l]});
     for (int s = 0; s < a->nspatial; s++)
         length = append(list, length,
-                        (window_dim){.in = a->in_size[s], .out = a->out_size[s], .taps = a->taps[s],
-                                     .step = a->step[s], .dilation = a->dilation[s],
-                                     .before = a->before[s], .x = a->x_spatial[s],
-                                     .w = a->w_tap[s], .y = a->y_spatial[s]});
+                        (window_dim){.in = a->in_size[s],
+                                     .out = a->out_size[s],
+                                     .taps = a->taps[s],
+                                     .step = a->step[s],
+                                     .dilation = a->dilation[s],
+                                     .before = a->before[s],
+                                     .x = a->x_spatial[s],
+                                     .w = a->w_tap[s],
+                                     .y = a->y_spatial[s]});
     return length;
 }
 
@@ -52,10 +64,18 @@ window_nest window_nest_of(const instr *i, const run_state *r)
     const access      *x = input ? &i->out[0] : &i->in[0];
     const access      *w = forward || input ? &i->in[1] : &i->out[0];
     const access      *y = forward ? &i->out[0] : input ? &i->in[0] : &i->in[1];
-    window_nest        n = {.kind = a->kind, .type = i->out[0].type, .groups = a->groups,
-                            .chans = a->chans, .outs = a->outs, .x_chan = a->x_chan,
-                            .w_chan = a->w_chan, .w_out = a->w_out, .y_out = a->y_out,
-                            .x = operand(r, x), .w = operand(r, w), .y = operand(r, y)};
+    window_nest        n = {.kind = a->kind,
+                            .type = i->out[0].type,
+                            .groups = a->groups,
+                            .chans = a->chans,
+                            .outs = a->outs,
+                            .x_chan = a->x_chan,
+                            .w_chan = a->w_chan,
+                            .w_out = a->w_out,
+                            .y_out = a->y_out,
+                            .x = operand(r, x),
+                            .w = operand(r, w),
+                            .y = operand(r, y)};
     n.outer = dims_of(i, x, y, n.dim) - 1;
     n.row = n.dim[n.outer];
     n.outer_taps = n.outer_in = n.outer_out = 1;
@@ -64,10 +84,24 @@ window_nest window_nest_of(const instr *i, const run_state *r)
         n.outer_in *= n.dim[d].in;
         n.outer_out *= n.dim[d].out;
     }
-    int64_t products = n.outer_taps * n.row.taps * n.outer_out * n.row.out * a->groups * a->chans *
-                       a->outs;
+    int64_t products =
+        n.outer_taps * n.row.taps * n.outer_out * n.row.out * a->groups * a->chans * a->outs;
     n.threads = products >= PARALLEL_PRODUCTS && r->threads > 1 ? r->threads : 1;
     return n;
+}
+
+void window_zero_rows(const window_nest *n, int64_t first, int64_t end)
+{
+    int64_t bytes = (int64_t)mtf_dtype_bytes(n->type), width = n->groups * n->chans * bytes;
+    for (int64_t row = first; row < end; row++) {
+        int64_t rest = row, offset = 0;
+        for (int k = n->outer - 1; k >= 0; k--) {
+            offset += rest % n->dim[k].in * n->dim[k].x;
+            rest /= n->dim[k].in;
+        }
+        for (int64_t at = 0; at < n->row.in; at++)
+            memset(n->x + (offset + at * n->row.x) * bytes, 0, (size_t)width);
+    }
 }
 
 bool window_join_at(const window_nest *n, int64_t row, int64_t tap, window_join *j)

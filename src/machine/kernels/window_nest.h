@@ -50,7 +50,12 @@ typedef struct window_range {
 
 window_range window_clip(const window_dim *row, int64_t tap, window_range in, window_range out);
 
-/* The two ways to run a nest. */
+/* Rows [first, end) of x become zeros. */
+void window_zero_rows(const window_nest *n, int64_t first, int64_t end);
+
+/* The three ways to run a nest. */
+bool window_panel_can(const window_nest *n);
+void window_panel(const window_nest *n, char *scratch);
 bool window_blas_can(const window_nest *n);
 void window_blas(const window_nest *n);
 void window_plain(const window_nest *n);
