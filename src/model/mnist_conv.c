@@ -52,7 +52,7 @@ static bool build(const settings *v, bool training, network *n)
 static const model_option options[] = {{"batch", "200"},
                                        {"hidden", "512"},
                                        {"optimizer", "adafactor"},
-                                       {"rate", ""},
+                                       {"rate", "0.06 * linear_warmup(200) * cosine"},
                                        {"epochs", "5"},
                                        {"data-dir", "data/mnist"},
                                        {0}};
