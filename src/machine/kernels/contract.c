@@ -121,7 +121,7 @@ static bool product_blas(contract_way way, const product *p, const void *a, cons
         return product_blas(way, &turned, b, a, c);
     }
     if (!matrix_of(p->m, p->k, p->a_m, p->a_k, &g.a)) return false;
-    if (p->n == 1) return product_gemv(p, &g.a, a, b, c);
+    if (p->n == 1 && way != CONTRACT_BLIS) return product_gemv(p, &g.a, a, b, c);
     if (!matrix_of(p->k, p->n, p->b_k, p->b_n, &g.b)) return false;
     if (!fits_int(p->m) || !fits_int(p->n) || !fits_int(p->k)) return false;
     g.m = (int)p->m;
