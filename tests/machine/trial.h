@@ -132,7 +132,7 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
     t->run.base = NULL;
 }
 
-/* Does OpenBLAS compute it?  It may round a product otherwise where it is given it in other pieces. */
+/* Does OpenBLAS compute it?  It may round a product otherwise where it gets it in other pieces. */
 static inline bool is_for_openblas(const trial *t)
 {
     mtf_dtype type = t->operands[0].type;
