@@ -11,39 +11,33 @@ pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 
 # ---- BLAS ----------------------------------------------------------------------------------------
 
-set(MTF_HAVE_OPENBLAS 0)
+pkg_check_modules(BLAS REQUIRED IMPORTED_TARGET openblas)
+set(MTF_BUILD_BLAS "OpenBLAS ${BLAS_VERSION}")
+
+# Beside it BLIS, for the products that it makes faster: large ones on arm64.  Only the archive will
+# do (cmake/blis.cmake), and only one that needs no OpenMP, for our own threads split the products.
+# Debian's comes without a pkg-config file, and in a folder per threading.
 set(MTF_HAVE_BLIS 0)
-if(MTF_BLAS STREQUAL "openblas")
-    pkg_check_modules(BLAS REQUIRED IMPORTED_TARGET openblas)
-    set(MTF_HAVE_OPENBLAS 1)
-    set(MTF_BUILD_BLAS "OpenBLAS ${BLAS_VERSION}")
-    set(blas_target PkgConfig::BLAS)
-    set(blas_flags ${BLAS_LDFLAGS})
-elseif(MTF_BLAS STREQUAL "blis")
-    # Debian's BLIS comes without a pkg-config file, and its headers in a folder per threading.
-    find_path(BLIS_INCLUDE_DIR blis.h REQUIRED
-        PATH_SUFFIXES blis-openmp blis-pthread blis-serial blis)
-    find_library(BLIS_LIBRARY blis REQUIRED
-        PATH_SUFFIXES blis-openmp blis-pthread blis-serial)
-    add_library(mtf_blis INTERFACE)
-    target_include_directories(mtf_blis SYSTEM INTERFACE ${BLIS_INCLUDE_DIR})
-    target_link_libraries(mtf_blis INTERFACE ${BLIS_LIBRARY})
-    try_run(ran compiled ${PROJECT_BINARY_DIR}/blis ${PROJECT_SOURCE_DIR}/cmake/blis_version.c
+if(MTF_BLIS AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES blis-serial blis-pthread blis)
+    find_library(BLIS_ARCHIVE libblis.a PATH_SUFFIXES blis-serial blis-pthread)
+endif()
+if(BLIS_INCLUDE_DIR AND BLIS_ARCHIVE)
+    try_run(BLIS_RUNS BLIS_LINKS ${PROJECT_BINARY_DIR}/blis ${PROJECT_SOURCE_DIR}/cmake/blis_version.c
         CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${BLIS_INCLUDE_DIR}
         COMPILE_DEFINITIONS -D_GNU_SOURCE
-        LINK_LIBRARIES ${BLIS_LIBRARY} m Threads::Threads
-        RUN_OUTPUT_VARIABLE BLIS_VERSION)
-    set(MTF_HAVE_BLIS 1)
-    set(MTF_BUILD_BLAS "BLIS ${BLIS_VERSION}")
-    set(blas_target mtf_blis)
-    cmake_path(GET BLIS_LIBRARY PARENT_PATH blis_folder)
-    set(blas_flags -L${blis_folder} -lblis)
-else()
-    message(FATAL_ERROR "MTF_BLAS is \"${MTF_BLAS}\"; it can be openblas or blis")
+        LINK_LIBRARIES ${BLIS_ARCHIVE} m Threads::Threads
+        RUN_OUTPUT_VARIABLE version)
+    if(BLIS_LINKS)
+        set(MTF_HAVE_BLIS 1)
+        string(APPEND MTF_BUILD_BLAS ", BLIS ${version}")
+    endif()
+    unset(BLIS_RUNS CACHE) # asked anew each time, for the version is not kept
+    unset(BLIS_LINKS CACHE)
 endif()
 
-set(MTF_LIBRARIES ${blas_target} PkgConfig::ZLIB PkgConfig::CJSON Threads::Threads m)
-set(MTF_LINK_FLAGS ${blas_flags} -lz ${CJSON_LDFLAGS} -pthread -lm)
+set(MTF_LIBRARIES PkgConfig::BLAS PkgConfig::ZLIB PkgConfig::CJSON Threads::Threads m)
+set(MTF_LINK_FLAGS ${BLAS_LDFLAGS} -lz ${CJSON_LDFLAGS} -pthread -lm)
 
 # ---- OpenMP --------------------------------------------------------------------------------------
 

@@ -6,18 +6,21 @@
 # Usage: tools/globals.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build}
-objects=$build/CMakeFiles/mtf_objects.dir
 
 set -o pipefail
 
-find src -name '*.c' -not -path 'src/cli/*' | sort | while read -r source; do
-    objdump -t "$objects/$source.o" | sed 's/ \.hidden / /' |
-        awk -v source="$source" '
+mapfile -t objects < <(find "$build"/CMakeFiles/mtf_{objects,blis}.dir -name '*.c.o' 2>/dev/null | sort)
+[ ${#objects[@]} -gt 0 ] || { echo "$build holds no objects of the library; build it first"; exit 1; }
+
+for object in "${objects[@]}"; do
+    source=src/${object#*/src/}
+    objdump -t "$object" | sed 's/ \.hidden / /' |
+        awk -v source="${source%.o}" '
             NF < 4 { next }
             { section = $(NF - 2); name = $NF }
             section !~ /^(\.data|\.bss|\.tdata|\.tbss|\.sdata|\.sbss|\*COM\*)/ { next }
             section ~ /^\.data\.rel\.ro/ || $(NF - 1) ~ /^0+$/ { next }
             name ~ /^(\.gomp_|__asan|__odr_asan|__ubsan|__tsan|__sancov|\.L)/ { next }
             { print source ": writable variable " name " in " section }' ||
-        echo "$source: its object could not be read"
+        echo "$object: could not be read"
 done | { ! grep .; }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "machine/kernels/kernels.h"
-#include "mtf_build.h"
 
 static kernel *const kernels[INSTR_KINDS] = {
     [INSTR_MAP] = kernel_map,           [INSTR_MOVE] = kernel_move,
@@ -72,8 +71,6 @@ device *device_cpu_open(mtf_session *s)
                   .scratch_bytes = cpu_scratch,
                   .close = cpu_close,
                   .session = s};
-#if MTF_HAVE_OPENBLAS
     openblas_set_num_threads(1); /* kernels split products among their own threads */
-#endif
     return d;
 }

@@ -1,9 +1,13 @@
 /* Which way a contraction takes through the library of matrix products. */
 #include "program/contract_way.h"
 
+#include "mtf_build.h"
+
 enum {
-    TINY_PRODUCT = 512,  /* multiply-adds below which calling the library costs more */
-    PLENTY_OF_BATCH = 32 /* products that feed all threads without being cut */
+    TINY_PRODUCT = 512,      /* multiply-adds below which calling the library costs more */
+    LARGE_PRODUCT = 8 << 20, /* multiply-adds from which BLIS is faster, */
+    LARGE_SIDE = 96,         /* where neither side is shorter */
+    PLENTY_OF_BATCH = 32     /* products that feed all threads without being cut */
 };
 
 typedef struct sizes {
@@ -27,6 +31,13 @@ static bool has_vector(const sizes *s)
     return s->m == 1 || s->n == 1;
 }
 
+/* Below either bound, packing costs BLIS more than its faster inner loop wins. */
+static bool is_large(const sizes *s)
+{
+    return MTF_HAVE_BLIS && s->m >= LARGE_SIDE && s->n >= LARGE_SIDE &&
+           s->m * s->n * s->k >= LARGE_PRODUCT;
+}
+
 static bool has_batch(const sizes *s)
 {
     return s->batch >= PLENTY_OF_BATCH;
@@ -39,6 +50,7 @@ static const struct {
 } rules[] = {{CONTRACT_PLAIN, is_small},
              {CONTRACT_DOT, is_dot},
              {CONTRACT_GEMV, has_vector},
+             {CONTRACT_BLIS, is_large},
              {CONTRACT_BATCHED, has_batch}};
 
 contract_way contract_way_of(const instr *i)

@@ -1,8 +1,9 @@
 /* Which way a contraction takes through the library of matrix products.
  *
- * The choice follows from sizes and type alone, so that the program can tell it
- * before anything runs.  (An operand whose strides no way can express was packed
- * when the contraction was emitted: a move before it.)
+ * The choice follows from type and sizes of the whole alone, never from a
+ * thread's piece of it, so that the program can tell it before anything runs.
+ * (An operand whose strides no way can express was packed when the contraction
+ * was emitted: a move before it.)
  */
 #ifndef PROGRAM_CONTRACT_WAY_H
 #define PROGRAM_CONTRACT_WAY_H
@@ -14,6 +15,7 @@
     WAY(PLAIN,   "plain",   "our own loop: no floats, or too few for a call of the library")       \
     WAY(DOT,     "dot",     "one number from two vectors")                                         \
     WAY(GEMV,    "gemv",    "a matrix times a vector: threads take long rows")                     \
+    WAY(BLIS,    "blis",    "large products of matrices, by BLIS: threads take pieces of each")    \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")
 /* clang-format on */

@@ -7,6 +7,9 @@
 
 #include <cblas.h>
 
+#include "machine/kernels/matrix.h"
+#include "mtf_build.h"
+
 /* ---- contract ----------------------------------------------------------------------------- */
 
 static void check_contract(trial *t)
@@ -89,6 +92,60 @@ static void test_contract_odd_strides(void **state)
             check_contract(&t);
         }
 }
+
+/* Makes an operand's elements thirds, so that sums of their products must be rounded. */
+static void make_thirds(trial *t, int operand)
+{
+    mtf_dtype type = t->operands[operand].type;
+    for (int64_t k = 0; k < t->count[operand]; k++)
+        dtype_store(type, t->memory[operand], k, dtype_load(type, t->memory[operand], k) / 3);
+}
+
+/* Either side of the bounds from which products are BLIS's, in builds that have it: the same
+ * bits then for any number of threads, also where one takes a single row. */
+static void test_contract_large(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t batch, m, n, k;
+        int     rounds; /* 16: operands in every order, in both types */
+        bool    large;
+    } cases[] = {{1, 203, 207, 200, 16, true}, {1, 203, 207, 199, 4, false},
+                 {1, 96, 97, 929, 3, true},    {1, 95, 331, 331, 3, false},
+                 {1, 331, 95, 331, 3, false},  {3, 97, 1031, 84, 1, true},
+                 {1, 129, 109, 1301, 4, true}, {1, 769, 911, 13, 3, true}};
+    seed_state = 4;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int round = 0; round < cases[c].rounds; round++) {
+            int64_t   size[4] = {cases[c].batch, cases[c].m, cases[c].n, cases[c].k};
+            mtf_dtype type = round & 1 ? MTF_F64 : MTF_F32;
+            trial     t = trial_of(INSTR_CONTRACT, 4, size);
+            contract_operand(&t, type, 0, 1, round & 2, true);
+            contract_operand(&t, type, 0, 2, round & 4, false);
+            contract_operand(&t, type, 2, 1, round & 8, false);
+            make_thirds(&t, 1);
+            make_thirds(&t, 2);
+            t.i.out = t.operands;
+            assert_int_equal(contract_way_of(&t.i) == CONTRACT_BLIS,
+                             MTF_HAVE_BLIS && cases[c].large);
+            check_contract(&t);
+        }
+}
+
+#if MTF_HAVE_BLIS
+/* Added to what was there, or written over it, whatever it was. */
+static void test_gemm_blis_adds(void **state)
+{
+    (void)state;
+    const matrix rows = {.ld = 2};
+    float        a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8}, over[] = {NAN, NAN, NAN, NAN};
+    double       x[] = {1, 2, 3, 4}, y[] = {5, 6, 7, 8}, to[] = {100, 200, 300, 400};
+    gemm_blis(&(gemm){MTF_F32, 2, 2, 2, rows, rows, rows, false}, a, b, over);
+    gemm_blis(&(gemm){MTF_F64, 2, 2, 2, rows, rows, rows, true}, x, y, to);
+    assert_memory_equal(over, ((float[]){19, 22, 43, 50}), sizeof over);
+    assert_memory_equal(to, ((double[]){119, 222, 343, 450}), sizeof to);
+}
+#endif
 
 /* ---- window ------------------------------------------------------------------------------- */
 
@@ -327,6 +384,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_contract_odd_strides),
+        cmocka_unit_test(test_contract_large),
+#if MTF_HAVE_BLIS
+        cmocka_unit_test(test_gemm_blis_adds),
+#endif
         cmocka_unit_test(test_window),
         cmocka_unit_test(test_window_large),
     };

@@ -11,6 +11,7 @@
 #include "machine/kernels/kernels.h"
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/nest.h"
+#include "mtf_build.h"
 #include "program/contract_way.h"
 
 enum {
@@ -110,29 +111,35 @@ static bool product_gemv(const product *p, const matrix *shape, const void *a, c
 }
 
 /* False where BLAS cannot express the strides; then nothing was written. */
-static bool product_blas(const product *p, const void *a, const void *b, void *c)
+static bool product_blas(contract_way way, const product *p, const void *a, const void *b, void *c)
 {
     if (p->m == 1 && p->n == 1) return product_dot(p, a, b, c);
     gemm g = {.type = p->type};
     if (!matrix_of(p->m, p->n, p->c_m, p->c_n, &g.c)) return false;
     if (g.c.turned || p->m == 1) {
         product turned = product_turned(p);
-        return product_blas(&turned, b, a, c);
+        return product_blas(way, &turned, b, a, c);
     }
     if (!matrix_of(p->m, p->k, p->a_m, p->a_k, &g.a)) return false;
-    if (p->n == 1) return product_gemv(p, &g.a, a, b, c);
+    if (p->n == 1 && way != CONTRACT_BLIS) return product_gemv(p, &g.a, a, b, c);
     if (!matrix_of(p->k, p->n, p->b_k, p->b_n, &g.b)) return false;
     if (!fits_int(p->m) || !fits_int(p->n) || !fits_int(p->k)) return false;
     g.m = (int)p->m;
     g.n = (int)p->n;
     g.k = (int)p->k;
+#if MTF_HAVE_BLIS
+    if (way == CONTRACT_BLIS) {
+        gemm_blis(&g, a, b, c);
+        return true;
+    }
+#endif
     gemm_run(&g, a, b, c);
     return true;
 }
 
 static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c)
 {
-    if (way == CONTRACT_PLAIN || !product_blas(p, a, b, c)) product_plain(p, a, b, c);
+    if (way == CONTRACT_PLAIN || !product_blas(way, p, a, b, c)) product_plain(p, a, b, c);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------- */

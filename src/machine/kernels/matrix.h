@@ -57,4 +57,7 @@ static inline void gemm_run(const gemm *g, const void *a, const void *b, void *c
                     g->b.ld, g->add ? 1.0 : 0.0, c, g->c.ld);
 }
 
+/* The same by BLIS, in builds that have it (MTF_HAVE_BLIS). */
+void gemm_blis(const gemm *g, const void *a, const void *b, void *c);
+
 #endif
