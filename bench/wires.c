@@ -42,6 +42,9 @@ static void add_figures(bench *b, const char *line, int processors)
     figure f = {.group = "wires", .aim = AT_LEAST};
     snprintf(f.name, sizeof f.name, "%s of %s, %d processors", collective,
              bench_bytes(bytes, size, sizeof size), processors);
+    snprintf(f.versus, sizeof f.versus, "threads : ranks");
+    f.seconds = threads, f.other = ranks, f.target = 1;
+    bench_figure(b, &f);
     snprintf(f.versus, sizeof f.versus, "threads : plain MPI call");
     f.seconds = threads, f.other = plain, f.target = 1;
     bench_figure(b, &f);
