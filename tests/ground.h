@@ -58,16 +58,16 @@ static inline void assert_near(double got, double want, double relative)
     if (!(fabs(got - want) <= relative * scale)) fail_msg("%.17g is not %.17g", got, want);
 }
 
-static inline void assert_contains(const char *text, const char *part)
+static inline void assert_contains(const char *text, const char *piece)
 {
     assert_non_null(text);
-    if (!strstr(text, part)) fail_msg("\"%s\" does not contain \"%s\"", text, part);
+    if (!strstr(text, piece)) fail_msg("\"%s\" does not contain \"%s\"", text, piece);
 }
 
-static inline int occurrences(const char *text, const char *part)
+static inline int occurrences(const char *text, const char *piece)
 {
     int n = 0;
-    for (const char *p = text; (p = strstr(p, part)); p += strlen(part)) n++;
+    for (const char *p = text; (p = strstr(p, piece)); p += strlen(piece)) n++;
     return n;
 }
 

@@ -1,16 +1,7 @@
 /* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "search/automatic.h"
 #include "search/shapes.h"
-/* cmocka wants these before it */
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "ground.h"
 
 /* A processor for which products, memory and wire are all worth something. */
 static const char machine[] = "flops=1e12,memory=1e11,wire=1e10,latency=1e-6";
@@ -68,13 +59,7 @@ static char *read_model(const char *name)
 {
     char path[300];
     snprintf(path, sizeof path, MTF_SOURCE_DIR "/tests/search/models/%s", name);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    char  *text = calloc(1, 1 << 16);
-    size_t n = fread(text, 1, (1 << 16) - 1, f);
-    assert_true(n > 0);
-    fclose(f);
-    return text;
+    return read_text(path);
 }
 
 /* ---- known answers ---- */

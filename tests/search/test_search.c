@@ -2,17 +2,9 @@
  *
  * Usage: test_search [SEED] [COUNT]
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "brute_force.h"
 #include "property/property_case.h"
-/* cmocka wants these before it */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "ground.h"
 
 /* Machines on which products, memory, the wire or its latency decide. */
 static const price_rates machines[] = {
@@ -121,17 +113,6 @@ static void test_random_graphs(void **state)
 }
 
 /* ---- models ---- */
-
-static char *read_text(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    char  *text = calloc(1, 1 << 16);
-    size_t n = fread(text, 1, (1 << 16) - 1, f);
-    assert_true(n > 0);
-    fclose(f);
-    return text;
-}
 
 static void test_models(void **state)
 {
