@@ -58,6 +58,14 @@ uint64_t guest_number(const guest *g, uint64_t step);
 bool guest_lacks(const guest *g, const seat_note *what, int k); /* has that of member k not come? */
 bool guest_has_all(const guest *g, const seat_note *what);
 
+/* Is an operand of so many bytes rather combined by everybody for itself than in shards?  That is one
+ * meeting less, but all of the others' is read. */
+enum { WHOLE_BYTES = 1 << 14 };
+static inline bool guest_takes_whole(const guest *g, int64_t bytes)
+{
+    return bytes * (g->group.n > 1 ? g->group.n - 1 : 1) <= WHOLE_BYTES;
+}
+
 static inline seat *guest_seat(const guest *g)
 {
     return g->seats[g->me];

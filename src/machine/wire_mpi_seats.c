@@ -18,8 +18,6 @@
 #include "machine/wire_mpi.h"
 #include "program/exchange.h"
 
-enum { WHOLE_BYTES = 1 << 14 }; /* what everybody rather combines for itself than in shards */
-
 /* ---- those who meet ---- */
 
 bool seats_reach(const mpi_wire *w, int me, unsigned axes)
@@ -197,7 +195,7 @@ static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
 bool seats_reduce(guest *g, const instr *i)
 {
     int64_t bytes = i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type);
-    if (i->kind == INSTR_REDUCE && bytes <= WHOLE_BYTES) return reduce_whole(g, i, bytes);
+    if (i->kind == INSTR_REDUCE && guest_takes_whole(g, bytes)) return reduce_whole(g, i, bytes);
     shard_plan p = plan_shards(g, i);
     round      r = {0};
     for (int64_t which = 0; which < p.rounds; which++) {

@@ -15,8 +15,6 @@
 #include "machine/overlap.h"
 #include "program/exchange.h"
 
-enum { WHOLE_BYTES = 1 << 14 }; /* what everybody rather combines for itself than in shards */
-
 /* What one processor writes: no line of another's is among it. */
 typedef struct place {
     _Alignas(SEAT_LINE) seat seat;
@@ -104,7 +102,7 @@ static bool reduce(guest *g, const instr *i)
 {
     int64_t elements = i->size[0], bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     guest_joins(g, i->reduce.axes);
-    if (elements * bytes <= WHOLE_BYTES) return reduce_whole(g, i, elements * bytes);
+    if (guest_takes_whole(g, elements * bytes)) return reduce_whole(g, i, elements * bytes);
     post_operands(g);
     span shard = part_range(elements, g->group.n, g->group.mine);
     TRY(guest_await(g, i, 1));
