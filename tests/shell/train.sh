@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tests training from the command line: curves on every layout, resuming, kills, full disks, words.
+# Tests training from the command line: curves on every layout, resuming, kills, words.
 #
 # Usage: tests/shell/train.sh      MTF, MPIRUN: as in mpi.sh
 #        KILLS=100: how often a run is killed before it may end; default 10
@@ -131,21 +131,6 @@ if [ -z "$without_ranks" ]; then
     "${launcher[@]}" -n 2 "$MTF" "${net[@]}" --steps 300 --checkpoint-dir lost --resume --mesh x:2 --layout batch:x >out 2>err </dev/null
     same "a rank is killed, and the run resumed" ranks lost
 fi
-
-# ---- disks ---------------------------------------------------------------------------------------
-
-if [ "$(id -u)" = 0 ] && mkdir -p tiny && mount -t tmpfs -o size=1m none tiny 2>/dev/null; then
-    run "${net[@]}" --steps 60 --checkpoint-dir tiny/run --save-every 10
-    check "a full disk" 1 err "No space left on device" "mtf: file: "
-    leftover=$("$MTF" ckpt ls tiny/run 2>&1)
-    for step in tiny/run/step_*; do
-        [ -d "$step" ] && { "$MTF" ckpt verify "$step" >/dev/null 2>&1 && pass || lose "whole after a full disk" "$step" "$leftover"; }
-    done
-    umount tiny
-fi
-refuses "a folder that cannot be made" 'cannot be made' "${net[@]}" --steps 1 --checkpoint-dir /proc/run
-: >plain
-refuses "a file in place of a folder" 'file: "plain' "${net[@]}" --steps 1 --checkpoint-dir plain/run
 
 # ---- stopping ------------------------------------------------------------------------------------
 
