@@ -211,11 +211,13 @@ static const char *amount_text(const figure *f, double amount, char *text, size_
 
 static void print_row(const figure *f, int name_width, int versus_width)
 {
-    char here[32], there[32];
-    printf("%-10s %-*s  %-*s %9s %9s %7.2f  %s %-5g %s\n", f->group, name_width, f->name,
-           versus_width, f->versus, amount_text(f, f->seconds, here, sizeof here),
-           amount_text(f, f->other, there, sizeof there), bench_ratio(f),
-           f->aim == AT_LEAST ? ">=" : "<=", f->target, is_missed(f) ? "MISSED" : "");
+    char here[32], there[32], target[32] = "";
+    if (f->target > 0)
+        snprintf(target, sizeof target, "%s %-5g", f->aim == AT_LEAST ? ">=" : "<=", f->target);
+    printf("%-10s %-*s  %-*s %9s %9s %7.2f  %s %s\n", f->group, name_width, f->name, versus_width,
+           f->versus, amount_text(f, f->seconds, here, sizeof here),
+           amount_text(f, f->other, there, sizeof there), bench_ratio(f), target,
+           is_missed(f) ? "MISSED" : "");
 }
 
 void bench_print_table(const bench *b)

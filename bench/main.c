@@ -17,6 +17,7 @@ static const group groups[] = {
     {"lowering", "building and planning a Transformer for 1 to 4096 processors",     lowering_measure},
     {"layout",   "finding the best layout of models with 48 layers",                 layout_measure},
     {"truth",    "every layout of three models: predicted against measured, chosen against fastest", truth_measure},
+    {"scaling",  "tokens a second on 1 to 16 processors, threads and ranks, beside the plan's", scaling_measure},
     {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure},
     {"training", "training steps against their matrix products alone",               training_measure},
     {"data",     "the input pipeline against a plain loop, and inside of training",   data_measure},

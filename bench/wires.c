@@ -8,29 +8,8 @@
 #include <string.h>
 
 #include "groups.h"
+#include "mpirun.h"
 #include "mtf_build.h"
-
-enum { TIME_LIMIT = 240 }; /* seconds, for one mesh */
-
-/* What mpirun must be told: to run as root, more ranks than cores, without binding each to a core,
- * for the threads of one rank take part as well, and on this machine's loopback alone. */
-static void prepare_environment(void)
-{
-    char limit[20];
-    snprintf(limit, sizeof limit, "%d", TIME_LIMIT);
-    setenv("MPIEXEC_TIMEOUT", limit, 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-    setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
-    setenv("HWLOC_HIDE_ERRORS", "2", 0);                           /* no /sys to look at */
-}
-
-static const char *mpirun_flags(void)
-{
-    return strncmp(MTF_BUILD_MPI, "Open MPI", 8) == 0
-               ? "--oversubscribe --quiet --bind-to none --mca oob_tcp_if_include lo"
-               : "";
-}
 
 static void add_figures(bench *b, const char *line, int processors)
 {
@@ -57,8 +36,8 @@ static void add_figures(bench *b, const char *line, int processors)
 static void measure_mesh(bench *b, int processors)
 {
     char command[5000], line[200];
-    snprintf(command, sizeof command, "mpirun %s -n %d '%s/wire_race' </dev/null", mpirun_flags(),
-             processors, b->folder);
+    snprintf(command, sizeof command, "%s -n %d '%s/wire_race' </dev/null", mpirun(), processors,
+             b->folder);
     FILE *race = popen(command, "r");
     while (race && fgets(line, sizeof line, race)) add_figures(b, line, processors);
     if (!race || pclose(race) != 0)
@@ -72,7 +51,6 @@ void wires_measure(bench *b)
         return;
     }
     bench_progress(b, "wires");
-    prepare_environment();
     measure_mesh(b, 2);
     measure_mesh(b, 4);
 }

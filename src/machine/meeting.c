@@ -15,7 +15,7 @@ bool meeting_open(meeting *m, mtf_session *s, int count)
     pthread_mutex_init(&m->lock, NULL);
     pthread_condattr_init(&how);
     pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
-    pthread_cond_init(&m->all_here, &how);
+    pthread_cond_init(&m->news, &how);
     pthread_condattr_destroy(&how);
     return true;
 }
@@ -24,29 +24,27 @@ void meeting_close(meeting *m, mtf_session *s)
 {
     if (!m->came) return;
     pthread_mutex_destroy(&m->lock);
-    pthread_cond_destroy(&m->all_here);
+    pthread_cond_destroy(&m->news);
     block_free(&s->allocator, m->came);
     m->came = NULL;
 }
 
 void meeting_reset(meeting *m)
 {
-    m->arrived = 0;
     m->aborted = false;
     for (int k = 0; k < m->count; k++) m->came[k] = 0;
 }
 
-bool meeting_lacks(meeting *m, int member)
-{
-    return m->came[member] != m->number + 1;
-}
-
 /* ---- waiting ---- */
 
-static bool is_over(meeting *m, uint64_t now)
+typedef struct hope {
+    meeting_test *came;
+    const void   *what;
+} hope;
+
+static bool is_over(const meeting *m, const hope *h)
 {
-    return atomic_load_explicit(&m->number, memory_order_acquire) != now ||
-           atomic_load_explicit(&m->aborted, memory_order_acquire);
+    return h->came(h->what) || atomic_load_explicit(&m->aborted, memory_order_acquire);
 }
 
 void meeting_relax(void)
@@ -65,70 +63,113 @@ static int64_t nanoseconds_since(const struct timespec *begin)
     return (int64_t)(t.tv_sec - begin->tv_sec) * 1000000000 + (t.tv_nsec - begin->tv_nsec);
 }
 
-/* True once the meeting is over; false when it would be better to sleep.  Waking a sleeper takes
- * tens of microseconds, so about as long is spent on hope. */
-static bool wait_awake(meeting *m, uint64_t now, const struct timespec *begin)
+static bool spin(const meeting *m, const hope *h)
 {
-    enum { HOPE = 100 * 1000, SPINS = 2000, SPINS_IN_A_CROWD = 50, SPINS_A_LOOK = 32 };
+    enum { SPINS = 2000, SPINS_IN_A_CROWD = 50 };
     int spins = m->crowded ? SPINS_IN_A_CROWD : SPINS;
     for (int k = 0; k < spins; k++) {
-        if (is_over(m, now)) return true;
+        if (is_over(m, h)) return true;
         meeting_relax();
     }
+    return false;
+}
+
+/* True once it is over; false when it would be better to sleep.  Waking a sleeper takes tens of
+ * microseconds, so about as long is spent on hope. */
+static bool yield(const meeting *m, const hope *h, const struct timespec *begin)
+{
+    enum { PATIENCE = 100 * 1000, YIELDS_A_LOOK = 32 };
     for (;;) {
-        for (int k = 0; k < SPINS_A_LOOK; k++) {
-            if (is_over(m, now)) return true;
+        for (int k = 0; k < YIELDS_A_LOOK; k++) {
+            if (is_over(m, h)) return true;
             sched_yield();
         }
-        if (nanoseconds_since(begin) > HOPE) return false;
+        if (nanoseconds_since(begin) > PATIENCE) return false;
     }
 }
 
-static arrival wait_asleep(meeting *m, uint64_t now, const struct timespec *begin, int seconds)
+/* Whoever has news may miss one who is just falling asleep, since it tells without a barrier: so
+ * nobody sleeps for long without a look. */
+static struct timespec nap_end(const struct timespec *end)
+{
+    enum { NAP = 20 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += NAP;
+    if (t.tv_nsec >= SECOND) t = (struct timespec){t.tv_sec + 1, t.tv_nsec - SECOND};
+    bool last = t.tv_sec > end->tv_sec || (t.tv_sec == end->tv_sec && t.tv_nsec > end->tv_nsec);
+    return last ? *end : t;
+}
+
+static arrival wait_asleep(meeting *m, const hope *h, const struct timespec *begin, int seconds)
 {
     struct timespec end = {begin->tv_sec + seconds, begin->tv_nsec};
-    arrival         a = ALL_CAME;
+    bool            late = false;
     pthread_mutex_lock(&m->lock);
-    m->sleepers++; /* before the last look: who ends the meeting looks here after that */
-    while (!is_over(m, now) && a == ALL_CAME)
-        if (pthread_cond_timedwait(&m->all_here, &m->lock, &end) == ETIMEDOUT && !is_over(m, now))
-            a = SOMEBODY_LATE;
+    m->sleepers++;
+    while (!is_over(m, h) && !late) {
+        struct timespec nap = nap_end(&end);
+        bool            over = pthread_cond_timedwait(&m->news, &m->lock, &nap) == ETIMEDOUT;
+        late = over && nap.tv_sec == end.tv_sec && nap.tv_nsec == end.tv_nsec && !is_over(m, h);
+    }
     m->sleepers--;
-    if (a == SOMEBODY_LATE) { /* the others need not find out as well */
+    if (late) { /* the others need not find out as well */
         m->aborted = true;
-        pthread_cond_broadcast(&m->all_here);
+        pthread_cond_broadcast(&m->news);
     }
     pthread_mutex_unlock(&m->lock);
-    return a;
+    return late ? SOMEBODY_LATE : ALL_CAME;
 }
 
-static void wake(meeting *m)
+arrival meeting_await(meeting *m, meeting_test *came, const void *what, int seconds)
 {
-    if (!m->sleepers) return;
+    hope            h = {came, what};
+    arrival         a = ALL_CAME;
+    struct timespec begin;
+    if (!spin(m, &h)) {
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        if (!yield(m, &h, &begin)) a = wait_asleep(m, &h, &begin, seconds);
+    }
+    return a == ALL_CAME && m->aborted ? SOMEBODY_FAILED : a;
+}
+
+void meeting_tell(meeting *m)
+{
+    if (!atomic_load_explicit(&m->sleepers, memory_order_relaxed)) return;
     pthread_mutex_lock(&m->lock);
-    pthread_cond_broadcast(&m->all_here);
+    pthread_cond_broadcast(&m->news);
     pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- all of them ---- */
+
+typedef struct roll_call {
+    const meeting *meeting;
+    int            member;
+} roll_call;
+
+bool meeting_lacks(const meeting *m, int member, int other)
+{
+    return m->came[other] < m->came[member];
+}
+
+static bool all_came(const void *what)
+{
+    const roll_call *r = what;
+    for (int k = 0; k < r->meeting->count; k++)
+        if (meeting_lacks(r->meeting, r->member, k)) return false;
+    return true;
 }
 
 arrival meeting_wait(meeting *m, int member, int seconds)
 {
-    struct timespec begin;
-    arrival         a = ALL_CAME;
-    uint64_t        now = m->number;
-    atomic_store_explicit(&m->came[member], now + 1, memory_order_relaxed);
-    if (atomic_fetch_add(&m->arrived, 1) + 1 == m->count) {
-        m->arrived = 0;
-        m->number = now + 1;
-        wake(m);
-    } else {
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        if (!wait_awake(m, now, &begin)) a = wait_asleep(m, now, &begin, seconds);
-    }
-    return a == ALL_CAME && m->aborted ? SOMEBODY_FAILED : a;
+    m->came[member]++;
+    meeting_tell(m);
+    return meeting_await(m, all_came, &(roll_call){m, member}, seconds);
 }
 
 void meeting_abort(meeting *m)
 {
     m->aborted = true;
-    wake(m);
+    meeting_tell(m);
 }

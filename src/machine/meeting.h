@@ -17,21 +17,26 @@ typedef enum arrival { ALL_CAME, SOMEBODY_FAILED, SOMEBODY_LATE, SOMEBODY_LOST }
 typedef struct meeting {
     int               count;
     bool              crowded; /* more members than cores: spinning keeps the others away */
-    _Atomic uint64_t *came;    /* by member: the meeting it came to last, counted from 1 */
-    _Atomic uint64_t  number;  /* of meetings that are over */
-    _Atomic int       arrived, sleepers;
+    _Atomic uint64_t *came;    /* by member: how often it came */
+    _Atomic int       sleepers;
     _Atomic bool      aborted;
     pthread_mutex_t   lock; /* of those who sleep */
-    pthread_cond_t    all_here;
+    pthread_cond_t    news;
 } meeting;
+
+/* What a member waits for: true once it is there, and for good. */
+typedef bool meeting_test(const void *what);
 
 bool meeting_open(meeting *m, mtf_session *s, int count); /* false after an error */
 void meeting_close(meeting *m, mtf_session *s);
 void meeting_reset(meeting *m); /* while nobody waits */
-/* Waits until all members have come, at most `seconds`; only the one that finds somebody late is
- * told so, and meeting_lacks then says who has not come. */
+/* Waits at most `seconds`; only the first that finds somebody late is told so. */
+arrival meeting_await(meeting *m, meeting_test *came, const void *what, int seconds);
+/* Something that others may wait for has been stored. */
+void meeting_tell(meeting *m);
+/* Waits until all members have come as often as this one; meeting_lacks says who has not. */
 arrival meeting_wait(meeting *m, int member, int seconds);
-bool    meeting_lacks(meeting *m, int member);
+bool    meeting_lacks(const meeting *m, int member, int other);
 void    meeting_abort(meeting *m); /* lets everybody go */
 void    meeting_relax(void);       /* a moment of spinning, for any wait */
 

@@ -15,15 +15,6 @@ typedef struct rank_error {
     char text[sizeof((fault *)0)->text];
 } rank_error;
 
-/* Which seats hold what of this rank's. */
-typedef struct seat_turn {
-    uint64_t collective; /* how many there were */
-    struct {
-        uint64_t number; /* the last that lay in this half, */
-        unsigned axes;   /* for those who differ along these */
-    } last[2];
-} seat_turn;
-
 struct ranks {
     mtf_session *session;
     int          number, count, node; /* node: ranks on this machine */
@@ -47,11 +38,11 @@ typedef struct awaited awaited;
 struct awaited {
     bool (*came)(const awaited *what);
     bool (*lacks)(const awaited *what, int k); /* has that of peer k not come?  May be NULL */
-    int          n;
-    const int   *peers; /* processors */
-    MPI_Request *requests;
-    seat *const *seats;
-    uint64_t     number; /* that is to be noted in the seats */
+    int                     n;
+    const int              *peers; /* processors */
+    MPI_Request            *requests;
+    const struct guest     *guest;
+    const struct seat_note *note; /* that is to stand in the seats of the guest's company */
 };
 
 bool messages_came(const awaited *what);

@@ -1,4 +1,4 @@
-/* Seats: memory of a process that others of its machine see.
+/* Seats of processes.
  *
  * It has no name in any file system, so nothing is left behind however a
  * process ends: others reach it through the owner's table of open files.
@@ -11,9 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+static const size_t whole = sizeof(seat) + 2 * (size_t)SEAT_BYTES;
+
 static seat *map(int descriptor)
 {
-    void *at = mmap(NULL, sizeof(seat), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    void *at = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -29,7 +31,7 @@ seat *seat_open(seat_offer *offer)
 {
     seat *s = NULL;
     *offer = (seat_offer){new_mark(), memfd_create("mtf seat", MFD_CLOEXEC)};
-    if (offer->descriptor >= 0 && ftruncate(offer->descriptor, sizeof *s) == 0)
+    if (offer->descriptor >= 0 && ftruncate(offer->descriptor, (off_t)whole) == 0)
         s = map(offer->descriptor);
     if (s) s->mark = offer->mark;
     return s;
@@ -42,7 +44,7 @@ seat *seat_visit(const process_address *owner, const seat_offer *offer)
     snprintf(path, sizeof path, "/proc/%d/fd/%d", owner->process, offer->descriptor);
     int   descriptor = there ? open(path, O_RDWR | O_CLOEXEC) : -1;
     off_t size = descriptor < 0 ? 0 : lseek(descriptor, 0, SEEK_END);
-    seat *s = size == (off_t)sizeof *s ? map(descriptor) : NULL;
+    seat *s = size == (off_t)whole ? map(descriptor) : NULL;
     if (descriptor >= 0) close(descriptor);
     if (!s || s->mark == offer->mark) return s;
     seat_leave(s);
@@ -56,5 +58,5 @@ void seat_withdraw(const seat_offer *offer)
 
 void seat_leave(seat *s)
 {
-    if (s) munmap(s, sizeof *s);
+    if (s) munmap(s, whole);
 }

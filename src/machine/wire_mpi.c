@@ -27,10 +27,10 @@ static void reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_
     for (int k = 0; k < g->n; k++) {
         int q = group_member(w->face.mesh, g, k);
         if (mpi_is_here(w, q)) {
-            s->parts[k] = w->posts[q - w->first].in + shard.begin * bytes;
+            s->guest.parts[k] = w->posts[q - w->first].in + shard.begin * bytes;
         } else {
             mpi_receive(w, me, q, work, shard.size * bytes);
-            s->parts[k] = work;
+            s->guest.parts[k] = work;
             work += mpi_aligned(shard.size * bytes);
         }
     }
@@ -48,17 +48,17 @@ static bool reduce_swap(mpi_wire *w, int me, const instr *i, const group *g, int
     side *s = &w->sides[me - w->first];
     post  mine = w->posts[me - w->first];
     char *work = s->work;
-    s->parts[g->mine] = mine.in;
+    s->guest.parts[g->mine] = mine.in;
     for (int k = 0; k < g->n; k++) {
         if (k == g->mine) continue;
         mpi_receive(w, me, group_member(w->face.mesh, g, k), work, bytes);
-        s->parts[k] = work;
+        s->guest.parts[k] = work;
         work += mpi_aligned(bytes);
     }
     for (int k = 1; k < g->n; k++)
         mpi_send(w, me, group_member(w->face.mesh, g, group_after(g, k)), mine.in, bytes);
     TRY(mpi_finish(w, me, i, 0, s->used));
-    combine(i->reduce.kind, i->out[0].type, g->n, s->parts, mine.out, i->size[0]);
+    combine(i->reduce.kind, i->out[0].type, g->n, s->guest.parts, mine.out, i->size[0]);
     return true;
 }
 
@@ -70,7 +70,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     group       g = group_of(m, me, i->reduce.axes);
     int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     span        shard = part_range(i->size[0], g.n, g.mine);
-    if (seats_serve(w, me, i->reduce.axes)) return seats_reduce(w, me, i);
+    if (seats_serve(w, me, i->reduce.axes)) return seats_reduce(&s->guest, i);
     if (is_swap(w, &g, i->size[0] * bytes)) return reduce_swap(w, me, i, &g, i->size[0] * bytes);
     TRY(mpi_meet(w, me, i));
     reduce_parts(w, me, &g, shard, bytes);
@@ -83,7 +83,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
         mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, 0, first_round));
-    combine(i->reduce.kind, i->out[0].type, g.n, s->parts, mine.out + shard.begin * bytes,
+    combine(i->reduce.kind, i->out[0].type, g.n, s->guest.parts, mine.out + shard.begin * bytes,
             shard.size);
     for (int step = 1; step < g.n; step++) {
         int q = group_member(m, &g, group_after(&g, step));
@@ -129,7 +129,7 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
     int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     mesh_point          here = mesh_place(m, me);
     span                kept = scatter_kept(m, how, &here);
-    if (seats_serve(w, me, scatter_axes(how))) return seats_reduce(w, me, i);
+    if (seats_serve(w, me, scatter_axes(how))) return seats_reduce(&s->guest, i);
     TRY(mpi_meet(w, me, i));
     reduce_parts(w, me, &g, kept, bytes);
     for (int k = 0; k < g.n; k++) {
@@ -139,7 +139,7 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
         if (!mpi_is_here(w, q)) mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, 0, s->used));
-    combine(how->kind, i->out[0].type, g.n, s->parts, mine.out, kept.size);
+    combine(how->kind, i->out[0].type, g.n, s->guest.parts, mine.out, kept.size);
     return mpi_meet(w, me, i);
 }
 
@@ -180,20 +180,14 @@ static bool make_room(mpi_wire *w, int me, const needs *n)
         TRY(grow(w, &s->work, (size_t)n->work));
         s->room.work = n->work;
     }
-    if (n->parts > s->room.parts) {
-        TRY(grow(w, &s->parts, sizeof *s->parts * (size_t)n->parts));
-        TRY(grow(w, &s->company.seats, sizeof *s->company.seats * (size_t)n->parts));
-        TRY(grow(w, &s->company.members, sizeof *s->company.members * (size_t)n->parts));
-        s->company.group.n = 0;
-        s->room.parts = n->parts;
-    }
+    TRY(guest_make_room(&s->guest, w->face.session, n->parts));
     if (n->messages > s->room.messages) {
         TRY(grow(w, &s->requests, sizeof *s->requests * (size_t)n->messages));
         TRY(grow(w, &s->peers, sizeof *s->peers * (size_t)n->messages));
         s->room.messages = n->messages;
     }
     TRY(grow(w, &s->late,
-             sizeof *s->late * (size_t)(s->room.messages + s->room.parts + w->end - w->first)));
+             sizeof *s->late * (size_t)(s->room.messages + s->guest.room + w->end - w->first)));
     return true;
 }
 
@@ -222,9 +216,11 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
 {
     mpi_wire *w = (mpi_wire *)face;
     int64_t   bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    w->posts[me - w->first] = (post){(const char *)base[i->in[0].buffer] + i->in[0].offset * bytes,
-                                     (char *)base[i->out[0].buffer] + i->out[0].offset * bytes};
-    w->sides[me - w->first].used = 0;
+    side     *s = &w->sides[me - w->first];
+    s->used = 0;
+    s->guest.in = (const char *)base[i->in[0].buffer] + i->in[0].offset * bytes;
+    s->guest.out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
+    w->posts[me - w->first] = (post){s->guest.in, s->guest.out};
     if (w->widest == 1) w->ranks->turn.collective++;
     switch (i->kind) {
     case INSTR_REDUCE: return reduce(w, me, i);
@@ -252,12 +248,10 @@ static void mpi_close(wire *face)
     for (int k = 0; w->sides && k < w->end - w->first; k++) {
         side *s = &w->sides[k];
         block_free(from, s->work);
-        block_free(from, s->parts);
+        guest_leave(&s->guest, face->session);
         block_free(from, s->requests);
         block_free(from, s->peers);
         block_free(from, s->late);
-        block_free(from, s->company.seats);
-        block_free(from, s->company.members);
     }
     meeting_close(&w->meeting, face->session);
     block_free(from, w->sides);
@@ -297,6 +291,13 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     w->widest = (w->processors + r->count - 1) / r->count;
     w->sides = block_alloc(&s->allocator, &s->fault, sizeof *w->sides * count, true);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
+    for (int k = 0; w->sides && k < end - first; k++)
+        w->sides[k].guest = (guest){.mesh = m,
+                                    .me = first + k,
+                                    .seats = r->seats,
+                                    .turn = &r->turn,
+                                    .wire = w,
+                                    .wait = seats_wait};
     if (w->sides && w->posts && meeting_open(&w->meeting, s, end - first) && tags_suffice(w))
         return &w->face;
     mpi_close(&w->face);

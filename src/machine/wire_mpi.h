@@ -2,12 +2,16 @@
 #ifndef MACHINE_WIRE_MPI_H
 #define MACHINE_WIRE_MPI_H
 
+#include "machine/guest.h"
 #include "machine/ranks_mpi.h"
 #include "machine/wire.h"
 
 enum { MOST_BYTES = 1 << 30 }; /* of one message */
 /* What so many processors rather combine each for itself than in shards. */
 enum { SWAP_BYTES = 1 << 14, SWAP_MEMBERS = 4 };
+enum {
+    LOOSE_BYTES = 1 << 14
+}; /* a part that goes through a seat whole, though others may want little of it */
 #define ASK_AGAIN 0.5 /* seconds after which those who are late are asked once more */
 
 typedef struct post {
@@ -21,25 +25,15 @@ typedef struct needs {
     int     messages, parts;
 } needs;
 
-/* Those with whom a processor shares memory in the current collective. */
-typedef struct company {
-    unsigned axes; /* along which they differ */
-    group    group;
-    bool     shares;  /* all of them do */
-    seat   **seats;   /* by member */
-    int     *members; /* their processors */
-} company;
-
 /* One processor's working space. */
 typedef struct side {
     needs        room;
     char        *work;
-    const char **parts; /* by member of a group */
     MPI_Request *requests;
     int         *peers; /* by request: whose answer it waits for */
     int         *late;
     int          used; /* requests of the current collective */
-    company      company;
+    guest        guest;
 } side;
 
 typedef struct mpi_wire {
@@ -75,18 +69,13 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i);
 /* wire_mpi_exchange.c */
 bool mpi_exchange(mpi_wire *w, int me, const instr *i);
 void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n);
-/* The axes along which parts are only gathered: each dimension stays as it is cut or becomes whole.
- * 0: something else is asked for. */
-unsigned exchange_gathers(const exchange_args *how);
-
 /* wire_mpi_seats.c */
 /* Do those who differ from me along these axes only share memory? */
 bool seats_reach(const mpi_wire *w, int me, unsigned axes);
 bool seats_serve(mpi_wire *w, int me, unsigned axes); /* likewise, and they come together */
-/* The axes of those between whom an exchange is rather done so; 0: send messages. */
-unsigned seats_suit(const mpi_wire *w, int me, const instr *i);
 /* These follow a seats_serve that was true. */
-bool seats_reduce(mpi_wire *w, int me, const instr *i); /* also where each keeps a part */
-bool seats_exchange(mpi_wire *w, int me, const instr *i);
+bool seats_reduce(guest *g, const instr *i); /* also where each keeps a part */
+bool seats_exchange(guest *g, const instr *i);
+bool seats_wait(guest *g, const instr *i, const seat_note *note);
 
 #endif

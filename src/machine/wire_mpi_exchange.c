@@ -163,17 +163,6 @@ static bool same_region(const region *a, const region *b)
     return true;
 }
 
-unsigned exchange_gathers(const exchange_args *how)
-{
-    unsigned axes = 0;
-    for (int d = 0; d < how->shape.ndims && !how->mapped; d++) {
-        if (cut_equal(&how->from.dim[d], &how->to.dim[d])) continue;
-        if (how->to.dim[d].n) return 0;
-        axes |= cut_axes(&how->from.dim[d]);
-    }
-    return axes;
-}
-
 /* Everybody along these axes wants all I have: nothing to intersect. */
 static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsigned axes)
 {
@@ -227,13 +216,23 @@ static void unpack_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
     }
 }
 
+/* Through seats go parts that fit, and runs, which may go in rounds. */
+static bool suits_seats(const mpi_wire *w, int me, const instr *i)
+{
+    const exchange_args *how = i->exchange;
+    int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    int64_t              most = exchange_gathers(how) ? SEAT_BYTES : LOOSE_BYTES;
+    return exchange_largest(w->face.mesh, how) * bytes <= most ||
+           find_runs(w->face.mesh, how, me, bytes).dim >= 0;
+}
+
 bool mpi_exchange(mpi_wire *w, int me, const instr *i)
 {
-    side    *s = &w->sides[me - w->first];
-    int64_t  bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    intake   in;
-    unsigned shared = seats_suit(w, me, i);
-    if (shared && seats_serve(w, me, shared)) return seats_exchange(w, me, i);
+    side   *s = &w->sides[me - w->first];
+    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    intake  in;
+    if (suits_seats(w, me, i) && seats_serve(w, me, exchange_axes(i->exchange)))
+        return seats_exchange(&s->guest, i);
     TRY(mpi_meet(w, me, i));
     receive_all(w, me, i, bytes, &in);
     int received = s->used;
@@ -254,9 +253,8 @@ void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n)
     mesh_point   here = mesh_place(w->face.mesh, me);
     region_visit in = region_start(w->face.mesh, i->exchange, &here);
     out_visit    out = out_start(w, me, i->exchange);
-    unsigned     shared = seats_suit(w, me, i);
     n->parts = out.group.n;
-    if (shared && seats_reach(w, me, shared)) return;
+    if (suits_seats(w, me, i) && seats_reach(w, me, exchange_axes(i->exchange))) return;
     for (leg l; next_in(w, &in, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
         if (mpi_is_here(w, l.peer)) continue;

@@ -150,7 +150,7 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i)
     side *s = &w->sides[me - w->first];
     int   n = 0;
     for (int k = 0; k < w->end - w->first; k++)
-        if (meeting_lacks(&w->meeting, k)) s->late[n++] = w->first + k;
+        if (meeting_lacks(&w->meeting, me - w->first, k)) s->late[n++] = w->first + k;
     return wire_late(&w->face, i, n, s->late);
 }
 

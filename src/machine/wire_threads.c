@@ -1,117 +1,185 @@
 /* A mesh of threads that read each other's memory.
  *
- * Each collective begins with a meeting where all have posted where their
- * operands lie, and ends with one after which these may change.  A reduction
- * is done in shards: each processor combines one shard in the order of the
- * group's members, then copies the others' shards, so that the result is the
+ * A collective begins when all of a group have posted where their operands
+ * are, and ends when all are done, for then they may change.  A long reduction
+ * is done in shards: each processor combines one, then copies the others'.
+ * Always it is in the order of the group's members, so that the result is the
  * same bit for bit on every processor and in every run.
  */
 #include <string.h>
 
 #include "base/dtype.h"
 #include "machine/combine.h"
+#include "machine/guest.h"
 #include "machine/meeting.h"
 #include "machine/overlap.h"
-#include "machine/wire.h"
+#include "program/exchange.h"
 
-typedef struct post {
-    const char *in;
-    char       *out;
-} post;
+enum { WHOLE_BYTES = 1 << 14 }; /* what everybody rather combines for itself than in shards */
+
+/* What one processor writes: no line of another's is among it. */
+typedef struct place {
+    _Alignas(SEAT_LINE) seat seat;
+    guest     guest;
+    seat_turn turn;
+    _Alignas(SEAT_LINE) char copy[WHOLE_BYTES]; /* of a short operand */
+} place;
 
 typedef struct thread_wire {
     wire    face;
     int     count;
-    post   *posts; /* by processor */
-    int    *late;  /* room for their numbers */
+    char   *room;
+    place  *places; /* by processor; in the room, each beginning a line */
+    seat  **seats;
+    int    *late; /* room for their numbers */
     meeting meeting;
 } thread_wire;
 
-/* A thread that never comes cannot be stopped, and its step never ends: so this is said at once. */
-static bool report_late(thread_wire *w, const instr *i)
+/* ---- waiting ---- */
+
+typedef struct wish {
+    const guest     *guest;
+    const seat_note *note;
+} wish;
+
+static bool is_fulfilled(const void *what)
 {
-    mtf_session *s = w->face.session;
-    int          n = 0;
+    const wish *w = what;
+    return guest_has_all(w->guest, w->note);
+}
+
+/* A thread that never comes cannot be stopped, and its step never ends: so this is said at once.
+ * Those who wait for others are not to blame. */
+static bool report_late(thread_wire *w, const guest *g, const instr *i, const seat_note *what)
+{
+    int n = 0;
     for (int k = 0; k < w->count; k++)
-        if (meeting_lacks(&w->meeting, k)) w->late[n++] = k;
+        if (!w->seats[k]->waits && w->seats[k]->posted < what->number) w->late[n++] = k;
+    for (int k = 0; n == 0 && k < g->group.n; k++)
+        if (guest_lacks(g, what, k)) w->late[n++] = g->members[k];
     wire_late(&w->face, i, n, w->late);
-    session_say_error(s);
+    session_say_error(w->face.session);
     return false;
 }
 
-/* Waits until all processors have come; false where one failed. */
-static bool meet(thread_wire *w, int me, const instr *i)
+static bool wait_for_seats(guest *g, const instr *i, const seat_note *what)
 {
-    arrival a = meeting_wait(&w->meeting, me, w->face.session->opts.patience);
-    return a == SOMEBODY_LATE ? report_late(w, i) : a == ALL_CAME;
+    thread_wire *w = g->wire;
+    seat        *mine = w->seats[g->me];
+    atomic_store_explicit(&mine->waits, true, memory_order_relaxed);
+    arrival a =
+        meeting_await(&w->meeting, is_fulfilled, &(wish){g, what}, w->face.session->opts.patience);
+    if (a == SOMEBODY_LATE) return report_late(w, g, i, what);
+    atomic_store_explicit(&mine->waits, false, memory_order_relaxed);
+    return a == ALL_CAME;
 }
 
-enum { MAX_GROUP = 4096 };
-
-static bool reduce(thread_wire *w, int me, const instr *i)
+static void wake_others(guest *g)
 {
-    const mesh *m = w->face.mesh;
-    group       g = group_of(m, me, i->reduce.axes);
-    int64_t     elements = i->size[0], bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    const char *parts[MAX_GROUP];
-    TRY(meet(w, me, i));
-    span  shard = part_range(elements, g.n, g.mine);
-    char *out = w->posts[me].out;
-    for (int k = 0; k < g.n; k++)
-        parts[k] = w->posts[group_member(m, &g, k)].in + shard.begin * bytes;
-    combine(i->reduce.kind, i->out[0].type, g.n, parts, out + shard.begin * bytes, shard.size);
-    TRY(meet(w, me, i));
-    for (int k = 0; k < g.n; k++) {
-        span        r = part_range(elements, g.n, k);
-        const char *from = w->posts[group_member(m, &g, k)].out;
-        if (k != g.mine)
-            memcpy(out + r.begin * bytes, from + r.begin * bytes, (size_t)(r.size * bytes));
+    meeting_tell(&((thread_wire *)g->wire)->meeting);
+}
+
+/* ---- collectives ---- */
+
+static void post_operands(guest *g)
+{
+    seat *mine = guest_seat(g);
+    mine->in = g->in;
+    mine->out = g->out;
+    guest_post(g, 1);
+}
+
+/* Where the result takes the operand's place, the others read a copy. */
+static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
+{
+    if (g->in == g->out) g->in = memcpy(((place *)guest_seat(g))->copy, g->in, (size_t)bytes);
+    post_operands(g);
+    TRY(guest_await(g, i, 1));
+    for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in;
+    combine(i->reduce.kind, i->out[0].type, g->group.n, g->parts, g->out, i->size[0]);
+    return guest_swap(g, i, 2);
+}
+
+static bool reduce(guest *g, const instr *i)
+{
+    int64_t elements = i->size[0], bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    guest_joins(g, i->reduce.axes);
+    if (elements * bytes <= WHOLE_BYTES) return reduce_whole(g, i, elements * bytes);
+    post_operands(g);
+    span shard = part_range(elements, g->group.n, g->group.mine);
+    TRY(guest_await(g, i, 1));
+    for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + shard.begin * bytes;
+    combine(i->reduce.kind, i->out[0].type, g->group.n, g->parts, g->out + shard.begin * bytes,
+            shard.size);
+    TRY(guest_swap(g, i, 2));
+    for (int k = 0; k < g->group.n; k++) {
+        span r = part_range(elements, g->group.n, k);
+        if (k != g->group.mine)
+            memcpy(g->out + r.begin * bytes, g->theirs[k]->out + r.begin * bytes,
+                   (size_t)(r.size * bytes));
     }
-    return meet(w, me, i);
+    return guest_swap(g, i, 3);
 }
 
 /* The first half of a reduction: a shard is what a processor keeps. */
-static bool reduce_scatter(thread_wire *w, int me, const instr *i)
+static bool reduce_scatter(guest *g, const instr *i)
 {
-    const mesh         *m = w->face.mesh;
     const scatter_args *how = &i->reduce_scatter;
-    group               g = group_of(m, me, scatter_axes(how));
-    mesh_point          here = mesh_place(m, me);
-    span                kept = scatter_kept(m, how, &here);
-    const char         *parts[MAX_GROUP];
-    TRY(meet(w, me, i));
-    for (int k = 0; k < g.n; k++)
-        parts[k] = w->posts[group_member(m, &g, k)].in +
-                   kept.begin * (int64_t)mtf_dtype_bytes(i->out[0].type);
-    combine(how->kind, i->out[0].type, g.n, parts, w->posts[me].out, kept.size);
-    return meet(w, me, i);
+    int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    guest_joins(g, scatter_axes(how));
+    post_operands(g);
+    span kept = scatter_kept(g->mesh, how, &g->group.here);
+    TRY(guest_await(g, i, 1));
+    for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + kept.begin * bytes;
+    combine(how->kind, i->out[0].type, g->group.n, g->parts, g->out, kept.size);
+    return guest_swap(g, i, 2);
+}
+
+static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
+{
+    post_operands(g);
+    span own = run_of(g->mesh, i->exchange, runs, g->me);
+    memcpy(g->out + own.begin, g->in, (size_t)own.size);
+    TRY(guest_await(g, i, 1));
+    for (int step = 1; step < g->group.n; step++) {
+        int  k = group_after(&g->group, step);
+        span run = run_of(g->mesh, i->exchange, runs, g->members[k]);
+        memcpy(g->out + run.begin, g->theirs[k]->in, (size_t)run.size);
+    }
+    return guest_swap(g, i, 2);
 }
 
 /* Visits every part of the old placement that overlaps this processor's new part. */
-static bool exchange(thread_wire *w, int me, const instr *i)
+static bool exchange(guest *g, const instr *i)
 {
-    const mesh *m = w->face.mesh;
-    TRY(meet(w, me, i));
-    mesh_point   here = mesh_place(m, me);
-    region_visit v = region_start(m, i->exchange, &here);
+    const exchange_args *how = i->exchange;
+    int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    run_plan             runs = find_runs(g->mesh, how, g->me, bytes);
+    guest_joins(g, exchange_axes(how));
+    if (runs.dim >= 0) return gather_runs(g, i, &runs);
+    post_operands(g);
+    region_visit v = region_start(g->mesh, how, &g->group.here);
+    TRY(guest_await(g, i, 1));
     for (region r; region_next(&v, &r);)
-        region_copy(&r, w->posts[mesh_number(m, &r.source)].in, w->posts[me].out,
-                    (int64_t)mtf_dtype_bytes(i->out[0].type));
-    return meet(w, me, i);
+        region_copy(&r, g->seats[mesh_number(g->mesh, &r.source)]->in, g->out, bytes);
+    return guest_swap(g, i, 2);
 }
 
 static bool threads_run(wire *face, int me, const instr *i, void *const *base)
 {
-    thread_wire *w = (thread_wire *)face;
-    int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    w->posts[me] = (post){(const char *)base[i->in[0].buffer] + i->in[0].offset * bytes,
-                          (char *)base[i->out[0].buffer] + i->out[0].offset * bytes};
+    guest  *g = &((thread_wire *)face)->places[me].guest;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    g->in = (const char *)base[i->in[0].buffer] + i->in[0].offset * bytes;
+    g->out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
+    g->turn->collective++;
     switch (i->kind) {
-    case INSTR_REDUCE: return reduce(w, me, i);
-    case INSTR_REDUCE_SCATTER: return reduce_scatter(w, me, i);
-    default: return exchange(w, me, i);
+    case INSTR_REDUCE: return reduce(g, i);
+    case INSTR_REDUCE_SCATTER: return reduce_scatter(g, i);
+    default: return exchange(g, i);
     }
 }
+
+/* ---- the table ---- */
 
 static void threads_abort(wire *face, int me)
 {
@@ -119,19 +187,53 @@ static void threads_abort(wire *face, int me)
     meeting_abort(&((thread_wire *)face)->meeting);
 }
 
+/* After a failure processors stand at different collectives. */
 static void threads_reset(wire *face)
 {
-    meeting_reset(&((thread_wire *)face)->meeting);
+    thread_wire *w = (thread_wire *)face;
+    for (int k = 0; face->failed >= 0 && k < w->count; k++) {
+        w->places[k].turn = (seat_turn){0};
+        w->seats[k]->posted = w->seats[k]->done = 0;
+        w->seats[k]->waits = false;
+    }
+    meeting_reset(&w->meeting);
     face->failed = -1;
 }
 
 static void threads_close(wire *face)
 {
-    thread_wire *w = (thread_wire *)face;
+    thread_wire         *w = (thread_wire *)face;
+    const mtf_allocator *from = &face->session->allocator;
+    for (int k = 0; w->places && k < w->count; k++) guest_leave(&w->places[k].guest, face->session);
     meeting_close(&w->meeting, face->session);
-    block_free(&face->session->allocator, w->posts);
-    block_free(&face->session->allocator, w->late);
-    block_free(&face->session->allocator, w);
+    block_free(from, w->room);
+    block_free(from, w->seats);
+    block_free(from, w->late);
+    block_free(from, w);
+}
+
+static bool make_guests(thread_wire *w)
+{
+    mtf_session         *s = w->face.session;
+    const mtf_allocator *from = &s->allocator;
+    size_t               count = (size_t)w->count;
+    w->room = block_alloc(from, &s->fault, sizeof(place) * count + SEAT_LINE, true);
+    w->seats = block_alloc(from, &s->fault, sizeof *w->seats * count, true);
+    w->late = block_alloc(from, &s->fault, sizeof *w->late * count, true);
+    TRY(w->room && w->seats && w->late);
+    w->places = (place *)(w->room + (-(uintptr_t)w->room & (SEAT_LINE - 1)));
+    for (int k = 0; k < w->count; k++) {
+        w->seats[k] = &w->places[k].seat;
+        w->places[k].guest = (guest){.mesh = w->face.mesh,
+                                     .me = k,
+                                     .seats = w->seats,
+                                     .turn = &w->places[k].turn,
+                                     .wire = w,
+                                     .wait = wait_for_seats,
+                                     .told = wake_others};
+        TRY(guest_make_room(&w->places[k].guest, s, w->count));
+    }
+    return true;
 }
 
 wire *wire_threads_open(mtf_session *s, const mesh *m)
@@ -147,9 +249,7 @@ wire *wire_threads_open(mtf_session *s, const mesh *m)
                      .mesh = m,
                      .failed = -1};
     w->count = mesh_size(m);
-    w->posts = block_alloc(&s->allocator, &s->fault, sizeof(post) * (size_t)w->count, true);
-    w->late = block_alloc(&s->allocator, &s->fault, sizeof(int) * (size_t)w->count, true);
-    if (w->posts && w->late && meeting_open(&w->meeting, s, w->count)) return &w->face;
+    if (make_guests(w) && meeting_open(&w->meeting, s, w->count)) return &w->face;
     threads_close(&w->face);
     return NULL;
 }

@@ -85,6 +85,32 @@ bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s)
     return true;
 }
 
+/* The dimension that leaves most to each processor when it is cut along these axes too; -1: every
+ * one has fewer elements than there are parts. */
+static int roomiest(const mesh *m, const mtf_shape *shape, const placement *where, int but)
+{
+    int     best = -1, more = cut_parts(m, &where->dim[but]);
+    int64_t most = 0;
+    for (int d = 0; d < shape->ndims; d++) {
+        int64_t left = shape->dims[d].size / cut_parts(m, &where->dim[d]) / more;
+        if (d != but && left > most) best = d, most = left;
+    }
+    return best;
+}
+
+bool reach_turned(emitter *e, const mtf_tensor *x, const char *dim, slice *s, placement *where)
+{
+    int       d = shape_find(&x->shape, dim);
+    placement from = emit_placement(e, &x->shape, s->cut);
+    *where = from;
+    if (!reach_is_cut(s, dim)) return true;
+    int other = roomiest(e->layout->mesh, &x->shape, &from, d);
+    for (int a = 0; other >= 0 && a < from.dim[d].n; a++)
+        where->dim[other].axis[where->dim[other].n++] = from.dim[d].axis[a];
+    where->dim[d] = (axis_list){0};
+    return emit_exchange(e, &x->shape, &from, where, s);
+}
+
 unsigned spread_over(const emitter *e, const mtf_shape *shape, const char *but)
 {
     unsigned cut = 0;

@@ -30,6 +30,9 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned x_cut, slice *s);
 /* s becomes all of the dimension. */
 bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s);
+/* s gets all of the dimension, for as many rows as it had elements: another dimension is cut in its
+ * place, or everything is gathered where none has enough.  `where` says how x is cut then. */
+bool reach_turned(emitter *e, const mtf_tensor *x, const char *dim, slice *s, placement *where);
 /* Which dimensions of the shape the layout cuts, as bits; `but` apart. */
 unsigned spread_over(const emitter *e, const mtf_shape *shape, const char *but);
 /* This processor's part of the result along dim: all of it where `out` is not cut. */

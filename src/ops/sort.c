@@ -33,9 +33,24 @@ static bool infer_sort(node *n)
            node_output(n, MTF_I32, &n->in[0]->shape);
 }
 
+/* On a cut dimension whole rows are sorted, each processor some of them, and cut again. */
 static bool lower_sort(emitter *e, const node *n, const slice *in, slice *out)
 {
-    return lower_order(e, n, in, out, n->attrs[0].text, n->attrs[1].b);
+    const char *dim = n->attrs[0].text;
+    if (!reach_is_cut(&out[0], dim)) return lower_order(e, n, in, out, dim, n->attrs[1].b);
+    slice     x = *in, sorted[2];
+    placement there, here = emit_placement(e, &n->out[0]->shape, out[0].cut);
+    TRY(reach_turned(e, n->in[0], dim, &x, &there));
+    for (int o = 0; o < 2; o++) sorted[o] = emit_fresh(e, out[o].type, &x.shape);
+    TRY(emit_order(e, &x, dim, dim, n->attrs[1].b, &sorted[0], &sorted[1]));
+    for (int o = 0; o < 2; o++) {
+        if (e->readers(e, n->out[o]))
+            TRY(emit_exchange(e, &n->out[o]->shape, &there, &here, &sorted[o]));
+        else
+            sorted[o] = emit_fresh(e, out[o].type, &out[o].shape);
+        out[o] = sorted[o];
+    }
+    return true;
 }
 
 static const attr_spec sort_attrs[] = {{"dim", ATTR_WORD, NULL, "the dimension"},
@@ -51,7 +66,7 @@ const op op_sort = {.name = "sort",
                     .infer = infer_sort,
                     .grad = grad_order,
                     .lower = lower_sort,
-                    .split = split_but_first};
+                    .split = split_own_first};
 
 mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices)
 {

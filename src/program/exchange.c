@@ -101,3 +101,20 @@ bool exchange_is_local(const mesh *m, const exchange_args *how)
         if (!stays(m, how, d)) return false;
     return true;
 }
+
+unsigned exchange_gathers(const exchange_args *how)
+{
+    unsigned axes = 0;
+    for (int d = 0; d < how->shape.ndims && !how->mapped; d++) {
+        if (cut_equal(&how->from.dim[d], &how->to.dim[d])) continue;
+        if (how->to.dim[d].n) return 0;
+        axes |= cut_axes(&how->from.dim[d]);
+    }
+    return axes;
+}
+
+unsigned exchange_axes(const exchange_args *how)
+{
+    unsigned gathered = exchange_gathers(how);
+    return gathered ? gathered : placement_axes(&how->from, how->shape.ndims);
+}

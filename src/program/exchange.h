@@ -20,6 +20,11 @@ int64_t exchange_kept(const mesh *m, const exchange_args *how, const mesh_point 
 int64_t exchange_part(const mesh *m, const exchange_args *how, const mesh_point *p);
 int64_t exchange_largest(const mesh *m, const exchange_args *how);
 int64_t exchange_received(const mesh *m, const exchange_args *how, const mesh_point *p);
+/* The axes along which parts are only gathered: each dimension stays as it is cut or becomes whole.
+ * 0: something else is asked for. */
+unsigned exchange_gathers(const exchange_args *how);
+/* The axes along which those differ between whom anything moves. */
+unsigned exchange_axes(const exchange_args *how);
 /* Does every processor have all that it wants? */
 bool exchange_is_local(const mesh *m, const exchange_args *how);
 

@@ -6,21 +6,21 @@
 
 #include "ground.h"
 
-enum { PROCESSORS = 3 };
+enum { PROCESSORS = 3, MOST_PROCESSORS = 4 };
 
 typedef struct caller {
     wire     *wire;
     int       number;
+    unsigned  axes[2]; /* of each sum; 0: no more */
     float     in[2], out[2];
-    bool      ok;
+    bool      in_place, ok;
     pthread_t thread;
 } caller;
 
-/* An all-reduce of two numbers over the whole mesh. */
-static void *call(void *what)
+/* An all-reduce of two numbers. */
+static bool sum_along(caller *c, unsigned axes)
 {
-    caller *c = what;
-    access  in = {.buffer = 0, .type = MTF_F32, .stride = {1}},
+    access in = {.buffer = 0, .type = MTF_F32, .stride = {1}},
            out = {.buffer = 1, .type = MTF_F32, .stride = {1}};
     instr i = {.kind = INSTR_REDUCE,
                .nin = 1,
@@ -29,9 +29,16 @@ static void *call(void *what)
                .out = &out,
                .nloops = 1,
                .size = {2}};
-    void *base[] = {c->in, c->out};
-    i.reduce = (reduce_args){FOLD_SUM, 1};
-    c->ok = c->wire->run(c->wire, c->number, &i, base);
+    void *base[] = {c->in, c->in_place ? c->in : c->out};
+    i.reduce = (reduce_args){FOLD_SUM, axes};
+    return c->wire->run(c->wire, c->number, &i, base);
+}
+
+static void *call(void *what)
+{
+    caller *c = what;
+    c->ok = true;
+    for (int k = 0; k < 2 && c->axes[k] && c->ok; k++) c->ok = sum_along(c, c->axes[k]);
     return NULL;
 }
 
@@ -39,7 +46,7 @@ typedef struct scene {
     mtf_session *session;
     mesh         mesh;
     wire        *wire;
-    caller       callers[PROCESSORS];
+    caller       callers[MOST_PROCESSORS];
     char         said[1000];
 } scene;
 
@@ -49,15 +56,20 @@ static void hear(void *context, const char *text)
     strncat(s->said, text, sizeof s->said - strlen(s->said) - 1);
 }
 
-static void begin(scene *s)
+static void begin_on(scene *s, const char *mesh_text)
 {
     *s = (scene){.session = mtf_open_with(
                      &(mtf_session_opts){.patience = 1, .say = hear, .say_context = s})};
-    assert_true(mesh_parse(s->session, "x:3", &s->mesh));
+    assert_true(mesh_parse(s->session, mesh_text, &s->mesh));
     s->wire = wire_threads_open(s->session, &s->mesh);
     assert_non_null(s->wire);
-    for (int k = 0; k < PROCESSORS; k++)
-        s->callers[k] = (caller){.wire = s->wire, .number = k, .in = {1, (float)k}};
+    for (int k = 0; k < MOST_PROCESSORS; k++)
+        s->callers[k] = (caller){.wire = s->wire, .number = k, .axes = {1}, .in = {1, (float)k}};
+}
+
+static void begin(scene *s)
+{
+    begin_on(s, "x:3");
 }
 
 static void start(scene *s, int k)
@@ -90,6 +102,24 @@ static void test_sum(void **state)
     end(&s);
 }
 
+/* The result may take the operand's place, here and there. */
+static void test_sum_in_place(void **state)
+{
+    (void)state;
+    for (unsigned which = 1; which < 1 << PROCESSORS; which++) {
+        scene s;
+        begin(&s);
+        for (int k = 0; k < PROCESSORS; k++) s.callers[k].in_place = which >> k & 1;
+        for (int k = 0; k < PROCESSORS; k++) start(&s, k);
+        for (int k = 0; k < PROCESSORS; k++) {
+            finish(&s, k, true);
+            const float *got = s.callers[k].in_place ? s.callers[k].in : s.callers[k].out;
+            assert_true(got[0] == 3 && got[1] == 3);
+        }
+        end(&s);
+    }
+}
+
 /* Whoever does not come within the session's patience is named, once, and nobody waits on. */
 static void test_late(void **state)
 {
@@ -107,6 +137,25 @@ static void test_late(void **state)
     s.wire->close(s.wire);
     assert_int_equal(mtf_close(s.session), 1);
     assert_string_equal(s.said, "");
+}
+
+/* x=0,y=1 waits for x=0,y=0, which waits for x=1,y=0: that one is to blame. */
+static void test_late_for_another(void **state)
+{
+    (void)state;
+    scene s;
+    begin_on(&s, "x:2;y:2");
+    s.callers[0].axes[1] = s.callers[1].axes[1] = 2;
+    s.callers[3].axes[0] = 1;
+    start(&s, 0);
+    start(&s, 1);
+    start(&s, 3);
+    finish(&s, 0, false);
+    finish(&s, 1, false);
+    finish(&s, 3, true);
+    assert_non_null(strstr(mtf_error(s.session), "waited 1 seconds for x=1,y=0 "));
+    s.wire->close(s.wire);
+    assert_int_equal(mtf_close(s.session), 1);
 }
 
 /* A processor that fails lets the others go, and it is the one to blame. */
@@ -146,10 +195,9 @@ static void test_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_abort),
-        cmocka_unit_test(test_group),
+        cmocka_unit_test(test_sum),   cmocka_unit_test(test_sum_in_place),
+        cmocka_unit_test(test_late),  cmocka_unit_test(test_late_for_another),
+        cmocka_unit_test(test_abort), cmocka_unit_test(test_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

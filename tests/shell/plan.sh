@@ -84,13 +84,102 @@ prints "a processor by number"           "shown            processor 3 (x=1,y=0)
 "$MTF" plan - <net.mtf >out 2>err; status=$?
 check "standard input" 0 out "1 processor"
 
+# Each of three processors sorts 3 of the 9 whole columns: it sends two thirds of its 18 numbers, and of 18 sorted ones.
 file move.mtf 'x: f32[a=6, b=9] = random_normal' 'y, i = sort(x, dim=a)' 'z = cumsum(x, dim=b)'
 run plan move.mtf --mesh x:3 --layout a:x --fetch y --json
-holds "a gathering" "p['collectives'][0]['kind'] == 'all_gather' and p['sent_bytes'] == 4 * 2 * 2 * 9"
+holds "a sort turns the cut" "{c['kind']: (c['count'], c['bytes']) for c in p['collectives']} == {'all_to_all': (2, 4 * 2 * 12)}"
+file row.mtf 'x: f32[a=6] = input' 'y, i = sort(x, dim=a)'
+run plan row.mtf --mesh x:3 --layout a:x --fetch y --json
+holds "a gathering" "{c['kind']: (c['count'], c['bytes']) for c in p['collectives']} == {'all_gather': (1, 4 * 2 * 2)}"
 file loop.mtf 'x: f32[a=6] = random_normal' 'y = loop(x, trips=7) {' ' body(v) {' \
     '  yield v * reduce_sum(v)' ' }' '}'
 run plan loop.mtf --mesh x:2 --layout a:x --json
 holds "loops multiply" "p['collectives'][0]['count'] == 7"
+
+# ---- a network of two layers, by hand ------------------------------------------------------------
+
+file net.mtf \
+    'x: f32[batch=12, d=20] = random_normal' \
+    'w: f32[d=20, hidden=30] = variable' \
+    'v: f32[hidden=30, out=4] = variable' \
+    'h: [batch, hidden] = einsum(x, w)' \
+    'z: [batch, out] = einsum(relu(h), v)' \
+    'loss = reduce_sum(z * z)' \
+    'dw, dv = gradients(loss; w, v)' \
+    'nw = assign(w, w - dw)' \
+    'nv = assign(v, v - dv)'
+weights=$((4 * (20 * 30 + 30 * 4)))     # bytes of both
+
+run plan net.mtf --mesh x:2 --layout batch:x --fetch loss
+check "the header" 0 out "mesh             x:2; 2 processors" "layout           batch:x" \
+    "machine          flops=3e+10,memory=1e+10,wire=5e+09,latency=1e-05" "memory " "  parameters" \
+    "flops" "  duplicate" "sent" "time" "hint: "
+check "the table names the rule" 0 out "rule, or done" "batch:x" "2 times along x" "all_reduce" \
+    "[d=20, hidden=30]"
+if [ "$(awk 'length > 110' out | wc -l)" -eq 0 ]; then pass
+else lose "lines are short" "at most 110 columns" "$(awk 'length > 110' out | head -n 1)"; fi
+
+run plan net.mtf --mesh x:2 --layout batch:x --fetch loss --json
+# Between two each gradient is sent once, the loss by the one who has its only element.
+holds "bytes of the gradients' all-reduce" "p['sent_bytes'] == $weights + 4"
+holds "the fields" "all(k in p for k in ('processors', 'peak_bytes', 'flops', 'sent_bytes', 'seconds', 'memory', 'collectives'))"
+holds "processors" "p['processors'] == 2 and p['total']['sent_bytes'] == 2 * ($weights + 4)"
+holds "collectives add up" "sum(c['bytes'] for c in p['collectives']) == p['sent_bytes']"
+# They and the loss are small: one message carries all three.
+holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], group=2, count=1, cause='batch:x', \
+    elements=p['sent_bytes'] // 4, bytes=p['sent_bytes'], seconds=p['collectives'][0]['seconds'])]"
+holds "parameters" "p['memory']['parameters'] == $weights"
+holds "memory adds up" "p['peak_bytes'] == p['memory']['peak'] == sum(p['memory'][k] for k in \
+    ('parameters', 'state', 'inputs', 'constants', 'activations'))"
+holds "the least memory" "$weights < p['memory']['bound'] <= p['memory']['peak']"
+
+run plan net.mtf --mesh y:3 --layout hidden:y --fetch loss --json
+# z is combined by three: its 48 elements and a shard of 16 more; weights are a third.
+holds "bytes of the activations' all-reduce" "p['sent_bytes'] == 4 * (48 + 16) * p['collectives'][0]['count']"
+holds "the cause is the hidden layer" "[c['cause'] for c in p['collectives']] == ['hidden:y']"
+holds "a third of the parameters" "p['memory']['parameters'] == $weights // 3"
+
+run plan net.mtf --mesh x:2,y:3 --layout batch:x,hidden:y --json --all
+holds "every instruction with --all" "sum(i['flops'] for i in p['instructions']) == p['flops']"
+holds "duplicate work" "0 < p['duplicate']['along']['y'] < p['duplicate']['share'] < 1"
+
+run plan net.mtf --mesh x:5 --json
+holds "without a layout all is done by all" "abs(p['duplicate']['share'] - 0.8) < 1e-9 and p['sent_bytes'] == 0"
+run plan net.mtf --json
+holds "one processor" "p['processors'] == 1 and p['collectives'] == []"
+
+prints "a hint"                          "hint: with " plan net.mtf --mesh x:2 --machine latency=0
+file exp.mtf 'x: f32[a=64] = input' 'y = exp(x)'
+prints "a layout that cannot be bettered" "none is predicted to be faster" plan exp.mtf --mesh x:2 --layout a:x
+prints "a rule that does harm"           "hint: without batch:x" \
+    plan net.mtf --mesh x:2 --layout batch:x --machine latency=1
+prints "a processor by number"           "shown            processor 3 (x=1,y=0)" \
+    plan net.mtf --mesh x:2,y:3 --layout batch:x,hidden:y --processor 3
+"$MTF" plan - <net.mtf >out 2>err; status=$?
+check "standard input" 0 out "1 processor"
+
+# Each of three processors sorts 3 of the 9 whole columns: it sends two thirds of its 18 numbers, and of 18 sorted ones.
+file move.mtf 'x: f32[a=6, b=9] = random_normal' 'y, i = sort(x, dim=a)' 'z = cumsum(x, dim=b)'
+run plan move.mtf --mesh x:3 --layout a:x --fetch y --json
+holds "a sort turns the cut" "{c['kind']: (c['count'], c['bytes']) for c in p['collectives']} == {'all_to_all': (2, 4 * 2 * 12)}"
+file row.mtf 'x: f32[a=6] = input' 'y, i = sort(x, dim=a)'
+run plan row.mtf --mesh x:3 --layout a:x --fetch y --json
+holds "a gathering" "{c['kind']: (c['count'], c['bytes']) for c in p['collectives']} == {'all_gather': (1, 4 * 2 * 2)}"
+file loop.mtf 'x: f32[a=6] = random_normal' 'y = loop(x, trips=7) {' ' body(v) {' \
+    '  yield v * reduce_sum(v)' ' }' '}'
+run plan loop.mtf --mesh x:2 --layout a:x --json
+holds "loops multiply" "p['collectives'][0]['count'] == 7"
+
+# ---- a sort along a cut dimension ----------------------------------------------------------------
+
+# Rows are handed round so that each processor sorts whole ones: of its 8 numbers (x), and of 8 sorted
+# ones, it sends half.  Nobody gathers.
+file sort.mtf 'x: f32[rows=4, length=4] = input' 'y, k = sort(x, dim=length)'
+run plan sort.mtf --mesh x:2 --layout length:x --fetch y --json
+holds "whole rows are sorted" "{c['kind']: (c['count'], c['bytes']) for c in p['collectives']} == {'all_to_all': (2, 32)}"
+file sort.mtf 'x: f32[length=4] = input' 'y, k = sort(x, dim=length)'
+run plan sort.mtf --mesh x:2 --layout length:x --fetch y --json
+holds "a single row is gathered" "{c['kind']: (c['count'], c['bytes']) for c in p['collectives']} == {'all_gather': (1, 8)}"
 
 # ---- what reshapes and margins move --------------------------------------------------------------
 

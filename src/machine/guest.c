@@ -1,0 +1,115 @@
+/* Guests: processors that meet by what they note in their seats. */
+#include "machine/guest.h"
+
+enum { STEP_BITS = 24 }; /* of a number: the rest counts collectives */
+
+/* ---- those who meet ---- */
+
+static bool grow(void *place, mtf_session *s, size_t bytes)
+{
+    void **at = place;
+    block_free(&s->allocator, *at);
+    *at = block_alloc(&s->allocator, &s->fault, bytes, false);
+    return *at != NULL;
+}
+
+bool guest_make_room(guest *g, mtf_session *s, int members)
+{
+    size_t count = (size_t)members;
+    if (members <= g->room) return true;
+    TRY(grow(&g->members, s, sizeof *g->members * count));
+    TRY(grow(&g->theirs, s, sizeof *g->theirs * count));
+    TRY(grow(&g->parts, s, sizeof *g->parts * count));
+    g->group.n = 0;
+    g->room = members;
+    return true;
+}
+
+void guest_leave(guest *g, mtf_session *s)
+{
+    block_free(&s->allocator, g->members);
+    block_free(&s->allocator, g->theirs);
+    block_free(&s->allocator, g->parts);
+}
+
+bool guest_joins(guest *g, unsigned axes)
+{
+    if (g->axes == axes && g->group.n) return g->complete;
+    g->axes = axes;
+    g->group = group_of(g->mesh, g->me, axes);
+    g->complete = true;
+    for (int k = 0; k < g->group.n && g->complete; k++) {
+        g->members[k] = group_member(g->mesh, &g->group, k);
+        g->theirs[k] = g->seats[g->members[k]];
+        g->complete = g->theirs[k] != NULL;
+    }
+    return g->complete;
+}
+
+/* ---- waiting ---- */
+
+static bool lacks_post(const seat *s, uint64_t number)
+{
+    return atomic_load_explicit(&s->posted, memory_order_acquire) < number;
+}
+
+/* Whoever has posted something later is done as well. */
+static bool lacks_done(const seat *s, uint64_t number)
+{
+    return atomic_load_explicit(&s->posted, memory_order_acquire) <= number &&
+           atomic_load_explicit(&s->done, memory_order_acquire) < number;
+}
+
+bool guest_lacks(const guest *g, const seat_note *what, int k)
+{
+    return what->lacks(g->theirs[k], what->number);
+}
+
+bool guest_has_all(const guest *g, const seat_note *what)
+{
+    for (int k = 0; k < g->group.n; k++)
+        if (guest_lacks(g, what, k)) return false;
+    return true;
+}
+
+static bool wait_for(guest *g, const instr *i, const seat_note *what)
+{
+    return guest_has_all(g, what) || g->wait(g, i, what);
+}
+
+static void note(guest *g, _Atomic uint64_t *where, uint64_t number)
+{
+    atomic_store_explicit(where, number, memory_order_release);
+    if (g->told) g->told(g);
+}
+
+uint64_t guest_number(const guest *g, uint64_t step)
+{
+    return g->turn->collective << STEP_BITS | step;
+}
+
+void guest_post(guest *g, uint64_t step)
+{
+    note(g, &guest_seat(g)->posted, guest_number(g, step));
+}
+
+bool guest_await(guest *g, const instr *i, uint64_t step)
+{
+    return wait_for(g, i, &(seat_note){lacks_post, guest_number(g, step)});
+}
+
+bool guest_swap(guest *g, const instr *i, uint64_t step)
+{
+    guest_post(g, step);
+    return guest_await(g, i, step);
+}
+
+void guest_finish(guest *g, uint64_t step)
+{
+    note(g, &guest_seat(g)->done, guest_number(g, step));
+}
+
+bool guest_wait_until_done(guest *g, const instr *i, uint64_t number)
+{
+    return wait_for(g, i, &(seat_note){lacks_done, number});
+}
