@@ -1,4 +1,4 @@
-"""What both models in Mesh TensorFlow share: a graph becomes a step of a session."""
+"""What the scripts for Mesh TensorFlow share: README.md's network, and how a graph becomes a step."""
 
 import os
 
@@ -11,8 +11,24 @@ tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)
 
 
-def lower(graph, mesh, mesh_shape, layout, loss, updates, threads, feeds):
-    """A function that takes a step: the loss is computed, the updates are made."""
+def digits(mesh, fed_images, fed_labels):
+    """The mean loss of images [batch, 28, 28] and labels [batch], tensors of TensorFlow."""
+    batch = mtf.Dimension("batch", fed_images.shape[0].value)
+    rows, cols = mtf.Dimension("rows", 28), mtf.Dimension("cols", 28)
+    hidden, classes = mtf.Dimension("hidden", 1024), mtf.Dimension("classes", 10)
+    images = mtf.import_tf_tensor(mesh, fed_images, mtf.Shape([batch, rows, cols]))
+    labels = mtf.import_tf_tensor(mesh, fed_labels, mtf.Shape([batch]))
+    w1 = mtf.get_variable(mesh, "w1", [rows, cols, hidden])
+    w2 = mtf.get_variable(mesh, "w2", [hidden, classes])
+    h = mtf.relu(mtf.einsum([images, w1], output_shape=[batch, hidden]))
+    logits = mtf.einsum([h, w2], output_shape=[batch, classes])
+    targets = mtf.one_hot(labels, classes)
+    losses = mtf.layers.softmax_cross_entropy_with_logits(logits, targets, classes)
+    return mtf.reduce_mean(losses)
+
+
+def lower(graph, mesh, mesh_shape, layout, loss, updates, threads):
+    """A function of what is fed that takes a step: it makes the updates and returns the loss."""
     shape = mtf.convert_to_shape(mesh_shape)
     devices = [""] * shape.size
     rules = mtf.convert_to_layout_rules(layout)
@@ -27,4 +43,4 @@ def lower(graph, mesh, mesh_shape, layout, loss, updates, threads, feeds):
     )
     session.run(tf.global_variables_initializer())
     session.run(lowering.copy_masters_to_slices())
-    return lambda: session.run(results, feeds)
+    return lambda feeds: session.run(results, feeds)[0]

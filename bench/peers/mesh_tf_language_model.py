@@ -56,4 +56,5 @@ optimizer = mtf.optimize.AdamWeightDecayOptimizer(1e-4, weight_decay_rate=0.01)
 updates = optimizer.apply_grads(gradients, variables)
 
 feeds = {fed: np.random.randint(0, VOCAB, (size, LENGTH))}
-serve(mesh_tf.lower(graph, mesh, mesh_shape, layout, loss, updates, threads, feeds))
+step = mesh_tf.lower(graph, mesh, mesh_shape, layout, loss, updates, threads)
+serve(lambda: step(feeds))

@@ -50,6 +50,17 @@ bool contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape
     return true;
 }
 
+bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f)
+{
+    char is[CHECKSUM_TEXT], should_be[CHECKSUM_TEXT];
+    if (!t->summed || t->sum == sum) return true;
+    return fail(f, ERR_FILE,
+                "\"%s/%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and should "
+                "be %s",
+                c->folder, c->files[t->file].name, t->name, checksum_text(sum, is),
+                checksum_text(t->sum, should_be));
+}
+
 /* Larger elements first, so that all are aligned; then by name. */
 static int compare(const void *a, const void *b)
 {

@@ -46,6 +46,8 @@ kept_tensor *contents_add(contents *c, const char *name);
 /* Gives it type and shape, whose names are copied; NULL names become d0, d1, ... */
 bool         contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape *shape);
 kept_tensor *contents_find(const contents *c, const char *name); /* NULL where absent */
+/* Is this the sum that its elements should have?  Where nobody wrote one down, any is. */
+bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f);
 /* For writing, into one file of this name, or NULL: puts the tensors in order and in files of at most FILE_BYTES of data each, unless one
  * tensor alone is larger, and prints the headers, by file; NULL after an error. */
 enum { FILE_GIB = 4 };

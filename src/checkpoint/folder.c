@@ -57,6 +57,13 @@ bool folder_make(const char *folder, fault *f)
     return fail(f, ERR_FILE, "\"%s\" is there already and is no folder", folder);
 }
 
+bool folder_ready(const char *folder, fault *f)
+{
+    TRY(folder_make(folder, f));
+    return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ||
+           failed(f, folder, "written to");
+}
+
 bool folder_sync(const char *folder, fault *f)
 {
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -13,6 +13,7 @@ const char *folder_step_path(arena *a, const char *folder, int64_t step);
 const char *folder_draft_path(arena *a, const char *folder, int64_t step); /* while it is written */
 
 bool folder_make(const char *folder, fault *f);   /* with those above it; may be there already */
+bool folder_ready(const char *folder, fault *f);  /* made, and something may be made in it */
 bool folder_remove(const char *folder, fault *f); /* with all files in it */
 bool folder_sync(const char *folder, fault *f);
 bool folder_clean(arena *a, const char *folder); /* what is half written or half deleted goes */

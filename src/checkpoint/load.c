@@ -5,7 +5,6 @@
 #include "base/dtype.h"
 #include "base/pattern.h"
 #include "checkpoint/agree.h"
-#include "checkpoint/checksum.h"
 #include "checkpoint/opening.h"
 #include "checkpoint/reading.h"
 #include "checkpoint/writing.h"
@@ -179,16 +178,8 @@ static bool read_all(loader *l, uint64_t *sums)
 
 static bool sums_agree(const loader *l, const uint64_t *sums)
 {
-    for (int i = 0; i < l->nwishes; i++) {
-        const kept_tensor *t = l->wishes[i].tensor;
-        char               a[CHECKSUM_TEXT], b[CHECKSUM_TEXT];
-        if (t->summed && t->sum != sums[i])
-            return fail(&l->store->session->fault, ERR_FILE,
-                        "\"%s/%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and "
-                        "should be %s",
-                        l->contents.folder, l->contents.files[t->file].name, t->name,
-                        checksum_text(sums[i], a), checksum_text(t->sum, b));
-    }
+    for (int i = 0; i < l->nwishes; i++)
+        TRY(contents_agrees(&l->contents, l->wishes[i].tensor, sums[i], &l->store->session->fault));
     return true;
 }
 

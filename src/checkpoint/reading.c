@@ -55,7 +55,8 @@ int64_t reader_room(const kept_tensor *t)
     return (int64_t)(STAGE_BYTES / mtf_dtype_bytes(t->type));
 }
 
-bool reader_sum(reader *r, const kept_tensor *t, uint64_t *sum)
+/* Over all elements, in bounded memory. */
+static bool sum_of(reader *r, const kept_tensor *t, uint64_t *sum)
 {
     int64_t count = shape_size(&t->shape), room = reader_room(t);
     *sum = 0;
@@ -63,6 +64,19 @@ bool reader_sum(reader *r, const kept_tensor *t, uint64_t *sum)
         int64_t n = count - at < room ? count - at : room;
         TRY(reader_get(r, t, at, r->stage, n));
         *sum += checksum_elements(mtf_dtype_bytes(t->type), r->stage, n, at);
+    }
+    return true;
+}
+
+bool reader_verify(reader *r, int *summed)
+{
+    const contents *c = r->contents;
+    *summed = 0;
+    for (int i = 0; i < c->ntensors; i++) {
+        uint64_t sum;
+        if (!c->tensors[i]->summed) continue;
+        TRY(sum_of(r, c->tensors[i], &sum) && contents_agrees(c, c->tensors[i], sum, r->fault));
+        ++*summed;
     }
     return true;
 }

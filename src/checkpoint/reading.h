@@ -26,8 +26,8 @@ bool reader_open(reader *r, const contents *c, const mtf_allocator *a, part_copi
 void reader_close(reader *r);
 /* Elements of the tensor as they are in the file. */
 bool reader_get(reader *r, const kept_tensor *t, int64_t place, void *to, int64_t count);
-/* The sum over all its elements, in bounded memory. */
-bool reader_sum(reader *r, const kept_tensor *t, uint64_t *sum);
+/* Every sum that was written down, taken again: all agree.  *summed: how many there are. */
+bool reader_verify(reader *r, int *summed);
 /* How many of its elements are read at once at most; r->stage has room for them. */
 int64_t reader_room(const kept_tensor *t);
 /* Fills parts, in elements of `type`; adds to *sum the elements of those parts that count. */

@@ -5,7 +5,6 @@
 
 #include "base/dtype.h"
 #include "base/session.h"
-#include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/opening.h"
 #include "checkpoint/writing.h"
@@ -101,22 +100,8 @@ static bool verify_one(mtf_session *s, const char *path, cJSON *list)
 {
     ckpt_source c;
     int         summed = 0;
-    bool        ok = ckpt_open(&c, s, path);
-    for (int i = 0; ok && i < c.contents.ntensors; i++) {
-        const kept_tensor *t = c.contents.tensors[i];
-        uint64_t           sum;
-        char               a[CHECKSUM_TEXT], b[CHECKSUM_TEXT];
-        if (!t->summed) continue;
-        summed++;
-        ok = reader_sum(&c.reader, t, &sum);
-        if (ok && sum != t->sum)
-            ok = fail(&s->fault, ERR_FILE,
-                      "\"%s/%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and "
-                      "should be %s",
-                      c.contents.folder, c.contents.files[t->file].name, t->name,
-                      checksum_text(sum, a), checksum_text(t->sum, b));
-    }
-    cJSON *item = list ? json_item(list) : NULL;
+    bool        ok = ckpt_open(&c, s, path) && reader_verify(&c.reader, &summed);
+    cJSON      *item = list ? json_item(list) : NULL;
     json_text(item, "path", c.contents.folder ? c.contents.folder : path);
     json_int(item, "tensors", c.contents.ntensors);
     json_int(item, "summed", summed);

@@ -34,6 +34,7 @@ bool ckpt_open(ckpt_source *c, mtf_session *s, const char *path)
 {
     *c = (ckpt_source){.session = s, .contents = contents_make(&s->arena), .reader.descriptor = -1};
     c->reader.allocator = &s->allocator;
+    c->reader.contents = &c->contents;
     if (ends_in(path, ".npy")) return open_npy(c, path);
     return checkpoint_open(&c->contents, path, NEWEST) &&
            reader_open(&c->reader, &c->contents, &s->allocator, (part_copier){0}, 1, &s->fault);

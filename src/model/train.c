@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "checkpoint/agree.h"
 #include "checkpoint/folder.h"
 #include "model/profile.h"
 #include "model/timeline.h"
@@ -73,6 +74,16 @@ bool training_rewind(training *t, int64_t most)
            (!t->batches || mtf_batches_seek(t->batches, from.position));
 }
 
+/* Better to know before the first step than behind the last. */
+static bool can_save(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    fault                 why = {0};
+    if (!o->checkpoint_dir || (o->steps && t->step >= o->steps)) return true;
+    if (mtf_is_first(t->session)) folder_ready(o->checkpoint_dir, &why);
+    return agree(t->program->store, "looking at the folder for checkpoints", &why);
+}
+
 static bool begin(training *t)
 {
     const mtf_train_opts *o = t->opts;
@@ -89,6 +100,7 @@ static bool begin(training *t)
         TRY(mtf_load(t->session, o->init_from, o->init, NULL));
     }
     t->first = t->progress.first = t->step;
+    TRY(can_save(t));
     if (o->events_dir && mtf_is_first(t->session)) {
         t->events = events_open(t->session, o->events_dir);
         TRY(t->events != NULL);

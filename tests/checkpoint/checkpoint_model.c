@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "base/dtype.h"
+#include "base/session.h"
+#include "checkpoint/opening.h"
+#include "checkpoint/reading.h"
 
 static const struct {
     const char *name;
@@ -72,6 +75,42 @@ int model_wrong(const model *m, int64_t salt)
         wrong += !mtf_variable_get(m->w[i], got) || memcmp(want, got, (size_t)bytes) != 0;
     }
     return wrong;
+}
+
+/* ---- saving and loading ---- */
+
+void model_save(const char *name)
+{
+    model m = model_open("x:2", "a:x", NULL);
+    model_fill(&m, 3);
+    if (!mtf_save(m.session, in_folder(name), &(mtf_save_opts){.step = 1})) abort();
+    mtf_close(m.session);
+}
+
+const char *load_error(mtf_session *s, const char *name)
+{
+    static char text[1000];
+    mtf_load(s, in_folder(name), NULL, NULL);
+    snprintf(text, sizeof text, "%s", mtf_error(s));
+    mtf_close(s);
+    return text;
+}
+
+const char *verify_error(const char *name)
+{
+    static char  text[1000];
+    mtf_session *s = mtf_open_with(NULL);
+    contents     c = contents_make(&s->arena);
+    reader       r;
+    int          summed;
+    if (checkpoint_open(&c, in_folder(name), NEWEST) &&
+        reader_open(&r, &c, &s->allocator, (part_copier){0}, 1, &s->fault)) {
+        reader_verify(&r, &summed);
+        reader_close(&r);
+    }
+    snprintf(text, sizeof text, "%s", mtf_error(s));
+    mtf_close(s);
+    return text;
 }
 
 /* ---- the folder ---- */

@@ -18,6 +18,13 @@ void  model_fill(const model *m, int64_t salt); /* all elements, different with 
 /* How many variables differ from what model_fill would have written. */
 int model_wrong(const model *m, int64_t salt);
 
+/* Saves a model as step 1 in the folder of this name. */
+void model_save(const char *folder);
+/* What goes wrong when a session, which is closed, loads the newest checkpoint of the folder of this
+ * name, and when that is verified; "": nothing. */
+const char *load_error(mtf_session *s, const char *folder);
+const char *verify_error(const char *folder);
+
 /* A folder for this test alone, made on first use; `name` inside of it. */
 const char *in_folder(const char *name);
 void        drop_folder(void);

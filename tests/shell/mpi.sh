@@ -132,6 +132,20 @@ for n in 2 4; do
     else lose "$example on $n ranks" "$(cat "$root/examples/$example.expected")" "$status: $(cat out err)"; fi
 done
 
+# ---- batches: each rank reads its own examples ---------------------------------------------------
+
+batches() {                             # batches RANKS PARTS MESH
+    ranks "$1" "$(dirname "$MTF")/tests/test_batch_ranks" "$2" "$3"
+    if [ $status -eq 0 ] && grep -q ': 7 passed, 0 failed$' out; then pass
+    else lose "batches on $1 ranks, mesh $3" "7 right" "$status: $(head -c 600 out err)"; fi
+}
+batches 2 2 x:2
+batches 4 4 x:4
+batches 3 3 x:3
+batches 4 2 x:2,y:2
+ranks 2 "$(dirname "$MTF")/tests/test_batch_ranks" 3 x:2    # files cut otherwise than the mesh
+fails "an example of another rank" "nobody's"
+
 # ---- what is refused, once -----------------------------------------------------------------------
 
 ranks 3 "$MTF" run make.mtf --mesh x:2 --layout batch:x

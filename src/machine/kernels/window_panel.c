@@ -15,8 +15,9 @@
 #include "machine/kernels/window_nest.h"
 
 enum {
-    BLOCK = 128,            /* positions of a panel */
+    BLOCK = 96,             /* positions of a panel */
     WIDTH = 512,            /* taps times channels, at most */
+    WIDE = 160,             /* enough of them: a panel that stays in the first cache */
     FEW_TERMS = 8,          /* taps times channels that are not worth a product */
     FEW_OUTS = 4,           /* nor as few outputs */
     FEW_IMAGES = 8,         /* as few are not worth the gradient of the input, a block each */
@@ -217,7 +218,8 @@ static void add_filter(const panel *p)
 /* All panels of the positions [first, end), or all that a set of taps has. */
 static void run_positions(panel p, int64_t first, int64_t end, void (*add)(const panel *p))
 {
-    int64_t at_once = WIDTH / (p.n->row.taps * p.n->chans), taps = p.n->outer_taps;
+    int64_t under_one = p.n->row.taps * p.n->chans, taps = p.n->outer_taps;
+    int64_t at_once = under_one < WIDE ? WIDE / under_one : 1;
     for (p.first = first; p.first < end; p.first = p.end) {
         p.end = p.first + BLOCK < end ? p.first + BLOCK : end;
         for (p.group = 0; p.group < p.n->groups; p.group++)
