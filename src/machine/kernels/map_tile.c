@@ -327,9 +327,28 @@ static void look_ahead(tile *t, int64_t count)
     }
 }
 
-/* All calls on one strip, then on the next; strips end with `line`. */
+/* Is its result, or an operand with an element each, there for one strip only? */
+static bool needs_strips(const call *c)
+{
+    bool one[4] = {false, c->one == 0, c->one == 1 || !c->at[2], !c->at[3]};
+    if (c->joint_begun) {
+        one[1] = false;
+        one[2] = c->joint.one_y;
+        one[3] = c->joint.one_z || c->joint.second == SECOND_NONE;
+    }
+    for (int k = 0; k < 4; k++)
+        if (!one[k] && c->by[k] == 0) return true;
+    return false;
+}
+
+/* All calls on one strip, then on the next; strips end with `line`.  A single call hands nothing on to
+ * others, and goes through at once. */
 static void run_line(tile *t, int n, call *calls, int64_t line)
 {
+    if (n == 1 && t->nahead == 0 && !needs_strips(&calls[0])) {
+        run_call(&calls[0], line);
+        return;
+    }
     for (int64_t at = 0; at < line; at += STRIP) {
         int64_t count = line - at < STRIP ? line - at : STRIP;
         look_ahead(t, count);
