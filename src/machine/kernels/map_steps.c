@@ -55,15 +55,26 @@
             out[i] = (value);                                                                      \
         }                                                                                          \
     }
-/* Where all numbers are near 0 the quick form does.  Both give the same bits. */
+/* Where all numbers of a piece are near 0 the quick form does.  Both give the same bits. */
+FAR_LOOP(largest_magnitude, xs[i])
+
+static void run_near(int64_t n, float *out, const float *x, apart_loop *near, apart_loop *anywhere,
+                     uint32_t reach)
+{
+    for (int64_t at = 0; at < n; at += APART_PIECE) {
+        int64_t count = n - at < APART_PIECE ? n - at : APART_PIECE;
+        bool    far = largest_magnitude(count, x + at, NULL) >= reach;
+        apart_run(far ? anywhere : near, count, out + at, x + at);
+    }
+}
+
 #define NEAR1(name, value, ...)                                                                    \
     FUNCTION(name##_anywhere, value)                                                               \
     FUNCTION(name##_near, scalar_near_##name##_f32(x))                                             \
     static void name##_f32(int64_t n, void *out, const void *xs, const void *ys)                   \
     {                                                                                              \
-        bool far = largest_magnitude(n, xs, NULL) >= f32_reach_##name();                           \
         (void)ys;                                                                                  \
-        apart_run(far ? name##_anywhere : name##_near, n, out, xs);                                \
+        run_near(n, out, xs, name##_near, name##_anywhere, f32_reach_##name());                    \
     }
 #define REAL1(name, value, ...)                                                                    \
     FUNCTION(name##_apart, value)                                                                  \
@@ -72,7 +83,6 @@
         (void)ys;                                                                                  \
         apart_run(name##_apart, n, out, xs);                                                       \
     }
-FAR_LOOP(largest_magnitude, xs[i])
 #define ANY1(name, value, ...) STEP1(name, value, T)
 #define TEST1(name, value, ...) STEP1(name, value, uint8_t)
 #define REAL2(name, value, ...) STEP2(name, value, T)
