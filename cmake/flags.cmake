@@ -31,6 +31,11 @@ endif()
 # machine/kernels/levels.c picks among them at run time.
 set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c fold_steps.c strided_steps.c)
 list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
+# Turns of a loop that are unrolled get registers of their own, or they would wait for one another.
+if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+    set_source_files_properties(${MTF_LEVEL_SOURCES} PROPERTIES
+        COMPILE_OPTIONS "-fweb;-frename-registers")
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     set(MTF_LEVELS avx2 avx512)
     set(MTF_FLAGS_avx2 -mavx2 -mfma)

@@ -14,7 +14,7 @@
 #define CONTRACT_WAYS(WAY)                                                                         \
     WAY(PLAIN,   "plain",   "our own loop: no floats, or too few for a call of the library")       \
     WAY(DOT,     "dot",     "one number from two vectors")                                         \
-    WAY(GEMV,    "gemv",    "a matrix times a vector: threads take long rows")                     \
+    WAY(GEMV,    "gemv",    "a matrix times a vector: threads take whole rows of memory")          \
     WAY(BLIS,    "blis",    "large products of matrices, by BLIS: threads take pieces of each")    \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")

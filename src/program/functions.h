@@ -79,11 +79,17 @@ static inline float f32_power_of_2(float shifted)
     return f32_of_bits((f32_bits(shifted) - 127) << 23);
 }
 
-/* Functions whose name begins with scalar_near give the bits of those without, but only where
- * f32_far_NAME says 0; 1 for a NaN. */
-static inline uint32_t f32_far(float x, float reach)
+/* As bits: in their order a NaN comes last. */
+static inline uint32_t f32_magnitude(float x)
 {
-    return (f32_bits(x) & ~SIGN) >= f32_bits(reach);
+    return f32_bits(x) & ~SIGN;
+}
+
+/* Functions whose name begins with scalar_near give the bits of those without, but only where the
+ * magnitude is below f32_reach_NAME. */
+static inline uint32_t f32_reach_exp(void)
+{
+    return f32_bits(87);
 }
 
 /* (high, low) = ln 2; a whole number up to 512 times high is exact. */
@@ -141,15 +147,11 @@ static inline float scalar_exp_f32(float x)
     return f32_scale(p, shifted);
 }
 
-static inline uint32_t f32_far_exp(float x)
-{
-    return f32_far(x, 87);
-}
-
+/* The scaling is exact, so that (e^r - 1) 2^n + 2^n is rounded as 1 + (e^r - 1) would be. */
 static inline float scalar_near_exp_f32(float x)
 {
-    float shifted, p = f32_exp_parts(x, &shifted);
-    return p * f32_power_of_2(shifted);
+    float shifted, p = f32_expm1_near(f32_ln2_rest(x, &shifted)), power = f32_power_of_2(shifted);
+    return f32_fuse(p, power, power);
 }
 
 /* 2^n ((e^r - 1) + (1 - 2^-n)) */
@@ -176,9 +178,9 @@ static inline float scalar_sigmoid_f32(float x)
     return f32_pick(MASK(x < 0), e, 1) / (1 + e);
 }
 
-static inline uint32_t f32_far_sigmoid(float x)
+static inline uint32_t f32_reach_sigmoid(void)
 {
-    return f32_far_exp(x);
+    return f32_reach_exp();
 }
 
 static inline float scalar_near_sigmoid_f32(float x)
@@ -207,9 +209,9 @@ static inline float scalar_silu_f32(float x)
     return f32_gate(x, p, shifted);
 }
 
-static inline uint32_t f32_far_silu(float x)
+static inline uint32_t f32_reach_silu(void)
 {
-    return f32_far_exp(x);
+    return f32_reach_exp();
 }
 
 static inline float scalar_near_silu_f32(float x)
@@ -232,9 +234,9 @@ static inline float scalar_gelu_f32(float x)
     return f32_gate(x, p, shifted);
 }
 
-static inline uint32_t f32_far_gelu(float x)
+static inline uint32_t f32_reach_gelu(void)
 {
-    return f32_far(x, 9.5f);
+    return f32_bits(9.5f);
 }
 
 static inline float scalar_near_gelu_f32(float x)
@@ -369,14 +371,14 @@ static inline float f32_wave(float x, uint32_t ahead)
     return f32_of_bits(f32_bits(wave) ^ (quarter & 2) << 30);
 }
 
-static inline uint32_t f32_far_sin(float x)
+static inline uint32_t f32_reach_sin(void)
 {
-    return f32_far(x, WAVE_REACH);
+    return f32_bits(WAVE_REACH);
 }
 
-static inline uint32_t f32_far_cos(float x)
+static inline uint32_t f32_reach_cos(void)
 {
-    return f32_far(x, WAVE_REACH);
+    return f32_bits(WAVE_REACH);
 }
 
 static inline float scalar_near_sin_f32(float x)
@@ -391,12 +393,12 @@ static inline float scalar_near_cos_f32(float x)
 
 static inline float scalar_sin_f32(float x)
 {
-    return f32_far_sin(x) ? (float)sin((double)x) : scalar_near_sin_f32(x);
+    return f32_magnitude(x) >= f32_reach_sin() ? (float)sin((double)x) : scalar_near_sin_f32(x);
 }
 
 static inline float scalar_cos_f32(float x)
 {
-    return f32_far_cos(x) ? (float)cos((double)x) : scalar_near_cos_f32(x);
+    return f32_magnitude(x) >= f32_reach_cos() ? (float)cos((double)x) : scalar_near_cos_f32(x);
 }
 
 /* ---- powers ---- */

@@ -132,6 +132,23 @@ static void test_contract_large(void **state)
         }
 }
 
+/* A matrix times a vector, long enough that its sum is taken in parts where k has long strides. */
+static void test_contract_long_sums(void **state)
+{
+    (void)state;
+    seed_state = 5;
+    for (int round = 0; round < 48; round++) {
+        int64_t   side = pick(260, 420), size[3] = {1, 1, pick(250, 900)};
+        mtf_dtype type = round & 1 ? MTF_F64 : MTF_F32;
+        size[round & 2 ? 1 : 0] = side;
+        trial t = trial_of(INSTR_CONTRACT, 3, size);
+        contract_operand(&t, type, 0, 1, round & 4, true);
+        contract_operand(&t, type, 0, 2, round & 8, false);
+        contract_operand(&t, type, 2, 1, round & 16, false);
+        check_contract(&t);
+    }
+}
+
 #if MTF_HAVE_BLIS
 /* Added to what was there, or written over it, whatever it was. */
 static void test_gemm_blis_adds(void **state)
@@ -385,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_contract_odd_strides),
         cmocka_unit_test(test_contract_large),
+        cmocka_unit_test(test_contract_long_sums),
 #if MTF_HAVE_BLIS
         cmocka_unit_test(test_gemm_blis_adds),
 #endif

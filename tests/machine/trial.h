@@ -124,9 +124,10 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
     t->i.nin = t->noperands - nout;
     t->run.base = base;
     t->run.threads = threads;
-    size_t scratch = t->i.kind == INSTR_ORDER    ? order_scratch_bytes(&t->i)
-                     : t->i.kind == INSTR_WINDOW ? window_scratch_bytes(&t->i)
-                                                 : 0;
+    size_t scratch = t->i.kind == INSTR_ORDER      ? order_scratch_bytes(&t->i)
+                     : t->i.kind == INSTR_WINDOW   ? window_scratch_bytes(&t->i)
+                     : t->i.kind == INSTR_CONTRACT ? contract_scratch_bytes(&t->i)
+                                                   : 0;
     if (scratch) t->run.scratch = malloc((size_t)threads * scratch);
     k(&t->i, &t->run);
     free(t->run.scratch);

@@ -144,6 +144,12 @@ static void product_run(contract_way way, const product *p, const void *a, const
 
 /* ---- pieces ------------------------------------------------------------------------------- */
 
+/* Are pieces of a matrix times a vector whole rows of memory, along k?  (Else k has long strides.) */
+static bool has_long_rows(const product *p)
+{
+    return p->m == 1 ? p->b_k == 1 : p->a_k == 1;
+}
+
 /* How one product is cut: `pieces` of `length` along m, or along n. */
 typedef struct cutting {
     bool    along_n;
@@ -161,7 +167,7 @@ static cutting cutting_of(const product *p, contract_way way, int64_t batch)
     if (way == CONTRACT_BATCHED || batch >= MOST_PIECES) return c;
     if (p->m * p->n * p->k * batch < PARALLEL_PRODUCT) return c;
     int64_t least = extent >= 128 ? 64 : 32;
-    if (way == CONTRACT_GEMV) least = 1024; /* one pass over a matrix: read long rows of it */
+    if (way == CONTRACT_GEMV && !has_long_rows(p)) least = 1024; /* a stretch of every row */
     c.length = (extent + MOST_PIECES - 1) / MOST_PIECES;
     c.length = (c.length + least - 1) / least * least;
     c.pieces = (extent + c.length - 1) / c.length;
@@ -188,6 +194,19 @@ typedef struct contraction {
     int64_t          batch;
 } contraction;
 
+static contraction contraction_of(const instr *i, const run_state *r)
+{
+    const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
+    int           outer = i->nloops - 3, m = outer, n = outer + 1, k = outer + 2;
+    contraction   t = {.instr = i, .run = r, .way = contract_way_of(i), .batch = 1};
+    t.whole = (product){.type = c->type, .m = i->size[m], .n = i->size[n], .k = i->size[k],
+                        .a_m = a->stride[m], .a_k = a->stride[k], .b_k = b->stride[k],
+                        .b_n = b->stride[n], .c_m = c->stride[m], .c_n = c->stride[n]};
+    for (int l = 0; l < outer; l++) t.batch *= i->size[l];
+    t.cut = cutting_of(&t.whole, t.way, t.batch);
+    return t;
+}
+
 /* Pieces first .. last-1 of one product. */
 static void run_pieces(const contraction *t, int64_t element, int64_t first, int64_t last)
 {
@@ -209,17 +228,69 @@ static void run_pieces(const contraction *t, int64_t element, int64_t first, int
                 operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * bytes);
 }
 
+/* ---- a sum in parts ----------------------------------------------------------------------- */
+
+/* A matrix times a vector where the rows of memory lie across the sum.  Cut along the result, each
+ * core would fetch a stretch of every row, and wait for each anew; so each takes whole rows, and the
+ * sums of fixed parts of k are added at the end, in their order. */
+enum { SUM_PARTS = 16, LONG_SUM = 16 * SUM_PARTS };
+
+static bool sums_in_parts(const contraction *t)
+{
+    const product *p = &t->whole;
+    return t->way == CONTRACT_GEMV && t->batch == 1 && !has_long_rows(p) && p->k >= LONG_SUM &&
+           p->m * p->n * p->k >= PARALLEL_PRODUCT;
+}
+
+size_t contract_scratch_bytes(const instr *i)
+{
+    contraction t = contraction_of(i, NULL);
+    if (!sums_in_parts(&t)) return 0;
+    return (size_t)(SUM_PARTS * t.whole.m * t.whole.n) * mtf_dtype_bytes(t.whole.type);
+}
+
+#define ADD_PARTS(suffix, element)                                                                 \
+    static void add_parts_##suffix(int64_t n, element *c, int64_t stride, const element *part)     \
+    {                                                                                              \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            element sum = part[i];                                                                 \
+            for (int k = 1; k < SUM_PARTS; k++) sum += part[k * n + i];                            \
+            c[i * stride] = sum;                                                                   \
+        }                                                                                          \
+    }
+ADD_PARTS(f32, float)
+ADD_PARTS(f64, double)
+
+static void run_in_parts(const contraction *t)
+{
+    const product *p = &t->whole;
+    const access  *a = &t->instr->in[0], *b = &t->instr->in[1], *c = &t->instr->out[0];
+    int64_t        bytes = (int64_t)mtf_dtype_bytes(p->type), n = p->m * p->n;
+    char          *parts = t->run->scratch;
+    PARALLEL(t->run, t->run->threads)
+    for (int k = 0; k < SUM_PARTS; k++) {
+        int64_t first = p->k * k / SUM_PARTS;
+        product piece = *p;
+        piece.k = p->k * (k + 1) / SUM_PARTS - first;
+        piece.c_m = piece.c_n = 1;
+        product_run(t->way, &piece, operand(t->run, a) + first * p->a_k * bytes,
+                    operand(t->run, b) + first * p->b_k * bytes, parts + k * n * bytes);
+    }
+    int64_t stride = p->m == 1 ? p->c_n : p->c_m;
+    if (p->type == MTF_F32)
+        add_parts_f32(n, (float *)(void *)operand(t->run, c), stride, (float *)(void *)parts);
+    else
+        add_parts_f64(n, (double *)(void *)operand(t->run, c), stride, (double *)(void *)parts);
+}
+
 /* c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n] */
 void kernel_contract(const instr *i, const run_state *r)
 {
-    const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
-    int           outer = i->nloops - 3, m = outer, n = outer + 1, k = outer + 2;
-    contraction   t = {.instr = i, .run = r, .way = contract_way_of(i), .batch = 1};
-    t.whole = (product){.type = c->type, .m = i->size[m], .n = i->size[n], .k = i->size[k],
-                        .a_m = a->stride[m], .a_k = a->stride[k], .b_k = b->stride[k],
-                        .b_n = b->stride[n], .c_m = c->stride[m], .c_n = c->stride[n]};
-    for (int l = 0; l < outer; l++) t.batch *= i->size[l];
-    t.cut = cutting_of(&t.whole, t.way, t.batch);
+    contraction t = contraction_of(i, r);
+    if (sums_in_parts(&t)) {
+        run_in_parts(&t);
+        return;
+    }
     int64_t tasks = t.batch * t.cut.pieces, work = t.whole.m * t.whole.n * t.whole.k * t.batch;
     int64_t parts = work < PARALLEL_PRODUCT ? 1 : tasks < r->threads ? tasks : r->threads;
     PARALLEL(r, (int)parts)

@@ -1,8 +1,8 @@
 /* The inner loops of folds, for every kind and compute type.
  *
  * Along a line sixteen sums run side by side, which suits vector units and
- * keeps each of them short; extremes are found by halving the line, the form in
- * which compilers vectorise a choice.  NaN wins and stays: it is taken because it differs
+ * keeps each of them short; extremes of f32 are found by their bits, others by
+ * halving the line, the form in which compilers vectorise a choice.  NaN wins and stays: it is taken because it differs
  * from itself, and nothing is larger than it.
  */
 #include <math.h>
@@ -65,6 +65,57 @@ enum { LANES = 16 };
         *(T *)result = x[0];                                                                       \
     }
 
+/* As signed numbers the bits of positive floats are in order and above those of negative ones, which
+ * are in opposite order; NaNs lie beyond the infinities on either side.  So the extremes of the bits
+ * tell those of the floats, by instructions that every vector unit has.  Two runs at once, since one
+ * would wait for itself. */
+typedef struct f32_range {
+    int32_t  top;             /* the largest, as signed */
+    uint32_t highest, lowest; /* as unsigned */
+} f32_range;
+
+#define MORE(x, y) ((x) > (y) ? (x) : (y))
+#define LESS(x, y) ((x) < (y) ? (x) : (y))
+
+static f32_range range_of(int64_t n, const void *xs)
+{
+    const uint32_t *x = xs, *y = x + n / 2;
+    int32_t         top = (int32_t)x[n - 1], other_top = top;
+    uint32_t highest = x[n - 1], other_highest = highest, lowest = highest, other_lowest = highest;
+    for (int64_t i = 0; i < n / 2; i++) {
+        top = MORE(top, (int32_t)x[i]);
+        highest = MORE(highest, x[i]);
+        lowest = LESS(lowest, x[i]);
+        other_top = MORE(other_top, (int32_t)y[i]);
+        other_highest = MORE(other_highest, y[i]);
+        other_lowest = LESS(other_lowest, y[i]);
+    }
+    return (f32_range){MORE(top, other_top), MORE(highest, other_highest),
+                       LESS(lowest, other_lowest)};
+}
+
+/* The bits of a NaN among them, or 0. */
+static uint32_t range_nan(const f32_range *r)
+{
+    const uint32_t infinity = 0x7f800000u, minus = 0x80000000u;
+    if (r->highest > (infinity | minus)) return r->highest;
+    return r->top > (int32_t)infinity ? (uint32_t)r->top : 0;
+}
+
+static void line_max_f32(int64_t n, const void *xs, void *result)
+{
+    f32_range r = range_of(n, xs);
+    uint32_t  nan = range_nan(&r);
+    *(float *)result = f32_of_bits(nan ? nan : r.top >= 0 ? (uint32_t)r.top : r.lowest);
+}
+
+static void line_min_f32(int64_t n, const void *xs, void *result)
+{
+    f32_range r = range_of(n, xs);
+    uint32_t  nan = range_nan(&r);
+    *(float *)result = f32_of_bits(nan ? nan : (int32_t)r.highest < 0 ? r.highest : r.lowest);
+}
+
 #define MERGE(name, T, with)                                                                       \
     static void merge_##name(int64_t n, void *sums, const void *xs)                                \
     {                                                                                              \
@@ -88,11 +139,11 @@ FOLD(prod_f32, float, TIMES)
 FOLD(prod_f64, double, TIMES)
 FOLD(prod_i32, int32_t, TIMES_I32)
 FOLD(prod_i64, int64_t, TIMES_I64)
-EXTREME(max_f32, float, LARGER)
+MERGE(max_f32, float, LARGER)
 EXTREME(max_f64, double, LARGER)
 EXTREME(max_i32, int32_t, LARGER)
 EXTREME(max_i64, int64_t, LARGER)
-EXTREME(min_f32, float, SMALLER)
+MERGE(min_f32, float, SMALLER)
 EXTREME(min_f64, double, SMALLER)
 EXTREME(min_i32, int32_t, SMALLER)
 EXTREME(min_i64, int64_t, SMALLER)

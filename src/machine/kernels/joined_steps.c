@@ -5,6 +5,7 @@
 #if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)
 #define ROUND_TWICE
 #endif
+#include "machine/kernels/apart.h"
 #include "program/scalar_text.h"
 
 #define LOOP(name, y_now, z_now, value)                                                            \
@@ -27,37 +28,55 @@
     LOOP(name##_each, EACH_Y, 0, value)                                                            \
     LOOP(name##_one, one_y, 0, value)
 /* As exp alone does: the quick form where it reaches, the other where it does not. */
-#define EXP_LOOP(name, y_now, t)                                                                   \
+typedef void exp_loop(int64_t n, float *restrict out, const float *restrict x,
+                      const float *restrict y);
+typedef struct exp_forms {
+    bool each_y; /* or one for all */
+    uint32_t (*largest)(int64_t n, const float *xs, const float *ys);
+    exp_loop *near, *anywhere;
+} exp_forms;
+
+static void run_exp(const exp_forms *f, int64_t n, float *out, const float *x, const float *y)
+{
+    float x_copy[APART_PIECE], y_copy[APART_PIECE];
+    for (int64_t at = 0; at < n; at += APART_PIECE) {
+        int64_t      count = n - at < APART_PIECE ? n - at : APART_PIECE;
+        const float *xs = apart_from(out + at, x + at, count, x_copy);
+        const float *ys = f->each_y ? apart_from(out + at, y + at, count, y_copy) : y;
+        bool         far = f->largest(count, xs, ys) >= f32_reach_exp();
+        (far ? f->anywhere : f->near)(count, out + at, xs, ys);
+    }
+}
+
+#define EXP_LOOP(name, value)                                                                      \
+    static void name(int64_t n, float *restrict out, const float *restrict xs,                     \
+                     const float *restrict ys)                                                     \
+    {                                                                                              \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) out[i] = value;                                            \
+    }
+#define EXP_FORM(name, each, t)                                                                    \
+    FAR_LOOP(name##_largest, t)                                                                    \
+    EXP_LOOP(name##_near, scalar_near_exp_f32(t))                                                  \
+    EXP_LOOP(name##_anywhere, exp(t))                                                              \
     static void name(int64_t n, void *out, const void *xs, const void *ys, const void *zs)         \
     {                                                                                              \
-        float    one_y = *(const float *)ys;                                                       \
-        uint32_t far = 0;                                                                          \
-        (void)one_y, (void)zs;                                                                     \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            float x = ((const float *)xs)[i], y = y_now;                                           \
-            far |= f32_far_exp(t);                                                                 \
-        }                                                                                          \
-        if (far)                                                                                   \
-            name##_far(n, out, xs, ys, zs);                                                        \
-        else                                                                                       \
-            name##_near(n, out, xs, ys, zs);                                                       \
+        static const exp_forms forms = {each, name##_largest, name##_near, name##_anywhere};       \
+        (void)zs;                                                                                  \
+        run_exp(&forms, n, out, xs, ys);                                                           \
     }
-#define WITH_EXP(name, t)                                                                          \
-    LOOP(name##_each_far, EACH_Y, 0, exp(t))                                                       \
-    LOOP(name##_each_near, EACH_Y, 0, scalar_near_exp_f32(t))                                      \
-    EXP_LOOP(name##_each, EACH_Y, t)                                                               \
-    LOOP(name##_one_far, one_y, 0, exp(t))                                                         \
-    LOOP(name##_one_near, one_y, 0, scalar_near_exp_f32(t))                                        \
-    EXP_LOOP(name##_one, one_y, t)
+#define WITH_EXP(name, sign)                                                                       \
+    EXP_FORM(name##_each, true, xs[i] sign ys[i])                                                  \
+    EXP_FORM(name##_one, false, xs[i] sign ys[0])
 #define WITH_SECOND(name, value)                                                                   \
     LOOP(name##_each_each, EACH_Y, EACH_Z, value)                                                  \
     LOOP(name##_each_one, EACH_Y, one_z, value)                                                    \
     LOOP(name##_one_each, one_y, EACH_Z, value)                                                    \
     LOOP(name##_one_one, one_y, one_z, value)
 
-#define LOOPS(first, t)                                                                            \
+#define LOOPS(first, sign, t)                                                                      \
     WITHOUT_SECOND(first##_relu, AT_LEAST_0(t))                                                    \
-    WITH_EXP(first##_exp, t)                                                                       \
+    WITH_EXP(first##_exp, sign)                                                                    \
     WITH_SECOND(first##_add, (t) + z)                                                              \
     WITH_SECOND(first##_sub, (t)-z)                                                                \
     WITH_SECOND(first##_from, z - (t))                                                             \
@@ -69,9 +88,9 @@
     WITH_SECOND(first##_multiply_relu, AT_LEAST_0((t)*z))                                          \
     WITH_SECOND(first##_into_relu, AT_LEAST_0(z / (t)))
 
-LOOPS(add, x + y)
-LOOPS(sub, x - y)
-LOOPS(multiply, x *y)
+LOOPS(add, +, x + y)
+LOOPS(sub, -, x - y)
+LOOPS(multiply, *, x *y)
 
 #define FORMS(name)                                                                                \
     {                                                                                              \

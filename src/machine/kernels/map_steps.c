@@ -9,6 +9,7 @@
 #if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)
 #define ROUND_TWICE
 #endif
+#include "machine/kernels/apart.h"
 #include "program/scalar_text.h"
 
 #define CAT_(a, b) a##_##b
@@ -44,23 +45,44 @@
 
 /* ---- floats ---- */
 
-/* Where all numbers are near 0 the quick form does.  Both give the same bits. */
+/* Functions of f32 take long enough that it matters how they wait: apart.h. */
+#define FUNCTION(name, value)                                                                      \
+    static void name(int64_t n, float *restrict out, const float *restrict xs)                     \
+    {                                                                                              \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            float x = xs[i];                                                                       \
+            out[i] = (value);                                                                      \
+        }                                                                                          \
+    }
+/* Where all numbers of a piece are near 0 the quick form does.  Both give the same bits. */
+FAR_LOOP(largest_magnitude, xs[i])
+
+static void run_near(int64_t n, float *out, const float *x, apart_loop *near, apart_loop *anywhere,
+                     uint32_t reach)
+{
+    for (int64_t at = 0; at < n; at += APART_PIECE) {
+        int64_t count = n - at < APART_PIECE ? n - at : APART_PIECE;
+        bool    far = largest_magnitude(count, x + at, NULL) >= reach;
+        apart_run(far ? anywhere : near, count, out + at, x + at);
+    }
+}
+
 #define NEAR1(name, value, ...)                                                                    \
+    FUNCTION(name##_anywhere, value)                                                               \
+    FUNCTION(name##_near, scalar_near_##name##_f32(x))                                             \
     static void name##_f32(int64_t n, void *out, const void *xs, const void *ys)                   \
     {                                                                                              \
-        const float *in = xs;                                                                      \
-        uint32_t     beyond = 0;                                                                   \
         (void)ys;                                                                                  \
-        for (int64_t i = 0; i < n; i++) beyond |= f32_far_##name(in[i]);                           \
-        if (beyond) {                                                                              \
-            INDEPENDENT                                                                            \
-            for (int64_t i = 0; i < n; i++) ((float *)out)[i] = scalar_##name##_f32(in[i]);        \
-            return;                                                                                \
-        }                                                                                          \
-        INDEPENDENT                                                                                \
-        for (int64_t i = 0; i < n; i++) ((float *)out)[i] = scalar_near_##name##_f32(in[i]);       \
+        run_near(n, out, xs, name##_near, name##_anywhere, f32_reach_##name());                    \
     }
-#define REAL1(name, value, ...) STEP1(name, value, T)
+#define REAL1(name, value, ...)                                                                    \
+    FUNCTION(name##_apart, value)                                                                  \
+    static void name##_f32(int64_t n, void *out, const void *xs, const void *ys)                   \
+    {                                                                                              \
+        (void)ys;                                                                                  \
+        apart_run(name##_apart, n, out, xs);                                                       \
+    }
 #define ANY1(name, value, ...) STEP1(name, value, T)
 #define TEST1(name, value, ...) STEP1(name, value, uint8_t)
 #define REAL2(name, value, ...) STEP2(name, value, T)
@@ -76,7 +98,9 @@
 #undef SUFFIX
 
 #undef NEAR1
+#undef REAL1
 #define NEAR1 REAL1
+#define REAL1(name, value, ...) STEP1(name, value, T)
 #define T double
 #define SUFFIX f64
 #include "program/scalars.h"

@@ -89,6 +89,13 @@ static bool is_stored(const instr *i, int reg)
     return false;
 }
 
+/* The next tile will probably read what lies behind input k of this one. */
+static void will_follow(tile *t, int k)
+{
+    int64_t bytes = t->walk.left * register_bytes(t, k);
+    if (t->nahead < MOST_AHEAD) t->ahead[t->nahead++] = (ahead){t->reg[k].at + bytes, bytes};
+}
+
 /* Where register k lies, an input after reading it. */
 static place fetch(tile *t, int k)
 {
@@ -102,6 +109,7 @@ static place fetch(tile *t, int k)
         tile_load(*w, &i->in[k], base, slot);
     else
         t->reg[k].at = tile_read(w, &i->in[k], base, slot);
+    if (i->map.nrow && w == &t->walk && t->reg[k].at != slot) will_follow(t, k);
     return t->reg[k];
 }
 
@@ -304,11 +312,46 @@ static inline void run_call(call *c, int64_t n)
     for (int k = 0; k < 4; k++) c->at[k] += n * c->by[k];
 }
 
-/* All calls on one strip, then on the next; strips end with `line`. */
-static void run_line(int n, call *calls, int64_t line)
+/* Steps along rows pass over a tile several times, and only the first pass waits for memory.  So that
+ * the next tile's need not, passes ask for `count` elements of it meanwhile. */
+static void look_ahead(tile *t, int64_t count)
 {
+    enum { CACHE_LINE = 64 };
+    for (int k = 0; k < t->nahead; k++) {
+        ahead  *a = &t->ahead[k];
+        int64_t bytes = count * (int64_t)sizeof(float);
+        if (bytes > a->left) bytes = a->left;
+        for (int64_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(a->at + at);
+        a->at += bytes;
+        a->left -= bytes;
+    }
+}
+
+/* Is its result, or an operand with an element each, there for one strip only? */
+static bool needs_strips(const call *c)
+{
+    bool one[4] = {false, c->one == 0, c->one == 1 || !c->at[2], !c->at[3]};
+    if (c->joint_begun) {
+        one[1] = false;
+        one[2] = c->joint.one_y;
+        one[3] = c->joint.one_z || c->joint.second == SECOND_NONE;
+    }
+    for (int k = 0; k < 4; k++)
+        if (!one[k] && c->by[k] == 0) return true;
+    return false;
+}
+
+/* All calls on one strip, then on the next; strips end with `line`.  A single call hands nothing on to
+ * others, and goes through at once. */
+static void run_line(tile *t, int n, call *calls, int64_t line)
+{
+    if (n == 1 && t->nahead == 0 && !needs_strips(&calls[0])) {
+        run_call(&calls[0], line);
+        return;
+    }
     for (int64_t at = 0; at < line; at += STRIP) {
         int64_t count = line - at < STRIP ? line - at : STRIP;
+        look_ahead(t, count);
         for (int s = 0; s < n; s++) run_call(&calls[s], count);
     }
 }
@@ -327,11 +370,11 @@ static void run_strips(tile *t, int first, int last)
         if (n == 0 || !join_call(t, &calls[n - 1], &calls[n])) n++;
     }
     if (!by_row) {
-        run_line(n, calls, once ? t->rows.left : t->walk.left);
+        run_line(t, n, calls, once ? t->rows.left : t->walk.left);
         return;
     }
     for (int64_t r = 0; r < t->rows.left; r++) {
-        run_line(n, calls, m->row);
+        run_line(t, n, calls, m->row);
         for (int s = 0; s < n; s++)
             for (int k = 1; k < 4; k++) calls[s].at[k] += calls[s].by_row[k];
     }
@@ -384,6 +427,7 @@ static void store_outputs(tile *t)
 
 void tile_run(tile *t, int64_t which)
 {
+    t->nahead = 0;
     find_elements(t, which);
     aim_steps(t);
     run_steps(t);

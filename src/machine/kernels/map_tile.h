@@ -30,6 +30,14 @@ typedef struct place {
     int64_t by;
 } place;
 
+/* What the next tile will probably read, asked for a strip at a time. */
+typedef struct ahead {
+    const char *at;
+    int64_t     left; /* bytes */
+} ahead;
+
+enum { MOST_AHEAD = 4 };
+
 typedef struct tile {
     const mapping *m;
     walk           walk; /* its elements */
@@ -37,6 +45,8 @@ typedef struct tile {
     char          *slots;
     place          reg[MAX_REGISTERS];
     place          spread[MAX_REGISTERS]; /* one number a row, with an element each */
+    int            nahead;
+    ahead          ahead[MOST_AHEAD];
 } tile;
 
 /* Fills the registers that are one number throughout; once for each thread. */

@@ -9,6 +9,7 @@ size_t kernels_scratch_bytes(const program *p)
         const instr *i = &p->instrs[k];
         size_t need = i->kind == INSTR_MAP ? map_scratch_bytes(i)
                       : i->kind == INSTR_FOLD ? fold_scratch_bytes(i)
+                      : i->kind == INSTR_CONTRACT ? contract_scratch_bytes(i)
                       : i->kind == INSTR_ORDER ? order_scratch_bytes(i)
                       : i->kind == INSTR_WINDOW ? window_scratch_bytes(i)
                                               : 0;
