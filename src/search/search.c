@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "search/leaves.h"
+#include "base/hoard.h"
+#include "search/descent.h"
 
 /* Small graphs are searched whole; larger ones keep so many copies of what repeats.  Layouts whose
  * prices differ by less than a billionth are equally good. */
@@ -22,6 +23,7 @@ typedef struct search {
     search_answer     *answer;
     mtf_session       *session;
     arena             *scratch;
+    hoard              hoard;                 /* memory of the programs that are planned */
     subject            whole, reduced, fewer; /* fewer: one copy less, to see what a copy adds */
     space              space;
     parts              parts;
@@ -102,6 +104,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
     const search_opts *o = s->opts;
     survey             live = {.graph = g, .scratch = s->scratch};
     TRY(subject_whole(g, nfetches, fetches, s->scratch, &s->whole));
+    s->whole.memory = &s->hoard.as;
     TRY(survey_live(&live, nfetches, fetches));
     TRY(space_make(g, live.live, o->given, s->scratch, &s->space));
     s->reduced = s->fewer = s->whole;
@@ -242,15 +245,35 @@ static bool try_leaves(search *s, double *left)
     return true;
 }
 
-/* First a few of those whose products alone are near the least, which gives a price to beat; then
- * all that may beat it.  Where these are too many to list, some are priced, and what was learned of
- * their parts shortens the next list. */
+static bool price_step(void *context, const cuts *c, worth *w)
+{
+    search   *s = context;
+    candidate x;
+    TRY(price_cuts(s, c, &x));
+    keep(s, &x);
+    *w = worth_of(&x.cost, s->opts->smallest, s->limit);
+    return true;
+}
+
+/* First a layout that no step betters, which gives a price to beat; then all that may beat it.  Where
+ * these are too many to list, some are priced, and what was learned of their parts shortens the next
+ * list. */
 static bool try_all(search *s)
 {
     leaves *l = &s->leaves;
     cuts    none = {0};
     double  root = bound(s, &none, 0), threshold = 1.25 * root, left = INFINITY;
     if (!(root > 0) || isinf(root)) threshold = INFINITY;
+    if (!s->opts->plain) {
+        descent d = {.space = &s->space,
+                     .symmetry = &s->symmetry,
+                     .order = s->order,
+                     .ask = price_step,
+                     .bound = bound,
+                     .context = s};
+        TRY(descend(&d));
+        if (s->answer->n) threshold = to_beat(s);
+    }
     for (int turn = 0;; turn++) {
         int most = s->opts->plain ? MOST_LEAVES : SOME_LEAVES;
         TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME), most, bound, s,
@@ -343,7 +366,9 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
         s->deadline = now() + (opts->seconds > 0 ? opts->seconds : SECONDS);
+        hoard_open(&s->hoard, &session->allocator);
         ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
+        hoard_close(&s->hoard);
     }
     arena_free(&scratch);
     return ok;

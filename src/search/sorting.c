@@ -175,6 +175,16 @@ static bool add_stored(sorting *s, const node *n)
                        bytes * s->p->subject->weight[n->id]);
 }
 
+/* No product is faster under any layout: cut, its m * n * k is no larger.  In what order more than
+ * two operands are multiplied may depend on the cuts. */
+static double best_rate(const instr *i, const price_rates *r)
+{
+    double volume = 1;
+    if (i->kind == INSTR_WINDOW) return r->flops;
+    for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
+    return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
+}
+
 static void note_products(sorting *s, const program *q, const price_rates *r)
 {
     const subject *what = s->p->subject;
@@ -183,8 +193,7 @@ static void note_products(sorting *s, const program *q, const price_rates *r)
         if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
         const node *n = i->cause->node;
         if (n->home != &what->graph->root) continue; /* how often a loop turns is not known here */
-        s->flops[n->id] += (double)i->flops * what->weight[n->id] /
-                           fmax(rates_best_product(r, i->cause->type), r->flops);
+        s->flops[n->id] += (double)i->flops * what->weight[n->id] / best_rate(i, r);
     }
 }
 

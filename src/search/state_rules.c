@@ -1,27 +1,9 @@
 /* Rules that cut stored state further, found step by step. */
 #include "search/state_rules.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { MOST_STATE = 12 };
-
-/* Less is better: bytes above the limit first, then what is asked for. */
-typedef struct worth {
-    double above, value;
-} worth;
-
-static worth worth_of(const state_opts *o, const cost *c)
-{
-    double above = o->limit && c->peak > o->limit ? (double)(c->peak - o->limit) : 0;
-    return (worth){above, o->smallest ? (double)c->peak : c->seconds};
-}
-
-static bool less(worth a, worth b)
-{
-    if (fabs(a.above - b.above) > 1e-9 * b.above) return a.above < b.above;
-    return a.value < b.value * (1 - 1e-9);
-}
 
 static bool cuts_some_variable(const subject *s, const char *dim)
 {
@@ -60,10 +42,14 @@ static bool add_one(const subject *s, const state_opts *o, layout *l, cost *c, b
             bool ok = cost_of(s, l, o->rates, NULL, NULL, &now);
             l->nstate--;
             TRY(ok);
-            bool same = !less(worth_of(o, &best_cost), worth_of(o, &now)) &&
-                        !less(worth_of(o, &now), worth_of(o, &best_cost));
+            bool same = !worth_less(worth_of(&best_cost, o->smallest, o->limit),
+                                    worth_of(&now, o->smallest, o->limit)) &&
+                        !worth_less(worth_of(&now, o->smallest, o->limit),
+                                    worth_of(&best_cost, o->smallest, o->limit));
             bool first = *helped && same && strcmp(dim, best.dim) < 0; /* of equals, by name */
-            if (!first && !less(worth_of(o, &now), worth_of(o, &best_cost))) continue;
+            if (!first && !worth_less(worth_of(&now, o->smallest, o->limit),
+                                      worth_of(&best_cost, o->smallest, o->limit)))
+                continue;
             best = *r;
             best_cost = now;
             *helped = true;
