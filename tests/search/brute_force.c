@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/estimate.h"
+#include "base/hoard.h"
+#include "plan/plan.h"
+#include "plan/price.h"
 
 enum { DIMS = 24, ROOM = 20000 };
 
 typedef struct priced {
-    double  seconds;
-    int64_t peak;
+    double  seconds[BRUTE_RATES]; /* of the last processor */
+    int64_t peak;                 /* of the one that needs most */
 } priced;
 
 typedef struct walk {
@@ -22,6 +24,7 @@ typedef struct walk {
     layout      layout;
     layout_rule rules[DIMS];
     priced     *all;
+    hoard       memory;
 } walk;
 
 static void list_dims(walk *w)
@@ -49,6 +52,27 @@ static bool is_legal(const walk *w)
     return true;
 }
 
+static bool price_layout(const walk *w, const layout *l, priced *p)
+{
+    const brute *b = w->b;
+    p->peak = 0;
+    for (int k = 0; k < mesh_size(b->mesh); k++) {
+        plan_opts how = {.layout = l, .here = mesh_place(b->mesh, k), .memory = &w->memory.as};
+        program  *q = plan_program(b->graph, b->nfetches, b->fetches, &how);
+        bool      ok = q != NULL;
+        for (int r = 0; ok && r < b->nrates; r++) { /* the last one counts */
+            price x = {
+                .program = q, .mesh = b->mesh, .layout = l, .here = how.here, .rates = b->rates[r]};
+            ok = price_program(&x, &q->arena);
+            p->seconds[r] = x.seconds;
+        }
+        if (ok && q->cost.peak_bytes > p->peak) p->peak = q->cost.peak_bytes;
+        program_free(q);
+        TRY(ok);
+    }
+    return true;
+}
+
 /* A rule more makes no layout legal that was not: so branches end early. */
 static bool visit(walk *w, int d)
 {
@@ -56,11 +80,7 @@ static bool visit(walk *w, int d)
     if (!is_legal(w)) return true;
     if (d == w->ndims) {
         if (b->legal >= b->most || b->legal >= ROOM) return false;
-        estimate_opts o = {.mesh = b->mesh, .layout = &w->layout, .rates = b->rates};
-        priced       *p = &w->all[b->legal++];
-        int64_t       instrs;
-        return estimate_largest(b->graph, b->nfetches, b->fetches, &o, &p->seconds, &p->peak,
-                                &instrs);
+        return price_layout(w, &w->layout, &w->all[b->legal++]);
     }
     for (unsigned axes = 0; axes < 1u << b->mesh->naxes; axes++) {
         int kept = w->layout.nrules;
@@ -89,6 +109,7 @@ bool brute_force(brute *b)
     survey       live = {.graph = b->graph, .scratch = &scratch};
     walk         w = {.b = b, .layout = {.mesh = b->mesh}};
     bool         ok = survey_live(&live, b->nfetches, b->fetches);
+    hoard_open(&w.memory, &s->allocator);
     w.live = live.live;
     w.layout.rules = w.rules;
     w.all = malloc(sizeof *w.all * ROOM);
@@ -99,13 +120,17 @@ bool brute_force(brute *b)
         qsort(w.all, (size_t)b->legal, sizeof *w.all, by_peak);
         b->smallest = w.all[0].peak;
         b->median = w.all[(b->legal - 1) / 2].peak;
-        b->fastest = b->fastest_within = INFINITY;
-        for (int64_t k = 0; k < b->legal; k++) {
-            b->fastest = fmin(b->fastest, w.all[k].seconds);
-            if (w.all[k].peak <= b->median)
-                b->fastest_within = fmin(b->fastest_within, w.all[k].seconds);
+        for (int r = 0; r < b->nrates; r++) {
+            double *all = &b->fastest[r], *within = &b->fastest_within[r];
+            *all = *within = INFINITY;
+            for (int64_t k = 0; k < b->legal; k++) {
+                double seconds = w.all[k].seconds[r];
+                *all = fmin(*all, seconds);
+                if (w.all[k].peak <= b->median) *within = fmin(*within, seconds);
+            }
         }
     }
+    hoard_close(&w.memory);
     free(w.all);
     arena_free(&scratch);
     return ok;

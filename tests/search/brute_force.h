@@ -4,19 +4,22 @@
 
 #include "search/search.h"
 
+enum { BRUTE_RATES = 4 };
+
 typedef struct brute {
     mtf_graph         *graph;
     int                nfetches;
     mtf_tensor *const *fetches;
     const mesh        *mesh;
-    price_rates        rates;
+    int                nrates; /* machines, at most BRUTE_RATES */
+    const price_rates *rates;
     int64_t            most; /* gives up beyond so many layouts */
     /* what was found */
     int64_t legal;
-    double  fastest;        /* seconds */
-    int64_t smallest;       /* bytes */
-    int64_t median;         /* bytes: half of the layouts need no more */
-    double  fastest_within; /* of those that need no more than the median */
+    int64_t smallest;                    /* bytes that the processor needs that needs most */
+    int64_t median;                      /* bytes: half of the layouts need no more */
+    double  fastest[BRUTE_RATES];        /* seconds, by machine */
+    double  fastest_within[BRUTE_RATES]; /* of those that need no more than the median */
 } brute;
 
 /* False: more than `most`, or an error. */
