@@ -6,6 +6,9 @@
 
 enum { BRUTE_RATES = 4 };
 
+/* Machines on which products, memory, the wire or its latency decide. */
+extern const price_rates brute_machines[BRUTE_RATES];
+
 typedef struct brute {
     mtf_graph         *graph;
     int                nfetches;
@@ -13,7 +16,8 @@ typedef struct brute {
     const mesh        *mesh;
     int                nrates; /* machines, at most BRUTE_RATES */
     const price_rates *rates;
-    int64_t            most; /* gives up beyond so many layouts */
+    bool               with_state; /* every layout with every set of rules for state */
+    int64_t            most;       /* gives up beyond so many layouts */
     /* what was found */
     int64_t legal;
     int64_t smallest;                    /* bytes that the processor needs that needs most */

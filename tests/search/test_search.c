@@ -6,15 +6,6 @@
 #include "property/property_case.h"
 #include "ground.h"
 
-/* Machines on which products, memory, the wire or its latency decide. */
-static const price_rates machines[] = {
-    {.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6},
-    {.flops = 1e6, .memory = 1e9, .wire = 1e8, .latency = 1e-9},
-    {.flops = 1e12, .memory = 1e6, .wire = 1e7, .latency = 1e-9},
-    {.flops = 1e7, .memory = 1e7, .wire = 1e5, .latency = 1e-7, .start = 1e-7},
-};
-enum { MACHINES = sizeof machines / sizeof *machines };
-
 typedef struct trial {
     const char *name;
     brute       brute;
@@ -67,7 +58,7 @@ static bool compare(trial *t, mtf_graph *g, int n, mtf_tensor *const *fetches, c
                  .fetches = fetches,
                  .mesh = &m,
                  .nrates = last - first + 1,
-                 .rates = machines + first,
+                 .rates = brute_machines + first,
                  .most = most};
     if (!brute_force(b)) {
         if (!mtf_ok(g->session)) printf("%s: %s\n", t->name, mtf_error(g->session)), t->failed++;
@@ -104,7 +95,7 @@ static void test_random_graphs(void **state)
             assert_true(mtf_ok(s));
             snprintf(name, sizeof name, "random graph %d on %s", (int)seed, meshes[k]);
             trial t = {.name = name};
-            int   machine = (int)(seed % MACHINES);
+            int   machine = (int)(seed % BRUTE_RATES);
             fits = compare(&t, g, c.nfetches, fetches, meshes[k], 80, machine, machine);
             failed += t.failed;
             mtf_close(s);
@@ -135,7 +126,7 @@ static void test_models(void **state)
             snprintf(name, sizeof name, "%s on %s", models[i], meshes[k]);
             trial       t = {.name = name};
             mtf_tensor *loss = mtf_find(g, "loss");
-            fits |= compare(&t, g, 1, &loss, meshes[k], 300, 0, MACHINES - 1);
+            fits |= compare(&t, g, 1, &loss, meshes[k], 300, 0, BRUTE_RATES - 1);
             failed += t.failed;
             mtf_close(s);
         }
