@@ -58,13 +58,12 @@ static axis_rate axis_wire(const price_rates *r, const mesh *m, int axis)
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
 {
     axis_rate slowest = {.wire = r->wire, .latency = r->latency};
-    bool      first = true;
+    bool      several = (axes & (axes - 1)) != 0;
     for (int a = 0; a < m->naxes; a++) {
         if (!(axes >> a & 1)) continue;
         axis_rate w = axis_wire(r, m, a);
-        slowest.wire = first ? w.wire : fmin(slowest.wire, w.wire);
-        slowest.latency = first ? w.latency : fmax(slowest.latency, w.latency);
-        first = false;
+        slowest.wire = several ? fmin(slowest.wire, w.wire) : w.wire;
+        slowest.latency = several ? fmax(slowest.latency, w.latency) : w.latency;
     }
     return slowest;
 }

@@ -47,7 +47,8 @@ typedef struct price_rates {
  * large is faster than the second. */
 double rates_product(const price_rates *r, mtf_dtype type, double volume);
 double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
-/* The wire that a collective along these axes takes: the slowest. */
+/* The wire that a collective along these axes takes: the slowest of them, and where they are several
+ * no better than `wire` and `latency`, which hold for any processors. */
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
 
 /* "flops=30e9,latency=1e-5": some of the numbers, the others stay.  Else the name of a file, or of

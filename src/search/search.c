@@ -33,6 +33,7 @@ typedef struct search {
     int64_t            work;  /* nodes planned so far */
     double             deadline;
     int                extra;     /* priced for the sake of those behind the best */
+    int                steps;     /* priced on the way down to a good one */
     candidates         kept;      /* those that fit */
     candidate         *corrected; /* whose memory turned out to be more: of another processor, or
                                      with the layers left out */
@@ -242,6 +243,7 @@ static bool price_step(void *context, const cuts *c, worth *w)
     candidate x;
     TRY(price_cuts(s, c, &x));
     keep(s, &x);
+    s->steps++;
     *w = worth_of(&x.cost, s->opts->smallest, s->limit);
     return true;
 }
@@ -278,7 +280,7 @@ static bool try_all(search *s)
         else if (!l->full)
             threshold = threshold > 1e6 * root ? INFINITY : 4 * threshold;
     }
-    s->answer->considered = l->counted;
+    s->answer->considered = l->counted + s->steps;
     s->answer->bound = fmin(value_kept(s, 0), fmin(left, l->beyond));
     return true;
 }
