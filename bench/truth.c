@@ -11,6 +11,7 @@
 
 #include "groups.h"
 #include "language_model.h"
+#include "mtf_nn.h"
 #include "networks.h"
 #include "run/calibrate.h"
 #include "search/leaves.h"
@@ -41,9 +42,23 @@ static mtf_tensor *digits(mtf_graph *g)
     return network_digits(g, 512, 0.01f);
 }
 
+/* Three layers: few enough dimensions that every layout can be run on 4 x 4 processors. */
 static mtf_tensor *perceptron(mtf_graph *g)
 {
-    return network_layers(g, 256);
+    static const mtf_dim batch = {"batch", 256}, units[] = {
+                                                     {"units0", 512},
+                                                     {"units1", 1024},
+                                                     {"units2", 1024},
+                                                     {"units3", 512},
+                                                 };
+    mtf_tensor *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, units[0]));
+    mtf_tensor *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
+    for (int k = 1; k < 4; k++)
+        x = mtf_dense(x, mtf_shape(units[k]),
+                      &(mtf_dense_opts){.no_bias = true, .activation = k < 3 ? "relu" : NULL});
+    mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(x, labels, units[3]), MTF_ALL);
+    mtf_adam(g, loss, NULL);
+    return loss;
 }
 
 static mtf_tensor *transformer(mtf_graph *g)
