@@ -62,8 +62,10 @@ void layout_measure(bench *b)
     measure(
         b, &(task){
                .name = "24+24 layers", .mesh = "x:16,y:32", .make = encoder_decoder, .layers = 24});
-    measure(b, &(task){.name = "48 layers with experts",
-                       .mesh = "x:8,y:8,z:8",
-                       .make = mixture_stack,
-                       .layers = 48});
+    static const char *const meshes[] = {"x:8,y:8,z:8", "x:2,y:4,z:8", "x:4,y:8,z:16"};
+    for (int k = 0; k < 3; k++)
+        measure(b, &(task){.name = "48 layers with experts",
+                           .mesh = meshes[k],
+                           .make = mixture_stack,
+                           .layers = 48});
 }

@@ -24,8 +24,8 @@ static bool measure(const options *o, mtf_session *s)
     textbuf     t = {.arena = &s->arena};
     TRY(calibrate(s, &r));
     text_add(&t,
-             "# One of %s processors of this machine, all busy, %s: measured by mtf calibrate.\n",
-             s->opts.mesh + 2, launch_find().size > 1 ? "over MPI" : "as threads");
+             "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
+             s->opts.mesh, launch_find().size > 1 ? "over MPI" : "as threads");
     rates_write(&r, &t);
     const char *text = text_done(&t);
     return text && (!mtf_is_first(s) || write_out(s, option_nth(o, "out", 0), text));
@@ -38,21 +38,24 @@ static int run(const options *o)
     int         processes = launch_find().size;
     const char *given = option_nth(o, "mesh", 0);
     if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
-    if (given && (strncmp(given, "x:", 2) != 0 || strpbrk(given, ",;. ")))
-        return usage_error(o->command, "--mesh takes one axis called x, as in x:4, not \"%s\"",
-                           given);
     long cores = threads ? (long)threads : sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
+    mtf_session *words = mtf_open_with(NULL); /* whose arena the layout's text is in */
+    textbuf      rules = {.arena = words ? &words->arena : NULL};
+    mesh         m;
+    if (!words || !mesh_parse(words, given ? given : each, &m) || !calibrate_layout(&m, &rules))
+        return mtf_close(words), STATUS_USAGE;
     mtf_session *s = file_session(&(mtf_session_opts){
-        .threads = (int)threads, .mesh = given ? given : each, .layout = "p:x", .measure = true});
-    if (!s) return STATUS_FAILED;
-    measure(o, s);
-    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+        .threads = (int)threads, .mesh = given ? given : each, .layout = rules.text});
+    if (s) measure(o, s);
+    int status = s && mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+    mtf_close(words);
+    return status;
 }
 
 static const option_spec table[] = {
     {"out", "FILE", false, "where to write the description; default: standard output"},
-    {"mesh", "x:N", false, "so many processors; default: one for each core, or each rank of MPI"},
+    {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI"},
     {"threads", "N", false, "threads to use in all; default: all cores"},
     {0},
 };
@@ -75,7 +78,8 @@ const command command_calibrate = {
     .teaches =
         "All processors work at once, as in a step: matrix products of several sizes and types,\n"
         "a pass over memory, elementwise work, an instruction that does almost nothing, and sums\n"
-        "over all processors.  The file has a line for each, and may be edited.  It takes less\n"
+        "over all processors, and along each axis.  The file has a line for each, and may be "
+        "edited.  It takes less\n"
         "than a minute; let nothing else run.",
     .run = run,
 };

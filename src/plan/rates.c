@@ -13,25 +13,31 @@
 
 /* ---- asking ---- */
 
-double rates_product(const price_rates *r, mtf_dtype type, double volume)
+/* The row that holds for a side, NULL where the type has none: the smallest row holds for what is
+ * smaller, too. */
+static const product_rate *row_of(const price_rates *r, mtf_dtype type, double side)
 {
-    double side = cbrt(volume), rate = r->flops;
-    bool   found = false;
-    for (int k = 0; k < r->nproducts; k++) {
-        const product_rate *p = &r->products[k];
-        if (p->type != type || (found && p->side > side)) continue;
-        rate = p->flops;
-        found = true;
-    }
-    return rate;
+    const product_rate *row = NULL;
+    for (int k = 0; k < r->nproducts; k++)
+        if (r->products[k].type == type && (!row || r->products[k].side <= side))
+            row = &r->products[k];
+    return row;
 }
 
-double rates_best_product(const price_rates *r, mtf_dtype type)
+double rates_product(const price_rates *r, mtf_dtype type, double volume)
 {
-    double best = 0;
-    for (int k = 0; k < r->nproducts; k++)
-        if (r->products[k].type == type) best = fmax(best, r->products[k].flops);
-    return best > 0 ? best : r->flops;
+    const product_rate *row = row_of(r, type, cbrt(volume));
+    return row ? row->flops : r->flops;
+}
+
+double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
+{
+    double              best = 0;
+    const product_rate *last = row_of(r, type, cbrt(volume));
+    if (!last) return r->flops;
+    for (const product_rate *p = r->products; p <= last; p++)
+        if (p->type == type) best = fmax(best, p->flops);
+    return best;
 }
 
 /* Processors are numbered with the last axis fastest, and nodes hold neighbours by number. */
@@ -52,13 +58,12 @@ static axis_rate axis_wire(const price_rates *r, const mesh *m, int axis)
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
 {
     axis_rate slowest = {.wire = r->wire, .latency = r->latency};
-    bool      first = true;
+    bool      several = (axes & (axes - 1)) != 0;
     for (int a = 0; a < m->naxes; a++) {
         if (!(axes >> a & 1)) continue;
         axis_rate w = axis_wire(r, m, a);
-        slowest.wire = first ? w.wire : fmin(slowest.wire, w.wire);
-        slowest.latency = first ? w.latency : fmax(slowest.latency, w.latency);
-        first = false;
+        slowest.wire = several ? fmin(slowest.wire, w.wire) : w.wire;
+        slowest.latency = several ? fmax(slowest.latency, w.latency) : w.latency;
     }
     return slowest;
 }

@@ -43,11 +43,12 @@ typedef struct price_rates {
 /* One core of a modest computer, its neighbours in the same memory. */
 #define PRICE_RATES ((price_rates){.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6})
 
-/* Flops a second of a product whose m * n * k is `volume`; no product of the type is faster than
- * the second. */
+/* Flops a second of a product whose m * n * k is `volume`; no product of the type that is at most as
+ * large is faster than the second. */
 double rates_product(const price_rates *r, mtf_dtype type, double volume);
-double rates_best_product(const price_rates *r, mtf_dtype type);
-/* The wire that a collective along these axes takes: the slowest. */
+double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
+/* The wire that a collective along these axes takes: the slowest of them, and where they are several
+ * no better than `wire` and `latency`, which hold for any processors. */
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
 
 /* "flops=30e9,latency=1e-5": some of the numbers, the others stay.  Else the name of a file, or of

@@ -30,12 +30,13 @@ const char *instr_name(instr_kind kind)
     return kinds[kind].name;
 }
 
-program *program_new(mtf_session *s)
+program *program_new(mtf_session *s, const mtf_allocator *from)
 {
-    program *p = block_alloc(&s->allocator, &s->fault, sizeof *p, true);
+    if (!from) from = &s->allocator;
+    program *p = block_alloc(from, &s->fault, sizeof *p, true);
     if (!p) return NULL;
     p->session = s;
-    p->arena = arena_make(&s->allocator, &s->fault);
+    p->arena = arena_make(from, &s->fault);
     return p;
 }
 
@@ -43,7 +44,7 @@ void program_free(program *p)
 {
     if (!p) return;
     arena_free(&p->arena);
-    block_free(&p->session->allocator, p);
+    block_free(p->arena.from, p);
 }
 
 int64_t instr_elements(const instr *i)

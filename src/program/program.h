@@ -45,7 +45,7 @@ typedef struct program {
     int          ncounters;
 } program;
 
-program *program_new(mtf_session *s);
+program *program_new(mtf_session *s, const mtf_allocator *from); /* NULL: the session's */
 void     program_free(program *p);
 /* Checks that instructions are sound: operands inside their buffers, types, loops.  An error here
  * is a bug of ours; `pass` names who made it. */

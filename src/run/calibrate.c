@@ -1,161 +1,256 @@
-/* Calibrating: what this machine really does in a second. */
+/* Calibrating: what this machine really does in a second.
+ *
+ * What counts is how long whole steps take, all processors busy: where more of them
+ * share the cores, memory or the wire than these can serve at once, every one is as
+ * much slower.  Chains of instructions are timed of which each needs the one before,
+ * long ones and short: the difference is theirs alone.
+ */
 #include "run/calibrate.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 #include "run/compiled.h"
 
-enum { ROUNDS = 5, MOST_STEPS = 300 };
+enum { ROUNDS = 16, MOST_STEPS = 100, MOST_LINKS = 16 };
+#define ROUND_SECONDS 0.004
 
-/* One program, of which the instruction of one kind is timed. */
 typedef struct trial {
     mtf_session *session;
-    instr_kind   kind;
-    char         text[400]; /* .mtf; y is fetched */
-    double       steps;     /* in a round: the same on every rank */
-    /* what was found: seconds of one turn, as the slowest processor took them and the quickest */
-    double slowest, quickest;
+    mesh         mesh;
 } trial;
 
-static int find_instr(const program *q, instr_kind kind)
+/* ---- timing ---- */
+
+static double now(void)
 {
-    for (int k = 0; k < q->ninstrs; k++)
-        if (q->instrs[k].kind == kind) return k;
-    return -1;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double seconds_so_far(const mtf_program *p, int number, int at)
+/* Several programs in turn, so that whatever else happens on the machine happens to all.  Of each,
+ * seconds of a step, the best round; as many steps as a `guess` of that fills a round with, the same
+ * on every rank. */
+static bool time_steps(const trial *t, int n, const char *const *texts, const double *guess,
+                       double *seconds)
 {
-    mtf_measured m = mtf_program_measured(p, number);
-    return m.steps ? m.seconds[at] : 0;
-}
-
-/* The best round counts. */
-static void time_rounds(trial *t, mtf_program *p)
-{
-    const store *s = p->store;
-    int     at = find_instr(first_program(p), t->kind), steps = (int)fmin(t->steps, MOST_STEPS);
-    double *before = arena_array(&p->session->arena, double, s->end - s->first);
-    t->slowest = t->quickest = at < 0 ? 0 : DBL_MAX;
-    if (!before) return;
-    for (int round = -1; round < ROUNDS && at >= 0 && mtf_ok(p->session); round++) {
-        double most = 0, least = DBL_MAX;
-        for (int k = s->first; k < s->end; k++) before[k - s->first] = seconds_so_far(p, k, at);
-        for (int i = 0; i < steps; i++) mtf_step(p);
-        for (int k = s->first; k < s->end; k++) {
-            double seconds = (seconds_so_far(p, k, at) - before[k - s->first]) / steps;
-            most = fmax(most, seconds);
-            least = fmin(least, seconds);
-        }
-        if (round < 0) continue; /* warm now */
-        t->slowest = fmin(t->slowest, most);
-        t->quickest = fmin(t->quickest, least);
+    enum { MOST = 2 };
+    mtf_program *p[MOST] = {0};
+    bool         ok = true;
+    for (int k = 0; k < n && ok; k++) {
+        mtf_graph *g = mtf_parse(t->session, texts[k], "calibrate");
+        p[k] = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
+        ok = p[k] != NULL;
+        seconds[k] = DBL_MAX;
     }
-}
-
-static bool run_trial(trial *t)
-{
-    mtf_session *s = t->session;
-    mtf_graph   *g = mtf_parse(s, t->text, "calibrate");
-    mtf_program *p = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
-    if (p) time_rounds(t, p);
-    mtf_program_free(p);
-    return mtf_ok(s);
-}
-
-/* Every processor has a product of its own. */
-static bool time_products(trial *t, int processors, price_rates *r)
-{
-    static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F64};
-    static const int       sides[] = {16, 64, 256, 768};
-    t->kind = INSTR_CONTRACT;
-    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
-        for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
-            const char *type = mtf_dtype_name(types[k]);
-            int         n = sides[i];
-            snprintf(t->text, sizeof t->text,
-                     "a: %s[p=%d, m=%d, k=%d] = random_uniform\n"
-                     "b: %s[p=%d, k=%d, n=%d] = random_uniform\ny: [p, m, n] = einsum(a, b)\n",
-                     type, processors, n, n, type, processors, n, n);
-            t->steps = 1 + 1e8 / (2.0 * n * n * n);
-            TRY(run_trial(t));
-            double flops = 2.0 * n * n * n / t->slowest;
-            r->products[r->nproducts++] = (product_rate){types[k], i ? n : 0, flops};
+    for (int round = -1; round < ROUNDS && ok; round++) /* the first warms up */
+        for (int k = 0; k < n; k++) {
+            int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
+            double start = now();
+            for (int i = 0; i < steps; i++) mtf_step(p[k]);
+            if (round >= 0) seconds[k] = fmin(seconds[k], (now() - start) / steps);
         }
+    for (int k = 0; k < n; k++) mtf_program_free(p[k]);
+    return mtf_ok(t->session);
+}
+
+/* `head` makes x0; a link reads x(k), and perhaps what else the head made, and gives x(k+1). */
+typedef struct chain {
+    textbuf head;
+    void (*link)(textbuf *t, int k);
+    double guess; /* seconds of a link, roughly */
+} chain;
+
+static bool time_link(const trial *t, chain *c, double *seconds)
+{
+    const char *head = text_done(&c->head), *texts[2];
+    int         most = (int)fmax(3, fmin(MOST_LINKS, 2e-3 / c->guess)), length[2] = {1, most};
+    double      took[2], guess[2];
+    for (int k = 0; k < 2 && head; k++) {
+        textbuf text = {.arena = &t->session->arena};
+        text_add(&text, "%s", head);
+        for (int i = 0; i < length[k]; i++) c->link(&text, i);
+        text_add(&text, "y = identity(x%d)\n", length[k]);
+        texts[k] = text_done(&text);
+        TRY(texts[k] != NULL);
+        guess[k] = c->guess * length[k];
+    }
+    TRY(head && time_steps(t, 2, texts, guess, took));
+    *seconds = fmax((took[1] - took[0]) / (length[1] - length[0]), 1e-9);
     return true;
 }
 
-/* Three operands stream by, too long for any cache; then a few elements, which only start. */
-static bool time_passes(trial *t, int processors, price_rates *r)
+/* ---- what stays with a processor ---- */
+
+static void link_product(textbuf *t, int k)
 {
-    enum { LONG = 6 << 20 };
-    static const int counts[] = {LONG, 8};
-    double           seconds[2];
-    t->kind = INSTR_MAP;
-    for (int k = 0; k < 2; k++) {
-        snprintf(t->text, sizeof t->text,
-                 "a%d: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
-                 "b%d: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = a%d + b%d\n",
-                 k, processors, counts[k], k, processors, counts[k], k, k);
-        t->steps = 1 + 1e6 / counts[k];
-        TRY(run_trial(t));
-        seconds[k] = t->slowest;
+    text_add(t, "y%d: [p, m, n] = einsum(x%d, b)\n", k, k);
+    text_add(t, "x%d = rename_dimension(y%d, from=n, to=k)\n", k + 1, k);
+}
+
+/* Every processor has products of its own: n by n by n. */
+static bool time_product(const trial *t, mtf_dtype type, int n, double *seconds)
+{
+    int         processors = mesh_size(&t->mesh);
+    const char *name = mtf_dtype_name(type);
+    chain       c = {.head = {.arena = &t->session->arena},
+                     .link = link_product,
+                     .guess = 1e-6 + 2.0 * n * n * n / 20e9};
+    text_add(&c.head, "a_%s_%d: %s[p=%d, m=%d, k=%d] = variable(init=\"normal(0, 0.04)\")\n", name,
+             n, name, processors, n, n);
+    text_add(&c.head, "b_%s_%d: %s[p=%d, k=%d, n=%d] = variable(init=\"normal(0, 0.04)\")\n", name,
+             n, name, processors, n, n);
+    text_add(&c.head, "x0 = identity(a_%s_%d)\nb = identity(b_%s_%d)\n", name, n, name, n);
+    return time_link(t, &c, seconds);
+}
+
+/* The tiniest product only starts.  A row holds from about half way to its side on. */
+static bool time_products(const trial *t, price_rates *r)
+{
+    static const struct {
+        mtf_dtype type;
+        int       side;
+    } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 192}, {MTF_F32, 512},
+                {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
+    double seconds;
+    TRY(time_product(t, MTF_F32, 2, &r->start));
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        double n = rows[k].side;
+        bool   first = k == 0 || rows[k].type != rows[k - 1].type;
+        TRY(time_product(t, rows[k].type, rows[k].side, &seconds));
+        double flops = 2 * n * n * n / fmax(seconds - r->start, seconds / 4);
+        r->products[r->nproducts++] =
+            (product_rate){rows[k].type, first ? 0 : floor(n / 1.5), flops};
     }
-    r->start = seconds[1];
-    r->memory = 12.0 * LONG / fmax(seconds[0] - seconds[1], 1e-9);
+    return true;
+}
+
+/* One instruction, against a step that has none worth telling. */
+static bool time_alone(const trial *t, const char *text, double guess, double *seconds)
+{
+    char idle[200];
+    snprintf(idle, sizeof idle, "a: f32[p=%d, n=8] = variable(init=\"ones\")\ny = a + 1\n",
+             mesh_size(&t->mesh));
+    const char *texts[2] = {text, idle};
+    double      took[2], guesses[2] = {guess, 1e-4};
+    TRY(time_steps(t, 2, texts, guesses, took));
+    *seconds = fmax(took[0] - took[1], 1e-9);
+    return true;
+}
+
+/* Three operands stream by, as long as weights are. */
+static bool time_passes(const trial *t, price_rates *r)
+{
+    enum { LONG = 2 << 20 };
+    char   text[300];
+    double seconds;
+    int    n = mesh_size(&t->mesh);
+    snprintf(text, sizeof text,
+             "la: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
+             "lb: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = la + lb\n",
+             n, LONG, n, LONG);
+    TRY(time_alone(t, text, 12.0 * LONG / 5e9, &seconds));
+    r->memory = 12.0 * LONG / seconds;
     return true;
 }
 
 /* Elementwise work that stays in the cache: a few dozen flops an element. */
-static bool time_flops(trial *t, int processors, price_rates *r)
+static bool time_flops(const trial *t, price_rates *r)
 {
     enum { COUNT = 1 << 18, STEPS = 16 };
-    t->kind = INSTR_MAP;
-    snprintf(t->text, sizeof t->text,
+    char   text[300];
+    double seconds;
+    snprintf(text, sizeof text,
              "w: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
              "b = w * w + w\nc = b * b + b\nd = c * c + c\ne = d * d + d\n"
              "f = e * e + e\ng = f * f + f\nh = g * g + g\ny = h * h + h\n",
-             processors, COUNT);
-    t->steps = 4;
-    TRY(run_trial(t));
-    r->flops = (double)STEPS * COUNT / t->slowest;
+             mesh_size(&t->mesh), COUNT);
+    TRY(time_alone(t, text, 1e-3, &seconds));
+    r->flops = (double)STEPS * COUNT / seconds;
     return true;
 }
 
-/* A short sum over all processors and a long one. */
-static bool time_sums(trial *t, int processors, price_rates *r)
+/* ---- sums ---- */
+
+static void link_sum(textbuf *t, int k)
 {
-    enum { LONG = 1 << 20 };
-    static const int counts[] = {8, LONG};
-    double           seconds[2];
-    if (processors == 1) return true;
-    t->kind = INSTR_REDUCE;
-    for (int k = 0; k < 2; k++) {
-        snprintf(t->text, sizeof t->text,
-                 "s%d: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = reduce_sum(s%d, over=(p))\n",
-                 k, processors, counts[k], k);
-        t->steps = 1 + 1e6 / counts[k];
-        TRY(run_trial(t));
-        seconds[k] = t->quickest;
+    text_add(t, "s%d: [n] = reduce_sum(x%d)\nx%d = v + s%d\n", k, k, k + 1, k);
+}
+
+/* Dimension `dim` is cut into `parts`; the sum is followed by an elementwise instruction. */
+static bool time_sum(const trial *t, const char *dim, int parts, int n, double *seconds)
+{
+    chain c = {
+        .head = {.arena = &t->session->arena}, .link = link_sum, .guess = 2e-5 + 8.0 * n / 2e9};
+    text_add(&c.head, "v_%s_%d: f32[%s=%d, n=%d] = variable(init=\"ones\")\n", dim, n, dim, parts,
+             n);
+    text_add(&c.head, "v = identity(v_%s_%d)\nx0 = v\n", dim, n);
+    return time_link(t, &c, seconds);
+}
+
+/* The shortest sum is all latency; of longer ones what is beyond goes by bytes. */
+static bool time_wire(const trial *t, const price_rates *r, const char *dim, int parts,
+                      axis_rate *w)
+{
+    static const int counts[] = {8, 1 << 16, 1 << 19};
+    double           seconds, logs = 0;
+    for (int k = 0; k < 3; k++) {
+        double n = counts[k], bytes = 4 * (n + (parts - 2) * n / parts);
+        TRY(time_sum(t, dim, parts, counts[k], &seconds));
+        double beside = r->start + 12 * n / r->memory + (k ? w->latency : 0);
+        seconds = fmax(seconds - beside, seconds / 4); /* whatever is told apart is not exact */
+        if (k == 0)
+            w->latency = seconds;
+        else
+            logs += log(bytes / seconds);
     }
-    double shard = (double)LONG / processors, bytes = 4 * (LONG + (processors - 2) * shard);
-    r->latency = seconds[0];
-    r->wire = bytes / fmax(seconds[1] - seconds[0], 1e-9);
-    r->outer_wire = r->wire, r->outer_latency = r->latency;
+    w->wire = exp(logs / 2);
+    return true;
+}
+
+/* ---- all of it ---- */
+
+/* p goes along all axes; a dimension of its own along each.  No program has them all. */
+bool calibrate_layout(const mesh *m, textbuf *t)
+{
+    for (int a = 0; a < m->naxes; a++) text_add(t, "%s%s", a ? "+" : "p:", m->name[a]);
+    text_add(t, "?");
+    for (int a = 0; a < m->naxes && m->naxes > 1; a++)
+        text_add(t, ",along_%s:%s?", m->name[a], m->name[a]);
+    return text_done(t) != NULL;
+}
+
+static bool time_wires(const trial *t, price_rates *r)
+{
+    const mesh *m = &t->mesh;
+    axis_rate   all;
+    int         n = mesh_size(m);
+    if (n == 1) return true;
+    TRY(time_wire(t, r, "p", n, &all));
+    r->wire = r->outer_wire = all.wire;
+    r->latency = r->outer_latency = all.latency;
+    for (int a = 0; a < m->naxes && m->naxes > 1; a++) {
+        axis_rate *w = &r->axes[r->naxes];
+        char       dim[MAX_RATE_NAME + 10];
+        if (m->size[a] == 1 || strlen(m->name[a]) >= MAX_RATE_NAME) continue;
+        snprintf(w->axis, sizeof w->axis, "%s", m->name[a]);
+        snprintf(dim, sizeof dim, "along_%s", w->axis);
+        TRY(time_wire(t, r, dim, m->size[a], w));
+        r->naxes++;
+    }
     return true;
 }
 
 bool calibrate(mtf_session *s, price_rates *r)
 {
     trial t = {.session = s};
-    mesh  m;
     *r = PRICE_RATES;
-    TRY(mesh_parse(s, s->opts.mesh, &m));
-    int n = mesh_size(&m);
-    TRY(time_products(&t, n, r) && time_flops(&t, n, r) && time_passes(&t, n, r) &&
-        time_sums(&t, n, r));
+    TRY(mesh_parse(s, s->opts.mesh, &t.mesh));
+    TRY(time_products(&t, r) && time_flops(&t, r) && time_passes(&t, r) && time_wires(&t, r));
     r->capacity = (double)store_memory_each(s);
     return true;
 }

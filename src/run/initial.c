@@ -106,7 +106,7 @@ static bool run_all(device *d, const program *p, void *memory)
 
 bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory)
 {
-    program *p = program_new(at->device->session);
+    program *p = program_new(at->device->session, NULL);
     TRY(p != NULL);
     emitter e = {.program = p, .cause = w, .layout = at->layout, .here = at->here};
     bool    ok = emit_initial(&e, w) && program_verify(p, "initialising");

@@ -1,10 +1,11 @@
 /* Whatever of mesh, layout and state layout is left open is found. */
 #include "search/automatic.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "search/shapes.h"
-#include "search/state_rules.h"
+#include "search/with_state.h"
 
 /* Layouts for which rules for state are looked for; nodes planned to see what would fit. */
 enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
@@ -16,8 +17,9 @@ typedef struct finding {
     const automatic_opts *opts;
     automatic_answer     *answer;
     int                   room;
-    search_answer        *last;  /* of the mesh in hand */
-    mesh                  first; /* of the meshes tried */
+    search_answer        *last;        /* of the mesh in hand */
+    mesh                  first;       /* of the meshes tried */
+    double                state_bound; /* nothing is better with rules for state */
 } finding;
 
 /* ---- texts ---- */
@@ -64,7 +66,17 @@ static bool fits(const finding *f, const cost *c)
     return !f->opts->limit || c->peak <= f->opts->limit;
 }
 
-/* Keeps it among the best; of equals the one that was there first. */
+static bool is_kept(const automatic_answer *w, const found_layout *x)
+{
+    for (int k = 0; k < w->n; k++)
+        if (strcmp(w->best[k].mesh_text, x->mesh_text) == 0 &&
+            strcmp(w->best[k].layout_text, x->layout_text) == 0 &&
+            strcmp(w->best[k].state_text, x->state_text) == 0)
+            return true;
+    return false;
+}
+
+/* Keeps it among the best, once; of equals the one that was there first. */
 static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool *first)
 {
     automatic_answer *w = f->answer;
@@ -72,21 +84,25 @@ static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool
     int               at = w->n;
     *first = false;
     if (!fits(f, c)) return true;
-    while (at > 0 && value_of(f, c) < value_of(f, &w->best[at - 1].cost) * (1 - 1e-9)) at--;
+    while (at > 0 && value_of(f, c) < value_of(f, &w->best[at - 1].cost) * (1 - SAME_PRICE)) at--;
     if (at >= f->room) return true;
+    found_layout x = {.mesh = *m,
+                      .layout = *l,
+                      .cost = *c,
+                      .mesh_text = mesh_text(s, m),
+                      .layout_text = rules_text(s, l->rules, l->nrules),
+                      .state_text = rules_text(s, l->state, l->nstate)};
+    TRY(x.mesh_text && x.layout_text && x.state_text);
+    if (is_kept(w, &x)) return true;
     if (w->n < f->room) w->n++;
     for (int k = w->n - 1; k > at; k--) {
         w->best[k] = w->best[k - 1];
         w->best[k].layout.mesh = &w->best[k].mesh;
     }
-    found_layout *x = &w->best[at];
-    *x = (found_layout){.mesh = *m, .layout = *l, .cost = *c};
-    x->layout.mesh = &x->mesh;
-    x->mesh_text = mesh_text(s, m);
-    x->layout_text = rules_text(s, l->rules, l->nrules);
-    x->state_text = rules_text(s, l->state, l->nstate);
+    w->best[at] = x;
+    w->best[at].layout.mesh = &w->best[at].mesh;
     *first = at == 0;
-    return x->mesh_text && x->layout_text && x->state_text;
+    return true;
 }
 
 static bool search_mesh(finding *f, const layout *given, bool smallest, int64_t limit, int want)
@@ -101,23 +117,31 @@ static bool search_mesh(finding *f, const layout *given, bool smallest, int64_t 
     return search_layout(f->graph, f->nfetches, f->fetches, &o, f->last);
 }
 
-/* State is cut further for each of the best layouts, those too that do not fit without. */
-static bool try_state(finding *f, const layout *given, arena *scratch)
+static bool hear_state(void *context, const layout *l, const cost *c)
 {
-    subject    whole, reduced;
-    bool       first;
-    state_opts o = {&f->opts->rates, f->opts->smallest, f->opts->limit};
+    finding *f = context;
+    bool     first;
+    TRY(keep(f, l->mesh, l, c, &first));
+    if (first) f->answer->search = *f->last;
+    return true;
+}
+
+/* The best layouts without are tried first with rules for state, those too that do not fit without. */
+static bool try_state(finding *f, const layout *given)
+{
+    state_task t = {.graph = f->graph,
+                    .nfetches = f->nfetches,
+                    .fetches = f->fetches,
+                    .given = given,
+                    .rates = f->opts->rates,
+                    .smallest = f->opts->smallest,
+                    .limit = f->opts->limit,
+                    .first = f->last,
+                    .tell = hear_state,
+                    .context = f};
     TRY(search_mesh(f, given, f->opts->smallest, 0, TRIED_WITH_STATE));
-    TRY(subject_whole(f->graph, f->nfetches, f->fetches, scratch, &whole));
-    TRY(subject_reduce(&whole, true, scratch, &reduced));
-    for (int k = 0; k < f->last->n && k < TRIED_WITH_STATE; k++) {
-        layout l = f->last->best[k].layout;
-        cost   c;
-        TRY(state_descend(&reduced, &o, &l, &c) &&
-            cost_of(&whole, &l, &f->opts->rates, NULL, NULL, &c));
-        TRY(keep(f, l.mesh, &l, &c, &first));
-        if (first) f->answer->search = *f->last, f->answer->state_found = true;
-    }
+    TRY(state_search(&t));
+    f->state_bound = fmin(f->state_bound, t.bound);
     return true;
 }
 
@@ -134,13 +158,9 @@ static bool try_mesh(void *context, const mesh *m)
     for (int k = 0; k < f->last->n; k++) {
         const candidate *x = &f->last->best[k];
         TRY(keep(f, m, &x->layout, &x->cost, &first));
-        if (first) f->answer->search = *f->last, f->answer->state_found = false;
+        if (first) f->answer->search = *f->last;
     }
-    if (!given.asks_state) return true;
-    arena scratch = arena_make(&s->allocator, &s->fault);
-    bool  ok = try_state(f, &given, &scratch);
-    arena_free(&scratch);
-    return ok;
+    return !given.asks_state || try_state(f, &given);
 }
 
 /* ---- nothing fits ---- */
@@ -190,9 +210,13 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                     const automatic_opts *opts, automatic_answer *answer)
 {
     mtf_session *s = g->session;
-    finding      f = {
-             .graph = g, .nfetches = nfetches, .fetches = fetches, .opts = opts, .answer = answer};
-    mesh m;
+    finding      f = {.graph = g,
+                      .nfetches = nfetches,
+                      .fetches = fetches,
+                      .opts = opts,
+                      .answer = answer,
+                      .state_bound = INFINITY};
+    mesh         m;
     *answer = (automatic_answer){0};
     f.room = opts->want < 1 ? 1 : opts->want < MOST_KEPT ? opts->want : MOST_KEPT;
     answer->best = arena_array(&s->arena, found_layout, f.room + 1);
@@ -200,5 +224,11 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     TRY(answer->best && f.last && mesh_parse(s, opts->mesh ? opts->mesh : "", &m));
     int axes = opts->most_axes > 0 ? opts->most_axes : 2;
     TRY(mesh_asks(&m) ? shapes_visit(s, mesh_size(&m), axes, try_mesh, &f) : try_mesh(&f, &m));
-    return answer->n > 0 || nothing_fits(&f);
+    if (answer->n == 0) return nothing_fits(&f);
+    double best = value_of(&f, &answer->best[0].cost);
+    if (best > f.state_bound * (1 + SAME_PRICE)) {
+        answer->search.gap = fmax(answer->search.gap, (best - f.state_bound) / best);
+        answer->search.bound = fmin(answer->search.bound, f.state_bound);
+    }
+    return true;
 }

@@ -27,9 +27,8 @@ typedef struct found_layout {
 typedef struct automatic_answer {
     found_layout *best; /* best first */
     int           n;
-    search_answer search;      /* of the mesh that the best is on, but for its candidates */
-    int           meshes;      /* tried */
-    bool          state_found; /* rules for state were: by steps that each help, not proved */
+    search_answer search; /* of the mesh that the best is on, but for its candidates */
+    int           meshes; /* tried */
 } automatic_answer;
 
 /* Does any of these texts, each of which may be NULL, leave something to be found? */

@@ -1,7 +1,21 @@
 /* What a layout costs: the real program of the processor with the largest parts. */
 #include "search/cost.h"
 
+#include <math.h>
+
 #include "plan/plan.h"
+
+worth worth_of(const cost *c, bool smallest, int64_t limit)
+{
+    double above = limit && c->peak > limit ? (double)(c->peak - limit) : 0;
+    return (worth){above, smallest ? (double)c->peak : c->seconds};
+}
+
+bool worth_less(worth a, worth b)
+{
+    if (fabs(a.above - b.above) > 1e-9 * b.above) return a.above < b.above;
+    return a.value < b.value * (1 - 1e-9);
+}
 
 static double weight_of(const subject *s, const mtf_tensor *x)
 {
@@ -39,8 +53,9 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
              void *context, cost *c)
 {
-    plan_opts how = {.layout = l, .here = mesh_place(l->mesh, mesh_size(l->mesh) - 1)};
-    program  *q = plan_program(s->graph, s->nfetches, s->fetches, &how);
+    plan_opts how = {
+        .layout = l, .here = mesh_place(l->mesh, mesh_size(l->mesh) - 1), .memory = s->memory};
+    program *q = plan_program(s->graph, s->nfetches, s->fetches, &how);
     *c = (cost){0};
     TRY(q != NULL);
     price p = {

@@ -13,6 +13,14 @@ typedef struct cost {
     int64_t sent;      /* bytes to other processors */
 } cost;
 
+/* Less is better: bytes above the limit first, then what is asked for. */
+typedef struct worth {
+    double above, value;
+} worth;
+
+worth worth_of(const cost *c, bool smallest, int64_t limit); /* limit 0: none */
+bool  worth_less(worth a, worth b);                          /* by more than a billionth */
+
 /* Told of each instruction: what it is for, and its seconds, as often as they count. */
 typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what, double seconds);
 

@@ -33,12 +33,13 @@ typedef struct parts {
     part          *list;
     int            n, room;
     extents        products; /* seconds */
-    extents        stored;   /* bytes of variables and inputs */
-    extents        alive;    /* bytes that are in memory together at some time */
-    lesson        *lessons;  /* open addressing */
-    uint64_t       mask;
-    int            nlessons;
-    int            contradictions; /* lessons that a later program did not confirm */
+    extents  firm, loose;    /* of these, what rules for state leave alone, and what they may cut */
+    extents  stored;         /* bytes of variables and inputs */
+    extents  alive;          /* bytes that are in memory together at some time */
+    lesson  *lessons;        /* open addressing */
+    uint64_t mask;
+    int      nlessons;
+    int      contradictions; /* lessons that a later program did not confirm */
 } parts;
 
 /* Plans the graph for one processor to see which nodes are products (sorting.c).  False after an

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "search/leaves.h"
+#include "base/hoard.h"
+#include "plan/estimate.h"
+#include "search/descent.h"
 
-/* Small graphs are searched whole; larger ones keep so many copies of what repeats.  Layouts whose
- * prices differ by less than a billionth are equally good. */
+/* Small graphs are searched whole; larger ones keep so many copies of what repeats. */
 enum { SMALL_GRAPH = 150, KEEP = 3, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
 enum { SOME_LEAVES = 20 * 1000, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
-#define SAME 1e-9
 #define SECONDS 10.0
 
 typedef struct search {
@@ -22,6 +22,7 @@ typedef struct search {
     search_answer     *answer;
     mtf_session       *session;
     arena             *scratch;
+    hoard              hoard;                 /* memory of the programs that are planned */
     subject            whole, reduced, fewer; /* fewer: one copy less, to see what a copy adds */
     space              space;
     parts              parts;
@@ -31,9 +32,13 @@ typedef struct search {
     layout_rule       *rules; /* of the layout in hand */
     int64_t            work;  /* nodes planned so far */
     double             deadline;
-    int                extra;   /* priced for the sake of those behind the best */
-    int64_t            limit;   /* of memory, as far as the search knows it; 0: none */
-    double             overrun; /* by what factor some layout broke it after all */
+    int                extra;     /* priced for the sake of those behind the best */
+    int                steps;     /* priced on the way down to a good one */
+    candidates         kept;      /* those that fit */
+    candidate         *corrected; /* whose memory turned out to be more: of another processor, or
+                                     with the layers left out */
+    int                ncorrected, corrected_room;
+    int64_t            limit; /* of memory, as far as the search knows it; 0: none */
 } search;
 
 /* Of this thread alone, whoever else is busy. */
@@ -102,6 +107,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
     const search_opts *o = s->opts;
     survey             live = {.graph = g, .scratch = s->scratch};
     TRY(subject_whole(g, nfetches, fetches, s->scratch, &s->whole));
+    s->whole.memory = &s->hoard.as;
     TRY(survey_live(&live, nfetches, fetches));
     TRY(space_make(g, live.live, o->given, s->scratch, &s->space));
     s->reduced = s->fewer = s->whole;
@@ -140,33 +146,23 @@ static bool price_cuts(search *s, const cuts *c, candidate *x)
     *x = (candidate){.cuts = *c};
     TRY(space_layout(&s->space, c, s->rules, NULL, &l));
     TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, &x->cost) && add_copies(s, &l, &x->cost));
+    for (int k = 0; k < s->ncorrected; k++)
+        if (memcmp(&s->corrected[k].cuts, c, sizeof *c) == 0)
+            x->cost.peak = s->corrected[k].cost.peak;
     s->work += s->reduced.graph->nnodes;
     s->answer->priced++;
     return true;
 }
 
-static double value_of(const search *s, const candidate *x)
-{
-    return s->opts->smallest ? (double)x->cost.peak : x->cost.seconds;
-}
-
-static bool better(const search *s, const candidate *a, const candidate *b)
-{
-    double x = value_of(s, a), y = value_of(s, b);
-    if (fabs(x - y) > SAME * y) return x < y;
-    return cuts_before(&s->space, &a->cuts, &b->cuts);
-}
-
 static void keep(search *s, const candidate *x)
 {
-    search_answer *w = s->answer;
-    if (s->limit && x->cost.peak > s->limit) return;
-    for (int k = 0; k < w->n; k++) /* listed twice, while the price to beat was not known */
-        if (memcmp(&w->best[k].cuts, &x->cuts, sizeof x->cuts) == 0) return;
-    int at = w->n < MOST_KEPT ? w->n++ : MOST_KEPT;
-    for (; at > 0 && better(s, x, &w->best[at - 1]); at--)
-        if (at < MOST_KEPT) w->best[at] = w->best[at - 1];
-    if (at < MOST_KEPT) w->best[at] = *x;
+    if (!s->limit || x->cost.peak <= s->limit) candidates_add(&s->kept, x);
+}
+
+/* Of the k-th best that is kept; seconds or bytes. */
+static double value_kept(const search *s, int k)
+{
+    return k < s->kept.n ? candidate_value(&s->kept, &s->kept.list[k]) : INFINITY;
 }
 
 /* ---- bounds ---- */
@@ -194,19 +190,18 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
  * others are not too much trouble. */
 static double to_beat(const search *s)
 {
-    const search_answer *w = s->answer;
-    int                  want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
+    int want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
     if (want > MOST_KEPT) want = MOST_KEPT;
-    return w->n < want ? INFINITY : value_of(s, &w->best[want - 1]);
+    return value_kept(s, want - 1);
 }
 
 static bool worth_pricing(const search *s, const leaf *x)
 {
     double goal = to_beat(s);
-    if (x->bound < goal * (1 - SAME) || isinf(goal)) return true;
+    if (x->bound < goal * (1 - SAME_PRICE) || isinf(goal)) return true;
     /* No better, but of those equally good it may come first. */
-    return x->bound <= goal * (1 + SAME) && s->answer->n &&
-           cuts_before(&s->space, &x->cuts, &s->answer->best[0].cuts);
+    return x->bound <= goal * (1 + SAME_PRICE) && s->kept.n &&
+           cuts_before(&s->space, &x->cuts, &s->kept.list[0].cuts);
 }
 
 static bool out_of_time(search *s)
@@ -227,14 +222,14 @@ static bool try_leaves(search *s, double *left)
     while (l->n && !out_of_time(s) && s->answer->priced < most) {
         leaf x = leaves_pop(l);
         x.bound = bound(s, &x.cuts, ~(uint64_t)0);
-        if (l->n && x.bound > l->heap[0].bound * (1 + SAME)) { /* lessons raised it */
-            if (x.bound <= to_beat(s) * (1 + SAME)) leaves_push(l, &x);
+        if (l->n && x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* lessons raised it */
+            if (x.bound <= to_beat(s) * (1 + SAME_PRICE)) leaves_push(l, &x);
             continue;
         }
-        if (x.bound > to_beat(s) * (1 + SAME)) return true;
+        if (x.bound > to_beat(s) * (1 + SAME_PRICE)) return true;
         if (!worth_pricing(s, &x)) continue;
         candidate c;
-        if (s->answer->n) s->extra += x.bound >= value_of(s, &s->answer->best[0]) * (1 - SAME);
+        s->extra += x.bound >= value_kept(s, 0) * (1 - SAME_PRICE);
         TRY(price_cuts(s, &x.cuts, &c));
         keep(s, &c);
     }
@@ -242,18 +237,39 @@ static bool try_leaves(search *s, double *left)
     return true;
 }
 
-/* First a few of those whose products alone are near the least, which gives a price to beat; then
- * all that may beat it.  Where these are too many to list, some are priced, and what was learned of
- * their parts shortens the next list. */
+static bool price_step(void *context, const cuts *c, worth *w)
+{
+    search   *s = context;
+    candidate x;
+    TRY(price_cuts(s, c, &x));
+    keep(s, &x);
+    s->steps++;
+    *w = worth_of(&x.cost, s->opts->smallest, s->limit);
+    return true;
+}
+
+/* First a layout that no step betters, which gives a price to beat; then all that may beat it.  Where
+ * these are too many to list, some are priced, and what was learned of their parts shortens the next
+ * list. */
 static bool try_all(search *s)
 {
     leaves *l = &s->leaves;
     cuts    none = {0};
     double  root = bound(s, &none, 0), threshold = 1.25 * root, left = INFINITY;
     if (!(root > 0) || isinf(root)) threshold = INFINITY;
+    if (!s->opts->plain && !s->ncorrected) {
+        descent d = {.space = &s->space,
+                     .symmetry = &s->symmetry,
+                     .order = s->order,
+                     .ask = price_step,
+                     .bound = bound,
+                     .context = s};
+        TRY(descend(&d));
+    }
+    if (s->kept.n) threshold = to_beat(s);
     for (int turn = 0;; turn++) {
         int most = s->opts->plain ? MOST_LEAVES : SOME_LEAVES;
-        TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME), most, bound, s,
+        TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME_PRICE), most, bound, s,
                         s->scratch));
         TRY(try_leaves(s, &left));
         double goal = to_beat(s);
@@ -264,27 +280,12 @@ static bool try_all(search *s)
         else if (!l->full)
             threshold = threshold > 1e6 * root ? INFINITY : 4 * threshold;
     }
-    s->answer->considered = l->counted;
-    double best = s->answer->n ? value_of(s, &s->answer->best[0]) : INFINITY;
-    s->answer->bound = fmin(best, fmin(left, l->beyond));
+    s->answer->considered = l->counted + s->steps;
+    s->answer->bound = fmin(value_kept(s, 0), fmin(left, l->beyond));
     return true;
 }
 
 /* ---- the answer ---- */
-
-/* The whole graph, no layer left out: what is said of the best is exact. */
-static bool confirm(search *s, candidate *x, bool *fits)
-{
-    cost c = x->cost;
-    if (s->reduced.copies) TRY(cost_of(&s->whole, &x->layout, &s->opts->rates, NULL, NULL, &c));
-    double over = (double)c.peak / (double)x->cost.peak;
-    double error = fabs(c.seconds - x->cost.seconds) / c.seconds;
-    *fits = !s->opts->limit || c.peak <= s->opts->limit;
-    if (!*fits) s->overrun = fmax(s->overrun, over);
-    s->answer->reduced_error = fmax(s->answer->reduced_error, error);
-    x->cost = c;
-    return true;
-}
 
 static bool write_layout(search *s, candidate *x)
 {
@@ -293,41 +294,87 @@ static bool write_layout(search *s, candidate *x)
     return rules && space_layout(&s->space, &x->cuts, rules, a, &x->layout);
 }
 
-/* Where layers were left out, some more than are wanted: their order may change. */
+/* The whole graph, no layer left out: what is said of the best is exact. */
+static bool price_whole(search *s, const candidate *from, candidate *x)
+{
+    *x = *from;
+    TRY(write_layout(s, x));
+    if (s->reduced.copies)
+        TRY(cost_of(&s->whole, &x->layout, &s->opts->rates, NULL, NULL, &x->cost));
+    double error = fabs(x->cost.seconds - from->cost.seconds) / x->cost.seconds;
+    s->answer->reduced_error = fmax(s->answer->reduced_error, error);
+    return true;
+}
+
+/* Memory of the processor that needs most.  Where that is more than the search believed, it is
+ * noted for the next time. */
+static bool find_peak(search *s, candidate *x)
+{
+    const subject   *w = &s->whole;
+    estimate_opts    o = {.mesh = s->space.mesh, .layout = &x->layout, .memory = w->memory};
+    const candidate *believed = candidates_find(&s->kept, &x->cuts);
+    TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
+    if (x->cost.peak <= believed->cost.peak) return true;
+    TRY(arena_push(s->scratch, s->corrected, s->ncorrected, s->corrected_room));
+    s->corrected[s->ncorrected++] = *x;
+    return true;
+}
+
+static bool fits(const search *s, const candidate *x)
+{
+    return !s->opts->limit || x->cost.peak <= s->opts->limit;
+}
+
+/* Where layers were left out, some more than are wanted are looked at: their order may change. */
 static bool finish(search *s)
 {
     search_answer *w = s->answer;
-    int            want = s->opts->want < 1 ? 1 : s->opts->want,
-        few = s->reduced.copies && want < 4 ? 4 : want;
-    int kept = 0;
-    for (int k = 0; k < w->n && kept < few; k++) {
-        bool      fits;
-        candidate x = w->best[k];
-        TRY(write_layout(s, &x) && confirm(s, &x, &fits));
-        if (!fits) continue;
-        int at = kept++;
-        for (; at > 0 && better(s, &x, &w->best[at - 1]); at--) w->best[at] = w->best[at - 1];
-        w->best[at] = x;
+    candidates     few = {.space = &s->space, .smallest = s->opts->smallest}, sure = few;
+    candidate      x;
+    int            want = s->opts->want < 1 ? 1 : s->opts->want;
+    int            most = s->reduced.copies && want < 4 ? 4 : want;
+    for (int k = 0; k < s->kept.n && k < most; k++) {
+        TRY(price_whole(s, &s->kept.list[k], &x));
+        candidates_add(&few, &x);
     }
-    w->n = kept < want ? kept : want;
+    for (int k = 0; k < few.n && sure.n < want; k++) {
+        if (memory_matters(s)) TRY(find_peak(s, &few.list[k]));
+        if (fits(s, &few.list[k])) candidates_add(&sure, &few.list[k]);
+    }
+    w->n = sure.n;
+    memcpy(w->best, sure.list, sizeof w->best);
     w->contradictions = s->parts.contradictions;
-    double best = kept ? value_of(s, &w->best[0]) : 0;
-    w->gap = kept && best > w->bound * (1 + SAME) ? (best - w->bound) / best : 0;
+    double best = sure.n ? candidate_value(&sure, &sure.list[0]) : 0;
+    w->gap = best > w->bound * (1 + SAME_PRICE) ? (best - w->bound) / best : 0;
     if (s->space.left_out && w->gap == 0) w->gap = 1; /* nobody looked */
     return true;
 }
 
-/* What fits without the layers left out may not fit with them: then with as much less. */
+/* Those of whose memory more is known now, from the k-th on, are forgotten: they will be priced
+ * again.  Does it matter? */
+static bool forget_corrected(search *s, int k)
+{
+    bool matters = s->opts->smallest && k < s->ncorrected;
+    for (; k < s->ncorrected; k++) {
+        matters |= !fits(s, &s->corrected[k]);
+        candidates_drop(&s->kept, &s->corrected[k].cuts);
+    }
+    return matters;
+}
+
+/* What the search believes to fit may not: then it goes on, at last with less memory. */
 static bool try_until_it_fits(search *s)
 {
-    enum { ATTEMPTS = 3 };
+    enum { ATTEMPTS = 12, EXACT = 8 };
     s->limit = s->opts->limit;
+    s->kept = (candidates){.space = &s->space, .smallest = s->opts->smallest};
     for (int k = 0; k < ATTEMPTS; k++) {
-        s->overrun = 0;
-        s->answer->n = 0;
+        int known = s->ncorrected;
         TRY(try_all(s) && finish(s));
-        if (s->answer->n || s->overrun <= 1) break;
-        s->limit = (int64_t)((double)s->limit / s->overrun);
+        if (!forget_corrected(s, known) || out_of_time(s)) break;
+        if (k < EXACT) continue;
+        if (s->answer->n) break;
+        s->limit -= s->limit / 20;
     }
     return true;
 }
@@ -343,7 +390,9 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
         s->deadline = now() + (opts->seconds > 0 ? opts->seconds : SECONDS);
+        hoard_open(&s->hoard, &session->allocator);
         ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
+        hoard_close(&s->hoard);
     }
     arena_free(&scratch);
     return ok;

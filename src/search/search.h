@@ -7,9 +7,8 @@
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
 
+#include "search/candidates.h"
 #include "search/lessons.h"
-
-enum { MOST_KEPT = 16 };
 
 typedef struct search_opts {
     const layout *given; /* mesh, rules that stand, rules for state */
@@ -21,12 +20,6 @@ typedef struct search_opts {
     double        seconds;  /* of search at most; 0: the default */
     bool          plain;    /* no bounds, no layers left out: every legal layout is priced */
 } search_opts;
-
-typedef struct candidate {
-    cuts   cuts;
-    cost   cost;
-    layout layout; /* of those kept, with texts */
-} candidate;
 
 typedef struct search_answer {
     candidate best[MOST_KEPT]; /* best first; those that fit */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "search/touched.h"
 
 /* ---- which nodes are a part ---- */
 
@@ -17,6 +18,7 @@ typedef struct sorting {
                          that may decide how a sum is paid */
     uint64_t *owed;   /* by tensor id: summed on the way, perhaps not paid */
     int      *leader; /* by node id: another node of the same part */
+    bool     *touched; /* by node id: by rules for state */
 } sorting;
 
 static uint64_t dims_of(const space *s, const mtf_tensor *x)
@@ -160,10 +162,14 @@ static bool number_parts(sorting *s, const mtf_graph *g)
 /* Of what is multiplied how, some ops tell nothing: then nothing is promised. */
 static bool add_product(sorting *s, const node *n)
 {
+    parts     *p = s->p;
+    extents   *kind = s->touched[n->id] ? &p->loose : &p->firm;
     op_product what = {0};
     if (n->op->product) n->op->product(n, &what);
-    return !what.ndims || extents_add(&s->p->products, s->p->space, s->p->arena,
-                                      s->p->of_node[n->id], what.ndims, what.dims, s->flops[n->id]);
+    if (!what.ndims) return true;
+    return extents_add(&p->products, p->space, p->arena, p->of_node[n->id], what.ndims, what.dims,
+                       s->flops[n->id]) &&
+           extents_add(kind, p->space, p->arena, -1, what.ndims, what.dims, s->flops[n->id]);
 }
 
 static bool add_stored(sorting *s, const node *n)
@@ -175,6 +181,16 @@ static bool add_stored(sorting *s, const node *n)
                        bytes * s->p->subject->weight[n->id]);
 }
 
+/* No product is faster under any layout: cut, its m * n * k is no larger.  In what order more than
+ * two operands are multiplied may depend on the cuts. */
+static double best_rate(const instr *i, const price_rates *r)
+{
+    double volume = 1;
+    if (i->kind == INSTR_WINDOW) return r->flops;
+    for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
+    return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
+}
+
 static void note_products(sorting *s, const program *q, const price_rates *r)
 {
     const subject *what = s->p->subject;
@@ -183,8 +199,7 @@ static void note_products(sorting *s, const program *q, const price_rates *r)
         if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
         const node *n = i->cause->node;
         if (n->home != &what->graph->root) continue; /* how often a loop turns is not known here */
-        s->flops[n->id] += (double)i->flops * what->weight[n->id] /
-                           fmax(rates_best_product(r, i->cause->type), r->flops);
+        s->flops[n->id] += (double)i->flops * what->weight[n->id] / best_rate(i, r);
     }
 }
 
@@ -276,6 +291,8 @@ static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
     const block   *root = &what->graph->root;
     TRY(make_tables(s) && survey_live(&s->survey, what->nfetches, what->fetches));
     TRY(survey_merge(&s->survey));
+    s->touched = touched_by_state(&s->survey, s->survey.scratch);
+    TRY(s->touched != NULL);
     note_products(s, uncut, r);
     for (int k = 0; k < what->graph->nnodes; k++) s->leader[k] = k;
     for (int k = 0; k < root->nnodes; k++) {

@@ -97,14 +97,33 @@ bool space_allows(const space *s, const cuts *c, uint64_t decided, int d, unsign
     return true;
 }
 
-bool space_is_canonical(const space *s, const symmetry *y, const cuts *c)
+/* The first pair of which the later axis cuts an earlier dimension; -1: none. */
+static int find_uncanonical(const space *s, const symmetry *y, const cuts *c)
 {
     for (int p = 0; p < y->n; p++) {
         int d = 0;
         while (d < s->ndims && !((c->of[d] >> y->a[p] ^ c->of[d] >> y->b[p]) & 1)) d++;
-        if (d < s->ndims && c->of[d] >> y->b[p] & 1) return false;
+        if (d < s->ndims && c->of[d] >> y->b[p] & 1) return p;
     }
-    return true;
+    return -1;
+}
+
+bool space_is_canonical(const space *s, const symmetry *y, const cuts *c)
+{
+    return find_uncanonical(s, y, c) < 0;
+}
+
+void space_swap(const space *s, int a, int b, cuts *c)
+{
+    for (int d = 0; d < s->ndims; d++) {
+        unsigned was = c->of[d], differ = (was >> a ^ was >> b) & 1;
+        c->of[d] = (uint8_t)(was ^ (differ << a | differ << b));
+    }
+}
+
+void space_make_canonical(const space *s, const symmetry *y, cuts *c)
+{
+    for (int p; (p = find_uncanonical(s, y, c)) >= 0;) space_swap(s, y->a[p], y->b[p], c);
 }
 
 int cuts_rules(const space *s, const cuts *c)

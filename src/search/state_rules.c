@@ -1,89 +1,181 @@
-/* Rules that cut stored state further, found step by step. */
+/* Rules that cut stored state further than a layout does. */
 #include "search/state_rules.h"
 
-#include <math.h>
 #include <string.h>
 
-enum { MOST_STATE = 12 };
+#include "plan/estimate.h"
 
-/* Less is better: bytes above the limit first, then what is asked for. */
-typedef struct worth {
-    double above, value;
-} worth;
+enum { MOST_PAIRS = 48, ALL_SETS_OF = 12, MOST_TRIED = 1024 };
 
-static worth worth_of(const state_opts *o, const cost *c)
+/* A rule: this dimension along this axis. */
+typedef struct pair {
+    const char *dim;
+    int         axis;
+} pair;
+
+typedef struct tries {
+    state_opts *opts;
+    layout     *layout; /* whose state rules are the given ones, and then those in hand */
+    int         given;
+    pair        pairs[MOST_PAIRS]; /* by name and axis */
+    int         npairs;
+    uint64_t    seen[MOST_TRIED]; /* where variables lay under the sets tried */
+    int         nseen;
+    uint64_t    best; /* a set of pairs */
+    worth       worth;
+} tries;
+
+/* ---- what there is to choose ---- */
+
+static bool is_variable(const node *n)
 {
-    double above = o->limit && c->peak > o->limit ? (double)(c->peak - o->limit) : 0;
-    return (worth){above, o->smallest ? (double)c->peak : c->seconds};
+    return strcmp(n->op->name, "variable") == 0;
 }
 
-static bool less(worth a, worth b)
+static void add_pair(tries *t, const char *dim, int axis)
 {
-    if (fabs(a.above - b.above) > 1e-9 * b.above) return a.above < b.above;
-    return a.value < b.value * (1 - 1e-9);
+    int at = 0;
+    while (at < t->npairs && strcmp(t->pairs[at].dim, dim) < 0) at++;
+    while (at < t->npairs && strcmp(t->pairs[at].dim, dim) == 0 && t->pairs[at].axis < axis) at++;
+    bool there = at < t->npairs && strcmp(t->pairs[at].dim, dim) == 0 && t->pairs[at].axis == axis;
+    if (there || t->npairs == MOST_PAIRS) return;
+    memmove(&t->pairs[at + 1], &t->pairs[at], sizeof(pair) * (size_t)(t->npairs++ - at));
+    t->pairs[at] = (pair){dim, axis};
 }
 
-static bool cuts_some_variable(const subject *s, const char *dim)
+/* Dimensions of variables, along axes that do not cut the variable already. */
+static void list_pairs(tries *t)
 {
-    const block *root = &s->graph->root;
-    for (int k = 0; k < root->nnodes; k++)
-        if (strcmp(root->nodes[k]->op->name, "variable") == 0 &&
-            shape_find(&root->nodes[k]->out[0]->shape, dim) >= 0)
-            return true;
-    return false;
+    const block *root = &t->opts->reduced->graph->root;
+    const mesh  *m = t->layout->mesh;
+    for (int k = 0; k < root->nnodes; k++) {
+        placement where;
+        if (!is_variable(root->nodes[k])) continue;
+        const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
+        layout_place(t->layout, shape, "", NULL, &where);
+        layout_refine(t->layout, shape, &where);
+        unsigned used = placement_axes(&where, shape->ndims);
+        for (int d = 0; d < shape->ndims; d++)
+            for (int a = 0; a < m->naxes && shape->dims[d].size > 1; a++)
+                if (m->size[a] > 1 && !(used >> a & 1)) add_pair(t, shape->dims[d].name, a);
+    }
 }
 
-static bool write_rule(mtf_session *s, const mesh *m, layout_rule *r)
+static void take_set(tries *t, uint64_t set)
 {
-    textbuf t = {.arena = &s->arena};
-    text_add(&t, "%s:%s", r->dim, m->name[r->cut.axis[0]]);
-    r->text = text_done(&t);
-    return r->text != NULL;
+    layout *l = t->layout;
+    l->nstate = t->given;
+    for (int k = 0; k < t->npairs; k++)
+        if (set >> k & 1)
+            l->state[l->nstate++] = (layout_rule){
+                .dim = t->pairs[k].dim, .text = "", .cut = {1, {(uint8_t)t->pairs[k].axis}}};
 }
 
-/* The rule that helps most, appended; `helped` says whether any does. */
-static bool add_one(const subject *s, const state_opts *o, layout *l, cost *c, bool *helped)
+/* Where the rules in hand put the variables: sets that put them alike are one. */
+static uint64_t places(const tries *t)
 {
-    const name_table *dims = &s->graph->dim_names;
-    layout_rule       best = {0};
-    cost              best_cost = *c;
+    const block *root = &t->opts->reduced->graph->root;
+    uint64_t     h = 1;
+    for (int k = 0; k < root->nnodes; k++) {
+        placement where;
+        if (!is_variable(root->nodes[k])) continue;
+        const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
+        layout_place(t->layout, shape, "", NULL, &where);
+        layout_refine(t->layout, shape, &where);
+        for (int d = 0; d < shape->ndims; d++)
+            h = hash_bytes(h, where.dim[d].axis, (size_t)where.dim[d].n) * 31 + (uint64_t)d;
+    }
+    return h;
+}
+
+/* ---- trying ---- */
+
+/* The layout with the rules in hand, on the whole graph. */
+static bool price_whole(const tries *t, cost *c)
+{
+    const state_opts *o = t->opts;
+    const subject    *w = o->whole;
+    estimate_opts     how = {.mesh = t->layout->mesh, .layout = t->layout, .memory = w->memory};
+    TRY(cost_of(w, t->layout, o->rates, NULL, NULL, c));
+    return estimate_peak(w->graph, w->nfetches, w->fetches, &how, &c->peak);
+}
+
+/* Is the set better than the best so far?  Of those that need memory, only what might be is asked
+ * for the processor that needs most. */
+static bool try_set(tries *t, uint64_t set, bool *helped)
+{
+    state_opts *o = t->opts;
+    cost        c;
     *helped = false;
-    for (int k = 0; k < dims->room; k++) {
-        const char *dim = dims->entries[k].name;
-        if (!dim || !cuts_some_variable(s, dim)) continue;
-        for (int a = 0; a < l->mesh->naxes; a++) {
-            cost now;
-            if (l->mesh->size[a] < 2) continue;
-            layout_rule *r = &l->state[l->nstate];
-            *r = (layout_rule){.dim = dim, .text = "", .cut = {1, {(uint8_t)a}}};
-            l->nstate++;
-            bool ok = cost_of(s, l, o->rates, NULL, NULL, &now);
-            l->nstate--;
-            TRY(ok);
-            bool same = !less(worth_of(o, &best_cost), worth_of(o, &now)) &&
-                        !less(worth_of(o, &now), worth_of(o, &best_cost));
-            bool first = *helped && same && strcmp(dim, best.dim) < 0; /* of equals, by name */
-            if (!first && !less(worth_of(o, &now), worth_of(o, &best_cost))) continue;
-            best = *r;
-            best_cost = now;
-            *helped = true;
+    take_set(t, set);
+    uint64_t where = places(t);
+    for (int k = 0; k < t->nseen; k++)
+        if (t->seen[k] == where) return true;
+    if (t->nseen < MOST_TRIED) t->seen[t->nseen++] = where;
+    TRY(cost_of(o->reduced, t->layout, o->rates, NULL, NULL, &c));
+    o->work -= o->reduced->graph->nnodes;
+    bool first = t->nseen == 1, memory = o->limit || o->smallest;
+    if (!first && !worth_less(worth_of(&c, o->smallest, o->limit), t->worth)) return true;
+    if (memory && !o->reduced->copies) {
+        TRY(price_whole(t, &c));
+        o->work -= o->whole->graph->nnodes;
+        if (!first && !worth_less(worth_of(&c, o->smallest, o->limit), t->worth)) return true;
+    }
+    t->worth = worth_of(&c, o->smallest, o->limit);
+    t->best = set;
+    *helped = true;
+    return true;
+}
+
+static bool try_all_sets(tries *t)
+{
+    bool helped;
+    for (uint64_t set = 0; set < (uint64_t)1 << t->npairs && t->nseen < MOST_TRIED; set++) {
+        if (t->opts->work < 0) break;
+        TRY(try_set(t, set, &helped));
+    }
+    return true;
+}
+
+/* Again and again the first rule that helps. */
+static bool descend_sets(tries *t)
+{
+    bool moved = true, helped;
+    TRY(try_set(t, 0, &helped));
+    while (moved && t->opts->work > 0) {
+        moved = false;
+        for (int k = 0; k < t->npairs && t->opts->work > 0; k++) {
+            TRY(try_set(t, t->best ^ (uint64_t)1 << k, &helped));
+            moved |= helped;
         }
     }
-    if (!*helped) return true;
-    TRY(write_rule(s->graph->session, l->mesh, &best));
-    l->state[l->nstate++] = best;
-    *c = best_cost;
     return true;
 }
 
-bool state_descend(const subject *s, const state_opts *o, layout *l, cost *c)
+static bool write_texts(const tries *t)
 {
-    bool         helped = true;
-    int          given = l->nstate;
-    layout_rule *room = arena_array(&s->graph->session->arena, layout_rule, given + MOST_STATE + 1);
-    TRY(room && cost_of(s, l, o->rates, NULL, NULL, c));
-    memcpy(room, l->state, sizeof *room * (size_t)given);
-    l->state = room;
-    while (helped && l->nstate < given + MOST_STATE) TRY(add_one(s, o, l, c, &helped));
+    layout *l = t->layout;
+    for (int r = t->given; r < l->nstate; r++) {
+        textbuf text = {.arena = &t->opts->whole->graph->session->arena};
+        text_add(&text, "%s:%s", l->state[r].dim, l->mesh->name[l->state[r].cut.axis[0]]);
+        l->state[r].text = text_done(&text);
+        TRY(l->state[r].text != NULL);
+    }
     return true;
+}
+
+bool state_best(state_opts *o, layout *l, cost *c, bool *proved)
+{
+    arena       *a = &o->whole->graph->session->arena;
+    tries        t = {.opts = o, .layout = l, .given = l->nstate};
+    layout_rule *room = arena_array(a, layout_rule, l->nstate + MOST_PAIRS);
+    TRY(room != NULL);
+    if (l->nstate) memcpy(room, l->state, sizeof *room * (size_t)l->nstate);
+    l->state = room;
+    list_pairs(&t);
+    bool all = t.npairs <= ALL_SETS_OF;
+    TRY(all ? try_all_sets(&t) : descend_sets(&t));
+    *proved = all && o->work >= 0 && t.nseen < MOST_TRIED && !o->reduced->copies;
+    take_set(&t, t.best);
+    return price_whole(&t, c) && write_texts(&t);
 }

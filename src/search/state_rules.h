@@ -1,4 +1,9 @@
-/* Rules that cut stored state further, found step by step. */
+/* Rules that cut stored state further than a layout does.
+ *
+ * What is decided: which dimensions of variables are cut along which axes.  The rules
+ * stand in the order of the dimensions' names, and of two that want the same axis in a
+ * variable the first has it.
+ */
 #ifndef SEARCH_STATE_RULES_H
 #define SEARCH_STATE_RULES_H
 
@@ -6,14 +11,16 @@
 #include "space/layout.h"
 
 typedef struct state_opts {
+    const subject     *whole, *reduced; /* tried on the second, told of the first */
     const price_rates *rates;
     bool               smallest;
     int64_t            limit; /* 0: none */
+    int64_t            work;  /* nodes that may still be planned; counts down */
 } state_opts;
 
-/* Adds to l's state rules, again and again, the one that helps most: brings the memory under the
- * limit, else makes the step faster (or smaller).  Fills in what l costs then.  Texts live in the
- * session. */
-bool state_descend(const subject *s, const state_opts *o, layout *l, cost *c);
+/* Adds the best rules for state to l, and fills in what it costs then, with the memory of the
+ * processor that needs most.  `proved`: all others were tried; else one was added at a time, as
+ * long as one helped.  Texts live in the session. */
+bool state_best(state_opts *o, layout *l, cost *c, bool *proved);
 
 #endif

@@ -244,7 +244,9 @@ bool subject_reduce(const subject *whole, bool middle, arena *a, subject *s)
     *s = *whole;
     if (!music.nrepeats) return true;
     images m = images_new(whole->graph, a);
-    *s = (subject){.graph = mtf_graph_new(whole->graph->session), .nfetches = whole->nfetches};
+    *s = (subject){.graph = mtf_graph_new(whole->graph->session),
+                   .nfetches = whole->nfetches,
+                   .memory = whole->memory};
     s->weight = arena_array(a, double, whole->graph->nnodes + 1);
     s->fetches = arena_array(a, mtf_tensor *, s->nfetches + 1);
     TRY(m.of && s->graph && s->weight && s->fetches);

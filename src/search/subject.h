@@ -16,6 +16,7 @@ typedef struct subject {
     mtf_tensor **fetches;
     double      *weight; /* by node id: how many nodes of the whole graph it stands for */
     int          copies; /* of the longest repetition, in the whole graph; 0: nothing repeats */
+    const mtf_allocator *memory; /* for programs of it; NULL: the session's */
 } subject;
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s);

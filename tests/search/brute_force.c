@@ -5,13 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/estimate.h"
+#include "base/hoard.h"
+#include "plan/plan.h"
+#include "plan/price.h"
 
 enum { DIMS = 24, ROOM = 20000 };
 
+const price_rates brute_machines[BRUTE_RATES] = {
+    {.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6},
+    {.flops = 1e6, .memory = 1e9, .wire = 1e8, .latency = 1e-9},
+    {.flops = 1e12, .memory = 1e6, .wire = 1e7, .latency = 1e-9},
+    {.flops = 1e7, .memory = 1e7, .wire = 1e5, .latency = 1e-7, .start = 1e-7},
+};
+
 typedef struct priced {
-    double  seconds;
-    int64_t peak;
+    double  seconds[BRUTE_RATES]; /* of the last processor */
+    int64_t peak;                 /* of the one that needs most */
 } priced;
 
 typedef struct walk {
@@ -20,8 +29,9 @@ typedef struct walk {
     const char *names[DIMS];
     int         ndims;
     layout      layout;
-    layout_rule rules[DIMS];
+    layout_rule rules[DIMS], state[DIMS * MAX_AXES];
     priced     *all;
+    hoard       memory;
 } walk;
 
 static void list_dims(walk *w)
@@ -49,19 +59,71 @@ static bool is_legal(const walk *w)
     return true;
 }
 
+static bool price_layout(const walk *w, const layout *l, priced *p)
+{
+    const brute *b = w->b;
+    p->peak = 0;
+    for (int k = 0; k < mesh_size(b->mesh); k++) {
+        plan_opts how = {.layout = l, .here = mesh_place(b->mesh, k), .memory = &w->memory.as};
+        program  *q = plan_program(b->graph, b->nfetches, b->fetches, &how);
+        bool      ok = q != NULL;
+        for (int r = 0; ok && r < b->nrates; r++) { /* the last one counts */
+            price x = {
+                .program = q, .mesh = b->mesh, .layout = l, .here = how.here, .rates = b->rates[r]};
+            ok = price_program(&x, &q->arena);
+            p->seconds[r] = x.seconds;
+        }
+        if (ok && q->cost.peak_bytes > p->peak) p->peak = q->cost.peak_bytes;
+        program_free(q);
+        TRY(ok);
+    }
+    return true;
+}
+
+static bool is_stored(const walk *w, const char *dim)
+{
+    const mtf_graph *g = w->b->graph;
+    for (int i = 0; i < g->ntensors; i++)
+        if (strcmp(g->all[i]->node->op->name, "variable") == 0 &&
+            shape_find(&g->all[i]->shape, dim) >= 0)
+            return true;
+    return false;
+}
+
+static bool price_one(walk *w)
+{
+    brute *b = w->b;
+    if (b->legal >= b->most || b->legal >= ROOM) return false;
+    return price_layout(w, &w->layout, &w->all[b->legal++]);
+}
+
+/* Dimensions by name, axes in the order of the mesh: each pair is a rule or not. */
+static bool visit_state(walk *w, int pair)
+{
+    layout *l = &w->layout;
+    int     naxes = w->b->mesh->naxes;
+    if (pair == w->ndims * naxes) return price_one(w);
+    if (!visit_state(w, pair + 1)) return false;
+    const char *dim = w->names[pair / naxes];
+    if (!is_stored(w, dim)) return true;
+    l->state[l->nstate++] =
+        (layout_rule){.dim = dim, .text = dim, .cut = {1, {(uint8_t)(pair % naxes)}}};
+    bool ok = visit_state(w, pair + 1);
+    l->nstate--;
+    return ok;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 /* A rule more makes no layout legal that was not: so branches end early. */
 static bool visit(walk *w, int d)
 {
     brute *b = w->b;
     if (!is_legal(w)) return true;
-    if (d == w->ndims) {
-        if (b->legal >= b->most || b->legal >= ROOM) return false;
-        estimate_opts o = {.mesh = b->mesh, .layout = &w->layout, .rates = b->rates};
-        priced       *p = &w->all[b->legal++];
-        int64_t       instrs;
-        return estimate_largest(b->graph, b->nfetches, b->fetches, &o, &p->seconds, &p->peak,
-                                &instrs);
-    }
+    if (d == w->ndims) return b->with_state ? visit_state(w, 0) : price_one(w);
     for (unsigned axes = 0; axes < 1u << b->mesh->naxes; axes++) {
         int kept = w->layout.nrules;
         if (axes) {
@@ -89,23 +151,30 @@ bool brute_force(brute *b)
     survey       live = {.graph = b->graph, .scratch = &scratch};
     walk         w = {.b = b, .layout = {.mesh = b->mesh}};
     bool         ok = survey_live(&live, b->nfetches, b->fetches);
+    hoard_open(&w.memory, &s->allocator);
     w.live = live.live;
     w.layout.rules = w.rules;
+    w.layout.state = w.state;
     w.all = malloc(sizeof *w.all * ROOM);
     b->legal = 0;
     if (ok) list_dims(&w);
+    qsort(w.names, (size_t)w.ndims, sizeof *w.names, by_name);
     ok = ok && w.all && w.ndims < DIMS && visit(&w, 0) && b->legal > 0;
     if (ok) {
         qsort(w.all, (size_t)b->legal, sizeof *w.all, by_peak);
         b->smallest = w.all[0].peak;
         b->median = w.all[(b->legal - 1) / 2].peak;
-        b->fastest = b->fastest_within = INFINITY;
-        for (int64_t k = 0; k < b->legal; k++) {
-            b->fastest = fmin(b->fastest, w.all[k].seconds);
-            if (w.all[k].peak <= b->median)
-                b->fastest_within = fmin(b->fastest_within, w.all[k].seconds);
+        for (int r = 0; r < b->nrates; r++) {
+            double *all = &b->fastest[r], *within = &b->fastest_within[r];
+            *all = *within = INFINITY;
+            for (int64_t k = 0; k < b->legal; k++) {
+                double seconds = w.all[k].seconds[r];
+                *all = fmin(*all, seconds);
+                if (w.all[k].peak <= b->median) *within = fmin(*within, seconds);
+            }
         }
     }
+    hoard_close(&w.memory);
     free(w.all);
     arena_free(&scratch);
     return ok;

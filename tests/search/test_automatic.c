@@ -1,4 +1,5 @@
 /* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
+#include "plan/estimate.h"
 #include "search/automatic.h"
 #include "search/shapes.h"
 #include "ground.h"
@@ -159,6 +160,29 @@ static void test_nothing_fits(void **state)
                            "memory: no layout on mesh x:2 fits: a processor may use "
                            "90000 bytes, and the smallest layout, \""));
     assert_non_null(strstr(mtf_error(c.s), "too many; it would fit on mesh x:4"));
+    mtf_close(c.s);
+}
+
+/* In the middle, a window reaches to both sides: the last processor needs less. */
+static void test_limit_holds_for_the_middle(void **state)
+{
+    (void)state;
+    ground  c = start("x: f32[batch=2, height=12, width=16, from=8] = input\n"
+                       "w: f32[down=3, across=3, from=8, to=8] = variable\n"
+                       "y = conv2d(x, w)\n",
+                      "y");
+    mesh    m;
+    layout  l;
+    int64_t last, most;
+    double  seconds;
+    assert_true(mesh_parse(c.s, "x:3", &m) && layout_parse(c.s, "height:x", &m, &l));
+    estimate_opts o = {.mesh = &m, .layout = &l, .rates = PRICE_RATES};
+    assert_true(estimate_largest(c.g, 1, &c.last, &o, &seconds, &last, &(int64_t){0}));
+    assert_true(estimate_peak(c.g, 1, &c.last, &o, &most) && most > last);
+    find(&c, &(mtf_layout_opts){.mesh = "x:3", .layout = "height:x", .memory = (size_t)most});
+    assert_true(c.n == 1 && c.found[0].peak_bytes == most);
+    find(&c, &(mtf_layout_opts){.mesh = "x:3", .layout = "height:x", .memory = (size_t)most - 1});
+    assert_int_equal(c.n, 0);
     mtf_close(c.s);
 }
 
@@ -347,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_given_rules_stand),
         cmocka_unit_test(test_twice_the_same),
         cmocka_unit_test(test_nothing_fits),
+        cmocka_unit_test(test_limit_holds_for_the_middle),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_mesh_is_found),
         cmocka_unit_test(test_state_is_found),

@@ -6,15 +6,6 @@
 #include "property/property_case.h"
 #include "ground.h"
 
-/* Machines on which products, memory, the wire or its latency decide. */
-static const price_rates machines[] = {
-    {.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6},
-    {.flops = 1e6, .memory = 1e9, .wire = 1e8, .latency = 1e-9},
-    {.flops = 1e12, .memory = 1e6, .wire = 1e7, .latency = 1e-9},
-    {.flops = 1e7, .memory = 1e7, .wire = 1e5, .latency = 1e-7, .start = 1e-7},
-};
-enum { MACHINES = sizeof machines / sizeof *machines };
-
 typedef struct trial {
     const char *name;
     brute       brute;
@@ -32,12 +23,13 @@ static void differ(trial *t, const char *what, double found, double best, const 
     t->failed++;
 }
 
-static void search_for(trial *t, const char *what, bool smallest, int64_t limit, double best)
+static void search_for(trial *t, const char *what, int machine, int64_t limit, double best)
 {
     brute        *b = &t->brute;
+    bool          smallest = machine < 0; /* time is no matter then */
     search_answer a;
     search_opts   o = {.given = &t->given,
-                       .rates = b->rates,
+                       .rates = b->rates[smallest ? 0 : machine],
                        .smallest = smallest,
                        .limit = limit,
                        .seconds = 1000};
@@ -60,22 +52,23 @@ static bool compare(trial *t, mtf_graph *g, int n, mtf_tensor *const *fetches, c
     mesh m;
     assert_true(mesh_parse(g->session, text, &m));
     t->given = (layout){.mesh = &m, .asks = true};
-    for (int k = first; k <= last; k++) {
-        t->brute = (brute){.graph = g,
-                           .nfetches = n,
-                           .fetches = fetches,
-                           .mesh = &m,
-                           .rates = machines[k],
-                           .most = most};
-        if (!brute_force(&t->brute)) {
-            if (!mtf_ok(g->session))
-                printf("%s: %s\n", t->name, mtf_error(g->session)), t->failed++;
-            return false;
-        }
-        search_for(t, "time", false, 0, t->brute.fastest);
-        search_for(t, "time within memory", false, t->brute.median, t->brute.fastest_within);
-        search_for(t, "memory", true, 0, (double)t->brute.smallest);
+    brute *b = &t->brute;
+    *b = (brute){.graph = g,
+                 .nfetches = n,
+                 .fetches = fetches,
+                 .mesh = &m,
+                 .nrates = last - first + 1,
+                 .rates = brute_machines + first,
+                 .most = most};
+    if (!brute_force(b)) {
+        if (!mtf_ok(g->session)) printf("%s: %s\n", t->name, mtf_error(g->session)), t->failed++;
+        return false;
     }
+    for (int k = 0; k < b->nrates; k++) {
+        search_for(t, "time", k, 0, b->fastest[k]);
+        search_for(t, "time within memory", k, b->median, b->fastest_within[k]);
+    }
+    search_for(t, "memory", -1, 0, (double)b->smallest);
     return true;
 }
 
@@ -102,8 +95,8 @@ static void test_random_graphs(void **state)
             assert_true(mtf_ok(s));
             snprintf(name, sizeof name, "random graph %d on %s", (int)seed, meshes[k]);
             trial t = {.name = name};
-            int   machine = (int)(seed % MACHINES);
-            fits = compare(&t, g, c.nfetches, fetches, meshes[k], 150, machine, machine);
+            int   machine = (int)(seed % BRUTE_RATES);
+            fits = compare(&t, g, c.nfetches, fetches, meshes[k], 80, machine, machine);
             failed += t.failed;
             mtf_close(s);
         }
@@ -133,7 +126,7 @@ static void test_models(void **state)
             snprintf(name, sizeof name, "%s on %s", models[i], meshes[k]);
             trial       t = {.name = name};
             mtf_tensor *loss = mtf_find(g, "loss");
-            fits |= compare(&t, g, 1, &loss, meshes[k], 400, 0, MACHINES - 1);
+            fits |= compare(&t, g, 1, &loss, meshes[k], 300, 0, BRUTE_RATES - 1);
             failed += t.failed;
             mtf_close(s);
         }

@@ -367,7 +367,8 @@ misused "layout without a mesh"       "--mesh is missing" layout dense.mtf
 misused "layout: no such objective"   "takes time or memory" layout dense.mtf --mesh a:2 --objective speed
 refuses "nothing fits"                "bytes, and the smallest layout" layout dense.mtf --mesh a:2 --memory-limit 100
 refuses "no such machine"             "there is no file" layout dense.mtf --mesh a:2 --machine fast
-misused "calibrate: a mesh of two axes" "takes one axis called x" calibrate --mesh x:2,y:2
+run calibrate --mesh x:2,y:1
+check "calibrate: a mesh of two axes" 0 out "axis x "
 run calibrate --mesh x:1 --out here.machine
 check "calibrate" 0 err
 run layout dense.mtf --mesh a:2 --machine here.machine

@@ -1,0 +1,46 @@
+/* Layouts that were priced, the best first. */
+#include "search/candidates.h"
+
+#include <math.h>
+#include <string.h>
+
+double candidate_value(const candidates *c, const candidate *x)
+{
+    return c->smallest ? (double)x->cost.peak : x->cost.seconds;
+}
+
+static bool better(const candidates *c, const candidate *a, const candidate *b)
+{
+    double x = candidate_value(c, a), y = candidate_value(c, b);
+    if (fabs(x - y) > SAME_PRICE * y) return x < y;
+    return cuts_before(c->space, &a->cuts, &b->cuts);
+}
+
+static int find(const candidates *c, const cuts *with)
+{
+    for (int k = 0; k < c->n; k++)
+        if (memcmp(&c->list[k].cuts, with, sizeof *with) == 0) return k;
+    return -1;
+}
+
+const candidate *candidates_find(const candidates *c, const cuts *with)
+{
+    int at = find(c, with);
+    return at < 0 ? NULL : &c->list[at];
+}
+
+void candidates_add(candidates *c, const candidate *x)
+{
+    bool full = c->n == MOST_KEPT;
+    if (find(c, &x->cuts) >= 0 || (full && !better(c, x, &c->list[MOST_KEPT - 1]))) return;
+    int at = full ? MOST_KEPT - 1 : c->n++;
+    for (; at > 0 && better(c, x, &c->list[at - 1]); at--) c->list[at] = c->list[at - 1];
+    c->list[at] = *x;
+}
+
+void candidates_drop(candidates *c, const cuts *with)
+{
+    int at = find(c, with);
+    if (at < 0) return;
+    for (c->n--; at < c->n; at++) c->list[at] = c->list[at + 1];
+}

@@ -1,0 +1,32 @@
+/* Layouts that were priced, the best first. */
+#ifndef SEARCH_CANDIDATES_H
+#define SEARCH_CANDIDATES_H
+
+#include "search/cost.h"
+#include "search/space.h"
+
+enum { MOST_KEPT = 16 };
+/* Layouts whose prices differ by less than a billionth are equally good. */
+#define SAME_PRICE 1e-9
+
+typedef struct candidate {
+    cuts   cuts;
+    cost   cost;
+    layout layout; /* of those kept, with texts */
+} candidate;
+
+typedef struct candidates {
+    const space *space;
+    bool         smallest; /* least memory is best; else least time */
+    int          n;
+    candidate    list[MOST_KEPT];
+} candidates;
+
+double candidate_value(const candidates *c, const candidate *x); /* seconds or bytes */
+/* Puts x where it belongs, once. */
+void candidates_add(candidates *c, const candidate *x);
+/* The one with these cuts; NULL: it is not among them. */
+const candidate *candidates_find(const candidates *c, const cuts *with);
+void             candidates_drop(candidates *c, const cuts *with);
+
+#endif

@@ -1,0 +1,115 @@
+/* Layouts together with rules for state, and a proof where that is cheap.
+ *
+ * Rules for state cannot hasten products that read no stored part (touched.h) and leave others at
+ * least an equal share.  Layouts are taken in the order of that bound, each with its best rules for
+ * state, until none can be better or the work is enough; then the bound says how much is open.
+ */
+#include "search/with_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/hoard.h"
+#include "search/leaves.h"
+#include "search/state_rules.h"
+
+enum { NODES_PLANNED = 600 * 1000, LISTED = 20 * 1000 };
+
+typedef struct quest {
+    state_task *task;
+    arena      *scratch;
+    hoard       hoard;
+    subject     whole, reduced;
+    space       space;
+    parts       parts;
+    state_opts  opts;
+    double      best; /* of those that fit: seconds or bytes */
+    double      left; /* the least bound of those that were not tried to the end */
+} quest;
+
+static double bound(const void *context, const cuts *c, uint64_t decided)
+{
+    const quest *q = context;
+    const parts *p = &q->parts;
+    const cuts   none = {0};
+    if (q->task->smallest)
+        return extents_least(&q->space, &p->alive, &none, 0) +
+               extents_least(&q->space, &p->stored, &none, 0);
+    return extents_least(&q->space, &p->firm, c, decided) +
+           extents_least(&q->space, &p->loose, &none, 0);
+}
+
+static bool prepare(quest *q)
+{
+    state_task *t = q->task;
+    survey      live = {.graph = t->graph, .scratch = q->scratch};
+    TRY(subject_whole(t->graph, t->nfetches, t->fetches, q->scratch, &q->whole));
+    q->whole.memory = &q->hoard.as;
+    TRY(subject_reduce(&q->whole, true, q->scratch, &q->reduced));
+    TRY(survey_live(&live, t->nfetches, t->fetches));
+    TRY(space_make(t->graph, live.live, t->given, q->scratch, &q->space));
+    q->opts = (state_opts){.whole = &q->whole,
+                           .reduced = &q->reduced,
+                           .rates = &t->rates,
+                           .smallest = t->smallest,
+                           .limit = t->limit,
+                           .work = NODES_PLANNED};
+    return parts_make(&q->parts, &q->space, &q->reduced, &t->rates, q->scratch);
+}
+
+static bool try_layout(quest *q, const cuts *c)
+{
+    state_task  *t = q->task;
+    arena       *a = &t->graph->session->arena;
+    layout_rule *rules = arena_array(a, layout_rule, q->space.ndims + t->given->nrules + 1);
+    layout       l;
+    cost         found;
+    bool         proved;
+    TRY(rules && space_layout(&q->space, c, rules, a, &l));
+    TRY(state_best(&q->opts, &l, &found, &proved) && t->tell(t->context, &l, &found));
+    worth w = worth_of(&found, t->smallest, t->limit);
+    if (w.above == 0) q->best = fmin(q->best, w.value);
+    if (!proved) q->left = fmin(q->left, bound(q, c, ~(uint64_t)0));
+    return true;
+}
+
+static bool was_first(const quest *q, const cuts *c)
+{
+    const search_answer *f = q->task->first;
+    for (int k = 0; k < f->n; k++)
+        if (memcmp(&f->best[k].cuts, c, sizeof *c) == 0) return true;
+    return false;
+}
+
+static bool try_layouts(quest *q)
+{
+    const symmetry none = {0};
+    leaves         l = {.space = &q->space};
+    int            order[MAX_SEARCHED];
+    for (int d = 0; d < q->space.ndims; d++) order[d] = d;
+    for (int k = 0; k < q->task->first->n; k++) TRY(try_layout(q, &q->task->first->best[k].cuts));
+    TRY(leaves_list(&l, &none, order, q->best, LISTED, bound, q, q->scratch));
+    while (l.n && l.heap[0].bound < q->best * (1 - SAME_PRICE) && q->opts.work > 0) {
+        leaf x = leaves_pop(&l);
+        if (!was_first(q, &x.cuts)) TRY(try_layout(q, &x.cuts));
+    }
+    if (l.n) q->left = fmin(q->left, l.heap[0].bound);
+    q->task->bound = fmin(q->best, fmin(q->left, l.beyond));
+    return true;
+}
+
+bool state_search(state_task *t)
+{
+    mtf_session *s = t->graph->session;
+    arena        scratch = arena_make(&s->allocator, &s->fault);
+    quest       *q = arena_new(&scratch, quest);
+    bool         ok = q != NULL;
+    if (ok) {
+        *q = (quest){.task = t, .scratch = &scratch, .best = INFINITY, .left = INFINITY};
+        hoard_open(&q->hoard, &s->allocator);
+        ok = prepare(q) && try_layouts(q);
+        hoard_close(&q->hoard);
+    }
+    arena_free(&scratch);
+    return ok;
+}

@@ -1,0 +1,27 @@
+/* Layouts together with rules for state, and a proof where that is cheap. */
+#ifndef SEARCH_WITH_STATE_H
+#define SEARCH_WITH_STATE_H
+
+#include "search/search.h"
+
+/* Told of each layout with its best rules for state; the layout may go afterwards, but for what its
+ * rules point to.  False after an error. */
+typedef bool state_listener(void *context, const layout *l, const cost *c);
+
+typedef struct state_task {
+    mtf_graph           *graph;
+    int                  nfetches;
+    mtf_tensor *const   *fetches;
+    const layout        *given; /* rules that stand */
+    price_rates          rates;
+    bool                 smallest;
+    int64_t              limit; /* 0: none */
+    const search_answer *first; /* the best layouts without: tried first */
+    state_listener      *tell;
+    void                *context;
+    double               bound; /* what is found: nothing is better; seconds or bytes */
+} state_task;
+
+bool state_search(state_task *t);
+
+#endif
