@@ -186,6 +186,21 @@ static bool read_example(const part_reading *r, int64_t example, int64_t place)
     return true;
 }
 
+/* Examples are known somewhat before they are read. */
+static bool read_part(const part_reading *r, batch_example *example, void *context, int64_t count)
+{
+    enum { AHEAD = 2 };
+    int64_t begin = r->part->where.begin[r->feed->batch_dim], next[AHEAD + 1];
+    for (int64_t at = 0; at < count + AHEAD; at++) {
+        int64_t soon = at < count ? example(context, begin + at) : -1;
+        if (soon >= 0) field_expect(r->feed->field, soon);
+        next[at % (AHEAD + 1)] = soon;
+        int64_t place = at - AHEAD;
+        if (place >= 0) TRY(read_example(r, next[place % (AHEAD + 1)], place));
+    }
+    return true;
+}
+
 bool batch_read(const batch_plan *plan, batch_example *example, void *context, char *buffer,
                 char *scratch, fault *why)
 {
@@ -198,9 +213,7 @@ bool batch_read(const batch_plan *plan, batch_example *example, void *context, c
             row_major(&f->shape, f->batch_dim, r.from_stride);
             row_major(&p->where.shape, -1, r.to_stride);
             int64_t count = p->runs ? p->where.shape.dims[f->batch_dim].size : 0;
-            for (int64_t place = 0; place < count; place++)
-                TRY(read_example(&r, example(context, p->where.begin[f->batch_dim] + place),
-                                 place));
+            TRY(read_part(&r, example, context, count));
         }
     }
     return true;

@@ -141,6 +141,12 @@ static const shard *find_shard(const field *f, int64_t example)
     return &f->shards[low];
 }
 
+void field_expect(const field *f, int64_t example)
+{
+    const shard *part = find_shard(f, example);
+    if (f->format->expect) f->format->expect(f, part, example - part->first);
+}
+
 bool field_read(const field *f, int64_t example, int64_t elements, wanted *w, fault *why)
 {
     const shard *part = find_shard(f, example);

@@ -14,6 +14,7 @@ struct mtf_dataset {
 };
 
 const field *dataset_field(const mtf_dataset *d, const char *name); /* NULL where absent */
+void         field_expect(const field *f, int64_t example);         /* it will be read soon */
 /* The wanted part of an example, of which the program takes `elements`.  Any thread may call it;
  * `why` receives the error. */
 bool field_read(const field *f, int64_t example, int64_t elements, wanted *w, fault *why);

@@ -24,6 +24,8 @@ typedef struct format {
     bool (*begins)(const field *f, const uint8_t *bytes, size_t n);
     /* Counts the shard's examples and checks what all reading relies on. */
     bool (*open)(mtf_session *s, field *f, shard *part);
+    /* The shard's example k will be read soon; NULL: nothing helps. */
+    void (*expect)(const field *f, const shard *part, int64_t k);
     /* Offers all elements of the shard's example k.  Several threads may read at once. */
     bool (*read)(const field *f, const shard *part, int64_t k, wanted *w, fault *why);
 } format;
