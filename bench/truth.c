@@ -224,15 +224,10 @@ static void try_model(truth *t)
 
 static bool calibrate_for(bench *b, const char *text, price_rates *r)
 {
-    mesh         m;
-    mtf_session *words = mtf_open_with(NULL);
-    textbuf      rules = {.arena = &words->arena};
-    bool         ok = mesh_parse(words, text, &m) && calibrate_layout(&m, &rules);
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = text, .layout = rules.text});
-    ok = ok && calibrate(s, r);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = text});
+    bool         ok = calibrate(s, r);
     if (!ok) bench_error(b, "calibrating %s: %s", text, mtf_error(s));
     mtf_close(s);
-    mtf_close(words);
     return ok;
 }
 

@@ -1,7 +1,7 @@
 /* An allocator that keeps what it gets back, for the next who asks.
  *
  * Thousands of programs that are planned one after another want the same memory; taking it from the
- * system each time costs more than half as much as planning.
+ * system each time costs more than half as much as planning.  For one thread.
  */
 #ifndef BASE_HOARD_H
 #define BASE_HOARD_H

@@ -126,3 +126,9 @@ void block_free(const mtf_allocator *from, void *memory)
     memcpy(&given, (char *)memory - sizeof(void *), sizeof given);
     from->release(from->context, given);
 }
+
+void *block_renew(const mtf_allocator *from, fault *f, void *old, size_t bytes)
+{
+    block_free(from, old);
+    return block_alloc(from, f, bytes, false);
+}

@@ -40,17 +40,11 @@ static int run(const options *o)
     if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
     long cores = threads ? (long)threads : sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
-    mtf_session *words = mtf_open_with(NULL); /* whose arena the layout's text is in */
-    textbuf      rules = {.arena = words ? &words->arena : NULL};
-    mesh         m;
-    if (!words || !mesh_parse(words, given ? given : each, &m) || !calibrate_layout(&m, &rules))
-        return mtf_close(words), STATUS_USAGE;
-    mtf_session *s = file_session(&(mtf_session_opts){
-        .threads = (int)threads, .mesh = given ? given : each, .layout = rules.text});
-    if (s) measure(o, s);
-    int status = s && mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
-    mtf_close(words);
-    return status;
+    mtf_session *s =
+        file_session(&(mtf_session_opts){.threads = (int)threads, .mesh = given ? given : each});
+    if (!s) return STATUS_FAILED;
+    measure(o, s);
+    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
 }
 
 static const option_spec table[] = {
@@ -78,8 +72,7 @@ const command command_calibrate = {
     .teaches =
         "All processors work at once, as in a step: matrix products of several sizes and types,\n"
         "a pass over memory, elementwise work, an instruction that does almost nothing, and sums\n"
-        "over all processors, and along each axis.  The file has a line for each, and may be "
-        "edited.  It takes less\n"
-        "than a minute; let nothing else run.",
+        "over all processors and along each axis.  The file has a line for each, and may be\n"
+        "edited.  It takes less than a minute; let nothing else run.",
     .run = run,
 };

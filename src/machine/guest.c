@@ -5,22 +5,16 @@ enum { STEP_BITS = 24 }; /* of a number: the rest counts collectives */
 
 /* ---- those who meet ---- */
 
-static bool grow(void *place, mtf_session *s, size_t bytes)
-{
-    void **at = place;
-    block_free(&s->allocator, *at);
-    *at = block_alloc(&s->allocator, &s->fault, bytes, false);
-    return *at != NULL;
-}
-
 bool guest_make_room(guest *g, mtf_session *s, int members)
 {
-    size_t count = (size_t)members;
+    const mtf_allocator *from = &s->allocator;
+    size_t               count = (size_t)members;
     if (members <= g->room) return true;
-    TRY(grow(&g->members, s, sizeof *g->members * count));
-    TRY(grow(&g->theirs, s, sizeof *g->theirs * count));
-    TRY(grow(&g->parts, s, sizeof *g->parts * count));
-    g->group.n = 0;
+    g->group.n = g->room = 0;
+    g->members = block_renew(from, &s->fault, g->members, sizeof *g->members * count);
+    g->theirs = block_renew(from, &s->fault, g->theirs, sizeof *g->theirs * count);
+    g->parts = block_renew(from, &s->fault, g->parts, sizeof *g->parts * count);
+    TRY(g->members && g->theirs && g->parts);
     g->room = members;
     return true;
 }

@@ -164,31 +164,29 @@ static void scatter_needs(const mpi_wire *w, int me, const instr *i, needs *n)
 
 /* ---- room ---- */
 
-static bool grow(mpi_wire *w, void *place, size_t bytes)
-{
-    const mtf_allocator *from = &w->face.session->allocator;
-    void               **at = place;
-    block_free(from, *at);
-    *at = block_alloc(from, &w->face.session->fault, bytes, false);
-    return *at != NULL;
-}
-
 static bool make_room(mpi_wire *w, int me, const needs *n)
 {
-    side *s = &w->sides[me - w->first];
+    side                *s = &w->sides[me - w->first];
+    const mtf_allocator *from = &w->face.session->allocator;
+    fault               *f = &w->face.session->fault;
+    size_t               messages = (size_t)n->messages;
+    TRY(guest_make_room(&s->guest, w->face.session, n->parts));
     if (n->work > s->room.work) {
-        TRY(grow(w, &s->work, (size_t)n->work));
+        s->room.work = 0;
+        s->work = block_renew(from, f, s->work, (size_t)n->work);
+        TRY(s->work != NULL);
         s->room.work = n->work;
     }
-    TRY(guest_make_room(&s->guest, w->face.session, n->parts));
     if (n->messages > s->room.messages) {
-        TRY(grow(w, &s->requests, sizeof *s->requests * (size_t)n->messages));
-        TRY(grow(w, &s->peers, sizeof *s->peers * (size_t)n->messages));
+        s->room.messages = 0;
+        s->requests = block_renew(from, f, s->requests, sizeof *s->requests * messages);
+        s->peers = block_renew(from, f, s->peers, sizeof *s->peers * messages);
+        TRY(s->requests && s->peers);
         s->room.messages = n->messages;
     }
-    TRY(grow(w, &s->late,
-             sizeof *s->late * (size_t)(s->room.messages + s->guest.room + w->end - w->first)));
-    return true;
+    size_t most_late = (size_t)(s->room.messages + s->guest.room + w->end - w->first);
+    s->late = block_renew(from, f, s->late, sizeof *s->late * most_late);
+    return s->late != NULL;
 }
 
 static bool mpi_prepare(wire *face, int me, const program *p)

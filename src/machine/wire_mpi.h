@@ -9,9 +9,8 @@
 enum { MOST_BYTES = 1 << 30 }; /* of one message */
 /* What so many processors rather combine each for itself than in shards. */
 enum { SWAP_BYTES = 1 << 14, SWAP_MEMBERS = 4 };
-enum {
-    LOOSE_BYTES = 1 << 14
-}; /* a part that goes through a seat whole, though others may want little of it */
+/* A part that goes through a seat whole, though others may want little of it. */
+enum { LOOSE_BYTES = 1 << 14 };
 #define ASK_AGAIN 0.5 /* seconds after which those who are late are asked once more */
 
 typedef struct post {

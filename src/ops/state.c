@@ -85,6 +85,11 @@ const op op_variable = {
     .lower = lower_variable,
 };
 
+bool variable_is(const node *n)
+{
+    return n->op == &op_variable;
+}
+
 /* ---- the three types ---- */
 
 mtf_dtype variable_master(const mtf_tensor *w)

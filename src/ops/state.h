@@ -4,6 +4,7 @@
 
 #include "graph/node.h"
 
+bool variable_is(const node *n); /* is it what makes one? */
 /* The variable whose activation x is; x itself where it is none. */
 mtf_tensor *variable_behind(mtf_tensor *x);
 /* The element type of a variable in checkpoints. */

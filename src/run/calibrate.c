@@ -215,13 +215,14 @@ static bool time_wire(const trial *t, const price_rates *r, const char *dim, int
 /* ---- all of it ---- */
 
 /* p goes along all axes; a dimension of its own along each.  No program has them all. */
-bool calibrate_layout(const mesh *m, textbuf *t)
+static const char *layout_for(mtf_session *s, const mesh *m)
 {
-    for (int a = 0; a < m->naxes; a++) text_add(t, "%s%s", a ? "+" : "p:", m->name[a]);
-    text_add(t, "?");
+    textbuf t = {.arena = &s->arena};
+    for (int a = 0; a < m->naxes; a++) text_add(&t, "%s%s", a ? "+" : "p:", m->name[a]);
+    text_add(&t, "?");
     for (int a = 0; a < m->naxes && m->naxes > 1; a++)
-        text_add(t, ",along_%s:%s?", m->name[a], m->name[a]);
-    return text_done(t) != NULL;
+        text_add(&t, ",along_%s:%s?", m->name[a], m->name[a]);
+    return text_done(&t);
 }
 
 static bool time_wires(const trial *t, price_rates *r)
@@ -250,6 +251,14 @@ bool calibrate(mtf_session *s, price_rates *r)
     trial t = {.session = s};
     *r = PRICE_RATES;
     TRY(mesh_parse(s, s->opts.mesh, &t.mesh));
+    if (t.mesh.naxes == 0 || mesh_asks(&t.mesh))
+        return fail(
+            &s->fault, ERR_USAGE,
+            "mesh \"%s\" cannot be calibrated: it takes axes and their sizes, such as x:4 or "
+            "rows:2,cols:2",
+            s->opts.mesh);
+    s->opts.layout = layout_for(s, &t.mesh);
+    TRY(s->opts.layout != NULL);
     TRY(time_products(&t, r) && time_flops(&t, r) && time_passes(&t, r) && time_wires(&t, r));
     r->capacity = (double)store_memory_each(s);
     return true;

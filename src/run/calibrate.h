@@ -4,11 +4,9 @@
 
 #include "plan/rates.h"
 
-/* The layout that the session must have on this mesh.  False: no memory. */
-bool calibrate_layout(const mesh *m, textbuf *t);
 /* Runs small programs on the session's mesh, every processor at once: products of several sizes and
  * types, a pass over memory, a tiny instruction, sums over all processors and along each axis.
- * Takes seconds.  False after an error. */
+ * Takes seconds.  The session is new: it gets a layout for this.  False after an error. */
 bool calibrate(mtf_session *s, price_rates *r);
 
 #endif

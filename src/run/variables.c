@@ -1,6 +1,4 @@
 /* Reading and setting variables between steps. */
-#include <string.h>
-
 #include "base/dtype.h"
 #include "ops/state.h"
 #include "run/parts.h"
@@ -10,7 +8,7 @@ static store_entry *entry_of(mtf_tensor *w)
 {
     mtf_graph *g = graph_of(w);
     if (!g) return NULL;
-    if (strcmp(w->node->op->name, "variable") != 0) {
+    if (!variable_is(w->node)) {
         fail(&g->session->fault, ERR_USAGE, "\"%s\" is no variable", tensor_name(w));
         return NULL;
     }

@@ -225,10 +225,10 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     int axes = opts->most_axes > 0 ? opts->most_axes : 2;
     TRY(mesh_asks(&m) ? shapes_visit(s, mesh_size(&m), axes, try_mesh, &f) : try_mesh(&f, &m));
     if (answer->n == 0) return nothing_fits(&f);
+    if (isinf(f.state_bound)) return true; /* no rules for state were looked for */
     double best = value_of(&f, &answer->best[0].cost);
-    if (best > f.state_bound * (1 + SAME_PRICE)) {
+    answer->search.bound = f.state_bound;
+    if (best > f.state_bound * (1 + SAME_PRICE))
         answer->search.gap = fmax(answer->search.gap, (best - f.state_bound) / best);
-        answer->search.bound = fmin(answer->search.bound, f.state_bound);
-    }
     return true;
 }

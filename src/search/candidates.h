@@ -6,8 +6,6 @@
 #include "search/space.h"
 
 enum { MOST_KEPT = 16 };
-/* Layouts whose prices differ by less than a billionth are equally good. */
-#define SAME_PRICE 1e-9
 
 typedef struct candidate {
     cuts   cuts;

@@ -13,8 +13,8 @@ worth worth_of(const cost *c, bool smallest, int64_t limit)
 
 bool worth_less(worth a, worth b)
 {
-    if (fabs(a.above - b.above) > 1e-9 * b.above) return a.above < b.above;
-    return a.value < b.value * (1 - 1e-9);
+    if (fabs(a.above - b.above) > SAME_PRICE * b.above) return a.above < b.above;
+    return a.value < b.value * (1 - SAME_PRICE);
 }
 
 static double weight_of(const subject *s, const mtf_tensor *x)

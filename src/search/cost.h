@@ -13,13 +13,16 @@ typedef struct cost {
     int64_t sent;      /* bytes to other processors */
 } cost;
 
+/* Prices that differ by less than a billionth are equally good. */
+#define SAME_PRICE 1e-9
+
 /* Less is better: bytes above the limit first, then what is asked for. */
 typedef struct worth {
     double above, value;
 } worth;
 
 worth worth_of(const cost *c, bool smallest, int64_t limit); /* limit 0: none */
-bool  worth_less(worth a, worth b);                          /* by more than a billionth */
+bool  worth_less(worth a, worth b);                          /* by more than SAME_PRICE */
 
 /* Told of each instruction: what it is for, and its seconds, as often as they count. */
 typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what, double seconds);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/state.h"
 #include "plan/plan.h"
 #include "search/touched.h"
 
@@ -50,7 +51,7 @@ static const mtf_tensor *same(const sorting *s, const mtf_tensor *x)
 
 static bool is_stored(const node *n)
 {
-    return strcmp(n->op->name, "variable") == 0 || strcmp(n->op->name, "input") == 0;
+    return variable_is(n) || strcmp(n->op->name, "input") == 0;
 }
 
 /* Dimensions whose sums, still owed by the inputs of n, may pass through it: where it is linear, and

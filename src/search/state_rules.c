@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ops/state.h"
 #include "plan/estimate.h"
 
 enum { MOST_PAIRS = 48, ALL_SETS_OF = 12, MOST_TRIED = 1024 };
@@ -27,11 +28,6 @@ typedef struct tries {
 
 /* ---- what there is to choose ---- */
 
-static bool is_variable(const node *n)
-{
-    return strcmp(n->op->name, "variable") == 0;
-}
-
 static void add_pair(tries *t, const char *dim, int axis)
 {
     int at = 0;
@@ -50,7 +46,7 @@ static void list_pairs(tries *t)
     const mesh  *m = t->layout->mesh;
     for (int k = 0; k < root->nnodes; k++) {
         placement where;
-        if (!is_variable(root->nodes[k])) continue;
+        if (!variable_is(root->nodes[k])) continue;
         const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
         layout_place(t->layout, shape, "", NULL, &where);
         layout_refine(t->layout, shape, &where);
@@ -78,7 +74,7 @@ static uint64_t places(const tries *t)
     uint64_t     h = 1;
     for (int k = 0; k < root->nnodes; k++) {
         placement where;
-        if (!is_variable(root->nodes[k])) continue;
+        if (!variable_is(root->nodes[k])) continue;
         const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
         layout_place(t->layout, shape, "", NULL, &where);
         layout_refine(t->layout, shape, &where);

@@ -5,12 +5,7 @@
  */
 #include "search/touched.h"
 
-#include <string.h>
-
-static bool is_variable(const node *n)
-{
-    return strcmp(n->op->name, "variable") == 0;
-}
+#include "ops/state.h"
 
 /* Backwards from what is stored, through whatever it is computed from in its own shape or less. */
 static void mark_wanted(const survey *s, bool *wanted)
@@ -50,7 +45,7 @@ bool *touched_by_state(const survey *s, arena *a)
     mark_wanted(s, finer);
     for (int k = 0; k < g->root.nnodes; k++) {
         const node *n = g->root.nodes[k];
-        bool        here = is_variable(n) || reads_finer(s, n, finer);
+        bool        here = variable_is(n) || reads_finer(s, n, finer);
         for (int o = 0; o < n->nout; o++) here |= finer[s->same[n->out[o]->id]->id];
         for (int o = 0; o < n->nout && here; o++) finer[s->same[n->out[o]->id]->id] = true;
         touched[n->id] = here;

@@ -369,6 +369,8 @@ refuses "nothing fits"                "bytes, and the smallest layout" layout de
 refuses "no such machine"             "there is no file" layout dense.mtf --mesh a:2 --machine fast
 run calibrate --mesh x:2,y:1
 check "calibrate: a mesh of two axes" 0 out "axis x "
+refuses "calibrate: a mesh without axes" 'mesh "" cannot be calibrated' calibrate --mesh ""
+refuses "calibrate: a mesh that is open" "such as x:4" calibrate --mesh auto:2
 run calibrate --mesh x:1 --out here.machine
 check "calibrate" 0 err
 run layout dense.mtf --mesh a:2 --machine here.machine

@@ -2,8 +2,9 @@
  *
  * Along a line sixteen sums run side by side, which suits vector units and
  * keeps each of them short; extremes of f32 are found by their bits, others by
- * halving the line, the form in which compilers vectorise a choice.  NaN wins and stays: it is taken because it differs
- * from itself, and nothing is larger than it.
+ * halving the line, the form in which compilers vectorise a choice.  NaN wins
+ * and stays: it is taken because it differs from itself, and nothing is larger
+ * than it.
  */
 #include <math.h>
 
@@ -79,16 +80,18 @@ typedef struct f32_range {
 
 static f32_range range_of(int64_t n, const void *xs)
 {
-    const uint32_t *x = xs, *y = x + n / 2;
-    int32_t         top = (int32_t)x[n - 1], other_top = top;
-    uint32_t highest = x[n - 1], other_highest = highest, lowest = highest, other_lowest = highest;
+    const float *x = xs, *y = x + n / 2;
+    uint32_t     last = f32_bits(x[n - 1]);
+    int32_t      top = (int32_t)last, other_top = top;
+    uint32_t     highest = last, other_highest = last, lowest = last, other_lowest = last;
     for (int64_t i = 0; i < n / 2; i++) {
-        top = MORE(top, (int32_t)x[i]);
-        highest = MORE(highest, x[i]);
-        lowest = LESS(lowest, x[i]);
-        other_top = MORE(other_top, (int32_t)y[i]);
-        other_highest = MORE(other_highest, y[i]);
-        other_lowest = LESS(other_lowest, y[i]);
+        uint32_t a = f32_bits(x[i]), b = f32_bits(y[i]);
+        top = MORE(top, (int32_t)a);
+        highest = MORE(highest, a);
+        lowest = LESS(lowest, a);
+        other_top = MORE(other_top, (int32_t)b);
+        other_highest = MORE(other_highest, b);
+        other_lowest = LESS(other_lowest, b);
     }
     return (f32_range){MORE(top, other_top), MORE(highest, other_highest),
                        LESS(lowest, other_lowest)};

@@ -28,9 +28,9 @@ static inline char *operand(const run_state *r, const access *a)
 /* Bytes of scratch that one thread needs for an ORDER or a WINDOW; thread t's part begins at t times
  * that. */
 size_t order_scratch_bytes(const instr *i);
-/* The same for a CONTRACT, but that the first of them holds what all threads share. */
-size_t contract_scratch_bytes(const instr *i);
 size_t window_scratch_bytes(const instr *i);
+/* Of a CONTRACT: all threads share the first one's. */
+size_t contract_scratch_bytes(const instr *i);
 
 /* Below this many elements an instruction stays on one core. */
 enum { PARALLEL_ELEMENTS = 32 * 1024 };
