@@ -158,7 +158,8 @@ bool analyze_run(const options *o, mtf_graph *g, mtf_program *p, int nfetches,
 {
     mtf_session  *s = g->session;
     choice        c;
-    estimate_opts how = {.processor = -1, .guard = machine_guard(s), .rates = PRICE_RATES};
+    estimate_opts how = {.processor = -1, .guard = machine_guard(s)};
+    TRY(choose_machine(o, s, &how.rates));
     TRY(choice_parse(s, s->opts.mesh, s->opts.layout, s->opts.state_layout, &c));
     how.mesh = &c.mesh;
     how.layout = &c.layout;

@@ -15,7 +15,7 @@
 
 #include "run/compiled.h"
 
-enum { ROUNDS = 16, MOST_STEPS = 100, MOST_LINKS = 16 };
+enum { ROUNDS = 16, MOST_STEPS = 100, MOST_LINKS = 16, MEETINGS = 8 };
 #define ROUND_SECONDS 0.004
 
 typedef struct trial {
@@ -192,12 +192,45 @@ static bool time_sum(const trial *t, const char *dim, int parts, int n, double *
     return time_link(t, &c, seconds);
 }
 
+/* Products with a short sum behind each, over all parts or within one. */
+static const char *text_of_meetings(const trial *t, const char *dim, int parts, bool meet)
+{
+    enum { SIDE = 192 };
+    textbuf text = {.arena = &t->session->arena};
+    text_add(&text, "m_%s: f32[%s=%d, m=%d, k=%d] = variable(init=\"normal(0, 0.04)\")\n", dim, dim,
+             parts, SIDE, SIDE);
+    text_add(&text, "b_%s: f32[%s=%d, k=%d, n=%d] = variable(init=\"normal(0, 0.04)\")\n", dim, dim,
+             parts, SIDE, SIDE);
+    text_add(&text, "x0 = identity(m_%s)\nb = identity(b_%s)\n", dim, dim);
+    for (int k = 0; k < MEETINGS; k++) {
+        text_add(&text, "y%d: [%s, m, n] = einsum(x%d, b)\n", k, dim, k);
+        text_add(&text, "s%d: [%s%sn] = reduce_sum(y%d)\n", k, meet ? "" : dim, meet ? "" : ", ",
+                 k);
+        text_add(&text, "z%d = y%d + s%d\n", k, k, k);
+        text_add(&text, "x%d = rename_dimension(z%d, from=n, to=k)\n", k + 1, k);
+    }
+    text_add(&text, "y = identity(x%d)\n", MEETINGS);
+    return text_done(&text);
+}
+
+/* Those who have just worked do not come at the same moment: what they wait for each other counts,
+ * too. */
+static bool time_meeting(const trial *t, const char *dim, int parts, double *seconds)
+{
+    const char *texts[2] = {text_of_meetings(t, dim, parts, true),
+                            text_of_meetings(t, dim, parts, false)};
+    double      took[2], guess[2] = {MEETINGS * 5e-4, MEETINGS * 5e-4};
+    TRY(texts[0] && texts[1] && time_steps(t, 2, texts, guess, took));
+    *seconds = (took[0] - took[1]) / MEETINGS;
+    return true;
+}
+
 /* The shortest sum is all latency; of longer ones what is beyond goes by bytes. */
 static bool time_wire(const trial *t, const price_rates *r, const char *dim, int parts,
                       axis_rate *w)
 {
     static const int counts[] = {8, 1 << 16, 1 << 19};
-    double           seconds, logs = 0;
+    double           seconds, logs = 0, meeting;
     for (int k = 0; k < 3; k++) {
         double n = counts[k], bytes = 4 * (n + (parts - 2) * n / parts);
         TRY(time_sum(t, dim, parts, counts[k], &seconds));
@@ -209,6 +242,8 @@ static bool time_wire(const trial *t, const price_rates *r, const char *dim, int
             logs += log(bytes / seconds);
     }
     w->wire = exp(logs / 2);
+    TRY(time_meeting(t, dim, parts, &meeting));
+    w->latency = fmax(w->latency, meeting);
     return true;
 }
 
