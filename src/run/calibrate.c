@@ -7,9 +7,9 @@
  */
 #include "run/calibrate.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -32,29 +32,40 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Several programs in turn, so that whatever else happens on the machine happens to all.  Of each,
- * seconds of a step, the best round; as many steps as a `guess` of that fills a round with, the same
- * on every rank. */
-static bool time_steps(const trial *t, int n, const char *const *texts, const double *guess,
+enum { BEST, MIDDLE = ROUNDS / 2 }; /* of the rounds, from the fastest on */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Two programs in turn, so that whatever else happens on the machine happens to both.  Of each,
+ * seconds of a step, in this one of its rounds; as many steps as a `guess` of that fills a round
+ * with, the same on every rank. */
+static bool time_steps(const trial *t, const char *const *texts, const double *guess, int which,
                        double *seconds)
 {
-    enum { MOST = 2 };
-    mtf_program *p[MOST] = {0};
+    mtf_program *p[2] = {0};
+    double       took[2][ROUNDS];
     bool         ok = true;
-    for (int k = 0; k < n && ok; k++) {
+    for (int k = 0; k < 2 && ok; k++) {
         mtf_graph *g = mtf_parse(t->session, texts[k], "calibrate");
         p[k] = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
         ok = p[k] != NULL;
-        seconds[k] = DBL_MAX;
     }
     for (int round = -1; round < ROUNDS && ok; round++) /* the first warms up */
-        for (int k = 0; k < n; k++) {
+        for (int k = 0; k < 2; k++) {
             int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
             double start = now();
             for (int i = 0; i < steps; i++) mtf_step(p[k]);
-            if (round >= 0) seconds[k] = fmin(seconds[k], (now() - start) / steps);
+            if (round >= 0) took[k][round] = (now() - start) / steps;
         }
-    for (int k = 0; k < n; k++) mtf_program_free(p[k]);
+    for (int k = 0; k < 2; k++) {
+        mtf_program_free(p[k]);
+        if (ok) qsort(took[k], ROUNDS, sizeof took[k][0], by_value);
+        seconds[k] = ok ? took[k][which] : 0;
+    }
     return mtf_ok(t->session);
 }
 
@@ -79,7 +90,7 @@ static bool time_link(const trial *t, chain *c, double *seconds)
         TRY(texts[k] != NULL);
         guess[k] = c->guess * length[k];
     }
-    TRY(head && time_steps(t, 2, texts, guess, took));
+    TRY(head && time_steps(t, texts, guess, BEST, took));
     *seconds = fmax((took[1] - took[0]) / (length[1] - length[0]), 1e-9);
     return true;
 }
@@ -137,7 +148,7 @@ static bool time_alone(const trial *t, const char *text, double guess, double *s
              mesh_size(&t->mesh));
     const char *texts[2] = {text, idle};
     double      took[2], guesses[2] = {guess, 1e-4};
-    TRY(time_steps(t, 2, texts, guesses, took));
+    TRY(time_steps(t, texts, guesses, BEST, took));
     *seconds = fmax(took[0] - took[1], 1e-9);
     return true;
 }
@@ -214,13 +225,13 @@ static const char *text_of_meetings(const trial *t, const char *dim, int parts, 
 }
 
 /* Those who have just worked do not come at the same moment: what they wait for each other counts,
- * too. */
+ * too, as it usually is. */
 static bool time_meeting(const trial *t, const char *dim, int parts, double *seconds)
 {
     const char *texts[2] = {text_of_meetings(t, dim, parts, true),
                             text_of_meetings(t, dim, parts, false)};
     double      took[2], guess[2] = {MEETINGS * 5e-4, MEETINGS * 5e-4};
-    TRY(texts[0] && texts[1] && time_steps(t, 2, texts, guess, took));
+    TRY(texts[0] && texts[1] && time_steps(t, texts, guess, MIDDLE, took));
     *seconds = (took[0] - took[1]) / MEETINGS;
     return true;
 }
