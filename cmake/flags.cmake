@@ -35,6 +35,9 @@ list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
     set_source_files_properties(${MTF_LEVEL_SOURCES} PROPERTIES
         COMPILE_OPTIONS "-fweb;-frename-registers")
+    # A tile fills the registers: loads moved up would push part of it out.
+    set_source_files_properties(src/machine/kernels/matrix_slim.c PROPERTIES
+        COMPILE_OPTIONS "-fno-schedule-insns")
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     set(MTF_LEVELS avx2 avx512)

@@ -10,11 +10,20 @@
 
 #include "program/instr.h"
 
+/* On arm64 the libraries pack a long operand for the sake of a few columns. */
+#if defined(__aarch64__)
+#define MTF_HAVE_SLIM 1
+#else
+#define MTF_HAVE_SLIM 0
+#endif
+enum { SLIM_WIDE = 12 }; /* columns, or rows, at most */
+
 /* clang-format off */
 #define CONTRACT_WAYS(WAY)                                                                         \
     WAY(PLAIN,   "plain",   "our own loop: no floats, or too few for a call of the library")       \
     WAY(DOT,     "dot",     "one number from two vectors")                                         \
     WAY(GEMV,    "gemv",    "a matrix times a vector: threads take whole rows of memory")          \
+    WAY(SLIM,    "slim",    "a matrix times a few columns, in f32 on arm64: our own loop")         \
     WAY(BLIS,    "blis",    "large products of matrices, by BLIS: threads take pieces of each")    \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")

@@ -48,8 +48,7 @@ static void contract_operand(trial *t, mtf_dtype type, int p, int q, bool turned
     order[nbatch + 1] = turned ? nbatch : nbatch + 1;
     int64_t count = lay_out(n, order, size, chance(2) ? pick(1, 5) : 0, stride);
     access *a = add_operand(t, type, count, out);
-    for (int k = 0; k < n; k++)
-        a->stride[loops[k]] = k < nbatch && repeated[k] ? 0 : stride[k];
+    for (int k = 0; k < n; k++) a->stride[loops[k]] = k < nbatch && repeated[k] ? 0 : stride[k];
 }
 
 static void test_contract(void **state)
@@ -132,6 +131,28 @@ static void test_contract_large(void **state)
         }
 }
 
+/* A few columns or rows, in every order, with several panels of k and rows that fill no tile: the
+ * same bits for any number of threads. */
+static void test_contract_slim(void **state)
+{
+    (void)state;
+    seed_state = 6;
+    for (int round = 0; round < 88; round++) {
+        int64_t few = 2 + round % 11, many = pick(32, 300), k = round % 3 ? pick(32, 90) : 1100;
+        int64_t size[4] = {round % 5 == 0 ? 3 : 1, many, few, k};
+        if (round & 1) size[1] = few, size[2] = many;
+        trial t = trial_of(INSTR_CONTRACT, 4, size);
+        contract_operand(&t, MTF_F32, 0, 1, round & 2, true);
+        contract_operand(&t, MTF_F32, 0, 2, round & 4, false);
+        contract_operand(&t, MTF_F32, 2, 1, round & 8, false);
+        make_thirds(&t, 1);
+        make_thirds(&t, 2);
+        t.i.out = t.operands;
+        assert_int_equal(contract_way_of(&t.i) == CONTRACT_SLIM, MTF_HAVE_SLIM);
+        check_contract(&t);
+    }
+}
+
 /* A matrix times a vector, long enough that its sum is taken in parts where k has long strides. */
 static void test_contract_long_sums(void **state)
 {
@@ -203,7 +224,7 @@ static void window_operands(trial *t, const window_case *c)
     int64_t xn = lay_out_maybe(c, n + 1, xs, x), yn = lay_out_maybe(c, n + 1, ys, y);
     int64_t wn = lay_out_maybe(c, c->nspatial + 2, ws, w);
     /* Operands: the result, then the other two in the order x, w or y, w or x, y. */
-    const int first = c->kind == WINDOW_FORWARD ? 'y' : c->kind == WINDOW_INPUT ? 'x' : 'w';
+    const int   first = c->kind == WINDOW_FORWARD ? 'y' : c->kind == WINDOW_INPUT ? 'x' : 'w';
     const char *order = first == 'y' ? "yxw" : first == 'x' ? "xyw" : "wxy";
     for (int k = 0; k < 3; k++) {
         int64_t count = order[k] == 'x' ? xn : order[k] == 'y' ? yn : wn;
@@ -259,8 +280,8 @@ static void window_reference(const trial *t, const window_case *c, total *totals
                             at[xi] = x + (g * c->chans + ch) * a->x_chan;
                             at[yi] = y + (g * c->outs + n) * a->y_out;
                             at[wi] = w + ch * a->w_chan + (g * c->outs + n) * a->w_out;
-                            add_product(&totals[at[0]], c->type, t->memory[1], at[1],
-                                        t->memory[2], at[2]);
+                            add_product(&totals[at[0]], c->type, t->memory[1], at[1], t->memory[2],
+                                        at[2]);
                         }
             }
 }
@@ -269,8 +290,8 @@ static void window_reference(const trial *t, const window_case *c, total *totals
 static void mark_result(const trial *t, const window_case *c, bool *marked)
 {
     const window_args *a = &t->i.window;
-    int64_t size[MAX_LOOPS], stride[MAX_LOOPS], count = 1;
-    int     n = 0;
+    int64_t            size[MAX_LOOPS], stride[MAX_LOOPS], count = 1;
+    int                n = 0;
     for (int l = 0; l < c->nbatch && c->kind != WINDOW_FILTER; l++) {
         size[n] = c->batch[l];
         stride[n++] = t->operands[0].stride[l];
@@ -300,8 +321,11 @@ static void check_window(const window_case *c)
 {
     trial        t = trial_of(INSTR_WINDOW, c->nbatch, c->batch);
     window_args *a = &t.i.window;
-    *a = (window_args){.kind = c->kind, .nspatial = c->nspatial, .groups = c->groups,
-                       .chans = c->chans, .outs = c->outs};
+    *a = (window_args){.kind = c->kind,
+                       .nspatial = c->nspatial,
+                       .groups = c->groups,
+                       .chans = c->chans,
+                       .outs = c->outs};
     for (int s = 0; s < c->nspatial; s++) {
         int64_t room = c->in[s] + c->before[s] + c->after[s] - (c->taps[s] - 1) * c->dilation[s];
         a->in_size[s] = c->in[s];
@@ -324,7 +348,7 @@ static void check_window(const window_case *c)
     trial_free(&t);
 }
 
-static const int64_t channels[][3] = {{1, 3, 5}, {1, 9, 10}, {2, 8, 9}, {6, 1, 1}, {3, 1, 2},
+static const int64_t channels[][3] = {{1, 3, 5}, {1, 9, 10}, {2, 8, 9}, {6, 1, 1},  {3, 1, 2},
                                       {1, 1, 1}, {1, 16, 4}, {2, 3, 2}, {70, 1, 1}, {1, 2, 70}};
 
 static window_case random_window(window_kind kind, int nspatial, int64_t step, int64_t dilation)
@@ -369,22 +393,69 @@ static void test_window_large(void **state)
     (void)state;
     seed_state = 4;
     for (int kind = 0; kind < 3; kind++) {
-        window_case row = {.kind = (window_kind)kind, .nbatch = 1, .nspatial = 1, .batch = {2},
-                           .in = {611}, .taps = {3}, .step = {2}, .dilation = {2}, .before = {2},
-                           .after = {2}, .groups = 1, .chans = 9, .outs = 8};
-        window_case many = {.kind = (window_kind)kind, .nbatch = 1, .nspatial = 2, .batch = {2},
-                            .in = {3, 4}, .taps = {2, 3}, .step = {1, 1}, .dilation = {1, 1},
-                            .before = {0, 1}, .after = {1, 1}, .groups = 2, .chans = 131,
+        window_case row = {.kind = (window_kind)kind,
+                           .nbatch = 1,
+                           .nspatial = 1,
+                           .batch = {2},
+                           .in = {611},
+                           .taps = {3},
+                           .step = {2},
+                           .dilation = {2},
+                           .before = {2},
+                           .after = {2},
+                           .groups = 1,
+                           .chans = 9,
+                           .outs = 8};
+        window_case many = {.kind = (window_kind)kind,
+                            .nbatch = 1,
+                            .nspatial = 2,
+                            .batch = {2},
+                            .in = {3, 4},
+                            .taps = {2, 3},
+                            .step = {1, 1},
+                            .dilation = {1, 1},
+                            .before = {0, 1},
+                            .after = {1, 1},
+                            .groups = 2,
+                            .chans = 131,
                             .outs = 129};
-        window_case plane = {.kind = (window_kind)kind, .nbatch = 2, .nspatial = 3, .batch = {3, 2},
-                             .in = {5, 7, 3}, .taps = {1, 1, 1}, .step = {1, 1, 1},
-                             .dilation = {1, 1, 1}, .groups = 1, .chans = 17, .outs = 12};
-        window_case small = {.kind = (window_kind)kind, .nbatch = 1, .nspatial = 2, .batch = {11},
-                             .in = {7, 6}, .taps = {9, 9}, .step = {1, 1}, .dilation = {1, 1},
-                             .before = {4, 4}, .after = {4, 3}, .groups = 1, .chans = 16, .outs = 5};
-        window_case apart = {.kind = (window_kind)kind, .nbatch = 2, .nspatial = 2, .batch = {3, 5},
-                             .in = {9, 13}, .taps = {3, 2}, .step = {2, 1}, .dilation = {1, 2},
-                             .before = {1, 2}, .after = {1, 1}, .groups = 2, .chans = 3, .outs = 4};
+        window_case plane = {.kind = (window_kind)kind,
+                             .nbatch = 2,
+                             .nspatial = 3,
+                             .batch = {3, 2},
+                             .in = {5, 7, 3},
+                             .taps = {1, 1, 1},
+                             .step = {1, 1, 1},
+                             .dilation = {1, 1, 1},
+                             .groups = 1,
+                             .chans = 17,
+                             .outs = 12};
+        window_case small = {.kind = (window_kind)kind,
+                             .nbatch = 1,
+                             .nspatial = 2,
+                             .batch = {11},
+                             .in = {7, 6},
+                             .taps = {9, 9},
+                             .step = {1, 1},
+                             .dilation = {1, 1},
+                             .before = {4, 4},
+                             .after = {4, 3},
+                             .groups = 1,
+                             .chans = 16,
+                             .outs = 5};
+        window_case apart = {.kind = (window_kind)kind,
+                             .nbatch = 2,
+                             .nspatial = 2,
+                             .batch = {3, 5},
+                             .in = {9, 13},
+                             .taps = {3, 2},
+                             .step = {2, 1},
+                             .dilation = {1, 2},
+                             .before = {1, 2},
+                             .after = {1, 1},
+                             .groups = 2,
+                             .chans = 3,
+                             .outs = 4};
         check_window(&row);
         check_window(&small);
         check_window(&apart);
@@ -402,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_contract_odd_strides),
         cmocka_unit_test(test_contract_large),
+        cmocka_unit_test(test_contract_slim),
         cmocka_unit_test(test_contract_long_sums),
 #if MTF_HAVE_BLIS
         cmocka_unit_test(test_gemm_blis_adds),

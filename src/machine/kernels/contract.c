@@ -20,13 +20,6 @@ enum {
     LANES = 64                   /* sums a plain loop keeps at once */
 };
 
-/* One product of two matrices, with the strides of its operands. */
-typedef struct product {
-    mtf_dtype type;
-    int64_t   m, n, k;
-    int64_t   a_m, a_k, b_k, b_n, c_m, c_n;
-} product;
-
 /* c' = b' a': the same product seen from the other side. */
 static product product_turned(const product *p)
 {
@@ -139,6 +132,14 @@ static bool product_blas(contract_way way, const product *p, const void *a, cons
 
 static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c)
 {
+#if MTF_HAVE_SLIM
+    if (way == CONTRACT_SLIM) {
+        product turned = product_turned(p);
+        bool    turn = p->n > SLIM_WIDE;
+        product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c);
+        return;
+    }
+#endif
     if (way == CONTRACT_PLAIN || !product_blas(way, p, a, b, c)) product_plain(p, a, b, c);
 }
 

@@ -12,6 +12,13 @@
 
 #include "mtf.h"
 
+/* c[m, n] = sum over k of a[m, k] * b[k, n], with the strides of the operands. */
+typedef struct product {
+    mtf_dtype type;
+    int64_t   m, n, k;
+    int64_t   a_m, a_k, b_k, b_n, c_m, c_n;
+} product;
+
 typedef struct matrix {
     bool turned; /* stored as its transpose */
     int  ld;     /* from one stored row to the next, in elements */
@@ -56,6 +63,9 @@ static inline void gemm_run(const gemm *g, const void *a, const void *b, void *c
                     g->b.turned ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0, a, g->a.ld, b,
                     g->b.ld, g->add ? 1.0 : 0.0, c, g->c.ld);
 }
+
+/* A product in f32 whose n is at most SLIM_WIDE, by a loop of our own; on arm64. */
+void product_slim(const product *p, const float *a, const float *b, float *c);
 
 /* The same by BLIS, in builds that have it (MTF_HAVE_BLIS). */
 void gemm_blis(const gemm *g, const void *a, const void *b, void *c);
