@@ -43,7 +43,7 @@ static bool load(mtf_program *p, int number)
     k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
     TRY(k->base != NULL);
     if (p->session->opts.measure) TRY(counts_start(&k->counts, q, &p->store->mesh, number));
-    k->scratch_bytes = p->device->scratch_bytes(p->device, q) * (size_t)p->store->threads;
+    k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
     k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
