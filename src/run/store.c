@@ -36,16 +36,23 @@ static void close_store(void *what)
     s->session->store = NULL;
 }
 
-/* Joins the other processes, where there are any, and takes this one's share of the mesh. */
-static bool join_ranks(store *s)
+static bool join_ranks(mtf_session *s, int processors, ranks **r)
+{
+    int count = launch_find().size;
+    *r = NULL;
+    if (count == 1) return true;
+    if (!s->ranks) s->ranks = ranks_open(s, processors > count);
+    *r = s->ranks;
+    return *r && mtf_ok(s);
+}
+
+/* This process's share of the mesh. */
+static bool take_share(store *s)
 {
     mtf_session *m = s->session;
-    launch       l = launch_find();
     s->end = s->processors;
-    if (l.size == 1) return true;
-    if (!m->ranks) m->ranks = ranks_open(m, s->processors > l.size);
-    s->ranks = m->ranks;
-    TRY(s->ranks && mtf_ok(m));
+    TRY(join_ranks(m, s->processors, &s->ranks));
+    if (!s->ranks) return true;
     int count = ranks_count(s->ranks);
     if (count > s->processors)
         return fail(&m->fault, ERR_USAGE,
@@ -96,7 +103,7 @@ static bool open_machine(store *s)
                     "the layout is auto, and is found for the first graph that is compiled: compile "
                     "it before variables are read or set");
     s->processors = mesh_size(&s->mesh);
-    TRY(join_ranks(s));
+    TRY(take_share(s));
     int here = s->end - s->first;
     s->threads = o->threads / here > 1 ? o->threads / here : 1;
     s->device = machine_open(s->session);
@@ -110,11 +117,22 @@ static bool open_machine(store *s)
     return s->crew != NULL;
 }
 
+static bool read_mesh(mtf_session *s, mesh *m)
+{
+    const char *text = s->opts.mesh ? s->opts.mesh : mesh_as_text(s);
+    return text && mesh_parse(s, text, m);
+}
+
+bool store_join(mtf_session *s, ranks **r)
+{
+    mesh m;
+    return read_mesh(s, &m) && join_ranks(s, mesh_size(&m), r);
+}
+
 int64_t store_memory_each(mtf_session *session)
 {
-    const char *text = session->opts.mesh ? session->opts.mesh : mesh_as_text(session);
-    mesh        m;
-    if (!text || !mesh_parse(session, text, &m)) return 0;
+    mesh m;
+    if (!read_mesh(session, &m)) return 0;
     int processes = launch_find().size, here = (mesh_size(&m) + processes - 1) / processes;
     return (int64_t)(session->opts.memory / (size_t)here);
 }
