@@ -176,10 +176,11 @@ static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     static const char what[] = "finding a layout";
     mtf_session      *s = g->session;
     mtf_session_opts *o = &s->opts;
-    bool              asked = automatic_is_asked(o->mesh, o->layout, o->state_layout);
     ranks            *r;
     if (s->store) return true;
-    TRY(store_join(s, &r) && (!r || share_agrees(s, r, "meshes or layouts", asked)));
+    TRY(store_prepare(s, &r));
+    bool asked = automatic_is_asked(o->mesh, o->layout, o->state_layout);
+    TRY(!r || share_agrees(s, r, "meshes or layouts", asked));
     if (!asked) return true;
     if (!r || ranks_number(r) == 0) TRY(search_for_layout(g, n, fetches));
     return !r || (share_text(s, r, what, &o->mesh) && share_text(s, r, what, &o->layout) &&

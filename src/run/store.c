@@ -66,7 +66,6 @@ static bool take_share(store *s)
     return true;
 }
 
-/* Values and lists become the text that users write, so that both take one way. */
 static const char *mesh_as_text(mtf_session *s)
 {
     const mtf_shape *m = &s->opts.mesh_shape;
@@ -88,16 +87,22 @@ static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
     return text_done(&t);
 }
 
+/* Values and lists become the text that users write, so that both take one way. */
+static bool put_in_words(mtf_session *s)
+{
+    mtf_session_opts *o = &s->opts;
+    if (!o->mesh) o->mesh = mesh_as_text(s);
+    if (!o->layout) o->layout = rules_as_text(s, o->rules);
+    if (!o->state_layout) o->state_layout = rules_as_text(s, o->state_rules);
+    return o->mesh && o->layout && o->state_layout;
+}
+
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
-    const char             *mesh_text = o->mesh ? o->mesh : mesh_as_text(s->session);
-    const char             *rules = o->layout ? o->layout : rules_as_text(s->session, o->rules);
-    const char             *state =
-        o->state_layout ? o->state_layout : rules_as_text(s->session, o->state_rules);
-    TRY(mesh_text && rules && state && mesh_parse(s->session, mesh_text, &s->mesh));
-    TRY(layout_parse(s->session, rules, &s->mesh, &s->layout));
-    TRY(layout_parse_state(s->session, state, &s->layout));
+    TRY(put_in_words(s->session) && mesh_parse(s->session, o->mesh, &s->mesh));
+    TRY(layout_parse(s->session, o->layout, &s->mesh, &s->layout));
+    TRY(layout_parse_state(s->session, o->state_layout, &s->layout));
     if (s->layout.asks || s->layout.asks_state || mesh_asks(&s->mesh))
         return fail(&s->session->fault, ERR_USAGE,
                     "the layout is auto, and is found for the first graph that is compiled: compile "
@@ -117,22 +122,16 @@ static bool open_machine(store *s)
     return s->crew != NULL;
 }
 
-static bool read_mesh(mtf_session *s, mesh *m)
-{
-    const char *text = s->opts.mesh ? s->opts.mesh : mesh_as_text(s);
-    return text && mesh_parse(s, text, m);
-}
-
-bool store_join(mtf_session *s, ranks **r)
+bool store_prepare(mtf_session *s, ranks **r)
 {
     mesh m;
-    return read_mesh(s, &m) && join_ranks(s, mesh_size(&m), r);
+    return put_in_words(s) && mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
 }
 
 int64_t store_memory_each(mtf_session *session)
 {
     mesh m;
-    if (!read_mesh(session, &m)) return 0;
+    if (!mesh_parse(session, session->opts.mesh, &m)) return 0;
     int processes = launch_find().size, here = (mesh_size(&m) + processes - 1) / processes;
     return (int64_t)(session->opts.memory / (size_t)here);
 }

@@ -320,6 +320,27 @@ static void test_session_runs_it(void **state)
     assert_int_equal(mtf_close(s), 0);
 }
 
+/* What is given as a value or a list stands, as its text would. */
+static void test_session_with_lists(void **state)
+{
+    (void)state;
+    const mtf_dim    x = {"x", 4};
+    const mtf_rule   in[] = {{.dim = "in", .axes = {"x"}}, {0}};
+    mtf_session_opts o = {.threads = 1,
+                          .mesh_shape = mtf_shape(x),
+                          .layout = "batch:x,auto",
+                          .state_rules = in,
+                          .machine = machine};
+    mtf_session     *s = mtf_open_with(&o);
+    mtf_graph       *g = mtf_parse(s, dense(8, 4, 6, 3), "test");
+    mtf_program     *p = mtf_compile(g, mtf_find(g, "loss"));
+    if (!p) fail_msg("%s", mtf_error(s));
+    assert_string_equal(s->opts.mesh, "x:4");
+    assert_string_equal(s->opts.layout, "batch:x");
+    assert_string_equal(s->opts.state_layout, "in:x");
+    assert_int_equal(mtf_close(s), 0);
+}
+
 static void test_session_wants_a_graph_first(void **state)
 {
     (void)state;
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_state_is_found),
         cmocka_unit_test(test_state_of_layers_is_found),
         cmocka_unit_test(test_session_runs_it),
+        cmocka_unit_test(test_session_with_lists),
         cmocka_unit_test(test_session_wants_a_graph_first),
         cmocka_unit_test(test_every_allocation),
         cmocka_unit_test(test_machines),
