@@ -1,6 +1,8 @@
 /* An allocator that keeps what it gets back, for the next who asks. */
 #include "base/hoard.h"
 
+#include <assert.h>
+
 struct hoarded {
     hoarded *next;
     size_t   room;
@@ -14,11 +16,13 @@ static void *take(void *context, size_t bytes)
         hoarded *x = *at;
         if (x->room < bytes || x->room / 2 > bytes) continue;
         *at = x->next;
+        h->out++;
         return x + 1;
     }
     hoarded *x = h->from->alloc(h->from->context, sizeof *x + bytes);
     if (!x) return NULL;
     x->room = bytes;
+    h->out++;
     return x + 1;
 }
 
@@ -28,6 +32,7 @@ static void put_back(void *context, void *memory)
     hoarded *x = (hoarded *)memory - 1;
     x->next = h->idle;
     h->idle = x;
+    h->out--;
 }
 
 void hoard_open(hoard *h, const mtf_allocator *from)
@@ -37,6 +42,7 @@ void hoard_open(hoard *h, const mtf_allocator *from)
 
 void hoard_close(hoard *h)
 {
+    assert(h->out == 0);
     for (hoarded *x = h->idle, *next; x; x = next) {
         next = x->next;
         h->from->release(h->from->context, x);

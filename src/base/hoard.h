@@ -14,6 +14,7 @@ typedef struct hoard {
     mtf_allocator as; /* gives from here; its context is the hoard, which must stay in place */
     const mtf_allocator *from;
     hoarded             *idle;
+    int64_t              out; /* blocks that have not come back */
 } hoard;
 
 void hoard_open(hoard *h, const mtf_allocator *from);

@@ -17,7 +17,7 @@ typedef struct run_state {
     uint64_t seed;
     uint32_t step;
     int      threads;
-    void    *scratch; /* working space, scratch_bytes for each thread */
+    void    *scratch; /* working space, scratch_bytes for so many threads */
     int      infinite; /* check: 1 + the instruction that made the step's first infinity; 0: none */
 } run_state;
 
@@ -32,7 +32,7 @@ struct device {
     bool (*begin)(device *d, const program *p, run_state *r);           /* around each step */
     bool (*run)(device *d, const program *p, int index, run_state *r);  /* one instruction  */
     bool (*end)(device *d, const program *p, run_state *r);
-    size_t (*scratch_bytes)(device *d, const program *p); /* for each thread  */
+    size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all together */
     void (*close)(device *d);
     mtf_session *session;
 };

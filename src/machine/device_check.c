@@ -47,9 +47,9 @@ static void check_read(device *d, void *to, const void *from, size_t bytes)
     inner_of(d)->read(inner_of(d), to, from, bytes);
 }
 
-static size_t check_scratch(device *d, const program *p)
+static size_t check_scratch(device *d, const program *p, int threads)
 {
-    return inner_of(d)->scratch_bytes(inner_of(d), p);
+    return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
 }
 
 static bool check_begin(device *d, const program *p, run_state *r)

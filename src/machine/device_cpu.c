@@ -36,10 +36,10 @@ static bool cpu_begin(device *d, const program *p, run_state *r)
     return true;
 }
 
-static size_t cpu_scratch(device *d, const program *p)
+static size_t cpu_scratch(device *d, const program *p, int threads)
 {
     (void)d;
-    return kernels_scratch_bytes(p);
+    return kernels_scratch_bytes(p, threads);
 }
 
 static bool cpu_run(device *d, const program *p, int index, run_state *r)

@@ -60,6 +60,7 @@ static bool report_late(thread_wire *w, const guest *g, const instr *i, const se
     return false;
 }
 
+/* Who is disappointed still counts as waiting: somebody may just be looking for those who are late. */
 static bool wait_for_seats(guest *g, const instr *i, const seat_note *what)
 {
     thread_wire *w = g->wire;
@@ -68,8 +69,9 @@ static bool wait_for_seats(guest *g, const instr *i, const seat_note *what)
     arrival a =
         meeting_await(&w->meeting, is_fulfilled, &(wish){g, what}, w->face.session->opts.patience);
     if (a == SOMEBODY_LATE) return report_late(w, g, i, what);
+    if (a != ALL_CAME) return false;
     atomic_store_explicit(&mine->waits, false, memory_order_relaxed);
-    return a == ALL_CAME;
+    return true;
 }
 
 static void wake_others(guest *g)

@@ -43,7 +43,7 @@ static bool load(mtf_program *p, int number)
     k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
     TRY(k->base != NULL);
     if (p->session->opts.measure) TRY(counts_start(&k->counts, q, &p->store->mesh, number));
-    k->scratch_bytes = p->device->scratch_bytes(p->device, q) * (size_t)p->store->threads;
+    k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
     k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
@@ -152,23 +152,39 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     return true;
 }
 
-/* The session's layout, where it is left open, is the best for its first graph. */
-static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
+static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     mtf_session_opts *o = &g->session->opts;
-    if (g->session->store || !automatic_is_asked(o->mesh, o->layout, o->state_layout)) return true;
-    automatic_opts   how = {.mesh = o->mesh,
-                            .layout = o->layout,
-                            .state_layout = o->state_layout,
-                            .rates = PRICE_RATES,
-                            .limit = store_memory_each(g->session)};
-    automatic_answer found;
+    automatic_opts    how = {.mesh = o->mesh,
+                             .layout = o->layout,
+                             .state_layout = o->state_layout,
+                             .rates = PRICE_RATES,
+                             .limit = store_memory_each(g->session)};
+    automatic_answer  found;
     TRY(!o->machine || rates_choose(g->session, o->machine, &how.rates));
     TRY(automatic_find(g, n, fetches, &how, &found));
     o->mesh = found.best[0].mesh_text;
     o->layout = found.best[0].layout_text;
     o->state_layout = found.best[0].state_text;
     return true;
+}
+
+/* The session's layout, where it is left open, is the best for its first graph.  The first rank
+ * searches for all: a search may end by the clock, and elsewhere with another answer. */
+static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
+{
+    static const char what[] = "finding a layout";
+    mtf_session      *s = g->session;
+    mtf_session_opts *o = &s->opts;
+    ranks            *r;
+    if (s->store) return true;
+    TRY(store_prepare(s, &r));
+    bool asked = automatic_is_asked(o->mesh, o->layout, o->state_layout);
+    TRY(!r || share_agrees(s, r, "meshes or layouts", asked));
+    if (!asked) return true;
+    if (!r || ranks_number(r) == 0) TRY(search_for_layout(g, n, fetches));
+    return !r || (share_text(s, r, what, &o->mesh) && share_text(s, r, what, &o->layout) &&
+                  share_text(s, r, what, &o->state_layout));
 }
 
 static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, bool checked)

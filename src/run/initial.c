@@ -91,7 +91,7 @@ static bool run_all(device *d, const program *p, void *memory)
     void     *base[2] = {memory, NULL};
     run_state r = {
         .base = base, .seed = d->session->opts.seed, .threads = d->session->opts.threads};
-    size_t scratch = d->scratch_bytes(d, p) * (size_t)r.threads;
+    size_t scratch = d->scratch_bytes(d, p, r.threads);
     size_t bytes = p->nbuffers > 1 ? (size_t)p->buffers[1].bytes : 0;
     bool   ok = (r.scratch = d->alloc(d, scratch)) != NULL;
     if (ok && bytes) {

@@ -62,6 +62,39 @@ bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *sh
     return true;
 }
 
+/* ---- words ---- */
+
+bool share_agrees(mtf_session *s, ranks *r, const char *what, bool answer)
+{
+    arena_mark mark = arena_here(&s->arena);
+    bool      *all = arena_array(&s->arena, bool, ranks_count(r));
+    TRY(all && ranks_gather(r, "compiling", &answer, all, (int)sizeof answer));
+    for (int k = 1; k < ranks_count(r); k++)
+        if (all[k] != all[0])
+            return fail(&s->fault, ERR_USAGE, "ranks 0 and %d were started with different %s", k,
+                        what);
+    arena_back(&s->arena, mark);
+    return true;
+}
+
+static bool spread_bytes(ranks *r, const char *what, int n, void *bytes)
+{
+    rank_block all = {.ndims = 1, .whole = {n}, .size = {n}, .bytes = 1};
+    return ranks_spread(r, what, 0, &all, bytes);
+}
+
+bool share_text(mtf_session *s, ranks *r, const char *what, const char **text)
+{
+    bool first = ranks_number(r) == 0;
+    int  room = first ? (int)strlen(*text) + 1 : 0;
+    TRY(spread_bytes(r, what, (int)sizeof room, &room));
+    char *copy = arena_array(&s->arena, char, room);
+    TRY(copy != NULL);
+    if (first) memcpy(copy, *text, (size_t)room);
+    *text = copy;
+    return spread_bytes(r, what, room, copy);
+}
+
 /* ---- schedules ---- */
 
 /* What a rank says of its program; plain numbers, so that they can be compared as bytes. */

@@ -9,6 +9,10 @@ int share_speaker(const store *s, int processor, const mtf_shape *shape, const p
 /* The other ranks' parts of a tensor: `data` holds this rank's, and then the whole. */
 bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *shape,
                  const placement *where, char *data);
+/* Do all ranks give the same answer?  `what` is what they were started with. */
+bool share_agrees(mtf_session *s, ranks *r, const char *what, bool answer);
+/* The text of all ranks becomes the first one's; it lives in the session. */
+bool share_text(mtf_session *s, ranks *r, const char *what, const char **text);
 /* Do all ranks meet for the same collectives in the same order?  `*peak` becomes that of all. */
 bool share_schedule(store *s, const program *p, int64_t *peak);
 /* Adds the other ranks' numbers to one's own, place by place. */

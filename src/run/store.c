@@ -36,16 +36,23 @@ static void close_store(void *what)
     s->session->store = NULL;
 }
 
-/* Joins the other processes, where there are any, and takes this one's share of the mesh. */
-static bool join_ranks(store *s)
+static bool join_ranks(mtf_session *s, int processors, ranks **r)
+{
+    int count = launch_find().size;
+    *r = NULL;
+    if (count == 1) return true;
+    if (!s->ranks) s->ranks = ranks_open(s, processors > count);
+    *r = s->ranks;
+    return *r && mtf_ok(s);
+}
+
+/* This process's share of the mesh. */
+static bool take_share(store *s)
 {
     mtf_session *m = s->session;
-    launch       l = launch_find();
     s->end = s->processors;
-    if (l.size == 1) return true;
-    if (!m->ranks) m->ranks = ranks_open(m, s->processors > l.size);
-    s->ranks = m->ranks;
-    TRY(s->ranks && mtf_ok(m));
+    TRY(join_ranks(m, s->processors, &s->ranks));
+    if (!s->ranks) return true;
     int count = ranks_count(s->ranks);
     if (count > s->processors)
         return fail(&m->fault, ERR_USAGE,
@@ -59,7 +66,6 @@ static bool join_ranks(store *s)
     return true;
 }
 
-/* Values and lists become the text that users write, so that both take one way. */
 static const char *mesh_as_text(mtf_session *s)
 {
     const mtf_shape *m = &s->opts.mesh_shape;
@@ -81,22 +87,28 @@ static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
     return text_done(&t);
 }
 
+/* Values and lists become the text that users write, so that both take one way. */
+static bool put_in_words(mtf_session *s)
+{
+    mtf_session_opts *o = &s->opts;
+    if (!o->mesh) o->mesh = mesh_as_text(s);
+    if (!o->layout) o->layout = rules_as_text(s, o->rules);
+    if (!o->state_layout) o->state_layout = rules_as_text(s, o->state_rules);
+    return o->mesh && o->layout && o->state_layout;
+}
+
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
-    const char             *mesh_text = o->mesh ? o->mesh : mesh_as_text(s->session);
-    const char             *rules = o->layout ? o->layout : rules_as_text(s->session, o->rules);
-    const char             *state =
-        o->state_layout ? o->state_layout : rules_as_text(s->session, o->state_rules);
-    TRY(mesh_text && rules && state && mesh_parse(s->session, mesh_text, &s->mesh));
-    TRY(layout_parse(s->session, rules, &s->mesh, &s->layout));
-    TRY(layout_parse_state(s->session, state, &s->layout));
+    TRY(put_in_words(s->session) && mesh_parse(s->session, o->mesh, &s->mesh));
+    TRY(layout_parse(s->session, o->layout, &s->mesh, &s->layout));
+    TRY(layout_parse_state(s->session, o->state_layout, &s->layout));
     if (s->layout.asks || s->layout.asks_state || mesh_asks(&s->mesh))
         return fail(&s->session->fault, ERR_USAGE,
                     "the layout is auto, and is found for the first graph that is compiled: compile "
                     "it before variables are read or set");
     s->processors = mesh_size(&s->mesh);
-    TRY(join_ranks(s));
+    TRY(take_share(s));
     int here = s->end - s->first;
     s->threads = o->threads / here > 1 ? o->threads / here : 1;
     s->device = machine_open(s->session);
@@ -110,11 +122,16 @@ static bool open_machine(store *s)
     return s->crew != NULL;
 }
 
+bool store_prepare(mtf_session *s, ranks **r)
+{
+    mesh m;
+    return put_in_words(s) && mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
+}
+
 int64_t store_memory_each(mtf_session *session)
 {
-    const char *text = session->opts.mesh ? session->opts.mesh : mesh_as_text(session);
-    mesh        m;
-    if (!text || !mesh_parse(session, text, &m)) return 0;
+    mesh m;
+    if (!mesh_parse(session, session->opts.mesh, &m)) return 0;
     int processes = launch_find().size, here = (mesh_size(&m) + processes - 1) / processes;
     return (int64_t)(session->opts.memory / (size_t)here);
 }

@@ -39,7 +39,10 @@ typedef struct store {
 
 /* The session's store, made on first use. NULL after an error. */
 store *store_of(mtf_session *s);
-/* Bytes that each processor of this process may take. */
+/* Before there is a store: mesh and layout are put in words, and the other processes joined; `*r` is
+ * NULL where there are none. */
+bool store_prepare(mtf_session *s, ranks **r);
+/* Bytes that each processor of this process may take, after that. */
 int64_t store_memory_each(mtf_session *s);
 /* The variable's parts; initialised on first use.  Another shape or type under the name is an
  * error.  NULL after an error. */

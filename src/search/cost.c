@@ -65,3 +65,14 @@ bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_liste
     program_free(q);
     return ok;
 }
+
+bool cost_add_copies(const subject *reduced, const subject *fewer, const layout *l,
+                     const price_rates *r, cost *c)
+{
+    cost less;
+    TRY(cost_of(fewer, l, r, NULL, NULL, &less));
+    int64_t slab = c->peak - c->variables, one = slab - (less.peak - less.variables);
+    if (one > 0) slab += one * (reduced->copies - COPIES_KEPT);
+    c->peak = c->variables + slab;
+    return true;
+}

@@ -30,5 +30,9 @@ typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what
 /* Plans and prices.  False after an error: a layout that is not legal, no memory. */
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
              void *context, cost *c);
+/* Adds the bytes of the copies that were left out to what `reduced` costs: as many for each as the
+ * one of the middle has more than `fewer`, which is without it. */
+bool cost_add_copies(const subject *reduced, const subject *fewer, const layout *l,
+                     const price_rates *r, cost *c);
 
 #endif

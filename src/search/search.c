@@ -10,8 +10,8 @@
 #include "plan/estimate.h"
 #include "search/descent.h"
 
-/* Small graphs are searched whole; larger ones keep so many copies of what repeats. */
-enum { SMALL_GRAPH = 150, KEEP = 3, WORK = 3 * 1000 * 1000 };
+/* Small graphs are searched whole. */
+enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
 enum { SOME_LEAVES = 20 * 1000, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
@@ -116,7 +116,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
         if (s->reduced.copies && memory_matters(s))
             TRY(subject_reduce(&s->whole, false, s->scratch, &s->fewer));
     }
-    s->answer->layers_left_out = s->reduced.copies ? s->reduced.copies - KEEP : 0;
+    s->answer->layers_left_out = s->reduced.copies ? s->reduced.copies - COPIES_KEPT : 0;
     s->rules = arena_array(s->scratch, layout_rule, s->space.ndims + o->given->nrules + 1);
     TRY(s->rules && parts_make(&s->parts, &s->space, &s->reduced, &o->rates, s->scratch));
     s->leaves.space = &s->space;
@@ -127,17 +127,11 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
 
 /* ---- pricing ---- */
 
-/* Bytes of all copies, from those of three and of two. */
 static bool add_copies(search *s, const layout *l, cost *c)
 {
-    cost less;
     if (!s->reduced.copies || !memory_matters(s)) return true;
-    TRY(cost_of(&s->fewer, l, &s->opts->rates, NULL, NULL, &less));
-    int64_t slab = c->peak - c->variables, one = slab - (less.peak - less.variables);
-    if (one > 0) slab += one * (s->reduced.copies - KEEP);
-    c->peak = c->variables + slab;
     s->work += s->fewer.graph->nnodes;
-    return true;
+    return cost_add_copies(&s->reduced, &s->fewer, l, &s->opts->rates, c);
 }
 
 static bool price_cuts(search *s, const cuts *c, candidate *x)

@@ -108,9 +108,13 @@ static bool try_set(tries *t, uint64_t set, bool *helped)
     for (int k = 0; k < t->nseen; k++)
         if (t->seen[k] == where) return true;
     if (t->nseen < MOST_TRIED) t->seen[t->nseen++] = where;
+    bool first = t->nseen == 1, memory = o->limit || o->smallest;
     TRY(cost_of(o->reduced, t->layout, o->rates, NULL, NULL, &c));
     o->work -= o->reduced->graph->nnodes;
-    bool first = t->nseen == 1, memory = o->limit || o->smallest;
+    if (memory && o->reduced->copies) {
+        TRY(cost_add_copies(o->reduced, o->fewer, t->layout, o->rates, &c));
+        o->work -= o->fewer->graph->nnodes;
+    }
     if (!first && !worth_less(worth_of(&c, o->smallest, o->limit), t->worth)) return true;
     if (memory && !o->reduced->copies) {
         TRY(price_whole(t, &c));

@@ -12,6 +12,7 @@
 
 typedef struct state_opts {
     const subject     *whole, *reduced; /* tried on the second, told of the first */
+    const subject     *fewer;           /* one copy less, where memory matters (cost.h) */
     const price_rates *rates;
     bool               smallest;
     int64_t            limit; /* 0: none */

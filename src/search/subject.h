@@ -20,8 +20,9 @@ typedef struct subject {
 } subject;
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s);
-/* Keeps two copies of whatever repeats, or three with the one of the middle; all of it where nothing
- * does. */
+enum { COPIES_KEPT = 3 };
+/* Keeps so many copies of whatever repeats, or two without the one of the middle; all of it where
+ * nothing does. */
 bool subject_reduce(const subject *whole, bool middle, arena *a, subject *s);
 
 #endif

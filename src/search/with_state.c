@@ -19,7 +19,7 @@ typedef struct quest {
     state_task *task;
     arena      *scratch;
     hoard       hoard;
-    subject     whole, reduced;
+    subject     whole, reduced, fewer;
     space       space;
     parts       parts;
     state_opts  opts;
@@ -46,10 +46,13 @@ static bool prepare(quest *q)
     TRY(subject_whole(t->graph, t->nfetches, t->fetches, q->scratch, &q->whole));
     q->whole.memory = &q->hoard.as;
     TRY(subject_reduce(&q->whole, true, q->scratch, &q->reduced));
+    if (q->reduced.copies && (t->smallest || t->limit))
+        TRY(subject_reduce(&q->whole, false, q->scratch, &q->fewer));
     TRY(survey_live(&live, t->nfetches, t->fetches));
     TRY(space_make(t->graph, live.live, t->given, q->scratch, &q->space));
     q->opts = (state_opts){.whole = &q->whole,
                            .reduced = &q->reduced,
+                           .fewer = &q->fewer,
                            .rates = &t->rates,
                            .smallest = t->smallest,
                            .limit = t->limit,

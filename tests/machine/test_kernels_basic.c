@@ -140,7 +140,7 @@ static void run(bench *b, kernel *f)
         program p = {.instrs = &b->i, .ninstrs = 1};
         b->r.threads = threads;
         free(b->r.scratch);
-        b->r.scratch = malloc((size_t)threads * kernels_scratch_bytes(&p) + 1);
+        b->r.scratch = malloc(kernels_scratch_bytes(&p, threads) + 1);
         for (int k = 0; k < BUFFERS && b->elements[k] > 0; k++)
             memcpy(b->base[k], b->start[k], (size_t)b->elements[k] * mtf_dtype_bytes(b->type[k]));
         f(&b->i, &b->r);

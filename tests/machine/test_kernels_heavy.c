@@ -170,6 +170,29 @@ static void test_contract_long_sums(void **state)
     }
 }
 
+/* Threads share the parts of a sum, and each needs its own room to sort in. */
+static void test_scratch(void **state)
+{
+    (void)state;
+    enum { SIZE = 512, SUM_PARTS = 16 };
+    access  out = {.type = MTF_F32, .stride = {0, 1, 0}};
+    access  in[2] = {{.type = MTF_F32, .stride = {0, 0, 1}},
+                     {.type = MTF_F32, .stride = {0, 1, SIZE}}};
+    instr   both[2] = {{.kind = INSTR_CONTRACT, .nin = 2, .nout = 1, .nloops = 3},
+                       {.kind = INSTR_ORDER, .order = {.along = SIZE}}};
+    program product = {.instrs = both, .ninstrs = 1}, order = {.instrs = both + 1, .ninstrs = 1};
+    memcpy(both[0].size, (int64_t[]){1, SIZE, SIZE}, 3 * sizeof(int64_t));
+    both[0].in = in;
+    both[0].out = &out;
+    size_t shared = SUM_PARTS * SIZE * sizeof(float), each = kernels_scratch_bytes(&order, 1);
+    assert_int_equal(kernels_scratch_bytes(&product, 1), shared);
+    assert_int_equal(kernels_scratch_bytes(&product, 7), shared);
+    assert_int_equal(kernels_scratch_bytes(&order, 7), 7 * each);
+    program all = {.instrs = both, .ninstrs = 2};
+    assert_int_equal(kernels_scratch_bytes(&all, 1), shared);
+    assert_int_equal(kernels_scratch_bytes(&all, 7), 7 * each);
+}
+
 #if MTF_HAVE_BLIS
 /* Added to what was there, or written over it, whatever it was. */
 static void test_gemm_blis_adds(void **state)
@@ -475,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_contract_large),
         cmocka_unit_test(test_contract_slim),
         cmocka_unit_test(test_contract_long_sums),
+        cmocka_unit_test(test_scratch),
 #if MTF_HAVE_BLIS
         cmocka_unit_test(test_gemm_blis_adds),
 #endif

@@ -124,11 +124,9 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
     t->i.nin = t->noperands - nout;
     t->run.base = base;
     t->run.threads = threads;
-    size_t scratch = t->i.kind == INSTR_ORDER      ? order_scratch_bytes(&t->i)
-                     : t->i.kind == INSTR_WINDOW   ? window_scratch_bytes(&t->i)
-                     : t->i.kind == INSTR_CONTRACT ? contract_scratch_bytes(&t->i)
-                                                   : 0;
-    if (scratch) t->run.scratch = malloc((size_t)threads * scratch);
+    program p = {.instrs = &t->i, .ninstrs = 1};
+    size_t  scratch = kernels_scratch_bytes(&p, threads);
+    if (scratch) t->run.scratch = malloc(scratch);
     k(&t->i, &t->run);
     free(t->run.scratch);
     t->run.scratch = NULL;

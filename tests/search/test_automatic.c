@@ -254,6 +254,47 @@ static void test_state_is_found(void **state)
     mtf_close(c.s);
 }
 
+/* So many equal layers, and a step of gradient descent. */
+static char *deep(int layers)
+{
+    static char text[10000];
+    size_t      used = (size_t)snprintf(text, sizeof text, "h0: f32[batch=512, a=64] = input\n");
+#define ADD(...) used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__)
+    for (int k = 0; k < layers; k++) {
+        ADD("v%d: f32[a=64, b=64] = variable\n", k);
+        ADD("w%d: f32[b=64, a=64] = variable\n", k);
+        ADD("g%d: [batch, b] = einsum(h%d, v%d)\n", k, k, k);
+        ADD("h%d: [batch, a] = einsum(tanh(g%d), w%d)\n", k + 1, k, k);
+    }
+    ADD("loss = reduce_mean(square(h%d))\n", layers);
+    for (int k = 0; k < layers; k++) ADD("%sdv%d, dw%d", k ? ", " : "", k, k);
+    ADD(" = gradients(loss; ");
+    for (int k = 0; k < layers; k++) ADD("%sv%d, w%d", k ? ", " : "", k, k);
+    ADD(")\n");
+    for (int k = 0; k < layers; k++) {
+        ADD("nv%d = assign(v%d, v%d - 0.1 * dv%d)\n", k, k, k, k);
+        ADD("nw%d = assign(w%d, w%d - 0.1 * dw%d)\n", k, k, k, k);
+    }
+#undef ADD
+    return text;
+}
+
+/* Where layers are left out, what they need counts when rules for state are chosen. */
+static void test_state_of_layers_is_found(void **state)
+{
+    (void)state;
+    ground          c = start(deep(12), "loss");
+    mtf_layout_opts o = {.mesh = "x:4", .layout = "batch:x", .machine = machine};
+    find(&c, &o);
+    int64_t without = c.found[0].peak_bytes;
+    o.state_layout = "auto";
+    o.memory = (size_t)without - 1;
+    find(&c, &o);
+    if (!c.n) fail_msg("%s", mtf_error(c.s));
+    assert_true(c.found[0].peak_bytes < without && strlen(c.found[0].state_layout) > 0);
+    mtf_close(c.s);
+}
+
 /* ---- sessions ---- */
 
 static void test_session_runs_it(void **state)
@@ -276,6 +317,27 @@ static void test_session_runs_it(void **state)
     mtf_feed(p, t, ones);
     assert_true(mtf_step(p) && isfinite(mtf_fetch_scalar(p, loss)));
     assert_true(mtf_program_cost(p).collectives > 0);
+    assert_int_equal(mtf_close(s), 0);
+}
+
+/* What is given as a value or a list stands, as its text would. */
+static void test_session_with_lists(void **state)
+{
+    (void)state;
+    const mtf_dim    x = {"x", 4};
+    const mtf_rule   in[] = {{.dim = "in", .axes = {"x"}}, {0}};
+    mtf_session_opts o = {.threads = 1,
+                          .mesh_shape = mtf_shape(x),
+                          .layout = "batch:x,auto",
+                          .state_rules = in,
+                          .machine = machine};
+    mtf_session     *s = mtf_open_with(&o);
+    mtf_graph       *g = mtf_parse(s, dense(8, 4, 6, 3), "test");
+    mtf_program     *p = mtf_compile(g, mtf_find(g, "loss"));
+    if (!p) fail_msg("%s", mtf_error(s));
+    assert_string_equal(s->opts.mesh, "x:4");
+    assert_string_equal(s->opts.layout, "batch:x");
+    assert_string_equal(s->opts.state_layout, "in:x");
     assert_int_equal(mtf_close(s), 0);
 }
 
@@ -375,7 +437,9 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_mesh_is_found),
         cmocka_unit_test(test_state_is_found),
+        cmocka_unit_test(test_state_of_layers_is_found),
         cmocka_unit_test(test_session_runs_it),
+        cmocka_unit_test(test_session_with_lists),
         cmocka_unit_test(test_session_wants_a_graph_first),
         cmocka_unit_test(test_every_allocation),
         cmocka_unit_test(test_machines),

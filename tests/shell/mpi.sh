@@ -105,6 +105,8 @@ same random/normal_f32   y2  3 x:3         a:x
 same control/loop        dw  2 x:2         b:x
 same state/descent       new_w1 4 x:2,y:2  batch:x,hidden:y
 same large/product_f32   z   2 x:2,y:3     a:x,b:y
+same state/descent       new_w1 2 x:2      auto
+same einsum/three        y   3 auto:6      auto
 
 # More than ranks show each other at once: summed, scattered, the largest scattered, gathered.
 file case.mtf 'x: f32[a=7, n=150001] = random_normal' 's: [n] = reduce_sum(x)' 'd: [n] = reduce_sum(x * 0.3)' \
@@ -170,6 +172,20 @@ two model.mtf --feed x=x.npy --mesh x:2 --layout in:x : other.mtf --feed x=x.npy
 fails "different programs" 'ranks 0 and 1 run different programs: collective 0 is all_reduce of'
 two model.mtf --feed x=x.npy --mesh x:2 --layout in:x : model.mtf --feed x=x.npy --mesh x:2 --layout batch:x
 fails "different layouts" 'were started with different meshes or layouts'
+two model.mtf --feed x=x.npy --mesh x:2 --layout auto : model.mtf --feed x=x.npy --mesh x:2 --layout batch:x
+fails "a layout that one rank leaves open" 'were started with different meshes or layouts'
+ranks 2 "$MTF" run model.mtf --feed x=x.npy --mesh x:2 --layout auto --memory 100
+fails "no layout that fits" 'memory: no layout on mesh x:2 fits'
+
+# The first rank's search holds for all, also where another's would end otherwise.
+far=flops=1e9,memory=1e9,wire=1e3,latency=1 near=flops=1,memory=1e9,wire=1e12,latency=1e-9
+best() { "$MTF" layout model.mtf --mesh x:2 --machine "$1" --show 1 | awk 'END { print $NF }'; }
+[ "$(best $far)" != "$(best $near)" ] || lose "machines whose best layouts differ" "two layouts" "$(best $far)"
+auto=(model.mtf --feed x=x.npy --fetch y --mesh x:2 --layout auto --machine)
+"$MTF" run "${auto[@]}" $far >want 2>err </dev/null
+two "${auto[@]}" $far : "${auto[@]}" $near
+if [ $status -eq 0 ] && cmp -s want out; then pass
+else lose "one rank's layout for all" "$(cat want)" "$status: $(cat out err)"; fi
 
 # ---- failing while it runs -----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@
  * pieces; where the pieces begin follows from the sizes alone, so any number of
  * threads gives the same bits.
  */
-#include "machine/kernels/fold.h"
+#include "machine/kernels/kernels.h"
 
 #include "base/dtype.h"
 #include "machine/kernels/fold_steps.h"

@@ -14,8 +14,8 @@ typedef void kernel(const instr *i, const run_state *r);
 kernel kernel_map, kernel_move, kernel_add_into, kernel_fold, kernel_contract, kernel_gather,
     kernel_scatter, kernel_scan, kernel_order, kernel_window, kernel_draw;
 
-/* Bytes of scratch that one thread may need for any instruction of the program. */
-size_t kernels_scratch_bytes(const program *p);
+/* Bytes of scratch with which so many threads can run any instruction of the program. */
+size_t kernels_scratch_bytes(const program *p, int threads);
 
 /* ---- shared by kernels ---- */
 
@@ -25,11 +25,12 @@ static inline char *operand(const run_state *r, const access *a)
     return (char *)r->base[a->buffer] + a->offset * (int64_t)mtf_dtype_bytes(a->type);
 }
 
-/* Bytes of scratch that one thread needs for an ORDER or a WINDOW; thread t's part begins at t times
- * that. */
+/* Bytes of scratch that each thread has to itself; thread t's part begins at t times that. */
+size_t map_scratch_bytes(const instr *i);
 size_t order_scratch_bytes(const instr *i);
 size_t window_scratch_bytes(const instr *i);
-/* Of a CONTRACT: all threads share the first one's. */
+/* Bytes of scratch that all threads share, however many they are. */
+size_t fold_scratch_bytes(const instr *i);
 size_t contract_scratch_bytes(const instr *i);
 
 /* Below this many elements an instruction stays on one core. */

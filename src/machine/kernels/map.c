@@ -6,7 +6,7 @@
  * row, a tile is one row or several, and what is one number a row is computed
  * once a row.
  */
-#include "machine/kernels/map.h"
+#include "machine/kernels/kernels.h"
 
 #include "base/dtype.h"
 #include "machine/kernels/map_tile.h"

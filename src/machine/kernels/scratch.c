@@ -1,18 +1,23 @@
 /* How much working space the kernels of a program need. */
-#include "machine/kernels/fold.h"
-#include "machine/kernels/map.h"
+#include "machine/kernels/kernels.h"
 
-size_t kernels_scratch_bytes(const program *p)
+static size_t bytes_of(const instr *i, size_t threads)
+{
+    switch (i->kind) {
+    case INSTR_MAP: return threads * map_scratch_bytes(i);
+    case INSTR_ORDER: return threads * order_scratch_bytes(i);
+    case INSTR_WINDOW: return threads * window_scratch_bytes(i);
+    case INSTR_FOLD: return fold_scratch_bytes(i);
+    case INSTR_CONTRACT: return contract_scratch_bytes(i);
+    default: return 0;
+    }
+}
+
+size_t kernels_scratch_bytes(const program *p, int threads)
 {
     size_t most = 0;
     for (int k = 0; k < p->ninstrs; k++) {
-        const instr *i = &p->instrs[k];
-        size_t need = i->kind == INSTR_MAP ? map_scratch_bytes(i)
-                      : i->kind == INSTR_FOLD ? fold_scratch_bytes(i)
-                      : i->kind == INSTR_CONTRACT ? contract_scratch_bytes(i)
-                      : i->kind == INSTR_ORDER ? order_scratch_bytes(i)
-                      : i->kind == INSTR_WINDOW ? window_scratch_bytes(i)
-                                              : 0;
+        size_t need = bytes_of(&p->instrs[k], (size_t)threads);
         if (need > most) most = need;
     }
     return most;
