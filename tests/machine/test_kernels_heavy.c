@@ -180,13 +180,13 @@ static void test_scratch(void **state)
                      {.type = MTF_F32, .stride = {0, 1, SIZE}}};
     instr   both[2] = {{.kind = INSTR_CONTRACT, .nin = 2, .nout = 1, .nloops = 3},
                        {.kind = INSTR_ORDER, .order = {.along = SIZE}}};
-    program product = {.instrs = both, .ninstrs = 1}, order = {.instrs = both + 1, .ninstrs = 1};
+    program sums = {.instrs = both, .ninstrs = 1}, order = {.instrs = both + 1, .ninstrs = 1};
     memcpy(both[0].size, (int64_t[]){1, SIZE, SIZE}, 3 * sizeof(int64_t));
     both[0].in = in;
     both[0].out = &out;
     size_t shared = SUM_PARTS * SIZE * sizeof(float), each = kernels_scratch_bytes(&order, 1);
-    assert_int_equal(kernels_scratch_bytes(&product, 1), shared);
-    assert_int_equal(kernels_scratch_bytes(&product, 7), shared);
+    assert_int_equal(kernels_scratch_bytes(&sums, 1), shared);
+    assert_int_equal(kernels_scratch_bytes(&sums, 7), shared);
     assert_int_equal(kernels_scratch_bytes(&order, 7), 7 * each);
     program all = {.instrs = both, .ninstrs = 2};
     assert_int_equal(kernels_scratch_bytes(&all, 1), shared);

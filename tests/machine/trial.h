@@ -44,7 +44,7 @@ static inline bool chance(int one_in)
     return pick(1, one_in) == 1;
 }
 
-static const mtf_dtype all_types[DTYPES] = {MTF_F32, MTF_F64,  MTF_I32, MTF_I64,
+static const mtf_dtype all_types[DTYPES] = {MTF_F32,  MTF_F64,  MTF_I32, MTF_I64,
                                             MTF_BOOL, MTF_BF16, MTF_F16};
 
 /* An instruction, its operands' memory, and the results to compare. */
@@ -66,8 +66,7 @@ static inline trial trial_of(instr_kind kind, int nloops, const int64_t *size)
 
 static inline void fill(mtf_dtype type, void *to, int64_t count)
 {
-    for (int64_t k = 0; k < count; k++)
-        switch (type) {
+    for (int64_t k = 0; k < count; k++) switch (type) {
         case MTF_I32: ((uint32_t *)to)[k] = (uint32_t)random_bits(); break;
         case MTF_I64: ((uint64_t *)to)[k] = random_bits(); break;
         case MTF_BOOL: ((uint8_t *)to)[k] = chance(4); break;
@@ -138,7 +137,7 @@ static inline bool is_for_openblas(const trial *t)
 {
     mtf_dtype type = t->operands[0].type;
     return t->i.kind == INSTR_CONTRACT && (type == MTF_F32 || type == MTF_F64) &&
-           contract_way_of(&t->i) != CONTRACT_BLIS;
+           contract_way_of(&t->i) != CONTRACT_BLIS && contract_way_of(&t->i) != CONTRACT_SLIM;
 }
 
 /* Equal bit for bit, or up to rounding. */

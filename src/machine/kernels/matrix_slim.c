@@ -11,7 +11,9 @@
 
 #include <arm_neon.h>
 
-enum { LANES = 4, WIDE = SLIM_WIDE / LANES, PANEL = 4096 };
+/* Sums begin anew every DEEP of k, however many columns there are: a piece may have fewer than the
+ * whole, but rounds alike. */
+enum { LANES = 4, WIDE = SLIM_WIDE / LANES, DEEP = 320 };
 
 /* ROWS rows of c by VECTORS vectors of columns; b is packed, `cols` of its columns count.  An element
  * is summed in the order of k, whatever tile it is in. */
@@ -43,7 +45,8 @@ enum { LANES = 4, WIDE = SLIM_WIDE / LANES, PANEL = 4096 };
 
 /* As many rows as registers hold, and one for the rest. */
 TILE(12, 1)
-TILE(10, 2) TILE(7, 3) TILE(1, 1) TILE(1, 2) TILE(1, 3)
+TILE(10, 2)
+TILE(7, 3) TILE(1, 1) TILE(1, 2) TILE(1, 3)
 
     typedef void tile(const product *p, int64_t k, const float *a, const float *b, float *c,
                       int cols, bool add);
@@ -61,11 +64,10 @@ static void pack(const product *p, const float *b, int64_t k, int width, float *
 
 void product_slim(const product *p, const float *a, const float *b, float *c)
 {
-    int     cols = (int)p->n, vectors = (cols + LANES - 1) / LANES, rows = tiles[vectors - 1].rows;
-    int64_t step = PANEL / (vectors * LANES);
-    float   packed[PANEL];
-    for (int64_t l = 0; l < p->k; l += step) {
-        int64_t k = p->k - l < step ? p->k - l : step, i = 0;
+    int   cols = (int)p->n, vectors = (cols + LANES - 1) / LANES, rows = tiles[vectors - 1].rows;
+    float packed[DEEP * SLIM_WIDE];
+    for (int64_t l = 0; l < p->k; l += DEEP) {
+        int64_t k = p->k - l < DEEP ? p->k - l : DEEP, i = 0;
         pack(p, b + l * p->b_k, k, vectors * LANES, packed);
         for (; i + rows <= p->m; i += rows)
             tiles[vectors - 1].many(p, k, a + i * p->a_m + l * p->a_k, packed, c + i * p->c_m, cols,
