@@ -10,14 +10,16 @@
 /* A step ready to run strip by strip: where its result and operands lie in the strip in hand, how far
  * it is from element to element, and from row to row for what is one number a row. */
 typedef struct call {
-    map_step  *step;
-    map_step3 *step3; /* or this */
-    char      *at[4];
-    int64_t    by[4], by_row[4];
-    int        one;         /* the operand that is one number, or -1 */
-    int        last;        /* the step whose result it gives */
-    bool       joint_begun; /* it does several steps: */
-    map_joint  joint;
+    map_step    *step;
+    map_step3   *step3;   /* or this */
+    map_formula *formula; /* or this, with these for its numbers */
+    float        numbers[FORMULA_OPERANDS];
+    char        *at[4];
+    int64_t      by[4], by_row[4];
+    int          one;         /* the operand that is one number, or -1 */
+    int          last;        /* the step whose result it gives */
+    bool         joint_begun; /* it does several steps: */
+    map_joint    joint;
 } call;
 
 enum { ROW_WORTH_A_CALL = 128 }; /* in shorter rows, one number a row is spread first */
@@ -68,7 +70,8 @@ static bool join_call(const tile *t, call *before, const call *c)
     const scalar_step *s = &m->instr->map.steps[c->last];
     int                reg[3], result = m->instr->nin + before->last, n = map_operands(s, reg);
     call               both = *before;
-    if (n > 2 || m->registers.last[result] != c->last) return false;
+    if (n > 2 || before->formula || c->formula || m->registers.last[result] != c->last)
+        return false;
     if (!both.joint_begun && !begin_joint(&both, &m->instr->map.steps[before->last])) return false;
     int which = reg[0] == result ? 0 : 1, other = !which;
     if (n == 2 && reg[other] == result) return false;
@@ -82,6 +85,18 @@ static bool join_call(const tile *t, call *before, const call *c)
         move_operand(&both, 3, &both, 2); /* not used */
     *before = both;
     return true;
+}
+
+static call prepare_formula(tile *t, const formula_place *f)
+{
+    place out = t->reg[t->m->instr->nin + f->root];
+    call  c = {.at[0] = out.at, .by[0] = out.by, .last = f->root, .one = -1};
+    c.formula = map_formula_of(f->name);
+    for (int k = 0; k < f->none; k++)
+        c.numbers[k] = *(const float *)(void *)tile_fetch(t, f->one[k]).at;
+    for (int k = 0; k < f->neach; k++) set_operand(t, &c, 1 + k, f->each[k], false, false);
+    for (int k = f->neach; k < FORMULA_OPERANDS; k++) move_operand(&c, 1 + k, &c, 1); /* not used */
+    return c;
 }
 
 static call prepare_call(tile *t, int which)
@@ -108,7 +123,9 @@ static call prepare_call(tile *t, int which)
 
 static inline void run_call(call *c, int64_t n)
 {
-    if (c->step3)
+    if (c->formula)
+        c->formula(n, c->at[0], c->at[1], c->at[2], c->at[3], c->numbers);
+    else if (c->step3)
         c->step3(n, c->at[0], c->at[1], c->at[2], c->at[3]);
     else
         c->step(n, c->at[0], c->at[1], c->at[2]);
@@ -166,11 +183,13 @@ void strips_run(tile *t, int first, int last)
     call           calls[MAX_REGISTERS];
     int            n = 0;
     for (int s = first; s < last; s++) {
-        if (map_is_ready(m->instr, s)) continue;
-        calls[n] = prepare_call(t, s);
+        const formula_place *f = formula_at(&m->registers.formulas, s);
+        if (map_is_ready(m->instr, s) || m->registers.formulas.inside[m->instr->nin + s]) continue;
+        calls[n] = f ? prepare_formula(t, f) : prepare_call(t, s);
         for (int k = 1; k < 4; k++) by_row = by_row || calls[n].by_row[k];
         if (n == 0 || !join_call(t, &calls[n - 1], &calls[n])) n++;
     }
+    if (n == 0) return; /* all are inside a formula further on */
     if (!by_row) {
         run_line(t, n, calls, once ? t->rows.left : t->walk.left);
         return;

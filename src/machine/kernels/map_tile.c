@@ -148,7 +148,7 @@ static void aim_steps(tile *t)
     const mapping *m = t->m;
     const instr   *i = m->instr;
     for (int k = i->nin; k < m->registers.n; k++) {
-        if (m->registers.fixed[k]) continue;
+        if (m->registers.fixed[k] || m->registers.formulas.inside[k]) continue;
         const scalar_step *step = &i->map.steps[k - i->nin];
         bool lasts = i->map.nrow || step->fn == FN_INDEX || m->registers.last[k] == i->map.nsteps;
         t->reg[k] = (place){slot_at(t, m->registers.slot[k]), lasts ? register_bytes(t, k) : 0};
