@@ -20,10 +20,11 @@ static void widen(map_registers *m, mtf_dtype type)
 }
 
 /* The registers that are read when `step` has its turn: inside a formula none, at its root all. */
-static int read_at(const instr *i, const map_registers *m, int step, int reg[2 * FORMULA_OPERANDS])
+static int read_at(const instr *i, const map_registers *m, int step,
+                   int reg[FORMULA_EACH + FORMULA_ONE])
 {
     const formula_place *f = formula_at(&m->formulas, step);
-    if (m->formulas.inside[i->nin + step]) return 0;
+    if (formula_takes(&m->formulas, step)) return 0;
     if (!f) return map_operands(&i->map.steps[step], reg);
     for (int k = 0; k < f->neach; k++) reg[k] = f->each[k];
     for (int k = 0; k < f->none; k++) reg[f->neach + k] = f->one[k];
@@ -43,7 +44,7 @@ static void describe(const instr *i, map_registers *m)
     }
     m->formulas = formulas_of(i, m->fixed, m->row);
     for (int s = 0; s < i->map.nsteps; s++) {
-        int reg[2 * FORMULA_OPERANDS], n = read_at(i, m, s, reg);
+        int reg[FORMULA_EACH + FORMULA_ONE], n = read_at(i, m, s, reg);
         for (int k = 0; k < n; k++) m->last[reg[k]] = (int16_t)s;
     }
     for (int o = 0; o < i->nout; o++) m->last[i->map.results[o]] = (int16_t)i->map.nsteps;
@@ -100,9 +101,15 @@ static bool is_spread(const instr *i, const map_registers *m, int o)
     return m->row[k] && !m->fixed[k] && !map_is_row(i, &i->out[o]);
 }
 
+/* Of what a formula takes in, only what is stored. */
+static bool is_seen(const instr *i, const map_registers *m, int step)
+{
+    return !formula_takes(&m->formulas, step) || m->last[i->nin + step] == i->map.nsteps;
+}
+
 static void assign_step(const instr *i, map_registers *m, slots *s, int step)
 {
-    int  reg[2 * FORMULA_OPERANDS], n = read_at(i, m, step, reg), result = i->nin + step;
+    int  reg[FORMULA_EACH + FORMULA_ONE], n = read_at(i, m, step, reg), result = i->nin + step;
     bool each = map_folds(i->map.steps[step].fn) || !m->row[result];
     for (int k = 0; k < n; k++)
         if (each && m->row[reg[k]] && !m->fixed[reg[k]]) new_slot(m, &m->spread[reg[k]]);
@@ -123,7 +130,7 @@ map_registers map_registers_of(const instr *i)
     describe(i, &m);
     for (int k = 0; k < i->nin; k++) new_slot(&m, &m.slot[k]);
     for (int step = 0; step < i->map.nsteps; step++)
-        if (!m.formulas.inside[i->nin + step]) assign_step(i, &m, &s, step);
+        if (is_seen(i, &m, step)) assign_step(i, &m, &s, step);
     for (int o = 0; o < i->nout; o++)
         if (is_spread(i, &m, o)) new_slot(&m, &m.spread[i->map.results[o]]);
     return m;

@@ -20,7 +20,7 @@ typedef struct map_registers {
     bool fixed[MAX_REGISTERS]; /* one number throughout: filled once */
     int16_t
         last[MAX_REGISTERS]; /* the last step that reads it; the number of steps: it is stored */
-    int16_t        slot[MAX_REGISTERS];   /* NO_SLOT inside formulas */
+    int16_t        slot[MAX_REGISTERS];   /* NO_SLOT: only a formula's loop sees it */
     int16_t        spread[MAX_REGISTERS]; /* slot of the spread copy, or NO_SLOT */
     formula_places formulas;
 } map_registers;

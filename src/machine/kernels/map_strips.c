@@ -12,10 +12,10 @@
 typedef struct call {
     map_step    *step;
     map_step3   *step3;   /* or this */
-    map_formula *formula; /* or this, with these for its numbers */
-    float        numbers[FORMULA_OPERANDS];
-    char        *at[4];
-    int64_t      by[4], by_row[4];
+    map_formula *formula; /* or this, with these for its numbers and more places */
+    float        numbers[FORMULA_ONE];
+    char        *at[ROLES];
+    int64_t      by[ROLES], by_row[4];
     int          one;         /* the operand that is one number, or -1 */
     int          last;        /* the step whose result it gives */
     bool         joint_begun; /* it does several steps: */
@@ -87,15 +87,21 @@ static bool join_call(const tile *t, call *before, const call *c)
     return true;
 }
 
+static void set_place(call *c, int role, place p)
+{
+    c->at[role] = p.at;
+    c->by[role] = p.by;
+}
+
+/* Roles that it has not are where its value is. */
 static call prepare_formula(tile *t, const formula_place *f)
 {
-    place out = t->reg[t->m->instr->nin + f->root];
-    call  c = {.at[0] = out.at, .by[0] = out.by, .last = f->root, .one = -1};
-    c.formula = map_formula_of(f->name);
+    call c = {.formula = map_formula_of(f->name), .last = f->root, .one = -1};
+    for (int k = 0; k < ROLES; k++) set_place(&c, k, t->reg[t->m->instr->nin + f->root]);
+    for (int k = 0; k < f->nkept; k++) set_place(&c, ROLE_KEPT + k, t->reg[f->kept[k]]);
+    for (int k = 0; k < f->neach; k++) set_place(&c, ROLE_EACH + k, tile_fetch(t, f->each[k]));
     for (int k = 0; k < f->none; k++)
         c.numbers[k] = *(const float *)(void *)tile_fetch(t, f->one[k]).at;
-    for (int k = 0; k < f->neach; k++) set_operand(t, &c, 1 + k, f->each[k], false, false);
-    for (int k = f->neach; k < FORMULA_OPERANDS; k++) move_operand(&c, 1 + k, &c, 1); /* not used */
     return c;
 }
 
@@ -124,12 +130,12 @@ static call prepare_call(tile *t, int which)
 static inline void run_call(call *c, int64_t n)
 {
     if (c->formula)
-        c->formula(n, c->at[0], c->at[1], c->at[2], c->at[3], c->numbers);
+        c->formula(n, c->at, c->numbers);
     else if (c->step3)
         c->step3(n, c->at[0], c->at[1], c->at[2], c->at[3]);
     else
         c->step(n, c->at[0], c->at[1], c->at[2]);
-    for (int k = 0; k < 4; k++) c->at[k] += n * c->by[k];
+    for (int k = 0; k < ROLES; k++) c->at[k] += n * c->by[k];
 }
 
 /* Steps along rows pass over a tile several times, and only the first pass waits for memory.  So that
@@ -150,13 +156,13 @@ static void look_ahead(tile *t, int64_t count)
 /* Is its result, or an operand with an element each, there for one strip only? */
 static bool needs_strips(const call *c)
 {
-    bool one[4] = {false, c->one == 0, c->one == 1 || !c->at[2], !c->at[3]};
+    bool one[ROLES] = {false, c->one == 0, c->one == 1 || !c->at[2], !c->at[3]};
     if (c->joint_begun) {
         one[1] = false;
         one[2] = c->joint.one_y;
         one[3] = c->joint.one_z || c->joint.second == SECOND_NONE;
     }
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < (c->formula ? ROLES : 4); k++)
         if (!one[k] && c->by[k] == 0) return true;
     return false;
 }
@@ -184,7 +190,7 @@ void strips_run(tile *t, int first, int last)
     int            n = 0;
     for (int s = first; s < last; s++) {
         const formula_place *f = formula_at(&m->registers.formulas, s);
-        if (map_is_ready(m->instr, s) || m->registers.formulas.inside[m->instr->nin + s]) continue;
+        if (map_is_ready(m->instr, s) || formula_takes(&m->registers.formulas, s)) continue;
         calls[n] = f ? prepare_formula(t, f) : prepare_call(t, s);
         for (int k = 1; k < 4; k++) by_row = by_row || calls[n].by_row[k];
         if (n == 0 || !join_call(t, &calls[n - 1], &calls[n])) n++;

@@ -148,7 +148,7 @@ static void aim_steps(tile *t)
     const mapping *m = t->m;
     const instr   *i = m->instr;
     for (int k = i->nin; k < m->registers.n; k++) {
-        if (m->registers.fixed[k] || m->registers.formulas.inside[k]) continue;
+        if (m->registers.fixed[k] || m->registers.slot[k] == NO_SLOT) continue;
         const scalar_step *step = &i->map.steps[k - i->nin];
         bool lasts = i->map.nrow || step->fn == FN_INDEX || m->registers.last[k] == i->map.nsteps;
         t->reg[k] = (place){slot_at(t, m->registers.slot[k]), lasts ? register_bytes(t, k) : 0};
@@ -159,7 +159,7 @@ static void aim_steps(tile *t)
         if (k < i->nin || m->registers.fixed[k] || m->registers.row[k] != map_is_row(i, a))
             continue;
         bool first = i->map.steps[k - i->nin].fn == FN_INDEX; /* written before all others */
-        if (!may_write(m, o, first ? -1 : k - i->nin)) continue;
+        if (!may_write(m, o, first ? -1 : m->registers.formulas.turn[k - i->nin])) continue;
         char *at = tile_in_place(walk_of(t, a), a, operand(m->run, a));
         if (at) t->reg[k].at = at;
     }
