@@ -29,7 +29,7 @@ endif()
 
 # Inner loops are compiled once more for each of these instruction sets, from the plainest upwards;
 # machine/kernels/levels.c picks among them at run time.
-set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c fold_steps.c strided_steps.c)
+set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c fold_steps.c strided_steps.c)
 list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
 # Turns of a loop that are unrolled get registers of their own, or they would wait for one another.
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)

@@ -34,7 +34,9 @@ static const struct {
     bool (*runs)(void);
 } levels[] = {
 #define ROW(l)                                                                                     \
-    {{#l, &map_tables_##l, &joined_tables_##l, &fold_tables_##l, &strided_tables_##l}, has_##l},
+    {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &fold_tables_##l,              \
+      &strided_tables_##l},                                                                        \
+     has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
 };
@@ -76,6 +78,11 @@ map_step3 *map_select_of(mtf_dtype type)
 map_step3 *map_joined_of(const map_joint *j)
 {
     return highest()->joined->loop[j->first][j->second][j->after][j->one_y][j->one_z];
+}
+
+map_formula *map_formula_of(formula_name name)
+{
+    return highest()->formulas->loop[name];
 }
 
 map_index *map_index_of(mtf_dtype type)

@@ -10,6 +10,7 @@
 #define MACHINE_KERNELS_LEVELS_H
 
 #include "machine/kernels/fold_steps.h"
+#include "machine/kernels/map_formulas.h"
 #include "machine/kernels/map_joined.h"
 #include "machine/kernels/strided.h"
 #include "mtf_build.h"
@@ -26,6 +27,7 @@
 #define DECLARE_TABLES(level)                                                                      \
     extern const map_tables     map_tables_##level;                                                \
     extern const joined_tables  joined_tables_##level;                                             \
+    extern const formula_tables formula_tables_##level;                                            \
     extern const fold_tables    fold_tables_##level;                                               \
     extern const strided_tables strided_tables_##level;
 DECLARE_TABLES(plain)
@@ -36,6 +38,7 @@ typedef struct level {
     const char           *name;
     const map_tables     *map;
     const joined_tables  *joined;
+    const formula_tables *formulas;
     const fold_tables    *fold;
     const strided_tables *strided;
 } level;

@@ -118,12 +118,12 @@ void kernel_map(const instr *i, const run_state *r)
     mapping m;
     if (instr_elements(i) == 0) return;
     prepare(i, r, &m);
-    int    parts = work_parts(r, m.nest.elements, m.tiles);
-    size_t room = map_scratch_bytes(i);
+    int parts = work_parts(r, m.nest.elements, m.tiles);
     if (parts == 1) { /* most maps of a step are small: not even an empty parallel region */
         run_tiles(&m, 0, m.tiles, r->scratch);
         return;
     }
+    size_t room = map_scratch_bytes(i);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)
         run_tiles(&m, m.tiles * part / parts, m.tiles * (part + 1) / parts,

@@ -19,6 +19,18 @@ static void widen(map_registers *m, mtf_dtype type)
     if (bytes > m->bytes) m->bytes = bytes;
 }
 
+/* The registers that are read when `step` has its turn: inside a formula none, at its root all. */
+static int read_at(const instr *i, const map_registers *m, int step,
+                   int reg[FORMULA_EACH + FORMULA_ONE])
+{
+    const formula_place *f = formula_at(&m->formulas, step);
+    if (formula_takes(&m->formulas, step)) return 0;
+    if (!f) return map_operands(&i->map.steps[step], reg);
+    for (int k = 0; k < f->neach; k++) reg[k] = f->each[k];
+    for (int k = 0; k < f->none; k++) reg[f->neach + k] = f->one[k];
+    return f->neach + f->none;
+}
+
 static void describe(const instr *i, map_registers *m)
 {
     map_forms(i, m->row);
@@ -27,10 +39,12 @@ static void describe(const instr *i, map_registers *m)
         widen(m, i->in[k].type);
     }
     for (int s = 0; s < i->map.nsteps; s++) {
-        const scalar_step *step = &i->map.steps[s];
-        int                reg[3], n = map_operands(step, reg);
-        m->fixed[i->nin + s] = step->fn == FN_IMMEDIATE;
-        widen(m, step->type);
+        m->fixed[i->nin + s] = i->map.steps[s].fn == FN_IMMEDIATE;
+        widen(m, i->map.steps[s].type);
+    }
+    m->formulas = formulas_of(i, m->fixed, m->row);
+    for (int s = 0; s < i->map.nsteps; s++) {
+        int reg[FORMULA_EACH + FORMULA_ONE], n = read_at(i, m, s, reg);
         for (int k = 0; k < n; k++) m->last[reg[k]] = (int16_t)s;
     }
     for (int o = 0; o < i->nout; o++) m->last[i->map.results[o]] = (int16_t)i->map.nsteps;
@@ -87,15 +101,22 @@ static bool is_spread(const instr *i, const map_registers *m, int o)
     return m->row[k] && !m->fixed[k] && !map_is_row(i, &i->out[o]);
 }
 
+/* Of what a formula takes in, only what is stored. */
+static bool is_seen(const instr *i, const map_registers *m, int step)
+{
+    return !formula_takes(&m->formulas, step) || m->last[i->nin + step] == i->map.nsteps;
+}
+
 static void assign_step(const instr *i, map_registers *m, slots *s, int step)
 {
-    int  reg[3], n = map_operands(&i->map.steps[step], reg), result = i->nin + step;
+    int  reg[FORMULA_EACH + FORMULA_ONE], n = read_at(i, m, step, reg), result = i->nin + step;
     bool each = map_folds(i->map.steps[step].fn) || !m->row[result];
     for (int k = 0; k < n; k++)
         if (each && m->row[reg[k]] && !m->fixed[reg[k]]) new_slot(m, &m->spread[reg[k]]);
     take_slot(i, m, s, result);
     for (int k = 0; k < n; k++) {
-        bool again = (k > 0 && reg[k] == reg[0]) || (k > 1 && reg[k] == reg[1]);
+        bool again = false;
+        for (int before = 0; before < k; before++) again = again || reg[before] == reg[k];
         if (!again && m->last[reg[k]] == step) give_back(i, m, s, reg[k]);
     }
 }
@@ -108,7 +129,8 @@ map_registers map_registers_of(const instr *i)
     for (int k = 0; k < m.n; k++) m.last[k] = m.slot[k] = m.spread[k] = NO_SLOT;
     describe(i, &m);
     for (int k = 0; k < i->nin; k++) new_slot(&m, &m.slot[k]);
-    for (int step = 0; step < i->map.nsteps; step++) assign_step(i, &m, &s, step);
+    for (int step = 0; step < i->map.nsteps; step++)
+        if (is_seen(i, &m, step)) assign_step(i, &m, &s, step);
     for (int o = 0; o < i->nout; o++)
         if (is_spread(i, &m, o)) new_slot(&m, &m.spread[i->map.results[o]]);
     return m;

@@ -8,7 +8,7 @@
 #ifndef MACHINE_MAP_REGISTERS_H
 #define MACHINE_MAP_REGISTERS_H
 
-#include "program/map_form.h"
+#include "machine/kernels/map_formulas.h"
 
 enum { NO_SLOT = -1 };
 
@@ -20,8 +20,9 @@ typedef struct map_registers {
     bool fixed[MAX_REGISTERS]; /* one number throughout: filled once */
     int16_t
         last[MAX_REGISTERS]; /* the last step that reads it; the number of steps: it is stored */
-    int16_t slot[MAX_REGISTERS];
-    int16_t spread[MAX_REGISTERS]; /* slot of the spread copy, or NO_SLOT */
+    int16_t        slot[MAX_REGISTERS];   /* NO_SLOT: only a formula's loop sees it */
+    int16_t        spread[MAX_REGISTERS]; /* slot of the spread copy, or NO_SLOT */
+    formula_places formulas;
 } map_registers;
 
 /* Is the operand one element throughout? */

@@ -54,4 +54,15 @@ void tile_begin(tile *t, const mapping *m, char *slots);
 /* Runs tile `which`. */
 void tile_run(tile *t, int64_t which);
 
+/* Where register k lies, an input after reading it. */
+place tile_fetch(tile *t, int k);
+/* The same with an element each. */
+place tile_fetch_spread(tile *t, int k);
+
+/* Constants and positions are there before the other steps run. */
+static inline bool map_is_ready(const instr *i, int step)
+{
+    return i->map.steps[step].fn == FN_IMMEDIATE || i->map.steps[step].fn == FN_INDEX;
+}
+
 #endif

@@ -1,0 +1,208 @@
+/* The steps of a tile, strip by strip.
+ *
+ * A strip goes through all steps before the next does, so that what one step
+ * hands on to another stays in the first cache.
+ */
+#include "machine/kernels/map_strips.h"
+
+#include "machine/kernels/map_joined.h"
+
+/* A step ready to run strip by strip: where its result and operands lie in the strip in hand, how far
+ * it is from element to element, and from row to row for what is one number a row. */
+typedef struct call {
+    map_step    *step;
+    map_step3   *step3;   /* or this */
+    map_formula *formula; /* or this, with these for its numbers and more places */
+    float        numbers[FORMULA_ONE];
+    char        *at[ROLES];
+    int64_t      by[ROLES], by_row[4];
+    int          one;         /* the operand that is one number, or -1 */
+    int          last;        /* the step whose result it gives */
+    bool         joint_begun; /* it does several steps: */
+    map_joint    joint;
+} call;
+
+enum { ROW_WORTH_A_CALL = 128 }; /* in shorter rows, one number a row is spread first */
+
+/* ---- making ready ---- */
+
+/* Can operand k of a step of two stay one number for all elements, or for all of a row? */
+static bool stays_one(const tile *t, int reg)
+{
+    const map_registers *m = &t->m->registers;
+    return m->fixed[reg] || (m->row[reg] && t->m->row >= ROW_WORTH_A_CALL);
+}
+
+static void set_operand(tile *t, call *c, int k, int reg, bool once, bool one)
+{
+    bool  by_row = one && !once && t->m->registers.row[reg] && !t->m->registers.fixed[reg];
+    place in = once || by_row ? tile_fetch(t, reg) : tile_fetch_spread(t, reg);
+    c->at[k] = in.at;
+    c->by[k] = one && !once ? 0 : in.by;
+    c->by_row[k] = by_row ? in.by : 0;
+}
+
+static void move_operand(call *c, int to, const call *from, int k)
+{
+    c->at[to] = from->at[k];
+    c->by[to] = from->by[k];
+    c->by_row[to] = from->by_row[k];
+}
+
+/* Makes a call of one step the beginning of a joint one: what is one number comes second. */
+static bool begin_joint(call *c, const scalar_step *s)
+{
+    if (!joint_begin(s, &c->joint) || (c->one == 0 && s->fn == FN_sub)) return false;
+    call alone = *c;
+    if (s->fn == FN_square) move_operand(c, 2, &alone, 1);
+    if (c->one == 0) {
+        move_operand(c, 1, &alone, 2);
+        move_operand(c, 2, &alone, 1);
+    }
+    c->joint.one_y = c->one >= 0;
+    return c->joint_begun = true;
+}
+
+/* Lets `before` do the step of `c` as well, where one loop can and nobody else needs its result. */
+static bool join_call(const tile *t, call *before, const call *c)
+{
+    const mapping     *m = t->m;
+    const scalar_step *s = &m->instr->map.steps[c->last];
+    int                reg[3], result = m->instr->nin + before->last, n = map_operands(s, reg);
+    call               both = *before;
+    if (n > 2 || before->formula || c->formula || m->registers.last[result] != c->last)
+        return false;
+    if (!both.joint_begun && !begin_joint(&both, &m->instr->map.steps[before->last])) return false;
+    int which = reg[0] == result ? 0 : 1, other = !which;
+    if (n == 2 && reg[other] == result) return false;
+    if (!joint_add(&both.joint, s, which, n == 2 && c->one == other)) return false;
+    both.step3 = map_joined_of(&both.joint);
+    both.last = c->last;
+    move_operand(&both, 0, c, 0);
+    if (n == 2)
+        move_operand(&both, 3, c, 1 + other);
+    else if (both.joint.second == SECOND_NONE)
+        move_operand(&both, 3, &both, 2); /* not used */
+    *before = both;
+    return true;
+}
+
+static void set_place(call *c, int role, place p)
+{
+    c->at[role] = p.at;
+    c->by[role] = p.by;
+}
+
+/* Roles that it has not are where its value is. */
+static call prepare_formula(tile *t, const formula_place *f)
+{
+    call c = {.formula = map_formula_of(f->name), .last = f->root, .one = -1};
+    for (int k = 0; k < ROLES; k++) set_place(&c, k, t->reg[t->m->instr->nin + f->root]);
+    for (int k = 0; k < f->nkept; k++) set_place(&c, ROLE_KEPT + k, t->reg[f->kept[k]]);
+    for (int k = 0; k < f->neach; k++) set_place(&c, ROLE_EACH + k, tile_fetch(t, f->each[k]));
+    for (int k = 0; k < f->none; k++)
+        c.numbers[k] = *(const float *)(void *)tile_fetch(t, f->one[k]).at;
+    return c;
+}
+
+static call prepare_call(tile *t, int which)
+{
+    const scalar_step *s = &t->m->instr->map.steps[which];
+    int                reg[3], result = t->m->instr->nin + which, n = map_operands(s, reg);
+    bool               once = t->m->registers.row[result], two = n == 2;
+    int                one = -1; /* the operand that is one number */
+    call               c = {.at[0] = t->reg[result].at, .by[0] = t->reg[result].by, .last = which};
+    if (two && stays_one(t, reg[1]) && (!once || t->m->registers.fixed[reg[1]])) one = 1;
+    if (two && one < 0 && stays_one(t, reg[0]) && (!once || t->m->registers.fixed[reg[0]])) one = 0;
+    for (int k = 0; k < n; k++) set_operand(t, &c, 1 + k, reg[k], once, k == one);
+    switch (s->fn) {
+    case FN_CAST: c.step = map_cast_of(s->type, s->from); break;
+    case FN_SELECT: c.step3 = map_select_of(s->type); break;
+    default:
+        c.step = one >= 0 ? map_step_with_one(s->fn, s->type, one) : map_step_of(s->fn, s->type);
+    }
+    c.one = one;
+    return c;
+}
+
+/* ---- running ---- */
+
+static inline void run_call(call *c, int64_t n)
+{
+    if (c->formula)
+        c->formula(n, c->at, c->numbers);
+    else if (c->step3)
+        c->step3(n, c->at[0], c->at[1], c->at[2], c->at[3]);
+    else
+        c->step(n, c->at[0], c->at[1], c->at[2]);
+    for (int k = 0; k < ROLES; k++) c->at[k] += n * c->by[k];
+}
+
+/* Steps along rows pass over a tile several times, and only the first pass waits for memory.  So that
+ * the next tile's need not, passes ask for `count` elements of it meanwhile. */
+static void look_ahead(tile *t, int64_t count)
+{
+    enum { CACHE_LINE = 64 };
+    for (int k = 0; k < t->nahead; k++) {
+        ahead  *a = &t->ahead[k];
+        int64_t bytes = count * (int64_t)sizeof(float);
+        if (bytes > a->left) bytes = a->left;
+        for (int64_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(a->at + at);
+        a->at += bytes;
+        a->left -= bytes;
+    }
+}
+
+/* Is its result, or an operand with an element each, there for one strip only? */
+static bool needs_strips(const call *c)
+{
+    bool one[ROLES] = {false, c->one == 0, c->one == 1 || !c->at[2], !c->at[3]};
+    if (c->joint_begun) {
+        one[1] = false;
+        one[2] = c->joint.one_y;
+        one[3] = c->joint.one_z || c->joint.second == SECOND_NONE;
+    }
+    for (int k = 0; k < (c->formula ? ROLES : 4); k++)
+        if (!one[k] && c->by[k] == 0) return true;
+    return false;
+}
+
+/* All calls on one strip, then on the next; strips end with `line`.  A single call hands nothing on to
+ * others, and goes through at once. */
+static void run_line(tile *t, int n, call *calls, int64_t line)
+{
+    if (n == 1 && t->nahead == 0 && !needs_strips(&calls[0])) {
+        run_call(&calls[0], line);
+        return;
+    }
+    for (int64_t at = 0; at < line; at += STRIP) {
+        int64_t count = line - at < STRIP ? line - at : STRIP;
+        look_ahead(t, count);
+        for (int s = 0; s < n; s++) run_call(&calls[s], count);
+    }
+}
+
+void strips_run(tile *t, int first, int last)
+{
+    const mapping *m = t->m;
+    bool           once = m->registers.row[m->instr->nin + first], by_row = false;
+    call           calls[MAX_REGISTERS];
+    int            n = 0;
+    for (int s = first; s < last; s++) {
+        const formula_place *f = formula_at(&m->registers.formulas, s);
+        if (map_is_ready(m->instr, s) || formula_takes(&m->registers.formulas, s)) continue;
+        calls[n] = f ? prepare_formula(t, f) : prepare_call(t, s);
+        for (int k = 1; k < 4; k++) by_row = by_row || calls[n].by_row[k];
+        if (n == 0 || !join_call(t, &calls[n - 1], &calls[n])) n++;
+    }
+    if (n == 0) return; /* all are inside a formula further on */
+    if (!by_row) {
+        run_line(t, n, calls, once ? t->rows.left : t->walk.left);
+        return;
+    }
+    for (int64_t r = 0; r < t->rows.left; r++) {
+        run_line(t, n, calls, m->row);
+        for (int s = 0; s < n; s++)
+            for (int k = 1; k < 4; k++) calls[s].at[k] += calls[s].by_row[k];
+    }
+}
