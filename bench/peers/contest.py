@@ -2,11 +2,16 @@
 line of its input says, answers with seconds for a step and the peak memory, ends with its input."""
 
 import json
-import resource
 import sys
 import time
 
 WARM_UP = 2
+
+
+def peak_bytes():
+    """The most memory that this process ever had; getrusage begins with that of its parent."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
 
 
 def serve(step):
@@ -19,5 +24,4 @@ def serve(step):
         for _ in range(count):
             step()
         seconds = (time.perf_counter() - begin) / count
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        print(json.dumps({"seconds": seconds, "peak_bytes": peak}), flush=True)
+        print(json.dumps({"seconds": seconds, "peak_bytes": peak_bytes()}), flush=True)

@@ -156,8 +156,10 @@ static inline void assert_near(mtf_dtype type, int64_t n, const void *a, const v
 /* Runs with 1, 2, 3 threads from the same outputs, which must come out the same. */
 static inline void run_trial(trial *t, kernel *k, int nout)
 {
-    void *before[2] = {0}, *first[2] = {0};
-    for (int threads = 1; threads <= 3; threads++) {
+    void            *before[2] = {0}, *first[2] = {0};
+    static const int teams[] = {1, 2, 3, 8};
+    for (size_t team = 0; team < sizeof teams / sizeof *teams; team++) {
+        int threads = teams[team];
         for (int o = 0; o < nout; o++) {
             size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
             if (!before[o]) memcpy(before[o] = malloc(bytes), t->memory[o], bytes);

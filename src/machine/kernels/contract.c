@@ -6,6 +6,7 @@
  * plain loop.  The library runs on one thread; we give our threads pieces of
  * the product.  Where pieces begin follows from the sizes alone; neighbouring
  * pieces of one thread are one call, for each call packs an operand anew.
+ * Many threads take blocks instead.
  */
 #include "machine/kernels/arith.h"
 #include "machine/kernels/kernels.h"
@@ -17,15 +18,22 @@
 enum {
     PARALLEL_PRODUCT = 64 * 1024, /* multiply-adds below which one core does it all */
     MOST_PIECES = 64,
-    LANES = 64                   /* sums a plain loop keeps at once */
+    LANES = 64 /* sums a plain loop keeps at once */
 };
 
 /* c' = b' a': the same product seen from the other side. */
 static product product_turned(const product *p)
 {
-    return (product){.type = p->type, .m = p->n, .n = p->m, .k = p->k,
-                     .a_m = p->b_n, .a_k = p->b_k, .b_k = p->a_k, .b_n = p->a_m,
-                     .c_m = p->c_n, .c_n = p->c_m};
+    return (product){.type = p->type,
+                     .m = p->n,
+                     .n = p->m,
+                     .k = p->k,
+                     .a_m = p->b_n,
+                     .a_k = p->b_k,
+                     .b_k = p->a_k,
+                     .b_n = p->a_m,
+                     .c_m = p->c_n,
+                     .c_n = p->c_m};
 }
 
 /* ---- plain loops -------------------------------------------------------------------------- */
@@ -200,33 +208,93 @@ static contraction contraction_of(const instr *i, const run_state *r)
     const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
     int           outer = i->nloops - 3, m = outer, n = outer + 1, k = outer + 2;
     contraction   t = {.instr = i, .run = r, .way = contract_way_of(i), .batch = 1};
-    t.whole = (product){.type = c->type, .m = i->size[m], .n = i->size[n], .k = i->size[k],
-                        .a_m = a->stride[m], .a_k = a->stride[k], .b_k = b->stride[k],
-                        .b_n = b->stride[n], .c_m = c->stride[m], .c_n = c->stride[n]};
+    t.whole = (product){.type = c->type,
+                        .m = i->size[m],
+                        .n = i->size[n],
+                        .k = i->size[k],
+                        .a_m = a->stride[m],
+                        .a_k = a->stride[k],
+                        .b_k = b->stride[k],
+                        .b_n = b->stride[n],
+                        .c_m = c->stride[m],
+                        .c_n = c->stride[n]};
     for (int l = 0; l < outer; l++) t.batch *= i->size[l];
     t.cut = cutting_of(&t.whole, t.way, t.batch);
     return t;
 }
 
-/* Pieces first .. last-1 of one product. */
-static void run_pieces(const contraction *t, int64_t element, int64_t first, int64_t last)
+/* A block of rows and columns of one product. */
+static void run_block(const contraction *t, int64_t element, span rows, span cols)
 {
     const instr  *i = t->instr;
     const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
     int           outer = i->nloops - 3;
-    int64_t       bytes = (int64_t)mtf_dtype_bytes(c->type), begin = first * t->cut.length;
-    int64_t       a_at = offset_of(element, outer, i->size, a->stride);
-    int64_t       b_at = offset_of(element, outer, i->size, b->stride);
-    int64_t       c_at = offset_of(element, outer, i->size, c->stride);
-    product       piece = t->whole;
-    int64_t      *extent = t->cut.along_n ? &piece.n : &piece.m;
-    int64_t       end = last * t->cut.length < *extent ? last * t->cut.length : *extent;
-    *extent = end - begin;
-    a_at += t->cut.along_n ? 0 : begin * t->whole.a_m;
-    b_at += t->cut.along_n ? begin * t->whole.b_n : 0;
-    c_at += begin * (t->cut.along_n ? t->whole.c_n : t->whole.c_m);
+    int64_t       bytes = (int64_t)mtf_dtype_bytes(c->type);
+    int64_t       a_at = offset_of(element, outer, i->size, a->stride) + rows.begin * t->whole.a_m;
+    int64_t       b_at = offset_of(element, outer, i->size, b->stride) + cols.begin * t->whole.b_n;
+    int64_t       c_at = offset_of(element, outer, i->size, c->stride) + rows.begin * t->whole.c_m +
+                   cols.begin * t->whole.c_n;
+    product piece = t->whole;
+    piece.m = rows.size;
+    piece.n = cols.size;
     product_run(t->way, &piece, operand(t->run, a) + a_at * bytes,
                 operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * bytes);
+}
+
+/* Pieces first .. last-1 of one product. */
+static void run_pieces(const contraction *t, int64_t element, int64_t first, int64_t last)
+{
+    const product *p = &t->whole;
+    int64_t        extent = t->cut.along_n ? p->n : p->m, begin = first * t->cut.length;
+    int64_t        end = last * t->cut.length < extent ? last * t->cut.length : extent;
+    span           cut = {begin, end - begin};
+    run_block(t, element, t->cut.along_n ? (span){0, p->m} : cut,
+              t->cut.along_n ? cut : (span){0, p->n});
+}
+
+/* ---- a grid of blocks --------------------------------------------------------------------- */
+
+/* Each call of the library packs its block's rows of a and its columns of b.  Many threads that took
+ * rows alone would each pack all of b: so they take blocks, as square as their number allows. */
+enum { GRID_THREADS = 4, GRID_PRODUCT = 4 << 20, GRID_UNIT = 16 };
+
+static bool takes_grid(const contraction *t)
+{
+    const product *p = &t->whole;
+    return t->run->threads >= GRID_THREADS && t->batch == 1 &&
+           (t->way == CONTRACT_GEMM || t->way == CONTRACT_BLIS) &&
+           p->m * p->n * p->k >= GRID_PRODUCT;
+}
+
+/* Into how many blocks the rows are cut; the columns into as many as then suffice. */
+static int grid_rows(const product *p, int threads)
+{
+    int     best = 1;
+    int64_t least = INT64_MAX;
+    for (int rows = 1; rows <= threads; rows++) {
+        int64_t packed = p->m / rows + p->n / (threads / rows);
+        if (threads % rows == 0 && packed < least) best = rows, least = packed;
+    }
+    return best;
+}
+
+/* Part k of n, of whole units. */
+static span grid_part(int64_t extent, int k, int n)
+{
+    int64_t units = (extent + GRID_UNIT - 1) / GRID_UNIT, begin = units * k / n * GRID_UNIT;
+    int64_t end = units * (k + 1) / n * GRID_UNIT;
+    return (span){begin, (end < extent ? end : extent) - begin};
+}
+
+static void run_grid(const contraction *t)
+{
+    int threads = t->run->threads, rows = grid_rows(&t->whole, threads), cols = threads / rows;
+    PARALLEL(t->run, threads)
+    for (int k = 0; k < threads; k++) {
+        span down = grid_part(t->whole.m, k / cols, rows);
+        span along = grid_part(t->whole.n, k % cols, cols);
+        if (down.size > 0 && along.size > 0) run_block(t, 0, down, along);
+    }
 }
 
 /* ---- a sum in parts ----------------------------------------------------------------------- */
@@ -290,6 +358,10 @@ void kernel_contract(const instr *i, const run_state *r)
     contraction t = contraction_of(i, r);
     if (sums_in_parts(&t)) {
         run_in_parts(&t);
+        return;
+    }
+    if (takes_grid(&t)) {
+        run_grid(&t);
         return;
     }
     int64_t tasks = t.batch * t.cut.pieces, work = t.whole.m * t.whole.n * t.whole.k * t.batch;
