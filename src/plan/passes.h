@@ -27,5 +27,7 @@ bool count_graph(program *p, const survey *s, const layout *l);
 bool store_in_place(program *p);
 /* Lifetimes and places of all buffers. */
 bool place_buffers(program *p, int64_t guard);
+/* Again in order of size, where that takes less; follows it. */
+bool place_by_size(program *p, int64_t align, int64_t guard);
 
 #endif

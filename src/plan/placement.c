@@ -236,5 +236,5 @@ bool place_buffers(program *p, int64_t guard)
     p->live_bytes = 0;
     TRY(run_through_time(p, &s, guard));
     p->slab_bytes = s.end;
-    return true;
+    return place_by_size(p, ALIGN, guard);
 }

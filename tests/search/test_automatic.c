@@ -258,7 +258,7 @@ static void test_state_is_found(void **state)
 static char *deep(int layers)
 {
     static char text[10000];
-    size_t      used = (size_t)snprintf(text, sizeof text, "h0: f32[batch=512, a=64] = input\n");
+    size_t      used = (size_t)snprintf(text, sizeof text, "h0: f32[batch=448, a=64] = input\n");
 #define ADD(...) used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__)
     for (int k = 0; k < layers; k++) {
         ADD("v%d: f32[a=64, b=64] = variable\n", k);

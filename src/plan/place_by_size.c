@@ -1,0 +1,102 @@
+/* Memory, the second try: the largest buffers first.
+ *
+ * Given in order of time, places leave gaps that nothing fits.  Where these are
+ * more than a few thousandths of what must be alive, buffers are placed anew in
+ * order of size, each as low as those placed before and alive with it leave
+ * room; the smaller slab is taken.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/passes.h"
+
+enum { FEW_THOUSANDTHS = 3, MOST_TENANTS = 2000 }; /* every one is held against all before it */
+
+/* Buffers that take over each other's place, as one. */
+typedef struct tenant {
+    int     buffer; /* the first of them */
+    int     first, last;
+    int64_t bytes, offset;
+} tenant;
+
+static int first_of_place(const program *p, int b)
+{
+    while (p->buffers[b].shares != b) b = p->buffers[b].shares;
+    return b;
+}
+
+/* Finds them; `of` gets each buffer's, or -1. */
+static int list_tenants(const program *p, int64_t align, int64_t guard, tenant *list, int *of)
+{
+    int n = 0;
+    for (int b = 0; b < p->nbuffers; b++) {
+        const buffer *x = &p->buffers[b];
+        of[b] = -1;
+        if (x->kind == BUFFER_VARIABLE || x->first < 0 || x->shares != b) continue;
+        int64_t bytes = ((x->bytes ? x->bytes : 1) + align - 1) / align * align + guard;
+        list[n] = (tenant){b, x->first, x->last, bytes, -1};
+        of[b] = n++;
+    }
+    for (int b = 0; b < p->nbuffers; b++) {
+        const buffer *x = &p->buffers[b];
+        if (x->kind == BUFFER_VARIABLE || x->first < 0 || x->shares == b) continue;
+        tenant *t = &list[of[first_of_place(p, b)]];
+        if (x->last > t->last) t->last = x->last;
+    }
+    return n;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const tenant *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return x->buffer - y->buffer;
+}
+
+/* The lowest gap between those placed, by offset, that live at the same time. */
+static int64_t lowest_gap(const tenant *t, const tenant *placed, const int *by_offset, int n)
+{
+    int64_t at = 0;
+    for (int k = 0; k < n; k++) {
+        const tenant *x = &placed[by_offset[k]];
+        if (x->last < t->first || x->first > t->last) continue;
+        if (x->offset >= at + t->bytes) break;
+        if (x->offset + x->bytes > at) at = x->offset + x->bytes;
+    }
+    return at;
+}
+
+static int64_t place_all(tenant *list, int n, int *by_offset)
+{
+    int64_t end = 0;
+    qsort(list, (size_t)n, sizeof *list, larger_first);
+    for (int k = 0; k < n; k++) {
+        tenant *t = &list[k];
+        int     at = k;
+        t->offset = lowest_gap(t, list, by_offset, k);
+        while (at > 0 && list[by_offset[at - 1]].offset > t->offset) at--;
+        memmove(&by_offset[at + 1], &by_offset[at], sizeof(int) * (size_t)(k - at));
+        by_offset[at] = k;
+        if (t->offset + t->bytes > end) end = t->offset + t->bytes;
+    }
+    return end;
+}
+
+bool place_by_size(program *p, int64_t align, int64_t guard)
+{
+    if (p->slab_bytes - p->live_bytes <= p->live_bytes / 1000 * FEW_THOUSANDTHS) return true;
+    tenant *list = arena_array(&p->arena, tenant, p->nbuffers + 1);
+    int    *of = arena_array(&p->arena, int, p->nbuffers + 1);
+    int    *by_offset = arena_array(&p->arena, int, p->nbuffers + 1);
+    TRY(list && of && by_offset);
+    int n = list_tenants(p, align, guard, list, of);
+    if (n > MOST_TENANTS) return true;
+    int64_t end = place_all(list, n, by_offset);
+    if (end >= p->slab_bytes) return true;
+    p->slab_bytes = end;
+    for (int k = 0; k < n; k++) p->buffers[list[k].buffer].offset = list[k].offset;
+    for (int b = 0; b < p->nbuffers; b++)
+        if (p->buffers[b].shares != b)
+            p->buffers[b].offset = p->buffers[first_of_place(p, b)].offset;
+    return true;
+}
