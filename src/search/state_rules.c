@@ -39,18 +39,25 @@ static void add_pair(tries *t, const char *dim, int axis)
     t->pairs[at] = (pair){dim, axis};
 }
 
+/* Where the rules in hand put a variable of this shape between steps. */
+static placement home_of(const tries *t, const mtf_shape *shape)
+{
+    placement where;
+    layout_place(t->layout, shape, "", NULL, &where);
+    layout_refine(t->layout, shape, &where);
+    return where;
+}
+
 /* Dimensions of variables, along axes that do not cut the variable already. */
 static void list_pairs(tries *t)
 {
     const block *root = &t->opts->reduced->graph->root;
     const mesh  *m = t->layout->mesh;
     for (int k = 0; k < root->nnodes; k++) {
-        placement where;
         if (!variable_is(root->nodes[k])) continue;
         const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
-        layout_place(t->layout, shape, "", NULL, &where);
-        layout_refine(t->layout, shape, &where);
-        unsigned used = placement_axes(&where, shape->ndims);
+        placement        where = home_of(t, shape);
+        unsigned         used = placement_axes(&where, shape->ndims);
         for (int d = 0; d < shape->ndims; d++)
             for (int a = 0; a < m->naxes && shape->dims[d].size > 1; a++)
                 if (m->size[a] > 1 && !(used >> a & 1)) add_pair(t, shape->dims[d].name, a);
@@ -73,11 +80,9 @@ static uint64_t places(const tries *t)
     const block *root = &t->opts->reduced->graph->root;
     uint64_t     h = 1;
     for (int k = 0; k < root->nnodes; k++) {
-        placement where;
         if (!variable_is(root->nodes[k])) continue;
         const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
-        layout_place(t->layout, shape, "", NULL, &where);
-        layout_refine(t->layout, shape, &where);
+        placement        where = home_of(t, shape);
         for (int d = 0; d < shape->ndims; d++)
             h = hash_bytes(h, where.dim[d].axis, (size_t)where.dim[d].n) * 31 + (uint64_t)d;
     }
