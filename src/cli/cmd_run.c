@@ -264,7 +264,7 @@ static const option_spec table[] = {
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
     {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:2; default: one"},
     {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis; auto: the best one"},
-    {"machine", "FILE|RATES", false, "what --layout auto is chosen for, as in mtf plan"},
+    {"machine", "FILE|RATES", false, "what --layout auto and times are for, as in mtf plan"},
     {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps, as in hidden:rows"},
     {"analyze", NULL, false, "compare with the plan: bytes, flops and memory must be equal"},
     {"all", NULL, false, "with --analyze: show every instruction"},
