@@ -10,7 +10,7 @@
 
 #include "plan/passes.h"
 
-enum { FEW_THOUSANDTHS = 3, MOST_TENANTS = 2000 }; /* every one is held against all before it */
+enum { FEW_THOUSANDTHS = 3, MOST_TENANTS = 800 }; /* every one is held against all before it */
 
 /* Buffers that take over each other's place, as one. */
 typedef struct tenant {
