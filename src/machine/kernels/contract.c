@@ -144,8 +144,7 @@ static void product_run(contract_way way, const product *p, const void *a, const
     if (way == CONTRACT_SLIM) {
         product turned = product_turned(p);
         bool    turn = p->n > SLIM_WIDE;
-        product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c);
-        return;
+        if (product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
     }
 #endif
     if (way == CONTRACT_PLAIN || !product_blas(way, p, a, b, c)) product_plain(p, a, b, c);

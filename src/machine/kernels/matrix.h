@@ -64,8 +64,9 @@ static inline void gemm_run(const gemm *g, const void *a, const void *b, void *c
                     g->b.ld, g->add ? 1.0 : 0.0, c, g->c.ld);
 }
 
-/* A product in f32 whose n is at most SLIM_WIDE, by a loop of our own; on arm64. */
-void product_slim(const product *p, const float *a, const float *b, float *c);
+/* A product in f32 whose n is at most SLIM_WIDE, by a loop of our own; on arm64.  False where a has no
+ * rows of adjacent elements; then nothing was written. */
+bool product_slim(const product *p, const float *a, const float *b, float *c);
 
 /* The same by BLIS, in builds that have it (MTF_HAVE_BLIS). */
 void gemm_blis(const gemm *g, const void *a, const void *b, void *c);

@@ -1,0 +1,23 @@
+/* The innermost part of a product: a tile of the result that stays in registers.
+ *
+ * A library packs its operands so that a tile's rows of a and columns of b lie
+ * side by side, one k after the other; what is left is this loop, where a
+ * large product spends nine tenths of its time.
+ */
+#ifndef MACHINE_KERNELS_MATRIX_TILE_H
+#define MACHINE_KERNELS_MATRIX_TILE_H
+
+#include <stdint.h>
+
+#ifdef __aarch64__
+#define MTF_HAVE_TILE 1
+#else
+#define MTF_HAVE_TILE 0
+#endif
+
+enum { TILE_ROWS = 8, TILE_COLS = 12 };
+
+/* tile[n][m] = sum over k, in its order, of a[k][m] * b[k][n]; k > 0. */
+void matrix_tile_f32(int64_t k, const float *a, const float *b, float tile[TILE_COLS][TILE_ROWS]);
+
+#endif
