@@ -28,10 +28,11 @@ static inline char *operand(const run_state *r, const access *a)
 /* Bytes of scratch that each thread has to itself; thread t's part begins at t times that. */
 size_t map_scratch_bytes(const instr *i);
 size_t order_scratch_bytes(const instr *i);
-size_t window_scratch_bytes(const instr *i);
 /* Bytes of scratch that all threads share, however many they are. */
 size_t fold_scratch_bytes(const instr *i);
 size_t contract_scratch_bytes(const instr *i);
+/* Of both kinds together. */
+size_t window_scratch_bytes(const instr *i, size_t threads);
 
 /* Below this many elements an instruction stays on one core. */
 enum { PARALLEL_ELEMENTS = 32 * 1024 };

@@ -9,13 +9,21 @@
  */
 #include "machine/kernels/window_nest.h"
 
+size_t window_scratch_bytes(const instr *i, size_t threads)
+{
+    const window_nest n = window_nest_of(i, NULL);
+    return window_panel_can(&n)  ? window_panel_bytes(&n, threads)
+           : window_blas_can(&n) ? window_blas_bytes(&n)
+                                 : 0;
+}
+
 void kernel_window(const instr *i, const run_state *r)
 {
     const window_nest n = window_nest_of(i, r);
     if (window_panel_can(&n))
         window_panel(&n, r->scratch);
     else if (window_blas_can(&n))
-        window_blas(&n);
+        window_blas(&n, r->scratch);
     else
         window_plain(&n);
 }

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "machine/kernels/matrix.h"
-#include "machine/kernels/window_nest.h"
+#include "machine/kernels/window_filter.h"
 
 enum {
+    LEAST_ROWS = 4,    /* of a part of the filter's gradient              */
     SEGMENT = 256,     /* most positions of a row in one product          */
     ROWS_AT_ONCE = 16, /* rows that one tap's filter passes over          */
     TILE = 128,        /* channels and outputs in one product of a filter */
@@ -70,7 +71,8 @@ static void segment_zero(const window_nest *n, segment s)
         memset(start + at * stride * bytes, 0, (size_t)(width * bytes));
 }
 
-/* y[o, n] += x[o*step + t*dilation - before, c] * w[t, c, n], or x += y * w' in INPUT. */
+/* y[o, n] += x[o*step + t*dilation - before, c] * w[t, c, n], or x += y * w' in INPUT, whose filters
+ * have been turned. */
 static void segment_add(const window_nest *n, const gemm *base, segment s, int64_t group,
                         int64_t tap)
 {
@@ -83,7 +85,8 @@ static void segment_add(const window_nest *n, const gemm *base, segment s, int64
     if (o.first == o.end || !window_join_at(n, s.row, tap / n->row.taps, &j)) return;
     int64_t at = o.first * n->row.step + t * n->row.dilation - n->row.before;
     char   *x = n->x + (j.x + at * n->row.x + group * n->chans * n->x_chan) * bytes;
-    char   *w = n->w + (j.w + t * n->row.w + group * n->outs * n->w_out) * bytes;
+    int64_t turned = (tap * n->groups + group) * n->outs * n->chans;
+    char   *w = n->w + (input ? turned : j.w + t * n->row.w + group * n->outs * n->w_out) * bytes;
     char   *y = n->y + (j.y + o.first * n->row.y + group * n->outs * n->y_out) * bytes;
     gemm    g = *base;
     g.m = (int)(o.end - o.first);
@@ -101,7 +104,7 @@ static void blas_result(const window_nest *n, gemm base)
     if (at_once > ROWS_AT_ONCE) at_once = ROWS_AT_ONCE;
     base.n = (int)(input ? n->chans : n->outs);
     base.k = (int)(input ? n->outs : n->chans);
-    base.b.turned = input;
+    if (input) base.b = (matrix){false, (int)n->chans};
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif
@@ -115,19 +118,41 @@ static void blas_result(const window_nest *n, gemm base)
     }
 }
 
-/* A tile of the filter at one tap of one group, from channel c and output m on:
+/* ---- the gradient of the filter ---- */
+
+/* Tiles of a filter at each tap. */
+typedef struct tiles {
+    int64_t chans, outs, all; /* of a group; of all taps and groups */
+} tiles;
+
+static tiles tiles_of(const window_nest *n)
+{
+    tiles t = {(n->chans + TILE - 1) / TILE, (n->outs + TILE - 1) / TILE, 0};
+    t.all = n->outer_taps * n->row.taps * n->groups * t.chans * t.outs;
+    return t;
+}
+
+static int64_t parts_of(const window_nest *n)
+{
+    if (n->kind != WINDOW_FILTER) return 1;
+    return window_filter_parts(n, tiles_of(n).all, n->outer_out / LEAST_ROWS);
+}
+
+/* A tile of the filter at one tap of one group, from channel c and output m on, summed over the rows
+ * [first, end) of y:
  * w[t, c, n] = sum over b.., o.. of x[b.., o*step + t*dilation - before.., c] * y[b.., o.., n] */
-static void filter_tile(const window_nest *n, gemm g, int64_t tap, int64_t c, int64_t m)
+static void filter_tile(const window_nest *n, gemm g, int64_t tap, int64_t c, int64_t m,
+                        window_range rows)
 {
     int64_t      bytes = (int64_t)mtf_dtype_bytes(n->type), t = tap % n->row.taps;
     int64_t      group = m / n->outs, chan = group * n->chans + c;
     int64_t      outs_left = (group + 1) * n->outs - m, chans_left = n->chans - c;
-    window_range whole = {0, n->row.in}, o = window_clip(&n->row, t, whole,
-                                                         (window_range){0, n->row.out});
-    int64_t      at = o.first * n->row.step + t * n->row.dilation - n->row.before;
-    window_join  j;
-    char        *w = n->w + (t * n->row.w + c * n->w_chan + m * n->w_out) * bytes;
-    int64_t      rest = tap / n->row.taps;
+    window_range whole = {0, n->row.in},
+                 o = window_clip(&n->row, t, whole, (window_range){0, n->row.out});
+    int64_t     at = o.first * n->row.step + t * n->row.dilation - n->row.before;
+    window_join j;
+    char       *w = n->w + (t * n->row.w + c * n->w_chan + m * n->w_out) * bytes;
+    int64_t     rest = tap / n->row.taps;
     for (int k = n->outer - 1; k >= 0; k--) {
         w += rest % n->dim[k].taps * n->dim[k].w * bytes;
         rest /= n->dim[k].taps;
@@ -135,37 +160,52 @@ static void filter_tile(const window_nest *n, gemm g, int64_t tap, int64_t c, in
     g.m = (int)(chans_left < TILE ? chans_left : TILE);
     g.n = (int)(outs_left < TILE ? outs_left : TILE);
     g.k = (int)(o.end - o.first);
-    for (int i = 0; i < g.m; i++)
-        memset(w + i * n->w_chan * bytes, 0, (size_t)(g.n * bytes));
-    for (int64_t row = 0; g.k > 0 && row < n->outer_out; row++)
+    for (int i = 0; i < g.m; i++) memset(w + i * n->w_chan * bytes, 0, (size_t)(g.n * bytes));
+    for (int64_t row = rows.first; g.k > 0 && row < rows.end; row++)
         if (window_join_at(n, row, tap / n->row.taps, &j))
             gemm_run(&g, n->x + (j.x + at * n->row.x + chan * n->x_chan) * bytes,
                      n->y + (j.y + o.first * n->row.y + m * n->y_out) * bytes, w);
 }
 
-static void blas_filter(const window_nest *n, gemm base)
+static void blas_filter(const window_nest *n, gemm base, char *scratch)
 {
-    int64_t chan_tiles = (n->chans + TILE - 1) / TILE, out_tiles = (n->outs + TILE - 1) / TILE;
-    int64_t each = n->groups * chan_tiles * out_tiles;
+    tiles   t = tiles_of(n);
+    int64_t parts = parts_of(n), each = n->groups * t.chans * t.outs, rows = n->outer_out;
     base.a.turned = true;
+    if (parts > 1) base.c.ld = (int)(n->groups * n->outs);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif
-    for (int64_t task = 0; task < n->outer_taps * n->row.taps * each; task++) {
-        int64_t rest = task % each, group = rest / (chan_tiles * out_tiles);
-        int64_t out = group * n->outs + rest % out_tiles * TILE;
-        filter_tile(n, base, task / each, rest / out_tiles % chan_tiles * TILE, out);
+    for (int64_t task = 0; task < parts * t.all; task++) {
+        int64_t     part = task / t.all, tile = task % t.all, rest = tile % each;
+        int64_t     out = rest / (t.chans * t.outs) * n->outs + rest % t.outs * TILE;
+        window_nest own = parts > 1 ? window_filter_part(n, scratch, part) : *n;
+        filter_tile(&own, base, tile / each, rest / t.outs % t.chans * TILE, out,
+                    (window_range){rows * part / parts, rows * (part + 1) / parts});
     }
+    if (parts > 1) window_filter_sum(n, scratch, parts);
 }
 
-void window_blas(const window_nest *n)
+/* ---- all three ---- */
+
+size_t window_blas_bytes(const window_nest *n)
+{
+    int64_t filters = n->kind == WINDOW_INPUT ? 1 : parts_of(n) > 1 ? parts_of(n) : 0;
+    return (size_t)filters * window_filter_bytes(n);
+}
+
+void window_blas(const window_nest *n, char *scratch)
 {
     matrix x = {0}, w = {0}, y = {0};
     matrices(n, &x, &w, &y);
-    if (n->kind == WINDOW_FORWARD)
+    if (n->kind == WINDOW_FORWARD) {
         blas_result(n, (gemm){.type = n->type, .a = x, .b = w, .c = y, .add = true});
-    else if (n->kind == WINDOW_INPUT)
-        blas_result(n, (gemm){.type = n->type, .a = y, .b = w, .c = x, .add = true});
-    else
-        blas_filter(n, (gemm){.type = n->type, .a = x, .b = y, .c = w, .add = true});
+    } else if (n->kind == WINDOW_INPUT) {
+        window_nest turned = *n;
+        turned.w = scratch;
+        window_filter_turn(n, scratch);
+        blas_result(&turned, (gemm){.type = n->type, .a = y, .c = x, .add = true});
+    } else {
+        blas_filter(n, (gemm){.type = n->type, .a = x, .b = y, .c = w, .add = true}, scratch);
+    }
 }

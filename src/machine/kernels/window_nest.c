@@ -73,9 +73,7 @@ window_nest window_nest_of(const instr *i, const run_state *r)
                             .w_chan = a->w_chan,
                             .w_out = a->w_out,
                             .y_out = a->y_out,
-                            .x = operand(r, x),
-                            .w = operand(r, w),
-                            .y = operand(r, y)};
+                            .threads = 1};
     n.outer = dims_of(i, x, y, n.dim) - 1;
     n.row = n.dim[n.outer];
     n.outer_taps = n.outer_in = n.outer_out = 1;
@@ -86,7 +84,13 @@ window_nest window_nest_of(const instr *i, const run_state *r)
     }
     int64_t products =
         n.outer_taps * n.row.taps * n.outer_out * n.row.out * a->groups * a->chans * a->outs;
-    n.threads = products >= PARALLEL_PRODUCTS && r->threads > 1 ? r->threads : 1;
+    n.large = products >= PARALLEL_PRODUCTS;
+    if (r) {
+        n.x = operand(r, x);
+        n.w = operand(r, w);
+        n.y = operand(r, y);
+        n.threads = n.large && r->threads > 1 ? r->threads : 1;
+    }
     return n;
 }
 

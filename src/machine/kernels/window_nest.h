@@ -24,14 +24,16 @@ typedef struct window_nest {
     int         outer; /* dimensions before the row */
     window_dim  dim[MAX_LOOPS + MAX_SPATIAL];
     window_dim  row;
-    int64_t     outer_taps; /* combinations of taps of the outer dimensions */
+    int64_t     outer_taps;          /* combinations of taps of the outer dimensions */
     int64_t     outer_in, outer_out; /* rows of x and of y */
     int64_t     groups, chans, outs;
     int64_t     x_chan, w_chan, w_out, y_out;
+    bool        large; /* worth more than one thread */
     char       *x, *w, *y;
-    int         threads; /* 1 where the work is not worth more */
+    int         threads;
 } window_nest;
 
+/* Without a run, there are no addresses and there is one thread. */
 window_nest window_nest_of(const instr *i, const run_state *r);
 
 /* Where a tap of the outer dimensions joins a row of x and a row of y. */
@@ -53,11 +55,13 @@ window_range window_clip(const window_dim *row, int64_t tap, window_range in, wi
 /* Rows [first, end) of x become zeros. */
 void window_zero_rows(const window_nest *n, int64_t first, int64_t end);
 
-/* The three ways to run a nest. */
-bool window_panel_can(const window_nest *n);
-void window_panel(const window_nest *n, char *scratch);
-bool window_blas_can(const window_nest *n);
-void window_blas(const window_nest *n);
-void window_plain(const window_nest *n);
+/* The three ways to run a nest, and the scratch that the first two need for so many threads. */
+bool   window_panel_can(const window_nest *n);
+size_t window_panel_bytes(const window_nest *n, size_t threads);
+void   window_panel(const window_nest *n, char *scratch);
+bool   window_blas_can(const window_nest *n);
+size_t window_blas_bytes(const window_nest *n);
+void   window_blas(const window_nest *n, char *scratch);
+void   window_plain(const window_nest *n);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "machine/kernels/matrix.h"
-#include "machine/kernels/window_nest.h"
+#include "machine/kernels/window_filter.h"
 
 enum {
     BLOCK = 96,             /* positions of a panel */
@@ -20,14 +20,10 @@ enum {
     WIDE = 160,             /* enough of them: a panel that stays in the first cache */
     FEW_TERMS = 8,          /* taps times channels that are not worth a product */
     FEW_OUTS = 4,           /* nor as few outputs */
+    LEAST_BLOCKS = 4,       /* of a part of the filter's gradient */
     FEW_IMAGES = 8,         /* as few are not worth the gradient of the input, a block each */
     LARGE_PRODUCT = 1 << 15 /* of one tap and one row: window_blas does without copies */
 };
-
-size_t window_scratch_bytes(const instr *i)
-{
-    return (size_t)BLOCK * WIDTH * mtf_dtype_bytes(i->out[0].type);
-}
 
 /* ---- what can be done so ---- */
 
@@ -82,6 +78,25 @@ bool window_panel_can(const window_nest *n)
     return matrices(n, &w, &y);
 }
 
+static size_t panel_bytes(const window_nest *n)
+{
+    return (size_t)BLOCK * WIDTH * mtf_dtype_bytes(n->type);
+}
+
+/* The filter's gradient: tap by tap, each over parts of the positions. */
+static int64_t parts_of(const window_nest *n)
+{
+    if (n->kind != WINDOW_FILTER) return 1;
+    return window_filter_parts(n, n->outer_taps * n->groups,
+                               n->outer_out * n->row.out / (LEAST_BLOCKS * BLOCK));
+}
+
+size_t window_panel_bytes(const window_nest *n, size_t threads)
+{
+    size_t filters = parts_of(n) > 1 ? (size_t)parts_of(n) * window_filter_bytes(n) : 0;
+    return threads * panel_bytes(n) + filters;
+}
+
 /* ---- panels ---- */
 
 /* Positions [first, end) of all outputs under the outer taps [tap, last), in one group. */
@@ -89,6 +104,7 @@ typedef struct panel {
     const window_nest *n; /* its kind is FORWARD: rows are those of y */
     matrix             w, y;
     int64_t            first, end, tap, last, group;
+    bool               add; /* to the filter */
     char              *at;
 } panel;
 
@@ -210,7 +226,7 @@ static void add_filter(const panel *p)
               .a = {true, width},
               .b = p->y,
               .c = p->w,
-              .add = p->first > 0};
+              .add = p->add};
     fill(p);
     gemm_run(&g, p->at, outputs_at(p), filter_at(p));
 }
@@ -230,16 +246,30 @@ static void run_positions(panel p, int64_t first, int64_t end, void (*add)(const
     }
 }
 
-static void run_tap(panel p, int64_t which)
+/* Positions [first, end) of what one tap adds to the filter. */
+static void run_tap(panel p, int64_t which, int64_t first, int64_t end)
 {
-    int64_t positions = p.n->outer_out * p.n->row.out;
     p.tap = which % p.n->outer_taps;
     p.last = p.tap + 1;
     p.group = which / p.n->outer_taps;
-    for (p.first = 0; p.first < positions; p.first = p.end) {
-        p.end = p.first + BLOCK < positions ? p.first + BLOCK : positions;
+    for (p.first = first; p.first < end; p.first = p.end) {
+        p.end = p.first + BLOCK < end ? p.first + BLOCK : end;
+        p.add = p.first > first;
         add_filter(&p);
     }
+}
+
+static void run_filter(panel p, int64_t unit, const window_nest *n, int64_t parts, char *filters)
+{
+    int64_t     taps = n->outer_taps * n->groups, positions = n->outer_out * n->row.out;
+    int64_t     part = unit / taps;
+    window_nest own = *p.n;
+    if (parts > 1) {
+        own = window_filter_part(p.n, filters, part);
+        p.w.ld = (int)(n->groups * n->outs);
+        p.n = &own;
+    }
+    run_tap(p, unit % taps, positions * part / parts, positions * (part + 1) / parts);
 }
 
 /* Outputs are made block by block, inputs by so many images that they have about a block, and the
@@ -248,12 +278,12 @@ void window_panel(const window_nest *n, char *scratch)
 {
     window_nest forward = *n;
     panel       p = {.n = &forward};
-    int64_t     positions = n->outer_out * n->row.out, images = images_of(n);
+    int64_t     positions = n->outer_out * n->row.out, images = images_of(n), parts = parts_of(n);
     int64_t     each = positions / images, together = each < BLOCK ? BLOCK / each : 1;
-    size_t      room = (size_t)BLOCK * WIDTH * mtf_dtype_bytes(n->type);
+    char       *filters = scratch + (size_t)n->threads * panel_bytes(n);
     int64_t     units = n->kind == WINDOW_FORWARD ? (positions + BLOCK - 1) / BLOCK
                         : n->kind == WINDOW_INPUT ? (images + together - 1) / together
-                                                  : n->outer_taps * n->groups;
+                                                  : parts * n->outer_taps * n->groups;
     forward.kind = WINDOW_FORWARD;
     matrices(n, &p.w, &p.y);
 #ifdef _OPENMP
@@ -262,9 +292,9 @@ void window_panel(const window_nest *n, char *scratch)
     for (int part = 0; part < n->threads; part++)
         for (int64_t u = units * part / n->threads; u < units * (part + 1) / n->threads; u++) {
             panel mine = p;
-            mine.at = scratch + (size_t)part * room;
+            mine.at = scratch + (size_t)part * panel_bytes(n);
             if (n->kind == WINDOW_FILTER) {
-                run_tap(mine, u);
+                run_filter(mine, u, n, parts, filters);
             } else if (n->kind == WINDOW_FORWARD) {
                 int64_t end = (u + 1) * BLOCK;
                 run_positions(mine, u * BLOCK, end < positions ? end : positions, add_outputs);
@@ -275,4 +305,5 @@ void window_panel(const window_nest *n, char *scratch)
                 run_positions(mine, first * each, end * each, add_inputs);
             }
         }
+    if (parts > 1) window_filter_sum(n, filters, parts);
 }

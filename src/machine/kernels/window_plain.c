@@ -34,16 +34,23 @@ typedef struct stretch {
 static lanes lanes_of(const window_nest *n)
 {
     if (n->chans == 1 && n->outs == 1)
-        return (lanes){.groups = 1, .lanes = n->groups, .terms = 1, .x = {0, n->x_chan, 0},
-                       .w = {0, n->w_out, 0}, .y = {0, n->y_out, 0}};
+        return (lanes){.groups = 1,
+                       .lanes = n->groups,
+                       .terms = 1,
+                       .x = {0, n->x_chan, 0},
+                       .w = {0, n->w_out, 0},
+                       .y = {0, n->y_out, 0}};
     spread x = {n->chans * n->x_chan, 0, n->x_chan};
     spread w = {n->outs * n->w_out, n->w_out, n->w_chan};
     spread y = {n->outs * n->y_out, n->y_out, 0};
     if (n->kind != WINDOW_INPUT)
-        return (lanes){.groups = n->groups, .lanes = n->outs, .terms = n->chans,
-                       .x = x, .w = w, .y = y};
-    return (lanes){.groups = n->groups, .lanes = n->chans, .terms = n->outs,
-                   .x = {x.group, x.term, 0}, .w = {w.group, w.term, w.lane},
+        return (lanes){
+            .groups = n->groups, .lanes = n->outs, .terms = n->chans, .x = x, .w = w, .y = y};
+    return (lanes){.groups = n->groups,
+                   .lanes = n->chans,
+                   .terms = n->outs,
+                   .x = {x.group, x.term, 0},
+                   .w = {w.group, w.term, w.lane},
                    .y = {y.group, 0, y.lane}};
 }
 
@@ -87,13 +94,13 @@ static lanes lanes_of(const window_nest *n)
     {                                                                                              \
         int64_t      count = l->lanes - first < LANES ? l->lanes - first : LANES;                  \
         int64_t      t = tap % n->row.taps, outer = tap / n->row.taps;                             \
-        window_range o = window_clip(&n->row, t, (window_range){0, n->row.in},                     \
-                                     (window_range){0, n->row.out});                               \
-        const element *x = (const element *)n->x + group * l->x.group + term * l->x.term +         \
-                           first * l->x.lane;                                                      \
+        window_range o =                                                                           \
+            window_clip(&n->row, t, (window_range){0, n->row.in}, (window_range){0, n->row.out});  \
+        const element *x =                                                                         \
+            (const element *)n->x + group * l->x.group + term * l->x.term + first * l->x.lane;     \
         const element *y = (const element *)n->y + group * l->y.group + first * l->y.lane;         \
-        element       *w = (element *)n->w + group * l->w.group + term * l->w.term +               \
-                     first * l->w.lane + tap_offset(n, outer) + t * n->row.w;                      \
+        element *w = (element *)n->w + group * l->w.group + term * l->w.term + first * l->w.lane + \
+                     tap_offset(n, outer) + t * n->row.w;                                          \
         sum         sums[LANES] = {0};                                                             \
         window_join j;                                                                             \
         for (int64_t row = 0; row < n->outer_out; row++) {                                         \
