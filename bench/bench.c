@@ -106,6 +106,11 @@ void bench_error(bench *b, const char *format, ...)
     b->errors++;
 }
 
+bool bench_wants(const bench *b, const char *name)
+{
+    return !b->match || strstr(name, b->match);
+}
+
 void bench_progress(const bench *b, const char *format, ...)
 {
     va_list arguments;

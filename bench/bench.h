@@ -27,6 +27,7 @@ typedef struct figure {
 
 typedef struct bench {
     const char *folder; /* where the programs of the benchmark lie */
+    const char *match;  /* what a contest's name must contain, or NULL */
     bool        json, progress;
     figure     *figures;
     int         count, room;
@@ -36,6 +37,8 @@ typedef struct bench {
 void bench_figure(bench *b, const figure *f);
 /* Something could not be measured: said at once, and by the exit status at the end. */
 void bench_error(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Is a contest of this name to be held? */
+bool bench_wants(const bench *b, const char *name);
 /* What is being done, where somebody watches. */
 void bench_progress(const bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_print_machine(const bench *b);

@@ -71,6 +71,7 @@ void epochs_measure(bench *b)
     setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
     for (size_t i = 0; i < sizeof contests / sizeof *contests; i++) {
         const contest *k = &contests[i];
+        if (!bench_wants(b, k->name)) continue;
         if (contestants_python(peers, k->rival->environment))
             meet(b, peers, k);
         else

@@ -30,12 +30,13 @@ enum { GROUPS = sizeof groups / sizeof *groups };
 
 static void print_help(void)
 {
-    printf("usage: mtf_bench [--only PART] [--json]\n\n"
+    printf("usage: mtf_bench [--only PART] [--match TEXT] [--json]\n\n"
            "Measures ratios, each in one run, and prints them beside their targets.\n\n"
            "  --only PART  one group of figures:\n");
     for (int i = 0; i < GROUPS; i++)
         printf("                 %-10s %s\n", groups[i].name, groups[i].says);
-    printf("  --json       one object for each figure, after one for the machine\n"
+    printf("  --match TEXT of peers and epochs, only what has this in its name\n"
+           "  --json       one object for each figure, after one for the machine\n"
            "  --help       this text\n");
 }
 
@@ -54,9 +55,13 @@ static bool read_arguments(int argc, char **argv, bench *b, const char **only)
             b->json = true;
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && is_group(argv[i + 1])) {
             *only = argv[++i];
+        } else if (strcmp(argv[i], "--match") == 0 && i + 1 < argc) {
+            b->match = argv[++i];
         } else {
             fprintf(stderr, "mtf_bench: \"%s\" %s; mtf_bench --help lists what is\n", argv[i],
-                    strcmp(argv[i], "--only") == 0 ? "is not followed by a group" : "is no option");
+                    strcmp(argv[i], "--only") == 0    ? "is not followed by a group"
+                    : strcmp(argv[i], "--match") == 0 ? "is not followed by a text"
+                                                      : "is no option");
             return false;
         }
     }

@@ -134,10 +134,10 @@ void peers_measure(bench *b)
         bench_error(b, "%s/torch/bin/python is missing", peers);
     else
         for (size_t i = 0; i < sizeof torch_contests / sizeof *torch_contests; i++)
-            meet_torch(b, peers, &torch_contests[i]);
+            if (bench_wants(b, torch_contests[i].name)) meet_torch(b, peers, &torch_contests[i]);
     if (!contestants_python(peers, "meshtf"))
         bench_error(b, "%s/meshtf/bin/python is missing", peers);
     else
         for (size_t i = 0; i < sizeof mesh_contests / sizeof *mesh_contests; i++)
-            meet_mesh(b, peers, &mesh_contests[i]);
+            if (bench_wants(b, mesh_contests[i].name)) meet_mesh(b, peers, &mesh_contests[i]);
 }
