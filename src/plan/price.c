@@ -109,7 +109,8 @@ static double local_seconds(const price *p, const instr *i, const price_line *li
     return p->rates.start * (double)line->turns + (flops > bytes ? flops : bytes);
 }
 
-static bool price_collective(price *p, const instr *i, price_line *line, arena *a)
+/* `work`: seconds since the collective before. */
+static bool price_collective(price *p, const instr *i, price_line *line, double work, arena *a)
 {
     int64_t each = (int64_t)mtf_dtype_bytes(i->out[0].type) * line->turns;
     line->axes = traffic_axes(i);
@@ -127,7 +128,8 @@ static bool price_collective(price *p, const instr *i, price_line *line, arena *
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
     axis_rate w = rates_wire(&p->rates, p->mesh, line->axes);
-    line->seconds = w.latency * (double)line->turns + (double)most / w.wire;
+    line->waiting = rates_wait(&p->rates, work, line->group) * (double)line->turns;
+    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + line->waiting;
     p->sent_bytes += line->sent_bytes;
     p->received_bytes += line->received_bytes;
     p->collectives += line->turns;
@@ -137,6 +139,7 @@ static bool price_collective(price *p, const instr *i, price_line *line, arena *
 
 static bool price_lines(price *p, arena *a)
 {
+    double work = 0;
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
         price_line  *line = &p->lines[k];
@@ -144,10 +147,13 @@ static bool price_lines(price *p, arena *a)
         line->bytes = instr_bytes(i) * line->turns;
         line->tensor = i->cause;
         line->collective = traffic_kind(i);
-        if (line->collective)
-            TRY(price_collective(p, i, line, a));
-        else
+        if (line->collective) {
+            TRY(price_collective(p, i, line, work, a));
+            work = 0;
+        } else {
             line->seconds = local_seconds(p, i, line);
+            if (line->turns) work += line->seconds / (double)line->turns;
+        }
         p->flops += line->flops;
         p->bytes += line->bytes;
         p->seconds += line->seconds;

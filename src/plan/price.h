@@ -21,7 +21,8 @@ typedef struct price_line {
     const mtf_tensor *tensor;     /* what is computed, combined or moved */
     const char       *collective; /* its kind; NULL: none.  The rest is for collectives */
     unsigned          axes;
-    int               group; /* how many processors take part */
+    int               group;   /* how many processors take part */
+    double            waiting; /* for the last of them; part of its seconds */
     int64_t           sent_elements, received_elements, sent_bytes, received_bytes;
     const char       *cause; /* the layout rules it comes from: "batch:rows, hidden:cols" */
 } price_line;

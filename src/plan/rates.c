@@ -68,6 +68,15 @@ axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
     return slowest;
 }
 
+/* Pauses come independently and are of any length, most of them short: then the longest sum of them
+ * that one in the group has had grows so, within a quarter, from one pause in many meetings to dozens
+ * in each. */
+double rates_wait(const price_rates *r, double work, int group)
+{
+    double pauses = log1p((group - 1) * r->pauses * work);
+    return r->pause * pauses * (1 + pauses / 10);
+}
+
 /* ---- reading ---- */
 
 typedef struct reading {
@@ -77,8 +86,9 @@ typedef struct reading {
     price_rates *rates;
 } reading;
 
-static const char known[] = "flops, memory, wire (each in a second), latency, start (in seconds), "
-                            "capacity (in bytes), node, outer_wire and outer_latency";
+static const char known[] =
+    "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
+    "seconds), capacity (in bytes), node, outer_wire and outer_latency";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -114,6 +124,8 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"wire", &r->wire, false},
                   {"latency", &r->latency, true},
                   {"start", &r->start, true},
+                  {"pauses", &r->pauses, true},
+                  {"pause", &r->pause, true},
                   {"capacity", &r->capacity, true},
                   {"node", &node, true},
                   {"outer_wire", &r->outer_wire, false},
@@ -193,6 +205,7 @@ void rates_write(const price_rates *r, textbuf *t)
                  r->products[k].side, r->products[k].flops);
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
              r->latency, r->start);
+    if (r->pauses > 0) text_add(t, "pauses %.3g\npause %.3g\n", r->pauses, r->pause);
     if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
     if (r->node)
         text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\n", r->node, r->outer_wire,

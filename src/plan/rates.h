@@ -26,11 +26,13 @@ typedef struct axis_rate {
 } axis_rate;
 
 /* An instruction takes `start`, and the longer of its flops and its bytes of memory; a collective
- * takes its latency, and the bytes that it sends or receives. */
+ * takes its latency, and the bytes that it sends or receives, and waits for those whose core the
+ * system took away meanwhile. */
 typedef struct price_rates {
     double       flops, memory, wire;       /* flops, bytes, bytes in a second */
     double       latency;                   /* seconds, for each collective */
     double       start;                     /* seconds, for each other instruction */
+    double       pauses, pause;             /* in a second of work; seconds of each */
     double       capacity;                  /* bytes of memory that a processor has; 0: not known */
     int          node;                      /* so many processors share the fast wire; 0: all */
     double       outer_wire, outer_latency; /* of axes that lead from node to node */
@@ -50,6 +52,9 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
 /* The wire that a collective along these axes takes: the slowest of them, and where they are several
  * no better than `wire` and `latency`, which hold for any processors. */
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
+
+/* What `group` processors wait for the last of them after each has worked for so long. */
+double rates_wait(const price_rates *r, double work, int group);
 
 /* "flops=30e9,latency=1e-5": some of the numbers, the others stay.  Else the name of a file, or of
  * one that came with mtf.  False after an error. */

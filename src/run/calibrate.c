@@ -14,13 +14,16 @@
 #include <time.h>
 
 #include "run/compiled.h"
+#include "run/pauses.h"
 
 enum { ROUNDS = 16, MOST_STEPS = 100, MOST_LINKS = 16, MEETINGS = 8 };
 #define ROUND_SECONDS 0.004
+#define PAUSE_SECONDS 0.3
 
 typedef struct trial {
     mtf_session *session;
     mesh         mesh;
+    bool         crowded; /* more processors than cores */
 } trial;
 
 /* ---- timing ---- */
@@ -224,8 +227,8 @@ static const char *text_of_meetings(const trial *t, const char *dim, int parts, 
     return text_done(&text);
 }
 
-/* Those who have just worked do not come at the same moment: what they wait for each other counts,
- * too, as it usually is. */
+/* Where processors share cores, those who have just worked cannot come at the same moment: what they
+ * wait for each other counts, too, as it usually is. */
 static bool time_meeting(const trial *t, const char *dim, int parts, double *seconds)
 {
     const char *texts[2] = {text_of_meetings(t, dim, parts, true),
@@ -253,8 +256,37 @@ static bool time_wire(const trial *t, const price_rates *r, const char *dim, int
             logs += log(bytes / seconds);
     }
     w->wire = exp(logs / 2);
+    if (!t->crowded) return true;
     TRY(time_meeting(t, dim, parts, &meeting));
     w->latency = fmax(w->latency, meeting);
+    return true;
+}
+
+/* ---- pauses ---- */
+
+static int threads_here(const store *s)
+{
+    return (s->end - s->first) * s->threads;
+}
+
+static bool find_crowd(trial *t)
+{
+    store *s = store_of(t->session);
+    TRY(s != NULL);
+    t->crowded = threads_here(s) > (s->ranks ? ranks_cores(s->ranks) : pauses_cores());
+    return true;
+}
+
+static bool time_pauses(const trial *t, price_rates *r)
+{
+    const store          *s = store_of(t->session);
+    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* until our own threads sleep */
+    if (mesh_size(&t->mesh) == 1 || t->crowded) return true;
+    nanosleep(&rest, NULL);
+    if (!pauses_measure(threads_here(s), PAUSE_SECONDS, &r->pauses, &r->pause))
+        return fail(&t->session->fault, ERR_MEMORY, "the system gives no %d threads",
+                    threads_here(s));
+    r->pauses *= s->threads;
     return true;
 }
 
@@ -305,7 +337,8 @@ bool calibrate(mtf_session *s, price_rates *r)
             s->opts.mesh);
     s->opts.layout = layout_for(s, &t.mesh);
     TRY(s->opts.layout != NULL);
-    TRY(time_products(&t, r) && time_flops(&t, r) && time_passes(&t, r) && time_wires(&t, r));
+    TRY(find_crowd(&t) && time_products(&t, r) && time_flops(&t, r));
+    TRY(time_passes(&t, r) && time_wires(&t, r) && time_pauses(&t, r));
     r->capacity = (double)store_memory_each(s);
     return true;
 }

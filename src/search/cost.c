@@ -42,7 +42,8 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
             c->wire += seconds;
             c->sent += (int64_t)((double)line->sent_bytes * times);
         }
-        if (tell) tell(context, &q->instrs[k], line->tensor, seconds);
+        /* What is waited depends on all that was done before. */
+        if (tell) tell(context, &q->instrs[k], line->tensor, seconds - line->waiting * times);
     }
     for (int v = 0; v < q->nvariables; v++)
         c->variables += (int64_t)((double)q->buffers[q->variables[v].slice.buffer].bytes *

@@ -321,6 +321,75 @@ static void test_hint(void **state)
     close_well(c.s);
 }
 
+/* ---- waiting ---- */
+
+/* Beside the longest sum of pauses that one of a group had, less the mean: drawn here, many times. */
+static double drawn_wait(double often, double each, double work, int group)
+{
+    enum { DRAWS = 4000 };
+    uint64_t seed = 7;
+    double   total = 0;
+    for (int draw = 0; draw < DRAWS; draw++) {
+        double most = 0, mean = 0;
+        for (int k = 0; k < group; k++) {
+            double lost = 0;
+            for (double at = 0;;) {
+                seed = seed * 6364136223846793005u + 1442695040888963407u;
+                at -= log(((double)(seed >> 40) + 0.5) / (1 << 24)) / often;
+                if (at > work) break;
+                seed = seed * 6364136223846793005u + 1442695040888963407u;
+                lost -= log(((double)(seed >> 40) + 0.5) / (1 << 24)) * each;
+            }
+            most = fmax(most, lost), mean += lost / group;
+        }
+        total += most - mean;
+    }
+    return total / DRAWS;
+}
+
+static void test_waiting(void **state)
+{
+    (void)state;
+    price_rates r = PRICE_RATES;
+    assert_true(rates_wait(&r, 1, 16) == 0);
+    r.pauses = 200, r.pause = 1e-4;
+    assert_true(rates_wait(&r, 1e-3, 1) == 0);
+    static const int    groups[] = {2, 4, 16};
+    static const double works[] = {1e-4, 5e-4, 2e-3, 1e-2};
+    for (int g = 0; g < 3; g++)
+        for (int w = 0; w < 4; w++) {
+            double drawn = drawn_wait(r.pauses, r.pause, works[w], groups[g]);
+            assert_true(fabs(rates_wait(&r, works[w], groups[g]) - drawn) < 0.3 * drawn);
+        }
+}
+
+/* A sum waits for what was done since the one before; the program's time has it once. */
+static void test_waiting_is_priced(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c, product, "x:2", "k:x");
+    estimate_opts o = {.mesh = &c.mesh, .layout = &c.layout, .rates = PRICE_RATES};
+    estimate     *calm = estimate_graph(c.g, 1, &c.last, &o);
+    o.rates.pauses = 1e3, o.rates.pause = 1e-3;
+    estimate *busy = estimate_graph(c.g, 1, &c.last, &o);
+    double    work = 0, waiting = 0;
+    for (int k = 0; k < busy->program->ninstrs; k++) {
+        const price_line *line = &busy->price.lines[k];
+        if (!line->collective) {
+            work += line->seconds;
+            continue;
+        }
+        assert_true(fabs(line->waiting - rates_wait(&o.rates, work, 2)) < 1e-12);
+        waiting += line->waiting, work = 0;
+    }
+    assert_true(waiting > 0);
+    assert_true(fabs(busy->price.seconds - calm->price.seconds - waiting) < 1e-12);
+    estimate_free(calm);
+    estimate_free(busy);
+    close_well(c.s);
+}
+
 /* ---- measured ---- */
 
 static void test_measured(void **state)
@@ -362,6 +431,8 @@ int main(void)
         cmocka_unit_test(test_many_processors),
         cmocka_unit_test(test_few_processors),
         cmocka_unit_test(test_hint),
+        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_waiting_is_priced),
         cmocka_unit_test(test_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

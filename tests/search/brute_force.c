@@ -16,6 +16,7 @@ const price_rates brute_machines[BRUTE_RATES] = {
     {.flops = 1e6, .memory = 1e9, .wire = 1e8, .latency = 1e-9},
     {.flops = 1e12, .memory = 1e6, .wire = 1e7, .latency = 1e-9},
     {.flops = 1e7, .memory = 1e7, .wire = 1e5, .latency = 1e-7, .start = 1e-7},
+    {.flops = 1e6, .memory = 1e8, .wire = 1e8, .latency = 1e-7, .pauses = 1e4, .pause = 1e-4},
 };
 
 typedef struct priced {

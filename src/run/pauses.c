@@ -1,0 +1,59 @@
+/* Pauses: gaps between two looks at the clock. */
+#include "run/pauses.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GAP 20e-6 /* shorter ones are the clock's interrupts, which all suffer alike */
+
+typedef struct watcher {
+    pthread_t thread;
+    double    seconds, lost;
+    long      gaps;
+} watcher;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int pauses_cores(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static void *watch(void *what)
+{
+    watcher *w = what;
+    double   start = now(), last = start;
+    while (last - start < w->seconds) {
+        double time = now();
+        if (time - last > GAP) w->lost += time - last, w->gaps++;
+        last = time;
+    }
+    return NULL;
+}
+
+bool pauses_measure(int threads, double seconds, double *often, double *each)
+{
+    watcher *all = calloc((size_t)threads, sizeof *all);
+    double   lost = 0, gaps = 0;
+    int      started = 0;
+    for (; all && started < threads; started++) {
+        all[started].seconds = seconds;
+        if (pthread_create(&all[started].thread, NULL, watch, &all[started]) != 0) break;
+    }
+    for (int k = 0; k < started; k++) {
+        pthread_join(all[k].thread, NULL);
+        lost += all[k].lost;
+        gaps += (double)all[k].gaps;
+    }
+    free(all);
+    *often = gaps / (seconds * threads);
+    *each = gaps > 0 ? lost / gaps : 0;
+    return started == threads;
+}
