@@ -35,8 +35,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-enum { BEST, MIDDLE = ROUNDS / 2 }; /* of the rounds, from the fastest on */
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -44,9 +42,10 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Two programs in turn, so that whatever else happens on the machine happens to both.  Of each,
- * seconds of a step, in this one of its rounds; as many steps as a `guess` of that fills a round
- * with, the same on every rank. */
-static bool time_steps(const trial *t, const char *const *texts, const double *guess, int which,
+ * seconds of a step, in the middle one of its rounds: what the machine does usually, not what it can
+ * do in a quiet moment.  As many steps as a `guess` of that fills a round with, the same on every
+ * rank. */
+static bool time_steps(const trial *t, const char *const *texts, const double *guess,
                        double *seconds)
 {
     mtf_program *p[2] = {0};
@@ -67,7 +66,7 @@ static bool time_steps(const trial *t, const char *const *texts, const double *g
     for (int k = 0; k < 2; k++) {
         mtf_program_free(p[k]);
         if (ok) qsort(took[k], ROUNDS, sizeof took[k][0], by_value);
-        seconds[k] = ok ? took[k][which] : 0;
+        seconds[k] = ok ? took[k][ROUNDS / 2] : 0;
     }
     return mtf_ok(t->session);
 }
@@ -93,7 +92,7 @@ static bool time_link(const trial *t, chain *c, double *seconds)
         TRY(texts[k] != NULL);
         guess[k] = c->guess * length[k];
     }
-    TRY(head && time_steps(t, texts, guess, BEST, took));
+    TRY(head && time_steps(t, texts, guess, took));
     *seconds = fmax((took[1] - took[0]) / (length[1] - length[0]), 1e-9);
     return true;
 }
@@ -151,24 +150,30 @@ static bool time_alone(const trial *t, const char *text, double guess, double *s
              mesh_size(&t->mesh));
     const char *texts[2] = {text, idle};
     double      took[2], guesses[2] = {guess, 1e-4};
-    TRY(time_steps(t, texts, guesses, BEST, took));
+    TRY(time_steps(t, texts, guesses, took));
     *seconds = fmax(took[0] - took[1], 1e-9);
     return true;
 }
 
-/* Three operands stream by, as long as weights are. */
+/* y = a + b, of so many elements on each processor. */
+static bool time_addition(const trial *t, int n, double *seconds)
+{
+    char text[300];
+    int  p = mesh_size(&t->mesh);
+    snprintf(text, sizeof text,
+             "a%d: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
+             "b%d: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = a%d + b%d\n",
+             n, p, n, n, p, n, n, n);
+    return time_alone(t, text, 12.0 * n / 5e9, seconds);
+}
+
+/* Three operands stream by: as long as weights are, and as activations, which the caches hold. */
 static bool time_passes(const trial *t, price_rates *r)
 {
-    enum { LONG = 2 << 20 };
-    char   text[300];
-    double seconds;
-    int    n = mesh_size(&t->mesh);
-    snprintf(text, sizeof text,
-             "la: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
-             "lb: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = la + lb\n",
-             n, LONG, n, LONG);
-    TRY(time_alone(t, text, 12.0 * LONG / 5e9, &seconds));
-    r->memory = 12.0 * LONG / seconds;
+    enum { LONG = 2 << 20, SHORT = 1 << 18 };
+    double seconds[2];
+    TRY(time_addition(t, LONG, &seconds[0]) && time_addition(t, SHORT, &seconds[1]));
+    r->memory = 12 * sqrt(LONG / seconds[0] * (SHORT / seconds[1]));
     return true;
 }
 
@@ -195,15 +200,18 @@ static void link_sum(textbuf *t, int k)
     text_add(t, "s%d: [n] = reduce_sum(x%d)\nx%d = v + s%d\n", k, k, k + 1, k);
 }
 
-/* Dimension `dim` is cut into `parts`; the sum is followed by an elementwise instruction. */
+/* Dimension `dim` is cut into `parts`; the sum is followed by an addition, which is told apart. */
 static bool time_sum(const trial *t, const char *dim, int parts, int n, double *seconds)
 {
-    chain c = {
-        .head = {.arena = &t->session->arena}, .link = link_sum, .guess = 2e-5 + 8.0 * n / 2e9};
+    double took, beside;
+    chain  c = {
+         .head = {.arena = &t->session->arena}, .link = link_sum, .guess = 2e-5 + 8.0 * n / 2e9};
     text_add(&c.head, "v_%s_%d: f32[%s=%d, n=%d] = variable(init=\"ones\")\n", dim, n, dim, parts,
              n);
     text_add(&c.head, "v = identity(v_%s_%d)\nx0 = v\n", dim, n);
-    return time_link(t, &c, seconds);
+    TRY(time_link(t, &c, &took) && time_addition(t, n, &beside));
+    *seconds = fmax(took - beside, took / 4); /* whatever is told apart is not exact */
+    return true;
 }
 
 /* Products with a short sum behind each, over all parts or within one. */
@@ -234,28 +242,23 @@ static bool time_meeting(const trial *t, const char *dim, int parts, double *sec
     const char *texts[2] = {text_of_meetings(t, dim, parts, true),
                             text_of_meetings(t, dim, parts, false)};
     double      took[2], guess[2] = {MEETINGS * 5e-4, MEETINGS * 5e-4};
-    TRY(texts[0] && texts[1] && time_steps(t, texts, guess, MIDDLE, took));
+    TRY(texts[0] && texts[1] && time_steps(t, texts, guess, took));
     *seconds = (took[0] - took[1]) / MEETINGS;
     return true;
 }
 
 /* The shortest sum is all latency; of longer ones what is beyond goes by bytes. */
-static bool time_wire(const trial *t, const price_rates *r, const char *dim, int parts,
-                      axis_rate *w)
+static bool time_wire(const trial *t, const char *dim, int parts, axis_rate *w)
 {
-    static const int counts[] = {8, 1 << 16, 1 << 19};
+    static const int counts[] = {1 << 16, 1 << 19, 1 << 21};
     double           seconds, logs = 0, meeting;
+    TRY(time_sum(t, dim, parts, 8, &w->latency));
     for (int k = 0; k < 3; k++) {
         double n = counts[k], bytes = 4 * (n + (parts - 2) * n / parts);
         TRY(time_sum(t, dim, parts, counts[k], &seconds));
-        double beside = r->start + 12 * n / r->memory + (k ? w->latency : 0);
-        seconds = fmax(seconds - beside, seconds / 4); /* whatever is told apart is not exact */
-        if (k == 0)
-            w->latency = seconds;
-        else
-            logs += log(bytes / seconds);
+        logs += log(bytes / fmax(seconds - w->latency, seconds / 4));
     }
-    w->wire = exp(logs / 2);
+    w->wire = exp(logs / 3);
     if (!t->crowded) return true;
     TRY(time_meeting(t, dim, parts, &meeting));
     w->latency = fmax(w->latency, meeting);
@@ -309,7 +312,7 @@ static bool time_wires(const trial *t, price_rates *r)
     axis_rate   all;
     int         n = mesh_size(m);
     if (n == 1) return true;
-    TRY(time_wire(t, r, "p", n, &all));
+    TRY(time_wire(t, "p", n, &all));
     r->wire = r->outer_wire = all.wire;
     r->latency = r->outer_latency = all.latency;
     for (int a = 0; a < m->naxes && m->naxes > 1; a++) {
@@ -318,7 +321,7 @@ static bool time_wires(const trial *t, price_rates *r)
         if (m->size[a] == 1 || strlen(m->name[a]) >= MAX_RATE_NAME) continue;
         snprintf(w->axis, sizeof w->axis, "%s", m->name[a]);
         snprintf(dim, sizeof dim, "along_%s", w->axis);
-        TRY(time_wire(t, r, dim, m->size[a], w));
+        TRY(time_wire(t, dim, m->size[a], w));
         r->naxes++;
     }
     return true;
