@@ -73,7 +73,7 @@ typedef struct map_args {
     int                nsteps;
     const scalar_step *steps;
     const int         *results; /* the register that each output stores, narrowed to its type */
-    int                nrow;    /* the last so many loops are the row of FN_ROW_*; 0: no such steps */
+    int                nrow;    /* the last so many loops are a row, that of FN_ROW_*; 0: none */
 } map_args;
 
 /* ---- the others ---- */

@@ -183,6 +183,33 @@ static int moves(mtf_shape x_shape, mtf_shape y_shape, mtf_shape out)
     return found;
 }
 
+/* What is one number a line meets lines long and short. */
+static void test_lines_are_rows(void **state)
+{
+    (void)state;
+    enum { LINES = 37, LONGEST = 4100 };
+    static const int lengths[] = {5, 255, 256, 300, 1025, 4096, LONGEST};
+    static float     x[LINES * LONGEST], y[LINES * LONGEST], s[LINES];
+    for (int k = 0; k < LINES; k++) s[k] = 1.0f + (float)(k % 5);
+    for (int k = 0; k < LINES * LONGEST; k++) x[k] = (float)(k % 23) - 11;
+    for (size_t c = 0; c < sizeof lengths / sizeof *lengths; c++) {
+        int          n = lengths[c];
+        mtf_session *session = open_two_threads();
+        mtf_graph   *g = mtf_graph_new(session);
+        mtf_dim      lines = {"lines", LINES}, along = {"along", n};
+        mtf_tensor  *in = mtf_input(g, "x", MTF_F32, mtf_shape(lines, along));
+        mtf_tensor  *one = mtf_input(g, "s", MTF_F32, mtf_shape(lines));
+        mtf_tensor  *out = mtf_add(mtf_multiply(in, mtf_reciprocal(mtf_square(one))), one);
+        mtf_program *p = mtf_compile(g, out);
+        assert_true(mtf_feed(p, in, x) && mtf_feed(p, one, s));
+        assert_true(mtf_step(p) && mtf_fetch(p, out, y));
+        for (int r = 0; r < LINES; r++)
+            for (int k = 0; k < n; k++)
+                assert_true(y[r * n + k] == x[r * n + k] * (1 / (s[r] * s[r])) + s[r]);
+        close_well(session);
+    }
+}
+
 static void test_packing(void **state)
 {
     (void)state;
@@ -340,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_constants),
         cmocka_unit_test(test_order_of_products),
         cmocka_unit_test(test_vectors_first),
+        cmocka_unit_test(test_lines_are_rows),
         cmocka_unit_test(test_packing),
         cmocka_unit_test(test_update_in_place),
         cmocka_unit_test(test_exchange),
