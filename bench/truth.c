@@ -17,10 +17,8 @@
 #include "search/leaves.h"
 
 enum { MOST_LAYOUTS = 1000, STEPS = 4, ROUNDS = 4, FINALISTS = 8, FINAL_ROUNDS = 8 };
-/* So many times as long as the fastest: one step is enough; worth measuring again. */
-#define FAR 4.0
-#define NEAR 2.0
-#define SECONDS 25.0 /* for a model, after all its layouts ran once */
+#define FAR 4.0      /* so many times as long as the fastest: one step is enough */
+#define SECONDS 15.0 /* for a model, after all its layouts ran once */
 #define HOPEFUL 1.1  /* so close to the best prediction that one slow step says nothing */
 
 typedef struct sample {
@@ -185,7 +183,7 @@ static bool measure_all(truth *t)
         for (int k = 0; k < t->n; k++) {
             sample *x = &t->list[k];
             bool    late = now() - start > SECONDS;
-            bool    slow = x->measured > NEAR * t->fastest && x->predicted > hope;
+            bool    slow = x->measured > FAR * t->fastest && x->predicted > hope;
             if (round && (late || slow)) continue;
             bench_progress(t->bench, "%s on %s: %d of %d layouts", t->name, t->mesh, k + 1, t->n);
             TRY(measure(t, x, round ? STEPS : 1));
@@ -264,6 +262,7 @@ void truth_measure(bench *b)
         bench_progress(b, "calibrating for %s", m);
         if (!calibrate_for(b, m, &t->rates)) break;
         for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+            if (!bench_wants(b, models[k].name)) continue;
             *t = (truth){.bench = b,
                          .name = models[k].name,
                          .mesh = m,
