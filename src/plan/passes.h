@@ -21,6 +21,8 @@ bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
 bool survey_merge(survey *s);
 /* Makes one instruction of elementwise ones that feed each other. */
 bool fuse_maps(program *p, arena *scratch);
+/* Lets maps make values again that other maps had stored for them; after fusing. */
+bool recompute_values(program *p, arena *scratch);
 /* Tells maps that read one number a line to take lines as rows. */
 void find_rows(program *p);
 /* The program's counters, but for collectives. */

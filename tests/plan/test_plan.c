@@ -1,4 +1,6 @@
 /* Tests plans: what is left out, what is ordered, what memory it takes. */
+#include <math.h>
+
 #include "ground.h"
 
 /* ---- an allocator that remembers ---- */
@@ -210,6 +212,43 @@ static void test_lines_are_rows(void **state)
     }
 }
 
+/* x, m = its sums along rows, h = x * m: where x and m are needed as late as h, h is made again.
+ * While the product runs, x, its sine and the result are all that is alive. */
+static void test_made_again(void **state)
+{
+    (void)state;
+    enum { ROWS = 32, COLS = 64, BYTES = ROWS * COLS * 4 };
+    static float a_[ROWS * COLS], w_[COLS * COLS], y_[ROWS * COLS];
+    for (int k = 0; k < ROWS * COLS; k++) a_[k] = (float)(k % 13) / 13;
+    for (int k = 0; k < COLS * COLS; k++) w_[k] = (float)(k % 7) / 16;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim      rows = {"rows", ROWS}, cols = {"cols", COLS}, other = {"other", COLS};
+    mtf_tensor  *in = mtf_input(g, "a", MTF_F32, mtf_shape(rows, cols));
+    mtf_tensor  *w = mtf_input(g, "w", MTF_F32, mtf_shape(cols, other));
+    mtf_tensor  *x = mtf_exp(in), *m = mtf_reduce_sum(x, mtf_shape(cols)), *h = mtf_multiply(x, m);
+    mtf_tensor  *z = mtf_einsum(mtf_shape(rows, other), mtf_sin(x), w);
+    z = mtf_rename_dimension(z, "other", "cols");
+    mtf_tensor  *y = mtf_add(mtf_add(mtf_multiply(h, z), x), m);
+    mtf_program *p = mtf_compile(g, y);
+    assert_non_null(p);
+    /* inputs; x, its sine or the result, the product; the sums */
+    assert_in_range(mtf_program_cost(p).peak_bytes, 0, BYTES + COLS * COLS * 4 + 3 * BYTES + 1024);
+    assert_true(mtf_feed(p, in, a_) && mtf_feed(p, w, w_));
+    assert_true(mtf_step(p) && mtf_fetch(p, y, y_));
+    for (int r = 0; r < ROWS; r++) {
+        double sum = 0;
+        for (int k = 0; k < COLS; k++) sum += exp(a_[r * COLS + k]);
+        for (int k = 0; k < COLS; k++) {
+            double product = 0, e = exp(a_[r * COLS + k]);
+            for (int l = 0; l < COLS; l++) product += sin(exp(a_[r * COLS + l])) * w_[l * COLS + k];
+            double want = e * sum * product + e + sum;
+            assert_true(fabs(y_[r * COLS + k] - want) < 1e-4 * fabs(want));
+        }
+    }
+    close_well(s);
+}
+
 static void test_packing(void **state)
 {
     (void)state;
@@ -368,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_order_of_products),
         cmocka_unit_test(test_vectors_first),
         cmocka_unit_test(test_lines_are_rows),
+        cmocka_unit_test(test_made_again),
         cmocka_unit_test(test_packing),
         cmocka_unit_test(test_update_in_place),
         cmocka_unit_test(test_exchange),

@@ -1,0 +1,230 @@
+/* Values that are computed again instead of being kept.
+ *
+ * A map that stores x, and x times a number a row, for later maps need not
+ * store the second: whoever wants it can read the first, which is kept anyway,
+ * and multiply.  That saves a store, and memory from here to there.  It is done
+ * where one cheap step makes the value from what is still needed later, and
+ * where all who read it are maps themselves.
+ */
+#include "base/dtype.h"
+#include "plan/fuse.h"
+#include "plan/passes.h"
+#include "program/map_form.h"
+#include "program/scalar.h"
+
+enum { CHEAP = 1, MOST_READERS = 4 };
+
+typedef struct recomputer {
+    program *program;
+    int     *writers;                /* by buffer: how many operands */
+    int     *first_reader, *readers; /* by buffer: where its readers stand, in their order */
+    int     *stretch;                /* by instruction: which part without a loop it is in */
+    bool    *fixed;                  /* by buffer: somebody else relies on its being stored */
+} recomputer;
+
+static int readers_of(const recomputer *r, int b)
+{
+    return r->first_reader[b + 1] - r->first_reader[b];
+}
+
+static int last_reader(const recomputer *r, int b)
+{
+    return readers_of(r, b) ? r->readers[r->first_reader[b + 1] - 1] : -1;
+}
+
+static bool is_temporary(const recomputer *r, const access *a)
+{
+    return r->program->buffers[a->buffer].kind == BUFFER_TEMPORARY && r->writers[a->buffer] == 1;
+}
+
+/* ---- the step by itself ---- */
+
+/* A map of one step, and of the constants that it needs. */
+typedef struct alone {
+    instr       instr;
+    access      in[3];
+    scalar_step steps[4];
+    int         result;
+} alone;
+
+/* What p's register holds, as an operand that is there later: an input, or what p stores besides. */
+static const access *stored_at(const instr *p, int reg, int but)
+{
+    if (reg < p->nin) return &p->in[reg];
+    for (int o = 0; o < p->nout; o++)
+        if (o != but && p->map.results[o] == reg) return &p->out[o];
+    return NULL;
+}
+
+static bool keeps_its_type(const access *a)
+{
+    return dtype_compute(a->type) == a->type;
+}
+
+static bool step_alone(const instr *p, int o, alone *a)
+{
+    int reg = p->map.results[o] - p->nin, old[3], at[3] = {0}, n = 0;
+    if (reg < 0 || !keeps_its_type(&p->out[o])) return false;
+    const scalar_step *s = &p->map.steps[reg];
+    int                operands = map_operands(s, old);
+    if (map_folds(s->fn) || s->fn == FN_INDEX || s->fn == FN_CAST || operands == 0 ||
+        scalar_infos[s->fn].flops > CHEAP)
+        return false;
+    a->instr = *p;
+    a->instr.nin = 0;
+    for (int k = 0; k < operands; k++) {
+        const access *from = stored_at(p, old[k], o);
+        bool constant = old[k] >= p->nin && p->map.steps[old[k] - p->nin].fn == FN_IMMEDIATE;
+        if (!constant && (!from || !keeps_its_type(from))) return false;
+        at[k] = constant ? -1 : a->instr.nin;
+        if (!constant) a->in[a->instr.nin++] = *from;
+    }
+    for (int k = 0; k < operands; k++)
+        if (at[k] < 0) a->steps[n] = p->map.steps[old[k] - p->nin], at[k] = a->instr.nin + n++;
+    a->steps[n] = *s;
+    a->steps[n].a = at[0];
+    a->steps[n].b = operands > 1 ? at[1] : 0;
+    a->steps[n].c = operands > 2 ? at[2] : 0;
+    a->result = a->instr.nin + n;
+    a->instr.in = a->in;
+    a->instr.nout = 1;
+    a->instr.out = &p->out[o];
+    a->instr.map = (map_args){.nsteps = n + 1, .steps = a->steps, .results = &a->result};
+    return a->instr.nin > 0;
+}
+
+/* ---- those who read it ---- */
+
+static int64_t elements_of(const instr *i, const access *a)
+{
+    int64_t n = 1;
+    for (int d = 0; d < i->nloops; d++) n *= a->stride[d] ? i->size[d] : 1;
+    return n;
+}
+
+static bool reads(const instr *c, int b)
+{
+    for (int k = 0; k < c->nin; k++)
+        if (c->in[k].buffer == b) return true;
+    return false;
+}
+
+/* Can reader `at` have the value made from what is there then, without reading more than before? */
+static bool suits(const recomputer *r, const alone *a, int writer, int at)
+{
+    const instr *c = &r->program->instrs[at];
+    int64_t      more = 0;
+    if (c->kind != INSTR_MAP || r->stretch[at] != r->stretch[writer]) return false;
+    for (int k = 0; k < a->instr.nin; k++) {
+        const access *x = &a->in[k];
+        if (!is_temporary(r, x) || last_reader(r, x->buffer) < at) return false;
+        if (!reads(c, x->buffer)) more += elements_of(&a->instr, x);
+    }
+    return more <= elements_of(&a->instr, a->instr.out) + elements_of(&a->instr, a->instr.out) / 8;
+}
+
+static int input_of(const instr *c, int b)
+{
+    int k = 0;
+    while (k < c->nin && c->in[k].buffer != b) k++;
+    return k;
+}
+
+/* Nobody reads output o any more. */
+static bool drop_output(program *q, instr *p, int o)
+{
+    access *out = arena_array(&q->arena, access, p->nout);
+    int    *results = arena_array(&q->arena, int, p->nout), n = 0;
+    TRY(out && results);
+    for (int k = 0; k < p->nout; k++)
+        if (k != o) out[n] = p->out[k], results[n++] = p->map.results[k];
+    p->nout = n;
+    p->out = out;
+    p->map.results = results;
+    return true;
+}
+
+static bool try_output(recomputer *r, int writer, int o, bool *dropped)
+{
+    program   *q = r->program;
+    instr     *p = &q->instrs[writer];
+    int        b = p->out[o].buffer, first = r->first_reader[b], n = readers_of(r, b);
+    const bool keep = false;
+    alone      a;
+    *dropped = false;
+    if (r->fixed[b] || n == 0 || n > MOST_READERS || !is_temporary(r, &p->out[o])) return true;
+    if (!step_alone(p, o, &a)) return true;
+    joint_loops loops[MOST_READERS];
+    for (int k = 0; k < n; k++) {
+        int at = r->readers[first + k];
+        if (!suits(r, &a, writer, at)) return true;
+        const instr *c = &q->instrs[at];
+        if (!fuse_loops(c, input_of(c, b), &a.instr, 0, &loops[k])) return true;
+    }
+    for (int k = 0; k < n; k++) {
+        instr *c = &q->instrs[r->readers[first + k]];
+        if (!fuse_into(q, c, &a.instr, &loops[k], &keep)) {
+            if (!mtf_ok(q->session)) return false;
+            r->fixed[b] = true; /* too large: this one goes on reading it */
+        }
+    }
+    for (int k = 0; k < a.instr.nin; k++) r->fixed[a.in[k].buffer] = true;
+    if (r->fixed[b]) return true;
+    *dropped = true;
+    return drop_output(q, p, o);
+}
+
+/* ---- the walk ---- */
+
+/* Once for each instruction that reads it, however often it does. */
+static bool list_readers(recomputer *r, arena *scratch)
+{
+    const program *q = r->program;
+    int           *seen = arena_array(scratch, int, q->nbuffers + 1), total = 0;
+    r->first_reader = arena_array(scratch, int, q->nbuffers + 2);
+    TRY(seen && r->first_reader);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int b = 0; b < q->nbuffers; b++) seen[b] = -1;
+        for (int k = 0; k < q->ninstrs; k++)
+            for (int i = 0; i < q->instrs[k].nin; i++) {
+                int b = q->instrs[k].in[i].buffer;
+                if (seen[b] == k) continue;
+                seen[b] = k;
+                if (pass)
+                    r->readers[r->first_reader[b]++] = k;
+                else
+                    r->first_reader[b + 1]++, total++;
+            }
+        if (pass) break;
+        for (int b = 0; b < q->nbuffers; b++) r->first_reader[b + 1] += r->first_reader[b];
+        r->readers = arena_array(scratch, int, total + 1);
+        TRY(r->readers != NULL);
+    }
+    for (int b = q->nbuffers; b > 0; b--) r->first_reader[b] = r->first_reader[b - 1];
+    r->first_reader[0] = 0;
+    return true;
+}
+
+bool recompute_values(program *p, arena *scratch)
+{
+    recomputer r = {.program = p};
+    int        stretch = 0;
+    r.writers = arena_array(scratch, int, p->nbuffers + 1);
+    r.stretch = arena_array(scratch, int, p->ninstrs + 1);
+    r.fixed = arena_array(scratch, bool, p->nbuffers + 1);
+    TRY(r.writers && r.stretch && r.fixed && list_readers(&r, scratch));
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        stretch += i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
+        r.stretch[k] = stretch;
+        for (int o = 0; o < i->nout; o++) r.writers[i->out[o].buffer]++;
+    }
+    for (int k = 0; k < p->ninstrs; k++) {
+        bool dropped = false;
+        for (int o = 0;
+             p->instrs[k].kind == INSTR_MAP && p->instrs[k].nout > 1 && o < p->instrs[k].nout;
+             o += !dropped)
+            TRY(try_output(&r, k, o, &dropped));
+    }
+    return true;
+}
