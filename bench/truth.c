@@ -17,7 +17,8 @@
 #include "search/leaves.h"
 
 enum { MOST_LAYOUTS = 1000, STEPS = 4, ROUNDS = 4, FINALISTS = 8, FINAL_ROUNDS = 8 };
-#define FAR 4.0      /* so many times as long as the fastest: one step is enough */
+#define FAR 4.0      /* so many times as long as the fastest: a look is enough */
+#define LOOK 0.05    /* seconds of it */
 #define SECONDS 15.0 /* for a model, after all its layouts ran once */
 #define HOPEFUL 1.1  /* so close to the best prediction that one slow step says nothing */
 
@@ -121,22 +122,23 @@ static bool predict(truth *t, mtf_session *s, arena *a)
 
 /* ---- measuring ---- */
 
-/* A few steps, of which the best counts; one, where that is enough to see that others are faster. */
-static bool measure(truth *t, sample *x, int steps)
+/* A few steps, of which the best counts; no more of them after so many seconds, and none where the
+ * first one shows that others are far faster. */
+static bool measure(truth *t, sample *x, double enough)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh, .layout = x->layout});
     mtf_graph   *g = mtf_graph_new(s);
     mtf_tensor  *loss = t->make(g);
     mtf_program *p = mtf_compile(g, loss);
+    double       spent = 0;
     for (int i = 0; p && i < g->ntensors; i++)
         if (strcmp(g->all[i]->node->op->name, "input") == 0) network_feed(p, g->all[i]);
-    for (int k = 0; k <= steps && mtf_ok(s); k++) {
+    for (int k = 0; k <= STEPS && spent < enough && mtf_ok(s); k++) {
         double start = now();
         mtf_step(p);
         double took = now() - start;
-        bool   slow = took > FAR * t->fastest;
-        if (k || slow) x->measured = fmin(x->measured, took);
-        if (slow) break;
+        bool   slow = took > FAR * t->fastest && took > enough;
+        if (k || slow) x->measured = fmin(x->measured, took), spent += took;
     }
     if (!mtf_ok(s)) bench_error(t->bench, "%s under \"%s\": %s", t->name, x->layout, mtf_error(s));
     t->fastest = fmin(t->fastest, x->measured);
@@ -165,7 +167,7 @@ static bool measure_finalists(truth *t)
         for (int k = 0; k < t->n && n < FINALISTS; k++)
             if (rank_of(t, k, true) == rank && rank_of(t, k, false) > 0) finalists[n++] = k;
     for (int round = 0; round < FINAL_ROUNDS; round++)
-        for (int i = 0; i < n; i++) TRY(measure(t, &t->list[finalists[i]], STEPS));
+        for (int i = 0; i < n; i++) TRY(measure(t, &t->list[finalists[i]], INFINITY));
     return true;
 }
 
@@ -186,7 +188,7 @@ static bool measure_all(truth *t)
             bool    slow = x->measured > FAR * t->fastest && x->predicted > hope;
             if (round && (late || slow)) continue;
             bench_progress(t->bench, "%s on %s: %d of %d layouts", t->name, t->mesh, k + 1, t->n);
-            TRY(measure(t, x, round ? STEPS : 1));
+            TRY(measure(t, x, round ? INFINITY : LOOK));
         }
     return measure_finalists(t);
 }
