@@ -29,6 +29,7 @@ enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 200 };
 
 static double run_for(const racer *r, int turns, clockid_t clock)
 {
+    if (r->before) r->before(r->context);
     double begin = read_clock(clock);
     for (int k = 0; k < turns; k++) r->run(r->context);
     return (read_clock(clock) - begin) / turns;

@@ -52,7 +52,8 @@ const char *bench_bytes(int64_t bytes, char *text, size_t room);
 typedef struct racer {
     void (*run)(void *context);
     void  *context;
-    double best; /* seconds of its fastest run */
+    double best;                   /* seconds of its fastest run */
+    void (*before)(void *context); /* each run, not timed; or NULL */
 } racer;
 
 /* Lets all run in turn, again and again, for about `seconds` in all but at least five times. */

@@ -85,7 +85,7 @@ static void measure_alone(bench *b, mtf_dataset *d, mtf_program *p, int64_t batc
 {
     mtf_batches *one = mtf_batches_new(d, p, &(mtf_batches_opts){.shuffle = true, .ahead = -1});
     plain_loop   plain = plain_open(d, batch);
-    racer        racers[] = {{take_batch, one, 0}, {plain_run, &plain, 0}};
+    racer        racers[] = {{take_batch, one, 0, NULL}, {plain_run, &plain, 0, NULL}};
     bench_race_single(2, racers, 2);
     figure f = {.group = "data",
                 .versus = "batches : plain loop",
@@ -153,7 +153,7 @@ static void train_step(void *context)
 static void measure_training(bench *b, mtf_batches *ahead, mtf_program *p, int64_t batch)
 {
     training with = {ahead, p}, without = {NULL, p};
-    racer    racers[] = {{train_step, &with, 0}, {train_step, &without, 0}};
+    racer    racers[] = {{train_step, &with, 0, NULL}, {train_step, &without, 0, NULL}};
     bench_race(2, racers, 3);
     figure f = {.group = "data",
                 .versus = "steps with batches : without",

@@ -30,7 +30,7 @@ static void add(bench *b, const char *name, const char *than, const racer *r, do
 /* The step against one limit that moves or computes the same. */
 static void race_limit(bench *b, const char *name, step *s, limit *l, double target)
 {
-    racer racers[] = {{step_run, s, 0}, {l->run, l, 0}};
+    racer racers[] = {{step_run, s, 0, NULL}, {l->run, l, 0, NULL}};
     bench_progress(b, "%s", name);
     if (s->program &&
         mtf_ok(s->session)) { /* what fails takes no time, and would be repeated without end */
@@ -43,7 +43,7 @@ static void race_limit(bench *b, const char *name, step *s, limit *l, double tar
 /* The same against the slower of two: one that computes as much and one that moves as much. */
 static void race_limits(bench *b, const char *name, step *s, limit *l, limit *other, double target)
 {
-    racer racers[] = {{step_run, s, 0}, {l->run, l, 0}, {other->run, other, 0}};
+    racer racers[] = {{step_run, s, 0, NULL}, {l->run, l, 0, NULL}, {other->run, other, 0, NULL}};
     bench_progress(b, "%s", name);
     bench_race(3, racers, 2 * race_seconds);
     bool second = racers[2].best > racers[1].best;
@@ -157,7 +157,9 @@ static void measure_softmax(bench *b, const float *values)
     mtf_shape shape = mtf_shape(rows, columns);
     step      softmax = step_open(), exponential = step_open();
     limit     copy = limit_copy(elements);
-    racer racers[] = {{step_run, &softmax, 0}, {step_run, &exponential, 0}, {copy.run, &copy, 0}};
+    racer     racers[] = {{step_run, &softmax, 0, NULL},
+                          {step_run, &exponential, 0, NULL},
+                          {copy.run, &copy, 0, NULL}};
     step_compile(&softmax, mtf_softmax(step_input(&softmax, shape), columns, NULL), values);
     step_compile(&exponential, mtf_exp(step_input(&exponential, shape)), values);
     bench_progress(b, "softmax");

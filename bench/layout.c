@@ -47,7 +47,7 @@ static void measure(bench *b, task *t)
     t->graph = mtf_graph_new(t->session);
     t->loss = t->make(t->graph, t->layers);
     bench_progress(b, "layout of %s on %s", t->name, t->mesh);
-    racer r = {run_search, t, 0};
+    racer r = {run_search, t, 0, NULL};
     bench_race_single(1, &r, 3);
     figure f = {.group = "layout", .seconds = r.best, .other = 1, .aim = AT_MOST, .target = 1};
     snprintf(f.name, sizeof f.name, "%s on %s", t->name, t->mesh);

@@ -72,10 +72,10 @@ static void measure_meshes(bench *b)
     lowering alone = {b, 6, "", "", 0, 0, 0}, one = {b, 6, "rows:1,cols:1", rules, 0, 0, 0},
              some = {b, 6, "rows:8,cols:8", rules, 0, 0, 0},
              many = {b, 6, "rows:512,cols:8", rules, 0, 0, 0};
-    racer racers[] = {{run_lowering, &alone, 0},
-                      {run_lowering, &one, 0},
-                      {run_lowering, &some, 0},
-                      {run_lowering, &many, 0}};
+    racer racers[] = {{run_lowering, &alone, 0, NULL},
+                      {run_lowering, &one, 0, NULL},
+                      {run_lowering, &some, 0, NULL},
+                      {run_lowering, &many, 0, NULL}};
     bench_progress(b, "lowering for 1, 64 and 4096 processors");
     bench_race_single(4, racers, 4);
     add(b, "memory on 1 processor", "peak : most alive at once", alone.peak, alone.bound);
@@ -95,7 +95,7 @@ static void measure_limits(bench *b)
     bench_progress(b, "lowering of large graphs");
     for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
         lowering l = {b, limits[k].layers, "", "", 0, 0, 0};
-        racer    r = {run_lowering, &l, 0};
+        racer    r = {run_lowering, &l, 0, NULL};
         char     name[64], versus[48];
         bench_race_single(1, &r, 1);
         snprintf(name, sizeof name, "graph of %d nodes", l.nodes);
@@ -113,7 +113,7 @@ static void measure_depths(bench *b)
     racer    racers[DEPTHS];
     for (int k = 0; k < DEPTHS; k++) {
         depths[k] = (lowering){b, 6 << k, "rows:8,cols:8", rules, 0, 0, 0};
-        racers[k] = (racer){run_lowering, &depths[k], 0};
+        racers[k] = (racer){run_lowering, &depths[k], 0, NULL};
     }
     bench_progress(b, "lowering of 6, 12, 24 and 48 layers");
     bench_race_single(DEPTHS, racers, 6);

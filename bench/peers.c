@@ -117,7 +117,8 @@ static void meet_mesh(bench *b, const char *peers, const contest *k)
     write_own(b, k, &all[0]);
     write_mesh(peers, k, &all[1]);
     bench_progress(b, "Mesh TensorFlow: %s", k->name);
-    if (contestants_race(b, all, 2)) add(b, k, "Mesh TensorFlow", all[0].seconds, all[1].seconds, k->target);
+    if (contestants_race(b, all, 2))
+        add(b, k, "Mesh TensorFlow", all[0].seconds, all[1].seconds, k->target);
     for (int i = 0; i < 2; i++) contestant_stop(&all[i]);
 }
 

@@ -50,7 +50,7 @@ static void measure(bench *b, const trained *t)
     bench_progress(b, "%s", t->name);
     if (alone) {
         for (int i = 0; i < 2; i++) network_feed(step, mtf_find(g, t->inputs[i]));
-        racer  racers[] = {{run_step, step, 0}, {products_run, alone, 0}};
+        racer  racers[] = {{run_step, step, 0, NULL}, {products_run, alone, 0, NULL}};
         figure f = {.group = "training", .aim = AT_LEAST, .target = t->target};
         bench_race(2, racers, 5);
         snprintf(f.name, sizeof f.name, "%s, Adam", t->name);
@@ -97,8 +97,8 @@ static void measure_variant(bench *b, const variant *v)
     mtf_session *sessions[] = {
         mtf_open_with(&(mtf_session_opts){.mesh = v->mesh, .layout = v->layout}),
         mtf_open_with(NULL)};
-    racer  racers[] = {{run_step, compile_variant(sessions[0], v->bf16), 0},
-                       {run_step, compile_variant(sessions[1], false), 0}};
+    racer  racers[] = {{run_step, compile_variant(sessions[0], v->bf16), 0, NULL},
+                       {run_step, compile_variant(sessions[1], false), 0, NULL}};
     figure f = {.group = "training", .aim = AT_LEAST, .target = v->target};
     bench_progress(b, "%s", v->name);
     bench_race(2, racers, 5);

@@ -137,6 +137,9 @@ static bool flush(writer *w)
     if (w->used == 0) return true;
     TRY(turn_to(w, t->file));
     bool ok = put_all(w->descriptor, w->stage, w->used * bytes, t->at + w->begin * bytes);
+    if (ok) /* the disk may begin: what is left at the end is waited for */
+        sync_file_range(w->descriptor, t->at + w->begin * bytes, w->used * bytes,
+                        SYNC_FILE_RANGE_WRITE);
     w->used = 0;
     if (ok) return true;
     int why = errno;
