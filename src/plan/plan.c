@@ -134,8 +134,8 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(program_verify(p, "lowering"));
     bool apart = opts && opts->guard; /* so that each tensor is there to be looked at */
-    TRY(apart || (fuse_maps(p, scratch) && program_verify(p, "fusing")));
-    TRY(apart || (recompute_values(p, scratch) && program_verify(p, "computing again")));
+    TRY(apart ||
+        (fuse_maps(p, scratch) && recompute_values(p, scratch) && program_verify(p, "fusing")));
     find_rows(p);
     TRY(store_in_place(p) && program_verify(p, "updating in place"));
     TRY(place_buffers(p, opts ? opts->guard : 0));
