@@ -359,7 +359,7 @@ static void test_waiting(void **state)
     for (int g = 0; g < 3; g++)
         for (int w = 0; w < 4; w++) {
             double drawn = drawn_wait(r.pauses, r.pause, works[w], groups[g]);
-            assert_true(fabs(rates_wait(&r, works[w], groups[g]) - drawn) < 0.3 * drawn);
+            assert_true(fabs(rates_wait(&r, works[w], groups[g]) - drawn) < 0.25 * drawn);
         }
 }
 

