@@ -14,6 +14,7 @@
 enum {
     LONG_LINE =
         256, /* from here on a tile stays inside one line of memory, and can be used in place */
+    LONG_STEPS = 8, /* so many steps are about as much work as the rest of an element is */
     PAGE = 4096
 };
 
@@ -118,7 +119,7 @@ void kernel_map(const instr *i, const run_state *r)
     mapping m;
     if (instr_elements(i) == 0) return;
     prepare(i, r, &m);
-    int parts = work_parts(r, m.nest.elements, m.tiles);
+    int parts = work_parts(r, m.nest.elements * (1 + i->map.nsteps / LONG_STEPS), m.tiles);
     if (parts == 1) { /* most maps of a step are small: not even an empty parallel region */
         run_tiles(&m, 0, m.tiles, r->scratch);
         return;
