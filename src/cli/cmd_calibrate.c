@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -18,11 +19,24 @@ static bool write_out(mtf_session *s, const char *path, const char *text)
            fail(&s->fault, ERR_FILE, "%s: %s", path ? path : "standard output", strerror(errno));
 }
 
+/* A line that is written over, for people who wait. */
+static void tell(void *start, int done, int trials)
+{
+    double spent = difftime(time(NULL), *(const time_t *)start);
+    if (!isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r\033[Kcalibrating: %d of %d trials", done, trials);
+    if (done) fprintf(stderr, ", %.0f s left", spent * (trials - done) / done);
+    if (done == trials) fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}
+
 static bool measure(const options *o, mtf_session *s)
 {
-    price_rates r;
-    textbuf     t = {.arena = &s->arena};
-    TRY(calibrate(s, &r));
+    price_rates    r;
+    textbuf        t = {.arena = &s->arena};
+    time_t         start = time(NULL);
+    calibrate_opts how = {.tell = mtf_is_first(s) ? tell : NULL, .context = &start};
+    TRY(calibrate(s, &how, &r));
     text_add(&t,
              "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
              s->opts.mesh, launch_find().size > 1 ? "over MPI" : "as threads");

@@ -1,6 +1,7 @@
 /* Prices: what a program costs its processor. */
 #include "plan/price.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "plan/traffic.h"
@@ -93,20 +94,50 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 /* ---- lines ---- */
 
-/* A product's speed follows its type and size; its loops end in m, n, k. */
-static double flops_rate(const price_rates *r, const instr *i)
+/* A product's speed follows its type and size; its loops end in m, n, k.  Speeds are those of cubes:
+ * what a flat one reads and writes beyond a cube of its size takes its time, too. */
+static double product_seconds(const price_rates *r, const instr *i, const price_line *line)
 {
-    double volume = 1;
-    if (i->kind != INSTR_CONTRACT || !r->nproducts) return r->flops;
+    double volume = 1, products = (double)line->turns;
+    for (int d = 0; d < i->nloops - 3; d++) products *= (double)i->size[d];
     for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
-    return rates_product(r, i->cause->type, volume);
+    double side = cbrt(volume), each = (double)mtf_dtype_bytes(i->cause->type);
+    double beyond = (double)line->bytes - 3 * side * side * each * products;
+    return (double)line->flops / rates_product(r, i->cause->type, volume) +
+           fmax(beyond, 0) / r->memory;
+}
+
+static int64_t size_of_dim(const node *n, const char *dim)
+{
+    for (int k = 0; k < n->nout + n->nin; k++) {
+        const mtf_shape *s = k < n->nout ? &n->out[k]->shape : &n->in[k - n->nout]->shape;
+        int              d = shape_find(s, dim);
+        if (d >= 0) return s->dims[d].size;
+    }
+    return 0;
+}
+
+/* What processors have to do in the mean, as a share of what the one with the largest parts has. */
+static double share_of(const price *p, const instr *i)
+{
+    double share = 1;
+    for (int r = 0; p->layout && i->cause && r < p->layout->nrules; r++) {
+        const layout_rule *rule = &p->layout->rules[r];
+        int64_t            size = size_of_dim(i->cause->node, rule->dim);
+        int64_t            parts = cut_parts(p->mesh, &rule->cut);
+        if (size) share *= (double)size / (double)((size + parts - 1) / parts * parts);
+    }
+    return share;
 }
 
 static double local_seconds(const price *p, const instr *i, const price_line *line)
 {
-    double flops = (double)line->flops / flops_rate(&p->rates, i),
-           bytes = (double)line->bytes / p->rates.memory;
-    return p->rates.start * (double)line->turns + (flops > bytes ? flops : bytes);
+    const price_rates *r = &p->rates;
+    bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
+    double flops = product ? product_seconds(r, i, line) : (double)line->flops / r->flops;
+    double work = fmax(flops, (double)line->bytes / r->memory);
+    if (r->alone > 1) work /= rates_speed(r, share_of(p, i));
+    return r->start * (double)line->turns + work;
 }
 
 /* `work`: seconds since the collective before. */

@@ -68,6 +68,11 @@ axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
     return slowest;
 }
 
+double rates_speed(const price_rates *r, double share)
+{
+    return fmax(1, fmin(r->alone, 1 / share));
+}
+
 /* Pauses come independently and are of any length, most of them short: then the longest sum of them
  * that one in the group has had grows so, within a quarter, from one pause in many meetings to dozens
  * in each. */
@@ -88,7 +93,7 @@ typedef struct reading {
 
 static const char known[] =
     "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
-    "seconds), capacity (in bytes), node, outer_wire and outer_latency";
+    "seconds), capacity (in bytes), alone, node, outer_wire and outer_latency";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -126,6 +131,7 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"start", &r->start, true},
                   {"pauses", &r->pauses, true},
                   {"pause", &r->pause, true},
+                  {"alone", &r->alone, true},
                   {"capacity", &r->capacity, true},
                   {"node", &node, true},
                   {"outer_wire", &r->outer_wire, false},
@@ -206,6 +212,7 @@ void rates_write(const price_rates *r, textbuf *t)
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
              r->latency, r->start);
     if (r->pauses > 0) text_add(t, "pauses %.3g\npause %.3g\n", r->pauses, r->pause);
+    if (r->alone > 1.01) text_add(t, "alone %.3g\n", r->alone);
     if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
     if (r->node)
         text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\n", r->node, r->outer_wire,

@@ -29,12 +29,13 @@ typedef struct axis_rate {
  * takes its latency, and the bytes that it sends or receives, and waits for those whose core the
  * system took away meanwhile. */
 typedef struct price_rates {
-    double       flops, memory, wire;       /* flops, bytes, bytes in a second */
-    double       latency;                   /* seconds, for each collective */
-    double       start;                     /* seconds, for each other instruction */
-    double       pauses, pause;             /* in a second of work; seconds of each */
-    double       capacity;                  /* bytes of memory that a processor has; 0: not known */
-    int          node;                      /* so many processors share the fast wire; 0: all */
+    double       flops, memory, wire; /* flops, bytes, bytes in a second */
+    double       latency;             /* seconds, for each collective */
+    double       start;               /* seconds, for each other instruction */
+    double       pauses, pause;       /* in a second of work; seconds of each */
+    double       alone;               /* times as fast while all others are idle; 0: as fast */
+    double       capacity;            /* bytes of memory that a processor has; 0: not known */
+    int          node;                /* so many processors share the fast wire; 0: all */
     double       outer_wire, outer_latency; /* of axes that lead from node to node */
     int          nproducts;
     product_rate products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
@@ -52,6 +53,10 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
 /* The wire that a collective along these axes takes: the slowest of them, and where they are several
  * no better than `wire` and `latency`, which hold for any processors. */
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
+
+/* How many times as fast as all together processors are of which the busiest has so much to do that
+ * the mean has this `share` of it: what the others leave is theirs, up to their speed alone. */
+double rates_speed(const price_rates *r, double share);
 
 /* What `group` processors wait for the last of them after each has worked for so long. */
 double rates_wait(const price_rates *r, double work, int group);

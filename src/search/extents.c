@@ -1,6 +1,7 @@
 /* Amounts that shrink as dimensions are cut. */
 #include "search/extents.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool same_kind(const extent *a, const extent *b)
@@ -39,12 +40,14 @@ static int parts_of_axes(const mesh *m, unsigned axes)
     return n;
 }
 
-/* Decided dimensions are cut as they are; the others along every axis that is left. */
-double extent_least(const space *s, const extent *x, const cuts *c, uint64_t decided)
+/* Decided dimensions are cut as they are; the others along every axis that is left.  Of uneven parts
+ * the largest may take as little as an even one would. */
+double extent_least(const space *s, const extents *e, int k, const cuts *c, uint64_t decided)
 {
-    double   amount = x->amount;
-    unsigned used = 0;
-    bool     all = true;
+    const extent *x = &e->list[k];
+    double        largest = x->amount, even = x->amount;
+    unsigned      used = 0;
+    bool          all = true;
     for (int d = 0; d < x->ndims; d++) {
         if (!(decided >> x->dim[d] & 1)) {
             all = false;
@@ -53,14 +56,16 @@ double extent_least(const space *s, const extent *x, const cuts *c, uint64_t dec
         unsigned axes = c->of[x->dim[d]];
         int64_t  n = parts_of_axes(s->mesh, axes);
         used |= axes;
-        amount *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
+        largest *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
+        even /= (double)n;
     }
-    return all ? amount : amount / parts_of_axes(s->mesh, s->axes & ~used);
+    double least = fmax(largest / fmax(e->alone, 1), even);
+    return all ? least : least / parts_of_axes(s->mesh, s->axes & ~used);
 }
 
 double extents_least(const space *s, const extents *e, const cuts *c, uint64_t decided)
 {
     double amount = 0;
-    for (int k = 0; k < e->n; k++) amount += extent_least(s, &e->list[k], c, decided);
+    for (int k = 0; k < e->n; k++) amount += extent_least(s, e, k, c, decided);
     return amount;
 }

@@ -18,13 +18,14 @@ typedef struct extent {
 typedef struct extents {
     extent *list;
     int     n, room;
+    double  alone; /* seconds: how many times as fast a processor is then (see rates_speed) */
 } extents;
 
 /* Adds to the one of the same dimensions, or as a new one.  False: no memory. */
 bool extents_add(extents *to, const space *s, arena *a, int of, int ndims, const mtf_dim *dims,
                  double amount);
-/* What is left of it at least, whatever the cuts of dimensions that are not in `decided`. */
-double extent_least(const space *s, const extent *x, const cuts *c, uint64_t decided);
+/* What is left of the k-th at least, whatever the cuts of dimensions that are not in `decided`. */
+double extent_least(const space *s, const extents *e, int k, const cuts *c, uint64_t decided);
 double extents_least(const space *s, const extents *e, const cuts *c,
                      uint64_t decided); /* of all */
 

@@ -100,7 +100,7 @@ double parts_bound(const parts *p, const cuts *c, uint64_t decided)
     for (int k = 0; k < p->products.n; k++) {
         const extent *x = &p->products.list[k];
         if (x->part < 64 ? known >> x->part & 1 : learned(p, x->part, c, decided) != NULL) continue;
-        seconds += extent_least(p->space, x, c, decided);
+        seconds += extent_least(p->space, &p->products, k, c, decided);
     }
     return seconds;
 }

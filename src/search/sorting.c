@@ -317,6 +317,7 @@ bool parts_make(parts *p, const space *s, const subject *what, const price_rates
     mtf_session *session = what->graph->session;
     *p = (parts){.space = s, .subject = what, .arena = a, .mask = LESSONS - 1};
     p->lessons = arena_array(a, lesson, LESSONS);
+    p->products.alone = p->firm.alone = p->loose.alone = r->alone;
     TRY(p->lessons != NULL);
     arena    scratch = arena_make(&session->allocator, &session->fault);
     sorting  nodes = {.p = p, .survey = {.graph = what->graph, .scratch = &scratch}};

@@ -390,6 +390,67 @@ static void test_waiting_is_priced(void **state)
     close_well(c.s);
 }
 
+/* ---- uneven parts ---- */
+
+/* Five of m on four processors: the last has two, and five eighths of the machine are busy. */
+static void test_uneven_parts_are_faster(void **state)
+{
+    (void)state;
+    static const char *const text = "a: f32[m=5, k=64] = input()\nb: f32[k=64, n=64] = input()\n"
+                                    "y: [m, n] = einsum(a, b)\n";
+    static const struct {
+        const char *layout;
+        double      alone, speed;
+    } cases[] = {{"m:x", 0, 1},      {"m:x", 1.25, 1.25}, {"m:x", 1.6, 1.6},
+                 {"m:x", 3, 8 / 5.}, {"n:x", 3, 1},       {"", 3, 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        scene c;
+        scene_open(&c, text, "x:4", cases[k].layout);
+        estimate_opts o = {
+            .mesh = &c.mesh, .layout = &c.layout, .processor = 3, .rates = PRICE_RATES};
+        o.rates.flops = 1e6, o.rates.start = 1;
+        estimate *all = estimate_graph(c.g, 1, &c.last, &o);
+        o.rates.alone = cases[k].alone;
+        estimate *e = estimate_graph(c.g, 1, &c.last, &o);
+        assert_int_equal(e->program->ninstrs, 1);
+        assert_true(fabs((all->price.seconds - 1) / (e->price.seconds - 1) - cases[k].speed) <
+                    1e-9);
+        estimate_free(all);
+        estimate_free(e);
+        close_well(c.s);
+    }
+}
+
+/* ---- flat products ---- */
+
+/* As many flops as a cube of 16, and bytes beyond its own. */
+static void test_flat_products_take_longer(void **state)
+{
+    (void)state;
+    static const struct {
+        int m, n, k;
+    } cases[] = {{16, 16, 16}, {4, 64, 16}, {4, 4, 256}};
+    price_rates r = {.flops = 1, .memory = 1e6, .wire = 1, .nproducts = 1};
+    r.products[0] = (product_rate){MTF_F32, 0, 1e6};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char  text[200];
+        int   m = cases[k].m, n = cases[k].n, sum = cases[k].k;
+        scene c;
+        snprintf(text, sizeof text,
+                 "a: f32[m=%d, k=%d] = input()\nb: f32[k=%d, n=%d] = input()\n"
+                 "y: [m, n] = einsum(a, b)\n",
+                 m, sum, sum, n);
+        scene_open(&c, text, "x:1", "");
+        estimate_opts o = {.mesh = &c.mesh, .layout = &c.layout, .rates = r};
+        estimate     *e = estimate_graph(c.g, 1, &c.last, &o);
+        double        beyond = 4 * (m * sum + sum * n + m * n) - 4 * 3 * 256;
+        assert_int_equal(e->program->ninstrs, 1);
+        assert_true(fabs(e->price.seconds - (2 * 4096 / 1e6 + beyond / 1e6)) < 1e-12);
+        estimate_free(e);
+        close_well(c.s);
+    }
+}
+
 /* ---- measured ---- */
 
 static void test_measured(void **state)
@@ -433,6 +494,8 @@ int main(void)
         cmocka_unit_test(test_hint),
         cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_waiting_is_priced),
+        cmocka_unit_test(test_uneven_parts_are_faster),
+        cmocka_unit_test(test_flat_products_take_longer),
         cmocka_unit_test(test_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

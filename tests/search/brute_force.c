@@ -13,9 +13,15 @@ enum { DIMS = 24, ROOM = 20000 };
 
 const price_rates brute_machines[BRUTE_RATES] = {
     {.flops = 30e9, .memory = 10e9, .wire = 5e9, .latency = 10e-6},
-    {.flops = 1e6, .memory = 1e9, .wire = 1e8, .latency = 1e-9},
+    {.flops = 1e6, .memory = 1e9, .wire = 1e8, .latency = 1e-9, .alone = 1.6},
     {.flops = 1e12, .memory = 1e6, .wire = 1e7, .latency = 1e-9},
-    {.flops = 1e7, .memory = 1e7, .wire = 1e5, .latency = 1e-7, .start = 1e-7},
+    {.flops = 1e7,
+     .memory = 1e7,
+     .wire = 1e5,
+     .latency = 1e-7,
+     .start = 1e-7,
+     .nproducts = 2,
+     .products = {{MTF_F32, 0, 2e6}, {MTF_F32, 3, 8e6}}},
     {.flops = 1e6, .memory = 1e8, .wire = 1e8, .latency = 1e-7, .pauses = 1e4, .pause = 1e-4},
 };
 

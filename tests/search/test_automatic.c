@@ -409,7 +409,7 @@ static void test_machines(void **state)
     assert_true(rates_read(s,
                            "# a machine\nflops 10\nmemory 20 # fast\nwire 30\nlatency 1\nnode 8\n"
                            "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
-                           "axis far 1 9\npauses 200\npause 1e-3\n",
+                           "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\n",
                            "m", &r));
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
@@ -418,6 +418,8 @@ static void test_machines(void **state)
     assert_true(rates_wire(&r, &m, 4).wire == 30 && rates_wire(&r, &m, 2).wire == 3);
     assert_true(rates_wire(&r, &m, 1).latency == 9 && rates_wire(&r, &m, 7).wire == 1);
     assert_true(r.pauses == 200 && r.pause == 1e-3);
+    assert_true(rates_speed(&r, 1) == 1 && rates_speed(&r, 0.8) == 1.25);
+    assert_true(rates_speed(&r, 0.25) == 1.5);
     assert_false(rates_read(s, "flops 10\nflop 20\n", "m", &r));
     assert_non_null(strstr(mtf_error(s), "m:2: \"flop 20\" is no line of a machine"));
     mtf_close(s);

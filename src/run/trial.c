@@ -1,0 +1,354 @@
+/* A trial: what this machine really does in a second, measured once.
+ *
+ * What counts is how long whole steps take, all processors busy: where more of them
+ * share the cores, memory or the wire than these can serve at once, every one is as
+ * much slower.  Chains of instructions are timed of which each needs the one before,
+ * long ones and short: the difference is theirs alone.
+ */
+#include "run/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "run/compiled.h"
+#include "run/pauses.h"
+
+enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16, MEETINGS = 8 };
+#define ROUND_SECONDS 0.004
+#define PAUSE_SECONDS 0.3
+
+/* ---- timing ---- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Two programs in turn, so that whatever else happens on the machine happens to both.  Of each,
+ * seconds of a step, in the middle one of its rounds: what the machine does usually, not what it can
+ * do in a quiet moment.  As many steps as a `guess` of that fills a round with, the same on every
+ * rank. */
+static bool time_steps(const trial *t, const char *const *texts, const double *guess,
+                       double *seconds)
+{
+    mtf_program *p[2] = {0};
+    double       took[2][ROUNDS];
+    bool         ok = true;
+    for (int k = 0; k < 2 && ok; k++) {
+        mtf_graph *g = mtf_parse(t->session, texts[k], "calibrate");
+        p[k] = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
+        ok = p[k] != NULL;
+    }
+    for (int round = -1; round < ROUNDS && ok; round++) /* the first warms up */
+        for (int k = 0; k < 2; k++) {
+            int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
+            double start = now();
+            for (int i = 0; i < steps; i++) mtf_step(p[k]);
+            if (round >= 0) took[k][round] = (now() - start) / steps;
+        }
+    for (int k = 0; k < 2; k++) {
+        mtf_program_free(p[k]);
+        if (ok) qsort(took[k], ROUNDS, sizeof took[k][0], by_value);
+        seconds[k] = ok ? took[k][ROUNDS / 2] : 0;
+    }
+    return mtf_ok(t->session);
+}
+
+/* `head` makes x0; a link reads x(k), and perhaps what else the head made, and gives x(k+1). */
+typedef struct chain {
+    textbuf head;
+    void (*link)(textbuf *t, int k);
+    double guess; /* seconds of a link, roughly */
+} chain;
+
+static bool time_link(const trial *t, chain *c, double *seconds)
+{
+    const char *head = text_done(&c->head), *texts[2];
+    int         most = (int)fmax(3, fmin(MOST_LINKS, 2e-3 / c->guess)), length[2] = {1, most};
+    double      took[2], guess[2];
+    for (int k = 0; k < 2 && head; k++) {
+        textbuf text = {.arena = &t->session->arena};
+        text_add(&text, "%s", head);
+        for (int i = 0; i < length[k]; i++) c->link(&text, i);
+        text_add(&text, "y = identity(x%d)\n", length[k]);
+        texts[k] = text_done(&text);
+        TRY(texts[k] != NULL);
+        guess[k] = c->guess * length[k];
+    }
+    TRY(head && time_steps(t, texts, guess, took));
+    *seconds = fmax((took[1] - took[0]) / (length[1] - length[0]), 1e-9);
+    return true;
+}
+
+/* ---- what stays with a processor ---- */
+
+static void link_product(textbuf *t, int k)
+{
+    text_add(t, "y%d: [p, c, m, n] = einsum(x%d, b)\n", k, k);
+    text_add(t, "x%d = rename_dimension(y%d, from=n, to=k)\n", k + 1, k);
+}
+
+/* Small products come in crowds, as those of attention heads do: then not all is in the cache. */
+static int crowd_of(int n)
+{
+    enum { FLOPS = 1 << 24, MOST = 64 };
+    double crowd = FLOPS / (2.0 * n * n * n);
+    return n < 16 || crowd < 1 ? 1 : crowd > MOST ? MOST : (int)crowd;
+}
+
+/* Seconds of a product, n by n by n; so many processors have theirs. */
+static bool time_product(const trial *t, int processors, mtf_dtype type, int n, double *seconds)
+{
+    const char *name = mtf_dtype_name(type);
+    int         crowd = crowd_of(n);
+    chain       c = {.head = {.arena = &t->session->arena},
+                     .link = link_product,
+                     .guess = 1e-6 + 2.0 * crowd * n * n * n / 20e9};
+    for (int k = 0; k < 2; k++) {
+        const char *what = k ? "b" : "x0";
+        text_add(&c.head, "%s_%s_%d_%d: %s[p=%d, c=%d, %s=%d, %s=%d] = ", what, name, n, processors,
+                 name, processors, crowd, k ? "k" : "m", n, k ? "n" : "k", n);
+        text_add(&c.head, "variable(init=\"normal(0, 0.04)\")\n");
+        text_add(&c.head, "%s = identity(%s_%s_%d_%d)\n", what, what, name, n, processors);
+    }
+    TRY(time_link(t, &c, seconds));
+    *seconds /= crowd;
+    return true;
+}
+
+/* The tiniest product only starts.  A row holds from about half way to its side on. */
+static bool time_products(const trial *t, price_rates *r)
+{
+    static const struct {
+        mtf_dtype type;
+        int       side;
+    } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 192}, {MTF_F32, 512},
+                {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
+    int    processors = mesh_size(&t->mesh);
+    double seconds;
+    TRY(time_product(t, processors, MTF_F32, 2, &r->start));
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        double n = rows[k].side;
+        bool   first = k == 0 || rows[k].type != rows[k - 1].type;
+        TRY(time_product(t, processors, rows[k].type, rows[k].side, &seconds));
+        double flops =
+            2 * n * n * n / fmax(seconds - r->start / crowd_of(rows[k].side), seconds / 4);
+        r->products[r->nproducts++] =
+            (product_rate){rows[k].type, first ? 0 : floor(n / 1.5), flops};
+    }
+    return true;
+}
+
+/* The last processor alone, against all of them, at products as they are in steps. */
+static bool time_last(const trial *t, price_rates *r)
+{
+    static const int sides[] = {128, 384};
+    double           logs = 0;
+    for (int k = 0; k < 2; k++) {
+        double all, one;
+        TRY(time_product(t, mesh_size(&t->mesh), MTF_F32, sides[k], &all));
+        TRY(time_product(t, 1, MTF_F32, sides[k], &one));
+        logs += log(all / one);
+    }
+    r->alone = fmax(1, exp(logs / 2));
+    return true;
+}
+
+/* One instruction, against a step that has none worth telling. */
+static bool time_single(const trial *t, const char *text, double guess, double *seconds)
+{
+    char idle[200];
+    snprintf(idle, sizeof idle, "a: f32[p=%d, n=8] = variable(init=\"ones\")\ny = a + 1\n",
+             mesh_size(&t->mesh));
+    const char *texts[2] = {text, idle};
+    double      took[2], guesses[2] = {guess, 1e-4};
+    TRY(time_steps(t, texts, guesses, took));
+    *seconds = fmax(took[0] - took[1], 1e-9);
+    return true;
+}
+
+/* y = a + b, of so many elements on each processor. */
+static bool time_addition(const trial *t, int n, double *seconds)
+{
+    char text[300];
+    int  p = mesh_size(&t->mesh);
+    snprintf(text, sizeof text,
+             "a%d: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
+             "b%d: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = a%d + b%d\n",
+             n, p, n, n, p, n, n, n);
+    return time_single(t, text, 12.0 * n / 5e9, seconds);
+}
+
+/* Three operands stream by: as long as weights are, and as activations, which the caches hold. */
+static bool time_passes(const trial *t, price_rates *r)
+{
+    enum { LONG = 2 << 20, SHORT = 1 << 18 };
+    double seconds[2];
+    TRY(time_addition(t, LONG, &seconds[0]) && time_addition(t, SHORT, &seconds[1]));
+    r->memory = 12 * sqrt(LONG / seconds[0] * (SHORT / seconds[1]));
+    return true;
+}
+
+/* Elementwise work that stays in the cache: a few dozen flops an element. */
+static bool time_flops(const trial *t, price_rates *r)
+{
+    enum { COUNT = 1 << 18, STEPS = 16 };
+    char   text[300];
+    double seconds;
+    snprintf(text, sizeof text,
+             "w: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
+             "b = w * w + w\nc = b * b + b\nd = c * c + c\ne = d * d + d\n"
+             "f = e * e + e\ng = f * f + f\nh = g * g + g\ny = h * h + h\n",
+             mesh_size(&t->mesh), COUNT);
+    TRY(time_single(t, text, 1e-3, &seconds));
+    r->flops = (double)STEPS * COUNT / seconds;
+    return true;
+}
+
+/* ---- sums ---- */
+
+static void link_sum(textbuf *t, int k)
+{
+    text_add(t, "s%d: [n] = reduce_sum(x%d)\nx%d = v + s%d\n", k, k, k + 1, k);
+}
+
+/* Dimension `dim` is cut into `parts`; the sum is followed by an addition, which is told apart. */
+static bool time_sum(const trial *t, const char *dim, int parts, int n, double *seconds)
+{
+    double took, beside;
+    chain  c = {
+         .head = {.arena = &t->session->arena}, .link = link_sum, .guess = 2e-5 + 8.0 * n / 2e9};
+    text_add(&c.head, "v_%s_%d: f32[%s=%d, n=%d] = variable(init=\"ones\")\n", dim, n, dim, parts,
+             n);
+    text_add(&c.head, "v = identity(v_%s_%d)\nx0 = v\n", dim, n);
+    TRY(time_link(t, &c, &took) && time_addition(t, n, &beside));
+    *seconds = fmax(took - beside, took / 4); /* whatever is told apart is not exact */
+    return true;
+}
+
+/* Products with a short sum behind each, over all parts or within one. */
+static const char *text_of_meetings(const trial *t, const char *dim, int parts, bool meet)
+{
+    enum { SIDE = 192 };
+    textbuf text = {.arena = &t->session->arena};
+    text_add(&text, "m_%s: f32[%s=%d, m=%d, k=%d] = variable(init=\"normal(0, 0.04)\")\n", dim, dim,
+             parts, SIDE, SIDE);
+    text_add(&text, "b_%s: f32[%s=%d, k=%d, n=%d] = variable(init=\"normal(0, 0.04)\")\n", dim, dim,
+             parts, SIDE, SIDE);
+    text_add(&text, "x0 = identity(m_%s)\nb = identity(b_%s)\n", dim, dim);
+    for (int k = 0; k < MEETINGS; k++) {
+        text_add(&text, "y%d: [%s, m, n] = einsum(x%d, b)\n", k, dim, k);
+        text_add(&text, "s%d: [%s%sn] = reduce_sum(y%d)\n", k, meet ? "" : dim, meet ? "" : ", ",
+                 k);
+        text_add(&text, "z%d = y%d + s%d\n", k, k, k);
+        text_add(&text, "x%d = rename_dimension(z%d, from=n, to=k)\n", k + 1, k);
+    }
+    text_add(&text, "y = identity(x%d)\n", MEETINGS);
+    return text_done(&text);
+}
+
+/* Where processors share cores, those who have just worked cannot come at the same moment: what they
+ * wait for each other counts, too, as it usually is. */
+static bool time_meeting(const trial *t, const char *dim, int parts, double *seconds)
+{
+    const char *texts[2] = {text_of_meetings(t, dim, parts, true),
+                            text_of_meetings(t, dim, parts, false)};
+    double      took[2], guess[2] = {MEETINGS * 5e-4, MEETINGS * 5e-4};
+    TRY(texts[0] && texts[1] && time_steps(t, texts, guess, took));
+    *seconds = (took[0] - took[1]) / MEETINGS;
+    return true;
+}
+
+/* The shortest sum is all latency; of longer ones what is beyond goes by bytes. */
+static bool time_wire(const trial *t, const char *dim, int parts, axis_rate *w)
+{
+    static const int counts[] = {1 << 16, 1 << 19, 1 << 21};
+    double           seconds, logs = 0, meeting;
+    TRY(time_sum(t, dim, parts, 8, &w->latency));
+    for (int k = 0; k < 3; k++) {
+        double n = counts[k], bytes = 4 * (n + (parts - 2) * n / parts);
+        TRY(time_sum(t, dim, parts, counts[k], &seconds));
+        logs += log(bytes / fmax(seconds - w->latency, seconds / 4));
+    }
+    w->wire = exp(logs / 3);
+    if (!t->crowded) return true;
+    TRY(time_meeting(t, dim, parts, &meeting));
+    w->latency = fmax(w->latency, meeting);
+    return true;
+}
+
+/* ---- pauses ---- */
+
+static int threads_here(const store *s)
+{
+    return (s->end - s->first) * s->threads;
+}
+
+static bool find_crowd(trial *t)
+{
+    store *s = store_of(t->session);
+    TRY(s != NULL);
+    t->crowded = threads_here(s) > (s->ranks ? ranks_cores(s->ranks) : pauses_cores());
+    return true;
+}
+
+static bool time_pauses(const trial *t, price_rates *r)
+{
+    const store          *s = store_of(t->session);
+    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* until our own threads sleep */
+    if (mesh_size(&t->mesh) == 1 || t->crowded) return true;
+    nanosleep(&rest, NULL);
+    if (!pauses_measure(threads_here(s), PAUSE_SECONDS, &r->pauses, &r->pause))
+        return fail(&t->session->fault, ERR_MEMORY, "the system gives no %d threads",
+                    threads_here(s));
+    r->pauses *= s->threads;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool time_wires(const trial *t, price_rates *r)
+{
+    const mesh *m = &t->mesh;
+    axis_rate   all;
+    int         n = mesh_size(m);
+    if (n == 1) return true;
+    TRY(time_wire(t, "p", n, &all));
+    r->wire = r->outer_wire = all.wire;
+    r->latency = r->outer_latency = all.latency;
+    for (int a = 0; a < m->naxes && m->naxes > 1; a++) {
+        axis_rate *w = &r->axes[r->naxes];
+        char       dim[MAX_RATE_NAME + 10];
+        if (m->size[a] == 1 || strlen(m->name[a]) >= MAX_RATE_NAME) continue;
+        snprintf(w->axis, sizeof w->axis, "%s", m->name[a]);
+        snprintf(dim, sizeof dim, "along_%s", w->axis);
+        TRY(time_wire(t, dim, m->size[a], w));
+        r->naxes++;
+    }
+    return true;
+}
+
+bool trial_begin(mtf_session *s, const mesh *m, trial *t)
+{
+    *t = (trial){.session = s, .mesh = *m};
+    return find_crowd(t);
+}
+
+bool trial_run(const trial *t, price_rates *r)
+{
+    *r = PRICE_RATES;
+    TRY(time_products(t, r) && time_last(t, r) && time_flops(t, r));
+    TRY(time_passes(t, r) && time_wires(t, r) && time_pauses(t, r));
+    return true;
+}

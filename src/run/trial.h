@@ -1,0 +1,22 @@
+/* A trial: what this machine really does in a second, measured once.
+ *
+ * Small programs run on the session's mesh, every processor at once: products of
+ * several sizes and types, a pass over memory, a tiny instruction, sums over all
+ * processors and along each axis.
+ */
+#ifndef RUN_TRIAL_H
+#define RUN_TRIAL_H
+
+#include "plan/rates.h"
+
+typedef struct trial {
+    mtf_session *session;
+    mesh         mesh;
+    bool         crowded; /* more processors than cores */
+} trial;
+
+/* The session's layout cuts a dimension p along all axes, and along_NAME along axis NAME. */
+bool trial_begin(mtf_session *s, const mesh *m, trial *t);
+bool trial_run(const trial *t, price_rates *r);
+
+#endif
