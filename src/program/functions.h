@@ -140,11 +140,18 @@ static inline float f32_at_most(float high, float x)
     return f32_pick(MASK(x > high), high, x);
 }
 
-/* From 110 on the result is 0 or infinite. */
+/* From here on down e^x is 0, and another number's is computed instead: those too small to be normal
+ * take some chips a hundred times as long. */
+static inline uint32_t f32_exp_is_0(float x)
+{
+    return MASK(x < -104);
+}
+
 static inline float scalar_exp_f32(float x)
 {
-    float shifted, p = f32_exp_parts(f32_at_most(110, f32_at_least(-110, x)), &shifted);
-    return f32_scale(p, shifted);
+    uint32_t nothing = f32_exp_is_0(x);
+    float    shifted, p = f32_exp_parts(f32_at_most(110, f32_pick(nothing, -1, x)), &shifted);
+    return f32_pick(nothing, 0, f32_scale(p, shifted));
 }
 
 /* The scaling is exact, so that (e^r - 1) 2^n + 2^n is rounded as 1 + (e^r - 1) would be. */
@@ -152,6 +159,17 @@ static inline float scalar_near_exp_f32(float x)
 {
     float shifted, p = f32_expm1_near(f32_ln2_rest(x, &shifted)), power = f32_power_of_2(shifted);
     return f32_fuse(p, power, power);
+}
+
+/* The same where all others are near and some, as masks leave them, so far down that nothing is left. */
+static inline float f32_unless_0(float x)
+{
+    return f32_pick(f32_exp_is_0(x), 0, x);
+}
+
+static inline float scalar_masked_exp_f32(float x)
+{
+    return f32_pick(f32_exp_is_0(x), 0, scalar_near_exp_f32(f32_unless_0(x)));
 }
 
 /* 2^n ((e^r - 1) + (1 - 2^-n)) */

@@ -187,6 +187,33 @@ static void test_special_values(void **state)
         }
 }
 
+/* ---- exp of a difference, as softmax has it ---- */
+
+/* Pieces with nothing far away, with masked places, with results that are hardly there: each takes
+ * another loop, and all give what exp alone does. */
+static void test_exp_of_differences(void **state)
+{
+    (void)state;
+    static const float far[] = {-1e9f, -INFINITY, -104.5f, -103.9f, -90, 100, INFINITY, NAN};
+    enum { KINDS = 1 + sizeof far / sizeof *far, LENGTH = 700 };
+    float x[LENGTH], difference[LENGTH], got[LENGTH], want[LENGTH];
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int i = 0; level_at(i) && i < MOST_LEVELS; i++) {
+            float largest = 3;
+            for (int k = 0; k < LENGTH; k++) {
+                x[k] = kind && k % 5 == 0 ? far[kind - 1] : (float)k / 100 - 4;
+                difference[k] = x[k] - largest;
+            }
+            level_at(i)->map->step[FN_exp][MTF_F32](LENGTH, want, difference, NULL);
+            level_at(i)->joined->loop[FIRST_SUB][SECOND_NONE][AFTER_EXP][1][0](LENGTH, got, x,
+                                                                               &largest, x);
+            for (int k = 0; k < LENGTH; k++)
+                if (f32_bits(got[k]) != f32_bits(want[k]))
+                    fail_msg("exp(%a) is %a, not %a (%s)", (double)difference[k], (double)got[k],
+                             (double)want[k], level_at(i)->name);
+        }
+}
+
 /* ---- powers ---- */
 
 static uint64_t random_bits(uint64_t *state)
@@ -367,9 +394,13 @@ static int pass_all(const char *name)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floats),  cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_powers),  cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_doubles), cmocka_unit_test(test_short_floats),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_exp_of_differences),
+        cmocka_unit_test(test_powers),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_short_floats),
     };
     if (argc > 1 && strcmp(argv[1], "all") == 0) return pass_all(argc > 2 ? argv[2] : NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);

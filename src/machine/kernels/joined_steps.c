@@ -27,14 +27,22 @@
 #define WITHOUT_SECOND(name, value)                                                                \
     LOOP(name##_each, EACH_Y, 0, value)                                                            \
     LOOP(name##_one, one_y, 0, value)
-/* As exp alone does: the quick form where it reaches, the other where it does not. */
+/* As exp alone does: the quick form where it reaches, the other where it does not; and between them
+ * one for masks, which leave numbers so far down that nothing is left of them. */
 typedef void exp_loop(int64_t n, float *restrict out, const float *restrict x,
                       const float *restrict y);
 typedef struct exp_forms {
     bool each_y; /* or one for all */
     uint32_t (*largest)(int64_t n, const float *xs, const float *ys);
-    exp_loop *near, *anywhere;
+    uint32_t (*largest_left)(int64_t n, const float *xs, const float *ys);
+    exp_loop *near, *masked, *anywhere;
 } exp_forms;
+
+static exp_loop *exp_form(const exp_forms *f, int64_t n, const float *xs, const float *ys)
+{
+    if (f->largest(n, xs, ys) < f32_reach_exp()) return f->near;
+    return f->largest_left(n, xs, ys) < f32_reach_exp() ? f->masked : f->anywhere;
+}
 
 static void run_exp(const exp_forms *f, int64_t n, float *out, const float *x, const float *y)
 {
@@ -43,8 +51,7 @@ static void run_exp(const exp_forms *f, int64_t n, float *out, const float *x, c
         int64_t      count = n - at < APART_PIECE ? n - at : APART_PIECE;
         const float *xs = apart_from(out + at, x + at, count, x_copy);
         const float *ys = f->each_y ? apart_from(out + at, y + at, count, y_copy) : y;
-        bool         far = f->largest(count, xs, ys) >= f32_reach_exp();
-        (far ? f->anywhere : f->near)(count, out + at, xs, ys);
+        exp_form(f, count, xs, ys)(count, out + at, xs, ys);
     }
 }
 
@@ -57,11 +64,14 @@ static void run_exp(const exp_forms *f, int64_t n, float *out, const float *x, c
     }
 #define EXP_FORM(name, each, t)                                                                    \
     FAR_LOOP(name##_largest, t)                                                                    \
+    FAR_LOOP(name##_largest_left, f32_unless_0(t))                                                 \
     EXP_LOOP(name##_near, scalar_near_exp_f32(t))                                                  \
+    EXP_LOOP(name##_masked, scalar_masked_exp_f32(t))                                              \
     EXP_LOOP(name##_anywhere, exp(t))                                                              \
     static void name(int64_t n, void *out, const void *xs, const void *ys, const void *zs)         \
     {                                                                                              \
-        static const exp_forms forms = {each, name##_largest, name##_near, name##_anywhere};       \
+        static const exp_forms forms = {each,        name##_largest, name##_largest_left,          \
+                                        name##_near, name##_masked,  name##_anywhere};             \
         (void)zs;                                                                                  \
         run_exp(&forms, n, out, xs, ys);                                                           \
     }
