@@ -5,7 +5,8 @@
 
 enum {
     TINY_PRODUCT = 512,      /* multiply-adds below which calling the library costs more */
-    LARGE_PRODUCT = 8 << 20, /* multiply-adds from which BLIS is faster, */
+    LARGE_PRODUCT = 8 << 20, /* multiply-adds from which BLIS is faster than OpenBLAS, */
+    LARGE_F32 = 64 << 20,    /* than our tiles, */
     LARGE_SIDE = 96,         /* where neither side is shorter */
     PLENTY_OF_BATCH = 32,    /* products that feed all threads without being cut */
     SLIM_LONG = 32           /* the other sides of a product with a few columns */
@@ -35,15 +36,20 @@ static bool has_vector(const sizes *s)
 static bool is_slim(const sizes *s)
 {
     int64_t few = s->m < s->n ? s->m : s->n, many = s->m < s->n ? s->n : s->m;
-    return MTF_HAVE_SLIM && s->type == MTF_F32 && few <= SLIM_WIDE && many >= SLIM_LONG &&
+    return MTF_OWN_PRODUCTS && s->type == MTF_F32 && few <= SLIM_WIDE && many >= SLIM_LONG &&
            s->k >= SLIM_LONG;
+}
+
+static bool has_tiles(const sizes *s)
+{
+    return MTF_OWN_PRODUCTS && s->type == MTF_F32;
 }
 
 /* Below either bound, packing costs BLIS more than its faster inner loop wins. */
 static bool is_large(const sizes *s)
 {
     return MTF_HAVE_BLIS && s->m >= LARGE_SIDE && s->n >= LARGE_SIDE &&
-           s->m * s->n * s->k >= LARGE_PRODUCT;
+           s->m * s->n * s->k >= (has_tiles(s) ? LARGE_F32 : LARGE_PRODUCT);
 }
 
 static bool has_batch(const sizes *s)
@@ -55,8 +61,9 @@ static bool has_batch(const sizes *s)
 static const struct {
     contract_way way;
     bool (*holds)(const sizes *s);
-} rules[] = {{CONTRACT_PLAIN, is_small}, {CONTRACT_DOT, is_dot},    {CONTRACT_GEMV, has_vector},
-             {CONTRACT_SLIM, is_slim},   {CONTRACT_BLIS, is_large}, {CONTRACT_BATCHED, has_batch}};
+} rules[] = {{CONTRACT_PLAIN, is_small},   {CONTRACT_DOT, is_dot},    {CONTRACT_GEMV, has_vector},
+             {CONTRACT_SLIM, is_slim},     {CONTRACT_BLIS, is_large}, {CONTRACT_TILED, has_tiles},
+             {CONTRACT_BATCHED, has_batch}};
 
 contract_way contract_way_of(const instr *i)
 {

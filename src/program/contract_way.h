@@ -10,11 +10,12 @@
 
 #include "program/instr.h"
 
-/* On arm64 the libraries pack a long operand for the sake of a few columns. */
+/* On arm64 the libraries pack a long operand for the sake of a few columns, and prepare for large
+ * products where they are small. */
 #if defined(__aarch64__)
-#define MTF_HAVE_SLIM 1
+#define MTF_OWN_PRODUCTS 1
 #else
-#define MTF_HAVE_SLIM 0
+#define MTF_OWN_PRODUCTS 0
 #endif
 enum { SLIM_WIDE = 12 }; /* columns, or rows, at most */
 
@@ -25,6 +26,7 @@ enum { SLIM_WIDE = 12 }; /* columns, or rows, at most */
     WAY(GEMV,    "gemv",    "a matrix times a vector: threads take whole rows of memory")          \
     WAY(SLIM,    "slim",    "a matrix times a few columns, in f32 on arm64: our own loop")         \
     WAY(BLIS,    "blis",    "large products of matrices, by BLIS: threads take pieces of each")    \
+    WAY(TILED,   "tiled",   "smaller ones, in f32 on arm64: our own tiles")                        \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")
 /* clang-format on */

@@ -109,10 +109,11 @@ static void test_contract_large(void **state)
         int64_t batch, m, n, k;
         int     rounds; /* 16: operands in every order, in both types */
         bool    large;
-    } cases[] = {{1, 203, 207, 200, 16, true}, {1, 203, 207, 199, 4, false},
-                 {1, 96, 97, 929, 3, true},    {1, 95, 331, 331, 3, false},
-                 {1, 331, 95, 331, 3, false},  {3, 97, 1031, 84, 1, true},
-                 {1, 129, 109, 1301, 4, true}, {1, 769, 911, 13, 3, true}};
+    } cases[] = {
+        {1, 203, 207, 200, 16, true}, {1, 203, 207, 199, 4, false}, {1, 96, 97, 929, 3, true},
+        {1, 95, 331, 331, 3, false},  {1, 331, 95, 331, 3, false},  {3, 97, 1031, 84, 1, true},
+        {1, 129, 109, 1301, 4, true}, {1, 769, 911, 13, 3, true},   {1, 409, 413, 401, 2, true}};
+    enum { LARGE_F32 = 64 << 20 }; /* where our tiles do what is smaller */
     seed_state = 4;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int round = 0; round < cases[c].rounds; round++) {
@@ -125,10 +126,37 @@ static void test_contract_large(void **state)
             make_thirds(&t, 1);
             make_thirds(&t, 2);
             t.i.out = t.operands;
+            bool tiled = MTF_OWN_PRODUCTS && type == MTF_F32 &&
+                         (!cases[c].large || size[1] * size[2] * size[3] < LARGE_F32);
             assert_int_equal(contract_way_of(&t.i) == CONTRACT_BLIS,
-                             MTF_HAVE_BLIS && cases[c].large);
+                             MTF_HAVE_BLIS && cases[c].large && !tiled);
+            assert_int_equal(contract_way_of(&t.i) == CONTRACT_TILED, tiled);
             check_contract(&t);
         }
+}
+
+/* Neither few columns nor large, in every order, with sides that fill no tile, several blocks of rows
+ * and stretches of k: the same bits for any number of threads. */
+static void test_contract_tiled(void **state)
+{
+    (void)state;
+    seed_state = 7;
+    for (int round = 0; round < 96; round++) {
+        int64_t size[4] = {round % 5 == 0 ? pick(2, 70) : 1, pick(13, 60), pick(13, 60),
+                           pick(1, 70)};
+        if (round % 3 == 1) size[1 + round / 3 % 2] = pick(250, 600), size[0] = 1;
+        if (round % 7 == 1) size[3] = pick(380, 1200), size[0] = 1;
+        trial t = trial_of(INSTR_CONTRACT, 4, size);
+        contract_operand(&t, MTF_F32, 0, 1, round & 2, true);
+        contract_operand(&t, MTF_F32, 0, 2, round & 4, false);
+        contract_operand(&t, MTF_F32, 2, 1, round & 8, false);
+        make_thirds(&t, 1);
+        make_thirds(&t, 2);
+        t.i.out = t.operands;
+        assert_int_equal(contract_way_of(&t.i) == CONTRACT_TILED,
+                         MTF_OWN_PRODUCTS && size[1] * size[2] * size[3] >= 512);
+        check_contract(&t);
+    }
 }
 
 /* A few columns or rows, in every order, with several panels of k and rows that fill no tile: the
@@ -148,7 +176,7 @@ static void test_contract_slim(void **state)
         make_thirds(&t, 1);
         make_thirds(&t, 2);
         t.i.out = t.operands;
-        assert_int_equal(contract_way_of(&t.i) == CONTRACT_SLIM, MTF_HAVE_SLIM);
+        assert_int_equal(contract_way_of(&t.i) == CONTRACT_SLIM, MTF_OWN_PRODUCTS);
         check_contract(&t);
     }
 }
@@ -496,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_contract_odd_strides),
         cmocka_unit_test(test_contract_large),
+        cmocka_unit_test(test_contract_tiled),
         cmocka_unit_test(test_contract_slim),
         cmocka_unit_test(test_contract_long_sums),
         cmocka_unit_test(test_scratch),

@@ -297,10 +297,10 @@ check "show gives types and shapes" 0 out "loss: f32[]" "dw: f32[in=3, classes=5
 run show train.mtf --program
 check "the program and its cost" 0 out "instructions" "flops" "memory: " "contract"
 file ways.mtf \
-    'a: f32[b=64, m=8, k=16] = random_uniform' 'c: f32[b=64, k=16, n=8] = random_uniform' \
-    'v: f32[k=16] = random_uniform' 'w: f32[m=100, k=16] = random_uniform' \
+    'a: f64[b=64, m=8, k=16] = random_uniform' 'c: f64[b=64, k=16, n=8] = random_uniform' \
+    'v: f64[k=16] = random_uniform' 'w: f64[m=100, k=16] = random_uniform' \
     'y1: [b, m, n] = einsum(a, c)' 'y2: [m] = einsum(w, v)' \
-    'x: f32[q=90, k=16] = random_uniform' 'y4: [m, q] = einsum(w, x)' 'y5: [] = einsum(v, v)'
+    'x: f64[q=90, k=16] = random_uniform' 'y4: [m, q] = einsum(w, x)' 'y5: [] = einsum(v, v)'
 run show ways.mtf --program
 check "the way that each product takes" 0 out "[64 8 8 16] batched" "16] gemv" "16] gemm" "16] plain"
 run show two.mtf --program --fetch sum

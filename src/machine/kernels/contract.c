@@ -138,14 +138,23 @@ static bool product_blas(contract_way way, const product *p, const void *a, cons
     return true;
 }
 
-static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c)
+static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c,
+                        void *scratch)
 {
-#if MTF_HAVE_SLIM
+#if MTF_OWN_PRODUCTS
+    product turned = product_turned(p);
     if (way == CONTRACT_SLIM) {
-        product turned = product_turned(p);
-        bool    turn = p->n > SLIM_WIDE;
+        bool turn = p->n > SLIM_WIDE;
         if (product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
     }
+    if (way == CONTRACT_TILED) {
+        int64_t more = product_tiles(&turned) - product_tiles(p);
+        bool    turn = more < 0 || (more == 0 && turned.c_m == 1);
+        product_tiled(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+        return;
+    }
+#else
+    (void)scratch;
 #endif
     if (way == CONTRACT_PLAIN || !product_blas(way, p, a, b, c)) product_plain(p, a, b, c);
 }
@@ -222,8 +231,24 @@ static contraction contraction_of(const instr *i, const run_state *r)
     return t;
 }
 
-/* A block of rows and columns of one product. */
-static void run_block(const contraction *t, int64_t element, span rows, span cols)
+/* What each thread has to itself. */
+static size_t each_scratch_bytes(const contraction *t)
+{
+#if MTF_OWN_PRODUCTS
+    if (t->way == CONTRACT_TILED) return product_tiled_bytes(&t->whole);
+#endif
+    (void)t;
+    return 0;
+}
+
+static void *scratch_of(const contraction *t, int thread)
+{
+    size_t each = each_scratch_bytes(t);
+    return each ? (char *)t->run->scratch + (size_t)thread * each : NULL;
+}
+
+/* A block of rows and columns of one product, by one thread, with its scratch. */
+static void run_block(const contraction *t, int64_t element, span rows, span cols, void *scratch)
 {
     const instr  *i = t->instr;
     const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
@@ -237,18 +262,19 @@ static void run_block(const contraction *t, int64_t element, span rows, span col
     piece.m = rows.size;
     piece.n = cols.size;
     product_run(t->way, &piece, operand(t->run, a) + a_at * bytes,
-                operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * bytes);
+                operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * bytes, scratch);
 }
 
 /* Pieces first .. last-1 of one product. */
-static void run_pieces(const contraction *t, int64_t element, int64_t first, int64_t last)
+static void run_pieces(const contraction *t, int64_t element, int64_t first, int64_t last,
+                       void *scratch)
 {
     const product *p = &t->whole;
     int64_t        extent = t->cut.along_n ? p->n : p->m, begin = first * t->cut.length;
     int64_t        end = last * t->cut.length < extent ? last * t->cut.length : extent;
     span           cut = {begin, end - begin};
     run_block(t, element, t->cut.along_n ? (span){0, p->m} : cut,
-              t->cut.along_n ? cut : (span){0, p->n});
+              t->cut.along_n ? cut : (span){0, p->n}, scratch);
 }
 
 /* ---- a grid of blocks --------------------------------------------------------------------- */
@@ -261,7 +287,7 @@ static bool takes_grid(const contraction *t)
 {
     const product *p = &t->whole;
     return t->run->threads >= GRID_THREADS && t->batch == 1 &&
-           (t->way == CONTRACT_GEMM || t->way == CONTRACT_BLIS) &&
+           (t->way == CONTRACT_GEMM || t->way == CONTRACT_BLIS || t->way == CONTRACT_TILED) &&
            p->m * p->n * p->k >= GRID_PRODUCT;
 }
 
@@ -292,7 +318,7 @@ static void run_grid(const contraction *t)
     for (int k = 0; k < threads; k++) {
         span down = grid_part(t->whole.m, k / cols, rows);
         span along = grid_part(t->whole.n, k % cols, cols);
-        if (down.size > 0 && along.size > 0) run_block(t, 0, down, along);
+        if (down.size > 0 && along.size > 0) run_block(t, 0, down, along, scratch_of(t, k));
     }
 }
 
@@ -310,10 +336,10 @@ static bool sums_in_parts(const contraction *t)
            p->m * p->n * p->k >= PARALLEL_PRODUCT;
 }
 
-size_t contract_scratch_bytes(const instr *i)
+size_t contract_scratch_bytes(const instr *i, size_t threads)
 {
     contraction t = contraction_of(i, NULL);
-    if (!sums_in_parts(&t)) return 0;
+    if (!sums_in_parts(&t)) return threads * each_scratch_bytes(&t);
     return (size_t)(SUM_PARTS * t.whole.m * t.whole.n) * mtf_dtype_bytes(t.whole.type);
 }
 
@@ -342,7 +368,7 @@ static void run_in_parts(const contraction *t)
         piece.k = p->k * (k + 1) / SUM_PARTS - first;
         piece.c_m = piece.c_n = 1;
         product_run(t->way, &piece, operand(t->run, a) + first * p->a_k * bytes,
-                    operand(t->run, b) + first * p->b_k * bytes, parts + k * n * bytes);
+                    operand(t->run, b) + first * p->b_k * bytes, parts + k * n * bytes, NULL);
     }
     int64_t stride = p->m == 1 ? p->c_n : p->c_m;
     if (p->type == MTF_F32)
@@ -371,7 +397,7 @@ void kernel_contract(const instr *i, const run_state *r)
         while (task < end) {
             int64_t element = task / t.cut.pieces, first = task % t.cut.pieces;
             int64_t last = first + end - task < t.cut.pieces ? first + end - task : t.cut.pieces;
-            run_pieces(&t, element, first, last);
+            run_pieces(&t, element, first, last, scratch_of(&t, (int)part));
             task += last - first;
         }
     }

@@ -30,8 +30,8 @@ size_t map_scratch_bytes(const instr *i);
 size_t order_scratch_bytes(const instr *i);
 /* Bytes of scratch that all threads share, however many they are. */
 size_t fold_scratch_bytes(const instr *i);
-size_t contract_scratch_bytes(const instr *i);
 /* Of both kinds together. */
+size_t contract_scratch_bytes(const instr *i, size_t threads);
 size_t window_scratch_bytes(const instr *i, size_t threads);
 
 /* Below this many elements an instruction stays on one core. */

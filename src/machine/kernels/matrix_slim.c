@@ -12,7 +12,7 @@
 #include "machine/kernels/matrix.h"
 #include "program/contract_way.h"
 
-#if MTF_HAVE_SLIM
+#if MTF_OWN_PRODUCTS
 
 #include <arm_neon.h>
 

@@ -8,7 +8,7 @@ static size_t bytes_of(const instr *i, size_t threads)
     case INSTR_ORDER: return threads * order_scratch_bytes(i);
     case INSTR_WINDOW: return window_scratch_bytes(i, threads);
     case INSTR_FOLD: return fold_scratch_bytes(i);
-    case INSTR_CONTRACT: return contract_scratch_bytes(i);
+    case INSTR_CONTRACT: return contract_scratch_bytes(i, threads);
     default: return 0;
     }
 }
