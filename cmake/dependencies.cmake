@@ -14,28 +14,6 @@ pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 pkg_check_modules(BLAS REQUIRED IMPORTED_TARGET openblas)
 set(MTF_BUILD_BLAS "OpenBLAS ${BLAS_VERSION}")
 
-# Beside it BLIS, for the products that it makes faster: large ones on arm64.  Only the archive will
-# do (cmake/blis.cmake), and only one that needs no OpenMP, for our own threads split the products.
-# Debian's comes without a pkg-config file, and in a folder per threading.
-set(MTF_HAVE_BLIS 0)
-if(MTF_BLIS AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-    find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES blis-serial blis-pthread blis)
-    find_library(BLIS_ARCHIVE libblis.a PATH_SUFFIXES blis-serial blis-pthread)
-endif()
-if(BLIS_INCLUDE_DIR AND BLIS_ARCHIVE)
-    try_run(BLIS_RUNS BLIS_LINKS ${PROJECT_BINARY_DIR}/blis ${PROJECT_SOURCE_DIR}/cmake/blis_version.c
-        CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${BLIS_INCLUDE_DIR}
-        COMPILE_DEFINITIONS -D_GNU_SOURCE
-        LINK_LIBRARIES ${BLIS_ARCHIVE} m Threads::Threads
-        RUN_OUTPUT_VARIABLE version)
-    if(BLIS_LINKS)
-        set(MTF_HAVE_BLIS 1)
-        string(APPEND MTF_BUILD_BLAS ", BLIS ${version}")
-    endif()
-    unset(BLIS_RUNS CACHE) # asked anew each time, for the version is not kept
-    unset(BLIS_LINKS CACHE)
-endif()
-
 set(MTF_LIBRARIES PkgConfig::BLAS PkgConfig::ZLIB PkgConfig::CJSON Threads::Threads m)
 set(MTF_LINK_FLAGS ${BLAS_LDFLAGS} -lz ${CJSON_LDFLAGS} -pthread -lm)
 

@@ -9,7 +9,7 @@ build=${1:-build}
 
 set -o pipefail
 
-mapfile -t objects < <(find "$build"/CMakeFiles/mtf_{objects,blis}.dir -name '*.c.o' 2>/dev/null | sort)
+mapfile -t objects < <(find "$build"/CMakeFiles/mtf_objects.dir -name '*.c.o' 2>/dev/null | sort)
 [ ${#objects[@]} -gt 0 ] || { echo "$build holds no objects of the library; build it first"; exit 1; }
 
 for object in "${objects[@]}"; do

@@ -33,9 +33,6 @@ has_tool mpicc                     || need "MPI, with headers" "libopenmpi-dev"
 has_tool mpirun                    || need "mpirun" "openmpi-bin"
 if [ $debian = yes ]; then
     has_package libc6-dev          || need "the C library's headers" "libc6-dev"
-    # Large matrix products are faster with it there; the build does without where it is not.
-    [ "$(dpkg --print-architecture)" != arm64 ] || has_package libblis-serial-dev ||
-        has_package libblis-pthread-dev || need "BLIS, with headers" "libblis-serial-dev"
 fi
 if [ "$1" = bench ]; then
     has_library sleef              || need "SLEEF, with headers" "libsleef-dev"

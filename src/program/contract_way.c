@@ -1,15 +1,10 @@
 /* Which way a contraction takes through the library of matrix products. */
 #include "program/contract_way.h"
 
-#include "mtf_build.h"
-
 enum {
-    TINY_PRODUCT = 512,      /* multiply-adds below which calling the library costs more */
-    LARGE_PRODUCT = 8 << 20, /* multiply-adds from which BLIS is faster than OpenBLAS, */
-    LARGE_F32 = 64 << 20,    /* than our tiles, */
-    LARGE_SIDE = 96,         /* where neither side is shorter */
-    PLENTY_OF_BATCH = 32,    /* products that feed all threads without being cut */
-    SLIM_LONG = 32           /* the other sides of a product with a few columns */
+    TINY_PRODUCT = 512,   /* multiply-adds below which calling the library costs more */
+    PLENTY_OF_BATCH = 32, /* products that feed all threads without being cut */
+    SLIM_LONG = 32        /* the other sides of a product with a few columns */
 };
 
 typedef struct sizes {
@@ -45,13 +40,6 @@ static bool has_tiles(const sizes *s)
     return MTF_OWN_PRODUCTS && s->type == MTF_F32;
 }
 
-/* Below either bound, packing costs BLIS more than its faster inner loop wins. */
-static bool is_large(const sizes *s)
-{
-    return MTF_HAVE_BLIS && s->m >= LARGE_SIDE && s->n >= LARGE_SIDE &&
-           s->m * s->n * s->k >= (has_tiles(s) ? LARGE_F32 : LARGE_PRODUCT);
-}
-
 static bool has_batch(const sizes *s)
 {
     return s->batch >= PLENTY_OF_BATCH;
@@ -61,9 +49,9 @@ static bool has_batch(const sizes *s)
 static const struct {
     contract_way way;
     bool (*holds)(const sizes *s);
-} rules[] = {{CONTRACT_PLAIN, is_small},   {CONTRACT_DOT, is_dot},    {CONTRACT_GEMV, has_vector},
-             {CONTRACT_SLIM, is_slim},     {CONTRACT_BLIS, is_large}, {CONTRACT_TILED, has_tiles},
-             {CONTRACT_BATCHED, has_batch}};
+} rules[] = {{CONTRACT_PLAIN, is_small},  {CONTRACT_DOT, is_dot},
+             {CONTRACT_GEMV, has_vector}, {CONTRACT_SLIM, is_slim},
+             {CONTRACT_TILED, has_tiles}, {CONTRACT_BATCHED, has_batch}};
 
 contract_way contract_way_of(const instr *i)
 {

@@ -100,20 +100,17 @@ static void make_thirds(trial *t, int operand)
         dtype_store(type, t->memory[operand], k, dtype_load(type, t->memory[operand], k) / 3);
 }
 
-/* Either side of the bounds from which products are BLIS's, in builds that have it: the same
- * bits then for any number of threads, also where one takes a single row. */
+/* Large enough for several blocks, in every order and in both types; where our tiles do them, the same
+ * bits for any number of threads, also where one takes a single row. */
 static void test_contract_large(void **state)
 {
     (void)state;
     static const struct {
         int64_t batch, m, n, k;
         int     rounds; /* 16: operands in every order, in both types */
-        bool    large;
-    } cases[] = {
-        {1, 203, 207, 200, 16, true}, {1, 203, 207, 199, 4, false}, {1, 96, 97, 929, 3, true},
-        {1, 95, 331, 331, 3, false},  {1, 331, 95, 331, 3, false},  {3, 97, 1031, 84, 1, true},
-        {1, 129, 109, 1301, 4, true}, {1, 769, 911, 13, 3, true},   {1, 409, 413, 401, 2, true}};
-    enum { LARGE_F32 = 64 << 20 }; /* where our tiles do what is smaller */
+    } cases[] = {{1, 203, 207, 200, 16}, {1, 96, 97, 929, 3},    {1, 331, 95, 331, 3},
+                 {3, 97, 1031, 84, 1},   {1, 129, 109, 1301, 4}, {1, 769, 911, 13, 3},
+                 {1, 261, 1100, 530, 1}, {1, 1100, 261, 30, 4}};
     seed_state = 4;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int round = 0; round < cases[c].rounds; round++) {
@@ -126,16 +123,13 @@ static void test_contract_large(void **state)
             make_thirds(&t, 1);
             make_thirds(&t, 2);
             t.i.out = t.operands;
-            bool tiled = MTF_OWN_PRODUCTS && type == MTF_F32 &&
-                         (!cases[c].large || size[1] * size[2] * size[3] < LARGE_F32);
-            assert_int_equal(contract_way_of(&t.i) == CONTRACT_BLIS,
-                             MTF_HAVE_BLIS && cases[c].large && !tiled);
-            assert_int_equal(contract_way_of(&t.i) == CONTRACT_TILED, tiled);
+            assert_int_equal(contract_way_of(&t.i) == CONTRACT_TILED,
+                             MTF_OWN_PRODUCTS && type == MTF_F32);
             check_contract(&t);
         }
 }
 
-/* Neither few columns nor large, in every order, with sides that fill no tile, several blocks of rows
+/* Neither few columns nor many, in every order, with sides that fill no tile, several blocks of rows
  * and stretches of k: the same bits for any number of threads. */
 static void test_contract_tiled(void **state)
 {
@@ -220,21 +214,6 @@ static void test_scratch(void **state)
     assert_int_equal(kernels_scratch_bytes(&all, 1), shared);
     assert_int_equal(kernels_scratch_bytes(&all, 7), 7 * each);
 }
-
-#if MTF_HAVE_BLIS
-/* Added to what was there, or written over it, whatever it was. */
-static void test_gemm_blis_adds(void **state)
-{
-    (void)state;
-    const matrix rows = {.ld = 2};
-    float        a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8}, over[] = {NAN, NAN, NAN, NAN};
-    double       x[] = {1, 2, 3, 4}, y[] = {5, 6, 7, 8}, to[] = {100, 200, 300, 400};
-    gemm_blis(&(gemm){MTF_F32, 2, 2, 2, rows, rows, rows, false}, a, b, over);
-    gemm_blis(&(gemm){MTF_F64, 2, 2, 2, rows, rows, rows, true}, x, y, to);
-    assert_memory_equal(over, ((float[]){19, 22, 43, 50}), sizeof over);
-    assert_memory_equal(to, ((double[]){119, 222, 343, 450}), sizeof to);
-}
-#endif
 
 /* ---- window ------------------------------------------------------------------------------- */
 
@@ -521,17 +500,10 @@ int main(void)
     openblas_set_num_threads(1); /* as the device does */
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contract),
-        cmocka_unit_test(test_contract_odd_strides),
-        cmocka_unit_test(test_contract_large),
-        cmocka_unit_test(test_contract_tiled),
-        cmocka_unit_test(test_contract_slim),
-        cmocka_unit_test(test_contract_long_sums),
-        cmocka_unit_test(test_scratch),
-#if MTF_HAVE_BLIS
-        cmocka_unit_test(test_gemm_blis_adds),
-#endif
-        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_contract),       cmocka_unit_test(test_contract_odd_strides),
+        cmocka_unit_test(test_contract_large), cmocka_unit_test(test_contract_tiled),
+        cmocka_unit_test(test_contract_slim),  cmocka_unit_test(test_contract_long_sums),
+        cmocka_unit_test(test_scratch),        cmocka_unit_test(test_window),
         cmocka_unit_test(test_window_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

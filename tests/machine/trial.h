@@ -137,8 +137,7 @@ static inline bool is_for_openblas(const trial *t)
 {
     mtf_dtype type = t->operands[0].type;
     return t->i.kind == INSTR_CONTRACT && (type == MTF_F32 || type == MTF_F64) &&
-           contract_way_of(&t->i) != CONTRACT_BLIS && contract_way_of(&t->i) != CONTRACT_SLIM &&
-           contract_way_of(&t->i) != CONTRACT_TILED;
+           contract_way_of(&t->i) != CONTRACT_SLIM && contract_way_of(&t->i) != CONTRACT_TILED;
 }
 
 /* Equal bit for bit, or up to rounding. */

