@@ -73,5 +73,13 @@ bool product_slim(const product *p, const float *a, const float *b, float *c);
 void    product_tiled(const product *p, const float *a, const float *b, float *c, void *scratch);
 size_t  product_tiled_bytes(const product *p);
 int64_t product_tiled_work(const product *p); /* to compare the sides by */
+/* One operand packed once, for many products that are added to what c holds: where k is at most
+ * PACKED_DEEP.  Bytes of the operand, and of the scratch that each product needs. */
+enum { PACKED_DEEP = 512 };
+size_t product_packed_bytes(int64_t m, int64_t k);
+size_t product_packed_scratch(int64_t k);
+void   product_pack(const product *p, const float *a, void *packed);
+void   product_add_packed(const product *p, const void *packed, const float *b, float *c,
+                          void *scratch);
 
 #endif

@@ -18,7 +18,7 @@
 
 /* Sums begin anew every DEEP of k, so that a panel of each operand fits into the first cache, and a
  * block of rows into the second; that many panels of columns wait in the third. */
-enum { DEEP = 512, BLOCK = 256, WAITING = 85 * TILE_COLS, LANES = 4, LONG = 64 };
+enum { DEEP = PACKED_DEEP, BLOCK = 256, WAITING = 85 * TILE_COLS, LANES = 4, LONG = 64 };
 
 /* ---- packing ---- */
 
@@ -218,6 +218,34 @@ void product_tiled(const product *p, const float *a, const float *b, float *c, v
 {
     for (int64_t l = 0; l < p->k; l += DEEP)
         run_stretch(p, at_most(p->k - l, DEEP), a + l * p->a_k, b + l * p->b_k, l > 0, c, scratch);
+}
+
+/* ---- an operand for many ---- */
+
+size_t product_packed_bytes(int64_t m, int64_t k)
+{
+    return (size_t)(whole_tiles(m, TILE_ROWS) * k) * sizeof(float);
+}
+
+size_t product_packed_scratch(int64_t k)
+{
+    return (size_t)(TILE_COLS * k) * sizeof(float);
+}
+
+void product_pack(const product *p, const float *a, void *packed)
+{
+    pack_rows(p, p->k, a, packed);
+}
+
+void product_add_packed(const product *p, const void *packed, const float *b, float *c,
+                        void *scratch)
+{
+    for (int64_t j = 0; j < p->n; j += TILE_COLS) {
+        product part = *p;
+        part.n = at_most(p->n - j, TILE_COLS);
+        pack_columns(&part, p->k, b + j * p->b_n, scratch);
+        run_tiles(&part, p->k, packed, scratch, true, c + j * p->c_n);
+    }
 }
 
 #endif

@@ -13,7 +13,7 @@ size_t window_scratch_bytes(const instr *i, size_t threads)
 {
     const window_nest n = window_nest_of(i, NULL);
     return window_panel_can(&n)  ? window_panel_bytes(&n, threads)
-           : window_blas_can(&n) ? window_blas_bytes(&n)
+           : window_blas_can(&n) ? window_blas_bytes(&n, threads)
                                  : 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/window_filter.h"
+#include "program/contract_way.h"
 
 enum {
     LEAST_ROWS = 4,    /* of a part of the filter's gradient              */
@@ -71,10 +72,32 @@ static void segment_zero(const window_nest *n, segment s)
         memset(start + at * stride * bytes, 0, (size_t)(width * bytes));
 }
 
+/* One tap's filter on its way over rows. */
+typedef struct passing {
+    gemm  base;
+    void *packed, *scratch; /* where our own products do it; NULL: the library's */
+    bool  ready;            /* is it packed? */
+} passing;
+
+static void passing_add(passing *f, int positions, const void *from, const void *w, void *to)
+{
+    gemm g = f->base;
+    g.m = positions;
+#if MTF_OWN_PRODUCTS
+    if (f->packed) { /* seen from the other side */
+        product p = {g.type, g.n, g.m, g.k, 1, g.b.ld, 1, g.a.ld, 1, g.c.ld};
+        if (!f->ready) product_pack(&p, w, f->packed);
+        f->ready = true;
+        product_add_packed(&p, f->packed, from, to, f->scratch);
+        return;
+    }
+#endif
+    gemm_run(&g, from, w, to);
+}
+
 /* y[o, n] += x[o*step + t*dilation - before, c] * w[t, c, n], or x += y * w' in INPUT, whose filters
  * have been turned. */
-static void segment_add(const window_nest *n, const gemm *base, segment s, int64_t group,
-                        int64_t tap)
+static void segment_add(const window_nest *n, passing *f, segment s, int64_t group, int64_t tap)
 {
     bool         input = n->kind == WINDOW_INPUT;
     int64_t      bytes = (int64_t)mtf_dtype_bytes(n->type), t = tap % n->row.taps;
@@ -88,14 +111,38 @@ static void segment_add(const window_nest *n, const gemm *base, segment s, int64
     int64_t turned = (tap * n->groups + group) * n->outs * n->chans;
     char   *w = n->w + (input ? turned : j.w + t * n->row.w + group * n->outs * n->w_out) * bytes;
     char   *y = n->y + (j.y + o.first * n->row.y + group * n->outs * n->y_out) * bytes;
-    gemm    g = *base;
-    g.m = (int)(o.end - o.first);
-    gemm_run(&g, input ? y : x, w, input ? x : y);
+    passing_add(f, (int)(o.end - o.first), input ? y : x, w, input ? x : y);
+}
+
+/* What a thread needs where our own products do it; else 0. */
+static size_t passing_bytes(const window_nest *n)
+{
+#if MTF_OWN_PRODUCTS
+    bool    input = n->kind == WINDOW_INPUT;
+    int64_t k = input ? n->outs : n->chans;
+    if (n->type == MTF_F32 && n->kind != WINDOW_FILTER && k <= PACKED_DEEP)
+        return product_packed_bytes(input ? n->chans : n->outs, k) + product_packed_scratch(k);
+#endif
+    (void)n;
+    return 0;
+}
+
+static passing passing_of(const window_nest *n, const gemm *base, char *scratch, int thread)
+{
+    passing f = {.base = *base};
+#if MTF_OWN_PRODUCTS
+    if (!passing_bytes(n)) return f;
+    f.scratch = scratch + (size_t)thread * passing_bytes(n);
+    f.packed = (char *)f.scratch + product_packed_scratch(base->k);
+#else
+    (void)n, (void)scratch, (void)thread;
+#endif
+    return f;
 }
 
 /* y from (x, w), or x from (y, w): the equations of window_plain.c, a block of rows at a time so
  * that one tap's filter serves all of them while it is in the cache. */
-static void blas_result(const window_nest *n, gemm base)
+static void blas_result(const window_nest *n, gemm base, char *scratch)
 {
     bool    input = n->kind == WINDOW_INPUT;
     int64_t length = input ? n->row.in : n->row.out, taps = n->outer_taps * n->row.taps;
@@ -105,17 +152,21 @@ static void blas_result(const window_nest *n, gemm base)
     base.n = (int)(input ? n->chans : n->outs);
     base.k = (int)(input ? n->outs : n->chans);
     if (input) base.b = (matrix){false, (int)n->chans};
+    int64_t blocks = (units + at_once - 1) / at_once;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif
-    for (int64_t first = 0; first < units; first += at_once) {
-        int64_t end = first + at_once < units ? first + at_once : units;
-        for (int64_t u = first; u < end; u++) segment_zero(n, segment_at(u, length));
-        for (int64_t group = 0; group < n->groups; group++)
-            for (int64_t tap = 0; tap < taps; tap++)
-                for (int64_t u = first; u < end; u++)
-                    segment_add(n, &base, segment_at(u, length), group, tap);
-    }
+    for (int part = 0; part < n->threads; part++)
+        for (int64_t b = blocks * part / n->threads; b < blocks * (part + 1) / n->threads; b++) {
+            int64_t first = b * at_once, end = first + at_once < units ? first + at_once : units;
+            for (int64_t u = first; u < end; u++) segment_zero(n, segment_at(u, length));
+            for (int64_t group = 0; group < n->groups; group++)
+                for (int64_t tap = 0; tap < taps; tap++) {
+                    passing f = passing_of(n, &base, scratch, part);
+                    for (int64_t u = first; u < end; u++)
+                        segment_add(n, &f, segment_at(u, length), group, tap);
+                }
+        }
 }
 
 /* ---- the gradient of the filter ---- */
@@ -188,10 +239,15 @@ static void blas_filter(const window_nest *n, gemm base, char *scratch)
 
 /* ---- all three ---- */
 
-size_t window_blas_bytes(const window_nest *n)
+static size_t filters_bytes(const window_nest *n)
 {
     int64_t filters = n->kind == WINDOW_INPUT ? 1 : parts_of(n) > 1 ? parts_of(n) : 0;
     return (size_t)filters * window_filter_bytes(n);
+}
+
+size_t window_blas_bytes(const window_nest *n, size_t threads)
+{
+    return filters_bytes(n) + threads * passing_bytes(n);
 }
 
 void window_blas(const window_nest *n, char *scratch)
@@ -199,12 +255,13 @@ void window_blas(const window_nest *n, char *scratch)
     matrix x = {0}, w = {0}, y = {0};
     matrices(n, &x, &w, &y);
     if (n->kind == WINDOW_FORWARD) {
-        blas_result(n, (gemm){.type = n->type, .a = x, .b = w, .c = y, .add = true});
+        blas_result(n, (gemm){.type = n->type, .a = x, .b = w, .c = y, .add = true}, scratch);
     } else if (n->kind == WINDOW_INPUT) {
         window_nest turned = *n;
         turned.w = scratch;
         window_filter_turn(n, scratch);
-        blas_result(&turned, (gemm){.type = n->type, .a = y, .c = x, .add = true});
+        blas_result(&turned, (gemm){.type = n->type, .a = y, .c = x, .add = true},
+                    scratch + filters_bytes(n));
     } else {
         blas_filter(n, (gemm){.type = n->type, .a = x, .b = y, .c = w, .add = true}, scratch);
     }

@@ -60,7 +60,7 @@ bool   window_panel_can(const window_nest *n);
 size_t window_panel_bytes(const window_nest *n, size_t threads);
 void   window_panel(const window_nest *n, char *scratch);
 bool   window_blas_can(const window_nest *n);
-size_t window_blas_bytes(const window_nest *n);
+size_t window_blas_bytes(const window_nest *n, size_t threads);
 void   window_blas(const window_nest *n, char *scratch);
 void   window_plain(const window_nest *n);
 
