@@ -94,17 +94,13 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 /* ---- lines ---- */
 
-/* A product's speed follows its type and size; its loops end in m, n, k.  Speeds are those of cubes:
- * what a flat one reads and writes beyond a cube of its size takes its time, too. */
+/* A product's loops end in m, n, k. */
 static double product_seconds(const price_rates *r, const instr *i, const price_line *line)
 {
     double volume = 1, products = (double)line->turns;
     for (int d = 0; d < i->nloops - 3; d++) products *= (double)i->size[d];
     for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
-    double side = cbrt(volume), each = (double)mtf_dtype_bytes(i->cause->type);
-    double beyond = (double)line->bytes - 3 * side * side * each * products;
-    return (double)line->flops / rates_product(r, i->cause->type, volume) +
-           fmax(beyond, 0) / r->memory;
+    return rates_product_seconds(r, i->cause->type, volume, products, (double)line->bytes);
 }
 
 static int64_t size_of_dim(const node *n, const char *dim)

@@ -40,6 +40,14 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
     return best;
 }
 
+double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
+                             double bytes)
+{
+    double side = cbrt(volume), cubes = 3 * side * side * (double)mtf_dtype_bytes(type) * products;
+    return 2 * volume * products / rates_product(r, type, volume) +
+           fmax(bytes - cubes, 0) / (r->flat > 0 ? r->flat : r->memory);
+}
+
 /* Processors are numbered with the last axis fastest, and nodes hold neighbours by number. */
 static axis_rate axis_wire(const price_rates *r, const mesh *m, int axis)
 {
@@ -93,7 +101,7 @@ typedef struct reading {
 
 static const char known[] =
     "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
-    "seconds), capacity (in bytes), alone, node, outer_wire and outer_latency";
+    "seconds), capacity (in bytes), alone, flat, node, outer_wire and outer_latency";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -131,6 +139,7 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"start", &r->start, true},
                   {"pauses", &r->pauses, true},
                   {"pause", &r->pause, true},
+                  {"flat", &r->flat, true},
                   {"alone", &r->alone, true},
                   {"capacity", &r->capacity, true},
                   {"node", &node, true},
@@ -212,6 +221,7 @@ void rates_write(const price_rates *r, textbuf *t)
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
              r->latency, r->start);
     if (r->pauses > 0) text_add(t, "pauses %.3g\npause %.3g\n", r->pauses, r->pause);
+    if (r->flat > 0) text_add(t, "flat %.3g\n", r->flat);
     if (r->alone > 1.01) text_add(t, "alone %.3g\n", r->alone);
     if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
     if (r->node)

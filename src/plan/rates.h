@@ -33,9 +33,10 @@ typedef struct price_rates {
     double       latency;             /* seconds, for each collective */
     double       start;               /* seconds, for each other instruction */
     double       pauses, pause;       /* in a second of work; seconds of each */
-    double       alone;               /* times as fast while all others are idle; 0: as fast */
-    double       capacity;            /* bytes of memory that a processor has; 0: not known */
-    int          node;                /* so many processors share the fast wire; 0: all */
+    double       flat;     /* bytes beyond a cube's that a product takes in a second; 0: memory */
+    double       alone;    /* times as fast while all others are idle; 0: as fast */
+    double       capacity; /* bytes of memory that a processor has; 0: not known */
+    int          node;     /* so many processors share the fast wire; 0: all */
     double       outer_wire, outer_latency; /* of axes that lead from node to node */
     int          nproducts;
     product_rate products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
@@ -50,6 +51,10 @@ typedef struct price_rates {
  * large is faster than the second. */
 double rates_product(const price_rates *r, mtf_dtype type, double volume);
 double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
+/* Seconds of `products` products of that volume, which read and write so many bytes: rates are those
+ * of cubes, and what a flat one has beyond a cube's takes its time, too. */
+double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
+                             double bytes);
 /* The wire that a collective along these axes takes: the slowest of them, and where they are several
  * no better than `wire` and `latency`, which hold for any processors. */
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);

@@ -53,9 +53,9 @@ static void combine(const price_rates *trials, price_rates *r)
     static const struct {
         size_t place;
         wish   wish;
-    } numbers[] = {{AT(flops), HIGH},      {AT(memory), HIGH},      {AT(wire), HIGH},
-                   {AT(outer_wire), HIGH}, {AT(latency), LOW},      {AT(start), LOW},
-                   {AT(alone), MIDDLE},    {AT(outer_latency), LOW}};
+    } numbers[] = {{AT(flops), HIGH}, {AT(memory), HIGH},     {AT(flat), HIGH},
+                   {AT(wire), HIGH},  {AT(outer_wire), HIGH}, {AT(latency), LOW},
+                   {AT(start), LOW},  {AT(alone), MIDDLE},    {AT(outer_latency), LOW}};
     *r = trials[0];
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *(double *)(void *)((char *)r + numbers[k].place) =

@@ -178,6 +178,25 @@ static bool time_single(const trial *t, const char *text, double guess, double *
     return true;
 }
 
+/* A few rows times a matrix: what that takes beyond a cube of as many flops. */
+static bool time_flat(const trial *t, price_rates *r)
+{
+    enum { ROWS = 8, WIDE = 512, DEEP = 1024 };
+    double volume = (double)ROWS * WIDE * DEEP, seconds, cube, side = cbrt(volume);
+    double bytes = 4.0 * (ROWS * DEEP + DEEP * WIDE + ROWS * WIDE);
+    char   text[300];
+    int    p = mesh_size(&t->mesh);
+    snprintf(text, sizeof text,
+             "rows: f32[p=%d, m=%d, k=%d] = variable(init=\"ones\")\n"
+             "wide: f32[p=%d, k=%d, n=%d] = variable(init=\"ones\")\n"
+             "y: [p, m, n] = einsum(rows, wide)\n",
+             p, ROWS, DEEP, p, DEEP, WIDE);
+    TRY(time_single(t, text, bytes / 5e9, &seconds));
+    cube = 2 * volume / rates_product(r, MTF_F32, volume);
+    r->flat = (bytes - 12 * side * side) / fmax(seconds - cube, seconds / 4);
+    return true;
+}
+
 /* y = a + b, of so many elements on each processor. */
 static bool time_addition(const trial *t, int n, double *seconds)
 {
@@ -349,6 +368,6 @@ bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
     TRY(time_products(t, r) && time_last(t, r) && time_flops(t, r));
-    TRY(time_passes(t, r) && time_wires(t, r) && time_pauses(t, r));
+    TRY(time_passes(t, r) && time_flat(t, r) && time_wires(t, r) && time_pauses(t, r));
     return true;
 }
