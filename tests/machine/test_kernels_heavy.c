@@ -100,6 +100,18 @@ static void make_thirds(trial *t, int operand)
         dtype_store(type, t->memory[operand], k, dtype_load(type, t->memory[operand], k) / 3);
 }
 
+/* Operands in one of eight orders, which the round says. */
+static void product_trial(trial *t, const int64_t *size, mtf_dtype type, int round)
+{
+    *t = trial_of(INSTR_CONTRACT, 4, size);
+    contract_operand(t, type, 0, 1, round & 2, true);
+    contract_operand(t, type, 0, 2, round & 4, false);
+    contract_operand(t, type, 2, 1, round & 8, false);
+    make_thirds(t, 1);
+    make_thirds(t, 2);
+    t->i.out = t->operands;
+}
+
 /* Large enough for several blocks, in every order and in both types; where our tiles do them, the same
  * bits for any number of threads, also where one takes a single row. */
 static void test_contract_large(void **state)
@@ -116,13 +128,8 @@ static void test_contract_large(void **state)
         for (int round = 0; round < cases[c].rounds; round++) {
             int64_t   size[4] = {cases[c].batch, cases[c].m, cases[c].n, cases[c].k};
             mtf_dtype type = round & 1 ? MTF_F64 : MTF_F32;
-            trial     t = trial_of(INSTR_CONTRACT, 4, size);
-            contract_operand(&t, type, 0, 1, round & 2, true);
-            contract_operand(&t, type, 0, 2, round & 4, false);
-            contract_operand(&t, type, 2, 1, round & 8, false);
-            make_thirds(&t, 1);
-            make_thirds(&t, 2);
-            t.i.out = t.operands;
+            trial     t;
+            product_trial(&t, size, type, round);
             assert_int_equal(contract_way_of(&t.i) == CONTRACT_TILED,
                              MTF_OWN_PRODUCTS && type == MTF_F32);
             check_contract(&t);
@@ -140,13 +147,8 @@ static void test_contract_tiled(void **state)
                            pick(1, 70)};
         if (round % 3 == 1) size[1 + round / 3 % 2] = pick(250, 600), size[0] = 1;
         if (round % 7 == 1) size[3] = pick(380, 1200), size[0] = 1;
-        trial t = trial_of(INSTR_CONTRACT, 4, size);
-        contract_operand(&t, MTF_F32, 0, 1, round & 2, true);
-        contract_operand(&t, MTF_F32, 0, 2, round & 4, false);
-        contract_operand(&t, MTF_F32, 2, 1, round & 8, false);
-        make_thirds(&t, 1);
-        make_thirds(&t, 2);
-        t.i.out = t.operands;
+        trial t;
+        product_trial(&t, size, MTF_F32, round);
         assert_int_equal(contract_way_of(&t.i) == CONTRACT_TILED,
                          MTF_OWN_PRODUCTS && size[1] * size[2] * size[3] >= 512);
         check_contract(&t);
@@ -163,13 +165,8 @@ static void test_contract_slim(void **state)
         int64_t few = 2 + round % 11, many = pick(32, 300), k = round % 3 ? pick(32, 90) : 1100;
         int64_t size[4] = {round % 5 == 0 ? 3 : 1, many, few, k};
         if (round & 1) size[1] = few, size[2] = many;
-        trial t = trial_of(INSTR_CONTRACT, 4, size);
-        contract_operand(&t, MTF_F32, 0, 1, round & 2, true);
-        contract_operand(&t, MTF_F32, 0, 2, round & 4, false);
-        contract_operand(&t, MTF_F32, 2, 1, round & 8, false);
-        make_thirds(&t, 1);
-        make_thirds(&t, 2);
-        t.i.out = t.operands;
+        trial t;
+        product_trial(&t, size, MTF_F32, round);
         assert_int_equal(contract_way_of(&t.i) == CONTRACT_SLIM, MTF_OWN_PRODUCTS);
         check_contract(&t);
     }
