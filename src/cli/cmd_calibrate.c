@@ -36,7 +36,10 @@ static bool measure(const options *o, mtf_session *s)
     textbuf        t = {.arena = &s->arena};
     time_t         start = time(NULL);
     calibrate_opts how = {.tell = mtf_is_first(s) ? tell : NULL, .context = &start};
-    TRY(calibrate(s, &how, &r));
+    if (!calibrate(s, &how, &r)) {
+        if (how.tell) tell(&start, 1, 1); /* so that the error has the line to itself */
+        return false;
+    }
     text_add(&t,
              "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
              s->opts.mesh, launch_find().size > 1 ? "over MPI" : "as threads");

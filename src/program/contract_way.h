@@ -25,7 +25,7 @@ enum { SLIM_WIDE = 12 }; /* columns, or rows, at most */
     WAY(DOT,     "dot",     "one number from two vectors")                                         \
     WAY(GEMV,    "gemv",    "a matrix times a vector: threads take whole rows of memory")          \
     WAY(SLIM,    "slim",    "a matrix times a few columns, in f32 on arm64: our own loop")         \
-    WAY(TILED,   "tiled",   "products of matrices, in f32 on arm64: by tiles of our own")           \
+    WAY(TILED,   "tiled",   "products of matrices, in f32 on arm64: by tiles of our own")          \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")
 /* clang-format on */

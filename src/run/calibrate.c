@@ -12,8 +12,6 @@
 #include "run/compiled.h"
 #include "run/trial.h"
 
-enum { TRIALS = 5 };
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -27,28 +25,29 @@ typedef enum wish { LOW, MIDDLE, HIGH } wish;
 /* Of the numbers at this place in every trial. */
 static double pick(const price_rates *trials, size_t place, wish w)
 {
-    static const int at[] = {[LOW] = 1, [MIDDLE] = TRIALS / 2, [HIGH] = TRIALS - 2};
-    double           values[TRIALS];
-    for (int k = 0; k < TRIALS; k++)
+    static const int at[] = {
+        [LOW] = 1, [MIDDLE] = CALIBRATE_TRIALS / 2, [HIGH] = CALIBRATE_TRIALS - 2};
+    double values[CALIBRATE_TRIALS];
+    for (int k = 0; k < CALIBRATE_TRIALS; k++)
         values[k] = *(const double *)(const void *)((const char *)&trials[k] + place);
-    qsort(values, TRIALS, sizeof *values, by_value);
+    qsort(values, CALIBRATE_TRIALS, sizeof *values, by_value);
     return values[at[w]];
 }
 
 /* How often and how long belong together. */
 static void pick_pauses(const price_rates *trials, price_rates *r)
 {
-    double lost[TRIALS];
-    for (int k = 0; k < TRIALS; k++) lost[k] = trials[k].pauses * trials[k].pause;
-    qsort(lost, TRIALS, sizeof *lost, by_value);
-    for (int k = 0; k < TRIALS; k++)
+    double lost[CALIBRATE_TRIALS];
+    for (int k = 0; k < CALIBRATE_TRIALS; k++) lost[k] = trials[k].pauses * trials[k].pause;
+    qsort(lost, CALIBRATE_TRIALS, sizeof *lost, by_value);
+    for (int k = 0; k < CALIBRATE_TRIALS; k++)
         if (trials[k].pauses * trials[k].pause == lost[1])
             r->pauses = trials[k].pauses, r->pause = trials[k].pause;
 }
 
 #define AT(field) offsetof(price_rates, field)
 
-static void combine(const price_rates *trials, price_rates *r)
+void calibrate_combine(const price_rates *trials, price_rates *r)
 {
     static const struct {
         size_t place;
@@ -86,7 +85,7 @@ static const char *layout_for(mtf_session *s, const mesh *m)
 
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r)
 {
-    price_rates trials[TRIALS];
+    price_rates trials[CALIBRATE_TRIALS];
     trial       t;
     mesh        m;
     TRY(mesh_parse(s, s->opts.mesh, &m));
@@ -98,12 +97,12 @@ bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r)
             s->opts.mesh);
     s->opts.layout = layout_for(s, &m);
     TRY(s->opts.layout != NULL && trial_begin(s, &m, &t));
-    for (int k = 0; k < TRIALS; k++) {
-        if (o && o->tell) o->tell(o->context, k, TRIALS);
+    for (int k = 0; k < CALIBRATE_TRIALS; k++) {
+        if (o && o->tell) o->tell(o->context, k, CALIBRATE_TRIALS);
         TRY(trial_run(&t, &trials[k]));
     }
-    if (o && o->tell) o->tell(o->context, TRIALS, TRIALS);
-    combine(trials, r);
+    if (o && o->tell) o->tell(o->context, CALIBRATE_TRIALS, CALIBRATE_TRIALS);
+    calibrate_combine(trials, r);
     r->capacity = (double)store_memory_each(s);
     return true;
 }
