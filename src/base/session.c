@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cores.h"
+
 static void *take(void *context, size_t bytes)
 {
     (void)context;
@@ -49,18 +51,12 @@ static size_t machine_memory(void)
     return pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : SIZE_MAX;
 }
 
-static int machine_cores(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
-}
-
 mtf_session *mtf_open_with(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
     if (!o.allocator.alloc) o.allocator = (mtf_allocator){take, give, NULL};
     bool default_threads = o.threads < 1;
-    if (default_threads) o.threads = machine_cores();
+    if (default_threads) o.threads = cores_count();
     if (o.patience < 1) o.patience = 600;
     if (!o.device) o.device = "cpu";
     if (!o.memory) o.memory = machine_memory();

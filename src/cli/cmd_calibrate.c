@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cores.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "machine/launch.h"
@@ -55,7 +56,7 @@ static int run(const options *o)
     int         processes = launch_find().size;
     const char *given = option_nth(o, "mesh", 0);
     if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
-    long cores = threads ? (long)threads : sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = threads ? (long)threads : cores_count();
     snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
     mtf_session *s =
         file_session(&(mtf_session_opts){.threads = (int)threads, .mesh = given ? given : each});

@@ -4,12 +4,18 @@
 #include <errno.h>
 #include <sched.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/cores.h"
+
+bool meeting_is_crowded(int count)
+{
+    return count > cores_count();
+}
 
 bool meeting_open(meeting *m, mtf_session *s, int count)
 {
     pthread_condattr_t how;
-    *m = (meeting){.count = count, .crowded = count > sysconf(_SC_NPROCESSORS_ONLN)};
+    *m = (meeting){.count = count, .crowded = meeting_is_crowded(count)};
     m->came = block_alloc(&s->allocator, &s->fault, sizeof *m->came * (size_t)count, true);
     TRY(m->came != NULL);
     pthread_mutex_init(&m->lock, NULL);
@@ -37,16 +43,6 @@ void meeting_reset(meeting *m)
 
 /* ---- waiting ---- */
 
-typedef struct hope {
-    meeting_test *came;
-    const void   *what;
-} hope;
-
-static bool is_over(const meeting *m, const hope *h)
-{
-    return h->came(h->what) || atomic_load_explicit(&m->aborted, memory_order_acquire);
-}
-
 void meeting_relax(void)
 {
 #if defined(__x86_64__)
@@ -63,29 +59,43 @@ static int64_t nanoseconds_since(const struct timespec *begin)
     return (int64_t)(t.tv_sec - begin->tv_sec) * 1000000000 + (t.tv_nsec - begin->tv_nsec);
 }
 
-static bool spin(const meeting *m, const hope *h)
+static bool spin(meeting_test *came, const void *what, bool crowded)
 {
     enum { SPINS = 2000, SPINS_IN_A_CROWD = 50 };
-    int spins = m->crowded ? SPINS_IN_A_CROWD : SPINS;
+    int spins = crowded ? SPINS_IN_A_CROWD : SPINS;
     for (int k = 0; k < spins; k++) {
-        if (is_over(m, h)) return true;
+        if (came(what)) return true;
         meeting_relax();
     }
     return false;
 }
 
-/* True once it is over; false when it would be better to sleep.  Waking a sleeper takes tens of
- * microseconds, so about as long is spent on hope. */
-static bool yield(const meeting *m, const hope *h, const struct timespec *begin)
+/* Waking a sleeper takes tens of microseconds, so about as long is spent on hope. */
+bool meeting_hope(meeting_test *came, const void *what, bool crowded)
 {
     enum { PATIENCE = 100 * 1000, YIELDS_A_LOOK = 32 };
-    for (;;) {
+    struct timespec begin;
+    if (spin(came, what, crowded)) return true;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
         for (int k = 0; k < YIELDS_A_LOOK; k++) {
-            if (is_over(m, h)) return true;
+            if (came(what)) return true;
             sched_yield();
         }
-        if (nanoseconds_since(begin) > PATIENCE) return false;
-    }
+    } while (nanoseconds_since(&begin) < PATIENCE);
+    return false;
+}
+
+typedef struct wish {
+    const meeting *meeting;
+    meeting_test  *came;
+    const void    *what;
+} wish;
+
+static bool is_over(const void *what)
+{
+    const wish *w = what;
+    return w->came(w->what) || atomic_load_explicit(&w->meeting->aborted, memory_order_acquire);
 }
 
 /* Whoever has news may miss one who is just falling asleep, since it tells without a barrier: so
@@ -101,16 +111,18 @@ static struct timespec nap_end(const struct timespec *end)
     return last ? *end : t;
 }
 
-static arrival wait_asleep(meeting *m, const hope *h, const struct timespec *begin, int seconds)
+static arrival wait_asleep(meeting *m, const wish *w, int seconds)
 {
-    struct timespec end = {begin->tv_sec + seconds, begin->tv_nsec};
+    struct timespec end;
     bool            late = false;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += seconds;
     pthread_mutex_lock(&m->lock);
     m->sleepers++;
-    while (!is_over(m, h) && !late) {
+    while (!is_over(w) && !late) {
         struct timespec nap = nap_end(&end);
         bool            over = pthread_cond_timedwait(&m->news, &m->lock, &nap) == ETIMEDOUT;
-        late = over && nap.tv_sec == end.tv_sec && nap.tv_nsec == end.tv_nsec && !is_over(m, h);
+        late = over && nap.tv_sec == end.tv_sec && nap.tv_nsec == end.tv_nsec && !is_over(w);
     }
     m->sleepers--;
     if (late) { /* the others need not find out as well */
@@ -123,13 +135,9 @@ static arrival wait_asleep(meeting *m, const hope *h, const struct timespec *beg
 
 arrival meeting_await(meeting *m, meeting_test *came, const void *what, int seconds)
 {
-    hope            h = {came, what};
-    arrival         a = ALL_CAME;
-    struct timespec begin;
-    if (!spin(m, &h)) {
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        if (!yield(m, &h, &begin)) a = wait_asleep(m, &h, &begin, seconds);
-    }
+    const wish w = {m, came, what};
+    arrival    a = ALL_CAME;
+    if (!meeting_hope(is_over, &w, m->crowded)) a = wait_asleep(m, &w, seconds);
     return a == ALL_CAME && m->aborted ? SOMEBODY_FAILED : a;
 }
 

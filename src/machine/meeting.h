@@ -27,6 +27,10 @@ typedef struct meeting {
 /* What a member waits for: true once it is there, and for good. */
 typedef bool meeting_test(const void *what);
 
+bool meeting_is_crowded(int count); /* more than cores */
+/* Looks out for a while; false when it would be better to sleep. */
+bool meeting_hope(meeting_test *came, const void *what, bool crowded);
+
 bool meeting_open(meeting *m, mtf_session *s, int count); /* false after an error */
 void meeting_close(meeting *m, mtf_session *s);
 void meeting_reset(meeting *m); /* while nobody waits */

@@ -4,11 +4,10 @@
 
 #if MTF_HAVE_MPI
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/cores.h"
 #include "machine/ranks_mpi.h"
 
 bool ranks_over(void)
@@ -94,7 +93,7 @@ static void meet_neighbours(ranks *r)
         take_seats(r, cards, found);
         seat_withdraw(&mine.seat);
     }
-    r->crowded = r->node > sysconf(_SC_NPROCESSORS_ONLN);
+    r->crowded = r->node > cores_machine();
     block_free(&s->allocator, cards);
     block_free(&s->allocator, near);
     block_free(&s->allocator, found);
@@ -155,11 +154,9 @@ int ranks_count(const ranks *r)
 /* Bound to some cores by the starter, or with a fair share of all. */
 int ranks_cores(const ranks *r)
 {
-    cpu_set_t bound;
-    long      all = sysconf(_SC_NPROCESSORS_ONLN);
-    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all)
-        return CPU_COUNT(&bound);
-    return r->node && all / r->node > 1 ? (int)(all / r->node) : 1;
+    int all = cores_machine(), mine = cores_count();
+    if (mine < all) return mine;
+    return r->node && all / r->node > 1 ? all / r->node : 1;
 }
 
 #endif

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #define GAP 20e-6 /* shorter ones are the clock's interrupts, which all suffer alike */
 
@@ -19,11 +18,6 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-int pauses_cores(void)
-{
-    return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 static void *watch(void *what)

@@ -4,8 +4,6 @@
 
 #include <stdbool.h>
 
-int pauses_cores(void); /* of this machine */
-
 /* So many threads that do nothing but look at the clock, for `seconds`: pauses a second of each, and
  * how long one takes.  False: the system gives no threads. */
 bool pauses_measure(int threads, double seconds, double *often, double *each);

@@ -118,7 +118,7 @@ static bool open_machine(store *s)
     else if (s->processors > 1)
         s->wire = wire_threads_open(s->session, &s->mesh);
     TRY(s->wire || s->processors == 1);
-    s->crew = crew_open(s->session, here);
+    s->crew = crew_open(s->session, here, s->threads);
     return s->crew != NULL;
 }
 

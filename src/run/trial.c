@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cores.h"
 #include "run/compiled.h"
 #include "run/pauses.h"
 
@@ -318,7 +319,7 @@ static bool find_crowd(trial *t)
 {
     store *s = store_of(t->session);
     TRY(s != NULL);
-    t->crowded = threads_here(s) > (s->ranks ? ranks_cores(s->ranks) : pauses_cores());
+    t->crowded = threads_here(s) > (s->ranks ? ranks_cores(s->ranks) : cores_count());
     return true;
 }
 

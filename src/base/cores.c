@@ -1,0 +1,51 @@
+/* Cores: what the system lets this process run on. */
+#include "base/cores.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+int cores_machine(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+/* A set has room for 1024 cores; where the system has more, none is said to be ours. */
+static int find_mine(cpu_set_t *mine)
+{
+    CPU_ZERO(mine);
+    return sched_getaffinity(0, sizeof *mine, mine) == 0 ? CPU_COUNT(mine) : 0;
+}
+
+int cores_count(void)
+{
+    cpu_set_t mine;
+    int       n = find_mine(&mine);
+    return n ? n : cores_machine();
+}
+
+int cores_current(void)
+{
+    int core = sched_getcpu();
+    return core < 0 ? 0 : core;
+}
+
+int cores_after(int core, int k)
+{
+    cpu_set_t mine;
+    int       n = find_mine(&mine);
+    for (int left = n ? k % n : 0; left > 0; left--) do
+            core = (core + 1) % CPU_SETSIZE;
+        while (!CPU_ISSET((size_t)core, &mine));
+    return core;
+}
+
+void cores_move(int core)
+{
+    cpu_set_t mine, one;
+    if (!find_mine(&mine) || !CPU_ISSET((size_t)core, &mine)) return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sched_setaffinity(0, sizeof mine, &mine);
+}
