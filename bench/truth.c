@@ -20,8 +20,8 @@ enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000 };
 #define FAR 4.0          /* so many times as long as the fastest: a look is enough */
 #define LOOK 0.05        /* seconds of steps, the first time, */
 #define VISIT 0.15       /* and whenever a layout is measured again */
-#define SECONDS 8.0      /* for a model, after all its layouts ran once, */
-#define RACE_SECONDS 4.0 /* and for each heat of the fastest of them */
+#define SECONDS 6.0      /* for a model, after all its layouts ran once, */
+#define RACE_SECONDS 3.0 /* and for each heat of the fastest of them */
 #define SAME 1.02        /* no measurement here is better than that */
 #define HOPEFUL 1.1      /* so close to the best prediction that one slow step says nothing */
 
