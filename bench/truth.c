@@ -21,7 +21,8 @@ enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000 };
 #define LOOK 0.05        /* seconds of steps, the first time, */
 #define VISIT 0.15       /* and whenever a layout is measured again */
 #define SECONDS 6.0      /* for a model, after all its layouts ran once, */
-#define RACE_SECONDS 3.0 /* and for each heat of the fastest of them */
+#define RACE_SECONDS 3.0 /* and for each heat of the fastest of them, */
+#define LAST_SECONDS 9.0 /* the last one being that of two */
 #define SAME 1.02        /* no measurement here is better than that */
 #define HOPEFUL 1.1      /* so close to the best prediction that one slow step says nothing */
 
@@ -210,9 +211,9 @@ static void sort_by_race(truth *t, int *list, int n)
 
 static bool run_heat(truth *t, const int *list, int n)
 {
-    double start = now();
+    double start = now(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
     for (int i = 0; i < n; i++) t->list[list[i]].steps.n = 0;
-    for (int round = 0; round == 0 || now() - start < RACE_SECONDS; round++)
+    for (int round = 0; round == 0 || now() - start < seconds; round++)
         for (int i = 0; i < n; i++) {
             bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
                            round + 1);
