@@ -14,7 +14,9 @@
 enum {
     LONG_LINE =
         256, /* from here on a tile stays inside one line of memory, and can be used in place */
-    LONG_STEPS = 8, /* so many steps are about as much work as the rest of an element is */
+    LONG_STEPS = 2, /* so many steps are about as much work as the rest of an element is */
+    LEAST_TILE = 1024,
+    TOGETHER = 256, /* elements: no two threads write one line of a cache */
     PAGE = 4096
 };
 
@@ -50,8 +52,20 @@ static const access *leading(const instr *i)
     return &i->out[0];
 }
 
+static int64_t pieces(int64_t whole, int64_t each)
+{
+    return (whole + each - 1) / each;
+}
+
+/* At most so many, and all threads have as many tiles. */
+static int64_t fair_tile(int64_t all, int64_t most, int threads)
+{
+    int64_t share = pieces(all, threads);
+    return share > most ? pieces(share, pieces(share, most)) : share;
+}
+
 /* Rows stay whole: their loops come last and are not merged with others. */
-static void prepare_rows(mapping *m, uint32_t indexed)
+static void prepare_rows(mapping *m, uint32_t indexed, int threads)
 {
     const instr *i = m->instr;
     int          outer = i->nloops - i->map.nrow;
@@ -65,8 +79,8 @@ static void prepare_rows(mapping *m, uint32_t indexed)
         m->nest.size[m->nest.nloops] = inside.size[k];
         m->nest.loop[m->nest.nloops++] = inside.loop[k];
     }
-    int64_t together = m->row < SMALL_TILE ? SMALL_TILE / m->row : 1;
-    m->tiles = (m->nrows + together - 1) / together;
+    m->rows_together = fair_tile(m->nrows, m->row < SMALL_TILE ? SMALL_TILE / m->row : 1, threads);
+    m->tiles = m->nrows ? pieces(m->nrows, m->rows_together) : 0;
 }
 
 /* Do all operands lie side by side, or repeat one element, along the innermost loop? */
@@ -83,7 +97,7 @@ static bool lie_well(const mapping *m)
     return well;
 }
 
-static void prepare(const instr *i, const run_state *r, mapping *m)
+static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
 {
     uint32_t indexed = indexed_loops(i);
     m->instr = i;
@@ -93,15 +107,16 @@ static void prepare(const instr *i, const run_state *r, mapping *m)
     m->row = 1;
     m->tiles_per_line = 0;
     if (i->map.nrow) {
-        prepare_rows(m, indexed);
+        prepare_rows(m, indexed, threads);
         return;
     }
     m->nest = nest_of(i, loops_between(0, i->nloops), &i->out[0], indexed);
-    m->tile = lie_well(m) ? TILE : SMALL_TILE;
+    m->tile = fair_tile(m->nest.elements, lie_well(m) ? TILE : SMALL_TILE, threads);
+    m->tile = m->tile < LEAST_TILE ? LEAST_TILE : pieces(m->tile, TOGETHER) * TOGETHER;
     int64_t inner = nest_inner(&m->nest);
-    m->tiles = (m->nest.elements + m->tile - 1) / m->tile;
+    m->tiles = pieces(m->nest.elements, m->tile);
     if (inner >= LONG_LINE || m->nest.nloops < 2) {
-        m->tiles_per_line = (inner + m->tile - 1) / m->tile;
+        m->tiles_per_line = pieces(inner, m->tile);
         m->tiles = inner > 0 ? m->nest.elements / inner * m->tiles_per_line : 0;
     }
 }
@@ -118,9 +133,10 @@ void kernel_map(const instr *i, const run_state *r)
 {
     mapping m;
     if (instr_elements(i) == 0) return;
-    prepare(i, r, &m);
-    int parts = work_parts(r, m.nest.elements * (1 + i->map.nsteps / LONG_STEPS), m.tiles);
-    if (parts == 1) { /* most maps of a step are small: not even an empty parallel region */
+    int threads = work_parts(r, instr_elements(i) * (1 + i->map.nsteps / LONG_STEPS), r->threads);
+    prepare(i, r, threads, &m);
+    int parts = (int)(m.tiles < threads ? m.tiles : threads);
+    if (parts <= 1) { /* most maps of a step are small: not even an empty parallel region */
         run_tiles(&m, 0, m.tiles, r->scratch);
         return;
     }

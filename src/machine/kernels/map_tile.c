@@ -61,7 +61,7 @@ static void find_elements(tile *t, int64_t which)
 {
     const mapping *m = t->m;
     if (m->instr->map.nrow) {
-        int64_t together = m->row < SMALL_TILE ? SMALL_TILE / m->row : 1, first = which * together;
+        int64_t together = m->rows_together, first = which * together;
         int64_t rows = m->nrows - first < together ? m->nrows - first : together;
         t->rows = walk_at(&m->rows, first, rows);
         t->walk = walk_at(&m->nest, first * m->row, rows * m->row);

@@ -18,6 +18,7 @@ typedef struct mapping {
     nest             nest;           /* every element */
     nest             rows;           /* one element a row */
     int64_t          row, nrows;     /* length of a row; 1: there are none */
+    int64_t          rows_together;  /* in a tile */
     int64_t          tile;           /* elements, without rows */
     int64_t          tiles_per_line; /* of the nest's innermost loop; 0: tiles span it */
     int64_t          tiles;
