@@ -243,16 +243,25 @@ static bool race(truth *t)
     return true;
 }
 
-/* How far apart two measurements of one layout are, half of the times. */
+static double middle(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return values[n / 2];
+}
+
+/* How far apart two measurements of one layout are, half of the times; all of them may have been
+ * faster in the race. */
 static void find_noise(truth *t)
 {
-    double ratios[FINALISTS];
+    double logs[FINALISTS];
     int    n = 0;
     for (int k = 0; k < t->n && n < FINALISTS; k++)
-        if (t->list[k].raced > 0)
-            ratios[n++] = exp(fabs(log(t->list[k].raced / t->list[k].measured)));
-    qsort(ratios, (size_t)n, sizeof *ratios, by_value);
-    t->same = n ? fmax(SAME, ratios[n / 2]) : SAME;
+        if (t->list[k].raced > 0) logs[n++] = log(t->list[k].raced / t->list[k].measured);
+    t->same = SAME;
+    if (n == 0) return;
+    double all = middle(logs, n);
+    for (int k = 0; k < n; k++) logs[k] = fabs(logs[k] - all);
+    t->same = fmax(SAME, exp(middle(logs, n)));
 }
 
 /* ---- comparing ---- */
