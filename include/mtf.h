@@ -541,6 +541,7 @@ typedef struct mtf_measured {
     int64_t        instructions;
     const int64_t *turns;   /* by instruction: how often it ran */
     const double  *seconds; /* by instruction: all turns, waiting for others included */
+    const double  *first_seconds; /* those of the first step, which touches memory for the first time */
 } mtf_measured;
 MTF_API mtf_measured mtf_program_measured(const mtf_program *p, int processor);
 MTF_API char        *mtf_program_print(const mtf_program *p); /* lives as long as the session */

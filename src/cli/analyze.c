@@ -53,6 +53,13 @@ static bool promise(analysis *a, mtf_graph *g, int nfetches, mtf_tensor *const *
                       "processor %d runs another program than the plan has", n);
 }
 
+/* Of a step that finds its memory where steps before left it, where there was one. */
+static double seconds_of(const mtf_measured *m, int k)
+{
+    if (m->steps == 1) return m->seconds[k];
+    return (m->seconds[k] - m->first_seconds[k]) / (double)(m->steps - 1);
+}
+
 static bool gather(analysis *a, mtf_graph *g, mtf_program *p, int nfetches,
                    mtf_tensor *const *fetches)
 {
@@ -69,7 +76,7 @@ static bool gather(analysis *a, mtf_graph *g, mtf_program *p, int nfetches,
         if (n != a->estimate->processor || m.instructions != a->estimate->program->ninstrs)
             continue;
         for (int k = 0; k < m.instructions; k++) {
-            a->seconds[k] = m.seconds[k] / (double)m.steps;
+            a->seconds[k] = seconds_of(&m, k);
             a->total += a->seconds[k];
         }
     }
@@ -115,8 +122,8 @@ static void write_verdict(const analysis *a, textbuf *t)
                  (long long)rows[i].found,
                  rows[i].promised == rows[i].found ? "equal" : "DIFFERENT");
     text_add(t, "%-16s %20s", "time of a step", unit_seconds(a->estimate->price.seconds).s);
-    text_add(t, " %20s   on processor %d\n", a->total > 0 ? unit_seconds(a->total).s : "-",
-             a->estimate->processor);
+    text_add(t, " %20s   on processor %d%s\n", a->total > 0 ? unit_seconds(a->total).s : "-",
+             a->estimate->processor, a->steps > 1 ? ", after the first" : "");
 }
 
 static void add_json(cJSON *to, const analysis *a)

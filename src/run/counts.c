@@ -8,10 +8,12 @@ bool counts_start(run_counts *c, program *p, const mesh *m, int processor)
     *c = (run_counts){.program = p, .mesh = m, .here = mesh_place(m, processor), .current = -1};
     c->turns = arena_array(&p->arena, int64_t, p->ninstrs + 1);
     c->seconds = arena_array(&p->arena, double, p->ninstrs + 1);
-    TRY(c->turns && c->seconds);
+    c->first_seconds = arena_array(&p->arena, double, p->ninstrs + 1);
+    TRY(c->turns && c->seconds && c->first_seconds);
     c->sum.instructions = p->ninstrs;
     c->sum.turns = c->turns;
     c->sum.seconds = c->seconds;
+    c->sum.first_seconds = c->first_seconds;
     return true;
 }
 
@@ -68,6 +70,12 @@ static void add(run_counts *c, int k)
                                                                : exchanged_bytes(c, i, bytes);
 }
 
+static void end_step(run_counts *c)
+{
+    if (c->sum.steps++ > 0) return;
+    for (int k = 0; k < c->program->ninstrs; k++) c->first_seconds[k] = c->seconds[k];
+}
+
 static double in_seconds(const struct timespec *t)
 {
     return (double)t->tv_sec + 1e-9 * (double)t->tv_nsec;
@@ -93,6 +101,6 @@ void count_instr(run_counts *c, int k)
     if (k >= 0)
         add(c, k);
     else
-        c->sum.steps++;
+        end_step(c);
     clock_gettime(CLOCK_MONOTONIC, &c->since); /* counting itself takes no time */
 }

@@ -23,7 +23,7 @@ typedef struct run_counts {
     mesh_point      here;
     mtf_measured    sum;
     int64_t        *turns; /* by instruction, as in `sum` */
-    double         *seconds;
+    double         *seconds, *first_seconds;
     int             current; /* the instruction that runs; -1: none */
     struct timespec since;
     run_event      *events; /* of a timeline: only the first `room` turns are kept */

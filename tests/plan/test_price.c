@@ -463,9 +463,20 @@ static void test_measured(void **state)
     mtf_program *p = mtf_compile(g, y);
     float        zeros[168] = {0};
     assert_true(mtf_feed(p, mtf_find(g, "a"), zeros) && mtf_feed(p, mtf_find(g, "b"), zeros));
-    assert_true(mtf_step(p) && mtf_step(p));
+    double first[2][10];
+    assert_true(mtf_step(p));
     for (int n = 0; n < 2; n++) {
         mtf_measured m = mtf_program_measured(p, n);
+        assert_in_range(m.instructions, 1, 10);
+        for (int64_t k = 0; k < m.instructions; k++) first[n][k] = m.seconds[k];
+    }
+    assert_true(mtf_step(p));
+    for (int n = 0; n < 2; n++) {
+        mtf_measured m = mtf_program_measured(p, n);
+        for (int64_t k = 0; k < m.instructions; k++) {
+            assert_true(m.first_seconds[k] == first[n][k]);
+            assert_true(m.seconds[k] >= first[n][k]);
+        }
         assert_int_equal(m.steps, 2);
         assert_int_equal(m.collectives, 2);
         assert_int_equal(m.received_bytes, 2 * 140 * 4);
