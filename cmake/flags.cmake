@@ -29,11 +29,13 @@ endif()
 
 # Inner loops are compiled once more for each of these instruction sets, from the plainest upwards;
 # machine/kernels/levels.c picks among them at run time.
-set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c fold_steps.c strided_steps.c)
+set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c soft_steps.c fold_steps.c strided_steps.c)
 list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
+set_source_files_properties(src/machine/kernels/soft_steps.c PROPERTIES
+    COMPILE_OPTIONS "-ffinite-math-only")
 # Turns of a loop that are unrolled get registers of their own, or they would wait for one another.
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
-    set_source_files_properties(${MTF_LEVEL_SOURCES} PROPERTIES
+    set_property(SOURCE ${MTF_LEVEL_SOURCES} APPEND PROPERTY
         COMPILE_OPTIONS "-fweb;-frename-registers")
     # A tile fills the registers: loads moved up would push part of it out.
     set_source_files_properties(src/machine/kernels/matrix_slim.c PROPERTIES

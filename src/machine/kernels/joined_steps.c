@@ -130,4 +130,5 @@ LOOPS(multiply, *, x *y)
 const joined_tables OF_LEVEL(joined_tables) = {
     .loop =
         {[FIRST_ADD] = TABLE(add), [FIRST_SUB] = TABLE(sub), [FIRST_MULTIPLY] = TABLE(multiply)},
+    .below = sub_exp_one_near,
 };

@@ -34,8 +34,8 @@ static const struct {
     bool (*runs)(void);
 } levels[] = {
 #define ROW(l)                                                                                     \
-    {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &fold_tables_##l,              \
-      &strided_tables_##l},                                                                        \
+    {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &soft_tables_##l,              \
+      &fold_tables_##l, &strided_tables_##l},                                                      \
      has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
@@ -80,9 +80,19 @@ map_step3 *map_joined_of(const map_joint *j)
     return highest()->joined->loop[j->first][j->second][j->after][j->one_y][j->one_z];
 }
 
+exp_below *map_exp_below(void)
+{
+    return highest()->joined->below;
+}
+
 map_formula *map_formula_of(formula_name name)
 {
     return highest()->formulas->loop[name];
+}
+
+const soft_tables *soft_loops(void)
+{
+    return highest()->soft;
 }
 
 map_index *map_index_of(mtf_dtype type)

@@ -12,6 +12,7 @@
 #include "machine/kernels/fold_steps.h"
 #include "machine/kernels/map_formulas.h"
 #include "machine/kernels/map_joined.h"
+#include "machine/kernels/map_soft.h"
 #include "machine/kernels/strided.h"
 #include "mtf_build.h"
 
@@ -28,6 +29,7 @@
     extern const map_tables     map_tables_##level;                                                \
     extern const joined_tables  joined_tables_##level;                                             \
     extern const formula_tables formula_tables_##level;                                            \
+    extern const soft_tables    soft_tables_##level;                                               \
     extern const fold_tables    fold_tables_##level;                                               \
     extern const strided_tables strided_tables_##level;
 DECLARE_TABLES(plain)
@@ -39,6 +41,7 @@ typedef struct level {
     const map_tables     *map;
     const joined_tables  *joined;
     const formula_tables *formulas;
+    const soft_tables    *soft;
     const fold_tables    *fold;
     const strided_tables *strided;
 } level;

@@ -38,8 +38,14 @@ bool joint_add(map_joint *j, const scalar_step *s, int which, bool one_z);
 /* The loop; NULL for a joint of one step. */
 map_step3 *map_joined_of(const map_joint *j);
 
+/* out = e^(x - y), where all of that is within f32_reach_exp. */
+typedef void exp_below(int64_t n, float *restrict out, const float *restrict x,
+                       const float *restrict y);
+exp_below   *map_exp_below(void);
+
 typedef struct joined_tables {
     map_step3 *loop[FIRSTS][SECONDS][AFTERS][2][2]; /* by one_y, one_z */
+    exp_below *below;
 } joined_tables;
 
 #endif

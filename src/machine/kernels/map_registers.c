@@ -43,6 +43,7 @@ static void describe(const instr *i, map_registers *m)
         widen(m, i->map.steps[s].type);
     }
     m->formulas = formulas_of(i, m->fixed, m->row);
+    m->soft = soft_of(i, m->fixed, m->row);
     for (int s = 0; s < i->map.nsteps; s++) {
         int reg[FORMULA_EACH + FORMULA_ONE], n = read_at(i, m, s, reg);
         for (int k = 0; k < n; k++) m->last[reg[k]] = (int16_t)s;

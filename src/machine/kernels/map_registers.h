@@ -9,6 +9,7 @@
 #define MACHINE_MAP_REGISTERS_H
 
 #include "machine/kernels/map_formulas.h"
+#include "machine/kernels/map_soft.h"
 
 enum { NO_SLOT = -1 };
 
@@ -23,6 +24,7 @@ typedef struct map_registers {
     int16_t        slot[MAX_REGISTERS];   /* NO_SLOT: only a formula's loop sees it */
     int16_t        spread[MAX_REGISTERS]; /* slot of the spread copy, or NO_SLOT */
     formula_places formulas;
+    soft_place     soft;
 } map_registers;
 
 /* Is the operand one element throughout? */

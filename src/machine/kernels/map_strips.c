@@ -138,21 +138,6 @@ static inline void run_call(call *c, int64_t n)
     for (int k = 0; k < ROLES; k++) c->at[k] += n * c->by[k];
 }
 
-/* Steps along rows pass over a tile several times, and only the first pass waits for memory.  So that
- * the next tile's need not, passes ask for `count` elements of it meanwhile. */
-static void look_ahead(tile *t, int64_t count)
-{
-    enum { CACHE_LINE = 64 };
-    for (int k = 0; k < t->nahead; k++) {
-        ahead  *a = &t->ahead[k];
-        int64_t bytes = count * (int64_t)sizeof(float);
-        if (bytes > a->left) bytes = a->left;
-        for (int64_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(a->at + at);
-        a->at += bytes;
-        a->left -= bytes;
-    }
-}
-
 /* Is its result, or an operand with an element each, there for one strip only? */
 static bool needs_strips(const call *c)
 {
@@ -177,7 +162,7 @@ static void run_line(tile *t, int n, call *calls, int64_t line)
     }
     for (int64_t at = 0; at < line; at += STRIP) {
         int64_t count = line - at < STRIP ? line - at : STRIP;
-        look_ahead(t, count);
+        tile_look_ahead(t, count);
         for (int s = 0; s < n; s++) run_call(&calls[s], count);
     }
 }

@@ -124,6 +124,19 @@ place tile_fetch_spread(tile *t, int k)
     return t->spread[k];
 }
 
+void tile_look_ahead(tile *t, int64_t count)
+{
+    enum { CACHE_LINE = 64 };
+    for (int k = 0; k < t->nahead; k++) {
+        ahead  *a = &t->ahead[k];
+        int64_t bytes = count * (int64_t)sizeof(float);
+        if (bytes > a->left) bytes = a->left;
+        for (int64_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(a->at + at);
+        a->at += bytes;
+        a->left -= bytes;
+    }
+}
+
 /* ---- where results go ---- */
 
 static const walk *walk_of(const tile *t, const access *a)
@@ -185,20 +198,25 @@ static void run_index(const scalar_step *s, walk w, char *out)
     }
 }
 
+void tile_fold_row(const tile *t, const fold_steps *f, int64_t bytes, const char *x, void *out)
+{
+    int64_t row = t->m->row;
+    f->line(row < PIECE ? row : PIECE, x, out);
+    for (int64_t at = PIECE; at < row; at += PIECE) {
+        number more;
+        f->line(row - at < PIECE ? row - at : PIECE, x + at * bytes, &more);
+        f->merge(1, out, &more);
+    }
+}
+
 /* out[r] = the sum, or the like, of row r of x. */
 static void run_fold(const tile *t, const scalar_step *s, const char *x, char *out)
 {
     fold_kind kind = s->fn == FN_ROW_SUM ? FOLD_SUM : s->fn == FN_ROW_MAX ? FOLD_MAX : FOLD_MIN;
     const fold_steps *steps = fold_steps_of(kind, s->type);
     int64_t           bytes = (int64_t)mtf_dtype_bytes(dtype_compute(s->type)), row = t->m->row;
-    for (int64_t r = 0; r < t->rows.left; r++, out += bytes, x += row * bytes) {
-        steps->line(row < PIECE ? row : PIECE, x, out);
-        for (int64_t at = PIECE; at < row; at += PIECE) {
-            number more;
-            steps->line(row - at < PIECE ? row - at : PIECE, x + at * bytes, &more);
-            steps->merge(1, out, &more);
-        }
-    }
+    for (int64_t r = 0; r < t->rows.left; r++, out += bytes, x += row * bytes)
+        tile_fold_row(t, steps, bytes, x, out);
 }
 
 static void run_steps(tile *t)
@@ -206,12 +224,16 @@ static void run_steps(tile *t)
     const instr       *i = t->m->instr;
     const scalar_step *steps = i->map.steps;
     const bool        *row = t->m->registers.row + i->nin;
+    const soft_place  *soft = &t->m->registers.soft;
     for (int s = 0; s < i->map.nsteps; s++)
         if (steps[s].fn == FN_INDEX)
             run_index(&steps[s], row[s] ? t->rows : t->walk, t->reg[i->nin + s].at);
     for (int s = 0; s < i->map.nsteps;) {
         int next = s + 1;
-        if (map_folds(steps[s].fn)) {
+        if (soft->found && s == soft->first) {
+            soft_run(t);
+            next = soft->last + 1;
+        } else if (map_folds(steps[s].fn)) {
             run_fold(t, &steps[s], tile_fetch_spread(t, steps[s].a).at, t->reg[i->nin + s].at);
         } else if (!map_is_ready(i, s)) {
             while (next < i->map.nsteps && !map_folds(steps[next].fn) &&

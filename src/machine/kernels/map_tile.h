@@ -2,6 +2,7 @@
 #ifndef MACHINE_MAP_TILE_H
 #define MACHINE_MAP_TILE_H
 
+#include "machine/kernels/fold_steps.h"
 #include "machine/kernels/map_registers.h"
 #include "machine/kernels/nest.h"
 
@@ -59,6 +60,13 @@ void tile_run(tile *t, int64_t which);
 place tile_fetch(tile *t, int k);
 /* The same with an element each. */
 place tile_fetch_spread(tile *t, int k);
+
+/* out = the fold of a row x of the tile, whose elements have so many bytes. */
+void tile_fold_row(const tile *t, const fold_steps *f, int64_t bytes, const char *x, void *out);
+
+/* Steps along rows pass over a tile several times, and only the first pass waits for memory.  So that
+ * the next tile's need not, passes ask for `count` elements of it meanwhile. */
+void tile_look_ahead(tile *t, int64_t count);
 
 /* Constants and positions are there before the other steps run. */
 static inline bool map_is_ready(const instr *i, int step)
