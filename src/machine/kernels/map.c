@@ -111,11 +111,13 @@ static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
         return;
     }
     m->nest = nest_of(i, loops_between(0, i->nloops), &i->out[0], indexed);
-    m->tile = fair_tile(m->nest.elements, lie_well(m) ? TILE : SMALL_TILE, threads);
-    m->tile = m->tile < LEAST_TILE ? LEAST_TILE : pieces(m->tile, TOGETHER) * TOGETHER;
     int64_t inner = nest_inner(&m->nest);
+    bool    well = lie_well(m), in_lines = inner >= LONG_LINE || m->nest.nloops < 2;
+    int64_t most = !well ? SMALL_TILE : in_lines && map_writes_in_place(m) ? LONG_TILE : TILE;
+    m->tile = fair_tile(m->nest.elements, most, threads);
+    m->tile = m->tile < LEAST_TILE ? LEAST_TILE : pieces(m->tile, TOGETHER) * TOGETHER;
     m->tiles = pieces(m->nest.elements, m->tile);
-    if (inner >= LONG_LINE || m->nest.nloops < 2) {
+    if (in_lines) {
         m->tiles_per_line = pieces(inner, m->tile);
         m->tiles = inner > 0 ? m->nest.elements / inner * m->tiles_per_line : 0;
     }

@@ -155,6 +155,17 @@ static bool may_write(const mapping *m, int o, int which)
     return true;
 }
 
+bool map_writes_in_place(const mapping *m)
+{
+    const instr *i = m->instr;
+    for (int o = 0; o < i->nout; o++) {
+        int k = i->map.results[o];
+        if (k < i->nin || m->registers.fixed[k]) return false;
+        if (!may_write(m, o, m->registers.formulas.turn[k - i->nin])) return false;
+    }
+    return true;
+}
+
 /* Without rows a step's result is needed for no longer than its strip, unless it is stored. */
 static void aim_steps(tile *t)
 {

@@ -7,9 +7,10 @@
 #include "machine/kernels/nest.h"
 
 enum {
-    TILE = 16384, /* elements, where operands lie side by side: setting up is spread over many */
-    SMALL_TILE = 4096, /* where some must be loaded; or one row where that is longer */
-    STRIP = 256        /* elements that go through all steps before the next do */
+    LONG_TILE = 1 << 20, /* elements, where nothing is kept for longer than a strip */
+    TILE = 16384,        /* where operands lie side by side: setting up is spread over many */
+    SMALL_TILE = 4096,   /* where some must be loaded; or one row where that is longer */
+    STRIP = 256          /* elements that go through all steps before the next do */
 };
 
 typedef struct mapping {
@@ -50,6 +51,10 @@ typedef struct tile {
     int            nahead;
     ahead          ahead[MOST_AHEAD];
 } tile;
+
+/* Does every result of a map without rows go where it belongs when its step has its turn?  (Where
+ * operands lie side by side; else it is stored from a slot.) */
+bool map_writes_in_place(const mapping *m);
 
 /* Fills the registers that are one number throughout; once for each thread. */
 void tile_begin(tile *t, const mapping *m, char *slots);
