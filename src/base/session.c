@@ -7,14 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cores.h"
 
+/* Long blocks lie in large pages where the system has them: fewer to look up, and to clear. */
 static void *take(void *context, size_t bytes)
 {
+    const size_t page = (size_t)2 << 20, whole = bytes / page * page;
     (void)context;
-    return malloc(bytes);
+    if (bytes < 2 * page || bytes > SIZE_MAX - page) return malloc(bytes);
+    void *at = aligned_alloc(page, (bytes + page - 1) / page * page);
+    if (at) madvise(at, whole, MADV_HUGEPAGE); /* a mere wish */
+    return at;
 }
 
 static void give(void *context, void *memory)
