@@ -23,7 +23,7 @@ enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000 };
 #define SECONDS 6.0      /* for a model, after all its layouts ran once, */
 #define RACE_SECONDS 3.0 /* and for each heat of the fastest of them, */
 #define LAST_SECONDS 9.0 /* the last one being that of two */
-#define SAME 1.02        /* no measurement here is better than that */
+#define SAME 1.02        /* within the noise of a measurement */
 #define HOPEFUL 1.1      /* so close to the best prediction that one slow step says nothing */
 
 typedef struct steps {
@@ -48,7 +48,6 @@ typedef struct truth {
     int         n;
     double      fastest;       /* measured so far */
     int         chosen, rival; /* the least predicted, and the fastest of the others */
-    double      same;          /* times as long: within what measuring twice makes of one time */
 } truth;
 
 static mtf_tensor *digits(mtf_graph *g)
@@ -243,27 +242,6 @@ static bool race(truth *t)
     return true;
 }
 
-static double middle(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_value);
-    return values[n / 2];
-}
-
-/* How far apart two measurements of one layout are, half of the times; all of them may have been
- * faster in the race. */
-static void find_noise(truth *t)
-{
-    double logs[FINALISTS];
-    int    n = 0;
-    for (int k = 0; k < t->n && n < FINALISTS; k++)
-        if (t->list[k].raced > 0) logs[n++] = log(t->list[k].raced / t->list[k].measured);
-    t->same = SAME;
-    if (n == 0) return;
-    double all = middle(logs, n);
-    for (int k = 0; k < n; k++) logs[k] = fabs(logs[k] - all);
-    t->same = fmax(SAME, exp(middle(logs, n)));
-}
-
 /* ---- comparing ---- */
 
 /* Times that differ by less share their rank. */
@@ -301,10 +279,9 @@ static void compare(truth *t)
     snprintf(f.versus, sizeof f.versus, "chosen : fastest of %d, %.18s", t->n, b->layout);
     bench_figure(t->bench, &f);
     figure r = {.group = "truth", .aim = AT_LEAST, .target = 0.9, .seconds = 1};
-    r.other = correlation(t, t->same);
-    snprintf(r.name, sizeof r.name, "%s on %s: ranks, equal within %.0f %%", t->name, t->mesh,
-             100 * (t->same - 1));
-    snprintf(r.versus, sizeof r.versus, "correlation (%.2f to the last digit) : 1",
+    r.other = correlation(t, SAME);
+    snprintf(r.name, sizeof r.name, "%s on %s", t->name, t->mesh);
+    snprintf(r.versus, sizeof r.versus, "rank correlation (%.2f to the last digit) : 1",
              correlation(t, 1));
     bench_figure(t->bench, &r);
     for (int k = 0; k < t->n && getenv("MTF_TRUTH_ALL"); k++)
@@ -321,7 +298,6 @@ static void try_model(truth *t)
     arena_free(&a);
     mtf_close(s);
     if (!ok || !measure_all(t) || !race(t)) return;
-    find_noise(t);
     compare(t);
 }
 
