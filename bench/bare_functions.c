@@ -33,6 +33,10 @@ enum { WIDTH = 8 };
 #define EXP Sleef_expf8_u10
 #define TANH Sleef_tanhf8_u35
 #define CAN_RUN __builtin_cpu_supports("avx2")
+#ifndef __AVX__ /* its header tells of them only where all is compiled for such chips */
+FOR_CHIP __m256 Sleef_expf8_u10(__m256 x);
+FOR_CHIP __m256 Sleef_tanhf8_u35(__m256 x);
+#endif
 #endif
 
 /* out = the function of x, `count` elements, a multiple of WIDTH. */
