@@ -20,10 +20,19 @@ enum {
     PAGE = 4096
 };
 
+/* Elements of a tile, most of which the first cache holds; a softmax of what lies in memory, and
+ * nothing else, holds one row at a time. */
+static int64_t most_in_tile(const instr *i, const map_registers *m)
+{
+    const soft_place *s = &m->soft;
+    bool              softmax = s->found && s->x < i->nin && s->last == i->map.nsteps - 1;
+    return i->map.nrow && !softmax ? SMALL_TILE : TILE;
+}
+
 /* A strip more than needed, so that the strips in use do not all fall on the same lines of a cache. */
 static size_t slot_bytes(const instr *i, const map_registers *m)
 {
-    int64_t row = map_row(i), most = i->map.nrow ? SMALL_TILE : TILE;
+    int64_t row = map_row(i), most = most_in_tile(i, m);
     return (size_t)(((row > most ? row : most) + STRIP) * m->bytes + 63) / 64 * 64;
 }
 
@@ -79,7 +88,8 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
         m->nest.size[m->nest.nloops] = inside.size[k];
         m->nest.loop[m->nest.nloops++] = inside.loop[k];
     }
-    m->rows_together = fair_tile(m->nrows, m->row < SMALL_TILE ? SMALL_TILE / m->row : 1, threads);
+    int64_t most = most_in_tile(i, &m->registers);
+    m->rows_together = fair_tile(m->nrows, m->row < most ? most / m->row : 1, threads);
     m->tiles = m->nrows ? pieces(m->nrows, m->rows_together) : 0;
 }
 

@@ -6,7 +6,11 @@
 #include "machine/kernels/map_joined.h"
 #include "machine/kernels/map_tile.h"
 
-enum { LEAST_ROW = 128, MOST_READERS = 2 }; /* of shorter rows many are done at once */
+enum {
+    LEAST_ROW = 128, /* of shorter rows many are done at once */
+    MOST_READERS = 2,
+    FAR_AHEAD = 2048 /* elements that memory takes its time for */
+};
 
 /* ---- finding ---- */
 
@@ -112,14 +116,23 @@ static loops find_loops(void)
                    map_joined_of(&difference), map_step_with_one(FN_multiply, MTF_F32, 1)};
 }
 
-/* `e` may be where x is.  In pieces, between which the next tile is asked for. */
-static void exp_row(tile *t, const loops *l, float *e, const float *x, float y, bool near)
+/* What will be read, and where this row's results will go; not by turns, which took longer. */
+static void ask_for(const float *next, const float *out, int64_t count)
 {
-    float   copy[APART_PIECE];
-    int64_t n = t->m->row;
+    enum { CACHE_LINE = 16 }; /* in elements */
+    for (int64_t k = 0; k < count; k += CACHE_LINE) __builtin_prefetch(next + k);
+    for (int64_t k = 0; k < count; k += CACHE_LINE) __builtin_prefetch(out + k, 1);
+}
+
+/* `e` may be where x is.  In pieces, before which memory is asked for what follows, where x is read
+ * from there: `out` is then where results will go, and else NULL. */
+static void exp_row(const loops *l, int64_t n, float *e, const float *x, float y, bool near,
+                    const float *out)
+{
+    float copy[APART_PIECE];
     for (int64_t at = 0; at < n; at += APART_PIECE) {
         int64_t count = n - at < APART_PIECE ? n - at : APART_PIECE;
-        tile_look_ahead(t, count);
+        if (out) ask_for(x + FAR_AHEAD + at, out + at, count);
         if (near)
             l->near(count, e + at, apart_from(e + at, x + at, count, copy), &y);
         else
@@ -134,12 +147,15 @@ void soft_run(tile *t)
     int64_t           n = t->m->row;
     const float      *x = (const void *)tile_fetch_spread(t, p->x).at;
     float            *e = (void *)t->reg[p->e].at, *out = (void *)t->reg[p->result].at;
-    for (int64_t r = 0; r < t->rows.left; r++, x += n, e += n, out += n) {
+    bool              streams = p->x < t->m->instr->nin;
+    /* A row's exponentials are needed no longer than it: one place for all stays in the cache. */
+    for (int64_t r = 0; r < t->rows.left; r++, x += n, out += n) {
         float highest, lowest, sum;
         l.soft->range(n, x, &highest, &lowest);
         float y = highest > p->least ? highest : p->least;
         if (y > p->most) y = p->most;
-        exp_row(t, &l, e, x, y, is_near(highest - y) && is_near(lowest - y));
+        bool near = is_near(highest - y) && is_near(lowest - y);
+        exp_row(&l, n, e, x, y, near, streams ? out : NULL);
         tile_fold_row(t, l.sum, sizeof sum, (const char *)e, &sum);
         float inverse = 1 / sum;
         l.product(n, out, e, &inverse);

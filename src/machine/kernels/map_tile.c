@@ -33,6 +33,16 @@ static int64_t register_bytes(const tile *t, int k)
 
 /* ---- beginning ---- */
 
+/* Is register k, whose elements are all one number, wanted with all elements of a tile?  Steps take
+ * as many as a strip has, again and again. */
+static bool is_wanted_whole(const instr *i, const map_registers *m, int k)
+{
+    bool whole = m->last[k] == i->map.nsteps;
+    for (int s = 0; s < i->map.nsteps; s++)
+        whole = whole || (map_folds(i->map.steps[s].fn) && i->map.steps[s].a == k);
+    return whole;
+}
+
 void tile_begin(tile *t, const mapping *m, char *slots)
 {
     const instr *i = m->instr;
@@ -43,9 +53,8 @@ void tile_begin(tile *t, const mapping *m, char *slots)
     for (int k = 0; k < m->registers.n; k++) {
         number    value, *from = &value;
         mtf_dtype type = register_type(i, k);
-        bool      lasts = i->map.nrow || m->registers.last[k] == i->map.nsteps;
-        int64_t   n = lasts || all < STRIP ? all : STRIP;
         if (!m->registers.fixed[k]) continue;
+        int64_t n = all < STRIP || is_wanted_whole(i, &m->registers, k) ? all : STRIP;
         t->reg[k] = (place){slot_at(t, m->registers.slot[k]), 0};
         if (k < i->nin) {
             type = i->in[k].type;
