@@ -312,6 +312,15 @@ static bool calibrate_for(bench *b, const char *text, price_rates *r)
     return ok;
 }
 
+static void show_machine(const price_rates *r)
+{
+    mtf_session *s = mtf_open_with(NULL);
+    textbuf      text = {.arena = &s->arena};
+    rates_write(r, &text);
+    fputs(text_done(&text), stderr);
+    mtf_close(s);
+}
+
 void truth_measure(bench *b)
 {
     static const struct {
@@ -324,6 +333,7 @@ void truth_measure(bench *b)
     for (char *m; t && meshes && (m = strtok_r(rest, " ", &rest));) {
         bench_progress(b, "calibrating for %s", m);
         if (!calibrate_for(b, m, &t->rates)) break;
+        if (getenv("MTF_TRUTH_ALL")) show_machine(&t->rates);
         for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
             if (!bench_wants(b, models[k].name)) continue;
             *t = (truth){.bench = b,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/reuse.h"
 #include "plan/traffic.h"
 
 /* ---- turns ---- */
@@ -94,12 +95,17 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 /* ---- lines ---- */
 
-/* A product's loops end in m, n, k. */
+/* A product's loops end in m, n, k; with a vector, it passes by its operands and nothing else. */
 static double product_seconds(const price_rates *r, const instr *i, const price_line *line)
 {
     double volume = 1, products = (double)line->turns;
+    bool   vector = false;
     for (int d = 0; d < i->nloops - 3; d++) products *= (double)i->size[d];
-    for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
+    for (int d = i->nloops - 3; d < i->nloops; d++) {
+        volume *= (double)i->size[d];
+        vector = vector || i->size[d] == 1;
+    }
+    if (vector) return 2 * volume * products / rates_product(r, i->cause->type, volume);
     return rates_product_seconds(r, i->cause->type, volume, products, (double)line->bytes);
 }
 
@@ -126,14 +132,32 @@ static double share_of(const price *p, const instr *i)
     return share;
 }
 
-static double local_seconds(const price *p, const instr *i, const price_line *line)
+/* What its operands take to come and go; in any program, at least `least`. */
+static double memory_seconds(const price *p, const reuse *x, const instr *i, const price_line *line,
+                             double *least)
+{
+    const price_rates *r = &p->rates;
+    double             seconds = 0;
+    *least = (double)line->bytes / r->memory;
+    if (r->ncaches == 0) return *least;
+    *least = 0;
+    for (int k = 0; k < i->nout + i->nin; k++) {
+        double each = (double)instr_operand_bytes(i, k), bytes = each * (double)line->turns;
+        seconds += bytes / rates_memory(r, reuse_of(x, i, k));
+        *least += bytes / rates_best_memory(r, each);
+    }
+    return seconds;
+}
+
+static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
     bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
-    double flops = product ? product_seconds(r, i, line) : (double)line->flops / r->flops;
-    double work = fmax(flops, (double)line->bytes / r->memory);
-    if (r->alone > 1) work /= rates_speed(r, share_of(p, i));
-    return r->start * (double)line->turns + work;
+    double flops = product ? product_seconds(r, i, line) : (double)line->flops / r->flops, least;
+    double work = fmax(flops, memory_seconds(p, x, i, line, &least));
+    double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
+    line->seconds = r->start * (double)line->turns + work / speed;
+    line->spare = (work - fmax(flops, least)) / speed;
 }
 
 /* `work`: seconds since the collective before. */
@@ -155,8 +179,8 @@ static bool price_collective(price *p, const instr *i, price_line *line, double 
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
     axis_rate w = rates_wire(&p->rates, p->mesh, line->axes);
-    line->waiting = rates_wait(&p->rates, work, line->group) * (double)line->turns;
-    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + line->waiting;
+    line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns;
+    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + line->spare;
     p->sent_bytes += line->sent_bytes;
     p->received_bytes += line->received_bytes;
     p->collectives += line->turns;
@@ -167,6 +191,8 @@ static bool price_collective(price *p, const instr *i, price_line *line, double 
 static bool price_lines(price *p, arena *a)
 {
     double work = 0;
+    reuse  x;
+    TRY(reuse_begin(&x, p->program, p->beyond, a));
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
         price_line  *line = &p->lines[k];
@@ -178,9 +204,10 @@ static bool price_lines(price *p, arena *a)
             TRY(price_collective(p, i, line, work, a));
             work = 0;
         } else {
-            line->seconds = local_seconds(p, i, line);
+            price_local(p, &x, i, line);
             if (line->turns) work += line->seconds / (double)line->turns;
         }
+        reuse_pass(&x, i);
         p->flops += line->flops;
         p->bytes += line->bytes;
         p->seconds += line->seconds;

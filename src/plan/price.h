@@ -17,12 +17,13 @@ typedef struct price_line {
     bool              open_ended; /* in a loop that a test ends: told for one turn of it */
     int64_t           flops, bytes;
     double            seconds;
+    double            spare;      /* of these, what is promised to nobody: it depends on the rest of
+                                   * the program, by what is waited for and what caches still hold */
     unsigned          duplicate;  /* axes along which all processors compute the same */
     const mtf_tensor *tensor;     /* what is computed, combined or moved */
     const char       *collective; /* its kind; NULL: none.  The rest is for collectives */
     unsigned          axes;
-    int               group;   /* how many processors take part */
-    double            waiting; /* for the last of them; part of its seconds */
+    int               group; /* how many processors take part */
     int64_t           sent_elements, received_elements, sent_bytes, received_bytes;
     const char       *cause; /* the layout rules it comes from: "batch:rows, hidden:cols" */
 } price_line;
@@ -44,8 +45,9 @@ typedef struct price {
     const layout  *layout; /* NULL: nothing is cut */
     mesh_point     here;
     price_rates    rates;
-    bool           brief; /* without the causes of collectives */
-    price_line    *lines; /* by instruction */
+    bool           brief;  /* without the causes of collectives */
+    double         beyond; /* bytes that a step touches besides, by parts that it is told without */
+    price_line    *lines;  /* by instruction */
     int64_t        flops, bytes, sent_bytes, received_bytes;
     int64_t        collectives;
     bool           open_ended; /* some loop's length is unknown */
@@ -53,7 +55,7 @@ typedef struct price {
     price_memory   memory;
 } price;
 
-/* Fills in everything behind `brief`; lines live in the arena, texts there or with the
+/* Fills in everything behind `beyond`; lines live in the arena, texts there or with the
  * layout.  False: no memory. */
 bool price_program(price *p, arena *a);
 

@@ -48,6 +48,32 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
            fmax(bytes - cubes, 0) / (r->flat > 0 ? r->flat : r->memory);
 }
 
+static cache_rate cache_row(const price_rates *r, int k)
+{
+    if (k < r->ncaches) return r->caches[k];
+    return (cache_rate){4 * r->caches[r->ncaches - 1].bytes, r->memory};
+}
+
+double rates_memory(const price_rates *r, double reach)
+{
+    int k = 0;
+    if (r->ncaches == 0) return r->memory;
+    while (k <= r->ncaches && cache_row(r, k).bytes < reach) k++;
+    if (k == 0) return r->caches[0].memory;
+    if (k > r->ncaches) return r->memory;
+    cache_rate near = cache_row(r, k - 1), far = cache_row(r, k);
+    double     share = log(reach / near.bytes) / log(far.bytes / near.bytes);
+    return near.memory * pow(far.memory / near.memory, share);
+}
+
+double rates_best_memory(const price_rates *r, double reach)
+{
+    double best = fmax(r->memory, rates_memory(r, reach));
+    for (int k = 0; k < r->ncaches; k++)
+        if (r->caches[k].bytes > reach) best = fmax(best, r->caches[k].memory);
+    return best;
+}
+
 /* Processors are numbered with the last axis fastest, and nodes hold neighbours by number. */
 static axis_rate axis_wire(const price_rates *r, const mesh *m, int axis)
 {
@@ -78,7 +104,12 @@ axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
 
 double rates_speed(const price_rates *r, double share)
 {
-    return fmax(1, fmin(r->alone, 1 / share));
+    double idle = 1 - share, fair = fmax(1, fmin(r->alone, 1 / share));
+    if (r->half <= 0 || r->quarter <= 0) return fair;
+    double speed = idle < 0.25  ? 1 + (r->quarter - 1) * idle / 0.25
+                   : idle < 0.5 ? r->quarter + (r->half - r->quarter) * (idle - 0.25) / 0.25
+                                : r->half + (r->alone - r->half) * (idle - 0.5) / 0.5;
+    return fmax(1, fmin(speed, fair));
 }
 
 /* Pauses come independently and are of any length, most of them short: then the longest sum of them
@@ -101,7 +132,7 @@ typedef struct reading {
 
 static const char known[] =
     "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
-    "seconds), capacity (in bytes), alone, flat, node, outer_wire and outer_latency";
+    "seconds), capacity (in bytes), alone, half, quarter, flat, node, outer_wire and outer_latency";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -110,10 +141,12 @@ static bool complain(const reading *r, const char *what)
         return fail(f, ERR_USAGE,
                     "--machine takes %s, as in \"flops=30e9,latency=1e-5\", not \"%s\"", known,
                     what);
-    return fail(f, ERR_SYNTAX,
-                "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
-                "one of %s; or is \"product TYPE SIDE FLOPS\" or \"axis NAME WIRE LATENCY\"",
-                r->file, r->line, what, known);
+    return fail(
+        f, ERR_SYNTAX,
+        "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
+        "one of %s; or is \"product TYPE SIDE FLOPS\", \"cache BYTES MEMORY\" or \"axis NAME WIRE "
+        "LATENCY\"",
+        r->file, r->line, what, known);
 }
 
 static bool number(const char *text, bool zero, double *to)
@@ -141,6 +174,8 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"pause", &r->pause, true},
                   {"flat", &r->flat, true},
                   {"alone", &r->alone, true},
+                  {"half", &r->half, true},
+                  {"quarter", &r->quarter, true},
                   {"capacity", &r->capacity, true},
                   {"node", &node, true},
                   {"outer_wire", &r->outer_wire, false},
@@ -171,6 +206,17 @@ static bool take_product(price_rates *r, char **words)
     return true;
 }
 
+static bool take_cache(price_rates *r, char **words)
+{
+    cache_rate c;
+    TRY(number(words[1], false, &c.bytes) && number(words[2], false, &c.memory));
+    TRY(r->ncaches < MAX_CACHE_RATES);
+    int at = r->ncaches++;
+    for (; at > 0 && r->caches[at - 1].bytes > c.bytes; at--) r->caches[at] = r->caches[at - 1];
+    r->caches[at] = c;
+    return true;
+}
+
 static bool take_axis(price_rates *r, char **words)
 {
     TRY(r->naxes < MAX_AXES && words[1] && strlen(words[1]) < MAX_RATE_NAME);
@@ -190,8 +236,9 @@ static bool take_line(const reading *r, char *line)
     if (n == 0) return true;
     bool four = n == 4;
     bool ok = four && strcmp(words[0], "product") == 0 ? take_product(r->rates, words)
-              : four && strcmp(words[0], "axis") == 0
-                  ? take_axis(r->rates, words)
+              : four && strcmp(words[0], "axis") == 0  ? take_axis(r->rates, words)
+              : n == 3 && strcmp(words[0], "cache") == 0
+                  ? take_cache(r->rates, words)
                   : n == 2 && take_number(r->rates, words[0], words[1]);
     return ok || complain(r, whole);
 }
@@ -218,11 +265,15 @@ void rates_write(const price_rates *r, textbuf *t)
     for (int k = 0; k < r->nproducts; k++)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
+    for (int k = 0; k < r->ncaches; k++)
+        text_add(t, "cache %.3g %.3g\n", r->caches[k].bytes, r->caches[k].memory);
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
              r->latency, r->start);
     if (r->pauses > 0) text_add(t, "pauses %.3g\npause %.3g\n", r->pauses, r->pause);
     if (r->flat > 0) text_add(t, "flat %.3g\n", r->flat);
     if (r->alone > 1.01) text_add(t, "alone %.3g\n", r->alone);
+    if (r->alone > 1.01 && r->half > 0 && r->quarter > 0)
+        text_add(t, "half %.3g\nquarter %.3g\n", r->half, r->quarter);
     if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
     if (r->node)
         text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\n", r->node, r->outer_wire,

@@ -12,13 +12,19 @@
 #include "base/textbuf.h"
 #include "space/mesh.h"
 
-enum { MAX_PRODUCT_RATES = 32, MAX_RATE_NAME = 40 };
+enum { MAX_PRODUCT_RATES = 32, MAX_CACHE_RATES = 8, MAX_RATE_NAME = 40 };
 
 /* Products of this type whose sides are, in the geometric mean, at least `side`. */
 typedef struct product_rate {
     mtf_dtype type;
     double    side, flops;
 } product_rate;
+
+/* Memory that was used so many bytes ago; between rows rates change evenly with their logarithms, and
+ * at four times the last row's bytes it is `memory`. */
+typedef struct cache_rate {
+    double bytes, memory;
+} cache_rate;
 
 typedef struct axis_rate {
     char   axis[MAX_RATE_NAME];
@@ -33,13 +39,16 @@ typedef struct price_rates {
     double       latency;             /* seconds, for each collective */
     double       start;               /* seconds, for each other instruction */
     double       pauses, pause;       /* in a second of work; seconds of each */
-    double       flat;     /* bytes beyond a cube's that a product takes in a second; 0: memory */
-    double       alone;    /* times as fast while all others are idle; 0: as fast */
-    double       capacity; /* bytes of memory that a processor has; 0: not known */
-    int          node;     /* so many processors share the fast wire; 0: all */
+    double       flat;  /* bytes beyond a cube's that a product takes in a second; 0: memory */
+    double       alone; /* times as fast while all others are idle; 0: as fast; */
+    double       half, quarter; /* while so many of them are; 0: as fast as what is left allows */
+    double       capacity;      /* bytes of memory that a processor has; 0: not known */
+    int          node;          /* so many processors share the fast wire; 0: all */
     double       outer_wire, outer_latency; /* of axes that lead from node to node */
     int          nproducts;
     product_rate products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
+    int          ncaches;
+    cache_rate   caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
     int          naxes;
     axis_rate    axes[MAX_AXES]; /* axes that have a wire of their own, by name */
 } price_rates;
@@ -55,12 +64,17 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
  * of cubes, and what a flat one has beyond a cube's takes its time, too. */
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
                              double bytes);
+/* Bytes a second of memory that was used `reach` bytes ago; none that was used so long ago or longer
+ * is faster than the second. */
+double rates_memory(const price_rates *r, double reach);
+double rates_best_memory(const price_rates *r, double reach);
 /* The wire that a collective along these axes takes: the slowest of them, and where they are several
  * no better than `wire` and `latency`, which hold for any processors. */
 axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
 
 /* How many times as fast as all together processors are of which the busiest has so much to do that
- * the mean has this `share` of it: what the others leave is theirs, up to their speed alone. */
+ * the mean has this `share` of it: what the others leave is theirs, up to their speed alone, where
+ * all of them share one thing; where neighbours share theirs, as fast as `half` and `quarter` say. */
 double rates_speed(const price_rates *r, double share);
 
 /* What `group` processors wait for the last of them after each has worked for so long. */

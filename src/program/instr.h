@@ -211,8 +211,9 @@ typedef struct instr {
 } instr;
 
 const char *instr_name(instr_kind kind);
-bool        instr_is_collective(const instr *i); /* between processors */
-int64_t     instr_elements(const instr *i);      /* product of the loop sizes */
-int64_t     instr_bytes(const instr *i);         /* distinct bytes it reads and writes */
+bool        instr_is_collective(const instr *i);        /* between processors */
+int64_t     instr_elements(const instr *i);             /* product of the loop sizes */
+int64_t     instr_bytes(const instr *i);                /* distinct bytes it reads and writes, */
+int64_t     instr_operand_bytes(const instr *i, int k); /* and of each, outputs first */
 
 #endif

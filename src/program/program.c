@@ -99,26 +99,29 @@ static int64_t touched(const instr *i, const access *a)
     return n;
 }
 
+int64_t instr_operand_bytes(const instr *i, int k)
+{
+    const access *a = k < i->nout ? &i->out[k] : &i->in[k - i->nout];
+    int64_t       n = touched(i, a);
+    if (i->kind == INSTR_SCAN) n *= i->scan.along;
+    if (i->kind == INSTR_ORDER) n *= k < i->nout ? i->order.k : i->order.along;
+    if (i->kind == INSTR_WINDOW) {
+        /* out, first, second are y x w, x y w, w x y for the three kinds. */
+        static const char  order[3][4] = {"yxw", "xyw", "wxy"};
+        const window_args *w = &i->window;
+        char               which = order[w->kind][k];
+        n *= which == 'x' ? w->groups * w->chans : w->groups * w->outs;
+        if (which == 'w') n *= w->chans;
+        for (int d = 0; d < w->nspatial; d++)
+            n *= which == 'x' ? w->in_size[d] : which == 'y' ? w->out_size[d] : w->taps[d];
+    }
+    return n * (int64_t)mtf_dtype_bytes(a->type);
+}
+
 int64_t instr_bytes(const instr *i)
 {
     int64_t bytes = 0;
-    for (int k = 0; k < i->nout + i->nin; k++) {
-        const access *a = k < i->nout ? &i->out[k] : &i->in[k - i->nout];
-        int64_t       n = touched(i, a);
-        if (i->kind == INSTR_SCAN) n *= i->scan.along;
-        if (i->kind == INSTR_ORDER) n *= k < i->nout ? i->order.k : i->order.along;
-        if (i->kind == INSTR_WINDOW) {
-            /* out, first, second are y x w, x y w, w x y for the three kinds. */
-            static const char  order[3][4] = {"yxw", "xyw", "wxy"};
-            const window_args *w = &i->window;
-            char               which = order[w->kind][k];
-            n *= which == 'x' ? w->groups * w->chans : w->groups * w->outs;
-            if (which == 'w') n *= w->chans;
-            for (int d = 0; d < w->nspatial; d++)
-                n *= which == 'x' ? w->in_size[d] : which == 'y' ? w->out_size[d] : w->taps[d];
-        }
-        bytes += n * (int64_t)mtf_dtype_bytes(a->type);
-    }
+    for (int k = 0; k < i->nout + i->nin; k++) bytes += instr_operand_bytes(i, k);
     return bytes;
 }
 

@@ -52,9 +52,10 @@ void calibrate_combine(const price_rates *trials, price_rates *r)
     static const struct {
         size_t place;
         wish   wish;
-    } numbers[] = {{AT(flops), HIGH}, {AT(memory), HIGH},     {AT(flat), HIGH},
-                   {AT(wire), HIGH},  {AT(outer_wire), HIGH}, {AT(latency), LOW},
-                   {AT(start), LOW},  {AT(alone), MIDDLE},    {AT(outer_latency), LOW}};
+    } numbers[] = {{AT(flops), HIGH},     {AT(memory), HIGH},      {AT(flat), HIGH},
+                   {AT(wire), HIGH},      {AT(outer_wire), HIGH},  {AT(latency), LOW},
+                   {AT(start), LOW},      {AT(alone), MIDDLE},     {AT(half), MIDDLE},
+                   {AT(quarter), MIDDLE}, {AT(outer_latency), LOW}};
     *r = trials[0];
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *(double *)(void *)((char *)r + numbers[k].place) =
@@ -62,6 +63,9 @@ void calibrate_combine(const price_rates *trials, price_rates *r)
     for (int k = 0; k < r->nproducts; k++)
         r->products[k].flops =
             pick(trials, AT(products[0].flops) + (size_t)k * sizeof *r->products, HIGH);
+    for (int k = 0; k < r->ncaches; k++)
+        r->caches[k].memory =
+            pick(trials, AT(caches[0].memory) + (size_t)k * sizeof *r->caches, HIGH);
     for (int k = 0; k < r->naxes; k++) {
         size_t there = (size_t)k * sizeof *r->axes;
         r->axes[k].wire = pick(trials, AT(axes[0].wire) + there, HIGH);

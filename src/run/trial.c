@@ -151,19 +151,27 @@ static bool time_products(const trial *t, price_rates *r)
     return true;
 }
 
-/* The last processor alone, against all of them, at products as they are in steps. */
-static bool time_last(const trial *t, price_rates *r)
+/* So many processors, against all of them, at products as they are in steps. */
+static bool time_few(const trial *t, int processors, double *speed)
 {
     static const int sides[] = {128, 384};
     double           logs = 0;
     for (int k = 0; k < 2; k++) {
-        double all, one;
+        double all, few;
         TRY(time_product(t, mesh_size(&t->mesh), MTF_F32, sides[k], &all));
-        TRY(time_product(t, 1, MTF_F32, sides[k], &one));
-        logs += log(all / one);
+        TRY(time_product(t, processors, MTF_F32, sides[k], &few));
+        logs += log(all / few);
     }
-    r->alone = fmax(1, exp(logs / 2));
+    *speed = fmax(1, exp(logs / 2));
     return true;
+}
+
+/* Who is busy is spread evenly over them all, as parts of a short dimension are. */
+static bool time_fewer(const trial *t, price_rates *r)
+{
+    int n = mesh_size(&t->mesh);
+    TRY(time_few(t, 1, &r->alone));
+    return n % 4 ? true : time_few(t, n / 2, &r->half) && time_few(t, n / 4 * 3, &r->quarter);
 }
 
 /* One instruction, against a step that has none worth telling. */
@@ -179,22 +187,31 @@ static bool time_single(const trial *t, const char *text, double guess, double *
     return true;
 }
 
+static void link_flat(textbuf *t, int k)
+{
+    text_add(t, "y%d: [p, m, n] = einsum(x%d, wide)\n", k, k);
+    text_add(t, "x%d: [p, m, k] = einsum(y%d, deep)\n", k + 1, k);
+}
+
 /* A few rows times a matrix: what that takes beyond a cube of as many flops. */
 static bool time_flat(const trial *t, price_rates *r)
 {
-    enum { ROWS = 8, WIDE = 512, DEEP = 1024 };
+    enum { ROWS = 16, WIDE = 512, DEEP = 1024 };
     double volume = (double)ROWS * WIDE * DEEP, seconds, cube, side = cbrt(volume);
     double bytes = 4.0 * (ROWS * DEEP + DEEP * WIDE + ROWS * WIDE);
-    char   text[300];
     int    p = mesh_size(&t->mesh);
-    snprintf(text, sizeof text,
-             "rows: f32[p=%d, m=%d, k=%d] = variable(init=\"ones\")\n"
-             "wide: f32[p=%d, k=%d, n=%d] = variable(init=\"ones\")\n"
-             "y: [p, m, n] = einsum(rows, wide)\n",
-             p, ROWS, DEEP, p, DEEP, WIDE);
-    TRY(time_single(t, text, bytes / 5e9, &seconds));
+    chain  c = {.head = {.arena = &t->session->arena}, .link = link_flat, .guess = 2 * bytes / 5e9};
+    text_add(&c.head,
+             "rows: f32[p=%d, m=%d, k=%d] = variable(init=\"ones\")\nx0 = identity(rows)\n", p,
+             ROWS, DEEP);
+    text_add(&c.head, "wide: f32[p=%d, k=%d, n=%d] = variable(init=\"normal(0, 0.03)\")\n", p, DEEP,
+             WIDE);
+    text_add(&c.head, "deep: f32[p=%d, n=%d, k=%d] = variable(init=\"normal(0, 0.03)\")\n", p, WIDE,
+             DEEP);
+    TRY(time_link(t, &c, &seconds));
+    seconds /= 2; /* a link has two of them */
     cube = 2 * volume / rates_product(r, MTF_F32, volume);
-    r->flat = (bytes - 12 * side * side) / fmax(seconds - cube, seconds / 4);
+    r->flat = (bytes - 12 * side * side) / fmax(seconds - r->start - cube, seconds / 8);
     return true;
 }
 
@@ -210,29 +227,63 @@ static bool time_addition(const trial *t, int n, double *seconds)
     return time_single(t, text, 12.0 * n / 5e9, seconds);
 }
 
-/* Three operands stream by: as long as weights are, and as activations, which the caches hold. */
-static bool time_passes(const trial *t, price_rates *r)
+/* Variables that change in place, one after the other, so many bytes before the first comes again:
+ * as optimizers do it, and as lately as activations are used. */
+static bool time_updates(const trial *t, const price_rates *r, int n, cache_rate *c)
 {
-    enum { LONG = 2 << 20, SHORT = 1 << 18 };
-    double seconds[2];
-    TRY(time_addition(t, LONG, &seconds[0]) && time_addition(t, SHORT, &seconds[1]));
-    r->memory = 12 * sqrt(LONG / seconds[0] * (SHORT / seconds[1]));
+    enum { UPDATES = 4, UNALIKE = 16 }; /* of one length they would be one instruction */
+    textbuf text = {.arena = &t->session->arena};
+    int     p = mesh_size(&t->mesh);
+    double  seconds;
+    c->bytes = 0;
+    for (int k = 0; k < UPDATES; k++) {
+        int length = n + UNALIKE * k;
+        text_add(&text, "u%d_%d: f32[p=%d, n%d=%d] = variable(init=\"ones\")\n", n, k, p, k,
+                 length);
+        text_add(&text, "v%d_%d: f32[p=%d, n%d=%d] = variable(init=\"ones\")\n", n, k, p, k,
+                 length);
+        text_add(&text, "w%d = assign(v%d_%d, v%d_%d * 0.5 + u%d_%d)\n", k, n, k, n, k, n, k);
+        c->bytes += 12.0 * length;
+    }
+    text_add(&text, "a: f32[p=%d, n=8] = variable(init=\"ones\")\ny = a + 1\n", p);
+    const char *all = text_done(&text);
+    TRY(all && time_single(t, all, c->bytes / 10e9, &seconds));
+    c->memory = c->bytes / fmax(seconds - UPDATES * r->start, seconds / 4);
     return true;
 }
 
-/* Elementwise work that stays in the cache: a few dozen flops an element. */
-static bool time_flops(const trial *t, price_rates *r)
+static bool time_passes(const trial *t, price_rates *r)
 {
-    enum { COUNT = 1 << 18, STEPS = 16 };
+    static const int lengths[] = {1 << 12, 1 << 14, 1 << 16, 1 << 18};
+    cache_rate       far;
+    for (int k = 0; k < 4; k++) TRY(time_updates(t, r, lengths[k], &r->caches[r->ncaches++]));
+    TRY(time_updates(t, r, 1 << 20, &far));
+    r->memory = far.memory;
+    return true;
+}
+
+/* Elementwise work that stays in the cache, flops of which there are so many for each element. */
+static bool time_elements(const trial *t, const char *work, int flops, double *rate)
+{
+    enum { ROWS = 512, ROW = 512 };
     char   text[300];
     double seconds;
-    snprintf(text, sizeof text,
-             "w: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
-             "b = w * w + w\nc = b * b + b\nd = c * c + c\ne = d * d + d\n"
-             "f = e * e + e\ng = f * f + f\nh = g * g + g\ny = h * h + h\n",
-             mesh_size(&t->mesh), COUNT);
+    snprintf(text, sizeof text, "w: f32[p=%d, m=%d, n=%d] = variable(init=\"ones\")\n%s",
+             mesh_size(&t->mesh), ROWS, ROW, work);
     TRY(time_single(t, text, 1e-3, &seconds));
-    r->flops = (double)STEPS * COUNT / seconds;
+    *rate = (double)flops * ROWS * ROW / seconds;
+    return true;
+}
+
+/* Chains, and rows of which something is summed up and applied, as norms do it. */
+static bool time_flops(const trial *t, price_rates *r)
+{
+    static const char many[] = "b = w * w + w\nc = b * b + b\nd = c * c + c\ne = d * d + d\n"
+                               "f = e * e + e\ng = f * f + f\nh = g * g + g\ny = h * h + h\n",
+                      norm[] = "b = w * 3\nq: [p, m] = reduce_sum(square(b))\ny = b * rsqrt(q)\n";
+    double chains, norms;
+    TRY(time_elements(t, many, 16, &chains) && time_elements(t, norm, 4, &norms));
+    r->flops = sqrt(chains * norms);
     return true;
 }
 
@@ -368,7 +419,7 @@ bool trial_begin(mtf_session *s, const mesh *m, trial *t)
 bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
-    TRY(time_products(t, r) && time_last(t, r) && time_flops(t, r));
+    TRY(time_products(t, r) && time_fewer(t, r) && time_flops(t, r));
     TRY(time_passes(t, r) && time_flat(t, r) && time_wires(t, r) && time_pauses(t, r));
     return true;
 }

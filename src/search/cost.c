@@ -42,13 +42,23 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
             c->wire += seconds;
             c->sent += (int64_t)((double)line->sent_bytes * times);
         }
-        /* What is waited depends on all that was done before. */
-        if (tell) tell(context, &q->instrs[k], line->tensor, seconds - line->waiting * times);
+        if (tell) tell(context, &q->instrs[k], line->tensor, seconds - line->spare * times);
     }
     for (int v = 0; v < q->nvariables; v++)
         c->variables += (int64_t)((double)q->buffers[q->variables[v].slice.buffer].bytes *
                                   weight_of(s, q->variables[v].tensor));
     c->peak = c->variables + q->slab_bytes;
+}
+
+/* Bytes that a step touches in the copies that were left out. */
+static double bytes_of_copies(const subject *s, const program *q)
+{
+    double bytes = 0;
+    for (int k = 0; k < q->ninstrs && s->copies; k++) {
+        const mtf_tensor *x = q->instrs[k].cause;
+        bytes += (double)instr_bytes(&q->instrs[k]) * (weight_of(s, x) - 1);
+    }
+    return bytes;
 }
 
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
@@ -61,6 +71,7 @@ bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_liste
     TRY(q != NULL);
     price p = {
         .program = q, .mesh = l->mesh, .layout = l, .here = how.here, .rates = *r, .brief = true};
+    if (r->ncaches) p.beyond = bytes_of_copies(s, q);
     bool ok = price_program(&p, &q->arena);
     if (ok) add_up(s, &p, tell, context, c);
     program_free(q);

@@ -4,7 +4,7 @@
 
 #include "search/search.h"
 
-enum { BRUTE_RATES = 5 };
+enum { BRUTE_RATES = 6 };
 
 /* Machines on which products, memory, the wire or its latency decide. */
 extern const price_rates brute_machines[BRUTE_RATES];

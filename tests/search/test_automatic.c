@@ -410,7 +410,8 @@ static void test_machines(void **state)
     assert_true(rates_read(s,
                            "# a machine\nflops 10\nmemory 20 # fast\nwire 30\nlatency 1\nnode 8\n"
                            "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
-                           "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\n",
+                           "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\nhalf 0\n"
+                           "cache 4e6 40\ncache 1e6 80\n",
                            "m", &r));
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
@@ -419,10 +420,22 @@ static void test_machines(void **state)
     assert_true(rates_wire(&r, &m, 4).wire == 30 && rates_wire(&r, &m, 2).wire == 3);
     assert_true(rates_wire(&r, &m, 1).latency == 9 && rates_wire(&r, &m, 7).wire == 1);
     assert_true(r.pauses == 200 && r.pause == 1e-3);
+    assert_true(r.ncaches == 2 && rates_memory(&r, 1) == 80 && rates_memory(&r, 1e9) == 20);
+    textbuf     written = {.arena = &s->arena};
+    price_rates again;
+    rates_write(&r, &written);
+    assert_true(rates_read(s, text_done(&written), "m", &again));
+    assert_memory_equal(&again, &r, sizeof r);
     assert_true(rates_speed(&r, 1) == 1 && rates_speed(&r, 0.8) == 1.25);
     assert_true(rates_speed(&r, 0.25) == 1.5);
+    r.half = 1.4, r.quarter = 1;
+    assert_true(rates_speed(&r, 0.875) == 1 && rates_speed(&r, 0.5) == 1.4);
+    assert_true(fabs(rates_speed(&r, 0.625) - 1.2) < 1e-12 && rates_speed(&r, 1) == 1);
+    r.half = 3; /* never more than what is left */
+    assert_true(rates_speed(&r, 0.5) == 1.5);
     assert_false(rates_read(s, "flops 10\nflop 20\n", "m", &r));
     assert_non_null(strstr(mtf_error(s), "m:2: \"flop 20\" is no line of a machine"));
+    assert_false(rates_read(s, "cache 1e6\n", "m", &r));
     mtf_close(s);
 }
 
@@ -439,6 +452,7 @@ static void test_trials(void **state)
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
         trials[k].products[1] = (product_rate){MTF_F32, 64, 5 * f};
+        trials[k].ncaches = 2, trials[k].caches[1] = (cache_rate){1e6, 7 * f};
         trials[k].axes[0] = (axis_rate){"x", 6 * f, 3 / f};
     }
     calibrate_combine(trials, &r);
@@ -446,6 +460,7 @@ static void test_trials(void **state)
     assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1);
     assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2);
     assert_true(r.products[1].flops == 6 && r.axes[0].wire == 6 * 1.2);
+    assert_true(r.caches[1].bytes == 1e6 && r.caches[1].memory == 7 * 1.2);
     assert_true(r.axes[0].latency == 3 / 1.2 && strcmp(r.axes[0].axis, "x") == 0);
 }
 

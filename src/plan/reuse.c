@@ -1,0 +1,44 @@
+/* Reuse: how much a processor touches before it comes back to the same memory. */
+#include "plan/reuse.h"
+
+#include <math.h>
+
+static const access *operand(const instr *i, int k)
+{
+    return k < i->nout ? &i->out[k] : &i->in[k - i->nout];
+}
+
+void reuse_pass(reuse *x, const instr *i)
+{
+    for (int k = 0; k < i->nout + i->nin; k++)
+        x->last[x->place[operand(i, k)->buffer]] = x->touched;
+    x->touched += (double)instr_bytes(i);
+}
+
+/* Of memory that the slab lends to one buffer after the other, only the last loan is known: a walk
+ * through all of the slab comes by. */
+double reuse_of(const reuse *x, const instr *i, int k)
+{
+    int    b = operand(i, k)->buffer;
+    bool   own = x->program->buffers[b].kind == BUFFER_VARIABLE;
+    double most = own ? x->memory : (double)x->program->slab_bytes;
+    double ago = x->touched - x->last[x->place[b]];
+    return fmax(fmin(ago, most), (double)instr_operand_bytes(i, k));
+}
+
+bool reuse_begin(reuse *x, const program *p, double beyond, arena *a)
+{
+    *x = (reuse){.program = p, .memory = (double)p->slab_bytes + beyond};
+    x->place = arena_array(a, int, p->nbuffers + 1);
+    x->last = arena_array(a, double, p->nbuffers + 1);
+    TRY(x->place && x->last);
+    for (int b = 0; b < p->nbuffers; b++) {
+        const buffer *y = &p->buffers[b];
+        if (y->kind == BUFFER_VARIABLE) x->memory += (double)y->bytes;
+        for (x->place[b] = b; p->buffers[x->place[b]].shares != x->place[b];)
+            x->place[b] = p->buffers[x->place[b]].shares;
+    }
+    for (int k = 0; k < p->ninstrs; k++) reuse_pass(x, &p->instrs[k]);
+    x->touched += beyond;
+    return true;
+}
