@@ -90,8 +90,10 @@ static bool calibrate_wire(wire_run *r, int processors)
 static void measure_wire(wire_run *r, long cores)
 {
     for (size_t k = 0; k < sizeof meshes / sizeof *meshes; k++) {
-        int n = meshes[k].processors;
-        if (n > cores || (r->ranks && n == 1)) continue;
+        int  n = meshes[k].processors;
+        char name[40];
+        snprintf(name, sizeof name, "%d %s", n, r->name);
+        if (n > cores || (r->ranks && n == 1) || !bench_wants(r->bench, name)) continue;
         if (r->ranks) snprintf(r->launch, sizeof r->launch, "%s -n %d", mpirun(), n);
         if (!calibrate_wire(r, n)) return;
         for (const way *w = meshes[k].ways; w->name; w++) measure(r, n, w);
