@@ -138,9 +138,12 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
             TRY(pack(e, &a, &g.batch, &g.m, &g.k, type));
     }
     if (!is_matrix(&b, &g.k, &g.n)) TRY(pack(e, &b, &g.batch, &g.k, &g.n, type));
-    bool own_output = c.type != type || !is_matrix(&c, &g.m, &g.n) || !merged(&c, &g.m, &stride);
+    bool fits = is_matrix(&c, &g.m, &g.n) && merged(&c, &g.m, &stride);
+    bool own_output = c.type != type || !fits;
     if (own_output) {
-        mtf_shape shape = mtf_shape_plus(mtf_shape_plus(g.batch, g.m), g.n);
+        /* Where only the type is another, in the order of memory: narrowing is one straight pass. */
+        mtf_shape shape = fits ? c.shape : mtf_shape_plus(mtf_shape_plus(g.batch, g.m), g.n);
+        if (fits) order_like(&shape, c_given);
         c = emit_fresh(e, type, &shape);
         TRY(!slice_is_uniform(&c));
     }
