@@ -36,6 +36,17 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* A step is over when it is so for the last processor.  Threads wait for it anyway; ranks that have
+ * nothing to tell each other do not, and begin together here. */
+static bool take_slowest(const trial *t, double *seconds)
+{
+    ranks *r = store_of(t->session)->ranks;
+    if (!r) return true;
+    TRY(ranks_gather(r, "calibrating", seconds, t->of_ranks, (int)sizeof *seconds));
+    for (int k = 0; k < ranks_count(r); k++) *seconds = fmax(*seconds, t->of_ranks[k]);
+    return true;
+}
+
 /* Two programs in turn, so that whatever else happens on the machine happens to both.  Of each,
  * seconds of a step, in the middle one of its rounds: what the machine does usually, not what it can
  * do in a quiet moment.  As many steps as a `guess` of that fills a round with, the same on every
@@ -56,7 +67,9 @@ static bool time_steps(const trial *t, const char *const *texts, const double *g
             int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
             double start = now();
             for (int i = 0; i < steps; i++) mtf_step(p[k]);
-            if (round >= 0) took[k][round] = (now() - start) / steps;
+            double each = (now() - start) / steps;
+            ok = ok && take_slowest(t, &each);
+            if (round >= 0) took[k][round] = each;
         }
     for (int k = 0; k < 2; k++) {
         mtf_program_free(p[k]);
@@ -414,7 +427,10 @@ static bool time_wires(const trial *t, price_rates *r)
 bool trial_begin(mtf_session *s, const mesh *m, trial *t)
 {
     *t = (trial){.session = s, .mesh = *m};
-    return find_crowd(t);
+    TRY(find_crowd(t));
+    const ranks *r = store_of(s)->ranks;
+    t->of_ranks = r ? arena_array(&s->arena, double, ranks_count(r)) : NULL;
+    return !r || t->of_ranks;
 }
 
 bool trial_run(const trial *t, price_rates *r)

@@ -12,7 +12,8 @@
 typedef struct trial {
     mtf_session *session;
     mesh         mesh;
-    bool         crowded; /* more processors than cores */
+    bool         crowded;  /* more processors than cores */
+    double      *of_ranks; /* room for a number of each; NULL: there are none */
 } trial;
 
 /* The session's layout cuts a dimension p along all axes, and along_NAME along axis NAME. */
