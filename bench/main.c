@@ -35,7 +35,8 @@ static void print_help(void)
            "  --only PART  one group of figures:\n");
     for (int i = 0; i < GROUPS; i++)
         printf("                 %-10s %s\n", groups[i].name, groups[i].says);
-    printf("  --match TEXT of truth, peers and epochs, only what has this in its name\n"
+    printf("  --match TEXT of truth, peers, epochs, training and scaling, only what has this in "
+           "its name\n"
            "  --json       one object for each figure, after one for the machine\n"
            "  --help       this text\n");
 }

@@ -114,7 +114,8 @@ static void measure_variant(bench *b, const variant *v)
 
 void training_measure(bench *b)
 {
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) measure(b, &networks[i]);
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        if (bench_wants(b, networks[i].name)) measure(b, &networks[i]);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        measure_variant(b, &variants[i]);
+        if (bench_wants(b, variants[i].name)) measure_variant(b, &variants[i]);
 }
