@@ -1,109 +1,18 @@
-/* A trial: what this machine really does in a second, measured once.
- *
- * What counts is how long whole steps take, all processors busy: where more of them
- * share the cores, memory or the wire than these can serve at once, every one is as
- * much slower.  Chains of instructions are timed of which each needs the one before,
- * long ones and short: the difference is theirs alone.
- */
+/* A trial: what this machine really does in a second, measured once. */
 #include "run/trial.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/cores.h"
 #include "run/compiled.h"
 #include "run/pauses.h"
+#include "run/timing.h"
 
-enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16, MEETINGS = 8 };
-#define ROUND_SECONDS 0.004
+enum { MEETINGS = 8 };
 #define PAUSE_SECONDS 0.3
-
-/* ---- timing ---- */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* A step is over when it is so for the last processor.  Threads wait for it anyway; ranks that have
- * nothing to tell each other do not, and begin together here. */
-static bool take_slowest(const trial *t, double *seconds)
-{
-    ranks *r = store_of(t->session)->ranks;
-    if (!r) return true;
-    TRY(ranks_gather(r, "calibrating", seconds, t->of_ranks, (int)sizeof *seconds));
-    for (int k = 0; k < ranks_count(r); k++) *seconds = fmax(*seconds, t->of_ranks[k]);
-    return true;
-}
-
-/* Two programs in turn, so that whatever else happens on the machine happens to both.  Of each,
- * seconds of a step, in the middle one of its rounds: what the machine does usually, not what it can
- * do in a quiet moment.  As many steps as a `guess` of that fills a round with, the same on every
- * rank. */
-static bool time_steps(const trial *t, const char *const *texts, const double *guess,
-                       double *seconds)
-{
-    mtf_program *p[2] = {0};
-    double       took[2][ROUNDS];
-    bool         ok = true;
-    for (int k = 0; k < 2 && ok; k++) {
-        mtf_graph *g = mtf_parse(t->session, texts[k], "calibrate");
-        p[k] = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
-        ok = p[k] != NULL;
-    }
-    for (int round = -1; round < ROUNDS && ok; round++) /* the first warms up */
-        for (int k = 0; k < 2; k++) {
-            int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
-            double start = now();
-            for (int i = 0; i < steps; i++) mtf_step(p[k]);
-            double each = (now() - start) / steps;
-            ok = ok && take_slowest(t, &each);
-            if (round >= 0) took[k][round] = each;
-        }
-    for (int k = 0; k < 2; k++) {
-        mtf_program_free(p[k]);
-        if (ok) qsort(took[k], ROUNDS, sizeof took[k][0], by_value);
-        seconds[k] = ok ? took[k][ROUNDS / 2] : 0;
-    }
-    return mtf_ok(t->session);
-}
-
-/* `head` makes x0; a link reads x(k), and perhaps what else the head made, and gives x(k+1). */
-typedef struct chain {
-    textbuf head;
-    void (*link)(textbuf *t, int k);
-    double guess; /* seconds of a link, roughly */
-} chain;
-
-static bool time_link(const trial *t, chain *c, double *seconds)
-{
-    const char *head = text_done(&c->head), *texts[2];
-    int         most = (int)fmax(3, fmin(MOST_LINKS, 2e-3 / c->guess)), length[2] = {1, most};
-    double      took[2], guess[2];
-    for (int k = 0; k < 2 && head; k++) {
-        textbuf text = {.arena = &t->session->arena};
-        text_add(&text, "%s", head);
-        for (int i = 0; i < length[k]; i++) c->link(&text, i);
-        text_add(&text, "y = identity(x%d)\n", length[k]);
-        texts[k] = text_done(&text);
-        TRY(texts[k] != NULL);
-        guess[k] = c->guess * length[k];
-    }
-    TRY(head && time_steps(t, texts, guess, took));
-    *seconds = fmax((took[1] - took[0]) / (length[1] - length[0]), 1e-9);
-    return true;
-}
 
 /* ---- what stays with a processor ---- */
 
@@ -136,7 +45,7 @@ static bool time_product(const trial *t, int processors, mtf_dtype type, int n, 
         text_add(&c.head, "variable(init=\"normal(0, 0.04)\")\n");
         text_add(&c.head, "%s = identity(%s_%s_%d_%d)\n", what, what, name, n, processors);
     }
-    TRY(time_link(t, &c, seconds));
+    TRY(timing_link(t, &c, seconds));
     *seconds /= crowd;
     return true;
 }
@@ -187,19 +96,6 @@ static bool time_fewer(const trial *t, price_rates *r)
     return n % 4 ? true : time_few(t, n / 2, &r->half) && time_few(t, n / 4 * 3, &r->quarter);
 }
 
-/* One instruction, against a step that has none worth telling. */
-static bool time_single(const trial *t, const char *text, double guess, double *seconds)
-{
-    char idle[200];
-    snprintf(idle, sizeof idle, "a: f32[p=%d, n=8] = variable(init=\"ones\")\ny = a + 1\n",
-             mesh_size(&t->mesh));
-    const char *texts[2] = {text, idle};
-    double      took[2], guesses[2] = {guess, 1e-4};
-    TRY(time_steps(t, texts, guesses, took));
-    *seconds = fmax(took[0] - took[1], 1e-9);
-    return true;
-}
-
 static void link_flat(textbuf *t, int k)
 {
     text_add(t, "y%d: [p, m, n] = einsum(x%d, wide)\n", k, k);
@@ -221,7 +117,7 @@ static bool time_flat(const trial *t, price_rates *r)
              WIDE);
     text_add(&c.head, "deep: f32[p=%d, n=%d, k=%d] = variable(init=\"normal(0, 0.03)\")\n", p, WIDE,
              DEEP);
-    TRY(time_link(t, &c, &seconds));
+    TRY(timing_link(t, &c, &seconds));
     seconds /= 2; /* a link has two of them */
     cube = 2 * volume / rates_product(r, MTF_F32, volume);
     r->flat = (bytes - 12 * side * side) / fmax(seconds - r->start - cube, seconds / 8);
@@ -237,7 +133,7 @@ static bool time_addition(const trial *t, int n, double *seconds)
              "a%d: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
              "b%d: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = a%d + b%d\n",
              n, p, n, n, p, n, n, n);
-    return time_single(t, text, 12.0 * n / 5e9, seconds);
+    return timing_single(t, text, 12.0 * n / 5e9, seconds);
 }
 
 /* Variables that change in place, one after the other, so many bytes before the first comes again:
@@ -260,7 +156,7 @@ static bool time_updates(const trial *t, const price_rates *r, int n, cache_rate
     }
     text_add(&text, "a: f32[p=%d, n=8] = variable(init=\"ones\")\ny = a + 1\n", p);
     const char *all = text_done(&text);
-    TRY(all && time_single(t, all, c->bytes / 10e9, &seconds));
+    TRY(all && timing_single(t, all, c->bytes / 10e9, &seconds));
     double started = UPDATES * r->start; /* and no less, whatever the difference of two steps was */
     c->memory = c->bytes / fmax(seconds - started, fmax(seconds, started) / 4);
     return true;
@@ -284,7 +180,7 @@ static bool time_elements(const trial *t, const char *work, int flops, double *r
     double seconds;
     snprintf(text, sizeof text, "w: f32[p=%d, m=%d, n=%d] = variable(init=\"ones\")\n%s",
              mesh_size(&t->mesh), ROWS, ROW, work);
-    TRY(time_single(t, text, 1e-3, &seconds));
+    TRY(timing_single(t, text, 1e-3, &seconds));
     *rate = (double)flops * ROWS * ROW / seconds;
     return true;
 }
@@ -317,7 +213,7 @@ static bool time_sum(const trial *t, const char *dim, int parts, int n, double *
     text_add(&c.head, "v_%s_%d: f32[%s=%d, n=%d] = variable(init=\"ones\")\n", dim, n, dim, parts,
              n);
     text_add(&c.head, "v = identity(v_%s_%d)\nx0 = v\n", dim, n);
-    TRY(time_link(t, &c, &took) && time_addition(t, n, &beside));
+    TRY(timing_link(t, &c, &took) && time_addition(t, n, &beside));
     *seconds = fmax(took - beside, took / 4); /* whatever is told apart is not exact */
     return true;
 }
@@ -350,7 +246,7 @@ static bool time_meeting(const trial *t, const char *dim, int parts, double *sec
     const char *texts[2] = {text_of_meetings(t, dim, parts, true),
                             text_of_meetings(t, dim, parts, false)};
     double      took[2], guess[2] = {MEETINGS * 5e-4, MEETINGS * 5e-4};
-    TRY(texts[0] && texts[1] && time_steps(t, texts, guess, took));
+    TRY(texts[0] && texts[1] && timing_steps(t, texts, guess, took));
     *seconds = (took[0] - took[1]) / MEETINGS;
     return true;
 }

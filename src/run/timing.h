@@ -1,0 +1,32 @@
+/* Timing: how long steps of small programs take, on all processors of a session at once.
+ *
+ * What counts is how long whole steps take, all processors busy: where more of them
+ * share the cores, memory or the wire than these can serve at once, every one is as
+ * much slower.
+ */
+#ifndef RUN_TIMING_H
+#define RUN_TIMING_H
+
+#include "base/textbuf.h"
+#include "run/trial.h"
+
+/* Two programs in turn, so that whatever else happens on the machine happens to both.  Of each,
+ * seconds of a step, in the middle one of its rounds: what the machine does usually, not what it can
+ * do in a quiet moment.  As many steps as a `guess` of that fills a round with, the same on every
+ * rank. */
+bool timing_steps(const trial *t, const char *const *texts, const double *guess, double *seconds);
+
+/* `head` makes x0; a link reads x(k), and perhaps what else the head made, and gives x(k+1). */
+typedef struct chain {
+    textbuf head;
+    void (*link)(textbuf *t, int k);
+    double guess; /* seconds of a link, roughly */
+} chain;
+
+/* Seconds of a link: of a long chain and a short one, the difference. */
+bool timing_link(const trial *t, chain *c, double *seconds);
+
+/* One instruction, against a step that has none worth telling. */
+bool timing_single(const trial *t, const char *text, double guess, double *seconds);
+
+#endif
