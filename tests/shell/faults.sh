@@ -12,7 +12,7 @@ MTF=$(realpath "${MTF:-build/mtf}")
 [ -x "$MTF" ] || { echo "faults.sh: no command at $MTF"; exit 2; }
 root=$PWD
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'for p in $(marked "[0-9]+-$$"); do kill -KILL "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/ranks.bash"
@@ -56,12 +56,14 @@ is_over() {
     return 0
 }
 
-# begin COMMAND...: as $ranks ranks, or as threads where that is 0; each rank notes its process
+# begin COMMAND...: as $ranks ranks, or as threads where that is 0; each rank notes its process.  In a
+# session of its own: a launcher ends the group of processes that a rank is in, and a rank that has
+# just begun is still in the launcher's.
 begin() {
     local start=() mark
     mark=$(basename "$PWD")-$$
     [ "$ranks" -gt 0 ] && start=("${launcher[@]}" -n "$ranks")
-    FAULT_MARK=$mark "${start[@]}" bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
+    FAULT_MARK=$mark setsid "${start[@]}" bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
         "$@" >out 2>err </dev/null &
     job=$!
 }
