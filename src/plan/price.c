@@ -191,8 +191,9 @@ static bool price_collective(price *p, const instr *i, price_line *line, double 
 static bool price_lines(price *p, arena *a)
 {
     double work = 0;
+    bool   caches = p->rates.ncaches > 0;
     reuse  x;
-    TRY(reuse_begin(&x, p->program, p->beyond, a));
+    if (caches) TRY(reuse_begin(&x, p->program, p->beyond, a));
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
         price_line  *line = &p->lines[k];
@@ -207,7 +208,7 @@ static bool price_lines(price *p, arena *a)
             price_local(p, &x, i, line);
             if (line->turns) work += line->seconds / (double)line->turns;
         }
-        reuse_pass(&x, i);
+        if (caches) reuse_pass(&x, i);
         p->flops += line->flops;
         p->bytes += line->bytes;
         p->seconds += line->seconds;

@@ -13,16 +13,16 @@
 
 enum { LANES = 16 }; /* which are added up in halves */
 
-#define PLUS(x, y) ((x) + (y))
-#define TIMES(x, y) ((x) * (y))
-#define PLUS_I32(x, y) (int32_t)((uint32_t)(x) + (uint32_t)(y))
+#define PLUS(x, y)      ((x) + (y))
+#define TIMES(x, y)     ((x) * (y))
+#define PLUS_I32(x, y)  (int32_t)((uint32_t)(x) + (uint32_t)(y))
 #define TIMES_I32(x, y) (int32_t)((uint32_t)(x) * (uint32_t)(y))
-#define PLUS_I64(x, y) (int64_t)((uint64_t)(x) + (uint64_t)(y))
+#define PLUS_I64(x, y)  (int64_t)((uint64_t)(x) + (uint64_t)(y))
 #define TIMES_I64(x, y) (int64_t)((uint64_t)(x) * (uint64_t)(y))
-#define EITHER(x, y) (uint8_t)((x) | (y))
-#define BOTH(x, y) (uint8_t)((x) & (y))
-#define LARGER(x, y) ((((y) > (x)) | ((y) != (y))) ? (y) : (x))
-#define SMALLER(x, y) ((((y) < (x)) | ((y) != (y))) ? (y) : (x))
+#define EITHER(x, y)    (uint8_t)((x) | (y))
+#define BOTH(x, y)      (uint8_t)((x) & (y))
+#define LARGER(x, y)    ((((y) > (x)) | ((y) != (y))) ? (y) : (x))
+#define SMALLER(x, y)   ((((y) < (x)) | ((y) != (y))) ? (y) : (x))
 
 #define LINE_IN_LANES(name, T, with)                                                               \
     static void line_##name(int64_t n, const void *xs, void *result)                               \
@@ -132,7 +132,7 @@ static void line_min_f32(int64_t n, const void *xs, void *result)
         }                                                                                          \
     }
 
-#define FOLD(name, T, with) LINE_IN_LANES(name, T, with) MERGE(name, T, with)
+#define FOLD(name, T, with)    LINE_IN_LANES(name, T, with) MERGE(name, T, with)
 #define EXTREME(name, T, with) LINE_BY_HALVES(name, T, with) MERGE(name, T, with)
 
 FOLD(sum_f32, float, PLUS)
@@ -154,10 +154,7 @@ EXTREME(min_i64, int64_t, SMALLER)
 FOLD(any, uint8_t, EITHER)
 FOLD(all, uint8_t, BOTH)
 
-#define STEPS(name, nothing)                                                                       \
-    {                                                                                              \
-        line_##name, merge_##name, nothing                                                         \
-    }
+#define STEPS(name, nothing) {line_##name, merge_##name, nothing}
 #define NUMERIC(name, nothing)                                                                     \
     [MTF_F32] = STEPS(name##_f32, nothing), [MTF_F64] = STEPS(name##_f64, nothing),                \
     [MTF_I32] = STEPS(name##_i32, nothing), [MTF_I64] = STEPS(name##_i64, nothing)
@@ -188,7 +185,7 @@ FOLD(all, uint8_t, BOTH)
         }                                                                                          \
         INDEPENDENT                                                                                \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            T new = x[i], old = best[i];                                                           \
+            T       new = x[i], old = best[i];                                                     \
             int32_t place = where[i];                                                              \
             int     wins = (beats(new, old) | (new != new)) & (old == old);                        \
             best[i] = wins ? new : old;                                                            \
@@ -210,15 +207,11 @@ SEARCH(min_i64, int64_t, line_min_i64, BELOW)
 SEARCH(min_flag, uint8_t, line_all, BELOW)
 
 #define SEARCHES(name)                                                                             \
-    {                                                                                              \
-        [MTF_F32] = {seek_##name##_f32, follow_##name##_f32},                                      \
-        [MTF_F64] = {seek_##name##_f64, follow_##name##_f64},                                      \
-        [MTF_I32] = {seek_##name##_i32, follow_##name##_i32},                                      \
-        [MTF_I64] = {seek_##name##_i64, follow_##name##_i64}, [MTF_BOOL] = {                       \
-            seek_##name##_flag,                                                                    \
-            follow_##name##_flag                                                                   \
-        }                                                                                          \
-    }
+    {[MTF_F32] = {seek_##name##_f32, follow_##name##_f32},                                         \
+     [MTF_F64] = {seek_##name##_f64, follow_##name##_f64},                                         \
+     [MTF_I32] = {seek_##name##_i32, follow_##name##_i32},                                         \
+     [MTF_I64] = {seek_##name##_i64, follow_##name##_i64},                                         \
+     [MTF_BOOL] = {seek_##name##_flag, follow_##name##_flag}}
 
 const fold_tables OF_LEVEL(fold_tables) = {
     .steps = {[FOLD_SUM] = {NUMERIC(sum, 0), [MTF_BOOL] = STEPS(any, 0)},
