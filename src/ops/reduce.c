@@ -83,20 +83,26 @@ static bool infer_index(node *n)
     return infer_as(n, MTF_I32);
 }
 
-/* ---- lowering: a fold, or only another view where nothing is reduced ---- */
+/* ---- lowering: a fold, or only another view where one element is all that is reduced ---- */
+
+static slice without(slice s, const mtf_shape *dims)
+{
+    for (int i = 0; i < dims->ndims; i++) s = slice_drop(&s, dims->dims[i].name);
+    return s;
+}
 
 static bool lower_fold(emitter *e, const node *n, const slice *in, slice *out, fold_kind kind)
 {
     mtf_dtype type = out[0].type;
-    mtf_shape shape = out[0].shape;
+    mtf_shape shape = out[0].shape, reduced = mtf_shape_minus(in->shape, shape);
     (void)n;
-    bool index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
-    if (!index && shape.ndims == in->shape.ndims) {
-        out[0] = slice_as(in, &shape);
+    bool   index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
+    double count = (double)mtf_shape_size(reduced); /* kept parts may be empty */
+    if (!index && count == 1) {
+        slice one = without(*in, &reduced);
+        out[0] = slice_as(&one, &shape);
         return true;
     }
-    double count =
-        (double)mtf_shape_size(mtf_shape_minus(in->shape, shape)); /* kept parts may be empty */
     if (slice_is_uniform(in) && kind != FOLD_PROD) {
         double v = index ? 0 : kind == FOLD_SUM ? in->value * count : in->value;
         out[0] = slice_uniform(round_to_type(v, type), type, &shape);

@@ -70,11 +70,24 @@ static void order_like(mtf_shape *group, const slice *lead)
         }
 }
 
-/* Copies s into [batch, rows, cols] order, widening the short floats. */
+/* [batch, rows, cols], or [batch, cols, rows] where `like` runs along one of the rows: then what is
+ * copied from there, or to there, is so in whole rows of memory.  The product takes both. */
+static mtf_shape matrix_like(const slice *like, const mtf_shape *batch, const mtf_shape *rows,
+                             const mtf_shape *cols)
+{
+    bool along_rows = false;
+    for (int i = 0; i < like->shape.ndims; i++)
+        if (like->stride[i] == 1 && like->shape.dims[i].size > 1)
+            along_rows = shape_find(rows, like->shape.dims[i].name) >= 0;
+    return mtf_shape_plus(mtf_shape_plus(*batch, along_rows ? *cols : *rows),
+                          along_rows ? *rows : *cols);
+}
+
+/* Copies s into a matrix for each of batch, widening the short floats. */
 static bool pack(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *rows,
                  const mtf_shape *cols, mtf_dtype type)
 {
-    mtf_shape shape = mtf_shape_plus(mtf_shape_plus(*batch, *rows), *cols);
+    mtf_shape shape = matrix_like(s, batch, rows, cols);
     slice     packed = emit_fresh(e, type, &shape);
     TRY(!slice_is_uniform(&packed));
     TRY(s->type == type ? emit_move(e, s, &packed) : emit_cast(e, s, &packed));
@@ -142,7 +155,7 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     bool own_output = c.type != type || !fits;
     if (own_output) {
         /* Where only the type is another, in the order of memory: narrowing is one straight pass. */
-        mtf_shape shape = fits ? c.shape : mtf_shape_plus(mtf_shape_plus(g.batch, g.m), g.n);
+        mtf_shape shape = fits ? c.shape : matrix_like(c_given, &g.batch, &g.m, &g.n);
         if (fits) order_like(&shape, c_given);
         c = emit_fresh(e, type, &shape);
         TRY(!slice_is_uniform(&c));

@@ -170,20 +170,7 @@ static void test_vectors_first(void **state)
     close_well(s);
 }
 
-/* ---- packing ---- */
-
-static int moves(mtf_shape x_shape, mtf_shape y_shape, mtf_shape out)
-{
-    mtf_session *s = open_two_threads();
-    mtf_graph   *g = mtf_graph_new(s);
-    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, x_shape), *y = mtf_input(g, "y", MTF_F32, y_shape);
-    mtf_program *p = mtf_compile(g, mtf_einsum(out, x, y));
-    const char  *text = mtf_program_print(p);
-    int          found = occurrences(text, " move ");
-    assert_int_equal(occurrences(text, " contract "), 1);
-    close_well(s);
-    return found;
-}
+/* ---- rows ---- */
 
 /* What is one number a line meets lines long and short. */
 static void test_lines_are_rows(void **state)
@@ -247,26 +234,6 @@ static void test_made_again(void **state)
         }
     }
     close_well(s);
-}
-
-static void test_packing(void **state)
-{
-    (void)state;
-    mtf_dim m = {"m", 11}, n = {"n", 13}, k = {"k", 17}, k1 = {"k1", 3}, k2 = {"k2", 5},
-            z = {"z", 4};
-    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(k, n), mtf_shape(m, n)), 0);
-    assert_int_equal(moves(mtf_shape(k, m), mtf_shape(k, n), mtf_shape(m, n)), 0); /* transposed: */
-    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(n, k), mtf_shape(m, n)),
-                     0); /* a flag of the */
-    assert_int_equal(moves(mtf_shape(k, m), mtf_shape(n, k), mtf_shape(n, m)), 0); /* product */
-    assert_int_equal(moves(mtf_shape(z, m, k), mtf_shape(z, k, n), mtf_shape(z, m, n)), 0);
-    assert_int_equal(moves(mtf_shape(m, z, k), mtf_shape(n, z, k), mtf_shape(z, m, n)), 0);
-    assert_int_equal(moves(mtf_shape(m, k1, k2), mtf_shape(k1, k2, n), mtf_shape(m, n)), 0);
-    assert_int_equal(moves(mtf_shape(m, k), mtf_shape(k), mtf_shape(m)), 0);
-    /* k1 and k2 lie apart in x and together in y. */
-    assert_int_equal(moves(mtf_shape(k1, m, k2), mtf_shape(k1, k2, n), mtf_shape(m, n)), 1);
-    /* The batch lies innermost, so no other stride of x is 1. */
-    assert_int_equal(moves(mtf_shape(m, k, z), mtf_shape(z, k, n), mtf_shape(z, m, n)), 1);
 }
 
 /* ---- memory ---- */
@@ -408,7 +375,6 @@ int main(void)
         cmocka_unit_test(test_vectors_first),
         cmocka_unit_test(test_lines_are_rows),
         cmocka_unit_test(test_made_again),
-        cmocka_unit_test(test_packing),
         cmocka_unit_test(test_update_in_place),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_peak_is_what_is_taken),
