@@ -6,6 +6,7 @@
 
 #include "plan/reuse.h"
 #include "plan/traffic.h"
+#include "program/map_form.h"
 
 /* ---- turns ---- */
 
@@ -149,15 +150,26 @@ static double memory_seconds(const price *p, const reuse *x, const instr *i, con
     return seconds;
 }
 
+static bool folds_rows(const instr *i)
+{
+    bool folds = false;
+    for (int k = 0; i->kind == INSTR_MAP && k < i->map.nsteps; k++)
+        folds = folds || map_folds(i->map.steps[k].fn);
+    return folds;
+}
+
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
     bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
-    double flops = product ? product_seconds(r, i, line) : (double)line->flops / r->flops, least;
-    double work = fmax(flops, memory_seconds(p, x, i, line, &least));
-    double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
+    bool               rows = r->rows > 0 && folds_rows(i);
+    double             least, rate = rows ? r->rows : r->flops;
+    double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;
+    double             memory = memory_seconds(p, x, i, line, &least);
+    double             speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
+    double             work = rows ? flops + memory : fmax(flops, memory);
     line->seconds = r->start * (double)line->turns + work / speed;
-    line->spare = (work - fmax(flops, least)) / speed;
+    line->spare = (work - (rows ? flops + least : fmax(flops, least))) / speed;
 }
 
 /* `work`: seconds since the collective before. */

@@ -132,7 +132,8 @@ typedef struct reading {
 
 static const char known[] =
     "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
-    "seconds), capacity (in bytes), alone, half, quarter, flat, node, outer_wire and outer_latency";
+    "seconds), capacity (in bytes), alone, half, quarter, rows, flat, node, outer_wire and "
+    "outer_latency";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -172,6 +173,7 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"start", &r->start, true},
                   {"pauses", &r->pauses, true},
                   {"pause", &r->pause, true},
+                  {"rows", &r->rows, true},
                   {"flat", &r->flat, true},
                   {"alone", &r->alone, true},
                   {"half", &r->half, true},
@@ -262,6 +264,7 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
 void rates_write(const price_rates *r, textbuf *t)
 {
     text_add(t, "flops %.3g\n", r->flops);
+    if (r->rows > 0) text_add(t, "rows %.3g\n", r->rows);
     for (int k = 0; k < r->nproducts; k++)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);

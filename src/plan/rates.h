@@ -31,7 +31,8 @@ typedef struct axis_rate {
     double wire, latency;
 } axis_rate;
 
-/* An instruction takes `start`, and the longer of its flops and its bytes of memory; a collective
+/* An instruction takes `start`, and the longer of its flops and its bytes of memory (their sum where
+ * rows are summed up first and used then: neither hides the other, as `rows` tells); a collective
  * takes its latency, and the bytes that it sends or receives, and waits for those whose core the
  * system took away meanwhile. */
 typedef struct price_rates {
@@ -39,6 +40,7 @@ typedef struct price_rates {
     double       latency;             /* seconds, for each collective */
     double       start;               /* seconds, for each other instruction */
     double       pauses, pause;       /* in a second of work; seconds of each */
+    double       rows;  /* flops a second of maps that sum up along rows; 0: `flops` */
     double       flat;  /* bytes beyond a cube's that a product takes in a second; 0: memory */
     double       alone; /* times as fast while all others are idle; 0: as fast; */
     double       half, quarter; /* while so many of them are; 0: as fast as what is left allows */

@@ -14,8 +14,8 @@ typedef struct calibrate_opts {
  * gets a layout for this.  False after an error. */
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r);
 
-/* Of every rate the best but one of the trials; `alone` in the middle. */
-enum { CALIBRATE_TRIALS = 5 };
+/* Of every rate the best but a quarter of the trials; `alone` and its like in the middle. */
+enum { CALIBRATE_TRIALS = 9 };
 void calibrate_combine(const price_rates *trials, price_rates *r);
 
 #endif

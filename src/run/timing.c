@@ -62,22 +62,40 @@ bool timing_steps(const trial *t, const char *const *texts, const double *guess,
     return mtf_ok(t->session);
 }
 
+static int most_links(const chain *c)
+{
+    return (int)fmax(3, fmin(MOST_LINKS, 2e-3 / c->guess));
+}
+
+/* NULL after an error. */
+static const char *chain_text(const trial *t, chain *c, int length)
+{
+    const char *head = text_done(&c->head);
+    textbuf     text = {.arena = &t->session->arena};
+    if (!head) return NULL;
+    text_add(&text, "%s", head);
+    for (int i = 0; i < length; i++) c->link(&text, i);
+    text_add(&text, "y = identity(x%d)\n", length);
+    return text_done(&text);
+}
+
 bool timing_link(const trial *t, chain *c, double *seconds)
 {
-    const char *head = text_done(&c->head), *texts[2];
-    int         most = (int)fmax(3, fmin(MOST_LINKS, 2e-3 / c->guess)), length[2] = {1, most};
-    double      took[2], guess[2];
-    for (int k = 0; k < 2 && head; k++) {
-        textbuf text = {.arena = &t->session->arena};
-        text_add(&text, "%s", head);
-        for (int i = 0; i < length[k]; i++) c->link(&text, i);
-        text_add(&text, "y = identity(x%d)\n", length[k]);
-        texts[k] = text_done(&text);
-        TRY(texts[k] != NULL);
-        guess[k] = c->guess * length[k];
-    }
-    TRY(head && timing_steps(t, texts, guess, took));
-    *seconds = fmax((took[1] - took[0]) / (length[1] - length[0]), 1e-9);
+    int         most = most_links(c);
+    const char *texts[2] = {chain_text(t, c, 1), chain_text(t, c, most)};
+    double      took[2], guess[2] = {c->guess, c->guess * most};
+    TRY(texts[0] && texts[1] && timing_steps(t, texts, guess, took));
+    *seconds = fmax((took[1] - took[0]) / (most - 1), 1e-9);
+    return true;
+}
+
+bool timing_ratio(const trial *t, chain *one, chain *other, double *ratio)
+{
+    int         most = most_links(one);
+    const char *texts[2] = {chain_text(t, one, most), chain_text(t, other, most)};
+    double      took[2], guess[2] = {one->guess * most, other->guess * most};
+    TRY(texts[0] && texts[1] && timing_steps(t, texts, guess, took));
+    *ratio = took[0] / fmax(took[1], 1e-9);
     return true;
 }
 

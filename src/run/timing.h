@@ -26,6 +26,10 @@ typedef struct chain {
 /* Seconds of a link: of a long chain and a short one, the difference. */
 bool timing_link(const trial *t, chain *c, double *seconds);
 
+/* Seconds of a link of one chain as a multiple of those of another, links being as long as each
+ * other roughly: both in turn, so that what disturbs one disturbs the other. */
+bool timing_ratio(const trial *t, chain *one, chain *other, double *ratio);
+
 /* One instruction, against a step that has none worth telling. */
 bool timing_single(const trial *t, const char *text, double guess, double *seconds);
 

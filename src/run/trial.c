@@ -30,8 +30,8 @@ static int crowd_of(int n)
     return n < 16 || crowd < 1 ? 1 : crowd > MOST ? MOST : (int)crowd;
 }
 
-/* Seconds of a product, n by n by n; so many processors have theirs. */
-static bool time_product(const trial *t, int processors, mtf_dtype type, int n, double *seconds)
+/* Products, n by n by n; so many processors have theirs. */
+static chain chain_of_products(const trial *t, int processors, mtf_dtype type, int n)
 {
     const char *name = mtf_dtype_name(type);
     int         crowd = crowd_of(n);
@@ -45,8 +45,14 @@ static bool time_product(const trial *t, int processors, mtf_dtype type, int n, 
         text_add(&c.head, "variable(init=\"normal(0, 0.04)\")\n");
         text_add(&c.head, "%s = identity(%s_%s_%d_%d)\n", what, what, name, n, processors);
     }
+    return c;
+}
+
+static bool time_product(const trial *t, mtf_dtype type, int n, double *seconds)
+{
+    chain c = chain_of_products(t, mesh_size(&t->mesh), type, n);
     TRY(timing_link(t, &c, seconds));
-    *seconds /= crowd;
+    *seconds /= crowd_of(n);
     return true;
 }
 
@@ -58,13 +64,12 @@ static bool time_products(const trial *t, price_rates *r)
         int       side;
     } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 192}, {MTF_F32, 512},
                 {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
-    int    processors = mesh_size(&t->mesh);
     double seconds;
-    TRY(time_product(t, processors, MTF_F32, 2, &r->start));
+    TRY(time_product(t, MTF_F32, 2, &r->start));
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         double n = rows[k].side;
         bool   first = k == 0 || rows[k].type != rows[k - 1].type;
-        TRY(time_product(t, processors, rows[k].type, rows[k].side, &seconds));
+        TRY(time_product(t, rows[k].type, rows[k].side, &seconds));
         double flops =
             2 * n * n * n / fmax(seconds - r->start / crowd_of(rows[k].side), seconds / 4);
         r->products[r->nproducts++] =
@@ -79,10 +84,11 @@ static bool time_few(const trial *t, int processors, double *speed)
     static const int sides[] = {128, 384};
     double           logs = 0;
     for (int k = 0; k < 2; k++) {
-        double all, few;
-        TRY(time_product(t, mesh_size(&t->mesh), MTF_F32, sides[k], &all));
-        TRY(time_product(t, processors, MTF_F32, sides[k], &few));
-        logs += log(all / few);
+        chain  all = chain_of_products(t, mesh_size(&t->mesh), MTF_F32, sides[k]);
+        chain  few = chain_of_products(t, processors, MTF_F32, sides[k]);
+        double ratio;
+        TRY(timing_ratio(t, &all, &few, &ratio));
+        logs += log(ratio);
     }
     *speed = fmax(1, exp(logs / 2));
     return true;
@@ -172,28 +178,29 @@ static bool time_passes(const trial *t, price_rates *r)
     return true;
 }
 
-/* Elementwise work that stays in the cache, flops of which there are so many for each element. */
-static bool time_elements(const trial *t, const char *work, int flops, double *rate)
+enum { ELEMENTS = 512 * 512 };
+
+/* Seconds of elementwise work that stays in the cache. */
+static bool time_elements(const trial *t, const char *work, double *seconds)
 {
-    enum { ROWS = 512, ROW = 512 };
-    char   text[300];
-    double seconds;
-    snprintf(text, sizeof text, "w: f32[p=%d, m=%d, n=%d] = variable(init=\"ones\")\n%s",
-             mesh_size(&t->mesh), ROWS, ROW, work);
-    TRY(timing_single(t, text, 1e-3, &seconds));
-    *rate = (double)flops * ROWS * ROW / seconds;
-    return true;
+    char text[300];
+    snprintf(text, sizeof text, "w: f32[p=%d, m=512, n=%d] = variable(init=\"ones\")\n%s",
+             mesh_size(&t->mesh), ELEMENTS / 512, work);
+    return timing_single(t, text, 1e-3, seconds);
 }
 
-/* Chains, and rows of which something is summed up and applied, as norms do it. */
+/* Chains, and rows of which something is summed up and applied, as norms do it: most work is in
+ * between.  Norms by themselves, too, beside what their memory takes. */
 static bool time_flops(const trial *t, price_rates *r)
 {
     static const char many[] = "b = w * w + w\nc = b * b + b\nd = c * c + c\ne = d * d + d\n"
                                "f = e * e + e\ng = f * f + f\nh = g * g + g\ny = h * h + h\n",
                       norm[] = "b = w * 3\nq: [p, m] = reduce_sum(square(b))\ny = b * rsqrt(q)\n";
-    double chains, norms;
-    TRY(time_elements(t, many, 16, &chains) && time_elements(t, norm, 4, &norms));
-    r->flops = sqrt(chains * norms);
+    enum { OF_CHAIN = 16, OF_NORM = 4 };
+    double chains, norms, bytes = 8.0 * ELEMENTS;
+    TRY(time_elements(t, many, &chains) && time_elements(t, norm, &norms));
+    r->flops = ELEMENTS * sqrt(OF_CHAIN / chains * OF_NORM / norms);
+    r->rows = ELEMENTS * OF_NORM / fmax(norms - bytes / rates_memory(r, bytes), norms / 4);
     return true;
 }
 
@@ -332,7 +339,7 @@ bool trial_begin(mtf_session *s, const mesh *m, trial *t)
 bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
-    TRY(time_products(t, r) && time_fewer(t, r) && time_flops(t, r));
-    TRY(time_passes(t, r) && time_flat(t, r) && time_wires(t, r) && time_pauses(t, r));
+    TRY(time_products(t, r) && time_fewer(t, r) && time_passes(t, r) && time_flops(t, r));
+    TRY(time_flat(t, r) && time_wires(t, r) && time_pauses(t, r));
     return true;
 }

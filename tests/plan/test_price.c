@@ -453,6 +453,34 @@ static void test_flat_products_take_longer(void **state)
     }
 }
 
+/* A norm of 8 rows of 32: its own flops, and then its memory; what sums nothing up, the longer. */
+static void test_rows_hide_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool        rows;
+    } cases[] = {
+        {"a: f32[m=8, n=32] = input()\nq: [m] = reduce_sum(square(a))\ny = a * rsqrt(q)\n", true},
+        {"a: f32[m=8, n=32] = input()\ny = a * a + a\n", false},
+    };
+    for (int k = 0; k < 4; k++) {
+        scene       c;
+        price_rates r = {.flops = 2e6, .memory = 1e6, .wire = 1, .rows = k < 2 ? 1e5 : 0};
+        bool        rows = cases[k % 2].rows && r.rows > 0;
+        scene_open(&c, cases[k % 2].text, "x:1", "");
+        estimate_opts o = {.mesh = &c.mesh, .layout = &c.layout, .rates = r};
+        estimate     *e = estimate_graph(c.g, 1, &c.last, &o);
+        double        flops = (double)e->price.flops / (rows ? r.rows : r.flops);
+        double        memory = (double)e->price.bytes / r.memory;
+        assert_int_equal(e->program->ninstrs, 1);
+        assert_true(e->price.flops > 0 && e->price.bytes == 2 * 4 * 8 * 32);
+        assert_near(e->price.seconds, rows ? flops + memory : fmax(flops, memory), 1e-9);
+        estimate_free(e);
+        close_well(c.s);
+    }
+}
+
 /* ---- caches ---- */
 
 static const price_rates cached = {
@@ -560,6 +588,7 @@ int main(void)
         cmocka_unit_test(test_waiting_is_priced),
         cmocka_unit_test(test_uneven_parts_are_faster),
         cmocka_unit_test(test_flat_products_take_longer),
+        cmocka_unit_test(test_rows_hide_nothing),
         cmocka_unit_test(test_near_memory_is_faster),
         cmocka_unit_test(test_reach_is_priced),
         cmocka_unit_test(test_measured),

@@ -24,6 +24,7 @@ const price_rates brute_machines[BRUTE_RATES] = {
      .products = {{MTF_F32, 0, 2e6}, {MTF_F32, 3, 8e6}}},
     {.flops = 1e6, .memory = 1e8, .wire = 1e8, .latency = 1e-7, .pauses = 1e4, .pause = 1e-4},
     {.flops = 1e8,
+     .rows = 1e6,
      .memory = 1e6,
      .wire = 1e7,
      .latency = 1e-7,

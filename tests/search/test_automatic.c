@@ -439,16 +439,17 @@ static void test_machines(void **state)
     mtf_close(s);
 }
 
-/* Trials of which one was disturbed and one was luck. */
+/* Trials of which some were disturbed and some were luck. */
 static void test_trials(void **state)
 {
     (void)state;
-    static const double factor[CALIBRATE_TRIALS] = {1.1, 0.2, 2, 1, 1.2};
+    static const double factor[CALIBRATE_TRIALS] = {1.1, 0.2, 2, 1, 0.3, 1.05, 3, 1.2, 1.15};
     price_rates         trials[CALIBRATE_TRIALS], r;
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         double f = factor[k];
         trials[k] = (price_rates){.flops = f, .memory = 2 * f, .wire = 3 * f, .latency = 1 / f};
         trials[k].start = 2 / f, trials[k].alone = f, trials[k].flat = 4 * f;
+        trials[k].rows = 8 * f;
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
         trials[k].products[1] = (product_rate){MTF_F32, 64, 5 * f};
@@ -457,6 +458,7 @@ static void test_trials(void **state)
     }
     calibrate_combine(trials, &r);
     assert_true(r.flops == 1.2 && r.memory == 2.4 && r.wire == 3 * 1.2 && r.flat == 4.8);
+    assert_true(r.rows == 8 * 1.2);
     assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1);
     assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2);
     assert_true(r.products[1].flops == 6 && r.axes[0].wire == 6 * 1.2);
