@@ -38,18 +38,16 @@ static bool kept_shape(node *n, mtf_shape *kept)
         }
         return true;
     }
-    mtf_dim gone[MTF_MAX_DIMS];
+    mtf_shape gone = {.ndims = over.n};
     for (int i = 0; i < over.n; i++) {
         mtf_dim d = mtf_shape_dim(*x, over.v[i]);
         char    text[SHAPE_TEXT];
         if (!d.name || i >= MTF_MAX_DIMS)
             return node_fail(n, ERR_SHAPE, "\"%s\" has no dimension \"%s\"; it is %s",
                              tensor_name(n->in[0]), over.v[i], shape_text(x, text));
-        gone[i] = d;
+        gone.dims[i] = d;
     }
-    mtf_shape minus = {.ndims = over.n};
-    memcpy(minus.dims, gone, sizeof(mtf_dim) * (size_t)over.n);
-    *kept = over.n ? mtf_shape_minus(*x, minus) : (mtf_shape){0};
+    *kept = over.n ? mtf_shape_minus(*x, gone) : (mtf_shape){0};
     return true;
 }
 

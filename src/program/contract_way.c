@@ -4,7 +4,8 @@
 enum {
     TINY_PRODUCT = 512,   /* multiply-adds below which calling the library costs more */
     PLENTY_OF_BATCH = 32, /* products that feed all threads without being cut */
-    SLIM_LONG = 32        /* the other sides of a product with a few columns */
+    SLIM_LONG = 32,       /* the other sides of a product with a few columns, */
+    TERMS_LONG = 64       /* and of one with a few terms */
 };
 
 typedef struct sizes {
@@ -28,6 +29,12 @@ static bool has_vector(const sizes *s)
     return s->m == 1 || s->n == 1;
 }
 
+static bool has_few_terms(const sizes *s)
+{
+    return !MTF_OWN_PRODUCTS && s->type == MTF_F32 && s->k <= MOST_TERMS && s->m >= TERMS_LONG &&
+           s->n >= TERMS_LONG;
+}
+
 static bool is_slim(const sizes *s)
 {
     int64_t few = s->m < s->n ? s->m : s->n, many = s->m < s->n ? s->n : s->m;
@@ -49,9 +56,9 @@ static bool has_batch(const sizes *s)
 static const struct {
     contract_way way;
     bool (*holds)(const sizes *s);
-} rules[] = {{CONTRACT_PLAIN, is_small},  {CONTRACT_DOT, is_dot},
-             {CONTRACT_GEMV, has_vector}, {CONTRACT_SLIM, is_slim},
-             {CONTRACT_TILED, has_tiles}, {CONTRACT_BATCHED, has_batch}};
+} rules[] = {{CONTRACT_PLAIN, is_small},      {CONTRACT_DOT, is_dot},   {CONTRACT_GEMV, has_vector},
+             {CONTRACT_TERMS, has_few_terms}, {CONTRACT_SLIM, is_slim}, {CONTRACT_TILED, has_tiles},
+             {CONTRACT_BATCHED, has_batch}};
 
 contract_way contract_way_of(const instr *i)
 {

@@ -18,12 +18,14 @@
 #define MTF_OWN_PRODUCTS 0
 #endif
 enum { SLIM_WIDE = 12 }; /* columns, or rows, at most */
+enum { MOST_TERMS = 32 }; /* of a sum, at most */
 
 /* clang-format off */
 #define CONTRACT_WAYS(WAY)                                                                         \
     WAY(PLAIN,   "plain",   "our own loop: no floats, or too few for a call of the library")       \
     WAY(DOT,     "dot",     "one number from two vectors")                                         \
     WAY(GEMV,    "gemv",    "a matrix times a vector: threads take whole rows of memory")          \
+    WAY(TERMS,   "terms",   "a few terms, in f32 on x86-64: our own loop writes the result once")  \
     WAY(SLIM,    "slim",    "a matrix times a few columns, in f32 on arm64: our own loop")         \
     WAY(TILED,   "tiled",   "products of matrices, in f32 on arm64: by tiles of our own")          \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \

@@ -155,6 +155,21 @@ static void test_contract_tiled(void **state)
     }
 }
 
+/* A few terms, in every order, with rows and columns that fill no tile. */
+static void test_contract_terms(void **state)
+{
+    (void)state;
+    seed_state = 7;
+    for (int round = 0; round < 96; round++) {
+        int64_t k = 1 + round % MOST_TERMS, size[4] = {1, pick(64, 150), pick(64, 300), k};
+        if (round % 5 == 0) size[0] = 3;
+        trial t;
+        product_trial(&t, size, MTF_F32, round);
+        assert_int_equal(contract_way_of(&t.i) == CONTRACT_TERMS, !MTF_OWN_PRODUCTS);
+        check_contract(&t);
+    }
+}
+
 /* A few columns or rows, in every order, with several panels of k and rows that fill no tile: the
  * same bits for any number of threads. */
 static void test_contract_slim(void **state)
@@ -497,10 +512,15 @@ int main(void)
     openblas_set_num_threads(1); /* as the device does */
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contract),       cmocka_unit_test(test_contract_odd_strides),
-        cmocka_unit_test(test_contract_large), cmocka_unit_test(test_contract_tiled),
-        cmocka_unit_test(test_contract_slim),  cmocka_unit_test(test_contract_long_sums),
-        cmocka_unit_test(test_scratch),        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_contract_odd_strides),
+        cmocka_unit_test(test_contract_large),
+        cmocka_unit_test(test_contract_tiled),
+        cmocka_unit_test(test_contract_slim),
+        cmocka_unit_test(test_contract_terms),
+        cmocka_unit_test(test_contract_long_sums),
+        cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_window),
         cmocka_unit_test(test_window_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,8 +135,12 @@ static bool product_blas(const product *p, const void *a, const void *b, void *c
 static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c,
                         void *scratch)
 {
-#if MTF_OWN_PRODUCTS
     product turned = product_turned(p);
+    if (way == CONTRACT_TERMS) {
+        bool turn = p->c_n != 1 || p->n == 1;
+        if (product_terms(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
+    }
+#if MTF_OWN_PRODUCTS
     if (way == CONTRACT_SLIM) {
         bool turn = p->n > SLIM_WIDE;
         if (product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;

@@ -35,7 +35,7 @@ static const struct {
 } levels[] = {
 #define ROW(l)                                                                                     \
     {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &soft_tables_##l,              \
-      &fold_tables_##l, &strided_tables_##l},                                                      \
+      &fold_tables_##l, &strided_tables_##l, &terms_tables_##l},                                   \
      has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
@@ -123,4 +123,9 @@ strided_copy *strided_storer(mtf_dtype type)
 strided_copy *strided_mover(mtf_dtype type)
 {
     return highest()->strided->mover[type];
+}
+
+terms_loop *terms_loop_here(void)
+{
+    return highest()->terms->loop;
 }

@@ -14,6 +14,7 @@
 #include "machine/kernels/map_joined.h"
 #include "machine/kernels/map_soft.h"
 #include "machine/kernels/strided.h"
+#include "machine/kernels/terms_steps.h"
 #include "mtf_build.h"
 
 #ifndef LEVEL
@@ -31,7 +32,8 @@
     extern const formula_tables formula_tables_##level;                                            \
     extern const soft_tables    soft_tables_##level;                                               \
     extern const fold_tables    fold_tables_##level;                                               \
-    extern const strided_tables strided_tables_##level;
+    extern const strided_tables strided_tables_##level;                                            \
+    extern const terms_tables   terms_tables_##level;
 DECLARE_TABLES(plain)
 MTF_LEVELS(DECLARE_TABLES)
 #undef DECLARE_TABLES
@@ -44,6 +46,7 @@ typedef struct level {
     const soft_tables    *soft;
     const fold_tables    *fold;
     const strided_tables *strided;
+    const terms_tables   *terms;
 } level;
 
 /* Level i, from plain (0) upwards; NULL where i is one that this chip cannot run, or none. */

@@ -64,6 +64,10 @@ static inline void gemm_run(const gemm *g, const void *a, const void *b, void *c
                     g->b.ld, g->add ? 1.0 : 0.0, c, g->c.ld);
 }
 
+/* A product in f32 whose k is at most MOST_TERMS, by a loop of our own.  False where c has no rows of
+ * adjacent elements; then nothing was written. */
+bool product_terms(const product *p, const float *a, const float *b, float *c);
+
 /* A product in f32 whose n is at most SLIM_WIDE, by a loop of our own; on arm64.  False where a has no
  * rows of adjacent elements; then nothing was written. */
 bool product_slim(const product *p, const float *a, const float *b, float *c);

@@ -1,0 +1,24 @@
+/* The inner loop of products that sum few terms. */
+#ifndef MACHINE_TERMS_STEPS_H
+#define MACHINE_TERMS_STEPS_H
+
+#include <stdint.h>
+
+enum { TERMS_UNIT = 32 }; /* columns: rows of b may be read up to the next whole unit */
+
+/* c[i, j] = sum over l of a[i, l] * b[l, j], i < rows, j < cols, in the order of l.  The elements of a
+ * have any strides; those along rows of b and c are adjacent. */
+typedef struct terms {
+    int64_t rows, cols, terms;
+    int64_t a_row, a_term, b_row, c_row; /* from one to the next */
+} terms;
+
+typedef void terms_loop(const terms *t, const float *a, const float *b, float *c);
+
+typedef struct terms_tables {
+    terms_loop *loop;
+} terms_tables;
+
+terms_loop *terms_loop_here(void); /* what suits this chip */
+
+#endif

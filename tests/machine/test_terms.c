@@ -1,0 +1,54 @@
+/* Tests the loops of products with few terms, at every level that this chip can run. */
+#include "machine/kernels/levels.h"
+
+#include "ground.h"
+
+enum { MOST_LEVELS = 8, ROWS = 9, COLS = 75, UNIT = TERMS_UNIT, WIDE = (COLS / UNIT + 1) * UNIT };
+
+/* Elements of a have both strides; c has room between rows, which stays as it was. */
+static void check_level(const level *here, int64_t rows, int64_t cols, int64_t count)
+{
+    enum { MOST = 16, APART = COLS + 3 };
+    static float a[ROWS * MOST * 2], b[MOST * WIDE], c[ROWS * APART];
+    const terms  t = {.rows = rows,
+                      .cols = cols,
+                      .terms = count,
+                      .a_row = 2,
+                      .a_term = 2 * ROWS,
+                      .b_row = WIDE,
+                      .c_row = APART};
+    for (int k = 0; k < ROWS * MOST * 2; k++) a[k] = (float)(k * 7 % 11) - 5;
+    for (int k = 0; k < MOST * WIDE; k++) b[k] = (float)(k * 5 % 13) - 6;
+    for (int k = 0; k < ROWS * APART; k++) c[k] = 1e9f;
+    here->terms->loop(&t, a, b, c);
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t j = 0; j < APART; j++) {
+            float want = i < rows && j < cols ? 0 : 1e9f;
+            for (int64_t l = 0; l < count && want < 1e8f; l++)
+                want += a[i * t.a_row + l * t.a_term] * b[l * t.b_row + j];
+            if (c[i * APART + j] != want)
+                fail_msg("%s: [%d, %d] of %d x %d x %d is %g, not %g", here->name, (int)i, (int)j,
+                         (int)rows, (int)cols, (int)count, (double)c[i * APART + j], (double)want);
+        }
+}
+
+static void test_every_edge(void **state)
+{
+    (void)state;
+    int levels = 0;
+    for (int i = 0; i < MOST_LEVELS; i++) {
+        if (!level_at(i)) continue;
+        levels++;
+        for (int64_t rows = 1; rows <= ROWS; rows++)
+            for (int64_t cols = 1; cols <= COLS; cols++)
+                for (int64_t count = 1; count <= 16; count += 5)
+                    check_level(level_at(i), rows, cols, count);
+    }
+    assert_true(levels > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_edge)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
