@@ -9,6 +9,7 @@
 #include "base/dtype.h"
 #include "plan/fuse.h"
 #include "plan/passes.h"
+#include "plan/readers.h"
 #include "program/map_form.h"
 #include "program/scalar.h"
 
@@ -16,25 +17,13 @@ enum { CHEAP = 1, MOST_READERS = 4 };
 
 typedef struct recomputer {
     program *program;
-    int     *writers;                /* by buffer: how many operands */
-    int     *first_reader, *readers; /* by buffer: where its readers stand, in their order */
-    int     *stretch;                /* by instruction: which part without a loop it is in */
-    bool    *fixed;                  /* by buffer: somebody else relies on its being stored */
+    readers  readers;
+    bool    *fixed; /* by buffer: somebody else relies on its being stored */
 } recomputer;
-
-static int readers_of(const recomputer *r, int b)
-{
-    return r->first_reader[b + 1] - r->first_reader[b];
-}
-
-static int last_reader(const recomputer *r, int b)
-{
-    return readers_of(r, b) ? r->readers[r->first_reader[b + 1] - 1] : -1;
-}
 
 static bool is_temporary(const recomputer *r, const access *a)
 {
-    return r->program->buffers[a->buffer].kind == BUFFER_TEMPORARY && r->writers[a->buffer] == 1;
+    return readers_passing(&r->readers, r->program, a->buffer);
 }
 
 /* ---- the step by itself ---- */
@@ -114,10 +103,10 @@ static bool suits(const recomputer *r, const alone *a, int writer, int at)
 {
     const instr *c = &r->program->instrs[at];
     int64_t      more = 0;
-    if (c->kind != INSTR_MAP || r->stretch[at] != r->stretch[writer]) return false;
+    if (c->kind != INSTR_MAP || r->readers.stretch[at] != r->readers.stretch[writer]) return false;
     for (int k = 0; k < a->instr.nin; k++) {
         const access *x = &a->in[k];
-        if (!is_temporary(r, x) || last_reader(r, x->buffer) < at) return false;
+        if (!is_temporary(r, x) || readers_last(&r->readers, x->buffer) < at) return false;
         if (!reads(c, x->buffer)) more += elements_of(&a->instr, x);
     }
     return more <= elements_of(&a->instr, a->instr.out) + elements_of(&a->instr, a->instr.out) / 8;
@@ -148,7 +137,8 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
 {
     program   *q = r->program;
     instr     *p = &q->instrs[writer];
-    int        b = p->out[o].buffer, first = r->first_reader[b], n = readers_of(r, b);
+    int        b = p->out[o].buffer, n = readers_count(&r->readers, b);
+    const int *of = readers_of(&r->readers, b);
     const bool keep = false;
     alone      a;
     *dropped = false;
@@ -156,13 +146,13 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
     if (!step_alone(p, o, &a)) return true;
     joint_loops loops[MOST_READERS];
     for (int k = 0; k < n; k++) {
-        int at = r->readers[first + k];
+        int at = of[k];
         if (!suits(r, &a, writer, at)) return true;
         const instr *c = &q->instrs[at];
         if (!fuse_loops(c, input_of(c, b), &a.instr, 0, &loops[k])) return true;
     }
     for (int k = 0; k < n; k++) {
-        instr *c = &q->instrs[r->readers[first + k]];
+        instr *c = &q->instrs[of[k]];
         if (!fuse_into(q, c, &a.instr, &loops[k], &keep)) {
             if (!mtf_ok(q->session)) return false;
             r->fixed[b] = true; /* too large: this one goes on reading it */
@@ -176,49 +166,10 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
 
 /* ---- the walk ---- */
 
-/* Once for each instruction that reads it, however often it does. */
-static bool list_readers(recomputer *r, arena *scratch)
-{
-    const program *q = r->program;
-    int           *seen = arena_array(scratch, int, q->nbuffers + 1), total = 0;
-    r->first_reader = arena_array(scratch, int, q->nbuffers + 2);
-    TRY(seen && r->first_reader);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int b = 0; b < q->nbuffers; b++) seen[b] = -1;
-        for (int k = 0; k < q->ninstrs; k++)
-            for (int i = 0; i < q->instrs[k].nin; i++) {
-                int b = q->instrs[k].in[i].buffer;
-                if (seen[b] == k) continue;
-                seen[b] = k;
-                if (pass)
-                    r->readers[r->first_reader[b]++] = k;
-                else
-                    r->first_reader[b + 1]++, total++;
-            }
-        if (pass) break;
-        for (int b = 0; b < q->nbuffers; b++) r->first_reader[b + 1] += r->first_reader[b];
-        r->readers = arena_array(scratch, int, total + 1);
-        TRY(r->readers != NULL);
-    }
-    for (int b = q->nbuffers; b > 0; b--) r->first_reader[b] = r->first_reader[b - 1];
-    r->first_reader[0] = 0;
-    return true;
-}
-
 bool recompute_values(program *p, arena *scratch)
 {
-    recomputer r = {.program = p};
-    int        stretch = 0;
-    r.writers = arena_array(scratch, int, p->nbuffers + 1);
-    r.stretch = arena_array(scratch, int, p->ninstrs + 1);
-    r.fixed = arena_array(scratch, bool, p->nbuffers + 1);
-    TRY(r.writers && r.stretch && r.fixed && list_readers(&r, scratch));
-    for (int k = 0; k < p->ninstrs; k++) {
-        const instr *i = &p->instrs[k];
-        stretch += i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
-        r.stretch[k] = stretch;
-        for (int o = 0; o < i->nout; o++) r.writers[i->out[o].buffer]++;
-    }
+    recomputer r = {.program = p, .fixed = arena_array(scratch, bool, p->nbuffers + 1)};
+    TRY(r.fixed && readers_find(&r.readers, p, scratch));
     for (int k = 0; k < p->ninstrs; k++) {
         bool dropped = false;
         for (int o = 0;

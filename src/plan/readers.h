@@ -1,0 +1,36 @@
+/* Who reads a buffer, and where. */
+#ifndef PLAN_READERS_H
+#define PLAN_READERS_H
+
+#include "program/program.h"
+
+typedef struct readers {
+    int *writers;      /* by buffer: how many operands */
+    int *first, *list; /* by buffer: where its readers begin in the list, in their order */
+    int *stretch;      /* by instruction: which part without a loop it is in */
+} readers;
+
+bool readers_find(readers *r, const program *p, arena *scratch);
+
+static inline int readers_count(const readers *r, int b)
+{
+    return r->first[b + 1] - r->first[b];
+}
+
+static inline const int *readers_of(const readers *r, int b)
+{
+    return &r->list[r->first[b]];
+}
+
+static inline int readers_last(const readers *r, int b)
+{
+    return readers_count(r, b) ? r->list[r->first[b + 1] - 1] : -1;
+}
+
+/* Is it made once in a step, and gone after its last use? */
+static inline bool readers_passing(const readers *r, const program *p, int b)
+{
+    return p->buffers[b].kind == BUFFER_TEMPORARY && r->writers[b] == 1;
+}
+
+#endif
