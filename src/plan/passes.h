@@ -23,6 +23,8 @@ bool survey_merge(survey *s);
 bool fuse_maps(program *p, arena *scratch);
 /* Lets maps make values again that other maps had stored for them; after fusing. */
 bool recompute_values(program *p, arena *scratch);
+/* Makes values again where the gradient wants them, instead of keeping them; after that. */
+bool remake_values(program *p, arena *scratch);
 /* Tells maps that read one number a line to take lines as rows. */
 void find_rows(program *p);
 /* The program's counters, but for collectives. */

@@ -136,6 +136,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     bool apart = opts && opts->guard; /* so that each tensor is there to be looked at */
     TRY(apart ||
         (fuse_maps(p, scratch) && recompute_values(p, scratch) && program_verify(p, "fusing")));
+    TRY(apart || (remake_values(p, scratch) && program_verify(p, "making again")));
     find_rows(p);
     TRY(store_in_place(p) && program_verify(p, "updating in place"));
     TRY(place_buffers(p, opts ? opts->guard : 0));

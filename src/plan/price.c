@@ -169,7 +169,9 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     double             speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
     double             work = rows ? flops + memory : fmax(flops, memory);
     line->seconds = r->start * (double)line->turns + work / speed;
-    line->spare = (work - (rows ? flops + least : fmax(flops, least))) / speed;
+    /* What is made again is so for the sake of memory, which is the whole program's. */
+    line->spare =
+        i->remade ? line->seconds : (work - (rows ? flops + least : fmax(flops, least))) / speed;
 }
 
 /* `work`: seconds since the collective before. */

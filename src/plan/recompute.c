@@ -6,14 +6,12 @@
  * where one cheap step makes the value from what is still needed later, and
  * where all who read it are maps themselves.
  */
-#include "base/dtype.h"
+#include "plan/derive.h"
 #include "plan/fuse.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
-#include "program/map_form.h"
-#include "program/scalar.h"
 
-enum { CHEAP = 1, MOST_READERS = 4 };
+enum { MOST_READERS = 4 };
 
 typedef struct recomputer {
     program *program;
@@ -24,62 +22,6 @@ typedef struct recomputer {
 static bool is_temporary(const recomputer *r, const access *a)
 {
     return readers_passing(&r->readers, r->program, a->buffer);
-}
-
-/* ---- the step by itself ---- */
-
-/* A map of one step, and of the constants that it needs. */
-typedef struct alone {
-    instr       instr;
-    access      in[3];
-    scalar_step steps[4];
-    int         result;
-} alone;
-
-/* What p's register holds, as an operand that is there later: an input, or what p stores besides. */
-static const access *stored_at(const instr *p, int reg, int but)
-{
-    if (reg < p->nin) return &p->in[reg];
-    for (int o = 0; o < p->nout; o++)
-        if (o != but && p->map.results[o] == reg) return &p->out[o];
-    return NULL;
-}
-
-static bool keeps_its_type(const access *a)
-{
-    return dtype_compute(a->type) == a->type;
-}
-
-static bool step_alone(const instr *p, int o, alone *a)
-{
-    int reg = p->map.results[o] - p->nin, old[3], at[3] = {0}, n = 0;
-    if (reg < 0 || !keeps_its_type(&p->out[o])) return false;
-    const scalar_step *s = &p->map.steps[reg];
-    int                operands = map_operands(s, old);
-    if (map_folds(s->fn) || s->fn == FN_INDEX || s->fn == FN_CAST || operands == 0 ||
-        scalar_infos[s->fn].flops > CHEAP)
-        return false;
-    a->instr = *p;
-    a->instr.nin = 0;
-    for (int k = 0; k < operands; k++) {
-        const access *from = stored_at(p, old[k], o);
-        bool constant = old[k] >= p->nin && p->map.steps[old[k] - p->nin].fn == FN_IMMEDIATE;
-        if (!constant && (!from || !keeps_its_type(from))) return false;
-        at[k] = constant ? -1 : a->instr.nin;
-        if (!constant) a->in[a->instr.nin++] = *from;
-    }
-    for (int k = 0; k < operands; k++)
-        if (at[k] < 0) a->steps[n] = p->map.steps[old[k] - p->nin], at[k] = a->instr.nin + n++;
-    a->steps[n] = *s;
-    a->steps[n].a = at[0];
-    a->steps[n].b = operands > 1 ? at[1] : 0;
-    a->steps[n].c = operands > 2 ? at[2] : 0;
-    a->result = a->instr.nin + n;
-    a->instr.in = a->in;
-    a->instr.nout = 1;
-    a->instr.out = &p->out[o];
-    a->instr.map = (map_args){.nsteps = n + 1, .steps = a->steps, .results = &a->result};
-    return a->instr.nin > 0;
 }
 
 /* ---- those who read it ---- */
@@ -99,7 +41,7 @@ static bool reads(const instr *c, int b)
 }
 
 /* Can reader `at` have the value made from what is there then, without reading more than before? */
-static bool suits(const recomputer *r, const alone *a, int writer, int at)
+static bool suits(const recomputer *r, const derived *a, int writer, int at)
 {
     const instr *c = &r->program->instrs[at];
     int64_t      more = 0;
@@ -140,10 +82,10 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
     int        b = p->out[o].buffer, n = readers_count(&r->readers, b);
     const int *of = readers_of(&r->readers, b);
     const bool keep = false;
-    alone      a;
+    derived    a;
     *dropped = false;
     if (r->fixed[b] || n == 0 || n > MOST_READERS || !is_temporary(r, &p->out[o])) return true;
-    if (!step_alone(p, o, &a)) return true;
+    if (!derive_output(p, o, 1, NULL, NULL, &a)) return true;
     joint_loops loops[MOST_READERS];
     for (int k = 0; k < n; k++) {
         int at = of[k];

@@ -192,8 +192,9 @@ typedef struct instr {
     access           *out, *in;
     int               nloops;
     int64_t           size[MAX_LOOPS];
-    const mtf_tensor *cause; /* the tensor it computes, for messages */
-    int64_t           flops; /* of one execution */
+    const mtf_tensor *cause;  /* the tensor it computes, for messages */
+    int64_t           flops;  /* of one execution */
+    bool              remade; /* makes again what had been made before, to keep less meanwhile */
     union {
         map_args             map;
         fold_args            fold;

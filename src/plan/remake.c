@@ -1,0 +1,177 @@
+/* Values that are made a second time instead of being kept for long.
+ *
+ * What a norm gives is read when its layer runs, and again when the layer's
+ * gradient does; meanwhile it only waits, and much waits with it.  Where a few
+ * cheap steps make such a value from others that are kept anyway, and memory is
+ * fullest in between, it is made again just before it is wanted again: a pass
+ * over it for its bytes where they are dearest.
+ */
+#include "plan/derive.h"
+#include "plan/passes.h"
+#include "plan/readers.h"
+
+enum { STEPS = 3, WORTH_IT = 64 * 1024 }; /* bytes: less is not worth an instruction */
+
+typedef struct remaker {
+    program *program;
+    readers  readers;
+    int     *first_write; /* by buffer: the instruction; those that none writes: beyond the last */
+    int      fullest;     /* the instruction at which most bytes are alive */
+    int      wanted;      /* the one before which a value is to be made again */
+    bool    *fixed;       /* by buffer: others are made from it later, or it is made again itself */
+    instr   *made;        /* maps to be put in */
+    int      nmade;
+    int     *first_before, *next; /* by instruction, by map: those that go before it; -1: no more */
+} remaker;
+
+/* ---- when memory is fullest ---- */
+
+static void find_fullest(remaker *r, int64_t *change)
+{
+    const program *p = r->program;
+    int64_t        alive = 0, most = -1;
+    for (int b = 0; b < p->nbuffers; b++) {
+        int last = readers_last(&r->readers, b);
+        if (!readers_passing(&r->readers, p, b) || last < r->first_write[b]) continue;
+        change[r->first_write[b]] += p->buffers[b].bytes;
+        change[last + 1] -= p->buffers[b].bytes;
+    }
+    for (int k = 0; k < p->ninstrs; k++) {
+        alive += change[k];
+        if (alive > most) most = alive, r->fullest = k;
+    }
+}
+
+static void find_writes(remaker *r)
+{
+    const program *p = r->program;
+    for (int b = 0; b < p->nbuffers; b++) r->first_write[b] = p->ninstrs;
+    for (int k = p->ninstrs - 1; k >= 0; k--)
+        for (int o = 0; o < p->instrs[k].nout; o++) r->first_write[p->instrs[k].out[o].buffer] = k;
+}
+
+/* ---- one value ---- */
+
+/* Will it still be as it was when the value is wanted again? */
+static bool is_there(const void *context, const access *a)
+{
+    const remaker *r = context;
+    int            b = a->buffer;
+    if (readers_passing(&r->readers, r->program, b))
+        return !r->fixed[b] && readers_last(&r->readers, b) >= r->wanted;
+    return r->program->buffers[b].kind != BUFFER_TEMPORARY && r->first_write[b] >= r->wanted;
+}
+
+/* Its first reader behind the fullest instruction, where there is one on either side and no loop
+ * between; -1: it need not be kept across. */
+static int wanted_again(const remaker *r, int writer, int b)
+{
+    const int *of = readers_of(&r->readers, b);
+    int        n = readers_count(&r->readers, b), late = 0;
+    while (late < n && of[late] <= r->fullest) late++;
+    if (late == 0 || late == n || writer >= r->fullest) return -1;
+    bool loops = r->readers.stretch[of[n - 1]] != r->readers.stretch[writer];
+    return loops ? -1 : of[late];
+}
+
+static void read_instead(program *p, const readers *r, int b, int from, int other)
+{
+    for (int k = 0; k < readers_count(r, b); k++) {
+        instr *c = &p->instrs[readers_of(r, b)[k]];
+        for (int i = 0; i < c->nin && readers_of(r, b)[k] >= from; i++)
+            if (c->in[i].buffer == b) c->in[i].buffer = other;
+    }
+}
+
+/* The derived map with arrays of its own, into a buffer of its own. */
+static bool add_made(remaker *r, const derived *d, int b)
+{
+    program     *p = r->program;
+    int          n = d->instr.map.nsteps;
+    access      *accesses = arena_array(&p->arena, access, 1 + d->instr.nin);
+    scalar_step *steps = arena_array(&p->arena, scalar_step, n);
+    int         *result = arena_array(&p->arena, int, 1);
+    TRY(accesses && steps && result);
+    TRY(arena_push(&p->arena, p->buffers, p->nbuffers, p->buffers_room));
+    p->buffers[p->nbuffers] = p->buffers[b];
+    p->buffers[p->nbuffers].shares = p->nbuffers;
+    accesses[0] = *d->instr.out;
+    accesses[0].buffer = p->nbuffers++;
+    for (int k = 0; k < d->instr.nin; k++) {
+        accesses[1 + k] = d->in[k];
+        if (readers_passing(&r->readers, p, d->in[k].buffer)) r->fixed[d->in[k].buffer] = true;
+    }
+    for (int k = 0; k < n; k++) steps[k] = d->steps[k];
+    *result = d->result;
+    instr *i = &r->made[r->nmade];
+    *i = d->instr;
+    i->out = accesses, i->in = accesses + 1;
+    i->map = (map_args){.nsteps = n, .steps = steps, .results = result};
+    i->remade = true;
+    r->next[r->nmade] = r->first_before[r->wanted];
+    r->first_before[r->wanted] = r->nmade++;
+    return true;
+}
+
+static bool try_output(remaker *r, int writer, int o)
+{
+    program     *p = r->program;
+    const instr *i = &p->instrs[writer];
+    int          b = i->out[o].buffer;
+    derived      d;
+    if (!readers_passing(&r->readers, p, b) || r->fixed[b]) return true;
+    if (p->buffers[b].bytes < WORTH_IT) return true;
+    r->wanted = wanted_again(r, writer, b);
+    if (r->wanted < 0 || !derive_output(i, o, STEPS, is_there, r, &d)) return true;
+    TRY(add_made(r, &d, b));
+    read_instead(p, &r->readers, b, r->wanted, p->nbuffers - 1);
+    r->fixed[b] = true;
+    return true;
+}
+
+/* ---- the walk ---- */
+
+/* Brackets of loops know each other by number. */
+static bool put_in_place(remaker *r, arena *scratch)
+{
+    program *p = r->program;
+    int      room = p->ninstrs + r->nmade, n = 0;
+    instr   *all = arena_array(&p->arena, instr, room + 1);
+    int     *now_at = arena_array(scratch, int, p->ninstrs + 1);
+    TRY(all && now_at);
+    for (int k = 0; k < p->ninstrs; k++) {
+        for (int m = r->first_before[k]; m >= 0; m = r->next[m]) all[n++] = r->made[m];
+        now_at[k] = n;
+        all[n++] = p->instrs[k];
+    }
+    for (int k = 0; k < n; k++)
+        if (all[k].kind == INSTR_LOOP || all[k].kind == INSTR_TEST || all[k].kind == INSTR_AGAIN)
+            all[k].loop.other = now_at[all[k].loop.other];
+    p->instrs = all;
+    p->ninstrs = n;
+    p->instrs_room = room + 1;
+    return true;
+}
+
+bool remake_values(program *p, arena *scratch)
+{
+    remaker  r = {.program = p};
+    int64_t *change = arena_array(scratch, int64_t, p->ninstrs + 2);
+    int      most = 0;
+    for (int k = 0; k < p->ninstrs; k++)
+        most += p->instrs[k].kind == INSTR_MAP ? p->instrs[k].nout : 0;
+    r.first_write = arena_array(scratch, int, p->nbuffers + 1);
+    r.fixed = arena_array(scratch, bool, p->nbuffers + 1);
+    r.made = arena_array(scratch, instr, most + 1);
+    r.next = arena_array(scratch, int, most + 1);
+    r.first_before = arena_array(scratch, int, p->ninstrs + 1);
+    TRY(change && r.first_write && r.fixed && r.made && r.next && r.first_before);
+    for (int k = 0; k < p->ninstrs; k++) r.first_before[k] = -1;
+    TRY(readers_find(&r.readers, p, scratch));
+    find_writes(&r);
+    find_fullest(&r, change);
+    for (int k = 0; k < p->ninstrs; k++)
+        for (int o = 0; p->instrs[k].kind == INSTR_MAP && o < p->instrs[k].nout; o++)
+            TRY(try_output(&r, k, o));
+    return r.nmade == 0 || put_in_place(&r, scratch);
+}

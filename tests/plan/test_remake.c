@@ -1,0 +1,92 @@
+/* Tests values that are made a second time instead of being kept. */
+#include <math.h>
+
+#include "run/compiled.h"
+
+#include "ground.h"
+
+enum { ROWS = 64, COLS = 512, LAYERS = 4, BYTES = ROWS * COLS * 4 };
+
+/* Norms and products, one behind the other; then, from the last, what each norm gave and what it had
+ * is used again, as gradients do it.  At the end a loop, whose brackets know each other by number. */
+static void write_graph(char *text, size_t room, bool loop_between)
+{
+    static const char loop[] = "%s, n%d = loop(%s, n, trips=2) {\n    body(v, m) {\n"
+                               "        yield v * 0.5, m + 1\n    }\n}\n";
+    size_t            n = 0;
+#define ADD(...) n += (size_t)snprintf(text + n, room - n, __VA_ARGS__)
+    ADD("a: f32[r=%d, c=%d] = input()\nn = 0\nx0 = exp(a)\n", ROWS, COLS);
+    for (int k = 0; k < LAYERS; k++) {
+        ADD("w%d: f32[c=%d, d=%d] = variable(init=\"normal(0, 0.05)\")\n", k, COLS, COLS);
+        ADD("s%d: [r] = rsqrt(reduce_sum(square(x%d), over=(c)))\nh%d = x%d * s%d\n", k, k, k, k,
+            k);
+        ADD("z%d: [r, d] = einsum(h%d, w%d)\n", k, k, k);
+        ADD("x%d = x%d + rename_dimension(z%d, from=d, to=c)\n", k + 1, k, k);
+    }
+    ADD("y%d = reduce_sum(x%d)\n", LAYERS, LAYERS);
+    if (loop_between) ADD(loop, "u", 1, "y4");
+    for (int k = LAYERS - 1; k >= 0; k--) {
+        ADD("g%d: [c, e] = einsum(h%d, rename_dimension(h%d, from=c, to=e))\n", k, k, k);
+        ADD("y%d = y%d + reduce_sum(square(g%d)) + reduce_sum(sin(x%d)) + reduce_sum(s%d)\n", k,
+            k + 1, k, k, k);
+    }
+    ADD(loop, "last", 2, "y0");
+    if (loop_between)
+        ADD("y = last + u\n");
+    else
+        ADD("y = last\n");
+#undef ADD
+}
+
+static int run(bool check, bool loop_between, float *y, int64_t *peak)
+{
+    static float a[ROWS * COLS];
+    char         text[4000];
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 2, .seed = 7});
+    write_graph(text, sizeof text, loop_between);
+    mtf_graph *g = mtf_parse(s, text, "norms");
+    for (int k = 0; k < ROWS * COLS; k++) a[k] = (float)(k % 29) / 29 - 0.5f;
+    mtf_tensor  *out = g ? mtf_find(g, "y") : NULL;
+    mtf_program *p = check ? compile_checked(g, 1, &out) : mtf_compile(g, out);
+    assert_non_null(p);
+    assert_true(mtf_feed(p, mtf_find(g, "a"), a) && mtf_step(p) && mtf_fetch(p, out, y));
+    const program *q = first_program(p);
+    int            remade = 0;
+    for (int k = 0; k < q->ninstrs; k++) remade += q->instrs[k].remade;
+    *peak = q->slab_bytes;
+    close_well(s);
+    return remade;
+}
+
+/* All but the last, which is wanted at once.  The plain way keeps all. */
+static void test_norms_are_made_again(void **state)
+{
+    (void)state;
+    float   y, plain;
+    int64_t peak, other;
+    assert_int_equal(run(false, false, &y, &peak), LAYERS - 1);
+    assert_int_equal(run(true, false, &plain, &other), 0);
+    assert_true(fabsf(y - plain) <= 1e-5f * fabsf(plain));
+    /* The input, x of each layer, the largest product, and no more than three others beside. */
+    assert_in_range(peak, 0, (1 + LAYERS + 3) * BYTES + COLS * COLS * 4 + 64 * 1024);
+}
+
+/* What comes behind a loop is not made from what was there before it. */
+static void test_not_across_loops(void **state)
+{
+    (void)state;
+    float   y, plain;
+    int64_t peak, other;
+    assert_int_equal(run(false, true, &y, &peak), 0);
+    assert_int_equal(run(true, true, &plain, &other), 0);
+    assert_true(fabsf(y - plain) <= 1e-5f * fabsf(plain));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_norms_are_made_again),
+        cmocka_unit_test(test_not_across_loops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
