@@ -158,6 +158,14 @@ static bool folds_rows(const instr *i)
     return folds;
 }
 
+/* Optimizers have loops of their own, which wait for memory. */
+static bool updates(const program *p, const instr *i)
+{
+    for (int o = 0; i->kind == INSTR_MAP && o < i->nout; o++)
+        if (p->buffers[i->out[o].buffer].kind == BUFFER_VARIABLE) return true;
+    return false;
+}
+
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
@@ -165,9 +173,10 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     bool               rows = r->rows > 0 && folds_rows(i);
     double             least, rate = rows ? r->rows : r->flops;
     double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;
-    double             memory = memory_seconds(p, x, i, line, &least);
-    double             speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
-    double             work = rows ? flops + memory : fmax(flops, memory);
+    if (!rows && updates(p->program, i)) flops = 0;
+    double memory = memory_seconds(p, x, i, line, &least);
+    double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
+    double work = rows ? flops + memory : fmax(flops, memory);
     line->seconds = r->start * (double)line->turns + work / speed;
     /* What is made again is so for the sake of memory, which is the whole program's. */
     line->spare =

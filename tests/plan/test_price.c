@@ -453,29 +453,40 @@ static void test_flat_products_take_longer(void **state)
     }
 }
 
-/* A norm of 8 rows of 32: its own flops, and then its memory; what sums nothing up, the longer. */
+/* A norm of 8 rows of 32: its own flops, and then its memory; what sums nothing up, the longer; what
+ * changes a variable, its memory. */
 static void test_rows_hide_nothing(void **state)
 {
     (void)state;
+    enum { OTHER, ROWS, UPDATE };
     static const struct {
         const char *text;
-        bool        rows;
+        int         kind, operands;
     } cases[] = {
-        {"a: f32[m=8, n=32] = input()\nq: [m] = reduce_sum(square(a))\ny = a * rsqrt(q)\n", true},
-        {"a: f32[m=8, n=32] = input()\ny = a * a + a\n", false},
+        {"a: f32[m=8, n=32] = input()\nq: [m] = reduce_sum(square(a))\ny = a * rsqrt(q)\n", ROWS,
+         2},
+        {"a: f32[m=8, n=32] = input()\ny = a * a + a\n", OTHER, 2},
+        {"b: f32[k=2] = variable()\ny = b + 1\na: f32[m=8, n=32] = input()\n"
+         "v: f32[m=8, n=32] = variable()\nz = assign(v, v * 0.5 + a * a + a)\n",
+         UPDATE, 3},
     };
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
         scene       c;
-        price_rates r = {.flops = 2e6, .memory = 1e6, .wire = 1, .rows = k < 2 ? 1e5 : 0};
-        bool        rows = cases[k % 2].rows && r.rows > 0;
-        scene_open(&c, cases[k % 2].text, "x:1", "");
-        estimate_opts o = {.mesh = &c.mesh, .layout = &c.layout, .rates = r};
-        estimate     *e = estimate_graph(c.g, 1, &c.last, &o);
-        double        flops = (double)e->price.flops / (rows ? r.rows : r.flops);
-        double        memory = (double)e->price.bytes / r.memory;
-        assert_int_equal(e->program->ninstrs, 1);
-        assert_true(e->price.flops > 0 && e->price.bytes == 2 * 4 * 8 * 32);
-        assert_near(e->price.seconds, rows ? flops + memory : fmax(flops, memory), 1e-9);
+        price_rates r = {.flops = 1e4, .memory = 1e6, .wire = 1, .rows = k < 3 ? 1e5 : 0};
+        int         kind = cases[k % 3].kind;
+        bool        rows = kind == ROWS && r.rows > 0;
+        scene_open(&c, cases[k % 3].text, "x:1", "");
+        estimate_opts     o = {.mesh = &c.mesh, .layout = &c.layout, .rates = r};
+        estimate         *e = estimate_graph(c.g, 1, &c.last, &o);
+        const price_line *line = &e->price.lines[e->program->ninstrs - 1];
+        double            flops = (double)line->flops / (rows ? r.rows : r.flops);
+        double            memory = (double)line->bytes / r.memory;
+        assert_true(line->flops > 0 && line->bytes == cases[k % 3].operands * 4 * 8 * 32);
+        assert_near(line->seconds,
+                    rows             ? flops + memory
+                    : kind == UPDATE ? memory
+                                     : fmax(flops, memory),
+                    1e-9);
         estimate_free(e);
         close_well(c.s);
     }
