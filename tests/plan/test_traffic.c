@@ -1,0 +1,163 @@
+/* Tests what collectives send and receive, by hand and piece by piece. */
+#include "machine/overlap.h"
+#include "plan/traffic.h"
+
+#include "ground.h"
+
+static const mesh three = {.naxes = 1, .name = {"x"}, .size = {3}};
+static const mesh grid = {.naxes = 2, .name = {"x", "y"}, .size = {2, 3}};
+static const mesh cube = {.naxes = 3, .name = {"x", "y", "z"}, .size = {2, 3, 2}};
+
+static instr reduction(int64_t elements, unsigned axes)
+{
+    instr i = {.kind = INSTR_REDUCE, .nloops = 1, .size = {elements}};
+    i.reduce = (reduce_args){FOLD_SUM, axes};
+    return i;
+}
+
+static void test_all_reduce(void **state)
+{
+    (void)state;
+    /* Ten elements, three members: shards of 3, 3, 4; each moves 10 + shard. */
+    instr         i = reduction(10, 1);
+    const int64_t moves[3] = {13, 13, 14};
+    for (int p = 0; p < 3; p++) {
+        mesh_point here = mesh_place(&three, p);
+        assert_int_equal(traffic_received(&three, &i, &here), moves[p]);
+        assert_int_equal(traffic_sent(&three, &i, &here), moves[p]);
+    }
+    assert_string_equal(traffic_kind(&i), "all_reduce");
+    assert_int_equal(traffic_axes(&i), 1);
+    assert_int_equal(traffic_group(&three, 1), 3);
+    /* Two members swap halves and results: as many as there are. */
+    i = reduction(10, 1);
+    mesh_point here = mesh_place(&grid, 4);
+    assert_int_equal(traffic_sent(&grid, &i, &here), 10);
+    /* Nobody else in the group: nothing moves.  Fewer elements than members: some move less. */
+    i = reduction(10, 0);
+    assert_int_equal(traffic_sent(&grid, &i, &here), 0);
+    i = reduction(1, 3);
+    int64_t sum = 0;
+    for (int p = 0; p < 6; p++) {
+        here = mesh_place(&grid, p);
+        sum += traffic_received(&grid, &i, &here);
+    }
+    assert_int_equal(sum, 2 * 5 * 1);
+}
+
+static instr exchange(exchange_args *how)
+{
+    instr i = {.kind = INSTR_EXCHANGE};
+    i.exchange = how;
+    return i;
+}
+
+static void test_all_gather(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 10}), ((mtf_dim){"b", 2}))};
+    how.from.dim[0] = (axis_list){1, {0}};
+    instr         i = exchange(&how);
+    const int64_t received[3] = {14, 14, 12}, sent[3] = {12, 12, 16};
+    assert_string_equal(traffic_kind(&i), "all_gather");
+    for (int p = 0; p < 3; p++) {
+        mesh_point here = mesh_place(&three, p);
+        assert_int_equal(traffic_received(&three, &i, &here), received[p]);
+        assert_int_equal(traffic_sent(&three, &i, &here), sent[p]);
+    }
+}
+
+static void test_all_to_all(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 6}), ((mtf_dim){"b", 9}))};
+    how.from.dim[0] = how.to.dim[1] = (axis_list){1, {0}};
+    instr i = exchange(&how);
+    assert_string_equal(traffic_kind(&i), "all_to_all");
+    assert_int_equal(traffic_axes(&i), 1);
+    for (int p = 0; p < 3; p++) {
+        mesh_point here = mesh_place(&three, p);
+        assert_int_equal(traffic_received(&three, &i, &here), 6 * 3 - 2 * 3);
+        assert_int_equal(traffic_sent(&three, &i, &here), 2 * 9 - 2 * 3);
+    }
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 6}), ((mtf_dim){"b", 9}))};
+    how.from.dim[0] = (axis_list){2, {0, 1}};
+    how.to.dim[0] = (axis_list){1, {0}};
+    instr i = exchange(&how);
+    assert_string_equal(traffic_kind(&i), "all_gather"); /* of the finer cut only */
+    assert_int_equal(traffic_axes(&i), 2);
+    how.to.dim[1] = (axis_list){1, {1}};
+    assert_string_equal(traffic_kind(&i), "all_to_all");
+    how.to.dim[1] = (axis_list){1, {2}};
+    assert_string_equal(traffic_kind(&i), "exchange");
+    i.kind = INSTR_MAP;
+    assert_null(traffic_kind(&i));
+    assert_int_equal(traffic_axes(&i), 0);
+}
+
+/* ---- traffic against the regions that a wire moves ---- */
+
+static unsigned dice(unsigned *seed)
+{
+    return *seed = *seed * 1664525u + 1013904223u, *seed >> 16;
+}
+
+/* Gives each axis to some dimension or to none. */
+static void draw_axes(placement *p, int ndims, const mesh *m, unsigned *seed)
+{
+    for (int a = 0; a < m->naxes; a++) {
+        int d = (int)(dice(seed) % (unsigned)(ndims + 1));
+        if (d < ndims) p->dim[d].axis[p->dim[d].n++] = (uint8_t)a;
+    }
+}
+
+static void test_any_exchange(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    for (int trial = 0; trial < 500; trial++) {
+        exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 1 + dice(&seed) % 11}),
+                                                ((mtf_dim){"b", 1 + dice(&seed) % 11}),
+                                                ((mtf_dim){"c", 1 + dice(&seed) % 4}))};
+        instr         i = exchange(&how);
+        int64_t       sent[12] = {0}, received[12] = {0};
+        draw_axes(&how.from, 3, &cube, &seed);
+        draw_axes(&how.to, 3, &cube, &seed);
+        if (trial % 3 == 0) how.to = how.from;
+        how.mapped = dice(&seed) % 8; /* something beyond one's own part */
+        for (int d = 0; d < 3; d++)
+            how.map[d] = (span_map){how.to.dim[d],       1 + dice(&seed) % 11,
+                                    1 + dice(&seed) % 2, -(int64_t)(dice(&seed) % 3),
+                                    dice(&seed) % 3,     1 + dice(&seed) % 2};
+        for (int p = 0; p < 12; p++) {
+            mesh_point   here = mesh_place(&cube, p);
+            region_visit v = region_start(&cube, &how, &here);
+            for (region r; region_next(&v, &r);) {
+                int source = mesh_number(&cube, &r.source);
+                if (source == p) continue;
+                received[p] += region_elements(&r);
+                sent[source] += region_elements(&r);
+            }
+        }
+        for (int p = 0; p < 12; p++) {
+            mesh_point here = mesh_place(&cube, p);
+            assert_int_equal(traffic_received(&cube, &i, &here), received[p]);
+            assert_int_equal(traffic_sent(&cube, &i, &here), sent[p]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_reduce),   cmocka_unit_test(test_all_gather),
+        cmocka_unit_test(test_all_to_all),   cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_any_exchange),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
