@@ -1,7 +1,8 @@
 /* Predicted and measured times of every legal layout of three models.
  *
- * The machine is calibrated first, so that both are about the machine at hand;
- * meshes have as many processors as MTF_TRUTH_MESHES says, "x:2" by default.
+ * The machine is calibrated before all layouts of a model have run, and after, so
+ * that both are about the machine as it is then: others may use it, too.  Meshes have
+ * as many processors as MTF_TRUTH_MESHES says, "x:2" by default.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +24,9 @@ enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000 };
 #define SECONDS 12.0     /* for a model, after all its layouts ran once, */
 #define RACE_SECONDS 3.0 /* and for each heat of the fastest of them, */
 #define LAST_SECONDS 9.0 /* the last one being that of two */
-#define SAME 1.02        /* within the noise of a measurement */
-#define HOPEFUL 1.1      /* so close to the best prediction that one slow step says nothing */
+enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
+#define SAME 1.02   /* within the noise of a measurement */
+#define HOPEFUL 1.1 /* so close to the best prediction that one slow step says nothing */
 
 typedef struct steps {
     double took[MOST_STEPS];
@@ -43,7 +45,8 @@ typedef struct truth {
     bench      *bench;
     const char *name, *mesh;
     mtf_tensor *(*make)(mtf_graph *g);
-    price_rates rates;
+    price_rates trials[CALIBRATE_TRIALS], rates;
+    int         ntrials;
     sample      list[MOST_LAYOUTS];
     int         n;
     double      fastest;       /* measured so far */
@@ -102,21 +105,19 @@ static void write_rules(const layout *l, char *text, size_t room)
         used += (size_t)snprintf(text + used, room - used, "%s%s", r ? "," : "", l->rules[r].text);
 }
 
-static bool predict(truth *t, mtf_session *s, arena *a)
+static bool list_layouts(truth *t, mtf_session *s, arena *a)
 {
     mtf_graph     *g = mtf_graph_new(s);
     mtf_tensor    *loss = t->make(g);
     mesh           m;
     layout         given;
     space          all;
-    subject        whole;
     survey         live = {.graph = g, .scratch = a};
     leaves         list = {.space = &all};
     const symmetry none = {0};
     int            order[MAX_SEARCHED];
     TRY(loss && mesh_parse(s, t->mesh, &m) && layout_parse(s, "auto", &m, &given));
     TRY(survey_live(&live, 1, &loss) && space_make(g, live.live, &given, a, &all));
-    TRY(subject_whole(g, 1, &loss, a, &whole));
     for (int d = 0; d < all.ndims; d++) order[d] = d;
     TRY(leaves_list(&list, &none, order, INFINITY, MOST_LAYOUTS, no_bound, NULL, a));
     if (list.full) bench_error(t->bench, "%s on %s has too many layouts", t->name, t->mesh);
@@ -124,12 +125,65 @@ static bool predict(truth *t, mtf_session *s, arena *a)
     for (t->n = 0; list.n && rules; t->n++) {
         leaf   x = leaves_pop(&list);
         layout l;
-        cost   c;
         TRY(space_layout(&all, &x.cuts, rules, a, &l));
-        TRY(cost_of(&whole, &l, &t->rates, NULL, NULL, &c));
-        t->list[t->n].predicted = c.seconds;
         write_rules(&l, t->list[t->n].layout, sizeof t->list[0].layout);
     }
+    return rules != NULL;
+}
+
+static bool predict(truth *t, mtf_session *s, arena *a)
+{
+    mtf_graph  *g = mtf_graph_new(s);
+    mtf_tensor *loss = t->make(g);
+    mesh        m;
+    subject     whole;
+    TRY(loss && mesh_parse(s, t->mesh, &m) && subject_whole(g, 1, &loss, a, &whole));
+    for (int k = 0; k < t->n; k++) {
+        layout l;
+        cost   c;
+        TRY(layout_parse(s, t->list[k].layout, &m, &l));
+        TRY(cost_of(&whole, &l, &t->rates, NULL, NULL, &c));
+        t->list[k].predicted = c.seconds;
+    }
+    return true;
+}
+
+/* One or the other, in a session of its own. */
+static bool think(truth *t, bool (*of)(truth *t, mtf_session *s, arena *a))
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    arena        a = arena_make(&s->allocator, &s->fault);
+    bool         ok = of(t, s, &a);
+    if (!ok) bench_error(t->bench, "%s on %s: %s", t->name, t->mesh, mtf_error(s));
+    arena_free(&a);
+    mtf_close(s);
+    return ok;
+}
+
+/* ---- the machine ---- */
+
+static void show_machine(const price_rates *r)
+{
+    mtf_session *s = mtf_open_with(NULL);
+    textbuf      text = {.arena = &s->arena};
+    rates_write(r, &text);
+    fputs(text_done(&text), stderr);
+    mtf_close(s);
+}
+
+/* So many trials more. */
+static bool try_machine(truth *t, int trials)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh});
+    trial        now;
+    bench_progress(t->bench, "calibrating for %s", t->mesh);
+    bool ok = calibrate_begin(s, &now);
+    for (int k = 0; k < trials && ok; k++) ok = trial_run(&now, &t->trials[t->ntrials++]);
+    if (!ok) bench_error(t->bench, "calibrating %s: %s", t->mesh, mtf_error(s));
+    mtf_close(s);
+    if (!ok) return false;
+    calibrate_combine(t->ntrials, t->trials, &t->rates);
+    if (getenv("MTF_TRUTH_ALL")) show_machine(&t->rates);
     return true;
 }
 
@@ -293,32 +347,10 @@ static void compare(truth *t)
 
 static void try_model(truth *t)
 {
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
-    arena        a = arena_make(&s->allocator, &s->fault);
-    bool         ok = predict(t, s, &a);
-    if (!ok) bench_error(t->bench, "%s on %s: %s", t->name, t->mesh, mtf_error(s));
-    arena_free(&a);
-    mtf_close(s);
-    if (!ok || !measure_all(t) || !race(t)) return;
+    if (!try_machine(t, TRIALS_BEFORE) || !think(t, list_layouts) || !think(t, predict)) return;
+    if (!measure_all(t)) return;
+    if (!try_machine(t, TRIALS_AFTER) || !think(t, predict) || !race(t)) return;
     compare(t);
-}
-
-static bool calibrate_for(bench *b, const char *text, price_rates *r)
-{
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = text});
-    bool         ok = calibrate(s, NULL, r);
-    if (!ok) bench_error(b, "calibrating %s: %s", text, mtf_error(s));
-    mtf_close(s);
-    return ok;
-}
-
-static void show_machine(const price_rates *r)
-{
-    mtf_session *s = mtf_open_with(NULL);
-    textbuf      text = {.arena = &s->arena};
-    rates_write(r, &text);
-    fputs(text_done(&text), stderr);
-    mtf_close(s);
 }
 
 void truth_measure(bench *b)
@@ -331,16 +363,9 @@ void truth_measure(bench *b)
     char       *meshes = strdup(asked ? asked : "x:2"), *rest = meshes;
     truth      *t = calloc(1, sizeof *t);
     for (char *m; t && meshes && (m = strtok_r(rest, " ", &rest));) {
-        bench_progress(b, "calibrating for %s", m);
-        if (!calibrate_for(b, m, &t->rates)) break;
-        if (getenv("MTF_TRUTH_ALL")) show_machine(&t->rates);
         for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
             if (!bench_wants(b, models[k].name)) continue;
-            *t = (truth){.bench = b,
-                         .name = models[k].name,
-                         .mesh = m,
-                         .make = models[k].make,
-                         .rates = t->rates};
+            *t = (truth){.bench = b, .name = models[k].name, .mesh = m, .make = models[k].make};
             try_model(t);
         }
     }

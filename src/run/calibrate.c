@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "run/compiled.h"
-#include "run/trial.h"
 
 static int by_value(const void *a, const void *b)
 {
@@ -20,37 +19,50 @@ static int by_value(const void *a, const void *b)
 
 /* ---- the better ones ---- */
 
-enum { BETTER = CALIBRATE_TRIALS / 4 }; /* than what is picked, so many are */
-
 typedef enum wish { LOW, MIDDLE, HIGH } wish;
 
-/* Of the numbers at this place in every trial. */
-static double pick(const price_rates *trials, size_t place, wish w)
+typedef struct trials {
+    const price_rates *list;
+    int                n;
+} trials;
+
+/* Of n, the one that a quarter are better than. */
+static double pick_of(int n, double *values, wish w)
 {
-    static const int at[] = {
-        [LOW] = BETTER, [MIDDLE] = CALIBRATE_TRIALS / 2, [HIGH] = CALIBRATE_TRIALS - 1 - BETTER};
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return values[w == LOW ? n / 4 : w == HIGH ? n - 1 - n / 4 : n / 2];
+}
+
+/* Of the numbers at this place in every trial. */
+static double pick(const trials *t, size_t place, wish w)
+{
     double values[CALIBRATE_TRIALS];
-    for (int k = 0; k < CALIBRATE_TRIALS; k++)
-        values[k] = *(const double *)(const void *)((const char *)&trials[k] + place);
-    qsort(values, CALIBRATE_TRIALS, sizeof *values, by_value);
-    return values[at[w]];
+    for (int k = 0; k < t->n; k++)
+        values[k] = *(const double *)(const void *)((const char *)&t->list[k] + place);
+    return pick_of(t->n, values, w);
+}
+
+static double lost_to_pauses(const price_rates *r)
+{
+    return r->pauses * r->pause;
 }
 
 /* How often and how long belong together. */
-static void pick_pauses(const price_rates *trials, price_rates *r)
+static void pick_pauses(const trials *t, price_rates *r)
 {
     double lost[CALIBRATE_TRIALS];
-    for (int k = 0; k < CALIBRATE_TRIALS; k++) lost[k] = trials[k].pauses * trials[k].pause;
-    qsort(lost, CALIBRATE_TRIALS, sizeof *lost, by_value);
-    for (int k = 0; k < CALIBRATE_TRIALS; k++)
-        if (trials[k].pauses * trials[k].pause == lost[BETTER])
-            r->pauses = trials[k].pauses, r->pause = trials[k].pause;
+    for (int k = 0; k < t->n; k++) lost[k] = lost_to_pauses(&t->list[k]);
+    double picked = pick_of(t->n, lost, LOW);
+    for (int k = 0; k < t->n; k++)
+        if (lost_to_pauses(&t->list[k]) == picked)
+            r->pauses = t->list[k].pauses, r->pause = t->list[k].pause;
 }
 
 #define AT(field) offsetof(price_rates, field)
 
-void calibrate_combine(const price_rates *trials, price_rates *r)
+void calibrate_combine(int n, const price_rates *list, price_rates *r)
 {
+    const trials t = {list, n};
     static const struct {
         size_t place;
         wish   wish;
@@ -58,22 +70,21 @@ void calibrate_combine(const price_rates *trials, price_rates *r)
                    {AT(rows), HIGH},   {AT(wire), HIGH},      {AT(outer_wire), HIGH},
                    {AT(latency), LOW}, {AT(start), LOW},      {AT(alone), MIDDLE},
                    {AT(half), MIDDLE}, {AT(quarter), MIDDLE}, {AT(outer_latency), LOW}};
-    *r = trials[0];
+    *r = list[0];
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *(double *)(void *)((char *)r + numbers[k].place) =
-            pick(trials, numbers[k].place, numbers[k].wish);
+            pick(&t, numbers[k].place, numbers[k].wish);
     for (int k = 0; k < r->nproducts; k++)
         r->products[k].flops =
-            pick(trials, AT(products[0].flops) + (size_t)k * sizeof *r->products, HIGH);
+            pick(&t, AT(products[0].flops) + (size_t)k * sizeof *r->products, HIGH);
     for (int k = 0; k < r->ncaches; k++)
-        r->caches[k].memory =
-            pick(trials, AT(caches[0].memory) + (size_t)k * sizeof *r->caches, HIGH);
+        r->caches[k].memory = pick(&t, AT(caches[0].memory) + (size_t)k * sizeof *r->caches, HIGH);
     for (int k = 0; k < r->naxes; k++) {
         size_t there = (size_t)k * sizeof *r->axes;
-        r->axes[k].wire = pick(trials, AT(axes[0].wire) + there, HIGH);
-        r->axes[k].latency = pick(trials, AT(axes[0].latency) + there, LOW);
+        r->axes[k].wire = pick(&t, AT(axes[0].wire) + there, HIGH);
+        r->axes[k].latency = pick(&t, AT(axes[0].latency) + there, LOW);
     }
-    pick_pauses(trials, r);
+    pick_pauses(&t, r);
 }
 
 /* ---- calibrating ---- */
@@ -89,11 +100,9 @@ static const char *layout_for(mtf_session *s, const mesh *m)
     return text_done(&t);
 }
 
-bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r)
+bool calibrate_begin(mtf_session *s, trial *t)
 {
-    price_rates trials[CALIBRATE_TRIALS];
-    trial       t;
-    mesh        m;
+    mesh m;
     TRY(mesh_parse(s, s->opts.mesh, &m));
     if (m.naxes == 0 || mesh_asks(&m))
         return fail(
@@ -102,13 +111,20 @@ bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r)
             "rows:2,cols:2",
             s->opts.mesh);
     s->opts.layout = layout_for(s, &m);
-    TRY(s->opts.layout != NULL && trial_begin(s, &m, &t));
+    return s->opts.layout && trial_begin(s, &m, t);
+}
+
+bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r)
+{
+    price_rates list[CALIBRATE_TRIALS];
+    trial       t;
+    TRY(calibrate_begin(s, &t));
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         if (o && o->tell) o->tell(o->context, k, CALIBRATE_TRIALS);
-        TRY(trial_run(&t, &trials[k]));
+        TRY(trial_run(&t, &list[k]));
     }
     if (o && o->tell) o->tell(o->context, CALIBRATE_TRIALS, CALIBRATE_TRIALS);
-    calibrate_combine(trials, r);
+    calibrate_combine(CALIBRATE_TRIALS, list, r);
     r->capacity = (double)store_memory_each(s);
     return true;
 }

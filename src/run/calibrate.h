@@ -2,7 +2,7 @@
 #ifndef RUN_CALIBRATE_H
 #define RUN_CALIBRATE_H
 
-#include "plan/rates.h"
+#include "run/trial.h"
 
 /* Whom to tell how many of the trials are done, for it takes a while. */
 typedef struct calibrate_opts {
@@ -14,8 +14,12 @@ typedef struct calibrate_opts {
  * gets a layout for this.  False after an error. */
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r);
 
-/* Of every rate the best but a quarter of the trials; `alone` and its like in the middle. */
+/* Of every rate the best but a quarter of n trials, at most so many; `alone` and its like in the
+ * middle. */
 enum { CALIBRATE_TRIALS = 9 };
-void calibrate_combine(const price_rates *trials, price_rates *r);
+void calibrate_combine(int n, const price_rates *list, price_rates *r);
+
+/* For those who choose when to try: the session gets its layout. */
+bool calibrate_begin(mtf_session *s, trial *t);
 
 #endif

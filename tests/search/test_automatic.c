@@ -456,7 +456,7 @@ static void test_trials(void **state)
         trials[k].ncaches = 2, trials[k].caches[1] = (cache_rate){1e6, 7 * f};
         trials[k].axes[0] = (axis_rate){"x", 6 * f, 3 / f};
     }
-    calibrate_combine(trials, &r);
+    calibrate_combine(CALIBRATE_TRIALS, trials, &r);
     assert_true(r.flops == 1.2 && r.memory == 2.4 && r.wire == 3 * 1.2 && r.flat == 4.8);
     assert_true(r.rows == 8 * 1.2);
     assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1);
