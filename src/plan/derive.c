@@ -31,12 +31,20 @@ static bool keeps_its_type(const access *a)
     return dtype_compute(a->type) == a->type;
 }
 
+/* A buffer may be read in several orders. */
+static bool same_view(const instr *p, const access *a, const access *b)
+{
+    bool same = a->buffer == b->buffer && a->offset == b->offset && a->type == b->type;
+    for (int l = 0; l < p->nloops; l++) same = same && a->stride[l] == b->stride[l];
+    return same;
+}
+
 /* Until all inputs are known, input k is -1 - k, and step k is k. */
 static int take_input(deriving *d, const access *a)
 {
     derived *to = d->to;
     for (int k = 0; k < to->instr.nin; k++)
-        if (to->in[k].buffer == a->buffer && to->in[k].offset == a->offset) return -1 - k;
+        if (same_view(d->map, &to->in[k], a)) return -1 - k;
     if (to->instr.nin == DERIVED_FROM) return NOWHERE;
     to->in[to->instr.nin] = *a;
     return -1 - to->instr.nin++;

@@ -18,7 +18,8 @@ typedef struct remaker {
     int     *first_write; /* by buffer: the instruction; those that none writes: beyond the last */
     int      fullest;     /* the instruction at which most bytes are alive */
     int      wanted;      /* the one before which a value is to be made again */
-    bool    *fixed;       /* by buffer: others are made from it later, or it is made again itself */
+    bool    *source;      /* by buffer: others are made from it later */
+    bool    *remade;      /* by buffer: it is made again itself */
     instr   *made;        /* maps to be put in */
     int      nmade;
     int     *first_before, *next; /* by instruction, by map: those that go before it; -1: no more */
@@ -58,7 +59,7 @@ static bool is_there(const void *context, const access *a)
     const remaker *r = context;
     int            b = a->buffer;
     if (readers_passing(&r->readers, r->program, b))
-        return !r->fixed[b] && readers_last(&r->readers, b) >= r->wanted;
+        return !r->remade[b] && readers_last(&r->readers, b) >= r->wanted;
     return r->program->buffers[b].kind != BUFFER_TEMPORARY && r->first_write[b] >= r->wanted;
 }
 
@@ -99,7 +100,7 @@ static bool add_made(remaker *r, const derived *d, int b)
     accesses[0].buffer = p->nbuffers++;
     for (int k = 0; k < d->instr.nin; k++) {
         accesses[1 + k] = d->in[k];
-        if (readers_passing(&r->readers, p, d->in[k].buffer)) r->fixed[d->in[k].buffer] = true;
+        r->source[d->in[k].buffer] = true;
     }
     for (int k = 0; k < n; k++) steps[k] = d->steps[k];
     *result = d->result;
@@ -119,13 +120,13 @@ static bool try_output(remaker *r, int writer, int o)
     const instr *i = &p->instrs[writer];
     int          b = i->out[o].buffer;
     derived      d;
-    if (!readers_passing(&r->readers, p, b) || r->fixed[b]) return true;
+    if (!readers_passing(&r->readers, p, b) || r->source[b]) return true;
     if (p->buffers[b].bytes < WORTH_IT) return true;
     r->wanted = wanted_again(r, writer, b);
     if (r->wanted < 0 || !derive_output(i, o, STEPS, is_there, r, &d)) return true;
     TRY(add_made(r, &d, b));
     read_instead(p, &r->readers, b, r->wanted, p->nbuffers - 1);
-    r->fixed[b] = true;
+    r->remade[b] = true;
     return true;
 }
 
@@ -161,11 +162,12 @@ bool remake_values(program *p, arena *scratch)
     for (int k = 0; k < p->ninstrs; k++)
         most += p->instrs[k].kind == INSTR_MAP ? p->instrs[k].nout : 0;
     r.first_write = arena_array(scratch, int, p->nbuffers + 1);
-    r.fixed = arena_array(scratch, bool, p->nbuffers + 1);
+    r.source = arena_array(scratch, bool, p->nbuffers + 1);
+    r.remade = arena_array(scratch, bool, p->nbuffers + 1);
     r.made = arena_array(scratch, instr, most + 1);
     r.next = arena_array(scratch, int, most + 1);
     r.first_before = arena_array(scratch, int, p->ninstrs + 1);
-    TRY(change && r.first_write && r.fixed && r.made && r.next && r.first_before);
+    TRY(change && r.first_write && r.source && r.remade && r.made && r.next && r.first_before);
     for (int k = 0; k < p->ninstrs; k++) r.first_before[k] = -1;
     TRY(readers_find(&r.readers, p, scratch));
     find_writes(&r);
