@@ -136,13 +136,12 @@ static bool take_in(fuser *f, int at, int k)
         for (int in = 0; in < c->nin; in++) left -= c->in[in].buffer == b;
         keep[out] = left > 0 || q->buffers[b].kind != BUFFER_TEMPORARY;
     }
-    instr before = *c;
-    if (!fuse_into(q, c, p, &loops, keep)) return false;
-    count(f, &before, -1);
-    count(f, p, -1);
+    count(f, c, -1);
+    bool fused = fuse_into(q, c, p, &loops, keep);
     count(f, c, 1);
-    f->gone[writer] = true;
-    return true;
+    if (fused) count(f, p, -1);
+    f->gone[writer] = fused;
+    return fused;
 }
 
 static void take_all(fuser *f, int at)

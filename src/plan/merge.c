@@ -70,3 +70,8 @@ bool survey_merge(survey *s)
     merge_block(s, table, room - 1, &g->root);
     return true;
 }
+
+bool survey_make(survey *s, int nfetches, mtf_tensor *const *fetches)
+{
+    return survey_live(s, nfetches, fetches) && survey_merge(s);
+}

@@ -19,6 +19,8 @@ typedef struct survey {
 bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* Finds live nodes that compute the same from the same. */
 bool survey_merge(survey *s);
+/* Both, one after the other. */
+bool survey_make(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* Makes one instruction of elementwise ones that feed each other. */
 bool fuse_maps(program *p, arena *scratch);
 /* Lets maps make values again that other maps had stored for them; after fusing. */

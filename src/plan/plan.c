@@ -111,6 +111,20 @@ static bool reserve(program *p, int nodes)
     return true;
 }
 
+static bool look_around(survey *s, int n, mtf_tensor *const *fetches, const plan_opts *opts)
+{
+    if (!opts || !opts->survey) return survey_make(s, n, fetches);
+    arena *scratch = s->scratch;
+    *s = *opts->survey;
+    s->scratch = scratch;
+    return true;
+}
+
+static bool check(const program *p, const plan_opts *opts, const char *pass)
+{
+    return (opts && opts->draft) || program_verify(p, pass);
+}
+
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
@@ -126,20 +140,20 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
     pl.held = arena_array(scratch, held, g->ntensors + 1);
     pl.cut = arena_array(scratch, unsigned, g->ntensors + 1);
-    TRY(pl.held && pl.cut && survey_live(&pl.survey, n, fetches));
+    TRY(pl.held && pl.cut && look_around(&pl.survey, n, fetches, opts));
     TRY(!l || spread_check(l, g, pl.survey.live, pl.cut));
-    TRY(survey_merge(&pl.survey) && reserve(p, g->nnodes + 1));
+    TRY(reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.held[i].now.cut = pl.cut[i];
     TRY(held_find_wanted(&e, &pl.survey, pl.held));
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
-    TRY(program_verify(p, "lowering"));
+    TRY(check(p, opts, "lowering"));
     bool apart = opts && opts->guard; /* so that each tensor is there to be looked at */
     TRY(apart ||
-        (fuse_maps(p, scratch) && recompute_values(p, scratch) && program_verify(p, "fusing")));
-    TRY(apart || (remake_values(p, scratch) && program_verify(p, "making again")));
+        (fuse_maps(p, scratch) && recompute_values(p, scratch) && check(p, opts, "fusing")));
+    TRY(apart || (remake_values(p, scratch) && check(p, opts, "making again")));
     find_rows(p);
-    TRY(store_in_place(p) && program_verify(p, "updating in place"));
-    TRY(place_buffers(p, opts ? opts->guard : 0));
+    TRY(store_in_place(p) && check(p, opts, "updating in place"));
+    TRY((opts && opts->homeless) || place_buffers(p, opts ? opts->guard : 0));
     TRY(!opts || !opts->count || count_graph(p, &pl.survey, opts->layout));
     program_price(p);
     return mtf_ok(g->session);

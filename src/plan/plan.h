@@ -15,6 +15,9 @@ typedef struct plan_opts {
     const layout *layout; /* NULL: one processor */
     mesh_point    here;   /* whose program this is */
     bool          count;  /* with counters of all but the collectives */
+    bool          draft;  /* to be priced, never to be run: it is not verified, */
+    bool          homeless;      /* and nothing has a place in memory */
+    const struct survey *survey; /* of this graph and these fetches, merged; NULL: made here */
     const mtf_allocator *memory; /* for the program and for planning it; NULL: the session's */
 } plan_opts;
 

@@ -6,8 +6,8 @@
 
 typedef struct planner {
     survey             survey;
-    held              *held;    /* by tensor id */
-    unsigned          *cut;     /* by tensor id: the dimensions that the layout cuts, as bits */
+    held              *held; /* by tensor id */
+    unsigned          *cut;  /* by tensor id: dimensions that the layout cuts; known of live ones */
     int                depth;   /* blocks around the node in hand; 0: outside all */
     const mtf_tensor **debtors; /* outside all blocks: small, and some sum still owed */
     int                ndebtors, debtors_room;

@@ -45,7 +45,7 @@ typedef struct price {
     const layout  *layout; /* NULL: nothing is cut */
     mesh_point     here;
     price_rates    rates;
-    bool           brief;  /* without the causes of collectives */
+    bool           brief;  /* without memory and the causes of collectives */
     double         beyond; /* bytes that a step touches besides, by parts that it is told without */
     price_line    *lines;  /* by instruction */
     int64_t        flops, bytes, sent_bytes, received_bytes;

@@ -20,7 +20,7 @@ static unsigned rule_axes(const emitter *e, const char *dim)
 unsigned spread_cut(const emitter *e, const mtf_tensor *x)
 {
     const planner *p = e->planner;
-    return p->cut[x->id];
+    return p->cut[p->survey.same[x->id]->id];
 }
 
 /* ---- debts ---- */
@@ -385,7 +385,8 @@ bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut
     for (int i = 0; i < g->ntensors; i++) {
         placement         where;
         const mtf_tensor *x = g->all[i];
-        if (!layout_place(l, &x->shape, "", NULL, &where) && live[x->node->id])
+        if (!live[x->node->id]) continue;
+        if (!layout_place(l, &x->shape, "", NULL, &where))
             return layout_place(l, &x->shape, tensor_name(x), f, &where);
         for (int d = 0; d < x->shape.ndims; d++)
             if (cut_parts(l->mesh, &where.dim[d]) > 1) cut[i] |= 1u << d;

@@ -64,9 +64,13 @@ static double bytes_of_copies(const subject *s, const program *q)
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
              void *context, cost *c)
 {
-    plan_opts how = {
-        .layout = l, .here = mesh_place(l->mesh, mesh_size(l->mesh) - 1), .memory = s->memory};
-    program *q = plan_program(s->graph, s->nfetches, s->fetches, &how);
+    plan_opts how = {.layout = l,
+                     .here = mesh_place(l->mesh, mesh_size(l->mesh) - 1),
+                     .draft = true,
+                     .homeless = s->quick && !r->ncaches, /* what is in caches goes by the slab */
+                     .survey = &s->survey,
+                     .memory = s->memory};
+    program  *q = plan_program(s->graph, s->nfetches, s->fetches, &how);
     *c = (cost){0};
     TRY(q != NULL);
     price p = {

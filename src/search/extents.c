@@ -54,7 +54,8 @@ double extent_least(const space *s, const extents *e, int k, const cuts *c, uint
             continue;
         }
         unsigned axes = c->of[x->dim[d]];
-        int64_t  n = parts_of_axes(s->mesh, axes);
+        if (!axes) continue; /* as most are */
+        int64_t n = parts_of_axes(s->mesh, axes);
         used |= axes;
         largest *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
         even /= (double)n;

@@ -7,14 +7,21 @@
 
 /* ---- learning ---- */
 
-static uint64_t key_of(const parts *p, int k, const cuts *c)
+/* Most dimensions are not cut: only those that are make the key. */
+static uint64_t dims_cut(const parts *p, const cuts *c)
 {
-    uint64_t h = ((uint64_t)k + 1) << 32, left = p->list[k].scope;
-    while (left) {
+    uint64_t set = 0;
+    for (int d = 0; d < p->space->ndims; d++) set |= (uint64_t)(c->of[d] != 0) << d;
+    return set;
+}
+
+static uint64_t key_of(const parts *p, int k, const cuts *c, uint64_t cut)
+{
+    uint64_t h = ((uint64_t)k + 1) << 32;
+    for (uint64_t left = p->list[k].scope & cut; left; left &= left - 1) {
         int d = __builtin_ctzll(left);
-        h = (h ^ c->of[d]) * 0x9e3779b97f4a7c15u;
+        h = (h ^ ((uint64_t)d << 8 | c->of[d])) * 0x9e3779b97f4a7c15u;
         h ^= h >> 29;
-        left &= left - 1;
     }
     return h ? h : 1;
 }
@@ -61,8 +68,9 @@ bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r,
 {
     for (int k = 0; k < p->n; k++) p->list[k].now = 0;
     TRY(make_room(p) && cost_of(p->subject, l, r, hear, p, all));
+    uint64_t cut = dims_cut(p, c);
     for (int k = 0; k < p->n; k++) {
-        uint64_t key = key_of(p, k, c);
+        uint64_t key = key_of(p, k, c, cut);
         lesson  *x = find_lesson(p, key);
         double   seconds = p->list[k].now;
         if (!x->key) {
@@ -80,26 +88,28 @@ bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r,
 /* ---- bounds ---- */
 
 /* What was learned of part k under these cuts, where they decide it; else NULL. */
-static const lesson *learned(const parts *p, int k, const cuts *c, uint64_t decided)
+static const lesson *learned(const parts *p, int k, const cuts *c, uint64_t cut, uint64_t decided)
 {
     if (p->list[k].scope & ~decided) return NULL;
-    const lesson *x = find_lesson(p, key_of(p, k, c));
+    const lesson *x = find_lesson(p, key_of(p, k, c, cut));
     return x->key ? x : NULL;
 }
 
 double parts_bound(const parts *p, const cuts *c, uint64_t decided)
 {
     double   seconds = 0;
+    uint64_t cut = dims_cut(p, c);
     uint64_t known = 0; /* parts; those beyond 64 are looked up again */
     for (int k = 0; k < p->n; k++) {
-        const lesson *x = learned(p, k, c, decided);
+        const lesson *x = learned(p, k, c, cut, decided);
         if (!x) continue;
         seconds += x->least;
         if (k < 64) known |= (uint64_t)1 << k;
     }
     for (int k = 0; k < p->products.n; k++) {
         const extent *x = &p->products.list[k];
-        if (x->part < 64 ? known >> x->part & 1 : learned(p, x->part, c, decided) != NULL) continue;
+        if (x->part < 64 ? known >> x->part & 1 : learned(p, x->part, c, cut, decided) != NULL)
+            continue;
         seconds += extent_least(p->space, &p->products, k, c, decided);
     }
     return seconds;

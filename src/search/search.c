@@ -13,7 +13,7 @@
 /* Small graphs are searched whole. */
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
-enum { SOME_LEAVES = 20 * 1000, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
+enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
 #define SECONDS 10.0
 
@@ -105,17 +105,16 @@ static bool memory_matters(const search *s)
 static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetches)
 {
     const search_opts *o = s->opts;
-    survey             live = {.graph = g, .scratch = s->scratch};
     TRY(subject_whole(g, nfetches, fetches, s->scratch, &s->whole));
     s->whole.memory = &s->hoard.as;
-    TRY(survey_live(&live, nfetches, fetches));
-    TRY(space_make(g, live.live, o->given, s->scratch, &s->space));
+    TRY(space_make(g, s->whole.survey.live, o->given, s->scratch, &s->space));
     s->reduced = s->fewer = s->whole;
     if (g->nnodes > SMALL_GRAPH && !o->plain) {
         TRY(subject_reduce(&s->whole, true, s->scratch, &s->reduced));
         if (s->reduced.copies && memory_matters(s))
             TRY(subject_reduce(&s->whole, false, s->scratch, &s->fewer));
     }
+    s->reduced.quick = s->reduced.copies && !memory_matters(s); /* the best are priced whole */
     s->answer->layers_left_out = s->reduced.copies ? s->reduced.copies - COPIES_KEPT : 0;
     s->rules = arena_array(s->scratch, layout_rule, s->space.ndims + o->given->nrules + 1);
     TRY(s->rules && parts_make(&s->parts, &s->space, &s->reduced, &o->rates, s->scratch));
@@ -319,6 +318,14 @@ static bool fits(const search *s, const candidate *x)
     return !s->opts->limit || x->cost.peak <= s->opts->limit;
 }
 
+/* Cannot come first, or leaving layers out would have missed its price by more than any other's. */
+static bool too_far(const search *s, const candidates *exact, const candidate *x)
+{
+    double best = candidate_value(exact, &exact->list[0]);
+    return !memory_matters(s) &&
+           candidate_value(exact, x) * (1 - 2 * s->answer->reduced_error) > best * (1 + SAME_PRICE);
+}
+
 /* Where layers were left out, some more than are wanted are looked at: their order may change. */
 static bool finish(search *s)
 {
@@ -328,6 +335,7 @@ static bool finish(search *s)
     int            want = s->opts->want < 1 ? 1 : s->opts->want;
     int            most = s->reduced.copies && want < 4 ? 4 : want;
     for (int k = 0; k < s->kept.n && k < most; k++) {
+        if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
         TRY(price_whole(s, &s->kept.list[k], &x));
         candidates_add(&few, &x);
     }

@@ -11,10 +11,11 @@
 /* ---- which nodes are a part ---- */
 
 typedef struct sorting {
-    parts    *p;
-    survey    survey;
-    double   *flops;  /* by node id: seconds of products on one processor */
-    uint64_t *dims;   /* by node id: dimensions of its inputs and outputs */
+    parts        *p;
+    const survey *survey;
+    arena        *scratch;
+    double       *flops; /* by node id: seconds of products on one processor */
+    uint64_t     *dims;  /* by node id: dimensions of its inputs and outputs */
     uint64_t *around; /* those, the ones whose sums may pass through it, and those of its neighbours
                          that may decide how a sum is paid */
     uint64_t *owed;   /* by tensor id: summed on the way, perhaps not paid */
@@ -46,7 +47,7 @@ static void join(sorting *s, const node *a, const node *b)
 
 static const mtf_tensor *same(const sorting *s, const mtf_tensor *x)
 {
-    return s->survey.same[x->id];
+    return s->survey->same[x->id];
 }
 
 static bool is_stored(const node *n)
@@ -62,7 +63,7 @@ static uint64_t carried(const sorting *s, const node *n)
     uint64_t owed = 0;
     for (int i = 0; i < n->nin && rule != DEBT_SETTLE; i++) {
         const mtf_tensor *x = same(s, n->in[i]);
-        uint64_t          mine = s->survey.readers[x->id] == 1 ? s->owed[x->id] : 0;
+        uint64_t          mine = s->survey->readers[x->id] == 1 ? s->owed[x->id] : 0;
         if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros hinder nobody */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;
@@ -112,7 +113,7 @@ static void tie(sorting *s, const node *n, const node *owner)
     for (int b = 0; n->op->blocks && n->op->blocks[b]; b++)
         for (int k = 0; k < n->blocks[b]->nnodes; k++) {
             const node *inner = n->blocks[b]->nodes[k];
-            if (!s->survey.live[inner->id]) continue;
+            if (!s->survey->live[inner->id]) continue;
             look_at(s, inner);
             tie(s, inner, n);
         }
@@ -122,7 +123,7 @@ static void widen(sorting *s, const block *root)
 {
     for (int k = 0; k < root->nnodes; k++) {
         const node *n = root->nodes[k];
-        for (int i = 0; i < n->nin && s->survey.live[n->id]; i++) {
+        for (int i = 0; i < n->nin && s->survey->live[n->id]; i++) {
             const node *from = same(s, n->in[i])->node;
             uint64_t    its = s->around[from->id];
             if (s->owed[same(s, n->in[i])->id]) s->around[from->id] |= s->dims[n->id];
@@ -144,7 +145,7 @@ static int part_with(parts *p, uint64_t scope)
  * nodes only the collectives do. */
 static bool number_parts(sorting *s, const mtf_graph *g)
 {
-    uint64_t *scope = arena_array(s->survey.scratch, uint64_t, g->nnodes + 1);
+    uint64_t *scope = arena_array(s->scratch, uint64_t, g->nnodes + 1);
     TRY(scope != NULL);
     for (int k = 0; k < g->nnodes; k++)
         scope[leader_of(s, k)] |= s->flops[k] > 0 ? s->around[k] : s->dims[k];
@@ -252,7 +253,7 @@ static int fullest(const program *q, const life *lives, double *change)
 
 static bool add_living(sorting *s, const program *q)
 {
-    arena  *a = s->survey.scratch;
+    arena  *a = s->scratch;
     life   *lives = arena_array(a, life, q->nbuffers + 1);
     double *change = arena_array(a, double, q->ninstrs + 1);
     TRY(lives && change);
@@ -275,7 +276,7 @@ static bool make_tables(sorting *s)
 {
     parts     *p = s->p;
     mtf_graph *g = p->subject->graph;
-    arena     *a = s->survey.scratch;
+    arena     *a = s->scratch;
     s->flops = arena_array(a, double, g->nnodes + 1);
     s->dims = arena_array(a, uint64_t, g->nnodes + 1);
     s->around = arena_array(a, uint64_t, g->nnodes + 1);
@@ -290,14 +291,13 @@ static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
 {
     const subject *what = s->p->subject;
     const block   *root = &what->graph->root;
-    TRY(make_tables(s) && survey_live(&s->survey, what->nfetches, what->fetches));
-    TRY(survey_merge(&s->survey));
-    s->touched = touched_by_state(&s->survey, s->survey.scratch);
+    TRY(make_tables(s));
+    s->touched = touched_by_state(s->survey, s->scratch);
     TRY(s->touched != NULL);
     note_products(s, uncut, r);
     for (int k = 0; k < what->graph->nnodes; k++) s->leader[k] = k;
     for (int k = 0; k < root->nnodes; k++) {
-        if (!s->survey.live[root->nodes[k]->id]) continue;
+        if (!s->survey->live[root->nodes[k]->id]) continue;
         look_at(s, root->nodes[k]);
         tie(s, root->nodes[k], NULL);
     }
@@ -306,7 +306,7 @@ static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
     for (int k = 0; k < root->nnodes; k++) {
         const node *n = root->nodes[k];
         if (is_product(s, n)) TRY(add_product(s, n));
-        if (s->survey.live[n->id]) TRY(add_stored(s, n));
+        if (s->survey->live[n->id]) TRY(add_stored(s, n));
     }
     return true;
 }
@@ -320,7 +320,7 @@ bool parts_make(parts *p, const space *s, const subject *what, const price_rates
     p->products.alone = p->firm.alone = p->loose.alone = r->alone;
     TRY(p->lessons != NULL);
     arena    scratch = arena_make(&session->allocator, &session->fault);
-    sorting  nodes = {.p = p, .survey = {.graph = what->graph, .scratch = &scratch}};
+    sorting  nodes = {.p = p, .survey = &what->survey, .scratch = &scratch};
     program *uncut = plan_program(what->graph, what->nfetches, what->fetches, NULL);
     bool     ok = uncut && sort_nodes(&nodes, uncut, r);
     program_free(uncut);

@@ -2,7 +2,6 @@
 #include "search/subject.h"
 
 #include "graph/attr.h"
-#include "plan/passes.h"
 
 enum { LEAST_COPIES = 4, PERIODS = 64 }; /* worth the trouble; tried from each node on */
 
@@ -236,6 +235,12 @@ static bool pass_weights_on(const subject *whole, const score *s, const images *
     return true;
 }
 
+static bool look_around(subject *s, arena *a)
+{
+    s->survey = (survey){.graph = s->graph, .scratch = a};
+    return survey_make(&s->survey, s->nfetches, s->fetches);
+}
+
 bool subject_reduce(const subject *whole, bool middle, arena *a, subject *s)
 {
     score music = {0};
@@ -254,7 +259,7 @@ bool subject_reduce(const subject *whole, bool middle, arena *a, subject *s)
     for (int i = 0; i < s->nfetches; i++) s->fetches[i] = image_of(&m, whole->fetches[i]);
     for (int i = 0; i < music.nrepeats; i++)
         if (music.repeats[i].copies > s->copies) s->copies = music.repeats[i].copies;
-    return !middle || pass_weights_on(whole, &music, &m, s, a);
+    return (!middle || pass_weights_on(whole, &music, &m, s, a)) && look_around(s, a);
 }
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s)
@@ -264,5 +269,5 @@ bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena
     s->weight = arena_array(a, double, g->nnodes + 1);
     TRY(s->fetches && s->weight);
     for (int i = 0; i < g->nnodes; i++) s->weight[i] = 1;
-    return true;
+    return look_around(s, a);
 }

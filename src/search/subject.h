@@ -8,7 +8,7 @@
 #ifndef SEARCH_SUBJECT_H
 #define SEARCH_SUBJECT_H
 
-#include "graph/node.h"
+#include "plan/passes.h"
 
 typedef struct subject {
     mtf_graph   *graph;
@@ -16,7 +16,9 @@ typedef struct subject {
     mtf_tensor **fetches;
     double      *weight; /* by node id: how many nodes of the whole graph it stands for */
     int          copies; /* of the longest repetition, in the whole graph; 0: nothing repeats */
+    survey       survey; /* of the graph, the same under every layout */
     const mtf_allocator *memory; /* for programs of it; NULL: the session's */
+    bool                 quick;  /* nobody asks for its memory: a peak is that of variables alone */
 } subject;
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s);

@@ -42,14 +42,12 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
 static bool prepare(quest *q)
 {
     state_task *t = q->task;
-    survey      live = {.graph = t->graph, .scratch = q->scratch};
     TRY(subject_whole(t->graph, t->nfetches, t->fetches, q->scratch, &q->whole));
     q->whole.memory = &q->hoard.as;
     TRY(subject_reduce(&q->whole, true, q->scratch, &q->reduced));
     if (q->reduced.copies && (t->smallest || t->limit))
         TRY(subject_reduce(&q->whole, false, q->scratch, &q->fewer));
-    TRY(survey_live(&live, t->nfetches, t->fetches));
-    TRY(space_make(t->graph, live.live, t->given, q->scratch, &q->space));
+    TRY(space_make(t->graph, q->whole.survey.live, t->given, q->scratch, &q->space));
     q->opts = (state_opts){.whole = &q->whole,
                            .reduced = &q->reduced,
                            .fewer = &q->fewer,
