@@ -107,7 +107,9 @@ static double product_seconds(const price_rates *r, const instr *i, const price_
         vector = vector || i->size[d] == 1;
     }
     if (vector) return 2 * volume * products / rates_product(r, i->cause->type, volume);
-    return rates_product_seconds(r, i->cause->type, volume, products, (double)line->bytes);
+    double written = (double)instr_operand_bytes(i, 0) * (double)line->turns;
+    return rates_product_seconds(r, i->cause->type, volume, products, (double)line->bytes - written,
+                                 written);
 }
 
 static int64_t size_of_dim(const node *n, const char *dim)
@@ -183,8 +185,10 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
         i->remade ? line->seconds : (work - (rows ? flops + least : fmax(flops, least))) / speed;
 }
 
-/* `work`: seconds since the collective before. */
-static bool price_collective(price *p, const instr *i, price_line *line, double work, arena *a)
+/* `work`: seconds since the collective before.  What its operands take to come and go is in the wire
+ * where nothing is known of caches. */
+static bool price_collective(price *p, const reuse *x, const instr *i, price_line *line,
+                             double work, arena *a)
 {
     int64_t each = (int64_t)mtf_dtype_bytes(i->out[0].type) * line->turns;
     line->axes = traffic_axes(i);
@@ -202,8 +206,9 @@ static bool price_collective(price *p, const instr *i, price_line *line, double 
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
     axis_rate w = rates_wire(&p->rates, p->mesh, line->axes);
-    line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns;
-    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + line->spare;
+    double    least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
+    line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns + memory - least;
+    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + least + line->spare;
     p->sent_bytes += line->sent_bytes;
     p->received_bytes += line->received_bytes;
     p->collectives += line->turns;
@@ -225,7 +230,7 @@ static bool price_lines(price *p, arena *a)
         line->tensor = i->cause;
         line->collective = traffic_kind(i);
         if (line->collective) {
-            TRY(price_collective(p, i, line, work, a));
+            TRY(price_collective(p, &x, i, line, work, a));
             work = 0;
         } else {
             price_local(p, &x, i, line);

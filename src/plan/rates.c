@@ -41,11 +41,12 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
 }
 
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
-                             double bytes)
+                             double read, double written)
 {
-    double side = cbrt(volume), cubes = 3 * side * side * (double)mtf_dtype_bytes(type) * products;
+    double side = cbrt(volume), face = side * side * (double)mtf_dtype_bytes(type) * products;
+    double beyond = (read - 2 * face) + (written - face) / 2;
     return 2 * volume * products / rates_product(r, type, volume) +
-           fmax(bytes - cubes, 0) / (r->flat > 0 ? r->flat : r->memory);
+           fmax(beyond, 0) / (r->flat > 0 ? r->flat : r->memory);
 }
 
 static cache_rate cache_row(const price_rates *r, int k)

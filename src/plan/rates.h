@@ -42,7 +42,7 @@ typedef struct price_rates {
     double       start;               /* seconds, for each other instruction */
     double       pauses, pause;       /* in a second of work; seconds of each */
     double       rows;  /* flops a second of maps that sum up along rows; 0: `flops` */
-    double       flat;  /* bytes beyond a cube's that a product takes in a second; 0: memory */
+    double       flat;  /* bytes beyond a cube's that a product reads in a second; 0: memory */
     double       alone; /* times as fast while all others are idle; 0: as fast; */
     double       half, quarter; /* while so many of them are; 0: as fast as what is left allows */
     double       capacity;      /* bytes of memory that a processor has; 0: not known */
@@ -64,9 +64,10 @@ typedef struct price_rates {
 double rates_product(const price_rates *r, mtf_dtype type, double volume);
 double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
 /* Seconds of `products` products of that volume, which read and write so many bytes: rates are those
- * of cubes, and what a flat one has beyond a cube's takes its time, too. */
+ * of cubes, and what a flat one has beyond a cube's takes its time, too; half of it where it is
+ * written, which nobody waits for. */
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
-                             double bytes);
+                             double read, double written);
 /* Bytes a second of memory that was used `reach` bytes ago; none that was used so long ago or longer
  * is faster than the second. */
 double rates_memory(const price_rates *r, double reach);

@@ -10,6 +10,7 @@
 
 enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16 };
 #define ROUND_SECONDS 0.004
+#define RATIO_SECONDS 0.008
 
 static double now(void)
 {
@@ -35,18 +36,19 @@ static bool take_slowest(const trial *t, double *seconds)
     return true;
 }
 
-bool timing_steps(const trial *t, const char *const *texts, const double *guess, double *seconds)
+bool timing_steps(const trial *t, int n, const char *const *texts, const double *guess,
+                  double *seconds)
 {
-    mtf_program *p[2] = {0};
-    double       took[2][ROUNDS];
+    mtf_program *p[TIMING_MOST] = {0};
+    double       took[TIMING_MOST][ROUNDS];
     bool         ok = true;
-    for (int k = 0; k < 2 && ok; k++) {
+    for (int k = 0; k < n && ok; k++) {
         mtf_graph *g = mtf_parse(t->session, texts[k], "calibrate");
         p[k] = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
         ok = p[k] != NULL;
     }
     for (int round = -1; round < ROUNDS && ok; round++) /* the first warms up */
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < n; k++) {
             int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
             double start = now();
             for (int i = 0; i < steps; i++) mtf_step(p[k]);
@@ -54,7 +56,7 @@ bool timing_steps(const trial *t, const char *const *texts, const double *guess,
             ok = ok && take_slowest(t, &each);
             if (round >= 0) took[k][round] = each;
         }
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < n; k++) {
         mtf_program_free(p[k]);
         if (ok) qsort(took[k], ROUNDS, sizeof took[k][0], by_value);
         seconds[k] = ok ? took[k][ROUNDS / 2] : 0;
@@ -84,18 +86,83 @@ bool timing_link(const trial *t, chain *c, double *seconds)
     int         most = most_links(c);
     const char *texts[2] = {chain_text(t, c, 1), chain_text(t, c, most)};
     double      took[2], guess[2] = {c->guess, c->guess * most};
-    TRY(texts[0] && texts[1] && timing_steps(t, texts, guess, took));
+    TRY(texts[0] && texts[1] && timing_steps(t, 2, texts, guess, took));
     *seconds = fmax((took[1] - took[0]) / (most - 1), 1e-9);
     return true;
 }
 
+/* ---- collectives ---- */
+
+/* What this process's processors have spent in collectives so far, and how often; without the first of
+ * a step, to which they come one after the other. */
+typedef struct spent {
+    double seconds, turns;
+} spent;
+
+static spent in_collectives(const mtf_program *p)
+{
+    spent all = {0};
+    for (int k = p->store->first; k < p->store->end; k++) {
+        const run_counts *c = &p->processors[k].counts;
+        bool              first = true;
+        for (int i = 0; i < c->program->ninstrs; i++) {
+            if (!instr_is_collective(&c->program->instrs[i])) continue;
+            if (!first) all.seconds += c->seconds[i], all.turns += (double)c->turns[i];
+            first = false;
+        }
+    }
+    return all;
+}
+
+static bool take_mean(const trial *t, double *seconds)
+{
+    ranks *r = store_of(t->session)->ranks;
+    if (!r) return true;
+    TRY(ranks_gather(r, "calibrating", seconds, t->of_ranks, (int)sizeof *seconds));
+    *seconds = 0;
+    for (int k = 0; k < ranks_count(r); k++) *seconds += t->of_ranks[k] / ranks_count(r);
+    return true;
+}
+
+bool timing_collective(const trial *t, chain *c, double *seconds)
+{
+    int          most = most_links(c), steps = (int)fmax(1, ROUND_SECONDS / (c->guess * most));
+    const char  *text = chain_text(t, c, most);
+    mtf_graph   *g = text ? mtf_parse(t->session, text, "calibrate") : NULL;
+    mtf_program *p = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
+    bool         ok = p && program_measure(p);
+    double       took[ROUNDS];
+    spent        before = {0};
+    for (int round = -1; round < ROUNDS && ok; round++) { /* the first warms up */
+        for (int i = 0; i < steps; i++) mtf_step(p);
+        spent  now = in_collectives(p);
+        double each = (now.seconds - before.seconds) / (now.turns - before.turns);
+        before = now;
+        ok = take_mean(t, &each);
+        if (round >= 0) took[round] = each;
+    }
+    mtf_program_free(p);
+    if (ok) qsort(took, ROUNDS, sizeof took[0], by_value);
+    *seconds = ok ? took[ROUNDS / 2] : 0;
+    return mtf_ok(t->session);
+}
+
+/* ---- comparing ---- */
+
 bool timing_ratio(const trial *t, chain *one, chain *other, double *ratio)
 {
-    int         most = most_links(one);
-    const char *texts[2] = {chain_text(t, one, most), chain_text(t, other, most)};
-    double      took[2], guess[2] = {one->guess * most, other->guess * most};
-    TRY(texts[0] && texts[1] && timing_steps(t, texts, guess, took));
-    *ratio = took[0] / fmax(took[1], 1e-9);
+    chain      *chains[2] = {one, other};
+    int         most = (int)fmax(4, fmin(MOST_LINKS, RATIO_SECONDS / one->guess));
+    const char *texts[4];
+    double      took[4], guess[4];
+    for (int k = 0; k < 4; k++) {
+        int length = k < 2 ? 1 : most;
+        texts[k] = chain_text(t, chains[k % 2], length);
+        TRY(texts[k] != NULL);
+        guess[k] = chains[k % 2]->guess * length;
+    }
+    TRY(timing_steps(t, 4, texts, guess, took));
+    *ratio = fmax(took[2] - took[0], 1e-9) / fmax(took[3] - took[1], 1e-9);
     return true;
 }
 
@@ -106,7 +173,7 @@ bool timing_single(const trial *t, const char *text, double guess, double *secon
              mesh_size(&t->mesh));
     const char *texts[2] = {text, idle};
     double      took[2], guesses[2] = {guess, 1e-4};
-    TRY(timing_steps(t, texts, guesses, took));
+    TRY(timing_steps(t, 2, texts, guesses, took));
     *seconds = fmax(took[0] - took[1], 1e-9);
     return true;
 }

@@ -10,11 +10,14 @@
 #include "base/textbuf.h"
 #include "run/trial.h"
 
-/* Two programs in turn, so that whatever else happens on the machine happens to both.  Of each,
+enum { TIMING_MOST = 4 };
+
+/* Programs in turn, so that whatever else happens on the machine happens to all.  Of each,
  * seconds of a step, in the middle one of its rounds: what the machine does usually, not what it can
  * do in a quiet moment.  As many steps as a `guess` of that fills a round with, the same on every
  * rank. */
-bool timing_steps(const trial *t, const char *const *texts, const double *guess, double *seconds);
+bool timing_steps(const trial *t, int n, const char *const *texts, const double *guess,
+                  double *seconds);
 
 /* `head` makes x0; a link reads x(k), and perhaps what else the head made, and gives x(k+1). */
 typedef struct chain {
@@ -26,8 +29,12 @@ typedef struct chain {
 /* Seconds of a link: of a long chain and a short one, the difference. */
 bool timing_link(const trial *t, chain *c, double *seconds);
 
+/* Seconds that a processor spends in the one collective of a link, in the mean. */
+bool timing_collective(const trial *t, chain *c, double *seconds);
+
 /* Seconds of a link of one chain as a multiple of those of another, links being as long as each
- * other roughly: both in turn, so that what disturbs one disturbs the other. */
+ * other roughly: both in turn, so that what disturbs one disturbs the other.  What a step takes by
+ * itself is left out: where processors have nothing to do they sleep, and are woken for the next. */
 bool timing_ratio(const trial *t, chain *one, chain *other, double *ratio);
 
 /* One instruction, against a step that has none worth telling. */

@@ -113,7 +113,7 @@ static bool time_flat(const trial *t, price_rates *r)
 {
     enum { ROWS = 16, WIDE = 512, DEEP = 1024 };
     double volume = (double)ROWS * WIDE * DEEP, seconds, cube, side = cbrt(volume);
-    double bytes = 4.0 * (ROWS * DEEP + DEEP * WIDE + ROWS * WIDE);
+    double bytes = 4.0 * (ROWS * DEEP + DEEP * WIDE + ROWS * WIDE / 2.0);
     int    p = mesh_size(&t->mesh);
     chain  c = {.head = {.arena = &t->session->arena}, .link = link_flat, .guess = 2 * bytes / 5e9};
     text_add(&c.head,
@@ -126,20 +126,8 @@ static bool time_flat(const trial *t, price_rates *r)
     TRY(timing_link(t, &c, &seconds));
     seconds /= 2; /* a link has two of them */
     cube = 2 * volume / rates_product(r, MTF_F32, volume);
-    r->flat = (bytes - 12 * side * side) / fmax(seconds - r->start - cube, seconds / 8);
+    r->flat = (bytes - 10 * side * side) / fmax(seconds - r->start - cube, seconds / 8);
     return true;
-}
-
-/* y = a + b, of so many elements on each processor. */
-static bool time_addition(const trial *t, int n, double *seconds)
-{
-    char text[300];
-    int  p = mesh_size(&t->mesh);
-    snprintf(text, sizeof text,
-             "a%d: f32[p=%d, n=%d] = variable(init=\"ones\")\n"
-             "b%d: f32[p=%d, n=%d] = variable(init=\"ones\")\ny = a%d + b%d\n",
-             n, p, n, n, p, n, n, n);
-    return timing_single(t, text, 12.0 * n / 5e9, seconds);
 }
 
 /* Variables that change in place, one after the other, so many bytes before the first comes again:
@@ -211,18 +199,15 @@ static void link_sum(textbuf *t, int k)
     text_add(t, "s%d: [n] = reduce_sum(x%d)\nx%d = v + s%d\n", k, k, k + 1, k);
 }
 
-/* Dimension `dim` is cut into `parts`; the sum is followed by an addition, which is told apart. */
+/* Dimension `dim` is cut into `parts`. */
 static bool time_sum(const trial *t, const char *dim, int parts, int n, double *seconds)
 {
-    double took, beside;
-    chain  c = {
-         .head = {.arena = &t->session->arena}, .link = link_sum, .guess = 2e-5 + 8.0 * n / 2e9};
+    chain c = {
+        .head = {.arena = &t->session->arena}, .link = link_sum, .guess = 2e-5 + 8.0 * n / 2e9};
     text_add(&c.head, "v_%s_%d: f32[%s=%d, n=%d] = variable(init=\"ones\")\n", dim, n, dim, parts,
              n);
     text_add(&c.head, "v = identity(v_%s_%d)\nx0 = v\n", dim, n);
-    TRY(timing_link(t, &c, &took) && time_addition(t, n, &beside));
-    *seconds = fmax(took - beside, took / 4); /* whatever is told apart is not exact */
-    return true;
+    return timing_collective(t, &c, seconds);
 }
 
 /* Products with a short sum behind each, over all parts or within one. */
@@ -253,21 +238,24 @@ static bool time_meeting(const trial *t, const char *dim, int parts, double *sec
     const char *texts[2] = {text_of_meetings(t, dim, parts, true),
                             text_of_meetings(t, dim, parts, false)};
     double      took[2], guess[2] = {MEETINGS * 5e-4, MEETINGS * 5e-4};
-    TRY(texts[0] && texts[1] && timing_steps(t, texts, guess, took));
+    TRY(texts[0] && texts[1] && timing_steps(t, 2, texts, guess, took));
     *seconds = (took[0] - took[1]) / MEETINGS;
     return true;
 }
 
-/* The shortest sum is all latency; of longer ones what is beyond goes by bytes. */
-static bool time_wire(const trial *t, const char *dim, int parts, axis_rate *w)
+/* The shortest sum is all latency; of longer ones what is beyond goes by bytes, but for what their
+ * operands take to come and go: between two, an addition touches three times as much. */
+static bool time_wire(const trial *t, const price_rates *r, const char *dim, int parts,
+                      axis_rate *w)
 {
-    static const int counts[] = {1 << 16, 1 << 19, 1 << 21};
+    static const int counts[] = {1 << 17, 1 << 19, 1 << 21};
     double           seconds, logs = 0, meeting;
     TRY(time_sum(t, dim, parts, 8, &w->latency));
     for (int k = 0; k < 3; k++) {
         double n = counts[k], bytes = 4 * (n + (parts - 2) * n / parts);
         TRY(time_sum(t, dim, parts, counts[k], &seconds));
-        logs += log(bytes / fmax(seconds - w->latency, seconds / 4));
+        double memory = 8 * n / rates_memory(r, 12 * n);
+        logs += log(bytes / fmax(seconds - w->latency - memory, seconds / 4));
     }
     w->wire = exp(logs / 3);
     if (!t->crowded) return true;
@@ -312,7 +300,7 @@ static bool time_wires(const trial *t, price_rates *r)
     axis_rate   all;
     int         n = mesh_size(m);
     if (n == 1) return true;
-    TRY(time_wire(t, "p", n, &all));
+    TRY(time_wire(t, r, "p", n, &all));
     r->wire = r->outer_wire = all.wire;
     r->latency = r->outer_latency = all.latency;
     for (int a = 0; a < m->naxes && m->naxes > 1; a++) {
@@ -321,7 +309,7 @@ static bool time_wires(const trial *t, price_rates *r)
         if (m->size[a] == 1 || strlen(m->name[a]) >= MAX_RATE_NAME) continue;
         snprintf(w->axis, sizeof w->axis, "%s", m->name[a]);
         snprintf(dim, sizeof dim, "along_%s", w->axis);
-        TRY(time_wire(t, dim, m->size[a], w));
+        TRY(time_wire(t, r, dim, m->size[a], w));
         r->naxes++;
     }
     return true;
