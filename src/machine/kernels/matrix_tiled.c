@@ -18,7 +18,7 @@
 
 /* Sums begin anew every DEEP of k, so that a panel of each operand fits into the first cache, and a
  * block of rows into the second; that many panels of columns wait in the third. */
-enum { DEEP = PACKED_DEEP, BLOCK = 256, WAITING = 85 * TILE_COLS, LANES = 4, LONG = 64 };
+enum { DEEP = PACKED_DEEP, BLOCK = 256, WAITING = 88 * TILE_COLS, LANES = 4, LONG = 64 };
 
 /* ---- packing ---- */
 
@@ -26,7 +26,7 @@ enum { DEEP = PACKED_DEEP, BLOCK = 256, WAITING = 85 * TILE_COLS, LANES = 4, LON
 typedef struct strip {
     const float *at;
     int64_t      lane, along; /* from one to the next */
-    int          lanes;
+    int64_t      lanes;
 } strip;
 
 /* x[i][j] = x[j][i] */
@@ -58,16 +58,6 @@ static void pack(const strip *s, int64_t k, int wide, float *to)
 {
     int done = 0;
     if (s->lanes < wide) memset(to, 0, (size_t)(k * wide) * sizeof *to);
-    if (s->lane == 1 && s->lanes == wide && wide == TILE_ROWS) {
-        for (int64_t l = 0; l < k; l++)
-            memcpy(to + l * TILE_ROWS, s->at + l * s->along, TILE_ROWS * sizeof *to);
-        return;
-    }
-    if (s->lane == 1 && s->lanes == wide && wide == TILE_COLS) {
-        for (int64_t l = 0; l < k; l++)
-            memcpy(to + l * TILE_COLS, s->at + l * s->along, TILE_COLS * sizeof *to);
-        return;
-    }
     for (; s->along == 1 && done + LANES <= s->lanes; done += LANES) {
         strip four = *s;
         four.at += done * s->lane;
@@ -75,6 +65,40 @@ static void pack(const strip *s, int64_t k, int wide, float *to)
     }
     for (int64_t l = 0; l < k && done < s->lanes; l++)
         for (int i = done; i < s->lanes; i++) to[l * wide + i] = s->at[i * s->lane + l * s->along];
+}
+
+static inline void copy_panels(const float *from, int64_t along, int panels, int64_t k, int wide,
+                               float *to)
+{
+    for (int64_t l = 0; l < k; l++)
+        for (int p = 0; p < panels; p++)
+            memcpy(to + (p * k + l) * wide, from + l * along + p * wide, (size_t)wide * sizeof *to);
+}
+
+/* Panels of lanes that lie side by side, several at once: every element along k is on another page
+ * of memory. */
+static void pack_beside(const float *from, int64_t along, int panels, int64_t k, int wide,
+                        float *to)
+{
+    if (wide == TILE_ROWS)
+        copy_panels(from, along, panels, k, TILE_ROWS, to);
+    else
+        copy_panels(from, along, panels, k, TILE_COLS, to);
+}
+
+/* All lanes of an operand, panel by panel. */
+static void pack_lanes(const strip *s, int64_t k, int wide, float *to)
+{
+    enum { AT_ONCE = 8 };
+    for (int64_t done = 0, panels; done < s->lanes; done += panels * wide) {
+        int64_t left = s->lanes - done, whole = s->lane == 1 ? left / wide : 0;
+        strip   one = {s->at + done * s->lane, s->lane, s->along, left < wide ? left : wide};
+        panels = whole < 1 ? 1 : whole < AT_ONCE ? whole : AT_ONCE;
+        if (whole)
+            pack_beside(one.at, s->along, (int)panels, k, wide, to + done * k);
+        else
+            pack(&one, k, wide, to + done * k);
+    }
 }
 
 static int64_t whole_tiles(int64_t n, int side)
@@ -146,18 +170,12 @@ static void store(float tile[TILE_COLS][TILE_ROWS], const target *t)
 
 static void pack_rows(const product *p, int64_t k, const float *a, float *to)
 {
-    for (int64_t i = 0; i < p->m; i += TILE_ROWS) {
-        strip s = {a + i * p->a_m, p->a_m, p->a_k, at_most(p->m - i, TILE_ROWS)};
-        pack(&s, k, TILE_ROWS, to + i * k);
-    }
+    pack_lanes(&(strip){a, p->a_m, p->a_k, p->m}, k, TILE_ROWS, to);
 }
 
 static void pack_columns(const product *p, int64_t k, const float *b, float *to)
 {
-    for (int64_t j = 0; j < p->n; j += TILE_COLS) {
-        strip s = {b + j * p->b_n, p->b_n, p->b_k, at_most(p->n - j, TILE_COLS)};
-        pack(&s, k, TILE_COLS, to + j * k);
-    }
+    pack_lanes(&(strip){b, p->b_n, p->b_k, p->n}, k, TILE_COLS, to);
 }
 
 /* Both operands are packed. */
