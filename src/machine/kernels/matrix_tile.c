@@ -39,10 +39,13 @@
     LOAD(28, b, B_HIGH)
 
 #define ZERO(v) "movi v" #v ".4s, #0\n"
-#define STORE(v, next, at) "stp q" #v ", q" #next ", [%[tile], #" #at "]\n"
+#define STORE(v, next)                                                                             \
+    "stp q" #v ", q" #next ", [%[to]]\n"                                                           \
+    "add %[to], %[to], %[bytes]\n"
 
-void matrix_tile_f32(int64_t k, const float *a, const float *b, float tile[TILE_COLS][TILE_ROWS])
+void matrix_tile_f32(int64_t k, const float *a, const float *b, float *to, int64_t column)
 {
+    int64_t bytes = column * (int64_t)sizeof *to;
     int64_t pairs = (k - 1) / 2, one = (k - 1) % 2; /* and the last, which loads nothing */
     /* clang-format off */
     __asm__ volatile(
@@ -66,11 +69,10 @@ void matrix_tile_f32(int64_t k, const float *a, const float *b, float tile[TILE_
         "mov v25.16b, v30.16b\n"
         "3:\n"
         STEP(24, 25, 29, 30, NO_LOAD, 0, 0, 0, 0, 0)
-        STORE(0, 1, 0) STORE(2, 3, 32) STORE(4, 5, 64) STORE(6, 7, 96)
-        STORE(8, 9, 128) STORE(10, 11, 160) STORE(12, 13, 192) STORE(14, 15, 224)
-        STORE(16, 17, 256) STORE(18, 19, 288) STORE(20, 21, 320) STORE(22, 23, 352)
-        : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs)
-        : [tile] "r"(tile), [one] "r"(one)
+        STORE(0, 1) STORE(2, 3) STORE(4, 5) STORE(6, 7) STORE(8, 9) STORE(10, 11)
+        STORE(12, 13) STORE(14, 15) STORE(16, 17) STORE(18, 19) STORE(20, 21) STORE(22, 23)
+        : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to)
+        : [bytes] "r"(bytes), [one] "r"(one)
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
           "v27", "v28", "v29", "v30", "cc", "memory");

@@ -13,7 +13,7 @@
 
 enum { TILE_ROWS = 8, TILE_COLS = 12 };
 
-/* tile[n][m] = sum over k, in its order, of a[k][m] * b[k][n]; k > 0. */
-void matrix_tile_f32(int64_t k, const float *a, const float *b, float tile[TILE_COLS][TILE_ROWS]);
+/* to[n * column + m] = sum over k, in its order, of a[k][m] * b[k][n]; k > 0. */
+void matrix_tile_f32(int64_t k, const float *a, const float *b, float *to, int64_t column);
 
 #endif

@@ -19,6 +19,7 @@
 /* Sums begin anew every DEEP of k, so that a panel of each operand fits into the first cache, and a
  * block of rows into the second; that many panels of columns wait in the third. */
 enum { DEEP = PACKED_DEEP, BLOCK = 256, WAITING = 88 * TILE_COLS, LANES = 4, LONG = 64 };
+enum { TOGETHER = 8 }; /* panels, where they lie side by side */
 
 /* ---- packing ---- */
 
@@ -89,11 +90,10 @@ static void pack_beside(const float *from, int64_t along, int panels, int64_t k,
 /* All lanes of an operand, panel by panel. */
 static void pack_lanes(const strip *s, int64_t k, int wide, float *to)
 {
-    enum { AT_ONCE = 8 };
     for (int64_t done = 0, panels; done < s->lanes; done += panels * wide) {
         int64_t left = s->lanes - done, whole = s->lane == 1 ? left / wide : 0;
         strip   one = {s->at + done * s->lane, s->lane, s->along, left < wide ? left : wide};
-        panels = whole < 1 ? 1 : whole < AT_ONCE ? whole : AT_ONCE;
+        panels = whole < 1 ? 1 : whole < TOGETHER ? whole : TOGETHER;
         if (whole)
             pack_beside(one.at, s->along, (int)panels, k, wide, to + done * k);
         else
@@ -187,23 +187,26 @@ static void run_tiles(const product *p, int64_t k, const float *rows, const floa
             float  tile[TILE_COLS][TILE_ROWS];
             target to = {c + i * p->c_m + j * p->c_n,  p->c_m, p->c_n, at_most(p->m - i, TILE_ROWS),
                          at_most(p->n - j, TILE_COLS), add};
+            bool   there = !add && to.rows == TILE_ROWS && to.cols == TILE_COLS && to.c_m == 1;
             if (add || k >= LONG) fetch(&to);
-            matrix_tile_f32(k, rows + i * k, columns + j * k, tile);
-            store(tile, &to);
+            matrix_tile_f32(k, rows + i * k, columns + j * k, there ? to.c : tile[0],
+                            there ? to.c_n : TILE_ROWS);
+            if (!there) store(tile, &to);
         }
 }
 
-/* Rows that are one block are packed once, and a panel of columns is used up before the next; else
- * panels wait while the blocks of rows pass by. */
+/* Rows that are one block are packed once, and a panel of columns, or a few, is used up before the
+ * next; else panels wait while the blocks of rows pass by. */
 static void run_stretch(const product *p, int64_t k, const float *a, const float *b, bool add,
                         float *c, float *rows)
 {
     bool   one = p->m <= BLOCK;
+    int    wide = !one ? WAITING : p->b_n == 1 ? TOGETHER * TILE_COLS : TILE_COLS;
     float *columns = rows + whole_tiles(one ? p->m : BLOCK, TILE_ROWS) * k;
     if (one) pack_rows(p, k, a, rows);
-    for (int64_t j = 0; j < p->n; j += one ? TILE_COLS : WAITING) {
+    for (int64_t j = 0; j < p->n; j += wide) {
         product part = *p;
-        part.n = at_most(p->n - j, one ? TILE_COLS : WAITING);
+        part.n = at_most(p->n - j, wide);
         pack_columns(&part, k, b + j * p->b_n, columns);
         for (int64_t i = 0; i < p->m; i += BLOCK) {
             part.m = at_most(p->m - i, BLOCK);
@@ -228,7 +231,7 @@ size_t product_tiled_bytes(const product *p)
     int64_t longest = p->m > p->n ? p->m : p->n;
     int64_t rows = whole_tiles(at_most(longest, BLOCK), TILE_ROWS);
     int64_t columns =
-        longest <= BLOCK ? TILE_COLS : whole_tiles(at_most(longest, WAITING), TILE_COLS);
+        longest <= BLOCK ? TOGETHER * TILE_COLS : whole_tiles(at_most(longest, WAITING), TILE_COLS);
     return (size_t)((rows + columns) * at_most(p->k, DEEP)) * sizeof(float);
 }
 
