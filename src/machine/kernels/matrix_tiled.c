@@ -71,13 +71,19 @@ static void pack(const strip *s, int64_t k, int wide, float *to)
 static inline void copy_panels(const float *from, int64_t along, int panels, int64_t k, int wide,
                                float *to)
 {
-    for (int64_t l = 0; l < k; l++)
-        for (int p = 0; p < panels; p++)
-            memcpy(to + (p * k + l) * wide, from + l * along + p * wide, (size_t)wide * sizeof *to);
+    enum { AHEAD = 8 };
+    for (int64_t l = 0; l < k; l++) {
+        int64_t ahead = l + AHEAD < k ? AHEAD * along : 0;
+        for (int p = 0; p < panels; p++) {
+            const float *x = from + l * along + p * wide;
+            __builtin_prefetch(x + ahead);
+            memcpy(to + (p * k + l) * wide, x, (size_t)wide * sizeof *to);
+        }
+    }
 }
 
 /* Panels of lanes that lie side by side, several at once: every element along k is on another page
- * of memory. */
+ * of memory, where the core does not fetch ahead by itself. */
 static void pack_beside(const float *from, int64_t along, int panels, int64_t k, int wide,
                         float *to)
 {
