@@ -39,9 +39,7 @@
     LOAD(28, b, B_HIGH)
 
 #define ZERO(v) "movi v" #v ".4s, #0\n"
-#define STORE(v, next)                                                                             \
-    "stp q" #v ", q" #next ", [%[to]]\n"                                                           \
-    "add %[to], %[to], %[bytes]\n"
+#define STORE(v, next) "st1 {v" #v ".4s,v" #next ".4s},[%[to]],%[bytes]\n"
 
 void matrix_tile_f32(int64_t k, const float *a, const float *b, float *to, int64_t column)
 {
