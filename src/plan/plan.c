@@ -153,7 +153,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(apart || (remake_values(p, scratch) && check(p, opts, "making again")));
     find_rows(p);
     TRY(store_in_place(p) && check(p, opts, "updating in place"));
-    TRY((opts && opts->homeless) || place_buffers(p, opts ? opts->guard : 0));
+    TRY((opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0));
     TRY(!opts || !opts->count || count_graph(p, &pl.survey, opts->layout));
     program_price(p);
     return mtf_ok(g->session);

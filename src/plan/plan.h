@@ -2,7 +2,7 @@
  *
  * Only what the fetches and the effects need is lowered; equal nodes are
  * merged; every buffer gets its place in one slab.  A verifier runs between
- * the passes.
+ * the passes, except of drafts: the search plans hundreds of these.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -16,7 +16,7 @@ typedef struct plan_opts {
     mesh_point    here;   /* whose program this is */
     bool          count;  /* with counters of all but the collectives */
     bool          draft;  /* to be priced, never to be run: it is not verified, */
-    bool          homeless;      /* and nothing has a place in memory */
+    bool          unplaced;      /* and nothing has a place in memory */
     const struct survey *survey; /* of this graph and these fetches, merged; NULL: made here */
     const mtf_allocator *memory; /* for the program and for planning it; NULL: the session's */
 } plan_opts;

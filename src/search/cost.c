@@ -67,7 +67,7 @@ bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_liste
     plan_opts how = {.layout = l,
                      .here = mesh_place(l->mesh, mesh_size(l->mesh) - 1),
                      .draft = true,
-                     .homeless = s->quick && !r->ncaches, /* what is in caches goes by the slab */
+                     .unplaced = s->quick && !r->ncaches, /* what is in caches goes by the slab */
                      .survey = &s->survey,
                      .memory = s->memory};
     program  *q = plan_program(s->graph, s->nfetches, s->fetches, &how);
