@@ -38,9 +38,11 @@ bool joint_add(map_joint *j, const scalar_step *s, int which, bool one_z);
 /* The loop; NULL for a joint of one step. */
 map_step3 *map_joined_of(const map_joint *j);
 
-/* out = e^(x - y), where all of that is within f32_reach_exp. */
+/* out = e^(x - y), where all of that is within f32_reach_exp.  Meanwhile memory is asked for the
+ * n elements at `next`, and to be ready for as many at `results`: line by line, since many at once
+ * would keep the loop's own waiting. */
 typedef void exp_below(int64_t n, float *restrict out, const float *restrict x,
-                       const float *restrict y);
+                       const float *restrict y, const float *next, const float *results);
 exp_below   *map_exp_below(void);
 
 typedef struct joined_tables {

@@ -116,27 +116,21 @@ static loops find_loops(void)
                    map_joined_of(&difference), map_step_with_one(FN_multiply, MTF_F32, 1)};
 }
 
-/* What will be read, and where this row's results will go; not by turns, which took longer. */
-static void ask_for(const float *next, const float *out, int64_t count)
-{
-    enum { CACHE_LINE = 16 }; /* in elements */
-    for (int64_t k = 0; k < count; k += CACHE_LINE) __builtin_prefetch(next + k);
-    for (int64_t k = 0; k < count; k += CACHE_LINE) __builtin_prefetch(out + k, 1);
-}
-
-/* `e` may be where x is.  In pieces, before which memory is asked for what follows, where x is read
- * from there: `out` is then where results will go, and else NULL. */
+/* `e` may be where x is: then in pieces, of which each is copied first. */
 static void exp_row(const loops *l, int64_t n, float *e, const float *x, float y, bool near,
-                    const float *out)
+                    const float *next, const float *results)
 {
     float copy[APART_PIECE];
-    for (int64_t at = 0; at < n; at += APART_PIECE) {
-        int64_t count = n - at < APART_PIECE ? n - at : APART_PIECE;
-        if (out) ask_for(x + FAR_AHEAD + at, out + at, count);
-        if (near)
-            l->near(count, e + at, apart_from(e + at, x + at, count, copy), &y);
-        else
-            l->exp(count, e + at, x + at, &y, &y);
+    if (!near) {
+        l->exp(n, e, x, &y, &y);
+    } else if (e != x) {
+        l->near(n, e, x, &y, next, results);
+    } else {
+        for (int64_t at = 0; at < n; at += APART_PIECE) {
+            int64_t count = n - at < APART_PIECE ? n - at : APART_PIECE;
+            memcpy(copy, x + at, (size_t)count * sizeof *copy);
+            l->near(count, e + at, copy, &y, next + at, results + at);
+        }
     }
 }
 
@@ -147,7 +141,6 @@ void soft_run(tile *t)
     int64_t           n = t->m->row;
     const float      *x = (const void *)tile_fetch_spread(t, p->x).at;
     float            *e = (void *)t->reg[p->e].at, *out = (void *)t->reg[p->result].at;
-    bool              streams = p->x < t->m->instr->nin;
     /* A row's exponentials are needed no longer than it: one place for all stays in the cache. */
     for (int64_t r = 0; r < t->rows.left; r++, x += n, out += n) {
         float highest, lowest, sum;
@@ -155,7 +148,7 @@ void soft_run(tile *t)
         float y = highest > p->least ? highest : p->least;
         if (y > p->most) y = p->most;
         bool near = is_near(highest - y) && is_near(lowest - y);
-        exp_row(&l, n, e, x, y, near, streams ? out : NULL);
+        exp_row(&l, n, e, x, y, near, x + FAR_AHEAD, out);
         tile_fold_row(t, l.sum, sizeof sum, (const char *)e, &sum);
         float inverse = 1 / sum;
         l.product(n, out, e, &inverse);
