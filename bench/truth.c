@@ -17,28 +17,28 @@
 #include "run/calibrate.h"
 #include "search/leaves.h"
 
-enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000 };
-#define FAR 4.0          /* so many times as long as the fastest: a look is enough */
-#define LOOK 0.05        /* seconds of steps, the first time, */
-#define VISIT 0.15       /* and whenever a layout is measured again */
-#define SECONDS 12.0     /* for a model, after all its layouts ran once, */
-#define RACE_SECONDS 3.0 /* and for each heat of the fastest of them, */
-#define LAST_SECONDS 9.0 /* the last one being that of two */
+enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 500 };
+#define FAR 4.0           /* so many times as long as the fastest: a look is enough */
+#define LOOK 0.05         /* seconds of steps, the first time, */
+#define VISIT 0.1         /* and whenever a layout is measured again */
+#define SECONDS 20.0      /* for a model, after all its layouts ran once, */
+#define RACE_SECONDS 3.0  /* and for each heat of the fastest of them, */
+#define LAST_SECONDS 12.0 /* the last one being that of two */
 enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
 #define SAME 1.02   /* within the noise of a measurement */
 #define HOPEFUL 1.1 /* so close to the best prediction that one slow step says nothing */
 
-typedef struct steps {
-    double took[MOST_STEPS];
+typedef struct visits {
+    double took[MOST_VISITS]; /* a step each */
     int    n;
-} steps;
+} visits;
 
 typedef struct sample {
     char   layout[300];
     double predicted;
     double measured; /* among all layouts */
     double raced;    /* in its last heat among the fastest; 0: not one of them */
-    steps  steps;
+    visits visits;
 } sample;
 
 typedef struct truth {
@@ -195,17 +195,24 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What a step takes where nothing else disturbs the machine: a quarter of them took less.  (The
- * shortest of many is luck, where the system takes cores away now and then.) */
-static double usual(steps *s)
+/* The mean without the least and the most eighth.  Others disturb the machine for seconds, and then
+ * visits to one layout differ more than the layouts do, by a third: a middle or a best one would be
+ * luck, while a mean has all that came over everybody's visits alike. */
+static double mean_visit(visits *v)
 {
-    qsort(s->took, (size_t)s->n, sizeof s->took[0], by_value);
-    return s->took[s->n / 4];
+    double sum = 0;
+    int    left_out = v->n / 8;
+    qsort(v->took, (size_t)v->n, sizeof v->took[0], by_value);
+    for (int k = left_out; k < v->n - left_out; k++) sum += v->took[k];
+    return sum / (v->n - 2 * left_out);
 }
 
-/* Steps that take so many seconds in all, at least one, behind one that warms up. */
+/* Steps that take so many seconds in all, at least one, behind one that warms up: a visit, of which a
+ * quarter took less counts.  (The shortest of many is luck, where the system takes cores away.) */
 static bool measure(truth *t, sample *x, double enough)
 {
+    double       took[MOST_STEPS];
+    int          n = 0;
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh, .layout = x->layout});
     mtf_graph   *g = mtf_graph_new(s);
     mtf_tensor  *loss = t->make(g);
@@ -213,13 +220,14 @@ static bool measure(truth *t, sample *x, double enough)
     for (int i = 0; p && i < g->ntensors; i++)
         if (strcmp(g->all[i]->node->op->name, "input") == 0) network_feed(p, g->all[i]);
     bool ok = p && mtf_step(p);
-    for (double spent = 0; ok && spent < enough && x->steps.n < MOST_STEPS;) {
+    for (double spent = 0; ok && spent < enough && n < MOST_STEPS;) {
         double start = now();
         ok = mtf_step(p);
-        double took = now() - start;
-        x->steps.took[x->steps.n++] = took;
-        spent += took;
+        took[n] = now() - start;
+        spent += took[n++];
     }
+    qsort(took, (size_t)n, sizeof took[0], by_value);
+    if (ok && x->visits.n < MOST_VISITS) x->visits.took[x->visits.n++] = took[n / 4];
     if (!ok) bench_error(t->bench, "%s under \"%s\": %s", t->name, x->layout, mtf_error(s));
     mtf_close(s);
     return ok;
@@ -232,8 +240,8 @@ static int measured_rank(const truth *t, int k)
     return rank;
 }
 
-/* All layouts once, then again and again those that are not far behind: whatever else happens on the
- * machine happens to all of them. */
+/* All layouts once, then again and again those that are not far behind, to and fro: whatever else
+ * happens on the machine happens to all of them. */
 static bool measure_all(truth *t)
 {
     double start = 0, hope = INFINITY;
@@ -241,14 +249,15 @@ static bool measure_all(truth *t)
     for (int k = 0; k < t->n; k++) hope = fmin(hope, HOPEFUL * t->list[k].predicted);
     for (int round = 0; round == 0 || now() - start < SECONDS; round++) {
         if (round < 2) start = now();
-        for (int k = 0; k < t->n; k++) {
+        for (int i = 0; i < t->n; i++) {
+            int     k = round % 2 ? t->n - 1 - i : i;
             sample *x = &t->list[k];
             bool    late = now() - start > SECONDS;
             bool    slow = x->measured > FAR * t->fastest && x->predicted > hope;
             if (round && (late || slow)) continue;
-            bench_progress(t->bench, "%s on %s: %d of %d layouts", t->name, t->mesh, k + 1, t->n);
+            bench_progress(t->bench, "%s on %s: %d of %d layouts", t->name, t->mesh, i + 1, t->n);
             TRY(measure(t, x, round ? VISIT : LOOK));
-            x->measured = usual(&x->steps);
+            x->measured = mean_visit(&x->visits);
             t->fastest = fmin(t->fastest, x->measured);
         }
     }
@@ -267,14 +276,15 @@ static void sort_by_race(truth *t, int *list, int n)
 static bool run_heat(truth *t, const int *list, int n)
 {
     double start = now(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
-    for (int i = 0; i < n; i++) t->list[list[i]].steps.n = 0;
+    for (int i = 0; i < n; i++) t->list[list[i]].visits.n = 0;
     for (int round = 0; round == 0 || now() - start < seconds; round++)
         for (int i = 0; i < n; i++) {
+            sample *x = &t->list[list[round % 2 ? n - 1 - i : i]];
             bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
                            round + 1);
-            TRY(measure(t, &t->list[list[i]], VISIT));
+            TRY(measure(t, x, VISIT));
+            x->raced = mean_visit(&x->visits);
         }
-    for (int i = 0; i < n; i++) t->list[list[i]].raced = usual(&t->list[list[i]].steps);
     return true;
 }
 
