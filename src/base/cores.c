@@ -4,9 +4,13 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "base/quota.h"
+
 int cores_machine(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
+    int  quota = quota_cores("/proc/self/cgroup", "/sys/fs/cgroup");
+    if (quota && quota < n) n = quota;
     return n > 0 ? (int)n : 1;
 }
 
@@ -20,8 +24,8 @@ static int find_mine(cpu_set_t *mine)
 int cores_count(void)
 {
     cpu_set_t mine;
-    int       n = find_mine(&mine);
-    return n ? n : cores_machine();
+    int       n = find_mine(&mine), all = cores_machine();
+    return n && n < all ? n : all;
 }
 
 int cores_current(void)

@@ -68,7 +68,7 @@ static int run(const options *o)
 static const option_spec table[] = {
     {"out", "FILE", false, "where to write the description; default: standard output"},
     {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI"},
-    {"threads", "N", false, "threads to use in all; default: all cores"},
+    {"threads", "N", false, "threads to use in all; default: all cores it may use"},
     {0},
 };
 

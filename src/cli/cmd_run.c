@@ -271,7 +271,7 @@ static const option_spec table[] = {
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
     {"seed", "N", false, "the seed of every random number; default 0"},
     {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
-    {"threads", "N", false, "threads to use; default: all cores"},
+    {"threads", "N", false, "threads to use; default: all cores it may use"},
     {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower"},
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
     {"json", NULL, false, "print values and cost as JSON"},

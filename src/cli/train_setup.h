@@ -14,7 +14,7 @@
     {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps, as in hidden:rows"},      \
     {"seed", "N", false, "the seed of every random number and of the order of examples; default 0"},        \
     {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},                  \
-    {"threads", "N", false, "threads to use; default: all cores"},                                          \
+    {"threads", "N", false, "threads to use; default: all cores it may use"},                               \
     {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower"},                \
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},                   \
     {"loss", "NAME", false, "FILE.mtf: the scalar to minimize; default loss"},                              \

@@ -1,0 +1,90 @@
+/* Quotas: how many cores' worth of time the system grants a group of processes. */
+#include "base/quota.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_PATH = 4096 };
+
+/* Of a file's first line; false: there is none. */
+static bool read_line(const char *folder, const char *name, char *line, int room)
+{
+    char path[MOST_PATH];
+    int  length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (length < 0 || length >= MOST_PATH) return false;
+    FILE *f = fopen(path, "r");
+    bool  ok = f && fgets(line, room, f);
+    if (f) fclose(f);
+    return ok;
+}
+
+/* What one group has: "QUOTA PERIOD" in one file, or each in a file of its own; no quota is "max" or
+ * negative. */
+static double limit_of(const char *folder)
+{
+    char   line[80];
+    double quota = 0, period = 0;
+    if (read_line(folder, "cpu.max", line, sizeof line)) {
+        if (sscanf(line, "%lf %lf", &quota, &period) != 2) return INFINITY;
+    } else {
+        if (!read_line(folder, "cpu.cfs_quota_us", line, sizeof line)) return INFINITY;
+        if (sscanf(line, "%lf", &quota) != 1) return INFINITY;
+        if (!read_line(folder, "cpu.cfs_period_us", line, sizeof line)) return INFINITY;
+        if (sscanf(line, "%lf", &period) != 1) return INFINITY;
+    }
+    return quota > 0 && period > 0 ? quota / period : INFINITY;
+}
+
+/* The least along the path from a group up to the root.  Parts of it that a container cannot see
+ * have no files. */
+static double limit_along(const char *root, const char *path)
+{
+    char   folder[MOST_PATH];
+    int    length = snprintf(folder, sizeof folder, "%s%s", root, path);
+    double least = INFINITY;
+    if (length < 0 || length >= MOST_PATH) return least;
+    for (size_t top = strlen(root); strlen(folder) >= top;) {
+        least = fmin(least, limit_of(folder));
+        char *slash = strrchr(folder, '/');
+        if (!slash) break;
+        *slash = 0;
+    }
+    return least;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        if (*at == ',') at++;
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == 0)) return true;
+    }
+    return false;
+}
+
+/* "ID:CONTROLLERS:PATH": the newer kind of groups has no controllers there. */
+static double limit_of_line(char *line, const char *root)
+{
+    char  older[MOST_PATH];
+    char *controllers = strchr(line, ':'),
+         *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path) return INFINITY;
+    *controllers++ = 0, *path++ = 0;
+    path[strcspn(path, "\n")] = 0;
+    if (!*controllers) return limit_along(root, path);
+    int length = snprintf(older, sizeof older, "%s/cpu", root);
+    if (length < 0 || length >= MOST_PATH || !has_word(controllers, "cpu")) return INFINITY;
+    return limit_along(older, path);
+}
+
+int quota_cores(const char *membership, const char *root)
+{
+    char   line[MOST_PATH];
+    double least = INFINITY;
+    FILE  *f = fopen(membership, "r");
+    while (f && fgets(line, sizeof line, f)) least = fmin(least, limit_of_line(line, root));
+    if (f) fclose(f);
+    return least < 1e6 ? (int)ceil(least) : 0;
+}

@@ -1,0 +1,14 @@
+/* Quotas: how many cores' worth of time the system grants a group of processes.
+ *
+ * Containers and batch systems limit time rather than cores: all cores of the
+ * machine can be seen then, and whoever starts a thread on each is stopped again
+ * and again.
+ */
+#ifndef BASE_QUOTA_H
+#define BASE_QUOTA_H
+
+/* Of the control groups that `membership` lists, below `root`: for a process itself
+ * /proc/self/cgroup and /sys/fs/cgroup.  Whole cores, at least 1; 0: there is no limit. */
+int quota_cores(const char *membership, const char *root);
+
+#endif
