@@ -13,7 +13,7 @@ typedef struct limit {
     const char *name;
     void (*run)(void *limit);
     double   scale; /* what its time is multiplied with, to mean as many bytes */
-    float   *a, *b, *c;
+    float   *a, *b, *c, *d;
     int64_t  count;              /* of elements, in passes */
     int64_t  m, n, k;            /* in products */
     bool     a_turned, b_turned; /* a as [k, m], b as [n, k] */
@@ -29,6 +29,7 @@ limit limit_product(int64_t m, int64_t n, int64_t k, bool a_turned, bool b_turne
 limit limit_attention(int64_t batch, int64_t heads, int64_t length, int64_t depth, bool values);
 limit limit_copy(int64_t count);  /* a = b */
 limit limit_triad(int64_t count); /* a = b + 3 c */
+limit limit_relu(int64_t count);  /* a = relu(b c + d) */
 limit limit_read(int64_t count);  /* a sum of a */
 /* a = exp, tanh or gelu of b, by a library of vector functions; .run is NULL where there is none. */
 limit limit_function(const char *name, int64_t count);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cores.h"
 #include "groups.h"
 #include "mpirun.h"
 #include "mtf_build.h"
@@ -87,7 +88,7 @@ static bool calibrate_wire(wire_run *r, int processors)
     return ok;
 }
 
-static void measure_wire(wire_run *r, long cores)
+static void measure_wire(wire_run *r, int cores)
 {
     for (size_t k = 0; k < sizeof meshes / sizeof *meshes; k++) {
         int  n = meshes[k].processors;
@@ -102,8 +103,8 @@ static void measure_wire(wire_run *r, long cores)
 
 void scaling_measure(bench *b)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int  batch = cores < MOST_PROCESSORS ? (int)cores : MOST_PROCESSORS;
+    int cores = cores_count();
+    int batch = cores < MOST_PROCESSORS ? cores : MOST_PROCESSORS;
     for (int k = 0; k < 1 + MTF_HAVE_MPI; k++) {
         wire_run r = {b, k ? "ranks" : "threads", k, batch, "", ""};
         snprintf(r.machine, sizeof r.machine, "%s/scaling.machine", b->folder);

@@ -30,7 +30,7 @@ enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
 #define HOPEFUL 1.1 /* so close to the best prediction that one slow step says nothing */
 
 typedef struct visits {
-    double took[MOST_VISITS]; /* a step each */
+    double took[MOST_VISITS]; /* by visit: what a step took */
     int    n;
 } visits;
 
@@ -196,9 +196,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The mean without the least and the most eighth.  Others disturb the machine for seconds, and then
- * visits to one layout differ more than the layouts do, by a third: a middle or a best one would be
- * luck, while a mean has all that came over everybody's visits alike. */
+/* The mean without the shortest and the longest eighth.  Others disturb the machine for seconds, and
+ * then visits to one layout differ more than layouts do, by a third: which of them is the middle or
+ * the best is luck, while in the mean what disturbed some of everybody's visits weighs alike. */
 static double mean_visit(visits *v)
 {
     double sum = 0;
@@ -208,8 +208,8 @@ static double mean_visit(visits *v)
     return sum / (v->n - 2 * left_out);
 }
 
-/* Steps that take so many seconds in all, at least one, behind one that warms up: a visit, of which a
- * quarter took less counts.  (The shortest of many is luck, where the system takes cores away.) */
+/* Steps that take so many seconds in all, at least one, behind one that warms up.  Of such a visit
+ * counts the step than which a quarter were shorter.  (The shortest of many is luck, where the system takes cores away.) */
 static bool measure(truth *t, sample *x, double enough)
 {
     double       took[MOST_STEPS];
