@@ -11,6 +11,7 @@
 enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16 };
 #define ROUND_SECONDS 0.004
 #define RATIO_SECONDS 0.008
+#define LEAST_SHARE 0.05 /* of what a step took, for what it has beyond another, whatever that took */
 
 static double now(void)
 {
@@ -23,6 +24,13 @@ static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+/* The one that a quarter are shorter than: those are luck, and the longest somebody else's. */
+static double lower_quarter(double *took, int n)
+{
+    qsort(took, (size_t)n, sizeof *took, by_value);
+    return took[n / 4];
 }
 
 /* A step is over when it is so for the last processor.  Threads wait for it anyway; ranks that have
@@ -50,18 +58,27 @@ bool timing_steps(const trial *t, int n, const char *const *texts, const double 
     for (int round = -1; round < ROUNDS && ok; round++) /* the first warms up */
         for (int k = 0; k < n; k++) {
             int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
-            double start = now();
-            for (int i = 0; i < steps; i++) mtf_step(p[k]);
-            double each = (now() - start) / steps;
+            double step[MOST_STEPS];
+            for (int i = 0; i < steps; i++) {
+                double start = now();
+                mtf_step(p[k]);
+                step[i] = now() - start;
+            }
+            double each = lower_quarter(step, steps);
             ok = ok && take_slowest(t, &each);
             if (round >= 0) took[k][round] = each;
         }
     for (int k = 0; k < n; k++) {
         mtf_program_free(p[k]);
-        if (ok) qsort(took[k], ROUNDS, sizeof took[k][0], by_value);
-        seconds[k] = ok ? took[k][ROUNDS / 2] : 0;
+        seconds[k] = ok ? lower_quarter(took[k], ROUNDS) : 0;
     }
     return mtf_ok(t->session);
+}
+
+/* Where others disturb the machine, the lesser of two steps may have taken as long as the other. */
+static double beyond(double took, double lesser)
+{
+    return fmax(took - lesser, LEAST_SHARE * took);
 }
 
 static int most_links(const chain *c)
@@ -87,7 +104,7 @@ bool timing_link(const trial *t, chain *c, double *seconds)
     const char *texts[2] = {chain_text(t, c, 1), chain_text(t, c, most)};
     double      took[2], guess[2] = {c->guess, c->guess * most};
     TRY(texts[0] && texts[1] && timing_steps(t, 2, texts, guess, took));
-    *seconds = fmax((took[1] - took[0]) / (most - 1), 1e-9);
+    *seconds = beyond(took[1], took[0]) / (most - 1);
     return true;
 }
 
@@ -162,7 +179,7 @@ bool timing_ratio(const trial *t, chain *one, chain *other, double *ratio)
         guess[k] = chains[k % 2]->guess * length;
     }
     TRY(timing_steps(t, 4, texts, guess, took));
-    *ratio = fmax(took[2] - took[0], 1e-9) / fmax(took[3] - took[1], 1e-9);
+    *ratio = beyond(took[2], took[0]) / beyond(took[3], took[1]);
     return true;
 }
 
@@ -174,6 +191,6 @@ bool timing_single(const trial *t, const char *text, double guess, double *secon
     const char *texts[2] = {text, idle};
     double      took[2], guesses[2] = {guess, 1e-4};
     TRY(timing_steps(t, 2, texts, guesses, took));
-    *seconds = fmax(took[0] - took[1], 1e-9);
+    *seconds = beyond(took[0], took[1]);
     return true;
 }

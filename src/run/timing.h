@@ -13,9 +13,8 @@
 enum { TIMING_MOST = 4 };
 
 /* Programs in turn, so that whatever else happens on the machine happens to all.  Of each,
- * seconds of a step, in the middle one of its rounds: what the machine does usually, not what it can
- * do in a quiet moment.  As many steps as a `guess` of that fills a round with, the same on every
- * rank. */
+ * seconds of a step, the one that a quarter were shorter than, as models are measured that predictions
+ * are compared with.  As many steps as a `guess` of that fills a round with, the same on every rank. */
 bool timing_steps(const trial *t, int n, const char *const *texts, const double *guess,
                   double *seconds);
 
