@@ -96,6 +96,17 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 /* ---- lines ---- */
 
+/* The result lies in memory along m or along n; the operand that does so, too, is the right one. */
+static flat_rates bytes_of_sides(const instr *i, int64_t turns)
+{
+    const int64_t *stride = i->out[0].stride + i->nloops - 3;
+    bool           turned = stride[1] < stride[0]; /* along n */
+    flat_rates     bytes = {.left = (double)(instr_operand_bytes(i, turned ? 1 : 2) * turns),
+                            .right = (double)(instr_operand_bytes(i, turned ? 2 : 1) * turns),
+                            .result = (double)(instr_operand_bytes(i, 0) * turns)};
+    return bytes;
+}
+
 /* A product's loops end in m, n, k; with a vector, it passes by its operands and nothing else. */
 static double product_seconds(const price_rates *r, const instr *i, const price_line *line)
 {
@@ -107,9 +118,8 @@ static double product_seconds(const price_rates *r, const instr *i, const price_
         vector = vector || i->size[d] == 1;
     }
     if (vector) return 2 * volume * products / rates_product(r, i->cause->type, volume);
-    double written = (double)instr_operand_bytes(i, 0) * (double)line->turns;
-    return rates_product_seconds(r, i->cause->type, volume, products, (double)line->bytes - written,
-                                 written);
+    flat_rates bytes = bytes_of_sides(i, line->turns);
+    return rates_product_seconds(r, i->cause->type, volume, products, &bytes);
 }
 
 static int64_t size_of_dim(const node *n, const char *dim)

@@ -41,12 +41,16 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
 }
 
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
-                             double read, double written)
+                             const flat_rates *bytes)
 {
-    double side = cbrt(volume), face = side * side * (double)mtf_dtype_bytes(type) * products;
-    double beyond = (read - 2 * face) + (written - face) / 2;
-    return 2 * volume * products / rates_product(r, type, volume) +
-           fmax(beyond, 0) / (r->flat > 0 ? r->flat : r->memory);
+    double       side = cbrt(volume), face = side * side * (double)mtf_dtype_bytes(type) * products;
+    double       seconds = 2 * volume * products / rates_product(r, type, volume);
+    const double sides[][2] = {{bytes->left, r->flat.left},
+                               {bytes->right, r->flat.right},
+                               {bytes->result, r->flat.result}};
+    for (int k = 0; k < 3; k++)
+        seconds += fmax(sides[k][0] - face, 0) / (sides[k][1] > 0 ? sides[k][1] : r->memory);
+    return seconds;
 }
 
 static cache_rate cache_row(const price_rates *r, int k)
@@ -133,8 +137,8 @@ typedef struct reading {
 
 static const char known[] =
     "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
-    "seconds), capacity (in bytes), alone, half, quarter, rows, flat, node, outer_wire and "
-    "outer_latency";
+    "seconds), capacity (in bytes), alone, half, quarter, rows, flat_left, flat_right, "
+    "flat_result, node, outer_wire and outer_latency";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -175,7 +179,9 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"pauses", &r->pauses, true},
                   {"pause", &r->pause, true},
                   {"rows", &r->rows, true},
-                  {"flat", &r->flat, true},
+                  {"flat_left", &r->flat.left, true},
+                  {"flat_right", &r->flat.right, true},
+                  {"flat_result", &r->flat.result, true},
                   {"alone", &r->alone, true},
                   {"half", &r->half, true},
                   {"quarter", &r->quarter, true},
@@ -274,7 +280,9 @@ void rates_write(const price_rates *r, textbuf *t)
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
              r->latency, r->start);
     if (r->pauses > 0) text_add(t, "pauses %.3g\npause %.3g\n", r->pauses, r->pause);
-    if (r->flat > 0) text_add(t, "flat %.3g\n", r->flat);
+    if (r->flat.left > 0) text_add(t, "flat_left %.3g\n", r->flat.left);
+    if (r->flat.right > 0) text_add(t, "flat_right %.3g\n", r->flat.right);
+    if (r->flat.result > 0) text_add(t, "flat_result %.3g\n", r->flat.result);
     if (r->alone > 1.01) text_add(t, "alone %.3g\n", r->alone);
     if (r->alone > 1.01 && r->half > 0 && r->quarter > 0)
         text_add(t, "half %.3g\nquarter %.3g\n", r->half, r->quarter);

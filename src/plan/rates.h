@@ -26,6 +26,13 @@ typedef struct cache_rate {
     double bytes, memory;
 } cache_rate;
 
+/* Of a product y[rows, columns] = x[rows, k] w[k, columns], bytes beyond a cube's that come and go in
+ * a second: the left operand's, where columns are few; the right one's, where rows are; the
+ * result's, where k is short.  Columns are the dimension along which y lies in memory. */
+typedef struct flat_rates {
+    double left, right, result;
+} flat_rates;
+
 typedef struct axis_rate {
     char   axis[MAX_RATE_NAME];
     double wire, latency;
@@ -41,9 +48,9 @@ typedef struct price_rates {
     double       latency;             /* seconds, for each collective */
     double       start;               /* seconds, for each other instruction */
     double       pauses, pause;       /* in a second of work; seconds of each */
-    double       rows;  /* flops a second of maps that sum up along rows; 0: `flops` */
-    double       flat;  /* bytes beyond a cube's that a product reads in a second; 0: memory */
-    double       alone; /* times as fast while all others are idle; 0: as fast; */
+    double       rows;          /* flops a second of maps that sum up along rows; 0: `flops` */
+    flat_rates   flat;          /* 0: memory */
+    double       alone;         /* times as fast while all others are idle; 0: as fast; */
     double       half, quarter; /* while so many of them are; 0: as fast as what is left allows */
     double       capacity;      /* bytes of memory that a processor has; 0: not known */
     int          node;          /* so many processors share the fast wire; 0: all */
@@ -63,11 +70,10 @@ typedef struct price_rates {
  * large is faster than the second. */
 double rates_product(const price_rates *r, mtf_dtype type, double volume);
 double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
-/* Seconds of `products` products of that volume, which read and write so many bytes: rates are those
- * of cubes, and what a flat one has beyond a cube's takes its time, too; half of it where it is
- * written, which nobody waits for. */
+/* Seconds of `products` products of that volume, which have so many bytes in all: rates are those of
+ * cubes, and what a flat one has beyond a cube's takes its time, too. */
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
-                             double read, double written);
+                             const flat_rates *bytes);
 /* Bytes a second of memory that was used `reach` bytes ago; none that was used so long ago or longer
  * is faster than the second. */
 double rates_memory(const price_rates *r, double reach);

@@ -102,31 +102,67 @@ static bool time_fewer(const trial *t, price_rates *r)
     return n % 4 ? true : time_few(t, n / 2, &r->half) && time_few(t, n / 4 * 3, &r->quarter);
 }
 
-static void link_flat(textbuf *t, int k)
+/* ---- flat products ---- */
+
+enum { SHORT = 32, BROAD = 512, LONG = 1024 };
+
+/* Of a product, as much as the next one reads. */
+static void add_product(textbuf *t, int k, const char *shape, const char *from, const char *to,
+                        int size)
 {
-    text_add(t, "y%d: [p, m, n] = einsum(x%d, wide)\n", k, k);
-    text_add(t, "x%d: [p, m, k] = einsum(y%d, deep)\n", k + 1, k);
+    text_add(t, "y%d: [p, %s] = einsum(x%d, other)\n", k, shape, k);
+    text_add(t, "part%d = slice(y%d, dim=%s, begin=0, size=%d)\n", k, k, from, size);
+    text_add(t, "x%d = rename_dimension(part%d, from=%s, to=%s)\n", k + 1, k, from, to);
 }
 
-/* A few rows times a matrix: what that takes beyond a cube of as many flops. */
+static void link_few_columns(textbuf *t, int k)
+{
+    add_product(t, k, "long, short", "long", "broad", BROAD);
+}
+
+static void link_few_rows(textbuf *t, int k)
+{
+    add_product(t, k, "short, long", "long", "broad", BROAD);
+}
+
+static void link_short_sums(textbuf *t, int k)
+{
+    add_product(t, k, "long, broad", "broad", "short", SHORT);
+}
+
+static void add_operand(textbuf *t, const char *name, int p, const char *rows, int m,
+                        const char *columns, int n)
+{
+    text_add(t, "%s_%s_%s: f32[p=%d, %s=%d, %s=%d] = variable(init=\"normal(0, 0.04)\")\n", name,
+             rows, columns, p, rows, m, columns, n);
+    text_add(t, "%s = identity(%s_%s_%s)\n", name, name, rows, columns);
+}
+
+/* What products with one large side take beyond a cube of as many flops. */
 static bool time_flat(const trial *t, price_rates *r)
 {
-    enum { ROWS = 16, WIDE = 512, DEEP = 1024 };
-    double volume = (double)ROWS * WIDE * DEEP, seconds, cube, side = cbrt(volume);
-    double bytes = 4.0 * (ROWS * DEEP + DEEP * WIDE + ROWS * WIDE / 2.0);
-    int    p = mesh_size(&t->mesh);
-    chain  c = {.head = {.arena = &t->session->arena}, .link = link_flat, .guess = 2 * bytes / 5e9};
-    text_add(&c.head,
-             "rows: f32[p=%d, m=%d, k=%d] = variable(init=\"ones\")\nx0 = identity(rows)\n", p,
-             ROWS, DEEP);
-    text_add(&c.head, "wide: f32[p=%d, k=%d, n=%d] = variable(init=\"normal(0, 0.03)\")\n", p, DEEP,
-             WIDE);
-    text_add(&c.head, "deep: f32[p=%d, n=%d, k=%d] = variable(init=\"normal(0, 0.03)\")\n", p, WIDE,
-             DEEP);
-    TRY(timing_link(t, &c, &seconds));
-    seconds /= 2; /* a link has two of them */
-    cube = 2 * volume / rates_product(r, MTF_F32, volume);
-    r->flat = (bytes - 10 * side * side) / fmax(seconds - r->start - cube, seconds / 8);
+    int     p = mesh_size(&t->mesh);
+    double  volume = (double)SHORT * BROAD * LONG, side = cbrt(volume);
+    double  cube = 2 * volume / rates_product(r, MTF_F32, volume);
+    double  beyond = 4 * (BROAD * LONG - side * side);
+    chain   c[3];
+    double *rate[3] = {&r->flat.left, &r->flat.right, &r->flat.result};
+    for (int k = 0; k < 3; k++)
+        c[k] = (chain){.head = {.arena = &t->session->arena}, .guess = 1e-3};
+    c[0].link = link_few_columns;
+    add_operand(&c[0].head, "x0", p, "broad", BROAD, "short", SHORT);
+    add_operand(&c[0].head, "other", p, "long", LONG, "broad", BROAD);
+    c[1].link = link_few_rows;
+    add_operand(&c[1].head, "x0", p, "short", SHORT, "broad", BROAD);
+    add_operand(&c[1].head, "other", p, "broad", BROAD, "long", LONG);
+    c[2].link = link_short_sums;
+    add_operand(&c[2].head, "x0", p, "long", LONG, "short", SHORT);
+    add_operand(&c[2].head, "other", p, "short", SHORT, "broad", BROAD);
+    for (int k = 0; k < 3; k++) {
+        double seconds;
+        TRY(timing_link(t, &c[k], &seconds));
+        *rate[k] = beyond / fmax(seconds - r->start - cube, seconds / 16);
+    }
     return true;
 }
 

@@ -110,14 +110,16 @@ static void test_uneven_parts_are_faster(void **state)
 
 /* ---- flat products ---- */
 
-/* As many flops as a cube of 16, and bytes beyond its own; what is written counts half. */
+/* As many flops as a cube of 16, and bytes beyond its own, each side's at a rate of its own. */
 static void test_flat_products_take_longer(void **state)
 {
     (void)state;
     static const struct {
         int m, n, k;
-    } cases[] = {{16, 16, 16}, {4, 64, 16}, {64, 64, 1}, {4, 4, 256}, {64, 32, 2}, {1, 64, 64}};
+    } cases[] = {{16, 16, 16}, {4, 64, 16}, {64, 64, 1}, {4, 4, 256}, {64, 32, 2},
+                 {1, 64, 64},  {64, 4, 16}, {64, 16, 4}, {16, 64, 4}};
     price_rates r = {.flops = 1, .memory = 1e6, .wire = 1, .nproducts = 1};
+    r.flat.left = 2e6, r.flat.result = 0.5e6; /* the right one's: memory */
     r.products[0] = (product_rate){MTF_F32, 0, 1e6};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char  text[200];
@@ -129,11 +131,12 @@ static void test_flat_products_take_longer(void **state)
                  m, sum, sum, n);
         scene_open(&c, text, "x:1", "");
         estimate *e = scene_priced(&c, &r);
-        double    beyond = 4 * (m * sum + sum * n - 512) + 2 * (m * n - 256);
+        double    left = fmax(m * sum - 256, 0), right = fmax(sum * n - 256, 0);
+        double    beyond = 2 * left + 4 * right + 8 * fmax(m * n - 256, 0);
         assert_int_equal(e->program->ninstrs, 1);
         /* Not where one is a vector: it passes by the matrix. */
         bool   vector = m == 1 || sum == 1;
-        double seconds = vector ? (double)e->price.bytes / 1e6 : (2 * 4096 + fmax(beyond, 0)) / 1e6;
+        double seconds = vector ? (double)e->price.bytes / 1e6 : (2 * 4096 + beyond) / 1e6;
         assert_true(fabs(e->price.seconds - seconds) < 1e-12);
         estimate_free(e);
         close_well(c.s);

@@ -448,7 +448,7 @@ static void test_trials(void **state)
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         double f = factor[k];
         trials[k] = (price_rates){.flops = f, .memory = 2 * f, .wire = 3 * f, .latency = 1 / f};
-        trials[k].start = 2 / f, trials[k].alone = f, trials[k].flat = 4 * f;
+        trials[k].start = 2 / f, trials[k].alone = f, trials[k].flat.left = 4 * f;
         trials[k].rows = 8 * f;
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
@@ -457,7 +457,7 @@ static void test_trials(void **state)
         trials[k].axes[0] = (axis_rate){"x", 6 * f, 3 / f};
     }
     calibrate_combine(CALIBRATE_TRIALS, trials, &r);
-    assert_true(r.flops == 1.2 && r.memory == 2.4 && r.wire == 3 * 1.2 && r.flat == 4.8);
+    assert_true(r.flops == 1.2 && r.memory == 2.4 && r.wire == 3 * 1.2 && r.flat.left == 4.8);
     assert_true(r.rows == 8 * 1.2);
     assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1);
     assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2);
