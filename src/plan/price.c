@@ -108,16 +108,18 @@ static flat_rates bytes_of_sides(const instr *i, int64_t turns)
 }
 
 /* A product's loops end in m, n, k; with a vector, it passes by its operands and nothing else. */
+static bool is_with_vector(const instr *i)
+{
+    const int64_t *size = i->size + i->nloops - 3;
+    return size[0] == 1 || size[1] == 1 || size[2] == 1;
+}
+
 static double product_seconds(const price_rates *r, const instr *i, const price_line *line)
 {
     double volume = 1, products = (double)line->turns;
-    bool   vector = false;
-    for (int d = 0; d < i->nloops - 3; d++) products *= (double)i->size[d];
-    for (int d = i->nloops - 3; d < i->nloops; d++) {
-        volume *= (double)i->size[d];
-        vector = vector || i->size[d] == 1;
-    }
-    if (vector) return 2 * volume * products / rates_product(r, i->cause->type, volume);
+    for (int d = 0; d < i->nloops; d++)
+        *(d < i->nloops - 3 ? &products : &volume) *= (double)i->size[d];
+    if (is_with_vector(i)) return 2 * volume * products / rates_product(r, i->cause->type, volume);
     flat_rates bytes = bytes_of_sides(i, line->turns);
     return rates_product_seconds(r, i->cause->type, volume, products, &bytes);
 }
@@ -183,16 +185,17 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     const price_rates *r = &p->rates;
     bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
     bool               rows = r->rows > 0 && folds_rows(i);
+    bool               adds = rows || (product && r->ncaches > 0 && !is_with_vector(i));
     double             least, rate = rows ? r->rows : r->flops;
     double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);
     double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
-    double work = rows ? flops + memory : fmax(flops, memory);
+    double work = adds ? flops + memory : fmax(flops, memory);
     line->seconds = r->start * (double)line->turns + work / speed;
     /* What is made again is so for the sake of memory, which is the whole program's. */
     line->spare =
-        i->remade ? line->seconds : (work - (rows ? flops + least : fmax(flops, least))) / speed;
+        i->remade ? line->seconds : (work - (adds ? flops + least : fmax(flops, least))) / speed;
 }
 
 /* `work`: seconds since the collective before.  What its operands take to come and go is in the wire

@@ -39,8 +39,8 @@ typedef struct axis_rate {
 } axis_rate;
 
 /* An instruction takes `start`, and the longer of its flops and its bytes of memory (their sum where
- * rows are summed up first and used then: neither hides the other, as `rows` tells; only its bytes
- * where it changes variables, as optimizers do); a collective
+ * rows are summed up first and used then, as `rows` tells, and for products where caches are known:
+ * there neither hides the other; only its bytes where it changes variables, as optimizers do); a collective
  * takes its latency, and the bytes that it sends or receives, and waits for those whose core the
  * system took away meanwhile. */
 typedef struct price_rates {

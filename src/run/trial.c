@@ -56,7 +56,7 @@ static bool time_product(const trial *t, mtf_dtype type, int n, double *seconds)
     return true;
 }
 
-/* The tiniest product only starts.  A row holds from about half way to its side on. */
+/* A row holds from about half way to its side on.  What operands take to come and go is not in it. */
 static bool time_products(const trial *t, price_rates *r)
 {
     static const struct {
@@ -65,13 +65,13 @@ static bool time_products(const trial *t, price_rates *r)
     } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 192}, {MTF_F32, 512},
                 {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
     double seconds;
-    TRY(time_product(t, MTF_F32, 2, &r->start));
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        double n = rows[k].side;
+        double n = rows[k].side, crowd = crowd_of(rows[k].side);
+        double bytes = 3 * n * n * (double)mtf_dtype_bytes(rows[k].type);
+        double known = r->start / crowd + bytes / rates_memory(r, bytes * crowd);
         bool   first = k == 0 || rows[k].type != rows[k - 1].type;
         TRY(time_product(t, rows[k].type, rows[k].side, &seconds));
-        double flops =
-            2 * n * n * n / fmax(seconds - r->start / crowd_of(rows[k].side), seconds / 4);
+        double flops = 2 * n * n * n / fmax(seconds - known, seconds / 2);
         r->products[r->nproducts++] =
             (product_rate){rows[k].type, first ? 0 : floor(n / 1.5), flops};
     }
@@ -104,64 +104,51 @@ static bool time_fewer(const trial *t, price_rates *r)
 
 /* ---- flat products ---- */
 
-enum { SHORT = 32, BROAD = 512, LONG = 1024 };
+enum { SHORT = 32, BROAD = 512, LONG = 1024, FLATS = 4 };
 
-/* Of a product, as much as the next one reads. */
-static void add_product(textbuf *t, int k, const char *shape, const char *from, const char *to,
-                        int size)
+/* Products of x and another matrix, of which each gives the next one's x. */
+typedef struct flat {
+    const char *few; /* of what there is little */
+    const char *x, *other, *y;
+    const char *from, *to; /* y's dimension that is cut down to x's */
+} flat;
+
+static const char *text_of_flats(const trial *t, const flat *f)
 {
-    text_add(t, "y%d: [p, %s] = einsum(x%d, other)\n", k, shape, k);
-    text_add(t, "part%d = slice(y%d, dim=%s, begin=0, size=%d)\n", k, k, from, size);
-    text_add(t, "x%d = rename_dimension(part%d, from=%s, to=%s)\n", k + 1, k, from, to);
+    textbuf text = {.arena = &t->session->arena};
+    int     p = mesh_size(&t->mesh), size = strcmp(f->to, "short") == 0 ? SHORT : BROAD;
+    text_add(&text, "%s: f32[p=%d, %s] = variable(init=\"normal(0, 0.04)\")\nx0 = identity(%s)\n",
+             f->few, p, f->x, f->few);
+    for (int k = 0; k < FLATS; k++) { /* each its own: what programs read was not just used */
+        text_add(&text, "%s%d: f32[p=%d, %s] = variable(init=\"normal(0, 0.04)\")\n", f->few, k, p,
+                 f->other);
+        text_add(&text, "y%d: [p, %s] = einsum(x%d, %s%d)\n", k, f->y, k, f->few, k);
+        text_add(&text, "part%d = slice(y%d, dim=%s, begin=0, size=%d)\n", k, k, f->from, size);
+        text_add(&text, "x%d = rename_dimension(part%d, from=%s, to=%s)\n", k + 1, k, f->from,
+                 f->to);
+    }
+    text_add(&text, "y = identity(x%d)\n", FLATS);
+    return text_done(&text);
 }
 
-static void link_few_columns(textbuf *t, int k)
-{
-    add_product(t, k, "long, short", "long", "broad", BROAD);
-}
-
-static void link_few_rows(textbuf *t, int k)
-{
-    add_product(t, k, "short, long", "long", "broad", BROAD);
-}
-
-static void link_short_sums(textbuf *t, int k)
-{
-    add_product(t, k, "long, broad", "broad", "short", SHORT);
-}
-
-static void add_operand(textbuf *t, const char *name, int p, const char *rows, int m,
-                        const char *columns, int n)
-{
-    text_add(t, "%s_%s_%s: f32[p=%d, %s=%d, %s=%d] = variable(init=\"normal(0, 0.04)\")\n", name,
-             rows, columns, p, rows, m, columns, n);
-    text_add(t, "%s = identity(%s_%s_%s)\n", name, name, rows, columns);
-}
-
-/* What products with one large side take beyond a cube of as many flops. */
+/* What products with one large side take beyond a cube of as many flops, and beyond what that side
+ * takes to come from, or go to, where all of them are. */
 static bool time_flat(const trial *t, price_rates *r)
 {
-    int     p = mesh_size(&t->mesh);
-    double  volume = (double)SHORT * BROAD * LONG, side = cbrt(volume);
+    static const flat kinds[] = {
+        {"columns", "broad=512, short=32", "long=1024, broad=512", "long, short", "long", "broad"},
+        {"rows", "short=32, broad=512", "broad=512, long=1024", "short, long", "long", "broad"},
+        {"terms", "long=1024, short=32", "short=32, broad=512", "long, broad", "broad", "short"}};
+    double *rate[] = {&r->flat.left, &r->flat.right, &r->flat.result};
+    double  volume = (double)SHORT * BROAD * LONG, side = cbrt(volume), large = 4.0 * BROAD * LONG;
     double  cube = 2 * volume / rates_product(r, MTF_F32, volume);
-    double  beyond = 4 * (BROAD * LONG - side * side);
-    chain   c[3];
-    double *rate[3] = {&r->flat.left, &r->flat.right, &r->flat.result};
-    for (int k = 0; k < 3; k++)
-        c[k] = (chain){.head = {.arena = &t->session->arena}, .guess = 1e-3};
-    c[0].link = link_few_columns;
-    add_operand(&c[0].head, "x0", p, "broad", BROAD, "short", SHORT);
-    add_operand(&c[0].head, "other", p, "long", LONG, "broad", BROAD);
-    c[1].link = link_few_rows;
-    add_operand(&c[1].head, "x0", p, "short", SHORT, "broad", BROAD);
-    add_operand(&c[1].head, "other", p, "broad", BROAD, "long", LONG);
-    c[2].link = link_short_sums;
-    add_operand(&c[2].head, "x0", p, "long", LONG, "short", SHORT);
-    add_operand(&c[2].head, "other", p, "short", SHORT, "broad", BROAD);
     for (int k = 0; k < 3; k++) {
-        double seconds;
-        TRY(timing_link(t, &c[k], &seconds));
-        *rate[k] = beyond / fmax(seconds - r->start - cube, seconds / 16);
+        int         apart = k < 2 ? FLATS : 2; /* results take turns in two places */
+        double      seconds, known = r->start + cube + large / rates_memory(r, apart * large);
+        const char *text = text_of_flats(t, &kinds[k]);
+        TRY(text && timing_single(t, text, FLATS * 1e-3, &seconds));
+        seconds /= FLATS;
+        *rate[k] = (large - 4 * side * side) / fmax(seconds - known, seconds / 16);
     }
     return true;
 }
@@ -363,7 +350,8 @@ bool trial_begin(mtf_session *s, const mesh *m, trial *t)
 bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
-    TRY(time_products(t, r) && time_fewer(t, r) && time_passes(t, r) && time_flops(t, r));
-    TRY(time_flat(t, r) && time_wires(t, r) && time_pauses(t, r));
+    TRY(time_product(t, MTF_F32, 2, &r->start)); /* the tiniest one only starts */
+    TRY(time_passes(t, r) && time_flops(t, r) && time_products(t, r) && time_flat(t, r));
+    TRY(time_fewer(t, r) && time_wires(t, r) && time_pauses(t, r));
     return true;
 }

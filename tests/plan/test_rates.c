@@ -256,6 +256,34 @@ static void test_sums_fetch_their_operands(void **state)
     }
 }
 
+/* A product's flops and its memory, which nothing hides; with a vector, or where nothing is known of
+ * caches, the longer. */
+static void test_products_fetch_their_operands(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        bool        caches = k & 1, vector = k & 2;
+        price_rates r = {.flops = 1, .memory = 1e6, .wire = 1, .nproducts = 1};
+        char        text[200];
+        scene       c;
+        r.products[0] = (product_rate){MTF_F32, 0, 1e7};
+        r.ncaches = caches, r.caches[0] = (cache_rate){1e9, 1e6};
+        snprintf(text, sizeof text,
+                 "a: f32[m=16, k=16] = input()\nb: f32[k=16, n=%d] = input()\n"
+                 "y: [m, n] = einsum(a, b)\n",
+                 vector ? 1 : 16);
+        scene_open(&c, text, "x:1", "");
+        estimate         *e = scene_priced(&c, &r);
+        const price_line *line = &e->price.lines[0];
+        double            flops = (double)line->flops / 1e7, memory = (double)line->bytes / 1e6;
+        assert_int_equal(e->program->ninstrs, 1);
+        assert_near(line->seconds, caches && !vector ? flops + memory : fmax(flops, memory), 1e-9);
+        assert_near(line->spare, 0, 1e-9);
+        estimate_free(e);
+        close_well(c.s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_near_memory_is_faster),
         cmocka_unit_test(test_reach_is_priced),
         cmocka_unit_test(test_sums_fetch_their_operands),
+        cmocka_unit_test(test_products_fetch_their_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
