@@ -49,7 +49,7 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
                                {bytes->right, r->flat.right},
                                {bytes->result, r->flat.result}};
     for (int k = 0; k < 3; k++)
-        seconds += fmax(sides[k][0] - face, 0) / (sides[k][1] > 0 ? sides[k][1] : r->memory);
+        if (sides[k][1] > 0) seconds += fmax(sides[k][0] - face, 0) / sides[k][1];
     return seconds;
 }
 

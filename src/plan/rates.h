@@ -49,7 +49,7 @@ typedef struct price_rates {
     double       start;               /* seconds, for each other instruction */
     double       pauses, pause;       /* in a second of work; seconds of each */
     double       rows;          /* flops a second of maps that sum up along rows; 0: `flops` */
-    flat_rates   flat;          /* 0: memory */
+    flat_rates   flat;          /* 0: at once */
     double       alone;         /* times as fast while all others are idle; 0: as fast; */
     double       half, quarter; /* while so many of them are; 0: as fast as what is left allows */
     double       capacity;      /* bytes of memory that a processor has; 0: not known */
