@@ -17,14 +17,13 @@
 #include "run/calibrate.h"
 #include "search/leaves.h"
 
-enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 1000, FEW = 32 };
-#define FAR 4.0      /* so many times the least, as predicted and at a look: that is enough */
-#define LOOK 0.05    /* seconds of steps, the first time, */
-#define VISIT 0.1    /* and whenever a layout is measured again */
-#define SECONDS 20.0 /* for a model, after all its layouts ran once, */
-#define SECONDS_FOR_FEW 45.0 /* or where they are so few that each counts, */
-#define RACE_SECONDS 3.0     /* and for each heat of the fastest of them, */
-#define LAST_SECONDS 20.0    /* the last one being that of two */
+enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 1000 };
+#define FAR 4.0           /* so many times the least, as predicted and at a look: that is enough */
+#define LOOK 0.05         /* seconds of steps, the first time, */
+#define VISIT 0.1         /* and whenever a layout is measured again */
+#define SECONDS 45.0      /* for a model, after all its layouts ran once, */
+#define RACE_SECONDS 3.0  /* and for each heat of the fastest of them, */
+#define LAST_SECONDS 20.0 /* the last one being that of two */
 enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
 #define SAME 1.02 /* within the noise of a measurement */
 
@@ -244,15 +243,15 @@ static int measured_rank(const truth *t, int k)
  * happens on the machine happens to all of them. */
 static bool measure_all(truth *t)
 {
-    double start = 0, least = INFINITY, seconds = t->n > FEW ? SECONDS : SECONDS_FOR_FEW;
+    double start = 0, least = INFINITY;
     t->fastest = INFINITY;
     for (int k = 0; k < t->n; k++) least = fmin(least, t->list[k].predicted);
-    for (int round = 0; round == 0 || now() - start < seconds; round++) {
+    for (int round = 0; round == 0 || now() - start < SECONDS; round++) {
         if (round < 2) start = now();
         for (int i = 0; i < t->n; i++) {
             int     k = round % 2 ? t->n - 1 - i : i;
             sample *x = &t->list[k];
-            bool    late = now() - start > seconds;
+            bool    late = now() - start > SECONDS;
             bool    slow = fmin(x->measured / t->fastest, x->predicted / least) > FAR;
             if (round && (late || slow)) continue;
             bench_progress(t->bench, "%s on %s: %d of %d layouts", t->name, t->mesh, i + 1, t->n);
