@@ -111,9 +111,10 @@ double rates_speed(const price_rates *r, double share)
 {
     double idle = 1 - share, fair = fmax(1, fmin(r->alone, 1 / share));
     if (r->half <= 0 || r->quarter <= 0) return fair;
-    double speed = idle < 0.25  ? 1 + (r->quarter - 1) * idle / 0.25
-                   : idle < 0.5 ? r->quarter + (r->half - r->quarter) * (idle - 0.25) / 0.25
-                                : r->half + (r->alone - r->half) * (idle - 0.5) / 0.5;
+    double most = r->most > 0 ? r->most : (r->half + r->alone) / 2;
+    double at[] = {1, r->quarter, r->half, most, r->alone};
+    int    k = (int)fmin(4 * idle, 3);
+    double speed = at[k] + (at[k + 1] - at[k]) * (4 * idle - k);
     return fmax(1, fmin(speed, fair));
 }
 
@@ -137,7 +138,7 @@ typedef struct reading {
 
 static const char known[] =
     "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
-    "seconds), capacity (in bytes), alone, half, quarter, rows, flat_left, flat_right, "
+    "seconds), capacity (in bytes), alone, most, half, quarter, rows, flat_left, flat_right, "
     "flat_result, node, outer_wire and outer_latency";
 
 static bool complain(const reading *r, const char *what)
@@ -183,6 +184,7 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"flat_right", &r->flat.right, true},
                   {"flat_result", &r->flat.result, true},
                   {"alone", &r->alone, true},
+                  {"most", &r->most, true},
                   {"half", &r->half, true},
                   {"quarter", &r->quarter, true},
                   {"capacity", &r->capacity, true},
@@ -284,6 +286,7 @@ void rates_write(const price_rates *r, textbuf *t)
     if (r->flat.right > 0) text_add(t, "flat_right %.3g\n", r->flat.right);
     if (r->flat.result > 0) text_add(t, "flat_result %.3g\n", r->flat.result);
     if (r->alone > 1.01) text_add(t, "alone %.3g\n", r->alone);
+    if (r->alone > 1.01 && r->most > 0) text_add(t, "most %.3g\n", r->most);
     if (r->alone > 1.01 && r->half > 0 && r->quarter > 0)
         text_add(t, "half %.3g\nquarter %.3g\n", r->half, r->quarter);
     if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);

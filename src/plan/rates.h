@@ -52,6 +52,7 @@ typedef struct price_rates {
     flat_rates   flat;          /* 0: at once */
     double       alone;         /* times as fast while all others are idle; 0: as fast; */
     double       half, quarter; /* while so many of them are; 0: as fast as what is left allows */
+    double       most;          /* while three quarters are; 0: between `half` and `alone` */
     double       capacity;      /* bytes of memory that a processor has; 0: not known */
     int          node;          /* so many processors share the fast wire; 0: all */
     double       outer_wire, outer_latency; /* of axes that lead from node to node */
@@ -84,7 +85,7 @@ axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
 
 /* How many times as fast as all together processors are of which the busiest has so much to do that
  * the mean has this `share` of it: what the others leave is theirs, up to their speed alone, where
- * all of them share one thing; where neighbours share theirs, as fast as `half` and `quarter` say. */
+ * all of them share one thing; where neighbours share theirs, as fast as `most`, `half` and `quarter` say. */
 double rates_speed(const price_rates *r, double share);
 
 /* What `group` processors wait for the last of them after each has worked for so long. */

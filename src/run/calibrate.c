@@ -66,11 +66,11 @@ void calibrate_combine(int n, const price_rates *list, price_rates *r)
     static const struct {
         size_t place;
         wish   wish;
-    } numbers[] = {{AT(flops), HIGH},     {AT(memory), HIGH},      {AT(rows), HIGH},
-                   {AT(flat.left), HIGH}, {AT(flat.right), HIGH},  {AT(flat.result), HIGH},
-                   {AT(wire), HIGH},      {AT(outer_wire), HIGH},  {AT(latency), LOW},
-                   {AT(start), LOW},      {AT(alone), MIDDLE},     {AT(half), MIDDLE},
-                   {AT(quarter), MIDDLE}, {AT(outer_latency), LOW}};
+    } numbers[] = {{AT(flops), HIGH},     {AT(memory), HIGH},     {AT(rows), HIGH},
+                   {AT(flat.left), HIGH}, {AT(flat.right), HIGH}, {AT(flat.result), HIGH},
+                   {AT(wire), HIGH},      {AT(outer_wire), HIGH}, {AT(latency), LOW},
+                   {AT(start), LOW},      {AT(alone), MIDDLE},    {AT(half), MIDDLE},
+                   {AT(quarter), MIDDLE}, {AT(most), MIDDLE},     {AT(outer_latency), LOW}};
     *r = list[0];
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *(double *)(void *)((char *)r + numbers[k].place) =

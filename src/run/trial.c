@@ -99,7 +99,9 @@ static bool time_fewer(const trial *t, price_rates *r)
 {
     int n = mesh_size(&t->mesh);
     TRY(time_few(t, 1, &r->alone));
-    return n % 4 ? true : time_few(t, n / 2, &r->half) && time_few(t, n / 4 * 3, &r->quarter);
+    if (n % 4) return true;
+    TRY(time_few(t, n / 2, &r->half) && time_few(t, n / 4 * 3, &r->quarter));
+    return n == 4 || time_few(t, n / 4, &r->most);
 }
 
 /* ---- flat products ---- */

@@ -431,6 +431,10 @@ static void test_machines(void **state)
     r.half = 1.4, r.quarter = 1;
     assert_true(rates_speed(&r, 0.875) == 1 && rates_speed(&r, 0.5) == 1.4);
     assert_true(fabs(rates_speed(&r, 0.625) - 1.2) < 1e-12 && rates_speed(&r, 1) == 1);
+    assert_true(fabs(rates_speed(&r, 0.25) - 1.45) < 1e-12); /* between half and alone, 1.5 */
+    r.most = 1.42;
+    assert_true(rates_speed(&r, 0.25) == 1.42 && fabs(rates_speed(&r, 0.375) - 1.41) < 1e-12);
+    assert_true(fabs(rates_speed(&r, 0.125) - 1.46) < 1e-12);
     r.half = 3; /* never more than what is left */
     assert_true(rates_speed(&r, 0.5) == 1.5);
     assert_false(rates_read(s, "flops 10\nflop 20\n", "m", &r));
@@ -448,7 +452,8 @@ static void test_trials(void **state)
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         double f = factor[k];
         trials[k] = (price_rates){.flops = f, .memory = 2 * f, .wire = 3 * f, .latency = 1 / f};
-        trials[k].start = 2 / f, trials[k].alone = f, trials[k].flat.left = 4 * f;
+        trials[k].start = 2 / f, trials[k].alone = f, trials[k].most = f,
+        trials[k].flat.left = 4 * f;
         trials[k].rows = 8 * f;
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
@@ -459,7 +464,7 @@ static void test_trials(void **state)
     calibrate_combine(CALIBRATE_TRIALS, trials, &r);
     assert_true(r.flops == 1.2 && r.memory == 2.4 && r.wire == 3 * 1.2 && r.flat.left == 4.8);
     assert_true(r.rows == 8 * 1.2);
-    assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1);
+    assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1 && r.most == 1.1);
     assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2);
     assert_true(r.products[1].flops == 6 && r.axes[0].wire == 6 * 1.2);
     assert_true(r.caches[1].bytes == 1e6 && r.caches[1].memory == 7 * 1.2);
