@@ -10,150 +10,12 @@
 #include "run/compiled.h"
 #include "run/pauses.h"
 #include "run/timing.h"
+#include "run/trial_products.h"
 
 enum { MEETINGS = 8 };
 #define PAUSE_SECONDS 0.3
 
 /* ---- what stays with a processor ---- */
-
-static void link_product(textbuf *t, int k)
-{
-    text_add(t, "y%d: [p, c, m, n] = einsum(x%d, b)\n", k, k);
-    text_add(t, "x%d = rename_dimension(y%d, from=n, to=k)\n", k + 1, k);
-}
-
-/* Small products come in crowds, as those of attention heads do: then not all is in the cache. */
-static int crowd_of(int n)
-{
-    enum { FLOPS = 1 << 24, MOST = 64 };
-    double crowd = FLOPS / (2.0 * n * n * n);
-    return n < 16 || crowd < 1 ? 1 : crowd > MOST ? MOST : (int)crowd;
-}
-
-/* Products, n by n by n; so many processors have theirs. */
-static chain chain_of_products(const trial *t, int processors, mtf_dtype type, int n)
-{
-    const char *name = mtf_dtype_name(type);
-    int         crowd = crowd_of(n);
-    chain       c = {.head = {.arena = &t->session->arena},
-                     .link = link_product,
-                     .guess = 1e-6 + 2.0 * crowd * n * n * n / 20e9};
-    for (int k = 0; k < 2; k++) {
-        const char *what = k ? "b" : "x0";
-        text_add(&c.head, "%s_%s_%d_%d: %s[p=%d, c=%d, %s=%d, %s=%d] = ", what, name, n, processors,
-                 name, processors, crowd, k ? "k" : "m", n, k ? "n" : "k", n);
-        text_add(&c.head, "variable(init=\"normal(0, 0.04)\")\n");
-        text_add(&c.head, "%s = identity(%s_%s_%d_%d)\n", what, what, name, n, processors);
-    }
-    return c;
-}
-
-static bool time_product(const trial *t, mtf_dtype type, int n, double *seconds)
-{
-    chain c = chain_of_products(t, mesh_size(&t->mesh), type, n);
-    TRY(timing_link(t, &c, seconds));
-    *seconds /= crowd_of(n);
-    return true;
-}
-
-/* A row holds from about half way to its side on.  What operands take to come and go is not in it. */
-static bool time_products(const trial *t, price_rates *r)
-{
-    static const struct {
-        mtf_dtype type;
-        int       side;
-    } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 192}, {MTF_F32, 512},
-                {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
-    double seconds;
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        double n = rows[k].side, crowd = crowd_of(rows[k].side);
-        double bytes = 3 * n * n * (double)mtf_dtype_bytes(rows[k].type);
-        double known = r->start / crowd + bytes / rates_memory(r, bytes * crowd);
-        bool   first = k == 0 || rows[k].type != rows[k - 1].type;
-        TRY(time_product(t, rows[k].type, rows[k].side, &seconds));
-        double flops = 2 * n * n * n / fmax(seconds - known, seconds / 2);
-        r->products[r->nproducts++] =
-            (product_rate){rows[k].type, first ? 0 : floor(n / 1.5), flops};
-    }
-    return true;
-}
-
-/* So many processors, against all of them, at products as they are in steps. */
-static bool time_few(const trial *t, int processors, double *speed)
-{
-    static const int sides[] = {128, 384};
-    double           logs = 0;
-    for (int k = 0; k < 2; k++) {
-        chain  all = chain_of_products(t, mesh_size(&t->mesh), MTF_F32, sides[k]);
-        chain  few = chain_of_products(t, processors, MTF_F32, sides[k]);
-        double ratio;
-        TRY(timing_ratio(t, &all, &few, &ratio));
-        logs += log(ratio);
-    }
-    *speed = fmax(1, exp(logs / 2));
-    return true;
-}
-
-/* Who is busy is spread evenly over them all, as parts of a short dimension are. */
-static bool time_fewer(const trial *t, price_rates *r)
-{
-    int n = mesh_size(&t->mesh);
-    TRY(time_few(t, 1, &r->alone));
-    if (n % 4) return true;
-    TRY(time_few(t, n / 2, &r->half) && time_few(t, n / 4 * 3, &r->quarter));
-    return n == 4 || time_few(t, n / 4, &r->most);
-}
-
-/* ---- flat products ---- */
-
-enum { SHORT = 32, BROAD = 512, LONG = 1024, FLATS = 4 };
-
-/* Products of x and another matrix, of which each gives the next one's x. */
-typedef struct flat {
-    const char *few; /* of what there is little */
-    const char *x, *other, *y;
-    const char *from, *to; /* y's dimension that is cut down to x's */
-} flat;
-
-static const char *text_of_flats(const trial *t, const flat *f)
-{
-    textbuf text = {.arena = &t->session->arena};
-    int     p = mesh_size(&t->mesh), size = strcmp(f->to, "short") == 0 ? SHORT : BROAD;
-    text_add(&text, "%s: f32[p=%d, %s] = variable(init=\"normal(0, 0.04)\")\nx0 = identity(%s)\n",
-             f->few, p, f->x, f->few);
-    for (int k = 0; k < FLATS; k++) { /* each its own: what programs read was not just used */
-        text_add(&text, "%s%d: f32[p=%d, %s] = variable(init=\"normal(0, 0.04)\")\n", f->few, k, p,
-                 f->other);
-        text_add(&text, "y%d: [p, %s] = einsum(x%d, %s%d)\n", k, f->y, k, f->few, k);
-        text_add(&text, "part%d = slice(y%d, dim=%s, begin=0, size=%d)\n", k, k, f->from, size);
-        text_add(&text, "x%d = rename_dimension(part%d, from=%s, to=%s)\n", k + 1, k, f->from,
-                 f->to);
-    }
-    text_add(&text, "y = identity(x%d)\n", FLATS);
-    return text_done(&text);
-}
-
-/* What products with one large side take beyond a cube of as many flops, and beyond what that side
- * takes to come from, or go to, where all of them are. */
-static bool time_flat(const trial *t, price_rates *r)
-{
-    static const flat kinds[] = {
-        {"columns", "broad=512, short=32", "long=1024, broad=512", "long, short", "long", "broad"},
-        {"rows", "short=32, broad=512", "broad=512, long=1024", "short, long", "long", "broad"},
-        {"terms", "long=1024, short=32", "short=32, broad=512", "long, broad", "broad", "short"}};
-    double *rate[] = {&r->flat.left, &r->flat.right, &r->flat.result};
-    double  volume = (double)SHORT * BROAD * LONG, side = cbrt(volume), large = 4.0 * BROAD * LONG;
-    double  cube = 2 * volume / rates_product(r, MTF_F32, volume);
-    for (int k = 0; k < 3; k++) {
-        int         apart = k < 2 ? FLATS : 2; /* results take turns in two places */
-        double      seconds, known = r->start + cube + large / rates_memory(r, apart * large);
-        const char *text = text_of_flats(t, &kinds[k]);
-        TRY(text && timing_single(t, text, FLATS * 1e-3, &seconds));
-        seconds /= FLATS;
-        *rate[k] = (large - 4 * side * side) / fmax(seconds - known, seconds / 16);
-    }
-    return true;
-}
 
 /* Variables that change in place, one after the other, so many bytes before the first comes again:
  * as optimizers do it, and as lately as activations are used. */
@@ -352,8 +214,7 @@ bool trial_begin(mtf_session *s, const mesh *m, trial *t)
 bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
-    TRY(time_product(t, MTF_F32, 2, &r->start)); /* the tiniest one only starts */
-    TRY(time_passes(t, r) && time_flops(t, r) && time_products(t, r) && time_flat(t, r));
-    TRY(time_fewer(t, r) && time_wires(t, r) && time_pauses(t, r));
+    TRY(trial_start(t, r) && time_passes(t, r) && time_flops(t, r));
+    TRY(trial_products(t, r) && trial_fewer(t, r) && time_wires(t, r) && time_pauses(t, r));
     return true;
 }
