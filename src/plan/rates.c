@@ -200,13 +200,8 @@ static bool take_number(price_rates *r, const char *name, const char *value)
     return false;
 }
 
-static bool take_product(price_rates *r, char **words)
+void rates_add_product(price_rates *r, product_rate p)
 {
-    product_rate p = {.type = MTF_BOOL};
-    for (mtf_dtype t = MTF_F32; t < MTF_BOOL; t++)
-        if (words[1] && strcmp(words[1], mtf_dtype_name(t)) == 0) p.type = t;
-    TRY(p.type != MTF_BOOL && number(words[2], true, &p.side) && number(words[3], false, &p.flops));
-    TRY(r->nproducts < MAX_PRODUCT_RATES);
     int at = r->nproducts++;
     for (; at > 0; at--) {
         const product_rate *before = &r->products[at - 1];
@@ -214,6 +209,16 @@ static bool take_product(price_rates *r, char **words)
         r->products[at] = *before;
     }
     r->products[at] = p;
+}
+
+static bool take_product(price_rates *r, char **words)
+{
+    product_rate p = {.type = MTF_BOOL};
+    for (mtf_dtype t = MTF_F32; t < MTF_BOOL; t++)
+        if (words[1] && strcmp(words[1], mtf_dtype_name(t)) == 0) p.type = t;
+    TRY(p.type != MTF_BOOL && number(words[2], true, &p.side) && number(words[3], false, &p.flops));
+    TRY(r->nproducts < MAX_PRODUCT_RATES);
+    rates_add_product(r, p);
     return true;
 }
 

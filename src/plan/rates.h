@@ -91,6 +91,8 @@ double rates_speed(const price_rates *r, double share);
 /* What `group` processors wait for the last of them after each has worked for so long. */
 double rates_wait(const price_rates *r, double work, int group);
 
+void rates_add_product(price_rates *r, product_rate p); /* where it belongs; there is room */
+
 /* "flops=30e9,latency=1e-5": some of the numbers, the others stay.  Else the name of a file, or of
  * one that came with mtf.  False after an error. */
 bool rates_choose(mtf_session *s, const char *text, price_rates *r);

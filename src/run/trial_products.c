@@ -59,7 +59,7 @@ static bool time_cubes(const trial *t, price_rates *r)
     static const struct {
         mtf_dtype type;
         int       side;
-    } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 192}, {MTF_F32, 512},
+    } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 320}, {MTF_F32, 512},
                 {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
     double seconds;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -126,9 +126,42 @@ static bool time_flat(const trial *t, price_rates *r)
     return true;
 }
 
+/* ---- heads ---- */
+
+enum { HEADS = 8, LENGTH = 256, DEPTH = 64 };
+
+static void link_heads(textbuf *t, int k)
+{
+    text_add(t, "w%d: [p, heads, length, memory] = einsum(x%d, keys)\n", k, k);
+    text_add(t, "x%d: [p, length, heads, depth] = einsum(w%d, values)\n", k + 1, k);
+}
+
+/* Products of that size are heads of attention, mostly: many of them, side by side in memory. */
+static bool time_heads(const trial *t, price_rates *r)
+{
+    static const char *const names[][2] = {
+        {"x0", "length"}, {"keys", "memory"}, {"values", "memory"}};
+    double volume = (double)LENGTH * LENGTH * DEPTH, flops = 2 * 2 * HEADS * volume;
+    double side = cbrt(volume), weights = 4.0 * HEADS * LENGTH * LENGTH, seconds;
+    double beyond = weights - 4 * HEADS * side * side;
+    double bytes = 2 * weights + 4 * 4.0 * HEADS * LENGTH * DEPTH;
+    chain  c = {.head = {.arena = &t->session->arena}, .link = link_heads, .guess = flops / 40e9};
+    for (int k = 0; k < 3; k++)
+        text_add(&c.head,
+                 "h%d: f32[p=%d, %s=%d, heads=%d, depth=%d] = variable(init=\"normal(0, 0.1)\")\n"
+                 "%s = identity(h%d)\n",
+                 k, mesh_size(&t->mesh), names[k][1], LENGTH, HEADS, DEPTH, names[k][0], k);
+    TRY(timing_link(t, &c, &seconds));
+    double known = 2 * r->start + bytes / rates_memory(r, bytes) + beyond / r->flat.result +
+                   beyond / r->flat.left;
+    rates_add_product(
+        r, (product_rate){MTF_F32, floor(side / 1.5), flops / fmax(seconds - known, seconds / 2)});
+    return true;
+}
+
 bool trial_products(const trial *t, price_rates *r)
 {
-    return time_cubes(t, r) && time_flat(t, r);
+    return time_cubes(t, r) && time_flat(t, r) && time_heads(t, r);
 }
 
 /* ---- few processors ---- */
