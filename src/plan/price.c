@@ -97,11 +97,11 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 /* ---- lines ---- */
 
 /* The result lies in memory along m or along n; the operand that does so, too, is the right one. */
-static flat_rates bytes_of_sides(const instr *i, int64_t turns)
+static product_sides bytes_of_sides(const instr *i, int64_t turns)
 {
     const int64_t *stride = i->out[0].stride + i->nloops - 3;
     bool           turned = stride[1] < stride[0]; /* along n */
-    flat_rates     bytes = {.left = (double)(instr_operand_bytes(i, turned ? 1 : 2) * turns),
+    product_sides  bytes = {.left = (double)(instr_operand_bytes(i, turned ? 1 : 2) * turns),
                             .right = (double)(instr_operand_bytes(i, turned ? 2 : 1) * turns),
                             .result = (double)(instr_operand_bytes(i, 0) * turns)};
     return bytes;
@@ -120,7 +120,7 @@ static double product_seconds(const price_rates *r, const instr *i, const price_
     for (int d = 0; d < i->nloops; d++)
         *(d < i->nloops - 3 ? &products : &volume) *= (double)i->size[d];
     if (is_with_vector(i)) return 2 * volume * products / rates_product(r, i->cause->type, volume);
-    flat_rates bytes = bytes_of_sides(i, line->turns);
+    product_sides bytes = bytes_of_sides(i, line->turns);
     return rates_product_seconds(r, i->cause->type, volume, products, &bytes);
 }
 

@@ -41,7 +41,7 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
 }
 
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
-                             const flat_rates *bytes)
+                             const product_sides *bytes)
 {
     double       side = cbrt(volume), face = side * side * (double)mtf_dtype_bytes(type) * products;
     double       seconds = 2 * volume * products / rates_product(r, type, volume);

@@ -26,12 +26,12 @@ typedef struct cache_rate {
     double bytes, memory;
 } cache_rate;
 
-/* Of a product y[rows, columns] = x[rows, k] w[k, columns], bytes beyond a cube's that come and go in
- * a second: the left operand's, where columns are few; the right one's, where rows are; the
- * result's, where k is short.  Columns are the dimension along which y lies in memory. */
-typedef struct flat_rates {
+/* A number for each side of a product y[rows, columns] = x[rows, k] w[k, columns]: x is large where
+ * columns are few, w where rows are, y where k is short.  Columns are the dimension along which y
+ * lies in memory. */
+typedef struct product_sides {
     double left, right, result;
-} flat_rates;
+} product_sides;
 
 typedef struct axis_rate {
     char   axis[MAX_RATE_NAME];
@@ -40,28 +40,28 @@ typedef struct axis_rate {
 
 /* An instruction takes `start`, and the longer of its flops and its bytes of memory (their sum where
  * rows are summed up first and used then, as `rows` tells, and for products where caches are known:
- * there neither hides the other; only its bytes where it changes variables, as optimizers do); a collective
- * takes its latency, and the bytes that it sends or receives, and waits for those whose core the
- * system took away meanwhile. */
+ * there neither hides the other; only its bytes where it changes variables, as optimizers do); a
+ * collective takes its latency, and the bytes that it sends or receives, and waits for those whose
+ * core the system took away meanwhile. */
 typedef struct price_rates {
-    double       flops, memory, wire; /* flops, bytes, bytes in a second */
-    double       latency;             /* seconds, for each collective */
-    double       start;               /* seconds, for each other instruction */
-    double       pauses, pause;       /* in a second of work; seconds of each */
-    double       rows;          /* flops a second of maps that sum up along rows; 0: `flops` */
-    flat_rates   flat;          /* 0: at once */
-    double       alone;         /* times as fast while all others are idle; 0: as fast; */
-    double       half, quarter; /* while so many of them are; 0: as fast as what is left allows */
-    double       most;          /* while three quarters are; 0: between `half` and `alone` */
-    double       capacity;      /* bytes of memory that a processor has; 0: not known */
-    int          node;          /* so many processors share the fast wire; 0: all */
-    double       outer_wire, outer_latency; /* of axes that lead from node to node */
-    int          nproducts;
-    product_rate products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
-    int          ncaches;
-    cache_rate   caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
-    int          naxes;
-    axis_rate    axes[MAX_AXES]; /* axes that have a wire of their own, by name */
+    double        flops, memory, wire; /* flops, bytes, bytes in a second */
+    double        latency;             /* seconds, for each collective */
+    double        start;               /* seconds, for each other instruction */
+    double        pauses, pause;       /* in a second of work; seconds of each */
+    double        rows;          /* flops a second of maps that sum up along rows; 0: `flops` */
+    product_sides flat;          /* bytes beyond a cube's, in a second; 0: at once */
+    double        alone;         /* times as fast while all others are idle; 0: as fast; */
+    double        half, quarter; /* while so many of them are; 0: as fast as what is left allows */
+    double        most;          /* while three quarters are; 0: between `half` and `alone` */
+    double        capacity;      /* bytes of memory that a processor has; 0: not known */
+    int           node;          /* so many processors share the fast wire; 0: all */
+    double        outer_wire, outer_latency; /* of axes that lead from node to node */
+    int           nproducts;
+    product_rate  products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
+    int           ncaches;
+    cache_rate    caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
+    int           naxes;
+    axis_rate     axes[MAX_AXES]; /* axes that have a wire of their own, by name */
 } price_rates;
 
 /* One core of a modest computer, its neighbours in the same memory. */
@@ -74,7 +74,7 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
 /* Seconds of `products` products of that volume, which have so many bytes in all: rates are those of
  * cubes, and what a flat one has beyond a cube's takes its time, too. */
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
-                             const flat_rates *bytes);
+                             const product_sides *bytes);
 /* Bytes a second of memory that was used `reach` bytes ago; none that was used so long ago or longer
  * is faster than the second. */
 double rates_memory(const price_rates *r, double reach);
@@ -85,7 +85,8 @@ axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
 
 /* How many times as fast as all together processors are of which the busiest has so much to do that
  * the mean has this `share` of it: what the others leave is theirs, up to their speed alone, where
- * all of them share one thing; where neighbours share theirs, as fast as `most`, `half` and `quarter` say. */
+ * all of them share one thing; where neighbours share theirs, as fast as `most`, `half`
+ * and `quarter` say. */
 double rates_speed(const price_rates *r, double share);
 
 /* What `group` processors wait for the last of them after each has worked for so long. */

@@ -82,21 +82,35 @@ enum { SHORT = 32, BROAD = 512, LONG = 1024, FLATS = 4 };
 /* Products of x and another matrix, of which each gives the next one's x. */
 typedef struct flat {
     const char *few; /* of what there is little */
-    const char *x, *other, *y;
+    const char *x[2], *other[2], *y[2];
     const char *from, *to; /* y's dimension that is cut down to x's */
 } flat;
+
+static int size_of(const char *dim)
+{
+    return strcmp(dim, "short") == 0 ? SHORT : strcmp(dim, "broad") == 0 ? BROAD : LONG;
+}
+
+static void add_matrix(textbuf *text, int processors, const char *const dims[2])
+{
+    text_add(text, ": f32[p=%d, %s=%d, %s=%d] = variable(init=\"normal(0, 0.04)\")\n", processors,
+             dims[0], size_of(dims[0]), dims[1], size_of(dims[1]));
+}
 
 static const char *text_of_flats(const trial *t, const flat *f)
 {
     textbuf text = {.arena = &t->session->arena};
-    int     p = mesh_size(&t->mesh), size = strcmp(f->to, "short") == 0 ? SHORT : BROAD;
-    text_add(&text, "%s: f32[p=%d, %s] = variable(init=\"normal(0, 0.04)\")\nx0 = identity(%s)\n",
-             f->few, p, f->x, f->few);
+    int     p = mesh_size(&t->mesh);
+    text_add(&text, "%s", f->few);
+    add_matrix(&text, p, f->x);
+    text_add(&text, "x0 = identity(%s)\n", f->few);
     for (int k = 0; k < FLATS; k++) { /* each its own: what programs read was not just used */
-        text_add(&text, "%s%d: f32[p=%d, %s] = variable(init=\"normal(0, 0.04)\")\n", f->few, k, p,
-                 f->other);
-        text_add(&text, "y%d: [p, %s] = einsum(x%d, %s%d)\n", k, f->y, k, f->few, k);
-        text_add(&text, "part%d = slice(y%d, dim=%s, begin=0, size=%d)\n", k, k, f->from, size);
+        text_add(&text, "%s%d", f->few, k);
+        add_matrix(&text, p, f->other);
+        text_add(&text, "y%d: [p, %s, %s] = einsum(x%d, %s%d)\n", k, f->y[0], f->y[1], k, f->few,
+                 k);
+        text_add(&text, "part%d = slice(y%d, dim=%s, begin=0, size=%d)\n", k, k, f->from,
+                 size_of(f->to));
         text_add(&text, "x%d = rename_dimension(part%d, from=%s, to=%s)\n", k + 1, k, f->from,
                  f->to);
     }
@@ -109,9 +123,9 @@ static const char *text_of_flats(const trial *t, const flat *f)
 static bool time_flat(const trial *t, price_rates *r)
 {
     static const flat kinds[] = {
-        {"columns", "broad=512, short=32", "long=1024, broad=512", "long, short", "long", "broad"},
-        {"rows", "short=32, broad=512", "broad=512, long=1024", "short, long", "long", "broad"},
-        {"terms", "long=1024, short=32", "short=32, broad=512", "long, broad", "broad", "short"}};
+        {"columns", {"broad", "short"}, {"long", "broad"}, {"long", "short"}, "long", "broad"},
+        {"rows", {"short", "broad"}, {"broad", "long"}, {"short", "long"}, "long", "broad"},
+        {"terms", {"long", "short"}, {"short", "broad"}, {"long", "broad"}, "broad", "short"}};
     double *rate[] = {&r->flat.left, &r->flat.right, &r->flat.result};
     double  volume = (double)SHORT * BROAD * LONG, side = cbrt(volume), large = 4.0 * BROAD * LONG;
     double  cube = 2 * volume / rates_product(r, MTF_F32, volume);
@@ -189,5 +203,6 @@ bool trial_fewer(const trial *t, price_rates *r)
     TRY(time_few(t, 1, &r->alone));
     if (n % 4) return true;
     TRY(time_few(t, n / 2, &r->half) && time_few(t, n / 4 * 3, &r->quarter));
+    r->most = r->alone; /* one of four */
     return n == 4 || time_few(t, n / 4, &r->most);
 }
