@@ -90,19 +90,20 @@ static int64_t flops_of(const instr *i)
     }
 }
 
-/* Distinct elements that an operand touches: a loop of stride 0 stays in place. */
-static int64_t touched(const instr *i, const access *a)
+/* Distinct elements that an operand touches: a loop of stride 0 stays in place.  Where there is
+ * nothing to do nothing is read; what is summed up over nothing is still written. */
+static int64_t touched(const instr *i, const access *a, bool read)
 {
     int64_t n = 1;
     for (int d = 0; d < i->nloops; d++)
-        if (a->stride[d] != 0) n *= i->size[d];
+        if (a->stride[d] != 0 || (read && i->size[d] == 0)) n *= i->size[d];
     return n;
 }
 
 int64_t instr_operand_bytes(const instr *i, int k)
 {
     const access *a = k < i->nout ? &i->out[k] : &i->in[k - i->nout];
-    int64_t       n = touched(i, a);
+    int64_t       n = touched(i, a, k >= i->nout);
     if (i->kind == INSTR_SCAN) n *= i->scan.along;
     if (i->kind == INSTR_ORDER) n *= k < i->nout ? i->order.k : i->order.along;
     if (i->kind == INSTR_WINDOW) {

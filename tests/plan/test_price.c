@@ -65,6 +65,27 @@ static void test_duplicates(void **state)
     close_well(c.s);
 }
 
+/* Two of m on four processors: who has none reads nothing, either. */
+static void test_empty_parts(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c,
+               "a: f32[m=2, k=12] = input\nb: f32[k=12, n=14] = input\n"
+               "y: [m, n] = einsum(a, b)\n",
+               "x:4", "m:x");
+    int64_t bytes = 0;
+    for (int n = 0; n < 4; n++) {
+        estimate *e = estimated(&c, n);
+        assert_true(e->price.flops > 0 ? e->price.bytes == (12 + 12 * 14 + 14) * 4
+                                       : e->price.bytes == 0);
+        bytes += e->price.bytes;
+        estimate_free(e);
+    }
+    assert_int_equal(bytes, 2 * (12 + 12 * 14 + 14) * 4);
+    close_well(c.s);
+}
+
 static void test_loops(void **state)
 {
     (void)state;
@@ -193,9 +214,13 @@ static void test_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_product),        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_loops),          cmocka_unit_test(test_many_processors),
-        cmocka_unit_test(test_few_processors), cmocka_unit_test(test_hint),
+        cmocka_unit_test(test_product),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_empty_parts),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_many_processors),
+        cmocka_unit_test(test_few_processors),
+        cmocka_unit_test(test_hint),
         cmocka_unit_test(test_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
