@@ -124,6 +124,7 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     json_int(root, "sent_bytes", p->sent_bytes);
     json_int(root, "received_bytes", p->received_bytes);
     cJSON_AddNumberToObject(root, "seconds", p->seconds);
+    cJSON_AddNumberToObject(root, "end_seconds", p->end_seconds);
     json_flag(root, "open_ended", p->open_ended);
     cJSON *total = json_object(root, "total");
     json_int(total, "flops", e->flops);

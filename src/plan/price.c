@@ -254,6 +254,8 @@ static bool price_lines(price *p, arena *a)
         p->bytes += line->bytes;
         p->seconds += line->seconds;
     }
+    p->end_seconds = rates_wait(&p->rates, work, mesh_size(p->mesh));
+    p->seconds += p->end_seconds;
     return true;
 }
 

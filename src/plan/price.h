@@ -52,6 +52,7 @@ typedef struct price {
     int64_t        collectives;
     bool           open_ended; /* some loop's length is unknown */
     double         seconds, wire_seconds;
+    double         end_seconds; /* of `seconds`: until the last processor has done its step */
     price_memory   memory;
 } price;
 

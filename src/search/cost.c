@@ -32,6 +32,7 @@ static bool is_packed(const instr *i, const mtf_tensor *x)
 static void add_up(const subject *s, const price *p, cost_listener *tell, void *context, cost *c)
 {
     const program *q = p->program;
+    c->seconds = p->end_seconds;
     for (int k = 0; k < q->ninstrs; k++) {
         const price_line *line = &p->lines[k];
         bool              once = is_packed(&q->instrs[k], line->tensor);

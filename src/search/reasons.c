@@ -50,6 +50,7 @@ static bool add_program(account *a, const program *q, const found_layout *l, mes
         TRY(what != NULL);
         enter(a, what, side, p.lines[k].seconds);
     }
+    enter(a, "waiting for the last processor", side, p.end_seconds);
     return true;
 }
 

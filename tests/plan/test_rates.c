@@ -50,12 +50,17 @@ static void test_waiting(void **state)
         }
 }
 
-/* A sum waits for what was done since the one before; the program's time has it once. */
+/* A sum waits for what was done since the one before, the end of a step for what was done since the
+ * last; the program's time has it once. */
 static void test_waiting_is_priced(void **state)
 {
     (void)state;
-    scene c;
-    scene_open(&c, product, "x:2", "k:x");
+    static const char *const text = "a: f32[m=10, k=12] = input\n"
+                                    "b: f32[k=12, n=14] = input\n"
+                                    "x: [m, n] = einsum(a, b)\n"
+                                    "y = exp(x)\n";
+    scene                    c;
+    scene_open(&c, text, "x:2", "k:x");
     estimate_opts o = {.mesh = &c.mesh, .layout = &c.layout, .rates = PRICE_RATES};
     estimate     *calm = estimate_graph(c.g, 1, &c.last, &o);
     o.rates.pauses = 1e3, o.rates.pause = 1e-3;
@@ -70,7 +75,9 @@ static void test_waiting_is_priced(void **state)
         assert_true(fabs(line->spare - rates_wait(&o.rates, work, 2)) < 1e-12);
         waiting += line->spare, work = 0;
     }
-    assert_true(waiting > 0);
+    assert_true(waiting > 0 && work > 0);
+    assert_true(fabs(busy->price.end_seconds - rates_wait(&o.rates, work, 2)) < 1e-12);
+    waiting += busy->price.end_seconds;
     assert_true(fabs(busy->price.seconds - calm->price.seconds - waiting) < 1e-12);
     estimate_free(calm);
     estimate_free(busy);
