@@ -142,7 +142,7 @@ static bool time_flat(const trial *t, price_rates *r)
 
 /* ---- heads ---- */
 
-enum { HEADS = 8, LENGTH = 256, DEPTH = 64 };
+enum { HEADS = 8, MEMORY = 256, DEPTH = 64 };
 
 static void link_heads(textbuf *t, int k)
 {
@@ -150,32 +150,42 @@ static void link_heads(textbuf *t, int k)
     text_add(t, "x%d: [p, length, heads, depth] = einsum(w%d, values)\n", k + 1, k);
 }
 
-/* Products of that size are heads of attention, mostly: many of them, side by side in memory. */
-static bool time_heads(const trial *t, price_rates *r)
+/* What products have to do beside their flops, as far as it is known. */
+static double flat_seconds(const price_rates *r, double volume, product_sides bytes)
 {
-    static const char *const names[][2] = {
-        {"x0", "length"}, {"keys", "memory"}, {"values", "memory"}};
-    double volume = (double)LENGTH * LENGTH * DEPTH, flops = 2 * 2 * HEADS * volume;
-    double side = cbrt(volume), weights = 4.0 * HEADS * LENGTH * LENGTH, seconds;
-    double beyond = weights - 4 * HEADS * side * side;
-    double bytes = 2 * weights + 4 * 4.0 * HEADS * LENGTH * DEPTH;
+    return rates_product_seconds(r, MTF_F32, volume, HEADS, &bytes) -
+           2 * volume * HEADS / rates_product(r, MTF_F32, volume);
+}
+
+/* Products of that size are heads of attention, mostly: many of them, side by side in memory.  The
+ * row for heads of so many positions holds from a side on. */
+static bool time_heads(const trial *t, int positions, double from, price_rates *r)
+{
+    const char *const names[][2] = {{"x0", "length"}, {"keys", "memory"}, {"values", "memory"}};
+    double            volume = (double)positions * MEMORY * DEPTH, flops = 2 * 2 * HEADS * volume;
+    double narrow = 4.0 * HEADS * positions * DEPTH, broad = 4.0 * HEADS * MEMORY * DEPTH;
+    double weights = 4.0 * HEADS * positions * MEMORY, seconds;
+    double bytes = 2 * (weights + narrow + broad);
     chain  c = {.head = {.arena = &t->session->arena}, .link = link_heads, .guess = flops / 40e9};
     for (int k = 0; k < 3; k++)
-        text_add(&c.head,
-                 "h%d: f32[p=%d, %s=%d, heads=%d, depth=%d] = variable(init=\"normal(0, 0.1)\")\n"
-                 "%s = identity(h%d)\n",
-                 k, mesh_size(&t->mesh), names[k][1], LENGTH, HEADS, DEPTH, names[k][0], k);
+        text_add(
+            &c.head,
+            "h%d_%d: f32[p=%d, %s=%d, heads=%d, depth=%d] = variable(init=\"normal(0, 0.1)\")\n"
+            "%s = identity(h%d_%d)\n",
+            k, positions, mesh_size(&t->mesh), names[k][1], k ? MEMORY : positions, HEADS, DEPTH,
+            names[k][0], k, positions);
     TRY(timing_link(t, &c, &seconds));
-    double known = 2 * r->start + bytes / rates_memory(r, bytes) + beyond / r->flat.result +
-                   beyond / r->flat.left;
-    rates_add_product(
-        r, (product_rate){MTF_F32, floor(side / 1.5), flops / fmax(seconds - known, seconds / 2)});
+    double known = 2 * r->start + bytes / rates_memory(r, bytes) +
+                   flat_seconds(r, volume, (product_sides){narrow, broad, weights}) +
+                   flat_seconds(r, volume, (product_sides){weights, broad, narrow});
+    rates_add_product(r, (product_rate){MTF_F32, from, flops / fmax(seconds - known, seconds / 2)});
     return true;
 }
 
 bool trial_products(const trial *t, price_rates *r)
 {
-    return time_cubes(t, r) && time_flat(t, r) && time_heads(t, r);
+    return time_cubes(t, r) && time_flat(t, r) && time_heads(t, 64, 80, r) &&
+           time_heads(t, 256, 128, r);
 }
 
 /* ---- few processors ---- */
