@@ -16,24 +16,22 @@
 #include "networks.h"
 #include "run/calibrate.h"
 #include "search/leaves.h"
+#include "visits.h"
 
-enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 1000 };
-#define FAR 4.0           /* so many times the least, as predicted and at a look: that is enough */
-#define LOOK 0.05         /* seconds of steps, the first time, */
-#define VISIT 0.1         /* and whenever a layout is measured again */
-#define SECONDS 45.0      /* for a model, after all its layouts ran once, */
-#define RACE_SECONDS 3.0  /* and for each heat of the fastest of them, */
+enum { MOST_LAYOUTS = 1000, FINALISTS = 8, TRIES = 4 };
+#define FAR 4.0          /* so many times the least, as predicted and at a look: that is enough */
+#define LOOK 0.05        /* seconds of steps, the first time, */
+#define VISIT 0.1        /* and whenever a layout is measured again */
+#define NEAR 1.5         /* so many times the least: it may be the fastest, if looked at in peace */
+#define SECONDS 45.0     /* for a model, after all its layouts ran once, */
+#define RACE_SECONDS 3.0 /* and for each heat of the fastest of them, */
 #define LAST_SECONDS 20.0 /* the last one being that of two */
 enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
 #define SAME 1.02 /* within the noise of a measurement */
 
-typedef struct visits {
-    double took[MOST_VISITS]; /* by visit: what a step took */
-    int    n;
-} visits;
-
 typedef struct sample {
     char   layout[300];
+    char   rules[340]; /* the same, for programs without its dimensions, too */
     double predicted;
     double measured; /* among all layouts */
     double raced;    /* in its last heat among the fastest; 0: not one of them */
@@ -49,6 +47,7 @@ typedef struct truth {
     sample      list[MOST_LAYOUTS];
     int         n;
     double      fastest;       /* measured so far */
+    double      calm;          /* what the product of a visit may take */
     int         chosen, rival; /* the least predicted, and the fastest of the others */
 } truth;
 
@@ -96,12 +95,13 @@ static double no_bound(const void *context, const cuts *c, uint64_t decided)
     return 0;
 }
 
-static void write_rules(const layout *l, char *text, size_t room)
+static void write_rules(const layout *l, const char *mark, char *text, size_t room)
 {
     size_t used = 0;
     text[0] = 0;
     for (int r = 0; r < l->nrules && used < room; r++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s", r ? "," : "", l->rules[r].text);
+        used += (size_t)snprintf(text + used, room - used, "%s%s%s", r ? "," : "", l->rules[r].text,
+                                 mark);
 }
 
 static bool list_layouts(truth *t, mtf_session *s, arena *a)
@@ -125,7 +125,8 @@ static bool list_layouts(truth *t, mtf_session *s, arena *a)
         leaf   x = leaves_pop(&list);
         layout l;
         TRY(space_layout(&all, &x.cuts, rules, a, &l));
-        write_rules(&l, t->list[t->n].layout, sizeof t->list[0].layout);
+        write_rules(&l, "", t->list[t->n].layout, sizeof t->list[0].layout);
+        write_rules(&l, "?", t->list[t->n].rules, sizeof t->list[0].rules);
     }
     return rules != NULL;
 }
@@ -188,48 +189,38 @@ static bool try_machine(truth *t, int trials)
 
 /* ---- measuring ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The mean without the shortest and the longest eighth.  Others disturb the machine for seconds, and
- * then visits to one layout differ more than layouts do, by a third: which of them is the middle or
- * the best is luck, while in the mean what disturbed some of everybody's visits weighs alike. */
-static double mean_visit(visits *v)
-{
-    double sum = 0;
-    int    left_out = v->n / 8;
-    qsort(v->took, (size_t)v->n, sizeof v->took[0], by_value);
-    for (int k = left_out; k < v->n - left_out; k++) sum += v->took[k];
-    return sum / (v->n - 2 * left_out);
-}
-
-/* Steps that take so many seconds in all, at least one, behind one that warms up.  Of such a visit
- * counts the step than which a quarter were shorter.  (The shortest of many is luck, where the system takes cores away.) */
 static bool measure(truth *t, sample *x, double enough)
 {
-    double       took[MOST_STEPS];
-    int          n = 0;
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh, .layout = x->layout});
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh, .layout = x->rules});
     mtf_graph   *g = mtf_graph_new(s);
     mtf_tensor  *loss = t->make(g);
     mtf_program *p = mtf_compile(g, loss);
     for (int i = 0; p && i < g->ntensors; i++)
         if (strcmp(g->all[i]->node->op->name, "input") == 0) network_feed(p, g->all[i]);
-    bool ok = p && mtf_step(p);
-    for (double spent = 0; ok && spent < enough && n < MOST_STEPS;) {
-        double start = now();
-        ok = mtf_step(p);
-        took[n] = now() - start;
-        spent += took[n++];
-    }
-    qsort(took, (size_t)n, sizeof took[0], by_value);
-    if (ok && x->visits.n < MOST_VISITS) x->visits.took[x->visits.n++] = took[n / 4];
+    bool ok = p && visits_add(&x->visits, s, p, enough);
     if (!ok) bench_error(t->bench, "%s under \"%s\": %s", t->name, x->layout, mtf_error(s));
     mtf_close(s);
     return ok;
+}
+
+/* What was measured by now, in calm visits. */
+static bool take_measures(truth *t)
+{
+    int all = 0, n = 0;
+    for (int k = 0; k < t->n; k++) all += t->list[k].visits.n;
+    double *products = calloc((size_t)all + 1, sizeof *products);
+    TRY(products != NULL);
+    for (int k = 0; k < t->n; k++)
+        for (int i = 0; i < t->list[k].visits.n; i++)
+            products[n++] = t->list[k].visits.list[i].product;
+    t->calm = visits_calm(n, products);
+    free(products);
+    t->fastest = INFINITY;
+    for (int k = 0; k < t->n; k++) {
+        t->list[k].measured = visits_mean(&t->list[k].visits, t->calm);
+        t->fastest = fmin(t->fastest, t->list[k].measured);
+    }
+    return true;
 }
 
 static int measured_rank(const truth *t, int k)
@@ -239,12 +230,36 @@ static int measured_rank(const truth *t, int k)
     return rank;
 }
 
+/* Again those that may be the fastest and were only disturbed. */
+static bool visit_disturbed(truth *t)
+{
+    for (int tries = 0; tries < TRIES; tries++) {
+        for (int k = 0; k < t->n; k++) {
+            sample *x = &t->list[k];
+            if (x->measured > NEAR * t->fastest || visits_calm_ones(&x->visits, t->calm)) continue;
+            bench_progress(t->bench, "%s on %s: layout %d again", t->name, t->mesh, k + 1);
+            TRY(measure(t, x, VISIT));
+        }
+        TRY(take_measures(t));
+    }
+    return true;
+}
+
+static void show_calm(const truth *t)
+{
+    int calm = 0, all = 0;
+    for (int k = 0; k < t->n; k++) {
+        calm += visits_calm_ones(&t->list[k].visits, t->calm);
+        all += t->list[k].visits.n;
+    }
+    fprintf(stderr, "%s %s: %d of %d visits were calm\n", t->name, t->mesh, calm, all);
+}
+
 /* All layouts once, then again and again those that are not far behind, to and fro: whatever else
  * happens on the machine happens to all of them. */
 static bool measure_all(truth *t)
 {
     double start = 0, least = INFINITY;
-    t->fastest = INFINITY;
     for (int k = 0; k < t->n; k++) least = fmin(least, t->list[k].predicted);
     for (int round = 0; round == 0 || now() - start < SECONDS; round++) {
         if (round < 2) start = now();
@@ -256,10 +271,11 @@ static bool measure_all(truth *t)
             if (round && (late || slow)) continue;
             bench_progress(t->bench, "%s on %s: %d of %d layouts", t->name, t->mesh, i + 1, t->n);
             TRY(measure(t, x, round ? VISIT : LOOK));
-            x->measured = mean_visit(&x->visits);
-            t->fastest = fmin(t->fastest, x->measured);
         }
+        TRY(take_measures(t));
     }
+    TRY(visit_disturbed(t));
+    if (getenv("MTF_TRUTH_ALL")) show_calm(t);
     return true;
 }
 
@@ -275,15 +291,17 @@ static void sort_by_race(truth *t, int *list, int n)
 static bool run_heat(truth *t, const int *list, int n)
 {
     double start = now(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
+    bool   calm = true;
     for (int i = 0; i < n; i++) t->list[list[i]].visits.n = 0;
     for (int round = 0; round == 0 || now() - start < seconds; round++)
         for (int i = 0; i < n; i++) {
-            sample *x = &t->list[list[round % 2 ? n - 1 - i : i]];
             bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
                            round + 1);
-            TRY(measure(t, x, VISIT));
-            x->raced = mean_visit(&x->visits);
+            TRY(measure(t, &t->list[list[round % 2 ? n - 1 - i : i]], VISIT));
         }
+    for (int i = 0; i < n; i++) calm = calm && visits_calm_ones(&t->list[list[i]].visits, t->calm);
+    for (int i = 0; i < n; i++)
+        t->list[list[i]].raced = visits_mean(&t->list[list[i]].visits, calm ? t->calm : INFINITY);
     return true;
 }
 
