@@ -8,29 +8,47 @@ static const access *operand(const instr *i, int k)
     return k < i->nout ? &i->out[k] : &i->in[k - i->nout];
 }
 
+/* What is changed in place is touched once. */
+static bool is_repeated(const reuse *x, const instr *i, int k)
+{
+    for (int other = 0; other < k; other++)
+        if (x->place[operand(i, other)->buffer] == x->place[operand(i, k)->buffer]) return true;
+    return false;
+}
+
+/* Bytes that a collective reads where the others have theirs: all of a sum's terms, and of what is put
+ * together all parts. */
+static double fetched(const instr *i)
+{
+    double in = (double)instr_operand_bytes(i, i->nout), out = (double)instr_operand_bytes(i, 0);
+    return i->kind == INSTR_REDUCE ? in + out : fmax(in, out);
+}
+
 void reuse_pass(reuse *x, const instr *i)
 {
+    for (int k = 0; k < i->nout + i->nin; k++) x->last[x->place[operand(i, k)->buffer]] = x->now;
     for (int k = 0; k < i->nout + i->nin; k++)
-        x->last[x->place[operand(i, k)->buffer]] = x->touched;
-    x->touched += (double)instr_bytes(i);
+        if (!is_repeated(x, i, k)) x->now.touched += (double)instr_operand_bytes(i, k);
+    if (instr_is_collective(i)) x->now.fetched += fetched(i);
 }
 
 /* Of memory that the slab lends to one buffer after the other, only the last loan is known: a walk
  * through all of the slab comes by. */
 double reuse_of(const reuse *x, const instr *i, int k)
 {
-    int    b = operand(i, k)->buffer;
-    bool   own = x->program->buffers[b].kind == BUFFER_VARIABLE;
-    double most = own ? x->memory : (double)x->program->slab_bytes;
-    double ago = x->touched - x->last[x->place[b]];
-    return fmax(fmin(ago, most), (double)instr_operand_bytes(i, k));
+    int         b = operand(i, k)->buffer;
+    reuse_count then = x->last[x->place[b]];
+    bool        own = x->program->buffers[b].kind == BUFFER_VARIABLE;
+    double      most = own ? x->memory : (double)x->program->slab_bytes;
+    double      ago = fmin(x->now.touched - then.touched, most) + x->now.fetched - then.fetched;
+    return fmax(fmin(ago, x->memory), (double)instr_operand_bytes(i, k));
 }
 
 bool reuse_begin(reuse *x, const program *p, double beyond, arena *a)
 {
     *x = (reuse){.program = p, .memory = (double)p->slab_bytes + beyond};
     x->place = arena_array(a, int, p->nbuffers + 1);
-    x->last = arena_array(a, double, p->nbuffers + 1);
+    x->last = arena_array(a, reuse_count, p->nbuffers + 1);
     TRY(x->place && x->last);
     for (int b = 0; b < p->nbuffers; b++) {
         const buffer *y = &p->buffers[b];
@@ -39,6 +57,6 @@ bool reuse_begin(reuse *x, const program *p, double beyond, arena *a)
             x->place[b] = p->buffers[x->place[b]].shares;
     }
     for (int k = 0; k < p->ninstrs; k++) reuse_pass(x, &p->instrs[k]);
-    x->touched += beyond;
+    x->now.touched += beyond;
     return true;
 }

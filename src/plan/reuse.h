@@ -8,12 +8,18 @@
 
 #include "program/program.h"
 
+/* Bytes, loops counting one turn: of its own memory, and of other processors' in collectives, which
+ * passes through its caches, too. */
+typedef struct reuse_count {
+    double touched, fetched;
+} reuse_count;
+
 typedef struct reuse {
     const program *program;
-    double         memory;  /* all of it, in bytes: nothing is further away */
-    double         touched; /* bytes, by now; loops count one turn */
-    int           *place;   /* by buffer: the first that had its place */
-    double        *last;    /* by place: what was touched by then */
+    double         memory; /* all of it, in bytes: none of its own is further away */
+    reuse_count    now;
+    int           *place; /* by buffer: the first that had its place */
+    reuse_count   *last;  /* by place: what was counted before its last use */
 } reuse;
 
 /* At the start of a step.  `beyond`: bytes that a step touches besides.  False: no memory. */

@@ -22,10 +22,10 @@ enum { MEETINGS = 8 };
 static bool time_updates(const trial *t, const price_rates *r, int n, cache_rate *c)
 {
     enum { UPDATES = 4, UNALIKE = 16 }; /* of one length they would be one instruction */
+    enum { KEPT = 8, PASSED = 12 };     /* bytes of an element; one of two is read and written */
     textbuf text = {.arena = &t->session->arena};
     int     p = mesh_size(&t->mesh);
-    double  seconds;
-    c->bytes = 0;
+    double  seconds, elements = 0;
     for (int k = 0; k < UPDATES; k++) {
         int length = n + UNALIKE * k;
         text_add(&text, "u%d_%d: f32[p=%d, n%d=%d] = variable(init=\"ones\")\n", n, k, p, k,
@@ -33,13 +33,14 @@ static bool time_updates(const trial *t, const price_rates *r, int n, cache_rate
         text_add(&text, "v%d_%d: f32[p=%d, n%d=%d] = variable(init=\"ones\")\n", n, k, p, k,
                  length);
         text_add(&text, "w%d = assign(v%d_%d, v%d_%d * 0.5 + u%d_%d)\n", k, n, k, n, k, n, k);
-        c->bytes += 12.0 * length;
+        elements += length;
     }
     text_add(&text, "a: f32[p=%d, n=8] = variable(init=\"ones\")\ny = a + 1\n", p);
     const char *all = text_done(&text);
-    TRY(all && timing_single(t, all, c->bytes / 10e9, &seconds));
+    TRY(all && timing_single(t, all, PASSED * elements / 10e9, &seconds));
     double started = UPDATES * r->start; /* and no less, whatever the difference of two steps was */
-    c->memory = c->bytes / fmax(seconds - started, fmax(seconds, started) / 4);
+    c->bytes = KEPT * elements;
+    c->memory = PASSED * elements / fmax(seconds - started, fmax(seconds, started) / 4);
     return true;
 }
 
@@ -131,7 +132,8 @@ static bool time_meeting(const trial *t, const char *dim, int parts, double *sec
 }
 
 /* The shortest sum is all latency; of longer ones what is beyond goes by bytes, but for what their
- * operands take to come and go: between two, an addition touches three times as much. */
+ * operands take to come and go: between two, an addition touches three times as much, and the sum twice
+ * as much of the others'. */
 static bool time_wire(const trial *t, const price_rates *r, const char *dim, int parts,
                       axis_rate *w)
 {
@@ -141,7 +143,7 @@ static bool time_wire(const trial *t, const price_rates *r, const char *dim, int
     for (int k = 0; k < 3; k++) {
         double n = counts[k], bytes = 4 * (n + (parts - 2) * n / parts);
         TRY(time_sum(t, dim, parts, counts[k], &seconds));
-        double memory = 8 * n / rates_memory(r, 12 * n);
+        double memory = 8 * n / rates_memory(r, 20 * n);
         logs += log(bytes / fmax(seconds - w->latency - memory, seconds / 4));
     }
     w->wire = exp(logs / 3);
