@@ -125,7 +125,7 @@ static bool time_flat(const trial *t, price_rates *r)
     static const flat kinds[] = {
         {"columns", {"broad", "short"}, {"long", "broad"}, {"long", "short"}, "long", "broad"},
         {"rows", {"short", "broad"}, {"broad", "long"}, {"short", "long"}, "long", "broad"},
-        {"terms", {"long", "short"}, {"short", "broad"}, {"long", "broad"}, "broad", "short"}};
+        {"terms", {"short", "broad"}, {"long", "short"}, {"long", "broad"}, "long", "short"}};
     double *rate[] = {&r->flat.left, &r->flat.right, &r->flat.result};
     double  volume = (double)SHORT * BROAD * LONG, side = cbrt(volume), large = 4.0 * BROAD * LONG;
     double  cube = 2 * volume / rates_product(r, MTF_F32, volume);
