@@ -17,12 +17,12 @@
 #include "run/calibrate.h"
 #include "search/leaves.h"
 
-enum { MOST_LAYOUTS = 1000, FINALISTS = 8, MOST_STEPS = 1000, NEAR_ROUNDS = 4 };
-#define FAR 4.0           /* so many times the least, as predicted and at a look: that is enough */
-#define NEAR 1.5          /* so many times the least measured: it may yet be the fastest */
-#define LOOK 0.05         /* seconds of steps, the first time, */
-#define VISIT 0.1         /* and whenever a layout is measured again */
-#define SECONDS 45.0      /* for a model, after all its layouts ran once, */
+enum { MOST_LAYOUTS = 1000, MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, NEAR_ROUNDS = 4 };
+#define FAR 4.0   /* so many times the least, as predicted and at a look: of many, that is enough */
+#define NEAR 1.5  /* so many times the least measured: it may yet be the fastest */
+#define LOOK 0.05 /* seconds of steps, the first time, */
+#define VISIT 0.1 /* and whenever a layout is measured again */
+#define SECONDS 45.0      /* for a model, after all its layouts ran once, and for those near, */
 #define RACE_SECONDS 6.0  /* and for each heat of the fastest of them, */
 #define LAST_SECONDS 20.0 /* the last one being that of two */
 enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
@@ -235,8 +235,8 @@ static bool visit(truth *t, int k, double enough)
     return true;
 }
 
-/* All layouts once, then again and again those that are not far behind, to and fro: whatever else
- * happens on the machine happens to all of them.  At last, where there are many, those in front. */
+/* All layouts once, then again and again, where there are many those that are not far behind, to and
+ * fro: whatever else happens on the machine happens to all of them.  At last those in front. */
 static bool measure_all(truth *t)
 {
     double least = INFINITY;
@@ -249,10 +249,11 @@ static bool measure_all(truth *t)
             int           k = round % 2 ? i : t->n - 1 - i;
             const sample *x = &t->list[k];
             bool          far = fmin(x->measured / t->fastest, x->predicted / least) > FAR;
-            if (!far) TRY(visit(t, k, VISIT));
+            if (t->n <= MANY || !far) TRY(visit(t, k, VISIT));
         }
+    start = now();
     for (int round = 0; round < NEAR_ROUNDS; round++)
-        for (int k = 0; k < t->n; k++)
+        for (int k = 0; k < t->n && now() - start < SECONDS; k++)
             if (t->list[k].measured < NEAR * t->fastest) TRY(visit(t, k, VISIT));
     return true;
 }
