@@ -1,6 +1,7 @@
 /* Benchmarks: ratios measured in one run, beside their targets. */
 #include "bench.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static bool is_missed(const figure *f)
     return !(f->aim == AT_LEAST ? ratio >= f->target : ratio <= f->target);
 }
 
-int bench_missed(const bench *b)
+static int count_missed(const bench *b)
 {
     int missed = 0;
     for (int i = 0; i < b->count; i++) missed += is_missed(&b->figures[i]);
@@ -112,9 +113,28 @@ bool bench_wants(const bench *b, const char *name)
     return !b->match || strstr(name, b->match);
 }
 
+static volatile sig_atomic_t signalled; /* by which signal; 0: none */
+
+static void note_signal(int signal)
+{
+    signalled = signal;
+}
+
+void bench_heed_signals(void)
+{
+    struct sigaction first = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction each = {.sa_handler = note_signal}; /* timeout(1) sends two */
+    sigaction(SIGINT, &first, NULL);
+    sigaction(SIGTERM, &each, NULL);
+}
+
 void bench_progress(const bench *b, const char *format, ...)
 {
     va_list arguments;
+    if (signalled) {
+        bench_print_table(b);
+        exit(128 + signalled);
+    }
     if (!b->progress) return;
     va_start(arguments, format);
     fprintf(stderr, "\r\033[K");
@@ -238,4 +258,7 @@ void bench_print_table(const bench *b)
             print_json(&b->figures[i]);
         else
             print_row(&b->figures[i], name_width, versus_width);
+    if (!b->json)
+        printf("\n%s%d figures, %d missed\n", signalled ? "broken off: " : "", b->count,
+               count_missed(b));
 }

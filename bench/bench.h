@@ -39,11 +39,13 @@ void bench_figure(bench *b, const figure *f);
 void bench_error(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Is a contest of this name to be held? */
 bool bench_wants(const bench *b, const char *name);
+/* From here on a signal to end is answered by the table as it is then, at the next progress; a second
+ * interrupt ends at once. */
+void bench_heed_signals(void);
 /* What is being done, where somebody watches. */
 void bench_progress(const bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_print_machine(const bench *b);
-void bench_print_table(const bench *b);
-int  bench_missed(const bench *b);
+void bench_print_table(const bench *b); /* and how many missed */
 double bench_ratio(const figure *f);
 /* "1 KiB" or "64 MiB". */
 const char *bench_bytes(int64_t bytes, char *text, size_t room);

@@ -32,7 +32,8 @@ enum { GROUPS = sizeof groups / sizeof *groups };
 static void print_help(void)
 {
     printf("usage: mtf_bench [--only PART] [--match TEXT] [--json]\n\n"
-           "Measures ratios, each in one run, and prints them beside their targets.\n\n"
+           "Measures ratios, each in one run, and prints them beside their targets; where it is\n"
+           "interrupted, those it has.\n\n"
            "  --only PART  one group of figures:\n");
     for (int i = 0; i < GROUPS; i++)
         printf("                 %-10s %s\n", groups[i].name, groups[i].says);
@@ -88,11 +89,11 @@ int main(int argc, char **argv)
 
     bench_print_machine(&b);
     fflush(stdout);
+    bench_heed_signals();
     for (int i = 0; i < GROUPS; i++)
         if (only ? strcmp(only, groups[i].name) == 0 : !groups[i].on_request) groups[i].measure(&b);
     bench_progress(&b, "%s", "");
     bench_print_table(&b);
-    if (!b.json) printf("\n%d figures, %d missed\n", b.count, bench_missed(&b));
     free(b.figures);
     return b.errors ? 1 : 0;
 }
