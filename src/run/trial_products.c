@@ -158,7 +158,7 @@ static double flat_seconds(const price_rates *r, double volume, product_sides by
 }
 
 /* Products of that size are heads of attention, mostly: many of them, side by side in memory.  The
- * row for heads of so many positions holds from a side on. */
+ * row for heads of so many positions holds `from` half way between its side and the row's below. */
 static bool time_heads(const trial *t, int positions, double from, price_rates *r)
 {
     const char *const names[][2] = {{"x0", "length"}, {"keys", "memory"}, {"values", "memory"}};
