@@ -1,5 +1,7 @@
 /* Tests the loops of products with few terms, at every level that this chip can run. */
 #include "machine/kernels/levels.h"
+#include "machine/kernels/matrix.h"
+#include "program/contract_way.h"
 
 #include "ground.h"
 
@@ -47,8 +49,33 @@ static void test_every_edge(void **state)
     assert_true(levels > 0);
 }
 
+/* Terms of a near by and far apart, rows of b and its transpose, columns of several strips. */
+static void test_whole_products(void **state)
+{
+    (void)state;
+    enum { M = 37, N = 700, K = MOST_TERMS, APART = 300 };
+    static float a[M * APART], b[N * K], c[M * N];
+    for (int k = 0; k < M * APART; k++) a[k] = (float)(k * 7 % 11) - 5;
+    for (int k = 0; k < N * K; k++) b[k] = (float)(k * 5 % 13) - 6;
+    for (int way = 0; way < 4; way++) {
+        bool    far = way & 1, turned = way & 2;
+        product p = {.type = MTF_F32, .m = M, .n = N, .k = K, .c_m = N, .c_n = 1};
+        p.a_m = far ? 1 : K, p.a_k = far ? APART : 1;
+        p.b_k = turned ? 1 : N, p.b_n = turned ? K : 1;
+        assert_true(product_terms(&p, a, b, c));
+        for (int64_t i = 0; i < M; i++)
+            for (int64_t j = 0; j < N; j++) {
+                float want = 0;
+                for (int64_t l = 0; l < K; l++)
+                    want += a[i * p.a_m + l * p.a_k] * b[l * p.b_k + j * p.b_n];
+                assert_true(c[i * N + j] == want);
+            }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_edge)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_edge),
+                                       cmocka_unit_test(test_whole_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
