@@ -42,12 +42,15 @@ static void write_proof(const job *j, textbuf *t)
 static bool write_reason(job *j, int k, textbuf *t)
 {
     const found_layout *best = &j->answer.best[0], *x = &j->answer.best[k];
-    if (j->opts.smallest) {
-        text_add(t, "   needs %s more", unit_bytes(x->cost.peak - best->cost.peak).s);
-        return true;
-    }
+    bool                smallest = j->opts.smallest;
+    bool equal = !worth_less(worth_of(&best->cost, smallest, 0), worth_of(&x->cost, smallest, 0));
     text_add(t, "   ");
-    return reason_write(j->graph, j->nfetches, j->fetches, &j->opts.rates, best, x, t);
+    if (equal)
+        text_add(t, "equally good: fewer axes and rules, then earlier names, go first");
+    else if (smallest)
+        text_add(t, "needs %s more", unit_bytes(x->cost.peak - best->cost.peak).s);
+    return equal || smallest ||
+           reason_write(j->graph, j->nfetches, j->fetches, &j->opts.rates, best, x, t);
 }
 
 static bool print_answer(job *j)

@@ -4,8 +4,8 @@
 
 #include "search/automatic.h"
 
-/* The two largest differences between the programs, as one line: "all_reduce along x for ff:x 12 ms
- * more, products 3 ms less".  False after an error. */
+/* What the other pays most for beyond what the best does, two things at most, as one line:
+ * "all_reduce along x (ff:x) 12 ms more, products 3 ms more".  False after an error. */
 bool reason_write(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const price_rates *r,
                   const found_layout *best, const found_layout *other, textbuf *t);
 

@@ -358,6 +358,7 @@ slow="flops=1e6,memory=1e9,wire=1e9,latency=1e-9"
 run layout dense.mtf --mesh a:4 --machine $slow
 check "the best layout, and why others lose" 0 out "optimal: of " "batch:a" " more"
 run layout dense.mtf --mesh auto:6 --machine $slow --json; is_json "layout --json"
+check "what ties is told so" 0 out "equally good"
 check "a mesh is found" 0 out '"mesh":' '"mesh_0:6"' '"optimal":' 'true'
 run plan dense.mtf --mesh a:4 --layout auto --machine $slow
 check "plan --layout auto" 0 out "batch:a"
