@@ -16,9 +16,10 @@
 
 #include <arm_neon.h>
 
-/* Sums begin anew every DEEP of k, so that a panel of each operand fits into the first cache, and a
- * block of rows into the second; that many panels of columns wait in the third. */
-enum { DEEP = PACKED_DEEP, BLOCK = 256, WAITING = 88 * TILE_COLS, LANES = 4, LONG = 64 };
+/* Sums begin anew every DEEP of k, so that a panel of columns fits into the first cache, and a block
+ * of rows into the second; that many panels of columns wait in the third.  Rows then come from the
+ * second, which keeps up: to pass over the result more often takes longer. */
+enum { DEEP = 1024, BLOCK = 256, WAITING = 88 * TILE_COLS, LANES = 4, LONG = 64 };
 enum { TOGETHER = 8 }; /* panels, where they lie side by side */
 
 /* ---- packing ---- */
