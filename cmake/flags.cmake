@@ -30,7 +30,7 @@ endif()
 # Inner loops are compiled once more for each of these instruction sets, from the plainest upwards;
 # machine/kernels/levels.c picks among them at run time.
 set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c soft_steps.c fold_steps.c strided_steps.c
-    terms_steps.c)
+    terms_steps.c slim_steps.c)
 list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
 set_source_files_properties(src/machine/kernels/soft_steps.c PROPERTIES
     COMPILE_OPTIONS "-ffinite-math-only")
@@ -39,7 +39,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL GNU)
     set_property(SOURCE ${MTF_LEVEL_SOURCES} APPEND PROPERTY
         COMPILE_OPTIONS "-fweb;-frename-registers")
     # A tile fills the registers: loads moved up would push part of it out.
-    set_source_files_properties(src/machine/kernels/matrix_slim.c PROPERTIES
+    set_source_files_properties(src/machine/kernels/slim_neon.c PROPERTIES
         COMPILE_OPTIONS "-fno-schedule-insns")
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")

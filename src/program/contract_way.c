@@ -38,8 +38,8 @@ static bool has_few_terms(const sizes *s)
 static bool is_slim(const sizes *s)
 {
     int64_t few = s->m < s->n ? s->m : s->n, many = s->m < s->n ? s->n : s->m;
-    return MTF_OWN_PRODUCTS && s->type == MTF_F32 && few <= SLIM_WIDE && many >= SLIM_LONG &&
-           s->k >= SLIM_LONG;
+    return s->type == MTF_F32 && few <= SLIM_WIDE && many >= SLIM_LONG && s->k >= SLIM_LONG &&
+           s->m * s->n * s->k >= SLIM_WORK;
 }
 
 static bool has_tiles(const sizes *s)

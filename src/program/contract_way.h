@@ -10,14 +10,15 @@
 
 #include "program/instr.h"
 
-/* On arm64 the libraries pack a long operand for the sake of a few columns, and prepare for large
- * products where they are small. */
+/* On arm64 the libraries prepare for large products where they are small. */
 #if defined(__aarch64__)
 #define MTF_OWN_PRODUCTS 1
 #else
 #define MTF_OWN_PRODUCTS 0
 #endif
-enum { SLIM_WIDE = 12 }; /* columns, or rows, at most */
+enum { SLIM_WIDE = 12 }; /* columns, or rows, at most, */
+/* and multiply-adds, at least: on x86-64 OpenBLAS packs nothing for a small product. */
+enum { SLIM_WORK = MTF_OWN_PRODUCTS ? 0 : 1000 * 1000 };
 enum { MOST_TERMS = 32 }; /* of a sum, at most */
 
 /* clang-format off */
@@ -26,7 +27,7 @@ enum { MOST_TERMS = 32 }; /* of a sum, at most */
     WAY(DOT,     "dot",     "one number from two vectors")                                         \
     WAY(GEMV,    "gemv",    "a matrix times a vector: threads take whole rows of memory")          \
     WAY(TERMS,   "terms",   "a few terms, in f32 on x86-64: our own loop writes the result once")  \
-    WAY(SLIM,    "slim",    "a matrix times a few columns, in f32 on arm64: our own loop")         \
+    WAY(SLIM,    "slim",    "a matrix times a few columns, in f32: our own loop")                  \
     WAY(TILED,   "tiled",   "products of matrices, in f32 on arm64: by tiles of our own")          \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")

@@ -140,11 +140,11 @@ static void product_run(contract_way way, const product *p, const void *a, const
         bool turn = p->c_n != 1 || p->n == 1;
         if (product_terms(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
     }
-#if MTF_OWN_PRODUCTS
     if (way == CONTRACT_SLIM) {
         bool turn = p->n > SLIM_WIDE;
         if (product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
     }
+#if MTF_OWN_PRODUCTS
     if (way == CONTRACT_TILED) {
         bool turn = product_tiled_work(&turned) < product_tiled_work(p);
         product_tiled(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);

@@ -35,7 +35,7 @@ static const struct {
 } levels[] = {
 #define ROW(l)                                                                                     \
     {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &soft_tables_##l,              \
-      &fold_tables_##l, &strided_tables_##l, &terms_tables_##l},                                   \
+      &fold_tables_##l, &strided_tables_##l, &terms_tables_##l, &slim_tables_##l},                 \
      has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
@@ -128,4 +128,13 @@ strided_copy *strided_mover(mtf_dtype type)
 terms_loop *terms_loop_here(void)
 {
     return highest()->terms->loop;
+}
+
+const slim_tables *slim_loops(void)
+{
+#if MTF_OWN_PRODUCTS
+    return &slim_tables_neon;
+#else
+    return highest()->slim;
+#endif
 }

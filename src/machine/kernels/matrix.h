@@ -68,8 +68,8 @@ static inline void gemm_run(const gemm *g, const void *a, const void *b, void *c
  * adjacent elements; then nothing was written. */
 bool product_terms(const product *p, const float *a, const float *b, float *c);
 
-/* A product in f32 whose n is at most SLIM_WIDE, by a loop of our own; on arm64.  False where a has no
- * rows of adjacent elements; then nothing was written. */
+/* A product in f32 whose n is at most SLIM_WIDE, by a loop of our own.  False where a has no rows of
+ * adjacent elements; then nothing was written. */
 bool product_slim(const product *p, const float *a, const float *b, float *c);
 
 /* A product in f32 by tiles of our own, on arm64; fastest where elements of c down a column are

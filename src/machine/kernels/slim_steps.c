@@ -1,0 +1,133 @@
+/* The inner loops of products with a few columns, for the level of the moment.  Told vector by vector,
+ * for compilers keep no array of sums in registers by themselves. */
+#include <math.h>
+
+#include "machine/kernels/levels.h"
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define BYTES 64
+#define FUSE(x, b, sum) _mm512_fmadd_ps(x, b, sum)
+#define EACH_VECTOR(STEP, R) STEP(R, 0)
+#define EACH_ROW(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
+enum { HIGH = 8 };
+#elif defined(__AVX2__)
+#include <immintrin.h>
+#define BYTES 32
+#define FUSE(x, b, sum) _mm256_fmadd_ps(x, b, sum)
+#define EACH_VECTOR(STEP, R) STEP(R, 0) STEP(R, 1)
+#define EACH_ROW(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5)
+enum { HIGH = 6 };
+#else
+#define BYTES 16
+#define FUSE(x, b, sum) ((x) * (b) + (sum))
+#define EACH_VECTOR(STEP, R) STEP(R, 0) STEP(R, 1) STEP(R, 2) STEP(R, 3)
+#define EACH_ROW(STEP) STEP(0) STEP(1)
+enum { HIGH = 2 };
+#endif
+#if defined(__FMA__)
+#define FUSE_ONE(x, b, sum) fmaf(x, b, sum)
+#else
+#define FUSE_ONE(x, b, sum) ((x) * (b) + (sum))
+#endif
+typedef float lanes __attribute__((vector_size(BYTES)));
+typedef float anywhere __attribute__((vector_size(BYTES), aligned(4), may_alias));
+
+enum { LANES = sizeof(lanes) / sizeof(float), UNIT = 16 };
+
+static inline lanes load(const float *from)
+{
+    return *(const anywhere *)from;
+}
+
+static inline void store(float *to, lanes v)
+{
+    *(anywhere *)to = v;
+}
+
+static inline lanes all_of(float x)
+{
+    return x - (lanes){0};
+}
+
+/* ---- the sum runs along rows ---- */
+
+#define BEGIN(R, V) lanes sum##R##_##V = all_of(0);
+#define COLUMN(R, V) lanes column##V = load(b + l * UNIT + V * LANES);
+#define ADD(R, V) sum##R##_##V = FUSE(x, column##V, sum##R##_##V);
+#define END(R, V) store(all + R * UNIT + V * LANES, sum##R##_##V);
+#define BEGIN_ROW(R) EACH_VECTOR(BEGIN, R)
+#define ADD_ROW(R)                                                                                 \
+    x = all_of(a[R * s->a_row + l]);                                                               \
+    EACH_VECTOR(ADD, R)
+#define END_ROW(R) EACH_VECTOR(END, R)
+#define ONE_ROW(STEP) STEP(0)
+
+/* Rows of sums, a unit wide each: as many as registers hold, or one. */
+#define TILE(NAME, ROWS)                                                                           \
+    static inline void NAME(const slim_along *s, const float *a, const float *b, float *all)       \
+    {                                                                                              \
+        lanes x;                                                                                   \
+        ROWS(BEGIN_ROW)                                                                            \
+        for (int64_t l = 0; l < s->terms; l++) {                                                   \
+            EACH_VECTOR(COLUMN, 0)                                                                 \
+            ROWS(ADD_ROW)                                                                          \
+        }                                                                                          \
+        ROWS(END_ROW)                                                                              \
+    }
+TILE(tile_high, EACH_ROW)
+TILE(tile_one, ONE_ROW)
+
+static void add_along(const slim_along *s, const float *a, const float *b, float *c)
+{
+    int64_t high;
+    for (int64_t i = 0; i < s->rows; i += high) {
+        float all[HIGH * UNIT];
+        high = s->rows - i < HIGH ? 1 : HIGH;
+        if (high == HIGH)
+            tile_high(s, a + i * s->a_row, b, all);
+        else
+            tile_one(s, a + i * s->a_row, b, all);
+        for (int64_t r = 0; r < high; r++)
+            for (int j = 0; j < s->cols; j++) {
+                float *to = c + (i + r) * s->c_row + j * s->c_col;
+                *to = s->add ? *to + all[r * UNIT + j] : all[r * UNIT + j];
+            }
+    }
+}
+
+/* ---- the sum runs across rows ---- */
+
+#define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
+#define LOAD(L) lanes low##L = load(a + L * a_row + i), high##L = load(a + L * a_row + i + LANES);
+#define ADD_PAIR(L)                                                                                \
+    x = all_of(b[j][L]);                                                                           \
+    s = FUSE(low##L, x, s);                                                                        \
+    t = FUSE(high##L, x, t);
+#define ADD_ONE(L) s = FUSE_ONE(a[L * a_row + i], b[j][L], s);
+
+#define ACROSS(NAME, ROWS)                                                                         \
+    static void NAME(int64_t length, int cols, const float *a, int64_t a_row, slim_factors b,      \
+                     slim_sums sums)                                                               \
+    {                                                                                              \
+        int64_t i = 0;                                                                             \
+        for (; i + 2 * LANES <= length; i += 2 * LANES) {                                          \
+            ROWS(LOAD)                                                                             \
+            for (int j = 0; j < cols; j++) {                                                       \
+                lanes s = load(&sums[j][i]), t = load(&sums[j][i + LANES]), x;                     \
+                ROWS(ADD_PAIR)                                                                     \
+                store(&sums[j][i], s);                                                             \
+                store(&sums[j][i + LANES], t);                                                     \
+            }                                                                                      \
+        }                                                                                          \
+        for (; i < length; i++)                                                                    \
+            for (int j = 0; j < cols; j++) {                                                       \
+                float s = sums[j][i];                                                              \
+                ROWS(ADD_ONE)                                                                      \
+                sums[j][i] = s;                                                                    \
+            }                                                                                      \
+    }
+ACROSS(add_across, FOUR)
+ACROSS(add_across_one, ONE_ROW)
+
+const slim_tables OF_LEVEL(slim_tables) = {UNIT, add_along, add_across, add_across_one};

@@ -1,0 +1,43 @@
+/* The inner loops of products with a few columns. */
+#ifndef MACHINE_SLIM_STEPS_H
+#define MACHINE_SLIM_STEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "program/contract_way.h"
+
+/* A stretch of a sum that runs along rows of a: c[i, j] = or += sum over l of a[i, l] * b[l, j]. */
+typedef struct slim_along {
+    int64_t rows, terms;
+    int     cols;
+    int64_t a_row, c_row, c_col; /* from one to the next; a's elements along rows are adjacent */
+    bool    add;
+} slim_along;
+
+/* b is packed: rows of whole units, filled up with 0. */
+typedef void slim_along_loop(const slim_along *s, const float *a, const float *b, float *c);
+
+/* Rows of a that are taken together where the sum runs across them, and elements of them in a stretch. */
+enum { SLIM_TOGETHER = 4, SLIM_STRETCH = 512 };
+
+typedef float slim_sums[SLIM_WIDE][SLIM_STRETCH];
+typedef float slim_factors[SLIM_WIDE][SLIM_TOGETHER];
+
+/* sums[j][i] += a[l][i] * b[j][l] for i < length, j < cols, in the order of l. */
+typedef void slim_across_loop(int64_t length, int cols, const float *a, int64_t a_row,
+                              slim_factors b, slim_sums sums);
+
+/* Either adds a term with one rounding where the chip can, to nothing at first, in the order of the
+ * terms: so both give the same bits. */
+typedef struct slim_tables {
+    int               unit; /* columns of packed b */
+    slim_along_loop  *along;
+    slim_across_loop *across;     /* SLIM_TOGETHER rows, */
+    slim_across_loop *across_one; /* and one */
+} slim_tables;
+
+extern const slim_tables slim_tables_neon; /* on arm64 */
+const slim_tables       *slim_loops(void); /* what suits this chip */
+
+#endif
