@@ -8,44 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "groups.h"
 #include "language_model.h"
 #include "mtf_nn.h"
 #include "networks.h"
-#include "run/calibrate.h"
 #include "search/leaves.h"
+#include "truth.h"
 
-enum { MOST_LAYOUTS = 1000, MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, NEAR_ROUNDS = 4 };
-#define FAR 4.0   /* so many times the least, as predicted and at a look: of many, that is enough */
-#define NEAR 1.5  /* so many times the least measured: it may yet be the fastest */
-#define LOOK 0.05 /* seconds of steps, the first time, */
-#define VISIT 0.1 /* and whenever a layout is measured again */
-#define SECONDS 45.0      /* for a model, after all its layouts ran once, and for those near, */
-#define RACE_SECONDS 6.0  /* and for each heat of the fastest of them, */
-#define LAST_SECONDS 20.0 /* the last one being that of two */
 enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
-#define SAME 1.02 /* times that nobody would choose between */
-
-typedef struct sample {
-    char   layout[300];
-    double predicted;
-    double measured; /* among all layouts; 0: not yet */
-    double raced;    /* in its last heat among the fastest; 0: not one of them */
-} sample;
-
-typedef struct truth {
-    bench      *bench;
-    const char *name, *mesh;
-    mtf_tensor *(*make)(mtf_graph *g);
-    price_rates trials[CALIBRATE_TRIALS], rates;
-    int         ntrials;
-    sample      list[MOST_LAYOUTS];
-    int         n;
-    double      fastest;       /* measured so far */
-    int         chosen, rival; /* the least predicted, and the fastest of the others */
-} truth;
 
 static mtf_tensor *digits(mtf_graph *g)
 {
@@ -74,13 +45,6 @@ static mtf_tensor *perceptron(mtf_graph *g)
 static mtf_tensor *transformer(mtf_graph *g)
 {
     return language_model(g, &(language_model_opts){.layers = 1, .batch = 4});
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- predicting ---- */
@@ -181,126 +145,6 @@ static bool try_machine(truth *t, int trials)
     return true;
 }
 
-/* ---- measuring ----
- *
- * On a shared machine somebody else's work slows down a core for seconds, now one and now another,
- * and a step takes as long as its slowest processor: by a quarter more.  So layouts are visited again
- * and again, in turns, and the best visit counts. */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Steps that take so many seconds in all, at least one, behind one that warms up.  Of such a visit
- * counts the step than which a quarter were shorter: the shortest of them is luck. */
-static bool measure(truth *t, const sample *x, double enough, double *best)
-{
-    double       took[MOST_STEPS];
-    int          n = 0;
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh, .layout = x->layout});
-    mtf_graph   *g = mtf_graph_new(s);
-    mtf_tensor  *loss = t->make(g);
-    mtf_program *p = mtf_compile(g, loss);
-    for (int i = 0; p && i < g->ntensors; i++)
-        if (strcmp(g->all[i]->node->op->name, "input") == 0) network_feed(p, g->all[i]);
-    bool ok = p && mtf_step(p);
-    for (double spent = 0; ok && spent < enough && n < MOST_STEPS;) {
-        double start = now();
-        ok = mtf_step(p);
-        took[n] = now() - start;
-        spent += took[n++];
-    }
-    qsort(took, (size_t)n, sizeof took[0], by_value);
-    if (ok && (*best == 0 || took[n / 4] < *best)) *best = took[n / 4];
-    if (!ok) bench_error(t->bench, "%s under \"%s\": %s", t->name, x->layout, mtf_error(s));
-    mtf_close(s);
-    return ok;
-}
-
-static int measured_rank(const truth *t, int k)
-{
-    int rank = 0;
-    for (int i = 0; i < t->n; i++) rank += t->list[i].measured < t->list[k].measured;
-    return rank;
-}
-
-static bool visit(truth *t, int k, double enough)
-{
-    sample *x = &t->list[k];
-    bench_progress(t->bench, "%s on %s: layout %d of %d", t->name, t->mesh, k + 1, t->n);
-    TRY(measure(t, x, enough, &x->measured));
-    t->fastest = fmin(t->fastest, x->measured);
-    return true;
-}
-
-/* All layouts once, then again and again, where there are many those that are not far behind, to and
- * fro: whatever else happens on the machine happens to all of them.  At last those in front. */
-static bool measure_all(truth *t)
-{
-    double least = INFINITY;
-    t->fastest = INFINITY;
-    for (int k = 0; k < t->n; k++) least = fmin(least, t->list[k].predicted);
-    for (int k = 0; k < t->n; k++) TRY(visit(t, k, LOOK));
-    double start = now();
-    for (int round = 0; now() - start < SECONDS; round++)
-        for (int i = 0; i < t->n && now() - start < SECONDS; i++) {
-            int           k = round % 2 ? i : t->n - 1 - i;
-            const sample *x = &t->list[k];
-            bool          far = fmin(x->measured / t->fastest, x->predicted / least) > FAR;
-            if (t->n <= MANY || !far) TRY(visit(t, k, VISIT));
-        }
-    start = now();
-    for (int round = 0; round < NEAR_ROUNDS; round++)
-        for (int k = 0; k < t->n && now() - start < SECONDS; k++)
-            if (t->list[k].measured < NEAR * t->fastest) TRY(visit(t, k, VISIT));
-    return true;
-}
-
-static void sort_by_race(truth *t, int *list, int n)
-{
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && t->list[list[k]].raced < t->list[list[k - 1]].raced; k--) {
-            int last = list[k];
-            list[k] = list[k - 1], list[k - 1] = last;
-        }
-}
-
-static bool run_heat(truth *t, const int *list, int n)
-{
-    double start = now(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
-    for (int i = 0; i < n; i++) t->list[list[i]].raced = 0;
-    for (int round = 0; round == 0 || now() - start < seconds; round++)
-        for (int i = 0; i < n; i++) {
-            sample *x = &t->list[list[round % 2 ? n - 1 - i : i]];
-            bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
-                           round + 1);
-            TRY(measure(t, x, VISIT, &x->raced));
-        }
-    return true;
-}
-
-/* The one that was chosen against the fastest others: each heat anew and in turn, and half of them
- * go on, so that none is there by luck. */
-static bool race(truth *t)
-{
-    int list[FINALISTS], n = 0;
-    t->chosen = t->rival = 0;
-    for (int k = 0; k < t->n; k++)
-        if (t->list[k].predicted < t->list[t->chosen].predicted) t->chosen = k;
-    list[n++] = t->chosen;
-    for (int rank = 0; rank < t->n && n < FINALISTS; rank++)
-        for (int k = 0; k < t->n && n < FINALISTS; k++)
-            if (measured_rank(t, k) == rank && k != t->chosen) list[n++] = k;
-    for (; n > 1; n /= 2) {
-        TRY(run_heat(t, list, n));
-        sort_by_race(t, list + 1, n - 1);
-        t->rival = list[1];
-    }
-    return true;
-}
-
 /* ---- comparing ---- */
 
 /* Times that differ by less share their rank. */
@@ -351,8 +195,8 @@ static void compare(truth *t)
 static void try_model(truth *t)
 {
     if (!try_machine(t, TRIALS_BEFORE) || !think(t, list_layouts) || !think(t, predict)) return;
-    if (!measure_all(t)) return;
-    if (!try_machine(t, TRIALS_AFTER) || !think(t, predict) || !race(t)) return;
+    if (!truth_visit_all(t)) return;
+    if (!try_machine(t, TRIALS_AFTER) || !think(t, predict) || !truth_race(t)) return;
     compare(t);
 }
 

@@ -1,0 +1,33 @@
+/* Layouts of a model, what they were predicted to take and what they took. */
+#ifndef BENCH_TRUTH_H
+#define BENCH_TRUTH_H
+
+#include "bench.h"
+#include "run/calibrate.h"
+
+enum { MOST_LAYOUTS = 1000 };
+#define SAME 1.02 /* times that nobody would choose between */
+
+typedef struct sample {
+    char   layout[300];
+    double predicted;
+    double measured, again; /* the two best visits among all layouts; 0: none yet */
+    double raced;           /* a quarter of its visits in the last heat took less; 0: in none */
+} sample;
+
+typedef struct truth {
+    bench      *bench;
+    const char *name, *mesh;
+    mtf_tensor *(*make)(mtf_graph *g);
+    price_rates trials[CALIBRATE_TRIALS], rates;
+    int         ntrials;
+    sample      list[MOST_LAYOUTS];
+    int         n;
+    double      fastest;       /* measured so far */
+    int         chosen, rival; /* the least predicted, and the fastest of the others */
+} truth;
+
+bool truth_visit_all(truth *t); /* fills in `measured` */
+bool truth_race(truth *t); /* fills in `raced` of the chosen one and its rivals, and who they are */
+
+#endif

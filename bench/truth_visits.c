@@ -1,0 +1,179 @@
+/* Layouts run in turns, again and again.
+ *
+ * On a shared machine somebody else's work slows down a core for seconds, now one and now another,
+ * and a step takes as long as its slowest processor: by a quarter more, or several times as long.  So
+ * no visit of a layout is believed before another was as short.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "graph/node.h"
+#include "networks.h"
+#include "truth.h"
+
+enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROUNDS = 4 };
+#define FAR 4.0   /* so many times the least, as predicted and at a look: of many, that is enough */
+#define NEAR 1.5  /* so many times the least measured: it may yet be the fastest */
+#define LOOK 0.05 /* seconds of steps, the first time, */
+#define VISIT 0.1 /* and whenever a layout is measured again */
+#define SECONDS 45.0      /* for a model, after all its layouts ran once, and for those near, */
+#define PATIENCE 60.0     /* and for those whose best two visits do not agree, */
+#define RACE_SECONDS 6.0  /* and for each heat of the fastest of them, */
+#define LAST_SECONDS 20.0 /* the last one being that of two */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* ---- visits ---- */
+
+/* Steps that take so many seconds in all, at least one, behind one that warms up.  Of such a visit
+ * counts the step than which a quarter were shorter: the shortest of them is luck. */
+static bool measure(truth *t, const sample *x, double enough, double *step)
+{
+    double       took[MOST_STEPS];
+    int          n = 0;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh, .layout = x->layout});
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *loss = t->make(g);
+    mtf_program *p = mtf_compile(g, loss);
+    for (int i = 0; p && i < g->ntensors; i++)
+        if (strcmp(g->all[i]->node->op->name, "input") == 0) network_feed(p, g->all[i]);
+    bool ok = p && mtf_step(p);
+    for (double spent = 0; ok && spent < enough && n < MOST_STEPS;) {
+        double start = now();
+        ok = mtf_step(p);
+        took[n] = now() - start;
+        spent += took[n++];
+    }
+    qsort(took, (size_t)n, sizeof took[0], by_value);
+    if (ok) *step = took[n / 4];
+    if (!ok) bench_error(t->bench, "%s under \"%s\": %s", t->name, x->layout, mtf_error(s));
+    mtf_close(s);
+    return ok;
+}
+
+static bool visit(truth *t, int k, double enough)
+{
+    sample *x = &t->list[k];
+    double  step;
+    bench_progress(t->bench, "%s on %s: layout %d of %d", t->name, t->mesh, k + 1, t->n);
+    TRY(measure(t, x, enough, &step));
+    if (x->measured == 0 || step < x->measured)
+        x->again = x->measured, x->measured = step;
+    else if (x->again == 0 || step < x->again)
+        x->again = step;
+    t->fastest = fmin(t->fastest, x->measured);
+    return true;
+}
+
+/* Of many layouts, those that are far behind are looked at once. */
+static bool is_worth_it(const truth *t, const sample *x, double least)
+{
+    return t->n <= MANY || x->measured <= FAR * t->fastest || x->predicted <= FAR * least;
+}
+
+static bool is_settled(const sample *x)
+{
+    return x->again > 0 && x->again < SAME * x->measured;
+}
+
+/* All layouts once, then again and again, to and fro: whatever else happens on the machine happens to
+ * all of them.  Then those that are not settled, and at last those in front. */
+bool truth_visit_all(truth *t)
+{
+    double least = INFINITY;
+    t->fastest = INFINITY;
+    for (int k = 0; k < t->n; k++) least = fmin(least, t->list[k].predicted);
+    for (int k = 0; k < t->n; k++) TRY(visit(t, k, LOOK));
+    double start = now();
+    for (int round = 0; now() - start < SECONDS; round++)
+        for (int i = 0; i < t->n && now() - start < SECONDS; i++) {
+            int k = round % 2 ? i : t->n - 1 - i;
+            if (is_worth_it(t, &t->list[k], least)) TRY(visit(t, k, VISIT));
+        }
+    start = now();
+    for (bool all = false; !all && now() - start < PATIENCE;) {
+        all = true;
+        for (int k = 0; k < t->n && now() - start < PATIENCE; k++) {
+            if (is_settled(&t->list[k]) || !is_worth_it(t, &t->list[k], least)) continue;
+            all = false;
+            TRY(visit(t, k, VISIT));
+        }
+    }
+    start = now();
+    for (int round = 0; round < NEAR_ROUNDS; round++)
+        for (int k = 0; k < t->n && now() - start < SECONDS; k++)
+            if (t->list[k].measured < NEAR * t->fastest) TRY(visit(t, k, VISIT));
+    return true;
+}
+
+/* ---- the race ---- */
+
+static int measured_rank(const truth *t, int k)
+{
+    int rank = 0;
+    for (int i = 0; i < t->n; i++) rank += t->list[i].measured < t->list[k].measured;
+    return rank;
+}
+
+static void sort_by_race(truth *t, int *list, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && t->list[list[k]].raced < t->list[list[k - 1]].raced; k--) {
+            int last = list[k];
+            list[k] = list[k - 1], list[k - 1] = last;
+        }
+}
+
+/* In turn, so that what slows one down slows down all.  Here, too, a quarter of the visits are luck:
+ * of two layouts that are one but for the names of axes, the best of many visits were 6 % apart. */
+static bool run_heat(truth *t, const int *list, int n)
+{
+    double took[FINALISTS][MOST_VISITS];
+    double start = now(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
+    int    round = 0;
+    for (; round == 0 || (now() - start < seconds && round < MOST_VISITS); round++)
+        for (int i = 0; i < n; i++) {
+            int at = round % 2 ? n - 1 - i : i;
+            bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
+                           round + 1);
+            TRY(measure(t, &t->list[list[at]], VISIT, &took[at][round]));
+        }
+    for (int i = 0; i < n; i++) {
+        qsort(took[i], (size_t)round, sizeof took[i][0], by_value);
+        t->list[list[i]].raced = took[i][round / 4];
+    }
+    return true;
+}
+
+/* The one that was chosen against the fastest others: each heat anew, and half of them go on, so that
+ * none is there by luck. */
+bool truth_race(truth *t)
+{
+    int list[FINALISTS], n = 0;
+    t->chosen = t->rival = 0;
+    for (int k = 0; k < t->n; k++)
+        if (t->list[k].predicted < t->list[t->chosen].predicted) t->chosen = k;
+    list[n++] = t->chosen;
+    for (int rank = 0; rank < t->n && n < FINALISTS; rank++)
+        for (int k = 0; k < t->n && n < FINALISTS; k++)
+            if (measured_rank(t, k) == rank && k != t->chosen) list[n++] = k;
+    for (; n > 1; n /= 2) {
+        TRY(run_heat(t, list, n));
+        sort_by_race(t, list + 1, n - 1);
+        t->rival = list[1];
+    }
+    return true;
+}
