@@ -1,26 +1,19 @@
-/* The inner loops of products with a few columns, for the level of the moment.  Told vector by vector,
- * for compilers keep no array of sums in registers by themselves. */
+/* The inner loops of products with a few columns, for the level of the moment. */
 #include <math.h>
 
+#include "machine/kernels/lanes.h"
 #include "machine/kernels/levels.h"
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#define BYTES 64
-#define FUSE(x, b, sum) _mm512_fmadd_ps(x, b, sum)
+/* As many rows, a unit wide each, as registers hold. */
+#if LANES == 16
 #define EACH_VECTOR(STEP, R) STEP(R, 0)
 #define EACH_ROW(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
 enum { HIGH = 8 };
-#elif defined(__AVX2__)
-#include <immintrin.h>
-#define BYTES 32
-#define FUSE(x, b, sum) _mm256_fmadd_ps(x, b, sum)
+#elif LANES == 8
 #define EACH_VECTOR(STEP, R) STEP(R, 0) STEP(R, 1)
 #define EACH_ROW(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5)
 enum { HIGH = 6 };
 #else
-#define BYTES 16
-#define FUSE(x, b, sum) ((x) * (b) + (sum))
 #define EACH_VECTOR(STEP, R) STEP(R, 0) STEP(R, 1) STEP(R, 2) STEP(R, 3)
 #define EACH_ROW(STEP) STEP(0) STEP(1)
 enum { HIGH = 2 };
@@ -30,40 +23,23 @@ enum { HIGH = 2 };
 #else
 #define FUSE_ONE(x, b, sum) ((x) * (b) + (sum))
 #endif
-typedef float lanes __attribute__((vector_size(BYTES)));
-typedef float anywhere __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
-enum { LANES = sizeof(lanes) / sizeof(float), UNIT = 16 };
-
-static inline lanes load(const float *from)
-{
-    return *(const anywhere *)from;
-}
-
-static inline void store(float *to, lanes v)
-{
-    *(anywhere *)to = v;
-}
-
-static inline lanes all_of(float x)
-{
-    return x - (lanes){0};
-}
+enum { UNIT = 16 };
 
 /* ---- the sum runs along rows ---- */
 
-#define BEGIN(R, V) lanes sum##R##_##V = all_of(0);
-#define COLUMN(R, V) lanes column##V = load(b + l * UNIT + V * LANES);
+#define BEGIN(R, V) lanes sum##R##_##V = lanes_of(0);
+#define COLUMN(R, V) lanes column##V = lanes_load(b + l * UNIT + V * LANES);
 #define ADD(R, V) sum##R##_##V = FUSE(x, column##V, sum##R##_##V);
-#define END(R, V) store(all + R * UNIT + V * LANES, sum##R##_##V);
+#define END(R, V) lanes_store(all + R * UNIT + V * LANES, sum##R##_##V);
 #define BEGIN_ROW(R) EACH_VECTOR(BEGIN, R)
 #define ADD_ROW(R)                                                                                 \
-    x = all_of(a[R * s->a_row + l]);                                                               \
+    x = lanes_of(a[R * s->a_row + l]);                                                             \
     EACH_VECTOR(ADD, R)
 #define END_ROW(R) EACH_VECTOR(END, R)
 #define ONE_ROW(STEP) STEP(0)
 
-/* Rows of sums, a unit wide each: as many as registers hold, or one. */
+/* Rows of sums: as many as registers hold, or one. */
 #define TILE(NAME, ROWS)                                                                           \
     static inline void NAME(const slim_along *s, const float *a, const float *b, float *all)       \
     {                                                                                              \
@@ -99,9 +75,10 @@ static void add_along(const slim_along *s, const float *a, const float *b, float
 /* ---- the sum runs across rows ---- */
 
 #define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
-#define LOAD(L) lanes low##L = load(a + L * a_row + i), high##L = load(a + L * a_row + i + LANES);
+#define LOAD(L)                                                                                    \
+    lanes low##L = lanes_load(a + L * a_row + i), high##L = lanes_load(a + L * a_row + i + LANES);
 #define ADD_PAIR(L)                                                                                \
-    x = all_of(b[j][L]);                                                                           \
+    x = lanes_of(b[j][L]);                                                                         \
     s = FUSE(low##L, x, s);                                                                        \
     t = FUSE(high##L, x, t);
 #define ADD_ONE(L) s = FUSE_ONE(a[L * a_row + i], b[j][L], s);
@@ -114,10 +91,10 @@ static void add_along(const slim_along *s, const float *a, const float *b, float
         for (; i + 2 * LANES <= length; i += 2 * LANES) {                                          \
             ROWS(LOAD)                                                                             \
             for (int j = 0; j < cols; j++) {                                                       \
-                lanes s = load(&sums[j][i]), t = load(&sums[j][i + LANES]), x;                     \
+                lanes s = lanes_load(&sums[j][i]), t = lanes_load(&sums[j][i + LANES]), x;         \
                 ROWS(ADD_PAIR)                                                                     \
-                store(&sums[j][i], s);                                                             \
-                store(&sums[j][i + LANES], t);                                                     \
+                lanes_store(&sums[j][i], s);                                                       \
+                lanes_store(&sums[j][i + LANES], t);                                               \
             }                                                                                      \
         }                                                                                          \
         for (; i < length; i++)                                                                    \

@@ -1,41 +1,11 @@
 /* The inner loop of products that sum few terms: a tile of the result stays in registers while its
- * few terms are added, and is written once.  Told vector by vector, for compilers keep no array of
- * sums in registers by themselves. */
+ * few terms are added, and is written once. */
 #include <string.h>
 
+#include "machine/kernels/lanes.h"
 #include "machine/kernels/levels.h"
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#define BYTES 64
-#define FUSE(x, b, sum) _mm512_fmadd_ps(x, b, sum)
-#elif defined(__AVX2__)
-#include <immintrin.h>
-#define BYTES 32
-#define FUSE(x, b, sum) _mm256_fmadd_ps(x, b, sum)
-#else
-#define BYTES 16
-#define FUSE(x, b, sum) ((x) * (b) + (sum))
-#endif
-typedef float lanes __attribute__((vector_size(BYTES)));
-typedef float anywhere __attribute__((vector_size(BYTES), aligned(4), may_alias));
-
-enum { LANES = sizeof(lanes) / sizeof(float), HIGH = 4, WIDE = 2 * LANES };
-
-static inline lanes load(const float *from)
-{
-    return *(const anywhere *)from;
-}
-
-static inline void store(float *to, lanes v)
-{
-    *(anywhere *)to = v;
-}
-
-static inline lanes all_of(float x)
-{
-    return x - (lanes){0};
-}
+enum { HIGH = 4, WIDE = 2 * LANES };
 
 /* Rows of c by two vectors of columns: 4 of them, or 1. */
 #define TILE(ROWS, EACH)                                                                           \
@@ -43,21 +13,22 @@ static inline lanes all_of(float x)
     {                                                                                              \
         EACH(BEGIN)                                                                                \
         for (int64_t l = 0; l < t->terms; l++) {                                                   \
-            lanes first = load(b + l * t->b_row), second = load(b + l * t->b_row + LANES), x;      \
+            lanes first = lanes_load(b + l * t->b_row),                                            \
+                  second = lanes_load(b + l * t->b_row + LANES), x;                                \
             EACH(ADD)                                                                              \
         }                                                                                          \
         EACH(END)                                                                                  \
     }
 #define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
-#define ONE(STEP)  STEP(0)
-#define BEGIN(R)   lanes left##R = all_of(0), right##R = left##R;
+#define ONE(STEP) STEP(0)
+#define BEGIN(R) lanes left##R = lanes_of(0), right##R = left##R;
 #define ADD(R)                                                                                     \
-    x = all_of(a[R * t->a_row + l * t->a_term]);                                                   \
+    x = lanes_of(a[R * t->a_row + l * t->a_term]);                                                 \
     left##R = FUSE(x, first, left##R);                                                             \
     right##R = FUSE(x, second, right##R);
 #define END(R)                                                                                     \
-    store(c + R * t->c_row, left##R);                                                              \
-    store(c + R * t->c_row + LANES, right##R);
+    lanes_store(c + R * t->c_row, left##R);                                                        \
+    lanes_store(c + R * t->c_row + LANES, right##R);
 TILE(4, FOUR)
 TILE(1, ONE)
 
