@@ -2,8 +2,8 @@
  *
  *     c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n]
  *
- * Floats go to our own tiles (f32 on arm64), or to BLAS wherever it can express the
- * strides, everything else to a plain loop.  All of them run on one thread; we give our threads pieces of
+ * Floats go to our own loops and tiles (f32, as contract_way says), or to BLAS wherever it can
+ * express the strides, everything else to a plain loop.  All of them run on one thread; we give our threads pieces of
  * the product.  Where pieces begin follows from the sizes alone; neighbouring
  * pieces of one thread are one call, for each call packs an operand anew.
  * Many threads take blocks instead.
