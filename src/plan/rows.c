@@ -1,31 +1,43 @@
 /* Rows of maps that fold nothing.
  *
  * Where an operand is one number for a whole line of the others, as a norm or a
- * bias across columns is, lines are told to be rows: a tile then has several of
- * them, where each had been a tile of its own.
+ * bias across columns is, or one line for all of them, as a bias is, lines are told
+ * to be rows: a tile then has several of them, where each had been a tile of its
+ * own.
  */
 #include "plan/passes.h"
 
-/* Shorter lines are loaded several at a time anyway, longer ones need not be. */
-enum { SHORTEST = 256, LONGEST = 4096 };
+enum { LONGEST = 16384 }; /* elements; longer lines may as well be tiles of their own */
+
+/* The last loop but one of those that turn more than once; -1: there is none. */
+static int loop_of_lines(const instr *i)
+{
+    int outer = i->nloops - 2;
+    while (outer >= 0 && i->size[outer] == 1) outer--;
+    return outer;
+}
+
+static bool varies(const instr *i, const access *a)
+{
+    for (int l = 0; l < i->nloops - 1; l++)
+        if (a->stride[l] != 0 && i->size[l] > 1) return true;
+    return false;
+}
 
 /* Along the last loop: 1 for all operands that have an element each, 0 for those of one number. */
 static bool has_rows(const instr *i)
 {
-    int  last = i->nloops - 1;
-    bool one_a_row = false;
-    if (i->map.nrow || i->nloops < 2 || i->size[last] < SHORTEST || i->size[last] > LONGEST)
-        return false;
+    int  last = i->nloops - 1, outer = loop_of_lines(i);
+    bool rows = false;
+    if (i->map.nrow || outer < 0 || i->size[last] == 1 || i->size[last] > LONGEST) return false;
     for (int o = 0; o < i->nout; o++)
         if (i->out[o].stride[last] != 1) return false;
     for (int k = 0; k < i->nin; k++) {
         const access *a = &i->in[k];
-        bool          varies = false;
         if (a->stride[last] != 0 && a->stride[last] != 1) return false;
-        for (int l = 0; l < last; l++) varies = varies || (a->stride[l] != 0 && i->size[l] > 1);
-        one_a_row = one_a_row || (a->stride[last] == 0 && varies);
+        rows = rows || (a->stride[last] == 0 ? varies(i, a) : a->stride[outer] == 0);
     }
-    return one_a_row;
+    return rows;
 }
 
 void find_rows(program *p)

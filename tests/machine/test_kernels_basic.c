@@ -363,12 +363,11 @@ static void check_map(const bench *b)
     } while (next_index(b, index));
 }
 
-/* Random expressions over random operands; some outputs replace an input in place. */
-static void test_random_maps(void **state)
+/* Random expressions over random operands; some outputs replace an input in place.  With rows, what
+ * is one number a row is computed once a row. */
+static void run_random_maps(int trials, bool rows)
 {
-    (void)state;
-    random_state = 1;
-    for (int trial = 0; trial < 1500; trial++) {
+    for (int trial = 0; trial < trials; trial++) {
         bench       b;
         scalar_step steps[8];
         mtf_dtype   type[16];
@@ -378,6 +377,7 @@ static void test_random_maps(void **state)
         b.i.nin = 1 + (int)any(3);
         b.i.nout = 1 + (int)any(3);
         b.i.map = (map_args){(int)any(8), steps, results, 0};
+        if (rows && b.i.nloops) b.i.map.nrow = 1 + (int)any((uint32_t)b.i.nloops);
         for (int k = 0; k < b.i.nin; k++) {
             mtf_dtype stored = (mtf_dtype)any(DTYPES);
             random_access(&b, &b.in[k], stored, any(2) ? any(32) : 0, 1);
@@ -407,6 +407,20 @@ static void test_random_maps(void **state)
         check_map(&b);
         bench_close(&b);
     }
+}
+
+static void test_random_maps(void **state)
+{
+    (void)state;
+    random_state = 1;
+    run_random_maps(1500, false);
+}
+
+static void test_random_maps_by_rows(void **state)
+{
+    (void)state;
+    random_state = 21;
+    run_random_maps(3000, true);
 }
 
 /* ---- move and add_into ---- */
@@ -690,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_integers_wrap),
         cmocka_unit_test(test_float_exp_and_tanh),
         cmocka_unit_test(test_random_maps),
+        cmocka_unit_test(test_random_maps_by_rows),
         cmocka_unit_test(test_random_moves),
         cmocka_unit_test(test_random_sums_into_place),
         cmocka_unit_test(test_random_folds),

@@ -20,13 +20,28 @@ enum {
     PAGE = 4096
 };
 
+static bool folds(const instr *i)
+{
+    bool any = false;
+    for (int s = 0; s < i->map.nsteps; s++) any = any || map_folds(i->map.steps[s].fn);
+    return any;
+}
+
+/* Must a row be done with before some steps can begin?  Else those of one number a row come first. */
+static bool takes_turns(const instr *i)
+{
+    bool rows = folds(i);
+    for (int o = 0; o < i->nout; o++) rows = rows || map_is_row(i, &i->out[o]);
+    return rows;
+}
+
 /* Elements of a tile, most of which the first cache holds; a softmax of what lies in memory, and
  * nothing else, holds one row at a time. */
 static int64_t most_in_tile(const instr *i, const map_registers *m)
 {
     const soft_place *s = &m->soft;
     bool              softmax = s->found && s->x < i->nin && s->last == i->map.nsteps - 1;
-    return i->map.nrow && !softmax ? SMALL_TILE : TILE;
+    return folds(i) && !softmax ? SMALL_TILE : TILE;
 }
 
 /* A strip more than needed, so that the strips in use do not all fall on the same lines of a cache. */
@@ -73,6 +88,23 @@ static int64_t fair_tile(int64_t all, int64_t most, int threads)
     return share > most ? pieces(share, pieces(share, most)) : share;
 }
 
+/* Do all operands lie side by side along the innermost loop, or repeat one element where that
+ * `repeats` well? */
+static bool lie_well(const mapping *m, bool repeats)
+{
+    const instr *i = m->instr;
+    bool         well = true;
+    for (int k = 0; k < i->nin + i->nout; k++) {
+        const access *a = k < i->nin ? &i->in[k] : &i->out[k - i->nin];
+        int64_t       stride = nest_stride(&m->nest, a, 0);
+        if (k < i->nin && m->registers.fixed[k]) continue;
+        well =
+            well && (stride == 1 || (repeats && stride == 0)) && dtype_compute(a->type) == a->type;
+    }
+    for (int s = 0; s < i->map.nsteps; s++) well = well && i->map.steps[s].fn != FN_INDEX;
+    return well;
+}
+
 /* Rows stay whole: their loops come last and are not merged with others. */
 static void prepare_rows(mapping *m, uint32_t indexed, int threads)
 {
@@ -89,22 +121,9 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
         m->nest.loop[m->nest.nloops++] = inside.loop[k];
     }
     int64_t most = most_in_tile(i, &m->registers);
+    if (!m->in_turns && !lie_well(m, m->row >= ROW_WORTH_A_CALL)) most = SMALL_TILE;
     m->rows_together = fair_tile(m->nrows, m->row < most ? most / m->row : 1, threads);
     m->tiles = m->nrows ? pieces(m->nrows, m->rows_together) : 0;
-}
-
-/* Do all operands lie side by side, or repeat one element, along the innermost loop? */
-static bool lie_well(const mapping *m)
-{
-    const instr *i = m->instr;
-    bool         well = true;
-    for (int k = 0; k < i->nin + i->nout; k++) {
-        const access *a = k < i->nin ? &i->in[k] : &i->out[k - i->nin];
-        if (k < i->nin && m->registers.fixed[k]) continue;
-        well = well && nest_stride(&m->nest, a, 0) == 1 && dtype_compute(a->type) == a->type;
-    }
-    for (int s = 0; s < i->map.nsteps; s++) well = well && i->map.steps[s].fn != FN_INDEX;
-    return well;
 }
 
 static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
@@ -115,6 +134,7 @@ static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
     m->registers = map_registers_of(i);
     m->slot_bytes = slot_bytes(i, &m->registers);
     m->row = 1;
+    m->in_turns = takes_turns(i);
     m->tiles_per_line = 0;
     if (i->map.nrow) {
         prepare_rows(m, indexed, threads);
@@ -122,7 +142,7 @@ static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
     }
     m->nest = nest_of(i, loops_between(0, i->nloops), &i->out[0], indexed);
     int64_t inner = nest_inner(&m->nest);
-    bool    well = lie_well(m), in_lines = inner >= LONG_LINE || m->nest.nloops < 2;
+    bool    well = lie_well(m, false), in_lines = inner >= LONG_LINE || m->nest.nloops < 2;
     int64_t most = !well ? SMALL_TILE : in_lines && map_writes_in_place(m) ? LONG_TILE : TILE;
     m->tile = fair_tile(m->nest.elements, most, threads);
     m->tile = m->tile < LEAST_TILE ? LEAST_TILE : pieces(m->tile, TOGETHER) * TOGETHER;

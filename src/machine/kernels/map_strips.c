@@ -22,24 +22,24 @@ typedef struct call {
     map_joint    joint;
 } call;
 
-enum { ROW_WORTH_A_CALL = 128 }; /* in shorter rows, one number a row is spread first */
-
 /* ---- making ready ---- */
 
 /* Can operand k of a step of two stay one number for all elements, or for all of a row? */
 static bool stays_one(const tile *t, int reg)
 {
     const map_registers *m = &t->m->registers;
-    return m->fixed[reg] || (m->row[reg] && t->m->row >= ROW_WORTH_A_CALL);
+    return m->fixed[reg] || (m->row[reg] && t->one_by_one);
 }
 
 static void set_operand(tile *t, call *c, int k, int reg, bool once, bool one)
 {
     bool  by_row = one && !once && t->m->registers.row[reg] && !t->m->registers.fixed[reg];
-    place in = once || by_row ? tile_fetch(t, reg) : tile_fetch_spread(t, reg);
+    place in = once || by_row  ? tile_fetch(t, reg)
+               : t->one_by_one ? tile_fetch_lines(t, reg)
+                               : tile_fetch_spread(t, reg);
     c->at[k] = in.at;
     c->by[k] = one && !once ? 0 : in.by;
-    c->by_row[k] = by_row ? in.by : 0;
+    c->by_row[k] = by_row ? in.by : in.to_line;
 }
 
 static void move_operand(call *c, int to, const call *from, int k)
@@ -152,11 +152,16 @@ static bool needs_strips(const call *c)
     return false;
 }
 
-/* All calls on one strip, then on the next; strips end with `line`.  A single call hands nothing on to
- * others, and goes through at once. */
+/* A single call hands nothing on to others, and goes through at once. */
+static bool goes_through(const tile *t, int n, const call *calls)
+{
+    return n == 1 && t->nahead == 0 && !needs_strips(&calls[0]);
+}
+
+/* All calls on one strip, then on the next; strips end with `line`. */
 static void run_line(tile *t, int n, call *calls, int64_t line)
 {
-    if (n == 1 && t->nahead == 0 && !needs_strips(&calls[0])) {
+    if (goes_through(t, n, calls)) {
         run_call(&calls[0], line);
         return;
     }
@@ -167,22 +172,64 @@ static void run_line(tile *t, int n, call *calls, int64_t line)
     }
 }
 
-void strips_run(tile *t, int first, int last)
+/* Some processors write long runs without reading what was there before, which takes half the time,
+ * and stop doing so after a few stores elsewhere: places are kept in registers. */
+static void run_rows(const call *c, int64_t rows, int64_t row)
+{
+    char      *out = c->at[0], *x = c->at[1], *y = c->at[2], *z = c->at[3];
+    int64_t    on[4];
+    map_step  *step = c->step;
+    map_step3 *step3 = c->step3;
+    for (int k = 0; k < 4; k++) on[k] = row * c->by[k] + c->by_row[k];
+    int64_t on_out = on[0], on_x = on[1], on_y = on[2], on_z = on[3];
+    for (int64_t r = 0; r < rows; r++, out += on_out, x += on_x, y += on_y, z += on_z)
+        if (step3)
+            step3(row, out, x, y, z);
+        else
+            step(row, out, x, y);
+}
+
+/* The calls that do these steps, those of one form: how many. */
+static int prepare_calls(tile *t, int first, int last, bool once, call *calls)
+{
+    const map_registers *m = &t->m->registers;
+    const instr         *i = t->m->instr;
+    int                  n = 0;
+    for (int s = first; s < last; s++) {
+        const formula_place *f = formula_at(&m->formulas, s);
+        if (m->row[i->nin + s] != once || map_is_ready(i, s) || formula_takes(&m->formulas, s))
+            continue;
+        calls[n] = f ? prepare_formula(t, f) : prepare_call(t, s);
+        if (n == 0 || !join_call(t, &calls[n - 1], &calls[n])) n++;
+    }
+    return n;
+}
+
+static bool goes_by_rows(int n, const call *calls)
+{
+    bool by_row = false;
+    for (int s = 0; s < n; s++)
+        for (int k = 1; k < 4; k++) by_row = by_row || calls[s].by_row[k];
+    return by_row;
+}
+
+void strips_run(tile *t, int first, int last, bool once)
 {
     const mapping *m = t->m;
-    bool           once = m->registers.row[m->instr->nin + first], by_row = false;
     call           calls[MAX_REGISTERS];
-    int            n = 0;
-    for (int s = first; s < last; s++) {
-        const formula_place *f = formula_at(&m->registers.formulas, s);
-        if (map_is_ready(m->instr, s) || formula_takes(&m->registers.formulas, s)) continue;
-        calls[n] = f ? prepare_formula(t, f) : prepare_call(t, s);
-        for (int k = 1; k < 4; k++) by_row = by_row || calls[n].by_row[k];
-        if (n == 0 || !join_call(t, &calls[n - 1], &calls[n])) n++;
+    int            n = prepare_calls(t, first, last, once, calls);
+    bool           by_row = goes_by_rows(n, calls), through = goes_through(t, n, calls);
+    if (by_row && !through && m->row < ROW_WORTH_CALLS) {
+        t->one_by_one = by_row = false;
+        n = prepare_calls(t, first, last, once, calls);
     }
     if (n == 0) return; /* all are inside a formula further on */
     if (!by_row) {
         run_line(t, n, calls, once ? t->rows.left : t->walk.left);
+        return;
+    }
+    if (through && !calls[0].formula) {
+        run_rows(&calls[0], t->rows.left, m->row);
         return;
     }
     for (int64_t r = 0; r < t->rows.left; r++) {

@@ -4,7 +4,8 @@
 
 #include "machine/kernels/map_tile.h"
 
-/* Runs steps first .. last-1 of a tile, all of one form and none of them a fold. */
-void strips_run(tile *t, int first, int last);
+/* Of steps first .. last-1 of a tile, none of them a fold, runs those that give one number a row
+ * (`once`), or those that give an element each. */
+void strips_run(tile *t, int first, int last, bool once);
 
 #endif

@@ -48,6 +48,7 @@ void tile_begin(tile *t, const mapping *m, char *slots)
     const instr *i = m->instr;
     t->m = m;
     t->slots = slots;
+    t->one_by_one = m->row >= ROW_WORTH_A_CALL;
     int64_t all = (int64_t)m->slot_bytes / m->registers.bytes;
     if (m->nest.elements < all) all = m->nest.elements;
     for (int k = 0; k < m->registers.n; k++) {
@@ -55,7 +56,7 @@ void tile_begin(tile *t, const mapping *m, char *slots)
         mtf_dtype type = register_type(i, k);
         if (!m->registers.fixed[k]) continue;
         int64_t n = all < STRIP || is_wanted_whole(i, &m->registers, k) ? all : STRIP;
-        t->reg[k] = (place){slot_at(t, m->registers.slot[k]), 0};
+        t->reg[k] = (place){.at = slot_at(t, m->registers.slot[k])};
         if (k < i->nin) {
             type = i->in[k].type;
             from = (number *)(void *)operand(m->run, &i->in[k]);
@@ -113,12 +114,12 @@ place tile_fetch(tile *t, int k)
     if (t->reg[k].at || k >= i->nin) return t->reg[k];
     const walk *w = m->registers.row[k] ? &t->rows : &t->walk;
     char       *base = operand(m->run, &i->in[k]), *slot = slot_at(t, m->registers.slot[k]);
-    t->reg[k] = (place){slot, register_bytes(t, k)};
+    t->reg[k] = (place){.at = slot, .by = register_bytes(t, k)};
     if (is_stored(i, k))
         tile_load(*w, &i->in[k], base, slot);
     else
         t->reg[k].at = tile_read(w, &i->in[k], base, slot);
-    if (i->map.nrow && w == &t->walk && t->reg[k].at != slot) will_follow(t, k);
+    if (m->in_turns && w == &t->walk && t->reg[k].at != slot) will_follow(t, k);
     return t->reg[k];
 }
 
@@ -128,9 +129,21 @@ place tile_fetch_spread(tile *t, int k)
     place          from = tile_fetch(t, k);
     if (!m->registers.row[k] || t->spread[k].at) return m->registers.row[k] ? t->spread[k] : from;
     strided_copy *copy = strided_mover(register_type(m->instr, k));
-    t->spread[k] = (place){slot_at(t, m->registers.spread[k]), register_bytes(t, k)};
+    t->spread[k] = (place){.at = slot_at(t, m->registers.spread[k]), .by = register_bytes(t, k)};
     copy((strided){t->spread[k].at, m->row, 1}, (strided){from.at, 1, 0}, t->rows.left, m->row);
     return t->spread[k];
+}
+
+place tile_fetch_lines(tile *t, int k)
+{
+    const mapping *m = t->m;
+    const instr   *i = m->instr;
+    if (k >= i->nin || m->registers.row[k] || t->reg[k].at || is_stored(i, k))
+        return tile_fetch_spread(t, k);
+    int64_t apart, bytes = register_bytes(t, k);
+    char   *at = tile_lines(&t->walk, &i->in[k], operand(m->run, &i->in[k]), &apart);
+    if (!at || t->walk.count != m->row || apart == m->row) return tile_fetch_spread(t, k);
+    return (place){.at = at, .by = bytes, .to_line = (apart - m->row) * bytes};
 }
 
 void tile_look_ahead(tile *t, int64_t count)
@@ -175,7 +188,8 @@ bool map_writes_in_place(const mapping *m)
     return true;
 }
 
-/* Without rows a step's result is needed for no longer than its strip, unless it is stored. */
+/* Where no step waits for rows, a result is needed for no longer than its strip, unless it is one
+ * number a row or stored. */
 static void aim_steps(tile *t)
 {
     const mapping *m = t->m;
@@ -183,8 +197,10 @@ static void aim_steps(tile *t)
     for (int k = i->nin; k < m->registers.n; k++) {
         if (m->registers.fixed[k] || m->registers.slot[k] == NO_SLOT) continue;
         const scalar_step *step = &i->map.steps[k - i->nin];
-        bool lasts = i->map.nrow || step->fn == FN_INDEX || m->registers.last[k] == i->map.nsteps;
-        t->reg[k] = (place){slot_at(t, m->registers.slot[k]), lasts ? register_bytes(t, k) : 0};
+        bool               lasts = m->in_turns || m->registers.row[k] || step->fn == FN_INDEX ||
+                     m->registers.last[k] == i->map.nsteps;
+        t->reg[k] =
+            (place){.at = slot_at(t, m->registers.slot[k]), .by = lasts ? register_bytes(t, k) : 0};
     }
     for (int o = 0; o < i->nout; o++) {
         int           k = i->map.results[o];
@@ -248,6 +264,10 @@ static void run_steps(tile *t)
     for (int s = 0; s < i->map.nsteps; s++)
         if (steps[s].fn == FN_INDEX)
             run_index(&steps[s], row[s] ? t->rows : t->walk, t->reg[i->nin + s].at);
+    if (!t->m->in_turns) {
+        for (int once = i->map.nrow > 0; once >= 0; once--) strips_run(t, 0, i->map.nsteps, once);
+        return;
+    }
     for (int s = 0; s < i->map.nsteps;) {
         int next = s + 1;
         if (soft->found && s == soft->first) {
@@ -259,7 +279,7 @@ static void run_steps(tile *t)
             while (next < i->map.nsteps && !map_folds(steps[next].fn) &&
                    (map_is_ready(i, next) || row[next] == row[s]))
                 next++;
-            strips_run(t, s, next);
+            strips_run(t, s, next, row[s]);
         }
         s = next;
     }

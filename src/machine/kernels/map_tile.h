@@ -20,6 +20,7 @@ typedef struct mapping {
     nest             nest;           /* every element */
     nest             rows;           /* one element a row */
     int64_t          row, nrows;     /* length of a row; 1: there are none */
+    bool             in_turns;       /* some steps wait for whole rows of others */
     int64_t          rows_together;  /* in a tile */
     int64_t          tile;           /* elements, without rows */
     int64_t          tiles_per_line; /* of the nest's innermost loop; 0: tiles span it */
@@ -31,6 +32,7 @@ typedef struct mapping {
 typedef struct place {
     char   *at; /* NULL: not there yet */
     int64_t by;
+    int64_t to_line; /* bytes from the end of a row to where the next begins; 0: side by side */
 } place;
 
 /* What the next tile will probably read, asked for a strip at a time. */
@@ -41,11 +43,16 @@ typedef struct ahead {
 
 enum { MOST_AHEAD = 4 };
 
+/* Rows that are long enough to be gone through one by one, with one call a row and with several; of
+ * shorter ones many go together, and what is one number a row, or one row for all, is spread first. */
+enum { ROW_WORTH_A_CALL = 8, ROW_WORTH_CALLS = 96 };
+
 typedef struct tile {
     const mapping *m;
     walk           walk; /* its elements */
     walk           rows; /* its rows */
     char          *slots;
+    bool           one_by_one; /* may steps go through rows so? */
     place          reg[MAX_REGISTERS];
     place          spread[MAX_REGISTERS]; /* one number a row, with an element each */
     int            nahead;
@@ -65,6 +72,9 @@ void tile_run(tile *t, int64_t which);
 place tile_fetch(tile *t, int k);
 /* The same with an element each. */
 place tile_fetch_spread(tile *t, int k);
+/* The same for steps that go row by row: rows of an input stay where they are, though they be apart,
+ * or one for all. */
+place tile_fetch_lines(tile *t, int k);
 
 /* out = the fold of a row x of the tile, whose elements have so many bytes. */
 void tile_fold_row(const tile *t, const fold_steps *f, int64_t bytes, const char *x, void *out);

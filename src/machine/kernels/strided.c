@@ -24,12 +24,19 @@ void tile_store(walk w, const access *a, char *base, void *tile)
                                 w.count);
 }
 
-void *tile_in_place(const walk *w, const access *a, char *base)
+void *tile_lines(const walk *w, const access *a, char *base, int64_t *apart)
 {
     bool widened = dtype_compute(a->type) != a->type, whole = w->rows * w->count == w->left;
     if (widened || !whole || (w->count > 1 && nest_stride(w->nest, a, 0) != 1)) return NULL;
-    if (w->rows > 1 && nest_stride(w->nest, a, 1) != w->count) return NULL;
+    *apart = w->rows > 1 ? nest_stride(w->nest, a, 1) : w->count;
     return block_of(w, a, base).at;
+}
+
+void *tile_in_place(const walk *w, const access *a, char *base)
+{
+    int64_t apart;
+    void   *at = tile_lines(w, a, base, &apart);
+    return at && apart == w->count ? at : NULL;
 }
 
 void *tile_read(const walk *w, const access *a, char *base, void *tile)

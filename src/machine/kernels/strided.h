@@ -44,4 +44,7 @@ void *tile_read(const walk *w, const access *a, char *base, void *tile);
 /* Where the elements of a walk lie side by side in compute type, else NULL. */
 void *tile_in_place(const walk *w, const access *a, char *base);
 
+/* The same of lines that are `apart` elements from one to the next: where the first begins. */
+void *tile_lines(const walk *w, const access *a, char *base, int64_t *apart);
+
 #endif
