@@ -148,6 +148,31 @@ static void measure_relu(bench *b, const float *values)
     limit_free(&bare);
 }
 
+/* One line for all, and a number for each: as a bias and as a norm's scale do it. */
+static void measure_lines(bench *b, const float *values)
+{
+    limit copy = limit_copy(elements);
+    for (int64_t length = 256; length <= 1024; length *= 4) {
+        mtf_dim   line = {"line", length}, lines = {"lines", elements / length};
+        mtf_shape shape = mtf_shape(lines, line);
+        char      name[64];
+        step      biased = step_open(), scaled = step_open();
+        step_compile(
+            &biased,
+            mtf_relu(mtf_add(step_input(&biased, shape), step_input(&biased, mtf_shape(line)))),
+            values);
+        snprintf(name, sizeof name, "relu(x + bias), lines of %lld, 64 MiB", (long long)length);
+        race_limit(b, name, &biased, &copy, 0.85);
+        mtf_tensor *x = step_input(&scaled, shape), *by = step_input(&scaled, mtf_shape(lines));
+        step_compile(&scaled,
+                     mtf_multiply(mtf_multiply(x, by), step_input(&scaled, mtf_shape(line))),
+                     values);
+        snprintf(name, sizeof name, "x * norm * scale, lines of %lld, 64 MiB", (long long)length);
+        race_limit(b, name, &scaled, &copy, 0.85);
+    }
+    limit_free(&copy);
+}
+
 static void measure_elementwise(bench *b, const float *values)
 {
     static const struct {
@@ -216,6 +241,7 @@ void kernels_measure(bench *b)
     measure_attention(b, values);
     measure_convolution(b, values);
     measure_relu(b, values);
+    measure_lines(b, values);
     measure_elementwise(b, values);
     measure_softmax(b, values);
     measure_matrix_vector(b, values);

@@ -36,6 +36,7 @@ typedef struct bench {
     void     *base[BUFFERS], *start[BUFFERS]; /* start: contents before the run */
     int64_t   elements[BUFFERS];
     mtf_dtype type[BUFFERS];
+    bool      in_lines; /* most operands lie as the loops go, but for gaps between lines */
 } bench;
 
 static void bench_open(bench *b, instr_kind kind)
@@ -70,16 +71,27 @@ static void random_loops(bench *b, int64_t most)
     }
 }
 
+/* So many lines that tiles are as long as can be. */
+static void random_lines(bench *b)
+{
+    static const int64_t lengths[] = {95, 96, 97, 128, 200, 257, 1030};
+    b->i.nloops = 2 + (int)any(2);
+    b->i.size[0] = 1 + any(3);
+    b->i.size[b->i.nloops - 1] = lengths[any(sizeof lengths / sizeof *lengths)];
+    b->i.size[b->i.nloops - 2] = 1 + any(400);
+    b->in_lines = true;
+}
+
 /* Strides of a permuted array with gaps, some reversed; loops in `zero` repeat.  `extra` is room
  * for one more dimension of that size, whose stride is returned. */
 static int64_t random_access(bench *b, access *a, mtf_dtype type, uint32_t zero, int64_t extra)
 {
     int      n = b->i.nloops, order[MAX_LOOPS + 1], free_one = 0;
     int64_t  reach = 0, step = 1, extra_stride = 0, low = 0;
-    uint32_t straight = any(2);
+    bool     in_lines = b->in_lines && any(8), straight = in_lines || any(2);
     while (b->elements[free_one] > 0) free_one++;
     for (int k = 0; k <= n; k++) order[k] = k; /* n stands for the extra dimension */
-    for (int k = n; k > 0 && any(3); k--) {
+    for (int k = n; k > 0 && !in_lines && any(3); k--) {
         int other = (int)any((uint32_t)k + 1), was = order[k];
         order[k] = order[other];
         order[other] = was;
@@ -92,7 +104,7 @@ static int64_t random_access(bench *b, access *a, mtf_dtype type, uint32_t zero,
             continue;
         }
         if (!straight && any(4) == 0) stride += any(3);
-        step = stride * size;
+        step = stride * size + (in_lines && k == n - 1 && any(4) == 0 ? 3 : 0);
         reach += (size - 1) * stride;
         if (!straight && any(4) == 0) {
             low -= (size - 1) * stride;
@@ -363,9 +375,11 @@ static void check_map(const bench *b)
     } while (next_index(b, index));
 }
 
+typedef enum loops_of { ANY_LOOPS, ANY_ROWS, MANY_LINES } loops_of;
+
 /* Random expressions over random operands; some outputs replace an input in place.  With rows, what
  * is one number a row is computed once a row. */
-static void run_random_maps(int trials, bool rows)
+static void run_random_maps(int trials, loops_of what)
 {
     for (int trial = 0; trial < trials; trial++) {
         bench       b;
@@ -373,13 +387,17 @@ static void run_random_maps(int trials, bool rows)
         mtf_dtype   type[16];
         int         results[3];
         bench_open(&b, INSTR_MAP);
-        random_loops(&b, trial % 10 == 0 ? 100000 : 5000);
+        if (what == MANY_LINES)
+            random_lines(&b);
+        else
+            random_loops(&b, trial % 10 == 0 ? 100000 : 5000);
         b.i.nin = 1 + (int)any(3);
-        b.i.nout = 1 + (int)any(3);
+        b.i.nout = 1 + (int)any(what == MANY_LINES ? 2 : 3);
         b.i.map = (map_args){(int)any(8), steps, results, 0};
-        if (rows && b.i.nloops) b.i.map.nrow = 1 + (int)any((uint32_t)b.i.nloops);
+        if (what == MANY_LINES) b.i.map.nrow = 1;
+        if (what == ANY_ROWS && b.i.nloops) b.i.map.nrow = 1 + (int)any((uint32_t)b.i.nloops);
         for (int k = 0; k < b.i.nin; k++) {
-            mtf_dtype stored = (mtf_dtype)any(DTYPES);
+            mtf_dtype stored = what == MANY_LINES && any(4) ? MTF_F32 : (mtf_dtype)any(DTYPES);
             random_access(&b, &b.in[k], stored, any(2) ? any(32) : 0, 1);
             type[k] = dtype_compute(stored);
         }
@@ -413,14 +431,15 @@ static void test_random_maps(void **state)
 {
     (void)state;
     random_state = 1;
-    run_random_maps(1500, false);
+    run_random_maps(1500, ANY_LOOPS);
 }
 
 static void test_random_maps_by_rows(void **state)
 {
     (void)state;
     random_state = 21;
-    run_random_maps(3000, true);
+    run_random_maps(2000, ANY_ROWS);
+    run_random_maps(400, MANY_LINES);
 }
 
 /* ---- move and add_into ---- */

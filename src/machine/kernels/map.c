@@ -105,6 +105,33 @@ static bool lie_well(const mapping *m, bool repeats)
     return well;
 }
 
+/* Is nothing kept for a whole tile: all operands are used where they lie, and results go where they
+ * belong? */
+static bool needs_no_room(const mapping *m)
+{
+    const instr *i = m->instr;
+    const bool  *row = m->registers.row;
+    bool         one_loop = m->nest.nloops == m->rows.nloops + 1;
+    if (m->in_turns || !one_loop || m->row < ROW_WORTH_CALLS || m->registers.formulas.n > 0)
+        return false;
+    for (int s = 0; s < i->map.nsteps; s++) /* what is one number a row is spread for it */
+        if (i->map.steps[s].fn == FN_SELECT && !row[i->nin + s]) return false;
+    for (int o = 0; o < i->nout; o++)
+        if (row[i->map.results[o]] || nest_stride(&m->nest, &i->out[o], 1) != m->row) return false;
+    return lie_well(m, true) && map_writes_in_place(m);
+}
+
+/* Tiles as long as can be, for whatever is done between two stops long runs of stores; inside of
+ * a block, since beyond it operands need not lie as they do in it. */
+static bool cut_into_blocks(mapping *m, int threads)
+{
+    int64_t block = nest_inner(&m->rows), share = pieces(m->nrows, threads);
+    if (block * m->row < TILE || !needs_no_room(m)) return false;
+    m->block = block;
+    m->rows_together = fair_tile(block < share ? block : share, LONG_TILE / m->row, 1);
+    return true;
+}
+
 /* Rows stay whole: their loops come last and are not merged with others. */
 static void prepare_rows(mapping *m, uint32_t indexed, int threads)
 {
@@ -113,17 +140,21 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
     nest         inside = nest_of(i, loops_between(outer, i->nloops), leading(i), indexed);
     m->rows = nest_of(i, loops_between(0, outer), leading(i), indexed);
     m->row = inside.elements;
-    m->nrows = m->rows.elements;
+    m->nrows = m->block = m->rows.elements;
     m->nest = m->rows;
     m->nest.elements *= inside.elements;
     for (int k = 0; k < inside.nloops; k++) {
         m->nest.size[m->nest.nloops] = inside.size[k];
         m->nest.loop[m->nest.nloops++] = inside.loop[k];
     }
-    int64_t most = most_in_tile(i, &m->registers);
-    if (!m->in_turns && !lie_well(m, m->row >= ROW_WORTH_A_CALL)) most = SMALL_TILE;
-    m->rows_together = fair_tile(m->nrows, m->row < most ? most / m->row : 1, threads);
-    m->tiles = m->nrows ? pieces(m->nrows, m->rows_together) : 0;
+    if (m->nest.elements == 0) return;
+    if (!cut_into_blocks(m, threads)) {
+        int64_t most = most_in_tile(i, &m->registers);
+        if (!m->in_turns && !lie_well(m, m->row >= ROW_WORTH_A_CALL)) most = SMALL_TILE;
+        m->rows_together = fair_tile(m->nrows, m->row < most ? most / m->row : 1, threads);
+    }
+    m->tiles_per_block = pieces(m->block, m->rows_together);
+    m->tiles = m->nrows / m->block * m->tiles_per_block;
 }
 
 static void prepare(const instr *i, const run_state *r, int threads, mapping *m)

@@ -71,8 +71,10 @@ static void find_elements(tile *t, int64_t which)
 {
     const mapping *m = t->m;
     if (m->instr->map.nrow) {
-        int64_t together = m->rows_together, first = which * together;
-        int64_t rows = m->nrows - first < together ? m->nrows - first : together;
+        int64_t together = m->rows_together, in_block = which % m->tiles_per_block * together;
+        int64_t left = m->block - in_block,
+                first = which / m->tiles_per_block * m->block + in_block;
+        int64_t rows = left < together ? left : together;
         t->rows = walk_at(&m->rows, first, rows);
         t->walk = walk_at(&m->nest, first * m->row, rows * m->row);
     } else if (m->tiles_per_line == 0) {

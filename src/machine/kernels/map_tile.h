@@ -17,11 +17,13 @@ typedef struct mapping {
     const instr     *instr;
     const run_state *run;
     map_registers    registers;
-    nest             nest;           /* every element */
-    nest             rows;           /* one element a row */
-    int64_t          row, nrows;     /* length of a row; 1: there are none */
-    bool             in_turns;       /* some steps wait for whole rows of others */
-    int64_t          rows_together;  /* in a tile */
+    nest             nest;          /* every element */
+    nest             rows;          /* one element a row */
+    int64_t          row, nrows;    /* length of a row; 1: there are none */
+    bool             in_turns;      /* some steps wait for whole rows of others */
+    int64_t          rows_together; /* in a tile, */
+    int64_t          block;         /* which does not go beyond so many; nrows: all */
+    int64_t          tiles_per_block;
     int64_t          tile;           /* elements, without rows */
     int64_t          tiles_per_line; /* of the nest's innermost loop; 0: tiles span it */
     int64_t          tiles;
