@@ -164,14 +164,6 @@ static double memory_seconds(const price *p, const reuse *x, const instr *i, con
     return seconds;
 }
 
-static bool folds_rows(const instr *i)
-{
-    bool folds = false;
-    for (int k = 0; i->kind == INSTR_MAP && k < i->map.nsteps; k++)
-        folds = folds || map_folds(i->map.steps[k].fn);
-    return folds;
-}
-
 /* Optimizers have loops of their own, which wait for memory. */
 static bool updates(const program *p, const instr *i)
 {
@@ -184,7 +176,7 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
 {
     const price_rates *r = &p->rates;
     bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
-    bool               rows = r->rows > 0 && folds_rows(i);
+    bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
     bool               adds = rows || (product && r->ncaches > 0 && !is_with_vector(i));
     double             least, rate = rows ? r->rows : r->flops;
     double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;

@@ -3,6 +3,13 @@
 
 #include "program/scalar.h"
 
+bool map_folds_rows(const instr *i)
+{
+    bool any = false;
+    for (int s = 0; s < i->map.nsteps; s++) any = any || map_folds(i->map.steps[s].fn);
+    return any;
+}
+
 int map_operands(const scalar_step *s, int reg[3])
 {
     reg[0] = s->a, reg[1] = s->b, reg[2] = s->c;

@@ -9,6 +9,8 @@ static inline bool map_folds(scalar_fn fn)
     return fn == FN_ROW_SUM || fn == FN_ROW_MAX || fn == FN_ROW_MIN;
 }
 
+bool map_folds_rows(const instr *i); /* does some step of a map do so? */
+
 /* The registers that a step reads, as a, b, c: how many. */
 int map_operands(const scalar_step *s, int reg[3]);
 /* Is the operand the same all along the row? */

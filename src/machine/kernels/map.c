@@ -20,17 +20,10 @@ enum {
     PAGE = 4096
 };
 
-static bool folds(const instr *i)
-{
-    bool any = false;
-    for (int s = 0; s < i->map.nsteps; s++) any = any || map_folds(i->map.steps[s].fn);
-    return any;
-}
-
 /* Must a row be done with before some steps can begin?  Else those of one number a row come first. */
-static bool takes_turns(const instr *i)
+static bool waits_for_rows(const instr *i)
 {
-    bool rows = folds(i);
+    bool rows = map_folds_rows(i);
     for (int o = 0; o < i->nout; o++) rows = rows || map_is_row(i, &i->out[o]);
     return rows;
 }
@@ -41,7 +34,7 @@ static int64_t most_in_tile(const instr *i, const map_registers *m)
 {
     const soft_place *s = &m->soft;
     bool              softmax = s->found && s->x < i->nin && s->last == i->map.nsteps - 1;
-    return folds(i) && !softmax ? SMALL_TILE : TILE;
+    return map_folds_rows(i) && !softmax ? SMALL_TILE : TILE;
 }
 
 /* A strip more than needed, so that the strips in use do not all fall on the same lines of a cache. */
@@ -165,7 +158,7 @@ static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
     m->registers = map_registers_of(i);
     m->slot_bytes = slot_bytes(i, &m->registers);
     m->row = 1;
-    m->in_turns = takes_turns(i);
+    m->in_turns = waits_for_rows(i);
     m->tiles_per_line = 0;
     if (i->map.nrow) {
         prepare_rows(m, indexed, threads);

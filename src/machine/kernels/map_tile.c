@@ -1,9 +1,9 @@
 /* One tile of a map under way.
  *
- * Inputs are read in place where they lie side by side in compute type, and
- * results are written in place likewise.  An output may be the same elements as
- * an input: within a tile every read comes before the first write that could
- * disturb it.
+ * Inputs are read in place where they lie side by side in compute type, or their
+ * lines do where steps go row by row, and results are written in place likewise.
+ * An output may be the same elements as an input: within a tile every read comes
+ * before the first write that could disturb it.
  */
 #include "machine/kernels/map_tile.h"
 
