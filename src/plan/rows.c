@@ -7,7 +7,7 @@
  */
 #include "plan/passes.h"
 
-enum { LONGEST = 16384 }; /* elements; longer lines may as well be tiles of their own */
+enum { LONGEST = 16384 }; /* elements: scratch has room for a row, and should not grow with it */
 
 /* The last loop but one of those that turn more than once; -1: there is none. */
 static int loop_of_lines(const instr *i)

@@ -442,6 +442,33 @@ static void test_random_maps_by_rows(void **state)
     run_random_maps(400, MANY_LINES);
 }
 
+/* max(x, r) by a select, for which r, one number a row, is spread: over a tile, and no further. */
+static void test_select_of_one_number_a_row(void **state)
+{
+    (void)state;
+    enum { ROWS = 700, ROW = 128 };
+    bench       b;
+    scalar_step steps[] = {{.fn = FN_greater, .type = MTF_F32, .a = 0, .b = 1},
+                           {.fn = FN_SELECT, .type = MTF_F32, .a = 2, .b = 0, .c = 1}};
+    int         result = 3;
+    bench_open(&b, INSTR_MAP);
+    b.i.nloops = 2;
+    b.i.size[0] = ROWS, b.i.size[1] = ROW;
+    b.i.nin = 2;
+    b.i.nout = 1;
+    b.i.map = (map_args){2, steps, &result, 1};
+    for (int k = 0; k < 3; k++) {
+        access *a = k < 2 ? &b.in[k] : &b.out[0];
+        *a = (access){.buffer = k, .type = MTF_F32, .stride = {k == 1 ? 1 : ROW, k != 1}};
+        b.type[k] = MTF_F32;
+        b.elements[k] = k == 1 ? ROWS : ROWS * ROW;
+    }
+    fill(&b);
+    run(&b, kernel_map);
+    check_map(&b);
+    bench_close(&b);
+}
+
 /* ---- move and add_into ---- */
 
 static void test_random_moves(void **state)
@@ -724,6 +751,7 @@ int main(void)
         cmocka_unit_test(test_float_exp_and_tanh),
         cmocka_unit_test(test_random_maps),
         cmocka_unit_test(test_random_maps_by_rows),
+        cmocka_unit_test(test_select_of_one_number_a_row),
         cmocka_unit_test(test_random_moves),
         cmocka_unit_test(test_random_sums_into_place),
         cmocka_unit_test(test_random_folds),
