@@ -5,6 +5,7 @@
  * no visit of a layout is believed before another was as short.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,10 +19,12 @@ enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROU
 #define NEAR 1.5  /* so many times the least measured: it may yet be the fastest */
 #define LOOK 0.05 /* seconds of steps, the first time, */
 #define VISIT 0.1 /* and whenever a layout is measured again */
-#define SECONDS 45.0      /* for a model, after all its layouts ran once, and for those near, */
-#define PATIENCE 60.0     /* and for those whose best two visits do not agree, */
-#define RACE_SECONDS 6.0  /* and for each heat of the fastest of them, */
-#define LAST_SECONDS 20.0 /* the last one being that of two */
+#define SECONDS 45.0       /* for a model, after all its layouts ran once, and for those near, */
+#define PATIENCE 60.0      /* and for those whose best two visits do not agree, */
+#define RACE_SECONDS 6.0   /* and for each heat of the fastest of them, */
+#define LAST_SECONDS 20.0  /* the last one being that of two, */
+#define HEAT_PATIENCE 24.0 /* and so many more while the machine is not calm: */
+#define CALM 1.25          /* each takes at most so many times as long as at its best */
 
 static double now(void)
 {
@@ -137,24 +140,44 @@ static void sort_by_race(truth *t, int *list, int n)
         }
 }
 
-/* In turn, so that what slows one down slows down all.  Here, too, a quarter of the visits are luck:
- * of two layouts that are one but for the names of axes, the best of many visits were 6 % apart. */
+/* A quarter of the visits are luck here, too: of two layouts that are one but for the names of axes,
+ * the best of many visits were 6 % apart. */
+static double lower_quarter(const double *took, int n)
+{
+    double sorted[MOST_VISITS];
+    memcpy(sorted, took, (size_t)n * sizeof *took);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    return sorted[n / 4];
+}
+
+static bool was_calm(const truth *t, const int *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (t->list[list[i]].raced > CALM * t->list[list[i]].measured) return false;
+    return true;
+}
+
+/* In turn, so that what slows one down slows down all.  While somebody else has half of the machine,
+ * whoever wins does so by chance: then a heat goes on, as long as there is patience. */
 static bool run_heat(truth *t, const int *list, int n)
 {
     double took[FINALISTS][MOST_VISITS];
     double start = now(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
-    int    round = 0;
-    for (; round == 0 || (now() - start < seconds && round < MOST_VISITS); round++)
+    for (int round = 0; round < MOST_VISITS; round++) {
+        double spent = now() - start;
+        bool   enough = round > 0 && spent >= seconds;
+        if (enough && (was_calm(t, list, n) || spent >= seconds + HEAT_PATIENCE)) break;
+        bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
+                       round + 1);
         for (int i = 0; i < n; i++) {
             int at = round % 2 ? n - 1 - i : i;
-            bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
-                           round + 1);
             TRY(measure(t, &t->list[list[at]], VISIT, &took[at][round]));
+            t->list[list[at]].raced = lower_quarter(took[at], round + 1);
         }
-    for (int i = 0; i < n; i++) {
-        qsort(took[i], (size_t)round, sizeof took[i][0], by_value);
-        t->list[list[i]].raced = took[i][round / 4];
     }
+    if (!was_calm(t, list, n))
+        fprintf(stderr, "%s on %s: not calm while the fastest %d ran, who wins is chance\n",
+                t->name, t->mesh, n);
     return true;
 }
 
