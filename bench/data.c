@@ -2,8 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/sorted.h"
 #include "groups.h"
 #include "mtf_data.h"
 #include "networks.h"
@@ -100,33 +101,20 @@ static void measure_alone(bench *b, mtf_dataset *d, mtf_program *p, int64_t batc
     mtf_batches_free(one);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How long a training step waits for its batch, in the middle. */
 static void measure_share(bench *b, mtf_batches *ahead, mtf_program *p, int64_t batch)
 {
     double taking[STEPS], stepping[STEPS];
     for (int i = 0; i < STEPS; i++) {
-        double begin = now();
+        double begin = clock_seconds();
         mtf_batches_next(ahead);
-        double middle = now();
+        double middle = clock_seconds();
         mtf_step(p);
         taking[i] = middle - begin;
-        stepping[i] = now() - middle;
+        stepping[i] = clock_seconds() - middle;
     }
-    qsort(taking, STEPS, sizeof *taking, by_size);
-    qsort(stepping, STEPS, sizeof *stepping, by_size);
+    sort_numbers(taking, STEPS);
+    sort_numbers(stepping, STEPS);
     figure f = {.group = "data",
                 .versus = "next batch : step",
                 .seconds = taking[STEPS / 2],

@@ -3,9 +3,9 @@
 
 #include <cblas.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "bare.h"
+#include "base/clock.h"
 #include "plan/plan.h"
 #include "program/program.h"
 
@@ -96,13 +96,6 @@ void products_run(void *what)
 
 /* ---- making ---- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool alike(const product *p, const product *q)
 {
     return p->m == q->m && p->n == q->n && p->k == q->k && p->batch == q->batch &&
@@ -122,9 +115,9 @@ static void choose_sharing(product *list, int i)
         }
     for (int trial = 0; trial < 2 * TRIALS; trial++) {
         p->by_columns = trial & 1;
-        double begin = now();
+        double begin = clock_seconds();
         run_product(p);
-        double took = now() - begin;
+        double took = clock_seconds() - begin;
         if (took < best[trial & 1]) best[trial & 1] = took;
     }
     p->by_columns = best[1] < best[0];

@@ -4,16 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 enum { WARM_UP = 2 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The most memory that this process ever had.  (What getrusage tells begins with that of the process
  * that started it.) */
@@ -36,9 +30,9 @@ void serve(mtf_session *s, void (*step)(void *context), void *context)
     fflush(stdout);
     while (mtf_ok(s) && fgets(line, sizeof line, stdin)) {
         int    count = atoi(line);
-        double begin = now();
+        double begin = clock_seconds();
         for (int i = 0; i < count; i++) step(context);
-        double seconds = (now() - begin) / count;
+        double seconds = (clock_seconds() - begin) / count;
         printf("{\"seconds\": %.9g, \"peak_bytes\": %ld}\n", seconds, peak_bytes());
         fflush(stdout);
     }

@@ -6,10 +6,10 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/sorted.h"
 #include "graph/node.h"
 #include "networks.h"
 #include "truth.h"
@@ -25,19 +25,6 @@ enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROU
 #define LAST_SECONDS 20.0  /* the last one being that of two, */
 #define HEAT_PATIENCE 24.0 /* and so many more while the machine is not calm: */
 #define CALM 1.25          /* each takes at most so many times as long as at its best */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* ---- visits ---- */
 
@@ -55,13 +42,12 @@ static bool measure(truth *t, const sample *x, double enough, double *step)
         if (strcmp(g->all[i]->node->op->name, "input") == 0) network_feed(p, g->all[i]);
     bool ok = p && mtf_step(p);
     for (double spent = 0; ok && spent < enough && n < MOST_STEPS;) {
-        double start = now();
+        double start = clock_seconds();
         ok = mtf_step(p);
-        took[n] = now() - start;
+        took[n] = clock_seconds() - start;
         spent += took[n++];
     }
-    qsort(took, (size_t)n, sizeof took[0], by_value);
-    if (ok) *step = took[n / 4];
+    if (ok) *step = lower_quarter(took, n);
     if (!ok) bench_error(t->bench, "%s under \"%s\": %s", t->name, x->layout, mtf_error(s));
     mtf_close(s);
     return ok;
@@ -100,24 +86,24 @@ bool truth_visit_all(truth *t)
     t->fastest = INFINITY;
     for (int k = 0; k < t->n; k++) least = fmin(least, t->list[k].predicted);
     for (int k = 0; k < t->n; k++) TRY(visit(t, k, LOOK));
-    double start = now();
-    for (int round = 0; now() - start < SECONDS; round++)
-        for (int i = 0; i < t->n && now() - start < SECONDS; i++) {
+    double start = clock_seconds();
+    for (int round = 0; clock_seconds() - start < SECONDS; round++)
+        for (int i = 0; i < t->n && clock_seconds() - start < SECONDS; i++) {
             int k = round % 2 ? i : t->n - 1 - i;
             if (is_worth_it(t, &t->list[k], least)) TRY(visit(t, k, VISIT));
         }
-    start = now();
-    for (bool all = false; !all && now() - start < PATIENCE;) {
+    start = clock_seconds();
+    for (bool all = false; !all && clock_seconds() - start < PATIENCE;) {
         all = true;
-        for (int k = 0; k < t->n && now() - start < PATIENCE; k++) {
+        for (int k = 0; k < t->n && clock_seconds() - start < PATIENCE; k++) {
             if (is_settled(&t->list[k]) || !is_worth_it(t, &t->list[k], least)) continue;
             all = false;
             TRY(visit(t, k, VISIT));
         }
     }
-    start = now();
+    start = clock_seconds();
     for (int round = 0; round < NEAR_ROUNDS; round++)
-        for (int k = 0; k < t->n && now() - start < SECONDS; k++)
+        for (int k = 0; k < t->n && clock_seconds() - start < SECONDS; k++)
             if (t->list[k].measured < NEAR * t->fastest) TRY(visit(t, k, VISIT));
     return true;
 }
@@ -142,12 +128,11 @@ static void sort_by_race(truth *t, int *list, int n)
 
 /* A quarter of the visits are luck here, too: of two layouts that are one but for the names of axes,
  * the best of many visits were 6 % apart. */
-static double lower_quarter(const double *took, int n)
+static double usual(const double *took, int n)
 {
-    double sorted[MOST_VISITS];
-    memcpy(sorted, took, (size_t)n * sizeof *took);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-    return sorted[n / 4];
+    double copy[MOST_VISITS];
+    memcpy(copy, took, (size_t)n * sizeof *took);
+    return lower_quarter(copy, n);
 }
 
 static bool was_calm(const truth *t, const int *list, int n)
@@ -162,9 +147,9 @@ static bool was_calm(const truth *t, const int *list, int n)
 static bool run_heat(truth *t, const int *list, int n)
 {
     double took[FINALISTS][MOST_VISITS];
-    double start = now(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
+    double start = clock_seconds(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
     for (int round = 0; round < MOST_VISITS; round++) {
-        double spent = now() - start;
+        double spent = clock_seconds() - start;
         bool   enough = round > 0 && spent >= seconds;
         if (enough && (was_calm(t, list, n) || spent >= seconds + HEAT_PATIENCE)) break;
         bench_progress(t->bench, "%s on %s: the fastest %d, round %d", t->name, t->mesh, n,
@@ -172,7 +157,7 @@ static bool run_heat(truth *t, const int *list, int n)
         for (int i = 0; i < n; i++) {
             int at = round % 2 ? n - 1 - i : i;
             TRY(measure(t, &t->list[list[at]], VISIT, &took[at][round]));
-            t->list[list[at]].raced = lower_quarter(took[at], round + 1);
+            t->list[list[at]].raced = usual(took[at], round + 1);
         }
     }
     if (!was_calm(t, list, n))

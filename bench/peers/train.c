@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "language_model.h"
 #include "networks.h"
 #include "plan/estimate.h"
@@ -27,13 +27,6 @@ static mtf_tensor *build(mtf_graph *g, const char *network, int64_t batch)
     if (strcmp(network, "digits") == 0) return network_digits(g, batch, 0.001f);
     if (strcmp(network, "convolutions") == 0) return network_convolutions(g, batch);
     return language_model(g, &(language_model_opts){.layers = LAYERS, .batch = batch});
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Seconds of a step on the machine that --machine describes. */
@@ -57,9 +50,9 @@ static void take_steps(mtf_session *s, mtf_program *p, int steps, double predict
 {
     double best = INFINITY;
     for (int k = 0; k <= steps && mtf_ok(s); k++) {
-        double begin = now();
+        double begin = clock_seconds();
         mtf_step(p);
-        if (k) best = fmin(best, now() - begin);
+        if (k) best = fmin(best, clock_seconds() - begin);
     }
     if (mtf_ok(s) && mtf_is_first(s)) printf("%.9f %.9f\n", best, predicted);
 }

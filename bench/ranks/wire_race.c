@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "machine/ranks.h"
 #include "machine/wire.h"
 #include "program/program.h"
@@ -91,13 +92,6 @@ static const collective collectives[] = {
 
 /* ---- who races ---- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Seconds of one turn for this processor; the first collective, untimed, lets all begin together. */
 static double run_wire(race *r, wire *w, int me, const member *m)
 {
@@ -105,14 +99,14 @@ static double run_wire(race *r, wire *w, int me, const member *m)
     double begin = 0;
     bool   ok = true;
     for (int k = 0; ok && k <= r->turns; k++) {
-        if (k == 1) begin = now();
+        if (k == 1) begin = clock_seconds();
         ok = w->run(w, me, &r->instr, base);
     }
     if (!ok) {
         fprintf(stderr, "wire_race: %s\n", mtf_error(r->session));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    return (now() - begin) / r->turns;
+    return (clock_seconds() - begin) / r->turns;
 }
 
 typedef struct runner {
@@ -158,9 +152,9 @@ static double race_plain(race *r, const collective *c)
 {
     const member *me = &r->members[r->rank];
     c->call(r, me);
-    double begin = now();
+    double begin = clock_seconds();
     for (int k = 0; k < r->turns; k++) c->call(r, me);
-    return (now() - begin) / r->turns;
+    return (clock_seconds() - begin) / r->turns;
 }
 
 /* ---- the race ---- */
@@ -179,7 +173,8 @@ static int turns_for(int64_t bytes)
 /* On a busy machine a round may take long: the first rank says when there were enough. */
 static bool goes_on(int round, double begin)
 {
-    int more = round < LEAST_ROUNDS || (round < MOST_ROUNDS && now() - begin < most_seconds);
+    int more =
+        round < LEAST_ROUNDS || (round < MOST_ROUNDS && clock_seconds() - begin < most_seconds);
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return more;
 }
@@ -196,7 +191,7 @@ static void race_one(race *r, const collective *c, int64_t bytes)
     c->write(r);
     program alone = {.instrs = &r->instr, .ninstrs = 1};
     if (!r->ranks->prepare(r->ranks, r->rank, &alone)) MPI_Abort(MPI_COMM_WORLD, 1);
-    double begin = now();
+    double begin = clock_seconds();
     for (int k = 0; goes_on(k, begin); k++) {
         on_threads = lesser(on_threads, race_threads(r));
         on_ranks = lesser(on_ranks, race_ranks(r));

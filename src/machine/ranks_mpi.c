@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "machine/ranks_mpi.h"
 
 /* On the alarm communicator: an error, "I have said it", "I know", "are you there?", "I am". */
@@ -16,13 +17,6 @@ enum { TAG_ERROR, TAG_SAID, TAG_KNOWN, TAG_ASK, TAG_HERE };
 enum { GRACE = 3 };        /* seconds in which a rank that lives answers a farewell */
 #define ANSWER_SECONDS 1.0 /* in which a rank that waits answers a question */
 #define LAST_WORDS 0.05    /* in which the error of a rank that has ended arrives */
-
-double ranks_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Seconds after which a message is no longer under way: its sender has not come.  Whoever sleeps
  * before that slows down a long message, which moves only while both sides look after it. */
@@ -96,9 +90,9 @@ static void answer(ranks *r)
 static bool notice_loss(ranks *r)
 {
     int    ended = watch_ended(&r->watch);
-    double begin = ranks_clock();
+    double begin = clock_seconds();
     if (ended < 0) return false;
-    while (ranks_clock() - begin < LAST_WORDS)
+    while (clock_seconds() - begin < LAST_WORDS)
         if (ranks_alarmed(r)) return false;
     atomic_store(&r->lost, ended);
     return true;
@@ -113,8 +107,8 @@ arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *
         if (failed && atomic_load(failed) >= 0) return SOMEBODY_FAILED;
         if (tries % LOOK == 0 || waited > under_way) {
             if (ranks_alarmed(r)) return SOMEBODY_FAILED;
-            if (tries == LOOK) begin = ranks_clock();
-            waited = ranks_clock() - begin;
+            if (tries == LOOK) begin = clock_seconds();
+            waited = clock_seconds() - begin;
             if (waited > seconds) return SOMEBODY_LATE;
         }
         if (waited > under_way) {
@@ -227,12 +221,12 @@ static int hear(ranks *r, int from, int tag, double seconds)
 {
     MPI_Request request;
     MPI_Status  status;
-    double      begin = ranks_clock(), waited = 0;
+    double      begin = clock_seconds(), waited = 0;
     MPI_Irecv(NULL, 0, MPI_BYTE, from, tag, r->alarm, &request);
     for (int done = 0;;) {
         MPI_Test(&request, &done, &status);
         if (done) return status.MPI_SOURCE;
-        waited = ranks_clock() - begin;
+        waited = clock_seconds() - begin;
         if (waited > seconds) return -1;
         ranks_breathe(1000, waited);
     }
@@ -282,12 +276,12 @@ bool ranks_answers(ranks *r, int rank)
 /* Says that it was said.  Whoever does not answer is stuck and will not exit by itself. */
 static void spread_word(ranks *r)
 {
-    double end = ranks_clock() + GRACE;
+    double end = clock_seconds() + GRACE;
     fflush(NULL); /* the first to exit may end this process */
     for (int k = 0; k < r->count; k++)
         if (k != r->number) send_word(r, k, TAG_SAID, NULL, 0);
     for (int k = 0; k < r->count; k++)
-        if (k != r->number && k != r->lost && hear(r, k, TAG_KNOWN, end - ranks_clock()) < 0)
+        if (k != r->number && k != r->lost && hear(r, k, TAG_KNOWN, end - clock_seconds()) < 0)
             MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

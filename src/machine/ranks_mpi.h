@@ -53,8 +53,7 @@ arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *
 /* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
 void ranks_breathe(int tries, double waited);
 /* Does this rank answer?  Those that wait themselves do; who computes or stands still does not. */
-bool   ranks_answers(ranks *r, int rank);
-bool   ranks_say_lost(ranks *r, const char *what); /* records who was; always false */
-double ranks_clock(void);
+bool ranks_answers(ranks *r, int rank);
+bool ranks_say_lost(ranks *r, const char *what); /* records who was; always false */
 
 #endif

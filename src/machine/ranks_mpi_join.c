@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/cores.h"
 #include "machine/ranks_mpi.h"
 
@@ -21,11 +22,11 @@ bool ranks_over(void)
  * own waiting often does not. */
 static void complete(MPI_Request *request)
 {
-    double begin = ranks_clock();
+    double begin = clock_seconds();
     for (int tries = 0, done = 0;; tries++) {
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done) return;
-        ranks_breathe(tries, ranks_clock() - begin);
+        ranks_breathe(tries, clock_seconds() - begin);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "machine/wire_mpi.h"
 
 /* ---- messages ---- */
@@ -113,11 +114,11 @@ bool mpi_await(mpi_wire *w, int me, const instr *i, const awaited *what)
 {
     side   *s = &w->sides[me - w->first];
     int     patience = w->face.session->opts.patience;
-    double  start = ranks_clock(), seconds = patience;
+    double  start = clock_seconds(), seconds = patience;
     arrival a;
     while ((a = ranks_await(w->ranks, what, seconds, &w->face.failed)) == SOMEBODY_LATE) {
         int  guilty = find_guilty(w, s, what);
-        bool enough = ranks_clock() - start > 2 * patience + 2;
+        bool enough = clock_seconds() - start > 2 * patience + 2;
         if (guilty || enough) {
             wire_late(&w->face, i, guilty ? guilty : find_late(s, what), s->late);
             break;

@@ -31,6 +31,4 @@ void progress_say(progress *p, const char *format, ...) __attribute__((format(pr
 void progress_text(progress *p, const char *text); /* as it is, below what stands there */
 void progress_end(progress *p);                    /* the last line stays */
 
-double clock_seconds(void);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/dtype.h"
 
 enum { CHECKED = 2 };

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "checkpoint/agree.h"
 #include "checkpoint/folder.h"
 #include "model/profile.h"

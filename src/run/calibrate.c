@@ -7,15 +7,9 @@
 #include "run/calibrate.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 
+#include "base/sorted.h"
 #include "run/compiled.h"
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* ---- the better ones ---- */
 
@@ -29,7 +23,7 @@ typedef struct trials {
 /* Of n, the one that a quarter are better than. */
 static double pick_of(int n, double *values, wish w)
 {
-    qsort(values, (size_t)n, sizeof *values, by_value);
+    sort_numbers(values, n);
     return values[w == LOW ? n / 4 : w == HIGH ? n - 1 - n / 4 : n / 2];
 }
 

@@ -3,7 +3,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define GAP 20e-6 /* shorter ones are the clock's interrupts, which all suffer alike */
 
@@ -13,19 +14,12 @@ typedef struct watcher {
     long      gaps;
 } watcher;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void *watch(void *what)
 {
     watcher *w = what;
-    double   start = now(), last = start;
+    double   start = clock_seconds(), last = start;
     while (last - start < w->seconds) {
-        double time = now();
+        double time = clock_seconds();
         if (time - last > GAP) w->lost += time - last, w->gaps++;
         last = time;
     }

@@ -4,34 +4,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/sorted.h"
 #include "run/compiled.h"
 
 enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16 };
 #define ROUND_SECONDS 0.004
 #define RATIO_SECONDS 0.008
-#define LEAST_SHARE 0.05 /* of what a step took, for what it has beyond another, whatever that took */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The one that a quarter are shorter than: those are luck, and the longest somebody else's. */
-static double lower_quarter(double *took, int n)
-{
-    qsort(took, (size_t)n, sizeof *took, by_value);
-    return took[n / 4];
-}
+#define LEAST_SHARE                                                                                \
+    0.05 /* of what a step took, for what it has beyond another, whatever that took */
 
 /* A step is over when it is so for the last processor.  Threads wait for it anyway; ranks that have
  * nothing to tell each other do not, and begin together here. */
@@ -60,9 +42,9 @@ bool timing_steps(const trial *t, int n, const char *const *texts, const double 
             int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
             double step[MOST_STEPS];
             for (int i = 0; i < steps; i++) {
-                double start = now();
+                double start = clock_seconds();
                 mtf_step(p[k]);
-                step[i] = now() - start;
+                step[i] = clock_seconds() - start;
             }
             double each = lower_quarter(step, steps);
             ok = ok && take_slowest(t, &each);
@@ -159,7 +141,7 @@ bool timing_collective(const trial *t, chain *c, double *seconds)
         if (round >= 0) took[round] = each;
     }
     mtf_program_free(p);
-    if (ok) qsort(took, ROUNDS, sizeof took[0], by_value);
+    if (ok) sort_numbers(took, ROUNDS);
     *seconds = ok ? took[ROUNDS / 2] : 0;
     return mtf_ok(t->session);
 }

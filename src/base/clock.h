@@ -1,0 +1,7 @@
+/* Time that only goes forward, for measuring how long something takes. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+double clock_seconds(void); /* since some moment that is the same throughout the process */
+
+#endif
