@@ -156,6 +156,17 @@ static bool complain(const reading *r, const char *what)
         r->file, r->line, what, known);
 }
 
+static bool complain_of_value(const reading *r, const char *name, bool zero, const char *value)
+{
+    fault      *f = &r->session->fault;
+    const char *right = zero ? "of at least 0" : "above 0";
+    if (!r->file)
+        return fail(f, ERR_USAGE, "--machine: %s takes a number %s, not \"%s\"", name, right,
+                    value);
+    return fail(f, ERR_SYNTAX, "%s:%d: %s takes a number %s, not \"%s\"", r->file, r->line, name,
+                right, value);
+}
+
 static bool number(const char *text, bool zero, double *to)
 {
     char  *end;
@@ -165,9 +176,10 @@ static bool number(const char *text, bool zero, double *to)
     return sound;
 }
 
-static bool take_number(price_rates *r, const char *name, const char *value)
+static bool take_number(const reading *in, const char *name, const char *value, const char *whole)
 {
-    double node = r->node;
+    price_rates *r = in->rates;
+    double       node = r->node;
     const struct {
         const char *name;
         double     *to;
@@ -193,11 +205,12 @@ static bool take_number(price_rates *r, const char *name, const char *value)
                   {"outer_latency", &r->outer_latency, true}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i].name, name) == 0) {
-            TRY(number(value, fields[i].zero, fields[i].to));
+            if (!number(value, fields[i].zero, fields[i].to))
+                return complain_of_value(in, name, fields[i].zero, value);
             r->node = (int)fmin(node, MAX_PROCESSORS);
             return true;
         }
-    return false;
+    return complain(in, whole);
 }
 
 void rates_add_product(price_rates *r, product_rate p)
@@ -250,12 +263,12 @@ static bool take_line(const reading *r, char *line)
     TRY(whole != NULL);
     while (n < 5 && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
+    if (n == 2) return take_number(r, words[0], words[1], whole);
     bool four = n == 4;
     bool ok = four && strcmp(words[0], "product") == 0 ? take_product(r->rates, words)
-              : four && strcmp(words[0], "axis") == 0  ? take_axis(r->rates, words)
-              : n == 3 && strcmp(words[0], "cache") == 0
-                  ? take_cache(r->rates, words)
-                  : n == 2 && take_number(r->rates, words[0], words[1]);
+              : four && strcmp(words[0], "axis") == 0
+                  ? take_axis(r->rates, words)
+                  : n == 3 && strcmp(words[0], "cache") == 0 && take_cache(r->rates, words);
     return ok || complain(r, whole);
 }
 
@@ -311,7 +324,8 @@ static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
         char *equals = strchr(piece, '='), *whole = arena_text(&s->arena, piece);
         TRY(whole != NULL);
         if (equals) *equals = 0;
-        if (!equals || !take_number(r, piece, equals + 1)) return complain(&in, whole);
+        if (!equals) return complain(&in, whole);
+        TRY(take_number(&in, piece, equals + 1, whole));
     }
     return true;
 }
