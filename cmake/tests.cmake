@@ -27,7 +27,7 @@ foreach(source IN LISTS test_sources)
     target_link_libraries(${name} PRIVATE mtf_objects PkgConfig::CMOCKA)
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES
-        TIMEOUT 300
+        TIMEOUT 600
         ENVIRONMENT "MTF=${PROJECT_BINARY_DIR}/mtf;OMP_WAIT_POLICY=passive")
     string(APPEND test_list "${name}\n")
 endforeach()
