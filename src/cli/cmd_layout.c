@@ -28,8 +28,8 @@ static void write_proof(const job *j, textbuf *t)
         text_add(t, "optimal");
     else
         text_add(t, "within %.2g %% of the optimum", 100 * a->gap);
-    text_add(t, ": of %lld legal layouts looked at %d were priced as programs",
-             (long long)a->considered, a->priced);
+    text_add(t, ": %lld legal layout%s looked at, %d priced as programs", (long long)a->considered,
+             a->considered == 1 ? "" : "s", a->priced);
     if (j->answer.meshes > 1) text_add(t, ", on the best of %d meshes", j->answer.meshes);
     if (a->layers_left_out)
         text_add(t,
@@ -64,7 +64,7 @@ static bool print_answer(job *j)
         text_add(&t, " %9s", unit_seconds(x->cost.wire).s);
         text_add(&t, " %9s", unit_bytes(x->cost.peak).s);
         text_add(&t, " %9s  ", unit_bytes(x->cost.sent).s);
-        if (j->answer.meshes > 1) text_add(&t, "--mesh %s --layout ", x->mesh_text);
+        if (j->answer.mesh_found) text_add(&t, "--mesh %s --layout ", x->mesh_text);
         text_add(&t, "%s", *x->layout_text ? x->layout_text : "nothing cut");
         if (*x->state_text) text_add(&t, " --state-layout %s", x->state_text);
         text_add(&t, "\n");

@@ -223,7 +223,8 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     f.last = arena_new(&s->arena, search_answer);
     TRY(answer->best && f.last && mesh_parse(s, opts->mesh ? opts->mesh : "", &m));
     int axes = opts->most_axes > 0 ? opts->most_axes : 2;
-    TRY(mesh_asks(&m) ? shapes_visit(s, mesh_size(&m), axes, try_mesh, &f) : try_mesh(&f, &m));
+    answer->mesh_found = mesh_asks(&m);
+    TRY(answer->mesh_found ? shapes_visit(s, mesh_size(&m), axes, try_mesh, &f) : try_mesh(&f, &m));
     if (answer->n == 0) return nothing_fits(&f);
     if (isinf(f.state_bound)) return true; /* no rules for state were looked for */
     double best = value_of(&f, &answer->best[0].cost);

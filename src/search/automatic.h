@@ -27,8 +27,9 @@ typedef struct found_layout {
 typedef struct automatic_answer {
     found_layout *best; /* best first */
     int           n;
-    search_answer search; /* of the mesh that the best is on, but for its candidates */
-    int           meshes; /* tried */
+    search_answer search;     /* of the mesh that the best is on, but for its candidates */
+    int           meshes;     /* tried */
+    bool          mesh_found; /* one of these, as was asked */
 } automatic_answer;
 
 /* Does any of these texts, each of which may be NULL, leave something to be found? */

@@ -23,12 +23,6 @@ static int find(const candidates *c, const cuts *with)
     return -1;
 }
 
-const candidate *candidates_find(const candidates *c, const cuts *with)
-{
-    int at = find(c, with);
-    return at < 0 ? NULL : &c->list[at];
-}
-
 void candidates_add(candidates *c, const candidate *x)
 {
     bool full = c->n == MOST_KEPT;

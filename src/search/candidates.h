@@ -23,8 +23,6 @@ typedef struct candidates {
 double candidate_value(const candidates *c, const candidate *x); /* seconds or bytes */
 /* Puts x where it belongs, once. */
 void candidates_add(candidates *c, const candidate *x);
-/* The one with these cuts; NULL: it is not among them. */
-const candidate *candidates_find(const candidates *c, const cuts *with);
-void             candidates_drop(candidates *c, const cuts *with);
+void candidates_drop(candidates *c, const cuts *with);
 
 #endif

@@ -105,6 +105,7 @@ bool leaves_list(leaves *l, const symmetry *y, const int *order, double threshol
               .context = context,
               .arena = a};
     l->n = 0;
+    l->counted = 0;
     l->full = false;
     l->beyond = INFINITY;
     uint64_t fixed = 0;

@@ -16,7 +16,7 @@ typedef struct leaves {
     int          n, room;
     bool         full;    /* not all found a place */
     double       beyond;  /* no layout that is not here is below this */
-    int64_t      counted; /* leaves offered in all */
+    int64_t      counted; /* legal layouts that were offered */
 } leaves;
 
 /* No layout with these cuts of the dimensions in `decided` is better. */

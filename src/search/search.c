@@ -9,6 +9,7 @@
 #include "base/hoard.h"
 #include "plan/estimate.h"
 #include "search/descent.h"
+#include "search/ledger.h"
 
 /* Small graphs are searched whole. */
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
@@ -33,12 +34,12 @@ typedef struct search {
     int64_t            work;  /* nodes planned so far */
     double             deadline;
     int                extra;     /* priced for the sake of those behind the best */
-    int                steps;     /* priced on the way down to a good one */
     candidates         kept;      /* those that fit */
-    candidate         *corrected; /* whose memory turned out to be more: of another processor, or
-                                     with the layers left out */
-    int                ncorrected, corrected_room;
-    int64_t            limit; /* of memory, as far as the search knows it; 0: none */
+    ledger             ledger;    /* of all that were priced */
+    int                corrected; /* of these, whose memory turned out to be more: of another
+                                     processor, or with the layers left out */
+    bool               again;     /* since that matters, the search goes on */
+    int64_t            limit;     /* of memory, as far as the search knows it; 0: none */
 } search;
 
 /* Of this thread alone, whoever else is busy. */
@@ -119,6 +120,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
     s->rules = arena_array(s->scratch, layout_rule, s->space.ndims + o->given->nrules + 1);
     TRY(s->rules && parts_make(&s->parts, &s->space, &s->reduced, &o->rates, s->scratch));
     s->leaves.space = &s->space;
+    s->ledger.arena = s->scratch;
     if (!o->plain) find_symmetry(s);
     order_dims(s);
     return true;
@@ -133,23 +135,29 @@ static bool add_copies(search *s, const layout *l, cost *c)
     return cost_add_copies(&s->reduced, &s->fewer, l, &s->opts->rates, c);
 }
 
-static bool price_cuts(search *s, const cuts *c, candidate *x)
+/* What was priced before costs the same, and no work. */
+static bool price_cuts(search *s, const cuts *c, cost *x)
 {
-    layout l;
-    *x = (candidate){.cuts = *c};
+    layout      l;
+    const cost *known = ledger_find(&s->ledger, c);
+    if (known) {
+        *x = *known;
+        return true;
+    }
     TRY(space_layout(&s->space, c, s->rules, NULL, &l));
-    TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, &x->cost) && add_copies(s, &l, &x->cost));
-    for (int k = 0; k < s->ncorrected; k++)
-        if (memcmp(&s->corrected[k].cuts, c, sizeof *c) == 0)
-            x->cost.peak = s->corrected[k].cost.peak;
+    TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
     s->work += s->reduced.graph->nnodes;
     s->answer->priced++;
-    return true;
+    return ledger_note(&s->ledger, c, x);
 }
 
-static void keep(search *s, const candidate *x)
+/* Prices, and keeps what fits. */
+static bool try_cuts(search *s, const cuts *c, cost *x)
 {
-    if (!s->limit || x->cost.peak <= s->limit) candidates_add(&s->kept, x);
+    TRY(price_cuts(s, c, x));
+    if (!s->limit || x->peak <= s->limit)
+        candidates_add(&s->kept, &(candidate){.cuts = *c, .cost = *x});
+    return true;
 }
 
 /* Of the k-th best that is kept; seconds or bytes. */
@@ -221,10 +229,11 @@ static bool try_leaves(search *s, double *left)
         }
         if (x.bound > to_beat(s) * (1 + SAME_PRICE)) return true;
         if (!worth_pricing(s, &x)) continue;
-        candidate c;
-        s->extra += x.bound >= value_kept(s, 0) * (1 - SAME_PRICE);
-        TRY(price_cuts(s, &x.cuts, &c));
-        keep(s, &c);
+        int  before = s->answer->priced;
+        bool extra = x.bound >= value_kept(s, 0) * (1 - SAME_PRICE);
+        cost c;
+        TRY(try_cuts(s, &x.cuts, &c));
+        if (extra) s->extra += s->answer->priced - before;
     }
     if (l->n) *left = l->heap[0].bound;
     return true;
@@ -232,12 +241,10 @@ static bool try_leaves(search *s, double *left)
 
 static bool price_step(void *context, const cuts *c, worth *w)
 {
-    search   *s = context;
-    candidate x;
-    TRY(price_cuts(s, c, &x));
-    keep(s, &x);
-    s->steps++;
-    *w = worth_of(&x.cost, s->opts->smallest, s->limit);
+    search *s = context;
+    cost    x;
+    TRY(try_cuts(s, c, &x));
+    *w = worth_of(&x, s->opts->smallest, s->limit);
     return true;
 }
 
@@ -250,7 +257,7 @@ static bool try_all(search *s)
     cuts    none = {0};
     double  root = bound(s, &none, 0), threshold = 1.25 * root, left = INFINITY;
     if (!(root > 0) || isinf(root)) threshold = INFINITY;
-    if (!s->opts->plain && !s->ncorrected) {
+    if (!s->opts->plain && !s->corrected) {
         descent d = {.space = &s->space,
                      .symmetry = &s->symmetry,
                      .order = s->order,
@@ -264,6 +271,7 @@ static bool try_all(search *s)
         int most = s->opts->plain ? MOST_LEAVES : SOME_LEAVES;
         TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME_PRICE), most, bound, s,
                         s->scratch));
+        if (l->counted > s->answer->considered) s->answer->considered = l->counted;
         TRY(try_leaves(s, &left));
         double goal = to_beat(s);
         bool   all = !l->full && (goal <= threshold || isinf(threshold));
@@ -273,7 +281,7 @@ static bool try_all(search *s)
         else if (!l->full)
             threshold = threshold > 1e6 * root ? INFINITY : 4 * threshold;
     }
-    s->answer->considered = l->counted + s->steps;
+    if (s->answer->priced > s->answer->considered) s->answer->considered = s->answer->priced;
     s->answer->bound = fmin(value_kept(s, 0), fmin(left, l->beyond));
     return true;
 }
@@ -299,23 +307,25 @@ static bool price_whole(search *s, const candidate *from, candidate *x)
     return true;
 }
 
-/* Memory of the processor that needs most.  Where that is more than the search believed, it is
- * noted for the next time. */
-static bool find_peak(search *s, candidate *x)
-{
-    const subject   *w = &s->whole;
-    estimate_opts    o = {.mesh = s->space.mesh, .layout = &x->layout, .memory = w->memory};
-    const candidate *believed = candidates_find(&s->kept, &x->cuts);
-    TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
-    if (x->cost.peak <= believed->cost.peak) return true;
-    TRY(arena_push(s->scratch, s->corrected, s->ncorrected, s->corrected_room));
-    s->corrected[s->ncorrected++] = *x;
-    return true;
-}
-
 static bool fits(const search *s, const candidate *x)
 {
     return !s->opts->limit || x->cost.peak <= s->opts->limit;
+}
+
+/* Memory of the processor that needs most.  Where that is more than the search believed, it knows
+ * now, and the layout has to find its place anew. */
+static bool find_peak(search *s, candidate *x)
+{
+    const subject *w = &s->whole;
+    estimate_opts  o = {.mesh = s->space.mesh, .layout = &x->layout, .memory = w->memory};
+    cost          *believed = ledger_find(&s->ledger, &x->cuts);
+    TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
+    if (x->cost.peak <= believed->peak) return true;
+    believed->peak = x->cost.peak;
+    candidates_drop(&s->kept, &x->cuts);
+    s->corrected++;
+    s->again = s->again || s->opts->smallest || !fits(s, x);
+    return true;
 }
 
 /* Cannot come first, or leaving layers out would have missed its price by more than any other's. */
@@ -352,18 +362,6 @@ static bool finish(search *s)
     return true;
 }
 
-/* Those of whose memory more is known now, from the k-th on, are forgotten: they will be priced
- * again.  Does it matter? */
-static bool forget_corrected(search *s, int k)
-{
-    bool matters = s->opts->smallest && k < s->ncorrected;
-    for (; k < s->ncorrected; k++) {
-        matters |= !fits(s, &s->corrected[k]);
-        candidates_drop(&s->kept, &s->corrected[k].cuts);
-    }
-    return matters;
-}
-
 /* What the search believes to fit may not: then it goes on, at last with less memory. */
 static bool try_until_it_fits(search *s)
 {
@@ -371,9 +369,9 @@ static bool try_until_it_fits(search *s)
     s->limit = s->opts->limit;
     s->kept = (candidates){.space = &s->space, .smallest = s->opts->smallest};
     for (int k = 0; k < ATTEMPTS; k++) {
-        int known = s->ncorrected;
+        s->again = false;
         TRY(try_all(s) && finish(s));
-        if (!forget_corrected(s, known) || out_of_time(s)) break;
+        if (!s->again || out_of_time(s)) break;
         if (k < EXACT) continue;
         if (s->answer->n) break;
         s->limit -= s->limit / 20;

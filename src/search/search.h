@@ -26,8 +26,8 @@ typedef struct search_answer {
     int       n;
     double    bound;           /* no layout is better: seconds or bytes */
     double    gap;             /* (best - bound) / best; 0: optimal */
-    int       priced;          /* layouts planned for real */
-    int64_t   considered;      /* legal layouts whose bound was looked at */
+    int       priced;          /* layouts planned for real, each once */
+    int64_t   considered;      /* legal layouts looked at, in the longest list of them */
     int       layers_left_out; /* copies of the longest repetition that were */
     int       contradictions;  /* see lessons.h */
     double    reduced_error;   /* by how much leaving layers out missed the best one's price */

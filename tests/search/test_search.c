@@ -43,6 +43,11 @@ static void search_for(trial *t, const char *what, int machine, int64_t limit, d
                               : a.best[0].cost.seconds;
     if (fabs(found - best) > 1e-9 * best) differ(t, what, found, best, &a);
     if (a.gap > 1e-9) differ(t, "not proved", a.gap, 0, &a);
+    if (a.priced > a.considered || a.considered > b->legal) {
+        printf("%s: %s: of %lld legal layouts looked at %lld, priced %d\n", t->name, what,
+               (long long)b->legal, (long long)a.considered, a.priced);
+        t->failed++;
+    }
 }
 
 /* Every objective on every machine. */

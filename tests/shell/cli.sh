@@ -356,7 +356,10 @@ y: [batch, out] = einsum(x, w)
 END
 slow="flops=1e6,memory=1e9,wire=1e9,latency=1e-9"
 run layout dense.mtf --mesh a:4 --machine $slow
-check "the best layout, and why others lose" 0 out "optimal: of " "batch:a" " more"
+check "the best layout, and why others lose" 0 out "optimal: 4 legal layouts looked at, 4 priced as programs" \
+    "batch:a" " more"
+run layout dense.mtf --mesh auto:5 --machine $slow
+check "the only mesh is told, too" 0 out "--mesh mesh_0:5 --layout batch:mesh_0"
 run layout dense.mtf --mesh auto:6 --machine $slow --json; is_json "layout --json"
 check "what ties is told so" 0 out "equally good"
 check "a mesh is found" 0 out '"mesh":' '"mesh_0:6"' '"optimal":' 'true'
