@@ -20,8 +20,10 @@ int usage_error(const command *c, const char *format, ...)
     fputs("mtf: usage: ", stderr);
     vfprintf(stderr, format, args);
     va_end(args);
-    if (c) fprintf(stderr, "\nmtf %s --help says what there is\n", c->name);
-    else fputs("\nmtf --help says what there is\n", stderr);
+    if (c)
+        fprintf(stderr, "\nmtf %s --help says what there is\n", c->name);
+    else
+        fputs("\nmtf --help says what there is\n", stderr);
     return STATUS_USAGE;
 }
 
@@ -36,8 +38,7 @@ static void print_option(const option_spec *spec, int width)
 {
     char left[80];
     left_column(spec, left, sizeof left);
-    printf("  %-*s  %s%s\n", width, left, spec->says,
-           spec->repeatable ? "; may be repeated" : "");
+    printf("  %-*s  %s%s\n", width, left, spec->says, spec->repeatable ? "; may be repeated" : "");
 }
 
 static void print_help(const command *c)
@@ -47,8 +48,8 @@ static void print_help(const command *c)
         int needs = left_column(spec, NULL, 0);
         if (needs > width) width = needs;
     }
-    printf("mtf %s: %s\n\nusage: mtf %s %s [OPTION]...\n\n%s\n\noptions\n", c->name, c->says,
-           c->name, c->words, c->teaches);
+    printf("mtf %s: %s\n\nusage: mtf %s%s%s [OPTION]...\n\n%s\n\noptions\n", c->name, c->says,
+           c->name, *c->words ? " " : "", c->words, c->teaches);
     for (const option_spec *spec = c->options; spec->name; spec++) print_option(spec, width);
     print_option(&help_option, width);
     printf("\nexamples\n");
@@ -138,8 +139,8 @@ static int take_all(options *o, int argc, char **argv)
 int options_parse(const command *c, int argc, char **argv, options *o)
 {
     size_t n = (size_t)argc + 1;
-    *o = (options){.command = c, .words = calloc(n, sizeof *o->words),
-                   .values = calloc(n, sizeof *o->values)};
+    *o = (options){
+        .command = c, .words = calloc(n, sizeof *o->words), .values = calloc(n, sizeof *o->values)};
     if (!o->words || !o->values) {
         fputs("mtf: memory: no memory for the command line\n", stderr);
         return STATUS_FAILED;
