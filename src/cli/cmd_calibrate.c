@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/put_file.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "machine/launch.h"
@@ -13,11 +14,9 @@
 
 static bool write_out(mtf_session *s, const char *path, const char *text)
 {
-    FILE *f = path ? fopen(path, "w") : stdout;
-    bool  ok = f && fputs(text, f) >= 0;
-    if (path && f) ok = fclose(f) == 0 && ok;
-    return ok ||
-           fail(&s->fault, ERR_FILE, "%s: %s", path ? path : "standard output", strerror(errno));
+    if (path) return put_file(&s->fault, path, 1, &(piece){text, strlen(text)});
+    return fputs(text, stdout) >= 0 ||
+           fail(&s->fault, ERR_FILE, "standard output: %s", strerror(errno));
 }
 
 /* A line that is written over, for people who wait. */
@@ -33,10 +32,12 @@ static void tell(void *start, int done, int trials)
 
 static bool measure(const options *o, mtf_session *s)
 {
+    const char    *path = option_nth(o, "out", 0);
     price_rates    r;
     textbuf        t = {.arena = &s->arena};
     time_t         start = time(NULL);
     calibrate_opts how = {.tell = mtf_is_first(s) ? tell : NULL, .context = &start};
+    TRY(!path || !mtf_is_first(s) || put_file_check(&s->fault, path));
     if (!calibrate(s, &how, &r)) {
         if (how.tell) tell(&start, 1, 1); /* so that the error has the line to itself */
         return false;
@@ -46,7 +47,7 @@ static bool measure(const options *o, mtf_session *s)
              s->opts.mesh, launch_find().size > 1 ? "over MPI" : "as threads");
     rates_write(&r, &t);
     const char *text = text_done(&t);
-    return text && (!mtf_is_first(s) || write_out(s, option_nth(o, "out", 0), text));
+    return text && (!mtf_is_first(s) || write_out(s, path, text));
 }
 
 static int run(const options *o)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/put_file.h"
 #include "cli/analyze.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
@@ -23,7 +24,7 @@ typedef struct job {
     mtf_program   *program;
     port_option   *feeds, *fetches;
     int            nfeeds, nfetches;
-    mtf_tensor   **list;   /* what is fetched, each once */
+    mtf_tensor   **list; /* what is fetched, each once */
     int            nlist;
     bool          *needed; /* by tensor id */
     uint64_t       steps;
@@ -82,6 +83,7 @@ static bool find_fetches(job *j)
     for (int i = 0; split_port(j, "fetch", i, &name, &file); i++) {
         mtf_tensor *x = file_find(j->graph, name);
         TRY(x != NULL);
+        TRY(!file || !mtf_is_first(j->session) || put_file_check(&j->session->fault, file));
         j->fetches[j->nfetches++] = (port_option){name, x, file};
     }
     TRY(mtf_ok(j->session));
@@ -159,8 +161,8 @@ static bool compile(job *j)
 static bool print_value(job *j, const port_option *fetch, const void *data)
 {
     const mtf_tensor *x = fetch->tensor;
-    arena_mark mark = arena_here(&j->session->arena);
-    textbuf    t = {.arena = &j->session->arena};
+    arena_mark        mark = arena_here(&j->session->arena);
+    textbuf           t = {.arena = &j->session->arena};
     value_show(&t, fetch->name, x->type, &x->shape, data);
     const char *text = text_done(&t);
     if (text) fputs(text, stdout);
@@ -184,7 +186,8 @@ static bool add_value(job *j, const port_option *fetch, cJSON *fetches, const vo
         value = json_object(fetches, fetch->name);
         json_type_and_shape(value, fetch->tensor);
     }
-    if (fetch->file) json_text(value, "file", fetch->file);
+    if (fetch->file)
+        json_text(value, "file", fetch->file);
     else if (!cJSON_HasObjectItem(value, "data"))
         return json_data(value, j->session, fetch->tensor, data);
     return true;
@@ -198,8 +201,10 @@ static bool give_out(job *j, const port_option *fetch, cJSON *fetches)
     TRY(data != NULL);
     bool ok = mtf_fetch(j->program, fetch->tensor, data);
     if (ok && fetch->file && mtf_is_first(j->session)) ok = write_file(j, fetch, data);
-    if (ok && fetches) ok = add_value(j, fetch, fetches, data);
-    else if (ok && !fetch->file) ok = print_value(j, fetch, data);
+    if (ok && fetches)
+        ok = add_value(j, fetch, fetches, data);
+    else if (ok && !fetch->file)
+        ok = print_value(j, fetch, data);
     block_free(&j->session->allocator, data);
     return ok;
 }
@@ -249,11 +254,16 @@ static int run(const options *o)
     if (device && strcmp(device, "cpu") != 0 && strcmp(device, "check") != 0)
         return usage_error(o->command, "--device takes cpu or check, not \"%s\"", device);
     job j = {.options = o, .steps = steps};
-    j.session = file_session(&(mtf_session_opts){
-        .seed = seed, .threads = (int)threads, .device = device, .memory = (size_t)memory,
-        .mesh = option_nth(o, "mesh", 0), .layout = option_nth(o, "layout", 0),
-        .state_layout = option_nth(o, "state-layout", 0), .machine = option_nth(o, "machine", 0), .patience = (int)patience,
-        .measure = option_given(o, "analyze")});
+    j.session = file_session(&(mtf_session_opts){.seed = seed,
+                                                 .threads = (int)threads,
+                                                 .device = device,
+                                                 .memory = (size_t)memory,
+                                                 .mesh = option_nth(o, "mesh", 0),
+                                                 .layout = option_nth(o, "layout", 0),
+                                                 .state_layout = option_nth(o, "state-layout", 0),
+                                                 .machine = option_nth(o, "machine", 0),
+                                                 .patience = (int)patience,
+                                                 .measure = option_given(o, "analyze")});
     if (!j.session) return STATUS_FAILED;
     run_job(&j);
     return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
@@ -263,9 +273,11 @@ static const option_spec table[] = {
     {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
     {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:2; default: one"},
-    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis; auto: the best one"},
+    {"layout", "DIM:AXIS,...", false,
+     "which dimension is cut along which axis; auto: the best one"},
     {"machine", "FILE|RATES", false, "what --layout auto and times are for, as in mtf plan"},
-    {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps, as in hidden:rows"},
+    {"state-layout", "DIM:AXIS,...", false,
+     "cut variables further between steps, as in hidden:rows"},
     {"analyze", NULL, false, "compare with the plan: bytes, flops and memory must be equal"},
     {"all", NULL, false, "with --analyze: show every instruction"},
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
@@ -281,7 +293,8 @@ static const option_spec table[] = {
 static const char *const examples[] = {
     "mtf run model.mtf --feed x=x.npy --fetch y",
     "mtf run train.mtf --feed images=i.npy --feed labels=l.npy --steps 100 --fetch loss",
-    "mtf run model.mtf --feed x=x.npy --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --analyze",
+    "mtf run model.mtf --feed x=x.npy --mesh rows:2,cols:2 --layout batch:rows,hidden:cols "
+    "--analyze",
     "mtf run model.mtf --feed x=x.npy --fetch y=y.npy --fetch dw=dw.npy --device check",
     "mpirun -n 4 mtf run model.mtf --mesh x:4 --layout batch:x --feed x=x.npy --fetch y=y.npy",
     NULL,

@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/put_file.h"
+
 enum { MOST_EVENTS = 1 << 16 }; /* of a processor */
 
-bool timeline_prepare(mtf_program *p)
+bool timeline_prepare(mtf_program *p, const char *path)
 {
+    TRY(!mtf_is_first(p->session) || put_file_check(&p->session->fault, path));
     for (int k = p->store->first; k < p->store->end; k++)
         TRY(counts_keep_events(&p->processors[k].counts, p->processors[k].program, MOST_EVENTS));
     return true;

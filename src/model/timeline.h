@@ -4,7 +4,8 @@
 
 #include "run/compiled.h"
 
-bool timeline_prepare(mtf_program *p); /* takes the memory: a step takes none */
+/* Takes the memory, for a step takes none, and sees whether the file can be written. */
+bool timeline_prepare(mtf_program *p, const char *path);
 void timeline_record(mtf_program *p, bool on);
 /* All ranks call it, one after the other adds its processors to the file. */
 bool timeline_write(const mtf_program *p, const char *path);

@@ -26,7 +26,7 @@ static bool compile(training *t)
         t->fetches[t->nfetches++] = t->watched.values[i];
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program));
-    if (o->trace) TRY(timeline_prepare(t->program));
+    if (o->trace) TRY(timeline_prepare(t->program, o->trace));
     if (!o->data) return true;
     t->batches = mtf_batches_new(o->data, t->program, o->batches);
     return t->batches != NULL;

@@ -7,14 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/npy_header.h"
+#include "base/put_file.h"
 #include "base/session.h"
 
 const char *npy_text(mtf_dtype type, int ndims, const int64_t *sizes, char text[NPY_TEXT])
@@ -57,16 +56,19 @@ bool npy_parse(mtf_session *s, const char *name, const unsigned char *bytes, siz
     size_t wanted = (size_t)h.count * mtf_dtype_bytes(h.type), given = n - h.data_at;
     char   text[NPY_TEXT];
     if (given != wanted)
-        return fail(&s->fault, ERR_FILE, "\"%s\": its header says %s, which is %zu bytes of data, "
-                    "but %zu bytes follow: the file is %s", name,
-                    npy_text(h.type, h.ndims, h.size, text), wanted, given,
+        return fail(&s->fault, ERR_FILE,
+                    "\"%s\": its header says %s, which is %zu bytes of data, "
+                    "but %zu bytes follow: the file is %s",
+                    name, npy_text(h.type, h.ndims, h.size, text), wanted, given,
                     given < wanted ? "cut short" : "longer than it should be");
     void *data = block_alloc(&s->allocator, &s->fault, wanted, false);
     TRY(data != NULL);
     *out = (npy_array){.type = h.type, .ndims = h.ndims, .bytes = wanted, .data = data};
     memcpy(out->size, h.size, sizeof out->size);
-    if (h.fortran_order) turn_round(out, bytes + h.data_at, h.count);
-    else if (wanted) memcpy(data, bytes + h.data_at, wanted);
+    if (h.fortran_order)
+        turn_round(out, bytes + h.data_at, h.count);
+    else if (wanted)
+        memcpy(data, bytes + h.data_at, wanted);
     /* NumPy takes any byte but 0 as true; here a bool is 0 or 1. */
     if (h.type == MTF_BOOL)
         for (size_t i = 0; i < wanted; i++)
@@ -125,67 +127,6 @@ void npy_release(mtf_session *s, npy_array *a)
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-static bool write_all(int file, const void *bytes, size_t n)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t put = write(file, (const char *)bytes + done, n - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        done += (size_t)put;
-    }
-    return true;
-}
-
-/* Writes and closes; 0, or the errno of whatever failed first. */
-static int fill_file(int file, const char *header, size_t header_bytes, const void *data,
-                     size_t bytes)
-{
-    int wrong = 0;
-    if (!write_all(file, header, header_bytes) || !write_all(file, data, bytes)) wrong = errno;
-    if (close(file) != 0 && !wrong) wrong = errno;
-    return wrong;
-}
-
-/* A new file beside `target`; its descriptor, or -1 with errno. */
-static int open_beside(const char *target, char temporary[PATH_MAX])
-{
-    for (int attempt = 0; attempt < 100; attempt++) {
-        int length = snprintf(temporary, PATH_MAX, "%s.%ld.%d.part", target, (long)getpid(),
-                              attempt);
-        if (length >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file >= 0 || errno != EEXIST) return file;
-    }
-    return -1;
-}
-
-/* Replaces a regular file, or makes a new one, by renaming; anything else that is there (a
- * terminal, a pipe) is written to as it is.  0, or an errno. */
-static int put_file(const char *path, const char *header, size_t header_bytes, const void *data,
-                    size_t bytes)
-{
-    char        target[PATH_MAX], temporary[PATH_MAX];
-    struct stat about;
-    bool        there = stat(path, &about) == 0;
-    if (there && !S_ISREG(about.st_mode)) {
-        int file = open(path, O_WRONLY | O_CLOEXEC);
-        return file < 0 ? errno : fill_file(file, header, header_bytes, data, bytes);
-    }
-    if (there && access(path, W_OK) != 0) return errno; /* renaming would not ask */
-    if (there && !realpath(path, target)) return errno; /* a link stays a link */
-    if (!there && snprintf(target, sizeof target, "%s", path) >= (int)sizeof target)
-        return ENAMETOOLONG;
-    int file = open_beside(target, temporary);
-    if (file < 0) return errno;
-    int wrong = fill_file(file, header, header_bytes, data, bytes);
-    if (!wrong && rename(temporary, target) != 0) wrong = errno;
-    if (wrong) unlink(temporary);
-    return wrong;
-}
-
 bool npy_write(mtf_session *s, const char *path, mtf_dtype type, int ndims, const int64_t *sizes,
                const void *data)
 {
@@ -194,8 +135,5 @@ bool npy_write(mtf_session *s, const char *path, mtf_dtype type, int ndims, cons
     size_t header_bytes = npy_header_print(type, ndims, sizes, header);
     size_t bytes = mtf_dtype_bytes(type);
     for (int i = 0; i < ndims; i++) bytes *= (size_t)sizes[i];
-    int wrong = put_file(path, header, header_bytes, data, bytes);
-    if (wrong)
-        return fail(&s->fault, ERR_FILE, "\"%s\" cannot be written: %s", path, strerror(wrong));
-    return true;
+    return put_file(&s->fault, path, 2, (const piece[]){{header, header_bytes}, {data, bytes}});
 }

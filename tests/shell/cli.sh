@@ -219,7 +219,7 @@ refuses "npy: unknown version" 'version 9.0' run two.mtf --feed a=bad.npy --feed
 printf 'PK\003\004 this is a zip file' >bad.npy
 refuses "npy: another format" 'is no .npy file' run two.mtf --feed a=bad.npy --feed b=b.npy
 
-refuses "fetch into no folder" '"nowhere/y.npy" cannot be written: No such file' run scalar.mtf --fetch y=nowhere/y.npy
+refuses "fetch into no folder" '"nowhere/y.npy" cannot be written: No such file' run scalar.mtf --steps 1000000000000 --fetch y=nowhere/y.npy
 refuses "fetch onto a folder"  'Is a directory' run scalar.mtf --fetch y="$work"
 mkdir locked; chmod a-w locked
 if [ "$(id -u)" -ne 0 ]; then
@@ -375,6 +375,7 @@ run calibrate --mesh x:2,y:1
 check "calibrate: a mesh of two axes" 0 out "axis x "
 refuses "calibrate: a mesh without axes" 'mesh "" cannot be calibrated' calibrate --mesh ""
 refuses "calibrate: a mesh that is open" "such as x:4" calibrate --mesh auto:2
+refuses "calibrate: no such folder, at once" '"none/here" cannot be written: No such file' calibrate --out none/here
 run calibrate --mesh x:1 --out here.machine
 check "calibrate" 0 err
 run layout dense.mtf --mesh a:2 --machine here.machine

@@ -261,7 +261,7 @@ refuses "a watch that sees nothing" 'no tensor'"'"'s name matches "zebra"' "${to
 refuses "a watch that is no pattern" 'pattern "("'              "${toy[@]}" --steps 1 --watch '('
 refuses "a loss that is not there" '"los"'                      "${net[@]}" --steps 1 --loss los
 refuses "a loss that is no scalar" 'is no scalar'               "${net[@]}" --steps 1 --loss logits
-refuses "a trace that cannot be written" 'the timeline "nowhere/t.json"' "${toy[@]}" --steps 1 --trace nowhere/t.json
+refuses "a trace that cannot be written" '"nowhere/t.json" cannot be written: No such file' "${toy[@]}" --steps 1000000000 --trace nowhere/t.json
 refuses "events that cannot be written" 'cannot be made'        "${toy[@]}" --steps 1 --events-dir /proc/events
 
 printf 'train: %d passed, %d failed\n' $passed $failed

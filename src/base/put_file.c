@@ -1,0 +1,105 @@
+/* A file in one piece: written under another name beside its place, and renamed when it is whole. */
+#include "base/put_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool write_all(int file, const piece *p)
+{
+    for (size_t done = 0; done < p->n;) {
+        ssize_t put = write(file, (const char *)p->bytes + done, p->n - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+/* Writes and closes; 0, or the errno of whatever failed first. */
+static int fill_file(int file, int n, const piece *pieces)
+{
+    int wrong = 0;
+    for (int k = 0; k < n && !wrong; k++)
+        if (!write_all(file, &pieces[k])) wrong = errno;
+    if (close(file) != 0 && !wrong) wrong = errno;
+    return wrong;
+}
+
+/* A new file beside `target`; its descriptor, or -1 with errno. */
+static int open_beside(const char *target, char temporary[PATH_MAX])
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        int length =
+            snprintf(temporary, PATH_MAX, "%s.%ld.%d.part", target, (long)getpid(), attempt);
+        if (length >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0 || errno != EEXIST) return file;
+    }
+    return -1;
+}
+
+/* Where the file will be: a link stays a link.  `replace`: by renaming.  0, or an errno. */
+static int find_place(const char *path, char target[PATH_MAX], bool *replace)
+{
+    struct stat about;
+    bool        there = stat(path, &about) == 0;
+    *replace = !there || S_ISREG(about.st_mode);
+    if (there && S_ISDIR(about.st_mode)) return EISDIR;
+    if (there && access(path, W_OK) != 0) return errno; /* renaming would not ask */
+    if (there && *replace) return realpath(path, target) ? 0 : errno;
+    return snprintf(target, PATH_MAX, "%s", path) < PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+static int try_place(const char *path)
+{
+    char target[PATH_MAX], temporary[PATH_MAX];
+    bool replace;
+    int  wrong = find_place(path, target, &replace);
+    if (wrong || !replace) return wrong;
+    int file = open_beside(target, temporary);
+    if (file < 0) return errno;
+    close(file);
+    unlink(temporary);
+    return 0;
+}
+
+static int write_there(const char *path, int n, const piece *pieces)
+{
+    char target[PATH_MAX], temporary[PATH_MAX];
+    bool replace;
+    int  wrong = find_place(path, target, &replace);
+    if (wrong) return wrong;
+    int file = replace ? open_beside(target, temporary) : open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0) return errno;
+    wrong = fill_file(file, n, pieces);
+    if (!replace) return wrong;
+    if (!wrong && rename(temporary, target) != 0) wrong = errno;
+    if (wrong) unlink(temporary);
+    return wrong;
+}
+
+/* ---- for others ---- */
+
+static bool judge(fault *f, const char *path, int wrong)
+{
+    return !wrong || fail(f, ERR_FILE, "\"%s\" cannot be written: %s", path, strerror(wrong));
+}
+
+bool put_file_check(fault *f, const char *path)
+{
+    return judge(f, path, try_place(path));
+}
+
+bool put_file(fault *f, const char *path, int n, const piece *pieces)
+{
+    return judge(f, path, write_there(path, n, pieces));
+}

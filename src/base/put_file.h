@@ -1,0 +1,20 @@
+/* A file in one piece: a reader finds the old one or the whole new one, never a part. */
+#ifndef BASE_PUT_FILE_H
+#define BASE_PUT_FILE_H
+
+#include <stddef.h>
+
+#include "base/fault.h"
+
+typedef struct piece {
+    const void *bytes;
+    size_t      n;
+} piece;
+
+/* Replaces a regular file, or makes a new one, by renaming; anything else that is there (a
+ * terminal, a pipe) is written to as it is.  False after an error, which names the path. */
+bool put_file(fault *f, const char *path, int n, const piece *pieces);
+/* Could one be put there?  For whoever would else hear it only after long work. */
+bool put_file_check(fault *f, const char *path);
+
+#endif
