@@ -12,8 +12,8 @@
 enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16 };
 #define ROUND_SECONDS 0.004
 #define RATIO_SECONDS 0.008
-#define LEAST_SHARE                                                                                \
-    0.05 /* of what a step took, for what it has beyond another, whatever that took */
+/* Of what a step took, for what it has beyond another, whatever that took. */
+#define LEAST_SHARE 0.05
 
 /* A step is over when it is so for the last processor.  Threads wait for it anyway; ranks that have
  * nothing to tell each other do not, and begin together here. */
