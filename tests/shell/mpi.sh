@@ -148,6 +148,18 @@ batches 4 2 x:2,y:2
 ranks 2 "$(dirname "$MTF")/tests/test_batch_ranks" 3 x:2    # files cut otherwise than the mesh
 fails "an example of another rank" "nobody's"
 
+# ---- calibrating: what all ranks measure together ------------------------------------------------
+
+measures() {                            # measures RANKS MESH
+    ranks "$1" "$(dirname "$MTF")/tests/test_trial_ranks" "$2"
+    if [ $status -eq 0 ] && grep -q ': 3 passed, 0 failed$' out; then pass
+    else lose "a machine measured by $1 ranks, mesh $2" "3 right" "$status: $(head -c 600 out err)"; fi
+}
+measures 2 x:2
+measures 2 x:2,y:2
+ranks 2 "$MTF" calibrate --out none/here
+fails "calibrate: no such folder, at once" '"none/here" cannot be written: No such file'
+
 # ---- what is refused, once -----------------------------------------------------------------------
 
 ranks 3 "$MTF" run make.mtf --mesh x:2 --layout batch:x
