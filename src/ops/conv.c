@@ -113,7 +113,7 @@ static bool infer_conv(node *n)
         y.dims[nbatch + i].size = room / n->attrs[STRIDE].ints.v[i] + 1;
     }
     y.dims[y.ndims - 1] = w->dims[ns + 1];
-    y = mtf_shape_of(y.ndims, y.dims);
+    y = shape_of(y.ndims, y.dims);
     TRY(shape_check(&y, n->op->name, &n->graph->session->fault) && check_fit(n, x, w, &y));
     TRY(node_output(n, n->in[0]->type, &y));
     n->attrs[SHAPE].shape = &n->out[0]->shape;

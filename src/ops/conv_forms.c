@@ -91,7 +91,7 @@ static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns,
     mtf_dim outputs = filter->shape.dims[ns];
     outputs.size *= s.groups;
     out.dims[out.ndims - 1] = outputs;
-    out = mtf_shape_of(out.ndims, out.dims);
+    out = shape_of(out.ndims, out.dims);
     to_attrs(&s, ns, &out, attrs);
     return node_binary(&op_conv_input, x, filter, attrs);
 }

@@ -41,7 +41,7 @@ static bool kept_shape(node *n, mtf_shape *kept)
     for (int i = 0; i < over.n; i++) {
         mtf_dim d = mtf_shape_dim(*x, over.v[i]);
         char    text[SHAPE_TEXT];
-        if (!d.name || i >= MTF_MAX_DIMS)
+        if (!d.name || i >= MTF_SHAPE_ROOM)
             return node_fail(n, ERR_SHAPE, "\"%s\" has no dimension \"%s\"; it is %s",
                              tensor_name(n->in[0]), over.v[i], shape_text(x, text));
         gone.dims[i] = d;
@@ -202,8 +202,8 @@ static void grad_min(tape *t, const node *n, mtf_tensor *const *dy)
 static mtf_tensor *product_tree(mtf_tensor *x, const mtf_shape *kept)
 {
     mtf_shape   reduced = mtf_shape_minus(x->shape, *kept);
-    mtf_dim     dim = {"_factors", shape_size(&reduced)};
-    mtf_shape   flat = mtf_shape_plus(*kept, mtf_shape_of(1, &dim));
+    mtf_dim     dim = internal_dim(INTERNAL_FACTORS, shape_size(&reduced), kept);
+    mtf_shape   flat = mtf_shape_plus(*kept, shape_of(1, &dim));
     mtf_tensor *p = mtf_reshape(mtf_transpose(x, mtf_shape_plus(*kept, reduced)), flat);
     for (int64_t n = dim.size; n > 1; n = (n + 1) / 2) {
         int64_t     half = n / 2;

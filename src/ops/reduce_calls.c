@@ -7,7 +7,7 @@
 
 static mtf_tensor *reduce(const op *o, mtf_tensor *x, const mtf_shape *over, const mtf_shape *kept)
 {
-    const char *names[MTF_MAX_DIMS];
+    const char *names[MTF_SHAPE_ROOM];
     bool        broken = over && over->ndims < 0;
     for (int i = 0; graph_of(x) && over && i < over->ndims; i++) {
         mtf_dim d = mtf_shape_dim(x->shape, over->dims[i].name);

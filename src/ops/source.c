@@ -28,6 +28,11 @@ static bool infer_plain(node *n)
 
 /* ---- input ---- */
 
+static bool infer_input(node *n)
+{
+    return infer_plain(n) && node_names_may_be(n, &n->out[0]->shape);
+}
+
 static bool lower_input(emitter *e, const node *n, const slice *in, slice *out)
 {
     (void)in;
@@ -41,7 +46,7 @@ const op op_input = {
     .attrs =
         (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
-    .infer = infer_plain,
+    .infer = infer_input,
     .lower = lower_input,
 };
 
