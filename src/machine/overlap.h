@@ -22,7 +22,8 @@ typedef struct region_visit {
     const mesh          *mesh;
     const exchange_args *how;
     mesh_point           here;
-    int  first[MTF_SHAPE_ROOM], last[MTF_SHAPE_ROOM], at[MTF_SHAPE_ROOM]; /* parts of each dimension */
+    int  first[MTF_SHAPE_ROOM], last[MTF_SHAPE_ROOM]; /* parts of each dimension, */
+    int  at[MTF_SHAPE_ROOM];                          /* and the one in hand */
     bool done;
 } region_visit;
 

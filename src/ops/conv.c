@@ -41,8 +41,8 @@ static bool check_ints(const node *n)
             n->attrs[BEFORE].ints.v[i] < 0 || n->attrs[AFTER].ints.v[i] < 0 ||
             n->attrs[STRIDE].ints.v[i] > 1 << 20 || n->attrs[DILATION].ints.v[i] > 1 << 20 ||
             n->attrs[BEFORE].ints.v[i] > 1 << 30 || n->attrs[AFTER].ints.v[i] > 1 << 30)
-            return node_fail(n, ERR_SHAPE,
-                             "strides and dilations are 1 or more, paddings 0 or more");
+            return node_fail(n, ERR_SHAPE, "strides and dilations are 1 to %d, paddings 0 to %d",
+                             1 << 20, 1 << 30);
     if (n->attrs[GROUPS].i < 1) return node_fail(n, ERR_SHAPE, "groups must be 1 or more");
     return true;
 }

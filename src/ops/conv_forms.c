@@ -41,7 +41,7 @@ static bool spell(mtf_tensor *x, mtf_tensor *filter, int ns, bool transpose,
         s->dilation[i] = or_one(o.dilation[i]);
         if (s->stride[i] < 1 || s->dilation[i] < 1 || s->stride[i] > 1 << 20 ||
             s->dilation[i] > 1 << 20)
-            return fail(f, ERR_SHAPE, "%s: strides and dilations are 1 or more", name);
+            return fail(f, ERR_SHAPE, "%s: strides and dilations are 1 to %d", name, 1 << 20);
         int64_t reach = (filter->shape.dims[i].size - 1) * s->dilation[i] + 1;
         if (o.padding == MTF_EXPLICIT) s->before[i] = o.before[i], s->after[i] = o.after[i];
         if (transpose) {

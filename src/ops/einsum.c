@@ -157,7 +157,8 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
         *both[k] = sum;
     }
     *out = target ? *target : emit_fresh(e, type, kept);
-    if (!shape_within(&a.shape, kept)) return emit_contract(e, &a, &b, out); /* something is summed */
+    if (!shape_within(&a.shape, kept))
+        return emit_contract(e, &a, &b, out); /* something is summed */
     scalar_fn fn = type == MTF_BOOL ? FN_logical_and : FN_multiply;
     return emit_scalar(e, fn, 2, (slice[]){a, b}, out);
 }

@@ -128,6 +128,11 @@ static bool infer_scatter(node *n)
             call_dim(n->op, n->in[0], keep.v[k], &kept));
         gone = mtf_shape_minus(gone, mtf_shape(kept));
     }
+    mtf_shape all = mtf_shape_plus(*x, *index); /* what is looped over */
+    if (all.ndims < 0)
+        return node_fail(n, ERR_SHAPE,
+                         "\"%s\" and the indices \"%s\" have more than %d dimensions together",
+                         tensor_name(n->in[0]), tensor_name(n->in[1]), MTF_MAX_DIMS);
     bool placed = false;
     for (int i = 0; i < x->ndims; i++) {
         bool summed = shape_find(&gone, x->dims[i].name) >= 0;

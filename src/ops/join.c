@@ -152,8 +152,12 @@ mtf_tensor *mtf_stack(const char *dim, int axis, int n, mtf_tensor *const *xs)
 void mtf_unstack(mtf_tensor *x, mtf_dim dim, mtf_tensor **parts)
 {
     mtf_dim mine;
-    if (!call_dim(&op_unstack, x, dim.name, &mine)) {
-        for (int64_t i = 0; i < dim.size; i++) parts[i] = NULL;
+    for (int64_t i = 0; i < dim.size; i++) parts[i] = NULL;
+    if (!call_dim(&op_unstack, x, dim.name, &mine)) return;
+    if (mine.size != dim.size) { /* the caller has room for as many as it said */
+        fail(&graph_of(x)->session->fault, ERR_SHAPE,
+             "unstack: dimension \"%s\" is %lld in \"%s\", not %lld", mine.name,
+             (long long)mine.size, tensor_name(x), (long long)dim.size);
         return;
     }
     for (int64_t i = 0; i < mine.size; i++)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
 #include "ops/reduce.h"
@@ -75,9 +76,16 @@ static bool infer_bool(node *n)
     return infer_as(n, MTF_BOOL);
 }
 
+/* Elements of x for each one of the result. */
+static int64_t reduced_size(const node *n)
+{
+    mtf_shape reduced = mtf_shape_minus(n->in[0]->shape, n->out[0]->shape);
+    return shape_size(&reduced);
+}
+
 static bool infer_index(node *n)
 {
-    return infer_as(n, MTF_I32);
+    return infer_as(n, MTF_I32) && call_positions(n->op, n->graph, reduced_size(n));
 }
 
 /* ---- lowering: a fold, or only another view where one element is all that is reduced ---- */
@@ -181,6 +189,7 @@ static void grad_extreme(tape *t, const node *n, mtf_tensor *const *dy, const op
         tape_give(t, x, dy[0]);
         return;
     }
+    if (!call_positions(n->op, n->graph, reduced_size(n))) return;
     attr attrs[] = {[REDUCE_OVER] = {.names = {0}}, [REDUCE_SHAPE] = {.shape = &n->out[0]->shape}};
     mtf_tensor *winner = node_unary(arg, x, attrs);
     mtf_tensor *none = mtf_constant(n->graph, 0, x->type, mtf_shape());

@@ -44,9 +44,9 @@ static int outermost(const mtf_shape *s, int first, int end, int64_t *inside)
 static void divide(const mesh *m, mtf_shape *s, placement *where, int d, int64_t outer)
 {
     static const char *const names[MTF_SHAPE_ROOM] = {
-        SLICE_DIM("outer0"), SLICE_DIM("outer1"), SLICE_DIM("outer2"), SLICE_DIM("outer3"),
-        SLICE_DIM("outer4"), SLICE_DIM("outer5"), SLICE_DIM("outer6"), SLICE_DIM("outer7"),
-        SLICE_DIM("outer8"), SLICE_DIM("outer9"), SLICE_DIM("outer10"), SLICE_DIM("outer11"),
+        SLICE_DIM("outer0"),  SLICE_DIM("outer1"),  SLICE_DIM("outer2"),  SLICE_DIM("outer3"),
+        SLICE_DIM("outer4"),  SLICE_DIM("outer5"),  SLICE_DIM("outer6"),  SLICE_DIM("outer7"),
+        SLICE_DIM("outer8"),  SLICE_DIM("outer9"),  SLICE_DIM("outer10"), SLICE_DIM("outer11"),
         SLICE_DIM("outer12"), SLICE_DIM("outer13"), SLICE_DIM("outer14"), SLICE_DIM("outer15"),
         SLICE_DIM("outer16"), SLICE_DIM("outer17"), SLICE_DIM("outer18"), SLICE_DIM("outer19")};
     axis_list first = {0}, rest = {0}, cut = where->dim[d];
@@ -198,7 +198,7 @@ static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *ro
 {
     const mesh *m = e->layout->mesh;
     mtf_shape   flat = {0}, local = r->y;
-    int64_t     begin[2 * MTF_SHAPE_ROOM], size[2 * MTF_SHAPE_ROOM]; /* the run in each flat group */
+    int64_t begin[2 * MTF_SHAPE_ROOM], size[2 * MTF_SHAPE_ROOM]; /* the run in each flat group */
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_has(m, blocks, d, &e->here).size;
     if (shape_size(&local) == 0 && !slice_is_uniform(s)) { /* nothing, where s begins */

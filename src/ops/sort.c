@@ -29,6 +29,7 @@ static bool infer_sort(node *n)
 {
     mtf_dim dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
+    TRY(call_positions(n->op, n->graph, dim.size));
     return node_output(n, n->in[0]->type, &n->in[0]->shape) &&
            node_output(n, MTF_I32, &n->in[0]->shape);
 }
@@ -101,6 +102,7 @@ static bool infer_top_k(node *n)
 {
     mtf_dim dim, k = n->attrs[1].dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
+    TRY(call_positions(n->op, n->graph, dim.size));
     if (k.size > dim.size)
         return node_fail(n, ERR_SHAPE, "\"%s\" has %lld elements along \"%s\"; k asks for %lld",
                          tensor_name(n->in[0]), (long long)dim.size, dim.name, (long long)k.size);

@@ -158,6 +158,9 @@ static bool infer_range(node *n)
         return node_fail(n, ERR_SHAPE, "a range has exactly one dimension");
     if (n->out[0]->type == MTF_BOOL)
         return node_fail(n, ERR_TYPE, "a range of bool makes no sense");
+    if (n->out[0]->type == MTF_I32 && shape_size(&n->out[0]->shape) > (int64_t)INT32_MAX + 1)
+        return node_fail(n, ERR_TYPE, "i32 ends at 2147483647; a range of %lld needs i64",
+                         (long long)shape_size(&n->out[0]->shape));
     return true;
 }
 
