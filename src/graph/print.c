@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "graph/node.h"
 #include "graph/spell.h"
 
@@ -54,7 +55,8 @@ static bool is_default(printer *p, const attr_spec *spec, const attr *a)
     if (!*spec->otherwise) return attr_equal(spec->kind, a, &zero);
     switch (spec->kind) {
     case ATTR_INT: return a->i == strtoll(spec->otherwise, NULL, 10);
-    case ATTR_REAL: return attr_equal(ATTR_REAL, a, &(attr){.r = strtod(spec->otherwise, NULL)});
+    case ATTR_REAL:
+        return attr_equal(ATTR_REAL, a, &(attr){.r = number_read(spec->otherwise, NULL)});
     case ATTR_WORD:
     case ATTR_TEXT:
         if (a->text && strcmp(a->text, spec->otherwise) == 0) return true;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 enum { DEEPEST = 200 };
 
 /* ---- errors ---- */
@@ -18,7 +20,7 @@ bool parse_fail(parser *p, const token *at, const char *format, ...)
     char    text[700];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    number_vformat(text, sizeof text, format, args);
     va_end(args);
     for (char *c = text; *c; c++) /* binary input must not reach a terminal */
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
@@ -132,7 +134,7 @@ bool parse_real(parser *p, double *value, const char *what)
     const token *t = &p->at.t;
     double       v = (double)NAN;
     if (token_is_word(t, "inf")) v = (double)INFINITY;
-    if (t->kind == TOKEN_NUMBER) v = strtod(t->text, NULL);
+    if (t->kind == TOKEN_NUMBER) v = number_read(t->text, NULL);
     if (t->kind == TOKEN_NUMBER && isinf(v))
         return parse_fail(p, t, "the number %.*s is out of range; write inf for infinity",
                           t->length < 40 ? t->length : 40, t->text);
