@@ -172,6 +172,21 @@ static void write_histories(printer *p, const node *n, int level)
     }
 }
 
+/* A line for each further name: the same tensor when it is read back. */
+static void write_second_names(printer *p, const mtf_tensor *x)
+{
+    for (const second_name *at = x->second; at;) {
+        at = at->next;
+        spell_name(&p->text, at->name);
+        text_add(&p->text, ": ");
+        spell_type_and_shape(&p->text, x->type, &x->shape);
+        text_add(&p->text, " = identity(");
+        spell_name(&p->text, tensor_name(x));
+        text_add(&p->text, ")\n");
+        if (at == x->second) break;
+    }
+}
+
 static void write_node(printer *p, const node *n, int level);
 
 /* How many of a block's results stand before the semicolon of its yield line. */
@@ -222,6 +237,7 @@ static void write_node(printer *p, const node *n, int level)
     }
     text_add(&p->text, "\n");
     write_histories(p, n, level);
+    for (int i = 0; i < n->nout; i++) write_second_names(p, n->out[i]);
 }
 
 char *mtf_print(mtf_graph *g)

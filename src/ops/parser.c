@@ -184,6 +184,16 @@ static bool claim(mtf_graph *g, const char *name)
     return key && (names_get(&g->taken, key) || names_put(&g->taken, key, g));
 }
 
+static bool add_second_name(mtf_graph *g, mtf_tensor *x, const char *name)
+{
+    second_name *last = x->second, *second = arena_new(&g->arena, second_name);
+    TRY(second != NULL);
+    *second = (second_name){name, last ? last->next : second};
+    if (last) last->next = second;
+    x->second = second;
+    return true;
+}
+
 /* Names of the outermost lines are those by which programs find tensors, so whoever took one
  * before, an inner line or an automatic name, makes way. */
 static bool name_outermost(parser *p, const token *name, mtf_tensor *x, bool fresh)
@@ -196,7 +206,7 @@ static bool name_outermost(parser *p, const token *name, mtf_tensor *x, bool fre
     const char *kept = arena_text(&g->arena, name->text);
     if (!kept || !claim(g, kept) || !names_put(&g->tensors, kept, x)) return parse_place(p, name);
     if (fresh) x->name = kept;
-    return true;
+    return fresh || add_second_name(g, x, kept);
 }
 
 bool parse_bind(parser *p, const token *name, mtf_tensor *x, bool fresh)
