@@ -72,6 +72,11 @@ static bool infer_while(node *n)
     return visible_outputs(n, body);
 }
 
+bool loop_has_history(const mtf_tensor *carried)
+{
+    return carried->shape.ndims < MTF_MAX_DIMS;
+}
+
 static mtf_shape with_turns(const mtf_shape *x, int64_t trips)
 {
     static const char *const names[] = {"_turns", "_turns2", "_turns3", "_turns4", "_turns5"};
@@ -90,7 +95,8 @@ static bool infer_loop(node *n)
                          (long long)n->attrs[0].i);
     TRY(check_body(n, body, n->attrs[1].i) && visible_outputs(n, body));
     for (int i = 0; i < n->nargs; i++) {
-        mtf_shape history = with_turns(&n->in[i]->shape, n->attrs[0].i);
+        mtf_shape history = {0}; /* never read */
+        if (loop_has_history(n->in[i])) history = with_turns(&n->in[i]->shape, n->attrs[0].i);
         TRY(node_output(n, n->in[i]->type, &history));
         n->out[n->nout - 1]->hidden = true;
     }

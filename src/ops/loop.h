@@ -4,6 +4,9 @@
 
 #include "ops/tape.h"
 
+/* A history has one dimension more than the value, and a tensor no more than MTF_MAX_DIMS. */
+bool loop_has_history(const mtf_tensor *carried);
+
 void loop_grad(tape *t, const node *n, mtf_tensor *const *dy);
 
 /* A loop that is built in place: open its body, build inside, close it with its results: first the

@@ -43,15 +43,23 @@ static bool replay(mtf_graph *g, const backward *b, mtf_tensor *j, images *m, mt
     return block_inline(g, b->body, m);
 }
 
+/* What the backward loop carries: gradients, or, where there are none, an idle number. */
+static int carried_back(const backward *b)
+{
+    return b->nreal ? b->nreal : 1;
+}
+
 static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scratch)
 {
-    int          nx = b->nreal + b->ncaptures, ny = 0;
+    int          nx = b->nreal + b->ncaptures, ny = 0, idle = carried_back(b) - b->nreal;
     images       m = images_new(g, scratch);
     mtf_tensor **xs = arena_array(scratch, mtf_tensor *, nx),
-               **dxs = arena_array(scratch, mtf_tensor *, nx);
+               **results = arena_array(scratch, mtf_tensor *, idle + nx);
     mtf_tensor **ys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
     mtf_tensor **dys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
-    TRY(m.of && xs && dxs && ys && dys);
+    TRY(m.of && xs && results && ys && dys);
+    if (idle) results[0] = into->params[0];
+    mtf_tensor **dxs = results + idle;
     mtf_tensor *last = mtf_constant(g, (double)(b->n->attrs[0].i - 1), MTF_I32, mtf_shape());
     mtf_tensor *j = mtf_sub(last, block_turn(into));
     TRY(j && replay(g, b, j, &m, xs));
@@ -70,7 +78,7 @@ static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scra
         mtf_tensor *dh = b->dy[b->carried + b->sums + b->real[r]];
         if (dh) dxs[r] = mtf_add(dxs[r], entry(dh, j));
     }
-    return block_close(into, nx, dxs);
+    return block_close(into, idle + nx, results);
 }
 
 static bool prepare(tape *t, backward *b, arena *scratch)
@@ -97,39 +105,107 @@ static bool prepare(tape *t, backward *b, arena *scratch)
     return true;
 }
 
-static bool differentiate(tape *t, const node *n, mtf_tensor *const *dy, arena *scratch)
+static bool differentiate(tape *t, const backward *b, arena *scratch)
 {
-    mtf_graph *g = n->graph;
-    backward   b = {
-          .n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
-    TRY(prepare(t, &b, scratch));
-    int          nin = b.nreal > 0 ? b.nreal : 1;
+    const node  *n = b->n;
+    mtf_graph   *g = n->graph;
+    int          nin = carried_back(b);
     mtf_tensor **in = arena_array(scratch, mtf_tensor *, nin);
-    TRY(in != NULL);
-    if (b.nreal == 0) /* a loop carries something: here an idle number */
-        return node_fail(n, ERR_GRADIENT,
-                         "a loop without floating carried values has no gradient; carry one along");
-    for (int r = 0; r < b.nreal; r++) in[r] = or_zeros(dy[b.real[r]], n->out[b.real[r]]);
-    block *body = block_open(g, "body");
-    TRY(body != NULL);
-    for (int r = 0; r < b.nreal; r++) TRY(block_param(body, in[r]->type, &in[r]->shape, NULL));
-    TRY(block_turn(body) && build_body(g, &b, body, scratch));
-    block **blocks = arena_array(&g->arena, block *, 1);
-    TRY(blocks != NULL);
-    blocks[0] = body;
-    attr  attrs[] = {{.i = n->attrs[0].i}, {.i = b.ncaptures}};
-    node *back = node_new(g, &op_loop, b.nreal, in, attrs, blocks);
+    block      **blocks = arena_array(&g->arena, block *, 1);
+    TRY(in && blocks);
+    in[0] = b->nreal ? NULL : mtf_constant(g, 0, MTF_I32, mtf_shape());
+    for (int r = 0; r < b->nreal; r++) in[r] = or_zeros(b->dy[b->real[r]], n->out[b->real[r]]);
+    block *body = blocks[0] = block_open(g, "body");
+    for (int i = 0; i < nin; i++) TRY(in[i] && block_param(body, in[i]->type, &in[i]->shape, NULL));
+    TRY(block_turn(body) && build_body(g, b, body, scratch));
+    attr  attrs[] = {{.i = n->attrs[0].i}, {.i = b->ncaptures}};
+    node *back = node_new(g, &op_loop, nin, in, attrs, blocks);
     TRY(back != NULL);
-    for (int r = 0; r < b.nreal; r++) tape_give(t, n->in[b.real[r]], back->out[r]);
-    for (int c = 0; c < b.ncaptures; c++) tape_give(t, b.captures[c], back->out[b.nreal + c]);
+    for (int r = 0; r < b->nreal; r++) tape_give(t, n->in[b->real[r]], back->out[r]);
+    for (int c = 0; c < b->ncaptures; c++) tape_give(t, b->captures[c], back->out[nin + c]);
+    return true;
+}
+
+/* ---- values without a history ---- */
+
+/* A value of as many dimensions as there may be, with its first two as one. */
+static mtf_tensor *fold(mtf_tensor *x)
+{
+    if (!x || loop_has_history(x)) return x;
+    mtf_dim both = {x->shape.dims[0].name, x->shape.dims[0].size * x->shape.dims[1].size};
+    mtf_dim dims[MTF_MAX_DIMS] = {both};
+    for (int i = 2; i < x->shape.ndims; i++) dims[i - 1] = x->shape.dims[i];
+    return mtf_reshape(x, mtf_shape_of(x->shape.ndims - 1, dims));
+}
+
+static mtf_tensor *unfold(mtf_tensor *x, const mtf_tensor *like)
+{
+    return loop_has_history(like) ? x : mtf_reshape(x, like->shape);
+}
+
+/* The same loop on folded values, which have histories. */
+static node *folded_loop(mtf_graph *g, const backward *b, images *m, mtf_tensor *const *leaves,
+                         arena *scratch)
+{
+    const block *from = b->body;
+    mtf_tensor **in = arena_array(scratch, mtf_tensor *, b->carried);
+    mtf_tensor **results = arena_array(scratch, mtf_tensor *, from->nresults);
+    if (!in || !results) return NULL;
+    for (int k = 0; k < b->carried; k++)
+        if (!(in[k] = fold(leaves[k]))) return NULL;
+    block *body = loop_open(g, b->carried, in);
+    if (!body) return NULL;
+    for (int k = 0; k < b->carried; k++)
+        m->of[from->params[k]->id] = unfold(body->params[k], from->params[k]);
+    if (from->turn) m->of[from->turn->id] = block_turn(body);
+    if (!block_inline(g, from, m)) return NULL;
+    for (int i = 0; i < from->nresults; i++) {
+        mtf_tensor *y = image_of(m, from->results[i]);
+        results[i] = i < b->carried ? fold(y) : y;
+    }
+    return loop_close(body, b->n->attrs[0].i, b->carried, in, from->nresults, results);
+}
+
+/* Differentiates the folded loop in place of this one, by leaves: differentiation stops there. */
+static bool differentiate_folded(tape *t, const backward *b, arena *scratch)
+{
+    const node  *n = b->n;
+    mtf_graph   *g = n->graph;
+    int          nx = b->nreal + b->ncaptures, ny = 0;
+    images       m = images_new(g, scratch);
+    mtf_tensor **leaves = arena_array(scratch, mtf_tensor *, b->carried);
+    mtf_tensor **xs = arena_array(scratch, mtf_tensor *, nx),
+               **dxs = arena_array(scratch, mtf_tensor *, nx);
+    mtf_tensor **ys = arena_array(scratch, mtf_tensor *, n->nout),
+               **dys = arena_array(scratch, mtf_tensor *, n->nout);
+    TRY(m.of && leaves && xs && dxs && ys && dys);
+    for (int k = 0; k < b->carried; k++) leaves[k] = mtf_depend(n->in[k], 0, NULL);
+    for (int r = 0; r < b->nreal; r++) xs[r] = leaves[b->real[r]];
+    for (int c = 0; c < b->ncaptures; c++)
+        xs[b->nreal + c] = m.of[b->captures[c]->id] = mtf_depend(b->captures[c], 0, NULL);
+    node *again = folded_loop(g, b, &m, leaves, scratch);
+    TRY(again != NULL);
+    for (int i = 0; i < n->nout; i++) {
+        if (!b->dy[i]) continue;
+        ys[ny] = i < b->carried ? unfold(again->out[i], n->out[i]) : again->out[i];
+        dys[ny++] = b->dy[i];
+    }
+    mtf_gradients(ny, ys, nx, xs, dys, dxs);
+    for (int r = 0; r < b->nreal; r++) tape_give(t, n->in[b->real[r]], dxs[r]);
+    for (int c = 0; c < b->ncaptures; c++) tape_give(t, b->captures[c], dxs[b->nreal + c]);
     return true;
 }
 
 void loop_grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
-    arena  scratch = arena_make(&n->graph->session->allocator, &n->graph->session->fault);
-    block *here = n->graph->current;
-    differentiate(t, n, dy, &scratch);
+    arena    scratch = arena_make(&n->graph->session->allocator, &n->graph->session->fault);
+    block   *here = n->graph->current;
+    backward b = {
+        .n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
+    bool histories = true;
+    for (int k = 0; k < n->nargs; k++) histories = histories && loop_has_history(n->in[k]);
+    if (prepare(t, &b, &scratch))
+        histories ? differentiate(t, &b, &scratch) : differentiate_folded(t, &b, &scratch);
     n->graph->current = here; /* also after an error inside the block */
     arena_free(&scratch);
 }

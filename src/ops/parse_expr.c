@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/loop.h"
 
 /* ---- numbers ---- */
 
@@ -207,6 +208,9 @@ static bool history_read(parser *p, operand *value)
     while (n && first < n->nout && !n->out[first]->hidden) first++;
     if (!n || of.x->hidden || first + of.x->index >= n->nout)
         return parse_fail(p, &of.at, "history takes a value that a loop carries");
+    if (!loop_has_history(of.x))
+        return parse_fail(p, &of.at, "a value of %d dimensions has no history: no tensor has more",
+                          MTF_MAX_DIMS);
     value->x = n->out[first + of.x->index];
     return true;
 }
