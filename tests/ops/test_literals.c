@@ -129,6 +129,8 @@ static void test_out_of_range(void **state)
         {"y = pad(n, dim=a, after=1, value=-3e9)",
          "value: t:5:5: pad: i32 takes whole numbers in its range, not -3000000000"},
         {"y = pad(c, dim=a, after=1, value=2)", "value: t:5:5: pad: a bool is 0 or 1, not 2"},
+        {"y: i32[b=2] = variable(init=\"constant(0.5)\")",
+         "value: t:5:15: variable: i32 takes whole numbers in its range, not 0.5"},
         {"y: i32[b=2] = random_uniform(low=0.5, high=7)",
          "value: t:5:15: random_uniform: low is 0.5 and high 7; i32 takes whole numbers in its range"},
         {"y: i32[b=2] = random_uniform(low=0, high=7.5)",
@@ -178,6 +180,20 @@ static void test_trips(void **state)
     ASSERT_EACH(wrong, true);
 }
 
+/* The turns would be its 17th dimension. */
+static void test_no_history_of_sixteen(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    assert_null(mtf_parse(s,
+                          "x: f32[a=1, b=1, c=1, d=1, e=1, f=1, g=1, h=1, i=1, j=1, k=1, l=1, m=1, "
+                          "n=1, o=1, p=1] = input\n"
+                          "y = loop(x, trips=2) { body(q) { yield q } }\n"
+                          "z = history(y)\n",
+                          "t"));
+    close_with(s, "syntax: t:3:13: a value of 16 dimensions has no history: no tensor has more");
+}
+
 /* ---- names and the beginning of a text ---- */
 
 /* Every name of an outermost line is kept, also where the line adds no operation. */
@@ -224,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_one_hot_needs_a_new_dimension),
         cmocka_unit_test(test_trips),
+        cmocka_unit_test(test_no_history_of_sixteen),
         cmocka_unit_test(test_second_names),
         cmocka_unit_test(test_byte_order_mark),
     };
