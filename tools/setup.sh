@@ -32,7 +32,6 @@ has_library cmocka                 || need "cmocka, with headers" "libcmocka-dev
 has_tool mpicc                     || need "MPI, with headers" "libopenmpi-dev"
 has_tool mpirun                    || need "mpirun" "openmpi-bin"
 has_tool localedef                 || need "localedef" "libc-bin"
-[ -f /usr/share/i18n/locales/de_DE ] || need "the C library's sources of locales" "locales"
 if [ $debian = yes ]; then
     has_package libc6-dev          || need "the C library's headers" "libc6-dev"
 fi
