@@ -31,6 +31,7 @@ has_library libcjson               || need "cJSON, with headers" "libcjson-dev"
 has_library cmocka                 || need "cmocka, with headers" "libcmocka-dev"
 has_tool mpicc                     || need "MPI, with headers" "libopenmpi-dev"
 has_tool mpirun                    || need "mpirun" "openmpi-bin"
+has_tool localedef                 || need "localedef" "libc-bin"
 if [ $debian = yes ]; then
     has_package libc6-dev          || need "the C library's headers" "libc6-dev"
 fi

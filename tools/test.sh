@@ -81,6 +81,7 @@ for expected in examples/*.expected; do
 done
 start check layers  tools/layers.sh
 start check sizes   tools/sizes.sh
+start check numbers tools/numbers.sh
 start check globals tools/globals.sh "$build"
 case $preset in asan | tsan) ;; *) start check install tools/install_test.sh "$build" ;; esac
 wait

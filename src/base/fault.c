@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 static const char *const words[] = {
     [ERR_NONE] = "",
 #define ERROR(kind, word) [ERR_##kind] = word,
@@ -19,7 +21,7 @@ bool fail(fault *f, error_kind kind, const char *format, ...)
     int     used = snprintf(f->text, sizeof f->text, "%s: ", words[kind]);
     va_list args;
     va_start(args, format);
-    vsnprintf(f->text + used, sizeof f->text - (size_t)used, format, args);
+    number_vformat(f->text + used, sizeof f->text - (size_t)used, format, args);
     va_end(args);
     return false;
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 enum { MOST_PATH = 4096 };
 
 /* Of a file's first line; false: there is none. */
@@ -20,19 +22,21 @@ static bool read_line(const char *folder, const char *name, char *line, int room
     return ok;
 }
 
-/* What one group has: "QUOTA PERIOD" in one file, or each in a file of its own; no quota is "max" or
- * negative. */
+/* What one group has: "QUOTA PERIOD" in one file, or each in a file of its own; no quota is "max",
+ * which reads as 0, or negative. */
 static double limit_of(const char *folder)
 {
     char   line[80];
     double quota = 0, period = 0;
     if (read_line(folder, "cpu.max", line, sizeof line)) {
-        if (sscanf(line, "%lf %lf", &quota, &period) != 2) return INFINITY;
+        char *rest;
+        quota = number_read(line, &rest);
+        period = number_read(rest, NULL);
     } else {
         if (!read_line(folder, "cpu.cfs_quota_us", line, sizeof line)) return INFINITY;
-        if (sscanf(line, "%lf", &quota) != 1) return INFINITY;
+        quota = number_read(line, NULL);
         if (!read_line(folder, "cpu.cfs_period_us", line, sizeof line)) return INFINITY;
-        if (sscanf(line, "%lf", &period) != 1) return INFINITY;
+        period = number_read(line, NULL);
     }
     return quota > 0 && period > 0 ? quota / period : INFINITY;
 }

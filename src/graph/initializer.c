@@ -3,8 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/numbers.h"
 
 /* The deviation of a normal number that is drawn again where it lies beyond two deviations. */
 static const double truncated_deviation = 0.87962566103423978;
@@ -40,7 +41,7 @@ static const char *take_number(const char *text, bool first, double *number)
 {
     if (!text || *text++ != (first ? '(' : ',')) return NULL;
     char *end;
-    *number = strtod(text, &end);
+    *number = number_read(text, &end);
     return end == text || !isfinite(*number) ? NULL : end + strspn(end, " ");
 }
 
@@ -137,9 +138,9 @@ initializer initializer_for_shape(initializer i, const mtf_shape *shape)
 
 void initializer_write(initializer i, char text[INIT_TEXT])
 {
-    snprintf(text, INIT_TEXT, "%s(%.17g, %.17g)",
-             i.kind == INIT_UNIFORM  ? "uniform"
-             : i.kind == INIT_NORMAL ? "normal"
-                                     : "truncated_normal",
-             i.a, i.b);
+    number_format(text, INIT_TEXT, "%s(%.17g, %.17g)",
+                  i.kind == INIT_UNIFORM  ? "uniform"
+                  : i.kind == INIT_NORMAL ? "normal"
+                                          : "truncated_normal",
+                  i.a, i.b);
 }

@@ -210,6 +210,13 @@ mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double o
              mtf_dtype_name(indices->type));
         return NULL;
     }
+    char text[SHAPE_TEXT];
+    if (dim.name && shape_find(&indices->shape, dim.name) >= 0) {
+        fail(&g->session->fault, ERR_SHAPE,
+             "one_hot: \"%s\" %s has a dimension \"%s\" already; dim names a new one",
+             tensor_name(indices), shape_text(&indices->shape, text), dim.name);
+        return NULL;
+    }
     mtf_tensor *hit = mtf_equal(indices, mtf_range(g, dim, indices->type));
     return mtf_where(hit, mtf_constant(g, on, type, mtf_shape()),
                      mtf_constant(g, off, type, mtf_shape()));

@@ -1,4 +1,6 @@
 /* Select, cast and the elementwise operations made of others. */
+#include <math.h>
+
 #include "base/dtype.h"
 #include "ops/lowering.h"
 #include "ops/splits.h"
@@ -157,9 +159,18 @@ mtf_tensor *mtf_leaky_relu(mtf_tensor *x, double alpha)
     return mtf_where(mtf_greater(x, number(x, 0)), x, mtf_scale(x, alpha));
 }
 
+/* A bound that a floating type does not reach bounds nothing. */
+static mtf_tensor *bound(mtf_tensor *x, double value)
+{
+    char text[DTYPE_REFUSAL];
+    if (x && dtype_is_float(x->type) && dtype_refuses(x->type, value, text))
+        value = copysign((double)INFINITY, value);
+    return number(x, value);
+}
+
 mtf_tensor *mtf_clip(mtf_tensor *x, double low, double high)
 {
-    return mtf_minimum(mtf_maximum(x, number(x, low)), number(x, high));
+    return mtf_minimum(mtf_maximum(x, bound(x, low)), bound(x, high));
 }
 
 static void expand_identity(op_call *c)
