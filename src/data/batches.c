@@ -221,6 +221,6 @@ bool mtf_batches_seek(mtf_batches *b, int64_t position)
     batch_take_back(&b->plan);
     b->fed = b->made = position;
     b->failed = false;
-    memset(&b->trouble, 0, sizeof b->trouble);
+    fault_clear(&b->trouble);
     return true;
 }
