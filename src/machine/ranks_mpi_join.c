@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "machine/launch.h"
 #include "machine/ranks_mpi.h"
 
 bool ranks_over(void)
@@ -102,8 +103,21 @@ static void meet_neighbours(ranks *r)
 
 /* ---- joining ---- */
 
-/* Opened all the same where the session has failed already: the others want to know why. */
-static void start(ranks *r, bool threads)
+/* A process that the starter of another MPI library launched finds itself alone: each of them would
+ * do the whole job, and write the same files. */
+static bool meets_others(ranks *r)
+{
+    launch l = launch_find();
+    if (r->count > 1 || l.size == 1) return true;
+    return fail(&r->session->fault, ERR_MPI,
+                "%d processes were started together, by %s, but to this build's MPI, %s, each of "
+                "them is alone: start them with the mpirun of %s",
+                l.size, l.by, MTF_BUILD_MPI, MTF_BUILD_MPI);
+}
+
+/* Opened all the same where the session has failed already: the others want to know why.  False
+ * where nobody is there to meet. */
+static bool start(ranks *r, bool threads)
 {
     int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
     MPI_Request request;
@@ -113,17 +127,19 @@ static void start(ranks *r, bool threads)
     else
         MPI_Query_thread(&has);
     r->ours = !running;
+    MPI_Comm_rank(MPI_COMM_WORLD, &r->number);
+    MPI_Comm_size(MPI_COMM_WORLD, &r->count);
+    TRY(meets_others(r));
     MPI_Comm_idup(MPI_COMM_WORLD, &r->comm, &request);
     complete(&request);
     MPI_Comm_idup(MPI_COMM_WORLD, &r->alarm, &request);
     complete(&request);
-    MPI_Comm_rank(r->comm, &r->number);
-    MPI_Comm_size(r->comm, &r->count);
     meet_neighbours(r);
     if (has < wants)
         fail(&r->session->fault, ERR_MPI,
              "this MPI library lets only one thread communicate: start as many ranks as "
              "the mesh has processors");
+    return true;
 }
 
 ranks *ranks_open(mtf_session *s, bool threads)
@@ -138,8 +154,9 @@ ranks *ranks_open(mtf_session *s, bool threads)
     if (!r) return NULL;
     r->session = s;
     r->lost = -1;
-    start(r, threads);
-    return r;
+    if (start(r, threads)) return r;
+    block_free(&s->allocator, r);
+    return NULL;
 }
 
 int ranks_number(const ranks *r)
