@@ -33,7 +33,7 @@ struct mtf_session {
     session_closer  *finishers;       /* called before anything closes */
     bool             default_threads; /* nobody said how many */
     bool             said;            /* the error was said already */
-    bool             stepping;        /* a program runs: nothing may be allocated */
+    _Atomic bool     stepping;        /* a program runs: nothing may be allocated */
 };
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);

@@ -129,8 +129,8 @@ static int by_place(const void *a, const void *b)
 /* One behind the other, from the first byte to the last: no byte is in two tensors or in none. */
 static bool no_gaps(const reading *r, int64_t header_bytes)
 {
-    kept_tensor **list = r->contents->tensors + r->first;
     int           n = r->contents->ntensors - r->first;
+    kept_tensor **list = n ? r->contents->tensors + r->first : NULL;
     int64_t       end = 0;
     if (n) qsort(list, (size_t)n, sizeof *list, by_place);
     for (int i = 0; i < n; i++) {
@@ -202,9 +202,10 @@ bool safetensors_parse(contents *c, int file, const char *path, const unsigned c
 {
     reading     r = {.contents = c, .path = path, .fault = c->arena->fault, .file = file};
     const char *text = (const char *)header + SAFETENSORS_START;
+    size_t      length = (size_t)header_bytes - SAFETENSORS_START;
     r.first = c->ntensors;
     r.data_bytes = file_bytes - header_bytes;
-    cJSON *root = text[0] == '{' ? json_read(text, (size_t)header_bytes - SAFETENSORS_START) : NULL;
+    cJSON *root = length > 0 && text[0] == '{' ? json_read(text, length) : NULL;
     if (!root)
         return fail(r.fault, ERR_FILE,
                     "\"%s\" is no safetensors file: its header is no JSON object", path);

@@ -36,7 +36,7 @@ bool parse_place(parser *p, const token *at)
     if (p->placed || f->kind == ERR_MEMORY) return false; /* memory: the text is not to blame */
     fault       old = *f;
     const char *rest = strstr(old.text, ": ");
-    f->kind = ERR_NONE;
+    fault_clear(f);
     fail(f, old.kind, "%s:%d:%d: %s", p->file, at->line, at->column, rest ? rest + 2 : old.text);
     p->placed = true;
     return false;

@@ -180,20 +180,6 @@ static void test_trips(void **state)
     ASSERT_EACH(wrong, true);
 }
 
-/* The turns would be its 17th dimension. */
-static void test_no_history_of_sixteen(void **state)
-{
-    (void)state;
-    mtf_session *s = mtf_open_with(NULL);
-    assert_null(mtf_parse(s,
-                          "x: f32[a=1, b=1, c=1, d=1, e=1, f=1, g=1, h=1, i=1, j=1, k=1, l=1, m=1, "
-                          "n=1, o=1, p=1] = input\n"
-                          "y = loop(x, trips=2) { body(q) { yield q } }\n"
-                          "z = history(y)\n",
-                          "t"));
-    close_with(s, "syntax: t:3:13: a value of 16 dimensions has no history: no tensor has more");
-}
-
 /* ---- names and the beginning of a text ---- */
 
 /* Every name of an outermost line is kept, also where the line adds no operation. */
@@ -240,7 +226,6 @@ int main(void)
         cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_one_hot_needs_a_new_dimension),
         cmocka_unit_test(test_trips),
-        cmocka_unit_test(test_no_history_of_sixteen),
         cmocka_unit_test(test_second_names),
         cmocka_unit_test(test_byte_order_mark),
     };
