@@ -48,6 +48,14 @@ static placement home_of(const tries *t, const mtf_shape *shape)
     return where;
 }
 
+/* A rule that the user gave for a dimension stands as it is. */
+static bool is_given(const tries *t, const char *dim)
+{
+    for (int r = 0; r < t->given; r++)
+        if (strcmp(t->layout->state[r].dim, dim) == 0) return true;
+    return false;
+}
+
 /* Dimensions of variables, along axes that do not cut the variable already. */
 static void list_pairs(tries *t)
 {
@@ -58,20 +66,29 @@ static void list_pairs(tries *t)
         const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
         placement        where = home_of(t, shape);
         unsigned         used = placement_axes(&where, shape->ndims);
-        for (int d = 0; d < shape->ndims; d++)
-            for (int a = 0; a < m->naxes && shape->dims[d].size > 1; a++)
-                if (m->size[a] > 1 && !(used >> a & 1)) add_pair(t, shape->dims[d].name, a);
+        for (int d = 0; d < shape->ndims; d++) {
+            const char *dim = shape->dims[d].name;
+            if (shape->dims[d].size == 1 || is_given(t, dim)) continue;
+            for (int a = 0; a < m->naxes; a++)
+                if (m->size[a] > 1 && !(used >> a & 1)) add_pair(t, dim, a);
+        }
     }
 }
 
+/* Pairs of one dimension are one rule, along all their axes: two rules would contradict each other. */
 static void take_set(tries *t, uint64_t set)
 {
     layout *l = t->layout;
     l->nstate = t->given;
-    for (int k = 0; k < t->npairs; k++)
-        if (set >> k & 1)
-            l->state[l->nstate++] = (layout_rule){
-                .dim = t->pairs[k].dim, .text = "", .cut = {1, {(uint8_t)t->pairs[k].axis}}};
+    for (int k = 0; k < t->npairs; k++) {
+        if (!(set >> k & 1)) continue;
+        layout_rule *r = l->nstate > t->given ? &l->state[l->nstate - 1] : NULL;
+        if (!r || strcmp(r->dim, t->pairs[k].dim) != 0) {
+            r = &l->state[l->nstate++];
+            *r = (layout_rule){.dim = t->pairs[k].dim, .text = ""};
+        }
+        r->cut.axis[r->cut.n++] = (uint8_t)t->pairs[k].axis;
+    }
 }
 
 /* Where the rules in hand put the variables: sets that put them alike are one. */
@@ -161,8 +178,10 @@ static bool write_texts(const tries *t)
 {
     layout *l = t->layout;
     for (int r = t->given; r < l->nstate; r++) {
-        textbuf text = {.arena = &t->opts->whole->graph->session->arena};
-        text_add(&text, "%s:%s", l->state[r].dim, l->mesh->name[l->state[r].cut.axis[0]]);
+        textbuf          text = {.arena = &t->opts->whole->graph->session->arena};
+        const axis_list *cut = &l->state[r].cut;
+        text_add(&text, "%s:%s", l->state[r].dim, l->mesh->name[cut->axis[0]]);
+        for (int k = 1; k < cut->n; k++) text_add(&text, "+%s", l->mesh->name[cut->axis[k]]);
         l->state[r].text = text_done(&text);
         TRY(l->state[r].text != NULL);
     }

@@ -111,18 +111,22 @@ static bool price_one(walk *w)
     return price_layout(w, &w->layout, &w->all[b->legal++]);
 }
 
-/* Dimensions by name, axes in the order of the mesh: each pair is a rule or not. */
-static bool visit_state(walk *w, int pair)
+/* Dimensions by name: each along any set of axes, in the order of the mesh. */
+static bool visit_state(walk *w, int d)
 {
     layout *l = &w->layout;
     int     naxes = w->b->mesh->naxes;
-    if (pair == w->ndims * naxes) return price_one(w);
-    if (!visit_state(w, pair + 1)) return false;
-    const char *dim = w->names[pair / naxes];
-    if (!is_stored(w, dim)) return true;
-    l->state[l->nstate++] =
-        (layout_rule){.dim = dim, .text = dim, .cut = {1, {(uint8_t)(pair % naxes)}}};
-    bool ok = visit_state(w, pair + 1);
+    if (d == w->ndims) return price_one(w);
+    if (!visit_state(w, d + 1)) return false;
+    if (!is_stored(w, w->names[d])) return true;
+    layout_rule *r = &l->state[l->nstate++];
+    bool         ok = true;
+    for (unsigned axes = 1; axes < 1u << naxes && ok; axes++) {
+        *r = (layout_rule){.dim = w->names[d], .text = w->names[d]};
+        for (int a = 0; a < naxes; a++)
+            if (axes >> a & 1) r->cut.axis[r->cut.n++] = (uint8_t)a;
+        ok = visit_state(w, d + 1);
+    }
     l->nstate--;
     return ok;
 }

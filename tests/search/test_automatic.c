@@ -296,6 +296,54 @@ static void test_state_of_layers_is_found(void **state)
     mtf_close(c.s);
 }
 
+/* ---- answers as input ---- */
+
+/* A session that is given what was found, as text, plans the same. */
+static void runs(const char *text, const char *fetch, const mtf_layout_found *x)
+{
+    mtf_session_opts o = {.threads = 1,
+                          .mesh = x->mesh,
+                          .layout = x->layout,
+                          .state_layout = x->state_layout};
+    mtf_session     *s = mtf_open_with(&o);
+    mtf_graph       *g = mtf_parse(s, text, "test");
+    mtf_program     *p = mtf_compile(g, mtf_find(g, fetch));
+    if (!p) fail_msg("%s; %s; %s: %s", x->mesh, x->layout, x->state_layout, mtf_error(s));
+    mtf_close(s);
+}
+
+/* Variables of two dimensions that other tensors have too: rules for state may want both axes. */
+static void test_every_answer_runs(void **state)
+{
+    (void)state;
+    static const mtf_layout_opts asked[] = {
+        {.mesh = "x:2,y:2", .layout = "batch:x,auto", .state_layout = "auto"},
+        {.mesh = "x:2,y:2", .state_layout = "hidden:x,auto", .objective = MTF_SMALLEST},
+        {.mesh = "x:2,y:2", .layout = "", .state_layout = "auto", .objective = MTF_SMALLEST},
+        {.mesh = "auto:8", .layout = "batch:mesh_0?,auto", .state_layout = "auto"},
+        {.mesh = "auto:8", .state_layout = "auto", .objective = MTF_SMALLEST},
+    };
+    char *texts[] = {strdup(dense(64, 64, 256, 8)), read_model("mixture_of_experts.mtf")};
+    int   both = 0; /* answers that cut one dimension of state along two axes */
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            mtf_layout_opts o = asked[i];
+            ground          c = start(texts[k], "loss");
+            if (k && o.state_layout[0] == 'h') o.state_layout = "auto";
+            o.machine = machine;
+            find(&c, &o);
+            if (!c.n) fail_msg("%s", mtf_error(c.s));
+            for (int n = 0; n < c.n; n++) {
+                runs(texts[k], "loss", &c.found[n]);
+                both += strchr(c.found[n].state_layout, '+') != NULL;
+            }
+            mtf_close(c.s);
+        }
+    assert_true(both > 0);
+    free(texts[0]);
+    free(texts[1]);
+}
+
 /* ---- sessions ---- */
 
 static void test_session_runs_it(void **state)
@@ -488,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_mesh_is_found),
         cmocka_unit_test(test_state_is_found),
         cmocka_unit_test(test_state_of_layers_is_found),
+        cmocka_unit_test(test_every_answer_runs),
         cmocka_unit_test(test_session_runs_it),
         cmocka_unit_test(test_session_with_lists),
         cmocka_unit_test(test_session_wants_a_graph_first),
