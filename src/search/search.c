@@ -146,7 +146,7 @@ static bool price_cuts(search *s, const cuts *c, cost *x)
     }
     TRY(space_layout(&s->space, c, s->rules, NULL, &l));
     TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
-    s->work += s->reduced.graph->nnodes;
+    s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
     s->answer->priced++;
     return ledger_note(&s->ledger, c, x);
 }

@@ -132,7 +132,7 @@ static bool try_set(tries *t, uint64_t set, bool *helped)
     if (t->nseen < MOST_TRIED) t->seen[t->nseen++] = where;
     bool first = t->nseen == 1, memory = o->limit || o->smallest;
     TRY(cost_of(o->reduced, t->layout, o->rates, NULL, NULL, &c));
-    o->work -= o->reduced->graph->nnodes;
+    o->work -= (int64_t)o->reduced->graph->nnodes * c.programs;
     if (memory && o->reduced->copies) {
         TRY(cost_add_copies(o->reduced, o->fewer, t->layout, o->rates, &c));
         o->work -= o->fewer->graph->nnodes;

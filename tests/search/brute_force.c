@@ -33,7 +33,7 @@ const price_rates brute_machines[BRUTE_RATES] = {
 };
 
 typedef struct priced {
-    double  seconds[BRUTE_RATES]; /* of the last processor */
+    double  seconds[BRUTE_RATES]; /* of the slowest processor */
     int64_t peak;                 /* of the one that needs most */
 } priced;
 
@@ -76,16 +76,16 @@ static bool is_legal(const walk *w)
 static bool price_layout(const walk *w, const layout *l, priced *p)
 {
     const brute *b = w->b;
-    p->peak = 0;
+    *p = (priced){0};
     for (int k = 0; k < mesh_size(b->mesh); k++) {
         plan_opts how = {.layout = l, .here = mesh_place(b->mesh, k), .memory = &w->memory.as};
         program  *q = plan_program(b->graph, b->nfetches, b->fetches, &how);
         bool      ok = q != NULL;
-        for (int r = 0; ok && r < b->nrates; r++) { /* the last one counts */
+        for (int r = 0; ok && r < b->nrates; r++) {
             price x = {
                 .program = q, .mesh = b->mesh, .layout = l, .here = how.here, .rates = b->rates[r]};
             ok = price_program(&x, &q->arena);
-            p->seconds[r] = x.seconds;
+            p->seconds[r] = fmax(p->seconds[r], x.seconds);
         }
         if (ok && q->cost.peak_bytes > p->peak) p->peak = q->cost.peak_bytes;
         program_free(q);
