@@ -8,13 +8,20 @@
 worth worth_of(const cost *c, bool smallest, int64_t limit)
 {
     double above = limit && c->peak > limit ? (double)(c->peak - limit) : 0;
-    return (worth){above, smallest ? (double)c->peak : c->seconds};
+    double peak = (double)c->peak;
+    return (worth){above, smallest ? peak : c->seconds, smallest ? c->seconds : peak};
+}
+
+static bool differ(double a, double b)
+{
+    return fabs(a - b) > SAME_PRICE * b;
 }
 
 bool worth_less(worth a, worth b)
 {
-    if (fabs(a.above - b.above) > SAME_PRICE * b.above) return a.above < b.above;
-    return a.value < b.value * (1 - SAME_PRICE);
+    if (differ(a.above, b.above)) return a.above < b.above;
+    if (differ(a.value, b.value)) return a.value < b.value;
+    return differ(a.other, b.other) && a.other < b.other;
 }
 
 static double weight_of(const subject *s, const mtf_tensor *x)

@@ -17,9 +17,10 @@ typedef struct cost {
 /* Prices that differ by less than a billionth are equally good. */
 #define SAME_PRICE 1e-9
 
-/* Less is better: bytes above the limit first, then what is asked for. */
+/* Less is better: bytes above the limit first, then what is asked for, then, among equals, the other
+ * of seconds and bytes. */
 typedef struct worth {
-    double above, value;
+    double above, value, other;
 } worth;
 
 worth worth_of(const cost *c, bool smallest, int64_t limit); /* limit 0: none */

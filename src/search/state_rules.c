@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "ops/state.h"
 #include "plan/estimate.h"
 
@@ -108,6 +109,12 @@ static uint64_t places(const tries *t)
 
 /* ---- trying ---- */
 
+bool state_is_late(state_opts *o)
+{
+    o->late = o->late || (o->deadline > 0 && clock_thread() > o->deadline);
+    return o->late || o->work < 0;
+}
+
 /* The layout with the rules in hand, on the whole graph. */
 static bool price_whole(const tries *t, cost *c)
 {
@@ -153,7 +160,7 @@ static bool try_all_sets(tries *t)
 {
     bool helped;
     for (uint64_t set = 0; set < (uint64_t)1 << t->npairs && t->nseen < MOST_TRIED; set++) {
-        if (t->opts->work < 0) break;
+        if (set && state_is_late(t->opts)) break;
         TRY(try_set(t, set, &helped));
     }
     return true;
@@ -164,9 +171,9 @@ static bool descend_sets(tries *t)
 {
     bool moved = true, helped;
     TRY(try_set(t, 0, &helped));
-    while (moved && t->opts->work > 0) {
+    while (moved && !state_is_late(t->opts)) {
         moved = false;
-        for (int k = 0; k < t->npairs && t->opts->work > 0; k++) {
+        for (int k = 0; k < t->npairs && !state_is_late(t->opts); k++) {
             TRY(try_set(t, t->best ^ (uint64_t)1 << k, &helped));
             moved |= helped;
         }
@@ -199,7 +206,7 @@ bool state_best(state_opts *o, layout *l, cost *c, bool *proved)
     list_pairs(&t);
     bool all = t.npairs <= ALL_SETS_OF;
     TRY(all ? try_all_sets(&t) : descend_sets(&t));
-    *proved = all && o->work >= 0 && t.nseen < MOST_TRIED && !o->reduced->copies;
+    *proved = all && !state_is_late(o) && t.nseen < MOST_TRIED && !o->reduced->copies;
     take_set(&t, t.best);
     return price_whole(&t, c) && write_texts(&t);
 }
