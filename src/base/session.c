@@ -61,7 +61,7 @@ static size_t machine_memory(void)
     return granted && (size_t)granted < all ? (size_t)granted : all;
 }
 
-mtf_session *mtf_open_with(const mtf_session_opts *opts)
+mtf_session *session_new(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
     if (!o.allocator.alloc) o.allocator = (mtf_allocator){take, give, NULL};
@@ -132,9 +132,9 @@ static bool number_option(mtf_session *s, const char *name, uint64_t *value)
     return true;
 }
 
-mtf_session *mtf_open(int argc, char **argv)
+mtf_session *session_new_from(int argc, char **argv)
 {
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.say = say_on_stderr});
+    mtf_session *s = session_new(&(mtf_session_opts){.say = say_on_stderr});
     if (!s || !take_options(s, argc, argv)) return s;
     uint64_t threads = (uint64_t)s->opts.threads, memory = s->opts.memory;
     uint64_t patience = (uint64_t)s->opts.patience;
