@@ -131,8 +131,9 @@ static dim_split split_pad(const node *n, const char *dim)
     return n->attrs[BETWEEN].i ? split_but_first(n, dim) : split_own_first(n, dim);
 }
 
-static debt pad_debt(const node *n)
+static debt pad_debt(const node *n, int input)
 {
+    (void)input;
     return n->attrs[VALUE].r == 0 ? DEBT_SUM : DEBT_SETTLE;
 }
 

@@ -179,8 +179,9 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
 }
 
 /* Sums that are still owed pass through what is linear. */
-static debt scalar_debt(const node *n)
+static debt scalar_debt(const node *n, int input)
 {
+    (void)input;
     if (n->op == &op_add || n->op == &op_sub || n->op == &op_negative) return DEBT_SUM;
     return n->op == &op_multiply ? DEBT_PRODUCT : DEBT_SETTLE;
 }

@@ -104,7 +104,7 @@ const op op_gather = {
     .grad = grad_gather,
     .lower = lower_gather,
     .split = split_gather,
-    .debt = debt_product};
+    .debt = debt_first};
 
 mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim)
 {
@@ -183,7 +183,7 @@ const op op_scatter_add = {
     .grad = grad_scatter,
     .lower = lower_scatter,
     .split = split_scatter,
-    .debt = debt_product};
+    .debt = debt_first};
 
 mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf_shape keep)
 {

@@ -211,8 +211,9 @@ static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *i
     int loop = emit_loop(e, trips);
     if (l->cond) {
         bind(e, l->cond, l);
-        slice *flag = e->slice_of(e, l->cond->results[0]);
-        TRY(e->lower_block(e, l->cond) && emit_test(e, loop, flag));
+        const mtf_tensor *flag = l->cond->results[0];
+        TRY(e->lower_block(e, l->cond) && e->settle(e, flag) &&
+            emit_test(e, loop, e->slice_of(e, flag)));
     }
     TRY(keep_history(e, l));
     bind(e, l->body, l);

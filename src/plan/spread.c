@@ -25,35 +25,41 @@ unsigned spread_cut(const emitter *e, const mtf_tensor *x)
 
 /* ---- debts ---- */
 
+static debt debt_of(const node *n, int input)
+{
+    return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
+}
+
 /* The debt that passes through n, 0 where all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
-    debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->now.owed) {
+        if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
-    if (!owing || rule == DEBT_SETTLE) return 0;
+    if (!owing) return 0;
     for (int o = 0; o < n->nout; o++)
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;
+        debt         rule = debt_of(n, i);
+        bool         carries = s->owed && rule != DEBT_SETTLE;
         placement    where = held_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
         bool zero = slice_is_uniform(s) && s->value == 0 && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
-        if (rule == DEBT_PRODUCT && !s->owed &&
-            placement_axes(&where, n->in[i]->shape.ndims) & owed)
+        if (rule == DEBT_PRODUCT && owing > 1) return 0;
+        if (rule != DEBT_SUM && !carries && placement_axes(&where, n->in[i]->shape.ndims) & owed)
             return 0;
     }
-    return rule == DEBT_PRODUCT && owing > 1 ? 0 : owed;
+    return owed;
 }
 
 /* ---- dimensions ---- */
@@ -243,8 +249,7 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
                   slice *part)
 {
     const mtf_tensor *x = n->in[i];
-    bool              pays = h->now.owed && !carried;
-    h->passed_on = h->now.owed && carried;
+    bool              pays = h->now.owed && !h->passed_on;
     if (n->op->flags & OP_ANYWHERE && !carried && e->readers(e, x) == 1)
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
@@ -367,6 +372,9 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     resolve_conflicts(n, &f, carried);
     TRY(pay_wanted(e, n, in, carried));
     choose_finer(e, n, in, kept, carried, &f);
+    /* Known of all before the first is paid: those who wait are paid with it. */
+    for (int i = 0; i < n->nin; i++)
+        in[i]->passed_on = carried && in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE;
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
     for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
     TRY(n->op->lower(e, n, parts, out));
