@@ -173,6 +173,14 @@ static void refine(const emitter *e, const node *n, const mtf_shape *shape, cons
     }
 }
 
+/* Pays first what is wanted finer, so that it is known which inputs are. */
+static bool pay_wanted(emitter *e, const node *n, held **in)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (in[i]->wanted && !in[i]->passed_on) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted));
+    return true;
+}
+
 /* Works on finer parts where the result is wanted so, or where inputs are so that are no smaller
  * than the results: the gathering is put off. */
 static void choose_finer(const emitter *e, const node *n, held **in, const held *out,
@@ -362,10 +370,11 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     for (int o = 0; o < n->nout; o++) add_dims(e, n, n->out[o], &f);
     unsigned carried = carried_debt(e, n, in);
     resolve_conflicts(n, &f, carried);
-    choose_finer(e, n, in, kept, carried, &f);
     /* Known of all before the first is paid: those who wait are paid with it. */
     for (int i = 0; i < n->nin; i++)
         in[i]->passed_on = carried && in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE;
+    TRY(pay_wanted(e, n, in));
+    choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
     for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
     TRY(n->op->lower(e, n, parts, out));
