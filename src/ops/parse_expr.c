@@ -183,9 +183,8 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
     if (type >= 0 || c->nin)
         TRY(truths_fit(p, c->op, c->slots, type >= 0 ? c->attrs[type].type : c->in[0]->type));
     if (c->op->expand) return expand(p, c, place, made);
-    mtf_tensor *turn = c->op->flags & OP_TURN && c->nin == 0 ? loop_turn(p->graph) : NULL;
-    node       *n = turn ? node_new(p->graph, c->op, 1, &turn, c->attrs, NULL)
-                         : node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks);
+    if (c->op->flags & OP_TURN && c->nin == 0) c->in = loop_turns(p->graph, &c->nin);
+    node *n = c->in ? node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks) : NULL;
     if (!n) return parse_place(p, &c->at);
     *made = (results){0, n->out};
     while (made->n < n->nout && !n->out[made->n]->hidden) made->n++;
