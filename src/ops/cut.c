@@ -3,6 +3,7 @@
  * slice and pad are each other's gradient.  Cutting and reversing are views
  * and move nothing; the others copy what they keep once.
  */
+#include "base/saturate.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
@@ -85,8 +86,8 @@ static bool infer_pad(node *n)
         if (n->attrs[i].i < 0 || n->attrs[i].i > MOST_PADDING)
             return node_fail(n, ERR_SHAPE, "padding of %lld; it must be 0 or more",
                              (long long)n->attrs[i].i);
-    int64_t size =
-        n->attrs[BEFORE].i + (dim.size - 1) * (n->attrs[BETWEEN].i + 1) + 1 + n->attrs[AFTER].i;
+    int64_t   apart = saturate_times(dim.size - 1, n->attrs[BETWEEN].i + 1);
+    int64_t   size = saturate_plus(apart, n->attrs[BEFORE].i + 1 + n->attrs[AFTER].i);
     mtf_shape shape = mtf_shape_resize(n->in[0]->shape, dim.name, size);
     return node_output(n, n->in[0]->type, &shape);
 }
