@@ -5,23 +5,25 @@
 
 #include "base/numbers.h"
 
-static unit_text scaled(double v, const char *unit)
+static unit_text scaled(int64_t count, const char *unit)
 {
     static const char *const steps[] = {"", "k", "M", "G", "T", "P", "E", "Z"};
+    double                   v = (double)count;
     int                      u = 0;
     unit_text                t;
     while (v >= 999.5 && u < 7) v /= 1000, u++;
-    int n = number_format(t.s, sizeof t.s, "%.3g %s%s", v, steps[u], unit);
+    const char *more = count == INT64_MAX ? ">" : "";
+    int n = number_format(t.s, sizeof t.s, "%s%.3g %s%s", more, v, steps[u], unit);
     if (n > 0 && n < (int)sizeof t.s && t.s[n - 1] == ' ') t.s[n - 1] = 0; /* a bare number */
     return t;
 }
 
 unit_text unit_bytes(int64_t n)
 {
-    return scaled((double)n, "B");
+    return scaled(n, "B");
 }
 
-unit_text unit_count(double n)
+unit_text unit_count(int64_t n)
 {
     return scaled(n, "");
 }
