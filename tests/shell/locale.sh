@@ -36,7 +36,7 @@ for sign in comma=, momayyez=$'\xd9'; do
     case $locale in comma) make_locale comma '<U002C>' ;; *) make_locale momayyez '<U066B>' ;; esac
     in_locale env MTF_DECIMAL_SIGN="${sign#*=}" "$(dirname "$MTF")/tests/test_numbers" >out 2>&1
     status=$?
-    check "numbers in the locale $locale" 0 out "5 test(s) run"
+    check "numbers in the locale $locale" 0 out "PASSED"
     [ $status -eq 0 ] || cat why
 done
 
