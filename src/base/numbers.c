@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <langinfo.h>
-#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,15 +11,14 @@
 
 /* ---- the locale ---- */
 
-/* Gives this thread a decimal point; what it had before goes to `leave`.  0: it has one. */
-static locale_t enter_plain(void)
+locale_t number_begin(void)
 {
     if (strcmp(nl_langinfo(RADIXCHAR), ".") == 0) return (locale_t)0;
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     return plain ? uselocale(plain) : (locale_t)0;
 }
 
-static void leave_plain(locale_t before)
+void number_end(locale_t before)
 {
     if (before) freelocale(uselocale(before));
 }
@@ -29,9 +27,9 @@ static void leave_plain(locale_t before)
 
 double number_read(const char *text, char **end)
 {
-    locale_t before = enter_plain();
+    locale_t before = number_begin();
     double   value = strtod(text, end);
-    leave_plain(before);
+    number_end(before);
     return value;
 }
 
@@ -126,11 +124,11 @@ int number_vformat(char *text, size_t room, const char *format, va_list args)
 {
     if (!has_floating(format)) return vsnprintf(text, room, format, args);
     arguments copy;
-    locale_t  before = enter_plain();
+    locale_t  before = number_begin();
     va_copy(copy.list, args);
     int n = format_each(text, room, format, &copy);
     va_end(copy.list);
-    leave_plain(before);
+    number_end(before);
     return n;
 }
 

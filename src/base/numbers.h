@@ -8,6 +8,7 @@
 #ifndef BASE_NUMBERS_H
 #define BASE_NUMBERS_H
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,5 +20,10 @@ int    number_format(char *text, size_t room, const char *format, ...)
 int number_vformat(char *text, size_t room, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 int number_print(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Around what another library writes: begin gives this thread a decimal point; end takes what begin
+ * returned, and puts the thread's own locale back. */
+locale_t number_begin(void);
+void     number_end(locale_t before);
 
 #endif

@@ -31,11 +31,12 @@ static bool has_own_type(const op *o, int argument, mtf_dtype *type)
         name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL;
     if (!name) return false;
     name += strspn(name, " [");
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (strcspn(name, ",]") != strlen(own[i].name)) continue;
-        *type = own[i].type;
-        if (strncmp(name, own[i].name, strlen(own[i].name)) == 0) return true;
-    }
+    size_t length = strcspn(name, ",]");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i].name) == length && strncmp(name, own[i].name, length) == 0) {
+            *type = own[i].type;
+            return true;
+        }
     return false;
 }
 

@@ -83,7 +83,7 @@ static void test_the_locale_stays(void **state)
     snprintf(after, sizeof after, "%.1f", 0.5);
     assert_string_equal(before, after);
     const char *wanted = getenv("MTF_DECIMAL_SIGN"); /* what the environment's locale should give */
-    if (wanted) assert_int_equal(before[1], *wanted);
+    if (wanted) assert_int_equal((unsigned char)before[1], (unsigned char)*wanted);
 }
 
 int main(void)

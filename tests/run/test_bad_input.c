@@ -143,7 +143,7 @@ static void test_type_mismatch(void **state)
     close_with(c.s, "type: gather: the indices \"x\" are f32; they must be i32 or i64");
     c = scene_open();
     assert_null(mtf_constant(c.g, 0.5, MTF_I32, mtf_shape()));
-    close_with(c.s, "value: constant: 0.5 is not a whole number, as i32 needs");
+    close_with(c.s, "value: constant: i32 takes whole numbers in its range, not 0.5");
 }
 
 static void test_no_type_and_no_data(void **state)

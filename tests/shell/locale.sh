@@ -15,38 +15,49 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 
-# A locale like de_DE's for numbers, without the package that has de_DE.
-{ printf '%s\n' '<code_set_name> ANSI_X3.4-1968' '<comment_char> %' '<escape_char> /' 'CHARMAP'
+# Two locales: a comma, as in de_DE, and a sign of two bytes, as in fa_IR.  The package that has
+# these two is not needed for numbers.
+{ printf '%s\n' '<code_set_name> UTF-8' '<mb_cur_min> 1' '<mb_cur_max> 2' '<comment_char> %' \
+      '<escape_char> /' 'CHARMAP'
   for i in {0..127}; do printf '<U%04X> /x%02x a\n' "$i" "$i"; done
-  echo 'END CHARMAP'; } >ascii
-printf '%s\n' 'comment_char %' 'escape_char /' 'LC_NUMERIC' 'decimal_point "<U002C>"' \
-    'thousands_sep "<U002E>"' 'grouping 3;3' 'END LC_NUMERIC' >comma
+  printf '%s\n' '<U066B> /xd9/xab a' 'END CHARMAP'; } >charmap
 mkdir locales
-localedef -c -f ./ascii -i ./comma "$work/locales/comma" >why 2>&1
-in_locale() { LANG=C LC_ALL= LC_NUMERIC=comma LOCPATH=$work/locales "$@"; }
+make_locale() {                         # make_locale NAME SIGN
+    printf '%s\n' 'comment_char %' 'escape_char /' 'LC_NUMERIC' "decimal_point \"$2\"" \
+        'thousands_sep "<U002E>"' 'grouping 3;3' 'END LC_NUMERIC' >source
+    localedef -c -f ./charmap -i ./source "$work/locales/$1" >why 2>&1
+}
+in_locale() { LANG=C LC_ALL= LC_NUMERIC=$locale LOCPATH=$work/locales "$@"; }
 
-# ---- the locale has a comma, and the functions that read and write ignore it ---------------------
+# ---- the locales are there, and the functions that read and write ignore them --------------------
 
-in_locale env MTF_DECIMAL_SIGN=, "$(dirname "$MTF")/tests/test_numbers" >out 2>&1
-status=$?
-check "numbers in a locale with a comma" 0 out "5 test(s) run"
-[ $status -eq 0 ] || cat why
+for sign in comma=, momayyez=$'\xd9'; do
+    locale=${sign%=*}
+    case $locale in comma) make_locale comma '<U002C>' ;; *) make_locale momayyez '<U066B>' ;; esac
+    in_locale env MTF_DECIMAL_SIGN="${sign#*=}" "$(dirname "$MTF")/tests/test_numbers" >out 2>&1
+    status=$?
+    check "numbers in the locale $locale" 0 out "PASSED"
+    [ $status -eq 0 ] || cat why
+done
 
 # ---- the same bytes ------------------------------------------------------------------------------
 
-# same NAME TEXT COMMAND...: both print the same, and TEXT is in it.
+# same NAME TEXT COMMAND...: all print the same, and TEXT is in it.
 same() {
     local name=$1 text=$2 number
     shift 2
     run "$@"
     check "$name" "$wanted" "$stream" "$text"
     mv out out_here; mv err err_here
-    in_locale "$abroad" "$@" >out 2>err </dev/null
-    number=$?
-    if [ $number -ne $status ]; then lose "$name, in the locale" "exit status $status" "$number: $(head -c 600 err)"
-    elif ! diff out_here out >difference || ! diff err_here err >difference; then
-        lose "$name, in the locale" "the same" "$(head -c 1000 difference)"
-    else pass; fi
+    for locale in comma momayyez; do
+        in_locale "$abroad" "$@" >out 2>err </dev/null
+        number=$?
+        if [ $number -ne $status ]; then
+            lose "$name, with $locale" "exit status $status" "$number: $(head -c 600 err)"
+        elif ! diff -a out_here out >difference || ! diff -a err_here err >difference; then
+            lose "$name, with $locale" "the same" "$(head -c 1000 difference)"
+        else pass; fi
+    done
 }
 same_output() { wanted=0 stream=out; same "$@"; }
 same_error()  { wanted=1 stream=err; same "$@"; }
@@ -106,6 +117,7 @@ same_error  "what is no loss"  'made the first NaN' train toy --steps 3 --nan-st
 
 # ---- what the one writes, the other reads --------------------------------------------------------
 
+locale=comma
 run "${train[@]}" --checkpoint-dir here --json
 check "a checkpoint" 0 out '"step":6'
 in_locale "$abroad" "${train[@]}" --checkpoint-dir there --json >/dev/null 2>err </dev/null
@@ -118,6 +130,7 @@ same_output "both are equal"        "0 of 7 tensors differ"  ckpt diff here ther
 
 # ---- what holds times, and differs from run to run -----------------------------------------------
 
+locale=comma
 no_comma() {                            # no_comma NAME FILE: no number with a comma
     if ! [ -s "$2" ]; then lose "$1" "something in $2" "nothing"
     elif grep -nE '[0-9],[0-9]' "$2" >found; then lose "$1" "points" "$(head -n 3 found)"
