@@ -104,7 +104,7 @@ int case_dims(const property_case *c, int room, char dims[][NAME_ROOM]);
 bool case_drop_rule(property_case *c, dice *d, const char *reason);
 
 /* Makes a failing case smaller as long as it fails in the same way. */
-void case_shrink(property_case *c, verdict how, char reason[REASON_ROOM]);
+void case_shrink(property_case *c, verdict how, bool gradients, char reason[REASON_ROOM]);
 void case_print(const property_case *c, const char *reason);
 
 #endif

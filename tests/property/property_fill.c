@@ -105,7 +105,7 @@ const made_value *choose_operand(maker *m, const line_choice *l, char place)
         const made_value *v = &m->values[i];
         if (v->retired || !fits_type(l, place, v) || !fits_shape(l, place, v)) continue;
         /* Younger ones are likelier, so that graphs become deep. */
-        int weight = 1 + (i > m->nvalues - 8) * 2;
+        int weight = 1 + (i > m->nvalues - 7) * 4;
         seen += weight;
         if (dice_below(&m->dice, seen) < weight) found = v;
     }

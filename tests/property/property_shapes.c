@@ -46,7 +46,8 @@ static bool pool_shape(maker *m, shape_text *s)
     int order[POOL], n = dice_below(&m->dice, 10);
     shuffle(&m->dice, m->npool, order);
     n = n < 1 ? 0 : n < 3 ? 1 : n < 6 ? 2 : n < 9 ? 3 : 4;
-    if (m->npool > 8 && dice_odds(&m->dice, 70)) n = 8 + dice_below(&m->dice, 9);
+    if (m->npool > 8 && dice_odds(&m->dice, 70))
+        n = dice_odds(&m->dice, 40) ? MTF_MAX_DIMS : 6 + dice_below(&m->dice, 10);
     for (int i = 0; i < n && i < m->npool; i++)
         if (s->elements * m->pool_size[order[i]] <= 250)
             add_dim(s, m->pool[order[i]], m->pool_size[order[i]]);

@@ -6,8 +6,8 @@
 #include "property_case.h"
 
 /* Each line `dx = gradients(y; x)` outside of blocks: is dx the slope of y's sum along a random
- * direction of x?  `base` has taken one step. */
-verdict check_slopes(const property_case *c, mtf_graph *g, const oracle *base,
-                     char reason[REASON_ROOM], coverage *cover);
+ * direction of x? */
+verdict check_slopes(const property_case *c, mtf_graph *g, char reason[REASON_ROOM],
+                     coverage *cover);
 
 #endif
