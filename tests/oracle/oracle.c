@@ -39,6 +39,11 @@ const char *oracle_error(const oracle *o)
     return o->error;
 }
 
+const char *oracle_complaint(const oracle *o)
+{
+    return o->complaint;
+}
+
 typedef struct piece {
     struct piece *next;
     number        at[];

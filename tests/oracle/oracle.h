@@ -35,6 +35,9 @@ const value *oracle_value(const oracle *o, const mtf_tensor *x);
 /* The largest magnitude that x had in any turn of the last step; INFINITY where it was not definite. */
 double oracle_peak(const oracle *o, const mtf_tensor *x);
 
+/* What is wrong with the graph itself: "" or, say, draws that do not depend on a loop around them. */
+const char *oracle_complaint(const oracle *o);
+
 /* Does the oracle know this op?  Composites expand into others. */
 bool oracle_knows(const char *name);
 

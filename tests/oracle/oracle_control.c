@@ -35,18 +35,29 @@ static void bind_state(oracle *o, const block *b, const turns *t)
     for (int i = 0; i < t->carried; i++) oracle_bind(o, b->params[i], &t->state[i]);
 }
 
+static bool bind_turn(oracle *o, const block *b, int64_t number_of_turn)
+{
+    value v = {MTF_I32, {0}, 1, oracle_room(o, 1)};
+    if (!v.at) return false;
+    v.at[0] = number_int(number_of_turn, MTF_I32);
+    if (b->turn) oracle_bind(o, b->turn, &v);
+    return true;
+}
+
+static bool inside(oracle *o, const block *b)
+{
+    o->loops++;
+    bool good = oracle_block(o, b);
+    o->loops--;
+    return good;
+}
+
 /* One turn: the body's first results replace what is carried, the others add up. */
 static bool turn(oracle *o, turns *t, int64_t number_of_turn)
 {
     const block *b = t->body;
     bind_state(o, b, t);
-    if (b->turn) {
-        value v = {MTF_I32, {0}, 1, oracle_room(o, 1)};
-        if (!v.at) return false;
-        v.at[0] = number_int(number_of_turn, MTF_I32);
-        oracle_bind(o, b->turn, &v);
-    }
-    if (!oracle_block(o, b)) return false;
+    if (!bind_turn(o, b, number_of_turn) || !inside(o, b)) return false;
     for (int i = 0; i < t->sums; i++) {
         const value *more = &o->values[b->results[t->carried + i]->id];
         value       *sum = &t->sum[i];
@@ -97,7 +108,7 @@ static void rule_while(oracle *o, const node *n, const value *const *in, value *
             return;
         }
         bind_state(o, cond, &t);
-        if (!oracle_block(o, cond)) return;
+        if (!bind_turn(o, cond, k) || !inside(o, cond)) return;
         number flag = o->values[cond->results[0]->id].at[0];
         if (!number_known(flag)) {
             for (int i = 0; i < n->nout; i++)

@@ -1,4 +1,5 @@
 /* Definitions of random numbers, as docs/random.md has them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/philox.h"
@@ -134,6 +135,10 @@ static void rule_random(oracle *o, const node *n, const value *const *in, value 
     bool   turned = n->nargs > 0;
     number turn = turned ? in[0]->at[0] : number_int(0, MTF_I32);
     stream s = {o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step, (uint32_t)turn.i};
+    /* What stands in a loop is another number in each turn of it. */
+    if (n->nargs != o->loops && !o->complaint[0])
+        snprintf(o->complaint, sizeof o->complaint, "%s draws for %d turns inside of %d loops",
+                 tensor_name(n->out[0]), n->nargs, o->loops);
     for (int64_t g = 0; g < out->n; g++)
         out->at[g] = !number_known(turn) ? number_unknown()
                      : even              ? uniform(&s, (uint64_t)g, a, b, out->type)

@@ -30,7 +30,8 @@ struct oracle {
     double        by;
     void         *memory; /* what a step took, newest first */
     int64_t       work;   /* elements computed in this step */
-    char          error[200];
+    int           loops;  /* around what is being evaluated */
+    char          error[200], complaint[200];
 };
 
 enum { MOST_WORK = 40 * 1000 * 1000, MOST_TURNS = 100000 };

@@ -88,7 +88,7 @@ static bool open(maker *m, open_block *b)
     if (!append(m, text)) return false;
     text[0] = closer[0] = 0;
     if (b->kind == BLOCK_WHILE) {
-        char bound[80];
+        char bound[160];
         say(text, sizeof text, "    cond(");
         for (int i = 0; i < b->carried; i++) {
             say(text, sizeof text, b->params[i]);
@@ -96,8 +96,15 @@ static bool open(maker *m, open_block *b)
         }
         snprintf(bound, sizeof bound, "%sc) {", b->counter);
         say(text, sizeof text, bound);
-        snprintf(bound, sizeof bound, "        yield less(%sc, %d)", b->counter,
-                 dice_below(&m->dice, 4));
+        static const char *const also[] = {"greater(reduce_sum(%sc), 0)",
+                                           "less(reduce_max(%sc), 3)"};
+        char                     more[60] = "";
+        if (b->in[0].type != MTF_BOOL && dice_odds(&m->dice, 50))
+            snprintf(more, sizeof more, also[dice_below(&m->dice, 2)], b->params[0]);
+        snprintf(bound, sizeof bound,
+                 more[0] ? "        yield logical_and(%s, less(%sc, %d))"
+                         : "        yield %sless(%sc, %d)",
+                 more, b->counter, dice_below(&m->dice, 4));
         if (!append(m, text) || !append(m, bound) || !append(m, "    }")) return false;
         text[0] = 0;
     }
