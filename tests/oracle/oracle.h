@@ -22,7 +22,7 @@ typedef struct value {
 oracle *oracle_new(mtf_graph *g, uint64_t seed);
 void    oracle_free(oracle *o);
 
-/* Feeds an input, or sets a variable: a copy of n elements. */
+/* Feeds an input, sets a variable, or says what a constant is: a copy of n elements. */
 void oracle_give(oracle *o, const mtf_tensor *x, const number *elements);
 /* From now on x is what it was plus `by` times the direction: for difference quotients. */
 void oracle_nudge(oracle *o, const mtf_tensor *x, const double *direction, double by);

@@ -17,7 +17,7 @@
 
 #include "property_case.h"
 
-enum { SEED = 1, COUNT = 1500, LAYOUTS = 4 };
+enum { SEED = 1, COUNT = 3000, LAYOUTS = 4 };
 
 /* ---- one program ---- */
 
@@ -32,7 +32,8 @@ static verdict try_legal(property_case *c, dice *d, bool apart, char *reason, co
 
 static void report(property_case *c, uint64_t seed, verdict v, bool gradients, char *reason)
 {
-    printf("# program %llu: %s\n", (unsigned long long)seed, reason);
+    printf("# program %llu: %s\n# again: test_random_programs %llu 1\n", (unsigned long long)seed,
+           reason, (unsigned long long)seed);
     fflush(stdout);
     if (v != VERDICT_ILLEGAL) case_shrink(c, v, gradients, reason);
     case_print(c, reason);
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
     time_t         end = time(NULL) + (timed ? atoi(argv[2]) : 24 * 3600);
     score          s = {0};
     property_case *c = malloc(sizeof *c);
+    if (timed) printf("from seed %llu, for %s seconds\n", (unsigned long long)seed, argv[2]);
     while (c && s.done < count && time(NULL) < end) {
         run_many(c, seed, count, end, &s);
         if (s.done == count || time(NULL) >= end) break;
