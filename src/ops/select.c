@@ -89,8 +89,9 @@ static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 /* A partial sum may widen; narrowed, each part would be rounded by itself. */
-static debt cast_debt(const node *n)
+static debt cast_debt(const node *n, int input)
 {
+    (void)input;
     mtf_dtype from = n->in[0]->type, to = n->out[0]->type;
     bool      widens = mtf_dtype_bytes(to) > mtf_dtype_bytes(from) || to == from;
     return dtype_is_float(from) && dtype_is_float(to) && widens ? DEBT_SUM : DEBT_SETTLE;

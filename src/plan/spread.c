@@ -25,35 +25,41 @@ unsigned spread_cut(const emitter *e, const mtf_tensor *x)
 
 /* ---- debts ---- */
 
+static debt debt_of(const node *n, int input)
+{
+    return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
+}
+
 /* The debt that passes through n, 0 where all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
-    debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->now.owed) {
+        if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
-    if (!owing || rule == DEBT_SETTLE) return 0;
+    if (!owing) return 0;
     for (int o = 0; o < n->nout; o++)
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;
+        debt         rule = debt_of(n, i);
+        bool         carries = s->owed && rule != DEBT_SETTLE;
         placement    where = held_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
         bool zero = slice_is_uniform(s) && s->value == 0 && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
-        if (rule == DEBT_PRODUCT && !s->owed &&
-            placement_axes(&where, n->in[i]->shape.ndims) & owed)
+        if (rule == DEBT_PRODUCT && owing > 1) return 0;
+        if (rule != DEBT_SUM && !carries && placement_axes(&where, n->in[i]->shape.ndims) & owed)
             return 0;
     }
-    return rule == DEBT_PRODUCT && owing > 1 ? 0 : owed;
+    return owed;
 }
 
 /* ---- dimensions ---- */
@@ -70,7 +76,7 @@ typedef struct fate {
 typedef struct fates {
     int  n;
     bool finer; /* some are */
-    fate of[4 * MTF_MAX_DIMS];
+    fate of[4 * MTF_SHAPE_ROOM];
 } fates;
 
 /* One name is one pointer in a graph. */
@@ -91,7 +97,7 @@ static void add_dims(const emitter *e, const node *n, const mtf_tensor *x, fates
     unsigned cut = spread_cut(e, x);
     for (int i = 0; cut >> i; i++) {
         const char *dim = x->shape.dims[i].name;
-        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_MAX_DIMS) continue;
+        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_SHAPE_ROOM) continue;
         const axis_list *by = &layout_find(e->layout, dim)->cut;
         f->of[f->n++] = (fate){dim, *by, cut_axes(by), split_of(n, dim), false};
     }
@@ -144,7 +150,7 @@ static bool bears(const emitter *e, const node *n, fates *f, const char *dim, co
     fate     *own = find_fate(f, dim);
     if (split != SPLIT_FREE && split != SPLIT_SUM && split != SPLIT_MAX && split != SPLIT_MIN)
         return false;
-    if (!more || more & carried || f->n == 4 * MTF_MAX_DIMS) return false;
+    if (!more || more & carried || f->n == 4 * MTF_SHAPE_ROOM) return false;
     if (own && (own->finer || own->split != split)) return false;
     for (int k = 0; k < f->n; k++) {
         dim_split other = f->of[k].split;
@@ -235,8 +241,7 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
                   slice *part)
 {
     const mtf_tensor *x = n->in[i];
-    bool              pays = h->now.owed && !carried;
-    h->passed_on = h->now.owed && carried;
+    bool              pays = h->now.owed && !h->passed_on;
     if (n->op->flags & OP_ANYWHERE && !carried && e->readers(e, x) == 1)
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
@@ -358,6 +363,9 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     unsigned carried = carried_debt(e, n, in);
     resolve_conflicts(n, &f, carried);
     choose_finer(e, n, in, kept, carried, &f);
+    /* Known of all before the first is paid: those who wait are paid with it. */
+    for (int i = 0; i < n->nin; i++)
+        in[i]->passed_on = carried && in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE;
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
     for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
     TRY(n->op->lower(e, n, parts, out));
@@ -376,7 +384,8 @@ bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut
         nearest near = {.wanted = r->dim};
         char    hint[100];
         for (int k = 0; k < g->dim_names.room; k++)
-            if (g->dim_names.entries[k].name) nearest_offer(&near, g->dim_names.entries[k].name);
+            if (g->dim_names.entries[k].name && !name_is_internal(g->dim_names.entries[k].name))
+                nearest_offer(&near, g->dim_names.entries[k].name);
         return fail(f, ERR_NAME,
                     "layout rule \"%s\": the model has no dimension \"%s\"; end the rule in ? if "
                     "that is meant%s",

@@ -59,11 +59,12 @@ static bool is_stored(const node *n)
  * the only reader; a sum of several carries only what all of them owe. */
 static uint64_t carried(const sorting *s, const node *n)
 {
-    debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
     uint64_t owed = 0;
-    for (int i = 0; i < n->nin && rule != DEBT_SETTLE; i++) {
+    for (int i = 0; i < n->nin && n->op->debt; i++) {
+        debt              rule = n->op->debt(n, i);
         const mtf_tensor *x = same(s, n->in[i]);
         uint64_t          mine = s->survey->readers[x->id] == 1 ? s->owed[x->id] : 0;
+        if (rule == DEBT_SETTLE) continue;
         if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros hinder nobody */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;

@@ -91,9 +91,11 @@ static void keep(mtf_program *p, mtf_tensor *y, outcome *o)
 
 static void note_dims(mtf_graph *g, outcome *o)
 {
-    for (int i = 0; i < g->dim_names.room; i++)
-        if (g->dim_names.entries[i].name && o->ndims < MESH_DIMS)
-            snprintf(o->dims[o->ndims++], sizeof o->dims[0], "%s", g->dim_names.entries[i].name);
+    for (int i = 0; i < g->dim_names.room; i++) {
+        const char *name = g->dim_names.entries[i].name;
+        if (name && !name_is_internal(name) && o->ndims < MESH_DIMS)
+            snprintf(o->dims[o->ndims++], sizeof o->dims[0], "%s", name);
+    }
 }
 
 static bool run_steps(const test_case *c, const stage *where, int steps, outcome *o)

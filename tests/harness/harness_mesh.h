@@ -4,7 +4,7 @@
 
 #include "harness_run.h"
 
-enum { MESH_VALUES = 64, MESH_DIMS = 14 };
+enum { MESH_VALUES = 64, MESH_DIMS = 31 };
 
 /* What came out of a run: expected tensors, then gradients. */
 typedef struct outcome {

@@ -483,6 +483,11 @@ static void test_errors_from_below(void **state)
     assert_null(mtf_parse(s, "x: f32[a=3] = input\nn: i32[a=3] = input\ny = exp(add(x, n))", NULL));
     assert_int_equal(strncmp(mtf_error(s), "type: text:3:9: ", 16), 0);
     mtf_close(s);
+    s = mtf_open_with(NULL);
+    assert_null(mtf_parse(s, "x: f32[\".tap\"=3] = input", NULL));
+    assert_string_equal(mtf_error(s), "name: text:1:20: input: \".tap\" begins with a dot, as only "
+                                      "dimensions of the library's own do; choose another name");
+    mtf_close(s);
 }
 
 static char *repeated(const char *head, const char *middle, int times, const char *tail)

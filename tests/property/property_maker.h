@@ -16,8 +16,8 @@ typedef struct made_value {
     char      name[NAME_ROOM];
     mtf_dtype type;
     int       ndims;
-    char      dims[MTF_MAX_DIMS][NAME_ROOM];
-    int64_t   sizes[MTF_MAX_DIMS];
+    char      dims[MTF_SHAPE_ROOM][NAME_ROOM];
+    int64_t   sizes[MTF_SHAPE_ROOM];
     bool      retired; /* too large to go on with, or of no definite value */
     bool      variable;
     double    peak; /* largest magnitude in the first step */

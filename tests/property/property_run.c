@@ -191,13 +191,6 @@ verdict case_try_apart(const property_case *c, bool gradients, char reason[REASO
     return a.verdict;
 }
 
-/* Only names that a layout can be written with. */
-static bool is_plain(const char *name)
-{
-    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
-           strlen(name);
-}
-
 int case_dims(const property_case *c, int room, char dims[][NAME_ROOM])
 {
     static char text[TEXT_ROOM];
@@ -207,7 +200,7 @@ int case_dims(const property_case *c, int room, char dims[][NAME_ROOM])
     mtf_graph   *g = mtf_parse(s, text, "random");
     for (int i = 0; g && i < g->dim_names.room; i++) {
         const char *name = g->dim_names.entries[i].name;
-        if (name && n < room && is_plain(name)) snprintf(dims[n++], NAME_ROOM, "%s", name);
+        if (name && n < room && !name_is_internal(name)) snprintf(dims[n++], NAME_ROOM, "%s", name);
     }
     bool good = mtf_ok(s);
     mtf_close(s);

@@ -10,7 +10,7 @@ typedef struct shape_text {
     size_t  room, used;
     int     ndims;
     int64_t elements;
-    char    names[MTF_MAX_DIMS][NAME_ROOM];
+    char    names[MTF_SHAPE_ROOM][NAME_ROOM];
 } shape_text;
 
 static bool has_name(const shape_text *s, const char *name)
@@ -80,7 +80,7 @@ static bool subset_shape(maker *m, const line_choice *l, shape_text *s)
 
 static bool order_shape(maker *m, const made_value *v, shape_text *s)
 {
-    int order[MTF_MAX_DIMS];
+    int order[MTF_SHAPE_ROOM];
     shuffle(&m->dice, v->ndims, order);
     for (int i = 0; i < v->ndims; i++) add_dim(s, v->dims[order[i]], v->sizes[order[i]]);
     return v->ndims > 1;
@@ -88,7 +88,7 @@ static bool order_shape(maker *m, const made_value *v, shape_text *s)
 
 static bool wider_shape(maker *m, const made_value *v, shape_text *s)
 {
-    int order[MTF_MAX_DIMS], at = 0;
+    int order[MTF_SHAPE_ROOM], at = 0;
     shuffle(&m->dice, v->ndims, order);
     for (int tries = 0; tries < 4 || at < v->ndims; tries++) {
         int k = dice_below(&m->dice, m->npool);
