@@ -412,7 +412,7 @@ typedef struct mtf_loop_opts {
 } mtf_loop_opts;
 MTF_API void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,
                             const mtf_loop_opts *opts);
-/* The number of the turn, an i32 scalar; inside a loop's body only. */
+/* The number of the innermost loop's turn, an i32 scalar; inside of loops only. */
 MTF_API mtf_tensor *mtf_turn(mtf_graph *g);
 
 /* Inner values are computed again in the backward pass instead of being kept. */

@@ -32,6 +32,10 @@ void op_arity(const op *o, int *least, int *most)
             *most = -1;
             return;
         }
+        if (n > 4 && strncmp(p + n - 4, "...]", 4) == 0) {
+            *most = -1;
+            return;
+        }
         *most += 1;
         *least += *p != '[';
         p += n;

@@ -288,6 +288,17 @@ mtf_tensor *loop_turn(mtf_graph *g)
     return NULL;
 }
 
+mtf_tensor **loop_turns(mtf_graph *g, int *n)
+{
+    int depth = 0;
+    for (const block *b = g->current; b; b = b->parent) depth += b->turn != NULL;
+    mtf_tensor **turns = arena_array(&g->arena, mtf_tensor *, depth);
+    *n = depth;
+    for (const block *b = g->current; turns && b; b = b->parent)
+        if (b->turn) turns[--depth] = b->turn;
+    return turns;
+}
+
 mtf_tensor *mtf_turn(mtf_graph *g)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
@@ -351,7 +362,7 @@ void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor
     int nb = 0;
     if (opts->condition)
         blocks[nb++] =
-            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, false);
+            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, true);
     blocks[nb] =
         build_block(g, "body", carried, in, carried + opts->sums, opts->body, opts->context, true);
     if (!blocks[0] || !blocks[nb]) return;

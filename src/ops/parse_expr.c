@@ -161,9 +161,8 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
         return parse_fail(p, &c->at, "%s has blocks and must stand alone on its line", c->op->name);
     TRY(attrs_complete(p, &c->at, c->op, c->slots, c->attrs, place->wish, place->sums));
     if (c->op->expand) return expand(p, c, place, made);
-    mtf_tensor *turn = c->op->flags & OP_TURN && c->nin == 0 ? loop_turn(p->graph) : NULL;
-    node       *n = turn ? node_new(p->graph, c->op, 1, &turn, c->attrs, NULL)
-                         : node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks);
+    if (c->op->flags & OP_TURN && c->nin == 0) c->in = loop_turns(p->graph, &c->nin);
+    node *n = c->in ? node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks) : NULL;
     if (!n) return parse_place(p, &c->at);
     *made = (results){0, n->out};
     while (made->n < n->nout && !n->out[made->n]->hidden) made->n++;

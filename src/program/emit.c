@@ -265,14 +265,18 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
 
 /* ---- random numbers, effects, loops ---- */
 
-bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out)
+bool emit_draw(emitter *e, const draw_args *how, int nturns, const slice *turns, const slice *out)
 {
-    slice at = turn ? *turn : (slice){0};
-    if (turn) TRY(emit_real(e, &at));
-    instr *i = emit_instr(e, INSTR_DRAW, 1, turn ? 1 : 0, &out->shape);
+    slice *at = arena_array(&e->program->arena, slice, nturns);
+    TRY(at != NULL);
+    for (int k = 0; k < nturns; k++) {
+        at[k] = turns[k];
+        TRY(emit_real(e, &at[k]));
+    }
+    instr *i = emit_instr(e, INSTR_DRAW, 1, nturns, &out->shape);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &out->shape);
-    if (turn) i->in[0] = slice_access(&at, &out->shape);
+    for (int k = 0; k < nturns; k++) i->in[k] = slice_access(&at[k], &out->shape);
     i->draw = *how;
     return true;
 }

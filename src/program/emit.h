@@ -85,7 +85,8 @@ bool emit_window(emitter *e, const window_args *how, const slice *x, const slice
 /* Fills in how positions of this processor's part under `where` count in the whole tensor. */
 void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
                        draw_args *how);
-bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out);
+/* turns: scalars, those of the loops around, outermost first. */
+bool emit_draw(emitter *e, const draw_args *how, int nturns, const slice *turns, const slice *out);
 bool emit_say(emitter *e, const say_args *how, const slice *x);
 /* This processor's part of a dimension of this size, as the layout cuts it. */
 span      emit_part(const emitter *e, const char *dim, int64_t size);

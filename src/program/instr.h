@@ -139,7 +139,7 @@ typedef struct draw_args {
     uint32_t  key;
     int64_t   first;             /* global index of the first element */
     int64_t   weight[MAX_LOOPS]; /* what a loop adds to the global index */
-} draw_args;                     /* in: nothing, or the turn (an I32 scalar) */
+} draw_args;                     /* in: the turns of the loops around, I32 scalars, outermost first */
 
 typedef struct reduce_args {
     fold_kind kind; /* SUM, MAX, MIN */

@@ -22,7 +22,7 @@ static bool draw(emitter *e, const mtf_tensor *w, draw_kind kind, double a, doub
     placement where;
     emit_home(e, &w->shape, &where);
     emit_global_index(e, &w->shape, &where, &how);
-    return emit_draw(e, &how, NULL, home);
+    return emit_draw(e, &how, 0, NULL, home);
 }
 
 /* Which indices of dimension i of w are here. */

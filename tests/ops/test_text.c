@@ -445,7 +445,7 @@ static void test_sentences(void **state)
         {"y = recompute(x) { body(p, q) { yield p } }",
          "1:24: the block body of recompute takes 1 parameter"},
         {"y = recompute(x) { body(p; i) { yield p } }",
-         "1:26: only the body of a loop counts its turns"},
+         "1:26: only the blocks of a loop count its turns"},
         {"y = recompute(x) { bdy(p) { yield p } }",
          "1:20: expected the block body(...) { } of recompute, found \"bdy\""},
         {"y = recompute(x) { body(p) { q = relu(p)",
