@@ -8,14 +8,25 @@
 /* Who draws. */
 typedef struct stream {
     uint64_t seed;
-    uint32_t op, step, turn;
+    uint32_t op, step;
 } stream;
 
-static philox_block block_at(const stream *s, uint64_t number_of_block)
+static philox_block block_at(const stream *s, uint64_t n)
 {
-    uint64_t where = number_of_block ^ ((uint64_t)s->turn << 40);
-    return philox((philox_block){{(uint32_t)where, (uint32_t)(where >> 32), s->op, s->step}},
+    return philox((philox_block){{(uint32_t)n, (uint32_t)(n >> 32), s->op, s->step}},
                   (uint32_t)s->seed, (uint32_t)(s->seed >> 32));
+}
+
+/* The stream inside of loops: two turns at a time make another one, the outermost first. */
+static stream inside(stream s, int n, const value *const *turns)
+{
+    for (int i = 0; i < n; i += 2) {
+        uint32_t     outer = (uint32_t)turns[i]->at[0].i;
+        uint32_t     inner = i + 1 < n ? (uint32_t)turns[i + 1]->at[0].i : 0;
+        philox_block b = block_at(&s, (uint64_t)inner << 32 | outer);
+        s = (stream){(uint64_t)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};
+    }
+    return s;
 }
 
 /* W, L, u, v of the page. */
@@ -132,18 +143,19 @@ static void rule_random(oracle *o, const node *n, const value *const *in, value 
     bool        even = !strcmp(name, "random_uniform");
     double      a = node_attr(n, even ? "low" : "mean")->r,
            b = node_attr(n, even ? "high" : "stddev")->r;
-    bool   turned = n->nargs > 0;
-    number turn = turned ? in[0]->at[0] : number_int(0, MTF_I32);
-    stream s = {o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step, (uint32_t)turn.i};
+    bool known = true;
+    for (int i = 0; i < n->nargs; i++) known = known && number_known(in[i]->at[0]);
+    stream s = inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step},
+                      n->nargs, in);
     /* What stands in a loop is another number in each turn of it. */
     if (n->nargs != o->loops && !o->complaint[0])
         snprintf(o->complaint, sizeof o->complaint, "%s draws for %d turns inside of %d loops",
                  tensor_name(n->out[0]), n->nargs, o->loops);
     for (int64_t g = 0; g < out->n; g++)
-        out->at[g] = !number_known(turn) ? number_unknown()
-                     : even              ? uniform(&s, (uint64_t)g, a, b, out->type)
-                     : name[0] == 'r'    ? normal(&s, (uint64_t)g, a, b, out->type)
-                                         : truncated(&s, (uint64_t)g, a, b, out->type);
+        out->at[g] = !known           ? number_unknown()
+                     : even           ? uniform(&s, (uint64_t)g, a, b, out->type)
+                     : name[0] == 'r' ? normal(&s, (uint64_t)g, a, b, out->type)
+                                      : truncated(&s, (uint64_t)g, a, b, out->type);
 }
 
 const named_rule random_rules[] = {{"random_uniform", rule_random},
