@@ -147,8 +147,9 @@ static void rule_random(oracle *o, const node *n, const value *const *in, value 
     for (int i = 0; i < n->nargs; i++) known = known && number_known(in[i]->at[0]);
     stream s = inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step},
                       n->nargs, in);
-    /* What stands in a loop is another number in each turn of it. */
-    if (n->nargs != o->loops && !o->complaint[0])
+    /* What stands in a loop is another number in each turn of it.  Copies, which have no name yet, are
+     * those of a gradient: they repeat what was drawn where the original stands. */
+    if (n->out[0]->name && n->nargs != o->loops && !o->complaint[0])
         snprintf(o->complaint, sizeof o->complaint, "%s draws for %d turns inside of %d loops",
                  tensor_name(n->out[0]), n->nargs, o->loops);
     for (int64_t g = 0; g < out->n; g++)
