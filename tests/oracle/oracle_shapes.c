@@ -72,9 +72,9 @@ static void rule_slice(oracle *o, const node *n, const value *const *in, value *
 static void rule_pad(oracle *o, const node *n, const value *const *in, value *out)
 {
     (void)o;
-    double v = node_attr(n, "value")->r;
-    number otherwise =
-        !is_real(out->type) ? number_int((int64_t)v, out->type) : number_written(v, out->type);
+    attr_number v = node_attr(n, "value")->number;
+    number otherwise = !is_real(out->type) ? number_int(v.whole ? v.i : (int64_t)v.r, out->type)
+                                           : number_written(v.r, out->type);
     along(n, in[0], out, pad_source, otherwise);
 }
 

@@ -18,14 +18,15 @@ static void rule_input(oracle *o, const node *n, const value *const *in, value *
 static void rule_constant(oracle *o, const node *n, const value *const *in, value *out)
 {
     attr_data     data = node_attr(n, "data")->data;
-    double        v = node_attr(n, "value")->r;
+    attr_number   v = node_attr(n, "value")->number;
     const number *given = o->given[n->out[0]->id];
     (void)in;
     for (int64_t i = 0; i < out->n; i++)
         out->at[i] = given                ? given[i]
                      : data.bytes         ? number_load(out->type, data.v, i)
-                     : is_real(out->type) ? number_written(v, out->type)
-                                          : number_int((int64_t)v, out->type);
+                     : is_real(out->type) ? number_written(v.r, out->type)
+                     : v.whole            ? number_int(v.i, out->type)
+                                          : number_int((int64_t)v.r, out->type);
 }
 
 static void rule_range(oracle *o, const node *n, const value *const *in, value *out)
