@@ -56,11 +56,15 @@ static void test_duplicates(void **state)
     /* Gathered, then computed by all; then cut, and each has its own again. */
     scene_open(&c, "x: f32[a=8] = input\nz, i = sort(x, dim=a)\ny = exp(z)\n", "x:4", "a:x");
     e = estimated(&c, 0);
+    int order = -1, last = -1, norders = 0, nlast = 0;
     for (int k = 0; k < e->program->ninstrs; k++) {
-        instr_kind kind = e->program->instrs[k].kind;
-        if (kind == INSTR_ORDER) assert_int_equal(e->price.lines[k].duplicate, 1);
-        if (e->program->instrs[k].cause == c.last) assert_int_equal(e->price.lines[k].duplicate, 0);
+        const instr *i = &e->program->instrs[k];
+        if (i->kind == INSTR_ORDER) order = k, norders++;
+        if (i->cause == c.last) last = k, nlast++;
     }
+    assert_true(norders == 1 && nlast == 1);
+    assert_int_equal(e->price.lines[order].duplicate, 1);
+    assert_int_equal(e->price.lines[last].duplicate, 0);
     estimate_free(e);
     close_well(c.s);
 }
