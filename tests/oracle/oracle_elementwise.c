@@ -219,10 +219,18 @@ static double quotient(double x, double y)
     return x / y;
 }
 
+/* Linear in x; exact where y is a power of two. */
 static number b_divide(number x, number y, mtf_dtype type)
 {
     if (!number_known(x) || !number_known(y) || fabs(y.v) <= y.slack) return number_unknown();
-    return number_made(x.v / y.v, corners(quotient, x, y), false, type);
+    if (isinf(x.v) || isinf(y.v)) return number_made(x.v / y.v, 0, false, type);
+    number inverse = number_real(1 / y.v);
+    bool   exact = y.slack == 0 && inverse.v * y.v == 1 && fabs(frexp(y.v, &(int){0})) == 0.5;
+    number q = number_mul(x, inverse, type);
+    q.v = x.v / y.v;
+    q.slack = corners(quotient, x, y);
+    if (!exact) q.slack += ldexp(q.mass, type == MTF_F64 ? -50 : -20);
+    return number_rounded(q, type, 1);
 }
 
 static number b_pow(number x, number y, mtf_dtype type)
