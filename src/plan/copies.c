@@ -1,10 +1,10 @@
-/* Copies: gathered variables, in no more memory than cutting them saves.
+/* Copies: gathered variables, in less memory than cutting them saves.
  *
  * A variable whose stored state is cut further is gathered when it is first
  * needed whole, and the copy serves its later uses, as those of the gradient.
- * Where all copies together would take more than rules for state save, the
- * oldest are given up, small ones last, and later uses gather anew.  Sizes are
- * bounds for all processors, which must decide alike.
+ * Where all copies together would take more than three quarters of what rules
+ * for state save, the oldest are given up, small ones last, and later uses
+ * gather anew.  Sizes are bounds for all processors, which must decide alike.
  */
 #include <string.h>
 
@@ -84,14 +84,14 @@ static int64_t bytes_to_come(emitter *e, const node *n)
 void copies_make_room(emitter *e, const node *n)
 {
     planner *p = e->planner;
-    int64_t  more = p->ncopies ? bytes_to_come(e, n) : 0;
-    for (int small = 0; small < 2 && more; small++) {
+    int64_t  room = p->saved / 4 * 3 - (p->ncopies ? bytes_to_come(e, n) : 0);
+    for (int small = 0; small < 2 && p->copied > room; small++) {
         int count = p->ncopies;
         p->ncopies = 0;
         for (int k = 0; k < count; k++) {
             const mtf_tensor *x = p->copies[k];
             held             *h = held_of(e, x);
-            if (p->copied + more <= p->saved || debts_is_small(x) > small || reads(e, n, h)) {
+            if (p->copied <= room || debts_is_small(x) > small || reads(e, n, h)) {
                 p->copies[p->ncopies++] = x;
                 continue;
             }
