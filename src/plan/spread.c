@@ -271,7 +271,9 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
         placement goal = goal_of(e, x, f);
-        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : &goal));
+        /* Many elements that others read as well are not scattered for the sake of a few. */
+        bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
+        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
         TRY(held_part(e, x, h, &goal, part));
     } else {
         *part = h->now;
