@@ -26,7 +26,9 @@ extern "C" {
 
 /* ---- dimensions and shapes ------------------------------------------------------------- */
 
-enum { MTF_MAX_DIMS = 16 };
+/* A shape has at most MTF_MAX_DIMS dimensions.  There is room for a few more, which only the library's
+ * own have, on the way to a result; their names begin with a dot, as no other may. */
+enum { MTF_MAX_DIMS = 16, MTF_SHAPE_ROOM = 20 };
 
 /* A dimension has a name and a size.  Everything in the language matches by name. */
 typedef struct mtf_dim {
@@ -39,7 +41,7 @@ typedef struct mtf_dim {
  * reports the reason. */
 typedef struct mtf_shape {
     int     ndims;
-    mtf_dim dims[MTF_MAX_DIMS];
+    mtf_dim dims[MTF_SHAPE_ROOM];
 } mtf_shape;
 
 /* mtf_shape(batch, rows, cols); mtf_shape() is the scalar shape. */
@@ -448,7 +450,7 @@ MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
 typedef struct mtf_part {
     int       processor;
     mtf_shape shape;
-    int64_t   begin[MTF_MAX_DIMS];
+    int64_t   begin[MTF_SHAPE_ROOM];
     void     *data;
 } mtf_part;
 /* Calls `fill` for the part of each processor of this process, which writes its data: nobody

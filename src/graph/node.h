@@ -91,8 +91,8 @@ bool node_needs_float(const node *n);     /* all inputs floating */
 bool node_needs_same_type(const node *n); /* all inputs of one type */
 /* All dimensions of one name have one size across the inputs, else an error naming both. */
 bool node_sizes_agree(const node *n);
-/* The union of all inputs' dimensions in order of appearance. */
-bool node_union(const node *n, mtf_shape *all);
+/* No dimension has a name that only the library's own have, else an error. */
+bool node_names_may_be(const node *n, const mtf_shape *shape);
 
 const attr *node_attr(const node *n, const char *name); /* asserts that the op has it */
 

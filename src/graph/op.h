@@ -62,7 +62,7 @@ typedef struct op_call {
 typedef struct op_product {
     const char *name; /* "einsum", "conv2d/forward": where it is counted */
     int         ndims;
-    mtf_dim     dims[2 * MTF_MAX_DIMS];
+    mtf_dim     dims[2 * MTF_SHAPE_ROOM];
 } op_product;
 
 struct op {

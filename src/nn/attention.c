@@ -64,8 +64,8 @@ mtf_tensor *attention_project(mtf_tensor *x, mtf_tensor *w, mtf_dim heads, mtf_d
 {
     if (!graph_of(x) || !w) return NULL;
     int       last = x->shape.ndims - 1;
-    mtf_shape batch = mtf_shape_of(last - inner, x->shape.dims);
-    mtf_shape rest = mtf_shape_of(inner, x->shape.dims + last - inner);
+    mtf_shape batch = shape_of(last - inner, x->shape.dims);
+    mtf_shape rest = shape_of(inner, x->shape.dims + last - inner);
     mtf_shape y = mtf_shape_plus(mtf_shape_plus(o->ensemble, batch), mtf_shape(heads));
     y = mtf_shape_plus(mtf_shape_plus(y, rest), mtf_shape(kv));
     return mtf_us_einsum(o->context, y, 2, (mtf_tensor *[]){x, w});

@@ -3,6 +3,7 @@
  * slice and pad are each other's gradient.  Cutting and reversing are views
  * and move nothing; the others copy what they keep once.
  */
+#include "base/saturate.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
@@ -75,18 +76,19 @@ mtf_tensor *mtf_slice(mtf_tensor *x, const char *dim, int64_t begin, int64_t siz
 /* ---- pad ---- */
 
 enum { BEFORE = 1, AFTER, BETWEEN, VALUE };
-enum { MOST_PADDING = 1 << 30 };
 
 static bool infer_pad(node *n)
 {
     mtf_dim dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[DIM].text, &dim));
     for (int i = BEFORE; i <= BETWEEN; i++)
-        if (n->attrs[i].i < 0 || n->attrs[i].i > MOST_PADDING)
+        if (n->attrs[i].i < 0)
             return node_fail(n, ERR_SHAPE, "padding of %lld; it must be 0 or more",
                              (long long)n->attrs[i].i);
-    int64_t size =
-        n->attrs[BEFORE].i + (dim.size - 1) * (n->attrs[BETWEEN].i + 1) + 1 + n->attrs[AFTER].i;
+    /* What saturates is too large for a shape, too, which says so. */
+    int64_t size = saturate_times(dim.size - 1, saturate_plus(n->attrs[BETWEEN].i, 1));
+    size = saturate_plus(saturate_plus(size, 1), n->attrs[BEFORE].i);
+    size = saturate_plus(size, n->attrs[AFTER].i);
     mtf_shape shape = mtf_shape_resize(n->in[0]->shape, dim.name, size);
     return node_output(n, n->in[0]->type, &shape);
 }
@@ -154,6 +156,8 @@ const op op_pad = {
     .debt = pad_debt,
 };
 
+enum { MOST_REPEATED = 1 << 30 };
+
 /* Reflecting and repeating the edge fetch elements by a fixed list of indices. */
 static mtf_tensor *pad_by_index(mtf_tensor *x, const char *dim_name, int64_t before, int64_t after,
                                 bool reflect)
@@ -162,7 +166,7 @@ static mtf_tensor *pad_by_index(mtf_tensor *x, const char *dim_name, int64_t bef
     const op *o = reflect ? &op_pad_reflect : &op_pad_edge;
     if (!call_dim(o, x, dim_name, &dim)) return NULL;
     mtf_graph *g = graph_of(x);
-    int64_t    most = reflect ? dim.size - 1 : MOST_PADDING;
+    int64_t    most = reflect ? dim.size - 1 : MOST_REPEATED;
     if (before < 0 || after < 0 || before > most || after > most) {
         fail(&g->session->fault, ERR_SHAPE,
              "%s: padding of %lld and %lld; dimension \"%s\" of size %lld allows 0 to %lld",
@@ -170,6 +174,7 @@ static mtf_tensor *pad_by_index(mtf_tensor *x, const char *dim_name, int64_t bef
              (long long)most);
         return NULL;
     }
+    if (!call_positions(o, g, dim.size)) return NULL;
     mtf_dim  wide = {dim.name, before + dim.size + after};
     int32_t *index = arena_array(&g->arena, int32_t, wide.size);
     if (!index) return NULL;

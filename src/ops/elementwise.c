@@ -91,6 +91,13 @@ static mtf_tensor *selu_slope(mtf_tensor *x, mtf_tensor *r)
                      inc(r, SELU_SCALE * SELU_ALPHA));
 }
 
+/* y x^(y-1), and 0 for y = 0, where x^-1 may have no value. */
+static mtf_tensor *pow_base_slope(mtf_tensor *x, mtf_tensor *y)
+{
+    mtf_tensor *safe = mtf_where(mtf_equal(y, zero(y)), constant_like(x, 1), x);
+    return mul(y, mtf_pow(safe, inc(y, -1)));
+}
+
 /* x^y log x, and 0 at x = 0, where log x has no value. */
 static mtf_tensor *pow_slope(mtf_tensor *x, mtf_tensor *r)
 {
@@ -178,10 +185,18 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
     return emit_scalar(e, fn, n->nargs, in, &out[0]);
 }
 
+/* By one number, which is not 0: partial sums divided by 0 are infinities that do not add up. */
+static bool divides_by_constant(const node *n)
+{
+    const node *by = n->in[1]->node;
+    return by->op == &op_constant && !node_attr(by, "data")->data.bytes &&
+           node_attr(by, "value")->r != 0;
+}
+
 /* Sums that are still owed pass through what is linear. */
 static debt scalar_debt(const node *n, int input)
 {
-    (void)input;
+    if (n->op == &op_divide && input == 0 && divides_by_constant(n)) return DEBT_PRODUCT;
     if (n->op == &op_add || n->op == &op_sub || n->op == &op_negative) return DEBT_SUM;
     return n->op == &op_multiply ? DEBT_PRODUCT : DEBT_SETTLE;
 }

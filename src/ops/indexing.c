@@ -128,19 +128,24 @@ static bool infer_scatter(node *n)
             call_dim(n->op, n->in[0], keep.v[k], &kept));
         gone = mtf_shape_minus(gone, mtf_shape(kept));
     }
+    mtf_shape all = mtf_shape_plus(*x, *index); /* what is looped over */
+    if (all.ndims < 0)
+        return node_fail(n, ERR_SHAPE,
+                         "\"%s\" and the indices \"%s\" have more than %d dimensions together",
+                         tensor_name(n->in[0]), tensor_name(n->in[1]), MTF_MAX_DIMS);
     bool placed = false;
     for (int i = 0; i < x->ndims; i++) {
         bool summed = shape_find(&gone, x->dims[i].name) >= 0;
         if (summed && placed) continue;
-        if (shape.ndims == MTF_MAX_DIMS) return node_fail(n, ERR_SHAPE, "too many dimensions");
+        if (shape.ndims == MTF_SHAPE_ROOM) return node_fail(n, ERR_SHAPE, "too many dimensions");
         shape.dims[shape.ndims++] = summed ? dim : x->dims[i];
         placed = placed || summed;
     }
     if (!placed) {
-        if (shape.ndims == MTF_MAX_DIMS) return node_fail(n, ERR_SHAPE, "too many dimensions");
+        if (shape.ndims == MTF_SHAPE_ROOM) return node_fail(n, ERR_SHAPE, "too many dimensions");
         shape.dims[shape.ndims++] = dim;
     }
-    shape = mtf_shape_of(shape.ndims, shape.dims);
+    shape = shape_of(shape.ndims, shape.dims);
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     return node_output(n, n->in[0]->type, &shape);
 }
@@ -187,7 +192,7 @@ const op op_scatter_add = {
 
 mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf_shape keep)
 {
-    const char *names[MTF_MAX_DIMS];
+    const char *names[MTF_SHAPE_ROOM];
     for (int i = 0; i < keep.ndims; i++) names[i] = keep.dims[i].name;
     attr attrs[] = {{.dim = dim}, {.names = {keep.ndims < 0 ? 0 : keep.ndims, names}}};
     return node_binary(&op_scatter_add, x, indices, attrs);

@@ -72,12 +72,14 @@ static bool infer_while(node *n)
     return visible_outputs(n, body);
 }
 
+/* A user may read the history, so its new dimension has a name that can be written, where x has room
+ * for one more. */
 static mtf_shape with_turns(const mtf_shape *x, int64_t trips)
 {
-    static const char *const names[] = {"_turns", "_turns2", "_turns3", "_turns4", "_turns5"};
-    mtf_dim                  turns = {names[0], trips};
-    for (size_t i = 0; i < sizeof names / sizeof *names && shape_find(x, turns.name) >= 0; i++)
-        turns.name = names[i];
+    static const char *const names[] = {"_turns5", "_turns4", "_turns3", "_turns2", "_turns"};
+    mtf_dim                  turns = internal_dim(INTERNAL_TURNS, trips, x);
+    for (size_t i = 0; i < sizeof names / sizeof *names && x->ndims < MTF_MAX_DIMS; i++)
+        if (shape_find(x, names[i]) < 0) turns.name = names[i];
     return mtf_shape_plus(mtf_shape(turns), *x);
 }
 

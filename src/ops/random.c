@@ -156,7 +156,7 @@ static void expand_dropout(op_call *c)
 {
     mtf_shape  noise = {0};
     attr_names names = c->attrs[1].names;
-    for (int i = 0; i < names.n && i < MTF_MAX_DIMS; i++) {
+    for (int i = 0; i < names.n && i < MTF_SHAPE_ROOM; i++) {
         mtf_dim dim;
         if (!call_dim(c->op, c->in[0], names.v[i], &dim)) return;
         noise = mtf_shape_plus(noise, mtf_shape(dim));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
 #include "ops/reduce.h"
@@ -41,7 +42,7 @@ static bool kept_shape(node *n, mtf_shape *kept)
     for (int i = 0; i < over.n; i++) {
         mtf_dim d = mtf_shape_dim(*x, over.v[i]);
         char    text[SHAPE_TEXT];
-        if (!d.name || i >= MTF_MAX_DIMS)
+        if (!d.name || i >= MTF_SHAPE_ROOM)
             return node_fail(n, ERR_SHAPE, "\"%s\" has no dimension \"%s\"; it is %s",
                              tensor_name(n->in[0]), over.v[i], shape_text(x, text));
         gone.dims[i] = d;
@@ -75,9 +76,16 @@ static bool infer_bool(node *n)
     return infer_as(n, MTF_BOOL);
 }
 
+/* Elements of x for each one of the result. */
+static int64_t reduced_size(const node *n)
+{
+    mtf_shape reduced = mtf_shape_minus(n->in[0]->shape, n->out[0]->shape);
+    return shape_size(&reduced);
+}
+
 static bool infer_index(node *n)
 {
-    return infer_as(n, MTF_I32);
+    return infer_as(n, MTF_I32) && call_positions(n->op, n->graph, reduced_size(n));
 }
 
 /* ---- lowering: a fold, or only another view where one element is all that is reduced ---- */
@@ -181,6 +189,7 @@ static void grad_extreme(tape *t, const node *n, mtf_tensor *const *dy, const op
         tape_give(t, x, dy[0]);
         return;
     }
+    if (!call_positions(n->op, n->graph, reduced_size(n))) return;
     attr attrs[] = {[REDUCE_OVER] = {.names = {0}}, [REDUCE_SHAPE] = {.shape = &n->out[0]->shape}};
     mtf_tensor *winner = node_unary(arg, x, attrs);
     mtf_tensor *none = mtf_constant(n->graph, 0, x->type, mtf_shape());
@@ -202,8 +211,8 @@ static void grad_min(tape *t, const node *n, mtf_tensor *const *dy)
 static mtf_tensor *product_tree(mtf_tensor *x, const mtf_shape *kept)
 {
     mtf_shape   reduced = mtf_shape_minus(x->shape, *kept);
-    mtf_dim     dim = {"_factors", shape_size(&reduced)};
-    mtf_shape   flat = mtf_shape_plus(*kept, mtf_shape_of(1, &dim));
+    mtf_dim     dim = internal_dim(INTERNAL_FACTORS, shape_size(&reduced), kept);
+    mtf_shape   flat = mtf_shape_plus(*kept, shape_of(1, &dim));
     mtf_tensor *p = mtf_reshape(mtf_transpose(x, mtf_shape_plus(*kept, reduced)), flat);
     for (int64_t n = dim.size; n > 1; n = (n + 1) / 2) {
         int64_t     half = n / 2;

@@ -28,6 +28,11 @@ static bool infer_plain(node *n)
 
 /* ---- input ---- */
 
+static bool infer_input(node *n)
+{
+    return infer_plain(n) && node_names_may_be(n, &n->out[0]->shape);
+}
+
 static bool lower_input(emitter *e, const node *n, const slice *in, slice *out)
 {
     (void)in;
@@ -41,7 +46,7 @@ const op op_input = {
     .attrs =
         (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""}, {"type", ATTR_TYPE, NULL, ""}, {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
-    .infer = infer_plain,
+    .infer = infer_input,
     .lower = lower_input,
 };
 
@@ -153,6 +158,9 @@ static bool infer_range(node *n)
         return node_fail(n, ERR_SHAPE, "a range has exactly one dimension");
     if (n->out[0]->type == MTF_BOOL)
         return node_fail(n, ERR_TYPE, "a range of bool makes no sense");
+    if (n->out[0]->type == MTF_I32 && shape_size(&n->out[0]->shape) > (int64_t)INT32_MAX + 1)
+        return node_fail(n, ERR_TYPE, "i32 ends at 2147483647; a range of %lld needs i64",
+                         (long long)shape_size(&n->out[0]->shape));
     return true;
 }
 

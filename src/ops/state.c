@@ -57,7 +57,7 @@ static bool infer_variable(node *n)
     if (n->home != &n->graph->root)
         return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
-    TRY(node_output(n, n->attrs[TYPE].type, &shape));
+    TRY(node_names_may_be(n, &shape) && node_output(n, n->attrs[TYPE].type, &shape));
     n->attrs[SHAPE].shape = &n->out[0]->shape;
     return true;
 }

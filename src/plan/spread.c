@@ -93,7 +93,7 @@ typedef struct fate {
 typedef struct fates {
     int  n;
     bool finer; /* some are */
-    fate of[4 * MTF_MAX_DIMS];
+    fate of[4 * MTF_SHAPE_ROOM];
 } fates;
 
 /* One name is one pointer in a graph. */
@@ -114,7 +114,7 @@ static void add_dims(const emitter *e, const node *n, const mtf_tensor *x, fates
     unsigned cut = spread_cut(e, x);
     for (int i = 0; cut >> i; i++) {
         const char *dim = x->shape.dims[i].name;
-        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_MAX_DIMS) continue;
+        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_SHAPE_ROOM) continue;
         const axis_list *by = &layout_find(e->layout, dim)->cut;
         f->of[f->n++] = (fate){dim, *by, cut_axes(by), split_of(n, dim), false};
     }
@@ -167,7 +167,7 @@ static bool bears(const emitter *e, const node *n, fates *f, const char *dim, co
     fate     *own = find_fate(f, dim);
     if (split != SPLIT_FREE && split != SPLIT_SUM && split != SPLIT_MAX && split != SPLIT_MIN)
         return false;
-    if (!more || more & carried || f->n == 4 * MTF_MAX_DIMS) return false;
+    if (!more || more & carried || f->n == 4 * MTF_SHAPE_ROOM) return false;
     if (own && (own->finer || own->split != split)) return false;
     for (int k = 0; k < f->n; k++) {
         dim_split other = f->of[k].split;
@@ -412,7 +412,8 @@ bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut
         nearest near = {.wanted = r->dim};
         char    hint[100];
         for (int k = 0; k < g->dim_names.room; k++)
-            if (g->dim_names.entries[k].name) nearest_offer(&near, g->dim_names.entries[k].name);
+            if (g->dim_names.entries[k].name && !name_is_internal(g->dim_names.entries[k].name))
+                nearest_offer(&near, g->dim_names.entries[k].name);
         return fail(f, ERR_NAME,
                     "layout rule \"%s\": the model has no dimension \"%s\"; end the rule in ? if "
                     "that is meant%s",

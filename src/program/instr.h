@@ -173,7 +173,7 @@ typedef struct exchange_args {
     mtf_shape shape; /* of the whole tensor */
     placement from, to;
     unsigned  mapped; /* bit d: dimension d is asked for through map[d], not as `to` cuts it */
-    span_map  map[MTF_MAX_DIMS];
+    span_map  map[MTF_SHAPE_ROOM];
 } exchange_args;
 
 typedef struct loop_args {

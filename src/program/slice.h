@@ -19,7 +19,7 @@ struct slice {
     mtf_dtype        type;
     mtf_shape        shape;                /* local */
     int64_t          offset;               /* in elements */
-    int64_t          stride[MTF_MAX_DIMS]; /* in elements; 0 repeats, negative reverses */
+    int64_t          stride[MTF_SHAPE_ROOM]; /* in elements; 0 repeats, negative reverses */
     unsigned         cut;   /* bit i: dimension i is cut as the layout says, else whole */
     unsigned         owed;  /* axes over which it is still to be combined, */
     fold_kind        owes;  /* and how: SUM, MAX, MIN */

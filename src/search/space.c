@@ -17,6 +17,7 @@ typedef struct roll {
 static bool note_dim(roll *r, arena *a, mtf_dim dim, double elements)
 {
     int k = 0;
+    if (name_is_internal(dim.name)) return true; /* no rule can name it */
     while (k < r->n && r->list[k].name != dim.name) k++;
     if (k == r->n) {
         TRY(arena_push(a, r->list, r->n, r->room));

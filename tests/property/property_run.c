@@ -121,9 +121,10 @@ int case_dims(const property_case *c, int room, char dims[][NAME_ROOM])
     case_text(c, text);
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     mtf_graph   *g = mtf_parse(s, text, "random");
-    for (int i = 0; g && i < g->dim_names.room; i++)
-        if (g->dim_names.entries[i].name && n < room)
-            snprintf(dims[n++], NAME_ROOM, "%s", g->dim_names.entries[i].name);
+    for (int i = 0; g && i < g->dim_names.room; i++) {
+        const char *name = g->dim_names.entries[i].name;
+        if (name && !name_is_internal(name) && n < room) snprintf(dims[n++], NAME_ROOM, "%s", name);
+    }
     bool good = mtf_ok(s);
     mtf_close(s);
     return good ? n : -1;
