@@ -38,6 +38,12 @@ bool held_gather(emitter *e, const mtf_tensor *x, held *h);
 /* This processor's part under `goal`, which is the layout's placement or finer. */
 bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, slice *part);
 
+/* Gathered variables: counts what rules for state save, notes a new copy, gives old copies up that
+ * there is no room for beside what n gathers. */
+void copies_begin(emitter *e);
+bool copies_note(emitter *e, const mtf_tensor *x);
+void copies_make_room(emitter *e, const node *n);
+
 /* Finds what is wanted finer: values on their way into variables whose stored state is, through
  * what works on each part by itself. */
 bool held_find_wanted(const emitter *e, const survey *s, held *all);

@@ -109,6 +109,7 @@ static bool meet_node(emitter *e, const node *n)
 {
     if (debts_put_off(e, n)) return put_off(e, n);
     for (int i = 0; i < n->nin; i++) TRY(catch_up(e, n->in[i]));
+    if (!((planner *)e->planner)->depth) copies_make_room(e, n);
     return lower_node(e, n);
 }
 
@@ -190,6 +191,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.held[i].now.cut = pl.cut[i];
     TRY(held_find_wanted(&e, &pl.survey, pl.held));
+    copies_begin(&e);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(check(p, opts, "lowering"));
     bool apart = opts && opts->guard; /* so that each tensor is there to be looked at */

@@ -30,22 +30,39 @@ static debt debt_of(const node *n, int input)
     return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
 }
 
+/* Elements of the largest part, as the layout cuts: the same number for every processor. */
+static int64_t part_size(const emitter *e, const mtf_tensor *x)
+{
+    placement where = emit_placement(e, &x->shape, EVERY_DIM);
+    int64_t   size = 1;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        int parts = cut_parts(e->layout->mesh, &where.dim[d]);
+        size *= (x->shape.dims[d].size + parts - 1) / parts;
+    }
+    return size;
+}
+
 /* The debt that passes through n, 0 where all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
+    int64_t  elements = 0;
     for (int i = 0; i < n->nin; i++)
         if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
+            elements += part_size(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
     if (!owing) return 0;
-    for (int o = 0; o < n->nout; o++)
+    for (int o = 0; o < n->nout; o++) {
+        elements -= part_size(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
+    }
+    if (elements < 0) return 0; /* paid while there is less to pay */
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;
@@ -254,7 +271,9 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
         placement goal = goal_of(e, x, f);
-        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : &goal));
+        /* Many elements that others read as well are not scattered for the sake of a few. */
+        bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
+        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
         TRY(held_part(e, x, h, &goal, part));
     } else {
         *part = h->now;
