@@ -9,6 +9,7 @@
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "run/audit.h"
+#include "run/compiled.h"
 
 typedef struct analysis {
     estimate *estimate;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/saturate.h"
+#include "plan/price.h"
+#include "run/compiled.h"
 
 /* A loop that a test ends is promised for one turn; its turns are known now. */
 static int64_t turns_of(const price_line *line, const mtf_measured *m, int k)

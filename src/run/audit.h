@@ -6,8 +6,7 @@
 #ifndef RUN_AUDIT_H
 #define RUN_AUDIT_H
 
-#include "plan/price.h"
-#include "run/compiled.h"
+#include "base/session.h"
 
 /* Of all processors and steps together; memory of the processor that has most of each. */
 typedef struct account {

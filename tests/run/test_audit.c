@@ -1,5 +1,6 @@
 /* Tests that an audit of a run can disagree: each promise is falsified in turn. */
 #include "run/audit.h"
+#include "run/compiled.h"
 
 #include "ground.h"
 
