@@ -159,6 +159,8 @@ MTF_API mtf_tensor *mtf_name(mtf_tensor *x, const char *name); /* renames x; uni
 
 MTF_API mtf_tensor *mtf_input(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape shape);
+/* The same of i64, for numbers that a double would round. */
+MTF_API mtf_tensor *mtf_constant_i64(mtf_graph *g, int64_t value, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type,
                                       mtf_shape shape);
 MTF_API mtf_tensor *mtf_zeros(mtf_graph *g, mtf_dtype type, mtf_shape shape);

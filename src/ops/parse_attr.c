@@ -5,10 +5,10 @@
 
 #include "base/dtype.h"
 
-bool number_fits(parser *p, const token *at, double x, mtf_dtype type)
+bool number_fits(parser *p, const token *at, attr_number number, mtf_dtype type)
 {
-    if (dtype_is_float(type)) return true;
-    double low = 0, high = 1; /* bool */
+    if (dtype_is_float(type) || (number.whole && type == MTF_I64)) return true;
+    double low = 0, high = 1, x = number.r; /* bool */
     if (type == MTF_I32) low = -0x1p31, high = 0x1p31 - 1;
     if (type == MTF_I64) low = -0x1p63, high = 0x1p63 - 1024; /* the last double below 2^63 */
     if (x >= low && x <= high && x == (double)(int64_t)x) return true;
@@ -81,6 +81,7 @@ static bool value_read(parser *p, const attr_spec *spec, attr *value)
     switch (spec->kind) {
     case ATTR_INT: return parse_int(p, &value->i, "a whole number");
     case ATTR_REAL: return parse_real(p, &value->r, "a number");
+    case ATTR_NUMBER: return parse_exact(p, &value->number, "a number");
     case ATTR_BOOL: return bool_read(p, &value->b);
     case ATTR_WORD: return word_read(p, &value->text, "a word");
     case ATTR_TEXT:
@@ -126,7 +127,7 @@ static bool element_read(parser *p, mtf_dtype type, void *to, int64_t i)
     } else {
         TRY(parse_real(p, &x, "a number"));
     }
-    TRY(number_fits(p, &at, x, type));
+    TRY(number_fits(p, &at, (attr_number){.r = x}, type));
     dtype_store(type, to, i, x);
     return true;
 }

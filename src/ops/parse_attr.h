@@ -18,6 +18,6 @@ bool attr_read_pair(parser *p, const op *o, attr_slot *slots, attr *values);
 bool attrs_complete(parser *p, const token *call, const op *o, attr_slot *slots, attr *values,
                     const target *wish, int sums);
 /* Does x, as an element of this type, say the same?  Else why not. */
-bool number_fits(parser *p, const token *at, double x, mtf_dtype type);
+bool number_fits(parser *p, const token *at, attr_number x, mtf_dtype type);
 
 #endif
