@@ -166,6 +166,7 @@ static bool add_up(reckoning *r)
     if (alike) return true;
     c->each = instrs <= MOST_INSTRS;
     r->e->approximate = !c->each;
+    alike = c->each;
     return add_all(r, &alike);
 }
 
