@@ -132,6 +132,11 @@ static int write_key(const census *c, const axis_set *s, const mesh_point *here,
         if (key) key[n] = here->at[a] == 0 ? 0 : here->at[a] == m->size[a] - 1 ? 2 : 1;
         n++;
     }
+    for (int a = 0; a < m->naxes; a++) {
+        if (!(s->axes & c->distinct & 1u << a)) continue;
+        if (key) memcpy(key + n, &here->at[a], sizeof here->at[a]);
+        n += (int)sizeof here->at[a];
+    }
     for (int k = 0; k < c->nfetched; k++) {
         if (!(axes_of_fetched(&c->fetched[k]) & s->axes)) continue;
         int64_t amount = exchange_wanted(m, c->fetched[k].how, c->fetched[k].dim, here).size;
@@ -233,7 +238,7 @@ static bool take_each(census *c)
 
 bool census_take(census *c)
 {
-    unsigned done = 0, told = c->edges;
+    unsigned done = 0, told = c->edges | c->distinct;
     if (c->each) return take_each(c);
     c->kinds = arena_new(c->scratch, kind);
     TRY(c->kinds != NULL);

@@ -34,7 +34,8 @@ typedef struct census {
     int                ndims, dims_room;
     struct fetched    *fetched; /* in the sample; the same on all */
     int                nfetched, fetched_room;
-    unsigned           edges; /* axes along which it may matter who comes first and last */
+    unsigned           edges;    /* axes along which it may matter who comes first and last, */
+    unsigned           distinct; /* and along which everybody has something else to do */
     kind              *kinds; /* by their first processors */
     int                nkinds, kinds_room;
 } census;
@@ -42,7 +43,7 @@ typedef struct census {
 /* Plans the sample, which the caller frees, and sees what tells processors apart.  False after an
  * error. */
 bool     census_open(census *c);
-bool     census_take(census *c); /* fills in the kinds; again where `each` or `edges` changed */
+bool     census_take(census *c); /* fills in the kinds; again where what tells them apart changed */
 program *census_plan(const census *c, int number); /* a draft; NULL after an error */
 
 #endif

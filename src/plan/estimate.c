@@ -12,9 +12,9 @@
 
 /* Up to so many instructions in all, every processor is priced by itself.  Beyond, kinds of
  * processors are, unless some of a kind turn out to differ: what an op does may depend on where
- * a processor stands.  Then all are, up to the second bound.  Others of a kind are asked while that
- * takes no more than the third. */
-enum { FEW_INSTRS = 2000, MOST_INSTRS = 20 * 1000 * 1000, ASKED_INSTRS = 10 * 1000 };
+ * a processor stands.  Then all along the axes that tell them apart are, up to the second bound.
+ * Others of a kind are asked while that takes no more than the third. */
+enum { FEW_INSTRS = 2000, MOST_INSTRS = 200 * 1000, ASKED_INSTRS = 10 * 1000 };
 
 typedef struct reckoning {
     estimate *e;
@@ -23,6 +23,7 @@ typedef struct reckoning {
     counters  counters; /* of collectives */
     int          ncollectives;
     traffic_sum *sums;  /* of each collective: all processors have the same, in the same order */
+    int          odd[2]; /* two of a kind that are not alike */
     int64_t      asked; /* instructions planned to see whether those of a kind are alike */
 } reckoning;
 
@@ -49,6 +50,12 @@ static bool price_one(const estimate_opts *o, const program *q, int number, aren
     return price_program(p, a);
 }
 
+static bool costs_the_same(const program *a, const program *b)
+{
+    return a->cost.flops == b->cost.flops && a->ninstrs == b->ninstrs &&
+           a->cost.peak_bytes == b->cost.peak_bytes;
+}
+
 /* Do others of the kind cost the same?  The last and another are asked. */
 static bool check_kind(reckoning *r, const kind *x, const price *p, bool *alike)
 {
@@ -57,10 +64,10 @@ static bool check_kind(reckoning *r, const kind *x, const price *p, bool *alike)
         if (asked[k] == x->first || (k && asked[k] == asked[0])) continue;
         program *q = census_plan(&r->census, asked[k]);
         TRY(q != NULL);
-        *alike = q->cost.flops == p->program->cost.flops && q->ninstrs == p->program->ninstrs &&
-                 q->cost.peak_bytes == p->program->cost.peak_bytes;
+        *alike = costs_the_same(q, p->program);
         r->asked += q->ninstrs;
         program_free(q);
+        if (!*alike) r->odd[0] = x->first, r->odd[1] = asked[k];
     }
     return true;
 }
@@ -155,19 +162,54 @@ static bool add_all(reckoning *r, bool *alike)
     return end_traffic(r);
 }
 
+/* Along which axes do two of a kind differ that are not alike?  Where no single one makes a
+ * difference, all may. */
+static bool find_distinct(reckoning *r)
+{
+    census    *c = &r->census;
+    mesh_point there = mesh_place(c->mesh, r->odd[1]);
+    program   *one = census_plan(c, r->odd[0]);
+    bool       ok = one != NULL;
+    for (int a = 0; ok && a < c->mesh->naxes; a++) {
+        mesh_point between = mesh_place(c->mesh, r->odd[0]);
+        if (between.at[a] == there.at[a]) continue;
+        between.at[a] = there.at[a];
+        program *other = census_plan(c, mesh_number(c->mesh, &between));
+        ok = other != NULL;
+        if (ok && !costs_the_same(one, other)) c->distinct |= 1u << a;
+        program_free(other);
+    }
+    program_free(one);
+    if (!c->distinct) c->distinct = ~0u;
+    return ok;
+}
+
+/* Too many kinds: the sums are those of processors that stand for others not quite like them. */
+static bool approximate(reckoning *r)
+{
+    bool alike = false;
+    r->e->approximate = true;
+    r->census.each = false;
+    r->census.distinct = 0;
+    return add_all(r, &alike);
+}
+
 static bool add_up(reckoning *r)
 {
     census *c = &r->census;
     bool    alike = true;
     TRY(census_open(c));
-    int64_t instrs = (int64_t)c->sample->ninstrs * c->processors;
-    c->each = instrs <= FEW_INSTRS;
+    c->each = (int64_t)c->sample->ninstrs * c->processors <= FEW_INSTRS;
     TRY(add_all(r, &alike));
-    if (alike) return true;
-    c->each = instrs <= MOST_INSTRS;
-    r->e->approximate = !c->each;
-    alike = c->each;
-    return add_all(r, &alike);
+    while (!alike) {
+        TRY(find_distinct(r));
+        c->each = c->distinct == ~0u;
+        TRY(census_take(c));
+        if ((int64_t)c->sample->ninstrs * c->nkinds > MOST_INSTRS) return approximate(r);
+        alike = true;
+        TRY(add_all(r, &alike));
+    }
+    return true;
 }
 
 /* The processor shown: its own program and price, and what of it others do as well. */

@@ -30,6 +30,10 @@ static const char pictures[] =
     "z = max_pool(conv2d(x, f), window=(3, 2), stride=(1, 2), padding=same)\n"
     "y = gradients(reduce_sum(z * z); f)\n";
 
+static const char sums[] = "x: f32[a=80, b=31] = input\n"
+                           "k = cumsum(x, dim=b)\n"
+                           "y = cumsum(exp(k), dim=b)\n";
+
 static void add_processor(const scene *c, int number, estimate *sum)
 {
     plan_opts how = {.layout = &c->layout, .here = mesh_place(&c->mesh, number)};
@@ -78,6 +82,8 @@ static void test_programs(void **state)
     check_kinds(moves, "p:10,q:31", "a:p,n:q");
     check_kinds(pictures, "p:10,q:8,r:2", "h:p,w:q,o:r");
     check_kinds(pictures, "p:10,q:16", "b:p,h:q");
+    /* A part of a running sum adds up all parts before it: each has something else to do, along b. */
+    assert_int_equal(check_kinds(sums, "p:40,q:9", "a:p,b:q"), 9);
 }
 
 /* ---- collectives ---- */
