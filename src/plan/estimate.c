@@ -130,6 +130,16 @@ static bool end_traffic(reckoning *r)
 
 /* ---- kinds ---- */
 
+/* Is it the slowest so far, or the one that needs most? */
+static void compare(reckoning *r, int processor, const price *p)
+{
+    estimate *e = r->e;
+    if (p->memory.peak > e->memory.peak || e->largest < 0)
+        e->memory = p->memory, e->largest = processor;
+    if (p->seconds > r->slowest || e->processor < 0)
+        r->slowest = p->seconds, e->processor = processor;
+}
+
 /* One program at a time: there may be thousands. */
 static bool add_kind(reckoning *r, const kind *x, bool *alike)
 {
@@ -141,10 +151,12 @@ static bool add_kind(reckoning *r, const kind *x, bool *alike)
     if (ok) {
         add_traffic(r, x, q);
         e->flops = plus(e->flops, p.flops - p.wire_flops, x->count);
-        if (p.memory.peak > e->memory.peak || x == r->census.kinds)
-            e->memory = p.memory, e->largest = x->first;
-        if (p.seconds > r->slowest || x == r->census.kinds)
-            r->slowest = p.seconds, e->processor = x->first;
+        compare(r, x->first, &p);
+    }
+    /* Of a kind, the last has the longest shards of what is combined. */
+    if (ok && x->last != x->first) {
+        ok = price_one(&e->opts, q, x->last, &q->arena, &p);
+        if (ok) compare(r, x->last, &p);
     }
     program_free(q);
     return ok;
@@ -154,6 +166,8 @@ static bool add_all(reckoning *r, bool *alike)
 {
     census *c = &r->census;
     r->e->flops = r->e->sent_bytes = 0;
+    r->e->largest = r->e->processor = -1;
+    r->e->memory = (price_memory){0};
     r->counters = (counters){.arena = &r->e->arena};
     TRY(census_take(c) && begin_traffic(r));
     for (int k = 0; k < c->nkinds && (*alike || r->e->approximate); k++)
