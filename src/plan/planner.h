@@ -11,6 +11,7 @@ typedef struct planner {
     int                depth;   /* blocks around the node in hand; 0: outside all */
     const mtf_tensor **debtors; /* outside all blocks: small, and some sum still owed */
     int                ndebtors, debtors_room;
+    struct traced     *trace; /* by tensor id; NULL: nobody wants it */
 } planner;
 
 static inline held *held_of(emitter *e, const mtf_tensor *x)

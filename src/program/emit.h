@@ -46,6 +46,7 @@ struct emitter {
     pending_store *stores;
     int            nstores, stores_room;
     port_table     inputs, variables;
+    bool           exact; /* floating constants are operands: nothing of them is folded */
 };
 
 /* A new temporary, row-major; buffer NO_BUFFER after an error. */

@@ -1,0 +1,109 @@
+/* Maps of the exact device: step after step over a strip of elements. */
+#include "program/map_form.h"
+#include "program/scalar.h"
+#include "verify/exact.h"
+
+enum { STRIP = 256 };
+
+/* Elements first .. first + count-1 of the loops, each register a row of `count` cells. */
+typedef struct strip {
+    const instr *instr;
+    int64_t      first, count;
+    cell        *registers;
+} strip;
+
+static cell *row_of(const strip *s, int reg)
+{
+    return s->registers + (int64_t)reg * s->count;
+}
+
+/* Moves the strip between an operand and a register, a run of the innermost loop at a time. */
+static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
+{
+    turns   t = turns_at(s->instr, s->first);
+    int     last = t.end - 1;
+    int64_t stride = last >= 0 ? v->stride[last] : 0;
+    for (int64_t k = 0, run; k < s->count; k += run, turns_next(&t)) {
+        cell *at = v->at + turns_offset(&t, v);
+        run = last >= 0 ? t.size[last] - t.index[last] : 1;
+        if (run > s->count - k) run = s->count - k;
+        for (int64_t j = 0; j < run; j++) {
+            if (in)
+                reg[k + j] = at[j * stride];
+            else
+                at[j * stride] = reg[k + j];
+        }
+        if (last >= 0) t.index[last] += run - 1;
+    }
+}
+
+static void count_along(const exact *x, const strip *s, const scalar_step *step, cell *to)
+{
+    turns t = turns_at(s->instr, s->first);
+    for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
+        int64_t at = t.index[step->a] + (int64_t)step->value;
+        to[k] = exact_cast(x, step->type, MTF_I64, (uint64_t)at);
+    }
+}
+
+/* The strip is one row. */
+static void fold_row(const exact *x, const strip *s, const scalar_step *step, cell *to)
+{
+    const cell *from = row_of(s, step->a);
+    fold_kind   kind = step->fn == FN_ROW_SUM   ? FOLD_SUM
+                       : step->fn == FN_ROW_MAX ? FOLD_MAX
+                                                : FOLD_MIN;
+    cell        total = from[0];
+    for (int64_t k = 1; k < s->count; k++)
+        total = exact_combine(x, kind, step->type, total, from[k]);
+    for (int64_t k = 0; k < s->count; k++) to[k] = total;
+}
+
+static void run_step(const exact *x, const strip *s, const scalar_step *step, cell *to)
+{
+    const cell *a = row_of(s, step->a), *b = row_of(s, step->b), *c = row_of(s, step->c);
+    cell        one;
+    switch (step->fn) {
+    case FN_IMMEDIATE:
+        one = exact_constant(x, step->type, step->value);
+        for (int64_t k = 0; k < s->count; k++) to[k] = one;
+        break;
+    case FN_INDEX: count_along(x, s, step, to); break;
+    case FN_CAST:
+        for (int64_t k = 0; k < s->count; k++) to[k] = exact_cast(x, step->type, step->from, a[k]);
+        break;
+    case FN_SELECT:
+        for (int64_t k = 0; k < s->count; k++) to[k] = a[k] ? b[k] : c[k];
+        break;
+    case FN_ROW_SUM:
+    case FN_ROW_MAX:
+    case FN_ROW_MIN: fold_row(x, s, step, to); break;
+    default:
+        if (scalar_infos[step->fn].arity < 2) b = a;
+        for (int64_t k = 0; k < s->count; k++)
+            to[k] = exact_scalar(x, step->fn, step->type, a[k], b[k]);
+    }
+}
+
+bool exact_map(exact *x, const instr *i)
+{
+    int64_t      elements = instr_elements(i), length = map_folds_rows(i) ? map_row(i) : STRIP;
+    int          registers = i->nin + i->map.nsteps;
+    strip        s = {.instr = i};
+    s.registers = exact_tile(x, (size_t)(registers + 1) * (size_t)length);
+    TRY(s.registers != NULL);
+    for (; s.first < elements; s.first += s.count) {
+        s.count = elements - s.first < length ? elements - s.first : length;
+        for (int k = 0; k < i->nin; k++) {
+            operand_view in = view_of(x, i, &i->in[k]);
+            transfer(&s, &in, row_of(&s, k), true);
+        }
+        for (int k = 0; k < i->map.nsteps; k++)
+            run_step(x, &s, &i->map.steps[k], row_of(&s, i->nin + k));
+        for (int k = 0; k < i->nout; k++) {
+            operand_view out = view_of(x, i, &i->out[k]);
+            transfer(&s, &out, row_of(&s, i->map.results[k]), false);
+        }
+    }
+    return true;
+}

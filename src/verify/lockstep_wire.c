@@ -1,0 +1,104 @@
+/* Collectives by their definition, over the memories of all lanes. */
+#include "program/exchange.h"
+#include "verify/lockstep.h"
+
+static const instr *now(const lane *k)
+{
+    return &k->program->instrs[k->at];
+}
+
+/* An operand of the collective in hand; elements lie one after another. */
+static operand_view operand_of(const lane *k, bool out)
+{
+    const instr *i = now(k);
+    return view_of(&k->exact, i, out ? &i->out[0] : &i->in[0]);
+}
+
+/* Does processor b belong to the group of a: do they differ along these axes only? */
+static bool same_group(const mesh *m, unsigned axes, const mesh_point *a, const mesh_point *b)
+{
+    for (int x = 0; x < m->naxes; x++)
+        if (!(axes >> x & 1) && a->at[x] != b->at[x]) return false;
+    return true;
+}
+
+/* out[e] of `me` = in[first + e] combined over the group. */
+static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64_t first,
+                       int64_t count)
+{
+    lane        *k = &l->lanes[me];
+    mesh_point   here = mesh_place(&l->mesh, me);
+    operand_view out = operand_of(k, true);
+    bool         some = false;
+    for (int n = 0; n < l->nlanes; n++) {
+        mesh_point there = mesh_place(&l->mesh, n);
+        if (!same_group(&l->mesh, axes, &here, &there)) continue;
+        operand_view in = operand_of(&l->lanes[n], false);
+        for (int64_t e = 0; e < count; e++) {
+            cell *to = &out.at[e * out.step], next = in.at[(first + e) * in.step];
+            *to = some ? exact_combine(&k->exact, kind, out.type, *to, next) : next;
+        }
+        some = true;
+    }
+}
+
+/* What a wanted dimension is made of: for each element who has it, and where in his part. */
+typedef struct source {
+    int     part;
+    int64_t at, size; /* the place in the part, and how large that is */
+} source;
+
+static source find_source(const mesh *m, const exchange_args *how, int d, int64_t index)
+{
+    int parts = cut_parts(m, &how->from.dim[d]);
+    for (int k = 0; k < parts; k++) {
+        span r = part_range(how->shape.dims[d].size, parts, k);
+        if (index >= r.begin && index < r.begin + r.size)
+            return (source){k, index - r.begin, r.size};
+    }
+    return (source){0};
+}
+
+/* Each element of the new part comes from the processor that has it and is like `me` otherwise. */
+static void exchange_for(lockstep *l, int me)
+{
+    const mesh          *m = &l->mesh;
+    const exchange_args *how = now(&l->lanes[me])->exchange;
+    mesh_point           here = mesh_place(m, me);
+    operand_view         out = operand_of(&l->lanes[me], true);
+    instr                loops = {.nloops = how->shape.ndims};
+    int64_t              begin[MTF_MAX_DIMS], number = 0;
+    for (int d = 0; d < how->shape.ndims; d++) {
+        span wanted = exchange_wanted(m, how, d, &here);
+        begin[d] = wanted.begin;
+        loops.size[d] = wanted.size;
+    }
+    for (turns t = turns_begin(&loops, 0, loops.nloops); !t.done; turns_next(&t)) {
+        mesh_point there = here;
+        int64_t    at = 0;
+        for (int d = 0; d < loops.nloops; d++) {
+            source s = find_source(m, how, d, begin[d] + t.index[d]);
+            cut_set_part(m, &how->from.dim[d], s.part, &there);
+            at = at * s.size + s.at;
+        }
+        operand_view in = operand_of(&l->lanes[mesh_number(m, &there)], false);
+        out.at[number++ * out.step] = in.at[at * in.step];
+    }
+}
+
+void lockstep_collective(lockstep *l)
+{
+    for (int n = 0; n < l->nlanes; n++) {
+        const instr *i = now(&l->lanes[n]);
+        mesh_point   here = mesh_place(&l->mesh, n);
+        if (i->kind == INSTR_EXCHANGE) {
+            exchange_for(l, n);
+        } else if (i->kind == INSTR_REDUCE) {
+            reduce_for(l, n, i->reduce.kind, i->reduce.axes, 0, instr_elements(i));
+        } else {
+            const scatter_args *how = &i->reduce_scatter;
+            span                kept = scatter_kept(&l->mesh, how, &here);
+            reduce_for(l, n, how->kind, scatter_axes(how), kept.begin, kept.size);
+        }
+    }
+}
