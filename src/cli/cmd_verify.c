@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "verify/shrink.h"
 #include "verify/verify.h"
 
 typedef struct job {
@@ -95,6 +96,12 @@ static bool verify_file(job *j, uint64_t seed)
     j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
     TRY(j->nfetches >= 0);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &rates, &j->choice));
+    if (option_given(j->options, "shrink")) {
+        shrunk small;
+        TRY(shrink_graph(j->graph, j->nfetches, j->fetches, &j->choice.layout, &small));
+        j->graph = small.graph;
+        j->fetches = small.fetches;
+    }
     verify_opts how = {.layout = &j->choice.layout, .seed = seed};
     TRY(verify_graph(j->graph, j->nfetches, j->fetches, &how, &j->answer));
     return option_given(j->options, "json") ? print_json(j) : print_text(j);
@@ -120,6 +127,8 @@ static const option_spec table[] = {
     {"state-layout", "DIM:AXIS,...", false,
      "cut variables further between steps; each takes the first rules whose axes are free"},
     {"fetch", "NAME", true, "verify what computes NAME only, not everything"},
+    {"shrink", NULL, false,
+     "make dimensions as small as the operations allow, with parts as even or uneven as before"},
     {"seed", "N", false, "other random numbers; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
     {0},

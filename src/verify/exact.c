@@ -35,33 +35,24 @@ cell *exact_tile(exact *x, size_t cells)
 
 /* ---- walks ---- */
 
-turns turns_begin(const instr *i, int first, int end)
+turns turns_begin(const instr *i, int first, int end, const operand_view *a, const operand_view *b,
+                  const operand_view *c)
 {
-    turns t = {.first = first, .end = end, .size = i->size};
+    static const int64_t nowhere[MAX_LOOPS];
+    const operand_view  *views[WALKED] = {a, b, c};
+    turns                t = {.first = first, .end = end, .size = i->size};
+    for (int k = 0; k < WALKED; k++) t.stride[k] = views[k] ? views[k]->stride : nowhere;
     for (int d = first; d < end; d++) t.done = t.done || i->size[d] == 0;
     return t;
 }
 
-turns turns_at(const instr *i, int64_t number)
+turns turns_at(const instr *i, int64_t number, const operand_view *a)
 {
-    turns t = turns_begin(i, 0, i->nloops);
+    turns t = turns_begin(i, 0, i->nloops, a, NULL, NULL);
     for (int d = i->nloops - 1; d >= 0 && !t.done; d--) {
         t.index[d] = number % i->size[d];
+        t.at[0] += t.index[d] * t.stride[0][d];
         number /= i->size[d];
     }
     return t;
-}
-
-void turns_next(turns *t)
-{
-    int d = t->end - 1;
-    while (d >= t->first && ++t->index[d] == t->size[d]) t->index[d--] = 0;
-    t->done = d < t->first;
-}
-
-int64_t turns_offset(const turns *t, const operand_view *v)
-{
-    int64_t offset = 0;
-    for (int d = t->first; d < t->end; d++) offset += t->index[d] * v->stride[d];
-    return offset;
 }

@@ -38,18 +38,36 @@ operand_view view_of(const exact *x, const instr *i, const access *a);
 /* Working space of so many cells, until the next call; NULL after an error. */
 cell *exact_tile(exact *x, size_t cells);
 
-/* A walk through all turns of loops first .. end-1 in row-major order. */
+/* A walk through all turns of loops first .. end-1 in row-major order, and where up to three
+ * operands stand, in cells from where they begin. */
+enum { WALKED = 3 };
 typedef struct turns {
     int            first, end;
     const int64_t *size;
+    const int64_t *stride[WALKED];
+    int64_t        at[WALKED];
     int64_t        index[MAX_LOOPS];
     bool           done;
 } turns;
 
-turns   turns_begin(const instr *i, int first, int end);
-turns   turns_at(const instr *i, int64_t number); /* over all loops, from that turn on */
-void    turns_next(turns *t);
-int64_t turns_offset(const turns *t, const operand_view *v);
+/* Operands may be NULL. */
+turns turns_begin(const instr *i, int first, int end, const operand_view *a, const operand_view *b,
+                  const operand_view *c);
+/* Over all loops, from turn `number` on. */
+turns turns_at(const instr *i, int64_t number, const operand_view *a);
+
+static inline void turns_next(turns *t)
+{
+    for (int d = t->end - 1; d >= t->first; d--) {
+        if (++t->index[d] < t->size[d]) {
+            for (int k = 0; k < WALKED; k++) t->at[k] += t->stride[k][d];
+            return;
+        }
+        t->index[d] = 0;
+        for (int k = 0; k < WALKED; k++) t->at[k] -= (t->size[d] - 1) * t->stride[k][d];
+    }
+    t->done = true;
+}
 
 /* ---- numbers ---- */
 

@@ -3,10 +3,10 @@
 
 #include "verify/exact.h"
 
-/* The index that the turn reads; -1: out of range. */
-static int64_t index_at(const instr *i, const operand_view *index, const turns *t)
+/* The index that stands in a cell; -1: out of range. */
+static int64_t index_in(const instr *i, cell index)
 {
-    int64_t at = (int64_t)index->at[turns_offset(t, index)];
+    int64_t at = (int64_t)index;
     return at >= 0 && at < i->gather.along ? at : -1;
 }
 
@@ -15,10 +15,9 @@ bool exact_gather(exact *x, const instr *i)
     operand_view table = view_of(x, i, &i->in[0]), index = view_of(x, i, &i->in[1]),
                  out = view_of(x, i, &i->out[0]);
     int64_t along = i->gather.along_stride * table.step;
-    for (turns t = turns_begin(i, 0, i->nloops); !t.done; turns_next(&t)) {
-        int64_t at = index_at(i, &index, &t);
-        out.at[turns_offset(&t, &out)] =
-            at < 0 ? 0 : table.at[turns_offset(&t, &table) + at * along];
+    for (turns t = turns_begin(i, 0, i->nloops, &table, &index, &out); !t.done; turns_next(&t)) {
+        int64_t at = index_in(i, index.at[t.at[1]]);
+        out.at[t.at[2]] = at < 0 ? 0 : table.at[t.at[0] + at * along];
     }
     return true;
 }
@@ -28,11 +27,10 @@ bool exact_scatter(exact *x, const instr *i)
     operand_view data = view_of(x, i, &i->in[0]), index = view_of(x, i, &i->in[1]),
                  out = view_of(x, i, &i->out[0]);
     int64_t along = i->gather.along_stride * out.step;
-    for (turns t = turns_begin(i, 0, i->nloops); !t.done; turns_next(&t)) {
-        int64_t at = index_at(i, &index, &t);
+    for (turns t = turns_begin(i, 0, i->nloops, &data, &index, &out); !t.done; turns_next(&t)) {
+        int64_t at = index_in(i, index.at[t.at[1]]);
         if (at < 0) continue;
-        cell *to = &out.at[turns_offset(&t, &out) + at * along];
-        cell  from = data.at[turns_offset(&t, &data)];
+        cell *to = &out.at[t.at[2] + at * along], from = data.at[t.at[0]];
         *to = i->gather.set ? from : exact_add(x, out.type, *to, from);
     }
     return true;
@@ -61,16 +59,15 @@ bool exact_sort(exact *x, const instr *i)
     size_t     cells = (size_t)how->along * sizeof(sort_item) / sizeof(cell);
     sort_item *items = (sort_item *)(void *)exact_tile(x, cells);
     TRY(items != NULL);
-    for (turns t = turns_begin(i, 0, i->nloops); !t.done; turns_next(&t)) {
-        const cell *from = in.at + turns_offset(&t, &in);
+    for (turns t = turns_begin(i, 0, i->nloops, &in, &values, &indices); !t.done; turns_next(&t)) {
+        const cell *from = in.at + t.at[0];
         for (int64_t k = 0; k < how->along; k++) {
             cell    value = from[k * how->in_stride * in.step];
             int64_t key = exact_order(x, in.type, value);
             items[k] = (sort_item){how->descending ? ~key : key, k, value}; /* ~: reversed */
         }
         qsort(items, (size_t)how->along, sizeof *items, compare_items);
-        cell *value = values.at + turns_offset(&t, &values);
-        cell *index = indices.at + turns_offset(&t, &indices);
+        cell *value = values.at + t.at[1], *index = indices.at + t.at[2];
         for (int64_t k = 0; k < how->k; k++) {
             value[k * how->value_stride * values.step] = items[k].value;
             index[k * how->index_stride * indices.step] = (cell)items[k].index;
@@ -98,10 +95,10 @@ bool exact_draw(exact *x, const instr *i)
     const double about[] = {i->draw.kind, i->draw.a, i->draw.b};
     for (int k = 0; k < 3; k++) stream = hash_pair(stream, exact_constant(x, MTF_F64, about[k]));
     for (int k = 0; k < i->nin; k++) stream = hash_pair(stream, *view_of(x, i, &i->in[k]).at);
-    for (turns t = turns_begin(i, 0, i->nloops); !t.done; turns_next(&t)) {
+    for (turns t = turns_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done; turns_next(&t)) {
         int64_t position = i->draw.first;
         for (int d = 0; d < i->nloops; d++) position += t.index[d] * i->draw.weight[d];
-        out.at[turns_offset(&t, &out)] = draw_one(x, &i->draw, out.type, stream, position);
+        out.at[t.at[0]] = draw_one(x, &i->draw, out.type, stream, position);
     }
     return true;
 }

@@ -17,29 +17,19 @@ static cell *row_of(const strip *s, int reg)
     return s->registers + (int64_t)reg * s->count;
 }
 
-/* Moves the strip between an operand and a register, a run of the innermost loop at a time. */
+/* Moves the strip between an operand and a register. */
 static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
 {
-    turns   t = turns_at(s->instr, s->first);
-    int     last = t.end - 1;
-    int64_t stride = last >= 0 ? v->stride[last] : 0;
-    for (int64_t k = 0, run; k < s->count; k += run, turns_next(&t)) {
-        cell *at = v->at + turns_offset(&t, v);
-        run = last >= 0 ? t.size[last] - t.index[last] : 1;
-        if (run > s->count - k) run = s->count - k;
-        for (int64_t j = 0; j < run; j++) {
-            if (in)
-                reg[k + j] = at[j * stride];
-            else
-                at[j * stride] = reg[k + j];
-        }
-        if (last >= 0) t.index[last] += run - 1;
-    }
+    turns t = turns_at(s->instr, s->first, v);
+    if (in)
+        for (int64_t k = 0; k < s->count; k++, turns_next(&t)) reg[k] = v->at[t.at[0]];
+    else
+        for (int64_t k = 0; k < s->count; k++, turns_next(&t)) v->at[t.at[0]] = reg[k];
 }
 
 static void count_along(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
-    turns t = turns_at(s->instr, s->first);
+    turns t = turns_at(s->instr, s->first, NULL);
     for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
         int64_t at = t.index[step->a] + (int64_t)step->value;
         to[k] = exact_cast(x, step->type, MTF_I64, (uint64_t)at);

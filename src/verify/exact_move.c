@@ -4,18 +4,16 @@
 bool exact_move(exact *x, const instr *i)
 {
     operand_view in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->nloops); !t.done; turns_next(&t))
-        out.at[turns_offset(&t, &out)] = in.at[turns_offset(&t, &in)];
+    for (turns t = turns_begin(i, 0, i->nloops, &in, &out, NULL); !t.done; turns_next(&t))
+        out.at[t.at[1]] = in.at[t.at[0]];
     return true;
 }
 
 bool exact_add_into(exact *x, const instr *i)
 {
     operand_view in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->nloops); !t.done; turns_next(&t)) {
-        cell *sum = &out.at[turns_offset(&t, &out)];
-        *sum = exact_add(x, out.type, *sum, in.at[turns_offset(&t, &in)]);
-    }
+    for (turns t = turns_begin(i, 0, i->nloops, &in, &out, NULL); !t.done; turns_next(&t))
+        out.at[t.at[1]] = exact_add(x, out.type, out.at[t.at[1]], in.at[t.at[0]]);
     return true;
 }
 
@@ -26,9 +24,9 @@ static cell fold_one(const exact *x, const instr *i, const operand_view *in, con
     bool      largest = kind == FOLD_ARGMAX, position = largest || kind == FOLD_ARGMIN;
     cell      best = at[0], where = 0;
     int64_t   number = 0;
-    turns     t = turns_begin(i, i->fold.nkept, i->nloops);
+    turns     t = turns_begin(i, i->fold.nkept, i->nloops, in, NULL, NULL);
     for (turns_next(&t), number++; !t.done; turns_next(&t), number++) {
-        cell next = at[turns_offset(&t, in)];
+        cell next = at[t.at[0]];
         if (!position) {
             best = exact_combine(x, kind, in->type, best, next);
             continue;
@@ -42,8 +40,8 @@ static cell fold_one(const exact *x, const instr *i, const operand_view *in, con
 bool exact_fold(exact *x, const instr *i)
 {
     operand_view in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->fold.nkept); !t.done; turns_next(&t))
-        out.at[turns_offset(&t, &out)] = fold_one(x, i, &in, in.at + turns_offset(&t, &in));
+    for (turns t = turns_begin(i, 0, i->fold.nkept, &in, &out, NULL); !t.done; turns_next(&t))
+        out.at[t.at[1]] = fold_one(x, i, &in, in.at + t.at[0]);
     return true;
 }
 
@@ -51,9 +49,9 @@ bool exact_scan(exact *x, const instr *i)
 {
     const scan_args *how = &i->scan;
     operand_view     in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->nloops); !t.done; turns_next(&t)) {
-        const cell *from = in.at + turns_offset(&t, &in);
-        cell       *to = out.at + turns_offset(&t, &out), sum = 0;
+    for (turns t = turns_begin(i, 0, i->nloops, &in, &out, NULL); !t.done; turns_next(&t)) {
+        const cell *from = in.at + t.at[0];
+        cell       *to = out.at + t.at[1], sum = 0;
         for (int64_t k = 0; k < how->along; k++) {
             int64_t at = how->reverse ? how->along - 1 - k : k;
             cell    before = sum;

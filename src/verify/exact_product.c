@@ -26,10 +26,9 @@ bool exact_contract(exact *x, const instr *i)
     operand_view a = view_of(x, i, &i->in[0]), b = view_of(x, i, &i->in[1]),
                  c = view_of(x, i, &i->out[0]);
     int k = i->nloops - 1; /* batch loops, m, n, then k */
-    for (turns t = turns_begin(i, 0, k); !t.done; turns_next(&t))
-        c.at[turns_offset(&t, &c)] =
-            dot(x, c.type, i->size[k], a.at + turns_offset(&t, &a), a.stride[k],
-                b.at + turns_offset(&t, &b), b.stride[k]);
+    for (turns t = turns_begin(i, 0, k, &a, &b, &c); !t.done; turns_next(&t))
+        c.at[t.at[2]] = dot(x, c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1],
+                            b.stride[k]);
     return true;
 }
 
@@ -51,8 +50,7 @@ static void add_loop(window_loops *n, int64_t size, int64_t x, int64_t w, int64_
     n->y.stride[d] = y * n->y.step;
 }
 
-/* The three operands, at one turn of the batch. */
-static window_loops loops_of_window(const exact *x, const instr *i, const turns *batch)
+static window_loops loops_of_window(const exact *x, const instr *i)
 {
     const window_args *a = &i->window;
     const access      *out = &i->out[0], *first = &i->in[0], *second = &i->in[1];
@@ -60,9 +58,6 @@ static window_loops loops_of_window(const exact *x, const instr *i, const turns 
     window_loops       n = {.x = view_of(x, i, a->kind == WINDOW_INPUT ? out : first),
                             .w = view_of(x, i, a->kind == WINDOW_FILTER ? out : second),
                             .y = view_of(x, i, y)};
-    n.x.at += turns_offset(batch, &n.x);
-    n.w.at += turns_offset(batch, &n.w);
-    n.y.at += turns_offset(batch, &n.y);
     add_loop(&n, a->groups, a->chans * a->x_chan, a->outs * a->w_out, a->outs * a->y_out);
     add_loop(&n, a->chans, a->x_chan, a->w_chan, 0);
     add_loop(&n, a->outs, 0, a->w_out, a->y_out);
@@ -104,30 +99,38 @@ static void clear(exact *x, const instr *i)
     all.size[all.nloops++] = filter ? a->chans : 1;
     out.stride[all.nloops] = (filter ? a->w_out : input ? a->x_chan : a->y_out) * out.step;
     all.size[all.nloops++] = a->groups * (input ? a->chans : a->outs);
-    for (turns t = turns_begin(&all, 0, all.nloops); !t.done; turns_next(&t))
-        out.at[turns_offset(&t, &out)] = 0;
+    for (turns t = turns_begin(&all, 0, all.nloops, &out, NULL, NULL); !t.done; turns_next(&t))
+        out.at[t.at[0]] = 0;
 }
 
-static void add_window(const exact *x, const window_args *a, window_loops *n)
+static void add_window(const exact *x, const window_args *a, const window_loops *n, cell *px,
+                       cell *pw, cell *py)
 {
-    operand_view *out = a->kind == WINDOW_FORWARD ? &n->y : a->kind == WINDOW_INPUT ? &n->x : &n->w;
-    int64_t       padding;
-    for (turns t = turns_begin(&n->loops, 0, n->loops.nloops); !t.done; turns_next(&t)) {
+    mtf_dtype type = n->y.type;
+    int64_t   padding;
+    for (turns t = turns_begin(&n->loops, 0, n->loops.nloops, &n->x, &n->w, &n->y); !t.done;
+         turns_next(&t)) {
         if (!is_inside(a, &t, &padding)) continue;
-        cell *px = n->x.at + turns_offset(&t, &n->x) - padding * n->x.step;
-        cell *pw = n->w.at + turns_offset(&t, &n->w), *py = n->y.at + turns_offset(&t, &n->y);
-        cell *sum = out == &n->x ? px : out == &n->w ? pw : py;
-        cell  more = exact_mul(x, out->type, sum == px ? py[0] : px[0], sum == pw ? py[0] : pw[0]);
-        *sum = exact_add(x, out->type, *sum, more);
+        cell *at_x = px + t.at[0] - padding * n->x.step, *at_w = pw + t.at[1], *at_y = py + t.at[2];
+        cell *sum = a->kind == WINDOW_FORWARD ? at_y : a->kind == WINDOW_INPUT ? at_x : at_w;
+        cell  more = exact_mul(x, type, sum == at_x ? *at_y : *at_x, sum == at_w ? *at_y : *at_w);
+        *sum = exact_add(x, type, *sum, more);
     }
 }
 
 bool exact_window(exact *x, const instr *i)
 {
+    window_loops n = loops_of_window(x, i);
+    operand_view first = view_of(x, i, &i->in[0]), second = view_of(x, i, &i->in[1]),
+                 out = view_of(x, i, &i->out[0]);
     clear(x, i);
-    for (turns batch = turns_begin(i, 0, i->nloops); !batch.done; turns_next(&batch)) {
-        window_loops n = loops_of_window(x, i, &batch);
-        add_window(x, &i->window, &n);
+    for (turns t = turns_begin(i, 0, i->nloops, &first, &second, &out); !t.done; turns_next(&t)) {
+        cell *a = first.at + t.at[0], *b = second.at + t.at[1], *c = out.at + t.at[2];
+        switch (i->window.kind) {
+        case WINDOW_FORWARD: add_window(x, &i->window, &n, a, b, c); break;
+        case WINDOW_INPUT: add_window(x, &i->window, &n, c, b, a); break;
+        case WINDOW_FILTER: add_window(x, &i->window, &n, a, c, b); break;
+        }
     }
     return true;
 }

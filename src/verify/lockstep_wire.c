@@ -73,7 +73,7 @@ static void exchange_for(lockstep *l, int me)
         begin[d] = wanted.begin;
         loops.size[d] = wanted.size;
     }
-    for (turns t = turns_begin(&loops, 0, loops.nloops); !t.done; turns_next(&t)) {
+    for (turns t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL); !t.done; turns_next(&t)) {
         mesh_point there = here;
         int64_t    at = 0;
         for (int d = 0; d < loops.nloops; d++) {

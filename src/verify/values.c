@@ -83,7 +83,7 @@ static bool fill_port(lockstep *l, int number, const port *p, const placement *w
     if (!look_at(&l->mesh, number, p->tensor, &p->slice, where, &v))
         return fail(&l->session->fault, ERR_INTERNAL, "\"%s\" is not the part that its layout says",
                     mtf_name_of_tensor(p->tensor));
-    for (turns t = turns_begin(&v.loops, 0, v.loops.nloops); !t.done; turns_next(&t)) {
+    for (turns t = turns_begin(&v.loops, 0, v.loops.nloops, NULL, NULL, NULL); !t.done; turns_next(&t)) {
         int64_t position = 0;
         for (int d = 0; d < v.loops.nloops; d++)
             position = position * p->tensor->shape.dims[d].size + v.range[d].begin + t.index[d];
@@ -141,7 +141,7 @@ static cell paid(const lockstep *l, int me, const mtf_tensor *x, int64_t offset)
 static bool part_differs(const lockstep *l, int me, const part_view *part, const lane *whole,
                          const part_view *all, bool owing, difference *d)
 {
-    for (turns t = turns_begin(&part->loops, 0, part->loops.nloops); !t.done; turns_next(&t)) {
+    for (turns t = turns_begin(&part->loops, 0, part->loops.nloops, NULL, NULL, NULL); !t.done; turns_next(&t)) {
         int64_t index[MTF_MAX_DIMS], offset = offset_in(part, t.index);
         for (int k = 0; k < part->loops.nloops; k++) index[k] = part->range[k].begin + t.index[k];
         cell mine = owing ? paid(l, me, part->tensor, offset)
