@@ -88,6 +88,28 @@ static bool print_json(const job *j)
 
 /* ---- the command ---- */
 
+/* "shrunk: 3 of 24 equal layers, batch 100 to 4, hidden 1024 to 4" */
+static void say_shrunk(const shrunk *s)
+{
+    int n = 0;
+    if (s->copies) printf("shrunk: 3 of %d equal layers", s->copies), n++;
+    for (int k = 0; k < s->rules.n; k++)
+        if (s->rules.list[k].to != s->rules.list[k].from)
+            printf("%s%s %lld to %lld", n++ ? ", " : "shrunk: ", s->rules.list[k].name,
+                   (long long)s->rules.list[k].from, (long long)s->rules.list[k].to);
+    puts(n ? "" : "shrunk: nothing could be");
+}
+
+static bool shrink(job *j)
+{
+    shrunk small;
+    TRY(shrink_graph(j->graph, j->nfetches, j->fetches, &j->choice.layout, &small));
+    j->graph = small.graph;
+    j->fetches = small.fetches;
+    if (!option_given(j->options, "json")) say_shrunk(&small);
+    return true;
+}
+
 static bool verify_file(job *j, uint64_t seed)
 {
     price_rates rates = PRICE_RATES;
@@ -96,12 +118,7 @@ static bool verify_file(job *j, uint64_t seed)
     j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
     TRY(j->nfetches >= 0);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &rates, &j->choice));
-    if (option_given(j->options, "shrink")) {
-        shrunk small;
-        TRY(shrink_graph(j->graph, j->nfetches, j->fetches, &j->choice.layout, &small));
-        j->graph = small.graph;
-        j->fetches = small.fetches;
-    }
+    if (option_given(j->options, "shrink")) TRY(shrink(j));
     verify_opts how = {.layout = &j->choice.layout, .seed = seed};
     TRY(verify_graph(j->graph, j->nfetches, j->fetches, &how, &j->answer));
     return option_given(j->options, "json") ? print_json(j) : print_text(j);

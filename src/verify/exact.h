@@ -73,8 +73,6 @@ static inline void turns_next(turns *t)
 
 cell exact_constant(const exact *x, mtf_dtype type, double value);
 cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer cut to its width; a bool to 0, 1 */
-cell exact_add(const exact *x, mtf_dtype type, cell a, cell b);
-cell exact_mul(const exact *x, mtf_dtype type, cell a, cell b);
 cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a);
 /* A number that sorts as the element does. */
 int64_t exact_order(const exact *x, mtf_dtype type, cell a);
@@ -83,6 +81,23 @@ cell exact_scalar(const exact *x, scalar_fn fn, mtf_dtype type, cell a, cell b);
 /* The better of two for MAX and MIN. */
 cell exact_best(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b);
 cell exact_combine(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b);
+
+static inline bool exact_is_real(mtf_dtype type)
+{
+    return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
+}
+
+static inline cell exact_add(const exact *x, mtf_dtype type, cell a, cell b)
+{
+    if (exact_is_real(type)) return field_add(&x->field, a, b);
+    return type == MTF_BOOL ? a | b : exact_wrap(type, a + b);
+}
+
+static inline cell exact_mul(const exact *x, mtf_dtype type, cell a, cell b)
+{
+    if (exact_is_real(type)) return field_mul(&x->field, a, b);
+    return type == MTF_BOOL ? a & b : exact_wrap(type, a * b);
+}
 
 /* ---- instructions ---- */
 

@@ -82,7 +82,7 @@ static cell draw_one(const exact *x, const draw_args *how, mtf_dtype type, uint6
                      int64_t position)
 {
     uint64_t bits = hash_pair(stream, (uint64_t)position);
-    if (dtype_is_float(type)) return bits % x->field.prime;
+    if (exact_is_real(type)) return bits % x->field.prime;
     if (type == MTF_BOOL) return (double)(bits >> 11) * 0x1p-53 < how->b;
     cell low = exact_constant(x, type, how->a), high = exact_constant(x, type, how->b);
     return exact_wrap(type, (int64_t)high > (int64_t)low ? low + bits % (high - low) : low);

@@ -15,7 +15,7 @@ cell exact_wrap(mtf_dtype type, uint64_t value)
 
 cell exact_constant(const exact *x, mtf_dtype type, double value)
 {
-    if (dtype_is_float(type)) return field_of_double(&x->field, value);
+    if (exact_is_real(type)) return field_of_double(&x->field, value);
     char element[8];
     dtype_store(type, element, 0, value);
     if (type == MTF_I64) {
@@ -41,9 +41,9 @@ static cell hash_real(const exact *x, scalar_fn fn, cell a, cell b)
 /* Whole numbers stay what they are, so that positions survive; others become small ones. */
 cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a)
 {
-    bool    real = dtype_is_float(from);
+    bool    real = exact_is_real(from);
     int64_t whole;
-    if (dtype_is_float(to)) return real ? a : field_of_int(&x->field, (int64_t)a);
+    if (exact_is_real(to)) return real ? a : field_of_int(&x->field, (int64_t)a);
     if (real && to != MTF_BOOL && !is_whole(x, a, &whole))
         return hash_real(x, FN_CAST, a, 0) % SMALL_RANGE;
     return exact_wrap(to, real && to != MTF_BOOL ? (uint64_t)whole : a);
@@ -52,7 +52,7 @@ cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a)
 int64_t exact_order(const exact *x, mtf_dtype type, cell a)
 {
     int64_t whole;
-    if (!dtype_is_float(type)) return (int64_t)a;
+    if (!exact_is_real(type)) return (int64_t)a;
     if (is_whole(x, a, &whole)) return whole;
     if (a == x->field.prime / 2) return INT64_MAX;
     if (a == x->field.prime / 2 + 1) return INT64_MIN;
@@ -61,18 +61,6 @@ int64_t exact_order(const exact *x, mtf_dtype type, cell a)
 }
 
 /* ---- arithmetic ---- */
-
-cell exact_add(const exact *x, mtf_dtype type, cell a, cell b)
-{
-    if (dtype_is_float(type)) return field_add(&x->field, a, b);
-    return type == MTF_BOOL ? a | b : exact_wrap(type, a + b);
-}
-
-cell exact_mul(const exact *x, mtf_dtype type, cell a, cell b)
-{
-    if (dtype_is_float(type)) return field_mul(&x->field, a, b);
-    return type == MTF_BOOL ? a & b : exact_wrap(type, a * b);
-}
 
 cell exact_best(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b)
 {

@@ -9,7 +9,7 @@ static cell dot(const exact *x, mtf_dtype type, int64_t n, const cell *a, int64_
 {
     cell         total = 0;
     wide_product sum = 0;
-    if (!dtype_is_float(type)) {
+    if (!exact_is_real(type)) {
         for (int64_t k = 0; k < n; k++)
             total = exact_add(x, type, total, exact_mul(x, type, a[k * a_step], b[k * b_step]));
         return total;
@@ -113,8 +113,9 @@ static void add_window(const exact *x, const window_args *a, const window_loops 
         if (!is_inside(a, &t, &padding)) continue;
         cell *at_x = px + t.at[0] - padding * n->x.step, *at_w = pw + t.at[1], *at_y = py + t.at[2];
         cell *sum = a->kind == WINDOW_FORWARD ? at_y : a->kind == WINDOW_INPUT ? at_x : at_w;
-        cell  more = exact_mul(x, type, sum == at_x ? *at_y : *at_x, sum == at_w ? *at_y : *at_w);
-        *sum = exact_add(x, type, *sum, more);
+        cell  first = sum == at_x ? *at_y : *at_x, second = sum == at_w ? *at_y : *at_w;
+        *sum = exact_is_real(type) ? field_reduce(&x->field, (wide_product)first * second + *sum)
+                                   : exact_add(x, type, *sum, exact_mul(x, type, first, second));
     }
 }
 

@@ -48,6 +48,7 @@ static bool open_lane(lockstep *l, int number, const lockstep_opts *how)
                    .exact = true,
                    .survey = how->survey,
                    .here = mesh_place(&l->mesh, number)};
+    k->here = o.here;
     if (how->trace) {
         k->trace = arena_array(&l->arena, traced, how->graph->ntensors + 1);
         TRY(k->trace != NULL);
@@ -85,22 +86,16 @@ void lockstep_close(lockstep *l)
     arena_free(&l->arena);
 }
 
-static void write_constants(lane *k)
+static void write_constant(lane *k, int number)
 {
-    const program *p = k->program;
-    for (int n = 0; n < p->ninstrs; n++)
-        for (int o = 0; o < p->instrs[n].nin; o++) {
-            const access *a = &p->instrs[n].in[o];
-            const buffer *b = &p->buffers[a->buffer];
-            if (b->kind != BUFFER_CONSTANT) continue;
-            int64_t bytes = (int64_t)mtf_dtype_bytes(a->type), step = bytes / k->exact.unit;
-            for (int64_t e = 0; e < b->bytes / bytes; e++) {
-                double value = dtype_load(a->type, b->data, e);
-                cell   whole = a->type == MTF_I64 ? ((const uint64_t *)b->data)[e] : 0;
-                k->exact.base[a->buffer][e * step] =
-                    a->type == MTF_I64 ? whole : exact_constant(&k->exact, a->type, value);
-            }
-        }
+    const buffer *b = &k->program->buffers[number];
+    mtf_dtype     type = b->cause->type;
+    int64_t       bytes = (int64_t)mtf_dtype_bytes(type), step = bytes / k->exact.unit;
+    for (int64_t e = 0; e < b->bytes / bytes; e++) {
+        cell *to = &k->exact.base[number][e * step];
+        *to = type == MTF_I64 ? ((const uint64_t *)b->data)[e]
+                              : exact_constant(&k->exact, type, dtype_load(type, b->data, e));
+    }
 }
 
 bool lockstep_clear(lockstep *l, const field *f, uint64_t key)
@@ -122,7 +117,8 @@ bool lockstep_clear(lockstep *l, const field *f, uint64_t key)
         k->exact.field = *f;
         k->exact.key = key;
         k->exact.step = 0;
-        write_constants(k);
+        for (int b = 0; b < p->nbuffers; b++)
+            if (p->buffers[b].kind == BUFFER_CONSTANT) write_constant(k, b);
     }
     return true;
 }

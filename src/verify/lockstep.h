@@ -13,6 +13,7 @@
 enum { LOCKSTEP_DEPTH = 64, LOCKSTEP_TURNS = 12 };
 
 typedef struct lane {
+    mesh_point here;
     program *program;
     traced  *trace;  /* by tensor id; NULL: not wanted */
     cell    *memory; /* of all its buffers */

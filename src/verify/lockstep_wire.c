@@ -15,31 +15,51 @@ static operand_view operand_of(const lane *k, bool out)
 }
 
 /* Does processor b belong to the group of a: do they differ along these axes only? */
-static bool same_group(const mesh *m, unsigned axes, const mesh_point *a, const mesh_point *b)
+static bool same_group(const lockstep *l, unsigned axes, int a, int b)
 {
-    for (int x = 0; x < m->naxes; x++)
-        if (!(axes >> x & 1) && a->at[x] != b->at[x]) return false;
+    for (int x = 0; x < l->mesh.naxes; x++)
+        if (!(axes >> x & 1) && l->lanes[a].here.at[x] != l->lanes[b].here.at[x]) return false;
     return true;
+}
+
+/* The member of the group with the lowest number. */
+static int leader_of(const lockstep *l, unsigned axes, int me)
+{
+    mesh_point p = l->lanes[me].here;
+    for (int x = 0; x < l->mesh.naxes; x++)
+        if (axes >> x & 1) p.at[x] = 0;
+    return mesh_number(&l->mesh, &p);
 }
 
 /* out[e] of `me` = in[first + e] combined over the group. */
 static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64_t first,
                        int64_t count)
 {
-    lane        *k = &l->lanes[me];
-    mesh_point   here = mesh_place(&l->mesh, me);
-    operand_view out = operand_of(k, true);
+    exact       *x = &l->lanes[me].exact;
+    operand_view out = operand_of(&l->lanes[me], true);
     bool         some = false;
     for (int n = 0; n < l->nlanes; n++) {
-        mesh_point there = mesh_place(&l->mesh, n);
-        if (!same_group(&l->mesh, axes, &here, &there)) continue;
+        if (!same_group(l, axes, me, n)) continue;
         operand_view in = operand_of(&l->lanes[n], false);
         for (int64_t e = 0; e < count; e++) {
             cell *to = &out.at[e * out.step], next = in.at[(first + e) * in.step];
-            *to = some ? exact_combine(&k->exact, kind, out.type, *to, next) : next;
+            *to = some ? exact_combine(x, kind, out.type, *to, next) : next;
         }
         some = true;
     }
+}
+
+/* The group's leader combines, the others have the same. */
+static void all_reduce_for(lockstep *l, int me, const instr *i)
+{
+    int     leader = leader_of(l, i->reduce.axes, me);
+    int64_t count = instr_elements(i);
+    if (leader == me) {
+        reduce_for(l, me, i->reduce.kind, i->reduce.axes, 0, count);
+        return;
+    }
+    operand_view from = operand_of(&l->lanes[leader], true), to = operand_of(&l->lanes[me], true);
+    for (int64_t e = 0; e < count; e++) to.at[e * to.step] = from.at[e * from.step];
 }
 
 /* What a wanted dimension is made of: for each element who has it, and where in his part. */
@@ -64,7 +84,7 @@ static void exchange_for(lockstep *l, int me)
 {
     const mesh          *m = &l->mesh;
     const exchange_args *how = now(&l->lanes[me])->exchange;
-    mesh_point           here = mesh_place(m, me);
+    mesh_point           here = l->lanes[me].here;
     operand_view         out = operand_of(&l->lanes[me], true);
     instr                loops = {.nloops = how->shape.ndims};
     int64_t              begin[MTF_MAX_DIMS], number = 0;
@@ -90,14 +110,13 @@ void lockstep_collective(lockstep *l)
 {
     for (int n = 0; n < l->nlanes; n++) {
         const instr *i = now(&l->lanes[n]);
-        mesh_point   here = mesh_place(&l->mesh, n);
         if (i->kind == INSTR_EXCHANGE) {
             exchange_for(l, n);
         } else if (i->kind == INSTR_REDUCE) {
-            reduce_for(l, n, i->reduce.kind, i->reduce.axes, 0, instr_elements(i));
+            all_reduce_for(l, n, i);
         } else {
             const scatter_args *how = &i->reduce_scatter;
-            span                kept = scatter_kept(&l->mesh, how, &here);
+            span                kept = scatter_kept(&l->mesh, how, &l->lanes[n].here);
             reduce_for(l, n, how->kind, scatter_axes(how), kept.begin, kept.size);
         }
     }

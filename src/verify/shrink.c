@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "search/subject.h"
 #include "verify/resize.h"
 
 enum { UNCUT_ODD = 3, UNCUT_EVEN = 4, DIVISORS = 3, MOST_NAMES = 256, NAME_WORDS = MOST_NAMES / 64 };
@@ -202,29 +203,26 @@ static void shrink_names(shrinking *s)
 
 /* ---- the graph ---- */
 
-static double elements_of(const mtf_graph *g)
-{
-    double n = 0;
-    for (int t = 0; t < g->ntensors; t++) n += (double)shape_size(&g->all[t]->shape);
-    return n;
-}
-
 bool shrink_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const layout *l,
                   shrunk *small)
 {
-    shrinking *s = arena_new(&g->arena, shrinking);
-    TRY(s && resize_list(g, &g->arena, &s->rules));
-    s->graph = g;
+    arena     *a = &g->arena;
+    shrinking *s = arena_new(a, shrinking);
+    subject    whole, few;
+    TRY(s && subject_whole(g, nfetches, fetches, a, &whole) &&
+        subject_reduce(&whole, true, a, &few));
+    s->graph = few.graph;
     s->layout = l;
+    TRY(resize_list(few.graph, a, &s->rules));
     list_names(s);
     relate(s);
     shrink_names(s);
-    *small = (shrunk){.graph = mtf_graph_new(g->session), .before = elements_of(g)};
-    images m = images_new(g, &g->arena);
-    small->fetches = arena_array(&g->arena, mtf_tensor *, nfetches + 1);
+    *small = (shrunk){
+        .graph = mtf_graph_new(g->session), .rules = s->rules, .copies = few.copies};
+    images m = images_new(few.graph, a);
+    small->fetches = arena_array(a, mtf_tensor *, nfetches + 1);
     TRY(small->graph && m.of && small->fetches);
-    TRY(resize_graph(g, &s->rules, true, small->graph, &m));
-    for (int i = 0; i < nfetches; i++) small->fetches[i] = image_of(&m, fetches[i]);
-    small->after = elements_of(small->graph);
+    TRY(resize_graph(few.graph, &s->rules, true, small->graph, &m));
+    for (int i = 0; i < nfetches; i++) small->fetches[i] = image_of(&m, few.fetches[i]);
     return true;
 }
