@@ -39,23 +39,35 @@ static int64_t offset_in(const part_view *v, const int64_t *index)
 
 /* ---- inputs ---- */
 
+/* The largest dimension that n may count along with its integer inputs: one that an attribute names,
+ * or that of a range which it compares them with; 0: none. */
+static int64_t counted_along(const node *n)
+{
+    int64_t size = 0;
+    for (int k = 0; n->op->attrs && n->op->attrs[k].name; k++) {
+        const attr_spec *spec = &n->op->attrs[k];
+        bool             names = spec->kind == ATTR_WORD && strcmp(spec->name, "dim") == 0;
+        if (spec->kind == ATTR_DIM && n->attrs[k].dim.size > size) size = n->attrs[k].dim.size;
+        for (int i = 0; names && i < n->nin; i++) {
+            int at = shape_find(&n->in[i]->shape, n->attrs[k].text);
+            if (at >= 0 && n->in[i]->shape.dims[at].size > size)
+                size = n->in[i]->shape.dims[at].size;
+        }
+    }
+    for (int i = 0; i < n->nin; i++)
+        if (strcmp(n->in[i]->node->op->name, "range") == 0 &&
+            shape_size(&n->in[i]->shape) > size)
+            size = shape_size(&n->in[i]->shape);
+    return size;
+}
+
 /* What n's output is limited to, its integer inputs should be, too; an index by its dimension. */
 static void limit_inputs(const node *n, int64_t *limits)
 {
-    for (int k = 0; n->op->attrs && n->op->attrs[k].name; k++) {
-        const attr_spec *spec = &n->op->attrs[k];
-        int64_t          size = 0;
-        if (spec->kind == ATTR_DIM) size = n->attrs[k].dim.size;
-        for (int i = 0; spec->kind == ATTR_WORD && strcmp(spec->name, "dim") == 0 && i < n->nin; i++)
-            size = mtf_shape_dim(n->in[i]->shape, n->attrs[k].text).size > size
-                       ? mtf_shape_dim(n->in[i]->shape, n->attrs[k].text).size
-                       : size;
-        for (int i = 0; size > 0 && i < n->nin; i++)
-            if (dtype_is_int(n->in[i]->type) && !limits[n->in[i]->id]) limits[n->in[i]->id] = size;
-    }
-    for (int i = 0; n->nout > 0 && i < n->nin; i++)
-        if (dtype_is_int(n->in[i]->type) && dtype_is_int(n->out[0]->type) && !limits[n->in[i]->id])
-            limits[n->in[i]->id] = limits[n->out[0]->id];
+    int64_t size = counted_along(n);
+    if (!size && n->nout > 0 && dtype_is_int(n->out[0]->type)) size = limits[n->out[0]->id];
+    for (int i = 0; i < n->nin; i++)
+        if (dtype_is_int(n->in[i]->type) && !limits[n->in[i]->id]) limits[n->in[i]->id] = size;
 }
 
 int64_t *values_limits(const mtf_graph *g, arena *a)
