@@ -15,6 +15,7 @@ typedef struct job {
     mtf_tensor   **fetches;
     int            nfetches;
     choice         choice;
+    shrunk         small; /* graph NULL: it was left as it is */
     verify_answer  answer;
 } job;
 
@@ -36,18 +37,27 @@ static void write_index(const difference *d, textbuf *t)
     text_add(t, "]");
 }
 
+static void write_where(int processors, textbuf *t)
+{
+    if (processors == 1)
+        text_add(t, "equal on one processor, ");
+    else
+        text_add(t, "equal on all %d processors, ", processors);
+}
+
 static bool print_text(const job *j)
 {
     const verify_answer *a = &j->answer;
     textbuf              t = {.arena = &j->session->arena};
     char                 place[200];
     if (a->equal && a->chance <= -VERIFY_BITS) {
-        text_add(&t, "equal on all %d processors, chance of error below 2^-%d\n", a->processors,
-                 VERIFY_BITS);
+        write_where(a->processors, &t);
+        text_add(&t, "chance of error below 2^-%d\n", VERIFY_BITS);
     } else if (a->equal) {
-        text_add(&t, "equal on all %d processors, chance of error below 2^%.0f only: the results "
-                     "are polynomials of degree %.2g\n",
-                 a->processors, a->chance, a->degree);
+        write_where(a->processors, &t);
+        text_add(&t,
+                 "chance of error below 2^%.0f only: the results are polynomials of degree %.2g\n",
+                 a->chance, a->degree);
     } else if (a->stuck) {
         text_add(&t, "different after %s: the processors do not meet: %s\n",
                  plan_pass_name(a->pass), a->stuck);
@@ -64,24 +74,39 @@ static bool print_text(const job *j)
     return text != NULL;
 }
 
+static void add_shrunk(const shrunk *s, cJSON *root)
+{
+    cJSON *list = json_list(root, "shrunk");
+    for (int k = 0; k < s->rules.n; k++) {
+        const resize_rule *r = &s->rules.list[k];
+        if (r->to == r->from) continue;
+        cJSON *one = cJSON_CreateObject();
+        json_text(one, "dim", r->name);
+        json_int(one, "from", r->from);
+        json_int(one, "to", r->to);
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
 static bool print_json(const job *j)
 {
     const verify_answer *a = &j->answer;
     cJSON               *root = cJSON_CreateObject();
-    cJSON_AddBoolToObject(root, "equal", a->equal);
-    cJSON_AddNumberToObject(root, "processors", a->processors);
-    cJSON_AddNumberToObject(root, "trials", a->trials);
+    json_flag(root, "equal", a->equal);
+    json_int(root, "processors", a->processors);
+    json_int(root, "trials", a->trials);
     cJSON_AddNumberToObject(root, "log2_chance", a->chance);
     cJSON_AddNumberToObject(root, "degree", a->degree);
-    if (!a->equal) cJSON_AddStringToObject(root, "pass", plan_pass_name(a->pass));
-    if (a->stuck) cJSON_AddStringToObject(root, "stuck", a->stuck);
+    if (j->small.graph) add_shrunk(&j->small, root);
+    if (!a->equal) json_text(root, "pass", plan_pass_name(a->pass));
+    if (a->stuck) json_text(root, "stuck", a->stuck);
     if (!a->equal && !a->stuck) {
         const mtf_shape *shape = &a->first.tensor->shape;
-        cJSON_AddStringToObject(root, "tensor", mtf_name_of_tensor(a->first.tensor));
-        cJSON_AddNumberToObject(root, "processor", a->first.processor);
-        cJSON *index = cJSON_AddObjectToObject(root, "index");
+        json_text(root, "tensor", mtf_name_of_tensor(a->first.tensor));
+        json_int(root, "processor", a->first.processor);
+        cJSON *index = json_object(root, "index");
         for (int k = 0; k < shape->ndims; k++)
-            cJSON_AddNumberToObject(index, shape->dims[k].name, (double)a->first.index[k]);
+            json_int(index, shape->dims[k].name, a->first.index[k]);
     }
     return json_print(j->session, root);
 }
@@ -102,11 +127,10 @@ static void say_shrunk(const shrunk *s)
 
 static bool shrink(job *j)
 {
-    shrunk small;
-    TRY(shrink_graph(j->graph, j->nfetches, j->fetches, &j->choice.layout, &small));
-    j->graph = small.graph;
-    j->fetches = small.fetches;
-    if (!option_given(j->options, "json")) say_shrunk(&small);
+    TRY(shrink_graph(j->graph, j->nfetches, j->fetches, &j->choice.layout, &j->small));
+    j->graph = j->small.graph;
+    j->fetches = j->small.fetches;
+    if (!option_given(j->options, "json")) say_shrunk(&j->small);
     return true;
 }
 
@@ -153,7 +177,7 @@ static const option_spec table[] = {
 
 static const char *const examples[] = {
     "mtf verify train.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
-    "mtf verify mnist --mesh all:4 --layout batch:all --state-layout hidden:all",
+    "mtf verify mnist --mesh all:4 --layout batch:all --state-layout hidden:all --shrink",
     NULL,
 };
 
@@ -166,7 +190,7 @@ const command command_verify = {
     .options = table,
     .examples = examples,
     .teaches =
-        "All programs are run twice on numbers modulo a prime, where sums and products are exact\n"
+        "All programs are run on numbers modulo a prime, where sums and products are exact\n"
         "in any order, and where every other function is a keyed hash: so every layout must give\n"
         "equal results, without any tolerance.  The programs of all processors are compared with\n"
         "the graph's own on one processor, after each planning pass.  The answer is that they are\n"

@@ -58,7 +58,10 @@ static bool open_lane(lockstep *l, int number, const lockstep_opts *how)
     TRY(k->program != NULL);
     k->exact = (exact){.session = l->session, .program = k->program, .unit = unit_of(k->program)};
     k->exact.base = arena_array(&l->arena, cell *, k->program->nbuffers + 1);
-    return k->exact.base != NULL;
+    k->begin = arena_array(&l->arena, int64_t, k->program->nbuffers + 1);
+    TRY(k->exact.base && k->begin);
+    k->cells = lay_out(k->program, l->placed, k->begin) / k->exact.unit + 1;
+    return true;
 }
 
 bool lockstep_open(lockstep *l, const lockstep_opts *how)
@@ -98,22 +101,35 @@ static void write_constant(lane *k, int number)
     }
 }
 
+/* Memory for all lanes, once they are known to fit. */
+static bool take_memory(lockstep *l)
+{
+    double need = 0;
+    for (int n = 0; n < l->nlanes; n++) need += (double)l->lanes[n].cells * sizeof(cell);
+    if (need > (double)l->session->opts.memory)
+        return fail(&l->session->fault, ERR_MEMORY,
+                    "verifying %d processors at full size takes %.3g bytes, and there are %zu; "
+                    "--shrink makes dimensions smaller",
+                    l->nlanes, need, l->session->opts.memory);
+    for (int n = 0; n < l->nlanes; n++) {
+        lane *k = &l->lanes[n];
+        k->memory = block_alloc(&l->session->allocator, &l->session->fault,
+                                (size_t)k->cells * sizeof(cell), false);
+        TRY(k->memory != NULL);
+    }
+    return true;
+}
+
 bool lockstep_clear(lockstep *l, const field *f, uint64_t key)
 {
+    if (!l->lanes[0].memory) TRY(take_memory(l));
     for (int n = 0; n < l->nlanes; n++) {
-        lane    *k = &l->lanes[n];
-        program *p = k->program;
-        int64_t *begin = arena_array(&p->arena, int64_t, p->nbuffers + 1);
-        TRY(begin != NULL);
-        int64_t  cells = lay_out(p, l->placed, begin) / k->exact.unit + 1;
-        uint64_t rest = hash_pair(~key, (uint64_t)n) % f->prime;
-        if (!k->memory)
-            k->memory = block_alloc(&l->session->allocator, &l->session->fault,
-                                    (size_t)cells * sizeof(cell), false);
-        TRY(k->memory != NULL);
-        for (int64_t c = 0; c < cells; c++) k->memory[c] = rest;
+        lane          *k = &l->lanes[n];
+        const program *p = k->program;
+        uint64_t       rest = hash_pair(~key, (uint64_t)n) % f->prime;
+        for (int64_t c = 0; c < k->cells; c++) k->memory[c] = rest;
         for (int b = 0; b < p->nbuffers; b++)
-            k->exact.base[b] = k->memory + begin[b] / k->exact.unit;
+            k->exact.base[b] = k->memory + k->begin[b] / k->exact.unit;
         k->exact.field = *f;
         k->exact.key = key;
         k->exact.step = 0;

@@ -17,6 +17,8 @@ typedef struct lane {
     program *program;
     traced  *trace;  /* by tensor id; NULL: not wanted */
     cell    *memory; /* of all its buffers */
+    int64_t  cells;  /* how many that are */
+    int64_t *begin;  /* where each buffer begins, in bytes */
     exact    exact;
     int      at; /* the next instruction */
     int      depth;

@@ -258,7 +258,7 @@ static void test_wrong_place(void **state)
     assert_true(lockstep_open(&l, &how) && lockstep_open(&whole, &how));
     program *p = l.lanes[0].program;
     for (int b = 0; b < p->nbuffers; b++)
-        if (p->buffers[b].kind == BUFFER_TEMPORARY) p->buffers[b].offset = 0;
+        if (p->buffers[b].kind == BUFFER_TEMPORARY) l.lanes[0].begin[b] = 0;
     assert_true(lockstep_clear(&l, &f, 7) && lockstep_clear(&whole, &f, 7));
     assert_true(values_fill(&l, NULL, 7, limits) && values_fill(&whole, NULL, 7, limits));
     assert_true(lockstep_step(&whole) && lockstep_step(&l));
