@@ -49,6 +49,15 @@ static void fold_row(const exact *x, const strip *s, const scalar_step *step, ce
     for (int64_t k = 0; k < s->count; k++) to[k] = total;
 }
 
+/* Inverses of a strip at once; the row behind the last register is working space. */
+static void divide(const exact *x, const strip *s, const cell *above, const cell *below, cell *to)
+{
+    cell *room = row_of(s, s->instr->nin + s->instr->map.nsteps);
+    for (int64_t k = 0; k < s->count; k++) to[k] = below[k];
+    field_inverses(&x->field, s->count, to, room);
+    for (int64_t k = 0; above && k < s->count; k++) to[k] = field_mul(&x->field, above[k], to[k]);
+}
+
 static void run_step(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
     const cell *a = row_of(s, step->a), *b = row_of(s, step->b), *c = row_of(s, step->c);
@@ -68,6 +77,8 @@ static void run_step(const exact *x, const strip *s, const scalar_step *step, ce
     case FN_ROW_SUM:
     case FN_ROW_MAX:
     case FN_ROW_MIN: fold_row(x, s, step, to); break;
+    case FN_reciprocal: divide(x, s, NULL, a, to); break;
+    case FN_divide: divide(x, s, a, b, to); break;
     default:
         if (scalar_infos[step->fn].arity < 2) b = a;
         for (int64_t k = 0; k < s->count; k++)

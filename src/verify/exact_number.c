@@ -131,7 +131,7 @@ static cell floor_division(const exact *x, scalar_fn fn, cell a, cell b)
     return hash_real(x, fn, a, b);
 }
 
-/* What is a polynomial or a choice is computed; all else is a hash of the operands, the functions
+/* Division apart, which exact_map.c does: what is a polynomial or a choice is computed; all else is a hash of the operands, the functions
  * of one operand that choose among them: a hash shows every difference, a choice half of them. */
 static cell scalar_of_real(const exact *x, scalar_fn fn, cell a, cell b)
 {
@@ -140,11 +140,9 @@ static cell scalar_of_real(const exact *x, scalar_fn fn, cell a, cell b)
     switch ((int)fn) {
     case FN_negative: return field_sub(f, 0, a);
     case FN_square: return field_mul(f, a, a);
-    case FN_reciprocal: return field_inverse(f, a);
     case FN_add: return field_add(f, a, b);
     case FN_sub: return field_sub(f, a, b);
     case FN_multiply: return field_mul(f, a, b);
-    case FN_divide: return field_mul(f, a, field_inverse(f, b));
     case FN_minimum: return exact_best(x, FOLD_MIN, MTF_F64, a, b);
     case FN_maximum: return exact_best(x, FOLD_MAX, MTF_F64, a, b);
     case FN_isnan: return 0;

@@ -24,6 +24,23 @@ uint64_t field_inverse(const field *f, uint64_t x)
     return field_power(f, x, f->prime - 2); /* Fermat; of 0 that is 0 */
 }
 
+/* One inverse of the product of all, from which each follows by two products. */
+void field_inverses(const field *f, int64_t n, uint64_t *x, uint64_t *room)
+{
+    uint64_t product = 1;
+    for (int64_t k = 0; k < n; k++) {
+        room[k] = product; /* of those before */
+        if (x[k]) product = field_mul(f, product, x[k]);
+    }
+    product = field_inverse(f, product);
+    for (int64_t k = n - 1; k >= 0; k--) {
+        if (!x[k]) continue;
+        uint64_t own = field_mul(f, product, room[k]);
+        product = field_mul(f, product, x[k]);
+        x[k] = own;
+    }
+}
+
 uint64_t field_of_int(const field *f, int64_t x)
 {
     int64_t rest = x % (int64_t)f->prime;

@@ -21,6 +21,8 @@ typedef struct field {
 field    field_nth(int n); /* 0 .. FIELD_PRIMES-1 */
 uint64_t field_power(const field *f, uint64_t x, uint64_t exponent);
 uint64_t field_inverse(const field *f, uint64_t x); /* of 0: 0 */
+/* The same for n of them at once, in place; `room` holds as many. */
+void     field_inverses(const field *f, int64_t n, uint64_t *x, uint64_t *room);
 uint64_t field_of_int(const field *f, int64_t x);
 /* k / 2^m becomes k times the inverse of 2^m.  Numbers of magnitude 2^60 and more, infinities
  * among them, become the least and the largest residue; what is no number becomes one of its own. */

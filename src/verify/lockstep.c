@@ -211,7 +211,7 @@ bool lockstep_step(lockstep *l)
         for (int n = 0; n < l->nlanes; n++) TRY(walk(&l->lanes[n]));
         TRY(meet(l, &end));
         if (end) break;
-        lockstep_collective(l);
+        TRY(lockstep_collective(l));
         for (int n = 0; n < l->nlanes; n++) l->lanes[n].at++;
     }
     for (int n = 0; n < l->nlanes; n++) l->lanes[n].exact.step++;

@@ -55,7 +55,7 @@ bool lockstep_step(lockstep *l);
 
 /* Where the elements of a slice are. */
 cell *lane_cell(const lane *k, const slice *s, int64_t offset);
-/* One collective, which every lane has reached. */
-void lockstep_collective(lockstep *l);
+/* One collective, which every lane has reached; false after an error. */
+bool lockstep_collective(lockstep *l);
 
 #endif

@@ -62,56 +62,66 @@ static void all_reduce_for(lockstep *l, int me, const instr *i)
     for (int64_t e = 0; e < count; e++) to.at[e * to.step] = from.at[e * from.step];
 }
 
-/* What a wanted dimension is made of: for each element who has it, and where in his part. */
+/* Who has an element of a dimension that is wanted, and where in his part. */
 typedef struct source {
-    int     part;
-    int64_t at, size; /* the place in the part, and how large that is */
+    int64_t further;  /* his number, counted from the one who wants it, along this dimension's axes */
+    int64_t at, size; /* the place in his part, and how large that is */
 } source;
 
-static source find_source(const mesh *m, const exchange_args *how, int d, int64_t index)
+static source find_source(const mesh *m, const exchange_args *how, int d, int64_t index,
+                          const mesh_point *here)
 {
     int parts = cut_parts(m, &how->from.dim[d]);
     for (int k = 0; k < parts; k++) {
-        span r = part_range(how->shape.dims[d].size, parts, k);
-        if (index >= r.begin && index < r.begin + r.size)
-            return (source){k, index - r.begin, r.size};
+        span       r = part_range(how->shape.dims[d].size, parts, k);
+        mesh_point there = *here;
+        if (index < r.begin || index >= r.begin + r.size) continue;
+        cut_set_part(m, &how->from.dim[d], k, &there);
+        return (source){mesh_number(m, &there) - mesh_number(m, here), index - r.begin, r.size};
     }
     return (source){0};
 }
 
 /* Each element of the new part comes from the processor that has it and is like `me` otherwise. */
-static void exchange_for(lockstep *l, int me)
+static bool exchange_for(lockstep *l, int me)
 {
     const mesh          *m = &l->mesh;
-    const exchange_args *how = now(&l->lanes[me])->exchange;
-    mesh_point           here = l->lanes[me].here;
-    operand_view         out = operand_of(&l->lanes[me], true);
+    lane                *k = &l->lanes[me];
+    const exchange_args *how = now(k)->exchange;
+    operand_view         out = operand_of(k, true);
     instr                loops = {.nloops = how->shape.ndims};
-    int64_t              begin[MTF_MAX_DIMS], number = 0;
-    for (int d = 0; d < how->shape.ndims; d++) {
-        span wanted = exchange_wanted(m, how, d, &here);
-        begin[d] = wanted.begin;
-        loops.size[d] = wanted.size;
+    source              *of[MTF_MAX_DIMS];
+    int64_t              total = 0, number = 0;
+    for (int d = 0; d < loops.nloops; d++)
+        total += loops.size[d] = exchange_wanted(m, how, d, &k->here).size;
+    of[0] = (source *)(void *)exact_tile(&k->exact, (size_t)(total + 1) * sizeof(source) / 8);
+    TRY(of[0] != NULL);
+    for (int d = 0; d < loops.nloops; d++) {
+        int64_t begin = exchange_wanted(m, how, d, &k->here).begin;
+        if (d > 0) of[d] = of[d - 1] + loops.size[d - 1];
+        for (int64_t e = 0; e < loops.size[d]; e++)
+            of[d][e] = find_source(m, how, d, begin + e, &k->here);
     }
-    for (turns t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL); !t.done; turns_next(&t)) {
-        mesh_point there = here;
-        int64_t    at = 0;
+    turns t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
+    for (; !t.done; turns_next(&t)) {
+        int64_t from = me, at = 0;
         for (int d = 0; d < loops.nloops; d++) {
-            source s = find_source(m, how, d, begin[d] + t.index[d]);
-            cut_set_part(m, &how->from.dim[d], s.part, &there);
-            at = at * s.size + s.at;
+            const source *s = &of[d][t.index[d]];
+            from += s->further;
+            at = at * s->size + s->at;
         }
-        operand_view in = operand_of(&l->lanes[mesh_number(m, &there)], false);
+        operand_view in = operand_of(&l->lanes[from], false);
         out.at[number++ * out.step] = in.at[at * in.step];
     }
+    return true;
 }
 
-void lockstep_collective(lockstep *l)
+bool lockstep_collective(lockstep *l)
 {
     for (int n = 0; n < l->nlanes; n++) {
         const instr *i = now(&l->lanes[n]);
         if (i->kind == INSTR_EXCHANGE) {
-            exchange_for(l, n);
+            TRY(exchange_for(l, n));
         } else if (i->kind == INSTR_REDUCE) {
             all_reduce_for(l, n, i);
         } else {
@@ -120,4 +130,5 @@ void lockstep_collective(lockstep *l)
             reduce_for(l, n, how->kind, scatter_axes(how), kept.begin, kept.size);
         }
     }
+    return true;
 }

@@ -4,7 +4,7 @@
 
 #include "harness_mesh.h"
 
-/* All fetches together, and one of them alone: then less is paid on the way.  False, with words in
+/* All fetches together, or one of them alone, where less is paid on the way: by the rules.  False, with words in
  * `error`, where something differs. */
 bool exact_agrees(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const stage *where,
                   char *error);

@@ -79,8 +79,9 @@ static void test_sums_and_products(void **state)
           "s = reduce_sum(x, over=(a))\n"
           "p = reduce_prod(x + 3, over=(b))\n"
           "d = square(x) - x * 3 + 7\n"
+          "e = x * 6 / 3 + reciprocal(x - x + 0.25)\n"
           "dx, dw = gradients(reduce_sum(y * y); x, w)\n",
-          NAMES("y", "z", "s", "p", "d", "dx", "dw"));
+          NAMES("y", "z", "s", "p", "d", "e", "dx", "dw"));
     check("x: i32[a=3, b=5] = input\n"
           "w: i32[b=5, c=4] = input\n"
           "y: [a, c] = einsum(x, w)\n"

@@ -74,6 +74,12 @@ static void test_field(void **state)
         assert_int_equal(field_mul(&f, x, y), (uint64_t)((wide_product)x * y % f.prime));
         assert_int_equal(field_mul(&f, y, field_inverse(&f, y)), 1);
         assert_int_equal(field_inverse(&f, 0), 0);
+        uint64_t several[] = {y, 0, 1, x}, room[4];
+        field_inverses(&f, 4, several, room);
+        assert_int_equal(several[0], field_inverse(&f, y));
+        assert_int_equal(several[1], 0);
+        assert_int_equal(several[2], 1);
+        assert_int_equal(field_mul(&f, several[3], x), 1);
         assert_int_equal(field_signed(&f, field_of_int(&f, -77)), -77);
     }
 }
