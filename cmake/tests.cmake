@@ -14,7 +14,7 @@ foreach(source IN LISTS test_sources)
     cmake_path(GET source STEM name)
     cmake_path(GET source PARENT_PATH folder)
     file(GLOB shared_sources CONFIGURE_DEPENDS ${folder}/*.c)
-    if(folder MATCHES "/search$") # random graphs
+    if(folder MATCHES "/(search|verify)$") # random graphs
         file(GLOB made CONFIGURE_DEPENDS tests/property/property_*.c)
         list(APPEND shared_sources ${made})
     endif()
