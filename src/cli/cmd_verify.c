@@ -118,10 +118,13 @@ static void say_shrunk(const shrunk *s)
 {
     int n = 0;
     if (s->copies) printf("shrunk: 3 of %d equal layers", s->copies), n++;
-    for (int k = 0; k < s->rules.n; k++)
-        if (s->rules.list[k].to != s->rules.list[k].from)
-            printf("%s%s %lld to %lld", n++ ? ", " : "shrunk: ", s->rules.list[k].name,
-                   (long long)s->rules.list[k].from, (long long)s->rules.list[k].to);
+    for (int k = 0; k < s->rules.n; k++) {
+        const resize_rule *r = &s->rules.list[k];
+        const char        *name = r->name + (r->name[0] == '_'); /* the turns of a loop */
+        if (r->to != r->from)
+            printf("%s%s %lld to %lld", n++ ? ", " : "shrunk: ", name, (long long)r->from,
+                   (long long)r->to);
+    }
     puts(n ? "" : "shrunk: nothing could be");
 }
 

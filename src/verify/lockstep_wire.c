@@ -14,21 +14,24 @@ static operand_view operand_of(const lane *k, bool out)
     return view_of(&k->exact, i, out ? &i->out[0] : &i->in[0]);
 }
 
-/* Does processor b belong to the group of a: do they differ along these axes only? */
-static bool same_group(const lockstep *l, unsigned axes, int a, int b)
-{
-    for (int x = 0; x < l->mesh.naxes; x++)
-        if (!(axes >> x & 1) && l->lanes[a].here.at[x] != l->lanes[b].here.at[x]) return false;
-    return true;
-}
-
-/* The member of the group with the lowest number. */
-static int leader_of(const lockstep *l, unsigned axes, int me)
+/* The member of the group with the lowest number: processors that differ along these axes only. */
+static mesh_point first_member(const lockstep *l, unsigned axes, int me)
 {
     mesh_point p = l->lanes[me].here;
     for (int x = 0; x < l->mesh.naxes; x++)
         if (axes >> x & 1) p.at[x] = 0;
-    return mesh_number(&l->mesh, &p);
+    return p;
+}
+
+/* On to the next, in the order of numbers; false behind the last. */
+static bool next_member(const lockstep *l, unsigned axes, mesh_point *p)
+{
+    for (int x = l->mesh.naxes - 1; x >= 0; x--) {
+        if (!(axes >> x & 1)) continue;
+        if (++p->at[x] < l->mesh.size[x]) return true;
+        p->at[x] = 0;
+    }
+    return false;
 }
 
 /* out[e] of `me` = in[first + e] combined over the group. */
@@ -37,23 +40,24 @@ static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64
 {
     exact       *x = &l->lanes[me].exact;
     operand_view out = operand_of(&l->lanes[me], true);
+    mesh_point   p = first_member(l, axes, me);
     bool         some = false;
-    for (int n = 0; n < l->nlanes; n++) {
-        if (!same_group(l, axes, me, n)) continue;
-        operand_view in = operand_of(&l->lanes[n], false);
+    do {
+        operand_view in = operand_of(&l->lanes[mesh_number(&l->mesh, &p)], false);
         for (int64_t e = 0; e < count; e++) {
             cell *to = &out.at[e * out.step], next = in.at[(first + e) * in.step];
             *to = some ? exact_combine(x, kind, out.type, *to, next) : next;
         }
         some = true;
-    }
+    } while (next_member(l, axes, &p));
 }
 
 /* The group's leader combines, the others have the same. */
 static void all_reduce_for(lockstep *l, int me, const instr *i)
 {
-    int     leader = leader_of(l, i->reduce.axes, me);
-    int64_t count = instr_elements(i);
+    mesh_point lowest = first_member(l, i->reduce.axes, me);
+    int        leader = mesh_number(&l->mesh, &lowest);
+    int64_t    count = instr_elements(i);
     if (leader == me) {
         reduce_for(l, me, i->reduce.kind, i->reduce.axes, 0, count);
         return;
