@@ -197,7 +197,8 @@ const command command_verify = {
         "in any order, and where every other function is a keyed hash: so every layout must give\n"
         "equal results, without any tolerance.  The programs of all processors are compared with\n"
         "the graph's own on one processor, after each planning pass.  The answer is that they are\n"
-        "equal, and how unlikely it is that a difference was not noticed; or the first tensor that\n"
+        "equal, and how unlikely it is that a difference was not noticed; or the first tensor "
+        "that\n"
         "differs, where, on which processor, and after which pass.  Exit status 1: different.\n"
         "docs/verify.md says what is proved.",
     .run = run,

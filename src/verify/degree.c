@@ -98,8 +98,7 @@ static void note_map(degrees *d, const instr *i)
 {
     bound reg[MAX_REGISTERS];
     for (int k = 0; k < i->nin; k++) reg[k] = d->of[i->in[k].buffer];
-    for (int k = 0; k < i->map.nsteps; k++)
-        reg[i->nin + k] = of_step(d, i, &i->map.steps[k], reg);
+    for (int k = 0; k < i->map.nsteps; k++) reg[i->nin + k] = of_step(d, i, &i->map.steps[k], reg);
     for (int k = 0; k < i->nout; k++) note(d, &i->out[k], reg[i->map.results[k]]);
 }
 
@@ -145,8 +144,8 @@ enum { LOCAL_TURNS = 256, DEEPEST = 64 };
 static void walk(degrees *d)
 {
     const program *p = d->program;
-    int64_t turns[DEEPEST];
-    int     depth = 0;
+    int64_t        turns[DEEPEST];
+    int            depth = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
         if (i->kind == INSTR_LOOP && depth < DEEPEST) {

@@ -27,8 +27,8 @@ cell *exact_tile(exact *x, size_t cells)
 {
     if (cells <= x->tile_cells) return x->tile;
     x->tile_cells = 0;
-    x->tile = block_renew(&x->session->allocator, &x->session->fault, x->tile,
-                          cells * sizeof(cell));
+    x->tile =
+        block_renew(&x->session->allocator, &x->session->fault, x->tile, cells * sizeof(cell));
     if (x->tile) x->tile_cells = cells;
     return x->tile;
 }

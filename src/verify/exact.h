@@ -18,7 +18,7 @@ typedef struct exact {
     mtf_session   *session;
     const program *program;
     field          field;
-    uint64_t       key;  /* of hashes and of random numbers */
+    uint64_t       key; /* of hashes and of random numbers */
     uint32_t       step;
     int            unit; /* bytes of memory that one cell stands for */
     cell         **base; /* by buffer */

@@ -86,11 +86,19 @@ static void run_step(const exact *x, const strip *s, const scalar_step *step, ce
     }
 }
 
+/* A row that is folded is a strip.  Rows are never parted: what is one number a row may be written
+ * over an operand, which every element of the row reads. */
+static int64_t strip_length(const instr *i)
+{
+    int64_t row = map_row(i);
+    return map_folds_rows(i) || row > STRIP ? row : STRIP / row * row;
+}
+
 bool exact_map(exact *x, const instr *i)
 {
-    int64_t      elements = instr_elements(i), length = map_folds_rows(i) ? map_row(i) : STRIP;
-    int          registers = i->nin + i->map.nsteps;
-    strip        s = {.instr = i};
+    int64_t elements = instr_elements(i), length = strip_length(i);
+    int     registers = i->nin + i->map.nsteps;
+    strip   s = {.instr = i};
     s.registers = exact_tile(x, (size_t)(registers + 1) * (size_t)length);
     TRY(s.registers != NULL);
     for (; s.first < elements; s.first += s.count) {

@@ -27,8 +27,8 @@ bool exact_contract(exact *x, const instr *i)
                  c = view_of(x, i, &i->out[0]);
     int k = i->nloops - 1; /* batch loops, m, n, then k */
     for (turns t = turns_begin(i, 0, k, &a, &b, &c); !t.done; turns_next(&t))
-        c.at[t.at[2]] = dot(x, c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1],
-                            b.stride[k]);
+        c.at[t.at[2]] =
+            dot(x, c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1], b.stride[k]);
     return true;
 }
 
@@ -54,10 +54,10 @@ static window_loops loops_of_window(const exact *x, const instr *i)
 {
     const window_args *a = &i->window;
     const access      *out = &i->out[0], *first = &i->in[0], *second = &i->in[1];
-    const access      *y = a->kind == WINDOW_FORWARD ? out : a->kind == WINDOW_INPUT ? first : second;
-    window_loops       n = {.x = view_of(x, i, a->kind == WINDOW_INPUT ? out : first),
-                            .w = view_of(x, i, a->kind == WINDOW_FILTER ? out : second),
-                            .y = view_of(x, i, y)};
+    const access *y = a->kind == WINDOW_FORWARD ? out : a->kind == WINDOW_INPUT ? first : second;
+    window_loops  n = {.x = view_of(x, i, a->kind == WINDOW_INPUT ? out : first),
+                       .w = view_of(x, i, a->kind == WINDOW_FILTER ? out : second),
+                       .y = view_of(x, i, y)};
     add_loop(&n, a->groups, a->chans * a->x_chan, a->outs * a->w_out, a->outs * a->y_out);
     add_loop(&n, a->chans, a->x_chan, a->w_chan, 0);
     add_loop(&n, a->outs, 0, a->w_out, a->y_out);

@@ -38,8 +38,7 @@ static inline uint64_t field_reduce(const field *f, wide_product x)
 {
     const uint64_t low_bits = ((uint64_t)1 << FIELD_BITS) - 1;
     wide_product   once = (x >> FIELD_BITS) * f->below + ((uint64_t)x & low_bits);
-    uint64_t       twice =
-        (uint64_t)(once >> FIELD_BITS) * f->below + ((uint64_t)once & low_bits);
+    uint64_t       twice = (uint64_t)(once >> FIELD_BITS) * f->below + ((uint64_t)once & low_bits);
     return twice >= f->prime ? twice - f->prime : twice;
 }
 

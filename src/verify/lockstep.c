@@ -16,9 +16,10 @@ static int unit_of(const program *p)
             if (bytes < unit) unit = bytes;
         }
     for (int v = 0; v < p->ninputs + p->nvariables + p->nfetches; v++) {
-        const port *q = v < p->ninputs                 ? &p->inputs[v]
-                        : v < p->ninputs + p->nvariables ? &p->variables[v - p->ninputs]
-                                                         : &p->fetches[v - p->ninputs - p->nvariables];
+        const port *q = v < p->ninputs ? &p->inputs[v]
+                        : v < p->ninputs + p->nvariables
+                            ? &p->variables[v - p->ninputs]
+                            : &p->fetches[v - p->ninputs - p->nvariables];
         size_t      bytes = mtf_dtype_bytes(q->slice.type);
         if (bytes < unit) unit = bytes;
     }
@@ -197,7 +198,8 @@ static bool meet(lockstep *l, bool *end)
         textbuf t = {.arena = &l->arena};
         text_add(&t, "processor %d is at %s of \"%s\", processor %d at %s of \"%s\"", 0,
                  *end ? "the end" : instr_name(a->kind), *end ? "" : mtf_name_of_tensor(a->cause),
-                 n, over ? "the end" : instr_name(b->kind), over ? "" : mtf_name_of_tensor(b->cause));
+                 n, over ? "the end" : instr_name(b->kind),
+                 over ? "" : mtf_name_of_tensor(b->cause));
         l->stuck = text_done(&t);
         return false;
     }

@@ -14,15 +14,15 @@ enum { LOCKSTEP_DEPTH = 64, LOCKSTEP_TURNS = 12 };
 
 typedef struct lane {
     mesh_point here;
-    program *program;
-    traced  *trace;  /* by tensor id; NULL: not wanted */
-    cell    *memory; /* of all its buffers */
-    int64_t  cells;  /* how many that are */
-    int64_t *begin;  /* where each buffer begins, in bytes */
-    exact    exact;
-    int      at; /* the next instruction */
-    int      depth;
-    int64_t  turns[LOCKSTEP_DEPTH];
+    program   *program;
+    traced    *trace;  /* by tensor id; NULL: not wanted */
+    cell      *memory; /* of all its buffers */
+    int64_t    cells;  /* how many that are */
+    int64_t   *begin;  /* where each buffer begins, in bytes */
+    exact      exact;
+    int        at; /* the next instruction */
+    int        depth;
+    int64_t    turns[LOCKSTEP_DEPTH];
 } lane;
 
 typedef struct lockstep {
@@ -36,12 +36,12 @@ typedef struct lockstep {
 } lockstep;
 
 typedef struct lockstep_opts {
-    mtf_graph          *graph;
-    int                 nfetches;
-    mtf_tensor *const  *fetches;
-    const layout       *layout; /* NULL: one processor */
-    plan_pass           last;
-    bool                trace;
+    mtf_graph           *graph;
+    int                  nfetches;
+    mtf_tensor *const   *fetches;
+    const layout        *layout; /* NULL: one processor */
+    plan_pass            last;
+    bool                 trace;
     const struct survey *survey;
 } lockstep_opts;
 

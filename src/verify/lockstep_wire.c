@@ -68,7 +68,8 @@ static void all_reduce_for(lockstep *l, int me, const instr *i)
 
 /* Who has an element of a dimension that is wanted, and where in his part. */
 typedef struct source {
-    int64_t further;  /* his number, counted from the one who wants it, along this dimension's axes */
+    int64_t
+        further; /* his number, counted from the one who wants it, along this dimension's axes */
     int64_t at, size; /* the place in his part, and how large that is */
 } source;
 

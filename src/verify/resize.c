@@ -85,14 +85,14 @@ static void resize_cut(const copying *c, const node *n, attr *attrs)
 static bool resize_data(const copying *c, const node *n, attr_data *data)
 {
     const mtf_shape *old = &n->out[0]->shape;
-    mtf_shape        new = resized(c, old);
-    size_t           bytes = mtf_dtype_bytes(n->out[0]->type);
-    char            *kept = arena_alloc(&c->to->arena, (size_t)shape_size(&new) * bytes + 1);
+    mtf_shape new = resized(c, old);
+    size_t bytes = mtf_dtype_bytes(n->out[0]->type);
+    char  *kept = arena_alloc(&c->to->arena, (size_t)shape_size(&new) * bytes + 1);
     TRY(kept != NULL);
     for (int64_t e = 0; e < shape_size(&new); e++) {
         int64_t rest = e, at = 0, stride = 1;
         for (int d = old->ndims - 1; d >= 0; d--) {
-            at += rest % new.dims[d].size * stride;
+            at += rest % new.dims[d].size *stride;
             rest /= new.dims[d].size;
             stride *= old->dims[d].size;
         }
@@ -129,7 +129,8 @@ static attr *resize_attrs(const copying *c, const node *n)
     /* The turns of a loop are a dimension of its history. */
     int trips = find_attr(n, "trips");
     if (attrs && trips >= 0 && n->nout > 0 && n->out[n->nout - 1]->hidden)
-        attrs[trips].i = resize_of(c->rules, n->out[n->nout - 1]->shape.dims[0].name, attrs[trips].i);
+        attrs[trips].i =
+            resize_of(c->rules, n->out[n->nout - 1]->shape.dims[0].name, attrs[trips].i);
     return attrs;
 }
 

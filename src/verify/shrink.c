@@ -11,7 +11,13 @@
 #include "search/subject.h"
 #include "verify/resize.h"
 
-enum { UNCUT_ODD = 3, UNCUT_EVEN = 4, DIVISORS = 3, MOST_NAMES = 256, NAME_WORDS = MOST_NAMES / 64 };
+enum {
+    UNCUT_ODD = 3,
+    UNCUT_EVEN = 4,
+    DIVISORS = 3,
+    MOST_NAMES = 256,
+    NAME_WORDS = MOST_NAMES / 64
+};
 
 typedef struct name_set {
     uint64_t word[NAME_WORDS];
@@ -24,7 +30,7 @@ typedef struct shrinking {
     const char      *names[MOST_NAMES];
     int64_t          largest[MOST_NAMES]; /* as the graph has it */
     int              nnames;
-    name_set         alike[MOST_NAMES];   /* names of one size that operations give to one another */
+    name_set         alike[MOST_NAMES]; /* names of one size that operations give to one another */
     name_set         related[MOST_NAMES]; /* names on the other side of a reshape */
 } shrinking;
 
@@ -217,8 +223,7 @@ bool shrink_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const 
     list_names(s);
     relate(s);
     shrink_names(s);
-    *small = (shrunk){
-        .graph = mtf_graph_new(g->session), .rules = s->rules, .copies = few.copies};
+    *small = (shrunk){.graph = mtf_graph_new(g->session), .rules = s->rules, .copies = few.copies};
     images m = images_new(few.graph, a);
     small->fetches = arena_array(a, mtf_tensor *, nfetches + 1);
     TRY(small->graph && m.of && small->fetches);

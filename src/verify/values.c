@@ -55,8 +55,7 @@ static int64_t counted_along(const node *n)
         }
     }
     for (int i = 0; i < n->nin; i++)
-        if (strcmp(n->in[i]->node->op->name, "range") == 0 &&
-            shape_size(&n->in[i]->shape) > size)
+        if (strcmp(n->in[i]->node->op->name, "range") == 0 && shape_size(&n->in[i]->shape) > size)
             size = shape_size(&n->in[i]->shape);
     return size;
 }
@@ -95,7 +94,8 @@ static bool fill_port(lockstep *l, int number, const port *p, const placement *w
     if (!look_at(&l->mesh, number, p->tensor, &p->slice, where, &v))
         return fail(&l->session->fault, ERR_INTERNAL, "\"%s\" is not the part that its layout says",
                     mtf_name_of_tensor(p->tensor));
-    for (turns t = turns_begin(&v.loops, 0, v.loops.nloops, NULL, NULL, NULL); !t.done; turns_next(&t)) {
+    for (turns t = turns_begin(&v.loops, 0, v.loops.nloops, NULL, NULL, NULL); !t.done;
+         turns_next(&t)) {
         int64_t position = 0;
         for (int d = 0; d < v.loops.nloops; d++)
             position = position * p->tensor->shape.dims[d].size + v.range[d].begin + t.index[d];
@@ -153,11 +153,12 @@ static cell paid(const lockstep *l, int me, const mtf_tensor *x, int64_t offset)
 static bool part_differs(const lockstep *l, int me, const part_view *part, const lane *whole,
                          const part_view *all, bool owing, difference *d)
 {
-    for (turns t = turns_begin(&part->loops, 0, part->loops.nloops, NULL, NULL, NULL); !t.done; turns_next(&t)) {
+    for (turns t = turns_begin(&part->loops, 0, part->loops.nloops, NULL, NULL, NULL); !t.done;
+         turns_next(&t)) {
         int64_t index[MTF_MAX_DIMS], offset = offset_in(part, t.index);
         for (int k = 0; k < part->loops.nloops; k++) index[k] = part->range[k].begin + t.index[k];
         cell mine = owing ? paid(l, me, part->tensor, offset)
-                           : *lane_cell(&l->lanes[me], part->slice, offset);
+                          : *lane_cell(&l->lanes[me], part->slice, offset);
         if (mine == *lane_cell(whole, all->slice, offset_in(all, index))) continue;
         *d = (difference){.tensor = part->tensor, .processor = me};
         memcpy(d->index, index, sizeof *index * (size_t)part->loops.nloops);

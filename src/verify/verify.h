@@ -12,7 +12,7 @@
 typedef struct verify_opts {
     const layout *layout; /* NULL: one processor */
     uint64_t      seed;
-    bool          brief;  /* only the programs that run, not those after each pass; one trial */
+    bool          brief; /* only the programs that run, not those after each pass; one trial */
 } verify_opts;
 
 typedef struct verify_answer {

@@ -107,8 +107,13 @@ static void test_equal(void **state)
 {
     (void)state;
     static const char *const layouts[][2] = {
-        {"", ""},          {"batch:x", ""},           {"hidden:x+y", ""},        {"batch:y,hidden:x", ""},
-        {"out:x,d:y", ""}, {"batch:x+y", "hidden:y"}, {"d:x", "out:x,hidden:y"},
+        {"", ""},
+        {"batch:x", ""},
+        {"hidden:x+y", ""},
+        {"batch:y,hidden:x", ""},
+        {"out:x,d:y", ""},
+        {"batch:x+y", "hidden:y"},
+        {"d:x", "out:x,hidden:y"},
     };
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         scene s;
@@ -119,6 +124,26 @@ static void test_equal(void **state)
         assert_true(a.chance < -VERIFY_BITS && a.trials >= 2);
         close_well(s.session);
     }
+}
+
+/* Third derivatives: maps of rows of 120 in which one number a row is written over an operand. */
+static void test_rows_in_place(void **state)
+{
+    (void)state;
+    scene s;
+    set_up(&s,
+           "x: f64[f=3] = input\n"
+           "a = negative(tanh(x + x) * x)\n"
+           "b: [e=4, f=3, d=6, a=5] = broadcast(a)\n"
+           "c = overlap_add(window(b, dim=d, taps=[win=1]), dim=d, taps=win, size=6)\n"
+           "dx = gradients(reduce_sum(c); x)\n"
+           "ddx = gradients(reduce_mean(square(dx)); x)\n"
+           "e = negative(tanh(ddx * 0.002))\n"
+           "g = gradients(reduce_sum(sin(e)); x)\n"
+           "y = gradients(reduce_sum(g); x)\n",
+           "", "", "");
+    assert_true(verify_one(&s, mtf_find(s.graph, "y")).equal);
+    close_well(s.session);
 }
 
 /* An operation that says of its parts what is not so: the product of a cut dimension is the sum of
@@ -254,8 +279,9 @@ static void test_wrong_place(void **state)
     lockstep   l, whole;
     field      f = field_nth(0);
     difference d;
-    set_up(&s, "x: f32[a=8] = input\nw: f32[a=8, b=3] = input\ny = exp(x)\n"
-               "u = reduce_sum(w * y) + reduce_sum(cumsum(y, dim=a))\n",
+    set_up(&s,
+           "x: f32[a=8] = input\nw: f32[a=8, b=3] = input\ny = exp(x)\n"
+           "u = reduce_sum(w * y) + reduce_sum(cumsum(y, dim=a))\n",
            "", "", "");
     mtf_tensor   *fetch = mtf_find(s.graph, "u");
     lockstep_opts how = {.graph = s.graph, .nfetches = 1, .fetches = &fetch};
@@ -282,10 +308,10 @@ static double degree_of_text(const char *text, int steps)
 {
     scene s;
     set_up(&s, text, "", "", "");
-    mtf_tensor   *y = mtf_find(s.graph, "y");
-    plan_opts     o = {.last = PASS_LOWERING, .exact = true};
-    program      *p = plan_program(s.graph, 1, &y, &o);
-    double        degree = degree_of_program(p, steps);
+    mtf_tensor *y = mtf_find(s.graph, "y");
+    plan_opts   o = {.last = PASS_LOWERING, .exact = true};
+    program    *p = plan_program(s.graph, 1, &y, &o);
+    double      degree = degree_of_program(p, steps);
     program_free(p);
     close_well(s.session);
     return degree;
@@ -334,15 +360,16 @@ static void test_shrink(void **state)
     mtf_tensor *y = mtf_find(s.graph, "y");
     shrunk      small;
     assert_true(shrink_graph(s.graph, 1, &y, &s.layout, &small));
-    assert_int_equal(size_in(&small, "x", "batch"), 8);   /* as evenly cut by 4 as 1000 */
-    assert_int_equal(size_in(&small, "x", "length"), 3);  /* odd as 101 */
-    assert_int_equal(size_in(&small, "a", "memory"), 3);  /* the same under another name */
-    assert_int_equal(size_in(&small, "b", "memory"), 2);  /* all but the first */
+    assert_int_equal(size_in(&small, "x", "batch"), 8);  /* as evenly cut by 4 as 1000 */
+    assert_int_equal(size_in(&small, "x", "length"), 3); /* odd as 101 */
+    assert_int_equal(size_in(&small, "a", "memory"), 3); /* the same under another name */
+    assert_int_equal(size_in(&small, "b", "memory"), 2); /* all but the first */
     assert_int_equal(size_in(&small, "h", "inner"),
                      size_in(&small, "m", "heads") * size_in(&small, "m", "size"));
     assert_true(size_in(&small, "h", "inner") < 96);
     verify_answer a;
-    assert_true(verify_graph(small.graph, 1, small.fetches, &(verify_opts){.layout = &s.layout}, &a));
+    assert_true(
+        verify_graph(small.graph, 1, small.fetches, &(verify_opts){.layout = &s.layout}, &a));
     assert_true(a.equal);
     close_well(s.session);
 }
@@ -365,10 +392,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_field),       cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_equal),       cmocka_unit_test(test_wrong_rule),
-        cmocka_unit_test(test_mutants),     cmocka_unit_test(test_wrong_place),
-        cmocka_unit_test(test_degrees),     cmocka_unit_test(test_shrink),
-        cmocka_unit_test(test_shrink_keeps_uneven_parts),
+        cmocka_unit_test(test_equal),       cmocka_unit_test(test_rows_in_place),
+        cmocka_unit_test(test_wrong_rule),  cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_wrong_place), cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_shrink),      cmocka_unit_test(test_shrink_keeps_uneven_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
