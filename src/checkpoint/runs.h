@@ -19,7 +19,7 @@ typedef struct run_cursor {
     int64_t place; /* of the next run; -1: there is none */
     int64_t from, count;
     int     fixed;
-    int64_t at[MTF_MAX_DIMS];
+    int64_t at[MTF_SHAPE_ROOM];
 } run_cursor;
 
 typedef struct part_runs {

@@ -162,7 +162,7 @@ static bool to_npy(conversion *v, const char *path)
             "a .npy file holds one tensor, and %d were chosen; choose one with --only '^NAME$'",
             v->nchanges);
     const change *c = &v->changes[0];
-    int64_t       count = shape_size(&c->from->shape), sizes[MTF_MAX_DIMS];
+    int64_t       count = shape_size(&c->from->shape), sizes[MTF_SHAPE_ROOM];
     char         *from = block_alloc(&s->allocator, &s->fault, (size_t)c->from->bytes, false);
     char         *to = block_alloc(&s->allocator, &s->fault, (size_t)c->to->bytes, false);
     for (int d = 0; d < c->to->shape.ndims; d++) sizes[d] = c->to->shape.dims[d].size;

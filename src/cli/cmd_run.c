@@ -173,7 +173,7 @@ static bool print_value(job *j, const port_option *fetch, const void *data)
 static bool write_file(job *j, const port_option *fetch, const void *data)
 {
     const mtf_shape *shape = &fetch->tensor->shape;
-    int64_t          sizes[MTF_MAX_DIMS];
+    int64_t          sizes[MTF_SHAPE_ROOM];
     for (int i = 0; i < shape->ndims; i++) sizes[i] = shape->dims[i].size;
     return npy_write(j->session, fetch->file, fetch->tensor->type, shape->ndims, sizes, data);
 }

@@ -34,7 +34,7 @@ static void row_major(const mtf_shape *s, int without, int64_t *stride)
 
 static void plan_runs(const batch_feed *f, batch_part *p)
 {
-    int64_t          stride[MTF_MAX_DIMS];
+    int64_t          stride[MTF_SHAPE_ROOM];
     const mtf_shape *local = &p->where.shape;
     int              d = local->ndims - 1;
     row_major(&f->shape, f->batch_dim, stride);
@@ -126,7 +126,7 @@ bool batch_plan_make(mtf_dataset *d, mtf_program *p, const char *dim, batch_plan
 
 /* Where the runs of an example lie: in the example, and in the part. */
 typedef struct run_walk {
-    int64_t at[MTF_MAX_DIMS];
+    int64_t at[MTF_SHAPE_ROOM];
     int64_t from, to; /* in elements, both without the example's own place */
 } run_walk;
 
@@ -149,7 +149,7 @@ static void next_run(const batch_feed *f, const batch_part *p, const int64_t *fr
 typedef struct part_reading {
     const batch_feed *feed;
     const batch_part *part;
-    int64_t           from_stride[MTF_MAX_DIMS], to_stride[MTF_MAX_DIMS];
+    int64_t           from_stride[MTF_SHAPE_ROOM], to_stride[MTF_SHAPE_ROOM];
     char             *to, *scratch;
     fault            *why;
 } part_reading;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 /* ---- ops ---- */
 
 int op_attr_count(const op *o)
@@ -32,6 +34,10 @@ void op_arity(const op *o, int *least, int *most)
             *most = -1;
             return;
         }
+        if (n > 4 && strncmp(p + n - 4, "...]", 4) == 0) {
+            *most = -1;
+            return;
+        }
         *most += 1;
         *least += *p != '[';
         p += n;
@@ -51,7 +57,7 @@ bool node_fail(const node *n, error_kind kind, const char *format, ...)
     char    text[700];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    number_vformat(text, sizeof text, format, args);
     va_end(args);
     return fail(&n->graph->session->fault, kind, "%s: %s", n->op->name, text);
 }
@@ -156,7 +162,7 @@ bool node_output(node *n, mtf_dtype type, const mtf_shape *shape)
     *x = (mtf_tensor){
         .node = n, .index = n->nout, .id = g->ntensors, .type = type, .scope = g->scope};
     x->shape = *shape; /* a union may have too many elements */
-    if (shape->ndims >= 0) x->shape = mtf_shape_of(shape->ndims, shape->dims);
+    if (shape->ndims >= 0) x->shape = shape_of(shape->ndims, shape->dims);
     TRY(graph_intern_shape(g, &x->shape, n->op->name));
     TRY(arena_push(&g->arena, g->all, g->ntensors, g->tensors_room));
     g->all[g->ntensors++] = x;
@@ -205,10 +211,13 @@ bool node_sizes_agree(const node *n)
     return true;
 }
 
-bool node_union(const node *n, mtf_shape *all)
+bool node_names_may_be(const node *n, const mtf_shape *shape)
 {
-    *all = (mtf_shape){0};
-    TRY(node_sizes_agree(n));
-    for (int i = 0; i < n->nargs; i++) shape_join(all, &n->in[i]->shape);
-    return shape_check(all, n->op->name, &n->graph->session->fault);
+    for (int i = 0; i < shape->ndims; i++)
+        if (name_is_internal(shape->dims[i].name))
+            return node_fail(n, ERR_NAME,
+                             "\"%s\" begins with a dot, as only dimensions of the library's own "
+                             "do; choose another name",
+                             shape->dims[i].name);
+    return true;
 }

@@ -16,15 +16,22 @@
 
 typedef struct block block;
 
+/* A further name of a tensor, from a line of text that made nothing new: a ring of them. */
+typedef struct second_name {
+    const char         *name;
+    struct second_name *next;
+} second_name;
+
 struct mtf_tensor {
-    node       *node;
-    int         index; /* which output of its node */
-    int         id;    /* dense in the graph: tables by tensor are arrays */
-    mtf_dtype   type;
-    mtf_shape   shape;  /* dimension names live in the graph */
-    const char *name;   /* unique in the graph; NULL until somebody asks: tensor_name */
-    const char *scope;  /* the scope it was made in: "a/b/" or "" */
-    bool        hidden; /* a loop's history: named in text only where somebody uses it */
+    node        *node;
+    int          index; /* which output of its node */
+    int          id;    /* dense in the graph: tables by tensor are arrays */
+    mtf_dtype    type;
+    mtf_shape    shape;  /* dimension names live in the graph */
+    const char  *name;   /* unique in the graph; NULL until somebody asks: tensor_name */
+    const char  *scope;  /* the scope it was made in: "a/b/" or "" */
+    bool         hidden; /* a loop's history: named in text only where somebody uses it */
+    second_name *second; /* the last of its further names, or NULL; then the first follows */
 };
 
 struct node {
@@ -91,8 +98,8 @@ bool node_needs_float(const node *n);     /* all inputs floating */
 bool node_needs_same_type(const node *n); /* all inputs of one type */
 /* All dimensions of one name have one size across the inputs, else an error naming both. */
 bool node_sizes_agree(const node *n);
-/* The union of all inputs' dimensions in order of appearance. */
-bool node_union(const node *n, mtf_shape *all);
+/* No dimension has a name that only the library's own have, else an error. */
+bool node_names_may_be(const node *n, const mtf_shape *shape);
 
 const attr *node_attr(const node *n, const char *name); /* asserts that the op has it */
 

@@ -27,18 +27,19 @@ typedef enum dim_split {
     SPLIT_OWN_SUM /* the same, and parts leave partial sums */
 } dim_split;
 
-/* What becomes of a sum that is still owed on an input. */
+/* What becomes of a sum that is still owed on an input.  Of inputs that are not settled, all have the
+ * same rule. */
 typedef enum debt {
-    DEBT_SETTLE, /* must be paid before */
-    DEBT_SUM,    /* linear: carried on where all inputs owe the same */
-    DEBT_PRODUCT /* linear in each input: carried on where only one owes and the others are whole */
+    DEBT_SETTLE, /* not linear in it: must be paid before */
+    DEBT_SUM,    /* linear in all such together: carried on where all of them owe the same */
+    DEBT_PRODUCT /* linear in each: carried on where only one owes and the others are whole */
 } debt;
 
 enum op_flags {
     OP_EFFECT = 1,    /* kept even when nobody reads its outputs; never merged with an equal one */
     OP_UNIQUE = 2,    /* never merged with an equal one */
     OP_DIRECT = 16,   /* lowers cut and owed slices by itself */
-    OP_TURN = 8,      /* inside a loop its optional input is the number of the turn */
+    OP_TURN = 8,      /* inside loops its optional inputs are the numbers of their turns */
     OP_STORE = 32,    /* what it gives is stored in the variable that is its first input */
     OP_ANYWHERE = 64, /* takes its input wherever that lies, finer than the layout too */
     OP_IDENTITY = 4   /* its output is its first input; copies of a region leave the effect out */
@@ -61,13 +62,13 @@ typedef struct op_call {
 typedef struct op_product {
     const char *name; /* "einsum", "conv2d/forward": where it is counted */
     int         ndims;
-    mtf_dim     dims[2 * MTF_MAX_DIMS];
+    mtf_dim     dims[2 * MTF_SHAPE_ROOM];
 } op_product;
 
 struct op {
     const char        *name;
     const char        *says; /* one line for the manual */
-    const char        *args; /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "" */
+    const char        *args; /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "[xs...]", "" */
     const char        *results; /* names of the outputs for the manual; NULL: one, called y */
     const attr_spec   *attrs;   /* ends with a NULL name; NULL: none */
     const char *const *blocks;  /* names of the blocks it owns, NULL-ended; NULL: none */
@@ -82,7 +83,7 @@ struct op {
     bool (*lower)(emitter *e, const node *n, const slice *in, slice *out);
     /* The sharding rule, as data: what a cut dimension means to this op.  NULL: all SPLIT_WHOLE. */
     dim_split (*split)(const node *n, const char *dim);
-    debt (*debt)(const node *n); /* NULL: DEBT_SETTLE */
+    debt (*debt)(const node *n, int input); /* NULL: DEBT_SETTLE */
     /* The multiplications, for counters.  NULL: none that are counted. */
     void (*product)(const node *n, op_product *p);
     /* Composites: builds the outputs from other ops. */

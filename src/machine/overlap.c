@@ -71,7 +71,7 @@ int64_t region_elements(const region *r)
 void region_copy(const region *r, const char *from, char *to, int64_t bytes)
 {
     int     nd = r->ndims;
-    int64_t at[MTF_MAX_DIMS] = {0};
+    int64_t at[MTF_SHAPE_ROOM] = {0};
     int64_t run = nd ? r->size[nd - 1] : 1;
     if (region_elements(r) == 0) return;
     for (;;) {

@@ -12,17 +12,18 @@
 typedef struct region {
     mesh_point source; /* who has it */
     int        ndims;
-    int64_t    size[MTF_MAX_DIMS];
-    int64_t    from_begin[MTF_MAX_DIMS],
-        from_size[MTF_MAX_DIMS]; /* in the source's part, and its extent */
-    int64_t to_begin[MTF_MAX_DIMS], to_size[MTF_MAX_DIMS];
+    int64_t    size[MTF_SHAPE_ROOM];
+    int64_t    from_begin[MTF_SHAPE_ROOM],
+        from_size[MTF_SHAPE_ROOM]; /* in the source's part, and its extent */
+    int64_t to_begin[MTF_SHAPE_ROOM], to_size[MTF_SHAPE_ROOM];
 } region;
 
 typedef struct region_visit {
     const mesh          *mesh;
     const exchange_args *how;
     mesh_point           here;
-    int  first[MTF_MAX_DIMS], last[MTF_MAX_DIMS], at[MTF_MAX_DIMS]; /* parts of each dimension */
+    int  first[MTF_SHAPE_ROOM], last[MTF_SHAPE_ROOM]; /* parts of each dimension, */
+    int  at[MTF_SHAPE_ROOM];                          /* and the one in hand */
     bool done;
 } region_visit;
 

@@ -31,7 +31,7 @@ bool ranks_gather(ranks *r, const char *what, const void *mine, void *all, int b
 /* A block of a row-major array; every dimension fits an int. */
 typedef struct rank_block {
     int ndims;
-    int whole[MTF_MAX_DIMS], begin[MTF_MAX_DIMS], size[MTF_MAX_DIMS];
+    int whole[MTF_SHAPE_ROOM], begin[MTF_SHAPE_ROOM], size[MTF_SHAPE_ROOM];
     int bytes; /* of an element */
 } rank_block;
 

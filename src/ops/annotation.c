@@ -33,7 +33,7 @@ static bool dim_name_follows(parser *p)
     const token *t = &p->at.t;
     if (t->kind != TOKEN_NAME && t->kind != TOKEN_TEXT)
         return parse_expected(p, "the name of a dimension");
-    if (!name_is_legal(t->text))
+    if (!name_is_legal(t->text[0] == '.' ? t->text + 1 : t->text)) /* a dot: printed by mtf */
         return parse_fail(p, t,
                           "a dimension's name is a word without blanks or any of "
                           ", . ; : + ? = # | and brackets");
@@ -115,12 +115,12 @@ static bool shape_read(parser *p, target *t)
     token open = p->at.t;
     TRY(parse_next(p));
     t->has_shape = true;
-    t->dims = arena_array(&p->work, dim_wish, MTF_MAX_DIMS);
+    t->dims = arena_array(&p->work, dim_wish, MTF_SHAPE_ROOM);
     TRY(t->dims != NULL);
     while (!token_is(&p->at.t, ']')) {
         if (t->ndims && !token_is(&p->at.t, ',')) return parse_closing(p, ']', &open);
         if (t->ndims) TRY(parse_next(p));
-        if (t->ndims == MTF_MAX_DIMS)
+        if (t->ndims == MTF_SHAPE_ROOM)
             return parse_fail(p, &p->at.t, "a shape has at most %d dimensions", MTF_MAX_DIMS);
         TRY(dim_read(p, &t->dims[t->ndims]));
         for (int i = 0; i < t->ndims; i++)
@@ -170,9 +170,9 @@ bool targets_resolve(parser *p, int n, target *targets)
 {
     for (int i = 0; i < n; i++) {
         target *t = &targets[i];
-        mtf_dim dims[MTF_MAX_DIMS];
+        mtf_dim dims[MTF_SHAPE_ROOM];
         for (int d = 0; d < t->ndims; d++) TRY(dim_resolve(p, &t->dims[d], &dims[d]));
-        t->shape = mtf_shape_of(t->ndims, dims);
+        t->shape = shape_of(t->ndims, dims);
         if (!shape_check(&t->shape, t->name.text, &p->session->fault))
             return parse_place(p, &t->name);
     }

@@ -16,6 +16,15 @@ bool call_dim(const op *o, const mtf_tensor *x, const char *name, mtf_dim *dim)
                 shape_text(&x->shape, text), name, nearest_hint(&near, hint, sizeof hint));
 }
 
+bool call_positions(const op *o, mtf_graph *g, int64_t elements)
+{
+    if (elements <= (int64_t)INT32_MAX + 1) return true;
+    return fail(&g->session->fault, ERR_SHAPE,
+                "%s: its positions are i32, at most 2147483647, and there are %lld elements; take "
+                "parts of them",
+                o->name, (long long)elements);
+}
+
 bool call_attr_dim(const op_call *c, int which, mtf_dim *dim)
 {
     return call_dim(c->op, c->in[0], c->attrs[which].text, dim);

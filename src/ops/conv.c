@@ -41,8 +41,8 @@ static bool check_ints(const node *n)
             n->attrs[BEFORE].ints.v[i] < 0 || n->attrs[AFTER].ints.v[i] < 0 ||
             n->attrs[STRIDE].ints.v[i] > 1 << 20 || n->attrs[DILATION].ints.v[i] > 1 << 20 ||
             n->attrs[BEFORE].ints.v[i] > 1 << 30 || n->attrs[AFTER].ints.v[i] > 1 << 30)
-            return node_fail(n, ERR_SHAPE,
-                             "strides and dilations are 1 or more, paddings 0 or more");
+            return node_fail(n, ERR_SHAPE, "strides and dilations are 1 to %d, paddings 0 to %d",
+                             1 << 20, 1 << 30);
     if (n->attrs[GROUPS].i < 1) return node_fail(n, ERR_SHAPE, "groups must be 1 or more");
     return true;
 }
@@ -89,8 +89,11 @@ static bool check_fit(const node *n, const mtf_shape *x, const mtf_shape *w, con
     return true;
 }
 
+static bool infer_given(node *n, window_kind kind);
+
 static bool infer_conv(node *n)
 {
+    if (n->attrs[SHAPE].shape) return infer_given(n, WINDOW_FORWARD);
     TRY(node_needs_same_type(n) && check_ints(n));
     int              ns = n->attrs[STRIDE].ints.n;
     const mtf_shape *x = &n->in[0]->shape, *w = &n->in[1]->shape;
@@ -113,21 +116,24 @@ static bool infer_conv(node *n)
         y.dims[nbatch + i].size = room / n->attrs[STRIDE].ints.v[i] + 1;
     }
     y.dims[y.ndims - 1] = w->dims[ns + 1];
-    y = mtf_shape_of(y.ndims, y.dims);
+    y = shape_of(y.ndims, y.dims);
     TRY(shape_check(&y, n->op->name, &n->graph->session->fault) && check_fit(n, x, w, &y));
     TRY(node_output(n, n->in[0]->type, &y));
     n->attrs[SHAPE].shape = &n->out[0]->shape;
     return true;
 }
 
-static bool infer_given(node *n, bool input)
+/* Dimensions go together by their place: the output's names may be any. */
+static bool infer_given(node *n, window_kind kind)
 {
     TRY(node_needs_same_type(n) && check_ints(n));
     if (!n->attrs[SHAPE].shape) return node_fail(n, ERR_SHAPE, "say the shape of the output");
-    mtf_shape out = *n->attrs[SHAPE].shape;
+    mtf_shape        out = *n->attrs[SHAPE].shape;
+    const mtf_shape *a = &n->in[0]->shape, *b = &n->in[1]->shape;
     TRY(shape_check(&out, n->op->name, &n->graph->session->fault));
-    TRY(input ? check_fit(n, &out, &n->in[1]->shape, &n->in[0]->shape)
-              : check_fit(n, &n->in[0]->shape, &out, &n->in[1]->shape));
+    TRY(kind == WINDOW_FORWARD ? check_fit(n, a, b, &out)
+        : kind == WINDOW_INPUT ? check_fit(n, &out, b, a)
+                               : check_fit(n, a, &out, b));
     TRY(node_output(n, n->in[0]->type, &out));
     n->attrs[SHAPE].shape = &n->out[0]->shape;
     return true;
@@ -135,12 +141,12 @@ static bool infer_given(node *n, bool input)
 
 static bool infer_input(node *n)
 {
-    return infer_given(n, true);
+    return infer_given(n, WINDOW_INPUT);
 }
 
 static bool infer_filter(node *n)
 {
-    return infer_given(n, false);
+    return infer_given(n, WINDOW_FILTER);
 }
 
 /* ---- gradients ---- */
@@ -166,7 +172,7 @@ static void grad_conv(tape *t, const node *n, mtf_tensor *const *dy)
 static void grad_input(tape *t, const node *n, mtf_tensor *const *dx)
 {
     mtf_tensor *y = n->in[0], *w = n->in[1];
-    if (tape_wants(t, y)) tape_give(t, y, like(&op_conv, n, dx[0], w, NULL));
+    if (tape_wants(t, y)) tape_give(t, y, like(&op_conv, n, dx[0], w, &y->shape));
     if (tape_wants(t, w)) tape_give(t, w, like(&op_conv_filter, n, dx[0], y, &w->shape));
 }
 
@@ -175,7 +181,7 @@ static void grad_filter(tape *t, const node *n, mtf_tensor *const *dw)
 {
     mtf_tensor *x = n->in[0], *y = n->in[1];
     if (tape_wants(t, x)) tape_give(t, x, like(&op_conv_input, n, y, dw[0], &x->shape));
-    if (tape_wants(t, y)) tape_give(t, y, like(&op_conv, n, x, dw[0], NULL));
+    if (tape_wants(t, y)) tape_give(t, y, like(&op_conv, n, x, dw[0], &y->shape));
 }
 
 /* ---- lowering ---- */
@@ -335,7 +341,8 @@ static void product_filter(const node *n, op_product *p)
 
 const op op_conv = {
     .name = "conv",
-    .says = "convolution with paddings spelled out; conv1d, conv2d and conv3d choose them",
+    .says = "convolution with paddings spelled out; conv1d, conv2d and conv3d choose them; the "
+            "annotation may give its dimensions other names",
     .args = "x, filter",
     .attrs = conv_attrs,
     .infer = infer_conv,

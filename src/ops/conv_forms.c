@@ -41,7 +41,7 @@ static bool spell(mtf_tensor *x, mtf_tensor *filter, int ns, bool transpose,
         s->dilation[i] = or_one(o.dilation[i]);
         if (s->stride[i] < 1 || s->dilation[i] < 1 || s->stride[i] > 1 << 20 ||
             s->dilation[i] > 1 << 20)
-            return fail(f, ERR_SHAPE, "%s: strides and dilations are 1 or more", name);
+            return fail(f, ERR_SHAPE, "%s: strides and dilations are 1 to %d", name, 1 << 20);
         int64_t reach = (filter->shape.dims[i].size - 1) * s->dilation[i] + 1;
         if (o.padding == MTF_EXPLICIT) s->before[i] = o.before[i], s->after[i] = o.after[i];
         if (transpose) {
@@ -91,7 +91,7 @@ static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns,
     mtf_dim outputs = filter->shape.dims[ns];
     outputs.size *= s.groups;
     out.dims[out.ndims - 1] = outputs;
-    out = mtf_shape_of(out.ndims, out.dims);
+    out = shape_of(out.ndims, out.dims);
     to_attrs(&s, ns, &out, attrs);
     return node_binary(&op_conv_input, x, filter, attrs);
 }

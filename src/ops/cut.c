@@ -3,6 +3,8 @@
  * slice and pad are each other's gradient.  Cutting and reversing are views
  * and move nothing; the others copy what they keep once.
  */
+#include "base/dtype.h"
+#include "base/saturate.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
@@ -75,18 +77,22 @@ mtf_tensor *mtf_slice(mtf_tensor *x, const char *dim, int64_t begin, int64_t siz
 /* ---- pad ---- */
 
 enum { BEFORE = 1, AFTER, BETWEEN, VALUE };
-enum { MOST_PADDING = 1 << 30 };
 
 static bool infer_pad(node *n)
 {
     mtf_dim dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[DIM].text, &dim));
     for (int i = BEFORE; i <= BETWEEN; i++)
-        if (n->attrs[i].i < 0 || n->attrs[i].i > MOST_PADDING)
+        if (n->attrs[i].i < 0)
             return node_fail(n, ERR_SHAPE, "padding of %lld; it must be 0 or more",
                              (long long)n->attrs[i].i);
-    int64_t size =
-        n->attrs[BEFORE].i + (dim.size - 1) * (n->attrs[BETWEEN].i + 1) + 1 + n->attrs[AFTER].i;
+    char        text[DTYPE_REFUSAL];
+    const char *refusal = number_refused(n->in[0]->type, n->attrs[VALUE].number, text);
+    if (refusal) return node_fail(n, ERR_VALUE, "%s", refusal);
+    /* What saturates is too large for a shape, too, which says so. */
+    int64_t size = saturate_times(dim.size - 1, saturate_plus(n->attrs[BETWEEN].i, 1));
+    size = saturate_plus(saturate_plus(size, 1), n->attrs[BEFORE].i);
+    size = saturate_plus(size, n->attrs[AFTER].i);
     mtf_shape shape = mtf_shape_resize(n->in[0]->shape, dim.name, size);
     return node_output(n, n->in[0]->type, &shape);
 }
@@ -112,15 +118,15 @@ static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
     /* Where the fetched elements begin and end in this part of the result. */
     int64_t before = size ? pad + got.begin - part.begin : whole,
             after = whole - before - (size - 1) * step - 1;
-    double value = round_to_type(n->attrs[VALUE].r, out[0].type);
-    if (!size) return emit_fill(e, value, &out[0]);
+    scalar value = number_as(out[0].type, n->attrs[VALUE].number);
+    if (!size) return emit_fill_scalar(e, value, &out[0]);
     if (step > 1) { /* fills everything, then overwrites: the gaps are many and small */
-        TRY(emit_fill(e, value, &out[0]));
+        TRY(emit_fill_scalar(e, value, &out[0]));
     } else {
         slice low = slice_cut(&out[0], dim, 0, before, 1);
         slice high = slice_cut(&out[0], dim, whole - after, after, 1);
-        if (before) TRY(emit_fill(e, value, &low));
-        if (after) TRY(emit_fill(e, value, &high));
+        if (before) TRY(emit_fill_scalar(e, value, &low));
+        if (after) TRY(emit_fill_scalar(e, value, &high));
     }
     slice middle = slice_cut(&out[0], dim, before, size, step);
     return emit_move(e, &x, &middle);
@@ -131,9 +137,10 @@ static dim_split split_pad(const node *n, const char *dim)
     return n->attrs[BETWEEN].i ? split_but_first(n, dim) : split_own_first(n, dim);
 }
 
-static debt pad_debt(const node *n)
+static debt pad_debt(const node *n, int input)
 {
-    return n->attrs[VALUE].r == 0 ? DEBT_SUM : DEBT_SETTLE;
+    (void)input;
+    return n->attrs[VALUE].number.r == 0 ? DEBT_SUM : DEBT_SETTLE;
 }
 
 const op op_pad = {
@@ -144,7 +151,7 @@ const op op_pad = {
                                  {"before", ATTR_INT, "0", "how many before"},
                                  {"after", ATTR_INT, "0", "how many after"},
                                  {"between", ATTR_INT, "0", "how many between neighbours"},
-                                 {"value", ATTR_REAL, "0", "the value"},
+                                 {"value", ATTR_NUMBER, "0", "the value"},
                                  {0}},
     .infer = infer_pad,
     .grad = grad_pad,
@@ -152,6 +159,8 @@ const op op_pad = {
     .split = split_pad,
     .debt = pad_debt,
 };
+
+enum { MOST_REPEATED = 1 << 30 };
 
 /* Reflecting and repeating the edge fetch elements by a fixed list of indices. */
 static mtf_tensor *pad_by_index(mtf_tensor *x, const char *dim_name, int64_t before, int64_t after,
@@ -161,7 +170,7 @@ static mtf_tensor *pad_by_index(mtf_tensor *x, const char *dim_name, int64_t bef
     const op *o = reflect ? &op_pad_reflect : &op_pad_edge;
     if (!call_dim(o, x, dim_name, &dim)) return NULL;
     mtf_graph *g = graph_of(x);
-    int64_t    most = reflect ? dim.size - 1 : MOST_PADDING;
+    int64_t    most = reflect ? dim.size - 1 : MOST_REPEATED;
     if (before < 0 || after < 0 || before > most || after > most) {
         fail(&g->session->fault, ERR_SHAPE,
              "%s: padding of %lld and %lld; dimension \"%s\" of size %lld allows 0 to %lld",
@@ -169,6 +178,7 @@ static mtf_tensor *pad_by_index(mtf_tensor *x, const char *dim_name, int64_t bef
              (long long)most);
         return NULL;
     }
+    if (!call_positions(o, g, dim.size)) return NULL;
     mtf_dim  wide = {dim.name, before + dim.size + after};
     int32_t *index = arena_array(&g->arena, int32_t, wide.size);
     if (!index) return NULL;
@@ -186,8 +196,11 @@ mtf_tensor *mtf_pad(mtf_tensor *x, const char *dim, const mtf_pad_opts *opts)
     mtf_pad_opts o = opts ? *opts : (mtf_pad_opts){0};
     if (o.mode != MTF_PAD_CONSTANT)
         return pad_by_index(x, dim, o.before, o.after, o.mode == MTF_PAD_REFLECT);
-    attr attrs[] = {
-        {.text = dim}, {.i = o.before}, {.i = o.after}, {.i = o.between}, {.r = o.value}};
+    attr attrs[] = {{.text = dim},
+                    {.i = o.before},
+                    {.i = o.after},
+                    {.i = o.between},
+                    {.number = {.r = o.value}}};
     return node_unary(&op_pad, x, attrs);
 }
 

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/saturate.h"
 #include "ops/lowering.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "program/scalar.h"
 
 enum { OVER, SHAPE };
 
@@ -29,33 +31,44 @@ static bool names_contain(attr_names names, const char *name)
     return false;
 }
 
+/* The dimension as the inputs have it; {0} where none does.  All their names together may be more
+ * than a shape has room for. */
+static mtf_dim input_dim(const node *n, const char *name)
+{
+    mtf_dim d = {0};
+    for (int i = 0; i < n->nargs && !d.name; i++) d = mtf_shape_dim(n->in[i]->shape, name);
+    return d;
+}
+
 /* Where no shape is given: all dimensions but those in `over`; without that, those that occur
  * in one input only. */
-static bool infer_output(const node *n, const mtf_shape *all, mtf_shape *shape)
+static bool infer_output(const node *n, mtf_shape *shape)
 {
     attr_names over = n->attrs[OVER].names;
     for (int i = 0; i < over.n; i++)
-        if (shape_find(all, over.v[i]) < 0)
+        if (!input_dim(n, over.v[i]).name)
             return node_fail(n, ERR_SHAPE, "no input has the dimension \"%s\" to sum over",
                              over.v[i]);
     *shape = (mtf_shape){0};
-    for (int i = 0; i < all->ndims; i++) {
-        mtf_dim d = all->dims[i];
-        bool    summed = over.n ? names_contain(over, d.name) : occurrences(n, d.name) > 1;
-        if (!summed) shape->dims[shape->ndims++] = d;
-    }
+    for (int i = 0; i < n->nargs; i++)
+        for (int d = 0; d < n->in[i]->shape.ndims; d++) {
+            mtf_shape one = {.ndims = 1, .dims = {n->in[i]->shape.dims[d]}};
+            mtf_dim   dim = one.dims[0];
+            bool summed = over.n ? names_contain(over, dim.name) : occurrences(n, dim.name) > 1;
+            if (!summed) shape_join(shape, &one);
+        }
     return true;
 }
 
 static bool infer(node *n)
 {
-    mtf_shape all, shape;
-    TRY(node_needs_same_type(n) && node_union(n, &all));
+    mtf_shape shape;
+    TRY(node_needs_same_type(n) && node_sizes_agree(n));
     if (n->attrs[SHAPE].shape) {
         shape = *n->attrs[SHAPE].shape;
         TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
         for (int i = 0; i < shape.ndims; i++) {
-            mtf_dim d = mtf_shape_dim(all, shape.dims[i].name);
+            mtf_dim d = input_dim(n, shape.dims[i].name);
             if (d.name && d.size != shape.dims[i].size)
                 return node_fail(n, ERR_SHAPE,
                                  "dimension \"%s\" is %lld in the inputs but %lld in the output",
@@ -65,7 +78,8 @@ static bool infer(node *n)
                                  shape.dims[i].name);
         }
     } else {
-        TRY(infer_output(n, &all, &shape));
+        TRY(infer_output(n, &shape));
+        TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     }
     TRY(node_output(n, n->in[0]->type, &shape));
     n->attrs[OVER].names.n = 0; /* the shape says it all */
@@ -95,18 +109,25 @@ typedef struct plan {
     mtf_shape kept; /* dimensions of the output */
 } plan;
 
-/* Dimensions of the factors in `set` that the outside of `set` or the output needs. */
+static bool factors_have(const plan *p, unsigned set, const char *dim)
+{
+    for (int i = 0; i < p->count; i++)
+        if (set >> i & 1 && shape_find(&p->factor[i].shape, dim) >= 0) return true;
+    return false;
+}
+
+/* Dimensions of the factors in `set` that the outside of `set` or the output needs; broken where
+ * they are too many for a shape. */
 static mtf_shape needed(const plan *p, unsigned set)
 {
-    mtf_shape all = {0}, rest = p->kept, out = {0};
-    for (int i = 0; i < p->count; i++) {
-        if (set >> i & 1)
-            shape_join(&all, &p->factor[i].shape);
-        else
-            shape_join(&rest, &p->factor[i].shape);
-    }
-    for (int i = 0; i < all.ndims; i++)
-        if (shape_find(&rest, all.dims[i].name) >= 0) out.dims[out.ndims++] = all.dims[i];
+    mtf_shape out = {0};
+    for (int i = 0; i < p->count; i++)
+        for (int d = 0; set >> i & 1 && d < p->factor[i].shape.ndims; d++) {
+            mtf_shape one = {.ndims = 1, .dims = {p->factor[i].shape.dims[d]}};
+            if (shape_find(&p->kept, one.dims[0].name) >= 0 ||
+                factors_have(p, ~set, one.dims[0].name))
+                shape_join(&out, &one);
+        }
     return out;
 }
 
@@ -136,15 +157,30 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
         TRY(emit_fold(e, FOLD_SUM, both[k], &sum));
         *both[k] = sum;
     }
-    *out = target ? *target : emit_fresh(e, type, kept);
-    mtf_shape all = mtf_shape_plus(a.shape, b.shape);
-    if (all.ndims > kept->ndims) return emit_contract(e, &a, &b, out);
+    bool      summed = !shape_within(&a.shape, kept);
     scalar_fn fn = type == MTF_BOOL ? FN_logical_and : FN_multiply;
+    bool      uniform = slice_is_uniform(&a) && slice_is_uniform(&b);
+    scalar    folded = scalar_eval(fn, type, a.value, b.value);
+    if (uniform && !target && !summed) {
+        *out = slice_of_scalar(folded, type, kept);
+        return true;
+    }
+    *out = target ? *target : emit_fresh(e, type, kept);
+    if (summed) return emit_contract(e, &a, &b, out);
+    if (uniform) return emit_fill(e, folded.real, out);
     return emit_scalar(e, fn, 2, (slice[]){a, b}, out);
 }
 
+static bool too_wide(const node *n)
+{
+    return node_fail(n, ERR_SHAPE,
+                     "in whatever order its %d inputs are multiplied, some product on the way has "
+                     "more than %d dimensions; sum some of them before",
+                     n->nargs, MTF_MAX_DIMS);
+}
+
 /* Best way to split a set of factors in two, by dynamic programming over subsets. */
-static bool best_splits(emitter *e, const plan *p, unsigned *split)
+static bool best_splits(emitter *e, const node *n, const plan *p, unsigned *split)
 {
     unsigned   full = (1u << p->count) - 1;
     arena     *scratch = &e->program->arena;
@@ -159,12 +195,13 @@ static bool best_splits(emitter *e, const plan *p, unsigned *split)
         cost[set] = -1;
         for (unsigned part = (set - 1) & set; part; part = (part - 1) & set) {
             unsigned other = set & ~part;
-            if (part < other) continue;
+            if (part < other || cost[part] < 0 || cost[other] < 0) continue;
             double c = cost[part] + cost[other] + pair_work(&shape[part], &shape[other]);
             if (cost[set] < 0 || c < cost[set]) cost[set] = c, split[set] = part;
         }
+        if (shape[set].ndims < 0 && set != full) cost[set] = -1;
     }
-    return true;
+    return cost[full] >= 0 || too_wide(n);
 }
 
 static bool emit_set(emitter *e, const plan *p, const unsigned *split, unsigned set, mtf_dtype type,
@@ -183,7 +220,7 @@ static bool emit_set(emitter *e, const plan *p, const unsigned *split, unsigned 
 }
 
 /* Many factors: the cheapest pair first, until the exhaustive search can take over. */
-static bool shrink(emitter *e, plan *p, mtf_dtype type)
+static bool shrink(emitter *e, const node *n, plan *p, mtf_dtype type)
 {
     while (p->count > EXHAUSTIVE) {
         int    a = 0, b = 1;
@@ -191,8 +228,10 @@ static bool shrink(emitter *e, plan *p, mtf_dtype type)
         for (int i = 0; i < p->count; i++)
             for (int j = i + 1; j < p->count; j++) {
                 double w = pair_work(&p->factor[i].shape, &p->factor[j].shape);
-                if (best < 0 || w < best) best = w, a = i, b = j;
+                if (best >= 0 && w >= best) continue;
+                if (needed(p, 1u << i | 1u << j).ndims >= 0) best = w, a = i, b = j;
             }
+        if (best < 0) return too_wide(n);
         mtf_shape kept = needed(p, 1u << a | 1u << b);
         slice     product;
         TRY(emit_pair(e, p->factor[a], p->factor[b], &kept, dtype_compute(type), NULL, &product));
@@ -202,30 +241,42 @@ static bool shrink(emitter *e, plan *p, mtf_dtype type)
     return true;
 }
 
-/* Numbers that are the same everywhere leave the product as one factor; dimensions that only
- * they have and the output lacks count how often they are summed. */
-static double take_out_uniform(const node *n, const slice *in, plan *p)
+/* The inputs that are one number everywhere, as one: integers may be multiplied and summed in any order.
+ * Dimensions that only they have and the output lacks count how often they are summed. */
+typedef struct constants {
+    int     n;
+    scalar  value[32];
+    int64_t count;
+    bool    ones; /* each of them is 1, and none of their dimensions is summed */
+} constants;
+
+static constants take_out_uniform(const node *n, const slice *in, plan *p)
 {
-    double    factor = 1;
-    mtf_shape real = {0}, seen = p->kept;
+    constants c = {.count = 1, .ones = true};
     for (int i = 0; i < n->nargs; i++)
-        if (!slice_is_uniform(&in[i])) {
-            p->factor[p->count++] = in[i];
-            shape_join(&real, &in[i].shape);
-        }
-    shape_join(&seen, &real);
+        if (!slice_is_uniform(&in[i])) p->factor[p->count++] = in[i];
     for (int i = 0; i < n->nargs; i++) {
         if (!slice_is_uniform(&in[i])) continue;
-        factor *= in[i].value;
+        c.value[c.n++] = in[i].value;
+        c.ones = c.ones && dtype_real(in[i].type, in[i].value) == 1 &&
+                 shape_within(&in[i].shape, &p->kept);
         for (int d = 0; d < in[i].shape.ndims; d++) {
             mtf_dim dim = in[i].shape.dims[d];
-            if (shape_find(&seen, dim.name) < 0) {
-                factor *= (double)dim.size;
-                seen = mtf_shape_plus(seen, mtf_shape_of(1, &dim));
-            }
+            bool    seen = shape_find(&p->kept, dim.name) >= 0 || factors_have(p, ~0u, dim.name);
+            for (int j = 0; j < i; j++)
+                seen = seen || (slice_is_uniform(&in[j]) && shape_find(&in[j].shape, dim.name) >= 0);
+            if (!seen) c.count = (int64_t)((uint64_t)c.count * (uint64_t)dim.size);
         }
     }
-    return factor;
+    return c;
+}
+
+/* What floats give depends on the order, so that constants stay where they are among the factors; but
+ * what is only multiplied by 1 is itself. */
+static bool stays_among_factors(const node *n, const constants *c, const plan *p)
+{
+    bool alone = p->count == 1 && shape_within(&p->factor[0].shape, &p->kept);
+    return dtype_is_float(n->out[0]->type) && !(alone && c->ones);
 }
 
 static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *out)
@@ -247,29 +298,36 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     p.count = 0;
     p.kept = want.shape;
     if (n->nargs > 32) return node_fail(n, ERR_SHAPE, "at most 32 inputs");
-    double factor = take_out_uniform(n, in, &p);
-    if (p.count == 0) {
-        out[0] = slice_uniform(round_to_type(factor, want.type), want.type, &want.shape);
+    constants c = take_out_uniform(n, in, &p);
+    scalar    factor = {0};
+    bool      folds = scalar_sum_of_products(want.type, c.n, c.value, c.count, &factor);
+    if (p.count == 0 && folds) {
+        out[0] = slice_of_scalar(factor, want.type, &want.shape);
         return true;
     }
+    if (c.n && stays_among_factors(n, &c, &p)) {
+        for (p.count = 0; p.count < n->nargs; p.count++) p.factor[p.count] = in[p.count];
+        c.n = 0;
+    }
     /* Dimensions that no factor has are repeated at the end: the product itself lacks them. */
-    mtf_shape real = {0};
-    for (int i = 0; i < p.count; i++) shape_join(&real, &p.factor[i].shape);
-    p.kept = mtf_shape_minus(want.shape, mtf_shape_minus(want.shape, real));
+    p.kept = (mtf_shape){0};
+    for (int d = 0; d < want.shape.ndims; d++)
+        if (factors_have(&p, ~0u, want.shape.dims[d].name))
+            p.kept.dims[p.kept.ndims++] = want.shape.dims[d];
     slice product;
     if (p.count == 1) {
         TRY(emit_one_factor(e, &p, want.type, &product));
     } else {
-        TRY(shrink(e, &p, want.type));
+        TRY(shrink(e, n, &p, want.type));
         unsigned split[1u << EXHAUSTIVE];
         slice    target = emit_fresh(e, want.type, &p.kept);
         split[3] = 2; /* two factors have only one */
-        if (p.count > 2) TRY(best_splits(e, &p, split));
+        if (p.count > 2) TRY(best_splits(e, n, &p, split));
         TRY(emit_set(e, &p, split, (1u << p.count) - 1, want.type, &target, &product));
     }
-    if (factor != 1) {
+    if (c.n && dtype_real(want.type, factor) != 1) {
         slice scaled = emit_fresh(e, want.type, &product.shape);
-        slice by = slice_uniform(factor, want.type, &(mtf_shape){0});
+        slice by = slice_of_scalar(factor, want.type, &(mtf_shape){0});
         TRY(emit_scalar(e, want.type == MTF_BOOL ? FN_logical_and : FN_multiply, 2,
                         (slice[]){product, by}, &scaled));
         product = scaled;
@@ -286,10 +344,20 @@ static dim_split split_rule(const node *n, const char *dim)
 
 static void product(const node *n, op_product *p)
 {
-    mtf_shape all = {0};
-    for (int i = 0; i < n->nargs; i++) shape_join(&all, &n->in[i]->shape);
-    *p = (op_product){.name = "einsum", .ndims = all.ndims};
-    memcpy(p->dims, all.dims, sizeof all.dims);
+    enum { ROOM = sizeof p->dims / sizeof *p->dims };
+    *p = (op_product){.name = "einsum"};
+    for (int i = 0; i < n->nargs; i++)
+        for (int d = 0; d < n->in[i]->shape.ndims; d++) {
+            mtf_dim dim = n->in[i]->shape.dims[d];
+            bool    known = false;
+            for (int k = 0; k < p->ndims && !known; k++)
+                known = strcmp(p->dims[k].name, dim.name) == 0;
+            if (known) continue;
+            if (p->ndims < ROOM)
+                p->dims[p->ndims++] = dim;
+            else /* the number is right still, but for how this one is cut */
+                p->dims[ROOM - 1].size = saturate_times(p->dims[ROOM - 1].size, dim.size);
+        }
 }
 
 const op op_einsum = {
@@ -320,7 +388,7 @@ mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs)
 
 mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs)
 {
-    const char *names[MTF_MAX_DIMS];
+    const char *names[MTF_SHAPE_ROOM];
     for (int i = 0; i < reduced.ndims; i++) names[i] = reduced.dims[i].name;
     attr attrs[] = {[OVER] = {.names = {reduced.ndims < 0 ? 0 : reduced.ndims, names}},
                     [SHAPE] = {.shape = reduced.ndims < 0 ? &reduced : NULL}};

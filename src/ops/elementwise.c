@@ -91,6 +91,13 @@ static mtf_tensor *selu_slope(mtf_tensor *x, mtf_tensor *r)
                      inc(r, SELU_SCALE * SELU_ALPHA));
 }
 
+/* y x^(y-1), and 0 for y = 0, where x^-1 may have no value. */
+static mtf_tensor *pow_base_slope(mtf_tensor *x, mtf_tensor *y)
+{
+    mtf_tensor *safe = mtf_where(mtf_equal(y, zero(y)), constant_like(x, 1), x);
+    return mul(y, mtf_pow(safe, inc(y, -1)));
+}
+
 /* x^y log x, and 0 at x = 0, where log x has no value. */
 static mtf_tensor *pow_slope(mtf_tensor *x, mtf_tensor *r)
 {
@@ -157,30 +164,33 @@ static bool infer_logic(node *n)
 
 /* ---- lowering ---- */
 
-double round_to_type(double value, mtf_dtype type)
-{
-    char element[8];
-    dtype_store(type, element, 0, value);
-    return dtype_load(type, element, 0);
-}
-
 static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out, scalar_fn fn)
 {
     bool uniform = true;
     for (int i = 0; i < n->nargs; i++) uniform = uniform && slice_is_uniform(&in[i]);
     if (uniform) { /* constants fold */
-        double v =
-            scalar_eval(fn, dtype_compute(in[0].type), in[0].value, n->nargs > 1 ? in[1].value : 0);
-        out[0] = slice_uniform(round_to_type(v, out[0].type), out[0].type, &out[0].shape);
+        mtf_dtype type = out[0].type;
+        scalar    v = scalar_eval(fn, in[0].type, in[0].value, in[n->nargs > 1].value);
+        if (dtype_is_float(type)) v = dtype_scalar(type, v.real);
+        out[0] = slice_of_scalar(v, type, &out[0].shape);
         return true;
     }
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     return emit_scalar(e, fn, n->nargs, in, &out[0]);
 }
 
-/* Sums that are still owed pass through what is linear. */
-static debt scalar_debt(const node *n)
+/* By one number, which is not 0: partial sums divided by 0 are infinities that do not add up. */
+static bool divides_by_constant(const node *n)
 {
+    const node *by = n->in[1]->node;
+    return by->op == &op_constant && !node_attr(by, "data")->data.bytes &&
+           node_attr(by, "value")->number.r != 0;
+}
+
+/* Sums that are still owed pass through what is linear. */
+static debt scalar_debt(const node *n, int input)
+{
+    if (n->op == &op_divide && input == 0 && divides_by_constant(n)) return DEBT_PRODUCT;
     if (n->op == &op_add || n->op == &op_sub || n->op == &op_negative) return DEBT_SUM;
     return n->op == &op_multiply ? DEBT_PRODUCT : DEBT_SETTLE;
 }

@@ -23,23 +23,27 @@ bool tape_wants(const tape *t, const mtf_tensor *x)
     return x->id < t->ntensors && t->wanted[x->id];
 }
 
-/* Gradients of broadcasting are sums, gradients of sums are broadcasts. */
-static mtf_tensor *fit(mtf_tensor *dx, const mtf_shape *shape)
+/* Gradients of broadcasting are sums, gradients of sums are broadcasts.  Nothing is both: then an op
+ * gave something else than the gradient of x. */
+static mtf_tensor *fit(mtf_tensor *dx, const mtf_tensor *x)
 {
-    mtf_shape has = mtf_shape_of_tensor(dx);
+    const mtf_shape *shape = &x->shape;
+    mtf_shape        has = mtf_shape_of_tensor(dx);
+    char             a[SHAPE_TEXT], b[SHAPE_TEXT];
     if (mtf_shape_equal(has, *shape)) return dx;
-    if (!shape_within(&has, shape)) {
-        mtf_shape kept = mtf_shape_minus(*shape, mtf_shape_minus(*shape, has));
-        dx = mtf_reduce_sum_to(dx, kept);
-        has = mtf_shape_of_tensor(dx);
-    }
-    return shape_same_set(&has, shape) ? mtf_transpose(dx, *shape) : mtf_broadcast(dx, *shape);
+    if (shape_same_set(&has, shape)) return mtf_transpose(dx, *shape);
+    if (shape_within(&has, shape)) return mtf_broadcast(dx, *shape);
+    if (shape_within(shape, &has)) return mtf_reduce_sum_to(dx, *shape);
+    fail(&x->node->graph->session->fault, ERR_INTERNAL, "the gradient of \"%s\" %s came out as %s",
+         tensor_name(x), shape_text(shape, a), shape_text(&has, b));
+    return NULL;
 }
 
 void tape_give(tape *t, mtf_tensor *x, mtf_tensor *dx)
 {
     if (!dx || !tape_wants(t, x)) return;
-    dx = fit(dx, &x->shape);
+    dx = fit(dx, x);
+    if (!dx) return;
     mtf_tensor **sum = &t->grads[x->id];
     *sum = *sum ? mtf_add(*sum, dx) : dx;
 }

@@ -96,7 +96,8 @@ const op op_left_halo_exchange = {.name = "left_halo_exchange",
 
 /* ---- pooling in one dimension: groups of neighbours ---- */
 
-static mtf_tensor *grouped(mtf_tensor *x, mtf_dim given, int64_t size, const op *o)
+/* [.., dim / size, low, ..]; `low` is to be filled. */
+static mtf_tensor *grouped(mtf_tensor *x, mtf_dim given, int64_t size, const op *o, mtf_dim *low)
 {
     mtf_dim dim;
     if (!call_dim(o, x, given.name, &dim)) return NULL;
@@ -106,22 +107,23 @@ static mtf_tensor *grouped(mtf_tensor *x, mtf_dim given, int64_t size, const op 
              (long long)dim.size, (long long)size);
         return NULL;
     }
-    mtf_dim high = {dim.name, dim.size / size}, low = {"_low", size};
-    return mtf_reshape(x, mtf_shape_replace(x->shape, mtf_shape(dim), mtf_shape(high, low)));
+    mtf_dim high = {dim.name, dim.size / size};
+    *low = internal_dim(INTERNAL_GROUP, size, &x->shape);
+    return mtf_reshape(x, mtf_shape_replace(x->shape, mtf_shape(dim), mtf_shape(high, *low)));
 }
 
 mtf_tensor *mtf_pool_tensor_1d(mtf_tensor *x, mtf_dim dim, int64_t size,
                                mtf_tensor *(*reduce)(mtf_tensor *, mtf_shape))
 {
-    mtf_dim     low = {"_low", size};
-    mtf_tensor *g = grouped(x, dim, size, &op_pool_tensor_1d);
+    mtf_dim     low;
+    mtf_tensor *g = grouped(x, dim, size, &op_pool_tensor_1d, &low);
     return g ? (reduce ? reduce : mtf_reduce_mean)(g, mtf_shape(low)) : NULL;
 }
 
 mtf_tensor *mtf_stride_tensor_1d(mtf_tensor *x, mtf_dim dim, int64_t size)
 {
-    mtf_dim     low = {"_low", size};
-    mtf_tensor *g = grouped(x, dim, size, &op_stride_tensor_1d);
+    mtf_dim     low;
+    mtf_tensor *g = grouped(x, dim, size, &op_stride_tensor_1d, &low);
     return g ? mtf_reduce_first(g, low) : NULL;
 }
 

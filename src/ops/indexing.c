@@ -104,7 +104,7 @@ const op op_gather = {
     .grad = grad_gather,
     .lower = lower_gather,
     .split = split_gather,
-    .debt = debt_product};
+    .debt = debt_first};
 
 mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim)
 {
@@ -128,19 +128,24 @@ static bool infer_scatter(node *n)
             call_dim(n->op, n->in[0], keep.v[k], &kept));
         gone = mtf_shape_minus(gone, mtf_shape(kept));
     }
+    mtf_shape all = mtf_shape_plus(*x, *index); /* what is looped over */
+    if (all.ndims < 0)
+        return node_fail(n, ERR_SHAPE,
+                         "\"%s\" and the indices \"%s\" have more than %d dimensions together",
+                         tensor_name(n->in[0]), tensor_name(n->in[1]), MTF_MAX_DIMS);
     bool placed = false;
     for (int i = 0; i < x->ndims; i++) {
         bool summed = shape_find(&gone, x->dims[i].name) >= 0;
         if (summed && placed) continue;
-        if (shape.ndims == MTF_MAX_DIMS) return node_fail(n, ERR_SHAPE, "too many dimensions");
+        if (shape.ndims == MTF_SHAPE_ROOM) return node_fail(n, ERR_SHAPE, "too many dimensions");
         shape.dims[shape.ndims++] = summed ? dim : x->dims[i];
         placed = placed || summed;
     }
     if (!placed) {
-        if (shape.ndims == MTF_MAX_DIMS) return node_fail(n, ERR_SHAPE, "too many dimensions");
+        if (shape.ndims == MTF_SHAPE_ROOM) return node_fail(n, ERR_SHAPE, "too many dimensions");
         shape.dims[shape.ndims++] = dim;
     }
-    shape = mtf_shape_of(shape.ndims, shape.dims);
+    shape = shape_of(shape.ndims, shape.dims);
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     return node_output(n, n->in[0]->type, &shape);
 }
@@ -183,11 +188,11 @@ const op op_scatter_add = {
     .grad = grad_scatter,
     .lower = lower_scatter,
     .split = split_scatter,
-    .debt = debt_product};
+    .debt = debt_first};
 
 mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf_shape keep)
 {
-    const char *names[MTF_MAX_DIMS];
+    const char *names[MTF_SHAPE_ROOM];
     for (int i = 0; i < keep.ndims; i++) names[i] = keep.dims[i].name;
     attr attrs[] = {{.dim = dim}, {.names = {keep.ndims < 0 ? 0 : keep.ndims, names}}};
     return node_binary(&op_scatter_add, x, indices, attrs);
@@ -195,9 +200,11 @@ mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf
 
 /* ---- one_hot ---- */
 
-mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off, mtf_dtype type)
+static mtf_tensor *one_hot(mtf_tensor *indices, mtf_dim dim, attr_number on, attr_number off,
+                           mtf_dtype type)
 {
-    mtf_graph *g = graph_of(indices);
+    const mtf_shape one = {0};
+    mtf_graph      *g = graph_of(indices);
     if (!g) return NULL;
     if (!dtype_is_int(indices->type)) {
         fail(&g->session->fault, ERR_TYPE,
@@ -205,9 +212,21 @@ mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double o
              mtf_dtype_name(indices->type));
         return NULL;
     }
+    char text[SHAPE_TEXT];
+    if (dim.name && shape_find(&indices->shape, dim.name) >= 0) {
+        fail(&g->session->fault, ERR_SHAPE,
+             "one_hot: \"%s\" %s has a dimension \"%s\" already; dim names a new one",
+             tensor_name(indices), shape_text(&indices->shape, text), dim.name);
+        return NULL;
+    }
     mtf_tensor *hit = mtf_equal(indices, mtf_range(g, dim, indices->type));
-    return mtf_where(hit, mtf_constant(g, on, type, mtf_shape()),
-                     mtf_constant(g, off, type, mtf_shape()));
+    return mtf_where(hit, call_constant(g, on, type, &one),
+                     call_constant(g, off, type, &one));
+}
+
+mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off, mtf_dtype type)
+{
+    return one_hot(indices, dim, (attr_number){.r = on}, (attr_number){.r = off}, type);
 }
 
 mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim)
@@ -217,8 +236,8 @@ mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim)
 
 static void expand_one_hot(op_call *c)
 {
-    c->out[0] =
-        mtf_one_hot_as(c->in[0], c->attrs[0].dim, c->attrs[1].r, c->attrs[2].r, c->attrs[3].type);
+    c->out[0] = one_hot(c->in[0], c->attrs[0].dim, c->attrs[1].number, c->attrs[2].number,
+                        c->attrs[3].type);
 }
 
 const op op_one_hot = {
@@ -226,8 +245,8 @@ const op op_one_hot = {
     .says = "`on` where the position along a new last dimension equals the index, else `off`",
     .args = "indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_DIM, NULL, "the new dimension"},
-                                 {"on", ATTR_REAL, "1", "value where equal"},
-                                 {"off", ATTR_REAL, "0", "value elsewhere"},
+                                 {"on", ATTR_NUMBER, "1", "value where equal"},
+                                 {"off", ATTR_NUMBER, "0", "value elsewhere"},
                                  {"type", ATTR_TYPE, "f32", "element type"},
                                  {0}},
     .expand = expand_one_hot};

@@ -126,17 +126,17 @@ mtf_tensor *mtf_stack(const char *dim, int axis, int n, mtf_tensor *const *xs)
     if (!g) return NULL;
     const mtf_shape *x = &xs[0]->shape;
     if (axis < 0) axis += x->ndims + 1;
-    if (axis < 0 || axis > x->ndims || x->ndims == MTF_MAX_DIMS) {
+    if (axis < 0 || axis > x->ndims || x->ndims == MTF_SHAPE_ROOM) {
         fail(&g->session->fault, ERR_SHAPE,
              "stack: the new dimension \"%s\" cannot stand at place %d of %d", dim, axis,
              x->ndims + 1);
         return NULL;
     }
-    mtf_dim dims[MTF_MAX_DIMS + 1];
+    mtf_dim dims[MTF_SHAPE_ROOM + 1];
     memcpy(dims, x->dims, sizeof(mtf_dim) * (size_t)axis);
     dims[axis] = (mtf_dim){dim, 1};
     memcpy(dims + axis + 1, x->dims + axis, sizeof(mtf_dim) * (size_t)(x->ndims - axis));
-    mtf_shape    one = mtf_shape_of(x->ndims + 1, dims);
+    mtf_shape    one = shape_of(x->ndims + 1, dims);
     mtf_tensor **parts = arena_array(&g->arena, mtf_tensor *, n);
     for (int i = 0; parts && i < n; i++) {
         char a[SHAPE_TEXT], b[SHAPE_TEXT];
@@ -152,8 +152,12 @@ mtf_tensor *mtf_stack(const char *dim, int axis, int n, mtf_tensor *const *xs)
 void mtf_unstack(mtf_tensor *x, mtf_dim dim, mtf_tensor **parts)
 {
     mtf_dim mine;
-    if (!call_dim(&op_unstack, x, dim.name, &mine)) {
-        for (int64_t i = 0; i < dim.size; i++) parts[i] = NULL;
+    for (int64_t i = 0; i < dim.size; i++) parts[i] = NULL;
+    if (!call_dim(&op_unstack, x, dim.name, &mine)) return;
+    if (mine.size != dim.size) { /* the caller has room for as many as it said */
+        fail(&graph_of(x)->session->fault, ERR_SHAPE,
+             "unstack: dimension \"%s\" is %lld in \"%s\", not %lld", mine.name,
+             (long long)mine.size, tensor_name(x), (long long)dim.size);
         return;
     }
     for (int64_t i = 0; i < mine.size; i++)

@@ -72,12 +72,14 @@ static bool infer_while(node *n)
     return visible_outputs(n, body);
 }
 
+/* A user may read the history, so its new dimension has a name that can be written, where x has room
+ * for one more. */
 static mtf_shape with_turns(const mtf_shape *x, int64_t trips)
 {
-    static const char *const names[] = {"_turns", "_turns2", "_turns3", "_turns4", "_turns5"};
-    mtf_dim                  turns = {names[0], trips};
-    for (size_t i = 0; i < sizeof names / sizeof *names && shape_find(x, turns.name) >= 0; i++)
-        turns.name = names[i];
+    static const char *const names[] = {"_turns5", "_turns4", "_turns3", "_turns2", "_turns"};
+    mtf_dim                  turns = internal_dim(INTERNAL_TURNS, trips, x);
+    for (size_t i = 0; i < sizeof names / sizeof *names && x->ndims < MTF_MAX_DIMS; i++)
+        if (shape_find(x, names[i]) < 0) turns.name = names[i];
     return mtf_shape_plus(mtf_shape(turns), *x);
 }
 
@@ -86,7 +88,8 @@ static bool infer_loop(node *n)
     const block *body = n->blocks[0];
     if (n->nargs < 1) return node_fail(n, ERR_USAGE, "a loop carries at least one value");
     if (n->attrs[0].i < 1 || n->attrs[0].i > INT32_MAX)
-        return node_fail(n, ERR_VALUE, "trips is 1 or more, not %lld", (long long)n->attrs[0].i);
+        return node_fail(n, ERR_VALUE, "trips is from 1 to %d, not %lld", INT32_MAX,
+                         (long long)n->attrs[0].i);
     TRY(check_body(n, body, n->attrs[1].i) && visible_outputs(n, body));
     for (int i = 0; i < n->nargs; i++) {
         mtf_shape history = with_turns(&n->in[i]->shape, n->attrs[0].i);
@@ -211,8 +214,9 @@ static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *i
     int loop = emit_loop(e, trips);
     if (l->cond) {
         bind(e, l->cond, l);
-        slice *flag = e->slice_of(e, l->cond->results[0]);
-        TRY(e->lower_block(e, l->cond) && emit_test(e, loop, flag));
+        const mtf_tensor *flag = l->cond->results[0];
+        TRY(e->lower_block(e, l->cond) && e->settle(e, flag) &&
+            emit_test(e, loop, e->slice_of(e, flag)));
     }
     TRY(keep_history(e, l));
     bind(e, l->body, l);
@@ -285,6 +289,17 @@ mtf_tensor *loop_turn(mtf_graph *g)
     return NULL;
 }
 
+mtf_tensor **loop_turns(mtf_graph *g, int *n)
+{
+    int depth = 0;
+    for (const block *b = g->current; b; b = b->parent) depth += b->turn != NULL;
+    mtf_tensor **turns = arena_array(&g->arena, mtf_tensor *, depth);
+    *n = depth;
+    for (const block *b = g->current; turns && b; b = b->parent)
+        if (b->turn) turns[--depth] = b->turn;
+    return turns;
+}
+
 mtf_tensor *mtf_turn(mtf_graph *g)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
@@ -348,7 +363,7 @@ void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor
     int nb = 0;
     if (opts->condition)
         blocks[nb++] =
-            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, false);
+            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, true);
     blocks[nb] =
         build_block(g, "body", carried, in, carried + opts->sums, opts->body, opts->context, true);
     if (!blocks[0] || !blocks[nb]) return;

@@ -11,6 +11,7 @@
 #include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
+#include "ops/reduce.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 
@@ -19,7 +20,7 @@ enum { DIM, TAPS, STEP, DILATION };
 static bool check_step(const node *n, int64_t step, int64_t dilation)
 {
     if (step >= 1 && dilation >= 1 && step <= 1 << 20 && dilation <= 1 << 20) return true;
-    return node_fail(n, ERR_SHAPE, "step and dilation must be 1 or more");
+    return node_fail(n, ERR_SHAPE, "step and dilation must be 1 to %d", 1 << 20);
 }
 
 /* ---- window ---- */
@@ -227,7 +228,7 @@ static mtf_tensor *pooled(mtf_tensor *x, const pool *p, double value,
 {
     for (int i = p->ns - 1; i >= 0 && x; i--) {
         const char *dim = x->shape.dims[x->shape.ndims - 1 - p->ns + i].name;
-        mtf_dim     tap = {"_tap", p->window[i]};
+        mtf_dim     tap = internal_dim(INTERNAL_TAP, p->window[i], &x->shape);
         if (p->before[i] || p->after[i])
             x = mtf_pad(
                 x, dim,
@@ -257,9 +258,9 @@ mtf_tensor *mtf_avg_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts)
     mtf_dtype   type = x->type, wide = mtf_dtype_bytes(type) == 2 ? MTF_F32 : type;
     mtf_tensor *sum = pooled(mtf_cast(x, wide), &p, 0, mtf_reduce_sum);
     for (int i = 0; i < p.ns; i++) taps *= p.window[i];
-    if (!opts->same) return mtf_cast(mtf_scale(sum, 1 / (double)taps), type);
-    mtf_shape   space = mtf_shape_of(spatial, x->shape.dims + x->shape.ndims - 1 - spatial);
-    mtf_dim     one = {"_one", 1};
+    if (!opts->same) return mtf_cast(mean_of_sum(sum, (double)taps), type);
+    mtf_shape   space = shape_of(spatial, x->shape.dims + x->shape.ndims - 1 - spatial);
+    mtf_dim     one = internal_dim(INTERNAL_ONE, 1, &space);
     mtf_tensor *ones = mtf_ones(graph_of(x), wide, mtf_shape_plus(space, mtf_shape(one)));
     mtf_tensor *count = ones ? pooled(ones, &p, 0, mtf_reduce_sum) : NULL;
     if (!count) return NULL;

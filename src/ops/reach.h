@@ -23,10 +23,10 @@ typedef struct margin {
     span        got; /* to be filled */
 } margin;
 bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slice *s);
-/* s becomes [_parts, rest..]: each part's own reduction along dim, gathered from all parts. */
-#define PARTS_DIM "_parts"
+/* s becomes [parts, rest..]: each part's own reduction along dim, gathered from all parts. */
+#define PARTS_DIM SLICE_DIM("parts")
 bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind kind, slice *s);
-/* The same for something that each part has already: s [rest..] becomes [_parts, rest..]. */
+/* The same for something that each part has already: s [rest..] becomes [parts, rest..]. */
 bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned x_cut, slice *s);
 /* s becomes all of the dimension. */
 bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s);

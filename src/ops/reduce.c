@@ -2,11 +2,13 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
 #include "ops/reduce.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "program/scalar.h"
 
 static const attr_spec reduce_attrs[] = {
     {"over", ATTR_NAMES, "()", "dimensions to reduce; none given, and no output shape: all"},
@@ -41,7 +43,7 @@ static bool kept_shape(node *n, mtf_shape *kept)
     for (int i = 0; i < over.n; i++) {
         mtf_dim d = mtf_shape_dim(*x, over.v[i]);
         char    text[SHAPE_TEXT];
-        if (!d.name || i >= MTF_MAX_DIMS)
+        if (!d.name || i >= MTF_SHAPE_ROOM)
             return node_fail(n, ERR_SHAPE, "\"%s\" has no dimension \"%s\"; it is %s",
                              tensor_name(n->in[0]), over.v[i], shape_text(x, text));
         gone.dims[i] = d;
@@ -75,9 +77,16 @@ static bool infer_bool(node *n)
     return infer_as(n, MTF_BOOL);
 }
 
+/* Elements of x for each one of the result. */
+static int64_t reduced_size(const node *n)
+{
+    mtf_shape reduced = mtf_shape_minus(n->in[0]->shape, n->out[0]->shape);
+    return shape_size(&reduced);
+}
+
 static bool infer_index(node *n)
 {
-    return infer_as(n, MTF_I32);
+    return infer_as(n, MTF_I32) && call_positions(n->op, n->graph, reduced_size(n));
 }
 
 /* ---- lowering: a fold, or only another view where one element is all that is reduced ---- */
@@ -93,16 +102,18 @@ static bool lower_fold(emitter *e, const node *n, const slice *in, slice *out, f
     mtf_dtype type = out[0].type;
     mtf_shape shape = out[0].shape, reduced = mtf_shape_minus(in->shape, shape);
     (void)n;
-    bool   index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
-    double count = (double)mtf_shape_size(reduced); /* kept parts may be empty */
+    bool    index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
+    int64_t count = mtf_shape_size(reduced); /* kept parts may be empty */
     if (!index && count == 1) {
         slice one = without(*in, &reduced);
         out[0] = slice_as(&one, &shape);
         return true;
     }
-    if (slice_is_uniform(in) && kind != FOLD_PROD) {
-        double v = index ? 0 : kind == FOLD_SUM ? in->value * count : in->value;
-        out[0] = slice_uniform(round_to_type(v, type), type, &shape);
+    scalar v = index ? (scalar){.whole = 0} : in->value;
+    bool   sum = kind == FOLD_SUM;
+    if (slice_is_uniform(in) && kind != FOLD_PROD &&
+        (!sum || scalar_sum_of_products(type, 1, &in->value, count, &v))) {
+        out[0] = slice_of_scalar(v, type, &shape);
         return true;
     }
     out[0] = emit_fresh(e, type, &shape);
@@ -181,6 +192,7 @@ static void grad_extreme(tape *t, const node *n, mtf_tensor *const *dy, const op
         tape_give(t, x, dy[0]);
         return;
     }
+    if (!call_positions(n->op, n->graph, reduced_size(n))) return;
     attr attrs[] = {[REDUCE_OVER] = {.names = {0}}, [REDUCE_SHAPE] = {.shape = &n->out[0]->shape}};
     mtf_tensor *winner = node_unary(arg, x, attrs);
     mtf_tensor *none = mtf_constant(n->graph, 0, x->type, mtf_shape());
@@ -202,8 +214,8 @@ static void grad_min(tape *t, const node *n, mtf_tensor *const *dy)
 static mtf_tensor *product_tree(mtf_tensor *x, const mtf_shape *kept)
 {
     mtf_shape   reduced = mtf_shape_minus(x->shape, *kept);
-    mtf_dim     dim = {"_factors", shape_size(&reduced)};
-    mtf_shape   flat = mtf_shape_plus(*kept, mtf_shape_of(1, &dim));
+    mtf_dim     dim = internal_dim(INTERNAL_FACTORS, shape_size(&reduced), kept);
+    mtf_shape   flat = mtf_shape_plus(*kept, shape_of(1, &dim));
     mtf_tensor *p = mtf_reshape(mtf_transpose(x, mtf_shape_plus(*kept, reduced)), flat);
     for (int64_t n = dim.size; n > 1; n = (n + 1) / 2) {
         int64_t     half = n / 2;

@@ -1,13 +1,14 @@
 /* Reductions as they are called, from C and from text. */
 #include "base/dtype.h"
 #include "ops/catalogue.h"
+#include "ops/lowering.h"
 #include "ops/reduce.h"
 
 /* ---- from C ---- */
 
 static mtf_tensor *reduce(const op *o, mtf_tensor *x, const mtf_shape *over, const mtf_shape *kept)
 {
-    const char *names[MTF_MAX_DIMS];
+    const char *names[MTF_SHAPE_ROOM];
     bool        broken = over && over->ndims < 0;
     for (int i = 0; graph_of(x) && over && i < over->ndims; i++) {
         mtf_dim d = mtf_shape_dim(x->shape, over->dims[i].name);
@@ -46,6 +47,16 @@ mtf_tensor *mtf_reduce_max_to(mtf_tensor *x, mtf_shape kept)
     return reduce(&op_reduce_max, x, NULL, &kept);
 }
 
+/* Divided, so that the mean of ones is 1.  Where the type cannot hold the count exactly, the
+ * factor is as exact, and not 0 where f16 would divide by infinity. */
+mtf_tensor *mean_of_sum(mtf_tensor *sum, double count)
+{
+    if (!sum) return NULL;
+    if (dtype_real(sum->type, number_as(sum->type, (attr_number){.r = count})) != count)
+        return mtf_scale(sum, 1 / count);
+    return mtf_divide(sum, mtf_constant(graph_of(sum), count, sum->type, mtf_shape()));
+}
+
 /* The mean of what `sum` summed. */
 static mtf_tensor *mean_of(mtf_tensor *x, mtf_tensor *sum)
 {
@@ -55,7 +66,7 @@ static mtf_tensor *mean_of(mtf_tensor *x, mtf_tensor *sum)
                   tensor_name(x), mtf_dtype_name(x->type));
         return NULL;
     }
-    return mtf_scale(sum, (double)shape_size(&sum->shape) / (double)shape_size(&x->shape));
+    return mean_of_sum(sum, (double)shape_size(&x->shape) / (double)shape_size(&sum->shape));
 }
 
 mtf_tensor *mtf_reduce_mean(mtf_tensor *x, mtf_shape over)

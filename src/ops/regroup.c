@@ -23,7 +23,7 @@ typedef struct regrouping {
     mtf_shape x, y;
     placement from, to; /* where x is, and y is to be */
     int       n;
-    dim_group groups[2 * MTF_MAX_DIMS];
+    dim_group groups[2 * MTF_SHAPE_ROOM];
 } regrouping;
 
 /* ---- groups ---- */
@@ -43,16 +43,18 @@ static int outermost(const mtf_shape *s, int first, int end, int64_t *inside)
  * each with its own axes.  So what the other shape has as two may stay where it is. */
 static void divide(const mesh *m, mtf_shape *s, placement *where, int d, int64_t outer)
 {
-    static const char *const names[MTF_MAX_DIMS] = {"_outer0",  "_outer1",  "_outer2",  "_outer3",
-                                                    "_outer4",  "_outer5",  "_outer6",  "_outer7",
-                                                    "_outer8",  "_outer9",  "_outer10", "_outer11",
-                                                    "_outer12", "_outer13", "_outer14", "_outer15"};
-    axis_list                first = {0}, rest = {0}, cut = where->dim[d];
+    static const char *const names[MTF_SHAPE_ROOM] = {
+        SLICE_DIM("outer0"),  SLICE_DIM("outer1"),  SLICE_DIM("outer2"),  SLICE_DIM("outer3"),
+        SLICE_DIM("outer4"),  SLICE_DIM("outer5"),  SLICE_DIM("outer6"),  SLICE_DIM("outer7"),
+        SLICE_DIM("outer8"),  SLICE_DIM("outer9"),  SLICE_DIM("outer10"), SLICE_DIM("outer11"),
+        SLICE_DIM("outer12"), SLICE_DIM("outer13"), SLICE_DIM("outer14"), SLICE_DIM("outer15"),
+        SLICE_DIM("outer16"), SLICE_DIM("outer17"), SLICE_DIM("outer18"), SLICE_DIM("outer19")};
+    axis_list first = {0}, rest = {0}, cut = where->dim[d];
     while (first.n < cut.n && cut_parts(m, &first) < outer)
         first.axis[first.n] = cut.axis[first.n], first.n++;
     while (first.n + rest.n < cut.n) rest.axis[rest.n] = cut.axis[first.n + rest.n], rest.n++;
     if (rest.n == 0 || cut_parts(m, &first) != outer || s->dims[d].size % outer ||
-        s->ndims == MTF_MAX_DIMS)
+        s->ndims == MTF_SHAPE_ROOM)
         return;
     for (int i = s->ndims++; i > d; i--)
         s->dims[i] = s->dims[i - 1], where->dim[i] = where->dim[i - 1];
@@ -196,7 +198,7 @@ static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *ro
 {
     const mesh *m = e->layout->mesh;
     mtf_shape   flat = {0}, local = r->y;
-    int64_t     begin[2 * MTF_MAX_DIMS], size[2 * MTF_MAX_DIMS]; /* the run in each flat group */
+    int64_t begin[2 * MTF_SHAPE_ROOM], size[2 * MTF_SHAPE_ROOM]; /* the run in each flat group */
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_has(m, blocks, d, &e->here).size;
     if (shape_size(&local) == 0 && !slice_is_uniform(s)) { /* nothing, where s begins */

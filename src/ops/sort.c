@@ -29,6 +29,7 @@ static bool infer_sort(node *n)
 {
     mtf_dim dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
+    TRY(call_positions(n->op, n->graph, dim.size));
     return node_output(n, n->in[0]->type, &n->in[0]->shape) &&
            node_output(n, MTF_I32, &n->in[0]->shape);
 }
@@ -101,6 +102,7 @@ static bool infer_top_k(node *n)
 {
     mtf_dim dim, k = n->attrs[1].dim;
     TRY(call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
+    TRY(call_positions(n->op, n->graph, dim.size));
     if (k.size > dim.size)
         return node_fail(n, ERR_SHAPE, "\"%s\" has %lld elements along \"%s\"; k asks for %lld",
                          tensor_name(n->in[0]), (long long)dim.size, dim.name, (long long)k.size);
@@ -108,12 +110,14 @@ static bool infer_top_k(node *n)
     if (k.name && shape_find(&rest, k.name) >= 0)
         return node_fail(n, ERR_SHAPE, "\"%s\" has a dimension \"%s\" already",
                          tensor_name(n->in[0]), k.name);
-    mtf_shape one = mtf_shape_of(1, &k), shape = mtf_shape_plus(rest, one);
+    mtf_shape one = shape_of(1, &k), shape = mtf_shape_plus(rest, one);
     TRY(shape_check(&one, n->op->name, &n->graph->session->fault));
     return node_output(n, n->in[0]->type, &shape) && node_output(n, MTF_I32, &shape);
 }
 
-/* [_parts, rest.., k] becomes [rest.., _candidates], by part and then by rank: among equals the
+#define CANDIDATES SLICE_DIM("candidates")
+
+/* [parts, rest.., k] becomes [rest.., candidates], by part and then by rank: among equals the
  * lowest index stays first. */
 static bool line_up(emitter *e, const char *k_dim, slice *s)
 {
@@ -123,7 +127,7 @@ static bool line_up(emitter *e, const char *k_dim, slice *s)
     for (int i = 1; i < s->shape.ndims; i++)
         if (strcmp(s->shape.dims[i].name, k_dim) != 0) order.dims[n++] = s->shape.dims[i];
     flat = order;
-    flat.dims[n] = (mtf_dim){"_candidates", parts.size * k.size};
+    flat.dims[n] = (mtf_dim){CANDIDATES, parts.size * k.size};
     flat.ndims = n + 1;
     order.dims[n++] = parts;
     order.dims[n++] = k;
@@ -150,8 +154,8 @@ static bool top_of_parts(emitter *e, const node *n, const slice *in, slice *out)
     TRY(line_up(e, k_dim, &best[0]) && line_up(e, k_dim, &global));
     slice rank = emit_fresh(e, MTF_I32, &out[1].shape);
     for (int o = 0; o < 2; o++) out[o] = emit_fresh(e, out[o].type, &out[o].shape);
-    TRY(emit_order(e, &best[0], "_candidates", k_dim, true, &out[0], &rank));
-    return emit_gather(e, &global, &rank, "_candidates", &out[1]);
+    TRY(emit_order(e, &best[0], CANDIDATES, k_dim, true, &out[0], &rank));
+    return emit_gather(e, &global, &rank, CANDIDATES, &out[1]);
 }
 
 static bool lower_top_k(emitter *e, const node *n, const slice *in, slice *out)
@@ -205,7 +209,8 @@ mtf_tensor *mtf_top_1(mtf_tensor *x, mtf_dim dim, mtf_tensor **indices)
 /* The last of the n + 1 largest. */
 mtf_tensor *mtf_nth_largest_element(mtf_tensor *x, int64_t n, mtf_dim dim)
 {
-    mtf_dim     k = {"_nth", n + 1};
+    if (!graph_of(x)) return NULL;
+    mtf_dim     k = internal_dim(INTERNAL_RANK, n + 1, &x->shape);
     mtf_tensor *last = mtf_slice(mtf_top_k(x, dim, k, NULL), k.name, n, 1, 1);
     return last ? mtf_reshape(last, mtf_shape_minus(last->shape, mtf_shape(k))) : NULL;
 }

@@ -8,7 +8,8 @@ dim_split split_free(const node *n, const char *dim); /* every dimension by itse
 dim_split split_but_first(const node *n,
                           const char *dim); /* all but the one that attribute 0 names */
 dim_split split_own_first(const node *n, const char *dim); /* that one by the op's own lowering */
-debt      debt_sum(const node *n);
-debt      debt_product(const node *n);
+debt      debt_sum(const node *n, int input);
+debt      debt_product(const node *n, int input);
+debt      debt_first(const node *n, int input); /* linear in input 0 only */
 
 #endif

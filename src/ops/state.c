@@ -53,11 +53,15 @@ static bool infer_variable(node *n)
                          "normal_each has %d deviations; it needs one for each index of the first "
                          "dimension",
                          init.n);
+    char        text[DTYPE_REFUSAL];
+    const char *refusal =
+        init.kind == INIT_CONSTANT ? dtype_refuses(n->attrs[TYPE].type, init.a, text) : NULL;
+    if (refusal) return node_fail(n, ERR_VALUE, "%s", refusal);
     TRY(type_word_is_sound(n, MASTER) && type_word_is_sound(n, ACTIVATION));
     if (n->home != &n->graph->root)
         return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
-    TRY(node_output(n, n->attrs[TYPE].type, &shape));
+    TRY(node_names_may_be(n, &shape) && node_output(n, n->attrs[TYPE].type, &shape));
     n->attrs[SHAPE].shape = &n->out[0]->shape;
     return true;
 }

@@ -25,35 +25,58 @@ unsigned spread_cut(const emitter *e, const mtf_tensor *x)
 
 /* ---- debts ---- */
 
+static debt debt_of(const node *n, int input)
+{
+    return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
+}
+
+/* Elements of the largest part, as the layout cuts: the same number for every processor. */
+static int64_t part_size(const emitter *e, const mtf_tensor *x)
+{
+    placement where = emit_placement(e, &x->shape, EVERY_DIM);
+    int64_t   size = 1;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        int parts = cut_parts(e->layout->mesh, &where.dim[d]);
+        size *= (x->shape.dims[d].size + parts - 1) / parts;
+    }
+    return size;
+}
+
 /* The debt that passes through n, 0 where all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
-    debt     rule = n->op->debt ? n->op->debt(n) : DEBT_SETTLE;
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
+    int64_t  elements = 0;
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->now.owed) {
+        if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
+            elements += part_size(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
-    if (!owing || rule == DEBT_SETTLE) return 0;
-    for (int o = 0; o < n->nout; o++)
+    if (!owing) return 0;
+    for (int o = 0; o < n->nout; o++) {
+        elements -= part_size(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
+    }
+    if (elements < 0) return 0; /* paid while there is less to pay */
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;
+        debt         rule = debt_of(n, i);
+        bool         carries = s->owed && rule != DEBT_SETTLE;
         placement    where = held_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
-        bool zero = slice_is_uniform(s) && s->value == 0 && !s->owed;
+        bool zero = slice_is_uniform(s) && dtype_is_zero(s->type, s->value) && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
-        if (rule == DEBT_PRODUCT && !s->owed &&
-            placement_axes(&where, n->in[i]->shape.ndims) & owed)
+        if (rule == DEBT_PRODUCT && owing > 1) return 0;
+        if (rule != DEBT_SUM && !carries && placement_axes(&where, n->in[i]->shape.ndims) & owed)
             return 0;
     }
-    return rule == DEBT_PRODUCT && owing > 1 ? 0 : owed;
+    return owed;
 }
 
 /* ---- dimensions ---- */
@@ -70,7 +93,7 @@ typedef struct fate {
 typedef struct fates {
     int  n;
     bool finer; /* some are */
-    fate of[4 * MTF_MAX_DIMS];
+    fate of[4 * MTF_SHAPE_ROOM];
 } fates;
 
 /* One name is one pointer in a graph. */
@@ -91,7 +114,7 @@ static void add_dims(const emitter *e, const node *n, const mtf_tensor *x, fates
     unsigned cut = spread_cut(e, x);
     for (int i = 0; cut >> i; i++) {
         const char *dim = x->shape.dims[i].name;
-        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_MAX_DIMS) continue;
+        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_SHAPE_ROOM) continue;
         const axis_list *by = &layout_find(e->layout, dim)->cut;
         f->of[f->n++] = (fate){dim, *by, cut_axes(by), split_of(n, dim), false};
     }
@@ -144,7 +167,7 @@ static bool bears(const emitter *e, const node *n, fates *f, const char *dim, co
     fate     *own = find_fate(f, dim);
     if (split != SPLIT_FREE && split != SPLIT_SUM && split != SPLIT_MAX && split != SPLIT_MIN)
         return false;
-    if (!more || more & carried || f->n == 4 * MTF_MAX_DIMS) return false;
+    if (!more || more & carried || f->n == 4 * MTF_SHAPE_ROOM) return false;
     if (own && (own->finer || own->split != split)) return false;
     for (int k = 0; k < f->n; k++) {
         dim_split other = f->of[k].split;
@@ -165,6 +188,14 @@ static void refine(const emitter *e, const node *n, const mtf_shape *shape, cons
         *own = (fate){dim, where->dim[d], cut_axes(&where->dim[d]), split_of(n, dim), true};
         f->finer = true;
     }
+}
+
+/* Pays first what is wanted finer, so that it is known which inputs are. */
+static bool pay_wanted(emitter *e, const node *n, held **in)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (in[i]->wanted && !in[i]->passed_on) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted));
+    return true;
 }
 
 /* Works on finer parts where the result is wanted so, or where inputs are so that are no smaller
@@ -235,13 +266,14 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
                   slice *part)
 {
     const mtf_tensor *x = n->in[i];
-    bool              pays = h->now.owed && !carried;
-    h->passed_on = h->now.owed && carried;
+    bool              pays = h->now.owed && !h->passed_on;
     if (n->op->flags & OP_ANYWHERE && !carried && e->readers(e, x) == 1)
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
         placement goal = goal_of(e, x, f);
-        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : &goal));
+        /* Many elements that others read as well are not scattered for the sake of a few. */
+        bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
+        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
         TRY(held_part(e, x, h, &goal, part));
     } else {
         *part = h->now;
@@ -357,6 +389,10 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     for (int o = 0; o < n->nout; o++) add_dims(e, n, n->out[o], &f);
     unsigned carried = carried_debt(e, n, in);
     resolve_conflicts(n, &f, carried);
+    /* Known of all before the first is paid: those who wait are paid with it. */
+    for (int i = 0; i < n->nin; i++)
+        in[i]->passed_on = carried && in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE;
+    TRY(pay_wanted(e, n, in));
     choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
     for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
@@ -376,7 +412,8 @@ bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut
         nearest near = {.wanted = r->dim};
         char    hint[100];
         for (int k = 0; k < g->dim_names.room; k++)
-            if (g->dim_names.entries[k].name) nearest_offer(&near, g->dim_names.entries[k].name);
+            if (g->dim_names.entries[k].name && !name_is_internal(g->dim_names.entries[k].name))
+                nearest_offer(&near, g->dim_names.entries[k].name);
         return fail(f, ERR_NAME,
                     "layout rule \"%s\": the model has no dimension \"%s\"; end the rule in ? if "
                     "that is meant%s",

@@ -1,6 +1,8 @@
 /* Exchanges: who has and who wants which part. */
 #include "program/exchange.h"
 
+#include <assert.h>
+
 static int64_t floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -8,6 +10,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 static span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_t size)
 {
+    assert(map->div > 0 && "a span map needs its divisor, 1 or more");
     span part = cut_range(m, &map->cut, p, map->size);
     if (part.size == 0) return (span){0, 0};
     int64_t first = part.begin, last = part.begin + part.size - 1;

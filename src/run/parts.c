@@ -3,7 +3,8 @@
 
 typedef struct walk {
     int     nd;
-    int64_t begin[MTF_MAX_DIMS], size[MTF_MAX_DIMS], whole_stride[MTF_MAX_DIMS], at[MTF_MAX_DIMS];
+    int64_t begin[MTF_SHAPE_ROOM], size[MTF_SHAPE_ROOM], whole_stride[MTF_SHAPE_ROOM],
+        at[MTF_SHAPE_ROOM];
 } walk;
 
 static bool start(const store *s, int p, const mtf_shape *shape, const placement *where, walk *w)

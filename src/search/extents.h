@@ -10,8 +10,8 @@
 
 typedef struct extent {
     int     part;                         /* of which this is; -1: of none */
-    int     ndims, dim[2 * MTF_MAX_DIMS]; /* places in the space */
-    int64_t size[2 * MTF_MAX_DIMS];
+    int     ndims, dim[2 * MTF_SHAPE_ROOM]; /* places in the space */
+    int64_t size[2 * MTF_SHAPE_ROOM];
     double  amount; /* on one processor; seconds as few as products of the type can take */
 } extent;
 

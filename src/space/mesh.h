@@ -31,7 +31,7 @@ typedef struct axis_list {
 
 /* Where a tensor's dimensions are cut; aligned with its shape. */
 typedef struct placement {
-    axis_list dim[MTF_MAX_DIMS];
+    axis_list dim[MTF_SHAPE_ROOM];
 } placement;
 
 typedef struct span {

@@ -28,14 +28,32 @@ bool name_is_legal(const char *name)
     return !*name;
 }
 
+/* Dimensions of the library's own do not count. */
+static bool too_many(int ndims, const mtf_dim *dims)
+{
+    int counted = 0;
+    if (ndims <= MTF_MAX_DIMS) return false;
+    if (ndims > MTF_SHAPE_ROOM) return true;
+    for (int i = 0; i < ndims; i++) counted += !name_is_internal(dims[i].name);
+    return counted > MTF_MAX_DIMS;
+}
+
 mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims)
 {
+    for (int i = 0; i < ndims; i++)
+        if (name_is_internal(dims[i].name)) return broken(SHAPE_BAD_NAME);
+    return shape_of(ndims, dims);
+}
+
+mtf_shape shape_of(int ndims, const mtf_dim *dims)
+{
     if (ndims < 0) return broken(ndims);
-    if (ndims > MTF_MAX_DIMS) return broken(SHAPE_TOO_MANY);
+    if (too_many(ndims, dims)) return broken(SHAPE_TOO_MANY);
     mtf_shape s = {.ndims = ndims};
     int64_t   product = 1;
     for (int i = 0; i < ndims; i++) {
-        if (!name_is_legal(dims[i].name)) return broken(SHAPE_BAD_NAME);
+        const char *name = dims[i].name;
+        if (!name_is_legal(name && name[0] == '.' ? name + 1 : name)) return broken(SHAPE_BAD_NAME);
         if (dims[i].size < 1) return broken_by(SHAPE_BAD_SIZE, dims[i]);
         for (int j = 0; j < i; j++)
             if (strcmp(dims[i].name, dims[j].name) == 0) return broken_by(SHAPE_DUPLICATE, dims[i]);
@@ -73,7 +91,7 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
                     "%s: with dimension \"%s\" of size %lld the shape has 2^59 elements or more, "
                     "which is too many",
                     what, name, (long long)culprit.size);
-    default: return s->ndims >= 0 && s->ndims <= MTF_MAX_DIMS;
+    default: return s->ndims >= 0 && !too_many(s->ndims, s->dims);
     }
 }
 
@@ -126,12 +144,13 @@ void shape_join(mtf_shape *all, const mtf_shape *more)
     if (more->ndims < 0) *all = *more;
     for (int i = 0; i < more->ndims; i++) {
         if (shape_find(all, more->dims[i].name) >= 0) continue;
-        if (all->ndims == MTF_MAX_DIMS) {
+        if (all->ndims == MTF_SHAPE_ROOM) {
             *all = broken(SHAPE_TOO_MANY);
             return;
         }
         all->dims[all->ndims++] = more->dims[i];
     }
+    if (too_many(all->ndims, all->dims)) *all = broken(SHAPE_TOO_MANY);
 }
 
 mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b)
@@ -155,8 +174,9 @@ mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to)
     if (s.ndims < 0) return s;
     int i = shape_find(&s, from);
     if (i < 0) return broken(SHAPE_MISSING);
+    if (name_is_internal(to)) return broken(SHAPE_BAD_NAME);
     s.dims[i].name = to;
-    return mtf_shape_of(s.ndims, s.dims);
+    return shape_of(s.ndims, s.dims);
 }
 
 mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size)
@@ -165,7 +185,7 @@ mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size)
     int i = shape_find(&s, name);
     if (i < 0) return broken(SHAPE_MISSING);
     s.dims[i].size = size;
-    return mtf_shape_of(s.ndims, s.dims);
+    return shape_of(s.ndims, s.dims);
 }
 
 /* The old dimensions must stand side by side, in their order. */
@@ -179,12 +199,12 @@ mtf_shape mtf_shape_replace(mtf_shape s, mtf_shape old_dims, mtf_shape new_dims)
     if (at < 0 || at + old_dims.ndims > s.ndims) return broken(SHAPE_MISSING);
     for (int i = 0; i < old_dims.ndims; i++)
         if (strcmp(s.dims[at + i].name, old_dims.dims[i].name) != 0) return broken(SHAPE_MISSING);
-    mtf_dim all[3 * MTF_MAX_DIMS];
+    mtf_dim all[3 * MTF_SHAPE_ROOM];
     int     n = 0;
     for (int i = 0; i < at; i++) all[n++] = s.dims[i];
     for (int i = 0; i < new_dims.ndims; i++) all[n++] = new_dims.dims[i];
     for (int i = at + old_dims.ndims; i < s.ndims; i++) all[n++] = s.dims[i];
-    return mtf_shape_of(n, all);
+    return shape_of(n, all);
 }
 
 void mtf_shape_cumprod(mtf_shape s, int64_t *products)
@@ -198,7 +218,7 @@ void mtf_shape_cumprod(mtf_shape s, int64_t *products)
 
 int mtf_shape_cumprod_axis(mtf_shape s, int64_t product)
 {
-    int64_t products[MTF_MAX_DIMS] = {0};
+    int64_t products[MTF_SHAPE_ROOM] = {0};
     mtf_shape_cumprod(s, products);
     for (int i = s.ndims - 1; i >= 0; i--)
         if (products[i] == product) return i;

@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "base/textbuf.h"
 #include "mtf.h"
+#include "space/internal.h"
 
 /* Why a shape could not be made: mtf_shape values with ndims < 0.  The first of dims is the one at
  * fault, where the name or the size of one is. */
@@ -21,6 +22,14 @@ enum {
     SHAPE_MISSING = -6,
     SHAPE_TOO_LARGE = -7
 };
+
+/* As mtf_shape_of, and dimensions of the library's own are welcome.  So they are where the library
+ * itself says mtf_shape(...). */
+mtf_shape shape_of(int ndims, const mtf_dim *dims);
+#undef mtf_shape
+#define mtf_shape(...)                                                                             \
+    shape_of((int)(sizeof((mtf_dim[]){{0, 0}, __VA_ARGS__}) / sizeof(mtf_dim)) - 1,                \
+             (const mtf_dim[]){{0, 0}, __VA_ARGS__} + 1)
 
 /* Says why `s` is no shape, naming `what` (an op or a tensor); true where it is one. */
 bool    shape_check(const mtf_shape *s, const char *what, fault *f);

@@ -71,7 +71,7 @@ static inline void turns_next(turns *t)
 
 /* ---- numbers ---- */
 
-cell exact_constant(const exact *x, mtf_dtype type, double value);
+cell exact_constant(const exact *x, mtf_dtype type, scalar value);
 cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer cut to its width; a bool to 0, 1 */
 cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a);
 /* A number that sorts as the element does. */

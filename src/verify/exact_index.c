@@ -84,7 +84,8 @@ static cell draw_one(const exact *x, const draw_args *how, mtf_dtype type, uint6
     uint64_t bits = hash_pair(stream, (uint64_t)position);
     if (exact_is_real(type)) return bits % x->field.prime;
     if (type == MTF_BOOL) return (double)(bits >> 11) * 0x1p-53 < how->b;
-    cell low = exact_constant(x, type, how->a), high = exact_constant(x, type, how->b);
+    cell low = exact_constant(x, type, dtype_scalar(type, how->a));
+    cell high = exact_constant(x, type, dtype_scalar(type, how->b));
     return exact_wrap(type, (int64_t)high > (int64_t)low ? low + bits % (high - low) : low);
 }
 
@@ -93,7 +94,7 @@ bool exact_draw(exact *x, const instr *i)
     operand_view out = view_of(x, i, &i->out[0]);
     uint64_t     stream = hash_pair(hash_pair(x->key, i->draw.key), x->step);
     const double about[] = {i->draw.kind, i->draw.a, i->draw.b};
-    for (int k = 0; k < 3; k++) stream = hash_pair(stream, exact_constant(x, MTF_F64, about[k]));
+    for (int k = 0; k < 3; k++) stream = hash_pair(stream, field_of_double(&x->field, about[k]));
     for (int k = 0; k < i->nin; k++) stream = hash_pair(stream, *view_of(x, i, &i->in[k]).at);
     for (turns t = turns_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done; turns_next(&t)) {
         int64_t position = i->draw.first;

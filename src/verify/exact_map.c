@@ -29,9 +29,10 @@ static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
 
 static void count_along(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
-    turns t = turns_at(s->instr, s->first, NULL);
+    turns   t = turns_at(s->instr, s->first, NULL);
+    int64_t first = exact_is_real(step->type) ? (int64_t)step->value.real : step->value.whole;
     for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
-        int64_t at = t.index[step->a] + (int64_t)step->value;
+        int64_t at = t.index[step->a] + first;
         to[k] = exact_cast(x, step->type, MTF_I64, (uint64_t)at);
     }
 }

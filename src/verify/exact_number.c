@@ -13,17 +13,10 @@ cell exact_wrap(mtf_dtype type, uint64_t value)
     return type == MTF_BOOL ? value != 0 : value;
 }
 
-cell exact_constant(const exact *x, mtf_dtype type, double value)
+cell exact_constant(const exact *x, mtf_dtype type, scalar value)
 {
-    if (exact_is_real(type)) return field_of_double(&x->field, value);
-    char element[8];
-    dtype_store(type, element, 0, value);
-    if (type == MTF_I64) {
-        int64_t whole;
-        memcpy(&whole, element, sizeof whole);
-        return (uint64_t)whole;
-    }
-    return (uint64_t)(int64_t)dtype_load(type, element, 0);
+    return exact_is_real(type) ? field_of_double(&x->field, value.real)
+                               : exact_wrap(type, (uint64_t)value.whole);
 }
 
 /* A residue that is a whole number of small magnitude; the others stand for anything. */

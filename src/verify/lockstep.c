@@ -96,9 +96,12 @@ static void write_constant(lane *k, int number)
     mtf_dtype     type = b->cause->type;
     int64_t       bytes = (int64_t)mtf_dtype_bytes(type), step = bytes / k->exact.unit;
     for (int64_t e = 0; e < b->bytes / bytes; e++) {
-        cell *to = &k->exact.base[number][e * step];
-        *to = type == MTF_I64 ? ((const uint64_t *)b->data)[e]
-                              : exact_constant(&k->exact, type, dtype_load(type, b->data, e));
+        scalar value;
+        if (type == MTF_I64)
+            value.whole = ((const int64_t *)b->data)[e];
+        else
+            value = dtype_scalar(type, dtype_load(type, b->data, e));
+        k->exact.base[number][e * step] = exact_constant(&k->exact, type, value);
     }
 }
 

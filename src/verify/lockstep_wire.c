@@ -95,7 +95,7 @@ static bool exchange_for(lockstep *l, int me)
     const exchange_args *how = now(k)->exchange;
     operand_view         out = operand_of(k, true);
     instr                loops = {.nloops = how->shape.ndims};
-    source              *of[MTF_MAX_DIMS];
+    source              *of[MTF_SHAPE_ROOM];
     int64_t              total = 0, number = 0;
     for (int d = 0; d < loops.nloops; d++)
         total += loops.size[d] = exchange_wanted(m, how, d, &k->here).size;

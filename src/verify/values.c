@@ -9,9 +9,9 @@ enum { SMALL_NUMBERS = 3 };
 typedef struct part_view {
     const mtf_tensor *tensor;
     const slice      *slice;
-    span              range[MTF_MAX_DIMS];
+    span              range[MTF_SHAPE_ROOM];
     instr             loops; /* only sizes are used */
-    int64_t           stride[MTF_MAX_DIMS];
+    int64_t           stride[MTF_SHAPE_ROOM];
 } part_view;
 
 /* False where the slice has another shape than the part. */
@@ -155,7 +155,7 @@ static bool part_differs(const lockstep *l, int me, const part_view *part, const
 {
     for (turns t = turns_begin(&part->loops, 0, part->loops.nloops, NULL, NULL, NULL); !t.done;
          turns_next(&t)) {
-        int64_t index[MTF_MAX_DIMS], offset = offset_in(part, t.index);
+        int64_t index[MTF_SHAPE_ROOM], offset = offset_in(part, t.index);
         for (int k = 0; k < part->loops.nloops; k++) index[k] = part->range[k].begin + t.index[k];
         cell mine = owing ? paid(l, me, part->tensor, offset)
                           : *lane_cell(&l->lanes[me], part->slice, offset);

@@ -14,7 +14,7 @@ int64_t *values_limits(const mtf_graph *g, arena *a);
 typedef struct difference {
     const mtf_tensor *tensor; /* NULL: none was found */
     int               processor;
-    int64_t           index[MTF_MAX_DIMS]; /* in the whole tensor */
+    int64_t           index[MTF_SHAPE_ROOM]; /* in the whole tensor */
 } difference;
 
 /* The first fetch or variable that differs. */

@@ -1,5 +1,7 @@
 /* Tests gradients through the public functions, against closed forms. */
+#include "graph/node.h"
 #include "ground.h"
+#include "ops/tape.h"
 
 enum { N = 3 };
 
@@ -52,6 +54,32 @@ static void test_unreached(void **state)
     assert_non_null(derivative(c.x, c.x));
     assert_null(derivative(z, c.x));
     close_well(c.s);
+}
+
+/* ---- a gradient of another shape ---- */
+
+static bool infer_other(node *from)
+{
+    mtf_shape other = mtf_shape(((mtf_dim){"m", N}));
+    return node_output(from, from->in[0]->type, &other);
+}
+
+/* Neither a sum nor a broadcast of what x needs: it forgets to rename. */
+static void grad_other(tape *t, const node *from, mtf_tensor *const *dy)
+{
+    tape_give(t, from->in[0], dy[0]);
+}
+
+static void test_gradient_of_another_shape(void **state)
+{
+    (void)state;
+    static const op renaming = {
+        .name = "renaming", .args = "x", .infer = infer_other, .grad = grad_other};
+    scene c = scene_open();
+    mtf_name(c.x, "x");
+    assert_null(derivative(node_unary(&renaming, c.x, NULL), c.x));
+    assert_string_equal(mtf_error(c.s), "internal: the gradient of \"x\" [n=3] came out as [m=3]");
+    mtf_close(c.s);
 }
 
 static void test_given_gradients(void **state)
@@ -576,6 +604,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unreached),
+        cmocka_unit_test(test_gradient_of_another_shape),
         cmocka_unit_test(test_given_gradients),
         cmocka_unit_test(test_several_ways),
         cmocka_unit_test(test_wrong_arguments),

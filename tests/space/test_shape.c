@@ -71,6 +71,34 @@ static void test_seventeen(void **state)
                      SHAPE_TOO_MANY);
 }
 
+/* Dimensions of the library's own: no user can name one, and sixteen others leave room for it. */
+static void test_internal(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h",
+                                        "i", "j", "k", "l", "m", "n", "o", "p"};
+    mtf_dim                  dims[16];
+    for (int i = 0; i < 16; i++) dims[i] = (mtf_dim){names[i], 1};
+    mtf_shape full = mtf_shape_of(16, dims);
+    for (internal_kind kind = 0; kind < INTERNAL_KINDS; kind++) {
+        mtf_shape s = full;
+        for (int i = 0; i < MTF_SHAPE_ROOM - MTF_MAX_DIMS; i++) {
+            mtf_dim dim = internal_dim(kind, 3, &s);
+            assert_true(name_is_internal(dim.name) && shape_find(&s, dim.name) < 0);
+            assert_int_equal(mtf_shape_of(1, &dim).ndims, SHAPE_BAD_NAME);
+            assert_int_equal(mtf_shape_rename(full, "a", dim.name).ndims, SHAPE_BAD_NAME);
+            s = mtf_shape_plus(s, mtf_shape(dim));
+            assert_int_equal(shape_of(s.ndims, s.dims).ndims, 17 + i);
+        }
+        assert_true(shape_has_internal(&s) && !shape_has_internal(&full));
+        assert_true(shape_find(&s, internal_dim(kind, 3, &s).name) < 0);
+        mtf_shape one_more = mtf_shape_plus(s, mtf_shape(internal_dim(kind, 3, &s)));
+        assert_int_equal(one_more.ndims, SHAPE_TOO_MANY);
+    }
+    assert_false(name_is_internal("_tap"));
+    assert_int_equal(mtf_shape(((mtf_dim){SLICE_DIM("parts"), 2})).ndims, SHAPE_BAD_NAME);
+}
+
 /* Sixteen bytes an element, the most any type could want, must still fit a signed 64-bit count. */
 static void test_huge(void **state)
 {
@@ -318,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_making),
         cmocka_unit_test(test_refusing),
         cmocka_unit_test(test_seventeen),
+        cmocka_unit_test(test_internal),
         cmocka_unit_test(test_huge),
         cmocka_unit_test(test_huge_union),
         cmocka_unit_test(test_broken_stays_broken),

@@ -1,4 +1,4 @@
-/* Verifies random graphs on random meshes, each with few of its results fetched.
+/* Verifies random programs on random meshes, each with few of its results fetched.
  *
  * Usage: test_random_verify [first seed] [how many]
  */
@@ -7,20 +7,11 @@
 
 #include "ground.h"
 
-enum { CASES = 2000, FETCHED = 2, DIMS = 64 };
+enum { CASES = 2000 };
 
 typedef struct random_tally {
     int passed, failed;
 } random_tally;
-
-/* What a case computes, fewer than all: a fetch pays what is owed. */
-static int choose(mtf_graph *g, const property_case *c, dice *d, mtf_tensor **fetches)
-{
-    int n = 0;
-    for (int k = 0; k < FETCHED && c->nfetches > 0; k++)
-        fetches[n++] = mtf_find(g, c->fetches[dice_below(d, c->nfetches)].name);
-    return n > 1 && fetches[0] == fetches[1] ? 1 : n;
-}
 
 /* False where the rules put two dimensions of a tensor on one axis: one of them was dropped. */
 static bool try_case(random_tally *t, uint64_t seed, property_case *c, dice *d)
@@ -29,7 +20,7 @@ static bool try_case(random_tally *t, uint64_t seed, property_case *c, dice *d)
     char          where[200], rules[MAX_RULES * LINE_ROOM / 8];
     mesh          m;
     layout        l;
-    mtf_tensor   *fetches[FETCHED];
+    mtf_tensor   *fetches[MAX_FETCHES];
     verify_answer a = {0};
     mtf_session  *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     case_text(c, text);
@@ -38,7 +29,8 @@ static bool try_case(random_tally *t, uint64_t seed, property_case *c, dice *d)
     mtf_graph *g = mtf_parse(s, text, "random");
     bool       ok = g && mesh_parse(s, where, &m) && layout_parse(s, rules, &m, &l) &&
               layout_parse_state(s, c->state_layout, &l);
-    int n = ok ? choose(g, c, d, fetches) : 0;
+    int n = 0;
+    for (; ok && n < c->nfetches; n++) fetches[n] = mtf_find(g, c->fetches[n].name);
     ok = ok && verify_graph(g, n, fetches, &(verify_opts){.layout = &l, .seed = seed}, &a);
     bool legal = ok || !case_drop_rule(c, d, mtf_error(s));
     if (ok && a.equal) {
@@ -64,12 +56,13 @@ int main(int argc, char **argv)
     int          cases = argc > 2 ? atoi(argv[2]) : CASES;
     for (uint64_t seed = first; seed < first + (uint64_t)cases; seed++) {
         static property_case c;
-        static char          dims[DIMS][NAME_ROOM];
+        static char          dims[MOST_DIMS][NAME_ROOM];
         dice                 d = {seed * 0x9e3779b97f4a7c15u + 7};
-        case_make_graph(&c, seed);
-        int n = case_dims(&c, DIMS, dims);
+        case_make_program(&c, seed);
+        int n = case_dims(&c, MOST_DIMS, dims);
         if (n < 0) continue;
         case_make_layout(&c, &d, n, dims);
+        c.automatic = false;
         while (!try_case(&t, seed, &c, &d)) continue;
     }
     printf("test_random_verify: %d passed, %d failed\n", t.passed, t.failed);

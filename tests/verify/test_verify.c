@@ -178,7 +178,8 @@ static void test_wrong_rule(void **state)
 static bool does_nothing(const instr *i)
 {
     for (int k = 0; i->kind == INSTR_MAP && k < i->map.nsteps; k++)
-        if (i->map.steps[k].fn == FN_IMMEDIATE && fabs(i->map.steps[k].value) > 1e30) return true;
+        if (i->map.steps[k].fn == FN_IMMEDIATE && exact_is_real(i->map.steps[k].type) &&
+            fabs(i->map.steps[k].value.real) > 1e30) return true;
     return false;
 }
 
@@ -200,7 +201,8 @@ static bool spoil(instr *i, int sort)
             scalar_step *step = (scalar_step *)&i->map.steps[k];
             if (step->fn == FN_multiply) return step->fn = FN_add, true;
             if (step->fn == FN_sub) return step->fn = FN_add, true;
-            if (step->fn == FN_IMMEDIATE && step->value != 0) return step->value *= 2, true;
+            if (step->fn == FN_IMMEDIATE && step->value.real != 0 && exact_is_real(step->type))
+                return step->value.real *= 2, true;
         }
         return false;
     case 3: /* with other processors */
