@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "harness_exact.h"
 #include "harness_number.h"
 #include "run/audit.h"
 
@@ -139,6 +140,7 @@ static bool run_steps(const test_case *c, const stage *where, int steps, outcome
     good = good && audit_program(p, &a) && audit_agrees(s, &a);
     for (int i = 0; i < n && good; i++) keep(p, ys[i], o);
     if (g) note_dims(g, o), note_together(g, o);
+    if (good) exact_agrees(g, n, ys, where, o->error);
     copy_error(s, "run", o->error);
     mtf_close(s);
     return !o->error[0];
