@@ -50,7 +50,8 @@ static bool check_kind(const census *c, const kind *x, const price *p, bool *ali
     for (int k = 0; k < 2 && *alike && asked[k] != x->first; k++) {
         program *q = census_plan(c, asked[k], false);
         TRY(q != NULL);
-        *alike = q->cost.flops == p->program->cost.flops && q->cost.peak_bytes == p->memory.peak &&
+        *alike = q->cost.flops == p->program->cost.flops &&
+                 q->cost.peak_bytes == p->program->cost.peak_bytes &&
                  q->ninstrs == p->program->ninstrs;
         program_free(q);
     }
@@ -70,17 +71,21 @@ static bool add_traffic(reckoning *r, const kind *x, const price *p)
     int         ninstrs = p->collectives ? p->program->ninstrs : 0;
     arena_mark  mark = arena_here(c->scratch);
     int64_t    *received = arena_array(c->scratch, int64_t, ninstrs + 1); /* by instruction */
-    TRY(received != NULL);
+    int64_t    *flops = arena_array(c->scratch, int64_t, ninstrs + 1);
+    TRY(received && flops);
     for (int n = x->first; n >= 0 && ninstrs; n = c->next[n]) {
         mesh_point here = mesh_place(m, n);
-        for (int k = 0; k < ninstrs; k++)
-            if (p->lines[k].collective)
-                received[k] =
-                    saturate_plus(received[k], traffic_received(m, &p->program->instrs[k], &here));
+        for (int k = 0; k < ninstrs; k++) {
+            if (!p->lines[k].collective) continue;
+            traffic t = traffic_of(r->e->opts.rates.site, m, &p->program->instrs[k], &here);
+            received[k] = saturate_plus(received[k], traffic_in(&t));
+            flops[k] = saturate_plus(flops[k], t.flops);
+        }
     }
     for (int k = 0; k < ninstrs; k++) {
         if (!p->lines[k].collective) continue;
         int64_t each = (int64_t)mtf_dtype_bytes(p->program->instrs[k].out[0].type);
+        r->e->flops = plus(r->e->flops, flops[k], p->lines[k].turns);
         r->e->sent_bytes =
             plus(r->e->sent_bytes, saturate_times(received[k], each), p->lines[k].turns);
         if (r->e->opts.count)
@@ -103,7 +108,7 @@ static bool add_kind(reckoning *r, const kind *x, bool *alike)
         price_one(&e->opts, q, x->first, &q->arena, &p) && check_kind(&r->census, x, &p, alike);
     ok = ok && add_traffic(r, x, &p);
     if (ok) {
-        e->flops = plus(e->flops, p.flops, x->count);
+        e->flops = plus(e->flops, p.flops - p.wire_flops, x->count);
         if (p.memory.peak > e->memory.peak || x == r->census.kinds)
             e->memory = p.memory, e->largest = x->first;
         if (p.seconds > r->slowest || x == r->census.kinds)
@@ -164,7 +169,7 @@ static bool show_one(reckoning *r)
 
 /* ---- memory ---- */
 
-static bool find_peak(census *c, int64_t *peak)
+static bool find_peak(census *c, const site *s, int64_t *peak)
 {
     *peak = 0;
     TRY(census_open(c) && census_take(c));
@@ -172,7 +177,8 @@ static bool find_peak(census *c, int64_t *peak)
         bool     last = c->kinds[k].last == c->processors - 1;
         program *q = last ? c->sample : census_plan(c, c->kinds[k].first, false);
         TRY(q != NULL);
-        if (q->cost.peak_bytes > *peak) *peak = q->cost.peak_bytes;
+        int64_t bytes = price_peak(q, s, c->mesh, c->kinds[k].first);
+        if (bytes > *peak) *peak = bytes;
         if (!last) program_free(q);
     }
     return true;
@@ -183,7 +189,7 @@ bool estimate_peak(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
 {
     arena  scratch = arena_make(&g->session->allocator, &g->session->fault);
     census c = census_of(g, nfetches, fetches, opts, &scratch);
-    bool   ok = find_peak(&c, peak);
+    bool   ok = find_peak(&c, opts->rates.site, peak);
     program_free(c.sample);
     arena_free(&scratch);
     return ok;

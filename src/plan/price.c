@@ -198,12 +198,15 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     int64_t each = saturate_times((int64_t)mtf_dtype_bytes(i->out[0].type), line->turns);
     line->axes = traffic_axes(i);
     line->group = traffic_group(p->mesh, line->axes);
-    int64_t sent = traffic_sent(p->mesh, i, &p->here);
-    int64_t received = traffic_received(p->mesh, i, &p->here);
+    traffic t = traffic_of(p->rates.site, p->mesh, i, &p->here);
+    int64_t sent = traffic_out(&t), received = traffic_in(&t);
+    line->flops = saturate_times(t.flops, line->turns);
     line->sent_elements = saturate_times(sent, line->turns);
     line->received_elements = saturate_times(received, line->turns);
     line->sent_bytes = saturate_times(sent, each);
     line->received_bytes = saturate_times(received, each);
+    line->out_messages = saturate_times(t.sent, each);
+    line->in_messages = saturate_times(t.received, each);
     /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;
@@ -216,6 +219,9 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     line->seconds = w.latency * (double)line->turns + (double)most / w.wire + least + line->spare;
     p->sent_bytes = saturate_plus(p->sent_bytes, line->sent_bytes);
     p->received_bytes = saturate_plus(p->received_bytes, line->received_bytes);
+    p->out_messages = saturate_plus(p->out_messages, line->out_messages);
+    p->in_messages = saturate_plus(p->in_messages, line->in_messages);
+    p->wire_flops = saturate_plus(p->wire_flops, line->flops);
     p->collectives = saturate_plus(p->collectives, line->turns);
     p->wire_seconds += line->seconds;
     return line->cause != NULL;
@@ -289,6 +295,21 @@ static bool find_peak(price *p, arena *a)
     return true;
 }
 
+static int64_t scratch_of(const program *p, const site *s)
+{
+    return s && s->scratch_bytes ? s->scratch_bytes(p, s->threads) : 0;
+}
+
+static int64_t wire_of(const program *p, const site *s, const mesh *m, int processor)
+{
+    return s && s->wire_bytes ? s->wire_bytes(s, m, processor, p) : 0;
+}
+
+int64_t price_peak(const program *p, const site *s, const mesh *m, int processor)
+{
+    return p->cost.peak_bytes + scratch_of(p, s) + wire_of(p, s, m, processor);
+}
+
 static bool price_memories(price *p, arena *a)
 {
     const program *q = p->program;
@@ -303,9 +324,11 @@ static bool price_memories(price *p, arena *a)
             m->state += bytes;
     }
     m->activations = q->slab_bytes - m->inputs - m->constants;
-    m->peak = q->cost.peak_bytes;
+    m->scratch = scratch_of(q, p->rates.site);
+    m->wire = wire_of(q, p->rates.site, p->mesh, mesh_number(p->mesh, &p->here));
+    m->peak = q->cost.peak_bytes + m->scratch + m->wire;
     TRY(find_peak(p, a));
-    m->bound = m->parameters + m->state + m->alive;
+    m->bound = m->parameters + m->state + m->scratch + m->wire + m->alive;
     return true;
 }
 

@@ -12,6 +12,8 @@
 #include "base/textbuf.h"
 #include "space/mesh.h"
 
+struct site; /* program/site.h */
+
 enum { MAX_PRODUCT_RATES = 32, MAX_CACHE_RATES = 8, MAX_RATE_NAME = 40 };
 
 /* Products of this type whose sides are, in the geometric mean, at least `side`. */
@@ -56,6 +58,8 @@ typedef struct price_rates {
     double        capacity;      /* bytes of memory that a processor has; 0: not known */
     int           node;          /* so many processors share the fast wire; 0: all */
     double        outer_wire, outer_latency; /* of axes that lead from node to node */
+    const struct site
+        *site; /* how processors meet; NULL: threads of one process, without working space */
     int           nproducts;
     product_rate  products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
     int           ncaches;

@@ -118,3 +118,30 @@ unsigned exchange_axes(const exchange_args *how)
     unsigned gathered = exchange_gathers(how);
     return gathered ? gathered : placement_axes(&how->from, how->shape.ndims);
 }
+
+run_plan find_runs(const mesh *m, const exchange_args *how, int me, int64_t bytes)
+{
+    run_plan   r = {-1, bytes};
+    mesh_point here = mesh_place(m, me);
+    int        ndims = exchange_gathers(how) ? how->shape.ndims : 0;
+    for (int d = 0; d < ndims; d++) {
+        const axis_list *from = &how->from.dim[d];
+        int64_t          local = cut_range(m, from, &here, how->shape.dims[d].size).size;
+        bool             gathered = !cut_equal(from, &how->to.dim[d]);
+        if (gathered && r.dim >= 0) return (run_plan){-1, bytes};
+        if (gathered)
+            r.dim = d;
+        else if (r.dim >= 0)
+            r.row *= local;
+        else if (local != 1)
+            return r;
+    }
+    return r;
+}
+
+span run_of(const mesh *m, const exchange_args *how, const run_plan *r, int processor)
+{
+    mesh_point there = mesh_place(m, processor);
+    span       part = cut_range(m, &how->from.dim[r->dim], &there, how->shape.dims[r->dim].size);
+    return (span){part.begin * r->row, part.size * r->row};
+}

@@ -28,4 +28,15 @@ unsigned exchange_axes(const exchange_args *how);
 /* Does every processor have all that it wants? */
 bool exchange_is_local(const mesh *m, const exchange_args *how);
 
+/* Parts that are gathered along one dimension, which nothing but single indices stands before: each
+ * is one run of the result. */
+typedef struct run_plan {
+    int     dim; /* -1: something else is asked for */
+    int64_t row; /* bytes for one index of it */
+} run_plan;
+
+run_plan find_runs(const mesh *m, const exchange_args *how, int me, int64_t bytes);
+/* Where a processor's run lies in the result, in bytes. */
+span run_of(const mesh *m, const exchange_args *how, const run_plan *r, int processor);
+
 #endif

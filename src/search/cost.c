@@ -55,7 +55,8 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
     for (int v = 0; v < q->nvariables; v++)
         c->variables += (int64_t)((double)q->buffers[q->variables[v].slice.buffer].bytes *
                                   weight_of(s, q->variables[v].tensor));
-    c->peak = c->variables + q->slab_bytes;
+    int me = mesh_number(p->mesh, &p->here);
+    c->peak = c->variables + price_peak(q, p->rates.site, p->mesh, me) - q->cost.variable_bytes;
 }
 
 /* Bytes that a step touches in the copies that were left out. */

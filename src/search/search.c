@@ -310,7 +310,8 @@ static bool fits(const search *s, const candidate *x)
 static bool find_peak(search *s, candidate *x)
 {
     const subject *w = &s->whole;
-    estimate_opts  o = {.mesh = s->space.mesh, .layout = &x->layout, .memory = w->memory};
+    estimate_opts  o = {
+         .mesh = s->space.mesh, .layout = &x->layout, .rates = s->opts->rates, .memory = w->memory};
     cost          *believed = ledger_find(&s->ledger, &x->cuts);
     TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
     if (x->cost.peak <= believed->peak) return true;
