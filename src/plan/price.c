@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
+#include "plan/links.h"
 #include "plan/reuse.h"
 #include "plan/traffic.h"
 #include "program/map_form.h"
@@ -190,6 +191,18 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
         i->remade ? line->seconds : (work - (adds ? flops + least : fmax(flops, least))) / speed;
 }
 
+/* What it takes on the wire to move so many bytes in all its turns. */
+static double wire_seconds(const price *p, const instr *i, const price_line *line, double bytes)
+{
+    const price_rates *r = &p->rates;
+    double             turns = (double)line->turns;
+    links              l = links_of(r, p->mesh, line->axes);
+    haul               h = {.bytes = turns > 0 ? bytes / turns : 0, .staged = traffic_is_staged(i)};
+    if (l.nodes > 1 || l.inner.message > 0)
+        h.messages = (double)traffic_messages(r->site, p->mesh, i, &p->here);
+    return turns * links_seconds(&l, &h);
+}
+
 /* `work`: seconds since the collective before.  What its operands take to come and go is in the wire
  * where nothing is known of caches. */
 static bool price_collective(price *p, const reuse *x, const instr *i, price_line *line,
@@ -213,10 +226,9 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     line->cause = p->brief ? "" : cause_of(p, i, line, a);
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
-    axis_rate w = rates_wire(&p->rates, p->mesh, line->axes);
-    double    least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
+    double least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
     line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns + memory - least;
-    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + least + line->spare;
+    line->seconds = wire_seconds(p, i, line, (double)most) + least + line->spare;
     p->sent_bytes = saturate_plus(p->sent_bytes, line->sent_bytes);
     p->received_bytes = saturate_plus(p->received_bytes, line->received_bytes);
     p->out_messages = saturate_plus(p->out_messages, line->out_messages);

@@ -79,34 +79,6 @@ double rates_best_memory(const price_rates *r, double reach)
     return best;
 }
 
-/* Processors are numbered with the last axis fastest, and nodes hold neighbours by number. */
-static axis_rate axis_wire(const price_rates *r, const mesh *m, int axis)
-{
-    axis_rate w = {.wire = r->wire, .latency = r->latency};
-    int64_t   reach = m->size[axis];
-    for (int a = axis + 1; a < m->naxes; a++) reach *= m->size[a];
-    if (r->node && (reach > r->node || r->node % reach)) {
-        w.wire = r->outer_wire;
-        w.latency = r->outer_latency;
-    }
-    for (int k = 0; k < r->naxes; k++)
-        if (strcmp(r->axes[k].axis, m->name[axis]) == 0) w = r->axes[k];
-    return w;
-}
-
-axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
-{
-    axis_rate slowest = {.wire = r->wire, .latency = r->latency};
-    bool      several = (axes & (axes - 1)) != 0;
-    for (int a = 0; a < m->naxes; a++) {
-        if (!(axes >> a & 1)) continue;
-        axis_rate w = axis_wire(r, m, a);
-        slowest.wire = several ? fmin(slowest.wire, w.wire) : w.wire;
-        slowest.latency = several ? fmax(slowest.latency, w.latency) : w.latency;
-    }
-    return slowest;
-}
-
 double rates_speed(const price_rates *r, double share)
 {
     double idle = 1 - share, fair = fmax(1, fmin(r->alone, 1 / share));
@@ -137,9 +109,9 @@ typedef struct reading {
 } reading;
 
 static const char known[] =
-    "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
+    "flops, memory, wire, pauses (each in a second), latency, message, start, pause (in "
     "seconds), capacity (in bytes), alone, most, half, quarter, rows, flat_left, flat_right, "
-    "flat_result, node, outer_wire and outer_latency";
+    "flat_result, node, outer_wire, outer_latency and outer_message";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -188,6 +160,7 @@ static bool take_number(const reading *in, const char *name, const char *value, 
                   {"memory", &r->memory, false},
                   {"wire", &r->wire, false},
                   {"latency", &r->latency, true},
+                  {"message", &r->message, true},
                   {"start", &r->start, true},
                   {"pauses", &r->pauses, true},
                   {"pause", &r->pause, true},
@@ -202,7 +175,8 @@ static bool take_number(const reading *in, const char *name, const char *value, 
                   {"capacity", &r->capacity, true},
                   {"node", &node, true},
                   {"outer_wire", &r->outer_wire, false},
-                  {"outer_latency", &r->outer_latency, true}};
+                  {"outer_latency", &r->outer_latency, true},
+                  {"outer_message", &r->outer_message, true}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i].name, name) == 0) {
             if (!number(value, fields[i].zero, fields[i].to))
@@ -272,6 +246,14 @@ static bool take_line(const reading *r, char *line)
     return ok || complain(r, whole);
 }
 
+/* Where nothing else is told, nodes are linked as their processors are. */
+static void complete(price_rates *r)
+{
+    if (r->outer_wire == 0) r->outer_wire = r->wire;
+    if (r->outer_latency == 0) r->outer_latency = r->latency;
+    if (r->outer_message == 0) r->outer_message = r->message;
+}
+
 bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r)
 {
     char *rest = arena_text(&s->arena, text);
@@ -283,8 +265,7 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
         line[strcspn(line, "#")] = 0;
         TRY(take_line(&in, line));
     }
-    if (r->outer_wire == 0) r->outer_wire = r->wire;
-    if (r->outer_latency == 0) r->outer_latency = r->latency;
+    complete(r);
     return true;
 }
 
@@ -299,6 +280,7 @@ void rates_write(const price_rates *r, textbuf *t)
         text_add(t, "cache %.3g %.3g\n", r->caches[k].bytes, r->caches[k].memory);
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
              r->latency, r->start);
+    if (r->message > 0) text_add(t, "message %.3g\n", r->message);
     if (r->pauses > 0) text_add(t, "pauses %.3g\npause %.3g\n", r->pauses, r->pause);
     if (r->flat.left > 0) text_add(t, "flat_left %.3g\n", r->flat.left);
     if (r->flat.right > 0) text_add(t, "flat_right %.3g\n", r->flat.right);
@@ -309,8 +291,8 @@ void rates_write(const price_rates *r, textbuf *t)
         text_add(t, "half %.3g\nquarter %.3g\n", r->half, r->quarter);
     if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
     if (r->node)
-        text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\n", r->node, r->outer_wire,
-                 r->outer_latency);
+        text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\nouter_message %.3g\n", r->node,
+                 r->outer_wire, r->outer_latency, r->outer_message);
     for (int k = 0; k < r->naxes; k++)
         text_add(t, "axis %s %.3g %.3g\n", r->axes[k].axis, r->axes[k].wire, r->axes[k].latency);
 }
@@ -327,6 +309,7 @@ static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
         if (!equals) return complain(&in, whole);
         TRY(take_number(&in, piece, equals + 1, whole));
     }
+    complete(r);
     return true;
 }
 

@@ -42,12 +42,15 @@ typedef struct axis_rate {
 
 /* An instruction takes `start`, and the longer of its flops and its bytes of memory (their sum where
  * rows are summed up first and used then, as `rows` tells, and for products where caches are known:
- * there neither hides the other; only its bytes where it changes variables, as optimizers do); a
- * collective takes its latency, and the bytes that it sends or receives, and waits for those whose
- * core the system took away meanwhile. */
+ * there neither hides the other; only its bytes where it changes variables, as optimizers do).  A
+ * collective takes its messages and the bytes that it sends or receives (plan/links.h), and waits for
+ * those whose core the system took away meanwhile. */
 typedef struct price_rates {
     double        flops, memory, wire; /* flops, bytes, bytes in a second */
-    double        latency;             /* seconds, for each collective */
+    double        latency; /* seconds of a collective's first message.  Measured: a sum of 8 numbers
+                            * takes latency + (messages - 1) * message */
+    double        message; /* seconds of each further message that a processor sends in a collective;
+                            * 0: none.  Measured: two such sums, in groups of different sizes */
     double        start;               /* seconds, for each other instruction */
     double        pauses, pause;       /* in a second of work; seconds of each */
     double        rows;          /* flops a second of maps that sum up along rows; 0: `flops` */
@@ -56,8 +59,10 @@ typedef struct price_rates {
     double        half, quarter; /* while so many of them are; 0: as fast as what is left allows */
     double        most;          /* while three quarters are; 0: between `half` and `alone` */
     double        capacity;      /* bytes of memory that a processor has; 0: not known */
-    int           node;          /* so many processors share the fast wire; 0: all */
-    double        outer_wire, outer_latency; /* of axes that lead from node to node */
+    int           node; /* so many processors, neighbours by number, share the fast wire; 0: all */
+    double        outer_wire;                   /* bytes a second of each processor's own port to
+                                                 * other nodes, while all of them are in use */
+    double        outer_latency, outer_message; /* as above, of messages from node to node */
     const struct site
         *site; /* how processors meet; NULL: threads of one process, without working space */
     int           nproducts;
@@ -83,10 +88,6 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
  * is faster than the second. */
 double rates_memory(const price_rates *r, double reach);
 double rates_best_memory(const price_rates *r, double reach);
-/* The wire that a collective along these axes takes: the slowest of them, and where they are several
- * no better than `wire` and `latency`, which hold for any processors. */
-axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes);
-
 /* How many times as fast as all together processors are of which the busiest has so much to do that
  * the mean has this `share` of it: what the others leave is theirs, up to their speed alone, where
  * all of them share one thing; where neighbours share theirs, as fast as `most`, `half`

@@ -1,5 +1,6 @@
 /* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
 #include "plan/estimate.h"
+#include "plan/links.h"
 #include "run/calibrate.h"
 #include "search/automatic.h"
 #include "search/shapes.h"
@@ -276,22 +277,22 @@ static void test_mesh_is_found(void **state)
     mtf_close(c.s);
 }
 
-/* On nodes of 8, batch goes from node to node and hidden stays inside: 2x8, not 8x2. */
+/* The rows of a 2x3 mesh are nodes of 3; those of a 3x2 mesh fit in none. */
 static void test_order_of_axes_is_found(void **state)
 {
     (void)state;
     static const char nodes[] =
-        "flops=1e12,memory=1e12,wire=1e11,latency=1e-6,node=8,outer_wire=1e9,outer_latency=1e-5";
-    ground c = start(dense(4096, 1024, 4096, 1024), "loss");
+        "flops=1e12,memory=1e12,wire=1e11,latency=1e-6,node=3,outer_wire=1e9,outer_latency=1e-5";
+    ground c = start(dense(1536, 384, 1536, 384), "loss");
     double best = INFINITY, other;
     for (int k = 0; k < 2; k++) {
-        find(&c, &(mtf_layout_opts){.mesh = k ? "mesh_0:2,mesh_1:8" : "mesh_0:8,mesh_1:2",
+        find(&c, &(mtf_layout_opts){.mesh = k ? "mesh_0:2,mesh_1:3" : "mesh_0:3,mesh_1:2",
                                     .machine = nodes});
         if (k) best = c.found[0].seconds;
         if (!k) other = c.found[0].seconds;
     }
     assert_true(best < other);
-    find(&c, &(mtf_layout_opts){.mesh = "auto:16", .machine = nodes});
+    find(&c, &(mtf_layout_opts){.mesh = "auto:6", .machine = nodes});
     assert_true(c.n > 0 && c.found[0].seconds <= best);
     mtf_close(c.s);
 }
@@ -559,6 +560,7 @@ static void test_machines(void **state)
     assert_true(rates_read(s,
                            "# a machine\nflops 10\nmemory 20 # fast\nwire 30\nlatency 1\nnode 8\n"
                            "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
+                           "message 0.25\nouter_message 0.5\n"
                            "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\nhalf 0\n"
                            "cache 4e6 40\ncache 1e6 80\n",
                            "m", &r));
@@ -566,8 +568,10 @@ static void test_machines(void **state)
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
     mesh m;
     assert_true(mesh_parse(s, "far:2,nodes:4,gpus:8", &m));
-    assert_true(rates_wire(&r, &m, 4).wire == 30 && rates_wire(&r, &m, 2).wire == 3);
-    assert_true(rates_wire(&r, &m, 1).latency == 9 && rates_wire(&r, &m, 7).wire == 1);
+    links gpus = links_of(&r, &m, 4), nodes = links_of(&r, &m, 2), far = links_of(&r, &m, 1);
+    assert_true(gpus.nodes == 1 && gpus.inner.wire == 30 && gpus.inner.message == 0.25);
+    assert_true(nodes.inside == 1 && nodes.outer.wire == 3 && nodes.outer.message == 0.5);
+    assert_true(far.inner.latency == 9 && links_of(&r, &m, 7).inner.wire == 1);
     assert_true(r.pauses == 200 && r.pause == 1e-3);
     assert_true(r.ncaches == 2 && rates_memory(&r, 1) == 80 && rates_memory(&r, 1e9) == 20);
     textbuf     written = {.arena = &s->arena};
