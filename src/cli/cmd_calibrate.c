@@ -91,8 +91,9 @@ const command command_calibrate = {
     .examples = examples,
     .teaches =
         "All processors work at once, as in a step: matrix products of several sizes and types,\n"
-        "a pass over memory, elementwise work, an instruction that does almost nothing, and sums\n"
-        "over all processors and along each axis.  The file has a line for each, and may be\n"
+        "convolutions with few channels and with many, a pass over memory, elementwise work, an\n"
+        "instruction that does almost nothing, and sums over all processors and along each axis.\n"
+        "The file has a line for each, and may be\n"
         "edited.  It takes less than a minute; let nothing else run.",
     .run = run,
 };

@@ -173,13 +173,20 @@ static bool updates(const program *p, const instr *i)
     return false;
 }
 
+static double flops_rate(const price_rates *r, const instr *i)
+{
+    const window_args *w = &i->window;
+    if (i->kind != INSTR_WINDOW) return r->flops;
+    return rates_window(r, i->cause->type, (double)w->chans, (double)w->outs);
+}
+
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
     bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
     bool               adds = rows || (product && r->ncaches > 0 && !is_with_vector(i));
-    double             least, rate = rows ? r->rows : r->flops;
+    double             least, rate = rows ? r->rows : flops_rate(r, i);
     double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);

@@ -53,6 +53,36 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
     return seconds;
 }
 
+static double channels_of(double inputs, double outputs)
+{
+    return cbrt(inputs * outputs * outputs);
+}
+
+double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
+{
+    const window_rate *below = NULL, *above = NULL;
+    double             channels = channels_of(inputs, outputs);
+    for (int k = 0; k < r->nwindows; k++) {
+        const window_rate *w = &r->windows[k];
+        if (w->type != type) continue;
+        if (w->channels <= channels) below = w;
+        if (w->channels > channels && !above) above = w;
+    }
+    if (!below && !above) return r->flops;
+    if (!below || !above) return (below ? below : above)->flops;
+    double share = log(channels / below->channels) / log(above->channels / below->channels);
+    return below->flops * pow(above->flops / below->flops, share);
+}
+
+double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
+{
+    double best = rates_window(r, type, inputs, outputs);
+    for (int k = 0; k < r->nwindows; k++)
+        if (r->windows[k].type == type && r->windows[k].channels < channels_of(inputs, outputs))
+            best = fmax(best, r->windows[k].flops);
+    return best;
+}
+
 static cache_rate cache_row(const price_rates *r, int k)
 {
     if (k < r->ncaches) return r->caches[k];
@@ -123,8 +153,8 @@ static bool complain(const reading *r, const char *what)
     return fail(
         f, ERR_SYNTAX,
         "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
-        "one of %s; or is \"product TYPE SIDE FLOPS\", \"cache BYTES MEMORY\" or \"axis NAME WIRE "
-        "LATENCY\"",
+        "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", \"cache BYTES "
+        "MEMORY\" or \"axis NAME WIRE LATENCY\"",
         r->file, r->line, what, known);
 }
 
@@ -198,14 +228,41 @@ void rates_add_product(price_rates *r, product_rate p)
     r->products[at] = p;
 }
 
+static bool take_type(const char *word, mtf_dtype *type)
+{
+    for (*type = MTF_F32; *type < MTF_BOOL; ++*type)
+        if (word && strcmp(word, mtf_dtype_name(*type)) == 0) return true;
+    return false;
+}
+
 static bool take_product(price_rates *r, char **words)
 {
-    product_rate p = {.type = MTF_BOOL};
-    for (mtf_dtype t = MTF_F32; t < MTF_BOOL; t++)
-        if (words[1] && strcmp(words[1], mtf_dtype_name(t)) == 0) p.type = t;
-    TRY(p.type != MTF_BOOL && number(words[2], true, &p.side) && number(words[3], false, &p.flops));
+    product_rate p;
+    TRY(take_type(words[1], &p.type) && number(words[2], true, &p.side));
+    TRY(number(words[3], false, &p.flops));
     TRY(r->nproducts < MAX_PRODUCT_RATES);
     rates_add_product(r, p);
+    return true;
+}
+
+void rates_add_window(price_rates *r, window_rate w)
+{
+    int at = r->nwindows++;
+    for (; at > 0; at--) {
+        const window_rate *before = &r->windows[at - 1];
+        if (before->type < w.type || (before->type == w.type && before->channels <= w.channels))
+            break;
+        r->windows[at] = *before;
+    }
+    r->windows[at] = w;
+}
+
+static bool take_window(price_rates *r, char **words)
+{
+    window_rate w;
+    TRY(take_type(words[1], &w.type) && number(words[2], false, &w.channels));
+    TRY(number(words[3], false, &w.flops) && r->nwindows < MAX_WINDOW_RATES);
+    rates_add_window(r, w);
     return true;
 }
 
@@ -238,11 +295,18 @@ static bool take_line(const reading *r, char *line)
     while (n < 5 && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
     if (n == 2) return take_number(r, words[0], words[1], whole);
-    bool four = n == 4;
-    bool ok = four && strcmp(words[0], "product") == 0 ? take_product(r->rates, words)
-              : four && strcmp(words[0], "axis") == 0
-                  ? take_axis(r->rates, words)
-                  : n == 3 && strcmp(words[0], "cache") == 0 && take_cache(r->rates, words);
+    static const struct {
+        const char *name;
+        int         words;
+        bool (*take)(price_rates *r, char **words);
+    } lines[] = {{"product", 4, take_product},
+                 {"window", 4, take_window},
+                 {"axis", 4, take_axis},
+                 {"cache", 3, take_cache}};
+    bool ok = false;
+    for (size_t k = 0; k < sizeof lines / sizeof *lines && !ok; k++)
+        ok = n == lines[k].words && strcmp(words[0], lines[k].name) == 0 &&
+             lines[k].take(r->rates, words);
     return ok || complain(r, whole);
 }
 
@@ -276,6 +340,9 @@ void rates_write(const price_rates *r, textbuf *t)
     for (int k = 0; k < r->nproducts; k++)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
+    for (int k = 0; k < r->nwindows; k++)
+        text_add(t, "window %s %g %.3g\n", mtf_dtype_name(r->windows[k].type),
+                 r->windows[k].channels, r->windows[k].flops);
     for (int k = 0; k < r->ncaches; k++)
         text_add(t, "cache %.3g %.3g\n", r->caches[k].bytes, r->caches[k].memory);
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,

@@ -14,13 +14,22 @@
 
 struct site; /* program/site.h */
 
-enum { MAX_PRODUCT_RATES = 32, MAX_CACHE_RATES = 8, MAX_RATE_NAME = 40 };
+enum { MAX_PRODUCT_RATES = 32, MAX_WINDOW_RATES = 32, MAX_CACHE_RATES = 8, MAX_RATE_NAME = 40 };
 
 /* Products of this type whose sides are, in the geometric mean, at least `side`. */
 typedef struct product_rate {
     mtf_dtype type;
     double    side, flops;
 } product_rate;
+
+/* Convolutions of this type, and their gradients, with so many `channels`: the cube root of inputs *
+ * outputs * outputs, in one group, for kernels run along outputs and few of these leave them idle.
+ * Between rows rates change evenly with their logarithms; the first and the last row hold beyond.
+ * Measured: convolutions with as many inputs as outputs, flops / (seconds - start). */
+typedef struct window_rate {
+    mtf_dtype type;
+    double    channels, flops;
+} window_rate;
 
 /* Memory that was used so many bytes ago; between rows rates change evenly with their logarithms, and
  * at four times the last row's bytes it is `memory`. */
@@ -67,6 +76,8 @@ typedef struct price_rates {
         *site; /* how processors meet; NULL: threads of one process, without working space */
     int           nproducts;
     product_rate  products[MAX_PRODUCT_RATES]; /* by type, then by side; none: `flops` for all */
+    int           nwindows;
+    window_rate   windows[MAX_WINDOW_RATES]; /* by type, then by channels; none: `flops` for all */
     int           ncaches;
     cache_rate    caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
     int           naxes;
@@ -84,6 +95,10 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
  * cubes, and what a flat one has beyond a cube's takes its time, too. */
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
                              const product_sides *bytes);
+/* Flops a second of a convolution with so many inputs and outputs in a group; none that has at most
+ * as many of either is faster than the second. */
+double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
+double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
 /* Bytes a second of memory that was used `reach` bytes ago; none that was used so long ago or longer
  * is faster than the second. */
 double rates_memory(const price_rates *r, double reach);
@@ -98,6 +113,7 @@ double rates_speed(const price_rates *r, double share);
 double rates_wait(const price_rates *r, double work, int group);
 
 void rates_add_product(price_rates *r, product_rate p); /* where it belongs; there is room */
+void rates_add_window(price_rates *r, window_rate w);
 
 /* "flops=30e9,latency=1e-5": some of the numbers, the others stay.  Else the name of a file, or of
  * one that came with mtf.  False after an error. */

@@ -72,6 +72,9 @@ void calibrate_combine(int n, const price_rates *list, price_rates *r)
     for (int k = 0; k < r->nproducts; k++)
         r->products[k].flops =
             pick(&t, AT(products[0].flops) + (size_t)k * sizeof *r->products, HIGH);
+    for (int k = 0; k < r->nwindows; k++)
+        r->windows[k].flops =
+            pick(&t, AT(windows[0].flops) + (size_t)k * sizeof *r->windows, HIGH);
     for (int k = 0; k < r->ncaches; k++)
         r->caches[k].memory = pick(&t, AT(caches[0].memory) + (size_t)k * sizeof *r->caches, HIGH);
     for (int k = 0; k < r->naxes; k++) {

@@ -11,6 +11,7 @@
 #include "run/pauses.h"
 #include "run/timing.h"
 #include "run/trial_products.h"
+#include "run/trial_windows.h"
 
 enum { MEETINGS = 8 };
 #define PAUSE_SECONDS 0.3
@@ -217,6 +218,7 @@ bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
     TRY(trial_start(t, r) && time_passes(t, r) && time_flops(t, r));
-    TRY(trial_products(t, r) && trial_fewer(t, r) && time_wires(t, r) && time_pauses(t, r));
+    TRY(trial_products(t, r) && trial_windows(t, r) && trial_fewer(t, r));
+    TRY(time_wires(t, r) && time_pauses(t, r));
     return true;
 }

@@ -1,7 +1,7 @@
 /* A trial: what this machine really does in a second, measured once.
  *
  * Small programs run on the session's mesh, every processor at once: products of
- * several sizes and types, a pass over memory, a tiny instruction, sums over all
+ * several sizes and types, convolutions with few channels and many, a pass over memory, a tiny instruction, sums over all
  * processors and along each axis.
  */
 #ifndef RUN_TRIAL_H

@@ -25,10 +25,12 @@ static bool all_measured(const mesh *m, const price_rates *r)
     bool ok = is_measured(r->flops) && is_measured(r->memory) && is_measured(r->rows) &&
               is_measured(r->wire) && is_measured(r->latency) && is_measured(r->start);
     for (int k = 0; k < r->nproducts; k++) ok = ok && is_measured(r->products[k].flops);
+    for (int k = 0; k < r->nwindows; k++) ok = ok && is_measured(r->windows[k].flops);
     for (int k = 0; k < r->ncaches; k++) ok = ok && is_measured(r->caches[k].memory);
     for (int k = 0; k < r->naxes; k++)
         ok = ok && is_measured(r->axes[k].wire) && is_measured(r->axes[k].latency);
-    return ok && r->nproducts > 0 && r->ncaches > 0 && r->naxes == (m->naxes > 1 ? m->naxes : 0);
+    return ok && r->nproducts > 0 && r->nwindows > 0 && r->ncaches > 0 &&
+           r->naxes == (m->naxes > 1 ? m->naxes : 0);
 }
 
 /* A step takes as long as its slowest rank, for everybody. */

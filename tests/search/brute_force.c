@@ -38,7 +38,9 @@ const price_rates brute_machines[BRUTE_RATES] = {
      .node = 2,
      .outer_wire = 1e7,
      .outer_latency = 1e-5,
-     .outer_message = 1e-6},
+     .outer_message = 1e-6,
+     .nwindows = 3,
+     .windows = {{MTF_F32, 1, 4e6}, {MTF_F32, 2, 1e6}, {MTF_F32, 4, 2e7}}},
 };
 
 typedef struct priced {

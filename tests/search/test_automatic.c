@@ -562,8 +562,9 @@ static void test_machines(void **state)
                            "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
                            "message 0.25\nouter_message 0.5\n"
                            "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\nhalf 0\n"
-                           "cache 4e6 40\ncache 1e6 80\n",
+                           "cache 4e6 40\ncache 1e6 80\nwindow f32 64 40\nwindow f32 4 10\n",
                            "m", &r));
+    assert_true(r.nwindows == 2 && rates_window(&r, MTF_F32, 4, 4) == 10);
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
     mesh m;
@@ -611,6 +612,7 @@ static void test_trials(void **state)
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
         trials[k].products[1] = (product_rate){MTF_F32, 64, 5 * f};
+        trials[k].nwindows = 2, trials[k].windows[1] = (window_rate){MTF_F32, 8, 9 * f};
         trials[k].ncaches = 2, trials[k].caches[1] = (cache_rate){1e6, 7 * f};
         trials[k].axes[0] = (axis_rate){"x", 6 * f, 3 / f};
     }
@@ -620,6 +622,7 @@ static void test_trials(void **state)
     assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1 && r.most == 1.1);
     assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2);
     assert_true(r.products[1].flops == 6 && r.axes[0].wire == 6 * 1.2);
+    assert_true(r.windows[1].channels == 8 && r.windows[1].flops == 9 * 1.2);
     assert_true(r.caches[1].bytes == 1e6 && r.caches[1].memory == 7 * 1.2);
     assert_true(r.axes[0].latency == 3 / 1.2 && strcmp(r.axes[0].axis, "x") == 0);
 }
