@@ -33,7 +33,7 @@ static void tell(void *start, int done, int trials)
 
 static bool measure(const options *o, mtf_session *s)
 {
-    const char    *path = option_nth(o, "out", 0);
+    const char    *path = option_nth(o, "out", 0), *given = s->opts.mesh;
     price_rates    r;
     textbuf        t = {.arena = &s->arena};
     time_t         start = time(NULL);
@@ -45,7 +45,7 @@ static bool measure(const options *o, mtf_session *s)
     }
     text_add(&t,
              "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
-             s->opts.mesh, launch_find().size > 1 ? "over MPI" : "as threads");
+             given, launch_find().size > 1 ? "over MPI" : "as threads");
     rates_write(&r, &t);
     const char *text = text_done(&t);
     return text && (!mtf_is_first(s) || write_out(s, path, text));
