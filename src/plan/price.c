@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
+#include "plan/links.h"
 #include "plan/reuse.h"
 #include "plan/traffic.h"
 #include "program/map_form.h"
@@ -172,13 +173,20 @@ static bool updates(const program *p, const instr *i)
     return false;
 }
 
+static double flops_rate(const price_rates *r, const instr *i)
+{
+    const window_args *w = &i->window;
+    if (i->kind != INSTR_WINDOW) return r->flops;
+    return rates_window(r, i->cause->type, (double)w->chans, (double)w->outs);
+}
+
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
     bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
     bool               adds = rows || (product && r->ncaches > 0 && !is_with_vector(i));
-    double             least, rate = rows ? r->rows : r->flops;
+    double             least, rate = rows ? r->rows : flops_rate(r, i);
     double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);
@@ -188,6 +196,18 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     /* What is made again is so for the sake of memory, which is the whole program's. */
     line->spare =
         i->remade ? line->seconds : (work - (adds ? flops + least : fmax(flops, least))) / speed;
+}
+
+/* What it takes on the wire to move so many bytes in all its turns. */
+static double wire_seconds(const price *p, const instr *i, const price_line *line, double bytes)
+{
+    const price_rates *r = &p->rates;
+    double             turns = (double)line->turns;
+    links              l = links_of(r, p->mesh, line->axes);
+    haul               h = {.bytes = turns > 0 ? bytes / turns : 0, .staged = traffic_is_staged(i)};
+    if (l.nodes > 1 || l.inner.message > 0)
+        h.messages = (double)traffic_messages(r->site, p->mesh, i, &p->here);
+    return turns * links_seconds(&l, &h);
 }
 
 /* `work`: seconds since the collective before.  What its operands take to come and go is in the wire
@@ -213,10 +233,9 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     line->cause = p->brief ? "" : cause_of(p, i, line, a);
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
-    axis_rate w = rates_wire(&p->rates, p->mesh, line->axes);
-    double    least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
+    double least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
     line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns + memory - least;
-    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + least + line->spare;
+    line->seconds = wire_seconds(p, i, line, (double)most) + least + line->spare;
     p->sent_bytes = saturate_plus(p->sent_bytes, line->sent_bytes);
     p->received_bytes = saturate_plus(p->received_bytes, line->received_bytes);
     p->out_messages = saturate_plus(p->out_messages, line->out_messages);

@@ -254,3 +254,67 @@ traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_poin
     if (i->kind == INSTR_EXCHANGE) return exchange_traffic(s, m, i, &g);
     return (traffic){0};
 }
+
+/* ---- messages ---- */
+
+/* Those who have something that `here` wants: a product over the dimensions.  Where there are more
+ * parts than elements, some are empty. */
+static int64_t sources_of(const mesh *m, const exchange_args *how, const mesh_point *here)
+{
+    int64_t n = 1;
+    for (int d = 0; d < how->shape.ndims && n; d++) {
+        span    want = exchange_wanted(m, how, d, here);
+        int64_t size = how->shape.dims[d].size, end = want.begin + want.size;
+        int     parts = cut_parts(m, &how->from.dim[d]);
+        int64_t some = want.size ? part_holding(size, parts, end - 1) -
+                                       part_holding(size, parts, want.begin) + 1
+                                 : 0;
+        n *= some < want.size ? some : want.size;
+    }
+    return n;
+}
+
+/* Those who want something that `here` has: see `wanted`. */
+static int64_t readers_of(const mesh *m, const exchange_args *how, const mesh_point *here)
+{
+    unsigned from = placement_axes(&how->from, how->shape.ndims);
+    int64_t  n = traffic_group(m, from & ~wanted_axes(how));
+    for (int d = 0; d < how->shape.ndims && n; d++) {
+        int64_t    some = 0;
+        span       has = exchange_has(m, how, d, here);
+        axis_list  varying = listed(m, cut_axes(exchange_cut(how, d)) & from);
+        mesh_point reader = *here;
+        if (!traffic_moves(how, d)) {
+            n *= has.size > 0;
+            continue;
+        }
+        for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
+            cut_set_part(m, &varying, k, &reader);
+            some += span_overlap(has, exchange_wanted(m, how, d, &reader)) > 0;
+        }
+        n *= some;
+    }
+    return n;
+}
+
+int64_t traffic_messages(const site *s, const mesh *m, const instr *i, const mesh_point *here)
+{
+    group   g = group_of(m, mesh_number(m, here), traffic_axes(i));
+    int64_t others = g.n - 1;
+    if (i->kind == INSTR_REDUCE) return traffic_is_sharded(s, m, i, here) ? 2 * others : others;
+    if (i->kind == INSTR_REDUCE_SCATTER) return others;
+    if (i->kind != INSTR_EXCHANGE) return 0;
+    int64_t in = sources_of(m, i->exchange, here), out = readers_of(m, i->exchange, here);
+    return (in > out ? in : out) - (exchange_kept(m, i->exchange, here) > 0);
+}
+
+/* A gather makes parts coarser and moves nothing else. */
+bool traffic_is_staged(const instr *i)
+{
+    if (i->kind != INSTR_EXCHANGE) return true;
+    const exchange_args *how = i->exchange;
+    bool                 coarser = !how->mapped;
+    for (int d = 0; d < how->shape.ndims && coarser; d++)
+        coarser = cut_refines(&how->from.dim[d], &how->to.dim[d]);
+    return coarser;
+}

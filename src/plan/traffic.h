@@ -49,4 +49,12 @@ bool traffic_is_sharded(const site *s, const mesh *m, const instr *i, const mesh
 /* By processor `here`, whose instruction this is, at a site (NULL: threads of one process). */
 traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_point *here);
 
+/* Messages of one execution by processor `here`, or its reads of others' memory; sent or received,
+ * whichever are more.  In a group of n:
+ *     all_reduce: 2 (n-1); n-1 where each combines all of what is small.  reduce_scatter: n-1.
+ *     exchange: as many as it has partners. */
+int64_t traffic_messages(const site *s, const mesh *m, const instr *i, const mesh_point *here);
+/* Is it a reduction or a gather, in which members may share the way from node to node? */
+bool traffic_is_staged(const instr *i);
+
 #endif

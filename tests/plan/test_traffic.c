@@ -196,7 +196,7 @@ static void test_any_exchange(void **state)
                                                 ((mtf_dim){"b", 1 + dice(&seed) % 11}),
                                                 ((mtf_dim){"c", 1 + dice(&seed) % 4}))};
         instr         i = exchange(&how);
-        int64_t       sent[12] = {0}, received[12] = {0};
+        int64_t       sent[12] = {0}, received[12] = {0}, in[12] = {0}, out[12] = {0};
         draw_axes(&how.from, 3, &cube, &seed);
         draw_axes(&how.to, 3, &cube, &seed);
         if (trial % 3 == 0) how.to = how.from;
@@ -213,14 +213,53 @@ static void test_any_exchange(void **state)
                 if (source == p) continue;
                 received[p] += region_elements(&r);
                 sent[source] += region_elements(&r);
+                in[p] += region_elements(&r) > 0;
+                out[source] += region_elements(&r) > 0;
             }
         }
         for (int p = 0; p < 12; p++) {
             mesh_point here = mesh_place(&cube, p);
             assert_int_equal(received_by(&cube, &i, &here), received[p]);
             assert_int_equal(sent_by(&cube, &i, &here), sent[p]);
+            assert_int_equal(traffic_messages(NULL, &cube, &i, &here),
+                             in[p] > out[p] ? in[p] : out[p]);
         }
     }
+}
+
+static void test_messages_of_sums(void **state)
+{
+    (void)state;
+    mesh_point       here = mesh_place(&grid, 3);
+    static const int apart[] = {0, 1, 2, 3, 4, 5};
+    const site       far = {.ranks = 6, .host = apart};
+    instr            large = reduction(100000, 3), small = reduction(10, 3), few = reduction(10, 2);
+    assert_int_equal(traffic_messages(NULL, &grid, &large, &here), 2 * 5);
+    assert_int_equal(traffic_messages(NULL, &grid, &small, &here), 5);
+    assert_int_equal(traffic_messages(&far, &grid, &large, &here), 2 * 5);
+    assert_int_equal(traffic_messages(&far, &grid, &small, &here), 2 * 5); /* five are too many */
+    assert_int_equal(traffic_messages(&far, &grid, &few, &here), 2);
+    large.kind = INSTR_REDUCE_SCATTER;
+    large.reduce_scatter = (scatter_args){.to = {2, {0, 1}}, .size = 100000, .row = 1};
+    assert_int_equal(traffic_messages(NULL, &grid, &large, &here), 5);
+    assert_true(traffic_is_staged(&large) && traffic_is_staged(&small));
+}
+
+/* Parts that only become coarser are gathered; other exchanges go straight. */
+static void test_gathers_are_staged(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 6}), ((mtf_dim){"b", 9}))};
+    instr         i = exchange(&how);
+    how.from.dim[0] = (axis_list){2, {0, 1}};
+    assert_true(traffic_is_staged(&i));
+    how.to.dim[0] = (axis_list){1, {0}};
+    assert_true(traffic_is_staged(&i));
+    how.to.dim[0] = (axis_list){1, {1}};
+    assert_false(traffic_is_staged(&i));
+    how.to.dim[0] = (axis_list){0};
+    how.to.dim[1] = (axis_list){1, {0}};
+    assert_false(traffic_is_staged(&i));
 }
 
 int main(void)
@@ -229,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_all_reduce),   cmocka_unit_test(test_all_gather),
         cmocka_unit_test(test_all_to_all),   cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_any_exchange), cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_messages_of_sums), cmocka_unit_test(test_gathers_are_staged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
