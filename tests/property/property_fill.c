@@ -69,7 +69,7 @@ static bool fits_type(const line_choice *l, char place, const made_value *v)
     }
 }
 
-static bool fits_shape(const line_choice *l, char place, const made_value *v)
+static bool fits_shape(const maker *m, const line_choice *l, char place, const made_value *v)
 {
     if (!l->noperands) return true;
     const made_value *first = l->operand[0];
@@ -94,7 +94,7 @@ static bool fits_shape(const line_choice *l, char place, const made_value *v)
             if (!seen) ndims++, elements *= o->sizes[i];
         }
     }
-    return ndims <= (l->flags & WIDE ? 30 : MTF_MAX_DIMS) && elements <= 2000;
+    return ndims <= (l->flags & WIDE ? 30 : MTF_MAX_DIMS) && elements <= 2000 * m->scale;
 }
 
 const made_value *choose_operand(maker *m, const line_choice *l, char place)
@@ -103,7 +103,7 @@ const made_value *choose_operand(maker *m, const line_choice *l, char place)
     int               seen = 0;
     for (int i = 0; i < m->nvalues; i++) {
         const made_value *v = &m->values[i];
-        if (v->retired || !fits_type(l, place, v) || !fits_shape(l, place, v)) continue;
+        if (v->retired || !fits_type(l, place, v) || !fits_shape(m, l, place, v)) continue;
         /* Younger ones are likelier, so that graphs become deep. */
         int weight = 1 + (i > m->nvalues - 7) * 4;
         seen += weight;

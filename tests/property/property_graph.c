@@ -61,7 +61,8 @@ static bool note_result(maker *m, mtf_graph *g, const oracle *o, const char *nam
         .type = x->type, .ndims = shape.ndims, .from = *from, .peak = oracle_peak(o, x)};
     snprintf(v->name, NAME_ROOM, "%s", name);
     v->variable = !strcmp(x->node->op->name, "variable");
-    v->retired = mtf_shape_size(shape) > MOST_ELEMENTS || !is_definite(oracle_value(o, x));
+    v->retired =
+        mtf_shape_size(shape) > MOST_ELEMENTS * m->scale || !is_definite(oracle_value(o, x));
     for (int i = 0; i < v->ndims; i++) {
         snprintf(v->dims[i], NAME_ROOM, "%s", shape.dims[i].name);
         v->sizes[i] = shape.dims[i].size;
@@ -252,14 +253,17 @@ bool add_gradient(maker *m)
 
 static void choose_pool(maker *m, bool wide)
 {
-    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7}, small[] = {1, 1, 1, 1, 2, 2, 3};
+    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7}, small[] = {1, 1, 1, 1, 2, 2, 3},
+                         large[] = {1, 3, 8, 17, 32, 33, 64};
     static const char *const odd[] = {"_parts",   "_low",        "_tap",   "_nth",
                                       "_factors", "_candidates", "_turns", "_one"};
     bool                     strange = !m->plain && dice_odds(&m->dice, 15);
     m->npool = wide ? POOL : 6;
     for (int i = 0; i < m->npool; i++) {
         snprintf(m->pool[i], NAME_ROOM, "%c", 'a' + i);
-        m->pool_size[i] = wide ? small[dice_below(&m->dice, 7)] : sizes[dice_below(&m->dice, 10)];
+        m->pool_size[i] = wide           ? small[dice_below(&m->dice, 7)]
+                          : m->scale > 1 ? large[dice_below(&m->dice, 7)]
+                                         : sizes[dice_below(&m->dice, 10)];
         if (strange && dice_odds(&m->dice, 40)) snprintf(m->pool[i], NAME_ROOM, "%s", odd[i % 8]);
     }
 }
@@ -335,7 +339,7 @@ void case_choose_fetches(property_case *c, dice *d)
     if (!c->nfetches && n) snprintf(c->fetches[c->nfetches++].name, NAME_ROOM, "%s", names[n - 1]);
 }
 
-static void make(property_case *c, maker *m, uint64_t seed, int wanted, bool wide)
+static void make(property_case *c, maker *m, int wanted, bool wide)
 {
     *c = (property_case){.steps = 1};
     c->seed = dice_bits(&m->dice) % 1000;
@@ -343,7 +347,6 @@ static void make(property_case *c, maker *m, uint64_t seed, int wanted, bool wid
     choose_pool(m, wide);
     fill_program(m, wanted);
     for (int tries = 0; tries < 5 && dice_odds(&m->dice, 70) && !add_gradient(m); tries++) continue;
-    (void)seed;
 }
 
 void case_make_program(property_case *c, uint64_t seed)
@@ -354,7 +357,8 @@ void case_make_program(property_case *c, uint64_t seed)
     m = (maker){.c = c, .dice = {seed}};
     m.type = types[dice_below(&m.dice, 9)];
     bool wide = dice_odds(&m.dice, 25);
-    make(c, &m, seed, 6 + dice_below(&m.dice, wide ? 20 : 34), wide);
+    m.scale = !wide && dice_odds(&m.dice, 2) ? 20 : 1;
+    make(c, &m, 6 + dice_below(&m.dice, m.scale > 1 ? 6 : wide ? 20 : 34), wide);
     if (holds_steps_apart(c)) c->steps = 1 + dice_below(&m.dice, MAX_STEPS);
     case_choose_fetches(c, &m.dice);
 }
@@ -363,9 +367,9 @@ void case_make_graph(property_case *c, uint64_t seed)
 {
     static char  names[2 * MAX_LINES][NAME_ROOM];
     static maker m;
-    m = (maker){.c = c, .dice = {seed}, .plain = true};
+    m = (maker){.c = c, .dice = {seed}, .plain = true, .scale = 1};
     m.type = dice_odds(&m.dice, 12) ? MTF_F32 : MTF_F64;
-    make(c, &m, seed, 10 + dice_below(&m.dice, 31), false);
+    make(c, &m, 10 + dice_below(&m.dice, 31), false);
     int n = root_names(c, 2 * MAX_LINES, names);
     for (int i = n - 1; i >= 0 && c->nfetches < MAX_FETCHES; i--)
         if (!is_used(c, names[i]) || dice_odds(&m.dice, 25))

@@ -28,6 +28,7 @@ typedef struct maker {
     property_case *c;
     dice           dice;
     bool           plain; /* one floating type, few dimensions */
+    int            scale; /* 1, or more where values may be so many times as large */
     mtf_dtype      type;  /* of most floats */
     int            npool;
     char           pool[POOL][NAME_ROOM];

@@ -153,17 +153,30 @@ verdict case_try(const property_case *c, char reason[REASON_ROOM], coverage *cov
     return v;
 }
 
-verdict case_try_gradients(const property_case *c, char reason[REASON_ROOM], coverage *cover)
+/* What is printed reads back as the same. */
+static verdict check_text(const trial *t)
+{
+    const char *once = mtf_print(t->graph);
+    mtf_graph  *again = once ? mtf_parse(t->session, once, "printed") : NULL;
+    const char *twice = again ? mtf_print(again) : NULL;
+    if (!twice) return says(t, VERDICT_TEXT, mtf_error(t->session));
+    return strcmp(once, twice)
+               ? says(t, VERDICT_TEXT, "printed, read and printed again, it differs")
+               : VERDICT_SAME;
+}
+
+verdict case_try_graph(const property_case *c, char reason[REASON_ROOM], coverage *cover)
 {
     trial t = {.c = c, .reason = reason, .cover = cover};
     reason[0] = 0;
     verdict v = begin(&t, NULL, NULL);
     if (v == VERDICT_SAME) v = check_slopes(c, t.graph, reason, cover);
+    if (v == VERDICT_SAME) v = check_text(&t);
     end(&t);
     return v;
 }
 
-verdict case_try_apart(const property_case *c, bool gradients, char reason[REASON_ROOM])
+verdict case_try_apart(const property_case *c, bool graph, char reason[REASON_ROOM])
 {
     struct answer {
         verdict verdict;
@@ -175,7 +188,7 @@ verdict case_try_apart(const property_case *c, bool gradients, char reason[REASO
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE);
-        a.verdict = gradients ? case_try_gradients(c, a.reason, NULL) : case_try(c, a.reason, NULL);
+        a.verdict = graph ? case_try_graph(c, a.reason, NULL) : case_try(c, a.reason, NULL);
         _exit(write(ends[1], &a, sizeof a) != sizeof a);
     }
     close(ends[1]);

@@ -30,12 +30,12 @@ static verdict try_legal(property_case *c, dice *d, bool apart, char *reason, co
     }
 }
 
-static void report(property_case *c, uint64_t seed, verdict v, bool gradients, char *reason)
+static void report(property_case *c, uint64_t seed, verdict v, bool graph, char *reason)
 {
     printf("# program %llu: %s\n# again: test_random_programs %llu 1\n", (unsigned long long)seed,
            reason, (unsigned long long)seed);
     fflush(stdout);
-    if (v != VERDICT_ILLEGAL) case_shrink(c, v, gradients, reason);
+    if (v != VERDICT_ILLEGAL) case_shrink(c, v, graph, reason);
     case_print(c, reason);
     fflush(stdout);
 }
@@ -48,8 +48,8 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
     case_make_program(c, seed);
     int ndims = case_dims(c, MOST_DIMS, dims);
     if (!apart) alarm(PATIENCE);
-    verdict v = apart ? case_try_apart(c, true, reason) : case_try_gradients(c, reason, cover);
-    bool    gradients = v != VERDICT_SAME;
+    verdict v = apart ? case_try_apart(c, true, reason) : case_try_graph(c, reason, cover);
+    bool    graph = v != VERDICT_SAME;
     for (int k = 0; k < LAYOUTS && v == VERDICT_SAME; k++) {
         if (k) case_choose_fetches(c, &d);
         case_make_layout(c, &d, ndims, dims);
@@ -57,7 +57,7 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
         v = try_legal(c, &d, apart, reason, cover);
     }
     alarm(0);
-    if (v != VERDICT_SAME) report(c, seed, v, gradients, reason);
+    if (v != VERDICT_SAME) report(c, seed, v, graph, reason);
     return v == VERDICT_SAME;
 }
 
