@@ -186,6 +186,26 @@ static void test_blocks_inside_blocks(void **state)
     free(text);
 }
 
+/* Dimensions of the library's own, in gradients too, beside sixteen others. */
+static void test_internal_names(void **state)
+{
+    (void)state;
+    char *text = round_trip(
+        "x: f32[a=1, b=1, c=1, d=1, e=1, f=1, g=1, h=1, i=1, j=1, k=1, l=1, m=1, u=4, v=4, w=2] = "
+        "input\n"
+        "y = max_pool(x, window=(2, 2))\n"
+        "z = reduce_prod(y, over=(w))\n"
+        "s = nth_largest_element(x, n=1, dim=u)\n"
+        "t = loop(x, trips=3) { body(p) { yield p * p } }\n"
+        "dx = gradients(z, s, t; x)\n"
+        "ddx = gradients(dx; x)\n");
+    static const char *const names[] = {"\".tap\"=2", "\".factors\"=2", "\".rank\"=2",
+                                        "\".turns\"=3"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_non_null(strstr(text, names[i]));
+    free(text);
+}
+
 static void test_attributes(void **state)
 {
     (void)state;
@@ -616,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_network),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_blocks_inside_blocks),
+        cmocka_unit_test(test_internal_names),
         cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_attribute_values),
         cmocka_unit_test(test_elements),
