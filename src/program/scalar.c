@@ -7,7 +7,7 @@
 #include "program/scalar.h"
 
 #include "base/fault.h"
-#include "program/scalar_text.h"
+#include "program/scalar_f32.h"
 
 const scalar_info scalar_infos[SCALAR_FNS] = {
     [FN_IMMEDIATE] = {"immediate", 0, 0, false},
@@ -36,14 +36,6 @@ const scalar_info scalar_infos[SCALAR_FNS] = {
 #undef LOGIC2
 };
 
-/* What a row becomes in a switch: its value, or nothing where its class is illegal in the type. */
-#define REAL(name, value)                                                                          \
-    case FN_##name:                                                                                \
-        return (scalar){.real = (double)(value)};
-#define WHOLE(name, value)                                                                         \
-    case FN_##name:                                                                                \
-        return (scalar){.whole = (int64_t)(value)};
-
 #define REAL1(name, value, ...) REAL(name, value)
 #define ANY1(name, value, ...) REAL(name, value)
 #define TEST1(name, value, ...) WHOLE(name, value)
@@ -52,14 +44,6 @@ const scalar_info scalar_infos[SCALAR_FNS] = {
 #define ANY2(name, value, ...) REAL(name, value)
 #define COMPARE(name, value, ...) WHOLE(name, value)
 #define LOGIC2(name, value, ...)
-
-static scalar eval_f32(scalar_fn fn, float x, float y)
-{
-    switch ((int)fn) {
-#include "program/scalars.h"
-    }
-    return (scalar){.real = (double)x};
-}
 
 static scalar eval_f64(scalar_fn fn, double x, double y)
 {
@@ -113,6 +97,24 @@ static scalar eval_bool(scalar_fn fn, uint8_t x, uint8_t y)
     return (scalar){.whole = x};
 }
 
+/* Do the inner loops that will run multiply and add with one rounding?  As machine/kernels/levels.c
+ * chooses them. */
+static bool rounds_once(void)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return true;
+#elif defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+static scalar eval_as_loops(scalar_fn fn, float x, float y)
+{
+    return rounds_once() ? eval_f32(fn, x, y) : scalar_eval_twice(fn, x, y);
+}
+
 scalar scalar_eval(scalar_fn fn, mtf_dtype type, scalar x, scalar y)
 {
     switch (dtype_compute(type)) {
@@ -120,7 +122,7 @@ scalar scalar_eval(scalar_fn fn, mtf_dtype type, scalar x, scalar y)
     case MTF_I32: return eval_i32(fn, (int32_t)x.whole, (int32_t)y.whole);
     case MTF_I64: return eval_i64(fn, x.whole, y.whole);
     case MTF_BOOL: return eval_bool(fn, (uint8_t)x.whole, (uint8_t)y.whole);
-    default: return eval_f32(fn, (float)x.real, (float)y.real);
+    default: return eval_as_loops(fn, (float)x.real, (float)y.real);
     }
 }
 
