@@ -218,32 +218,48 @@ static void add_assignment(maker *m)
     maker_accept(m, text, 1, name, &from);
 }
 
-bool add_gradient(maker *m)
+/* What to differentiate by: floats that y depends on.  Writes two lists. */
+static int choose_sources(maker *m, const made_value *y, char names[3][NAME_ROOM], char *left,
+                          char *right, size_t room)
 {
-    line_choice       none = {.d = -1, .f = -1};
-    const made_value *chosen = choose_operand(m, &none, 'x');
-    if (!chosen) return false;
-    made_value y = *chosen;
-    char       names[3][NAME_ROOM], text[LINE_ROOM], left[200] = "", right[200] = "";
-    int        n = 0;
+    int n = 0;
     for (int tries = 0; tries < 40 && n < 3; tries++) {
         int               k = dice_below(&m->dice, m->nvalues);
         const made_value *x = &m->values[k];
         char              again[NAME_ROOM + 2];
-        if (!ancestry_has(&y.from, k) || !made_is_float(x) || !strcmp(x->name, y.name)) continue;
+        if (!ancestry_has(&y->from, k) || !made_is_float(x) || !strcmp(x->name, y->name)) continue;
         snprintf(again, sizeof again, " %s,", x->name);
         size_t a = strlen(left), b = strlen(right);
         if (strstr(right, again)) continue;
         fresh_name(m, names[n]);
-        snprintf(left + a, sizeof left - a, "%s%s", n ? ", " : "", names[n]);
-        snprintf(right + b, sizeof right - b, " %s,", x->name);
+        snprintf(left + a, room - a, "%s%s", n ? ", " : "", names[n]);
+        snprintf(right + b, room - b, " %s,", x->name);
         n++;
         if (dice_odds(&m->dice, 50)) break;
     }
+    if (n) right[strlen(right) - 1] = 0;
+    return n;
+}
+
+bool add_gradient(maker *m)
+{
+    line_choice       none = {.d = -1, .f = -1};
+    const made_value *chosen = choose_operand(m, &none, 'x'),
+                     *other = choose_operand(m, &none, 'x');
+    char names[3][NAME_ROOM], text[LINE_ROOM], left[120] = "", right[120] = "";
+    char dy[NAME_ROOM], given[2 * NAME_ROOM] = "", more[2 * NAME_ROOM] = "";
+    if (!chosen) return false;
+    made_value y = *chosen;
+    if (dice_odds(&m->dice, 15) && other != chosen) {
+        snprintf(more, sizeof more, ", %s", other->name);
+        ancestry_join(&y.from, &other->from);
+    } else if (dice_odds(&m->dice, 15) && add_alike(m, &y, dy)) {
+        snprintf(given, sizeof given, "; %s", dy);
+        ancestry_join(&y.from, &m->values[m->nvalues - 1].from);
+    }
+    int n = choose_sources(m, &y, names, left, right, sizeof left), before = m->nvalues;
     if (!n) return false;
-    right[strlen(right) - 1] = 0;
-    snprintf(text, sizeof text, "%s = gradients(%s;%s)", left, y.name, right);
-    int before = m->nvalues;
+    snprintf(text, sizeof text, "%s = gradients(%s%s;%s%s)", left, y.name, more, right, given);
     if (!maker_accept(m, text, n, names, &y.from)) return false;
     for (int i = before, end = m->nvalues; i < end; i++) tame(m, i);
     return true;
