@@ -135,6 +135,7 @@ static void tame(maker *m, int index)
 static const line_template *choose_template(maker *m)
 {
     unsigned without = m->depth ? ROOT : 0, with = m->plain ? BOTH : 0;
+    if (m->npool == POOL && dice_odds(&m->dice, 30)) with |= WIDE;
     for (;;) {
         int total = 0, at;
         for (int i = 0; i < nline_templates; i++) total += line_templates[i].weight;
@@ -269,15 +270,15 @@ bool add_gradient(maker *m)
 
 static void choose_pool(maker *m, bool wide)
 {
-    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7}, small[] = {1, 1, 1, 1, 2, 2, 3},
-                         large[] = {1, 3, 8, 17, 32, 33, 64};
+    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7},
+                         small[] = {1, 1, 1, 1, 1, 2, 2, 3}, large[] = {1, 3, 8, 17, 32, 33, 64};
     static const char *const odd[] = {"_parts",   "_low",        "_tap",   "_nth",
                                       "_factors", "_candidates", "_turns", "_one"};
     bool                     strange = !m->plain && dice_odds(&m->dice, 15);
     m->npool = wide ? POOL : 6;
     for (int i = 0; i < m->npool; i++) {
         snprintf(m->pool[i], NAME_ROOM, "%c", 'a' + i);
-        m->pool_size[i] = wide           ? small[dice_below(&m->dice, 7)]
+        m->pool_size[i] = wide           ? small[dice_below(&m->dice, 8)]
                           : m->scale > 1 ? large[dice_below(&m->dice, 7)]
                                          : sizes[dice_below(&m->dice, 10)];
         if (strange && dice_odds(&m->dice, 40)) snprintf(m->pool[i], NAME_ROOM, "%s", odd[i % 8]);
@@ -372,7 +373,7 @@ void case_make_program(property_case *c, uint64_t seed)
     static maker           m;
     m = (maker){.c = c, .dice = {seed}};
     m.type = types[dice_below(&m.dice, 9)];
-    bool wide = dice_odds(&m.dice, 25);
+    bool wide = dice_odds(&m.dice, 30);
     m.scale = !wide && dice_odds(&m.dice, 2) ? 20 : 1;
     make(c, &m, 6 + dice_below(&m.dice, m.scale > 1 ? 6 : wide ? 20 : 34), wide);
     if (holds_steps_apart(c)) c->steps = 1 + dice_below(&m.dice, MAX_STEPS);

@@ -34,7 +34,7 @@ typedef enum shape_kind {
 
 enum {
     ROOT = 1, /* not inside blocks */
-    WIDE = 2, /* all operands together may have more than 16 dimensions */
+    WIDE = 2, /* of interest with many dimensions; all operands together may have more than 16 */
     BOTH = 4, /* for plain graphs, too */
 };
 
