@@ -193,7 +193,7 @@ static bool note_params(maker *m, const open_block *b)
 static bool add_inside(maker *m)
 {
     int wanted = m->c->nlines + 1 + dice_below(&m->dice, 5);
-    for (int tries = 0; tries < 20 && m->c->nlines < wanted; tries++) {
+    for (int tries = 0; tries < 20 && m->c->nlines < wanted && !m->ended; tries++) {
         int what = dice_below(&m->dice, 100);
         if (what < 15 && m->depth < MAX_DEPTH)
             add_block(m);
@@ -301,8 +301,8 @@ bool add_block(maker *m)
     if (good) write_yield(m, &b, text, sizeof text);
     m->depth--;
     ancestry from = close_scope(m, &b);
-    good = good && maker_accept(m, text, b.nresults, b.results, &from);
-    if (!good) m->c->nlines = lines;
+    good = good && !m->ended && maker_accept(m, text, b.nresults, b.results, &from);
+    if (!good && !m->ended) m->c->nlines = lines;
     if (good && b.kind == BLOCK_LOOP && dice_odds(&m->dice, 15)) add_history(m, &b, &from);
     return good;
 }

@@ -89,7 +89,7 @@ bool maker_accept(maker *m, const char *text, int nresults, char results[][NAME_
     property_case *c = m->c;
     static char    whole[TEXT_ROOM + MAX_DEPTH * LINE_ROOM];
     int            lines = c->nlines, values = m->nvalues;
-    if (!append_lines(c, text, m->depth)) {
+    if (m->ended || !append_lines(c, text, m->depth)) {
         c->nlines = lines;
         return false;
     }
@@ -103,8 +103,12 @@ bool maker_accept(maker *m, const char *text, int nresults, char results[][NAME_
     bool         good = o && feed_all(g, NULL, o) && oracle_step(o);
     for (int i = 0; i < nresults && good; i++) good = note_result(m, g, o, results[i], from);
     oracle_free(o);
+    m->ended = !strncmp(mtf_error(s), "internal", strlen("internal"));
     mtf_close(s);
-    if (!good) c->nlines = lines, m->nvalues = values;
+    if (m->ended) /* a fault of the library's own: the program ends here, and shows it */
+        for (int k = m->depth - 1; k >= 0; k--) append_lines(c, m->closers[k], k + 1);
+    else if (!good)
+        c->nlines = lines, m->nvalues = values;
     if (good && m->depth) ancestry_join(&m->used, from);
     return good;
 }
@@ -287,7 +291,7 @@ static void choose_pool(maker *m, bool wide)
 
 static void fill_program(maker *m, int wanted)
 {
-    for (int tries = 0; tries < 12 * wanted && m->c->nlines < wanted; tries++) {
+    for (int tries = 0; tries < 12 * wanted && m->c->nlines < wanted && !m->ended; tries++) {
         int what = dice_below(&m->dice, 100);
         if (what < (m->c->nlines > wanted / 2 ? 14 : 4))
             add_gradient(m);

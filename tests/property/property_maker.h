@@ -38,6 +38,7 @@ typedef struct maker {
     int            depth;                         /* of open blocks */
     char           closers[MAX_DEPTH][LINE_ROOM]; /* lines that would close each */
     ancestry       used;                          /* by the lines of the open blocks */
+    bool           ended; /* the library gave itself away: the last line shows it */
 } maker;
 
 /* One line in the making: what has been chosen for its places. */

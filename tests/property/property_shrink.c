@@ -31,7 +31,7 @@ static bool try_next(shrinker *s)
 {
     char reason[REASON_ROOM];
     if (s->tries++ > MAX_TRIES || case_try_apart(s->next, s->graph, reason) != s->how) return false;
-    if (s->how == VERDICT_ERROR && !same_kind(reason, s->reason)) return false;
+    if (s->how != VERDICT_DIFFERS && !same_kind(reason, s->reason)) return false;
     *s->best = *s->next;
     snprintf(s->reason, REASON_ROOM, "%s", reason);
     return true;
