@@ -227,6 +227,11 @@ static int write_dims(maker *m, line_choice *l, char place, char *text, size_t r
     switch (place) {
     case 'd': i = first_dim(m, l); break;
     case 'f': i = second_dim(m, l); break;
+    case 'e':
+        v = l->noperands ? l->operand[l->noperands - 1] : NULL;
+        l->failed = l->failed || !v || !v->ndims;
+        i = l->failed ? 0 : dice_below(&m->dice, v->ndims);
+        break;
     case 'L':
     case 'l':
         l->failed = l->failed || !v || !v->ndims;
@@ -258,7 +263,7 @@ static int write_place(maker *m, const line_template *t, line_choice *l, char pl
         l->failed = l->failed || !write_shape(m, l, t->shape, text, room);
         return (int)strlen(text);
     }
-    if (strchr("dfDNLl", place)) return write_dims(m, l, place, text, room);
+    if (strchr("dfeDNLl", place)) return write_dims(m, l, place, text, room);
     if (strchr("nmsZR", place)) return write_number(m, l, place, text, room);
     if (strchr("kKGtPTFYI", place)) return write_fixed(m, l, place, text, room);
     const made_value *v = operand_at(m, l, place);

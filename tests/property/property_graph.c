@@ -278,7 +278,7 @@ static void choose_pool(maker *m, bool wide)
                          small[] = {1, 1, 1, 1, 1, 2, 2, 3}, large[] = {1, 3, 8, 17, 32, 33, 64};
     static const char *const odd[] = {"_parts",   "_low",        "_tap",   "_nth",
                                       "_factors", "_candidates", "_turns", "_one"};
-    bool                     strange = !m->plain && dice_odds(&m->dice, 15);
+    bool                     strange = !m->plain && dice_odds(&m->dice, 20);
     m->npool = wide ? POOL : 6;
     for (int i = 0; i < m->npool; i++) {
         snprintf(m->pool[i], NAME_ROOM, "%c", 'a' + i);

@@ -159,6 +159,14 @@ const line_template line_templates[] = {
     { 9, "%o = gather(%a, %i, dim=%d)",                               SHAPE_NONE,   BOTH},
     { 5, "%o = gather(%i, mod(%j, %Z), dim=%d)",                      SHAPE_NONE,   BOTH},
     { 6, "%o = gather(%a, mod(%i, %Z), dim=%d)",                      SHAPE_NONE,   BOTH},
+    { 4, "%q = reduce_sum(%i, over=(%d))\n"
+         "%o = gather(%a, %q, dim=%e)",                               SHAPE_NONE,   0},
+    { 4, "%q = gather(%i, mod(%v, %Z), dim=%d)\n"
+         "%o = gather(%a, %q, dim=%e)",                               SHAPE_NONE,   0},
+    { 3, "%q = einsum(%i, %j, over=(%d))\n"
+         "%o = scatter_add(%A, %q, dim=[%D])",                        SHAPE_NONE,   0},
+    { 2, "%q = reduce_sum(%i, over=(%d))\n"
+         "%o = dynamic_shift(%a, %q, dim=%e, wrap=%t)",               SHAPE_NONE,   0},
     { 3, "%o = gather(%A, cast(%x, type=%I), dim=%d)",                SHAPE_NONE,   0},
     { 3, "%o = gather(%A, argmax(%B, dim=%d), dim=%d)",               SHAPE_NONE,   0},
     { 5, "%o = scatter_add(%A, %i, dim=[%D])",                        SHAPE_NONE,   BOTH},
