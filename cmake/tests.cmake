@@ -40,6 +40,12 @@ foreach(source IN LISTS test_sources)
 endforeach()
 file(WRITE ${PROJECT_BINARY_DIR}/tests.txt "${test_list}")
 
+# The command inside a program that sets its user's locale, as tests/shell/locale.sh wants it.
+add_executable(mtf_in_locale ${MTF_CLI_SOURCES} tests/shell/set_locale.c)
+set_target_properties(mtf_in_locale PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_compile_options(mtf_in_locale PRIVATE ${MTF_WARNINGS})
+target_link_libraries(mtf_in_locale PRIVATE mtf_objects)
+
 # ---- examples: nothing but the public headers and the archive ------------------------------------
 
 file(GLOB example_sources CONFIGURE_DEPENDS examples/[0-9][0-9]_*.c)

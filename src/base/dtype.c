@@ -1,6 +1,10 @@
 /* Element types: sizes, names, and the two short floats. */
 #include "base/dtype.h"
 
+#include <math.h>
+
+#include "base/numbers.h"
+
 static const struct {
     const char *name;
     size_t      bytes;
@@ -43,6 +47,21 @@ bool dtype_is_int(mtf_dtype type)
 mtf_dtype dtype_compute(mtf_dtype type)
 {
     return type == MTF_BF16 || type == MTF_F16 ? MTF_F32 : type;
+}
+
+const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL])
+{
+    double stored = 0; /* 8 bytes: room for an element of any type */
+    dtype_store(type, &stored, 0, x);
+    double back = dtype_load(type, &stored, 0);
+    if (dtype_is_float(type) && isfinite(back) == isfinite(x)) return NULL;
+    if (back == x && x < 0x1p63) return NULL; /* 2^63 comes back from the largest i64, rounded */
+    const char *sentence = "%s takes whole numbers in its range, not %.15g";
+    if (dtype_is_float(type))
+        sentence = "%s has no number as large as %.15g; write inf for infinity";
+    if (type == MTF_BOOL) sentence = "a %s is 0 or 1, not %.15g";
+    number_format(text, DTYPE_REFUSAL, sentence, mtf_dtype_name(type), x);
+    return text;
 }
 
 double dtype_load(mtf_dtype type, const void *from, int64_t i)

@@ -16,6 +16,10 @@ bool      dtype_parse(const char *name, mtf_dtype *type);
 bool      dtype_is_float(mtf_dtype type);
 bool      dtype_is_int(mtf_dtype type);
 mtf_dtype dtype_compute(mtf_dtype type); /* the type arithmetic happens in */
+/* NULL where x is an element of the type, rounded or not; else a sentence in `text` that says why
+ * it is none. */
+enum { DTYPE_REFUSAL = 100 };
+const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL]);
 
 /* One element as a double (exact for all but large i64), and back (saturating, NaN to 0). */
 double dtype_load(mtf_dtype type, const void *from, int64_t index);

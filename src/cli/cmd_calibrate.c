@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/numbers.h"
 #include "base/put_file.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
@@ -25,7 +26,7 @@ static void tell(void *start, int done, int trials)
     double spent = difftime(time(NULL), *(const time_t *)start);
     if (!isatty(STDERR_FILENO)) return;
     fprintf(stderr, "\r\033[Kcalibrating: %d of %d trials", done, trials);
-    if (done) fprintf(stderr, ", %.0f s left", spent * (trials - done) / done);
+    if (done) number_print(stderr, ", %.0f s left", spent * (trials - done) / done);
     if (done == trials) fprintf(stderr, "\r\033[K");
     fflush(stderr);
 }

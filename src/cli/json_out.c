@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "cli/show_values.h"
 
 void json_text(cJSON *to, const char *key, const char *value)
@@ -81,7 +82,9 @@ void json_cost(cJSON *to, const mtf_cost *cost)
 
 bool json_print(mtf_session *s, cJSON *root)
 {
-    char *text = cJSON_Print(root);
+    locale_t before = number_begin(); /* cJSON replaces one byte of a decimal sign, which may be two */
+    char    *text = cJSON_Print(root);
+    number_end(before);
     if (text) puts(text);
     cJSON_free(text);
     cJSON_Delete(root);

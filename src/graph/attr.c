@@ -27,6 +27,11 @@ attr_number number_of_whole(int64_t i)
     return (attr_number){r, i, r >= 0x1p63 || (int64_t)r != i};
 }
 
+const char *number_refused(mtf_dtype type, attr_number x, char text[DTYPE_REFUSAL])
+{
+    return x.whole && type == MTF_I64 ? NULL : dtype_refuses(type, x.r, text);
+}
+
 scalar number_as(mtf_dtype type, attr_number x)
 {
     if (!x.whole) return dtype_scalar(type, x.r);

@@ -57,6 +57,8 @@ typedef struct attr_number {
 
 attr_number number_of_whole(int64_t i);
 scalar      number_as(mtf_dtype type, attr_number x); /* rounded, saturating */
+/* Why it is no element of the type, in words that stand in `text`; NULL: it is one. */
+const char *number_refused(mtf_dtype type, attr_number x, char text[DTYPE_REFUSAL]);
 
 /* A value; which member holds follows from the op's attr_spec. */
 typedef union attr {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 /* ---- ops ---- */
 
 int op_attr_count(const op *o)
@@ -55,7 +57,7 @@ bool node_fail(const node *n, error_kind kind, const char *format, ...)
     char    text[700];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    number_vformat(text, sizeof text, format, args);
     va_end(args);
     return fail(&n->graph->session->fault, kind, "%s: %s", n->op->name, text);
 }

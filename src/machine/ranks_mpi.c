@@ -16,11 +16,13 @@
 enum { TAG_ERROR, TAG_SAID, TAG_KNOWN, TAG_ASK, TAG_HERE };
 enum { GRACE = 3 };        /* seconds in which a rank that lives answers a farewell */
 #define ANSWER_SECONDS 1.0 /* in which a rank that waits answers a question */
-#define LAST_WORDS 0.05    /* in which the error of a rank that has ended arrives */
+#define LAST_WORDS 0.01    /* in which the error of a rank that has ended arrives */
 
 /* Seconds after which a message is no longer under way: its sender has not come.  Whoever sleeps
  * before that slows down a long message, which moves only while both sides look after it. */
 static const double under_way = 0.1;
+/* Seconds after which somebody may be lost: little, since the starter soon ends those that are left. */
+static const double worrying = 0.005;
 
 void ranks_breathe(int tries, double waited)
 {
@@ -63,6 +65,12 @@ static void send_word(ranks *r, int to, int tag, const void *data, int bytes)
     MPI_Request_free(&request);
 }
 
+/* Another one, which has not ended: an MPI library that finds nobody may end the process. */
+static bool is_there(const ranks *r, int rank)
+{
+    return rank != r->number && rank != r->lost;
+}
+
 void ranks_tell(ranks *r)
 {
     if (r->told || mtf_ok(r->session) || atomic_load(&r->alarmed)) return;
@@ -71,7 +79,7 @@ void ranks_tell(ranks *r)
     r->mine.lost = r->lost;
     snprintf(r->mine.text, sizeof r->mine.text, "%s", r->session->fault.text);
     for (int k = 0; k < r->count; k++)
-        if (k != r->number) send_word(r, k, TAG_ERROR, &r->mine, (int)sizeof r->mine);
+        if (is_there(r, k)) send_word(r, k, TAG_ERROR, &r->mine, (int)sizeof r->mine);
 }
 
 /* Whoever waits also answers. */
@@ -89,10 +97,11 @@ static void answer(ranks *r)
 /* Has a rank ended that has not said why? */
 static bool notice_loss(ranks *r)
 {
+    enum { LOOKS = 200 }; /* at least: on a busy machine the time is soon over */
     int    ended = watch_ended(&r->watch);
     double begin = clock_seconds();
     if (ended < 0) return false;
-    while (clock_seconds() - begin < LAST_WORDS)
+    for (int k = 0; k < LOOKS || clock_seconds() - begin < LAST_WORDS; k++)
         if (ranks_alarmed(r)) return false;
     atomic_store(&r->lost, ended);
     return true;
@@ -111,10 +120,8 @@ arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *
             waited = clock_seconds() - begin;
             if (waited > seconds) return SOMEBODY_LATE;
         }
-        if (waited > under_way) {
-            if (notice_loss(r)) return SOMEBODY_LOST;
-            answer(r);
-        }
+        if (waited > worrying && tries % LOOK == 0 && notice_loss(r)) return SOMEBODY_LOST;
+        if (waited > under_way) answer(r);
         ranks_breathe(tries, waited);
     }
 }
@@ -279,9 +286,9 @@ static void spread_word(ranks *r)
     double end = clock_seconds() + GRACE;
     fflush(NULL); /* the first to exit may end this process */
     for (int k = 0; k < r->count; k++)
-        if (k != r->number) send_word(r, k, TAG_SAID, NULL, 0);
+        if (is_there(r, k)) send_word(r, k, TAG_SAID, NULL, 0);
     for (int k = 0; k < r->count; k++)
-        if (k != r->number && k != r->lost && hear(r, k, TAG_KNOWN, end - clock_seconds()) < 0)
+        if (is_there(r, k) && hear(r, k, TAG_KNOWN, end - clock_seconds()) < 0)
             MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

@@ -46,8 +46,7 @@ static bool is_fulfilled(const void *what)
     return guest_has_all(w->guest, w->note);
 }
 
-/* A thread that never comes cannot be stopped, and its step never ends: so this is said at once.
- * Those who wait for others are not to blame. */
+/* Those who wait for others are not to blame. */
 static bool report_late(thread_wire *w, const guest *g, const instr *i, const seat_note *what)
 {
     int n = 0;
@@ -55,9 +54,7 @@ static bool report_late(thread_wire *w, const guest *g, const instr *i, const se
         if (!w->seats[k]->waits && w->seats[k]->posted < what->number) w->late[n++] = k;
     for (int k = 0; n == 0 && k < g->group.n; k++)
         if (guest_lacks(g, what, k)) w->late[n++] = g->members[k];
-    wire_late(&w->face, i, n, w->late);
-    session_say_error(w->face.session);
-    return false;
+    return wire_late(&w->face, i, n, w->late);
 }
 
 /* Who is disappointed still counts as waiting: somebody may just be looking for those who are late. */

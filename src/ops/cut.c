@@ -3,6 +3,7 @@
  * slice and pad are each other's gradient.  Cutting and reversing are views
  * and move nothing; the others copy what they keep once.
  */
+#include "base/dtype.h"
 #include "base/saturate.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
@@ -85,6 +86,9 @@ static bool infer_pad(node *n)
         if (n->attrs[i].i < 0)
             return node_fail(n, ERR_SHAPE, "padding of %lld; it must be 0 or more",
                              (long long)n->attrs[i].i);
+    char        text[DTYPE_REFUSAL];
+    const char *refusal = number_refused(n->in[0]->type, n->attrs[VALUE].number, text);
+    if (refusal) return node_fail(n, ERR_VALUE, "%s", refusal);
     /* What saturates is too large for a shape, too, which says so. */
     int64_t size = saturate_times(dim.size - 1, saturate_plus(n->attrs[BETWEEN].i, 1));
     size = saturate_plus(saturate_plus(size, 1), n->attrs[BEFORE].i);

@@ -212,6 +212,13 @@ static mtf_tensor *one_hot(mtf_tensor *indices, mtf_dim dim, attr_number on, att
              mtf_dtype_name(indices->type));
         return NULL;
     }
+    char text[SHAPE_TEXT];
+    if (dim.name && shape_find(&indices->shape, dim.name) >= 0) {
+        fail(&g->session->fault, ERR_SHAPE,
+             "one_hot: \"%s\" %s has a dimension \"%s\" already; dim names a new one",
+             tensor_name(indices), shape_text(&indices->shape, text), dim.name);
+        return NULL;
+    }
     mtf_tensor *hit = mtf_equal(indices, mtf_range(g, dim, indices->type));
     return mtf_where(hit, call_constant(g, on, type, &one),
                      call_constant(g, off, type, &one));

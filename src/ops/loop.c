@@ -88,7 +88,8 @@ static bool infer_loop(node *n)
     const block *body = n->blocks[0];
     if (n->nargs < 1) return node_fail(n, ERR_USAGE, "a loop carries at least one value");
     if (n->attrs[0].i < 1 || n->attrs[0].i > INT32_MAX)
-        return node_fail(n, ERR_VALUE, "trips is 1 or more, not %lld", (long long)n->attrs[0].i);
+        return node_fail(n, ERR_VALUE, "trips is from 1 to %d, not %lld", INT32_MAX,
+                         (long long)n->attrs[0].i);
     TRY(check_body(n, body, n->attrs[1].i) && visible_outputs(n, body));
     for (int i = 0; i < n->nargs; i++) {
         mtf_shape history = with_turns(&n->in[i]->shape, n->attrs[0].i);

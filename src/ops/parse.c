@@ -252,7 +252,7 @@ static bool call_statement(parser *p, int n, target *targets, mtf_tensor ***xs)
     call_text  c;
     results    made;
     call_place place = {.wish = targets, .names = n};
-    TRY(call_read(p, &c));
+    TRY(call_read(p, targets, &c));
     if (!c.op->blocks && !parse_at_line_end(p)) { /* it was the first operand of a sum or product */
         operand value = {.at = c.at};
         TRY(call_make(p, &c, &(call_place){0}, &made));
@@ -337,7 +337,8 @@ static bool read_all(parser *p, const char *text)
     token start = {.line = 1, .column = 1};
     if (strnlen(text, INT_MAX) > INT_MAX / 2) return parse_fail(p, &start, "the text is too long");
     TRY(p->graph && ops_known(p));
-    parse_begin(p, text);
+    static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with a byte order mark */
+    parse_begin(p, strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text);
     TRY(parse_next(p) && skip_empty_lines(p));
     while (p->at.t.kind != TOKEN_END) {
         if (token_is(&p->at.t, '}')) return parse_fail(p, &p->at.t, "this \"}\" closes no block");

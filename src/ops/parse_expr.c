@@ -20,17 +20,36 @@ mtf_tensor *operand_tensor(parser *p, const operand *value, mtf_dtype type)
     return x;
 }
 
-/* Numbers among inputs take the type of the first tensor; a bool beside others is a condition,
- * as in where(c, x, 0), and gives no type. */
-static mtf_dtype type_of_numbers(int n, const operand *values)
+/* Some arguments have a type of their own, which says nothing about the others. */
+static bool has_own_type(const op *o, int argument, mtf_dtype *type)
 {
-    const mtf_tensor *first = NULL;
-    for (int i = 0; i < n; i++) {
-        if (!values[i].x) continue;
-        if (!first) first = values[i].x;
-        if (values[i].x->type != MTF_BOOL) return values[i].x->type;
-    }
-    return first ? first->type : MTF_F32;
+    static const struct {
+        const char *name;
+        mtf_dtype   type;
+    } own[] = {
+        {"condition", MTF_BOOL}, {"indices", MTF_I32}, {"offset", MTF_I32}, {"turn", MTF_I32}};
+    const char *name = o->args;
+    for (; name && argument > 0; argument--)
+        name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL;
+    if (!name) return false;
+    name += strspn(name, " [");
+    size_t length = strcspn(name, ",]");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i].name) == length && strncmp(name, own[i].name, length) == 0) {
+            *type = own[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* Numbers among inputs take the type of the first tensor.  Where there is none, the result of
+ * where(c, 1, 0) has the type that the line wishes. */
+static mtf_dtype type_of_numbers(const op *o, int n, const operand *values, const target *wish)
+{
+    mtf_dtype own;
+    for (int i = 0; i < n; i++)
+        if (values[i].x && !has_own_type(o, i, &own)) return values[i].x->type;
+    return o == &op_where && wish && wish->has_type ? wish->type : MTF_F32;
 }
 
 /* ---- calls ---- */
@@ -59,7 +78,7 @@ static bool check_arity(parser *p, const call_text *c, int n)
                       hint);
 }
 
-static bool take_inputs(parser *p, call_text *c, int n, const operand *values)
+static bool take_inputs(parser *p, call_text *c, int n, const operand *values, const target *wish)
 {
     int least, most;
     TRY(check_arity(p, c, n));
@@ -67,15 +86,16 @@ static bool take_inputs(parser *p, call_text *c, int n, const operand *values)
     c->nin = n;
     c->in = arena_array(&p->work, mtf_tensor *, (most > n ? most : n) + 1);
     TRY(c->in != NULL);
-    mtf_dtype type = type_of_numbers(n, values);
+    mtf_dtype type = type_of_numbers(c->op, n, values, wish);
     for (int i = 0; i < n; i++) {
-        c->in[i] = operand_tensor(p, &values[i], type);
+        mtf_dtype own;
+        c->in[i] = operand_tensor(p, &values[i], has_own_type(c->op, i, &own) ? own : type);
         TRY(c->in[i] && dims_note(p, c->in[i]));
     }
     return true;
 }
 
-static bool arguments_read(parser *p, call_text *c)
+static bool arguments_read(parser *p, call_text *c, const target *wish)
 {
     token    open = p->at.t;
     int      n = 0, room = 0, pairs = 0;
@@ -88,7 +108,7 @@ static bool arguments_read(parser *p, call_text *c)
         }
         if (p->at.t.kind == TOKEN_NAME && token_is(&p->at.next, '=')) {
             /* Sizes of the inputs are known to the attributes behind them. */
-            if (!pairs++) TRY(take_inputs(p, c, n, values));
+            if (!pairs++) TRY(take_inputs(p, c, n, values, wish));
             TRY(attr_read_pair(p, c->op, c->slots, c->attrs));
             continue;
         }
@@ -97,10 +117,10 @@ static bool arguments_read(parser *p, call_text *c)
         TRY(expr_read(p, &values[n]));
         n++;
     }
-    return (pairs || take_inputs(p, c, n, values)) && parse_next(p);
+    return (pairs || take_inputs(p, c, n, values, wish)) && parse_next(p);
 }
 
-bool call_read(parser *p, call_text *c)
+bool call_read(parser *p, const target *wish, call_text *c)
 {
     *c = (call_text){.at = p->at.t, .op = parse_find_op(p, &p->at.t)};
     TRY(c->op && parse_deeper(p, &c->at) && parse_next(p));
@@ -108,7 +128,7 @@ bool call_read(parser *p, call_text *c)
     c->slots = arena_array(&p->work, attr_slot, n);
     c->attrs = arena_array(&p->work, attr, n);
     TRY(c->slots && c->attrs);
-    TRY(token_is(&p->at.t, '(') ? arguments_read(p, c) : take_inputs(p, c, 0, NULL));
+    TRY(token_is(&p->at.t, '(') ? arguments_read(p, c, wish) : take_inputs(p, c, 0, NULL, wish));
     p->level--;
     return true;
 }
@@ -162,6 +182,9 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
     if (c->op->blocks && !place->blocks)
         return parse_fail(p, &c->at, "%s has blocks and must stand alone on its line", c->op->name);
     TRY(attrs_complete(p, &c->at, c->op, c->slots, c->attrs, place->wish, place->sums));
+    int type = op_attr_find(c->op, "type");
+    if (type >= 0 || c->nin)
+        TRY(truths_fit(p, c->op, c->slots, type >= 0 ? c->attrs[type].type : c->in[0]->type));
     if (c->op->expand) return expand(p, c, place, made);
     if (c->op->flags & OP_TURN && c->nin == 0) c->in = loop_turns(p->graph, &c->nin);
     node *n = c->in ? node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks) : NULL;
@@ -198,7 +221,7 @@ static bool nested_call(parser *p, operand *value)
     call_text  c;
     results    made;
     call_place place = {0};
-    TRY(call_read(p, &c) && call_make(p, &c, &place, &made));
+    TRY(call_read(p, NULL, &c) && call_make(p, &c, &place, &made));
     value->x = made.x[0];
     return true;
 }

@@ -4,11 +4,34 @@
  * recomputed region draws the same numbers.  The turns of all loops around are
  * inputs.
  */
+#include <math.h>
+
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
 
 enum { SHAPE, TYPE, A, B, KEY };
+
+/* Integers reach up to the number before `high`. */
+static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
+{
+    char   text[DTYPE_REFUSAL];
+    double most = type == MTF_I32 ? 0x1p31 : 0x1p63;
+    if (type == MTF_BOOL)
+        return (high >= 0 && high <= 1) ||
+               node_fail(n, ERR_VALUE,
+                         "high is %.15g; a bool is true with a probability from 0 to 1", high);
+    if (!(low < high))
+        return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high", low, high);
+    if (dtype_is_int(type))
+        return (low >= -most && high <= most && low == floor(low) && high == floor(high)) ||
+               node_fail(n, ERR_VALUE,
+                         "low is %.15g and high %.15g; %s takes whole numbers in its range", low,
+                         high, mtf_dtype_name(type));
+    const char *refusal = dtype_refuses(type, low, text);
+    if (!refusal) refusal = dtype_refuses(type, high, text);
+    return !refusal || node_fail(n, ERR_VALUE, "%s", refusal);
+}
 
 static bool infer(node *n)
 {
@@ -24,9 +47,7 @@ static bool infer(node *n)
         if (n->in[i]->type != MTF_I32 || n->in[i]->shape.ndims)
             return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
                              tensor_name(n->in[i]));
-    if (n->op == &op_random_uniform && !(n->attrs[A].r < n->attrs[B].r) && type != MTF_BOOL)
-        return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high",
-                         n->attrs[A].r, n->attrs[B].r);
+    TRY(n->op != &op_random_uniform || bounds_fit(n, type, n->attrs[A].r, n->attrs[B].r));
     if (n->attrs[KEY].i < 0)
         n->attrs[KEY].i = n->graph->next_key++;
     else if (n->attrs[KEY].i >= n->graph->next_key)

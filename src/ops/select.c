@@ -1,4 +1,6 @@
 /* Select, cast and the elementwise operations made of others. */
+#include <math.h>
+
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
@@ -161,12 +163,20 @@ mtf_tensor *mtf_leaky_relu(mtf_tensor *x, double alpha)
     return mtf_where(mtf_greater(x, number(x, 0)), x, mtf_scale(x, alpha));
 }
 
+/* A bound that a floating type does not reach bounds nothing. */
+static mtf_tensor *bound(mtf_tensor *x, attr_number value)
+{
+    char            text[DTYPE_REFUSAL];
+    const mtf_shape one = {0};
+    if (dtype_is_float(x->type) && number_refused(x->type, value, text))
+        value = (attr_number){.r = copysign((double)INFINITY, value.r)};
+    return call_constant(graph_of(x), value, x->type, &one);
+}
+
 static mtf_tensor *clip(mtf_tensor *x, attr_number low, attr_number high)
 {
-    const mtf_shape one = {0};
     if (!x) return NULL;
-    mtf_tensor *raised = mtf_maximum(x, call_constant(graph_of(x), low, x->type, &one));
-    return mtf_minimum(raised, call_constant(graph_of(x), high, x->type, &one));
+    return mtf_minimum(mtf_maximum(x, bound(x, low)), bound(x, high));
 }
 
 mtf_tensor *mtf_clip(mtf_tensor *x, double low, double high)

@@ -1,5 +1,4 @@
 /* Where values come from: inputs, constants, ranges. */
-#include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -68,11 +67,9 @@ static bool infer_constant(node *n)
         return node_fail(n, ERR_SHAPE, "%zu elements are given for a shape of %lld",
                          n->attrs[DATA].data.bytes / mtf_dtype_bytes(y->type),
                          (long long)shape_size(&y->shape));
-    double v = n->attrs[VALUE].number.r;
-    if (!dtype_is_float(y->type) && (v != v || v != floor(v)))
-        return node_fail(n, ERR_VALUE, "%g is not a whole number, as %s needs", v,
-                         mtf_dtype_name(y->type));
-    return true;
+    char        text[DTYPE_REFUSAL];
+    const char *refusal = number_refused(y->type, n->attrs[VALUE].number, text);
+    return !refusal || node_fail(n, ERR_VALUE, "%s", refusal);
 }
 
 static bool lower_constant(emitter *e, const node *n, const slice *in, slice *out)

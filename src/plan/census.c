@@ -154,10 +154,17 @@ static unsigned axes_with_edges(const mtf_graph *g, const layout *l)
     return axes;
 }
 
+bool census_is_even(const census *c)
+{
+    for (int d = 0; d < c->ndims; d++)
+        if (c->dims[d].size % cut_parts(c->mesh, c->dims[d].cut)) return false;
+    return c->nfetched == 0 && c->edges == 0;
+}
+
 bool census_open(census *c)
 {
     c->processors = mesh_size(c->mesh);
-    c->sample = census_plan(c, c->processors - 1, false);
+    if (!c->sample) c->sample = census_plan(c, c->processors - 1, false);
     TRY(c->sample && list_cut_dims(c) && list_fetched(c));
     c->edges = axes_with_edges(c->graph, c->opts.layout);
     return true;

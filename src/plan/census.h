@@ -22,7 +22,7 @@ typedef struct census {
     arena             *scratch;
     bool               each; /* every processor is a kind of its own */
     int                processors;
-    program           *sample; /* of the last processor */
+    program           *sample; /* of the last processor; planned where it is not given */
     struct cut_dim    *dims;
     int                ndims, dims_room;
     struct fetched    *fetched; /* in the sample; the same on all */
@@ -36,6 +36,7 @@ typedef struct census {
 /* Plans the sample, which the caller frees, and sees what tells processors apart.  False after an
  * error. */
 bool     census_open(census *c);
+bool     census_is_even(const census *c); /* all processors do the same on parts of equal size */
 bool     census_take(census *c); /* fills in the kinds; again where `each` or `edges` changed */
 program *census_plan(const census *c, int number, bool count); /* NULL after an error */
 

@@ -7,7 +7,7 @@
  */
 #include "plan/planner.h"
 
-enum { SMALL = 4096, MOST = 65536, TOGETHER = 64 }; /* elements of one, of all; how many */
+enum { SMALL = 4096, MOST = 65536 }; /* elements of one, of all */
 
 static int64_t whole_size(const mtf_tensor *x)
 {
@@ -29,6 +29,23 @@ bool debts_note(emitter *e, const mtf_tensor *x)
     return true;
 }
 
+bool debts_put_off(emitter *e, const node *n)
+{
+    planner *p = e->planner;
+    unsigned owed = 0, all = ~0u;
+    bool     late = false;
+    if (!e->layout || p->depth || n->nin < 2 || n->op->blocks || !n->op->debt) return false;
+    if (n->op->flags & (OP_DIRECT | OP_EFFECT) || n->nout != 1 || held_of(e, n->out[0])->wanted) return false;
+    if (!debts_is_small(n->out[0])) return false;
+    for (int i = 0; i < n->nin; i++) {
+        const held *h = held_of(e, n->in[i]);
+        if (n->op->debt(n, i) != DEBT_SUM || !debts_is_small(n->in[i])) return false;
+        late = late || h->put_off;
+        owed |= h->now.owed, all &= h->now.owed;
+    }
+    return late || owed != all;
+}
+
 /* Those who wait and owe what x owes, x first; they leave the list, and so do all that owe nothing
  * any more. */
 static int collect(emitter *e, const mtf_tensor *x, held *h, held **together,
@@ -45,7 +62,7 @@ static int collect(emitter *e, const mtf_tensor *x, held *h, held **together,
         if (!other->now.owed || other->passed_on || other == h) continue;
         bool alike = other->now.owed == h->now.owed && other->now.owes == h->now.owes &&
                      other->now.type == h->now.type;
-        if (!alike || n == TOGETHER || elements + whole_size(y) > MOST) {
+        if (!alike || elements + whole_size(y) > MOST) {
             p->debtors[kept++] = y;
             continue;
         }
@@ -91,11 +108,14 @@ static bool pay_together(emitter *e, int n, held *const *together, const mtf_ten
 
 bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
 {
-    held             *together[TOGETHER];
-    const mtf_tensor *whose[TOGETHER];
-    planner          *p = e->planner;
-    bool              alone = p->depth || !debts_is_small(x);
-    int               n = alone ? 1 : collect(e, x, h, together, whose);
+    planner *p = e->planner;
+    int      n = 1;
+    if (p->depth || p->ndebtors == 0 || !debts_is_small(x))
+        return emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
+    held             **together = arena_array(p->survey.scratch, held *, p->ndebtors + 1);
+    const mtf_tensor **whose = arena_array(p->survey.scratch, const mtf_tensor *, p->ndebtors + 1);
+    TRY(together && whose);
+    n = collect(e, x, h, together, whose);
     return n > 1 ? pay_together(e, n, together, whose)
                  : emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
 }

@@ -52,7 +52,7 @@ bool held_gather(emitter *e, const mtf_tensor *x, held *h)
     fold_kind owes = s->owes;
     placement from = *s->finer, to = emit_placement(e, &x->shape, EVERY_DIM);
     h->before = arena_copy(&e->program->arena, s, sizeof *s);
-    TRY(h->before && emit_exchange(e, &x->shape, &from, &to, s));
+    TRY(h->before && emit_exchange(e, &x->shape, &from, &to, s) && copies_note(e, x));
     s->cut = cut;
     s->owed = owed;
     s->owes = owes;

@@ -17,6 +17,8 @@ typedef struct held {
     const slice     *before;    /* the finer part that `now` was gathered from; NULL: none */
     const placement *wanted;    /* what readers would rather have, finer than the layout; or NULL */
     bool             passed_on; /* what is owed went over to the only reader */
+    bool             put_off;   /* it is computed when somebody needs it, not in its turn */
+    bool             needed;    /* it was put off, and now somebody does */
 } held;
 
 /* How x is cut as it is now. */
@@ -27,11 +29,20 @@ bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal);
 /* A new value that may wait to be paid with others; pays what is owed, with those who wait. */
 bool debts_note(emitter *e, const mtf_tensor *x);
 bool debts_is_small(const mtf_tensor *x); /* small enough to wait */
+/* Is n a small sum of what is owed along different axes?  It is better computed late: by then more
+ * small debts wait to be paid together. */
+bool debts_put_off(emitter *e, const node *n);
 bool debts_pay(emitter *e, const mtf_tensor *x, held *h);
 /* Gathers what is finer than the layout. */
 bool held_gather(emitter *e, const mtf_tensor *x, held *h);
 /* This processor's part under `goal`, which is the layout's placement or finer. */
 bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, slice *part);
+
+/* Gathered variables: counts what rules for state save, notes a new copy, gives old copies up that
+ * there is no room for beside what n gathers. */
+void copies_begin(emitter *e);
+bool copies_note(emitter *e, const mtf_tensor *x);
+void copies_make_room(emitter *e, const node *n);
 
 /* Finds what is wanted finer: values on their way into variables whose stored state is, through
  * what works on each part by itself. */

@@ -67,6 +67,52 @@ static bool lower_node(emitter *e, const node *n)
     return true;
 }
 
+/* ---- what is computed late ---- */
+
+static bool put_off(emitter *e, const node *n)
+{
+    planner *p = e->planner;
+    TRY(arena_push(p->survey.scratch, p->put_off, p->nput_off, p->put_off_room));
+    p->put_off[p->nput_off++] = n;
+    held_of(e, n->out[0])->put_off = true;
+    return true;
+}
+
+/* Lowers x where it was put off, and before it what it is made of. */
+static bool catch_up(emitter *e, const mtf_tensor *x)
+{
+    planner *p = e->planner;
+    int      kept = 0;
+    if (!held_of(e, x)->put_off) return true;
+    held_of(e, x)->needed = true;
+    for (int k = p->nput_off - 1; k >= 0; k--) {
+        const node *n = p->put_off[k];
+        for (int i = 0; i < n->nin && held_of(e, n->out[0])->needed; i++) {
+            held *in = held_of(e, n->in[i]);
+            in->needed = in->put_off;
+        }
+    }
+    for (int k = 0; k < p->nput_off; k++) {
+        held *h = held_of(e, p->put_off[k]->out[0]);
+        if (h->needed) TRY(lower_node(e, p->put_off[k]));
+        if (!h->needed) p->put_off[kept++] = p->put_off[k];
+        h->put_off = !h->needed;
+    }
+    p->nput_off = kept;
+    return true;
+}
+
+/* ---- blocks and fetches ---- */
+
+/* In its turn, or late. */
+static bool meet_node(emitter *e, const node *n)
+{
+    if (debts_put_off(e, n)) return put_off(e, n);
+    for (int i = 0; i < n->nin; i++) TRY(catch_up(e, n->in[i]));
+    if (!((planner *)e->planner)->depth) copies_make_room(e, n);
+    return lower_node(e, n);
+}
+
 static bool lower_block(emitter *e, const void *what)
 {
     const block *b = what;
@@ -74,7 +120,7 @@ static bool lower_block(emitter *e, const void *what)
     p->depth += b != &p->survey.graph->root;
     for (int i = 0; i < b->nnodes; i++)
         if (p->survey.live[b->nodes[i]->id] && b->nodes[i]->op != &op_param)
-            TRY(lower_node(e, b->nodes[i]));
+            TRY(meet_node(e, b->nodes[i]));
     p->depth -= b != &p->survey.graph->root;
     return true;
 }
@@ -87,7 +133,7 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
     TRY(p->fetches != NULL);
     for (int i = 0; i < n; i++) {
         e->cause = fetches[i];
-        TRY(settle(e, fetches[i]));
+        TRY(catch_up(e, fetches[i]) && settle(e, fetches[i]));
         slice s = *slice_of(e, fetches[i]);
         if (slice_is_uniform(&s) || p->buffers[s.buffer].kind == BUFFER_VARIABLE ||
             !slice_is_dense(&s)) {
@@ -145,6 +191,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.held[i].now.cut = pl.cut[i];
     TRY(held_find_wanted(&e, &pl.survey, pl.held));
+    copies_begin(&e);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(check(p, opts, "lowering"));
     bool apart = opts && opts->guard; /* so that each tensor is there to be looked at */

@@ -11,6 +11,11 @@ typedef struct planner {
     int                depth;   /* blocks around the node in hand; 0: outside all */
     const mtf_tensor **debtors; /* outside all blocks: small, and some sum still owed */
     int                ndebtors, debtors_room;
+    const node       **put_off; /* in their order; they are computed when they are needed */
+    int                nput_off, put_off_room;
+    const mtf_tensor **copies; /* gathered variables, the oldest first */
+    int                ncopies, copies_room;
+    int64_t            copied, saved; /* bytes of these copies, and what rules for state save */
 } planner;
 
 static inline held *held_of(emitter *e, const mtf_tensor *x)

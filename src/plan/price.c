@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "plan/reuse.h"
 #include "plan/traffic.h"
 #include "program/map_form.h"
@@ -13,11 +14,10 @@
 /* Brackets of loops multiply; one that a test ends counts once, and says so. */
 static void count_turns(price *p)
 {
-    enum { DEPTH = 64 };
     struct {
         int64_t turns;
         bool    open;
-    } outer[DEPTH], now = {1, false};
+    } outer[MAX_NESTING], now = {1, false};
     int depth = 0;
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
@@ -30,11 +30,11 @@ static void count_turns(price *p)
         }
         p->lines[k].turns = now.turns;
         p->lines[k].open_ended = now.open;
-        if (i->kind != INSTR_LOOP || depth == DEPTH) continue;
+        if (i->kind != INSTR_LOOP) continue;
         outer[depth].turns = now.turns, outer[depth].open = now.open;
         depth++;
         if (i->loop.trips >= 0)
-            now.turns *= i->loop.trips;
+            now.turns = saturate_times(now.turns, i->loop.trips);
         else
             now.open = p->open_ended = true;
     }
@@ -97,13 +97,13 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 /* ---- lines ---- */
 
 /* The result lies in memory along m or along n; the operand that does so, too, is the right one. */
-static product_sides bytes_of_sides(const instr *i, int64_t turns)
+static product_sides bytes_of_sides(const instr *i, double turns)
 {
     const int64_t *stride = i->out[0].stride + i->nloops - 3;
     bool           turned = stride[1] < stride[0]; /* along n */
-    product_sides  bytes = {.left = (double)(instr_operand_bytes(i, turned ? 1 : 2) * turns),
-                            .right = (double)(instr_operand_bytes(i, turned ? 2 : 1) * turns),
-                            .result = (double)(instr_operand_bytes(i, 0) * turns)};
+    product_sides  bytes = {.left = (double)instr_operand_bytes(i, turned ? 1 : 2) * turns,
+                            .right = (double)instr_operand_bytes(i, turned ? 2 : 1) * turns,
+                            .result = (double)instr_operand_bytes(i, 0) * turns};
     return bytes;
 }
 
@@ -120,7 +120,7 @@ static double product_seconds(const price_rates *r, const instr *i, const price_
     for (int d = 0; d < i->nloops; d++)
         *(d < i->nloops - 3 ? &products : &volume) *= (double)i->size[d];
     if (is_with_vector(i)) return 2 * volume * products / rates_product(r, i->cause->type, volume);
-    product_sides bytes = bytes_of_sides(i, line->turns);
+    product_sides bytes = bytes_of_sides(i, (double)line->turns);
     return rates_product_seconds(r, i->cause->type, volume, products, &bytes);
 }
 
@@ -195,15 +195,15 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
 static bool price_collective(price *p, const reuse *x, const instr *i, price_line *line,
                              double work, arena *a)
 {
-    int64_t each = (int64_t)mtf_dtype_bytes(i->out[0].type) * line->turns;
+    int64_t each = saturate_times((int64_t)mtf_dtype_bytes(i->out[0].type), line->turns);
     line->axes = traffic_axes(i);
     line->group = traffic_group(p->mesh, line->axes);
     int64_t sent = traffic_sent(p->mesh, i, &p->here);
     int64_t received = traffic_received(p->mesh, i, &p->here);
-    line->sent_elements = sent * line->turns;
-    line->received_elements = received * line->turns;
-    line->sent_bytes = sent * each;
-    line->received_bytes = received * each;
+    line->sent_elements = saturate_times(sent, line->turns);
+    line->received_elements = saturate_times(received, line->turns);
+    line->sent_bytes = saturate_times(sent, each);
+    line->received_bytes = saturate_times(received, each);
     /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;
@@ -214,9 +214,9 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     double    least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
     line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns + memory - least;
     line->seconds = w.latency * (double)line->turns + (double)most / w.wire + least + line->spare;
-    p->sent_bytes += line->sent_bytes;
-    p->received_bytes += line->received_bytes;
-    p->collectives += line->turns;
+    p->sent_bytes = saturate_plus(p->sent_bytes, line->sent_bytes);
+    p->received_bytes = saturate_plus(p->received_bytes, line->received_bytes);
+    p->collectives = saturate_plus(p->collectives, line->turns);
     p->wire_seconds += line->seconds;
     return line->cause != NULL;
 }
@@ -230,8 +230,8 @@ static bool price_lines(price *p, arena *a)
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
         price_line  *line = &p->lines[k];
-        line->flops = i->flops * line->turns;
-        line->bytes = instr_bytes(i) * line->turns;
+        line->flops = saturate_times(i->flops, line->turns);
+        line->bytes = saturate_times(instr_bytes(i), line->turns);
         line->tensor = i->cause;
         line->collective = traffic_kind(i);
         if (line->collective) {
@@ -242,8 +242,8 @@ static bool price_lines(price *p, arena *a)
             if (line->turns) work += line->seconds / (double)line->turns;
         }
         if (caches) reuse_pass(&x, i);
-        p->flops += line->flops;
-        p->bytes += line->bytes;
+        p->flops = saturate_plus(p->flops, line->flops);
+        p->bytes = saturate_plus(p->bytes, line->bytes);
         p->seconds += line->seconds;
     }
     p->end_seconds = rates_wait(&p->rates, work, mesh_size(p->mesh));

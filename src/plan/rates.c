@@ -5,10 +5,10 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "mtf_build.h"
 
 /* ---- asking ---- */
@@ -170,7 +170,7 @@ static bool complain_of_value(const reading *r, const char *name, bool zero, con
 static bool number(const char *text, bool zero, double *to)
 {
     char  *end;
-    double v = text ? strtod(text, &end) : 0;
+    double v = text ? number_read(text, &end) : 0;
     bool   sound = text && end > text && !*end && isfinite(v) && (v > 0 || (v == 0 && zero));
     if (sound) *to = v;
     return sound;

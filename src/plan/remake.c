@@ -11,6 +11,7 @@
 #include "plan/readers.h"
 
 enum { STEPS = 3, WORTH_IT = 64 * 1024 }; /* bytes: less is not worth an instruction */
+enum { LITTLE = 16 }; /* what is so many times smaller may be kept longer for the value's sake */
 
 typedef struct remaker {
     program *program;
@@ -18,6 +19,7 @@ typedef struct remaker {
     int     *first_write; /* by buffer: the instruction; those that none writes: beyond the last */
     int      fullest;     /* the instruction at which most bytes are alive */
     int      wanted;      /* the one before which a value is to be made again */
+    int64_t  bytes;       /* of that value */
     bool    *source;      /* by buffer: others are made from it later */
     bool    *remade;      /* by buffer: it is made again itself */
     instr   *made;        /* maps to be put in */
@@ -53,13 +55,15 @@ static void find_writes(remaker *r)
 
 /* ---- one value ---- */
 
-/* Will it still be as it was when the value is wanted again? */
+/* Will it still be as it was when the value is wanted again, or can it be at little cost?  A norm's
+ * gathered bias is: the gradient does not want it. */
 static bool is_there(const void *context, const access *a)
 {
     const remaker *r = context;
     int            b = a->buffer;
+    bool           little = r->program->buffers[b].bytes <= r->bytes / LITTLE;
     if (readers_passing(&r->readers, r->program, b))
-        return !r->remade[b] && readers_last(&r->readers, b) >= r->wanted;
+        return !r->remade[b] && (little || readers_last(&r->readers, b) >= r->wanted);
     return r->program->buffers[b].kind != BUFFER_TEMPORARY && r->first_write[b] >= r->wanted;
 }
 
@@ -123,6 +127,7 @@ static bool try_output(remaker *r, int writer, int o)
     if (!readers_passing(&r->readers, p, b) || r->source[b]) return true;
     if (p->buffers[b].bytes < WORTH_IT) return true;
     r->wanted = wanted_again(r, writer, b);
+    r->bytes = p->buffers[b].bytes;
     if (r->wanted < 0 || !derive_output(i, o, STEPS, is_there, r, &d)) return true;
     TRY(add_made(r, &d, b));
     read_instead(p, &r->readers, b, r->wanted, p->nbuffers - 1);

@@ -30,22 +30,39 @@ static debt debt_of(const node *n, int input)
     return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
 }
 
+/* Elements of the largest part, as the layout cuts: the same number for every processor. */
+static int64_t part_size(const emitter *e, const mtf_tensor *x)
+{
+    placement where = emit_placement(e, &x->shape, EVERY_DIM);
+    int64_t   size = 1;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        int parts = cut_parts(e->layout->mesh, &where.dim[d]);
+        size *= (x->shape.dims[d].size + parts - 1) / parts;
+    }
+    return size;
+}
+
 /* The debt that passes through n, 0 where all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
+    int64_t  elements = 0;
     for (int i = 0; i < n->nin; i++)
         if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
+            elements += part_size(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
     if (!owing) return 0;
-    for (int o = 0; o < n->nout; o++)
+    for (int o = 0; o < n->nout; o++) {
+        elements -= part_size(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
+    }
+    if (elements < 0) return 0; /* paid while there is less to pay */
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;
@@ -173,6 +190,14 @@ static void refine(const emitter *e, const node *n, const mtf_shape *shape, cons
     }
 }
 
+/* Pays first what is wanted finer, so that it is known which inputs are. */
+static bool pay_wanted(emitter *e, const node *n, held **in)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (in[i]->wanted && !in[i]->passed_on) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted));
+    return true;
+}
+
 /* Works on finer parts where the result is wanted so, or where inputs are so that are no smaller
  * than the results: the gathering is put off. */
 static void choose_finer(const emitter *e, const node *n, held **in, const held *out,
@@ -246,7 +271,9 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
         placement goal = goal_of(e, x, f);
-        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : &goal));
+        /* Many elements that others read as well are not scattered for the sake of a few. */
+        bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
+        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
         TRY(held_part(e, x, h, &goal, part));
     } else {
         *part = h->now;
@@ -362,10 +389,11 @@ bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *
     for (int o = 0; o < n->nout; o++) add_dims(e, n, n->out[o], &f);
     unsigned carried = carried_debt(e, n, in);
     resolve_conflicts(n, &f, carried);
-    choose_finer(e, n, in, kept, carried, &f);
     /* Known of all before the first is paid: those who wait are paid with it. */
     for (int i = 0; i < n->nin; i++)
         in[i]->passed_on = carried && in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE;
+    TRY(pay_wanted(e, n, in));
+    choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
     for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
     TRY(n->op->lower(e, n, parts, out));

@@ -312,8 +312,14 @@ bool emit_say(emitter *e, const say_args *how, const slice *x)
 
 int emit_loop(emitter *e, int64_t trips)
 {
+    if (e->nesting == MAX_NESTING) {
+        fail(&e->program->session->fault, ERR_USAGE, "loops are nested more than %d deep",
+             MAX_NESTING);
+        return -1;
+    }
     instr *i = emit_instr(e, INSTR_LOOP, 0, 0, NULL);
     if (!i) return -1;
+    e->nesting++;
     i->loop = (loop_args){trips, -1};
     return e->program->ninstrs - 1;
 }
@@ -334,6 +340,7 @@ bool emit_again(emitter *e, int loop)
     instr *i = emit_instr(e, INSTR_AGAIN, 0, 0, NULL);
     TRY(i != NULL && loop >= 0);
     int end = e->program->ninstrs - 1;
+    e->nesting--;
     i->loop = (loop_args){-1, loop};
     e->program->instrs[loop].loop.other = end;
     for (int k = loop + 1; k < end; k++) {

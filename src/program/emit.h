@@ -45,6 +45,7 @@ struct emitter {
     mesh_point     here;
     pending_store *stores;
     int            nstores, stores_room;
+    int            nesting; /* of loops, here */
     port_table     inputs, variables;
 };
 

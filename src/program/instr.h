@@ -12,6 +12,7 @@
 #include "space/mesh.h"
 
 enum { MAX_LOOPS = 20, MAX_SPATIAL = 3 };
+enum { MAX_NESTING = 64 }; /* loops around an instruction */
 
 typedef enum instr_kind {
 #define INSTR(kind, name, says) INSTR_##kind,
@@ -193,7 +194,7 @@ typedef struct instr {
     int               nloops;
     int64_t           size[MAX_LOOPS];
     const mtf_tensor *cause;  /* the tensor it computes, for messages */
-    int64_t           flops;  /* of one execution */
+    int64_t           flops;  /* of one execution; INT64_MAX: that or more */
     bool              remade; /* makes again what had been made before, to keep less meanwhile */
     union {
         map_args             map;

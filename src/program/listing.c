@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "program/contract_way.h"
 #include "program/program.h"
 #include "program/scalar.h"
@@ -20,7 +21,7 @@ static const char *short_number(int64_t n, char text[16])
     if (u == 0)
         snprintf(text, 16, "%lld", (long long)n);
     else
-        snprintf(text, 16, "%.3g%c", v, units[u]);
+        number_format(text, 16, "%s%.3g%c", n == INT64_MAX ? ">" : "", v, units[u]);
     return text;
 }
 

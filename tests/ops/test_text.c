@@ -394,6 +394,7 @@ static void test_names(void **state)
                   "\"_\": f32[\"a-b\"=2] = exp(\"yield\")\n"
                   "\"q\\\"\\\\\\n\": f32[\"a-b\"=2] = exp(\"_\")\n"
                   "input: f32[] = input\n"
+                  "same: f32[] = identity(input)\n"
                   "other: f32[] = input\n"
                   "twice: f32[] = add(input, input)\n"
                   "Twice: f32[] = exp(twice)\n");
@@ -591,7 +592,7 @@ static void test_depth(void **state)
     assert_non_null(strstr(mtf_error(s), "this is nested deeper than 200 levels"));
     mtf_close(s);
     char *signs = repeated(input, "- ", 100000, "x\n"); /* an even number: x itself */
-    assert_prints(signs, "x: f32[] = input\n");
+    assert_prints(signs, "x: f32[] = input\ny: f32[] = identity(x)\n");
     free(parentheses);
     free(calls);
     free(loops);

@@ -188,16 +188,18 @@ typedef struct copy {
     unsigned   fixed;    /* bit i: input i is one number everywhere */
 } copy;
 
-static const char *suffix(const copy *c, char text[16])
+enum { NAME = 20, SUFFIX = 16 };
+
+static const char *suffix(const copy *c, char text[SUFFIX])
 {
-    snprintf(text, 16, "%d%c", c->value, c->constant ? 'c' : 'f');
+    snprintf(text, SUFFIX, "%d%c", c->value, c->constant ? 'c' : 'f');
     return text;
 }
 
 /* Adds a piece of a row, with @ and $ replaced. */
 static void add_piece(char *text, size_t room, const copy *c, const char *piece)
 {
-    char tells[16], one[2] = {0};
+    char tells[SUFFIX], one[2] = {0};
     for (; *piece; piece++) {
         one[0] = *piece;
         const char *more = *piece == '@'   ? suffix(c, tells)
@@ -235,16 +237,16 @@ static const char *value_of(const copy *c, int i)
     return own && type != MTF_BOOL ? few[k % MOST_VALUES] : values[type][k % value_count(type)];
 }
 
-static void input_name(const copy *c, int i, char name[16])
+static void input_name(const copy *c, int i, char name[NAME])
 {
-    char tells[16];
-    snprintf(name, 16, "%c%s", c->row->in[i][0], suffix(c, tells));
+    char tells[SUFFIX];
+    snprintf(name, NAME, "%c%s", c->row->in[i][0], suffix(c, tells));
 }
 
 static void add_copy(char *text, size_t room, const copy *c)
 {
     const row *r = c->row;
-    char       name[16], line[200];
+    char       name[NAME], line[200];
     for (int i = 0; i < MOST_INPUTS && r->in[i]; i++) {
         input_name(c, i, name);
         bool constant = c->constant && c->fixed >> i & 1;
@@ -274,7 +276,7 @@ static void set_element(mtf_dtype type, void *to, int64_t at, const char *number
 /* One number everywhere, or others that are small: sums of them do not wander far. */
 static void feed(mtf_program *p, mtf_graph *g, const copy *c, int i)
 {
-    char name[16], data[MOST_BYTES], number[16];
+    char name[NAME], data[MOST_BYTES], number[16];
     input_name(c, i, name);
     if (c->constant && c->fixed >> i & 1) return;
     mtf_tensor *x = mtf_find(g, name);
@@ -300,7 +302,7 @@ static bool same_element(mtf_dtype type, const void *a, const void *b, int64_t i
 
 static int compare(mtf_program *p, mtf_graph *g, const copy *c, char result, const char *layout)
 {
-    char folded[MOST_BYTES], ran[MOST_BYTES], name[2][16], tells[16];
+    char folded[MOST_BYTES], ran[MOST_BYTES], name[2][NAME], tells[SUFFIX];
     copy other = *c;
     other.constant = true;
     snprintf(name[0], sizeof name[0], "%c%s", result, suffix(&other, tells));
@@ -334,7 +336,7 @@ static int results_of(const row *r, char letters[4])
 static int try_row(mtf_session *s, const row *r, mtf_dtype type, unsigned fixed, const char *layout)
 {
     static const bool sides[] = {true, false};
-    char              text[32768] = "", letters[4], name[16], tells[16];
+    char              text[32768] = "", letters[4], name[NAME], tells[SUFFIX];
     mtf_tensor       *fetches[2 * MOST_FETCHES];
     int               n = 0, wrong = 0, results = results_of(r, letters);
     for (int side = 0; side < 2; side++)

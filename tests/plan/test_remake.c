@@ -8,7 +8,8 @@
 enum { ROWS = 64, COLS = 512, LAYERS = 4, BYTES = ROWS * COLS * 4 };
 
 /* Norms and products, one behind the other; then, from the last, what each norm gave and what it had
- * is used again, as gradients do it.  At the end a loop, whose brackets know each other by number. */
+ * is used again, as gradients do it, but not its bias.  At the end a loop, whose brackets know each
+ * other by number. */
 static void write_graph(char *text, size_t room, bool loop_between)
 {
     static const char loop[] = "%s, n%d = loop(%s, n, trips=2) {\n    body(v, m) {\n"
@@ -16,10 +17,12 @@ static void write_graph(char *text, size_t room, bool loop_between)
     size_t            n = 0;
 #define ADD(...) n += (size_t)snprintf(text + n, room - n, __VA_ARGS__)
     ADD("a: f32[r=%d, c=%d] = input()\nn = 0\nx0 = exp(a)\n", ROWS, COLS);
+    ADD("f: f32[k=3, c=%d] = variable(init=\"normal(0, 0.05)\")\n", COLS);
+    ADD("bias: [c] = reduce_sum(f, over=(k))\n");
     for (int k = 0; k < LAYERS; k++) {
         ADD("w%d: f32[c=%d, d=%d] = variable(init=\"normal(0, 0.05)\")\n", k, COLS, COLS);
-        ADD("s%d: [r] = rsqrt(reduce_sum(square(x%d), over=(c)))\nh%d = x%d * s%d\n", k, k, k, k,
-            k);
+        ADD("s%d: [r] = rsqrt(reduce_sum(square(x%d), over=(c)))\nh%d = x%d * s%d + bias\n", k, k,
+            k, k, k);
         ADD("z%d: [r, d] = einsum(h%d, w%d)\n", k, k, k);
         ADD("x%d = x%d + rename_dimension(z%d, from=d, to=c)\n", k + 1, k, k);
     }

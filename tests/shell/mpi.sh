@@ -189,6 +189,22 @@ fails "a layout that one rank leaves open" 'were started with different meshes o
 ranks 2 "$MTF" run model.mtf --feed x=x.npy --mesh x:2 --layout auto --memory 100
 fails "no layout that fits" 'memory: no layout on mesh x:2 fits'
 
+# The other library's starter: every process would be alone, and do the whole job.
+file one.mtf 'x: f32[n=4] = range' 's = reduce_sum(x)'
+case $("$MTF" --version) in
+    *"MPI: MPICH"* | *"MPI: mpich"*) other="OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE" by="Open MPI's mpirun" ;;
+    *) other="PMI_RANK PMI_SIZE" by="MPICH's mpirun or another that speaks PMI" ;;
+esac
+read -r rank size <<<"$other"
+export $rank=0 $size=2
+refuses "started by another MPI" "2 processes were started together, by $by, but to this build's MPI, $("$MTF" --version |
+    sed 's/.*MPI: \([^;]*\);.*/\1/'), each of them is alone" run one.mtf --fetch s --mesh x:2 --layout n:x
+export $rank=1
+run run one.mtf --fetch s --mesh x:2 --layout n:x
+if [ $status -eq 1 ] && [ ! -s out ] && [ ! -s err ]; then pass
+else lose "started by another MPI, the second process" "status 1, no word" "$status: $(cat out err)"; fi
+unset $rank $size
+
 # The first rank's search holds for all, also where another's would end otherwise.
 far=flops=1e9,memory=1e9,wire=1e3,latency=1 near=flops=1,memory=1e9,wire=1e12,latency=1e-9
 best() { "$MTF" layout model.mtf --mesh x:2 --machine "$1" --show 1 | awk 'END { print $NF }'; }

@@ -297,5 +297,38 @@ agrees loop.mtf x:2 a:x --steps 2
 agrees while.mtf x:3 a:x
 agrees net.mtf x:1,y:1 batch:x
 
+# ---- figures that no int64 holds -----------------------------------------------------------------
+
+file huge.mtf 'a: f32[m=2097152, k=2097152] = input' 'b: f32[k=2097152, n=2097152] = input' \
+    'c: [m, n] = einsum(a, b)'
+run plan huge.mtf --json
+holds "2^64 flops are more than can be counted" "p['flops'] == p['total']['flops'] == 2**63 - 1"
+prints "and are said to be" ">9.22 E" plan huge.mtf
+run plan huge.mtf --mesh x:1024 --layout m:x --json
+holds "a part of them can be, all together cannot" \
+    "p['flops'] == 2**54 and p['total']['flops'] == 2**63 - 1"
+
+nested() {                              # nested DEPTH TRIPS: loops in loops
+    local k
+    echo 'x0: f32[a=3] = constant(value=1)'
+    for ((k = 1; k <= $1; k++)); do
+        printf 'y%d = loop(x%d, trips=%d) {\nbody(x%d) {\n' $k $((k - 1)) $2 $k
+    done
+    echo "yield x$1 * 0.5"
+    for ((k = $1; k > 0; k--)); do
+        printf '}\n}\n'
+        [ $k -eq 1 ] || echo "yield y$k"
+    done
+}
+for depth in 64 65; do nested $depth 1 >deep$depth.mtf; done
+nested 4 1048576 >long.mtf
+run plan deep64.mtf --json
+holds "64 loops in one another, each of which counts its turns" "p['flops'] == 3 + 64"
+refuses "65 loops in one another" "loops are nested more than 64 deep" plan deep65.mtf
+run plan long.mtf --json
+holds "2^80 turns" "p['flops'] == 2**63 - 1"
+file gaps.mtf 'x: f32[a=1099511627776] = input' 'y = pad(x, dim=a, between=1073741823)'
+refuses "padding between many elements" "2^59 elements or more" plan gaps.mtf
+
 printf '\nplan: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]
