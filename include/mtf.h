@@ -21,6 +21,7 @@
 #endif
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -45,9 +46,13 @@ typedef struct mtf_shape {
 } mtf_shape;
 
 /* mtf_shape(batch, rows, cols); mtf_shape() is the scalar shape. */
+#ifdef __cplusplus
+#define mtf_shape(...) mtf_shape_of_list({__VA_ARGS__})
+#else
 #define mtf_shape(...)                                                                             \
     mtf_shape_of((int)(sizeof((mtf_dim[]){{0, 0}, __VA_ARGS__}) / sizeof(mtf_dim)) - 1,            \
                  (const mtf_dim[]){{0, 0}, __VA_ARGS__} + 1)
+#endif
 
 MTF_API mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims);
 
@@ -109,7 +114,7 @@ typedef struct mtf_session_opts {
     uint64_t      seed;       /* of every random number; default 0                             */
     int           threads;    /* inside a processor; default: all cores that it may use        */
     const char   *device;     /* "cpu", or "check" (poisoned memory, first NaN); default "cpu"  */
-    size_t        memory;     /* most bytes a program may take; default: the machine's memory   */
+    size_t        memory;     /* most bytes a program may take; default: what the system grants */
     const char   *mesh;       /* "rows:2,cols:2": named axes of processors; default: one        */
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes; "auto"  */
     mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
@@ -161,6 +166,8 @@ MTF_API mtf_tensor *mtf_name(mtf_tensor *x, const char *name); /* renames x; uni
 
 MTF_API mtf_tensor *mtf_input(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape shape);
+/* The same of i64, for numbers that a double would round. */
+MTF_API mtf_tensor *mtf_constant_i64(mtf_graph *g, int64_t value, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type,
                                       mtf_shape shape);
 MTF_API mtf_tensor *mtf_zeros(mtf_graph *g, mtf_dtype type, mtf_shape shape);
@@ -257,9 +264,13 @@ MTF_API mtf_tensor *mtf_add_n(int n, mtf_tensor *const *xs);
 /* ---- einsum and reductions ------------------------------------------------------------- */
 
 /* Multiplies the inputs, then sums every dimension that `output` lacks. */
+#ifdef __cplusplus
+#define mtf_einsum(output, ...) mtf_einsum_list(output, {__VA_ARGS__})
+#else
 #define mtf_einsum(output, ...)                                                                    \
     mtf_einsum_n(output, (int)(sizeof((mtf_tensor *[]){__VA_ARGS__}) / sizeof(mtf_tensor *)),      \
                  (mtf_tensor *[]){__VA_ARGS__})
+#endif
 MTF_API mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs);
 /* Sums the dimensions of `reduced`; with mtf_shape() those that occur in two inputs or more. */
 MTF_API mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs);
@@ -412,7 +423,7 @@ typedef struct mtf_loop_opts {
 } mtf_loop_opts;
 MTF_API void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,
                             const mtf_loop_opts *opts);
-/* The number of the turn, an i32 scalar; inside a loop's body only. */
+/* The number of the innermost loop's turn, an i32 scalar; inside of loops only. */
 MTF_API mtf_tensor *mtf_turn(mtf_graph *g);
 
 /* Inner values are computed again in the backward pass instead of being kept. */
@@ -431,9 +442,13 @@ MTF_API void mtf_gradients(int ny, mtf_tensor *const *ys, int nx, mtf_tensor *co
 /* ---- programs -------------------------------------------------------------------------- */
 
 /* Lowers what the fetched tensors and all side effects (assignments, prints) need. */
+#ifdef __cplusplus
+#define mtf_compile(g, ...) mtf_compile_list(g, {__VA_ARGS__})
+#else
 #define mtf_compile(g, ...)                                                                        \
     mtf_compile_n(g, (int)(sizeof((mtf_tensor *[]){__VA_ARGS__}) / sizeof(mtf_tensor *)),          \
                   (mtf_tensor *[]){__VA_ARGS__})
+#endif
 MTF_API mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches);
 MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session frees the rest */
 
@@ -511,6 +526,7 @@ typedef struct mtf_cost {
     int64_t variable_bytes, input_bytes, constant_bytes;
     int64_t peak_bytes; /* variables and the slab together                    */
     int64_t collectives, sent_bytes; /* to other processors of the mesh, in one step     */
+    int64_t scratch_bytes, wire_bytes; /* besides: working space of kernels and the wire */
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
 
@@ -538,8 +554,12 @@ typedef struct mtf_measured {
     int64_t        steps; /* 0: nothing ran here, or nothing is measured */
     int64_t        flops;
     int64_t        collectives;    /* how many it took part in */
-    int64_t        received_bytes; /* read from other processors */
-    int64_t        peak_bytes;     /* variables and the slab together, as allocated */
+    int64_t        received_bytes; /* from other processors, by either of these ways: */
+    int64_t        read_bytes;     /*   in memory that is shared with them, */
+    int64_t        received_messages;         /*   and in messages, in bytes */
+    int64_t        sent_messages;             /* likewise */
+    int64_t        peak_bytes;                /* variables and the slab together, as allocated */
+    int64_t        scratch_bytes, wire_bytes; /* besides: working space of kernels and the wire */
     int64_t        instructions;
     const int64_t *turns;   /* by instruction: how often it ran */
     const double  *seconds; /* by instruction: all turns, waiting for others included */
@@ -549,6 +569,22 @@ MTF_API mtf_measured mtf_program_measured(const mtf_program *p, int processor);
 MTF_API char        *mtf_program_print(const mtf_program *p); /* lives as long as the session */
 
 #ifdef __cplusplus
+}
+
+/* C++ has no compound literals: there the macros that take lists call these. */
+static inline mtf_shape mtf_shape_of_list(std::initializer_list<mtf_dim> dims)
+{
+    return mtf_shape_of((int)dims.size(), dims.begin());
+}
+
+static inline mtf_tensor *mtf_einsum_list(mtf_shape output, std::initializer_list<mtf_tensor *> xs)
+{
+    return mtf_einsum_n(output, (int)xs.size(), xs.begin());
+}
+
+static inline mtf_program *mtf_compile_list(mtf_graph *g, std::initializer_list<mtf_tensor *> fetches)
+{
+    return mtf_compile_n(g, (int)fetches.size(), fetches.begin());
 }
 #endif
 #endif

@@ -21,6 +21,7 @@ need() {            # need "role" "packages", after the test that failed
 
 has_tool make                      || need "make" "make"
 has_tool gcc || has_tool clang     || need "a C11 compiler: gcc or clang" "gcc libc6-dev"
+has_tool g++ || has_tool clang++   || need "a C++ compiler, for a test of the headers: g++ or clang++" "g++"
 has_tool objcopy                   || need "binutils: ld, objcopy, objdump" "binutils"
 has_tool cmake                     || need "cmake, 3.21 or later" "cmake"
 has_tool ninja                     || need "ninja" "ninja-build"
@@ -31,6 +32,7 @@ has_library libcjson               || need "cJSON, with headers" "libcjson-dev"
 has_library cmocka                 || need "cmocka, with headers" "libcmocka-dev"
 has_tool mpicc                     || need "MPI, with headers" "libopenmpi-dev"
 has_tool mpirun                    || need "mpirun" "openmpi-bin"
+has_tool localedef                 || need "localedef" "libc-bin"
 if [ $debian = yes ]; then
     has_package libc6-dev          || need "the C library's headers" "libc6-dev"
 fi

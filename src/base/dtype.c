@@ -1,6 +1,10 @@
 /* Element types: sizes, names, and the two short floats. */
 #include "base/dtype.h"
 
+#include <math.h>
+
+#include "base/numbers.h"
+
 static const struct {
     const char *name;
     size_t      bytes;
@@ -45,6 +49,21 @@ mtf_dtype dtype_compute(mtf_dtype type)
     return type == MTF_BF16 || type == MTF_F16 ? MTF_F32 : type;
 }
 
+const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL])
+{
+    double stored = 0; /* 8 bytes: room for an element of any type */
+    dtype_store(type, &stored, 0, x);
+    double back = dtype_load(type, &stored, 0);
+    if (dtype_is_float(type) && isfinite(back) == isfinite(x)) return NULL;
+    if (back == x && x < 0x1p63) return NULL; /* 2^63 comes back from the largest i64, rounded */
+    const char *sentence = "%s takes whole numbers in its range, not %.15g";
+    if (dtype_is_float(type))
+        sentence = "%s has no number as large as %.15g; write inf for infinity";
+    if (type == MTF_BOOL) sentence = "a %s is 0 or 1, not %.15g";
+    number_format(text, DTYPE_REFUSAL, sentence, mtf_dtype_name(type), x);
+    return text;
+}
+
 double dtype_load(mtf_dtype type, const void *from, int64_t i)
 {
     switch (type) {
@@ -78,6 +97,33 @@ void dtype_store(mtf_dtype type, void *to, int64_t i, double v)
     case MTF_I64: ((int64_t *)to)[i] = saturate(v, INT64_MIN, INT64_MAX); break;
     case MTF_BOOL: ((uint8_t *)to)[i] = v != 0; break;
     }
+}
+
+scalar dtype_scalar(mtf_dtype type, double value)
+{
+    double element; /* 8 bytes: room for any type */
+    dtype_store(type, &element, 0, value);
+    if (type == MTF_I64) return (scalar){.whole = saturate(value, INT64_MIN, INT64_MAX)};
+    double v = dtype_load(type, &element, 0);
+    return dtype_is_float(type) ? (scalar){.real = v} : (scalar){.whole = (int64_t)v};
+}
+
+double dtype_real(mtf_dtype type, scalar value)
+{
+    return dtype_is_float(type) ? value.real : (double)value.whole;
+}
+
+void dtype_put(mtf_dtype type, void *to, int64_t i, scalar value)
+{
+    if (type == MTF_I64)
+        ((int64_t *)to)[i] = value.whole;
+    else
+        dtype_store(type, to, i, dtype_real(type, value));
+}
+
+bool dtype_is_zero(mtf_dtype type, scalar value)
+{
+    return dtype_is_float(type) ? value.real == 0 : value.whole == 0;
 }
 
 static void widen(mtf_dtype type, const void *from, float *to, int64_t n)

@@ -1,9 +1,12 @@
 /* Keeps the first error and drops its consequences. */
 #include "base/fault.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/numbers.h"
 
 static const char *const words[] = {
     [ERR_NONE] = "",
@@ -12,24 +15,48 @@ static const char *const words[] = {
 #undef ERROR
 };
 
+/* Waits for whoever writes just now; false where there is an error already. */
+static bool claim(fault *f)
+{
+    while (atomic_exchange_explicit(&f->writing, true, memory_order_acquire)) sched_yield();
+    if (f->kind == ERR_NONE) return true;
+    atomic_store_explicit(&f->writing, false, memory_order_release);
+    return false;
+}
+
+/* The kind comes last: whoever sees it finds the whole text. */
+static void publish(fault *f, int kind)
+{
+    f->named = false;
+    atomic_store_explicit(&f->kind, kind, memory_order_release);
+    atomic_store_explicit(&f->writing, false, memory_order_release);
+}
+
 bool fail(fault *f, error_kind kind, const char *format, ...)
 {
-    int none = ERR_NONE;
-    if (!atomic_compare_exchange_strong(&f->kind, &none, (int)kind)) return false;
+    if (!claim(f)) return false;
     int     used = snprintf(f->text, sizeof f->text, "%s: ", words[kind]);
     va_list args;
     va_start(args, format);
-    vsnprintf(f->text + used, sizeof f->text - (size_t)used, format, args);
+    number_vformat(f->text + used, sizeof f->text - (size_t)used, format, args);
     va_end(args);
+    publish(f, (int)kind);
     return false;
 }
 
 bool fault_take(fault *f, int kind, const char *text)
 {
-    int none = ERR_NONE;
-    if (!atomic_compare_exchange_strong(&f->kind, &none, kind)) return false;
+    if (!claim(f)) return false;
     snprintf(f->text, sizeof f->text, "%s", text);
+    publish(f, kind);
     return true;
+}
+
+void fault_clear(fault *f)
+{
+    f->text[0] = 0;
+    f->named = false;
+    f->kind = ERR_NONE;
 }
 
 void fault_whose(fault *f, const char *whose)

@@ -27,19 +27,25 @@ static inline philox_block philox(philox_block counter, uint32_t key0, uint32_t 
     return c;
 }
 
-/* Who draws: the session's seed, the op's key, the step, the turn of a loop. */
+/* Who draws: the session's seed, the op's key, the step. */
 typedef struct philox_stream {
     uint64_t seed;
-    uint32_t op, step, turn;
+    uint32_t op, step;
 } philox_stream;
 
 /* Block number `index` of a stream. */
 static inline philox_block philox_at(philox_stream s, uint64_t index)
 {
-    /* The turn sits above bit 40, which the block number of no tensor reaches. */
-    uint64_t where = index ^ ((uint64_t)s.turn << 40);
-    return philox((philox_block){{(uint32_t)where, (uint32_t)(where >> 32), s.op, s.step}},
+    return philox((philox_block){{(uint32_t)index, (uint32_t)(index >> 32), s.op, s.step}},
                   (uint32_t)s.seed, (uint32_t)(s.seed >> 32));
+}
+
+/* The stream of a loop's turn and of the turn of a loop inside it; 0 where there is none.  The
+ * block, all of which goes into the stream, is another one for every pair of turns. */
+static inline philox_stream philox_turn(philox_stream s, uint32_t outer, uint32_t inner)
+{
+    philox_block b = philox_at(s, (uint64_t)inner << 32 | outer);
+    return (philox_stream){(uint64_t)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};
 }
 
 #endif

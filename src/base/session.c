@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/quota.h"
 
 /* Long blocks lie in large pages where the system has them: fewer to look up, and to clear. */
 static void *take(void *context, size_t bytes)
@@ -51,13 +52,16 @@ static void say_on_stderr(void *context, const char *text)
     fputs(text, stderr);
 }
 
+/* All of the machine's, or what the system grants this process's group of it. */
 static size_t machine_memory(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : SIZE_MAX;
+    long    pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    size_t  all = pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : SIZE_MAX;
+    int64_t granted = quota_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    return granted && (size_t)granted < all ? (size_t)granted : all;
 }
 
-mtf_session *mtf_open_with(const mtf_session_opts *opts)
+mtf_session *session_new(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
     if (!o.allocator.alloc) o.allocator = (mtf_allocator){take, give, NULL};
@@ -128,9 +132,9 @@ static bool number_option(mtf_session *s, const char *name, uint64_t *value)
     return true;
 }
 
-mtf_session *mtf_open(int argc, char **argv)
+mtf_session *session_new_from(int argc, char **argv)
 {
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.say = say_on_stderr});
+    mtf_session *s = session_new(&(mtf_session_opts){.say = say_on_stderr});
     if (!s || !take_options(s, argc, argv)) return s;
     uint64_t threads = (uint64_t)s->opts.threads, memory = s->opts.memory;
     uint64_t patience = (uint64_t)s->opts.patience;

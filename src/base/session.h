@@ -33,8 +33,13 @@ struct mtf_session {
     session_closer  *finishers;       /* called before anything closes */
     bool             default_threads; /* nobody said how many */
     bool             said;            /* the error was said already */
-    bool             stepping;        /* a program runs: nothing may be allocated */
+    _Atomic bool     stepping;        /* a program runs: nothing may be allocated */
 };
+
+/* A session before its mesh and layout are looked at, which is an upper floor's work.  NULL: no
+ * memory. */
+mtf_session *session_new(const mtf_session_opts *opts);
+mtf_session *session_new_from(int argc, char **argv);
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);
 /* Called when mtf_close begins, while all still stands: how upper floors finish their work. */

@@ -2,7 +2,8 @@
 #include "base/textbuf.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "base/numbers.h"
 
 void text_add(textbuf *t, const char *format, ...)
 {
@@ -11,7 +12,7 @@ void text_add(textbuf *t, const char *format, ...)
     va_list again;
     va_copy(again, args);
     size_t left = t->failed ? 0 : (size_t)(t->room - t->used);
-    int    need = vsnprintf(left ? t->text + t->used : NULL, left, format, args);
+    int    need = number_vformat(left ? t->text + t->used : NULL, left, format, args);
     va_end(args);
     bool fits = (size_t)need < left;
     while (!t->failed && t->used + need + 1 > t->room) {
@@ -21,7 +22,7 @@ void text_add(textbuf *t, const char *format, ...)
         else
             t->failed = true;
     }
-    if (!t->failed && !fits) vsnprintf(t->text + t->used, (size_t)need + 1, format, again);
+    if (!t->failed && !fits) number_vformat(t->text + t->used, (size_t)need + 1, format, again);
     if (!t->failed) t->used += need;
     va_end(again);
 }

@@ -1,7 +1,7 @@
 /* A thread beside the steps. */
 #include "checkpoint/background.h"
 
-#include <signal.h>
+#include "base/thread.h"
 
 static void *run(void *what)
 {
@@ -11,17 +11,12 @@ static void *run(void *what)
     return NULL;
 }
 
-/* Signals stay with the caller's thread. */
 bool background_start(background *b, void (*work)(void *context), void *context)
 {
-    sigset_t all, before;
     b->work = work;
     b->context = context;
     atomic_store(&b->done, false);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    b->started = pthread_create(&b->thread, NULL, run, b) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    b->started = thread_start(&b->thread, run, b);
     return b->started;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "base/dtype.h"
 #include "checkpoint/json_in.h"
 
@@ -30,6 +31,7 @@ int64_t safetensors_header_bytes(const char *path, const unsigned char head[SAFE
 {
     uint64_t length = 0;
     for (int i = SAFETENSORS_START - 1; i >= 0; i--) length = length << 8 | head[i];
+    if (!byte_order_suits(f, path, HOST_IS_LITTLE_ENDIAN)) return 0;
     if (file_bytes < SAFETENSORS_START + 2) {
         fail(f, ERR_FILE, "\"%s\" has %lld bytes, fewer than any safetensors file", path,
              (long long)file_bytes);
@@ -129,8 +131,8 @@ static int by_place(const void *a, const void *b)
 /* One behind the other, from the first byte to the last: no byte is in two tensors or in none. */
 static bool no_gaps(const reading *r, int64_t header_bytes)
 {
-    kept_tensor **list = r->contents->tensors + r->first;
     int           n = r->contents->ntensors - r->first;
+    kept_tensor **list = n ? r->contents->tensors + r->first : NULL;
     int64_t       end = 0;
     if (n) qsort(list, (size_t)n, sizeof *list, by_place);
     for (int i = 0; i < n; i++) {
@@ -202,9 +204,10 @@ bool safetensors_parse(contents *c, int file, const char *path, const unsigned c
 {
     reading     r = {.contents = c, .path = path, .fault = c->arena->fault, .file = file};
     const char *text = (const char *)header + SAFETENSORS_START;
+    size_t      length = (size_t)header_bytes - SAFETENSORS_START;
     r.first = c->ntensors;
     r.data_bytes = file_bytes - header_bytes;
-    cJSON *root = text[0] == '{' ? json_read(text, (size_t)header_bytes - SAFETENSORS_START) : NULL;
+    cJSON *root = length > 0 && text[0] == '{' ? json_read(text, length) : NULL;
     if (!root)
         return fail(r.fault, ERR_FILE,
                     "\"%s\" is no safetensors file: its header is no JSON object", path);
@@ -236,6 +239,7 @@ static void write_metadata(const contents *c, int file, textbuf *t)
 const char *safetensors_print(contents *c, int file, int64_t *header_bytes)
 {
     textbuf t = {.arena = c->arena};
+    if (!byte_order_suits(c->arena->fault, c->files[file].name, HOST_IS_LITTLE_ENDIAN)) return NULL;
     text_add(&t, "%8s", ""); /* becomes the length */
     write_metadata(c, file, &t);
     for (int i = 0; i < c->ntensors; i++) {

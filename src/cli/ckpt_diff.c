@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "base/session.h"
 #include "checkpoint/writing.h"
 #include "cli/ckpt.h"
@@ -34,8 +35,8 @@ static bool compare_elements(ckpt_source *a, const kept_tensor *x, ckpt_source *
         }
     }
     if (d->elements)
-        snprintf(d->says, sizeof d->says, "%lld of %lld elements differ, by %.6g at most",
-                 (long long)d->elements, (long long)count, d->most);
+        number_format(d->says, sizeof d->says, "%lld of %lld elements differ, by %.6g at most",
+                      (long long)d->elements, (long long)count, d->most);
     return true;
 }
 

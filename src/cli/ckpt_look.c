@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "base/session.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/opening.h"
@@ -166,9 +167,9 @@ bool ckpt_show(mtf_session *s, const options *o)
         mtf_shape shape = t->shape;
         if (count <= room && ckpt_get(&c, t, 0, buffer, count))
             value_show(&text, t->name, t->type, &shape, buffer);
-        printf("%s%lld elements: min %.6g, max %.6g, mean %.6g, norm %.6g",
-               text_done(&text) ? text.text : "", (long long)count, low, high, sum / (double)count,
-               sqrt(squares));
+        fputs(text_done(&text) ? text.text : "", stdout);
+        number_print(stdout, "%lld elements: min %.6g, max %.6g, mean %.6g, norm %.6g",
+                     (long long)count, low, high, sum / (double)count, sqrt(squares));
         printf(bad ? ", %lld not finite\n" : "\n", (long long)bad);
     }
     block_free(&s->allocator, buffer);

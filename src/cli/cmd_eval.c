@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/numbers.h"
 #include "cli/commands.h"
 #include "cli/train_setup.h"
 #include "mtf_train.h"
@@ -24,12 +25,13 @@ static bool evaluate(setup *s)
                     s->ready ? "" : "; name it with --eval-data NAME=FILES");
     bool right = !isnan(accuracy);
     if (option_given(o, "json"))
-        printf("{\"step\":%lld,\"%s\":%.9g}\n", (long long)from.step,
-               right ? "accuracy" : "eval_loss", right ? accuracy : loss);
+        number_print(stdout, "{\"step\":%lld,\"%s\":%.9g}\n", (long long)from.step,
+                     right ? "accuracy" : "eval_loss", right ? accuracy : loss);
     else if (right)
-        printf("step %lld   test accuracy %.2f %%\n", (long long)from.step, 100 * accuracy);
+        number_print(stdout, "step %lld   test accuracy %.2f %%\n", (long long)from.step,
+                     100 * accuracy);
     else
-        printf("step %lld   test loss %.6g\n", (long long)from.step, loss);
+        number_print(stdout, "step %lld   test loss %.6g\n", (long long)from.step, loss);
     return true;
 }
 

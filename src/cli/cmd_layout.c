@@ -16,6 +16,7 @@ typedef struct job {
     mtf_tensor     **fetches;
     int              nfetches;
     automatic_opts   opts;
+    site             site;
     automatic_answer answer;
 } job;
 
@@ -42,15 +43,21 @@ static void write_proof(const job *j, textbuf *t)
 static bool write_reason(job *j, int k, textbuf *t)
 {
     const found_layout *best = &j->answer.best[0], *x = &j->answer.best[k];
-    bool                smallest = j->opts.smallest;
-    bool equal = !worth_less(worth_of(&best->cost, smallest, 0), worth_of(&x->cost, smallest, 0));
+    int64_t             more = x->cost.peak - best->cost.peak;
+    double              longer = x->cost.seconds - best->cost.seconds;
+    bool                as_fast = longer <= SAME_PRICE * best->cost.seconds;
     text_add(t, "   ");
-    if (equal)
+    if (as_fast && more <= 0)
         text_add(t, "equally good: fewer axes and rules, then earlier names, go first");
-    else if (smallest)
-        text_add(t, "needs %s more", unit_bytes(x->cost.peak - best->cost.peak).s);
-    return equal || smallest ||
-           reason_write(j->graph, j->nfetches, j->fetches, &j->opts.rates, best, x, t);
+    else if (j->opts.smallest && more > 0)
+        text_add(t, "needs %s more", unit_bytes(more).s);
+    else if (j->opts.smallest)
+        text_add(t, "as small, but takes %s longer", unit_seconds(longer).s);
+    else if (as_fast)
+        text_add(t, "as fast, but needs %s more", unit_bytes(more).s);
+    else
+        return reason_write(j->graph, j->nfetches, j->fetches, &j->opts.rates, best, x, t);
+    return true;
 }
 
 static bool print_answer(job *j)
@@ -113,6 +120,7 @@ static bool search_file(job *j)
 {
     const options *o = j->options;
     TRY(choose_machine(o, j->session, &j->opts.rates));
+    TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
     if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
     j->graph = file_graph(j->session, o->words[0]);
     TRY(j->graph != NULL);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/textbuf.h"
 #include "cli/commands.h"
 #include "cli/train_setup.h"
@@ -70,12 +71,12 @@ static bool judge(job *j, int64_t step)
     if (isnan(accuracy) && isnan(loss)) return true;
     const char *what = isnan(accuracy) ? "loss" : "accuracy";
     if (j->train.json)
-        printf("{\"step\":%lld,\"%s\":%.9g}\n", (long long)step,
-               isnan(accuracy) ? "eval_loss" : "accuracy", isnan(accuracy) ? loss : accuracy);
+        number_print(stdout, "{\"step\":%lld,\"%s\":%.9g}\n", (long long)step,
+                     isnan(accuracy) ? "eval_loss" : "accuracy", isnan(accuracy) ? loss : accuracy);
     else if (isnan(accuracy))
-        printf("test %s %.6g\n", what, loss);
+        number_print(stdout, "test %s %.6g\n", what, loss);
     else
-        printf("test %s %.2f %%\n", what, 100 * accuracy);
+        number_print(stdout, "test %s %.2f %%\n", what, 100 * accuracy);
     fflush(stdout);
     return true;
 }

@@ -28,7 +28,7 @@ void counters_write(estimate *e, textbuf *t)
     for (int i = 0; i < n; i++) {
         int indent = depth(tree[i].name);
         text_add(t, "%*s%-*s %9s", indent, "", width - indent, tree[i].name,
-                 unit_count((double)tree[i].elements).s);
+                 unit_count(tree[i].elements).s);
         if (tree[i].bytes) text_add(t, " %9s", unit_bytes(tree[i].bytes).s);
         text_add(t, "\n");
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "cli/show_values.h"
 
 void json_text(cJSON *to, const char *key, const char *value)
@@ -77,11 +78,15 @@ void json_cost(cJSON *to, const mtf_cost *cost)
     json_int(c, "input_bytes", cost->input_bytes);
     json_int(c, "constant_bytes", cost->constant_bytes);
     json_int(c, "peak_bytes", cost->peak_bytes);
+    json_int(c, "scratch_bytes", cost->scratch_bytes);
+    json_int(c, "wire_bytes", cost->wire_bytes);
 }
 
 bool json_print(mtf_session *s, cJSON *root)
 {
-    char *text = cJSON_Print(root);
+    locale_t before = number_begin(); /* cJSON replaces one byte of a decimal sign, which may be two */
+    char    *text = cJSON_Print(root);
+    number_end(before);
     if (text) puts(text);
     cJSON_free(text);
     cJSON_Delete(root);

@@ -8,22 +8,21 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/numbers.h"
 #include "mtf.h"
 
 static const option_spec help_option = {"help", NULL, false, "print this"};
 
 int usage_error(const command *c, const char *format, ...)
 {
+    char    text[1000];
     va_list args;
     if (!mtf_is_first(NULL)) return STATUS_USAGE;
     va_start(args, format);
-    fputs("mtf: usage: ", stderr);
-    vfprintf(stderr, format, args);
+    number_vformat(text, sizeof text, format, args);
     va_end(args);
-    if (c)
-        fprintf(stderr, "\nmtf %s --help says what there is\n", c->name);
-    else
-        fputs("\nmtf --help says what there is\n", stderr);
+    fprintf(stderr, "mtf: usage: %s\nmtf %s%s--help says what there is\n", text, c ? c->name : "",
+            c ? " " : "");
     return STATUS_USAGE;
 }
 

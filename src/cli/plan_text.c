@@ -78,22 +78,24 @@ static void write_memory(const estimate *e, textbuf *t)
                 {"  state", m->state, "   other variables"},
                 {"  inputs", m->inputs, ""},
                 {"  constants", m->constants, ""},
-                {"  activations", m->activations, "   temporaries and fetches, in one slab"}};
+                {"  activations", m->activations, "   temporaries and fetches, in one slab"},
+                {"  scratch", m->scratch, "   working space of kernels"},
+                {"  wire buffers", m->wire, ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         write_row(t, rows[i].name, unit_bytes(rows[i].bytes));
         text_add(t, "%s\n", rows[i].says);
     }
     write_row(t, "  bound", unit_bytes(m->bound));
-    text_add(t, "   variables and what must be alive at once; memory is %.3g of it\n",
+    text_add(t, "   where the slab has what must be alive at once; memory is %.3g of it\n",
              m->bound > 0 ? (double)m->peak / (double)m->bound : 1);
 }
 
 static void write_work(const estimate *e, textbuf *t)
 {
     const price *p = &e->price;
-    write_row(t, "flops", unit_count((double)p->flops));
+    write_row(t, "flops", unit_count(p->flops));
     text_add(t, "   %s%s on all processors%s\n", e->approximate ? "about " : "",
-             unit_count((double)e->flops).s,
+             unit_count(e->flops).s,
              p->open_ended ? "; loops of unknown length count one turn" : "");
     write_row(t, "  duplicate", unit_percent(e->duplicate, (double)p->flops));
     bool first = true;
@@ -221,7 +223,7 @@ static void write_line(const estimate *e, const row *r, const double *measured, 
     int               from = t->used;
     text_add(t, "%5d %8s", r->index, unit_seconds(line->seconds).s);
     if (measured) text_add(t, " %8s", unit_seconds(measured[r->index]).s);
-    text_add(t, " %7s %8s  %-*s  ", unit_count((double)line->flops).s,
+    text_add(t, " %7s %8s  %-*s  ", unit_count(line->flops).s,
              line->collective ? unit_bytes(line->sent_bytes).s : "", width[0], r->kind);
     write_clipped(t, r->tensor, width[1]);
     text_add(t, "  ");
@@ -296,7 +298,8 @@ void plan_write_diff(estimate *a, estimate *b, textbuf *t)
 #define BYTES(what, x, y)                                                                          \
     write_pair(t, what, unit_bytes(x), unit_bytes(y), (double)(x), (double)(y))
 #define COUNT(what, x, y)                                                                          \
-    write_pair(t, what, unit_count((double)(x)), unit_count((double)(y)), (double)(x), (double)(y))
+    write_pair(t, what, unit_count((int64_t)(x)), unit_count((int64_t)(y)), (double)(x),           \
+               (double)(y))
     BYTES("memory", m->peak, n->peak);
     BYTES("  parameters", m->parameters, n->parameters);
     BYTES("  state", m->state, n->state);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "cli/graph_file.h"
 #include "mtf_train.h"
 
@@ -91,7 +92,7 @@ static bool read_field(setup *s, const char *flag, const char *text, mtf_field *
         char *end = "";
         if (strncmp(piece, "format=", 7) == 0) f->format = piece + 7;
         else if (strncmp(piece, "part=", 5) == 0) f->part = piece + 5;
-        else if (strncmp(piece, "scale=", 6) == 0) f->scale = strtod(piece + 6, &end);
+        else if (strncmp(piece, "scale=", 6) == 0) f->scale = number_read(piece + 6, &end);
         else if (strncmp(piece, "length=", 7) == 0) f->length = strtoll(piece + 7, &end, 10);
         else return bad_field(s, flag, text);
         if (*end) return bad_field(s, flag, text);

@@ -3,23 +3,27 @@
 
 #include <stdio.h>
 
-static unit_text scaled(double v, const char *unit)
+#include "base/numbers.h"
+
+static unit_text scaled(int64_t count, const char *unit)
 {
     static const char *const steps[] = {"", "k", "M", "G", "T", "P", "E", "Z"};
+    double                   v = (double)count;
     int                      u = 0;
     unit_text                t;
     while (v >= 999.5 && u < 7) v /= 1000, u++;
-    int n = snprintf(t.s, sizeof t.s, "%.3g %s%s", v, steps[u], unit);
+    const char *more = count == INT64_MAX ? ">" : "";
+    int n = number_format(t.s, sizeof t.s, "%s%.3g %s%s", more, v, steps[u], unit);
     if (n > 0 && n < (int)sizeof t.s && t.s[n - 1] == ' ') t.s[n - 1] = 0; /* a bare number */
     return t;
 }
 
 unit_text unit_bytes(int64_t n)
 {
-    return scaled((double)n, "B");
+    return scaled(n, "B");
 }
 
-unit_text unit_count(double n)
+unit_text unit_count(int64_t n)
 {
     return scaled(n, "");
 }
@@ -34,8 +38,8 @@ unit_text unit_seconds(double s)
     if (s < 1e-12) return t;
     int u = 0;
     while (u < 3 && s < 0.9995 * steps[u].from) u++;
-    snprintf(t.s, sizeof t.s, s / steps[u].from >= 999.5 ? "%.0f %s" : "%.3g %s", s / steps[u].from,
-             steps[u].name);
+    number_format(t.s, sizeof t.s, s / steps[u].from >= 999.5 ? "%.0f %s" : "%.3g %s",
+                  s / steps[u].from, steps[u].name);
     return t;
 }
 
@@ -43,6 +47,6 @@ unit_text unit_percent(double part, double whole)
 {
     unit_text t;
     double    share = whole > 0 ? 100 * part / whole : 0;
-    snprintf(t.s, sizeof t.s, share > 0 && share < 0.1 ? "< 0.1 %%" : "%.1f %%", share);
+    number_format(t.s, sizeof t.s, share > 0 && share < 0.1 ? "< 0.1 %%" : "%.1f %%", share);
     return t;
 }

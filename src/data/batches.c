@@ -5,9 +5,9 @@
  * `made`.  Its own error waits in `trouble` until all batches before it have been fed.  The thread allocates
  * nothing and touches neither the program nor the session.
  */
-#include <pthread.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "data/batch_parts.h"
 #include "data/itinerary.h"
 
@@ -76,7 +76,7 @@ static bool start(mtf_batches *b)
 {
     if (b->running || !b->threaded) return true;
     b->stop = false;
-    if (pthread_create(&b->thread, NULL, read_ahead, b) != 0)
+    if (!thread_start(&b->thread, read_ahead, b))
         return fail(&b->session->fault, ERR_MEMORY, "the system gives no thread to read ahead");
     b->running = true;
     return true;
@@ -221,6 +221,6 @@ bool mtf_batches_seek(mtf_batches *b, int64_t position)
     batch_take_back(&b->plan);
     b->fed = b->made = position;
     b->failed = false;
-    memset(&b->trouble, 0, sizeof b->trouble);
+    fault_clear(&b->trouble);
     return true;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "data/format.h"
 
 static bool open_tsv(mtf_session *s, field *f, shard *part)
@@ -58,7 +59,7 @@ static bool offer_number(wanted *w, const char *text, int64_t size)
         offer(w, MTF_I64, &whole, 1);
         return true;
     }
-    double number = strtod(copy, &end);
+    double number = number_read(copy, &end);
     if (end != copy + size) return false;
     offer(w, MTF_F64, &number, 1);
     return true;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 /* ---- ops ---- */
 
 int op_attr_count(const op *o)
@@ -32,6 +34,10 @@ void op_arity(const op *o, int *least, int *most)
             *most = -1;
             return;
         }
+        if (n > 4 && strncmp(p + n - 4, "...]", 4) == 0) {
+            *most = -1;
+            return;
+        }
         *most += 1;
         *least += *p != '[';
         p += n;
@@ -51,7 +57,7 @@ bool node_fail(const node *n, error_kind kind, const char *format, ...)
     char    text[700];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    number_vformat(text, sizeof text, format, args);
     va_end(args);
     return fail(&n->graph->session->fault, kind, "%s: %s", n->op->name, text);
 }

@@ -16,15 +16,22 @@
 
 typedef struct block block;
 
+/* A further name of a tensor, from a line of text that made nothing new: a ring of them. */
+typedef struct second_name {
+    const char         *name;
+    struct second_name *next;
+} second_name;
+
 struct mtf_tensor {
-    node       *node;
-    int         index; /* which output of its node */
-    int         id;    /* dense in the graph: tables by tensor are arrays */
-    mtf_dtype   type;
-    mtf_shape   shape;  /* dimension names live in the graph */
-    const char *name;   /* unique in the graph; NULL until somebody asks: tensor_name */
-    const char *scope;  /* the scope it was made in: "a/b/" or "" */
-    bool        hidden; /* a loop's history: named in text only where somebody uses it */
+    node        *node;
+    int          index; /* which output of its node */
+    int          id;    /* dense in the graph: tables by tensor are arrays */
+    mtf_dtype    type;
+    mtf_shape    shape;  /* dimension names live in the graph */
+    const char  *name;   /* unique in the graph; NULL until somebody asks: tensor_name */
+    const char  *scope;  /* the scope it was made in: "a/b/" or "" */
+    bool         hidden; /* a loop's history: named in text only where somebody uses it */
+    second_name *second; /* the last of its further names, or NULL; then the first follows */
 };
 
 struct node {

@@ -39,7 +39,7 @@ enum op_flags {
     OP_EFFECT = 1,    /* kept even when nobody reads its outputs; never merged with an equal one */
     OP_UNIQUE = 2,    /* never merged with an equal one */
     OP_DIRECT = 16,   /* lowers cut and owed slices by itself */
-    OP_TURN = 8,      /* inside a loop its optional input is the number of the turn */
+    OP_TURN = 8,      /* inside loops its optional inputs are the numbers of their turns */
     OP_STORE = 32,    /* what it gives is stored in the variable that is its first input */
     OP_ANYWHERE = 64, /* takes its input wherever that lies, finer than the layout too */
     OP_IDENTITY = 4   /* its output is its first input; copies of a region leave the effect out */
@@ -68,7 +68,7 @@ typedef struct op_product {
 struct op {
     const char        *name;
     const char        *says; /* one line for the manual */
-    const char        *args; /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "" */
+    const char        *args; /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "[xs...]", "" */
     const char        *results; /* names of the outputs for the manual; NULL: one, called y */
     const attr_spec   *attrs;   /* ends with a NULL name; NULL: none */
     const char *const *blocks;  /* names of the blocks it owns, NULL-ended; NULL: none */

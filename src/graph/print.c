@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "graph/node.h"
 #include "graph/spell.h"
 
@@ -54,7 +55,11 @@ static bool is_default(printer *p, const attr_spec *spec, const attr *a)
     if (!*spec->otherwise) return attr_equal(spec->kind, a, &zero);
     switch (spec->kind) {
     case ATTR_INT: return a->i == strtoll(spec->otherwise, NULL, 10);
-    case ATTR_REAL: return attr_equal(ATTR_REAL, a, &(attr){.r = strtod(spec->otherwise, NULL)});
+    case ATTR_REAL:
+        return attr_equal(ATTR_REAL, a, &(attr){.r = number_read(spec->otherwise, NULL)});
+    case ATTR_NUMBER:
+        return attr_equal(spec->kind, a,
+                          &(attr){.number = {.r = number_read(spec->otherwise, NULL)}});
     case ATTR_WORD:
     case ATTR_TEXT:
         if (a->text && strcmp(a->text, spec->otherwise) == 0) return true;
@@ -170,6 +175,21 @@ static void write_histories(printer *p, const node *n, int level)
     }
 }
 
+/* A line for each further name: the same tensor when it is read back. */
+static void write_second_names(printer *p, const mtf_tensor *x)
+{
+    for (const second_name *at = x->second; at;) {
+        at = at->next;
+        spell_name(&p->text, at->name);
+        text_add(&p->text, ": ");
+        spell_type_and_shape(&p->text, x->type, &x->shape);
+        text_add(&p->text, " = identity(");
+        spell_name(&p->text, tensor_name(x));
+        text_add(&p->text, ")\n");
+        if (at == x->second) break;
+    }
+}
+
 static void write_node(printer *p, const node *n, int level);
 
 /* How many of a block's results stand before the semicolon of its yield line. */
@@ -220,6 +240,7 @@ static void write_node(printer *p, const node *n, int level)
     }
     text_add(&p->text, "\n");
     write_histories(p, n, level);
+    for (int i = 0; i < n->nout; i++) write_second_names(p, n->out[i]);
 }
 
 char *mtf_print(mtf_graph *g)

@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 
 /* Words that mean something else where a name may stand; such names are quoted. */
 static const char *const grammar[] = {"_", "dim", "yield", "nan", "inf"};
@@ -68,7 +68,7 @@ static bool reads_back(const char *text, double value, mtf_dtype type)
 {
     double want = 0, got = 0; /* 8 bytes: room for an element of any type */
     dtype_store(type, &want, 0, value);
-    dtype_store(type, &got, 0, strtod(text, NULL));
+    dtype_store(type, &got, 0, number_read(text, NULL));
     return memcmp(&want, &got, sizeof want) == 0;
 }
 
@@ -90,7 +90,7 @@ void spell_real(textbuf *t, double value, mtf_dtype type)
     int  digits = fabs(value) >= precision[type].smallest ? precision[type].sure : 1;
     char text[40];
     if (fabs(value) < 1e7 && value == trunc(value)) digits = 7; /* 65504, not 6.55e+04 */
-    do snprintf(text, sizeof text, "%.*g", digits, value);
+    do number_format(text, sizeof text, "%.*g", digits, value);
     while (!reads_back(text, value, type) && ++digits <= 17);
     text_add(t, "%s", text);
 }

@@ -37,6 +37,11 @@ static void check_release(device *d, void *memory, size_t bytes)
     inner_of(d)->release(inner_of(d), memory, bytes);
 }
 
+static size_t check_taken(device *d, const void *memory)
+{
+    return inner_of(d)->taken(inner_of(d), memory);
+}
+
 static void check_write(device *d, void *to, const void *from, size_t bytes)
 {
     inner_of(d)->write(inner_of(d), to, from, bytes);
@@ -50,6 +55,16 @@ static void check_read(device *d, void *to, const void *from, size_t bytes)
 static size_t check_scratch(device *d, const program *p, int threads)
 {
     return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
+}
+
+static void check_enter(device *d)
+{
+    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d));
+}
+
+static void check_leave(device *d)
+{
+    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d));
 }
 
 static bool check_begin(device *d, const program *p, run_state *r)
@@ -185,8 +200,11 @@ device *device_check_open(mtf_session *s, device *inner)
                        .says = "finds reads of unwritten memory, stray writes, the first NaN",
                        .alloc = check_alloc,
                        .release = check_release,
+                       .taken = check_taken,
                        .write = check_write,
                        .read = check_read,
+                       .enter = check_enter,
+                       .leave = check_leave,
                        .begin = check_begin,
                        .run = check_run,
                        .end = check_end,

@@ -3,10 +3,11 @@
 #define MACHINE_LAUNCH_H
 
 typedef struct launch {
-    int rank, size;
+    int         rank, size;
+    const char *by; /* the starter, in words */
 } launch;
 
-/* {0, 1} where nobody did: such a run never touches MPI. */
+/* {0, 1, NULL} where nobody did: such a run never touches MPI. */
 launch launch_find(void);
 
 #endif

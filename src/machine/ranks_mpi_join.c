@@ -6,9 +6,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/thread.h"
+#include "machine/launch.h"
+#include "machine/link.h"
 #include "machine/ranks_mpi.h"
 
 bool ranks_over(void)
@@ -41,7 +45,15 @@ typedef struct rank_card {
 
 static bool is_near(const rank_card *a, const rank_card *b)
 {
-    return memcmp(a->machine, b->machine, sizeof a->machine) == 0;
+    return memcmp(a->machine, b->machine, sizeof a->machine) == 0 &&
+           process_is_near(&a->process.address, &b->process.address);
+}
+
+static void gather(const ranks *r, const void *mine, void *all, size_t bytes)
+{
+    MPI_Request request;
+    MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, r->comm, &request);
+    complete(&request);
 }
 
 /* For comparing, and where the system's memory is scarce: MTF_SHARE=no sends messages only. */
@@ -55,15 +67,13 @@ static bool may_share(void)
  * nothing that is shared, and says so. */
 static void take_seats(ranks *r, const rank_card *cards, int *found)
 {
-    MPI_Request request;
-    int         all = r->seats[r->number] != NULL;
+    int all = r->seats[r->number] != NULL;
     for (int k = 0; k < r->count && all; k++) {
         if (k == r->number || !is_near(&cards[k], &cards[r->number])) continue;
         r->seats[k] = seat_visit(&cards[k].process.address, &cards[k].seat);
         all = r->seats[k] != NULL;
     }
-    MPI_Iallgather(&all, 1, MPI_INT, found, 1, MPI_INT, r->comm, &request);
-    complete(&request);
+    gather(r, &all, found, sizeof all);
     for (int k = 0; k < r->count; k++) {
         if (all && found[k]) continue;
         seat_leave(r->seats[k]);
@@ -71,26 +81,53 @@ static void take_seats(ranks *r, const rank_card *cards, int *found)
     }
 }
 
+static bool all_near(const ranks *r, const rank_card *cards)
+{
+    for (int k = 1; k < r->count; k++)
+        if (!is_near(&cards[0], &cards[k])) return false;
+    return true;
+}
+
+/* Ranks form a ring, in which each has a link to the next one where that is on another machine: so
+ * there are few, and the end of any rank is noticed by its machine or by both its neighbours. */
+static void make_links(ranks *r, const rank_card *cards, link_offer *offers, int *found)
+{
+    int        next = (r->number + 1) % r->count, before = (r->number + r->count - 1) % r->count;
+    link_offer mine;
+    if (all_near(r, cards)) return;
+    int listener = link_listen(&mine);
+    gather(r, &mine, offers, sizeof mine);
+    int call = is_near(&cards[next], &cards[r->number]) ? -1 : link_call(&offers[next]);
+    int called = call >= 0;
+    gather(r, &called, found, sizeof called);
+    if (found[before]) watch_link(&r->watch, link_answer(listener, &mine), before);
+    if (called && link_was_answered(call, &offers[next]))
+        watch_link(&r->watch, call, next);
+    else if (called)
+        close(call);
+    if (listener >= 0) close(listener);
+}
+
 static void meet_neighbours(ranks *r)
 {
+    enum { LINKS = 2 };
     mtf_session *s = r->session;
-    MPI_Request  request;
     rank_card    mine = {.process = {process_here(), r->number}, .seat = {.descriptor = -1}};
     int          length;
     size_t       count = (size_t)r->count;
     rank_card   *cards = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
     watched     *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
     int         *found = block_alloc(&s->allocator, &s->fault, sizeof *found * count, true);
+    link_offer  *offers = block_alloc(&s->allocator, &s->fault, sizeof *offers * count, true);
     r->seats = block_alloc(&s->allocator, &s->fault, sizeof(seat *) * count, true);
     MPI_Get_processor_name(mine.machine, &length);
-    if (cards && near && found && r->seats) {
+    if (cards && near && found && offers && r->seats) {
         if (may_share()) r->seats[r->number] = seat_open(&mine.seat);
-        MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, cards, (int)sizeof mine, MPI_BYTE,
-                       r->comm, &request);
-        complete(&request);
+        gather(r, &mine, cards, sizeof mine);
         for (int k = 0; k < r->count; k++)
             if (is_near(&cards[k], &mine)) near[r->node++] = cards[k].process;
-        watch_open(&r->watch, s, r->node, near);
+        watch_open(&r->watch, s, r->node, near, LINKS);
+        make_links(r, cards, offers, found);
         take_seats(r, cards, found);
         seat_withdraw(&mine.seat);
     }
@@ -98,32 +135,51 @@ static void meet_neighbours(ranks *r)
     block_free(&s->allocator, cards);
     block_free(&s->allocator, near);
     block_free(&s->allocator, found);
+    block_free(&s->allocator, offers);
 }
 
 /* ---- joining ---- */
 
-/* Opened all the same where the session has failed already: the others want to know why. */
-static void start(ranks *r, bool threads)
+/* A process that the starter of another MPI library launched finds itself alone: each of them would
+ * do the whole job, and write the same files. */
+static bool meets_others(ranks *r)
+{
+    launch l = launch_find();
+    if (r->count > 1 || l.size == 1) return true;
+    return fail(&r->session->fault, ERR_MPI,
+                "%d processes were started together, by %s, but to this build's MPI, %s, each of "
+                "them is alone: start them with the mpirun of %s",
+                l.size, l.by, MTF_BUILD_MPI, MTF_BUILD_MPI);
+}
+
+/* Opened all the same where the session has failed already: the others want to know why.  False
+ * where nobody is there to meet. */
+static bool start(ranks *r, bool threads)
 {
     int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
     MPI_Request request;
     MPI_Initialized(&running);
-    if (!running)
+    if (!running) {
+        sigset_t before = thread_block_signals(); /* in the library's threads */
         MPI_Init_thread(NULL, NULL, wants, &has);
-    else
+        thread_restore_signals(&before);
+    } else {
         MPI_Query_thread(&has);
+    }
     r->ours = !running;
+    MPI_Comm_rank(MPI_COMM_WORLD, &r->number);
+    MPI_Comm_size(MPI_COMM_WORLD, &r->count);
+    TRY(meets_others(r));
     MPI_Comm_idup(MPI_COMM_WORLD, &r->comm, &request);
     complete(&request);
     MPI_Comm_idup(MPI_COMM_WORLD, &r->alarm, &request);
     complete(&request);
-    MPI_Comm_rank(r->comm, &r->number);
-    MPI_Comm_size(r->comm, &r->count);
     meet_neighbours(r);
     if (has < wants)
         fail(&r->session->fault, ERR_MPI,
              "this MPI library lets only one thread communicate: start as many ranks as "
              "the mesh has processors");
+    return true;
 }
 
 ranks *ranks_open(mtf_session *s, bool threads)
@@ -138,8 +194,9 @@ ranks *ranks_open(mtf_session *s, bool threads)
     if (!r) return NULL;
     r->session = s;
     r->lost = -1;
-    start(r, threads);
-    return r;
+    if (start(r, threads)) return r;
+    block_free(&s->allocator, r);
+    return NULL;
 }
 
 int ranks_number(const ranks *r)

@@ -1,4 +1,4 @@
-/* A watch: notices when other processes of this machine end.
+/* A watch: notices when other processes end.
  *
  * The kernel tells it in the very moment, which leaves time to say so: whoever
  * started the processes will soon end the others as well.  Where the kernel is
@@ -6,57 +6,134 @@
  */
 #include "machine/watch.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "machine/link.h"
+
+/* ---- which process ---- */
+
+static bool read_text(const char *path, char *text, size_t room)
+{
+    int     file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : read(file, text, room - 1);
+    if (file >= 0) close(file);
+    text[n < 0 ? 0 : n] = 0;
+    return n > 0;
+}
+
+/* "PID (COMMAND) STATE ...": the 22nd word is when it started; a command may have blanks and
+ * parentheses.  0: not known. */
+static uint64_t start_of(int process)
+{
+    enum { STATE = 3, STARTED = 22 };
+    char path[40], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", process);
+    if (!read_text(path, text, sizeof text)) return 0;
+    const char *at = strrchr(text, ')');
+    for (int word = STATE; at && word <= STARTED; word++) at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
 process_address process_here(void)
 {
-    struct stat table;
-    bool        known = stat("/proc/self/ns/pid", &table) == 0;
-    return (process_address){.table = known ? table.st_ino : 0, .process = (int)getpid()};
+    struct stat     table;
+    bool            known = stat("/proc/self/ns/pid", &table) == 0;
+    process_address here = {.table = known ? table.st_ino : 0, .process = (int)getpid()};
+    char            boot[BOOT_TEXT];
+    if (read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot)) strcpy(here.boot, boot);
+    here.started = start_of(here.process);
+    return here;
+}
+
+bool process_is_near(const process_address *a, const process_address *b)
+{
+    return strcmp(a->boot, b->boot) == 0;
 }
 
 bool process_in_sight(const process_address *whom)
 {
     process_address here = process_here();
-    return whom->table && whom->table == here.table && whom->process != here.process;
+    return whom->table && whom->table == here.table && process_is_near(whom, &here) &&
+           whom->process != here.process && start_of(whom->process) == whom->started;
 }
 
+/* Looked at again when it is held: a number may have been given to another meanwhile. */
 static int descriptor_of(const process_address *whom)
 {
 #ifdef SYS_pidfd_open
-    if (process_in_sight(whom)) return (int)syscall(SYS_pidfd_open, whom->process, 0);
+    int end = process_in_sight(whom) ? (int)syscall(SYS_pidfd_open, whom->process, 0) : -1;
+    if (end < 0 || process_in_sight(whom)) return end;
+    close(end);
 #else
     (void)whom;
 #endif
     return -1;
 }
 
-bool watch_open(watch *w, mtf_session *s, int n, const watched *whom)
+/* ---- watching ---- */
+
+static void add(watch *w, watch_end end)
 {
+    struct epoll_event ring = {.events = EPOLLIN | (end.link ? EPOLLRDHUP : 0),
+                               .data.u32 = (uint32_t)w->count};
+    epoll_ctl(w->bell, EPOLL_CTL_ADD, end.descriptor, &ring);
+    w->ends[w->count++] = end;
+}
+
+bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links)
+{
+    size_t most = (size_t)(n + links);
     *w = (watch){.bell = epoll_create1(EPOLL_CLOEXEC)};
-    w->ends = block_alloc(&s->allocator, &s->fault, sizeof *w->ends * (size_t)n, true);
+    w->ends = block_alloc(&s->allocator, &s->fault, sizeof *w->ends * most, true);
     for (int k = 0; w->ends && k < n; k++) {
-        struct epoll_event ring = {.events = EPOLLIN, .data.fd = whom[k].mark};
-        int                end = descriptor_of(&whom[k].address);
-        if (end < 0) continue;
-        epoll_ctl(w->bell, EPOLL_CTL_ADD, end, &ring);
-        w->ends[w->count++] = end;
+        int end = descriptor_of(&whom[k].address);
+        if (end >= 0) add(w, (watch_end){.descriptor = end, .mark = whom[k].mark});
     }
     return w->ends != NULL;
 }
 
-int watch_ended(const watch *w)
+void watch_link(watch *w, int descriptor, int mark)
+{
+    if (descriptor < 0 || !w->ends) return;
+    add(w, (watch_end){.descriptor = descriptor, .mark = mark, .link = true});
+    w->links++;
+}
+
+/* Who has bidden farewell is not watched any more. */
+static bool has_ended(const watch *w, const watch_end *end)
+{
+    if (!end->link) return true;
+    link_news news = link_hear(end->descriptor);
+    if (news == LINK_FAREWELL) epoll_ctl(w->bell, EPOLL_CTL_DEL, end->descriptor, NULL);
+    return news == LINK_BROKEN;
+}
+
+int watch_ended(const watch *w, bool *link)
 {
     struct epoll_event ring;
-    return w->count && epoll_wait(w->bell, &ring, 1, 0) == 1 ? ring.data.fd : -1;
+    if (!w->count || epoll_wait(w->bell, &ring, 1, 0) != 1) return -1;
+    const watch_end *end = &w->ends[ring.data.u32];
+    *link = end->link;
+    return has_ended(w, end) ? end->mark : -1;
+}
+
+void watch_bid_farewell(watch *w)
+{
+    for (int k = 0; k < w->count; k++)
+        if (w->ends[k].link) link_bid_farewell(w->ends[k].descriptor);
 }
 
 void watch_close(watch *w, mtf_session *s)
 {
-    for (int k = 0; k < w->count; k++) close(w->ends[k]);
+    watch_bid_farewell(w);
+    for (int k = 0; k < w->count; k++) close(w->ends[k].descriptor);
     if (w->bell >= 0) close(w->bell);
     block_free(&s->allocator, w->ends);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/numbers.h"
 #include "machine/launch.h"
 
 static const double terminal_seconds = 0.1, plain_seconds = 2; /* between two lines */
@@ -77,7 +78,7 @@ static void add(line *l, const char *format, ...)
     va_list args;
     int     room = (int)sizeof l->text - l->used;
     va_start(args, format);
-    int n = vsnprintf(l->text + l->used, (size_t)room, format, args);
+    int n = number_vformat(l->text + l->used, (size_t)room, format, args);
     va_end(args);
     l->used += n < room ? n : room - 1;
 }
@@ -105,7 +106,7 @@ static void write_line(const progress *p, const progress_now *now, line *l)
 static const char *number_text(double x, char *text, size_t room)
 {
     if (isfinite(x))
-        snprintf(text, room, "%.9g", x);
+        number_format(text, room, "%.9g", x);
     else
         snprintf(text, room, "\"%s\"", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
     return text;
@@ -143,7 +144,7 @@ void progress_say(progress *p, const char *format, ...)
     va_list args;
     if (p->quiet) return;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text - 1, format, args);
+    int n = number_vformat(text, sizeof text - 1, format, args);
     va_end(args);
     if (n < 0) return;
     if (n > (int)sizeof text - 2) n = (int)sizeof text - 2;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "model/assigns.h"
 #include "mtf_nn.h"
 
@@ -82,7 +83,7 @@ bool setting_number(const settings *v, const char *name, double *value)
 {
     const char *text = setting_text(v, name);
     char       *end;
-    double      x = strtod(text, &end);
+    double      x = number_read(text, &end);
     if (end == text || *end || !isfinite(x))
         return fail(&v->session->fault, ERR_USAGE, "--%s takes a number, not \"%s\"", name, text);
     *value = x;

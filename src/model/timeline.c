@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/put_file.h"
 
 enum { MOST_EVENTS = 1 << 16 }; /* of a processor */
@@ -64,9 +65,10 @@ static void write_processor(const mtf_program *p, int number, FILE *f)
         const instr     *x = &q->program->instrs[e->instr];
         fprintf(f, ",\n{\"name\":\"%s ", instr_name(x->kind));
         write_text(f, mtf_name_of_tensor(x->cause));
-        fprintf(f, "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":0,\"tid\":%d}",
-                instr_is_collective(x) ? "wire" : "compute", 1e6 * (e->begin + offset),
-                1e6 * (e->end - e->begin), number);
+        number_print(
+            f, "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":0,\"tid\":%d}",
+            instr_is_collective(x) ? "wire" : "compute", 1e6 * (e->begin + offset),
+            1e6 * (e->end - e->begin), number);
     }
 }
 

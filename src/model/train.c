@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/numbers.h"
 #include "checkpoint/agree.h"
 #include "checkpoint/folder.h"
 #include "model/profile.h"
@@ -180,8 +181,8 @@ static bool show_statistics(training *t)
                                t->watched.names[i]);
         for (int k = 0; k < STATISTICS; k++) {
             v[k] = mtf_fetch_scalar(t->program, t->watched.values[i * STATISTICS + k]);
-            used += snprintf(text + used, sizeof text - (size_t)used, " %s %.5g",
-                             statistic_names[k], v[k]);
+            used += number_format(text + used, sizeof text - (size_t)used, " %s %.5g",
+                                  statistic_names[k], v[k]);
             snprintf(tag, sizeof tag, "watch/%.300s/%s", t->watched.names[i], statistic_names[k]);
             if (t->events) TRY(events_scalar(t->events, t->step, tag, v[k]));
         }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/numbers.h"
 #include "nn/masks.h"
 
 /* ---- weights ---- */
@@ -23,7 +24,8 @@ static void make_combined(mtf_graph *g, mtf_shape shape, mtf_dtype type,
 {
     mtf_dim qkvo = {"qkvo", 4};
     char    init[160];
-    snprintf(init, sizeof init, "normal_each(%.17g, %.17g, %.17g, %.17g)", d[0], d[1], d[2], d[3]);
+    number_format(init, sizeof init, "normal_each(%.17g, %.17g, %.17g, %.17g)", d[0], d[1], d[2],
+                  d[3]);
     mtf_unstack(
         layer_weight(g, o->context, "qkvo", type, mtf_shape_plus(mtf_shape(qkvo), shape), init),
         qkvo, w);
@@ -43,7 +45,7 @@ mtf_attention_weights mtf_multihead_attention_params(mtf_graph *g, mtf_dim heads
     deviations(heads, channels, kv, o.context && o.context->unit_scaling, d);
     if (o.combine) make_combined(g, shape, type, &o, d, w);
     for (int i = 0; i < 4 && !o.combine; i++) {
-        snprintf(init, sizeof init, "normal(0, %.17g)", d[i]);
+        number_format(init, sizeof init, "normal(0, %.17g)", d[i]);
         w[i] = layer_weight(g, o.context, names[i], type, shape, init);
     }
     return (mtf_attention_weights){w[0], w[1], w[2], w[3]};

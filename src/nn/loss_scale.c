@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "nn/optimizer.h"
 
 static const double LEAST = 1, MOST = 16777216; /* 2^24 */
@@ -18,8 +19,8 @@ mtf_tensor *mtf_loss_scale(mtf_graph *g, const mtf_minimize_opts *opts)
     if (!g || !opts || !mtf_ok(g->session)) return NULL;
     if (opts->dynamic_loss_scale) {
         char first[40];
-        snprintf(first, sizeof first, "constant(%.17g)",
-                 opts->loss_scale != 0 ? opts->loss_scale : 32768);
+        number_format(first, sizeof first, "constant(%.17g)",
+                      opts->loss_scale != 0 ? opts->loss_scale : 32768);
         return optimizer_slot(g, "loss_scale", "", MTF_F32, mtf_shape(), first);
     }
     return opts->loss_scale != 0 ? mtf_constant(g, opts->loss_scale, MTF_F32, mtf_shape()) : NULL;

@@ -8,9 +8,9 @@
  */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "mtf_nn.h"
 #include "nn/optimizer.h"
 
@@ -84,7 +84,7 @@ static bool take_number(reader *r, double *x, const char *otherwise)
 {
     skip_blanks(r);
     char *end;
-    *x = strtod(r->at, &end);
+    *x = number_read(r->at, &end);
     if (end == r->at || !isfinite(*x)) return wrong(r, otherwise);
     r->at = end;
     return true;

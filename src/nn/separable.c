@@ -1,6 +1,7 @@
 /* Separable convolutions: along the length, then across channels. */
 #include <stdio.h>
 
+#include "base/numbers.h"
 #include "nn/layer.h"
 
 static const char layer[] = "separable_conv1d";
@@ -13,8 +14,8 @@ static mtf_tensor *depthwise(mtf_tensor *x, mtf_dim length, mtf_dim channels,
     int64_t     count = o->max_position - o->min_position + 1;
     mtf_tensor *sum = NULL;
     char        init[80], name[40];
-    snprintf(init, sizeof init, "variance_scaling(%.17g, fan_in, normal)",
-             o->depthwise_scale / (double)count);
+    number_format(init, sizeof init, "variance_scaling(%.17g, fan_in, normal)",
+                  o->depthwise_scale / (double)count);
     for (int64_t i = 0; i < count; i++) {
         mtf_dense_opts how = {.experts = mtf_shape(channels),
                               .no_bias = o->no_bias || i > 0,
@@ -50,7 +51,7 @@ mtf_tensor *mtf_separable_conv1d(mtf_tensor *x, mtf_dim output,
     }
     const char *outside = layer_enter(g, o.name, layer);
     if (!outside) return NULL;
-    snprintf(init, sizeof init, "variance_scaling(%.17g, fan_in, normal)", o.pointwise_scale);
+    number_format(init, sizeof init, "variance_scaling(%.17g, fan_in, normal)", o.pointwise_scale);
     mtf_tensor *y = mtf_dense(depthwise(x, length, channels, &o), mtf_shape(output),
                               &(mtf_dense_opts){.name = "pointwise_dense",
                                                 .reduced = mtf_shape(channels),

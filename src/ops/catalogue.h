@@ -47,5 +47,7 @@ ALL_OPS(DECLARE)
 
 /* The innermost loop's number of the turn, NULL outside of loops. */
 mtf_tensor *loop_turn(mtf_graph *g);
+/* Those of all loops around, outermost first; NULL after an error. */
+mtf_tensor **loop_turns(mtf_graph *g, int *n);
 
 #endif

@@ -88,7 +88,8 @@ static bool infer_loop(node *n)
     const block *body = n->blocks[0];
     if (n->nargs < 1) return node_fail(n, ERR_USAGE, "a loop carries at least one value");
     if (n->attrs[0].i < 1 || n->attrs[0].i > INT32_MAX)
-        return node_fail(n, ERR_VALUE, "trips is 1 or more, not %lld", (long long)n->attrs[0].i);
+        return node_fail(n, ERR_VALUE, "trips is from 1 to %d, not %lld", INT32_MAX,
+                         (long long)n->attrs[0].i);
     TRY(check_body(n, body, n->attrs[1].i) && visible_outputs(n, body));
     for (int i = 0; i < n->nargs; i++) {
         mtf_shape history = with_turns(&n->in[i]->shape, n->attrs[0].i);
@@ -288,6 +289,17 @@ mtf_tensor *loop_turn(mtf_graph *g)
     return NULL;
 }
 
+mtf_tensor **loop_turns(mtf_graph *g, int *n)
+{
+    int depth = 0;
+    for (const block *b = g->current; b; b = b->parent) depth += b->turn != NULL;
+    mtf_tensor **turns = arena_array(&g->arena, mtf_tensor *, depth);
+    *n = depth;
+    for (const block *b = g->current; turns && b; b = b->parent)
+        if (b->turn) turns[--depth] = b->turn;
+    return turns;
+}
+
 mtf_tensor *mtf_turn(mtf_graph *g)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
@@ -351,7 +363,7 @@ void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor
     int nb = 0;
     if (opts->condition)
         blocks[nb++] =
-            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, false);
+            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, true);
     blocks[nb] =
         build_block(g, "body", carried, in, carried + opts->sums, opts->body, opts->context, true);
     if (!blocks[0] || !blocks[nb]) return;

@@ -43,15 +43,23 @@ static bool replay(mtf_graph *g, const backward *b, mtf_tensor *j, images *m, mt
     return block_inline(g, b->body, m);
 }
 
+/* What the backward loop carries: gradients, or, where there are none, an idle number. */
+static int carried_back(const backward *b)
+{
+    return b->nreal ? b->nreal : 1;
+}
+
 static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scratch)
 {
-    int          nx = b->nreal + b->ncaptures, ny = 0;
+    int          nx = b->nreal + b->ncaptures, ny = 0, idle = carried_back(b) - b->nreal;
     images       m = images_new(g, scratch);
     mtf_tensor **xs = arena_array(scratch, mtf_tensor *, nx),
-               **dxs = arena_array(scratch, mtf_tensor *, nx);
+               **results = arena_array(scratch, mtf_tensor *, idle + nx);
     mtf_tensor **ys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
     mtf_tensor **dys = arena_array(scratch, mtf_tensor *, b->nreal + b->sums);
-    TRY(m.of && xs && dxs && ys && dys);
+    TRY(m.of && xs && results && ys && dys);
+    if (idle) results[0] = into->params[0];
+    mtf_tensor **dxs = results + idle;
     mtf_tensor *last = mtf_constant(g, (double)(b->n->attrs[0].i - 1), MTF_I32, mtf_shape());
     mtf_tensor *j = mtf_sub(last, block_turn(into));
     TRY(j && replay(g, b, j, &m, xs));
@@ -70,7 +78,7 @@ static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scra
         mtf_tensor *dh = b->dy[b->carried + b->sums + b->real[r]];
         if (dh) dxs[r] = mtf_add(dxs[r], entry(dh, j));
     }
-    return block_close(into, nx, dxs);
+    return block_close(into, idle + nx, results);
 }
 
 static bool prepare(tape *t, backward *b, arena *scratch)
@@ -97,39 +105,34 @@ static bool prepare(tape *t, backward *b, arena *scratch)
     return true;
 }
 
-static bool differentiate(tape *t, const node *n, mtf_tensor *const *dy, arena *scratch)
+static bool differentiate(tape *t, const backward *b, arena *scratch)
 {
-    mtf_graph *g = n->graph;
-    backward   b = {
-          .n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
-    TRY(prepare(t, &b, scratch));
-    int          nin = b.nreal > 0 ? b.nreal : 1;
+    const node  *n = b->n;
+    mtf_graph   *g = n->graph;
+    int          nin = carried_back(b);
     mtf_tensor **in = arena_array(scratch, mtf_tensor *, nin);
-    TRY(in != NULL);
-    if (b.nreal == 0) /* a loop carries something: here an idle number */
-        return node_fail(n, ERR_GRADIENT,
-                         "a loop without floating carried values has no gradient; carry one along");
-    for (int r = 0; r < b.nreal; r++) in[r] = or_zeros(dy[b.real[r]], n->out[b.real[r]]);
-    block *body = block_open(g, "body");
-    TRY(body != NULL);
-    for (int r = 0; r < b.nreal; r++) TRY(block_param(body, in[r]->type, &in[r]->shape, NULL));
-    TRY(block_turn(body) && build_body(g, &b, body, scratch));
-    block **blocks = arena_array(&g->arena, block *, 1);
-    TRY(blocks != NULL);
-    blocks[0] = body;
-    attr  attrs[] = {{.i = n->attrs[0].i}, {.i = b.ncaptures}};
-    node *back = node_new(g, &op_loop, b.nreal, in, attrs, blocks);
+    block      **blocks = arena_array(&g->arena, block *, 1);
+    TRY(in && blocks);
+    in[0] = b->nreal ? NULL : mtf_constant(g, 0, MTF_I32, mtf_shape());
+    for (int r = 0; r < b->nreal; r++) in[r] = or_zeros(b->dy[b->real[r]], n->out[b->real[r]]);
+    block *body = blocks[0] = block_open(g, "body");
+    for (int i = 0; i < nin; i++) TRY(in[i] && block_param(body, in[i]->type, &in[i]->shape, NULL));
+    TRY(block_turn(body) && build_body(g, b, body, scratch));
+    attr  attrs[] = {{.i = n->attrs[0].i}, {.i = b->ncaptures}};
+    node *back = node_new(g, &op_loop, nin, in, attrs, blocks);
     TRY(back != NULL);
-    for (int r = 0; r < b.nreal; r++) tape_give(t, n->in[b.real[r]], back->out[r]);
-    for (int c = 0; c < b.ncaptures; c++) tape_give(t, b.captures[c], back->out[b.nreal + c]);
+    for (int r = 0; r < b->nreal; r++) tape_give(t, n->in[b->real[r]], back->out[r]);
+    for (int c = 0; c < b->ncaptures; c++) tape_give(t, b->captures[c], back->out[nin + c]);
     return true;
 }
 
 void loop_grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
-    arena  scratch = arena_make(&n->graph->session->allocator, &n->graph->session->fault);
-    block *here = n->graph->current;
-    differentiate(t, n, dy, &scratch);
+    arena    scratch = arena_make(&n->graph->session->allocator, &n->graph->session->fault);
+    block   *here = n->graph->current;
+    backward b = {
+        .n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
+    if (prepare(t, &b, &scratch)) differentiate(t, &b, &scratch);
     n->graph->current = here; /* also after an error inside the block */
     arena_free(&scratch);
 }

@@ -113,6 +113,12 @@ static bool is_loop_body(const op *o, const char *name)
            (strcmp(o->name, "while") == 0 || strcmp(o->name, "loop") == 0);
 }
 
+/* A condition is computed in every turn, too. */
+static bool counts_turns(const op *o, const char *name)
+{
+    return is_loop_body(o, name) || strcmp(name, "cond") == 0;
+}
+
 static bool parameter_read(parser *p, mtf_tensor *x)
 {
     token name = p->at.t;
@@ -138,10 +144,10 @@ static bool parameters_read(parser *p, block *b, const op *o, int n, mtf_tensor 
     if (got < n || !(token_is(&p->at.t, ')') || token_is(&p->at.t, ';')))
         return parse_fail(p, &open, "the block %s of %s takes %d parameter%s", b->name, o->name, n,
                           n == 1 ? "" : "s");
-    if (is_loop_body(o, b->name)) TRY(block_turn(b) != NULL);
+    if (counts_turns(o, b->name)) TRY(block_turn(b) != NULL);
     if (token_is(&p->at.t, ';')) {
-        if (!is_loop_body(o, b->name))
-            return parse_fail(p, &p->at.t, "only the body of a loop counts its turns");
+        if (!counts_turns(o, b->name))
+            return parse_fail(p, &p->at.t, "only the blocks of a loop count its turns");
         TRY(parse_next(p) && parameter_read(p, block_turn(b)));
     }
     return parse_closing(p, ')', &open);
@@ -246,7 +252,7 @@ static bool call_statement(parser *p, int n, target *targets, mtf_tensor ***xs)
     call_text  c;
     results    made;
     call_place place = {.wish = targets, .names = n};
-    TRY(call_read(p, &c));
+    TRY(call_read(p, targets, &c));
     if (!c.op->blocks && !parse_at_line_end(p)) { /* it was the first operand of a sum or product */
         operand value = {.at = c.at};
         TRY(call_make(p, &c, &(call_place){0}, &made));
@@ -331,7 +337,8 @@ static bool read_all(parser *p, const char *text)
     token start = {.line = 1, .column = 1};
     if (strnlen(text, INT_MAX) > INT_MAX / 2) return parse_fail(p, &start, "the text is too long");
     TRY(p->graph && ops_known(p));
-    parse_begin(p, text);
+    static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with a byte order mark */
+    parse_begin(p, strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text);
     TRY(parse_next(p) && skip_empty_lines(p));
     while (p->at.t.kind != TOKEN_END) {
         if (token_is(&p->at.t, '}')) return parse_fail(p, &p->at.t, "this \"}\" closes no block");

@@ -5,16 +5,11 @@
 
 #include "base/dtype.h"
 
-bool number_fits(parser *p, const token *at, double x, mtf_dtype type)
+bool number_fits(parser *p, const token *at, attr_number number, mtf_dtype type)
 {
-    if (dtype_is_float(type)) return true;
-    double low = 0, high = 1; /* bool */
-    if (type == MTF_I32) low = -0x1p31, high = 0x1p31 - 1;
-    if (type == MTF_I64) low = -0x1p63, high = 0x1p63 - 1024; /* the last double below 2^63 */
-    if (x >= low && x <= high && x == (double)(int64_t)x) return true;
-    if (type == MTF_BOOL) return parse_fail(p, at, "a bool is 0 or 1, not %.17g", x);
-    return parse_fail(p, at, "%s takes whole numbers in its range, not %.17g", mtf_dtype_name(type),
-                      x);
+    char        text[DTYPE_REFUSAL];
+    const char *refusal = number_refused(type, number, text);
+    return !refusal || parse_fail(p, at, "%s", refusal);
 }
 
 /* ---- one value ---- */
@@ -31,6 +26,33 @@ static bool bool_read(parser *p, bool *value)
     *value = token_is_word(&p->at.t, "true");
     if (!*value && !token_is_word(&p->at.t, "false")) return parse_expected(p, "true or false");
     return parse_next(p);
+}
+
+static bool is_truth(const token *t)
+{
+    return token_is_word(t, "true") || token_is_word(t, "false");
+}
+
+/* `value` is an element, which may be a bool. */
+static bool number_attr_read(parser *p, const attr_spec *spec, attr_number *value)
+{
+    bool truth;
+    if (strcmp(spec->name, "value") != 0 || !is_truth(&p->at.t))
+        return parse_exact(p, value, "a number");
+    TRY(bool_read(p, &truth));
+    *value = (attr_number){.r = truth};
+    return true;
+}
+
+bool truths_fit(parser *p, const op *o, const attr_slot *slots, mtf_dtype type)
+{
+    for (int i = 0; i < op_attr_count(o); i++) {
+        const token *at = &slots[i].at;
+        if (slots[i].given && o->attrs[i].kind == ATTR_NUMBER && is_truth(at) && type != MTF_BOOL)
+            return parse_fail(p, at, "%s is a bool; an element of %s is a number", at->text,
+                              mtf_dtype_name(type));
+    }
+    return true;
 }
 
 /* A list in parentheses, or one element without them. */
@@ -81,6 +103,7 @@ static bool value_read(parser *p, const attr_spec *spec, attr *value)
     switch (spec->kind) {
     case ATTR_INT: return parse_int(p, &value->i, "a whole number");
     case ATTR_REAL: return parse_real(p, &value->r, "a number");
+    case ATTR_NUMBER: return number_attr_read(p, spec, &value->number);
     case ATTR_BOOL: return bool_read(p, &value->b);
     case ATTR_WORD: return word_read(p, &value->text, "a word");
     case ATTR_TEXT:
@@ -119,14 +142,15 @@ static bool element_read(parser *p, mtf_dtype type, void *to, int64_t i)
 {
     token  at = p->at.t;
     double x = 0;
+    bool   truth;
     if (type == MTF_I64) return parse_int(p, (int64_t *)to + i, "a whole number");
-    if (type == MTF_BOOL && (token_is_word(&at, "true") || token_is_word(&at, "false"))) {
-        x = token_is_word(&at, "true");
-        TRY(parse_next(p));
+    if (type == MTF_BOOL && is_truth(&at)) {
+        TRY(bool_read(p, &truth));
+        x = truth;
     } else {
         TRY(parse_real(p, &x, "a number"));
     }
-    TRY(number_fits(p, &at, x, type));
+    TRY(number_fits(p, &at, (attr_number){.r = x}, type));
     dtype_store(type, to, i, x);
     return true;
 }

@@ -3,9 +3,11 @@
 
 #include "ops/catalogue.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/call.h"
 
 /* ---- numbers ---- */
 
@@ -13,22 +15,41 @@ mtf_tensor *operand_tensor(parser *p, const operand *value, mtf_dtype type)
 {
     if (value->x) return value->x;
     if (!number_fits(p, &value->at, value->number, type)) return NULL;
-    mtf_tensor *x = mtf_constant(p->graph, value->number, type, mtf_shape());
+    mtf_tensor *x = call_constant(p->graph, value->number, type, &(mtf_shape){0});
     if (!x) parse_place(p, &value->at);
     return x;
 }
 
-/* Numbers among inputs take the type of the first tensor; a bool beside others is a condition,
- * as in where(c, x, 0), and gives no type. */
-static mtf_dtype type_of_numbers(int n, const operand *values)
+/* Some arguments have a type of their own, which says nothing about the others. */
+static bool has_own_type(const op *o, int argument, mtf_dtype *type)
 {
-    const mtf_tensor *first = NULL;
-    for (int i = 0; i < n; i++) {
-        if (!values[i].x) continue;
-        if (!first) first = values[i].x;
-        if (values[i].x->type != MTF_BOOL) return values[i].x->type;
-    }
-    return first ? first->type : MTF_F32;
+    static const struct {
+        const char *name;
+        mtf_dtype   type;
+    } own[] = {
+        {"condition", MTF_BOOL}, {"indices", MTF_I32}, {"offset", MTF_I32}, {"turn", MTF_I32}};
+    const char *name = o->args;
+    for (; name && argument > 0; argument--)
+        name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL;
+    if (!name) return false;
+    name += strspn(name, " [");
+    size_t length = strcspn(name, ",]");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i].name) == length && strncmp(name, own[i].name, length) == 0) {
+            *type = own[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* Numbers among inputs take the type of the first tensor.  Where there is none, the result of
+ * where(c, 1, 0) has the type that the line wishes. */
+static mtf_dtype type_of_numbers(const op *o, int n, const operand *values, const target *wish)
+{
+    mtf_dtype own;
+    for (int i = 0; i < n; i++)
+        if (values[i].x && !has_own_type(o, i, &own)) return values[i].x->type;
+    return o == &op_where && wish && wish->has_type ? wish->type : MTF_F32;
 }
 
 /* ---- calls ---- */
@@ -57,7 +78,7 @@ static bool check_arity(parser *p, const call_text *c, int n)
                       hint);
 }
 
-static bool take_inputs(parser *p, call_text *c, int n, const operand *values)
+static bool take_inputs(parser *p, call_text *c, int n, const operand *values, const target *wish)
 {
     int least, most;
     TRY(check_arity(p, c, n));
@@ -65,15 +86,16 @@ static bool take_inputs(parser *p, call_text *c, int n, const operand *values)
     c->nin = n;
     c->in = arena_array(&p->work, mtf_tensor *, (most > n ? most : n) + 1);
     TRY(c->in != NULL);
-    mtf_dtype type = type_of_numbers(n, values);
+    mtf_dtype type = type_of_numbers(c->op, n, values, wish);
     for (int i = 0; i < n; i++) {
-        c->in[i] = operand_tensor(p, &values[i], type);
+        mtf_dtype own;
+        c->in[i] = operand_tensor(p, &values[i], has_own_type(c->op, i, &own) ? own : type);
         TRY(c->in[i] && dims_note(p, c->in[i]));
     }
     return true;
 }
 
-static bool arguments_read(parser *p, call_text *c)
+static bool arguments_read(parser *p, call_text *c, const target *wish)
 {
     token    open = p->at.t;
     int      n = 0, room = 0, pairs = 0;
@@ -86,7 +108,7 @@ static bool arguments_read(parser *p, call_text *c)
         }
         if (p->at.t.kind == TOKEN_NAME && token_is(&p->at.next, '=')) {
             /* Sizes of the inputs are known to the attributes behind them. */
-            if (!pairs++) TRY(take_inputs(p, c, n, values));
+            if (!pairs++) TRY(take_inputs(p, c, n, values, wish));
             TRY(attr_read_pair(p, c->op, c->slots, c->attrs));
             continue;
         }
@@ -95,10 +117,10 @@ static bool arguments_read(parser *p, call_text *c)
         TRY(expr_read(p, &values[n]));
         n++;
     }
-    return (pairs || take_inputs(p, c, n, values)) && parse_next(p);
+    return (pairs || take_inputs(p, c, n, values, wish)) && parse_next(p);
 }
 
-bool call_read(parser *p, call_text *c)
+bool call_read(parser *p, const target *wish, call_text *c)
 {
     *c = (call_text){.at = p->at.t, .op = parse_find_op(p, &p->at.t)};
     TRY(c->op && parse_deeper(p, &c->at) && parse_next(p));
@@ -106,7 +128,7 @@ bool call_read(parser *p, call_text *c)
     c->slots = arena_array(&p->work, attr_slot, n);
     c->attrs = arena_array(&p->work, attr, n);
     TRY(c->slots && c->attrs);
-    TRY(token_is(&p->at.t, '(') ? arguments_read(p, c) : take_inputs(p, c, 0, NULL));
+    TRY(token_is(&p->at.t, '(') ? arguments_read(p, c, wish) : take_inputs(p, c, 0, NULL, wish));
     p->level--;
     return true;
 }
@@ -160,10 +182,12 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
     if (c->op->blocks && !place->blocks)
         return parse_fail(p, &c->at, "%s has blocks and must stand alone on its line", c->op->name);
     TRY(attrs_complete(p, &c->at, c->op, c->slots, c->attrs, place->wish, place->sums));
+    int type = op_attr_find(c->op, "type");
+    if (type >= 0 || c->nin)
+        TRY(truths_fit(p, c->op, c->slots, type >= 0 ? c->attrs[type].type : c->in[0]->type));
     if (c->op->expand) return expand(p, c, place, made);
-    mtf_tensor *turn = c->op->flags & OP_TURN && c->nin == 0 ? loop_turn(p->graph) : NULL;
-    node       *n = turn ? node_new(p->graph, c->op, 1, &turn, c->attrs, NULL)
-                         : node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks);
+    if (c->op->flags & OP_TURN && c->nin == 0) c->in = loop_turns(p->graph, &c->nin);
+    node *n = c->in ? node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks) : NULL;
     if (!n) return parse_place(p, &c->at);
     *made = (results){0, n->out};
     while (made->n < n->nout && !n->out[made->n]->hidden) made->n++;
@@ -197,7 +221,7 @@ static bool nested_call(parser *p, operand *value)
     call_text  c;
     results    made;
     call_place place = {0};
-    TRY(call_read(p, &c) && call_make(p, &c, &place, &made));
+    TRY(call_read(p, NULL, &c) && call_make(p, &c, &place, &made));
     value->x = made.x[0];
     return true;
 }
@@ -206,7 +230,7 @@ static bool primary(parser *p, operand *value)
 {
     *value = (operand){.at = p->at.t};
     const token *t = &p->at.t;
-    if (parse_number_follows(p)) return parse_real(p, &value->number, "a number");
+    if (parse_number_follows(p)) return parse_exact(p, &value->number, "a number");
     if (token_is(t, '(')) {
         token open = *t;
         TRY(parse_deeper(p, &open) && parse_next(p) && expr_read(p, value));
@@ -229,16 +253,33 @@ static bool unary(parser *p, operand *value)
     value->at = first;
     if (!negative) return true;
     if (!value->x) {
-        value->number = -value->number;
+        attr_number *v = &value->number;
+        *v = v->whole ? number_of_whole(-v->i) : (attr_number){.r = -v->r};
         return true;
     }
     value->x = mtf_negative(value->x);
     return value->x || parse_place(p, &first);
 }
 
-static double fold(char sign, double a, double b)
+static bool as_whole(attr_number x, int64_t *i)
 {
-    return sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
+    bool fits = x.whole || (x.r >= -0x1p63 && x.r < 0x1p63 && x.r == floor(x.r));
+    if (fits) *i = x.whole ? x.i : (int64_t)x.r;
+    return fits;
+}
+
+/* In double, but for whole numbers that are too large to be exact there. */
+static attr_number fold(char sign, attr_number x, attr_number y)
+{
+    double  a = x.r, b = y.r;
+    double  r = sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
+    int64_t i, j, v;
+    if (sign == '/' || !as_whole(x, &i) || !as_whole(y, &j)) return (attr_number){.r = r};
+    bool large = x.whole || y.whole || fabs(r) >= 0x1p53;
+    bool beyond = sign == '+'   ? __builtin_add_overflow(i, j, &v)
+                  : sign == '-' ? __builtin_sub_overflow(i, j, &v)
+                                : __builtin_mul_overflow(i, j, &v);
+    return large && !beyond ? number_of_whole(v) : (attr_number){.r = r};
 }
 
 static bool apply(parser *p, const token *sign, operand *left, const operand *right)

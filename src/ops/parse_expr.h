@@ -11,7 +11,7 @@
 /* A value; a number stays a number until it is known what type it must have. */
 typedef struct operand {
     mtf_tensor *x; /* NULL: a number */
-    double      number;
+    attr_number number;
     token       at;
 } operand;
 
@@ -44,7 +44,8 @@ bool exprs_read(parser *p, const char *ends, int *n, operand **values);
 /* The operand as a tensor, a number as a scalar of this type; NULL after an error. */
 mtf_tensor *operand_tensor(parser *p, const operand *value, mtf_dtype type);
 
-bool call_read(parser *p, call_text *c);
+/* `wish`: the first name of the line that the call stands on, or NULL for a nested call. */
+bool call_read(parser *p, const target *wish, call_text *c);
 bool call_make(parser *p, call_text *c, const call_place *place, results *made);
 
 #endif

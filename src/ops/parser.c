@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 enum { DEEPEST = 200 };
 
 /* ---- errors ---- */
@@ -18,7 +20,7 @@ bool parse_fail(parser *p, const token *at, const char *format, ...)
     char    text[700];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    number_vformat(text, sizeof text, format, args);
     va_end(args);
     for (char *c = text; *c; c++) /* binary input must not reach a terminal */
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
@@ -34,7 +36,7 @@ bool parse_place(parser *p, const token *at)
     if (p->placed || f->kind == ERR_MEMORY) return false; /* memory: the text is not to blame */
     fault       old = *f;
     const char *rest = strstr(old.text, ": ");
-    f->kind = ERR_NONE;
+    fault_clear(f);
     fail(f, old.kind, "%s:%d:%d: %s", p->file, at->line, at->column, rest ? rest + 2 : old.text);
     p->placed = true;
     return false;
@@ -132,12 +134,28 @@ bool parse_real(parser *p, double *value, const char *what)
     const token *t = &p->at.t;
     double       v = (double)NAN;
     if (token_is_word(t, "inf")) v = (double)INFINITY;
-    if (t->kind == TOKEN_NUMBER) v = strtod(t->text, NULL);
+    if (t->kind == TOKEN_NUMBER) v = number_read(t->text, NULL);
     if (t->kind == TOKEN_NUMBER && isinf(v))
         return parse_fail(p, t, "the number %.*s is out of range; write inf for infinity",
                           t->length < 40 ? t->length : 40, t->text);
     *value = negative ? -v : v;
     return parse_next(p);
+}
+
+bool parse_exact(parser *p, attr_number *value, const char *what)
+{
+    bool         negative = token_is(&p->at.t, '-');
+    const token *t = negative ? &p->at.next : &p->at.t;
+    *value = (attr_number){0};
+    errno = 0;
+    if (t->kind == TOKEN_NUMBER && (int)strspn(t->text, "0123456789") >= t->length) {
+        unsigned long long v = strtoull(t->text, NULL, 10);
+        if (!errno && v > 1ull << 53 && v <= INT64_MAX) {
+            *value = number_of_whole(negative ? -(int64_t)v : (int64_t)v);
+            return (!negative || parse_next(p)) && parse_next(p);
+        }
+    }
+    return parse_real(p, &value->r, what);
 }
 
 /* ---- names ---- */
@@ -182,6 +200,16 @@ static bool claim(mtf_graph *g, const char *name)
     return key && (names_get(&g->taken, key) || names_put(&g->taken, key, g));
 }
 
+static bool add_second_name(mtf_graph *g, mtf_tensor *x, const char *name)
+{
+    second_name *last = x->second, *second = arena_new(&g->arena, second_name);
+    TRY(second != NULL);
+    *second = (second_name){name, last ? last->next : second};
+    if (last) last->next = second;
+    x->second = second;
+    return true;
+}
+
 /* Names of the outermost lines are those by which programs find tensors, so whoever took one
  * before, an inner line or an automatic name, makes way. */
 static bool name_outermost(parser *p, const token *name, mtf_tensor *x, bool fresh)
@@ -194,7 +222,7 @@ static bool name_outermost(parser *p, const token *name, mtf_tensor *x, bool fre
     const char *kept = arena_text(&g->arena, name->text);
     if (!kept || !claim(g, kept) || !names_put(&g->tensors, kept, x)) return parse_place(p, name);
     if (fresh) x->name = kept;
-    return true;
+    return fresh || add_second_name(g, x, kept);
 }
 
 bool parse_bind(parser *p, const token *name, mtf_tensor *x, bool fresh)

@@ -1,14 +1,37 @@
 /* Random numbers: functions of seed, op, step and position.
  *
  * Each op has a key, given once and kept when nodes are copied, so that a
- * recomputed region draws the same numbers.  Inside a loop the number of the
- * turn is an input.
+ * recomputed region draws the same numbers.  The turns of all loops around are
+ * inputs.
  */
+#include <math.h>
+
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
 
 enum { SHAPE, TYPE, A, B, KEY };
+
+/* Integers reach up to the number before `high`. */
+static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
+{
+    char   text[DTYPE_REFUSAL];
+    double most = type == MTF_I32 ? 0x1p31 : 0x1p63;
+    if (type == MTF_BOOL)
+        return (high >= 0 && high <= 1) ||
+               node_fail(n, ERR_VALUE,
+                         "high is %.15g; a bool is true with a probability from 0 to 1", high);
+    if (!(low < high))
+        return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high", low, high);
+    if (dtype_is_int(type))
+        return (low >= -most && high <= most && low == floor(low) && high == floor(high)) ||
+               node_fail(n, ERR_VALUE,
+                         "low is %.15g and high %.15g; %s takes whole numbers in its range", low,
+                         high, mtf_dtype_name(type));
+    const char *refusal = dtype_refuses(type, low, text);
+    if (!refusal) refusal = dtype_refuses(type, high, text);
+    return !refusal || node_fail(n, ERR_VALUE, "%s", refusal);
+}
 
 static bool infer(node *n)
 {
@@ -20,12 +43,11 @@ static bool infer(node *n)
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     if (!dtype_is_float(type) && n->op != &op_random_uniform)
         return node_fail(n, ERR_TYPE, "normal numbers are floating, not %s", mtf_dtype_name(type));
-    if (n->nargs && (n->in[0]->type != MTF_I32 || n->in[0]->shape.ndims))
-        return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
-                         tensor_name(n->in[0]));
-    if (n->op == &op_random_uniform && !(n->attrs[A].r < n->attrs[B].r) && type != MTF_BOOL)
-        return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high",
-                         n->attrs[A].r, n->attrs[B].r);
+    for (int i = 0; i < n->nargs; i++)
+        if (n->in[i]->type != MTF_I32 || n->in[i]->shape.ndims)
+            return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
+                             tensor_name(n->in[i]));
+    TRY(n->op != &op_random_uniform || bounds_fit(n, type, n->attrs[A].r, n->attrs[B].r));
     if (n->attrs[KEY].i < 0)
         n->attrs[KEY].i = n->graph->next_key++;
     else if (n->attrs[KEY].i >= n->graph->next_key)
@@ -42,7 +64,7 @@ static bool lower_draw(emitter *e, const node *n, const slice *in, slice *out, d
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     placement where = emit_placement(e, &n->out[0]->shape, EVERY_DIM);
     emit_global_index(e, &n->out[0]->shape, &where, &how);
-    return emit_draw(e, &how, n->nargs ? &in[0] : NULL, &out[0]);
+    return emit_draw(e, &how, n->nargs, in, &out[0]);
 }
 
 #define LOWER(name, kind)                                                                          \
@@ -57,7 +79,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
 #define RANDOM(NAME, SAYS, A_NAME, A_IS, A_SAYS, B_NAME, B_IS, B_SAYS, LOWER)                        \
     const op    op_##NAME = {.name = #NAME,                                                          \
                              .says = SAYS,                                                           \
-                             .args = "[turn]",                                                       \
+                             .args = "[turns...]",                                                   \
                              .attrs =                                                                \
                                  (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},                \
                                                      {"type", ATTR_TYPE, NULL, ""},                  \
@@ -74,13 +96,13 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
         return draw(g, &op_##NAME, type, &shape, a, b);                                              \
     }
 
-/* Inside a loop the turn is mixed in, found as the innermost body around. */
 static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_shape *shape, double a,
                         double b)
 {
-    attr        attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}};
-    mtf_tensor *turn = g ? loop_turn(g) : NULL;
-    node       *n = node_new(g, o, turn ? 1 : 0, &turn, attrs, NULL);
+    attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}};
+    int          nturns = 0;
+    mtf_tensor **turns = g ? loop_turns(g, &nturns) : NULL;
+    node        *n = turns ? node_new(g, o, nturns, turns, attrs, NULL) : NULL;
     return n ? n->out[0] : NULL;
 }
 

@@ -53,6 +53,10 @@ static bool infer_variable(node *n)
                          "normal_each has %d deviations; it needs one for each index of the first "
                          "dimension",
                          init.n);
+    char        text[DTYPE_REFUSAL];
+    const char *refusal =
+        init.kind == INIT_CONSTANT ? dtype_refuses(n->attrs[TYPE].type, init.a, text) : NULL;
+    if (refusal) return node_fail(n, ERR_VALUE, "%s", refusal);
     TRY(type_word_is_sound(n, MASTER) && type_word_is_sound(n, ACTIVATION));
     if (n->home != &n->graph->root)
         return node_fail(n, ERR_USAGE, "a variable lives outside all blocks; write its line there");

@@ -18,7 +18,7 @@ typedef struct fuser {
     program *program;
     int     *writers, *readers; /* by buffer: how many operands */
     int     *wrote, *read;      /* by buffer: the last instruction so far, or -1 */
-    bool    *gone;              /* by instruction: taken in by another */
+    bool    *gone;              /* by instruction: taken in by another, or nothing to do */
     int      first; /* of the instructions that run one after the other, without a loop */
 } fuser;
 
@@ -152,6 +152,18 @@ static void take_all(fuser *f, int at)
 
 /* ---- the walk ---- */
 
+/* Nothing is computed for an empty part, and an instruction that does nothing would still take its
+ * start: a processor without work would be priced as the slowest. */
+static bool is_idle(const instr *i)
+{
+    bool local = i->kind != INSTR_LOOP && i->kind != INSTR_TEST && i->kind != INSTR_AGAIN &&
+                 i->kind != INSTR_SAY && !instr_is_collective(i);
+    if (!local || instr_elements(i) > 0) return false;
+    for (int o = 0; o < i->nout; o++) /* what is summed up over nothing is written */
+        if (instr_operand_bytes(i, o) > 0) return false;
+    return true;
+}
+
 static void close_ranks(program *p, const bool *gone, int *now_at)
 {
     int kept = 0;
@@ -181,10 +193,13 @@ bool fuse_maps(program *p, arena *scratch)
     TRY(now_at && f.writers && f.readers && f.wrote && f.read && f.gone);
     for (int b = 0; b < p->nbuffers; b++) f.wrote[b] = f.read[b] = -1;
     for (int k = 0; k < p->ninstrs; k++) {
+        f.gone[k] = is_idle(&p->instrs[k]);
+        if (f.gone[k]) continue;
         if (p->instrs[k].kind == INSTR_FOLD) TRY(fold_to_map(p, &p->instrs[k]));
         count(&f, &p->instrs[k], 1);
     }
     for (int k = 0; k < p->ninstrs; k++) {
+        if (f.gone[k]) continue;
         instr_kind kind = p->instrs[k].kind;
         if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN) f.first = k + 1;
         if (kind == INSTR_MAP && instr_elements(&p->instrs[k]) > 0) take_all(&f, k);

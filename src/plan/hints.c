@@ -47,9 +47,7 @@ static void try_layout(trial *t, const char *add, const char *remove)
     o.layout = &t->layout;
     t->best->tried++;
     if (!estimate_largest(t->graph, t->nfetches, t->fetches, &o, &seconds, &peak, &instrs)) {
-        if (s->fault.kind == ERR_MEMORY) return;
-        s->fault.text[0] = 0;
-        s->fault.kind = ERR_NONE;
+        if (s->fault.kind != ERR_MEMORY) fault_clear(&s->fault);
         return;
     }
     if (seconds >= t->best->seconds) return;

@@ -58,7 +58,7 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         bool         carries = s->owed && rule != DEBT_SETTLE;
         placement    where = held_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
-        bool zero = slice_is_uniform(s) && s->value == 0 && !s->owed;
+        bool zero = slice_is_uniform(s) && dtype_is_zero(s->type, s->value) && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
         if (rule == DEBT_PRODUCT && owing > 1) return 0;
         if (rule != DEBT_SUM && !carries && placement_axes(&where, n->in[i]->shape.ndims) & owed)

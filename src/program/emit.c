@@ -47,9 +47,14 @@ bool emit_real(emitter *e, slice *s)
     if (!slice_is_uniform(s)) return true;
     /* One element is enough: every dimension repeats it. */
     slice one = emit_fresh(e, s->type, &(mtf_shape){0});
-    TRY(!slice_is_uniform(&one) && emit_fill(e, s->value, &one));
+    TRY(!slice_is_uniform(&one) && emit_fill_scalar(e, s->value, &one));
     *s = slice_as(&one, &s->shape);
     return true;
+}
+
+bool emit_whole(emitter *e, slice *s)
+{
+    return !slice_is_uniform(s) || emit_dense(e, s);
 }
 
 bool emit_dense(emitter *e, slice *s)
@@ -57,7 +62,7 @@ bool emit_dense(emitter *e, slice *s)
     if (slice_is_dense(s)) return true;
     slice copy = emit_fresh(e, s->type, &s->shape);
     TRY(!slice_is_uniform(&copy));
-    TRY(slice_is_uniform(s) ? emit_fill(e, s->value, &copy) : emit_move(e, s, &copy));
+    TRY(emit_move(e, s, &copy));
     *s = copy;
     return true;
 }
@@ -113,16 +118,23 @@ bool emit_cast(emitter *e, const slice *in, const slice *out)
 
 bool emit_fill(emitter *e, double value, const slice *out)
 {
+    return emit_fill_scalar(e, dtype_scalar(out->type, value), out);
+}
+
+bool emit_fill_scalar(emitter *e, scalar value, const slice *out)
+{
     scalar_step step = {.fn = FN_IMMEDIATE, .type = dtype_compute(out->type), .value = value};
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
 
 bool emit_range(emitter *e, const char *dim, int64_t first, const slice *out)
 {
-    scalar_step step = {.fn = FN_INDEX,
-                        .type = dtype_compute(out->type),
-                        .value = (double)first,
-                        .a = shape_find(&out->shape, dim)};
+    scalar_step step = {
+        .fn = FN_INDEX, .type = dtype_compute(out->type), .a = shape_find(&out->shape, dim)};
+    if (dtype_is_float(out->type))
+        step.value.real = (double)first;
+    else
+        step.value.whole = first;
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
 
@@ -142,7 +154,7 @@ static bool emit_copy(emitter *e, instr_kind kind, const slice *in, const slice 
 
 bool emit_move(emitter *e, const slice *in, const slice *out)
 {
-    if (slice_is_uniform(in)) return emit_fill(e, in->value, out);
+    if (slice_is_uniform(in)) return emit_fill_scalar(e, in->value, out);
     return emit_copy(e, INSTR_MOVE, in, out);
 }
 
@@ -165,11 +177,12 @@ static double fold_identity(fold_kind kind, mtf_dtype type)
 
 bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
 {
-    slice from = *in;
-    TRY(emit_real(e, &from));
+    slice     from = *in;
     mtf_shape reduced = mtf_shape_minus(from.shape, out->shape),
               loops = mtf_shape_plus(out->shape, reduced);
     if (shape_size(&reduced) == 0) return emit_fill(e, fold_identity(kind, out->type), out);
+    bool rounds = dtype_is_float(in->type) && (kind == FOLD_SUM || kind == FOLD_PROD);
+    TRY(rounds ? emit_whole(e, &from) : emit_real(e, &from));
     instr *i = emit_instr(e, INSTR_FOLD, 1, 1, &loops);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &loops);
@@ -270,14 +283,18 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
 
 /* ---- random numbers, effects, loops ---- */
 
-bool emit_draw(emitter *e, const draw_args *how, const slice *turn, const slice *out)
+bool emit_draw(emitter *e, const draw_args *how, int nturns, const slice *turns, const slice *out)
 {
-    slice at = turn ? *turn : (slice){0};
-    if (turn) TRY(emit_real(e, &at));
-    instr *i = emit_instr(e, INSTR_DRAW, 1, turn ? 1 : 0, &out->shape);
+    slice *at = arena_array(&e->program->arena, slice, nturns);
+    TRY(at != NULL);
+    for (int k = 0; k < nturns; k++) {
+        at[k] = turns[k];
+        TRY(emit_real(e, &at[k]));
+    }
+    instr *i = emit_instr(e, INSTR_DRAW, 1, nturns, &out->shape);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &out->shape);
-    if (turn) i->in[0] = slice_access(&at, &out->shape);
+    for (int k = 0; k < nturns; k++) i->in[k] = slice_access(&at[k], &out->shape);
     i->draw = *how;
     return true;
 }
@@ -295,8 +312,14 @@ bool emit_say(emitter *e, const say_args *how, const slice *x)
 
 int emit_loop(emitter *e, int64_t trips)
 {
+    if (e->nesting == MAX_NESTING) {
+        fail(&e->program->session->fault, ERR_USAGE, "loops are nested more than %d deep",
+             MAX_NESTING);
+        return -1;
+    }
     instr *i = emit_instr(e, INSTR_LOOP, 0, 0, NULL);
     if (!i) return -1;
+    e->nesting++;
     i->loop = (loop_args){trips, -1};
     return e->program->ninstrs - 1;
 }
@@ -317,6 +340,7 @@ bool emit_again(emitter *e, int loop)
     instr *i = emit_instr(e, INSTR_AGAIN, 0, 0, NULL);
     TRY(i != NULL && loop >= 0);
     int end = e->program->ninstrs - 1;
+    e->nesting--;
     i->loop = (loop_args){-1, loop};
     e->program->instrs[loop].loop.other = end;
     for (int k = loop + 1; k < end; k++) {

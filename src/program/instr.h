@@ -8,10 +8,11 @@
 #ifndef PROGRAM_INSTR_H
 #define PROGRAM_INSTR_H
 
-#include "mtf.h"
+#include "base/dtype.h"
 #include "space/mesh.h"
 
 enum { MAX_LOOPS = 20, MAX_SPATIAL = 3 };
+enum { MAX_NESTING = 64 }; /* loops around an instruction */
 
 typedef enum instr_kind {
 #define INSTR(kind, name, says) INSTR_##kind,
@@ -64,7 +65,7 @@ typedef struct scalar_step {
     scalar_fn fn;
     mtf_dtype type, from;
     int       a, b, c;
-    double    value;
+    scalar    value; /* of `type` */
 } scalar_step;
 
 enum { MAX_REGISTERS = 128, LONGEST_ROW = 8192 };
@@ -139,7 +140,7 @@ typedef struct draw_args {
     uint32_t  key;
     int64_t   first;             /* global index of the first element */
     int64_t   weight[MAX_LOOPS]; /* what a loop adds to the global index */
-} draw_args;                     /* in: nothing, or the turn (an I32 scalar) */
+} draw_args; /* in: the turns of the loops around, I32 scalars, outermost first */
 
 typedef struct reduce_args {
     fold_kind kind; /* SUM, MAX, MIN */
@@ -193,7 +194,7 @@ typedef struct instr {
     int               nloops;
     int64_t           size[MAX_LOOPS];
     const mtf_tensor *cause;  /* the tensor it computes, for messages */
-    int64_t           flops;  /* of one execution */
+    int64_t           flops;  /* of one execution; INT64_MAX: that or more */
     bool              remade; /* makes again what had been made before, to keep less meanwhile */
     union {
         map_args             map;
@@ -210,6 +211,19 @@ typedef struct instr {
         say_args             say;
     };
 } instr;
+
+/* What an element of these counts: turns of the generator; the depth of a heap of k. */
+static inline int64_t draw_flops(draw_kind kind)
+{
+    return kind == DRAW_UNIFORM ? 12 : 40;
+}
+
+static inline int64_t order_depth(int64_t k)
+{
+    int64_t depth = 1;
+    while ((int64_t)1 << depth < k) depth++;
+    return depth;
+}
 
 const char *instr_name(instr_kind kind);
 bool        instr_is_collective(const instr *i);        /* between processors */

@@ -1,6 +1,7 @@
 /* What a map's registers hold: an element each, or one number a row. */
 #include "program/map_form.h"
 
+#include "base/saturate.h"
 #include "program/scalar.h"
 
 bool map_folds_rows(const instr *i)
@@ -39,7 +40,7 @@ void map_forms(const instr *i, bool row[MAX_REGISTERS])
 int64_t map_row(const instr *i)
 {
     int64_t n = 1;
-    for (int k = i->nloops - i->map.nrow; k < i->nloops; k++) n *= i->size[k];
+    for (int k = i->nloops - i->map.nrow; k < i->nloops; k++) n = saturate_times(n, i->size[k]);
     return n;
 }
 
@@ -52,7 +53,8 @@ int64_t map_flops(const instr *i)
     for (int s = 0; s < i->map.nsteps; s++) {
         const scalar_step *step = &i->map.steps[s];
         bool               once = row[i->nin + s] && !map_folds(step->fn);
-        flops += (once ? elements / length : elements) * scalar_infos[step->fn].flops;
+        flops = saturate_plus(flops, saturate_times(once ? elements / length : elements,
+                                                    scalar_infos[step->fn].flops));
     }
     return flops;
 }

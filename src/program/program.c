@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "program/scalar.h"
 
 static const struct {
@@ -50,7 +51,7 @@ void program_free(program *p)
 int64_t instr_elements(const instr *i)
 {
     int64_t n = 1;
-    for (int d = 0; d < i->nloops; d++) n *= i->size[d];
+    for (int d = 0; d < i->nloops; d++) n = saturate_times(n, i->size[d]);
     return n;
 }
 
@@ -59,33 +60,37 @@ int64_t instr_elements(const instr *i)
 static int64_t window_flops(const instr *i)
 {
     const window_args *w = &i->window;
-    int64_t            n = 2 * w->groups * w->chans * w->outs;
-    for (int d = 0; d < w->nspatial; d++) n *= w->out_size[d] * w->taps[d];
-    return n * instr_elements(i);
+    int64_t            n = saturate_times(2 * w->groups, saturate_times(w->chans, w->outs));
+    for (int d = 0; d < w->nspatial; d++)
+        n = saturate_times(n, saturate_times(w->out_size[d], w->taps[d]));
+    return saturate_times(n, instr_elements(i));
 }
 
-static int64_t log2_above(int64_t n)
+/* One element of the rest is a copy. */
+static int64_t fold_flops(const instr *i)
 {
-    int64_t l = 1;
-    while ((int64_t)1 << l < n) l++;
-    return l;
+    int64_t folded = 1;
+    bool    seeks = i->fold.kind == FOLD_ARGMAX || i->fold.kind == FOLD_ARGMIN;
+    for (int d = i->fold.nkept; d < i->nloops; d++) folded = saturate_times(folded, i->size[d]);
+    bool copies = folded == 1 && !seeks && i->in[0].type == i->out[0].type;
+    return copies ? 0 : instr_elements(i);
 }
 
+/* What a collective combines depends on the group, which plan/traffic.h knows. */
 static int64_t flops_of(const instr *i)
 {
     int64_t n = instr_elements(i);
     switch (i->kind) {
     case INSTR_MAP: return map_flops(i);
     case INSTR_ADD_INTO: return n;
-    case INSTR_REDUCE:
-    case INSTR_REDUCE_SCATTER: return n;
-    case INSTR_FOLD: return i->nloops > i->fold.nkept ? n : 0;
-    case INSTR_CONTRACT: return 2 * n;
+    case INSTR_FOLD: return fold_flops(i);
+    case INSTR_CONTRACT: return saturate_times(2, n);
     case INSTR_SCATTER: return i->gather.set ? 0 : n;
-    case INSTR_SCAN: return n * i->scan.along;
-    case INSTR_ORDER: return n * i->order.along * log2_above(i->order.k);
+    case INSTR_SCAN: return saturate_times(n, i->scan.along);
+    case INSTR_ORDER:
+        return saturate_times(saturate_times(n, i->order.along), order_depth(i->order.k));
     case INSTR_WINDOW: return window_flops(i);
-    case INSTR_DRAW: return n * (i->draw.kind == DRAW_UNIFORM ? 12 : 40);
+    case INSTR_DRAW: return saturate_times(n, draw_flops(i->draw.kind));
     default: return 0;
     }
 }
@@ -96,7 +101,7 @@ static int64_t touched(const instr *i, const access *a, bool read)
 {
     int64_t n = 1;
     for (int d = 0; d < i->nloops; d++)
-        if (a->stride[d] != 0 || (read && i->size[d] == 0)) n *= i->size[d];
+        if (a->stride[d] != 0 || (read && i->size[d] == 0)) n = saturate_times(n, i->size[d]);
     return n;
 }
 
@@ -104,41 +109,44 @@ int64_t instr_operand_bytes(const instr *i, int k)
 {
     const access *a = k < i->nout ? &i->out[k] : &i->in[k - i->nout];
     int64_t       n = touched(i, a, k >= i->nout);
-    if (i->kind == INSTR_SCAN) n *= i->scan.along;
-    if (i->kind == INSTR_ORDER) n *= k < i->nout ? i->order.k : i->order.along;
+    if (i->kind == INSTR_SCAN) n = saturate_times(n, i->scan.along);
+    if (i->kind == INSTR_ORDER) n = saturate_times(n, k < i->nout ? i->order.k : i->order.along);
     if (i->kind == INSTR_WINDOW) {
         /* out, first, second are y x w, x y w, w x y for the three kinds. */
         static const char  order[3][4] = {"yxw", "xyw", "wxy"};
         const window_args *w = &i->window;
         char               which = order[w->kind][k];
-        n *= which == 'x' ? w->groups * w->chans : w->groups * w->outs;
-        if (which == 'w') n *= w->chans;
+        n = saturate_times(n, w->groups * (which == 'x' ? w->chans : w->outs));
+        if (which == 'w') n = saturate_times(n, w->chans);
         for (int d = 0; d < w->nspatial; d++)
-            n *= which == 'x' ? w->in_size[d] : which == 'y' ? w->out_size[d] : w->taps[d];
+            n = saturate_times(n, which == 'x'   ? w->in_size[d]
+                                  : which == 'y' ? w->out_size[d]
+                                                 : w->taps[d]);
     }
-    return n * (int64_t)mtf_dtype_bytes(a->type);
+    return saturate_times(n, (int64_t)mtf_dtype_bytes(a->type));
 }
 
 int64_t instr_bytes(const instr *i)
 {
     int64_t bytes = 0;
-    for (int k = 0; k < i->nout + i->nin; k++) bytes += instr_operand_bytes(i, k);
+    for (int k = 0; k < i->nout + i->nin; k++)
+        bytes = saturate_plus(bytes, instr_operand_bytes(i, k));
     return bytes;
 }
 
 void program_price(program *p)
 {
     mtf_cost c = {.instructions = p->ninstrs};
-    int64_t  turns = 1, outer[64];
+    int64_t  turns = 1, outer[MAX_NESTING];
     int      depth = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         instr *i = &p->instrs[k];
         i->flops = flops_of(i);
-        c.flops += turns * i->flops;
-        c.bytes += turns * instr_bytes(i);
-        if (i->kind == INSTR_LOOP && depth < 64) {
+        c.flops = saturate_plus(c.flops, saturate_times(turns, i->flops));
+        c.bytes = saturate_plus(c.bytes, saturate_times(turns, instr_bytes(i)));
+        if (i->kind == INSTR_LOOP) {
             outer[depth++] = turns;
-            if (i->loop.trips >= 0) turns *= i->loop.trips;
+            if (i->loop.trips >= 0) turns = saturate_times(turns, i->loop.trips);
         } else if (i->kind == INSTR_AGAIN && depth > 0) {
             turns = outer[--depth];
         }
@@ -245,6 +253,7 @@ bool program_verify(const program *p, const char *pass)
         if (i->kind == INSTR_MAP) TRY(verify_map(p, i, k, pass));
         if (i->kind == INSTR_LOOP) depth++;
         if (i->kind == INSTR_AGAIN) depth--;
+        if (depth > MAX_NESTING) return bad(p, k, pass, "loops nested too deep");
         if (i->kind == INSTR_LOOP && (i->loop.other <= k || i->loop.other >= p->ninstrs))
             return bad(p, k, pass, "a loop without an end");
         if (depth < 0) return bad(p, k, pass, "an end without a loop");

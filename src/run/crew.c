@@ -1,10 +1,10 @@
 /* A crew: the caller and a thread for every further processor, called for each step. */
 #include "run/crew.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/cores.h"
+#include "base/thread.h"
 #include "machine/meeting.h"
 
 typedef struct hand {
@@ -63,6 +63,18 @@ static bool is_done(const void *what)
     return ((const crew *)what)->busy == 0;
 }
 
+/* Who never comes cannot be stopped, and the step never ends: so it is said while others still work.
+ * Ranks say it themselves, once for all of them. */
+static bool somebody_is_late(const crew *c)
+{
+    return c->session->fault.kind == ERR_LATE && !c->session->said && !c->session->ranks;
+}
+
+static bool is_done_or_late(const void *what)
+{
+    return is_done(what) || somebody_is_late(what);
+}
+
 /* Steps often follow each other closely: who has just worked looks out for a while, then sleeps. */
 static void wait_for(crew *c, pthread_cond_t *news, meeting_test *came, const void *what)
 {
@@ -89,7 +101,7 @@ static void *serve(void *what)
         h->seen++;
         stand_apart(c, h);
         c->work(c->context, h->index);
-        if (atomic_fetch_sub(&c->busy, 1) == 1) tell(c, &c->done);
+        if (atomic_fetch_sub(&c->busy, 1) == 1 || !mtf_ok(c->session)) tell(c, &c->done);
     }
 }
 
@@ -112,11 +124,12 @@ crew *crew_open(mtf_session *s, int count, int threads)
             (hand){.crew = c, .index = k, .home = cores_after(here, k * threads), .where = -1 - k};
     for (c->started = 1; c->hands && c->started < count; c->started++) {
         hand *h = &c->hands[c->started];
-        if (pthread_create(&h->thread, NULL, serve, h) == 0) continue;
+        if (thread_start(&h->thread, serve, h)) continue;
         fail(&s->fault, ERR_MEMORY, "the system gives no thread for processor %d of %d", h->index,
              count);
         break;
     }
+    thread_start_team(threads);
     if (c->hands && c->started == count) return c;
     crew_close(c);
     return NULL;
@@ -131,6 +144,8 @@ void crew_run(crew *c, void (*work)(void *context, int index), void *context)
     if (c->count > 1) tell(c, &c->call);
     stand_apart(c, &c->hands[0]);
     work(context, 0);
+    wait_for(c, &c->done, is_done_or_late, c);
+    if (somebody_is_late(c)) session_say_error(c->session);
     wait_for(c, &c->done, is_done, c);
 }
 

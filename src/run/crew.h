@@ -13,7 +13,8 @@ typedef struct crew crew;
 
 /* Starts all threads but the caller's, each with cores for so many beside it; NULL after an error. */
 crew *crew_open(mtf_session *s, int count, int threads);
-/* Calls work(context, 0 .. count-1), 0 in the caller, each of the others in a thread; waits for all. */
+/* Calls work(context, 0 .. count-1), 0 in the caller, each of the others in a thread; waits for all.
+ * The caller says meanwhile where somebody is late. */
 void  crew_run(crew *c, void (*work)(void *context, int index), void *context);
 void  crew_close(crew *c);
 

@@ -1,10 +1,10 @@
 /* Pauses: gaps between two looks at the clock. */
 #include "run/pauses.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 #define GAP 20e-6 /* shorter ones are the clock's interrupts, which all suffer alike */
 
@@ -33,7 +33,7 @@ bool pauses_measure(int threads, double seconds, double *often, double *each)
     int      started = 0;
     for (; all && started < threads; started++) {
         all[started].seconds = seconds;
-        if (pthread_create(&all[started].thread, NULL, watch, &all[started]) != 0) break;
+        if (!thread_start(&all[started].thread, watch, &all[started])) break;
     }
     for (int k = 0; k < started; k++) {
         pthread_join(all[k].thread, NULL);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
+#include "base/numbers.h"
 
 enum { SHOWN = 24 }; /* elements; the rest is counted */
 
@@ -26,7 +27,7 @@ void say_value(mtf_session *s, device *d, const instr *i, void *const *base)
         int64_t where = a->offset;
         for (int k = 0; k < i->nloops; k++) where += at[k] * a->stride[k];
         d->read(d, element, (const char *)base[a->buffer] + where * bytes, (size_t)bytes);
-        snprintf(text, sizeof text, " %.9g", dtype_load(a->type, element, 0));
+        number_format(text, sizeof text, " %.9g", dtype_load(a->type, element, 0));
         session_say(s, text);
         for (int k = i->nloops - 1; k >= 0 && ++at[k] == i->size[k]; k--) at[k] = 0;
     }

@@ -4,8 +4,6 @@
 #include "run/compiled.h"
 #include "run/say.h"
 
-enum { MAX_DEPTH = 64 };
-
 static bool all_fed(const mtf_program *p)
 {
     for (int i = 0; i < first_program(p)->ninputs; i++) {
@@ -30,18 +28,13 @@ static bool walk(mtf_program *p, int number)
 {
     processor     *me = &p->processors[number];
     const program *q = me->program;
-    int64_t        turns[MAX_DEPTH];
+    int64_t        turns[MAX_NESTING];
     int            depth = 0;
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
         count_instr(&me->counts, k);
         switch (i->kind) {
-        case INSTR_LOOP:
-            if (depth == MAX_DEPTH)
-                return fail(&p->session->fault, ERR_USAGE, "loops are nested more than %d deep",
-                            MAX_DEPTH);
-            turns[depth++] = 0;
-            break;
+        case INSTR_LOOP: turns[depth++] = 0; break;
         case INSTR_TEST:
             if (!flag_is_set(p, me, i)) k = i->loop.other, depth--;
             break;
@@ -73,9 +66,12 @@ static void step_one(void *context, int index)
     mtf_program *p = context;
     int          number = p->store->first + index;
     processor   *me = &p->processors[number];
-    bool         ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
+    wire        *w = p->store->wire;
+    count_begin(&me->counts, w, number);
+    bool ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
               p->device->end(p->device, me->program, &me->state);
-    if (!ok && p->store->wire) p->store->wire->abort(p->store->wire, number);
+    count_end(&me->counts, w, number);
+    if (!ok && w) w->abort(w, number);
     me->state.step++;
 }
 
@@ -95,9 +91,11 @@ bool mtf_step(mtf_program *p)
     if (!alive(p)) return false;
     TRY(all_fed(p));
     if (p->store->wire) p->store->wire->reset(p->store->wire);
+    if (p->device->enter) p->device->enter(p->device);
     p->session->stepping = true;
     crew_run(p->store->crew, step_one, p);
     p->session->stepping = false;
+    if (p->device->leave) p->device->leave(p->device);
     p->stepped = true;
     if (!mtf_ok(p->session)) own_up(p->store);
     return mtf_ok(p->session);

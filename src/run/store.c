@@ -66,41 +66,10 @@ static bool take_share(store *s)
     return true;
 }
 
-static const char *mesh_as_text(mtf_session *s)
-{
-    const mtf_shape *m = &s->opts.mesh_shape;
-    textbuf          t = {.arena = &s->arena};
-    if (!shape_check(m, "mesh", &s->fault)) return NULL;
-    for (int i = 0; i < m->ndims; i++)
-        text_add(&t, "%s%s:%lld", i ? "," : "", m->dims[i].name, (long long)m->dims[i].size);
-    return text_done(&t);
-}
-
-static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
-{
-    textbuf t = {.arena = &s->arena};
-    for (const mtf_rule *r = rules; r && r->dim; r++) {
-        text_add(&t, "%s%s", r == rules ? "" : ",", r->dim);
-        for (int a = 0; a < 8 && r->axes[a]; a++) text_add(&t, "%s%s", a ? "+" : ":", r->axes[a]);
-        text_add(&t, "%s", r->optional ? "?" : "");
-    }
-    return text_done(&t);
-}
-
-/* Values and lists become the text that users write, so that both take one way. */
-static bool put_in_words(mtf_session *s)
-{
-    mtf_session_opts *o = &s->opts;
-    if (!o->mesh) o->mesh = mesh_as_text(s);
-    if (!o->layout) o->layout = rules_as_text(s, o->rules);
-    if (!o->state_layout) o->state_layout = rules_as_text(s, o->state_rules);
-    return o->mesh && o->layout && o->state_layout;
-}
-
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
-    TRY(put_in_words(s->session) && mesh_parse(s->session, o->mesh, &s->mesh));
+    TRY(mesh_parse(s->session, o->mesh, &s->mesh));
     TRY(layout_parse(s->session, o->layout, &s->mesh, &s->layout));
     TRY(layout_parse_state(s->session, o->state_layout, &s->layout));
     if (s->layout.asks || s->layout.asks_state || mesh_asks(&s->mesh))
@@ -118,6 +87,8 @@ static bool open_machine(store *s)
     else if (s->processors > 1)
         s->wire = wire_threads_open(s->session, &s->mesh);
     TRY(s->wire || s->processors == 1);
+    s->site = machine_site(s->threads);
+    if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
     s->crew = crew_open(s->session, here, s->threads);
     return s->crew != NULL;
 }
@@ -125,15 +96,29 @@ static bool open_machine(store *s)
 bool store_prepare(mtf_session *s, ranks **r)
 {
     mesh m;
-    return put_in_words(s) && mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
+    return mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
+}
+
+/* Processors in a process, at most. */
+static int processors_here(mtf_session *session)
+{
+    mesh m;
+    if (!mesh_parse(session, session->opts.mesh, &m)) return 1;
+    int processes = launch_find().size;
+    return (mesh_size(&m) + processes - 1) / processes;
 }
 
 int64_t store_memory_each(mtf_session *session)
 {
-    mesh m;
-    if (!mesh_parse(session, session->opts.mesh, &m)) return 0;
-    int processes = launch_find().size, here = (mesh_size(&m) + processes - 1) / processes;
-    return (int64_t)(session->opts.memory / (size_t)here);
+    return (int64_t)(session->opts.memory / (size_t)processors_here(session));
+}
+
+site store_site(mtf_session *session)
+{
+    int  threads = session->opts.threads / processors_here(session);
+    site s = machine_site(threads > 1 ? threads : 1);
+    s.ranks = launch_find().size;
+    return s;
 }
 
 store *store_of(mtf_session *session)

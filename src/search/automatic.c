@@ -4,11 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "search/shapes.h"
 #include "search/with_state.h"
 
 /* Layouts for which rules for state are looked for; nodes planned to see what would fit. */
 enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
+#define SECONDS 10.0 /* of search, where nobody says otherwise */
 
 typedef struct finding {
     mtf_graph            *graph;
@@ -18,8 +20,9 @@ typedef struct finding {
     automatic_answer     *answer;
     int                   room;
     search_answer        *last;        /* of the mesh in hand */
-    mesh                  first;       /* of the meshes tried */
     double                state_bound; /* nothing is better with rules for state */
+    double                deadline;    /* by clock_thread() */
+    bool                  late;        /* not all meshes were tried, or not all their layouts */
 } finding;
 
 /* ---- texts ---- */
@@ -56,14 +59,9 @@ bool automatic_is_asked(const char *m, const char *rules, const char *state)
 
 /* ---- one mesh ---- */
 
-static double value_of(const finding *f, const cost *c)
+static worth worth_here(const finding *f, const cost *c)
 {
-    return f->opts->smallest ? (double)c->peak : c->seconds;
-}
-
-static bool fits(const finding *f, const cost *c)
-{
-    return !f->opts->limit || c->peak <= f->opts->limit;
+    return worth_of(c, f->opts->smallest, f->opts->limit);
 }
 
 static bool is_kept(const automatic_answer *w, const found_layout *x)
@@ -83,8 +81,8 @@ static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool
     mtf_session      *s = f->graph->session;
     int               at = w->n;
     *first = false;
-    if (!fits(f, c)) return true;
-    while (at > 0 && value_of(f, c) < value_of(f, &w->best[at - 1].cost) * (1 - SAME_PRICE)) at--;
+    if (worth_here(f, c).above > 0) return true;
+    while (at > 0 && worth_less(worth_here(f, c), worth_here(f, &w->best[at - 1].cost))) at--;
     if (at >= f->room) return true;
     found_layout x = {.mesh = *m,
                       .layout = *l,
@@ -105,16 +103,18 @@ static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool
     return true;
 }
 
-static bool search_mesh(finding *f, const layout *given, bool smallest, int64_t limit, int want)
+static bool search_mesh(finding *f, const layout *given, int64_t limit, int want)
 {
     search_opts o = {.given = given,
                      .rates = f->opts->rates,
-                     .smallest = smallest,
+                     .smallest = f->opts->smallest,
                      .limit = limit,
                      .want = want,
-                     .work = smallest && !f->opts->smallest ? HASTE : 0,
-                     .seconds = f->opts->seconds};
-    return search_layout(f->graph, f->nfetches, f->fetches, &o, f->last);
+                     .work = f->opts->work,
+                     .deadline = f->deadline};
+    TRY(search_layout(f->graph, f->nfetches, f->fetches, &o, f->last));
+    f->late = f->late || f->last->late;
+    return true;
 }
 
 static bool hear_state(void *context, const layout *l, const cost *c)
@@ -137,14 +137,18 @@ static bool try_state(finding *f, const layout *given)
                     .smallest = f->opts->smallest,
                     .limit = f->opts->limit,
                     .first = f->last,
+                    .work = f->opts->work,
+                    .deadline = f->deadline,
                     .tell = hear_state,
                     .context = f};
-    TRY(search_mesh(f, given, f->opts->smallest, 0, TRIED_WITH_STATE));
+    TRY(search_mesh(f, given, 0, TRIED_WITH_STATE));
     TRY(state_search(&t));
+    f->late = f->late || t.late;
     f->state_bound = fmin(f->state_bound, t.bound);
     return true;
 }
 
+/* Beyond the deadline no further mesh is tried, once something is found. */
 static bool try_mesh(void *context, const mesh *m)
 {
     finding              *f = context;
@@ -152,9 +156,13 @@ static bool try_mesh(void *context, const mesh *m)
     mtf_session          *s = f->graph->session;
     layout                given;
     bool                  first;
-    if (!f->answer->meshes++) f->first = *m;
+    if (f->answer->n && clock_thread() > f->deadline) {
+        f->late = true;
+        return true;
+    }
+    f->answer->meshes++;
     TRY(layout_parse(s, o->layout, m, &given) && layout_parse_state(s, o->state_layout, &given));
-    TRY(search_mesh(f, &given, o->smallest, o->limit, f->room));
+    TRY(search_mesh(f, &given, o->limit, f->room));
     for (int k = 0; k < f->last->n; k++) {
         const candidate *x = &f->last->best[k];
         TRY(keep(f, m, &x->layout, &x->cost, &first));
@@ -163,47 +171,78 @@ static bool try_mesh(void *context, const mesh *m)
     return !given.asks_state || try_state(f, &given);
 }
 
+static bool try_all(finding *f)
+{
+    const automatic_opts *o = f->opts;
+    mtf_session          *s = f->graph->session;
+    automatic_answer     *w = f->answer;
+    mesh                  m;
+    TRY(mesh_parse(s, o->mesh ? o->mesh : "", &m));
+    w->mesh_found = mesh_asks(&m);
+    if (!w->mesh_found) return try_mesh(f, &m);
+    /* Rules and machines that name axes, and nodes, tell 2x8 from 8x2. */
+    bool ordered = o->rates.node || o->rates.naxes || (o->layout && strchr(o->layout, ':')) ||
+                   (o->state_layout && strchr(o->state_layout, ':'));
+    return shapes_visit(s, mesh_size(&m), o->most_axes > 0 ? o->most_axes : 2, ordered, try_mesh, f);
+}
+
 /* ---- nothing fits ---- */
 
-/* The smallest layout on a mesh, as f->last. */
-static bool find_smallest(finding *f, const mesh *m)
+/* The smallest of all layouts on the meshes that `m` stands for; in haste. */
+static bool find_smallest(const finding *f, const char *m, automatic_answer *least)
 {
-    mtf_session *s = f->graph->session;
-    layout       given;
-    return layout_parse(s, f->opts->layout, m, &given) &&
-           layout_parse_state(s, f->opts->state_layout, &given) &&
-           search_mesh(f, &given, true, 0, 1);
+    automatic_opts o = *f->opts;
+    o.mesh = m;
+    o.smallest = true;
+    o.limit = 0;
+    o.want = 1;
+    o.work = HASTE;
+    return automatic_find(f->graph, f->nfetches, f->fetches, &o, least);
+}
+
+/* The mesh with so many times the processors along an axis; NULL where there are too many. */
+static const char *times_mesh(mtf_session *s, const char *text, int axis, int times)
+{
+    mesh m;
+    if (!mesh_parse(s, text ? text : "", &m) || axis >= m.naxes) return NULL;
+    if ((int64_t)mesh_size(&m) * times > MAX_PROCESSORS) return NULL;
+    m.size[axis] *= times;
+    return mesh_text(s, &m);
 }
 
 /* Would twice the processors along some axis do?  Four times?  Gives the mesh's text, or NULL. */
-static const char *larger_mesh(finding *f)
+static const char *larger_mesh(const finding *f)
 {
+    automatic_answer least;
+    const char      *more;
     for (int times = 2; times <= 16; times *= 2)
-        for (int a = 0; a < f->first.naxes; a++) {
-            mesh more = f->first;
-            if ((int64_t)mesh_size(&more) * times > MAX_PROCESSORS) return NULL;
-            more.size[a] *= times;
-            if (!find_smallest(f, &more)) return NULL;
-            if (fits(f, &f->last->best[0].cost)) return mesh_text(f->graph->session, &more);
+        for (int a = 0; (more = times_mesh(f->graph->session, f->opts->mesh, a, times)); a++) {
+            if (clock_thread() > f->deadline || !find_smallest(f, more, &least)) return NULL;
+            if (least.best[0].cost.peak <= f->opts->limit) return more;
         }
     return NULL;
 }
 
-static bool nothing_fits(finding *f)
+static bool nothing_fits(const finding *f)
 {
-    mtf_session *s = f->graph->session;
-    TRY(find_smallest(f, &f->first));
-    int64_t     least = f->last->best[0].cost.peak, limit = f->opts->limit;
-    const char *on = mesh_text(s, &f->first),
-               *with = rules_text(s, f->last->best[0].layout.rules, f->last->best[0].layout.nrules);
-    const char *more = larger_mesh(f);
-    TRY(mtf_ok(s));
-    return fail(
-        &s->fault, ERR_MEMORY,
-        "no layout on mesh %s fits: a processor may use %lld bytes, and the smallest layout, "
-        "\"%s\", needs %lld, which is %lld too many; %s%s",
-        on, (long long)limit, with, (long long)least, (long long)(least - limit),
-        more ? "it would fit on mesh " : "make the batch smaller, or recompute", more ? more : "");
+    mtf_session     *s = f->graph->session;
+    automatic_answer least;
+    TRY(find_smallest(f, f->opts->mesh, &least));
+    const found_layout *x = &least.best[0];
+    const char         *more = larger_mesh(f);
+    textbuf             with = {.arena = &s->arena};
+    if (least.mesh_found) text_add(&with, "mesh %s with ", x->mesh_text);
+    text_add(&with, "\"%s\"", x->layout_text);
+    if (*x->state_text) text_add(&with, " and state \"%s\"", x->state_text);
+    const char *words = text_done(&with);
+    TRY(mtf_ok(s) && words);
+    return fail(&s->fault, ERR_MEMORY,
+                "no layout on mesh %s fits: a processor may use %lld bytes, and the smallest "
+                "layout%s, %s, needs %lld, which is %lld too many; %s%s",
+                f->opts->mesh, (long long)f->opts->limit, least.search.gap > 0 ? " found" : "",
+                words, (long long)x->cost.peak, (long long)(x->cost.peak - f->opts->limit),
+                more ? "it would fit on mesh " : "make the batch smaller, or recompute",
+                more ? more : "");
 }
 
 bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
@@ -215,19 +254,17 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                       .fetches = fetches,
                       .opts = opts,
                       .answer = answer,
+                      .deadline = clock_thread() + (opts->seconds > 0 ? opts->seconds : SECONDS),
                       .state_bound = INFINITY};
-    mesh         m;
     *answer = (automatic_answer){0};
     f.room = opts->want < 1 ? 1 : opts->want < MOST_KEPT ? opts->want : MOST_KEPT;
     answer->best = arena_array(&s->arena, found_layout, f.room + 1);
     f.last = arena_new(&s->arena, search_answer);
-    TRY(answer->best && f.last && mesh_parse(s, opts->mesh ? opts->mesh : "", &m));
-    int axes = opts->most_axes > 0 ? opts->most_axes : 2;
-    answer->mesh_found = mesh_asks(&m);
-    TRY(answer->mesh_found ? shapes_visit(s, mesh_size(&m), axes, try_mesh, &f) : try_mesh(&f, &m));
+    TRY(answer->best && f.last && try_all(&f));
     if (answer->n == 0) return nothing_fits(&f);
+    answer->search.late = f.late;
     if (isinf(f.state_bound)) return true; /* no rules for state were looked for */
-    double best = value_of(&f, &answer->best[0].cost);
+    double best = worth_here(&f, &answer->best[0].cost).value;
     answer->search.bound = f.state_bound;
     if (best > f.state_bound * (1 + SAME_PRICE))
         answer->search.gap = fmax(answer->search.gap, (best - f.state_bound) / best);

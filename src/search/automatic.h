@@ -13,7 +13,8 @@ typedef struct automatic_opts {
     int64_t     limit;     /* bytes that a processor may use; 0: any number */
     int         most_axes; /* of a mesh that is found; 0: 2 */
     int         want;
-    double      seconds;
+    int64_t     work;    /* nodes planned at most for each mesh; 0: the default */
+    double      seconds; /* for everything; 0: 10 */
 } automatic_opts;
 
 /* One layout, with all that it stands on. */

@@ -1,7 +1,6 @@
 /* Layouts that were priced, the best first. */
 #include "search/candidates.h"
 
-#include <math.h>
 #include <string.h>
 
 double candidate_value(const candidates *c, const candidate *x)
@@ -11,8 +10,8 @@ double candidate_value(const candidates *c, const candidate *x)
 
 static bool better(const candidates *c, const candidate *a, const candidate *b)
 {
-    double x = candidate_value(c, a), y = candidate_value(c, b);
-    if (fabs(x - y) > SAME_PRICE * y) return x < y;
+    worth x = worth_of(&a->cost, c->smallest, 0), y = worth_of(&b->cost, c->smallest, 0);
+    if (worth_less(x, y) || worth_less(y, x)) return worth_less(x, y);
     return cuts_before(c->space, &a->cuts, &b->cuts);
 }
 

@@ -1,20 +1,27 @@
-/* What a layout costs: the real program of the processor with the largest parts. */
+/* What a layout costs: the real program of the slowest processor. */
 #include "search/cost.h"
 
 #include <math.h>
 
-#include "plan/plan.h"
+#include "plan/census.h"
 
 worth worth_of(const cost *c, bool smallest, int64_t limit)
 {
     double above = limit && c->peak > limit ? (double)(c->peak - limit) : 0;
-    return (worth){above, smallest ? (double)c->peak : c->seconds};
+    double peak = (double)c->peak;
+    return (worth){above, smallest ? peak : c->seconds, smallest ? c->seconds : peak};
+}
+
+static bool differ(double a, double b)
+{
+    return fabs(a - b) > SAME_PRICE * b;
 }
 
 bool worth_less(worth a, worth b)
 {
-    if (fabs(a.above - b.above) > SAME_PRICE * b.above) return a.above < b.above;
-    return a.value < b.value * (1 - SAME_PRICE);
+    if (differ(a.above, b.above)) return a.above < b.above;
+    if (differ(a.value, b.value)) return a.value < b.value;
+    return differ(a.other, b.other) && a.other < b.other;
 }
 
 static double weight_of(const subject *s, const mtf_tensor *x)
@@ -48,7 +55,8 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
     for (int v = 0; v < q->nvariables; v++)
         c->variables += (int64_t)((double)q->buffers[q->variables[v].slice.buffer].bytes *
                                   weight_of(s, q->variables[v].tensor));
-    c->peak = c->variables + q->slab_bytes;
+    int me = mesh_number(p->mesh, &p->here);
+    c->peak = c->variables + price_peak(q, p->rates.site, p->mesh, me) - q->cost.variable_bytes;
 }
 
 /* Bytes that a step touches in the copies that were left out. */
@@ -60,6 +68,60 @@ static double bytes_of_copies(const subject *s, const program *q)
         bytes += (double)instr_bytes(&q->instrs[k]) * (weight_of(s, x) - 1);
     }
     return bytes;
+}
+
+/* One processor's program. */
+static bool cost_of_program(const subject *s, const layout *l, const price_rates *r,
+                            const program *q, const mesh_point *here, arena *a,
+                            cost_listener *tell, void *context, cost *c)
+{
+    price p = {
+        .program = q, .mesh = l->mesh, .layout = l, .here = *here, .rates = *r, .brief = true};
+    if (r->ncaches) p.beyond = bytes_of_copies(s, q);
+    *c = (cost){.programs = 1};
+    TRY(price_program(&p, a));
+    add_up(s, &p, tell, context, c);
+    return true;
+}
+
+/* Another processor, which may be slower or need more. */
+static bool add_other(const subject *s, const layout *l, const price_rates *r, program *q,
+                      const mesh_point *here, cost *c)
+{
+    cost    other;
+    int     programs = c->programs + 1;
+    int64_t peak = c->peak;
+    TRY(cost_of_program(s, l, r, q, here, &q->arena, NULL, NULL, &other));
+    if (other.seconds > c->seconds) *c = other;
+    c->peak = other.peak > peak ? other.peak : peak;
+    c->programs = programs;
+    return true;
+}
+
+/* Where parts are uneven, or some fetch more than others, the last processor need not be the
+ * slowest: one of each kind is asked. */
+static bool ask_others(census *kinds, const subject *s, const price_rates *r, cost *c)
+{
+    const layout *l = kinds->opts.layout;
+    TRY(census_open(kinds));
+    if (census_is_even(kinds)) return true;
+    kinds->edges = ~0u; /* also what is received differs at the edges */
+    TRY(census_take(kinds));
+    for (int k = 0; k < kinds->nkinds; k++) {
+        const kind *x = &kinds->kinds[k];
+        int         last = kinds->processors - 1;
+        if (x->last == last) continue;
+        program *q = census_plan(kinds, x->first);
+        bool     ok = q != NULL;
+        /* Of a kind, the last has the longest shards of what is combined. */
+        for (int n = 0; ok && n < (x->last > x->first ? 2 : 1); n++) {
+            mesh_point here = mesh_place(l->mesh, n ? x->last : x->first);
+            ok = add_other(s, l, r, q, &here, c);
+        }
+        program_free(q);
+        TRY(ok);
+    }
+    return true;
 }
 
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
@@ -74,11 +136,15 @@ bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_liste
     program  *q = plan_program(s->graph, s->nfetches, s->fetches, &how);
     *c = (cost){0};
     TRY(q != NULL);
-    price p = {
-        .program = q, .mesh = l->mesh, .layout = l, .here = how.here, .rates = *r, .brief = true};
-    if (r->ncaches) p.beyond = bytes_of_copies(s, q);
-    bool ok = price_program(&p, &q->arena);
-    if (ok) add_up(s, &p, tell, context, c);
+    census kinds = {.graph = s->graph,
+                    .nfetches = s->nfetches,
+                    .fetches = s->fetches,
+                    .mesh = l->mesh,
+                    .opts = how,
+                    .scratch = &q->arena,
+                    .sample = q};
+    bool   ok = cost_of_program(s, l, r, q, &how.here, &q->arena, tell, context, c) &&
+              ask_others(&kinds, s, r, c);
     program_free(q);
     return ok;
 }

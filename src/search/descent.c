@@ -29,7 +29,7 @@ static bool step(descent *x, cuts there)
 {
     worth w;
     space_make_canonical(x->space, x->symmetry, &there);
-    if (x->worth.above == 0 && x->bound(x->context, &there, ~(uint64_t)0) >= x->worth.value)
+    if (x->worth.above == 0 && x->bound(x->context, &there, EVERY_SEARCHED) >= x->worth.value)
         return true;
     TRY(x->ask(x->context, &there, &w));
     if (!worth_less(w, x->worth)) return true;

@@ -61,7 +61,7 @@ static bool add_leaf(walk *w)
 {
     leaves *l = w->leaves;
     if (!space_is_canonical(l->space, w->symmetry, &w->cuts)) return true;
-    double bound = w->bound(w->context, &w->cuts, ~(uint64_t)0);
+    double bound = w->bound(w->context, &w->cuts, EVERY_SEARCHED);
     l->counted++;
     l->full = l->full || l->n == w->most;
     if (bound > w->threshold || isinf(bound) || l->full) {

@@ -4,10 +4,11 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/hoard.h"
 #include "plan/estimate.h"
+#include "plan/links.h"
 #include "search/descent.h"
 #include "search/ledger.h"
 
@@ -16,7 +17,6 @@ enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
-#define SECONDS 10.0
 
 typedef struct search {
     const search_opts *opts;
@@ -32,7 +32,6 @@ typedef struct search {
     int                order[MAX_SEARCHED];
     layout_rule       *rules; /* of the layout in hand */
     int64_t            work;  /* nodes planned so far */
-    double             deadline;
     int                extra;     /* priced for the sake of those behind the best */
     candidates         kept;      /* those that fit */
     ledger             ledger;    /* of all that were priced */
@@ -42,22 +41,12 @@ typedef struct search {
     int64_t            limit;     /* of memory, as far as the search knows it; 0: none */
 } search;
 
-/* Of this thread alone, whoever else is busy. */
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- preparing ---- */
 
 static bool alike(const search *s, int a, int b)
 {
     const mesh *m = s->space.mesh;
-    axis_rate   x = rates_wire(&s->opts->rates, m, 1u << a),
-              y = rates_wire(&s->opts->rates, m, 1u << b);
-    if (m->size[a] != m->size[b] || x.wire != y.wire || x.latency != y.latency) return false;
+    if (m->size[a] != m->size[b] || !links_alike(&s->opts->rates, m, a, b)) return false;
     for (int r = 0; r < s->opts->given->nrules + s->opts->given->nstate; r++) {
         const layout      *l = s->opts->given;
         const layout_rule *rule = r < l->nrules ? &l->rules[r] : &l->state[r - l->nrules];
@@ -146,7 +135,7 @@ static bool price_cuts(search *s, const cuts *c, cost *x)
     }
     TRY(space_layout(&s->space, c, s->rules, NULL, &l));
     TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
-    s->work += s->reduced.graph->nnodes;
+    s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
     s->answer->priced++;
     return ledger_note(&s->ledger, c, x);
 }
@@ -176,11 +165,20 @@ static double bytes_bound(const search *s, const cuts *c, uint64_t decided)
     return bytes + extents_least(&s->space, &s->parts.stored, c, decided);
 }
 
+/* What was priced is known, and need not be listed again where it cannot win. */
+static double known_value(const search *s, const cost *known)
+{
+    if (s->limit && known->peak > s->limit) return INFINITY;
+    return s->opts->smallest ? (double)known->peak : known->seconds;
+}
+
 static double bound(const void *context, const cuts *c, uint64_t decided)
 {
     const search      *s = context;
     const search_opts *o = s->opts;
+    const cost        *known = decided == EVERY_SEARCHED ? ledger_find(&s->ledger, c) : NULL;
     if (o->plain) return 0;
+    if (known) return known_value(s, known);
     double bytes = memory_matters(s) ? bytes_bound(s, c, decided) : 0;
     if (s->limit && bytes > (double)s->limit) return INFINITY;
     if (o->smallest) return bytes;
@@ -196,39 +194,29 @@ static double to_beat(const search *s)
     return value_kept(s, want - 1);
 }
 
-static bool worth_pricing(const search *s, const leaf *x)
-{
-    double goal = to_beat(s);
-    if (x->bound < goal * (1 - SAME_PRICE) || isinf(goal)) return true;
-    /* No better, but of those equally good it may come first. */
-    return x->bound <= goal * (1 + SAME_PRICE) && s->kept.n &&
-           cuts_before(&s->space, &x->cuts, &s->kept.list[0].cuts);
-}
-
 static bool out_of_time(search *s)
 {
     int64_t most = s->opts->work ? s->opts->work : WORK;
     if (s->opts->plain) return false;
-    if (now() > s->deadline) s->answer->late = true;
+    if (s->opts->deadline > 0 && clock_thread() > s->opts->deadline) s->answer->late = true;
     return s->work > most || s->answer->late;
 }
 
-/* Prices leaves until none can be better, but of a list that is not complete only some.  Gives the
- * least bound that is left. */
+/* Prices leaves until none can be better, but of a list that is not complete only some: what these
+ * teach of seconds may leave others out.  Gives the least bound that is left. */
 static bool try_leaves(search *s, double *left)
 {
     leaves *l = &s->leaves;
-    int     most = l->full ? s->answer->priced + SOME : INT_MAX;
+    int     most = l->full && !s->opts->smallest ? s->answer->priced + SOME : INT_MAX;
     *left = INFINITY;
     while (l->n && !out_of_time(s) && s->answer->priced < most) {
         leaf x = leaves_pop(l);
-        x.bound = bound(s, &x.cuts, ~(uint64_t)0);
+        x.bound = bound(s, &x.cuts, EVERY_SEARCHED);
         if (l->n && x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* lessons raised it */
             if (x.bound <= to_beat(s) * (1 + SAME_PRICE)) leaves_push(l, &x);
             continue;
         }
         if (x.bound > to_beat(s) * (1 + SAME_PRICE)) return true;
-        if (!worth_pricing(s, &x)) continue;
         int  before = s->answer->priced;
         bool extra = x.bound >= value_kept(s, 0) * (1 - SAME_PRICE);
         cost c;
@@ -243,6 +231,10 @@ static bool price_step(void *context, const cuts *c, worth *w)
 {
     search *s = context;
     cost    x;
+    if (s->kept.n && out_of_time(s)) {
+        *w = (worth){INFINITY, INFINITY, INFINITY};
+        return true;
+    }
     TRY(try_cuts(s, c, &x));
     *w = worth_of(&x, s->opts->smallest, s->limit);
     return true;
@@ -317,7 +309,8 @@ static bool fits(const search *s, const candidate *x)
 static bool find_peak(search *s, candidate *x)
 {
     const subject *w = &s->whole;
-    estimate_opts  o = {.mesh = s->space.mesh, .layout = &x->layout, .memory = w->memory};
+    estimate_opts  o = {
+         .mesh = s->space.mesh, .layout = &x->layout, .rates = s->opts->rates, .memory = w->memory};
     cost          *believed = ledger_find(&s->ledger, &x->cuts);
     TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
     if (x->cost.peak <= believed->peak) return true;
@@ -389,7 +382,6 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     bool ok = s != NULL;
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
-        s->deadline = now() + (opts->seconds > 0 ? opts->seconds : SECONDS);
         hoard_open(&s->hoard, &session->allocator);
         ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
         hoard_close(&s->hoard);

@@ -17,7 +17,7 @@ typedef struct search_opts {
     int64_t       limit;    /* bytes that a processor may use; 0: any number */
     int           want;     /* how many of the best are to be sure; 1 or more */
     int64_t       work;     /* nodes planned at most; 0: the default */
-    double        seconds;  /* of search at most; 0: the default */
+    double        deadline; /* by clock_thread(); 0: none */
     bool          plain;    /* no bounds, no layers left out: every legal layout is priced */
 } search_opts;
 

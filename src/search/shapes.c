@@ -4,6 +4,7 @@
 typedef struct shaping {
     mesh         mesh;
     int          naxes;
+    bool         ordered;
     shape_visit *visit;
     void        *context;
 } shaping;
@@ -19,14 +20,15 @@ static bool fill(shaping *s, int at, int left, int most)
     for (int size = left < most ? left : most; size > 1; size--) {
         if (left % size || left / size == 1) continue;
         s->mesh.size[at] = size;
-        TRY(fill(s, at + 1, left / size, size));
+        TRY(fill(s, at + 1, left / size, s->ordered ? left : size));
     }
     return true;
 }
 
-bool shapes_visit(mtf_session *s, int processors, int most, shape_visit *visit, void *context)
+bool shapes_visit(mtf_session *s, int processors, int most, bool ordered, shape_visit *visit,
+                  void *context)
 {
-    shaping all = {.visit = visit, .context = context};
+    shaping all = {.ordered = ordered, .visit = visit, .context = context};
     for (int a = 0; a < MAX_AXES; a++) {
         textbuf t = {.arena = &s->arena};
         text_add(&t, "mesh_%d", a);

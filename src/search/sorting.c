@@ -184,12 +184,15 @@ static bool add_stored(sorting *s, const node *n)
                        bytes * s->p->subject->weight[n->id]);
 }
 
-/* No product is faster under any layout: cut, its m * n * k is no larger.  In what order more than
+/* No product is faster under any layout: cut, its m * n * k is no larger, nor has a convolution more
+ * channels.  In what order more than
  * two operands are multiplied may depend on the cuts. */
 static double best_rate(const instr *i, const price_rates *r)
 {
     double volume = 1;
-    if (i->kind == INSTR_WINDOW) return r->flops;
+    if (i->kind == INSTR_WINDOW)
+        return rates_best_window(r, i->cause->type, (double)i->window.chans,
+                                 (double)i->window.outs);
     for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
     return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
 }
@@ -208,8 +211,8 @@ static void note_products(sorting *s, const program *q, const price_rates *r)
 
 /* ---- what is alive ---- */
 
-/* A buffer that some product reads after instruction t, and that was computed before it, is in
- * memory at t, whatever the layout.  Most are so where the gradients begin. */
+/* A buffer that some product or convolution reads after instruction t, and that was computed before
+ * it, is in memory at t, whatever the layout.  Most are so where the gradients begin. */
 typedef struct life {
     int    from, to; /* instructions; to < from: not counted */
     double bytes;
@@ -220,10 +223,10 @@ static void note_lives(const program *q, const subject *what, life *lives)
     for (int b = 0; b < q->nbuffers; b++) lives[b] = (life){.from = q->ninstrs, .to = -1};
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
-        bool         makes = i->kind == INSTR_MAP || i->kind == INSTR_CONTRACT;
-        for (int o = 0; o < i->nout && makes; o++)
+        bool         reads = i->kind == INSTR_CONTRACT || i->kind == INSTR_WINDOW;
+        for (int o = 0; o < i->nout && (reads || i->kind == INSTR_MAP); o++)
             if (k < lives[i->out[o].buffer].from) lives[i->out[o].buffer].from = k;
-        for (int n = 0; n < i->nin && i->kind == INSTR_CONTRACT; n++) lives[i->in[n].buffer].to = k;
+        for (int n = 0; n < i->nin && reads; n++) lives[i->in[n].buffer].to = k;
     }
     for (int b = 0; b < q->nbuffers; b++) {
         const buffer *x = &q->buffers[b];

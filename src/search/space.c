@@ -48,9 +48,9 @@ static void choose_dims(space *s, roll *r)
         for (; at > 0 && strcmp(s->dims[at - 1].name, from->name) > 0; at--)
             s->dims[at] = s->dims[at - 1];
         s->dims[at] =
-            (search_dim){.name = from->name, .size = from->size, .largest = from->largest};
+            (search_dim){.name = from->name, .size = from->size, .largest = from->largest, .text = ""};
         s->dims[at].fixed = rule || !s->given->asks;
-        if (rule) s->dims[at].cut = rule->cut;
+        if (rule) s->dims[at].cut = rule->cut, s->dims[at].text = rule->text;
     }
 }
 
@@ -164,13 +164,13 @@ bool space_layout(const space *s, const cuts *c, layout_rule *rules, arena *text
     for (int d = 0; d < s->ndims; d++) {
         if (!c->of[d]) continue;
         layout_rule *r = &rules[l->nrules++];
-        *r = (layout_rule){.dim = s->dims[d].name, .text = ""};
+        *r = (layout_rule){.dim = s->dims[d].name, .text = s->dims[d].text};
         if (s->dims[d].fixed)
             r->cut = s->dims[d].cut;
         else
             for (int a = 0; a < s->mesh->naxes; a++)
                 if (c->of[d] >> a & 1) r->cut.axis[r->cut.n++] = (uint8_t)a;
-        TRY(!texts || write_rule(s->mesh, r, texts));
+        TRY(!texts || s->dims[d].fixed || write_rule(s->mesh, r, texts));
     }
     return true;
 }

@@ -10,6 +10,7 @@
 #include "plan/passes.h"
 
 enum { MAX_SEARCHED = 64 }; /* dimensions: sets of them are 64 bits */
+#define EVERY_SEARCHED (~(uint64_t)0)
 
 typedef struct search_dim {
     const char *name;
@@ -17,7 +18,8 @@ typedef struct search_dim {
     double      largest; /* elements of the largest tensor that has it */
     uint64_t    apart;   /* dimensions that share a tensor with it, itself among them */
     bool        fixed;   /* by a rule of the user, or by his not asking */
-    axis_list   cut;     /* that rule's */
+    axis_list   cut;     /* that rule's, */
+    const char *text;    /* and as he wrote it; "" where he gave none */
 } search_dim;
 
 /* The axes that cut each dimension, as bits. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "ops/state.h"
 #include "plan/estimate.h"
 
@@ -48,6 +49,14 @@ static placement home_of(const tries *t, const mtf_shape *shape)
     return where;
 }
 
+/* A rule that the user gave for a dimension stands as it is. */
+static bool is_given(const tries *t, const char *dim)
+{
+    for (int r = 0; r < t->given; r++)
+        if (strcmp(t->layout->state[r].dim, dim) == 0) return true;
+    return false;
+}
+
 /* Dimensions of variables, along axes that do not cut the variable already. */
 static void list_pairs(tries *t)
 {
@@ -58,20 +67,29 @@ static void list_pairs(tries *t)
         const mtf_shape *shape = &root->nodes[k]->out[0]->shape;
         placement        where = home_of(t, shape);
         unsigned         used = placement_axes(&where, shape->ndims);
-        for (int d = 0; d < shape->ndims; d++)
-            for (int a = 0; a < m->naxes && shape->dims[d].size > 1; a++)
-                if (m->size[a] > 1 && !(used >> a & 1)) add_pair(t, shape->dims[d].name, a);
+        for (int d = 0; d < shape->ndims; d++) {
+            const char *dim = shape->dims[d].name;
+            if (shape->dims[d].size == 1 || is_given(t, dim)) continue;
+            for (int a = 0; a < m->naxes; a++)
+                if (m->size[a] > 1 && !(used >> a & 1)) add_pair(t, dim, a);
+        }
     }
 }
 
+/* Pairs of one dimension are one rule, along all their axes: two rules would contradict each other. */
 static void take_set(tries *t, uint64_t set)
 {
     layout *l = t->layout;
     l->nstate = t->given;
-    for (int k = 0; k < t->npairs; k++)
-        if (set >> k & 1)
-            l->state[l->nstate++] = (layout_rule){
-                .dim = t->pairs[k].dim, .text = "", .cut = {1, {(uint8_t)t->pairs[k].axis}}};
+    for (int k = 0; k < t->npairs; k++) {
+        if (!(set >> k & 1)) continue;
+        layout_rule *r = l->nstate > t->given ? &l->state[l->nstate - 1] : NULL;
+        if (!r || strcmp(r->dim, t->pairs[k].dim) != 0) {
+            r = &l->state[l->nstate++];
+            *r = (layout_rule){.dim = t->pairs[k].dim, .text = ""};
+        }
+        r->cut.axis[r->cut.n++] = (uint8_t)t->pairs[k].axis;
+    }
 }
 
 /* Where the rules in hand put the variables: sets that put them alike are one. */
@@ -91,12 +109,19 @@ static uint64_t places(const tries *t)
 
 /* ---- trying ---- */
 
+bool state_is_late(state_opts *o)
+{
+    o->late = o->late || (o->deadline > 0 && clock_thread() > o->deadline);
+    return o->late || o->work < 0;
+}
+
 /* The layout with the rules in hand, on the whole graph. */
 static bool price_whole(const tries *t, cost *c)
 {
     const state_opts *o = t->opts;
     const subject    *w = o->whole;
-    estimate_opts     how = {.mesh = t->layout->mesh, .layout = t->layout, .memory = w->memory};
+    estimate_opts     how = {
+            .mesh = t->layout->mesh, .layout = t->layout, .rates = *o->rates, .memory = w->memory};
     TRY(cost_of(w, t->layout, o->rates, NULL, NULL, c));
     return estimate_peak(w->graph, w->nfetches, w->fetches, &how, &c->peak);
 }
@@ -115,7 +140,7 @@ static bool try_set(tries *t, uint64_t set, bool *helped)
     if (t->nseen < MOST_TRIED) t->seen[t->nseen++] = where;
     bool first = t->nseen == 1, memory = o->limit || o->smallest;
     TRY(cost_of(o->reduced, t->layout, o->rates, NULL, NULL, &c));
-    o->work -= o->reduced->graph->nnodes;
+    o->work -= (int64_t)o->reduced->graph->nnodes * c.programs;
     if (memory && o->reduced->copies) {
         TRY(cost_add_copies(o->reduced, o->fewer, t->layout, o->rates, &c));
         o->work -= o->fewer->graph->nnodes;
@@ -136,7 +161,7 @@ static bool try_all_sets(tries *t)
 {
     bool helped;
     for (uint64_t set = 0; set < (uint64_t)1 << t->npairs && t->nseen < MOST_TRIED; set++) {
-        if (t->opts->work < 0) break;
+        if (set && state_is_late(t->opts)) break;
         TRY(try_set(t, set, &helped));
     }
     return true;
@@ -147,9 +172,9 @@ static bool descend_sets(tries *t)
 {
     bool moved = true, helped;
     TRY(try_set(t, 0, &helped));
-    while (moved && t->opts->work > 0) {
+    while (moved && !state_is_late(t->opts)) {
         moved = false;
-        for (int k = 0; k < t->npairs && t->opts->work > 0; k++) {
+        for (int k = 0; k < t->npairs && !state_is_late(t->opts); k++) {
             TRY(try_set(t, t->best ^ (uint64_t)1 << k, &helped));
             moved |= helped;
         }
@@ -161,8 +186,10 @@ static bool write_texts(const tries *t)
 {
     layout *l = t->layout;
     for (int r = t->given; r < l->nstate; r++) {
-        textbuf text = {.arena = &t->opts->whole->graph->session->arena};
-        text_add(&text, "%s:%s", l->state[r].dim, l->mesh->name[l->state[r].cut.axis[0]]);
+        textbuf          text = {.arena = &t->opts->whole->graph->session->arena};
+        const axis_list *cut = &l->state[r].cut;
+        text_add(&text, "%s:%s", l->state[r].dim, l->mesh->name[cut->axis[0]]);
+        for (int k = 1; k < cut->n; k++) text_add(&text, "+%s", l->mesh->name[cut->axis[k]]);
         l->state[r].text = text_done(&text);
         TRY(l->state[r].text != NULL);
     }
@@ -180,7 +207,7 @@ bool state_best(state_opts *o, layout *l, cost *c, bool *proved)
     list_pairs(&t);
     bool all = t.npairs <= ALL_SETS_OF;
     TRY(all ? try_all_sets(&t) : descend_sets(&t));
-    *proved = all && o->work >= 0 && t.nseen < MOST_TRIED && !o->reduced->copies;
+    *proved = all && !state_is_late(o) && t.nseen < MOST_TRIED && !o->reduced->copies;
     take_set(&t, t.best);
     return price_whole(&t, c) && write_texts(&t);
 }

@@ -17,7 +17,12 @@ typedef struct state_opts {
     bool               smallest;
     int64_t            limit; /* 0: none */
     int64_t            work;  /* nodes that may still be planned; counts down */
+    double             deadline; /* by clock_thread(); 0: none */
+    bool               late;     /* it has passed */
 } state_opts;
+
+/* Is there no more work to be spent, or no time? */
+bool state_is_late(state_opts *o);
 
 /* Adds the best rules for state to l, and fills in what it costs then, with the memory of the
  * processor that needs most.  `proved`: all others were tried; else one was added at a time, as

@@ -54,7 +54,8 @@ static bool prepare(quest *q)
                            .rates = &t->rates,
                            .smallest = t->smallest,
                            .limit = t->limit,
-                           .work = NODES_PLANNED};
+                           .work = t->work ? t->work : NODES_PLANNED,
+                           .deadline = t->deadline};
     return parts_make(&q->parts, &q->space, &q->reduced, &t->rates, q->scratch);
 }
 
@@ -70,7 +71,7 @@ static bool try_layout(quest *q, const cuts *c)
     TRY(state_best(&q->opts, &l, &found, &proved) && t->tell(t->context, &l, &found));
     worth w = worth_of(&found, t->smallest, t->limit);
     if (w.above == 0) q->best = fmin(q->best, w.value);
-    if (!proved) q->left = fmin(q->left, bound(q, c, ~(uint64_t)0));
+    if (!proved) q->left = fmin(q->left, bound(q, c, EVERY_SEARCHED));
     return true;
 }
 
@@ -88,13 +89,15 @@ static bool try_layouts(quest *q)
     leaves         l = {.space = &q->space};
     int            order[MAX_SEARCHED];
     for (int d = 0; d < q->space.ndims; d++) order[d] = d;
-    for (int k = 0; k < q->task->first->n; k++) TRY(try_layout(q, &q->task->first->best[k].cuts));
+    for (int k = 0; k < q->task->first->n && (k == 0 || !state_is_late(&q->opts)); k++)
+        TRY(try_layout(q, &q->task->first->best[k].cuts));
     TRY(leaves_list(&l, &none, order, q->best, LISTED, bound, q, q->scratch));
-    while (l.n && l.heap[0].bound < q->best * (1 - SAME_PRICE) && q->opts.work > 0) {
+    while (l.n && l.heap[0].bound < q->best * (1 - SAME_PRICE) && !state_is_late(&q->opts)) {
         leaf x = leaves_pop(&l);
         if (!was_first(q, &x.cuts)) TRY(try_layout(q, &x.cuts));
     }
     if (l.n) q->left = fmin(q->left, l.heap[0].bound);
+    q->task->late = q->opts.late;
     q->task->bound = fmin(q->best, fmin(q->left, l.beyond));
     return true;
 }

@@ -17,9 +17,12 @@ typedef struct state_task {
     bool                 smallest;
     int64_t              limit; /* 0: none */
     const search_answer *first; /* the best layouts without: tried first */
+    int64_t              work;     /* nodes planned at most; 0: the default */
+    double               deadline; /* by clock_thread(); 0: none */
     state_listener      *tell;
     void                *context;
     double               bound; /* what is found: nothing is better; seconds or bytes */
+    bool                 late;  /* the deadline ended the search */
 } state_task;
 
 bool state_search(state_task *t);

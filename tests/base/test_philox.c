@@ -34,13 +34,15 @@ static void test_stream_layout(void **state)
                  (philox_block){{0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}});
 }
 
-/* A turn is as good as another block number, 2^40 away. */
-static void test_turn(void **state)
+/* Two turns make a block whose first half is the new key, the second what op and step were. */
+static void test_turns(void **state)
 {
     (void)state;
-    philox_stream first = {.seed = 7, .op = 3, .step = 2}, third = first;
-    third.turn = 2;
-    assert_block(philox_at(third, 5), philox_at(first, 5 + ((uint64_t)2 << 40)));
+    philox_stream first = {.seed = 0x299f31d0a4093822u, .op = 0x13198a2eu, .step = 0x03707344u};
+    philox_stream inside = philox_turn(first, 0x243f6a88u, 0x85a308d3u);
+    assert_block(philox_at(inside, 0x0000000700000005u),
+                 philox((philox_block){{5, 7, 0x5001e420u, 0x24126ea1u}}, 0xd16cfe09u,
+                        0x94fdccebu));
 }
 
 int main(void)
@@ -48,7 +50,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
         cmocka_unit_test(test_stream_layout),
-        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

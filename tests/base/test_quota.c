@@ -39,6 +39,14 @@ static int cores_of(const char *membership)
     return quota_cores(path, root);
 }
 
+static int64_t memory_of(const char *membership)
+{
+    char path[200];
+    write_file("membership", membership);
+    snprintf(path, sizeof path, "%s/membership", root);
+    return quota_memory(path, root);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -47,6 +55,8 @@ static int set_up(void **state)
     make_folder("jobs/one");
     make_folder("cpu");
     make_folder("cpu/old");
+    make_folder("memory");
+    make_folder("memory/old");
     return 0;
 }
 
@@ -58,6 +68,13 @@ static int tear_down(void **state)
                                         "jobs/one/cpu.max",
                                         "cpu/old/cpu.cfs_quota_us",
                                         "cpu/old/cpu.cfs_period_us",
+                                        "memory.max",
+                                        "jobs/memory.max",
+                                        "jobs/one/memory.max",
+                                        "memory/memory.limit_in_bytes",
+                                        "memory/old/memory.limit_in_bytes",
+                                        "memory/old",
+                                        "memory",
                                         "jobs/one",
                                         "jobs",
                                         "cpu/old",
@@ -121,6 +138,39 @@ static void test_files_that_say_nothing(void **state)
     assert_int_equal(cores_of("no colons\nonly:one\n::\n"), 0);
 }
 
+static void test_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(quota_memory("/nowhere", root), 0);
+    assert_int_equal(memory_of("0::/jobs/one\n"), 0);
+    write_file("jobs/one/memory.max", "max\n");
+    assert_int_equal(memory_of("0::/jobs/one\n"), 0);
+    write_file("jobs/one/memory.max", "8589934592\n");
+    assert_int_equal(memory_of("0::/jobs/one\n"), 8589934592);
+    write_file("jobs/memory.max", "1048577\n");
+    assert_int_equal(memory_of("0::/jobs/one\n"), 1048577);
+    write_file("memory.max", "4096\n");
+    assert_int_equal(memory_of("0::/jobs/one\n"), 4096);
+    assert_int_equal(memory_of("0::/\n"), 4096);
+    write_file("memory.max", "few\n");
+    assert_int_equal(memory_of("0::/\n"), 0);
+    assert_int_equal(memory_of("0::/jobs/one\n"), 1048577);
+}
+
+/* Without a limit these files have the largest number of bytes that are whole pages. */
+static void test_memory_of_the_older_kind(void **state)
+{
+    (void)state;
+    write_file("memory/memory.limit_in_bytes", "9223372036854771712\n");
+    write_file("memory/old/memory.limit_in_bytes", "123456789\n");
+    assert_int_equal(memory_of("4:memory:/old\n3:cpu:/jobs\n"), 123456789);
+    assert_int_equal(memory_of("4:hugetlb,memory:/old\n"), 123456789);
+    assert_int_equal(memory_of("4:hugetlb:/old\n"), 0);
+    assert_int_equal(memory_of("4:memory:/\n"), 0);
+    write_file("memory/old/memory.limit_in_bytes", "-1\n");
+    assert_int_equal(memory_of("4:memory:/old\n"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +178,8 @@ int main(void)
         cmocka_unit_test(test_of_its_own_or_of_a_group_above),
         cmocka_unit_test(test_of_the_older_kind),
         cmocka_unit_test(test_files_that_say_nothing),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_of_the_older_kind),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -345,6 +345,24 @@ static void test_variables_refuse(void **state)
     close_with(s, "name: the name \"w\" is given twice in one graph");
 }
 
+/* One logit more for each sum, so it cannot have the dimension that is summed. */
+static void test_extra_logits_refuse(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        char         said[200];
+        mtf_session *s = open_two_threads();
+        mtf_graph   *g = mtf_graph_new(s);
+        mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(a)),
+                   *extra = mtf_input(g, "extra", MTF_F32, mtf_shape(a));
+        assert_null(k ? mtf_log_softmax(x, a, extra) : mtf_reduce_logsumexp(x, a, extra));
+        snprintf(said, sizeof said,
+                 "shape: %s: the extra logit \"extra\" has the dimension \"a\", which is summed",
+                 k ? "log_softmax" : "reduce_logsumexp");
+        close_with(s, said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_turn_outside),
         cmocka_unit_test(test_variables_are_shared),
         cmocka_unit_test(test_variables_refuse),
+        cmocka_unit_test(test_extra_logits_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,14 +23,17 @@ assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DB
 
 
 class Stream:
-    """The numbers of one operation at one step and turn; the seed is 0."""
+    """The numbers of one operation at one step and in these turns; the seed is 0."""
 
-    def __init__(self, op, step=0, turn=0):
-        self.op, self.step, self.turn = op, step, turn
+    def __init__(self, op, step=0, turns=()):
+        self.key, self.high = [0, 0], [op, step]
+        for i in range(0, len(turns), 2):
+            outer, inner = turns[i], turns[i + 1] if i + 1 < len(turns) else 0
+            block = philox([outer, inner] + self.high, self.key)
+            self.key, self.high = block[:2], block[2:]
 
     def block(self, n):
-        where = n ^ (self.turn << 40)
-        return philox([where & MASK, (where >> 32) & MASK, self.op, self.step], [0, 0])
+        return philox([n & MASK, (n >> 32) & MASK] + self.high, self.key)
 
     def word(self, g):
         return self.block(g // 4)[g % 4]
@@ -120,16 +123,106 @@ def distributions():
         "x, t = loop(x0, trips=3) {\n    body(p; i) {\n        r: f32[a=5] = random_uniform(key=4)"
     )
     c.line("        f: f32 = cast(i)\n        yield p * r; r * f\n    }\n}")
-    rs = [drawn(uniform, Stream(4, turn=i), "a=5", 0, 1, "f32") for i in range(3)]
+    rs = [drawn(uniform, Stream(4, turns=(i,)), "a=5", 0, 1, "f32") for i in range(3)]
     c.expect("x", x * rs[0] * rs[1] * rs[2], "a=5")
     c.expect("t", rs[1] + 2 * rs[2], "a=5")
     c.gradients("dx", "x", "x0")
     c.write(0)
+    nested_turns()
     c = Case("random/transposed", "a transposed draw is the same draw")
     c.line("x: f32[a=3, b=5] = random_uniform(key=1)\ny: [b, a] = transpose(x)\nz = y * 2.0")
     r = drawn(uniform, Stream(1), "a=3, b=5", 0, 1, "f32")
     c.expect("y", r.T, "b=5, a=3")
     c.expect("z", 2 * r.T, "b=5, a=3")
+    c.write(0)
+
+
+def nested_turns():
+    c = Case("random/turns_nested", "the turns of all loops around count, in the gradient, too")
+    x = c.input("x0", "f32", "a=3", [1.5, -2.25, 0.75])
+    c.line(
+        """x, t = loop(x0, trips=2) {
+    body(p; i) {
+        q, s = loop(p, trips=3) {
+            body(u; j) {
+                r: f32[a=3] = random_uniform(key=4)
+                v = loop(u, trips=2) {
+                    body(w) {
+                        k: f32[a=3] = random_uniform(key=5)
+                        yield w * (k + 1)
+                    }
+                }
+                yield v * (r + 1); r
+            }
+        }
+        yield q; s
+    }
+}"""
+    )
+    y, total = x, 0
+    for i in range(2):
+        for j in range(3):
+            r = drawn(uniform, Stream(4, turns=(i, j)), "a=3", 0, 1, "f32")
+            for l in range(2):
+                y = y * (drawn(uniform, Stream(5, turns=(i, j, l)), "a=3", 0, 1, "f32") + 1)
+            y, total = y * (r + 1), total + r
+    c.expect("x", y, "a=3")
+    c.expect("t", total, "a=3")
+    c.gradients("dx", "x", "x0")
+    c.write(0)
+    c = Case("random/turns_recomputed", "a region inside of loops draws the same numbers again")
+    y = c.input("x0", "f32", "a=3", [1.25, -0.75, 0.5])
+    c.line(
+        """x = loop(x0, trips=2) {
+    body(p) {
+        q = loop(p, trips=2) {
+            body(u) {
+                v = recompute(u) {
+                    body(w) {
+                        r: f32[a=3] = random_uniform(key=4)
+                        yield w * w * (r + 1)
+                    }
+                }
+                yield v
+            }
+        }
+        yield q
+    }
+}"""
+    )
+    for i in range(2):
+        for j in range(2):
+            y = y * y * (drawn(uniform, Stream(4, turns=(i, j)), "a=3", 0, 1, "f32") + 1)
+    c.expect("x", y, "a=3")
+    c.gradients("dx", "x", "x0")
+    c.write(0)
+    c = Case("random/turns_large", "every bit of a turn counts")
+    turns = (1 << 24, 0, 1 << 30, 2**31 - 1)
+    for i, turn in enumerate(turns):
+        c.line("t%d: i32[] = constant(value=%d)" % (i, turn))
+        c.line("x%d: f32[a=3] = random_uniform(t%d, key=4)" % (i, i))
+        c.line("y%d: f32[a=3] = random_uniform(t0, t%d, key=4)" % (i, i))
+        c.expect("x%d" % i, drawn(uniform, Stream(4, turns=(turn,)), "a=3", 0, 1, "f32"), "a=3")
+        pair = Stream(4, turns=(turns[0], turn))
+        c.expect("y%d" % i, drawn(uniform, pair, "a=3", 0, 1, "f32"), "a=3")
+    c.write(0)
+    c = Case("random/turns_condition", "a condition draws anew before each turn")
+    c.line(
+        """n0: i32[] = constant(value=0)
+n = while(n0) {
+    cond(m) {
+        r: f32[] = random_uniform(key=12)
+        yield logical_and(less(r, 0.8), less(m, 50))
+    }
+    body(m) {
+        yield m + 1
+    }
+}"""
+    )
+    n = 0
+    while drawn(uniform, Stream(12, turns=(n,)), "", 0, 1, "f32") < 0.8:
+        n += 1
+    c.expect("n", n, "", "i32")
     c.write(0)
 
 

@@ -143,7 +143,7 @@ static void test_type_mismatch(void **state)
     close_with(c.s, "type: gather: the indices \"x\" are f32; they must be i32 or i64");
     c = scene_open();
     assert_null(mtf_constant(c.g, 0.5, MTF_I32, mtf_shape()));
-    close_with(c.s, "value: constant: 0.5 is not a whole number, as i32 needs");
+    close_with(c.s, "value: constant: i32 takes whole numbers in its range, not 0.5");
 }
 
 static void test_no_type_and_no_data(void **state)
@@ -319,6 +319,34 @@ static void test_sound_options(void **state)
     close_well(s);
 }
 
+/* Before a graph is built or data are read. */
+static void test_layouts_are_read_at_once(void **state)
+{
+    (void)state;
+    const mtf_rule         bad[] = {{.dim = "batch", .axes = {"cols"}}, {0}};
+    const mtf_session_opts wrong[] = {
+        {.mesh = "x:2", .layout = "batch:y"},
+        {.mesh = "x:2", .layout = "batch"},
+        {.mesh = "x:2", .state_layout = "batch:y"},
+        {.mesh = "x:0"},
+        {.mesh = "x:2,x:2"},
+        {.mesh_shape = mtf_shape((mtf_dim){"rows", 2}), .rules = bad},
+        {.mesh_shape = mtf_shape((mtf_dim){"rows", 2}), .state_rules = bad},
+    };
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        mtf_session *s = mtf_open_with(&wrong[k]);
+        assert_false(mtf_ok(s));
+        mtf_close(s);
+    }
+    char        *argv[] = {"test", "--mesh", "x:2", "--layout", "batch:y"};
+    mtf_session *s = mtf_open(5, argv);
+    assert_non_null(strstr(mtf_error(s), "the mesh has no axis \"y\""));
+    mtf_close(s);
+    s = mtf_open_with(&(mtf_session_opts){.mesh = "auto:4", .layout = "batch:mesh_0,auto"});
+    assert_true(mtf_ok(s));
+    mtf_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_freed_program),       cmocka_unit_test(test_unknown_device),
         cmocka_unit_test(test_first_nan),           cmocka_unit_test(test_options),
         cmocka_unit_test(test_sound_options),
+        cmocka_unit_test(test_layouts_are_read_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,10 +30,21 @@ const price_rates brute_machines[BRUTE_RATES] = {
      .latency = 1e-7,
      .ncaches = 2,
      .caches = {{256, 2e7}, {2048, 8e6}}},
+    {.flops = 1e7,
+     .memory = 1e9,
+     .wire = 1e8,
+     .latency = 1e-6,
+     .message = 1e-7,
+     .node = 2,
+     .outer_wire = 1e7,
+     .outer_latency = 1e-5,
+     .outer_message = 1e-6,
+     .nwindows = 3,
+     .windows = {{MTF_F32, 1, 4e6}, {MTF_F32, 2, 1e6}, {MTF_F32, 4, 2e7}}},
 };
 
 typedef struct priced {
-    double  seconds[BRUTE_RATES]; /* of the last processor */
+    double  seconds[BRUTE_RATES]; /* of the slowest processor */
     int64_t peak;                 /* of the one that needs most */
 } priced;
 
@@ -77,16 +88,16 @@ static bool is_legal(const walk *w)
 static bool price_layout(const walk *w, const layout *l, priced *p)
 {
     const brute *b = w->b;
-    p->peak = 0;
+    *p = (priced){0};
     for (int k = 0; k < mesh_size(b->mesh); k++) {
         plan_opts how = {.layout = l, .here = mesh_place(b->mesh, k), .memory = &w->memory.as};
         program  *q = plan_program(b->graph, b->nfetches, b->fetches, &how);
         bool      ok = q != NULL;
-        for (int r = 0; ok && r < b->nrates; r++) { /* the last one counts */
+        for (int r = 0; ok && r < b->nrates; r++) {
             price x = {
                 .program = q, .mesh = b->mesh, .layout = l, .here = how.here, .rates = b->rates[r]};
             ok = price_program(&x, &q->arena);
-            p->seconds[r] = x.seconds;
+            p->seconds[r] = fmax(p->seconds[r], x.seconds);
         }
         if (ok && q->cost.peak_bytes > p->peak) p->peak = q->cost.peak_bytes;
         program_free(q);
@@ -112,18 +123,22 @@ static bool price_one(walk *w)
     return price_layout(w, &w->layout, &w->all[b->legal++]);
 }
 
-/* Dimensions by name, axes in the order of the mesh: each pair is a rule or not. */
-static bool visit_state(walk *w, int pair)
+/* Dimensions by name: each along any set of axes, in the order of the mesh. */
+static bool visit_state(walk *w, int d)
 {
     layout *l = &w->layout;
     int     naxes = w->b->mesh->naxes;
-    if (pair == w->ndims * naxes) return price_one(w);
-    if (!visit_state(w, pair + 1)) return false;
-    const char *dim = w->names[pair / naxes];
-    if (!is_stored(w, dim)) return true;
-    l->state[l->nstate++] =
-        (layout_rule){.dim = dim, .text = dim, .cut = {1, {(uint8_t)(pair % naxes)}}};
-    bool ok = visit_state(w, pair + 1);
+    if (d == w->ndims) return price_one(w);
+    if (!visit_state(w, d + 1)) return false;
+    if (!is_stored(w, w->names[d])) return true;
+    layout_rule *r = &l->state[l->nstate++];
+    bool         ok = true;
+    for (unsigned axes = 1; axes < 1u << naxes && ok; axes++) {
+        *r = (layout_rule){.dim = w->names[d], .text = w->names[d]};
+        for (int a = 0; a < naxes; a++)
+            if (axes >> a & 1) r->cut.axis[r->cut.n++] = (uint8_t)a;
+        ok = visit_state(w, d + 1);
+    }
     l->nstate--;
     return ok;
 }

@@ -1,5 +1,6 @@
 /* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
 #include "plan/estimate.h"
+#include "plan/links.h"
 #include "run/calibrate.h"
 #include "search/automatic.h"
 #include "search/shapes.h"
@@ -164,6 +165,38 @@ static void test_nothing_fits(void **state)
     mtf_close(c.s);
 }
 
+/* The number that the sentence names is a limit that fits, and one byte less does not. */
+static void limit_is_right(const char *m, const char *state_layout)
+{
+    for (int64_t memory = 1000;;) {
+        ground c = start(dense(64, 64, 256, 16), "loss");
+        find(&c, &(mtf_layout_opts){
+                     .mesh = m, .state_layout = state_layout, .memory = (size_t)memory});
+        const char *needs = strstr(mtf_error(c.s), ", needs ");
+        long long   least = needs ? atoll(needs + 8) : 0;
+        int         found = c.n;
+        mtf_close(c.s);
+        if (memory == 1000) {
+            assert_true(found == 0 && least > 1000);
+            memory = least - 1;
+        } else if (found == 0) {
+            assert_int_equal(least, memory + 1);
+            memory++;
+        } else {
+            return;
+        }
+    }
+}
+
+static void test_smallest_that_does_not_fit(void **state)
+{
+    (void)state;
+    limit_is_right("x:2,y:2", NULL);
+    limit_is_right("x:2,y:2", "auto");
+    limit_is_right("auto:6", NULL);
+    limit_is_right("auto:4", "auto");
+}
+
 /* In the middle, a window reaches to both sides: the last processor needs less. */
 static void test_limit_holds_for_the_middle(void **state)
 {
@@ -209,16 +242,20 @@ static void test_shapes(void **state)
     (void)state;
     static const struct {
         int         processors, most;
+        bool        ordered;
         const char *shapes;
-    } rows[] = {{1, 2, " 1"},
-                {8, 3, " 8 4x2 2x2x2"},
-                {12, 2, " 12 6x2 4x3"},
-                {7, 3, " 7"},
-                {512, 2, " 512 256x2 128x4 64x8 32x16"}};
+    } rows[] = {{1, 2, false, " 1"},
+                {8, 3, false, " 8 4x2 2x2x2"},
+                {8, 3, true, " 8 4x2 2x4 2x2x2"},
+                {12, 2, false, " 12 6x2 4x3"},
+                {12, 2, true, " 12 6x2 4x3 3x4 2x6"},
+                {7, 3, true, " 7"},
+                {512, 2, false, " 512 256x2 128x4 64x8 32x16"}};
     mtf_session *s = mtf_open_with(NULL);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         listed l = {""};
-        assert_true(shapes_visit(s, rows[k].processors, rows[k].most, list, &l));
+        assert_true(
+            shapes_visit(s, rows[k].processors, rows[k].most, rows[k].ordered, list, &l));
         assert_string_equal(l.text, rows[k].shapes);
     }
     mtf_close(s);
@@ -237,6 +274,71 @@ static void test_mesh_is_found(void **state)
     }
     find(&c, &(mtf_layout_opts){.mesh = "auto:12", .machine = machine});
     assert_true(c.n > 0 && c.found[0].seconds == best);
+    mtf_close(c.s);
+}
+
+/* The rows of a 2x3 mesh are nodes of 3; those of a 3x2 mesh fit in none. */
+static void test_order_of_axes_is_found(void **state)
+{
+    (void)state;
+    static const char nodes[] =
+        "flops=1e12,memory=1e12,wire=1e11,latency=1e-6,node=3,outer_wire=1e9,outer_latency=1e-5";
+    ground c = start(dense(1536, 384, 1536, 384), "loss");
+    double best = INFINITY, other;
+    for (int k = 0; k < 2; k++) {
+        find(&c, &(mtf_layout_opts){.mesh = k ? "mesh_0:2,mesh_1:3" : "mesh_0:3,mesh_1:2",
+                                    .machine = nodes});
+        if (k) best = c.found[0].seconds;
+        if (!k) other = c.found[0].seconds;
+    }
+    assert_true(best < other);
+    find(&c, &(mtf_layout_opts){.mesh = "auto:6", .machine = nodes});
+    assert_true(c.n > 0 && c.found[0].seconds <= best);
+    mtf_close(c.s);
+}
+
+/* Of layouts that are as small, the fastest; of those as fast, the smallest. */
+static void test_ties(void **state)
+{
+    (void)state;
+    ground c = start(dense(64, 64, 256, 16), "loss");
+    for (int smallest = 0; smallest < 2; smallest++) {
+        find(&c, &(mtf_layout_opts){.mesh = "x:2,y:2",
+                                    .machine = machine,
+                                    .objective = smallest ? MTF_SMALLEST : MTF_FASTEST});
+        for (int k = 1; k < c.n; k++) {
+            const mtf_layout_found *a = &c.found[k - 1], *b = &c.found[k];
+            bool as_fast = fabs(a->seconds - b->seconds) <= 1e-9 * a->seconds;
+            assert_true(smallest ? a->peak_bytes <= b->peak_bytes
+                                 : as_fast || a->seconds < b->seconds);
+            if (smallest && a->peak_bytes == b->peak_bytes)
+                assert_true(as_fast || a->seconds < b->seconds);
+            if (!smallest && as_fast) assert_true(a->peak_bytes <= b->peak_bytes);
+        }
+    }
+    mtf_close(c.s);
+}
+
+/* Every legal layout is priced, however loose the bounds of memory are: then the best is proved. */
+static void test_memory_is_proved(void **state)
+{
+    (void)state;
+    char  *text = read_model("u_net.mtf");
+    ground c = start(text, "loss");
+    find(&c, &(mtf_layout_opts){.mesh = "x:2,y:2", .objective = MTF_SMALLEST});
+    assert_true(c.n > 0 && c.found[0].gap == 0);
+    mtf_close(c.s);
+    free(text);
+}
+
+/* Rules of the user that cannot stand together are named. */
+static void test_given_rules_are_named(void **state)
+{
+    (void)state;
+    ground c = start(dense(8, 4, 6, 3), "loss");
+    find(&c, &(mtf_layout_opts){.mesh = "x:2", .layout = "batch:x,hidden:x,auto"});
+    assert_int_equal(c.n, 0);
+    assert_non_null(strstr(mtf_error(c.s), "by the rules \"batch:x\" and \"hidden:x\""));
     mtf_close(c.s);
 }
 
@@ -294,6 +396,54 @@ static void test_state_of_layers_is_found(void **state)
     if (!c.n) fail_msg("%s", mtf_error(c.s));
     assert_true(c.found[0].peak_bytes < without && strlen(c.found[0].state_layout) > 0);
     mtf_close(c.s);
+}
+
+/* ---- answers as input ---- */
+
+/* A session that is given what was found, as text, plans the same. */
+static void runs(const char *text, const char *fetch, const mtf_layout_found *x)
+{
+    mtf_session_opts o = {.threads = 1,
+                          .mesh = x->mesh,
+                          .layout = x->layout,
+                          .state_layout = x->state_layout};
+    mtf_session     *s = mtf_open_with(&o);
+    mtf_graph       *g = mtf_parse(s, text, "test");
+    mtf_program     *p = mtf_compile(g, mtf_find(g, fetch));
+    if (!p) fail_msg("%s; %s; %s: %s", x->mesh, x->layout, x->state_layout, mtf_error(s));
+    mtf_close(s);
+}
+
+/* Variables of two dimensions that other tensors have too: rules for state may want both axes. */
+static void test_every_answer_runs(void **state)
+{
+    (void)state;
+    static const mtf_layout_opts asked[] = {
+        {.mesh = "x:2,y:2", .layout = "batch:x,auto", .state_layout = "auto"},
+        {.mesh = "x:2,y:2", .state_layout = "hidden:x,auto", .objective = MTF_SMALLEST},
+        {.mesh = "x:2,y:2", .layout = "", .state_layout = "auto", .objective = MTF_SMALLEST},
+        {.mesh = "auto:8", .layout = "batch:mesh_0?,auto", .state_layout = "auto"},
+        {.mesh = "auto:8", .state_layout = "auto", .objective = MTF_SMALLEST},
+    };
+    char *texts[] = {strdup(dense(64, 64, 256, 8)), read_model("mixture_of_experts.mtf")};
+    int   both = 0; /* answers that cut one dimension of state along two axes */
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            mtf_layout_opts o = asked[i];
+            ground          c = start(texts[k], "loss");
+            if (k && o.state_layout[0] == 'h') o.state_layout = "auto";
+            o.machine = machine;
+            find(&c, &o);
+            if (!c.n) fail_msg("%s", mtf_error(c.s));
+            for (int n = 0; n < c.n; n++) {
+                runs(texts[k], "loss", &c.found[n]);
+                both += strchr(c.found[n].state_layout, '+') != NULL;
+            }
+            mtf_close(c.s);
+        }
+    assert_true(both > 0);
+    free(texts[0]);
+    free(texts[1]);
 }
 
 /* ---- sessions ---- */
@@ -410,15 +560,19 @@ static void test_machines(void **state)
     assert_true(rates_read(s,
                            "# a machine\nflops 10\nmemory 20 # fast\nwire 30\nlatency 1\nnode 8\n"
                            "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
+                           "message 0.25\nouter_message 0.5\n"
                            "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\nhalf 0\n"
-                           "cache 4e6 40\ncache 1e6 80\n",
+                           "cache 4e6 40\ncache 1e6 80\nwindow f32 64 40\nwindow f32 4 10\n",
                            "m", &r));
+    assert_true(r.nwindows == 2 && rates_window(&r, MTF_F32, 4, 4) == 10);
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
     mesh m;
     assert_true(mesh_parse(s, "far:2,nodes:4,gpus:8", &m));
-    assert_true(rates_wire(&r, &m, 4).wire == 30 && rates_wire(&r, &m, 2).wire == 3);
-    assert_true(rates_wire(&r, &m, 1).latency == 9 && rates_wire(&r, &m, 7).wire == 1);
+    links gpus = links_of(&r, &m, 4), nodes = links_of(&r, &m, 2), far = links_of(&r, &m, 1);
+    assert_true(gpus.nodes == 1 && gpus.inner.wire == 30 && gpus.inner.message == 0.25);
+    assert_true(nodes.inside == 1 && nodes.outer.wire == 3 && nodes.outer.message == 0.5);
+    assert_true(far.inner.latency == 9 && links_of(&r, &m, 7).inner.wire == 1);
     assert_true(r.pauses == 200 && r.pause == 1e-3);
     assert_true(r.ncaches == 2 && rates_memory(&r, 1) == 80 && rates_memory(&r, 1e9) == 20);
     textbuf     written = {.arena = &s->arena};
@@ -452,12 +606,14 @@ static void test_trials(void **state)
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         double f = factor[k];
         trials[k] = (price_rates){.flops = f, .memory = 2 * f, .wire = 3 * f, .latency = 1 / f};
+        trials[k].message = 5 / f;
         trials[k].start = 2 / f, trials[k].alone = f, trials[k].most = f,
         trials[k].flat.left = 4 * f;
         trials[k].rows = 8 * f;
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
         trials[k].products[1] = (product_rate){MTF_F32, 64, 5 * f};
+        trials[k].nwindows = 2, trials[k].windows[1] = (window_rate){MTF_F32, 8, 9 * f};
         trials[k].ncaches = 2, trials[k].caches[1] = (cache_rate){1e6, 7 * f};
         trials[k].axes[0] = (axis_rate){"x", 6 * f, 3 / f};
     }
@@ -465,16 +621,51 @@ static void test_trials(void **state)
     assert_true(r.flops == 1.2 && r.memory == 2.4 && r.wire == 3 * 1.2 && r.flat.left == 4.8);
     assert_true(r.rows == 8 * 1.2);
     assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1 && r.most == 1.1);
-    assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2);
+    assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2 && r.message == 5 / 1.1);
     assert_true(r.products[1].flops == 6 && r.axes[0].wire == 6 * 1.2);
+    assert_true(r.windows[1].channels == 8 && r.windows[1].flops == 9 * 1.2);
     assert_true(r.caches[1].bytes == 1e6 && r.caches[1].memory == 7 * 1.2);
     assert_true(r.axes[0].latency == 3 / 1.2 && strcmp(r.axes[0].axis, "x") == 0);
+}
+
+/* Sums that take 10 and 2 for each message after the first; disturbed, sums seem to say otherwise. */
+static void test_messages_are_told(void **state)
+{
+    (void)state;
+    const short_sum larger = {10 + 2 * 6, 7}, smaller = {10 + 2 * 2, 3}, odd = {30, 3};
+    assert_true(trial_message(&larger, &smaller) == 2);
+    assert_true(trial_latency(&larger, 2) == 10 && trial_latency(&smaller, 2) == 10);
+    assert_true(trial_message(&larger, &larger) == 0 && trial_message(&larger, &odd) == 0);
+    assert_true(trial_latency(&larger, 100) == 22. / 4);
+}
+
+/* Processors of one axis are looked at as a grid, so that there are groups of two sizes. */
+static void test_views(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mesh;
+        int         naxes, first, last;
+    } cases[] = {{"x:2", 1, 2, 2}, {"x:4", 2, 2, 2},   {"x:6", 2, 3, 2},
+                 {"x:3", 1, 3, 3}, {"x:9", 2, 3, 3}, {"x:2,y:2", 2, 2, 2}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = cases[k].mesh});
+        trial        t;
+        assert_true(calibrate_begin(s, &t));
+        assert_int_equal(t.mesh.naxes, cases[k].naxes);
+        assert_int_equal(t.mesh.size[0], cases[k].first);
+        assert_int_equal(t.mesh.size[t.mesh.naxes - 1], cases[k].last);
+        assert_true(t.divided == (cases[k].naxes == 2 && !strchr(cases[k].mesh, ',')));
+        mtf_close(s);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trials),
+        cmocka_unit_test(test_messages_are_told),
+        cmocka_unit_test(test_views),
         cmocka_unit_test(test_worked_example),
         cmocka_unit_test(test_small_dense_is_data_parallel),
         cmocka_unit_test(test_wide_dense_is_model_parallel),
@@ -483,11 +674,17 @@ int main(void)
         cmocka_unit_test(test_given_rules_stand),
         cmocka_unit_test(test_twice_the_same),
         cmocka_unit_test(test_nothing_fits),
+        cmocka_unit_test(test_smallest_that_does_not_fit),
         cmocka_unit_test(test_limit_holds_for_the_middle),
+        cmocka_unit_test(test_order_of_axes_is_found),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_memory_is_proved),
+        cmocka_unit_test(test_given_rules_are_named),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_mesh_is_found),
         cmocka_unit_test(test_state_is_found),
         cmocka_unit_test(test_state_of_layers_is_found),
+        cmocka_unit_test(test_every_answer_runs),
         cmocka_unit_test(test_session_runs_it),
         cmocka_unit_test(test_session_with_lists),
         cmocka_unit_test(test_session_wants_a_graph_first),

@@ -31,8 +31,7 @@ static void search_for(trial *t, const char *what, int machine, int64_t limit, d
     search_opts   o = {.given = &t->given,
                        .rates = b->rates[smallest ? 0 : machine],
                        .smallest = smallest,
-                       .limit = limit,
-                       .seconds = 1000};
+                       .limit = limit};
     if (!search_layout(b->graph, b->nfetches, b->fetches, &o, &a)) {
         printf("%s: %s: %s\n", t->name, what, mtf_error(b->graph->session));
         t->failed++;

@@ -17,6 +17,8 @@ cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/ranks.bash"
 [ -n "$without_ranks" ] && echo "only threads: $without_ranks"
+apart=yes                               # can ranks have host names of their own?
+unshare --uts hostname one-of-several 2>/dev/null || { apart=""; echo "all on one host: no unshare --uts here"; }
 repeats=${FAULT_REPEATS:-50} seed=${FAULT_SEED:-$(($(date +%s) % 100000))} jobs=${FAULT_JOBS:-4}
 echo "seed $seed, $repeats of each kind"
 
@@ -58,12 +60,16 @@ is_over() {
 
 # begin COMMAND...: as $ranks ranks, or as threads where that is 0; each rank notes its process.  In a
 # session of its own: a launcher ends the group of processes that a rank is in, and a rank that has
-# just begun is still in the launcher's.
+# just begun is still in the launcher's.  $hosts: on so many machines, as far as host names tell.
 begin() {
     local start=() mark
     mark=$(basename "$PWD")-$$
     [ "$ranks" -gt 0 ] && start=("${launcher[@]}" -n "$ranks")
-    FAULT_MARK=$mark setsid "${start[@]}" bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
+    FAULT_MARK=$mark FAULT_HOSTS=${hosts:-0} setsid "${start[@]}" bash -c '
+        rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+        echo $$ >"pid.$rank"
+        [ "$FAULT_HOSTS" = 0 ] && exec "$@"
+        exec unshare --uts sh -c "hostname host$((rank % FAULT_HOSTS)) && exec \"\$@\"" - "$@"' - \
         "$@" >out 2>err </dev/null &
     job=$!
 }
@@ -115,16 +121,23 @@ begin_long() {                          # begin_long OPTION...: and waits for a 
 }
 
 a_kill() {
-    local signal=KILL
+    local signal=KILL where=""
     draw_stage
+    [ -n "$hosts" ] && where=", $hosts hosts"
     [ $((RANDOM % 2)) = 0 ] && signal=SEGV
     cp ../long.mtf .
     begin_long
     kill -$signal "$(cat "pid.$victim")"
     finish
-    verdict "rank $victim of $ranks, mesh $mesh: SIG$signal" \
+    verdict "rank $victim of $ranks, mesh $mesh$where: SIG$signal" \
         "lost: rank $victim, processors? ($its)( and ($its))*: its process was killed or crashed; it ended without a word during [a-z_]+ of \"" \
         "$hasty_words"
+}
+
+# Each rank alone on its machine, or nearly: nobody there sees it end.
+a_lone_kill() {
+    local hosts=$((2 + RANDOM % 3))
+    a_kill
 }
 
 a_stall() {
@@ -184,6 +197,7 @@ one() {                                 # one KIND: in a folder and a shell of i
 for ((i = 0; i < repeats; i++)); do
     if [ -n "$without_ranks" ]; then one an_error; continue; fi
     one a_kill
+    [ -n "$apart" ] && one a_lone_kill
     one a_stall
     if [ $((i % 5)) = 4 ]; then one a_refusal; else one an_error; fi
 done

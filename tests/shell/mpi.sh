@@ -189,6 +189,22 @@ fails "a layout that one rank leaves open" 'were started with different meshes o
 ranks 2 "$MTF" run model.mtf --feed x=x.npy --mesh x:2 --layout auto --memory 100
 fails "no layout that fits" 'memory: no layout on mesh x:2 fits'
 
+# The other library's starter: every process would be alone, and do the whole job.
+file one.mtf 'x: f32[n=4] = range' 's = reduce_sum(x)'
+case $("$MTF" --version) in
+    *"MPI: MPICH"* | *"MPI: mpich"*) other="OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE" by="Open MPI's mpirun" ;;
+    *) other="PMI_RANK PMI_SIZE" by="MPICH's mpirun or another that speaks PMI" ;;
+esac
+read -r rank size <<<"$other"
+export $rank=0 $size=2
+refuses "started by another MPI" "2 processes were started together, by $by, but to this build's MPI, $("$MTF" --version |
+    sed 's/.*MPI: \([^;]*\);.*/\1/'), each of them is alone" run one.mtf --fetch s --mesh x:2 --layout n:x
+export $rank=1
+run run one.mtf --fetch s --mesh x:2 --layout n:x
+if [ $status -eq 1 ] && [ ! -s out ] && [ ! -s err ]; then pass
+else lose "started by another MPI, the second process" "status 1, no word" "$status: $(cat out err)"; fi
+unset $rank $size
+
 # The first rank's search holds for all, also where another's would end otherwise.
 far=flops=1e9,memory=1e9,wire=1e3,latency=1 near=flops=1,memory=1e9,wire=1e12,latency=1e-9
 best() { "$MTF" layout model.mtf --mesh x:2 --machine "$1" --show 1 | awk 'END { print $NF }'; }
@@ -198,6 +214,35 @@ auto=(model.mtf --feed x=x.npy --fetch y --mesh x:2 --layout auto --machine)
 two "${auto[@]}" $far : "${auto[@]}" $near
 if [ $status -eq 0 ] && cmp -s want out; then pass
 else lose "one rank's layout for all" "$(cat want)" "$status: $(cat out err)"; fi
+
+# ---- planned and measured, over all ranks --------------------------------------------------------
+
+file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] = variable' \
+    'h: [batch, hidden] = einsum(x, w)' 'm = reduce_max(h, over=(batch))' \
+    'dw = gradients(reduce_sum(h * h); w)' 'nw = assign(w, w - dw)'
+audited() {                             # audited RANKS HOSTS MESH LAYOUT STATE
+    "$MTF" plan net.mtf --fetch nw --fetch m --ranks $1 --hosts $2 --mesh $3 --layout $4 --state-layout "$5" --json >plan.json
+    ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $3 --layout $4 --state-layout "$5" --analyze
+    if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 10 ] || grep -q DIFFERENT out; then
+        lose "the plan of $1 ranks on $2 hosts, $3 as $4 $5" "ten times equal" "$status: $(tail -n 12 out; cat err)"
+    else pass; fi
+    local sent
+    sent=$(awk '/^bytes sent  / { print $4 }' out)
+    if [ "$(sed -n '/"total"/,/}/s/.*"sent_bytes":[^0-9]*\([0-9]*\).*/\1/p' plan.json)" = "$sent" ]; then pass
+    else lose "bytes of mtf plan for $1 ranks on $2 hosts" "$sent" "$(cat plan.json)"; fi
+}
+for share in yes no; do
+    [ $share = yes ] || export MTF_SHARE=no
+    for n in 2 3 4; do
+        hosts=1
+        [ $share = yes ] || hosts=$n
+        audited $n $hosts x:$n batch:x ""
+        audited $n $hosts x:$n batch:x hidden:x
+        audited $n $hosts x:12 batch:x d:x
+        audited $n $hosts x:2,y:2 batch:x,hidden:y ""
+    done
+done
+unset MTF_SHARE
 
 # ---- failing while it runs -----------------------------------------------------------------------
 

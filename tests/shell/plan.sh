@@ -56,12 +56,12 @@ holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], g
     elements=p['sent_bytes'] // 4, bytes=p['sent_bytes'], seconds=p['collectives'][0]['seconds'])]"
 holds "parameters" "p['memory']['parameters'] == $weights"
 holds "memory adds up" "p['peak_bytes'] == p['memory']['peak'] == sum(p['memory'][k] for k in \
-    ('parameters', 'state', 'inputs', 'constants', 'activations'))"
+    ('parameters', 'state', 'inputs', 'constants', 'activations', 'scratch', 'wire'))"
 holds "the least memory" "$weights < p['memory']['bound'] <= p['memory']['peak']"
 
 run plan net.mtf --mesh y:3 --layout hidden:y --fetch loss --json
-# z is combined by three: its 48 elements and a shard of 16 more; weights are a third.
-holds "bytes of the activations' all-reduce" "p['sent_bytes'] == 4 * (48 + 16) * p['collectives'][0]['count']"
+# z is so small that each of three reads the 48 elements of both others; weights are a third.
+holds "bytes of the activations' all-reduce" "p['sent_bytes'] == 4 * 2 * 48 * p['collectives'][0]['count']"
 holds "the cause is the hidden layer" "[c['cause'] for c in p['collectives']] == ['hidden:y']"
 holds "a third of the parameters" "p['memory']['parameters'] == $weights // 3"
 
@@ -198,6 +198,21 @@ misused "a mesh for a graph" '--mesh is about a program' show net.mtf --mesh x:2
 misused "all without"        'add --analyze' run net.mtf --all
 refuses "run refuses, too"   'two dimensions on axis "x"' run net.mtf --mesh x:2 --layout batch:x,hidden:x
 
+# ---- processes and machines -----------------------------------------------------------------------
+
+# Three swap what is small, and combine in shards what is not: 14000 elements and a shard more.
+file two.mtf 'x: f32[n=3, a=14000] = input' 'y = reduce_sum(x, over=(n))' 'z = reduce_sum(y * y)'
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y --json
+holds "shards in messages" "p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+holds "room for two shards" "p['memory']['wire'] == 2 * (4 * 14000 // 3 // 64 + 1) * 64"
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --fetch y --json
+holds "no messages on one machine" "p['memory']['wire'] == 0 and p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+run plan two.mtf --mesh x:3 --layout a:x --ranks 3 --hosts 3 --fetch z --json
+holds "one element from each to each" "p['total']['sent_bytes'] == 4 * 3 * 2 and p['memory']['wire'] == 2 * 64"
+refuses "more ranks than processors" "a mesh of 3 processors has no use for 4 ranks" plan two.mtf --mesh x:3 --ranks 4
+refuses "more hosts than processors" "a mesh of 3 processors has no use for 5 hosts" plan two.mtf --mesh x:3 --hosts 5
+misused "ranks in words" "--ranks takes a whole number" plan two.mtf --mesh x:3 --ranks all
+
 # ---- programs of one processor -------------------------------------------------------------------
 
 run show net.mtf --program --mesh x:2,y:3 --layout batch:x,hidden:y
@@ -296,6 +311,39 @@ agrees net.mtf x:3 batch:x --device check
 agrees loop.mtf x:2 a:x --steps 2
 agrees while.mtf x:3 a:x
 agrees net.mtf x:1,y:1 batch:x
+
+# ---- figures that no int64 holds -----------------------------------------------------------------
+
+file huge.mtf 'a: f32[m=2097152, k=2097152] = input' 'b: f32[k=2097152, n=2097152] = input' \
+    'c: [m, n] = einsum(a, b)'
+run plan huge.mtf --json
+holds "2^64 flops are more than can be counted" "p['flops'] == p['total']['flops'] == 2**63 - 1"
+prints "and are said to be" ">9.22 E" plan huge.mtf
+run plan huge.mtf --mesh x:1024 --layout m:x --json
+holds "a part of them can be, all together cannot" \
+    "p['flops'] == 2**54 and p['total']['flops'] == 2**63 - 1"
+
+nested() {                              # nested DEPTH TRIPS: loops in loops
+    local k
+    echo 'x0: f32[a=3] = constant(value=1)'
+    for ((k = 1; k <= $1; k++)); do
+        printf 'y%d = loop(x%d, trips=%d) {\nbody(x%d) {\n' $k $((k - 1)) $2 $k
+    done
+    echo "yield x$1 * 0.5"
+    for ((k = $1; k > 0; k--)); do
+        printf '}\n}\n'
+        [ $k -eq 1 ] || echo "yield y$k"
+    done
+}
+for depth in 64 65; do nested $depth 1 >deep$depth.mtf; done
+nested 4 1048576 >long.mtf
+run plan deep64.mtf --json
+holds "64 loops in one another, each of which counts its turns" "p['flops'] == 3 + 64"
+refuses "65 loops in one another" "loops are nested more than 64 deep" plan deep65.mtf
+run plan long.mtf --json
+holds "2^80 turns" "p['flops'] == 2**63 - 1"
+file gaps.mtf 'x: f32[a=1099511627776] = input' 'y = pad(x, dim=a, between=1073741823)'
+refuses "padding between many elements" "2^59 elements or more" plan gaps.mtf
 
 printf '\nplan: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

@@ -1,6 +1,6 @@
 /* Random numbers by position.
  *
- *     out[i..] = f(seed, op, step, turn, g),  g = first + sum of weight * i
+ *     out[i..] = f(seed, op, step, turns, g),  g = first + sum of weight * i
  *
  * A number depends on the stream and on the element's global index g, on
  * nothing else: not on strides, the order of loops, threads or cuts.
@@ -206,14 +206,26 @@ static void draw_block(const draw_args *a, source *s, const walk *w, const acces
                      out->type, to, at + y * nest_stride(n, out, 1) + x * nest_stride(n, out, 0));
 }
 
+/* The turns of the loops around, two at a time, outermost first. */
+static philox_stream stream_of(const instr *i, const run_state *r)
+{
+    philox_stream s = {r->seed, i->draw.key, r->step};
+    uint32_t      turn[2];
+    for (int k = 0; k < i->nin; k += 2) {
+        for (int t = 0; t < 2; t++)
+            turn[t] = k + t < i->nin ? *(const uint32_t *)operand(r, &i->in[k + t]) : 0;
+        s = philox_turn(s, turn[0], turn[1]);
+    }
+    return s;
+}
+
 /* out[i..] = f(stream, first + sum of weight * i) */
 void kernel_draw(const instr *i, const run_state *r)
 {
     const access *out = &i->out[0];
     uint32_t      every = loops_between(0, i->nloops);
     const nest    n = nest_of(i, every, NULL, every); /* merging would mix weights */
-    int32_t       turn = i->nin > 0 ? *(const int32_t *)operand(r, &i->in[0]) : 0;
-    philox_stream stream = {r->seed, i->draw.key, r->step, (uint32_t)turn};
+    philox_stream stream = stream_of(i, r);
     /* A random number costs as much as several elements of anything else. */
     int parts = work_parts(r, n.elements * 8, n.elements);
     PARALLEL(r, parts)
@@ -222,5 +234,6 @@ void kernel_draw(const instr *i, const run_state *r)
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;
         for (walk w = walk_at(&n, first, end - first); w.left > 0; walk_on(&w))
             draw_block(&i->draw, &s, &w, out, operand(r, out));
+        report_flops(r, (end - first) * draw_flops(i->draw.kind));
     }
 }

@@ -1,0 +1,64 @@
+/* Opening a session: its mesh and its rules are read at once.
+ *
+ * What is wrong with them is told before anybody has built a graph, read data or
+ * waited for other processes.  Only what depends on the model is told later.
+ */
+#include "space/layout.h"
+
+#include "base/textbuf.h"
+#include "space/shape.h"
+
+static const char *mesh_as_text(mtf_session *s)
+{
+    const mtf_shape *m = &s->opts.mesh_shape;
+    textbuf          t = {.arena = &s->arena};
+    if (!shape_check(m, "mesh", &s->fault)) return NULL;
+    for (int i = 0; i < m->ndims; i++)
+        text_add(&t, "%s%s:%lld", i ? "," : "", m->dims[i].name, (long long)m->dims[i].size);
+    return text_done(&t);
+}
+
+static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
+{
+    textbuf t = {.arena = &s->arena};
+    for (const mtf_rule *r = rules; r && r->dim; r++) {
+        text_add(&t, "%s%s", r == rules ? "" : ",", r->dim);
+        for (int a = 0; a < 8 && r->axes[a]; a++) text_add(&t, "%s%s", a ? "+" : ":", r->axes[a]);
+        text_add(&t, "%s", r->optional ? "?" : "");
+    }
+    return text_done(&t);
+}
+
+/* Values and lists become the text that users write, so that both take one way. */
+static bool put_in_words(mtf_session *s)
+{
+    mtf_session_opts *o = &s->opts;
+    if (!o->mesh) o->mesh = mesh_as_text(s);
+    if (!o->layout) o->layout = rules_as_text(s, o->rules);
+    if (!o->state_layout) o->state_layout = rules_as_text(s, o->state_rules);
+    return o->mesh && o->layout && o->state_layout;
+}
+
+/* Axes of a mesh that is to be found have no names yet. */
+static void look(mtf_session *s)
+{
+    const mtf_session_opts *o = &s->opts;
+    mesh                    m;
+    layout                  l;
+    if (!mtf_ok(s) || !put_in_words(s) || !mesh_parse(s, o->mesh, &m) || mesh_asks(&m)) return;
+    if (layout_parse(s, o->layout, &m, &l)) layout_parse_state(s, o->state_layout, &l);
+}
+
+mtf_session *mtf_open_with(const mtf_session_opts *opts)
+{
+    mtf_session *s = session_new(opts);
+    if (s) look(s);
+    return s;
+}
+
+mtf_session *mtf_open(int argc, char **argv)
+{
+    mtf_session *s = session_new_from(argc, argv);
+    if (s) look(s);
+    return s;
+}
