@@ -13,22 +13,9 @@
 
 enum { ALIGN = 64 }; /* bytes: copies lie in the slab */
 
-/* Bytes of the smallest or the largest part under this placement. */
-static int64_t part_bytes(const emitter *e, const mtf_tensor *x, const placement *where,
-                          bool largest)
-{
-    int64_t elements = 1;
-    for (int d = 0; d < x->shape.ndims; d++) {
-        int parts = cut_parts(e->layout->mesh, &where->dim[d]);
-        elements *= (x->shape.dims[d].size + (largest ? parts - 1 : 0)) / parts;
-    }
-    return elements * mtf_dtype_bytes(x->type);
-}
-
 static int64_t copy_bytes(const emitter *e, const mtf_tensor *x)
 {
-    placement where = emit_placement(e, &x->shape, EVERY_DIM);
-    return (part_bytes(e, x, &where, true) + ALIGN - 1) / ALIGN * ALIGN;
+    return (held_most(e, x) * mtf_dtype_bytes(x->type) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 void copies_begin(emitter *e)
@@ -42,7 +29,8 @@ void copies_begin(emitter *e)
         const mtf_tensor *w = n->out[0];
         where = emit_placement(e, &w->shape, EVERY_DIM);
         if (!emit_home(e, &w->shape, &home)) continue;
-        p->saved += part_bytes(e, w, &where, false) - part_bytes(e, w, &home, true);
+        p->saved += (held_extent(e, w, &where, false) - held_extent(e, w, &home, true)) *
+                    mtf_dtype_bytes(w->type);
     }
 }
 

@@ -75,7 +75,7 @@ static void test_norm_of_scattered_parts(void **state)
 /* Layers with one matrix that is cut, one that is not, and a scale; the loss fetched. */
 static cost stack(int layers, double clip_norm, const char *rules, const char *state_rules)
 {
-    mtf_dim      batch = {"batch", 8}, model = {"model", MODEL}, ff = {"ff", FF}, io = {"io", MODEL};
+    mtf_dim batch = {"batch", 8}, model = {"model", MODEL}, ff = {"ff", FF}, io = {"io", MODEL};
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     mtf_graph   *g = mtf_graph_new(s);
     mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, model));
