@@ -1,4 +1,4 @@
-/* Maps of the exact device: step after step over a strip of elements. */
+/* Maps of the exact device, a strip of elements at a time. */
 #include "program/map_form.h"
 #include "program/scalar.h"
 #include "verify/exact.h"

@@ -1,4 +1,4 @@
-/* All processors of a mesh in one thread, from collective to collective. */
+/* All processors of a mesh in one thread. */
 #include "verify/lockstep.h"
 
 #include <stdio.h>

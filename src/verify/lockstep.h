@@ -1,4 +1,4 @@
-/* All processors of a mesh in one thread, from collective to collective.
+/* All processors of a mesh in one thread.
  *
  * Each processor has its program and its memory on the exact device.  All walk
  * to their next collective; that is done by its definition, element by element, and
