@@ -1,4 +1,4 @@
-/* Maps of the exact device, a strip of elements at a time. */
+/* Maps of the exact device, strip by strip. */
 #include "program/map_form.h"
 #include "program/scalar.h"
 #include "verify/exact.h"
