@@ -33,7 +33,7 @@ static void tell(void *start, int done, int trials)
 
 static bool measure(const options *o, mtf_session *s)
 {
-    const char    *path = option_nth(o, "out", 0);
+    const char    *path = option_nth(o, "out", 0), *given = s->opts.mesh;
     price_rates    r;
     textbuf        t = {.arena = &s->arena};
     time_t         start = time(NULL);
@@ -45,7 +45,7 @@ static bool measure(const options *o, mtf_session *s)
     }
     text_add(&t,
              "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
-             s->opts.mesh, launch_find().size > 1 ? "over MPI" : "as threads");
+             given, launch_find().size > 1 ? "over MPI" : "as threads");
     rates_write(&r, &t);
     const char *text = text_done(&t);
     return text && (!mtf_is_first(s) || write_out(s, path, text));
@@ -91,8 +91,9 @@ const command command_calibrate = {
     .examples = examples,
     .teaches =
         "All processors work at once, as in a step: matrix products of several sizes and types,\n"
-        "a pass over memory, elementwise work, an instruction that does almost nothing, and sums\n"
-        "over all processors and along each axis.  The file has a line for each, and may be\n"
+        "convolutions with few channels and with many, a pass over memory, elementwise work, an\n"
+        "instruction that does almost nothing, and sums over all processors and along each axis.\n"
+        "The file has a line for each, and may be\n"
         "edited.  It takes less than a minute; let nothing else run.",
     .run = run,
 };

@@ -47,17 +47,16 @@ void copies_begin(emitter *e)
 }
 
 /* Is it a variable, or made of one alone, as a cast is? */
-static bool is_of_variable(emitter *e, const mtf_tensor *x)
+static bool is_of_variable(const mtf_tensor *x)
 {
-    if (x->node->nin == 1) x = x->node->in[0];
-    const slice *s = &held_of(e, x)->now;
-    return strcmp(x->node->op->name, "variable") == 0 && s->buffer != NO_BUFFER;
+    const node *n = x->node->nin == 1 ? x->node->in[0]->node : x->node;
+    return strcmp(n->op->name, "variable") == 0;
 }
 
 bool copies_note(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
-    if (p->depth || !is_of_variable(e, x)) return true;
+    if (!is_of_variable(x) || x->node->home != &p->survey.graph->root) return true;
     TRY(arena_push(p->survey.scratch, p->copies, p->ncopies, p->copies_room));
     p->copies[p->ncopies++] = x;
     p->copied += copy_bytes(e, x);
@@ -76,7 +75,7 @@ static int64_t bytes_to_come(emitter *e, const node *n)
 {
     int64_t bytes = 0;
     for (int i = 0; i < n->nin; i++)
-        if (held_of(e, n->in[i])->now.finer && is_of_variable(e, n->in[i]))
+        if (held_of(e, n->in[i])->now.finer && is_of_variable(n->in[i]))
             bytes += copy_bytes(e, n->in[i]);
     return bytes;
 }

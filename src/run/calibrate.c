@@ -63,8 +63,9 @@ void calibrate_combine(int n, const price_rates *list, price_rates *r)
     } numbers[] = {{AT(flops), HIGH},     {AT(memory), HIGH},     {AT(rows), HIGH},
                    {AT(flat.left), HIGH}, {AT(flat.right), HIGH}, {AT(flat.result), HIGH},
                    {AT(wire), HIGH},      {AT(outer_wire), HIGH}, {AT(latency), LOW},
-                   {AT(start), LOW},      {AT(alone), MIDDLE},    {AT(half), MIDDLE},
-                   {AT(quarter), MIDDLE}, {AT(most), MIDDLE},     {AT(outer_latency), LOW}};
+                   {AT(start), LOW},      {AT(message), MIDDLE},  {AT(alone), MIDDLE},    {AT(half), MIDDLE},
+                   {AT(quarter), MIDDLE}, {AT(most), MIDDLE},     {AT(outer_latency), LOW},
+                   {AT(outer_message), MIDDLE}};
     *r = list[0];
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *(double *)(void *)((char *)r + numbers[k].place) =
@@ -72,6 +73,9 @@ void calibrate_combine(int n, const price_rates *list, price_rates *r)
     for (int k = 0; k < r->nproducts; k++)
         r->products[k].flops =
             pick(&t, AT(products[0].flops) + (size_t)k * sizeof *r->products, HIGH);
+    for (int k = 0; k < r->nwindows; k++)
+        r->windows[k].flops =
+            pick(&t, AT(windows[0].flops) + (size_t)k * sizeof *r->windows, HIGH);
     for (int k = 0; k < r->ncaches; k++)
         r->caches[k].memory = pick(&t, AT(caches[0].memory) + (size_t)k * sizeof *r->caches, HIGH);
     for (int k = 0; k < r->naxes; k++) {
@@ -95,6 +99,18 @@ static const char *layout_for(mtf_session *s, const mesh *m)
     return text_done(&t);
 }
 
+/* The same processors along two axes, of which the second is as short as can be; NULL: there is no
+ * such view, or no need for one. */
+static const char *divided_view(mtf_session *s, const mesh *m)
+{
+    textbuf t = {.arena = &s->arena};
+    int     n = m->size[0], part = 2;
+    while (part < n && n % part) part++;
+    if (m->naxes > 1 || part >= n) return NULL;
+    text_add(&t, "%s_0:%d,%s_1:%d", m->name[0], n / part, m->name[0], part);
+    return text_done(&t);
+}
+
 bool calibrate_begin(mtf_session *s, trial *t)
 {
     mesh m;
@@ -105,8 +121,10 @@ bool calibrate_begin(mtf_session *s, trial *t)
             "mesh \"%s\" cannot be calibrated: it takes axes and their sizes, such as x:4 or "
             "rows:2,cols:2",
             s->opts.mesh);
+    const char *view = divided_view(s, &m);
+    if (view) TRY(mesh_parse(s, s->opts.mesh = view, &m));
     s->opts.layout = layout_for(s, &m);
-    return s->opts.layout && trial_begin(s, &m, t);
+    return s->opts.layout && trial_begin(s, &m, view != NULL, t);
 }
 
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r)

@@ -14,12 +14,14 @@ typedef struct calibrate_opts {
  * gets a layout for this.  False after an error. */
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r);
 
-/* Of every rate the best but a quarter of n trials, at most so many; `alone` and its like in the
- * middle. */
+/* Of every rate the best but a quarter of n trials, at most so many; `alone` and its like, and
+ * `message`, which are found by comparing, in the middle. */
 enum { CALIBRATE_TRIALS = 9 };
 void calibrate_combine(int n, const price_rates *list, price_rates *r);
 
-/* For those who choose when to try: the session gets its layout. */
+/* For those who choose when to try: the session gets its layout.  Where its mesh has a single axis
+ * that can be divided, it also gets a mesh of the same processors with two, so that there are groups of
+ * two sizes to measure messages in. */
 bool calibrate_begin(mtf_session *s, trial *t);
 
 #endif

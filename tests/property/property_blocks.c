@@ -59,70 +59,71 @@ static bool choose_carried(maker *m, open_block *b)
     return true;
 }
 
-/* The head of the block, and what would close it. */
-static bool open(maker *m, open_block *b)
+static bool is_loop(const open_block *b)
 {
-    char text[LINE_ROOM] = "", *closer = m->closers[m->depth];
-    char names[2][NAME_ROOM];
-    bool number = b->in[0].type != MTF_BOOL;
-    if (b->kind > BLOCK_WHILE || !number) b->sums = 0;
-    b->nresults = (b->kind == BLOCK_LOOP    ? b->carried + b->sums
-                   : b->kind == BLOCK_WHILE ? b->carried + 1 + b->sums
-                                            : b->given);
+    return b->kind == BLOCK_LOOP || b->kind == BLOCK_WHILE;
+}
+
+/* A while loop goes on for at most three turns, and perhaps looks at what it carries. */
+static bool append_condition(maker *m, const open_block *b)
+{
+    static const char *const also[] = {"greater(reduce_sum(%sc), 0)", "less(reduce_max(%sc), 3)"};
+    char                     head[LINE_ROOM] = "    cond(", text[160], more[60] = "";
+    for (int i = 0; i < b->carried; i++) {
+        say(head, sizeof head, b->params[i]);
+        say(head, sizeof head, "c, ");
+    }
+    say(head, sizeof head, b->counter);
+    say(head, sizeof head, "c) {");
+    if (b->in[0].type != MTF_BOOL && dice_odds(&m->dice, 50))
+        snprintf(more, sizeof more, also[dice_below(&m->dice, 2)], b->params[0]);
+    snprintf(text, sizeof text,
+             more[0] ? "        yield logical_and(%s, less(%sc, %d))"
+                     : "        yield %sless(%sc, %d)",
+             more, b->counter, dice_below(&m->dice, 4));
+    return append(m, head) && append(m, text) && append(m, "    }");
+}
+
+/* The line that owns the block, and the line that opens it. */
+static bool append_head(maker *m, open_block *b)
+{
+    static const char *const owners[] = {" = loop(", " = while(", " = recompute(",
+                                         " = custom_gradient("};
+    static const char *const trips[] = {", trips=1) {", ", trips=2) {", ", trips=3) {"};
+    char owner[LINE_ROOM] = "", text[LINE_ROOM] = "    body(", names[2][NAME_ROOM];
     for (int i = 0; i < b->nresults; i++) fresh_name(m, b->results[i]);
     for (int i = 0; i < b->carried; i++) {
         fresh_name(m, b->params[i]);
         memcpy(names[i], b->in[i].name, NAME_ROOM);
     }
     fresh_name(m, b->counter);
-    say_list(text, sizeof text, b->nresults, b->results);
-    static const char *const heads[] = {" = loop(", " = while(", " = recompute(",
-                                        " = custom_gradient("};
-    say(text, sizeof text, heads[b->kind]);
-    say_list(text, sizeof text, b->carried, names);
-    static const char *const trips[] = {", trips=1) {", ", trips=2) {", ", trips=3) {"};
-    say(text, sizeof text,
-        b->kind == BLOCK_LOOP    ? trips[dice_below(&m->dice, 3)]
-        : b->kind == BLOCK_WHILE ? ", 0) {"
-                                 : ") {");
-    if (!append(m, text)) return false;
-    text[0] = closer[0] = 0;
-    if (b->kind == BLOCK_WHILE) {
-        char bound[160];
-        say(text, sizeof text, "    cond(");
-        for (int i = 0; i < b->carried; i++) {
-            say(text, sizeof text, b->params[i]);
-            say(text, sizeof text, "c, ");
-        }
-        snprintf(bound, sizeof bound, "%sc) {", b->counter);
-        say(text, sizeof text, bound);
-        static const char *const also[] = {"greater(reduce_sum(%sc), 0)",
-                                           "less(reduce_max(%sc), 3)"};
-        char                     more[60] = "";
-        if (b->in[0].type != MTF_BOOL && dice_odds(&m->dice, 50))
-            snprintf(more, sizeof more, also[dice_below(&m->dice, 2)], b->params[0]);
-        snprintf(bound, sizeof bound,
-                 more[0] ? "        yield logical_and(%s, less(%sc, %d))"
-                         : "        yield %sless(%sc, %d)",
-                 more, b->counter, dice_below(&m->dice, 4));
-        if (!append(m, text) || !append(m, bound) || !append(m, "    }")) return false;
-        text[0] = 0;
-    }
-    say(text, sizeof text, b->kind == BLOCK_CUSTOM ? "    forward(" : "    body(");
-    say_list(text, sizeof text, b->carried, b->params);
-    if (b->kind == BLOCK_LOOP) say(text, sizeof text, "; ");
-    if (b->kind == BLOCK_WHILE) say(text, sizeof text, ", ");
-    if (b->kind <= BLOCK_WHILE) say(text, sizeof text, b->counter);
-    say(text, sizeof text, ") {");
-    if (!append(m, text)) return false;
-    say(closer, LINE_ROOM, "yield ");
-    if (b->kind <= BLOCK_WHILE)
-        say_list(closer, LINE_ROOM, b->carried, b->params);
+    say_list(owner, sizeof owner, b->nresults, b->results);
+    say(owner, sizeof owner, owners[b->kind]);
+    say_list(owner, sizeof owner, b->carried, names);
+    if (b->kind == BLOCK_LOOP)
+        say(owner, sizeof owner, trips[dice_below(&m->dice, 3)]);
     else
-        for (int i = 0; i < b->given; i++) {
-            if (i) say(closer, LINE_ROOM, ", ");
-            say(closer, LINE_ROOM, b->params[0]);
-        }
+        say(owner, sizeof owner, b->kind == BLOCK_WHILE ? ", 0) {" : ") {");
+    if (b->kind == BLOCK_CUSTOM) snprintf(text, sizeof text, "    forward(");
+    say_list(text, sizeof text, b->carried, b->params);
+    if (is_loop(b)) {
+        say(text, sizeof text, b->kind == BLOCK_LOOP ? "; " : ", ");
+        say(text, sizeof text, b->counter);
+    }
+    say(text, sizeof text, ") {");
+    return append(m, owner) && (b->kind != BLOCK_WHILE || append_condition(m, b)) &&
+           append(m, text);
+}
+
+/* While the block is open it yields what it was given. */
+static void write_closer(const open_block *b, char closer[LINE_ROOM])
+{
+    snprintf(closer, LINE_ROOM, "yield ");
+    if (is_loop(b)) say_list(closer, LINE_ROOM, b->carried, (char(*)[NAME_ROOM])b->params);
+    for (int i = 0; !is_loop(b) && i < b->given; i++) {
+        say(closer, LINE_ROOM, i ? ", " : "");
+        say(closer, LINE_ROOM, b->params[0]);
+    }
     if (b->kind == BLOCK_WHILE) {
         say(closer, LINE_ROOM, ", ");
         say(closer, LINE_ROOM, b->counter);
@@ -133,7 +134,14 @@ static bool open(maker *m, open_block *b)
         say(closer, LINE_ROOM, b->params[0]);
     }
     say(closer, LINE_ROOM, "\n}\n");
-    return true;
+    if (b->kind == BLOCK_CUSTOM) {
+        char both[2 * NAME_ROOM + 8], text[200];
+        snprintf(both, sizeof both, b->carried > 1 ? "%sb, %sb" : "%sb", b->params[0],
+                 b->params[1]);
+        snprintf(text, sizeof text, "backward(%s, q, dq) {\nyield %s\n}\n", both, both);
+        say(closer, LINE_ROOM, text);
+    }
+    say(closer, LINE_ROOM, "}");
 }
 
 /* The backward block of a gradient of one's own: one gradient for each input, in its shape. */
@@ -174,7 +182,7 @@ static bool note_params(maker *m, const open_block *b)
         memcpy(v->name, b->params[i], NAME_ROOM);
         ancestry_add(&v->from, m->nvalues++);
     }
-    if (b->kind > BLOCK_WHILE || m->nvalues == MAX_VALUES) return true;
+    if (!is_loop(b) || m->nvalues == MAX_VALUES) return true;
     made_value *turn = &m->values[m->nvalues];
     *turn = (made_value){.type = MTF_I32, .from = none};
     memcpy(turn->name, b->counter, NAME_ROOM);
@@ -182,10 +190,10 @@ static bool note_params(maker *m, const open_block *b)
     return true;
 }
 
-static bool fill(maker *m, open_block *b)
+static bool add_inside(maker *m)
 {
     int wanted = m->c->nlines + 1 + dice_below(&m->dice, 5);
-    for (int tries = 0; tries < 20 && m->c->nlines < wanted; tries++) {
+    for (int tries = 0; tries < 20 && m->c->nlines < wanted && !m->ended; tries++) {
         int what = dice_below(&m->dice, 100);
         if (what < 15 && m->depth < MAX_DEPTH)
             add_block(m);
@@ -194,7 +202,6 @@ static bool fill(maker *m, open_block *b)
         else
             add_line(m);
     }
-    (void)b;
     return m->c->nlines < MAX_LINES - 12;
 }
 
@@ -214,12 +221,12 @@ static const made_value *choose_inner(maker *m, const open_block *b, bool number
 }
 
 /* Replaces the closing lines by what the block is to give. */
-static bool yield(maker *m, const open_block *b, char *text, size_t room)
+static void write_yield(maker *m, const open_block *b, char *text, size_t room)
 {
     char list[3][NAME_ROOM];
     int  n = 0;
     text[0] = 0;
-    if (b->kind <= BLOCK_WHILE)
+    if (is_loop(b))
         for (int i = 0; i < b->carried; i++) {
             made_value like = b->in[i];
             if (dice_odds(&m->dice, 10) || !add_alike(m, &like, list[n]))
@@ -248,7 +255,6 @@ static bool yield(maker *m, const open_block *b, char *text, size_t room)
     say(text, room, "\n    }\n");
     if (b->kind == BLOCK_CUSTOM) say_backward(m, b, text, room);
     say(text, room, "}\n");
-    return true;
 }
 
 /* What was made inside is forgotten, and what depended on it depends on what it depended on. */
@@ -262,40 +268,41 @@ static ancestry close_scope(maker *m, const open_block *b)
     return from;
 }
 
+static int count_results(const open_block *b)
+{
+    if (b->kind == BLOCK_LOOP) return b->carried + b->sums;
+    return b->kind == BLOCK_WHILE ? b->carried + 1 + b->sums : b->given;
+}
+
+static void add_history(maker *m, const open_block *b, const ancestry *from)
+{
+    char name[1][NAME_ROOM], text[LINE_ROOM];
+    fresh_name(m, name[0]);
+    snprintf(text, sizeof text, "%s = history(%s)", name[0], b->results[0]);
+    maker_accept(m, text, 1, name, from);
+}
+
 bool add_block(maker *m)
 {
-    open_block b = {.mark = m->nvalues, .used = m->used};
-    int        lines = m->c->nlines, kind = dice_below(&m->dice, 100);
+    static const block_kind kinds[] = {BLOCK_LOOP,  BLOCK_LOOP,      BLOCK_LOOP,  BLOCK_LOOP,
+                                       BLOCK_WHILE, BLOCK_RECOMPUTE, BLOCK_CUSTOM};
+    open_block b = {.mark = m->nvalues, .used = m->used, .kind = kinds[dice_below(&m->dice, 7)]};
+    int        lines = m->c->nlines;
     char       text[4 * LINE_ROOM];
-    if (m->depth == MAX_DEPTH) return false;
-    b.kind = kind < 55   ? BLOCK_LOOP
-             : kind < 70 ? BLOCK_WHILE
-             : kind < 88 ? BLOCK_RECOMPUTE
-                         : BLOCK_CUSTOM;
-    b.sums = dice_below(&m->dice, 3);
+    if (m->depth == MAX_DEPTH || !choose_carried(m, &b)) return false;
+    b.sums = is_loop(&b) && b.in[0].type != MTF_BOOL ? dice_below(&m->dice, 3) : 0;
     b.given = b.kind == BLOCK_CUSTOM ? 1 : 1 + dice_below(&m->dice, 2);
-    if (!choose_carried(m, &b)) return false;
+    b.nresults = count_results(&b);
     m->used = (ancestry){{0}};
-    bool good = open(m, &b);
-    if (b.kind == BLOCK_CUSTOM) {
-        /* Until it is known what forward gives, backward gives what it is given. */
-        char both[2 * NAME_ROOM + 8];
-        snprintf(both, sizeof both, b.carried > 1 ? "%sb, %sb" : "%sb", b.params[0], b.params[1]);
-        snprintf(text, sizeof text, "backward(%s, q, dq) {\nyield %s\n}\n", both, both);
-        say(m->closers[m->depth], LINE_ROOM, text);
-    }
-    say(m->closers[m->depth], LINE_ROOM, "}");
+    bool good = append_head(m, &b);
+    write_closer(&b, m->closers[m->depth]);
     m->depth++;
-    good = good && note_params(m, &b) && fill(m, &b) && yield(m, &b, text, sizeof text);
+    good = good && note_params(m, &b) && add_inside(m);
+    if (good) write_yield(m, &b, text, sizeof text);
     m->depth--;
     ancestry from = close_scope(m, &b);
-    good = good && maker_accept(m, text, b.nresults, b.results, &from);
-    if (!good) m->c->nlines = lines;
-    if (good && b.kind == BLOCK_LOOP && dice_odds(&m->dice, 15)) {
-        char name[1][NAME_ROOM];
-        fresh_name(m, name[0]);
-        snprintf(text, sizeof text, "%s = history(%s)", name[0], b.results[0]);
-        maker_accept(m, text, 1, name, &from);
-    }
+    good = good && !m->ended && maker_accept(m, text, b.nresults, b.results, &from);
+    if (!good && !m->ended) m->c->nlines = lines;
+    if (good && b.kind == BLOCK_LOOP && dice_odds(&m->dice, 15)) add_history(m, &b, &from);
     return good;
 }

@@ -81,6 +81,7 @@ typedef enum verdict {
     VERDICT_ILLEGAL,  /* the rules put two dimensions of a tensor on one axis */
     VERDICT_BROKEN,   /* it cannot be read, or the oracle cannot say what it gives */
     VERDICT_GRADIENT, /* a gradient is not the limit of difference quotients */
+    VERDICT_TEXT,     /* printed and read again, it is another */
     VERDICT_DIFFERS,
     VERDICT_ERROR
 } verdict;
@@ -94,17 +95,17 @@ typedef struct coverage {
 /* Runs on the mesh and compares with the oracle; `reason` says what went wrong.  `cover` may be
  * NULL. */
 verdict case_try(const property_case *c, char reason[REASON_ROOM], coverage *cover);
-/* Compares the gradients alone: they do not depend on fetches, meshes and layouts. */
-verdict case_try_gradients(const property_case *c, char reason[REASON_ROOM], coverage *cover);
+/* Checks what does not depend on fetches, meshes and layouts: gradients and text. */
+verdict case_try_graph(const property_case *c, char reason[REASON_ROOM], coverage *cover);
 /* Either in a process of its own, so that a crash or a hang is a failure like others. */
-verdict case_try_apart(const property_case *c, bool gradients, char reason[REASON_ROOM]);
+verdict case_try_apart(const property_case *c, bool graph, char reason[REASON_ROOM]);
 /* The dimensions of the graph, those that operations make included; -1 where it cannot be read. */
 int case_dims(const property_case *c, int room, char dims[][NAME_ROOM]);
 /* Drops one of the two rules that an illegal case's reason names. */
 bool case_drop_rule(property_case *c, dice *d, const char *reason);
 
 /* Makes a failing case smaller as long as it fails in the same way. */
-void case_shrink(property_case *c, verdict how, bool gradients, char reason[REASON_ROOM]);
+void case_shrink(property_case *c, verdict how, bool graph, char reason[REASON_ROOM]);
 void case_print(const property_case *c, const char *reason);
 
 #endif

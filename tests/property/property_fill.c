@@ -69,7 +69,7 @@ static bool fits_type(const line_choice *l, char place, const made_value *v)
     }
 }
 
-static bool fits_shape(const line_choice *l, char place, const made_value *v)
+static bool fits_shape(const maker *m, const line_choice *l, char place, const made_value *v)
 {
     if (!l->noperands) return true;
     const made_value *first = l->operand[0];
@@ -94,7 +94,7 @@ static bool fits_shape(const line_choice *l, char place, const made_value *v)
             if (!seen) ndims++, elements *= o->sizes[i];
         }
     }
-    return ndims <= (l->flags & WIDE ? 30 : MTF_MAX_DIMS) && elements <= 2000;
+    return ndims <= (l->flags & WIDE ? 30 : MTF_MAX_DIMS) && elements <= 2000 * m->scale;
 }
 
 const made_value *choose_operand(maker *m, const line_choice *l, char place)
@@ -103,7 +103,7 @@ const made_value *choose_operand(maker *m, const line_choice *l, char place)
     int               seen = 0;
     for (int i = 0; i < m->nvalues; i++) {
         const made_value *v = &m->values[i];
-        if (v->retired || !fits_type(l, place, v) || !fits_shape(l, place, v)) continue;
+        if (v->retired || !fits_type(l, place, v) || !fits_shape(m, l, place, v)) continue;
         /* Younger ones are likelier, so that graphs become deep. */
         int weight = 1 + (i > m->nvalues - 7) * 4;
         seen += weight;
@@ -227,6 +227,11 @@ static int write_dims(maker *m, line_choice *l, char place, char *text, size_t r
     switch (place) {
     case 'd': i = first_dim(m, l); break;
     case 'f': i = second_dim(m, l); break;
+    case 'e':
+        v = l->noperands ? l->operand[l->noperands - 1] : NULL;
+        l->failed = l->failed || !v || !v->ndims;
+        i = l->failed ? 0 : dice_below(&m->dice, v->ndims);
+        break;
     case 'L':
     case 'l':
         l->failed = l->failed || !v || !v->ndims;
@@ -258,7 +263,7 @@ static int write_place(maker *m, const line_template *t, line_choice *l, char pl
         l->failed = l->failed || !write_shape(m, l, t->shape, text, room);
         return (int)strlen(text);
     }
-    if (strchr("dfDNLl", place)) return write_dims(m, l, place, text, room);
+    if (strchr("dfeDNLl", place)) return write_dims(m, l, place, text, room);
     if (strchr("nmsZR", place)) return write_number(m, l, place, text, room);
     if (strchr("kKGtPTFYI", place)) return write_fixed(m, l, place, text, room);
     const made_value *v = operand_at(m, l, place);

@@ -61,7 +61,8 @@ static bool note_result(maker *m, mtf_graph *g, const oracle *o, const char *nam
         .type = x->type, .ndims = shape.ndims, .from = *from, .peak = oracle_peak(o, x)};
     snprintf(v->name, NAME_ROOM, "%s", name);
     v->variable = !strcmp(x->node->op->name, "variable");
-    v->retired = mtf_shape_size(shape) > MOST_ELEMENTS || !is_definite(oracle_value(o, x));
+    v->retired =
+        mtf_shape_size(shape) > MOST_ELEMENTS * m->scale || !is_definite(oracle_value(o, x));
     for (int i = 0; i < v->ndims; i++) {
         snprintf(v->dims[i], NAME_ROOM, "%s", shape.dims[i].name);
         v->sizes[i] = shape.dims[i].size;
@@ -88,7 +89,7 @@ bool maker_accept(maker *m, const char *text, int nresults, char results[][NAME_
     property_case *c = m->c;
     static char    whole[TEXT_ROOM + MAX_DEPTH * LINE_ROOM];
     int            lines = c->nlines, values = m->nvalues;
-    if (!append_lines(c, text, m->depth)) {
+    if (m->ended || !append_lines(c, text, m->depth)) {
         c->nlines = lines;
         return false;
     }
@@ -102,8 +103,12 @@ bool maker_accept(maker *m, const char *text, int nresults, char results[][NAME_
     bool         good = o && feed_all(g, NULL, o) && oracle_step(o);
     for (int i = 0; i < nresults && good; i++) good = note_result(m, g, o, results[i], from);
     oracle_free(o);
+    m->ended = !strncmp(mtf_error(s), "internal", strlen("internal"));
     mtf_close(s);
-    if (!good) c->nlines = lines, m->nvalues = values;
+    if (m->ended) /* a fault of the library's own: the program ends here, and shows it */
+        for (int k = m->depth - 1; k >= 0; k--) append_lines(c, m->closers[k], k + 1);
+    else if (!good)
+        c->nlines = lines, m->nvalues = values;
     if (good && m->depth) ancestry_join(&m->used, from);
     return good;
 }
@@ -134,6 +139,7 @@ static void tame(maker *m, int index)
 static const line_template *choose_template(maker *m)
 {
     unsigned without = m->depth ? ROOT : 0, with = m->plain ? BOTH : 0;
+    if (m->npool == POOL && dice_odds(&m->dice, 30)) with |= WIDE;
     for (;;) {
         int total = 0, at;
         for (int i = 0; i < nline_templates; i++) total += line_templates[i].weight;
@@ -217,32 +223,48 @@ static void add_assignment(maker *m)
     maker_accept(m, text, 1, name, &from);
 }
 
-bool add_gradient(maker *m)
+/* What to differentiate by: floats that y depends on.  Writes two lists. */
+static int choose_sources(maker *m, const made_value *y, char names[3][NAME_ROOM], char *left,
+                          char *right, size_t room)
 {
-    line_choice       none = {.d = -1, .f = -1};
-    const made_value *chosen = choose_operand(m, &none, 'x');
-    if (!chosen) return false;
-    made_value y = *chosen;
-    char       names[3][NAME_ROOM], text[LINE_ROOM], left[200] = "", right[200] = "";
-    int        n = 0;
+    int n = 0;
     for (int tries = 0; tries < 40 && n < 3; tries++) {
         int               k = dice_below(&m->dice, m->nvalues);
         const made_value *x = &m->values[k];
         char              again[NAME_ROOM + 2];
-        if (!ancestry_has(&y.from, k) || !made_is_float(x) || !strcmp(x->name, y.name)) continue;
+        if (!ancestry_has(&y->from, k) || !made_is_float(x) || !strcmp(x->name, y->name)) continue;
         snprintf(again, sizeof again, " %s,", x->name);
         size_t a = strlen(left), b = strlen(right);
         if (strstr(right, again)) continue;
         fresh_name(m, names[n]);
-        snprintf(left + a, sizeof left - a, "%s%s", n ? ", " : "", names[n]);
-        snprintf(right + b, sizeof right - b, " %s,", x->name);
+        snprintf(left + a, room - a, "%s%s", n ? ", " : "", names[n]);
+        snprintf(right + b, room - b, " %s,", x->name);
         n++;
         if (dice_odds(&m->dice, 50)) break;
     }
+    if (n) right[strlen(right) - 1] = 0;
+    return n;
+}
+
+bool add_gradient(maker *m)
+{
+    line_choice       none = {.d = -1, .f = -1};
+    const made_value *chosen = choose_operand(m, &none, 'x'),
+                     *other = choose_operand(m, &none, 'x');
+    char names[3][NAME_ROOM], text[LINE_ROOM], left[120] = "", right[120] = "";
+    char dy[NAME_ROOM], given[2 * NAME_ROOM] = "", more[2 * NAME_ROOM] = "";
+    if (!chosen) return false;
+    made_value y = *chosen;
+    if (dice_odds(&m->dice, 15) && other != chosen) {
+        snprintf(more, sizeof more, ", %s", other->name);
+        ancestry_join(&y.from, &other->from);
+    } else if (dice_odds(&m->dice, 15) && add_alike(m, &y, dy)) {
+        snprintf(given, sizeof given, "; %s", dy);
+        ancestry_join(&y.from, &m->values[m->nvalues - 1].from);
+    }
+    int n = choose_sources(m, &y, names, left, right, sizeof left), before = m->nvalues;
     if (!n) return false;
-    right[strlen(right) - 1] = 0;
-    snprintf(text, sizeof text, "%s = gradients(%s;%s)", left, y.name, right);
-    int before = m->nvalues;
+    snprintf(text, sizeof text, "%s = gradients(%s%s;%s%s)", left, y.name, more, right, given);
     if (!maker_accept(m, text, n, names, &y.from)) return false;
     for (int i = before, end = m->nvalues; i < end; i++) tame(m, i);
     return true;
@@ -252,21 +274,24 @@ bool add_gradient(maker *m)
 
 static void choose_pool(maker *m, bool wide)
 {
-    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7}, small[] = {1, 1, 1, 1, 2, 2, 3};
+    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7},
+                         small[] = {1, 1, 1, 1, 1, 2, 2, 3}, large[] = {1, 3, 8, 17, 32, 33, 64};
     static const char *const odd[] = {"_parts",   "_low",        "_tap",   "_nth",
                                       "_factors", "_candidates", "_turns", "_one"};
-    bool                     strange = !m->plain && dice_odds(&m->dice, 15);
+    bool                     strange = !m->plain && dice_odds(&m->dice, 20);
     m->npool = wide ? POOL : 6;
     for (int i = 0; i < m->npool; i++) {
         snprintf(m->pool[i], NAME_ROOM, "%c", 'a' + i);
-        m->pool_size[i] = wide ? small[dice_below(&m->dice, 7)] : sizes[dice_below(&m->dice, 10)];
+        m->pool_size[i] = wide           ? small[dice_below(&m->dice, 8)]
+                          : m->scale > 1 ? large[dice_below(&m->dice, 7)]
+                                         : sizes[dice_below(&m->dice, 10)];
         if (strange && dice_odds(&m->dice, 40)) snprintf(m->pool[i], NAME_ROOM, "%s", odd[i % 8]);
     }
 }
 
 static void fill_program(maker *m, int wanted)
 {
-    for (int tries = 0; tries < 12 * wanted && m->c->nlines < wanted; tries++) {
+    for (int tries = 0; tries < 12 * wanted && m->c->nlines < wanted && !m->ended; tries++) {
         int what = dice_below(&m->dice, 100);
         if (what < (m->c->nlines > wanted / 2 ? 14 : 4))
             add_gradient(m);
@@ -335,7 +360,7 @@ void case_choose_fetches(property_case *c, dice *d)
     if (!c->nfetches && n) snprintf(c->fetches[c->nfetches++].name, NAME_ROOM, "%s", names[n - 1]);
 }
 
-static void make(property_case *c, maker *m, uint64_t seed, int wanted, bool wide)
+static void make(property_case *c, maker *m, int wanted, bool wide)
 {
     *c = (property_case){.steps = 1};
     c->seed = dice_bits(&m->dice) % 1000;
@@ -343,7 +368,6 @@ static void make(property_case *c, maker *m, uint64_t seed, int wanted, bool wid
     choose_pool(m, wide);
     fill_program(m, wanted);
     for (int tries = 0; tries < 5 && dice_odds(&m->dice, 70) && !add_gradient(m); tries++) continue;
-    (void)seed;
 }
 
 void case_make_program(property_case *c, uint64_t seed)
@@ -353,8 +377,9 @@ void case_make_program(property_case *c, uint64_t seed)
     static maker           m;
     m = (maker){.c = c, .dice = {seed}};
     m.type = types[dice_below(&m.dice, 9)];
-    bool wide = dice_odds(&m.dice, 25);
-    make(c, &m, seed, 6 + dice_below(&m.dice, wide ? 20 : 34), wide);
+    bool wide = dice_odds(&m.dice, 30);
+    m.scale = !wide && dice_odds(&m.dice, 2) ? 20 : 1;
+    make(c, &m, 6 + dice_below(&m.dice, m.scale > 1 ? 6 : wide ? 20 : 34), wide);
     if (holds_steps_apart(c)) c->steps = 1 + dice_below(&m.dice, MAX_STEPS);
     case_choose_fetches(c, &m.dice);
 }
@@ -363,9 +388,9 @@ void case_make_graph(property_case *c, uint64_t seed)
 {
     static char  names[2 * MAX_LINES][NAME_ROOM];
     static maker m;
-    m = (maker){.c = c, .dice = {seed}, .plain = true};
+    m = (maker){.c = c, .dice = {seed}, .plain = true, .scale = 1};
     m.type = dice_odds(&m.dice, 12) ? MTF_F32 : MTF_F64;
-    make(c, &m, seed, 10 + dice_below(&m.dice, 31), false);
+    make(c, &m, 10 + dice_below(&m.dice, 31), false);
     int n = root_names(c, 2 * MAX_LINES, names);
     for (int i = n - 1; i >= 0 && c->nfetches < MAX_FETCHES; i--)
         if (!is_used(c, names[i]) || dice_odds(&m.dice, 25))

@@ -28,6 +28,7 @@ typedef struct maker {
     property_case *c;
     dice           dice;
     bool           plain; /* one floating type, few dimensions */
+    int            scale; /* 1, or more where values may be so many times as large */
     mtf_dtype      type;  /* of most floats */
     int            npool;
     char           pool[POOL][NAME_ROOM];
@@ -37,6 +38,7 @@ typedef struct maker {
     int            depth;                         /* of open blocks */
     char           closers[MAX_DEPTH][LINE_ROOM]; /* lines that would close each */
     ancestry       used;                          /* by the lines of the open blocks */
+    bool           ended; /* the library gave itself away: the last line shows it */
 } maker;
 
 /* One line in the making: what has been chosen for its places. */

@@ -153,17 +153,47 @@ verdict case_try(const property_case *c, char reason[REASON_ROOM], coverage *cov
     return v;
 }
 
-verdict case_try_gradients(const property_case *c, char reason[REASON_ROOM], coverage *cover)
+/* Does a draw stand in more loops than it has turns? A gradient inside of a loop repeats what was drawn
+ * outside; its text cannot say so yet, and is read as a draw of the loop. */
+static bool repeats_draws(const block *b, int loops)
+{
+    for (int i = 0; i < b->nnodes; i++) {
+        const node *n = b->nodes[i];
+        bool        draws =
+            !strncmp(n->op->name, "random_", 7) || !strcmp(n->op->name, "truncated_normal");
+        bool loop = !strcmp(n->op->name, "loop") || !strcmp(n->op->name, "while");
+        if (draws && n->nargs != loops) return true;
+        for (int k = 0; n->op->blocks && n->op->blocks[k]; k++)
+            if (repeats_draws(n->blocks[k], loops + loop)) return true;
+    }
+    return false;
+}
+
+/* What is printed reads back as the same. */
+static verdict check_text(const trial *t)
+{
+    if (repeats_draws(&t->graph->root, 0)) return VERDICT_SAME;
+    const char *once = mtf_print(t->graph);
+    mtf_graph  *again = once ? mtf_parse(t->session, once, "printed") : NULL;
+    const char *twice = again ? mtf_print(again) : NULL;
+    if (!twice) return says(t, VERDICT_TEXT, mtf_error(t->session));
+    return strcmp(once, twice)
+               ? says(t, VERDICT_TEXT, "printed, read and printed again, it differs")
+               : VERDICT_SAME;
+}
+
+verdict case_try_graph(const property_case *c, char reason[REASON_ROOM], coverage *cover)
 {
     trial t = {.c = c, .reason = reason, .cover = cover};
     reason[0] = 0;
     verdict v = begin(&t, NULL, NULL);
     if (v == VERDICT_SAME) v = check_slopes(c, t.graph, reason, cover);
+    if (v == VERDICT_SAME) v = check_text(&t);
     end(&t);
     return v;
 }
 
-verdict case_try_apart(const property_case *c, bool gradients, char reason[REASON_ROOM])
+verdict case_try_apart(const property_case *c, bool graph, char reason[REASON_ROOM])
 {
     struct answer {
         verdict verdict;
@@ -175,7 +205,7 @@ verdict case_try_apart(const property_case *c, bool gradients, char reason[REASO
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE);
-        a.verdict = gradients ? case_try_gradients(c, a.reason, NULL) : case_try(c, a.reason, NULL);
+        a.verdict = graph ? case_try_graph(c, a.reason, NULL) : case_try(c, a.reason, NULL);
         _exit(write(ends[1], &a, sizeof a) != sizeof a);
     }
     close(ends[1]);

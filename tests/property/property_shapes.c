@@ -49,7 +49,7 @@ static bool pool_shape(maker *m, shape_text *s)
     if (m->npool > 8 && dice_odds(&m->dice, 70))
         n = dice_odds(&m->dice, 40) ? MTF_MAX_DIMS : 6 + dice_below(&m->dice, 10);
     for (int i = 0; i < n && i < m->npool; i++)
-        if (s->elements * m->pool_size[order[i]] <= 250)
+        if (s->elements * m->pool_size[order[i]] <= 250 * m->scale)
             add_dim(s, m->pool[order[i]], m->pool_size[order[i]]);
     return true;
 }
@@ -72,7 +72,7 @@ static bool subset_shape(maker *m, const line_choice *l, shape_text *s)
             if (j != k && seen[j] && !strcmp(names[j], names[k])) seen[k] = true;
         if (seen[k]) continue;
         seen[k] = true;
-        if (dice_odds(&m->dice, keep) && s->elements * sizes[k] <= 400)
+        if (dice_odds(&m->dice, keep) && s->elements * sizes[k] <= MOST_ELEMENTS * m->scale)
             add_dim(s, names[k], sizes[k]);
     }
     return true;
@@ -96,10 +96,10 @@ static bool wider_shape(maker *m, const made_value *v, shape_text *s)
             add_dim(s, v->dims[order[at]], v->sizes[order[at]]);
             at++;
         } else if (made_find(v, m->pool[k]) < 0 && s->ndims + v->ndims - at < MTF_MAX_DIMS &&
-                   made_elements(v) * m->pool_size[k] * s->elements <= 3000)
+                   made_elements(v) * m->pool_size[k] * s->elements <= 3000 * m->scale)
             add_dim(s, m->pool[k], m->pool_size[k]);
     }
-    return s->elements <= 400;
+    return s->elements <= MOST_ELEMENTS * m->scale;
 }
 
 /* A name for what reshape makes: one of the pool, though of another size, or m0 .. m5. */

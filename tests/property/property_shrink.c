@@ -14,7 +14,7 @@ typedef struct shrinker {
     property_case *best;
     property_case *next; /* a smaller one, to be tried */
     verdict        how;
-    bool           gradients; /* alone */
+    bool           graph; /* alone */
     char          *reason;
     int            tries;
 } shrinker;
@@ -30,9 +30,8 @@ static bool same_kind(const char *a, const char *b)
 static bool try_next(shrinker *s)
 {
     char reason[REASON_ROOM];
-    if (s->tries++ > MAX_TRIES || case_try_apart(s->next, s->gradients, reason) != s->how)
-        return false;
-    if (s->how == VERDICT_ERROR && !same_kind(reason, s->reason)) return false;
+    if (s->tries++ > MAX_TRIES || case_try_apart(s->next, s->graph, reason) != s->how) return false;
+    if (s->how != VERDICT_DIFFERS && !same_kind(reason, s->reason)) return false;
     *s->best = *s->next;
     snprintf(s->reason, REASON_ROOM, "%s", reason);
     return true;
@@ -318,12 +317,12 @@ static void inputs_to_constants(shrinker *s)
     }
 }
 
-void case_shrink(property_case *c, verdict how, bool gradients, char reason[REASON_ROOM])
+void case_shrink(property_case *c, verdict how, bool graph, char reason[REASON_ROOM])
 {
     property_case *next = malloc(sizeof *next);
     if (!next) return;
-    shrinker s = {c, next, how, gradients, reason, 0};
-    if (gradients) c->nfetches = 0;
+    shrinker s = {c, next, how, graph, reason, 0};
+    if (graph) c->nfetches = 0;
     bool any = true;
     while (any && s.tries < MAX_TRIES) {
         any = shrink_fetches(&s);

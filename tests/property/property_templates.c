@@ -10,10 +10,11 @@ const line_template line_templates[] = {
     { 2, "%o: bool[%S] = input",                                      SHAPE_POOL,   ROOT | BOTH},
     { 2, "%o: %T[%S] = constant(value=0.75)",                         SHAPE_POOL,   BOTH},
     { 2, "%o: %I[%S] = constant(value=%k)",                           SHAPE_POOL,   0},
-    { 1, "%o: i32[%S] = constant(value=1073741824)",                  SHAPE_POOL,   0},
-    { 1, "%o: i64[%S] = constant(value=%G)",                          SHAPE_POOL,   0},
+    { 3, "%o: i32[%S] = constant(value=1073741824)",                  SHAPE_POOL,   0},
+    { 3, "%o: i64[%S] = constant(value=%G)",                          SHAPE_POOL,   0},
     { 1, "%o: i64[] = constant(data={%G})",                           SHAPE_NONE,   0},
     { 5, "%o: %T[%S] = variable",                                     SHAPE_POOL,   ROOT | BOTH},
+    { 1, "%o: f32[%S] = variable(activation=bf16, master=bf16)",      SHAPE_POOL,   ROOT},
     { 2, "%o: %I[%S] = variable",                                     SHAPE_POOL,   ROOT},
     { 1, "%o: bool[%S] = variable",                                   SHAPE_POOL,   ROOT},
     { 3, "%o: %I[%D] = range",                                        SHAPE_NONE,   BOTH},
@@ -59,6 +60,9 @@ const line_template line_templates[] = {
     { 1, "%o = ceil(%x)",                                             SHAPE_NONE,   0},
     { 1, "%o = round(%x)",                                            SHAPE_NONE,   0},
     { 1, "%o = isnan(%x)",                                            SHAPE_NONE,   0},
+    { 1, "%o = swish(%x)",                                            SHAPE_NONE,   BOTH},
+    { 1, "%o = log(exp(clip(%x, low=-3, high=3)))",                   SHAPE_NONE,   BOTH},
+    { 1, "%o = print(%a)",                                            SHAPE_NONE,   ROOT},
 
     /* casts */
     { 4, "%o: %I = cast(%x)",                                         SHAPE_NONE,   0},
@@ -118,7 +122,7 @@ const line_template line_templates[] = {
     { 3, "%o = softmax(%x, dim=%d)",                                  SHAPE_NONE,   BOTH},
     { 2, "%o = log_softmax(%x, dim=%d)",                              SHAPE_NONE,   BOTH},
     { 1, "%o = softmax(%x, %u, dim=%d)",                              SHAPE_NONE,   BOTH},
-    { 4, "%o = cumsum(%A, dim=%d, exclusive=%t, reverse=%t)",         SHAPE_NONE,   BOTH},
+    { 4, "%o = cumsum(%A, dim=%d, exclusive=%t, reverse=%t)",         SHAPE_NONE,   WIDE | BOTH},
     { 1, "%o: [%S] = reduce_all(%b)",                                 SHAPE_SUBSET, BOTH},
     { 1, "%o = reduce_any(%b, over=(%d))",                            SHAPE_NONE,   BOTH},
     { 2, "%o = greater(reduce_sum(%A, over=(%d)), 1)",                SHAPE_NONE,   0},
@@ -136,6 +140,8 @@ const line_template line_templates[] = {
     { 1, "%o = pad_edge(%a, dim=%d, before=%k, after=%k)",            SHAPE_NONE,   BOTH},
     { 4, "%o = concat(%a, %h, dim=%d)",                               SHAPE_NONE,   BOTH},
     { 2, "%o, %p = split(%a, dim=%d, sizes=(%R))",                    SHAPE_NONE,   BOTH},
+    { 1, "%o, %p = unstack(%a, dim=%d)",                              SHAPE_NONE,   BOTH},
+    { 1, "%o, %p = split(%a, dim=%d)",                                SHAPE_NONE,   BOTH},
     { 2, "%o = stack(%a, %a, dim=%N, axis=-1)",                       SHAPE_NONE,   BOTH},
     { 4, "%o = shift(%a, dim=%d, offset=%s, wrap=%t)",                SHAPE_NONE,   BOTH},
     { 3, "%o = dynamic_shift(%a, %v, dim=%d, wrap=%t)",               SHAPE_NONE,   BOTH},
@@ -153,6 +159,14 @@ const line_template line_templates[] = {
     { 9, "%o = gather(%a, %i, dim=%d)",                               SHAPE_NONE,   BOTH},
     { 5, "%o = gather(%i, mod(%j, %Z), dim=%d)",                      SHAPE_NONE,   BOTH},
     { 6, "%o = gather(%a, mod(%i, %Z), dim=%d)",                      SHAPE_NONE,   BOTH},
+    { 4, "%q = reduce_sum(%i, over=(%d))\n"
+         "%o = gather(%a, %q, dim=%e)",                               SHAPE_NONE,   0},
+    { 4, "%q = gather(%i, mod(%v, %Z), dim=%d)\n"
+         "%o = gather(%a, %q, dim=%e)",                               SHAPE_NONE,   0},
+    { 3, "%q = einsum(%i, %j, over=(%d))\n"
+         "%o = scatter_add(%A, %q, dim=[%D])",                        SHAPE_NONE,   0},
+    { 2, "%q = reduce_sum(%i, over=(%d))\n"
+         "%o = dynamic_shift(%a, %q, dim=%e, wrap=%t)",               SHAPE_NONE,   0},
     { 3, "%o = gather(%A, cast(%x, type=%I), dim=%d)",                SHAPE_NONE,   0},
     { 3, "%o = gather(%A, argmax(%B, dim=%d), dim=%d)",               SHAPE_NONE,   0},
     { 5, "%o = scatter_add(%A, %i, dim=[%D])",                        SHAPE_NONE,   BOTH},
@@ -160,15 +174,17 @@ const line_template line_templates[] = {
     { 2, "%o = scatter_add(%A, %v, dim=[%D], keep=(%d))",             SHAPE_NONE,   BOTH},
     { 4, "%o: %T = one_hot(%i, dim=[%D])",                            SHAPE_NONE,   BOTH},
     { 1, "%o: %I = one_hot(%i, dim=[%D], on=3, off=-1)",              SHAPE_NONE,   0},
-    { 3, "%o, %p = sort(%A, dim=%d, descending=%t)",                  SHAPE_NONE,   0},
+    { 3, "%o, %p = sort(%A, dim=%d, descending=%t)",                  SHAPE_NONE,   WIDE},
     { 1, "%o = argsort(%A, dim=%d)",                                  SHAPE_NONE,   0},
-    { 4, "%o, %p = top_k(%A, dim=%d, k=[%N=%m])",                     SHAPE_NONE,   0},
+    { 4, "%o, %p = top_k(%A, dim=%d, k=[%N=%m])",                     SHAPE_NONE,   WIDE},
     { 1, "%o, %p = top_1(%A, dim=%d)",                                SHAPE_NONE,   0},
-    { 2, "%o = nth_largest_element(%A, dim=%d, n=%n)",                SHAPE_NONE,   0},
+    { 2, "%o = nth_largest_element(%A, dim=%d, n=%n)",                SHAPE_NONE,   WIDE},
     { 1, "%o = nth_smallest_element(%A, dim=%d, n=%n)",               SHAPE_NONE,   0},
-    { 2, "%o = argmax(%A, dim=%d)",                                   SHAPE_NONE,   0},
+    { 2, "%o = argmax(%A, dim=%d)",                                   SHAPE_NONE,   WIDE},
     { 1, "%o = argmin(%A, dim=%d)",                                   SHAPE_NONE,   0},
     { 1, "%o: [%S] = argmax_over(%A)",                                SHAPE_SUBSET, 0},
+    { 1, "%o: [%S] = argmin_over(%A)",                                SHAPE_SUBSET, 0},
+    { 1, "%o = sample_with_temperature(%x, dim=%d, temperature=0.5)", SHAPE_NONE,   0},
     { 1, "%o = categorical(%x, dim=%d)",                              SHAPE_NONE,   0},
 
     /* integers that stay small */
@@ -198,6 +214,13 @@ const line_template line_templates[] = {
     { 2, "%o = max_pool(%A, window=(%k), stride=(%k), padding=%P)",   SHAPE_NONE,   BOTH},
     { 2, "%o = max_pool(%A, window=(%k, %k), padding=%P)",            SHAPE_NONE,   BOTH},
     { 1, "%o = avg_pool(%x, window=(%k), stride=(%k), padding=%P)",   SHAPE_NONE,   BOTH},
+    { 1, "%o = avg_pool(%x, window=(%k, %k), padding=%P)",            SHAPE_NONE,   BOTH},
+    { 1, "%q: %F[k1=%k, one=1, %D] = input\n"
+         "%o = conv1d(%x, %q, groups=%l, padding=%P)",                SHAPE_NONE,   ROOT},
+    { 1, "%q: %F[k1=2, %L, %D] = input\n"
+         "%o = conv(%x, %q, stride=(%k), dilation=(%k), before=(%k), after=(1))", SHAPE_NONE, ROOT},
+    { 1, "%q: %F[k1=2, k2=1, k3=%k, %D, other=%l] = input\n"
+         "%o = conv3d_transpose(%x, %q, padding=%P)",                 SHAPE_NONE,   ROOT},
 };
 /* clang-format on */
 

@@ -7,7 +7,7 @@
  *     %A %B %C      numbers of one type, floats or integers
  *     %b %c         bools
  *     %a            any type;  %h: of the same type and dimensions, the size of %d may differ
- *     %d %f         names of two dimensions of the first operand
+ *     %d %f         names of two dimensions of the first operand;  %e: of one of the last
  *     %n %m %s %Z   0 .. size-1, 1 .. size, -size-1 .. size+1, size; of dimension %d
  *     %R            two numbers that sum to that size
  *     %D %N         a dimension the first operand lacks: name=size, and its name
@@ -34,7 +34,7 @@ typedef enum shape_kind {
 
 enum {
     ROOT = 1, /* not inside blocks */
-    WIDE = 2, /* all operands together may have more than 16 dimensions */
+    WIDE = 2, /* of interest with many dimensions; all operands together may have more than 16 */
     BOTH = 4, /* for plain graphs, too */
 };
 

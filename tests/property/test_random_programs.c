@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,14 +31,36 @@ static verdict try_legal(property_case *c, dice *d, bool apart, char *reason, co
     }
 }
 
-static void report(property_case *c, uint64_t seed, verdict v, bool gradients, char *reason)
+static void report(property_case *c, uint64_t seed, verdict v, bool graph, char *reason)
 {
     printf("# program %llu: %s\n# again: test_random_programs %llu 1\n", (unsigned long long)seed,
            reason, (unsigned long long)seed);
     fflush(stdout);
-    if (v != VERDICT_ILLEGAL) case_shrink(c, v, gradients, reason);
+    if (v != VERDICT_ILLEGAL) case_shrink(c, v, graph, reason);
     case_print(c, reason);
     fflush(stdout);
+}
+
+/* In a process of its own: what the program was when making it crashed is left in c, which is shared.
+ */
+static bool make_apart(property_case *c, uint64_t seed)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE);
+        case_make_program(c, seed);
+        _exit(0);
+    }
+    if (child > 0) waitpid(child, &status, 0);
+    if (!status) return true;
+    char reason[REASON_ROOM];
+    snprintf(reason, sizeof reason, "the last line cannot be read: %s",
+             strsignal(WTERMSIG(status)));
+    printf("# program %llu: %s\n", (unsigned long long)seed, reason);
+    case_print(c, reason);
+    return false;
 }
 
 static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover)
@@ -45,11 +68,12 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
     static char dims[MOST_DIMS][NAME_ROOM];
     dice        d = {seed ^ 0x5bd1e995u};
     char        reason[REASON_ROOM] = "";
-    case_make_program(c, seed);
+    if (apart && !make_apart(c, seed)) return false;
+    if (!apart) case_make_program(c, seed);
     int ndims = case_dims(c, MOST_DIMS, dims);
     if (!apart) alarm(PATIENCE);
-    verdict v = apart ? case_try_apart(c, true, reason) : case_try_gradients(c, reason, cover);
-    bool    gradients = v != VERDICT_SAME;
+    verdict v = apart ? case_try_apart(c, true, reason) : case_try_graph(c, reason, cover);
+    bool    graph = v != VERDICT_SAME;
     for (int k = 0; k < LAYOUTS && v == VERDICT_SAME; k++) {
         if (k) case_choose_fetches(c, &d);
         case_make_layout(c, &d, ndims, dims);
@@ -57,7 +81,7 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
         v = try_legal(c, &d, apart, reason, cover);
     }
     alarm(0);
-    if (v != VERDICT_SAME) report(c, seed, v, gradients, reason);
+    if (v != VERDICT_SAME) report(c, seed, v, graph, reason);
     return v == VERDICT_SAME;
 }
 
@@ -115,16 +139,18 @@ int main(int argc, char **argv)
     uint64_t       count = timed ? UINT64_MAX : argc > 2 ? strtoull(argv[2], NULL, 10) : COUNT;
     time_t         end = time(NULL) + (timed ? atoi(argv[2]) : 24 * 3600);
     score          s = {0};
-    property_case *c = malloc(sizeof *c);
+    property_case *c =
+        mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (c == MAP_FAILED) return 2;
     if (timed) printf("from seed %llu, for %s seconds\n", (unsigned long long)seed, argv[2]);
-    while (c && s.done < count && time(NULL) < end) {
+    while (s.done < count && time(NULL) < end) {
         run_many(c, seed, count, end, &s);
         if (s.done == count || time(NULL) >= end) break;
         /* The next program took the process with it; by itself it can be told and shrunk. */
         result r = {.good = run_one(c, seed + s.done, true, NULL)};
         note(&s, &r);
     }
-    free(c);
+    munmap(c, sizeof *c);
     int64_t all = s.cover.exact + s.cover.near + s.cover.unknown;
     printf("seeds %llu to %llu: %lld elements, %lld equal, %lld near, %lld not definite; %lld "
            "slopes\n",
