@@ -1,4 +1,4 @@
-/* mtf verify: a mesh's programs compute what the graph says, exactly. */
+/* mtf verify: a mesh's programs compute what the graph says. */
 #include <stdio.h>
 
 #include "cli/choices.h"

@@ -1,4 +1,4 @@
-/* How sure one trial is: degrees of what a program computes. */
+/* How sure one trial is: degrees of a program's results. */
 #include "verify/degree.h"
 
 #include <math.h>
@@ -138,21 +138,21 @@ static void note_instr(degrees *d, const instr *i)
 
 /* ---- the program ---- */
 
-enum { LOCAL_TURNS = 256, DEEPEST = 64 };
+enum { COUNTED_TURNS = 256 };
 
 /* Loops as often as they turn, within reason: what still grows then is too large to be of use. */
 static void walk(degrees *d)
 {
     const program *p = d->program;
-    int64_t        turns[DEEPEST];
+    int64_t        turns[MAX_NESTING];
     int            depth = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        if (i->kind == INSTR_LOOP && depth < DEEPEST) {
+        if (i->kind == INSTR_LOOP && depth < MAX_NESTING) {
             turns[depth++] = 0;
         } else if (i->kind == INSTR_AGAIN && depth > 0) {
             int64_t trips = p->instrs[i->loop.other].loop.trips;
-            if (++turns[depth - 1] < LOCAL_TURNS && (trips < 0 || turns[depth - 1] < trips))
+            if (++turns[depth - 1] < COUNTED_TURNS && (trips < 0 || turns[depth - 1] < trips))
                 k = i->loop.other;
             else
                 depth--;

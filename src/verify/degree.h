@@ -1,4 +1,4 @@
-/* How sure one trial is: degrees of what a program computes. */
+/* How sure one trial is: degrees of a program's results. */
 #ifndef VERIFY_DEGREE_H
 #define VERIFY_DEGREE_H
 

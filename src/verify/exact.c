@@ -1,4 +1,4 @@
-/* The exact device: instructions on residues, one element at a time. */
+/* The exact device: instructions on residues, element by element. */
 #include "verify/exact.h"
 
 static exact_kernel *const kernels[INSTR_KINDS] = {

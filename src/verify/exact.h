@@ -1,4 +1,4 @@
-/* The exact device: instructions on residues, one element at a time.
+/* The exact device: instructions on residues, element by element.
  *
  * Every element, of whatever type, is a cell of 64 bits.  Floating elements are
  * residues of one prime, so casts among them change nothing; integers and bools

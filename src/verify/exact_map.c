@@ -1,4 +1,4 @@
-/* Maps of the exact device: step after step over a strip of elements. */
+/* Maps of the exact device, strip by strip. */
 #include "program/map_form.h"
 #include "program/scalar.h"
 #include "verify/exact.h"
@@ -50,7 +50,7 @@ static void fold_row(const exact *x, const strip *s, const scalar_step *step, ce
     for (int64_t k = 0; k < s->count; k++) to[k] = total;
 }
 
-/* Inverses of a strip at once; the row behind the last register is working space. */
+/* Inverses of a strip at once; the row after the last register is working space. */
 static void divide(const exact *x, const strip *s, const cell *above, const cell *below, cell *to)
 {
     cell *room = row_of(s, s->instr->nin + s->instr->map.nsteps);

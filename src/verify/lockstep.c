@@ -1,4 +1,4 @@
-/* All processors of a mesh in one thread, from collective to collective. */
+/* All processors of a mesh in one thread. */
 #include "verify/lockstep.h"
 
 #include <stdio.h>
@@ -172,9 +172,9 @@ static bool walk(lane *k)
         if (instr_is_collective(i)) return true;
         switch (i->kind) {
         case INSTR_LOOP:
-            if (k->depth == LOCKSTEP_DEPTH)
+            if (k->depth == MAX_NESTING)
                 return fail(&k->exact.session->fault, ERR_VALUE,
-                            "loops are nested more than %d deep", LOCKSTEP_DEPTH);
+                            "loops are nested more than %d deep", MAX_NESTING);
             k->turns[k->depth++] = 0;
             break;
         case INSTR_TEST:

@@ -1,4 +1,4 @@
-/* All processors of a mesh in one thread, from collective to collective.
+/* All processors of a mesh in one thread.
  *
  * Each processor has its program and its memory on the exact device.  All walk
  * to their next collective; that is done by its definition, element by element, and
@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "verify/exact.h"
 
-enum { LOCKSTEP_DEPTH = 64, LOCKSTEP_TURNS = 12 };
+enum { LOCKSTEP_TURNS = 12 }; /* of a loop that a condition ends, at most */
 
 typedef struct lane {
     mesh_point here;
@@ -22,7 +22,7 @@ typedef struct lane {
     exact      exact;
     int        at; /* the next instruction */
     int        depth;
-    int64_t    turns[LOCKSTEP_DEPTH];
+    int64_t    turns[MAX_NESTING];
 } lane;
 
 typedef struct lockstep {

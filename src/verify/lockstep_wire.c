@@ -23,7 +23,7 @@ static mesh_point first_member(const lockstep *l, unsigned axes, int me)
     return p;
 }
 
-/* On to the next, in the order of numbers; false behind the last. */
+/* On to the next, in the order of numbers; false after the last. */
 static bool next_member(const lockstep *l, unsigned axes, mesh_point *p)
 {
     for (int x = l->mesh.naxes - 1; x >= 0; x--) {

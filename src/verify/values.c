@@ -1,4 +1,4 @@
-/* What goes in, by position, and whether what comes out is the same. */
+/* Inputs by position, and results compared with the whole. */
 #include "verify/values.h"
 
 #include <string.h>

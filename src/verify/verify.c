@@ -1,4 +1,4 @@
-/* Verifying: the programs of a mesh compute what the graph says. */
+/* Verifying: a mesh's programs compute what the graph says. */
 #include "verify/verify.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Verifying: the programs of a mesh compute what the graph says.
+/* Verifying: a mesh's programs compute what the graph says.
  *
  * The graph's own program, lowered for one processor and left alone, is run on
  * residues, and so are the programs of all processors, after each planning pass.

@@ -1,4 +1,4 @@
-/* Compares the programs of a mesh with the graph exactly, on residues. */
+/* Compares a mesh's programs with the graph, on residues. */
 #include "harness_exact.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Compares the programs of a mesh with the graph exactly, on residues. */
+/* Compares a mesh's programs with the graph, on residues. */
 #ifndef HARNESS_EXACT_H
 #define HARNESS_EXACT_H
 

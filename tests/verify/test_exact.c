@@ -1,4 +1,4 @@
-/* Tests the exact device: on whole numbers it agrees with the cpu. */
+/* Tests the exact device against the cpu on whole numbers. */
 #include "verify/values.h"
 
 #include "ground.h"

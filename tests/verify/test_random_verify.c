@@ -1,4 +1,4 @@
-/* Verifies random programs on random meshes, each with few of its results fetched.
+/* Verifies random programs on random meshes, few results fetched.
  *
  * Usage: test_random_verify [first seed] [how many]
  */

@@ -1,4 +1,4 @@
-/* Tests verifying: faults of rules and of programs are found, sizes shrink. */
+/* Tests verifying: faults are found, and sizes shrink. */
 #include "ops/catalogue.h"
 #include "ops/splits.h"
 #include "verify/degree.h"
@@ -179,7 +179,8 @@ static bool does_nothing(const instr *i)
 {
     for (int k = 0; i->kind == INSTR_MAP && k < i->map.nsteps; k++)
         if (i->map.steps[k].fn == FN_IMMEDIATE && exact_is_real(i->map.steps[k].type) &&
-            fabs(i->map.steps[k].value.real) > 1e30) return true;
+            fabs(i->map.steps[k].value.real) > 1e30)
+            return true;
     return false;
 }
 
