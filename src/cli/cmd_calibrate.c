@@ -39,8 +39,9 @@ static const char *describe(mtf_session *s, const char *given, const price_rates
              "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
              given, launch_find().size > 1 ? "over MPI" : "as threads");
     if (calibrate_is_disturbed(d))
-        text_add(&t, "# Others used the machine meanwhile: trials differ by %.0f %%, cores were "
-                     "taken away for %.0f %% of the time.\n",
+        text_add(&t,
+                 "# Others used the machine meanwhile: trials differ by %.0f %%, cores were "
+                 "taken away for %.0f %% of the time.\n",
                  100 * d->spread, 100 * d->lost);
     rates_write(r, &t);
     return text_done(&t);
@@ -51,9 +52,9 @@ static bool check_calm(const options *o, mtf_session *s, const disturbance *d)
 {
     if (option_given(o, "anyway") || !calibrate_is_disturbed(d)) return true;
     return fail(&s->fault, ERR_VALUE,
-                "others used the machine meanwhile: trials differ by %.0f %%, cores were taken away "
-                "for %.0f %% of the time; calibrate when it is idle, or take it as it is with "
-                "--anyway",
+                "others used the machine meanwhile: trials differ by %.0f %%, cores were taken "
+                "away for %.0f %% of the time; calibrate when it is idle, or take it as it is "
+                "with --anyway",
                 100 * d->spread, 100 * d->lost);
 }
 
@@ -117,7 +118,8 @@ const command command_calibrate = {
         "All processors work at once, as in a step: matrix products of several sizes and types,\n"
         "convolutions with few channels and with many, a pass over memory, elementwise work, an\n"
         "instruction that does almost nothing, and sums over all processors and along each axis.\n"
-        "The file has a line for each, and may be edited.  It takes less than a minute; let nothing\n"
-        "else run: where trials differ, or cores are taken away, it says so and writes nothing.",
+        "The file has a line for each, and may be edited.  It takes less than a minute; let\n"
+        "nothing else run: where trials differ, or cores are taken away, it says so and writes\n"
+        "nothing.",
     .run = run,
 };

@@ -14,7 +14,7 @@
 
 /* What calm machines stay far below; a second program that computes is far above one of them. */
 #define MOST_SPREAD 0.10
-#define MOST_LOST   0.10
+#define MOST_LOST 0.10
 
 /* ---- the better ones ---- */
 
@@ -77,11 +77,11 @@ static int add_rows(place *list, int n, int rows, place first, size_t each)
 static int list_places(const price_rates *r, place *list)
 {
     static const place numbers[] = {
-        {AT(flops), HIGH},       {AT(memory), HIGH},      {AT(rows), HIGH},
-        {AT(flat.left), HIGH},   {AT(flat.right), HIGH},  {AT(flat.result), HIGH},
-        {AT(wire), HIGH},        {AT(outer_wire), HIGH},  {AT(latency), LOW},
-        {AT(start), LOW},        {AT(message), MIDDLE},   {AT(alone), MIDDLE},
-        {AT(half), MIDDLE},      {AT(quarter), MIDDLE},   {AT(most), MIDDLE},
+        {AT(flops), HIGH},        {AT(memory), HIGH},         {AT(rows), HIGH},
+        {AT(flat.left), HIGH},    {AT(flat.right), HIGH},     {AT(flat.result), HIGH},
+        {AT(wire), HIGH},         {AT(outer_wire), HIGH},     {AT(latency), LOW},
+        {AT(start), LOW},         {AT(message), MIDDLE},      {AT(alone), MIDDLE},
+        {AT(half), MIDDLE},       {AT(quarter), MIDDLE},      {AT(most), MIDDLE},
         {AT(outer_latency), LOW}, {AT(outer_message), MIDDLE}};
     int n = 0;
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) list[n++] = numbers[k];
