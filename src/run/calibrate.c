@@ -104,11 +104,10 @@ void calibrate_combine(int n, const price_rates *list, price_rates *r)
 
 /* ---- whether others disturbed them ---- */
 
-disturbance calibrate_disturbance(int n, const price_rates *list)
+disturbance calibrate_disturbance(int n, const price_rates *list, double *lost)
 {
     const trials t = {list, n};
     place        places[MOST_PLACES];
-    price_rates  held = {0};
     double       logs = 0;
     int          rates = 0;
     for (int k = list_places(list, places) - 1; k >= 0; k--) {
@@ -118,9 +117,8 @@ disturbance calibrate_disturbance(int n, const price_rates *list)
         logs += fabs(log(holds / middle));
         rates++;
     }
-    pick_pauses(&t, &held);
     return (disturbance){.spread = rates ? exp(logs / rates) - 1 : 0,
-                         .lost = lost_to_pauses(&held)};
+                         .lost = pick_of(n, lost, LOW)};
 }
 
 bool calibrate_is_disturbed(const disturbance *d)
@@ -172,15 +170,16 @@ bool calibrate_begin(mtf_session *s, trial *t)
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
 {
     price_rates list[CALIBRATE_TRIALS];
+    double      lost[CALIBRATE_TRIALS];
     trial       t;
     TRY(calibrate_begin(s, &t));
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         if (o && o->tell) o->tell(o->context, k, CALIBRATE_TRIALS);
-        TRY(trial_run(&t, &list[k]));
+        TRY(trial_run(&t, &list[k]) && trial_lost(&t, &list[k], &lost[k]));
     }
     if (o && o->tell) o->tell(o->context, CALIBRATE_TRIALS, CALIBRATE_TRIALS);
     calibrate_combine(CALIBRATE_TRIALS, list, r);
-    *d = calibrate_disturbance(CALIBRATE_TRIALS, list);
+    *d = calibrate_disturbance(CALIBRATE_TRIALS, list, lost);
     r->capacity = (double)store_memory_each(s);
     return true;
 }

@@ -14,8 +14,7 @@ typedef struct calibrate_opts {
 typedef struct disturbance {
     double spread; /* by how much the rates that hold are better than those in the middle of the
                     * trials, in the geometric mean: 0.1 is a tenth */
-    double lost;   /* share of the time for which the system took cores away; 0 where it was not
-                    * measured */
+    double lost;   /* share of the time for which the system took cores away */
 } disturbance;
 
 /* Several trials on the session's mesh, of which others may disturb some.  The session is new: it
@@ -27,7 +26,8 @@ bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturba
 enum { CALIBRATE_TRIALS = 9 };
 void calibrate_combine(int n, const price_rates *list, price_rates *r);
 
-disturbance calibrate_disturbance(int n, const price_rates *list);
+/* `lost`: of each trial, as trial_lost tells it; they are sorted. */
+disturbance calibrate_disturbance(int n, const price_rates *list, double *lost);
 bool        calibrate_is_disturbed(const disturbance *d); /* too much to be believed */
 
 /* For those who choose when to try: the session gets its layout.  Where its mesh has a single axis
