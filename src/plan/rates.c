@@ -153,8 +153,8 @@ static bool complain(const reading *r, const char *what)
     return fail(
         f, ERR_SYNTAX,
         "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
-        "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", \"cache BYTES "
-        "MEMORY\" or \"axis NAME WIRE LATENCY\"",
+        "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
+        "\"cache BYTES MEMORY\" or \"axis NAME WIRE LATENCY\"",
         r->file, r->line, what, known);
 }
 

@@ -51,15 +51,20 @@ typedef struct axis_rate {
 
 /* An instruction takes `start`, and the longer of its flops and its bytes of memory (their sum where
  * rows are summed up first and used then, as `rows` tells, and for products where caches are known:
- * there neither hides the other; only its bytes where it changes variables, as optimizers do).  A
- * collective takes its messages and the bytes that it sends or receives (plan/links.h), and waits for
- * those whose core the system took away meanwhile. */
+ * there neither hides the other; only its bytes where it changes variables, as optimizers do).
+ *
+ * A collective takes latency + (messages - 1) * message + bytes / wire, with the messages and bytes
+ * that a processor sends or receives in it, and waits for those whose core the system took away
+ * meanwhile.  `latency` and `message` are seconds; 0: none.  Measured: sums of 8 numbers in groups of
+ * two sizes, which differ by their messages.  `wire` is bytes in a second.  Measured: long sums, less
+ * the time of a short one.
+ *
+ * `node` processors, neighbours by number, share the wire above.  Each of them has a port to other
+ * nodes: `outer_wire` bytes in a second while all ports of a node are in use, and seconds of messages
+ * as above.  plan/links.h has the formula.  Not measured: people write them. */
 typedef struct price_rates {
     double        flops, memory, wire; /* flops, bytes, bytes in a second */
-    double        latency; /* seconds of a collective's first message.  Measured: a sum of 8 numbers
-                            * takes latency + (messages - 1) * message */
-    double        message; /* seconds of each further message that a processor sends in a collective;
-                            * 0: none.  Measured: two such sums, in groups of different sizes */
+    double        latency, message;    /* seconds, of a collective's first message and of others */
     double        start;               /* seconds, for each other instruction */
     double        pauses, pause;       /* in a second of work; seconds of each */
     double        rows;          /* flops a second of maps that sum up along rows; 0: `flops` */
@@ -68,10 +73,8 @@ typedef struct price_rates {
     double        half, quarter; /* while so many of them are; 0: as fast as what is left allows */
     double        most;          /* while three quarters are; 0: between `half` and `alone` */
     double        capacity;      /* bytes of memory that a processor has; 0: not known */
-    int           node; /* so many processors, neighbours by number, share the fast wire; 0: all */
-    double        outer_wire;                   /* bytes a second of each processor's own port to
-                                                 * other nodes, while all of them are in use */
-    double        outer_latency, outer_message; /* as above, of messages from node to node */
+    int           node;          /* 0: all */
+    double        outer_wire, outer_latency, outer_message;
     const struct site
         *site; /* how processors meet; NULL: threads of one process, without working space */
     int           nproducts;

@@ -257,19 +257,42 @@ traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_poin
 
 /* ---- messages ---- */
 
-/* Those who have something that `here` wants: a product over the dimensions.  Where there are more
- * parts than elements, some are empty. */
+/* How many of so many parts have something of a span.  Where there are more parts than elements, some
+ * are empty. */
+static int64_t parts_within(int64_t size, int parts, span s)
+{
+    if (s.size == 0) return 0;
+    int64_t n =
+        part_holding(size, parts, s.begin + s.size - 1) - part_holding(size, parts, s.begin);
+    return n + 1 < s.size ? n + 1 : s.size;
+}
+
+/* Those who have something that `here` wants: a product over the dimensions. */
 static int64_t sources_of(const mesh *m, const exchange_args *how, const mesh_point *here)
 {
     int64_t n = 1;
-    for (int d = 0; d < how->shape.ndims && n; d++) {
-        span    want = exchange_wanted(m, how, d, here);
-        int64_t size = how->shape.dims[d].size, end = want.begin + want.size;
-        int     parts = cut_parts(m, &how->from.dim[d]);
-        int64_t some = want.size ? part_holding(size, parts, end - 1) -
-                                       part_holding(size, parts, want.begin) + 1
-                                 : 0;
-        n *= some < want.size ? some : want.size;
+    for (int d = 0; d < how->shape.ndims; d++)
+        n *= parts_within(how->shape.dims[d].size, cut_parts(m, &how->from.dim[d]),
+                          exchange_wanted(m, how, d, here));
+    return n;
+}
+
+/* Those who want something of what `here` has of dimension d.  They differ from it along axes in
+ * `from` only; where these are all that count, nobody is visited. */
+static int64_t readers_along(const mesh *m, const exchange_args *how, int d, unsigned from,
+                             const mesh_point *here)
+{
+    int64_t          n = 0;
+    span             has = exchange_has(m, how, d, here);
+    const axis_list *cut = exchange_cut(how, d);
+    axis_list        varying = listed(m, cut_axes(cut) & from);
+    mesh_point       reader = *here;
+    if (!traffic_moves(how, d)) return has.size > 0;
+    if (varying.n == cut->n && !(how->mapped >> d & 1))
+        return parts_within(how->shape.dims[d].size, cut_parts(m, cut), has);
+    for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
+        cut_set_part(m, &varying, k, &reader);
+        n += span_overlap(has, exchange_wanted(m, how, d, &reader)) > 0;
     }
     return n;
 }
@@ -279,21 +302,7 @@ static int64_t readers_of(const mesh *m, const exchange_args *how, const mesh_po
 {
     unsigned from = placement_axes(&how->from, how->shape.ndims);
     int64_t  n = traffic_group(m, from & ~wanted_axes(how));
-    for (int d = 0; d < how->shape.ndims && n; d++) {
-        int64_t    some = 0;
-        span       has = exchange_has(m, how, d, here);
-        axis_list  varying = listed(m, cut_axes(exchange_cut(how, d)) & from);
-        mesh_point reader = *here;
-        if (!traffic_moves(how, d)) {
-            n *= has.size > 0;
-            continue;
-        }
-        for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
-            cut_set_part(m, &varying, k, &reader);
-            some += span_overlap(has, exchange_wanted(m, how, d, &reader)) > 0;
-        }
-        n *= some;
-    }
+    for (int d = 0; d < how->shape.ndims && n; d++) n *= readers_along(m, how, d, from, here);
     return n;
 }
 

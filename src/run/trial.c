@@ -179,16 +179,38 @@ static bool find_crowd(trial *t)
     return true;
 }
 
+static bool measure_pauses(const trial *t, int threads, double *often, double *each)
+{
+    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* until our own threads sleep */
+    nanosleep(&rest, NULL);
+    return pauses_measure(threads, PAUSE_SECONDS, often, each) ||
+           fail(&t->session->fault, ERR_MEMORY, "the system gives no %d threads", threads);
+}
+
+/* Pauses matter to those who wait for each other; who shares cores waits for them anyway. */
+static bool has_pauses(const trial *t)
+{
+    return mesh_size(&t->mesh) > 1 && !t->crowded;
+}
+
 static bool time_pauses(const trial *t, price_rates *r)
 {
-    const store          *s = store_of(t->session);
-    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* until our own threads sleep */
-    if (mesh_size(&t->mesh) == 1 || t->crowded) return true;
-    nanosleep(&rest, NULL);
-    if (!pauses_measure(threads_here(s), PAUSE_SECONDS, &r->pauses, &r->pause))
-        return fail(&t->session->fault, ERR_MEMORY, "the system gives no %d threads",
-                    threads_here(s));
+    const store *s = store_of(t->session);
+    if (!has_pauses(t)) return true;
+    TRY(measure_pauses(t, threads_here(s), &r->pauses, &r->pause));
     r->pauses *= s->threads;
+    return true;
+}
+
+/* Ranks that share cores would measure each other. */
+bool trial_lost(const trial *t, const price_rates *r, double *share)
+{
+    const store *s = store_of(t->session);
+    int          threads = threads_here(s), cores = cores_count();
+    double       often = r->pauses / s->threads, each = r->pause;
+    if (!has_pauses(t) && !(t->crowded && s->ranks))
+        TRY(measure_pauses(t, threads < cores ? threads : cores, &often, &each));
+    *share = often * each;
     return true;
 }
 

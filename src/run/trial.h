@@ -20,6 +20,8 @@ typedef struct trial {
 /* The session's layout cuts a dimension p along all axes, and along_NAME along axis NAME. */
 bool trial_begin(mtf_session *s, const mesh *m, bool divided, trial *t);
 bool trial_run(const trial *t, price_rates *r);
+/* The share of the time for which the system takes cores away, just after that trial. */
+bool trial_lost(const trial *t, const price_rates *r, double *share);
 
 /* Seconds of short sums in two groups, and the messages that a processor sends in each: what a further
  * message takes, and the first in the larger group.  No message takes less than nothing, and the first

@@ -19,7 +19,8 @@ static bool time_window(const trial *t, int channels, double *flops, double *sec
 {
     textbuf text = {.arena = &t->session->arena};
     int     p = mesh_size(&t->mesh), images = images_of(channels);
-    text_add(&text, "image_%d: f32[p=%d, b=%d, h=%d, w=%d, c=%d] = variable(init=\"normal(0, 1)\")\n",
+    text_add(&text,
+             "image_%d: f32[p=%d, b=%d, h=%d, w=%d, c=%d] = variable(init=\"normal(0, 1)\")\n",
              channels, p, images, SIDE + TAPS - 1, SIDE + TAPS - 1, channels);
     text_add(&text, "filter_%d: f32[fh=%d, fw=%d, c=%d, o=%d] = variable(init=\"normal(0, 1)\")\n",
              channels, TAPS, TAPS, channels, channels);
@@ -35,8 +36,8 @@ bool trial_windows(const trial *t, price_rates *r)
     for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
         double flops, seconds;
         TRY(time_window(t, channels[k], &flops, &seconds));
-        rates_add_window(r, (window_rate){MTF_F32, channels[k],
-                                          flops / fmax(seconds - r->start, seconds / 2)});
+        rates_add_window(
+            r, (window_rate){MTF_F32, channels[k], flops / fmax(seconds - r->start, seconds / 2)});
     }
     return true;
 }

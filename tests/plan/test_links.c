@@ -30,11 +30,11 @@ static void test_members_of_nodes(void **state)
         unsigned    axes;
         int         node, inside, nodes;
     } cases[] = {
-        {"x:64", 1, 8, 8, 8},          {"x:64", 1, 0, 64, 1},         {"x:4", 1, 8, 4, 1},
-        {"x:8,y:8", 1, 8, 1, 8},       {"x:8,y:8", 2, 8, 8, 1},       {"x:8,y:8", 3, 8, 8, 8},
-        {"x:16,y:4", 1, 8, 2, 8},      {"x:16,y:4", 2, 8, 4, 1},      {"x:4,y:16", 2, 8, 8, 2},
-        {"x:4,y:2,z:4", 5, 8, 4, 4},   {"x:4,y:2,z:4", 3, 8, 2, 4},   {"x:4,y:2,z:4", 6, 8, 8, 1},
-        {"x:8,y:3", 2, 8, 1, 3},       {"x:8,y:3", 1, 8, 1, 8},       {"x:12", 1, 8, 1, 12},
+        {"x:64", 1, 8, 8, 8},          {"x:64", 1, 0, 64, 1},       {"x:4", 1, 8, 4, 1},
+        {"x:8,y:8", 1, 8, 1, 8},       {"x:8,y:8", 2, 8, 8, 1},     {"x:8,y:8", 3, 8, 8, 8},
+        {"x:16,y:4", 1, 8, 2, 8},      {"x:16,y:4", 2, 8, 4, 1},    {"x:4,y:16", 2, 8, 8, 2},
+        {"x:4,y:2,z:4", 5, 8, 4, 4},   {"x:4,y:2,z:4", 3, 8, 2, 4}, {"x:4,y:2,z:4", 6, 8, 8, 1},
+        {"x:8,y:3", 2, 8, 1, 3},       {"x:8,y:3", 1, 8, 1, 8},     {"x:12", 1, 8, 1, 12},
         {"x:1048576", 1, 8, 8, 131072}};
     mtf_session *s = mtf_open_with(NULL);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -69,9 +69,9 @@ static void test_axes_with_lines(void **state)
 /* ---- seconds ---- */
 
 /* y is summed over k, which is cut along all axes: B bytes of it on each processor. */
-static const char product[] = "a: f32[m=512, k=64] = input\n"
-                              "b: f32[k=64, n=512] = input\n"
-                              "y: [m, n] = einsum(a, b)\n";
+static const char   product[] = "a: f32[m=512, k=64] = input\n"
+                                "b: f32[k=64, n=512] = input\n"
+                                "y: [m, n] = einsum(a, b)\n";
 static const double B = 4.0 * 512 * 512;
 
 static double sum_seconds(const price_rates *r, const char *mesh_text, const char *layout_text)
@@ -114,8 +114,7 @@ static void test_shipped_nodes(void **state)
     assert_true(rates_choose(s, MTF_SOURCE_DIR "/share/machines/h100-nodes.machine", &r));
     assert_true(r.node == 8 && r.message > 0 && r.outer_message > 0);
     r.latency = r.outer_latency = r.message = r.outer_message = 0;
-    assert_same(sum_seconds(&r, "x:64", "k:x"),
-                2 * 7 / 8. * (B / r.wire + B / 8 / r.outer_wire));
+    assert_same(sum_seconds(&r, "x:64", "k:x"), 2 * 7 / 8. * (B / r.wire + B / 8 / r.outer_wire));
     close_well(s);
 }
 
@@ -131,17 +130,15 @@ static void test_straight_ways(void **state)
     double two = links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2});
     assert_same(two, 3e-5 + 1e6 / 5e10 + 1e6 / 1e12);
     l.inside = 1, l.nodes = 64;
-    assert_same(links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2}),
-                3e-5 + 4e-6 + 2e6 / 5e10);
+    assert_same(links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2}), 3e-5 + 4e-6 + 2e6 / 5e10);
     l.inside = 64, l.nodes = 1;
-    assert_same(links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2}),
-                1e-5 + 1e-6 + 2e6 / 1e12);
+    assert_same(links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2}), 1e-5 + 1e-6 + 2e6 / 1e12);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members_of_nodes), cmocka_unit_test(test_axes_with_lines),
+        cmocka_unit_test(test_members_of_nodes),   cmocka_unit_test(test_axes_with_lines),
         cmocka_unit_test(test_sums_use_all_ports), cmocka_unit_test(test_shipped_nodes),
         cmocka_unit_test(test_straight_ways),
     };

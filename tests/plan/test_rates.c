@@ -199,9 +199,9 @@ static void test_channels_matter(void **state)
     r.windows[2] = (window_rate){MTF_F32, 64, 30};
     static const struct {
         double inputs, outputs, rate, best;
-    } cases[] = {{1, 1, 10, 10},     {4, 4, 10, 10},     {8, 8, 20, 20}, {64, 4, 25.2, 25.2},
-                 {16, 16, 40, 40},   {64, 64, 30, 40},   {512, 512, 30, 40},
-                 {32, 32, 34.641, 40}, {0, 8, 10, 10}};
+    } cases[] = {{1, 1, 10, 10},      {4, 4, 10, 10},       {8, 8, 20, 20},
+                 {64, 4, 25.2, 25.2}, {16, 16, 40, 40},     {64, 64, 30, 40},
+                 {512, 512, 30, 40},  {32, 32, 34.641, 40}, {0, 8, 10, 10}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         double in = cases[k].inputs, out = cases[k].outputs;
         assert_near(rates_window(&r, MTF_F32, in, out), cases[k].rate, 1e-3);
@@ -222,7 +222,7 @@ static void test_convolutions_are_priced(void **state)
                                     "l = reduce_sum(z * g)\n"
                                     "df = gradients(l; f)\n"
                                     "y = df * reduce_sum(square(z))\n";
-    price_rates r = {.flops = 1e3, .memory = 1e30, .wire = 1e30, .nwindows = 2};
+    price_rates              r = {.flops = 1e3, .memory = 1e30, .wire = 1e30, .nwindows = 2};
     r.windows[0] = (window_rate){MTF_F32, 1, 1e6};
     r.windows[1] = (window_rate){MTF_F32, 16, 16e6};
     for (int cut = 0; cut < 2; cut++) {

@@ -628,6 +628,41 @@ static void test_trials(void **state)
     assert_true(r.axes[0].latency == 3 / 1.2 && strcmp(r.axes[0].axis, "x") == 0);
 }
 
+/* The trials of a calm machine, each a bit apart; then some that others disturbed. */
+static void make_trials(price_rates *list, int disturbed, double factor)
+{
+    for (int k = 0; k < CALIBRATE_TRIALS; k++) {
+        double f = (1 + 0.01 * (k * 7 % 5)) * (k < disturbed ? factor : 1);
+        list[k] = (price_rates){.flops = f, .memory = f, .wire = f, .latency = 1 / f};
+        list[k].start = 1 / f, list[k].alone = 1 + k;
+        list[k].nproducts = 1, list[k].products[0] = (product_rate){MTF_F32, 64, f};
+    }
+}
+
+static void test_disturbed_trials(void **state)
+{
+    (void)state;
+    price_rates list[CALIBRATE_TRIALS];
+    double      calm[CALIBRATE_TRIALS], lost[CALIBRATE_TRIALS];
+    for (int k = 0; k < CALIBRATE_TRIALS; k++) calm[k] = 0.01, lost[k] = k ? 0.4 : 0;
+    static const struct {
+        int    disturbed;
+        double factor;
+        bool   told;
+    } cases[] = {{0, 1, false},   {3, 0.5, false}, /* the others tell enough */
+                 {5, 0.5, true},  {6, 0.8, true},  {5, 0.97, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        make_trials(list, cases[k].disturbed, cases[k].factor);
+        disturbance d = calibrate_disturbance(CALIBRATE_TRIALS, list, calm);
+        assert_true(calibrate_is_disturbed(&d) == cases[k].told);
+        assert_near(d.lost, 0.01, 1e-9);
+    }
+    /* Who is disturbed all the time is so evenly, but loses its cores. */
+    make_trials(list, 0, 1);
+    disturbance d = calibrate_disturbance(CALIBRATE_TRIALS, list, lost);
+    assert_true(calibrate_is_disturbed(&d) && d.lost == 0.4);
+}
+
 /* Sums that take 10 and 2 for each message after the first; disturbed, sums seem to say otherwise. */
 static void test_messages_are_told(void **state)
 {
@@ -664,6 +699,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trials),
+        cmocka_unit_test(test_disturbed_trials),
         cmocka_unit_test(test_messages_are_told),
         cmocka_unit_test(test_views),
         cmocka_unit_test(test_worked_example),
