@@ -8,6 +8,7 @@
 
 #include "graph/node.h"
 #include "property_case.h"
+#include "run/audit.h"
 
 /* What came out. */
 typedef struct outcome {
@@ -101,13 +102,16 @@ static bool run_on(const property_case *c, const char *mesh, const char *layout,
                                           .mesh = mesh,
                                           .layout = layout,
                                           .state_layout = mesh ? c->state_layout : NULL,
-                                          .device = c->check && mesh ? "check" : "cpu"});
+                                          .device = c->check && mesh ? "check" : "cpu",
+                                          .measure = true});
+    audit       a;
     mtf_graph  *g = mtf_parse(s, text, "random");
     mtf_tensor *ys[MAX_FETCHES];
     for (int i = 0; i < c->nfetches; i++) ys[i] = mtf_find(g, c->fetches[i].name);
     mtf_program *p = mtf_compile_n(g, c->nfetches, ys);
     bool         good = p && feed_inputs(g, p);
     for (int i = 0; i < c->steps && good; i++) good = mtf_step(p);
+    good = good && audit_program(p, &a) && audit_agrees(s, &a);
     if (good) fetch_all(c, g, p, o);
     snprintf(o->error, sizeof o->error, "%s", mtf_error(s));
     mtf_close(s);
