@@ -204,11 +204,14 @@ refuses "run refuses, too"   'two dimensions on axis "x"' run net.mtf --mesh x:2
 file two.mtf 'x: f32[n=3, a=14000] = input' 'y = reduce_sum(x, over=(n))' 'z = reduce_sum(y * y)'
 run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y --json
 holds "shards in messages" "p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+holds "all of it" "p['sent_messages'] == p['sent_bytes'] > 0 and p['received_messages'] == p['received_bytes']"
 holds "room for two shards" "p['memory']['wire'] == 2 * (4 * 14000 // 3 // 64 + 1) * 64"
 run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --fetch y --json
 holds "no messages on one machine" "p['memory']['wire'] == 0 and p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
 run plan two.mtf --mesh x:3 --layout a:x --ranks 3 --hosts 3 --fetch z --json
 holds "one element from each to each" "p['total']['sent_bytes'] == 4 * 3 * 2 and p['memory']['wire'] == 2 * 64"
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y
+check "the wire in the header" 0 out "3 processors in 3 ranks on 3 hosts" "; 100.0 % of it in messages" "  wire buffers"
 refuses "more ranks than processors" "a mesh of 3 processors has no use for 4 ranks" plan two.mtf --mesh x:3 --ranks 4
 refuses "more hosts than processors" "a mesh of 3 processors has no use for 5 hosts" plan two.mtf --mesh x:3 --hosts 5
 misused "ranks in words" "--ranks takes a whole number" plan two.mtf --mesh x:3 --ranks all
