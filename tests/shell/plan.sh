@@ -326,6 +326,11 @@ run plan huge.mtf --mesh x:1024 --layout m:x --json
 holds "a part of them can be, all together cannot" \
     "p['flops'] == 2**54 and p['total']['flops'] == 2**63 - 1"
 
+# Times are told all the same: on half of the processors twice as long.
+seconds_on() { "$MTF" plan huge.mtf --mesh x:$1 --layout m:x --json | sed -n 's/.*"seconds":[^0-9]*\([^,]*\),.*/\1/p' | head -n 1; }
+if awk -v a="$(seconds_on 1)" -v b="$(seconds_on 2)" 'BEGIN { exit !(a > 1.9 * b && a < 2.1 * b) }'; then pass
+else lose "seconds of 2^64 flops" "twice those of 2^63" "$(seconds_on 1) $(seconds_on 2)"; fi
+
 nested() {                              # nested DEPTH TRIPS: loops in loops
     local k
     echo 'x0: f32[a=3] = constant(value=1)'
