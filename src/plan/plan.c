@@ -1,6 +1,7 @@
 /* The bridge: a graph and what to fetch become a program. */
 #include "plan/plan.h"
 
+#include "base/saturate.h"
 #include "plan/planner.h"
 #include "plan/spread.h"
 
@@ -125,6 +126,17 @@ static bool check(const program *p, const plan_opts *opts, const char *pass)
     return (opts && opts->draft) || program_verify(p, pass);
 }
 
+/* Offsets, and sums of bytes, are numbers that fit. */
+static bool is_addressable(const program *p)
+{
+    int64_t all = 0;
+    for (int b = 0; b < p->nbuffers; b++) all = saturate_plus(all, p->buffers[b].bytes);
+    return all < (int64_t)1 << 62 ||
+           fail(&p->session->fault, ERR_SHAPE,
+                "the program's tensors have 2^62 bytes or more together on "
+                "one processor, which no machine can address");
+}
+
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
@@ -153,6 +165,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(apart || (remake_values(p, scratch) && check(p, opts, "making again")));
     find_rows(p);
     TRY(store_in_place(p) && check(p, opts, "updating in place"));
+    TRY(is_addressable(p));
     TRY((opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0));
     TRY(!opts || !opts->count || count_graph(p, &pl.survey, opts->layout));
     program_price(p);

@@ -350,6 +350,10 @@ holds "64 loops in one another, each of which counts its turns" "p['flops'] == 3
 refuses "65 loops in one another" "loops are nested more than 64 deep" plan deep65.mtf
 run plan long.mtf --json
 holds "2^80 turns" "p['flops'] == 2**63 - 1"
+file vast.mtf 'x: f64[a=536870912, b=536870912] = input' 'y = cumsum(x, dim=a)' 'z = cumsum(y, dim=b)'
+refuses "more bytes than can be counted" "have 2^62 bytes or more together on one processor" plan vast.mtf
+run plan vast.mtf --mesh x:4 --layout b:x --fetch y --json
+holds "a quarter of them can be" "p['memory']['inputs'] == 2**61 // 4"
 file gaps.mtf 'x: f32[a=1099511627776] = input' 'y = pad(x, dim=a, between=1073741823)'
 refuses "padding between many elements" "2^59 elements or more" plan gaps.mtf
 
