@@ -526,6 +526,7 @@ typedef struct mtf_cost {
     int64_t variable_bytes, input_bytes, constant_bytes;
     int64_t peak_bytes; /* variables and the slab together                    */
     int64_t collectives, sent_bytes; /* to other processors of the mesh, in one step     */
+    int64_t scratch_bytes, wire_bytes; /* besides: working space of kernels and the wire */
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
 
@@ -553,8 +554,12 @@ typedef struct mtf_measured {
     int64_t        steps; /* 0: nothing ran here, or nothing is measured */
     int64_t        flops;
     int64_t        collectives;    /* how many it took part in */
-    int64_t        received_bytes; /* read from other processors */
-    int64_t        peak_bytes;     /* variables and the slab together, as allocated */
+    int64_t        received_bytes; /* from other processors, by either of these ways: */
+    int64_t        read_bytes;     /*   in memory that is shared with them, */
+    int64_t        received_messages;         /*   and in messages, in bytes */
+    int64_t        sent_messages;             /* likewise */
+    int64_t        peak_bytes;                /* variables and the slab together, as allocated */
+    int64_t        scratch_bytes, wire_bytes; /* besides: working space of kernels and the wire */
     int64_t        instructions;
     const int64_t *turns;   /* by instruction: how often it ran */
     const double  *seconds; /* by instruction: all turns, waiting for others included */

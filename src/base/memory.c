@@ -100,31 +100,47 @@ void *arena_grow(arena *a, void *array, size_t element, int count, int *room)
     return bigger;
 }
 
-/* The address that the allocator gave is kept just below the aligned block. */
+/* What the allocator gave, kept just below the aligned block. */
+typedef struct block_head {
+    void  *given;
+    size_t bytes;
+} block_head;
+
+static block_head head_of(const void *block)
+{
+    block_head head;
+    memcpy(&head, (const char *)block - sizeof head, sizeof head);
+    return head;
+}
+
 void *block_alloc(const mtf_allocator *from, fault *f, size_t bytes, bool zero)
 {
     if (bytes > SIZE_MAX / 4) {
         fail(f, ERR_MEMORY, "no memory for %zu bytes", bytes);
         return NULL;
     }
-    char *given = from->alloc(from->context, bytes + BLOCK_ALIGN + sizeof(void *));
+    char *given = from->alloc(from->context, bytes + BLOCK_ALIGN + sizeof(block_head));
     if (!given) {
         fail(f, ERR_MEMORY, "no memory for %zu bytes", bytes);
         return NULL;
     }
     uintptr_t at =
-        ((uintptr_t)given + sizeof(void *) + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
-    char *p = given + (at - (uintptr_t)given);
-    memcpy(p - sizeof(void *), &given, sizeof given);
+        ((uintptr_t)given + sizeof(block_head) + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
+    char      *p = given + (at - (uintptr_t)given);
+    block_head head = {given, bytes};
+    memcpy(p - sizeof head, &head, sizeof head);
     return zero ? memset(p, 0, bytes) : p;
 }
 
 void block_free(const mtf_allocator *from, void *memory)
 {
     if (!memory) return;
-    void *given;
-    memcpy(&given, (char *)memory - sizeof(void *), sizeof given);
-    from->release(from->context, given);
+    from->release(from->context, head_of(memory).given);
+}
+
+size_t block_bytes(const void *memory)
+{
+    return memory ? head_of(memory).bytes : 0;
 }
 
 void *block_renew(const mtf_allocator *from, fault *f, void *old, size_t bytes)

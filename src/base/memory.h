@@ -46,6 +46,7 @@ void *arena_grow(arena *a, void *array, size_t element, int count, int *room);
 /* Large blocks outside arenas, aligned to 64 bytes; zeroed only where `zero`. */
 void *block_alloc(const mtf_allocator *from, fault *f, size_t bytes, bool zero);
 void  block_free(const mtf_allocator *from, void *memory);
+size_t block_bytes(const void *memory); /* as many as were asked for; of NULL none */
 /* Another block in place of an old one, whose contents are lost; not zeroed. */
 void *block_renew(const mtf_allocator *from, fault *f, void *old, size_t bytes);
 

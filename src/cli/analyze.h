@@ -5,8 +5,8 @@
 #include "cli/json_out.h"
 #include "cli/options.h"
 
-/* Plans what was run and compares: memory, flops, number and bytes of collectives must be equal,
- * and a difference is an error that names it.  Prints the header, the table with measured
+/* Compares what was run with its plan, over all ranks: memory, flops, number and bytes of collectives
+ * must be equal, and a difference is an error that names it.  Prints the header, the table with measured
  * seconds, and the comparison; or adds "analyze" to an object of JSON, where that is given. */
 bool analyze_run(const options *o, mtf_graph *g, mtf_program *p, int nfetches,
                  mtf_tensor *const *fetches, cJSON *to);

@@ -2,6 +2,8 @@
 #include "cli/choices.h"
 
 #include "cli/graph_file.h"
+#include "machine/launch.h"
+#include "machine/machine.h"
 #include "search/automatic.h"
 
 int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
@@ -66,4 +68,28 @@ bool choose_machine(const options *o, mtf_session *s, price_rates *r)
     const char *text = option_nth(o, "machine", 0);
     *r = PRICE_RATES;
     return !text || rates_choose(s, text, r);
+}
+
+bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
+{
+    uint64_t    ranks = 0, hosts = 0;
+    const char *text = option_nth(o, "mesh", 0);
+    mesh        m;
+    TRY(option_number(o, "ranks", 1, MAX_PROCESSORS, &ranks));
+    TRY(option_number(o, "hosts", 1, MAX_PROCESSORS, &hosts));
+    TRY(mesh_parse(s, text ? text : "", &m));
+    int processors = mesh_size(&m), nodes = r->node ? (processors + r->node - 1) / r->node : 1;
+    if (!hosts) hosts = (uint64_t)nodes;
+    if (!ranks) ranks = (uint64_t)(nodes > 1 ? processors : launch_find().size);
+    if (ranks < hosts) ranks = hosts;
+    if (ranks > (uint64_t)processors)
+        return fail(&s->fault, ERR_USAGE, "a mesh of %d processor%s has no use for %llu %s",
+                    processors, processors == 1 ? "" : "s", (unsigned long long)ranks,
+                    ranks == hosts ? "hosts" : "ranks");
+    int each = (processors + (int)hosts - 1) / (int)hosts;
+    *at = machine_site(s->opts.threads > each ? s->opts.threads / each : 1);
+    at->ranks = (int)ranks;
+    at->hosts = (int)hosts;
+    r->site = at;
+    return true;
 }

@@ -22,6 +22,10 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
                  const price_rates *r, choice *c);
 /* --processor N; `*number` is unchanged where it is absent. */
 bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number);
+/* Which processors share memory: --ranks processes on --hosts machines, as many as the starter
+ * launched, or as the machine's nodes ask for.  Sets the site of the rates to `at`, which stays
+ * where it is. */
+bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at);
 /* --machine FILE or "flops=30e9,memory=10e9,wire=5e9,latency=10e-6", or parts of that. */
 bool choose_machine(const options *o, mtf_session *s, price_rates *r);
 

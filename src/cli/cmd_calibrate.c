@@ -31,24 +31,48 @@ static void tell(void *start, int done, int trials)
     fflush(stderr);
 }
 
+static const char *describe(mtf_session *s, const char *given, const price_rates *r,
+                            const disturbance *d)
+{
+    textbuf t = {.arena = &s->arena};
+    text_add(&t,
+             "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
+             given, launch_find().size > 1 ? "over MPI" : "as threads");
+    if (calibrate_is_disturbed(d))
+        text_add(&t,
+                 "# Others used the machine meanwhile: trials differ by %.0f %%, cores were "
+                 "taken away for %.0f %% of the time.\n",
+                 100 * d->spread, 100 * d->lost);
+    rates_write(r, &t);
+    return text_done(&t);
+}
+
+/* What nobody should plan with is not written. */
+static bool check_calm(const options *o, mtf_session *s, const disturbance *d)
+{
+    if (option_given(o, "anyway") || !calibrate_is_disturbed(d)) return true;
+    return fail(&s->fault, ERR_VALUE,
+                "others used the machine meanwhile: trials differ by %.0f %%, cores were taken "
+                "away for %.0f %% of the time; calibrate when it is idle, or take it as it is "
+                "with --anyway",
+                100 * d->spread, 100 * d->lost);
+}
+
 static bool measure(const options *o, mtf_session *s)
 {
-    const char    *path = option_nth(o, "out", 0);
+    const char    *path = option_nth(o, "out", 0), *given = s->opts.mesh;
     price_rates    r;
-    textbuf        t = {.arena = &s->arena};
+    disturbance    d;
     time_t         start = time(NULL);
     calibrate_opts how = {.tell = mtf_is_first(s) ? tell : NULL, .context = &start};
     TRY(!path || !mtf_is_first(s) || put_file_check(&s->fault, path));
-    if (!calibrate(s, &how, &r)) {
+    if (!calibrate(s, &how, &r, &d)) {
         if (how.tell) tell(&start, 1, 1); /* so that the error has the line to itself */
         return false;
     }
-    text_add(&t,
-             "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
-             s->opts.mesh, launch_find().size > 1 ? "over MPI" : "as threads");
-    rates_write(&r, &t);
-    const char *text = text_done(&t);
-    return text && (!mtf_is_first(s) || write_out(s, path, text));
+    if (!mtf_is_first(s)) return true;
+    const char *text = describe(s, given, &r, &d);
+    return text && check_calm(o, s, &d) && write_out(s, path, text);
 }
 
 static int run(const options *o)
@@ -69,6 +93,7 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     {"out", "FILE", false, "where to write the description; default: standard output"},
+    {"anyway", NULL, false, "write it even if others used the machine meanwhile"},
     {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI"},
     {"threads", "N", false, "threads to use in all; default: all cores it may use"},
     {0},
@@ -91,8 +116,10 @@ const command command_calibrate = {
     .examples = examples,
     .teaches =
         "All processors work at once, as in a step: matrix products of several sizes and types,\n"
-        "a pass over memory, elementwise work, an instruction that does almost nothing, and sums\n"
-        "over all processors and along each axis.  The file has a line for each, and may be\n"
-        "edited.  It takes less than a minute; let nothing else run.",
+        "convolutions with few channels and with many, a pass over memory, elementwise work, an\n"
+        "instruction that does almost nothing, and sums over all processors and along each axis.\n"
+        "The file has a line for each, and may be edited.  It takes less than a minute; let\n"
+        "nothing else run: where trials differ, or cores are taken away, it says so and writes\n"
+        "nothing.",
     .run = run,
 };

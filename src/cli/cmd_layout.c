@@ -16,6 +16,7 @@ typedef struct job {
     mtf_tensor     **fetches;
     int              nfetches;
     automatic_opts   opts;
+    site             site;
     automatic_answer answer;
 } job;
 
@@ -119,6 +120,7 @@ static bool search_file(job *j)
 {
     const options *o = j->options;
     TRY(choose_machine(o, j->session, &j->opts.rates));
+    TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
     if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
     j->graph = file_graph(j->session, o->words[0]);
     TRY(j->graph != NULL);

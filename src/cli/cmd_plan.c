@@ -18,6 +18,7 @@ typedef struct job {
     choice         choice;
     layout         other; /* of --diff */
     estimate_opts  opts;
+    site           site;
 } job;
 
 static void write_hint(const hint *h, textbuf *t)
@@ -94,6 +95,7 @@ static bool plan_file(job *j)
 {
     const char *diff = option_nth(j->options, "diff", 0);
     TRY(choose_machine(j->options, j->session, &j->opts.rates));
+    TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
     j->graph = file_graph(j->session, j->options->words[0]);
     TRY(j->graph != NULL);
     j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
@@ -115,7 +117,10 @@ static int run(const options *o)
 {
     job      j = {.options = o};
     uint64_t ignored;
-    if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored)) return STATUS_USAGE;
+    if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored) ||
+        !option_number(o, "ranks", 1, MAX_PROCESSORS, &ignored) ||
+        !option_number(o, "hosts", 1, MAX_PROCESSORS, &ignored))
+        return STATUS_USAGE;
     j.opts.count = option_given(o, "counters");
     if (option_given(o, "diff") && j.opts.count)
         return usage_error(o->command, "--counters are of one layout: leave --diff out");
@@ -142,6 +147,8 @@ static const option_spec table[] = {
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"machine", "FILE|RATES", false,
      "what a processor does; default flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},
+    {"ranks", "N", false, "plan for N processes, as mpirun starts them; default: one, of threads"},
+    {"hosts", "N", false, "on N machines, with messages between them; default: one"},
     {"json", NULL, false, "print JSON instead of text"},
     {0},
 };
@@ -164,7 +171,10 @@ const command command_plan = {
     .teaches =
         "Memory, flops, and the number and bytes of collectives are exact, on any number of\n"
         "processors; the time is predicted for the machine that --machine describes.  Bytes sent\n"
-        "are those of a processor's memory that others read.  The table names the layout rule\n"
+        "are those of a processor's memory that others read, or that go to them in messages: "
+        "which\n"
+        "of the two, and the buffers that takes, follows from --ranks and --hosts.  The table "
+        "names the layout rule\n"
         "that each collective comes from, and work that several processors do alike.  The hint is\n"
         "the best single rule to add, to leave out, or to give to another dimension.  FILE.mtf\n"
         "may be - for standard input.\n"

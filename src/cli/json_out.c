@@ -78,6 +78,8 @@ void json_cost(cJSON *to, const mtf_cost *cost)
     json_int(c, "input_bytes", cost->input_bytes);
     json_int(c, "constant_bytes", cost->constant_bytes);
     json_int(c, "peak_bytes", cost->peak_bytes);
+    json_int(c, "scratch_bytes", cost->scratch_bytes);
+    json_int(c, "wire_bytes", cost->wire_bytes);
 }
 
 bool json_print(mtf_session *s, cJSON *root)

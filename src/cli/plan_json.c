@@ -28,6 +28,8 @@ static void add_memory(cJSON *to, const estimate *e)
     json_int(m, "inputs", e->memory.inputs);
     json_int(m, "constants", e->memory.constants);
     json_int(m, "activations", e->memory.activations);
+    json_int(m, "scratch", e->memory.scratch);
+    json_int(m, "wire", e->memory.wire);
     json_int(m, "peak", e->memory.peak);
     json_int(m, "bound", e->memory.bound);
     json_text(m, "peak_at", e->memory.at ? mtf_name_of_tensor(e->memory.at) : "");

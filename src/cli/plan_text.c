@@ -78,13 +78,15 @@ static void write_memory(const estimate *e, textbuf *t)
                 {"  state", m->state, "   other variables"},
                 {"  inputs", m->inputs, ""},
                 {"  constants", m->constants, ""},
-                {"  activations", m->activations, "   temporaries and fetches, in one slab"}};
+                {"  activations", m->activations, "   temporaries and fetches, in one slab"},
+                {"  scratch", m->scratch, "   working space of kernels"},
+                {"  wire buffers", m->wire, ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         write_row(t, rows[i].name, unit_bytes(rows[i].bytes));
         text_add(t, "%s\n", rows[i].says);
     }
     write_row(t, "  bound", unit_bytes(m->bound));
-    text_add(t, "   variables and what must be alive at once; memory is %.3g of it\n",
+    text_add(t, "   where the slab has what must be alive at once; memory is %.3g of it\n",
              m->bound > 0 ? (double)m->peak / (double)m->bound : 1);
 }
 

@@ -6,10 +6,17 @@
 #ifndef MACHINE_DEVICE_H
 #define MACHINE_DEVICE_H
 
+#include <stdatomic.h>
+
 #include "base/session.h"
 #include "program/program.h"
 
 typedef struct device device;
+
+/* What kernels did: each adds what its own loops ran over, whatever the instruction says of itself. */
+typedef struct work_done {
+    _Atomic int64_t flops;
+} work_done;
 
 /* What kernels need besides the instruction. */
 typedef struct run_state {
@@ -18,6 +25,7 @@ typedef struct run_state {
     uint32_t step;
     int      threads;
     void    *scratch; /* working space, scratch_bytes for so many threads */
+    work_done *done;    /* NULL: nobody counts */
     int      infinite; /* check: 1 + the instruction that made the step's first infinity; 0: none */
 } run_state;
 
@@ -27,6 +35,7 @@ struct device {
     /* Memory for a program's slab or a variable; NULL after an error. */
     void *(*alloc)(device *d, size_t bytes);
     void (*release)(device *d, void *memory, size_t bytes);
+    size_t (*taken)(device *d, const void *memory); /* bytes that its allocator counted for it */
     void (*write)(device *d, void *to, const void *from, size_t bytes); /* from the host */
     void (*read)(device *d, void *to, const void *from, size_t bytes);  /* to the host   */
     /* Around each step of all processors, in the caller's thread: the device takes, and gives back,

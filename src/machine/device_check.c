@@ -37,6 +37,11 @@ static void check_release(device *d, void *memory, size_t bytes)
     inner_of(d)->release(inner_of(d), memory, bytes);
 }
 
+static size_t check_taken(device *d, const void *memory)
+{
+    return inner_of(d)->taken(inner_of(d), memory);
+}
+
 static void check_write(device *d, void *to, const void *from, size_t bytes)
 {
     inner_of(d)->write(inner_of(d), to, from, bytes);
@@ -195,6 +200,7 @@ device *device_check_open(mtf_session *s, device *inner)
                        .says = "finds reads of unwritten memory, stray writes, the first NaN",
                        .alloc = check_alloc,
                        .release = check_release,
+                       .taken = check_taken,
                        .write = check_write,
                        .read = check_read,
                        .enter = check_enter,

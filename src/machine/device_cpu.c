@@ -29,6 +29,12 @@ static void cpu_release(device *d, void *memory, size_t bytes)
     block_free(&d->session->allocator, memory);
 }
 
+static size_t cpu_taken(device *d, const void *memory)
+{
+    (void)d;
+    return block_bytes(memory);
+}
+
 static void cpu_copy(device *d, void *to, const void *from, size_t bytes)
 {
     (void)d;
@@ -83,6 +89,7 @@ device *device_cpu_open(mtf_session *s)
                        .says = "this machine's processor",
                        .alloc = cpu_alloc,
                        .release = cpu_release,
+                       .taken = cpu_taken,
                        .write = cpu_copy,
                        .read = cpu_copy,
                        .enter = cpu_enter,

@@ -1,6 +1,10 @@
 /* Guests: processors that meet by what they note in their seats. */
 #include "machine/guest.h"
 
+#include <string.h>
+
+#include "machine/combine.h"
+
 enum { STEP_BITS = 24 }; /* of a number: the rest counts collectives */
 
 /* ---- those who meet ---- */
@@ -106,4 +110,20 @@ void guest_finish(guest *g, uint64_t step)
 bool guest_wait_until_done(guest *g, const instr *i, uint64_t number)
 {
     return wait_for(g, i, &(seat_note){lacks_done, number});
+}
+
+/* ---- moving ---- */
+
+void guest_read(guest *g, void *to, const void *from, int64_t bytes)
+{
+    memcpy(to, from, (size_t)bytes);
+    g->moved.read_bytes += bytes;
+}
+
+void guest_combine(guest *g, int parts, int others, const instr *i, void *out, int64_t elements)
+{
+    fold_kind kind = i->kind == INSTR_REDUCE ? i->reduce.kind : i->reduce_scatter.kind;
+    combine(kind, i->out[0].type, parts, g->parts, out, elements);
+    g->moved.read_bytes += others * elements * (int64_t)mtf_dtype_bytes(i->out[0].type);
+    g->moved.flops += (parts - 1) * elements;
 }

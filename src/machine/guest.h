@@ -38,6 +38,7 @@ struct guest {
     int         *members;  /* their processors */
     seat       **theirs;   /* their seats */
     const char **parts;    /* what they bring, for working with */
+    wire_moved   moved;
 };
 
 bool guest_make_room(guest *g, mtf_session *s, int members); /* false after an error */
@@ -58,13 +59,10 @@ uint64_t guest_number(const guest *g, uint64_t step);
 bool guest_lacks(const guest *g, const seat_note *what, int k); /* has that of member k not come? */
 bool guest_has_all(const guest *g, const seat_note *what);
 
-/* Is an operand of so many bytes rather combined by everybody for itself than in shards?  That is one
- * meeting less, but all of the others' is read. */
-enum { WHOLE_BYTES = 1 << 14 };
-static inline bool guest_takes_whole(const guest *g, int64_t bytes)
-{
-    return bytes * (g->group.n > 1 ? g->group.n - 1 : 1) <= WHOLE_BYTES;
-}
+/* Copies from another's memory. */
+void guest_read(guest *g, void *to, const void *from, int64_t bytes);
+/* Combines elements of so many parts, of which `others` lie in memory of others. */
+void guest_combine(guest *g, int parts, int others, const instr *i, void *out, int64_t elements);
 
 static inline seat *guest_seat(const guest *g)
 {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "machine/check_guard.h"
+#include "machine/kernels/kernels.h"
+#include "machine/wire_room.h"
 
 static const char *const names[] = {"cpu", "check"};
 
@@ -22,6 +24,17 @@ device *machine_open(mtf_session *s)
     fail(&s->fault, ERR_USAGE, "no device is called \"%s\"; there are cpu and check%s", name,
          nearest_hint(&near, hint, sizeof hint));
     return NULL;
+}
+
+static int64_t scratch_bytes(const program *p, int threads)
+{
+    return (int64_t)kernels_scratch_bytes(p, threads);
+}
+
+site machine_site(int threads)
+{
+    return (site){
+        .threads = threads, .scratch_bytes = scratch_bytes, .wire_bytes = wire_room_bytes};
 }
 
 int64_t machine_guard(const mtf_session *s)

@@ -12,15 +12,8 @@ static void overlapping(region_visit *v, int d)
     int64_t              size = h->shape.dims[d].size;
     span                 want = exchange_wanted(v->mesh, h, d, &v->here);
     int                  parts = cut_parts(v->mesh, &h->from.dim[d]);
-    v->first[d] = parts;
-    v->last[d] = -1;
-    for (int k = 0; k < parts; k++) {
-        span r = part_range(size, parts, k);
-        if (r.begin >= want.begin + want.size || r.begin + r.size <= want.begin || r.size == 0)
-            continue;
-        if (k < v->first[d]) v->first[d] = k;
-        v->last[d] = k;
-    }
+    v->first[d] = want.size ? part_holding(size, parts, want.begin) : parts;
+    v->last[d] = want.size ? part_holding(size, parts, want.begin + want.size - 1) : -1;
 }
 
 region_visit region_start(const mesh *m, const exchange_args *how, const mesh_point *here)
@@ -85,31 +78,4 @@ void region_copy(const region *r, const char *from, char *to, int64_t bytes)
         while (d >= 0 && ++at[d] == r->size[d]) at[d--] = 0;
         if (d < 0) return;
     }
-}
-
-run_plan find_runs(const mesh *m, const exchange_args *how, int me, int64_t bytes)
-{
-    run_plan   r = {-1, bytes};
-    mesh_point here = mesh_place(m, me);
-    int        ndims = exchange_gathers(how) ? how->shape.ndims : 0;
-    for (int d = 0; d < ndims; d++) {
-        const axis_list *from = &how->from.dim[d];
-        int64_t          local = cut_range(m, from, &here, how->shape.dims[d].size).size;
-        bool             gathered = !cut_equal(from, &how->to.dim[d]);
-        if (gathered && r.dim >= 0) return (run_plan){-1, bytes};
-        if (gathered)
-            r.dim = d;
-        else if (r.dim >= 0)
-            r.row *= local;
-        else if (local != 1)
-            return r;
-    }
-    return r;
-}
-
-span run_of(const mesh *m, const exchange_args *how, const run_plan *r, int processor)
-{
-    mesh_point there = mesh_place(m, processor);
-    span       part = cut_range(m, &how->from.dim[r->dim], &there, how->shape.dims[r->dim].size);
-    return (span){part.begin * r->row, part.size * r->row};
 }

@@ -32,15 +32,4 @@ bool         region_next(region_visit *v, region *r);
 void         region_copy(const region *r, const char *from, char *to, int64_t bytes);
 int64_t      region_elements(const region *r);
 
-/* Parts that are gathered along one dimension, which nothing but single indices stands before: each
- * is one run of the result. */
-typedef struct run_plan {
-    int     dim; /* -1: something else is asked for */
-    int64_t row; /* bytes for one index of it */
-} run_plan;
-
-run_plan find_runs(const mesh *m, const exchange_args *how, int me, int64_t bytes);
-/* Where a processor's run lies in the result, in bytes. */
-span run_of(const mesh *m, const exchange_args *how, const run_plan *r, int processor);
-
 #endif

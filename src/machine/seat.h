@@ -12,8 +12,7 @@
 #include <stdatomic.h>
 
 #include "machine/watch.h"
-
-enum { SEAT_BYTES = 1 << 18, SEAT_LINE = 128 }; /* of a half; what one core takes at a time */
+#include "program/wire_sizes.h"
 
 typedef struct seat {
     uint64_t mark;                               /* tells it from whatever else is in its place */

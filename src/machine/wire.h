@@ -9,8 +9,17 @@
 
 #include "machine/device.h"
 #include "machine/ranks.h"
+#include "program/group.h"
+#include "program/site.h"
 
 typedef struct wire wire;
+
+/* What went between processors, counted where it is copied, sent, received and combined. */
+typedef struct wire_moved {
+    int64_t read_bytes;                 /* in memory of others */
+    int64_t received_bytes, sent_bytes; /* in messages */
+    int64_t flops;                      /* of combining */
+} wire_moved;
 
 struct wire {
     const char *name;
@@ -22,6 +31,11 @@ struct wire {
     void (*abort)(wire *w, int me);
     void (*reset)(wire *w); /* before each step */
     void (*close)(wire *w);
+    /* What processor `me` has moved since the wire was opened. */
+    const wire_moved *(*moved)(const wire *w, int me);
+    /* Bytes that its working space has taken. */
+    int64_t (*taken)(const wire *w, int me);
+    const site  *site; /* what it makes of the processors; NULL: threads of one process */
     mtf_session *session;
     const mesh  *mesh;
     _Atomic int  failed; /* the processor that gave up first; -1: none */
@@ -34,15 +48,6 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
 
 /* ---- what wires share ---- */
 
-/* Processors that differ along some axes only, in ascending order. */
-typedef struct group {
-    axis_list  axes;
-    mesh_point here;
-    int        n, mine; /* how many, and which of them is this one */
-} group;
-
-group group_of(const mesh *m, int me, unsigned axes);
-int   group_member(const mesh *m, const group *g, int k); /* its processor number */
 /* The k-th member behind this one, round the circle: so that not all begin with the same. */
 int group_after(const group *g, int k);
 

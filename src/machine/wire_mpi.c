@@ -14,35 +14,33 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "machine/combine.h"
 #include "machine/wire_mpi.h"
 
 /* ---- reducing ---- */
 
-/* Says where each member's part of my shard is, or will be when it has come. */
-static void reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_t bytes)
+/* Says where each member's part of my shard is, or will be when it has come.  Returns how many of
+ * the others' lie in this process. */
+static int reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
     char *work = s->work;
+    int   others = 0;
     for (int k = 0; k < g->n; k++) {
         int q = group_member(w->face.mesh, g, k);
         if (mpi_is_here(w, q)) {
             s->guest.parts[k] = w->posts[q - w->first].in + shard.begin * bytes;
+            others += q != me;
         } else {
             mpi_receive(w, me, q, work, shard.size * bytes);
             s->guest.parts[k] = work;
             work += mpi_aligned(shard.size * bytes);
         }
     }
+    return others;
 }
 
 /* A few processors swap what is small, where every one has a process to itself: one round less.
  * The order of the members is kept, and with it every bit. */
-static bool is_swap(const mpi_wire *w, const group *g, int64_t bytes)
-{
-    return g->n <= SWAP_MEMBERS && w->widest == 1 && bytes <= SWAP_BYTES;
-}
-
 static bool reduce_swap(mpi_wire *w, int me, const instr *i, const group *g, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
@@ -58,7 +56,7 @@ static bool reduce_swap(mpi_wire *w, int me, const instr *i, const group *g, int
     for (int k = 1; k < g->n; k++)
         mpi_send(w, me, group_member(w->face.mesh, g, group_after(g, k)), mine.in, bytes);
     TRY(mpi_finish(w, me, i, 0, s->used));
-    combine(i->reduce.kind, i->out[0].type, g->n, s->guest.parts, mine.out, i->size[0]);
+    guest_combine(&s->guest, g->n, 0, i, mine.out, i->size[0]);
     return true;
 }
 
@@ -71,9 +69,10 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     span        shard = part_range(i->size[0], g.n, g.mine);
     if (seats_serve(w, me, i->reduce.axes)) return seats_reduce(&s->guest, i);
-    if (is_swap(w, &g, i->size[0] * bytes)) return reduce_swap(w, me, i, &g, i->size[0] * bytes);
+    if (site_swaps(&w->site, m, g.n, i->size[0] * bytes))
+        return reduce_swap(w, me, i, &g, i->size[0] * bytes);
     TRY(mpi_meet(w, me, i));
-    reduce_parts(w, me, &g, shard, bytes);
+    int others = reduce_parts(w, me, &g, shard, bytes);
     int first_round = s->used;
     for (int step = 1; step < g.n; step++) {
         int  k = group_after(&g, step), q = group_member(m, &g, k);
@@ -83,8 +82,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
         mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, 0, first_round));
-    combine(i->reduce.kind, i->out[0].type, g.n, s->guest.parts, mine.out + shard.begin * bytes,
-            shard.size);
+    guest_combine(&s->guest, g.n, others, i, mine.out + shard.begin * bytes, shard.size);
     for (int step = 1; step < g.n; step++) {
         int q = group_member(m, &g, group_after(&g, step));
         if (!mpi_is_here(w, q))
@@ -95,27 +93,11 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
         int  q = group_member(m, &g, k);
         span r = part_range(i->size[0], g.n, k);
         if (q != me && mpi_is_here(w, q))
-            memcpy(mine.out + r.begin * bytes, w->posts[q - w->first].out + r.begin * bytes,
-                   (size_t)(r.size * bytes));
+            guest_read(&s->guest, mine.out + r.begin * bytes,
+                       w->posts[q - w->first].out + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, first_round, s->used));
     return mpi_meet(w, me, i);
-}
-
-static void reduce_needs(const mpi_wire *w, int me, const instr *i, needs *n)
-{
-    group   g = group_of(w->face.mesh, me, i->reduce.axes);
-    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    int64_t shard = part_range(i->size[0], g.n, g.mine).size * bytes;
-    if (is_swap(w, &g, i->size[0] * bytes)) shard = i->size[0] * bytes;
-    n->parts = g.n;
-    if (seats_reach(w, me, i->reduce.axes)) return;
-    for (int k = 0; k < g.n; k++) {
-        if (mpi_is_here(w, group_member(w->face.mesh, &g, k))) continue;
-        n->work += mpi_aligned(shard);
-        n->messages +=
-            2 * mpi_pieces(shard) + 2 * mpi_pieces(part_range(i->size[0], g.n, k).size * bytes);
-    }
 }
 
 /* The first half of a reduction: a shard is what a processor keeps. */
@@ -131,7 +113,7 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
     span                kept = scatter_kept(m, how, &here);
     if (seats_serve(w, me, scatter_axes(how))) return seats_reduce(&s->guest, i);
     TRY(mpi_meet(w, me, i));
-    reduce_parts(w, me, &g, kept, bytes);
+    int others = reduce_parts(w, me, &g, kept, bytes);
     for (int k = 0; k < g.n; k++) {
         int        q = group_member(m, &g, k);
         mesh_point there = mesh_place(m, q);
@@ -139,27 +121,8 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
         if (!mpi_is_here(w, q)) mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, 0, s->used));
-    combine(how->kind, i->out[0].type, g.n, s->guest.parts, mine.out, kept.size);
+    guest_combine(&s->guest, g.n, others, i, mine.out, kept.size);
     return mpi_meet(w, me, i);
-}
-
-static void scatter_needs(const mpi_wire *w, int me, const instr *i, needs *n)
-{
-    const mesh         *m = w->face.mesh;
-    const scatter_args *how = &i->reduce_scatter;
-    group               g = group_of(m, me, scatter_axes(how));
-    int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    mesh_point          here = mesh_place(m, me);
-    int64_t             kept = scatter_kept(m, how, &here).size * bytes;
-    n->parts = g.n;
-    if (seats_reach(w, me, scatter_axes(how))) return;
-    for (int k = 0; k < g.n; k++) {
-        int        q = group_member(m, &g, k);
-        mesh_point there = mesh_place(m, q);
-        if (mpi_is_here(w, q)) continue;
-        n->work += mpi_aligned(kept);
-        n->messages += mpi_pieces(kept) + mpi_pieces(scatter_kept(m, how, &there).size * bytes);
-    }
 }
 
 /* ---- room ---- */
@@ -192,19 +155,7 @@ static bool make_room(mpi_wire *w, int me, const needs *n)
 static bool mpi_prepare(wire *face, int me, const program *p)
 {
     mpi_wire *w = (mpi_wire *)face;
-    needs     most = {.parts = 1, .work = 1, .messages = 1};
-    for (int k = 0; k < p->ninstrs; k++) {
-        needs n = {0};
-        if (p->instrs[k].kind == INSTR_REDUCE)
-            reduce_needs(w, me, &p->instrs[k], &n);
-        else if (p->instrs[k].kind == INSTR_REDUCE_SCATTER)
-            scatter_needs(w, me, &p->instrs[k], &n);
-        else if (p->instrs[k].kind == INSTR_EXCHANGE)
-            exchange_needs(w, me, &p->instrs[k], &n);
-        if (n.parts > most.parts) most.parts = n.parts;
-        if (n.work > most.work) most.work = n.work;
-        if (n.messages > most.messages) most.messages = n.messages;
-    }
+    needs     most = wire_needs(&w->site, face->mesh, me, p);
     return make_room(w, me, &most);
 }
 
@@ -239,6 +190,18 @@ static void mpi_reset(wire *face)
     face->failed = -1;
 }
 
+static const wire_moved *mpi_moved(const wire *face, int me)
+{
+    const mpi_wire *w = (const mpi_wire *)face;
+    return &w->sides[me - w->first].guest.moved;
+}
+
+static int64_t mpi_taken(const wire *face, int me)
+{
+    const mpi_wire *w = (const mpi_wire *)face;
+    return (int64_t)block_bytes(w->sides[me - w->first].work);
+}
+
 static void mpi_close(wire *face)
 {
     mpi_wire            *w = (mpi_wire *)face;
@@ -253,6 +216,7 @@ static void mpi_close(wire *face)
     }
     meeting_close(&w->meeting, face->session);
     block_free(from, w->sides);
+    block_free(from, w->host);
     block_free(from, w->posts);
     block_free(from, w);
 }
@@ -278,6 +242,8 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
                      .abort = mpi_abort,
                      .reset = mpi_reset,
                      .close = mpi_close,
+                     .moved = mpi_moved,
+                     .taken = mpi_taken,
                      .session = s,
                      .mesh = m,
                      .failed = -1};
@@ -289,6 +255,10 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     w->widest = (w->processors + r->count - 1) / r->count;
     w->sides = block_alloc(&s->allocator, &s->fault, sizeof *w->sides * count, true);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
+    w->host = block_alloc(&s->allocator, &s->fault, sizeof *w->host * (size_t)r->count, true);
+    for (int k = 0; w->host && k < r->count; k++) w->host[k] = r->seats[k] ? 0 : 1 + k;
+    w->site = (site){.ranks = r->count, .host = w->host};
+    w->face.site = &w->site;
     for (int k = 0; w->sides && k < end - first; k++)
         w->sides[k].guest = (guest){.mesh = m,
                                     .me = first + k,
@@ -296,7 +266,8 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
                                     .turn = &r->turn,
                                     .wire = w,
                                     .wait = seats_wait};
-    if (w->sides && w->posts && meeting_open(&w->meeting, s, end - first) && tags_suffice(w))
+    if (w->sides && w->posts && w->host && meeting_open(&w->meeting, s, end - first) &&
+        tags_suffice(w))
         return &w->face;
     mpi_close(&w->face);
     return NULL;

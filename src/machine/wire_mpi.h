@@ -5,24 +5,14 @@
 #include "machine/guest.h"
 #include "machine/ranks_mpi.h"
 #include "machine/wire.h"
+#include "machine/wire_room.h"
 
-enum { MOST_BYTES = 1 << 30 }; /* of one message */
-/* What so many processors rather combine each for itself than in shards. */
-enum { SWAP_BYTES = 1 << 14, SWAP_MEMBERS = 4 };
-/* A part that goes through a seat whole, though others may want little of it. */
-enum { LOOSE_BYTES = 1 << 14 };
 #define ASK_AGAIN 0.5 /* seconds after which those who are late are asked once more */
 
 typedef struct post {
     const char *in;
     char       *out;
 } post;
-
-/* What a collective takes besides its operands. */
-typedef struct needs {
-    int64_t work; /* bytes of packed regions and shards under way */
-    int     messages, parts;
-} needs;
 
 /* One processor's working space. */
 typedef struct side {
@@ -41,6 +31,8 @@ typedef struct mpi_wire {
     int     processors; /* of the whole mesh */
     int     first, end; /* those of this process */
     int     widest;     /* most processors in one rank */
+    site    site;       /* as this rank sees it */
+    int    *host;       /* by rank, likewise */
     meeting meeting;    /* of this process's processors */
     post   *posts;      /* by processor of this process */
     side   *sides;
@@ -51,15 +43,9 @@ static inline bool mpi_is_here(const mpi_wire *w, int processor)
     return processor >= w->first && processor < w->end;
 }
 
-static inline int64_t mpi_aligned(int64_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 /* wire_mpi_messages.c */
 void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes);
 void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes);
-int  mpi_pieces(int64_t bytes); /* how many messages carry this many bytes */
 /* Waits for the messages begin .. end-1 of the current collective; false where somebody failed. */
 bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end);
 bool mpi_await(mpi_wire *w, int me, const instr *i, const awaited *what);
@@ -67,11 +53,9 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i);
 
 /* wire_mpi_exchange.c */
 bool mpi_exchange(mpi_wire *w, int me, const instr *i);
-void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n);
 /* wire_mpi_seats.c */
-/* Do those who differ from me along these axes only share memory? */
-bool seats_reach(const mpi_wire *w, int me, unsigned axes);
-bool seats_serve(mpi_wire *w, int me, unsigned axes); /* likewise, and they come together */
+/* Do those who differ from me along these axes only share memory?  Then they come together. */
+bool seats_serve(mpi_wire *w, int me, unsigned axes);
 /* These follow a seats_serve that was true. */
 bool seats_reduce(guest *g, const instr *i); /* also where each keeps a part */
 bool seats_exchange(guest *g, const instr *i);

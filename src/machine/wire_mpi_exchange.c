@@ -1,87 +1,15 @@
-/* The general exchange between processes.
- *
- * The receiver's view decides: its regions are what each source sends it.  A
- * region that is one run of memory goes as it is; others are packed.
- */
+/* The general exchange between processes: see legs.h. */
 #include "machine/wire.h"
 #include "mtf_build.h"
 
 #if MTF_HAVE_MPI
 
 #include "base/dtype.h"
-#include "machine/overlap.h"
+#include "machine/legs.h"
 #include "machine/wire_mpi.h"
 #include "program/exchange.h"
 
-/* One message of an exchange: the other processor, and the region that goes. */
-typedef struct leg {
-    int    peer;
-    region region;
-} leg;
-
-/* ---- which regions go where ---- */
-
-/* My next region, from whichever processor has it. */
-static bool next_in(const mpi_wire *w, region_visit *v, leg *l)
-{
-    while (region_next(v, &l->region)) {
-        l->peer = mesh_number(w->face.mesh, &l->region.source);
-        if (region_elements(&l->region) > 0) return true;
-    }
-    return false;
-}
-
-/* What goes out: a walk over those that may read my part, which differ from me only along axes
- * by which it is cut. */
-typedef struct out_visit {
-    group      group;
-    int        next;
-    mesh_point here;
-} out_visit;
-
-static out_visit out_start(const mpi_wire *w, int me, const exchange_args *how)
-{
-    return (out_visit){.group =
-                           group_of(w->face.mesh, me, placement_axes(&how->from, how->shape.ndims)),
-                       .here = mesh_place(w->face.mesh, me)};
-}
-
-/* The region that `reader` takes from `source`, where there is one. */
-static bool region_between(const mesh *m, const exchange_args *how, const mesh_point *source,
-                           const mesh_point *reader, region *r)
-{
-    region_visit v = region_start(m, how, reader);
-    if (v.done) return false;
-    for (int d = 0; d < how->shape.ndims; d++) {
-        v.at[d] = cut_part(m, &how->from.dim[d], source);
-        if (v.at[d] < v.first[d] || v.at[d] > v.last[d]) return false;
-    }
-    return region_next(&v, r) && region_elements(r) > 0;
-}
-
-static bool next_out(const mpi_wire *w, const exchange_args *how, out_visit *v, leg *l)
-{
-    while (v->next < v->group.n) {
-        l->peer = group_member(w->face.mesh, &v->group, group_after(&v->group, v->next++));
-        mesh_point reader = mesh_place(w->face.mesh, l->peer);
-        if (!mpi_is_here(w, l->peer) &&
-            region_between(w->face.mesh, how, &v->here, &reader, &l->region))
-            return true;
-    }
-    return false;
-}
-
 /* ---- packing ---- */
-
-/* Does the region lie in one run of an array with these extents? */
-static bool is_run(const region *r, const int64_t *extent)
-{
-    int d = 0;
-    while (d < r->ndims && r->size[d] == 1) d++;
-    for (d++; d < r->ndims; d++)
-        if (r->size[d] != extent[d]) return false;
-    return true;
-}
 
 static int64_t run_offset(const region *r, const int64_t *begin, const int64_t *extent)
 {
@@ -123,7 +51,7 @@ static void receive_all(mpi_wire *w, int me, const instr *i, int64_t bytes, inta
     in->work = w->sides[me - w->first].work;
     in->locals = 0;
     in->unpacks = false;
-    for (leg l; next_in(w, &v, &l);) {
+    for (leg l; next_in(w->face.mesh, &v, &l);) {
         const region *r = &l.region;
         int64_t       size = region_elements(r) * bytes;
         if (mpi_is_here(w, l.peer)) {
@@ -142,6 +70,8 @@ static void receive_all(mpi_wire *w, int me, const instr *i, int64_t bytes, inta
 static void copy_leg(mpi_wire *w, int me, const leg *l, int64_t bytes)
 {
     region_copy(&l->region, w->posts[l->peer - w->first].in, w->posts[me - w->first].out, bytes);
+    if (l->peer != me)
+        w->sides[me - w->first].guest.moved.read_bytes += region_elements(&l->region) * bytes;
 }
 
 /* While the messages are under way. */
@@ -151,16 +81,8 @@ static void copy_locals(mpi_wire *w, int me, const instr *i, int64_t bytes, cons
     if (in->locals <= 1) return;
     mesh_point   here = mesh_place(w->face.mesh, me);
     region_visit v = region_start(w->face.mesh, i->exchange, &here);
-    for (leg l; next_in(w, &v, &l);)
+    for (leg l; next_in(w->face.mesh, &v, &l);)
         if (mpi_is_here(w, l.peer)) copy_leg(w, me, &l, bytes);
-}
-
-/* Readers that differ only where the new placement does not cut want the same: packed once. */
-static bool same_region(const region *a, const region *b)
-{
-    for (int d = 0; d < a->ndims; d++)
-        if (a->size[d] != b->size[d] || a->from_begin[d] != b->from_begin[d]) return false;
-    return true;
 }
 
 /* Everybody along these axes wants all I have: nothing to intersect. */
@@ -184,9 +106,9 @@ static void send_all(mpi_wire *w, int me, const instr *i, int64_t bytes, char *w
     }
     const exchange_args *how = i->exchange;
     const char          *in = w->posts[me - w->first].in, *packed = NULL;
-    out_visit            v = out_start(w, me, how);
+    out_visit            v = out_start(w->face.mesh, me, (span){w->first, w->end - w->first}, how);
     region               last;
-    for (leg l; next_out(w, how, &v, &l);) {
+    for (leg l; next_out(w->face.mesh, how, &v, &l);) {
         const region *r = &l.region;
         int64_t       size = region_elements(r) * bytes;
         if (is_run(r, r->from_size)) {
@@ -209,21 +131,11 @@ static void unpack_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
     mesh_point   here = mesh_place(w->face.mesh, me);
     const char  *work = w->sides[me - w->first].work;
     region_visit v = region_start(w->face.mesh, i->exchange, &here);
-    for (leg l; next_in(w, &v, &l);) {
+    for (leg l; next_in(w->face.mesh, &v, &l);) {
         if (mpi_is_here(w, l.peer) || is_run(&l.region, l.region.to_size)) continue;
         unpack(&l.region, work, w->posts[me - w->first].out, bytes);
         work += mpi_aligned(region_elements(&l.region) * bytes);
     }
-}
-
-/* Through seats go parts that fit, and runs, which may go in rounds. */
-static bool suits_seats(const mpi_wire *w, int me, const instr *i)
-{
-    const exchange_args *how = i->exchange;
-    int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    int64_t              most = exchange_gathers(how) ? SEAT_BYTES : LOOSE_BYTES;
-    return exchange_largest(w->face.mesh, how) * bytes <= most ||
-           find_runs(w->face.mesh, how, me, bytes).dim >= 0;
 }
 
 bool mpi_exchange(mpi_wire *w, int me, const instr *i)
@@ -231,7 +143,8 @@ bool mpi_exchange(mpi_wire *w, int me, const instr *i)
     side   *s = &w->sides[me - w->first];
     int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     intake  in;
-    if (suits_seats(w, me, i) && seats_serve(w, me, exchange_axes(i->exchange)))
+    if (site_exchange_meets(&w->site, w->face.mesh, me, i) &&
+        seats_serve(w, me, exchange_axes(i->exchange)))
         return seats_exchange(&s->guest, i);
     TRY(mpi_meet(w, me, i));
     receive_all(w, me, i, bytes, &in);
@@ -244,34 +157,6 @@ bool mpi_exchange(mpi_wire *w, int me, const instr *i)
     }
     TRY(mpi_finish(w, me, i, in.unpacks ? received : 0, s->used));
     return mpi_meet(w, me, i);
-}
-
-/* What the exchange itself will take: the same visits. */
-void exchange_needs(const mpi_wire *w, int me, const instr *i, needs *n)
-{
-    int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    mesh_point   here = mesh_place(w->face.mesh, me);
-    region_visit in = region_start(w->face.mesh, i->exchange, &here);
-    out_visit    out = out_start(w, me, i->exchange);
-    n->parts = out.group.n;
-    if (suits_seats(w, me, i) && seats_reach(w, me, exchange_axes(i->exchange))) return;
-    for (leg l; next_in(w, &in, &l);) {
-        int64_t size = region_elements(&l.region) * bytes;
-        if (mpi_is_here(w, l.peer)) continue;
-        if (!is_run(&l.region, l.region.to_size)) n->work += mpi_aligned(size);
-        n->messages += mpi_pieces(size);
-    }
-    bool   packed = false;
-    region last;
-    for (leg l; next_out(w, i->exchange, &out, &l);) {
-        int64_t size = region_elements(&l.region) * bytes;
-        n->messages += mpi_pieces(size);
-        if (is_run(&l.region, l.region.from_size) || (packed && same_region(&l.region, &last)))
-            continue;
-        n->work += mpi_aligned(size);
-        packed = true;
-        last = l.region;
-    }
 }
 
 #endif

@@ -13,21 +13,11 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "machine/combine.h"
 #include "machine/overlap.h"
 #include "machine/wire_mpi.h"
 #include "program/exchange.h"
 
 /* ---- those who meet ---- */
-
-bool seats_reach(const mpi_wire *w, int me, unsigned axes)
-{
-    group g = group_of(w->face.mesh, me, axes);
-    bool  all = w->widest == 1 && g.n > 1 && g.n <= SEAT_BYTES / SEAT_LINE;
-    for (int k = 0; k < g.n && all; k++)
-        all = w->ranks->seats[group_member(w->face.mesh, &g, k)] != NULL;
-    return all;
-}
 
 bool seats_serve(mpi_wire *w, int me, unsigned axes)
 {
@@ -157,8 +147,7 @@ static bool combine_round(guest *g, const instr *i, const shard_plan *p, int64_t
         g->parts[k] = k == here ? g->in + piece.begin * p->bytes
                                 : seat_half(g->theirs[k], r->half) + here * p->step * p->bytes;
     char *out = g->out + (all ? piece.begin : which * p->step) * p->bytes;
-    combine(all ? i->reduce.kind : i->reduce_scatter.kind, i->out[0].type, g->group.n, g->parts,
-            out, piece.size);
+    guest_combine(g, g->group.n, g->group.n - 1, i, out, piece.size);
     if (all)
         memcpy(seat_half(g->theirs[here], r->half) + here * p->step * p->bytes, out,
                (size_t)(piece.size * p->bytes));
@@ -172,9 +161,9 @@ static bool collect_round(guest *g, const instr *i, const shard_plan *p, int64_t
     for (int k = 0; k < g->group.n; k++) {
         span piece = piece_of(p, shard_of(g, i, k), which);
         if (k != g->group.mine)
-            memcpy(g->out + piece.begin * p->bytes,
-                   seat_half(g->theirs[k], r->half) + k * p->step * p->bytes,
-                   (size_t)(piece.size * p->bytes));
+            guest_read(g, g->out + piece.begin * p->bytes,
+                       seat_half(g->theirs[k], r->half) + k * p->step * p->bytes,
+                       piece.size * p->bytes);
     }
     return true;
 }
@@ -188,14 +177,15 @@ static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
     TRY(swap(g, i, &r));
     for (int k = 0; k < g->group.n; k++)
         g->parts[k] = k == g->group.mine ? g->in : seat_half(g->theirs[k], r.half);
-    combine(i->reduce.kind, i->out[0].type, g->group.n, g->parts, g->out, i->size[0]);
+    guest_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
     return end_rounds(g, &r);
 }
 
 bool seats_reduce(guest *g, const instr *i)
 {
     int64_t bytes = i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type);
-    if (i->kind == INSTR_REDUCE && guest_takes_whole(g, bytes)) return reduce_whole(g, i, bytes);
+    if (i->kind == INSTR_REDUCE && site_takes_whole(g->group.n, bytes))
+        return reduce_whole(g, i, bytes);
     shard_plan p = plan_shards(g, i);
     round      r = {0};
     for (int64_t which = 0; which < p.rounds; which++) {
@@ -224,10 +214,10 @@ static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
         TRY(swap(g, i, &r));
         for (int k = 0; k < parts; k++) {
             piece = piece_of(&p, run_of(g->mesh, how, runs, g->members[k]), which);
-            memcpy(g->out + piece.begin,
-                   k == g->group.mine ? g->in + piece.begin - own.begin
-                                      : seat_half(g->theirs[k], r.half),
-                   (size_t)piece.size);
+            if (k == g->group.mine)
+                memcpy(g->out + piece.begin, g->in + piece.begin - own.begin, (size_t)piece.size);
+            else
+                guest_read(g, g->out + piece.begin, seat_half(g->theirs[k], r.half), piece.size);
         }
     }
     return p.rounds == 0 || end_rounds(g, &r);
@@ -250,6 +240,7 @@ bool seats_exchange(guest *g, const instr *i)
         int source = mesh_number(m, &part.source);
         region_copy(&part, source == g->me ? g->in : seat_half(g->seats[source], r.half), g->out,
                     bytes);
+        if (source != g->me) g->moved.read_bytes += region_elements(&part) * bytes;
     }
     return end_rounds(g, &r);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "machine/combine.h"
 #include "machine/guest.h"
 #include "machine/meeting.h"
 #include "machine/overlap.h"
@@ -93,7 +92,7 @@ static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
     post_operands(g);
     TRY(guest_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in;
-    combine(i->reduce.kind, i->out[0].type, g->group.n, g->parts, g->out, i->size[0]);
+    guest_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
     return guest_swap(g, i, 2);
 }
 
@@ -101,19 +100,18 @@ static bool reduce(guest *g, const instr *i)
 {
     int64_t elements = i->size[0], bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     guest_joins(g, i->reduce.axes);
-    if (guest_takes_whole(g, elements * bytes)) return reduce_whole(g, i, elements * bytes);
+    if (site_takes_whole(g->group.n, elements * bytes)) return reduce_whole(g, i, elements * bytes);
     post_operands(g);
     span shard = part_range(elements, g->group.n, g->group.mine);
     TRY(guest_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + shard.begin * bytes;
-    combine(i->reduce.kind, i->out[0].type, g->group.n, g->parts, g->out + shard.begin * bytes,
-            shard.size);
+    guest_combine(g, g->group.n, g->group.n - 1, i, g->out + shard.begin * bytes, shard.size);
     TRY(guest_swap(g, i, 2));
     for (int k = 0; k < g->group.n; k++) {
         span r = part_range(elements, g->group.n, k);
         if (k != g->group.mine)
-            memcpy(g->out + r.begin * bytes, g->theirs[k]->out + r.begin * bytes,
-                   (size_t)(r.size * bytes));
+            guest_read(g, g->out + r.begin * bytes, g->theirs[k]->out + r.begin * bytes,
+                       r.size * bytes);
     }
     return guest_swap(g, i, 3);
 }
@@ -128,7 +126,7 @@ static bool reduce_scatter(guest *g, const instr *i)
     span kept = scatter_kept(g->mesh, how, &g->group.here);
     TRY(guest_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + kept.begin * bytes;
-    combine(how->kind, i->out[0].type, g->group.n, g->parts, g->out, kept.size);
+    guest_combine(g, g->group.n, g->group.n - 1, i, g->out, kept.size);
     return guest_swap(g, i, 2);
 }
 
@@ -141,7 +139,7 @@ static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
     for (int step = 1; step < g->group.n; step++) {
         int  k = group_after(&g->group, step);
         span run = run_of(g->mesh, i->exchange, runs, g->members[k]);
-        memcpy(g->out + run.begin, g->theirs[k]->in, (size_t)run.size);
+        guest_read(g, g->out + run.begin, g->theirs[k]->in, run.size);
     }
     return guest_swap(g, i, 2);
 }
@@ -157,8 +155,11 @@ static bool exchange(guest *g, const instr *i)
     post_operands(g);
     region_visit v = region_start(g->mesh, how, &g->group.here);
     TRY(guest_await(g, i, 1));
-    for (region r; region_next(&v, &r);)
-        region_copy(&r, g->seats[mesh_number(g->mesh, &r.source)]->in, g->out, bytes);
+    for (region r; region_next(&v, &r);) {
+        int source = mesh_number(g->mesh, &r.source);
+        region_copy(&r, g->seats[source]->in, g->out, bytes);
+        if (source != g->me) g->moved.read_bytes += region_elements(&r) * bytes;
+    }
     return guest_swap(g, i, 2);
 }
 
@@ -195,6 +196,16 @@ static void threads_reset(wire *face)
     }
     meeting_reset(&w->meeting);
     face->failed = -1;
+}
+
+static const wire_moved *threads_moved(const wire *face, int me)
+{
+    return &((const thread_wire *)face)->places[me].guest.moved;
+}
+
+static int64_t threads_taken(const wire *face, int me)
+{
+    return (int64_t)sizeof((const thread_wire *)face)->places[me].copy;
 }
 
 static void threads_close(wire *face)
@@ -242,6 +253,8 @@ wire *wire_threads_open(mtf_session *s, const mesh *m)
                      .abort = threads_abort,
                      .reset = threads_reset,
                      .close = threads_close,
+                     .moved = threads_moved,
+                     .taken = threads_taken,
                      .session = s,
                      .mesh = m,
                      .failed = -1};

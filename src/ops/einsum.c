@@ -160,7 +160,7 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
     bool      summed = !shape_within(&a.shape, kept);
     scalar_fn fn = type == MTF_BOOL ? FN_logical_and : FN_multiply;
     bool      uniform = slice_is_uniform(&a) && slice_is_uniform(&b);
-    scalar    folded = scalar_eval(fn, type, a.value, b.value);
+    scalar    folded = uniform ? scalar_eval(fn, type, a.value, b.value) : (scalar){0};
     if (uniform && !target && !summed) {
         *out = slice_of_scalar(folded, type, kept);
         return true;

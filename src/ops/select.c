@@ -85,7 +85,7 @@ static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
     if (slice_is_uniform(in)) {
         out[0] =
             slice_of_scalar(scalar_cast(want.type, in->type, in->value), want.type, &want.shape);
-        return true;
+        return !e->exact || !dtype_is_float(want.type) || emit_real(e, &out[0]);
     }
     out[0] = in[0];
     if (in->type == want.type) return true;

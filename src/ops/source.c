@@ -78,7 +78,7 @@ static bool lower_constant(emitter *e, const node *n, const slice *in, slice *ou
     if (!n->attrs[DATA].data.bytes) {
         out[0] = slice_of_scalar(number_as(out[0].type, n->attrs[VALUE].number), out[0].type,
                                  &out[0].shape);
-        return true;
+        return !e->exact || !dtype_is_float(out[0].type) || emit_real(e, &out[0]);
     }
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     TRY(!slice_is_uniform(&out[0]));

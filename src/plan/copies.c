@@ -13,22 +13,9 @@
 
 enum { ALIGN = 64 }; /* bytes: copies lie in the slab */
 
-/* Bytes of the smallest or the largest part under this placement. */
-static int64_t part_bytes(const emitter *e, const mtf_tensor *x, const placement *where,
-                          bool largest)
-{
-    int64_t elements = 1;
-    for (int d = 0; d < x->shape.ndims; d++) {
-        int parts = cut_parts(e->layout->mesh, &where->dim[d]);
-        elements *= (x->shape.dims[d].size + (largest ? parts - 1 : 0)) / parts;
-    }
-    return elements * mtf_dtype_bytes(x->type);
-}
-
 static int64_t copy_bytes(const emitter *e, const mtf_tensor *x)
 {
-    placement where = emit_placement(e, &x->shape, EVERY_DIM);
-    return (part_bytes(e, x, &where, true) + ALIGN - 1) / ALIGN * ALIGN;
+    return (held_most(e, x) * mtf_dtype_bytes(x->type) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 void copies_begin(emitter *e)
@@ -42,22 +29,22 @@ void copies_begin(emitter *e)
         const mtf_tensor *w = n->out[0];
         where = emit_placement(e, &w->shape, EVERY_DIM);
         if (!emit_home(e, &w->shape, &home)) continue;
-        p->saved += part_bytes(e, w, &where, false) - part_bytes(e, w, &home, true);
+        p->saved += (held_extent(e, w, &where, false) - held_extent(e, w, &home, true)) *
+                    mtf_dtype_bytes(w->type);
     }
 }
 
 /* Is it a variable, or made of one alone, as a cast is? */
-static bool is_of_variable(emitter *e, const mtf_tensor *x)
+static bool is_of_variable(const mtf_tensor *x)
 {
-    if (x->node->nin == 1) x = x->node->in[0];
-    const slice *s = &held_of(e, x)->now;
-    return strcmp(x->node->op->name, "variable") == 0 && s->buffer != NO_BUFFER;
+    const node *n = x->node->nin == 1 ? x->node->in[0]->node : x->node;
+    return strcmp(n->op->name, "variable") == 0;
 }
 
 bool copies_note(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
-    if (p->depth || !is_of_variable(e, x)) return true;
+    if (!is_of_variable(x) || x->node->home != &p->survey.graph->root) return true;
     TRY(arena_push(p->survey.scratch, p->copies, p->ncopies, p->copies_room));
     p->copies[p->ncopies++] = x;
     p->copied += copy_bytes(e, x);
@@ -76,7 +63,7 @@ static int64_t bytes_to_come(emitter *e, const node *n)
 {
     int64_t bytes = 0;
     for (int i = 0; i < n->nin; i++)
-        if (held_of(e, n->in[i])->now.finer && is_of_variable(e, n->in[i]))
+        if (held_of(e, n->in[i])->now.finer && is_of_variable(n->in[i]))
             bytes += copy_bytes(e, n->in[i]);
     return bytes;
 }

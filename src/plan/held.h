@@ -23,6 +23,9 @@ typedef struct held {
 
 /* How x is cut as it is now. */
 placement held_where(const emitter *e, const mtf_tensor *x, const slice *s);
+/* Elements of the smallest or the largest part that any processor has under `where`. */
+int64_t held_extent(const emitter *e, const mtf_tensor *x, const placement *where, bool largest);
+int64_t held_most(const emitter *e, const mtf_tensor *x); /* the largest, as the layout cuts */
 /* Pays what is owed.  Where `goal` cuts a dimension further along axes that are owed, only the part
  * is kept; NULL: nothing is cut further. */
 bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal);

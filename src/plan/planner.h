@@ -16,6 +16,7 @@ typedef struct planner {
     const mtf_tensor **copies; /* gathered variables, the oldest first */
     int                ncopies, copies_room;
     int64_t            copied, saved; /* bytes of these copies, and what rules for state save */
+    struct traced     *trace; /* by tensor id; NULL: nobody wants it */
 } planner;
 
 static inline held *held_of(emitter *e, const mtf_tensor *x)

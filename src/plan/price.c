@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
+#include "plan/links.h"
 #include "plan/reuse.h"
 #include "plan/traffic.h"
 #include "program/map_form.h"
@@ -172,13 +173,20 @@ static bool updates(const program *p, const instr *i)
     return false;
 }
 
+static double flops_rate(const price_rates *r, const instr *i)
+{
+    const window_args *w = &i->window;
+    if (i->kind != INSTR_WINDOW) return r->flops;
+    return rates_window(r, i->cause->type, (double)w->chans, (double)w->outs);
+}
+
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
     bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
     bool               adds = rows || (product && r->ncaches > 0 && !is_with_vector(i));
-    double             least, rate = rows ? r->rows : r->flops;
+    double             least, rate = rows ? r->rows : flops_rate(r, i);
     double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);
@@ -190,6 +198,18 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
         i->remade ? line->seconds : (work - (adds ? flops + least : fmax(flops, least))) / speed;
 }
 
+/* What it takes on the wire to move so many bytes in all its turns. */
+static double wire_seconds(const price *p, const instr *i, const price_line *line, double bytes)
+{
+    const price_rates *r = &p->rates;
+    double             turns = (double)line->turns;
+    links              l = links_of(r, p->mesh, line->axes);
+    haul               h = {.bytes = turns > 0 ? bytes / turns : 0, .staged = traffic_is_staged(i)};
+    if (l.nodes > 1 || l.inner.message > 0)
+        h.messages = (double)traffic_messages(r->site, p->mesh, i, &p->here);
+    return turns * links_seconds(&l, &h);
+}
+
 /* `work`: seconds since the collective before.  What its operands take to come and go is in the wire
  * where nothing is known of caches. */
 static bool price_collective(price *p, const reuse *x, const instr *i, price_line *line,
@@ -198,24 +218,29 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     int64_t each = saturate_times((int64_t)mtf_dtype_bytes(i->out[0].type), line->turns);
     line->axes = traffic_axes(i);
     line->group = traffic_group(p->mesh, line->axes);
-    int64_t sent = traffic_sent(p->mesh, i, &p->here);
-    int64_t received = traffic_received(p->mesh, i, &p->here);
+    traffic t = traffic_of(p->rates.site, p->mesh, i, &p->here);
+    int64_t sent = traffic_out(&t), received = traffic_in(&t);
+    line->flops = saturate_times(t.flops, line->turns);
     line->sent_elements = saturate_times(sent, line->turns);
     line->received_elements = saturate_times(received, line->turns);
     line->sent_bytes = saturate_times(sent, each);
     line->received_bytes = saturate_times(received, each);
+    line->out_messages = saturate_times(t.sent, each);
+    line->in_messages = saturate_times(t.received, each);
     /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;
     line->cause = p->brief ? "" : cause_of(p, i, line, a);
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
-    axis_rate w = rates_wire(&p->rates, p->mesh, line->axes);
-    double    least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
+    double least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
     line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns + memory - least;
-    line->seconds = w.latency * (double)line->turns + (double)most / w.wire + least + line->spare;
+    line->seconds = wire_seconds(p, i, line, (double)most) + least + line->spare;
     p->sent_bytes = saturate_plus(p->sent_bytes, line->sent_bytes);
     p->received_bytes = saturate_plus(p->received_bytes, line->received_bytes);
+    p->out_messages = saturate_plus(p->out_messages, line->out_messages);
+    p->in_messages = saturate_plus(p->in_messages, line->in_messages);
+    p->wire_flops = saturate_plus(p->wire_flops, line->flops);
     p->collectives = saturate_plus(p->collectives, line->turns);
     p->wire_seconds += line->seconds;
     return line->cause != NULL;
@@ -289,6 +314,21 @@ static bool find_peak(price *p, arena *a)
     return true;
 }
 
+static int64_t scratch_of(const program *p, const site *s)
+{
+    return s && s->scratch_bytes ? s->scratch_bytes(p, s->threads) : 0;
+}
+
+static int64_t wire_of(const program *p, const site *s, const mesh *m, int processor)
+{
+    return s && s->wire_bytes ? s->wire_bytes(s, m, processor, p) : 0;
+}
+
+int64_t price_peak(const program *p, const site *s, const mesh *m, int processor)
+{
+    return p->cost.peak_bytes + scratch_of(p, s) + wire_of(p, s, m, processor);
+}
+
 static bool price_memories(price *p, arena *a)
 {
     const program *q = p->program;
@@ -303,9 +343,11 @@ static bool price_memories(price *p, arena *a)
             m->state += bytes;
     }
     m->activations = q->slab_bytes - m->inputs - m->constants;
-    m->peak = q->cost.peak_bytes;
+    m->scratch = scratch_of(q, p->rates.site);
+    m->wire = wire_of(q, p->rates.site, p->mesh, mesh_number(p->mesh, &p->here));
+    m->peak = q->cost.peak_bytes + m->scratch + m->wire;
     TRY(find_peak(p, a));
-    m->bound = m->parameters + m->state + m->alive;
+    m->bound = m->parameters + m->state + m->scratch + m->wire + m->alive;
     return true;
 }
 

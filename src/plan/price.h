@@ -8,7 +8,7 @@
 
 #include "graph/node.h"
 #include "plan/rates.h"
-#include "program/program.h"
+#include "program/site.h"
 #include "space/layout.h"
 
 /* One instruction; flops, bytes and seconds are of all its turns in a step. */
@@ -25,16 +25,18 @@ typedef struct price_line {
     unsigned          axes;
     int               group; /* how many processors take part */
     int64_t           sent_elements, received_elements, sent_bytes, received_bytes;
+    int64_t           out_messages, in_messages; /* of these bytes: what goes in messages */
     const char       *cause; /* the layout rules it comes from: "batch:rows, hidden:cols" */
 } price_line;
 
 typedef struct price_memory {
     int64_t           parameters, state; /* variables that optimizers change, and the others */
     int64_t           inputs, constants;
-    int64_t           activations; /* the rest of the slab: temporaries and fetches */
+    int64_t           activations;   /* the rest of the slab: temporaries and fetches */
+    int64_t           scratch, wire; /* working space of kernels and of the wire */
     int64_t           peak;        /* all together */
     int64_t           alive;       /* most bytes of the slab in use at one time */
-    int64_t           bound;       /* variables and `alive`: no placement can do with less */
+    int64_t           bound; /* all but the slab, and `alive`: no placement can do with less */
     const mtf_tensor *at;          /* what is computed when most is alive; NULL: nothing */
     instr_kind        doing;
 } price_memory;
@@ -48,7 +50,8 @@ typedef struct price {
     bool           brief;  /* without memory and the causes of collectives */
     double         beyond; /* bytes that a step touches besides, by parts that it is told without */
     price_line    *lines;  /* by instruction */
-    int64_t        flops, bytes, sent_bytes, received_bytes;
+    int64_t        flops, bytes, sent_bytes, received_bytes, out_messages, in_messages;
+    int64_t        wire_flops; /* of `flops`: what collectives combine */
     int64_t        collectives;
     bool           open_ended; /* some loop's length is unknown */
     double         seconds, wire_seconds;
@@ -56,9 +59,12 @@ typedef struct price {
     price_memory   memory;
 } price;
 
-/* Fills in everything behind `beyond`; lines live in the arena, texts there or with the
+/* Fills in everything after `beyond`; lines live in the arena, texts there or with the
  * layout.  False: no memory. */
 bool price_program(price *p, arena *a);
+
+/* Bytes of the program's memory: variables, slab and working space. */
+int64_t price_peak(const program *p, const site *s, const mesh *m, int processor);
 
 bool price_is_trained(const mtf_tensor *variable); /* may optimizers change it? */
 

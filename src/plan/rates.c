@@ -53,6 +53,36 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
     return seconds;
 }
 
+static double channels_of(double inputs, double outputs)
+{
+    return cbrt(inputs * outputs * outputs);
+}
+
+double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
+{
+    const window_rate *below = NULL, *above = NULL;
+    double             channels = channels_of(inputs, outputs);
+    for (int k = 0; k < r->nwindows; k++) {
+        const window_rate *w = &r->windows[k];
+        if (w->type != type) continue;
+        if (w->channels <= channels) below = w;
+        if (w->channels > channels && !above) above = w;
+    }
+    if (!below && !above) return r->flops;
+    if (!below || !above) return (below ? below : above)->flops;
+    double share = log(channels / below->channels) / log(above->channels / below->channels);
+    return below->flops * pow(above->flops / below->flops, share);
+}
+
+double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
+{
+    double best = rates_window(r, type, inputs, outputs);
+    for (int k = 0; k < r->nwindows; k++)
+        if (r->windows[k].type == type && r->windows[k].channels < channels_of(inputs, outputs))
+            best = fmax(best, r->windows[k].flops);
+    return best;
+}
+
 static cache_rate cache_row(const price_rates *r, int k)
 {
     if (k < r->ncaches) return r->caches[k];
@@ -77,34 +107,6 @@ double rates_best_memory(const price_rates *r, double reach)
     for (int k = 0; k < r->ncaches; k++)
         if (r->caches[k].bytes > reach) best = fmax(best, r->caches[k].memory);
     return best;
-}
-
-/* Processors are numbered with the last axis fastest, and nodes hold neighbours by number. */
-static axis_rate axis_wire(const price_rates *r, const mesh *m, int axis)
-{
-    axis_rate w = {.wire = r->wire, .latency = r->latency};
-    int64_t   reach = m->size[axis];
-    for (int a = axis + 1; a < m->naxes; a++) reach *= m->size[a];
-    if (r->node && (reach > r->node || r->node % reach)) {
-        w.wire = r->outer_wire;
-        w.latency = r->outer_latency;
-    }
-    for (int k = 0; k < r->naxes; k++)
-        if (strcmp(r->axes[k].axis, m->name[axis]) == 0) w = r->axes[k];
-    return w;
-}
-
-axis_rate rates_wire(const price_rates *r, const mesh *m, unsigned axes)
-{
-    axis_rate slowest = {.wire = r->wire, .latency = r->latency};
-    bool      several = (axes & (axes - 1)) != 0;
-    for (int a = 0; a < m->naxes; a++) {
-        if (!(axes >> a & 1)) continue;
-        axis_rate w = axis_wire(r, m, a);
-        slowest.wire = several ? fmin(slowest.wire, w.wire) : w.wire;
-        slowest.latency = several ? fmax(slowest.latency, w.latency) : w.latency;
-    }
-    return slowest;
 }
 
 double rates_speed(const price_rates *r, double share)
@@ -137,9 +139,9 @@ typedef struct reading {
 } reading;
 
 static const char known[] =
-    "flops, memory, wire, pauses (each in a second), latency, start, pause (in "
+    "flops, memory, wire, pauses (each in a second), latency, message, start, pause (in "
     "seconds), capacity (in bytes), alone, most, half, quarter, rows, flat_left, flat_right, "
-    "flat_result, node, outer_wire and outer_latency";
+    "flat_result, node, outer_wire, outer_latency and outer_message";
 
 static bool complain(const reading *r, const char *what)
 {
@@ -151,8 +153,8 @@ static bool complain(const reading *r, const char *what)
     return fail(
         f, ERR_SYNTAX,
         "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
-        "one of %s; or is \"product TYPE SIDE FLOPS\", \"cache BYTES MEMORY\" or \"axis NAME WIRE "
-        "LATENCY\"",
+        "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
+        "\"cache BYTES MEMORY\" or \"axis NAME WIRE LATENCY\"",
         r->file, r->line, what, known);
 }
 
@@ -188,6 +190,7 @@ static bool take_number(const reading *in, const char *name, const char *value, 
                   {"memory", &r->memory, false},
                   {"wire", &r->wire, false},
                   {"latency", &r->latency, true},
+                  {"message", &r->message, true},
                   {"start", &r->start, true},
                   {"pauses", &r->pauses, true},
                   {"pause", &r->pause, true},
@@ -202,7 +205,8 @@ static bool take_number(const reading *in, const char *name, const char *value, 
                   {"capacity", &r->capacity, true},
                   {"node", &node, true},
                   {"outer_wire", &r->outer_wire, false},
-                  {"outer_latency", &r->outer_latency, true}};
+                  {"outer_latency", &r->outer_latency, true},
+                  {"outer_message", &r->outer_message, true}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i].name, name) == 0) {
             if (!number(value, fields[i].zero, fields[i].to))
@@ -224,14 +228,41 @@ void rates_add_product(price_rates *r, product_rate p)
     r->products[at] = p;
 }
 
+static bool take_type(const char *word, mtf_dtype *type)
+{
+    for (*type = MTF_F32; *type < MTF_BOOL; ++*type)
+        if (word && strcmp(word, mtf_dtype_name(*type)) == 0) return true;
+    return false;
+}
+
 static bool take_product(price_rates *r, char **words)
 {
-    product_rate p = {.type = MTF_BOOL};
-    for (mtf_dtype t = MTF_F32; t < MTF_BOOL; t++)
-        if (words[1] && strcmp(words[1], mtf_dtype_name(t)) == 0) p.type = t;
-    TRY(p.type != MTF_BOOL && number(words[2], true, &p.side) && number(words[3], false, &p.flops));
+    product_rate p;
+    TRY(take_type(words[1], &p.type) && number(words[2], true, &p.side));
+    TRY(number(words[3], false, &p.flops));
     TRY(r->nproducts < MAX_PRODUCT_RATES);
     rates_add_product(r, p);
+    return true;
+}
+
+void rates_add_window(price_rates *r, window_rate w)
+{
+    int at = r->nwindows++;
+    for (; at > 0; at--) {
+        const window_rate *before = &r->windows[at - 1];
+        if (before->type < w.type || (before->type == w.type && before->channels <= w.channels))
+            break;
+        r->windows[at] = *before;
+    }
+    r->windows[at] = w;
+}
+
+static bool take_window(price_rates *r, char **words)
+{
+    window_rate w;
+    TRY(take_type(words[1], &w.type) && number(words[2], false, &w.channels));
+    TRY(number(words[3], false, &w.flops) && r->nwindows < MAX_WINDOW_RATES);
+    rates_add_window(r, w);
     return true;
 }
 
@@ -264,12 +295,27 @@ static bool take_line(const reading *r, char *line)
     while (n < 5 && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
     if (n == 2) return take_number(r, words[0], words[1], whole);
-    bool four = n == 4;
-    bool ok = four && strcmp(words[0], "product") == 0 ? take_product(r->rates, words)
-              : four && strcmp(words[0], "axis") == 0
-                  ? take_axis(r->rates, words)
-                  : n == 3 && strcmp(words[0], "cache") == 0 && take_cache(r->rates, words);
+    static const struct {
+        const char *name;
+        int         words;
+        bool (*take)(price_rates *r, char **words);
+    } lines[] = {{"product", 4, take_product},
+                 {"window", 4, take_window},
+                 {"axis", 4, take_axis},
+                 {"cache", 3, take_cache}};
+    bool ok = false;
+    for (size_t k = 0; k < sizeof lines / sizeof *lines && !ok; k++)
+        ok = n == lines[k].words && strcmp(words[0], lines[k].name) == 0 &&
+             lines[k].take(r->rates, words);
     return ok || complain(r, whole);
+}
+
+/* Where nothing else is told, nodes are linked as their processors are. */
+static void complete(price_rates *r)
+{
+    if (r->outer_wire == 0) r->outer_wire = r->wire;
+    if (r->outer_latency == 0) r->outer_latency = r->latency;
+    if (r->outer_message == 0) r->outer_message = r->message;
 }
 
 bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r)
@@ -283,8 +329,7 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
         line[strcspn(line, "#")] = 0;
         TRY(take_line(&in, line));
     }
-    if (r->outer_wire == 0) r->outer_wire = r->wire;
-    if (r->outer_latency == 0) r->outer_latency = r->latency;
+    complete(r);
     return true;
 }
 
@@ -295,10 +340,14 @@ void rates_write(const price_rates *r, textbuf *t)
     for (int k = 0; k < r->nproducts; k++)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
+    for (int k = 0; k < r->nwindows; k++)
+        text_add(t, "window %s %g %.3g\n", mtf_dtype_name(r->windows[k].type),
+                 r->windows[k].channels, r->windows[k].flops);
     for (int k = 0; k < r->ncaches; k++)
         text_add(t, "cache %.3g %.3g\n", r->caches[k].bytes, r->caches[k].memory);
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,
              r->latency, r->start);
+    if (r->message > 0) text_add(t, "message %.3g\n", r->message);
     if (r->pauses > 0) text_add(t, "pauses %.3g\npause %.3g\n", r->pauses, r->pause);
     if (r->flat.left > 0) text_add(t, "flat_left %.3g\n", r->flat.left);
     if (r->flat.right > 0) text_add(t, "flat_right %.3g\n", r->flat.right);
@@ -309,8 +358,8 @@ void rates_write(const price_rates *r, textbuf *t)
         text_add(t, "half %.3g\nquarter %.3g\n", r->half, r->quarter);
     if (r->capacity > 0) text_add(t, "capacity %.3g\n", r->capacity);
     if (r->node)
-        text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\n", r->node, r->outer_wire,
-                 r->outer_latency);
+        text_add(t, "node %d\nouter_wire %.3g\nouter_latency %.3g\nouter_message %.3g\n", r->node,
+                 r->outer_wire, r->outer_latency, r->outer_message);
     for (int k = 0; k < r->naxes; k++)
         text_add(t, "axis %s %.3g %.3g\n", r->axes[k].axis, r->axes[k].wire, r->axes[k].latency);
 }
@@ -327,6 +376,7 @@ static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
         if (!equals) return complain(&in, whole);
         TRY(take_number(&in, piece, equals + 1, whole));
     }
+    complete(r);
     return true;
 }
 

@@ -30,18 +30,6 @@ static debt debt_of(const node *n, int input)
     return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
 }
 
-/* Elements of the largest part, as the layout cuts: the same number for every processor. */
-static int64_t part_size(const emitter *e, const mtf_tensor *x)
-{
-    placement where = emit_placement(e, &x->shape, EVERY_DIM);
-    int64_t   size = 1;
-    for (int d = 0; d < x->shape.ndims; d++) {
-        int parts = cut_parts(e->layout->mesh, &where.dim[d]);
-        size *= (x->shape.dims[d].size + parts - 1) / parts;
-    }
-    return size;
-}
-
 /* The debt that passes through n, 0 where all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
@@ -52,17 +40,17 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
-            elements += part_size(e, n->in[i]);
+            elements += held_most(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
     if (!owing) return 0;
     for (int o = 0; o < n->nout; o++) {
-        elements -= part_size(e, n->out[o]);
+        elements -= held_most(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     }
-    if (elements < 0) return 0; /* paid while there is less to pay */
+    if (elements < 0) return 0;    /* paid while there is less to pay */
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;

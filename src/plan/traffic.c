@@ -1,7 +1,9 @@
 /* Traffic: what a collective moves between processors. */
 #include "plan/traffic.h"
 
+#include "base/saturate.h"
 #include "program/exchange.h"
+#include "program/group.h"
 
 /* ---- kinds and axes ---- */
 
@@ -79,25 +81,109 @@ int traffic_group(const mesh *m, unsigned axes)
 
 /* ---- elements ---- */
 
-static int64_t reduce_moves(const mesh *m, const instr *i, const mesh_point *here)
+/* Members of a group that are threads of one's own process, oneself left out; of those, the sum of
+ * what `of` tells of each. */
+typedef struct company {
+    int     n;
+    int64_t sum;
+} company;
+
+static company in_process(const site *s, const mesh *m, const instr *i, const group *g,
+                          int64_t (*of)(const mesh *m, const instr *i, const group *g, int k))
 {
-    axis_list all = listed(m, i->reduce.axes);
-    int       n = cut_parts(m, &all);
-    return i->size[0] + (n - 2) * part_range(i->size[0], n, cut_part(m, &all, here)).size;
+    company    c = {0};
+    int        me = mesh_number(m, &g->here);
+    span       process = site_process(s, m, me);
+    mesh_point there;
+    for (int64_t p = process.begin; p < process.begin + process.size; p++) {
+        there = mesh_place(m, (int)p);
+        int k = cut_part(m, &g->axes, &there);
+        if (p == me || group_member(m, g, k) != p) continue;
+        c.n++;
+        c.sum += of(m, i, g, k);
+    }
+    return c;
 }
 
-/* One reads one's own part from every other member; the others read the rest of one's input. */
-static int64_t scatter_receives(const mesh *m, const instr *i, const mesh_point *here)
+static int64_t shard_of(const mesh *m, const instr *i, const group *g, int k)
 {
-    int n = traffic_group(m, scatter_axes(&i->reduce_scatter));
-    return (n - 1) * scatter_kept(m, &i->reduce_scatter, here).size;
+    (void)m;
+    return part_range(i->size[0], g->n, k).size;
 }
 
-static int64_t scatter_sends(const mesh *m, const instr *i, const mesh_point *here)
+static int64_t kept_by(const mesh *m, const instr *i, const group *g, int k)
+{
+    mesh_point there = g->here;
+    cut_set_part(m, &g->axes, k, &there);
+    return scatter_kept(m, &i->reduce_scatter, &there).size;
+}
+
+bool traffic_is_sharded(const site *s, const mesh *m, const instr *i, const mesh_point *here)
+{
+    int64_t bytes = saturate_times(i->size[0], (int64_t)mtf_dtype_bytes(i->out[0].type));
+    int     n = traffic_group(m, i->reduce.axes);
+    bool    meet = site_meets(s, m, mesh_number(m, here), i->reduce.axes);
+    return !(meet ? site_takes_whole(n, bytes) : site_swaps(s, m, n, bytes));
+}
+
+static traffic reduce_traffic(const site *s, const mesh *m, const instr *i, const group *g)
+{
+    int64_t size = i->size[0], shard = shard_of(m, i, g, g->mine), others = g->n - 1;
+    bool    meet = site_meets(s, m, mesh_number(m, &g->here), i->reduce.axes);
+    bool    whole = !traffic_is_sharded(s, m, i, &g->here);
+    int64_t moved = saturate_times(others, size);
+    if (!whole) moved = saturate_plus(size - shard, saturate_times(others, shard));
+    traffic t = {.flops = saturate_times(others, whole ? size : shard)};
+    if (meet) {
+        t.read = t.lent = moved;
+    } else {
+        company c = in_process(s, m, i, g, shard_of);
+        t.read = t.lent = c.n * shard + c.sum;
+        t.received = t.sent = moved - t.read;
+    }
+    return t;
+}
+
+/* One takes one's own part of every other member; the others take the rest of one's input. */
+static traffic scatter_traffic(const site *s, const mesh *m, const instr *i, const group *g)
 {
     const scatter_args *how = &i->reduce_scatter;
-    int64_t             all = cut_range(m, &how->from, here, how->size).size * how->row;
-    return all - scatter_kept(m, how, here).size;
+    int64_t             kept = scatter_kept(m, how, &g->here).size;
+    int64_t all = saturate_times(cut_range(m, &how->from, &g->here, how->size).size, how->row);
+    int64_t in = saturate_times(g->n - 1, kept), out = all - kept;
+    traffic t = {.flops = in, .read = in, .lent = out};
+    if (site_meets(s, m, mesh_number(m, &g->here), scatter_axes(how))) return t;
+    company c = in_process(s, m, i, g, kept_by);
+    t.read = c.n * kept;
+    t.lent = c.sum;
+    t.received = in - t.read;
+    t.sent = out - t.lent;
+    return t;
+}
+
+/* The same of dimension d alone, by those who differ along the axes of `from` that cut it. */
+static int64_t wanted_along(const mesh *m, const exchange_args *how, int d, const mesh_point *here,
+                            unsigned from)
+{
+    const axis_list *cut = exchange_cut(how, d);
+    span             has = exchange_has(m, how, d, here);
+    axis_list        varying = listed(m, cut_axes(cut) & from);
+    mesh_point       reader = *here;
+    int64_t          sum = 0;
+    int              first = 0, last = cut_parts(m, &varying) - 1;
+    if (!(how->mapped >> d & 1)) {
+        if (varying.n == cut->n) return has.size; /* among them they want all, each a part */
+        if (cut_refines(cut, &how->from.dim[d]) &&
+            cut_axes(&varying) == cut_axes(&how->from.dim[d]))
+            return exchange_wanted(m, how, d, here).size; /* by oneself alone: parts nest */
+    } else if (cut_equal(&varying, cut)) {
+        exchange_readers(m, how, d, has, &first, &last);
+    }
+    for (int k = first; k <= last; k++) {
+        cut_set_part(m, &varying, k, &reader);
+        sum += span_overlap(has, exchange_wanted(m, how, d, &reader));
+    }
+    return sum;
 }
 
 /* Elements of the part that `here` has, each as often as some processor wants it.  Those that read
@@ -109,34 +195,135 @@ static int64_t wanted(const mesh *m, const exchange_args *how, const mesh_point 
     int64_t  n = traffic_group(m, from & ~wanted_axes(how));
     for (int d = 0; d < how->shape.ndims; d++) {
         if (!traffic_moves(how, d)) { /* everybody wants what it has */
-            n *= exchange_has(m, how, d, here).size;
+            n = saturate_times(n, exchange_has(m, how, d, here).size);
             continue;
         }
-        int64_t    sum = 0;
-        span       has = exchange_has(m, how, d, here);
-        axis_list  varying = listed(m, cut_axes(exchange_cut(how, d)) & from);
-        mesh_point reader = *here;
-        for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
-            cut_set_part(m, &varying, k, &reader);
-            sum += span_overlap(has, exchange_wanted(m, how, d, &reader));
-        }
-        n *= sum;
+        n = saturate_times(n, wanted_along(m, how, d, here, from));
     }
     return n;
 }
 
-int64_t traffic_received(const mesh *m, const instr *i, const mesh_point *here)
+/* What `reader` takes of `source`, which differ along axes of `from` only. */
+static int64_t taken(const mesh *m, const exchange_args *how, const mesh_point *source,
+                     const mesh_point *reader)
 {
-    if (i->kind == INSTR_REDUCE) return reduce_moves(m, i, here);
-    if (i->kind == INSTR_REDUCE_SCATTER) return scatter_receives(m, i, here);
-    if (i->kind != INSTR_EXCHANGE) return 0;
-    return exchange_received(m, i->exchange, here);
+    int64_t n = 1;
+    for (int d = 0; d < how->shape.ndims; d++)
+        n *= span_overlap(exchange_has(m, how, d, source), exchange_wanted(m, how, d, reader));
+    return n;
 }
 
-int64_t traffic_sent(const mesh *m, const instr *i, const mesh_point *here)
+static int64_t taken_from(const mesh *m, const instr *i, const group *g, int k)
 {
-    if (i->kind == INSTR_REDUCE) return reduce_moves(m, i, here);
-    if (i->kind == INSTR_REDUCE_SCATTER) return scatter_sends(m, i, here);
+    mesh_point there = g->here;
+    cut_set_part(m, &g->axes, k, &there);
+    return taken(m, i->exchange, &there, &g->here);
+}
+
+static int64_t taken_by(const mesh *m, const instr *i, const group *g, int k)
+{
+    mesh_point there = g->here;
+    cut_set_part(m, &g->axes, k, &there);
+    return taken(m, i->exchange, &g->here, &there);
+}
+
+static traffic exchange_traffic(const site *s, const mesh *m, const instr *i, const group *g)
+{
+    const exchange_args *how = i->exchange;
+    int64_t              kept = exchange_kept(m, how, &g->here);
+    int64_t              in = exchange_received(m, how, &g->here);
+    int64_t              out = wanted(m, how, &g->here);
+    if (out < INT64_MAX) out -= kept;
+    traffic t = {.read = in, .lent = out};
+    if (site_exchange_meets(s, m, mesh_number(m, &g->here), i)) return t;
+    t.read = in_process(s, m, i, g, taken_from).sum;
+    t.lent = in_process(s, m, i, g, taken_by).sum;
+    t.received = in - t.read;
+    t.sent = out - t.lent;
+    return t;
+}
+
+traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_point *here)
+{
+    unsigned axes = i->kind == INSTR_EXCHANGE
+                        ? placement_axes(&i->exchange->from, i->exchange->shape.ndims)
+                        : traffic_axes(i);
+    group    g = group_of(m, mesh_number(m, here), axes);
+    if (i->kind == INSTR_REDUCE) return reduce_traffic(s, m, i, &g);
+    if (i->kind == INSTR_REDUCE_SCATTER) return scatter_traffic(s, m, i, &g);
+    if (i->kind == INSTR_EXCHANGE) return exchange_traffic(s, m, i, &g);
+    return (traffic){0};
+}
+
+/* ---- messages ---- */
+
+/* How many of so many parts have something of a span.  Where there are more parts than elements, some
+ * are empty. */
+static int64_t parts_within(int64_t size, int parts, span s)
+{
+    if (s.size == 0) return 0;
+    int64_t n =
+        part_holding(size, parts, s.begin + s.size - 1) - part_holding(size, parts, s.begin);
+    return n + 1 < s.size ? n + 1 : s.size;
+}
+
+/* Those who have something that `here` wants: a product over the dimensions. */
+static int64_t sources_of(const mesh *m, const exchange_args *how, const mesh_point *here)
+{
+    int64_t n = 1;
+    for (int d = 0; d < how->shape.ndims; d++)
+        n *= parts_within(how->shape.dims[d].size, cut_parts(m, &how->from.dim[d]),
+                          exchange_wanted(m, how, d, here));
+    return n;
+}
+
+/* Those who want something of what `here` has of dimension d.  They differ from it along axes in
+ * `from` only; where these are all that count, nobody is visited. */
+static int64_t readers_along(const mesh *m, const exchange_args *how, int d, unsigned from,
+                             const mesh_point *here)
+{
+    int64_t          n = 0;
+    span             has = exchange_has(m, how, d, here);
+    const axis_list *cut = exchange_cut(how, d);
+    axis_list        varying = listed(m, cut_axes(cut) & from);
+    mesh_point       reader = *here;
+    if (!traffic_moves(how, d)) return has.size > 0;
+    if (varying.n == cut->n && !(how->mapped >> d & 1))
+        return parts_within(how->shape.dims[d].size, cut_parts(m, cut), has);
+    for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
+        cut_set_part(m, &varying, k, &reader);
+        n += span_overlap(has, exchange_wanted(m, how, d, &reader)) > 0;
+    }
+    return n;
+}
+
+/* Those who want something that `here` has: see `wanted`. */
+static int64_t readers_of(const mesh *m, const exchange_args *how, const mesh_point *here)
+{
+    unsigned from = placement_axes(&how->from, how->shape.ndims);
+    int64_t  n = traffic_group(m, from & ~wanted_axes(how));
+    for (int d = 0; d < how->shape.ndims && n; d++) n *= readers_along(m, how, d, from, here);
+    return n;
+}
+
+int64_t traffic_messages(const site *s, const mesh *m, const instr *i, const mesh_point *here)
+{
+    group   g = group_of(m, mesh_number(m, here), traffic_axes(i));
+    int64_t others = g.n - 1;
+    if (i->kind == INSTR_REDUCE) return traffic_is_sharded(s, m, i, here) ? 2 * others : others;
+    if (i->kind == INSTR_REDUCE_SCATTER) return others;
     if (i->kind != INSTR_EXCHANGE) return 0;
-    return wanted(m, i->exchange, here) - exchange_kept(m, i->exchange, here);
+    int64_t in = sources_of(m, i->exchange, here), out = readers_of(m, i->exchange, here);
+    return (in > out ? in : out) - (exchange_kept(m, i->exchange, here) > 0);
+}
+
+/* A gather makes parts coarser and moves nothing else. */
+bool traffic_is_staged(const instr *i)
+{
+    if (i->kind != INSTR_EXCHANGE) return true;
+    const exchange_args *how = i->exchange;
+    bool                 coarser = !how->mapped;
+    for (int d = 0; d < how->shape.ndims && coarser; d++)
+        coarser = cut_refines(&how->from.dim[d], &how->to.dim[d]);
+    return coarser;
 }

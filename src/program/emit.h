@@ -47,6 +47,7 @@ struct emitter {
     int            nstores, stores_room;
     int            nesting; /* of loops, here */
     port_table     inputs, variables;
+    bool           exact; /* floating constants are operands: nothing of them is folded */
 };
 
 /* A new temporary, row-major; buffer NO_BUFFER after an error. */

@@ -212,6 +212,19 @@ typedef struct instr {
     };
 } instr;
 
+/* What an element of these counts: turns of the generator; the depth of a heap of k. */
+static inline int64_t draw_flops(draw_kind kind)
+{
+    return kind == DRAW_UNIFORM ? 12 : 40;
+}
+
+static inline int64_t order_depth(int64_t k)
+{
+    int64_t depth = 1;
+    while ((int64_t)1 << depth < k) depth++;
+    return depth;
+}
+
 const char *instr_name(instr_kind kind);
 bool        instr_is_collective(const instr *i);        /* between processors */
 int64_t     instr_elements(const instr *i);             /* product of the loop sizes */

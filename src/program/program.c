@@ -66,29 +66,31 @@ static int64_t window_flops(const instr *i)
     return saturate_times(n, instr_elements(i));
 }
 
-static int64_t log2_above(int64_t n)
+/* One element of the rest is a copy. */
+static int64_t fold_flops(const instr *i)
 {
-    int64_t l = 1;
-    while ((int64_t)1 << l < n) l++;
-    return l;
+    int64_t folded = 1;
+    bool    seeks = i->fold.kind == FOLD_ARGMAX || i->fold.kind == FOLD_ARGMIN;
+    for (int d = i->fold.nkept; d < i->nloops; d++) folded = saturate_times(folded, i->size[d]);
+    bool copies = folded == 1 && !seeks && i->in[0].type == i->out[0].type;
+    return copies ? 0 : instr_elements(i);
 }
 
+/* What a collective combines depends on the group, which plan/traffic.h knows. */
 static int64_t flops_of(const instr *i)
 {
     int64_t n = instr_elements(i);
     switch (i->kind) {
     case INSTR_MAP: return map_flops(i);
     case INSTR_ADD_INTO: return n;
-    case INSTR_REDUCE:
-    case INSTR_REDUCE_SCATTER: return n;
-    case INSTR_FOLD: return i->nloops > i->fold.nkept ? n : 0;
+    case INSTR_FOLD: return fold_flops(i);
     case INSTR_CONTRACT: return saturate_times(2, n);
     case INSTR_SCATTER: return i->gather.set ? 0 : n;
     case INSTR_SCAN: return saturate_times(n, i->scan.along);
     case INSTR_ORDER:
-        return saturate_times(saturate_times(n, i->order.along), log2_above(i->order.k));
+        return saturate_times(saturate_times(n, i->order.along), order_depth(i->order.k));
     case INSTR_WINDOW: return window_flops(i);
-    case INSTR_DRAW: return saturate_times(n, i->draw.kind == DRAW_UNIFORM ? 12 : 40);
+    case INSTR_DRAW: return saturate_times(n, draw_flops(i->draw.kind));
     default: return 0;
     }
 }

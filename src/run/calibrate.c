@@ -6,10 +6,15 @@
  */
 #include "run/calibrate.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #include "base/sorted.h"
 #include "run/compiled.h"
+
+/* What calm machines stay far below; a second program that computes is far above one of them. */
+#define MOST_SPREAD 0.10
+#define MOST_LOST 0.10
 
 /* ---- the better ones ---- */
 
@@ -54,32 +59,71 @@ static void pick_pauses(const trials *t, price_rates *r)
 
 #define AT(field) offsetof(price_rates, field)
 
+/* Where a rate is among the others, and which of its trials holds. */
+typedef struct place {
+    size_t at;
+    wish   wish;
+} place;
+
+enum { MOST_PLACES = 20 + MAX_PRODUCT_RATES + MAX_WINDOW_RATES + MAX_CACHE_RATES + 2 * MAX_AXES };
+
+static int add_rows(place *list, int n, int rows, place first, size_t each)
+{
+    for (int k = 0; k < rows; k++) list[n++] = (place){first.at + (size_t)k * each, first.wish};
+    return n;
+}
+
+/* All of them but pauses; `r` tells how many rows there are. */
+static int list_places(const price_rates *r, place *list)
+{
+    static const place numbers[] = {
+        {AT(flops), HIGH},        {AT(memory), HIGH},         {AT(rows), HIGH},
+        {AT(flat.left), HIGH},    {AT(flat.right), HIGH},     {AT(flat.result), HIGH},
+        {AT(wire), HIGH},         {AT(outer_wire), HIGH},     {AT(latency), LOW},
+        {AT(start), LOW},         {AT(message), MIDDLE},      {AT(alone), MIDDLE},
+        {AT(half), MIDDLE},       {AT(quarter), MIDDLE},      {AT(most), MIDDLE},
+        {AT(outer_latency), LOW}, {AT(outer_message), MIDDLE}};
+    int n = 0;
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) list[n++] = numbers[k];
+    n = add_rows(list, n, r->nproducts, (place){AT(products[0].flops), HIGH}, sizeof *r->products);
+    n = add_rows(list, n, r->nwindows, (place){AT(windows[0].flops), HIGH}, sizeof *r->windows);
+    n = add_rows(list, n, r->ncaches, (place){AT(caches[0].memory), HIGH}, sizeof *r->caches);
+    n = add_rows(list, n, r->naxes, (place){AT(axes[0].wire), HIGH}, sizeof *r->axes);
+    return add_rows(list, n, r->naxes, (place){AT(axes[0].latency), LOW}, sizeof *r->axes);
+}
+
 void calibrate_combine(int n, const price_rates *list, price_rates *r)
 {
     const trials t = {list, n};
-    static const struct {
-        size_t place;
-        wish   wish;
-    } numbers[] = {{AT(flops), HIGH},     {AT(memory), HIGH},     {AT(rows), HIGH},
-                   {AT(flat.left), HIGH}, {AT(flat.right), HIGH}, {AT(flat.result), HIGH},
-                   {AT(wire), HIGH},      {AT(outer_wire), HIGH}, {AT(latency), LOW},
-                   {AT(start), LOW},      {AT(alone), MIDDLE},    {AT(half), MIDDLE},
-                   {AT(quarter), MIDDLE}, {AT(most), MIDDLE},     {AT(outer_latency), LOW}};
+    place        places[MOST_PLACES];
     *r = list[0];
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-        *(double *)(void *)((char *)r + numbers[k].place) =
-            pick(&t, numbers[k].place, numbers[k].wish);
-    for (int k = 0; k < r->nproducts; k++)
-        r->products[k].flops =
-            pick(&t, AT(products[0].flops) + (size_t)k * sizeof *r->products, HIGH);
-    for (int k = 0; k < r->ncaches; k++)
-        r->caches[k].memory = pick(&t, AT(caches[0].memory) + (size_t)k * sizeof *r->caches, HIGH);
-    for (int k = 0; k < r->naxes; k++) {
-        size_t there = (size_t)k * sizeof *r->axes;
-        r->axes[k].wire = pick(&t, AT(axes[0].wire) + there, HIGH);
-        r->axes[k].latency = pick(&t, AT(axes[0].latency) + there, LOW);
-    }
+    for (int k = list_places(r, places) - 1; k >= 0; k--)
+        *(double *)(void *)((char *)r + places[k].at) = pick(&t, places[k].at, places[k].wish);
     pick_pauses(&t, r);
+}
+
+/* ---- whether others disturbed them ---- */
+
+disturbance calibrate_disturbance(int n, const price_rates *list, double *lost)
+{
+    const trials t = {list, n};
+    place        places[MOST_PLACES];
+    double       logs = 0;
+    int          rates = 0;
+    for (int k = list_places(list, places) - 1; k >= 0; k--) {
+        double holds = pick(&t, places[k].at, places[k].wish);
+        double middle = pick(&t, places[k].at, MIDDLE);
+        if (places[k].wish == MIDDLE || holds <= 0 || middle <= 0) continue;
+        logs += fabs(log(holds / middle));
+        rates++;
+    }
+    return (disturbance){.spread = rates ? exp(logs / rates) - 1 : 0,
+                         .lost = pick_of(n, lost, LOW)};
+}
+
+bool calibrate_is_disturbed(const disturbance *d)
+{
+    return d->spread > MOST_SPREAD || d->lost > MOST_LOST;
 }
 
 /* ---- calibrating ---- */
@@ -95,6 +139,18 @@ static const char *layout_for(mtf_session *s, const mesh *m)
     return text_done(&t);
 }
 
+/* The same processors along two axes, of which the second is as short as can be; NULL: there is no
+ * such view, or no need for one. */
+static const char *divided_view(mtf_session *s, const mesh *m)
+{
+    textbuf t = {.arena = &s->arena};
+    int     n = m->size[0], part = 2;
+    while (part < n && n % part) part++;
+    if (m->naxes > 1 || part >= n) return NULL;
+    text_add(&t, "%s_0:%d,%s_1:%d", m->name[0], n / part, m->name[0], part);
+    return text_done(&t);
+}
+
 bool calibrate_begin(mtf_session *s, trial *t)
 {
     mesh m;
@@ -105,21 +161,25 @@ bool calibrate_begin(mtf_session *s, trial *t)
             "mesh \"%s\" cannot be calibrated: it takes axes and their sizes, such as x:4 or "
             "rows:2,cols:2",
             s->opts.mesh);
+    const char *view = divided_view(s, &m);
+    if (view) TRY(mesh_parse(s, s->opts.mesh = view, &m));
     s->opts.layout = layout_for(s, &m);
-    return s->opts.layout && trial_begin(s, &m, t);
+    return s->opts.layout && trial_begin(s, &m, view != NULL, t);
 }
 
-bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r)
+bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
 {
     price_rates list[CALIBRATE_TRIALS];
+    double      lost[CALIBRATE_TRIALS];
     trial       t;
     TRY(calibrate_begin(s, &t));
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         if (o && o->tell) o->tell(o->context, k, CALIBRATE_TRIALS);
-        TRY(trial_run(&t, &list[k]));
+        TRY(trial_run(&t, &list[k]) && trial_lost(&t, &list[k], &lost[k]));
     }
     if (o && o->tell) o->tell(o->context, CALIBRATE_TRIALS, CALIBRATE_TRIALS);
     calibrate_combine(CALIBRATE_TRIALS, list, r);
+    *d = calibrate_disturbance(CALIBRATE_TRIALS, list, lost);
     r->capacity = (double)store_memory_each(s);
     return true;
 }

@@ -28,12 +28,19 @@ static bool fits(const mtf_program *p)
 {
     int64_t need = 0;
     for (int k = p->store->first; k < p->store->end; k++)
-        need += p->processors[k].program->cost.peak_bytes;
+        need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
                 "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
                 "or recompute",
                 (long long)need, p->session->opts.memory);
+}
+
+static bool start_counting(processor *k)
+{
+    TRY(counts_start(&k->counts, k->program));
+    k->state.done = &k->counts.done;
+    return true;
 }
 
 static bool load(mtf_program *p, int number)
@@ -42,10 +49,10 @@ static bool load(mtf_program *p, int number)
     program   *q = k->program;
     k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
     TRY(k->base != NULL);
-    if (p->session->opts.measure) TRY(counts_start(&k->counts, q, &p->store->mesh, number));
     k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
+    if (p->session->opts.measure) TRY(start_counting(k));
     k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
     TRY(k->slab != NULL);
     k->state.scratch = p->device->alloc(p->device, k->scratch_bytes);
@@ -99,6 +106,7 @@ static bool count_collectives(const mtf_program *p, arena *scratch)
     store   *s = p->store;
     program *first = p->processors[s->first].program;
     price    q = {.program = first, .mesh = &s->mesh, .layout = &s->layout, .rates = PRICE_RATES};
+    q.rates.site = &s->site;
     int64_t *moved = arena_array(scratch, int64_t, first->ninstrs + 1);
     int      n = 0;
     q.here = mesh_place(&s->mesh, s->first);
@@ -109,8 +117,10 @@ static bool count_collectives(const mtf_program *p, arena *scratch)
         n = 0;
         for (int i = 0; i < mine->ninstrs; i++) {
             if (!traffic_kind(&mine->instrs[i])) continue;
-            int64_t received = traffic_received(&s->mesh, &mine->instrs[i], &here);
-            moved[n] = saturate_plus(moved[n], counters_collective(&mine->instrs[i], 1, received));
+            traffic t = traffic_of(&s->site, &s->mesh, &mine->instrs[i], &here);
+            moved[n] = saturate_plus(moved[n], counters_collective(&mine->instrs[i],
+                                                                   instr_elements(&mine->instrs[i]),
+                                                                   traffic_in(&t)));
             n++;
         }
     }
@@ -161,7 +171,9 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
                              .rates = PRICE_RATES,
                              .limit = store_memory_each(g->session)};
     automatic_answer  found;
+    site              at = store_site(g->session);
     TRY(!o->machine || rates_choose(g->session, o->machine, &how.rates));
+    how.rates.site = &at;
     TRY(automatic_find(g, n, fetches, &how, &found));
     o->mesh = found.best[0].mesh_text;
     o->layout = found.best[0].layout_text;
@@ -228,7 +240,7 @@ bool program_measure(mtf_program *p)
 {
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
-        if (!q->counts.program) TRY(counts_start(&q->counts, q->program, &p->store->mesh, k));
+        if (!q->counts.program) TRY(start_counting(q));
     }
     return true;
 }
@@ -252,8 +264,14 @@ mtf_cost mtf_program_cost(const mtf_program *p)
                   .layout = &p->store->layout,
                   .here = mesh_place(&p->store->mesh, p->store->first),
                   .rates = PRICE_RATES};
-    if (price_program(&full, &scratch))
-        c.collectives = full.collectives, c.sent_bytes = full.sent_bytes;
+    full.rates.site = &p->store->site;
+    if (price_program(&full, &scratch)) {
+        c.flops = full.flops;
+        c.collectives = full.collectives;
+        c.sent_bytes = full.sent_bytes;
+        c.scratch_bytes = full.memory.scratch;
+        c.wire_bytes = full.memory.wire;
+    }
     arena_free(&scratch);
     return c;
 }
@@ -269,13 +287,23 @@ mtf_measured mtf_program_measured(const mtf_program *p, int number)
 {
     bool there = p && !p->closed && number >= 0 && number < p->store->processors;
     if (!there || !p->processors[number].counts.program) return (mtf_measured){0};
-    const program *q = p->processors[number].program;
-    mtf_measured   m = p->processors[number].counts.sum;
-    m.peak_bytes = q->slab_bytes;
+    const processor *k = &p->processors[number];
+    const program   *q = k->program;
+    device          *d = p->device;
+    const wire      *w = p->store->wire;
+    mtf_measured     m = k->counts.sum;
+    m.flops = k->counts.done.flops + k->counts.moved.flops;
+    m.read_bytes = k->counts.moved.read_bytes;
+    m.received_messages = k->counts.moved.received_bytes;
+    m.sent_messages = k->counts.moved.sent_bytes;
+    m.received_bytes = m.read_bytes + m.received_messages;
+    m.peak_bytes = (int64_t)d->taken(d, k->slab);
     for (int v = 0; v < q->nvariables; v++) {
         const store_entry *e = store_variable(p->store, q->variables[v].tensor);
-        if (e) m.peak_bytes += store_part_bytes(p->store, e->type, &e->shape, &e->where, number);
+        if (e) m.peak_bytes += (int64_t)d->taken(d, e->parts[number]);
     }
+    m.scratch_bytes = (int64_t)d->taken(d, k->state.scratch);
+    m.wire_bytes = w ? w->taken(w, number) : 0;
     return m;
 }
 

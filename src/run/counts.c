@@ -1,11 +1,9 @@
 /* Counts: what a processor really did, instruction by instruction. */
 #include "run/counts.h"
 
-#include "machine/overlap.h"
-
-bool counts_start(run_counts *c, program *p, const mesh *m, int processor)
+bool counts_start(run_counts *c, program *p)
 {
-    *c = (run_counts){.program = p, .mesh = m, .here = mesh_place(m, processor), .current = -1};
+    *c = (run_counts){.program = p, .current = -1};
     c->turns = arena_array(&p->arena, int64_t, p->ninstrs + 1);
     c->seconds = arena_array(&p->arena, double, p->ninstrs + 1);
     c->first_seconds = arena_array(&p->arena, double, p->ninstrs + 1);
@@ -24,50 +22,25 @@ bool counts_keep_events(run_counts *c, program *p, int turns)
     return c->events != NULL;
 }
 
-/* Each member of the group combines a shard that it reads of the others, then reads their shards
- * of the result. */
-static int64_t reduced_bytes(const run_counts *c, const instr *i, int64_t bytes)
+void count_begin(run_counts *c, const wire *w, int me)
 {
-    axis_list all = {0};
-    for (int a = 0; a < c->mesh->naxes; a++)
-        if (i->reduce.axes >> a & 1) all.axis[all.n++] = (uint8_t)a;
-    int     n = cut_parts(c->mesh, &all), mine = cut_part(c->mesh, &all, &c->here);
-    int64_t sum = 0;
-    for (int k = 0; k < n; k++)
-        if (k != mine)
-            sum += part_range(i->size[0], n, mine).size + part_range(i->size[0], n, k).size;
-    return sum * bytes;
+    if (c->program && w) c->before = *w->moved(w, me);
 }
 
-static int64_t scattered_bytes(const run_counts *c, const instr *i, int64_t bytes)
+void count_end(run_counts *c, const wire *w, int me)
 {
-    int64_t members = 1;
-    for (int a = 0; a < c->mesh->naxes; a++)
-        if (scatter_axes(&i->reduce_scatter) >> a & 1) members *= c->mesh->size[a];
-    return (members - 1) * i->size[0] * bytes;
-}
-
-static int64_t exchanged_bytes(const run_counts *c, const instr *i, int64_t bytes)
-{
-    int          me = mesh_number(c->mesh, &c->here);
-    int64_t      sum = 0;
-    region_visit v = region_start(c->mesh, i->exchange, &c->here);
-    for (region r; region_next(&v, &r);)
-        if (mesh_number(c->mesh, &r.source) != me) sum += region_elements(&r);
-    return sum * bytes;
+    if (!c->program || !w) return;
+    const wire_moved *now = w->moved(w, me);
+    c->moved.read_bytes += now->read_bytes - c->before.read_bytes;
+    c->moved.received_bytes += now->received_bytes - c->before.received_bytes;
+    c->moved.sent_bytes += now->sent_bytes - c->before.sent_bytes;
+    c->moved.flops += now->flops - c->before.flops;
 }
 
 static void add(run_counts *c, int k)
 {
-    const instr *i = &c->program->instrs[k];
     c->turns[k]++;
-    c->sum.flops += i->flops;
-    if (!instr_is_collective(i)) return;
-    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    c->sum.collectives++;
-    c->sum.received_bytes += i->kind == INSTR_REDUCE           ? reduced_bytes(c, i, bytes)
-                             : i->kind == INSTR_REDUCE_SCATTER ? scattered_bytes(c, i, bytes)
-                                                               : exchanged_bytes(c, i, bytes);
+    c->sum.collectives += instr_is_collective(&c->program->instrs[k]);
 }
 
 static void end_step(run_counts *c)

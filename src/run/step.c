@@ -66,9 +66,12 @@ static void step_one(void *context, int index)
     mtf_program *p = context;
     int          number = p->store->first + index;
     processor   *me = &p->processors[number];
-    bool         ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
+    wire        *w = p->store->wire;
+    count_begin(&me->counts, w, number);
+    bool ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
               p->device->end(p->device, me->program, &me->state);
-    if (!ok && p->store->wire) p->store->wire->abort(p->store->wire, number);
+    count_end(&me->counts, w, number);
+    if (!ok && w) w->abort(w, number);
     me->state.step++;
 }
 

@@ -87,6 +87,8 @@ static bool open_machine(store *s)
     else if (s->processors > 1)
         s->wire = wire_threads_open(s->session, &s->mesh);
     TRY(s->wire || s->processors == 1);
+    s->site = machine_site(s->threads);
+    if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
     s->crew = crew_open(s->session, here, s->threads);
     return s->crew != NULL;
 }
@@ -97,12 +99,26 @@ bool store_prepare(mtf_session *s, ranks **r)
     return mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
 }
 
-int64_t store_memory_each(mtf_session *session)
+/* Processors in a process, at most. */
+static int processors_here(mtf_session *session)
 {
     mesh m;
-    if (!mesh_parse(session, session->opts.mesh, &m)) return 0;
-    int processes = launch_find().size, here = (mesh_size(&m) + processes - 1) / processes;
-    return (int64_t)(session->opts.memory / (size_t)here);
+    if (!mesh_parse(session, session->opts.mesh, &m)) return 1;
+    int processes = launch_find().size;
+    return (mesh_size(&m) + processes - 1) / processes;
+}
+
+int64_t store_memory_each(mtf_session *session)
+{
+    return (int64_t)(session->opts.memory / (size_t)processors_here(session));
+}
+
+site store_site(mtf_session *session)
+{
+    int  threads = session->opts.threads / processors_here(session);
+    site s = machine_site(threads > 1 ? threads : 1);
+    s.ranks = launch_find().size;
+    return s;
 }
 
 store *store_of(mtf_session *session)

@@ -27,6 +27,7 @@ typedef struct store {
     int           processors; /* of the whole mesh */
     int           first, end; /* those of this process; arrays by processor have only these */
     int           threads;    /* inside each processor */
+    site          site;       /* what plans have to know of all that */
     ranks        *ranks;      /* the other processes; NULL: none */
     device       *device;
     device       *check; /* one that checks, for the same memory; NULL: nobody has asked */
@@ -42,8 +43,10 @@ store *store_of(mtf_session *s);
 /* Before there is a store: mesh and layout are put in words, and the other processes joined; `*r` is
  * NULL where there are none. */
 bool store_prepare(mtf_session *s, ranks **r);
-/* Bytes that each processor of this process may take, after that. */
+/* After that: bytes that each processor of this process may take, and what its site will be, where
+ * all processes share a machine. */
 int64_t store_memory_each(mtf_session *s);
+site    store_site(mtf_session *s);
 /* The variable's parts; initialised on first use.  Another shape or type under the name is an
  * error.  NULL after an error. */
 store_entry *store_variable(store *s, const mtf_tensor *w);

@@ -7,12 +7,15 @@
 #include <time.h>
 
 #include "base/cores.h"
+#include "plan/traffic.h"
 #include "run/compiled.h"
 #include "run/pauses.h"
 #include "run/timing.h"
 #include "run/trial_products.h"
+#include "run/trial_windows.h"
 
 enum { MEETINGS = 8 };
+enum { FEW = 8 }; /* elements of the shortest sum */
 #define PAUSE_SECONDS 0.3
 
 /* ---- what stays with a processor ---- */
@@ -131,6 +134,16 @@ static bool time_meeting(const trial *t, const char *dim, int parts, double *sec
     return true;
 }
 
+static bool time_latency(const trial *t, const char *dim, int parts, double *seconds)
+{
+    double meeting;
+    TRY(time_sum(t, dim, parts, FEW, seconds));
+    if (!t->crowded) return true;
+    TRY(time_meeting(t, dim, parts, &meeting));
+    *seconds = fmax(*seconds, meeting);
+    return true;
+}
+
 /* The shortest sum is all latency; of longer ones what is beyond goes by bytes, but for what their
  * operands take to come and go: between two, an addition touches three times as much, and the sum twice
  * as much of the others'. */
@@ -138,19 +151,17 @@ static bool time_wire(const trial *t, const price_rates *r, const char *dim, int
                       axis_rate *w)
 {
     static const int counts[] = {1 << 17, 1 << 19, 1 << 21};
-    double           seconds, logs = 0, meeting;
-    TRY(time_sum(t, dim, parts, 8, &w->latency));
+    double           seconds, shortest, logs = 0;
+    TRY(time_sum(t, dim, parts, FEW, &shortest));
     for (int k = 0; k < 3; k++) {
         double n = counts[k], bytes = 4 * (n + (parts - 2) * n / parts);
         TRY(time_sum(t, dim, parts, counts[k], &seconds));
         double memory = 8 * n / rates_memory(r, 20 * n);
-        logs += log(bytes / fmax(seconds - w->latency - memory, seconds / 4));
+        logs += log(bytes / fmax(seconds - shortest - memory, seconds / 4));
     }
     w->wire = exp(logs / 3);
-    if (!t->crowded) return true;
-    TRY(time_meeting(t, dim, parts, &meeting));
-    w->latency = fmax(w->latency, meeting);
-    return true;
+    w->latency = shortest;
+    return !t->crowded || time_latency(t, dim, parts, &w->latency);
 }
 
 /* ---- pauses ---- */
@@ -168,45 +179,115 @@ static bool find_crowd(trial *t)
     return true;
 }
 
+static bool measure_pauses(const trial *t, int threads, double *often, double *each)
+{
+    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* until our own threads sleep */
+    nanosleep(&rest, NULL);
+    return pauses_measure(threads, PAUSE_SECONDS, often, each) ||
+           fail(&t->session->fault, ERR_MEMORY, "the system gives no %d threads", threads);
+}
+
+/* Pauses matter to those who wait for each other; who shares cores waits for them anyway. */
+static bool has_pauses(const trial *t)
+{
+    return mesh_size(&t->mesh) > 1 && !t->crowded;
+}
+
 static bool time_pauses(const trial *t, price_rates *r)
 {
-    const store          *s = store_of(t->session);
-    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* until our own threads sleep */
-    if (mesh_size(&t->mesh) == 1 || t->crowded) return true;
-    nanosleep(&rest, NULL);
-    if (!pauses_measure(threads_here(s), PAUSE_SECONDS, &r->pauses, &r->pause))
-        return fail(&t->session->fault, ERR_MEMORY, "the system gives no %d threads",
-                    threads_here(s));
+    const store *s = store_of(t->session);
+    if (!has_pauses(t)) return true;
+    TRY(measure_pauses(t, threads_here(s), &r->pauses, &r->pause));
     r->pauses *= s->threads;
     return true;
 }
 
-/* ---- all of it ---- */
+/* Ranks that share cores would measure each other. */
+bool trial_lost(const trial *t, const price_rates *r, double *share)
+{
+    const store *s = store_of(t->session);
+    int          threads = threads_here(s), cores = cores_count();
+    double       often = r->pauses / s->threads, each = r->pause;
+    if (!has_pauses(t) && !(t->crowded && s->ranks))
+        TRY(measure_pauses(t, threads < cores ? threads : cores, &often, &each));
+    *share = often * each;
+    return true;
+}
+
+/* ---- wires ---- */
+
+double trial_message(const short_sum *larger, const short_sum *smaller)
+{
+    double more = larger->messages - smaller->messages;
+    return more > 0 ? fmax(0, (larger->seconds - smaller->seconds) / more) : 0;
+}
+
+double trial_latency(const short_sum *sum, double message)
+{
+    return fmax(sum->seconds - message * (sum->messages - 1), sum->seconds / 4);
+}
+
+static short_sum short_sum_of(const trial *t, unsigned axes, double seconds)
+{
+    access     f32 = {.type = MTF_F32};
+    instr      i = {.kind = INSTR_REDUCE, .nloops = 1, .size = {FEW}, .out = &f32};
+    mesh_point first = {0};
+    i.reduce = (reduce_args){FOLD_SUM, axes};
+    return (short_sum){seconds,
+                       (double)traffic_messages(&store_of(t->session)->site, &t->mesh, &i, &first)};
+}
+
+/* From what whole sums took in groups of several sizes, what their first message and each further one
+ * did.  The smallest group of several axes tells; of an only axis, the smaller part of it. */
+static void tell_messages(const trial *t, const short_sum *all, const short_sum *along,
+                          price_rates *r)
+{
+    const short_sum *least = all;
+    for (int a = 0; a < t->mesh.naxes; a++)
+        if (along[a].messages > 0 && along[a].messages < least->messages) least = &along[a];
+    r->message = r->outer_message = trial_message(all, least);
+    r->latency = r->outer_latency = trial_latency(all, r->message);
+    for (int k = 0; k < r->naxes; k++) {
+        int a = mesh_axis(&t->mesh, r->axes[k].axis);
+        r->axes[k].latency = trial_latency(&along[a], r->message);
+    }
+}
+
+static bool time_axis(const trial *t, int a, price_rates *r, short_sum *along)
+{
+    const mesh *m = &t->mesh;
+    axis_rate   w = {0};
+    char        dim[MAX_RATE_NAME + 10];
+    if (m->size[a] == 1 || strlen(m->name[a]) >= MAX_RATE_NAME) return true;
+    snprintf(w.axis, sizeof w.axis, "%s", m->name[a]);
+    snprintf(dim, sizeof dim, "along_%s", w.axis);
+    TRY(t->divided ? time_latency(t, dim, m->size[a], &w.latency)
+                   : time_wire(t, r, dim, m->size[a], &w));
+    *along = short_sum_of(t, 1u << a, w.latency);
+    if (!t->divided) r->axes[r->naxes++] = w;
+    return true;
+}
 
 static bool time_wires(const trial *t, price_rates *r)
 {
     const mesh *m = &t->mesh;
     axis_rate   all;
     int         n = mesh_size(m);
+    short_sum   along[MAX_AXES] = {0};
     if (n == 1) return true;
     TRY(time_wire(t, r, "p", n, &all));
     r->wire = r->outer_wire = all.wire;
-    r->latency = r->outer_latency = all.latency;
-    for (int a = 0; a < m->naxes && m->naxes > 1; a++) {
-        axis_rate *w = &r->axes[r->naxes];
-        char       dim[MAX_RATE_NAME + 10];
-        if (m->size[a] == 1 || strlen(m->name[a]) >= MAX_RATE_NAME) continue;
-        snprintf(w->axis, sizeof w->axis, "%s", m->name[a]);
-        snprintf(dim, sizeof dim, "along_%s", w->axis);
-        TRY(time_wire(t, r, dim, m->size[a], w));
-        r->naxes++;
-    }
+    for (int a = 0; a < m->naxes && m->naxes > 1; a++) TRY(time_axis(t, a, r, &along[a]));
+    short_sum whole = short_sum_of(t, (1u << m->naxes) - 1, all.latency);
+    tell_messages(t, &whole, along, r);
     return true;
 }
 
-bool trial_begin(mtf_session *s, const mesh *m, trial *t)
+/* ---- all of it ---- */
+
+bool trial_begin(mtf_session *s, const mesh *m, bool divided, trial *t)
 {
-    *t = (trial){.session = s, .mesh = *m};
+    *t = (trial){.session = s, .mesh = *m, .divided = divided};
     TRY(find_crowd(t));
     const ranks *r = store_of(s)->ranks;
     t->of_ranks = r ? arena_array(&s->arena, double, ranks_count(r)) : NULL;
@@ -217,6 +298,7 @@ bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
     TRY(trial_start(t, r) && time_passes(t, r) && time_flops(t, r));
-    TRY(trial_products(t, r) && trial_fewer(t, r) && time_wires(t, r) && time_pauses(t, r));
+    TRY(trial_products(t, r) && trial_windows(t, r) && trial_fewer(t, r));
+    TRY(time_wires(t, r) && time_pauses(t, r));
     return true;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hoard.h"
 #include "plan/estimate.h"
+#include "plan/links.h"
 #include "search/descent.h"
 #include "search/ledger.h"
 
@@ -45,9 +46,7 @@ typedef struct search {
 static bool alike(const search *s, int a, int b)
 {
     const mesh *m = s->space.mesh;
-    axis_rate   x = rates_wire(&s->opts->rates, m, 1u << a),
-              y = rates_wire(&s->opts->rates, m, 1u << b);
-    if (m->size[a] != m->size[b] || x.wire != y.wire || x.latency != y.latency) return false;
+    if (m->size[a] != m->size[b] || !links_alike(&s->opts->rates, m, a, b)) return false;
     for (int r = 0; r < s->opts->given->nrules + s->opts->given->nstate; r++) {
         const layout      *l = s->opts->given;
         const layout_rule *rule = r < l->nrules ? &l->rules[r] : &l->state[r - l->nrules];
@@ -310,7 +309,8 @@ static bool fits(const search *s, const candidate *x)
 static bool find_peak(search *s, candidate *x)
 {
     const subject *w = &s->whole;
-    estimate_opts  o = {.mesh = s->space.mesh, .layout = &x->layout, .memory = w->memory};
+    estimate_opts  o = {
+         .mesh = s->space.mesh, .layout = &x->layout, .rates = s->opts->rates, .memory = w->memory};
     cost          *believed = ledger_find(&s->ledger, &x->cuts);
     TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
     if (x->cost.peak <= believed->peak) return true;

@@ -184,12 +184,15 @@ static bool add_stored(sorting *s, const node *n)
                        bytes * s->p->subject->weight[n->id]);
 }
 
-/* No product is faster under any layout: cut, its m * n * k is no larger.  In what order more than
+/* No product is faster under any layout: cut, its m * n * k is no larger, nor has a convolution more
+ * channels.  In what order more than
  * two operands are multiplied may depend on the cuts. */
 static double best_rate(const instr *i, const price_rates *r)
 {
     double volume = 1;
-    if (i->kind == INSTR_WINDOW) return r->flops;
+    if (i->kind == INSTR_WINDOW)
+        return rates_best_window(r, i->cause->type, (double)i->window.chans,
+                                 (double)i->window.outs);
     for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
     return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
 }

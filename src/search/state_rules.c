@@ -120,7 +120,8 @@ static bool price_whole(const tries *t, cost *c)
 {
     const state_opts *o = t->opts;
     const subject    *w = o->whole;
-    estimate_opts     how = {.mesh = t->layout->mesh, .layout = t->layout, .memory = w->memory};
+    estimate_opts     how = {
+            .mesh = t->layout->mesh, .layout = t->layout, .rates = *o->rates, .memory = w->memory};
     TRY(cost_of(w, t->layout, o->rates, NULL, NULL, c));
     return estimate_peak(w->graph, w->nfetches, w->fetches, &how, &c->peak);
 }

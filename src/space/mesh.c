@@ -128,6 +128,17 @@ span part_range(int64_t size, int parts, int part)
     return (span){begin, end - begin};
 }
 
+/* A guess, which rounding may have moved to a neighbour. */
+int part_holding(int64_t size, int parts, int64_t element)
+{
+    int k = (int)((double)element / (double)size * parts);
+    if (k >= parts) k = parts - 1;
+    while (part_range(size, parts, k).begin > element) k--;
+    for (span r = part_range(size, parts, k); r.begin + r.size <= element;)
+        r = part_range(size, parts, ++k);
+    return k;
+}
+
 span cut_range(const mesh *m, const axis_list *c, const mesh_point *p, int64_t size)
 {
     return part_range(size, cut_parts(m, c), cut_part(m, c, p));

@@ -59,6 +59,7 @@ unsigned cut_axes(const axis_list *c); /* as a set of bits */
 bool     cut_equal(const axis_list *a, const axis_list *b);
 bool     cut_refines(const axis_list *finer, const axis_list *c); /* begins as c does */
 span     part_range(int64_t size, int parts, int part);
+int      part_holding(int64_t size, int parts, int64_t element); /* which part has it */
 span     cut_range(const mesh *m, const axis_list *c, const mesh_point *p, int64_t size);
 
 unsigned placement_axes(const placement *p, int ndims);

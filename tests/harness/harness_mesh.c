@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "harness_exact.h"
 #include "harness_number.h"
+#include "run/audit.h"
 
 static const char clash[] = "has two dimensions on axis";
 
@@ -124,17 +126,21 @@ static bool run_steps(const test_case *c, const stage *where, int steps, outcome
                                                        .mesh = where->mesh,
                                                        .layout = where->layout,
                                                        .state_layout = where->state_layout,
-                                                       .device = where->device});
+                                                       .device = where->device,
+                                                       .measure = true});
     mtf_graph   *g = mtf_parse(s, c->text, c->path);
     mtf_tensor  *ys[MESH_VALUES];
+    audit        a;
     int          n = 0;
     for (; n < c->nexpected && n < MESH_VALUES / 2; n++) ys[n] = mtf_find(g, c->expected[n].name);
     if (g && c->gradient > 0) n = add_gradients(c, g, ys, n);
     mtf_program *p = mtf_compile_n(g, n, ys);
     bool         good = p && steps && feed_all(c, g, p);
     for (int i = 0; i < steps && good; i++) good = mtf_step(p);
+    good = good && audit_program(p, &a) && audit_agrees(s, &a);
     for (int i = 0; i < n && good; i++) keep(p, ys[i], o);
     if (g) note_dims(g, o), note_together(g, o);
+    if (good) exact_agrees(g, n, ys, where, o->error);
     copy_error(s, "run", o->error);
     mtf_close(s);
     return !o->error[0];

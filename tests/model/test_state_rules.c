@@ -72,7 +72,8 @@ static void try_each_rule(subject *t, const layout *l)
         char        text[RULE_ROOM];
         layout_rule r;
         layout      with = *l;
-        if (!make_rule(t->graph, k / l->mesh->naxes, l->mesh, k % l->mesh->naxes, text, &r)) continue;
+        if (!make_rule(t->graph, k / l->mesh->naxes, l->mesh, k % l->mesh->naxes, text, &r))
+            continue;
         with.nstate = 1, with.state = &r;
         if (!cuts_some_variable(t->graph, &with)) continue;
         int64_t peak = peak_under(t, &with);
@@ -167,9 +168,9 @@ static void test_mixture_of_experts(void **state)
 /* Its norms have biases, which nothing but the norm itself reads. */
 static mtf_tensor *language_model(mtf_graph *g, int layers, int64_t size)
 {
-    mtf_dim     batch = {"batch", size / 4}, length = {"length", size}, width = {"model", size},
-                ff = {"ff", 4 * size}, heads = {"heads", 4}, kv = {"kv", size / 4},
-                vocab = {"vocab", size};
+    mtf_dim batch = {"batch", size / 4}, length = {"length", size}, width = {"model", size},
+            ff = {"ff", 4 * size}, heads = {"heads", 4}, kv = {"kv", size / 4},
+            vocab = {"vocab", size};
     mtf_shape   text = mtf_shape(batch, length);
     mtf_tensor *table = mtf_embedding_weights(g, vocab, width, NULL);
     mtf_tensor *x = mtf_gather(table, mtf_input(g, "tokens", MTF_I32, text), vocab);

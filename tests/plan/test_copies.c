@@ -34,8 +34,8 @@ static outcome stack(const char *optimizer, const char *mesh_text, const char *s
     assert_true(mesh_parse(s, mesh_text, &m) && layout_parse(s, "batch:x", &m, &l));
     assert_true(layout_parse_state(s, state_rules, &l));
     for (int k = 0; k < mesh_size(&m); k++) {
-        program *p = plan_program(g, 1, &loss,
-                                  &(plan_opts){.layout = &l, .here = mesh_place(&m, k)});
+        program *p =
+            plan_program(g, 1, &loss, &(plan_opts){.layout = &l, .here = mesh_place(&m, k)});
         assert_string_equal(mtf_error(s), "");
         int gathers = 0;
         for (int i = 0; i < p->ninstrs; i++) {

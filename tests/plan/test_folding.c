@@ -11,7 +11,14 @@
 
 #include "ground.h"
 
-enum { MOST_INPUTS = 3, MOST_VALUES = 10, MOST_FETCHES = 4 * MOST_VALUES, MOST_BYTES = 32768 };
+enum {
+    MOST_INPUTS = 3,
+    MOST_VALUES = 10,
+    FEW_VALUES = 5, /* under layouts */
+    MOST_FETCHES = 4 * MOST_VALUES,
+    MOST_BYTES = 32768,
+    NAME = 32
+};
 
 /* ---- what is tried ---- */
 
@@ -175,6 +182,7 @@ static const struct { const char *mesh, *layout; } layouts[] = {
     {"p:2,q:2", "a:p?,b:q?,m:p?"},
     {"p:3", "c:p?,k:p?"},
     {"p:2,q:2", "w:p?,o:q?"},
+    {"p:3", "d:p?,t:p?"}, /* some processors have nothing */
 };
 /* clang-format on */
 
@@ -188,18 +196,16 @@ typedef struct copy {
     unsigned   fixed;    /* bit i: input i is one number everywhere */
 } copy;
 
-enum { NAME = 20, SUFFIX = 16 };
-
-static const char *suffix(const copy *c, char text[SUFFIX])
+static const char *suffix(const copy *c, char text[16])
 {
-    snprintf(text, SUFFIX, "%d%c", c->value, c->constant ? 'c' : 'f');
+    snprintf(text, 16, "%d%c", c->value, c->constant ? 'c' : 'f');
     return text;
 }
 
 /* Adds a piece of a row, with @ and $ replaced. */
 static void add_piece(char *text, size_t room, const copy *c, const char *piece)
 {
-    char tells[SUFFIX], one[2] = {0};
+    char tells[16], one[2] = {0};
     for (; *piece; piece++) {
         one[0] = *piece;
         const char *more = *piece == '@'   ? suffix(c, tells)
@@ -239,7 +245,7 @@ static const char *value_of(const copy *c, int i)
 
 static void input_name(const copy *c, int i, char name[NAME])
 {
-    char tells[SUFFIX];
+    char tells[16];
     snprintf(name, NAME, "%c%s", c->row->in[i][0], suffix(c, tells));
 }
 
@@ -302,7 +308,7 @@ static bool same_element(mtf_dtype type, const void *a, const void *b, int64_t i
 
 static int compare(mtf_program *p, mtf_graph *g, const copy *c, char result, const char *layout)
 {
-    char folded[MOST_BYTES], ran[MOST_BYTES], name[2][NAME], tells[SUFFIX];
+    char folded[MOST_BYTES], ran[MOST_BYTES], name[2][NAME], tells[16];
     copy other = *c;
     other.constant = true;
     snprintf(name[0], sizeof name[0], "%c%s", result, suffix(&other, tells));
@@ -332,20 +338,32 @@ static int results_of(const row *r, char letters[4])
     return n;
 }
 
+/* Is a dimension of the row's inputs or results cut?  Rules are of one letter each. */
+static bool is_cut(const row *r, const char *layout)
+{
+    const char *texts[] = {r->in[0], r->in[1], r->in[2], r->left, r->call};
+    for (const char *rule = layout; rule; rule = strchr(rule, ',') ? strchr(rule, ',') + 1 : NULL)
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            for (const char *p = texts[i]; p && (p = strchr(p, '=')); p++)
+                if (p > texts[i] && p[-1] == rule[0]) return true;
+    return false;
+}
+
 /* All values, with the inputs of `fixed` as constants and fed; returns how many results differ. */
 static int try_row(mtf_session *s, const row *r, mtf_dtype type, unsigned fixed, const char *layout)
 {
     static const bool sides[] = {true, false};
-    char              text[32768] = "", letters[4], name[NAME], tells[SUFFIX];
+    char              text[32768] = "", letters[4], name[NAME], tells[16];
     mtf_tensor       *fetches[2 * MOST_FETCHES];
     int               n = 0, wrong = 0, results = results_of(r, letters);
+    int               most = layout ? FEW_VALUES : MOST_VALUES;
     for (int side = 0; side < 2; side++)
-        for (int v = 0; v < MOST_VALUES; v++)
+        for (int v = 0; v < most; v++)
             add_copy(text, sizeof text, &(copy){r, type, v, sides[side], fixed});
     mtf_graph *g = mtf_parse(s, text, r->op);
     if (!g) fail_msg("%s\n%s", mtf_error(s), text);
     for (int side = 0; side < 2; side++)
-        for (int v = 0; v < MOST_VALUES; v++)
+        for (int v = 0; v < most; v++)
             for (int k = 0; k < results; k++) {
                 snprintf(name, sizeof name, "%c%s", letters[k],
                          suffix(&(copy){r, type, v, sides[side], fixed}, tells));
@@ -354,11 +372,11 @@ static int try_row(mtf_session *s, const row *r, mtf_dtype type, unsigned fixed,
     mtf_program *p = mtf_compile_n(g, n, fetches);
     if (!p) fail_msg("%s\n%s", mtf_error(s), text);
     for (int side = 0; side < 2; side++)
-        for (int v = 0; v < MOST_VALUES; v++)
+        for (int v = 0; v < most; v++)
             for (int i = 0; i < MOST_INPUTS && r->in[i]; i++)
                 feed(p, g, &(copy){r, type, v, sides[side], fixed}, i);
     if (!mtf_step(p)) fail_msg("%s\n%s", mtf_error(s), text);
-    for (int v = 0; v < MOST_VALUES; v++)
+    for (int v = 0; v < most; v++)
         for (int k = 0; k < results; k++)
             wrong += compare(p, g, &(copy){r, type, v, false, fixed}, letters[k], layout);
     mtf_program_free(p);
@@ -376,6 +394,7 @@ static int try_layout(const char *mesh, const char *layout)
     for (const row *r = rows; r < rows + ROWS; r++) {
         int nin = 0;
         while (nin < MOST_INPUTS && r->in[nin]) nin++;
+        if (layout && !is_cut(r, layout)) continue;
         for (int t = 0; t < DTYPES; t++) {
             if (!takes(r, (mtf_dtype)t)) continue;
             mtf_session *s =

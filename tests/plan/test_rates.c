@@ -188,6 +188,61 @@ static void test_rows_hide_nothing(void **state)
     }
 }
 
+/* ---- convolutions ---- */
+
+static void test_channels_matter(void **state)
+{
+    (void)state;
+    price_rates r = {.flops = 7, .nwindows = 3};
+    r.windows[0] = (window_rate){MTF_F32, 4, 10};
+    r.windows[1] = (window_rate){MTF_F32, 16, 40};
+    r.windows[2] = (window_rate){MTF_F32, 64, 30};
+    static const struct {
+        double inputs, outputs, rate, best;
+    } cases[] = {{1, 1, 10, 10},      {4, 4, 10, 10},       {8, 8, 20, 20},
+                 {64, 4, 25.2, 25.2}, {16, 16, 40, 40},     {64, 64, 30, 40},
+                 {512, 512, 30, 40},  {32, 32, 34.641, 40}, {0, 8, 10, 10}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double in = cases[k].inputs, out = cases[k].outputs;
+        assert_near(rates_window(&r, MTF_F32, in, out), cases[k].rate, 1e-3);
+        assert_near(rates_best_window(&r, MTF_F32, in, out), cases[k].best, 1e-3);
+        assert_near(rates_window(&r, MTF_F64, in, out), 7, 1e-9);
+    }
+}
+
+/* A convolution whose outputs are cut in two has half the flops, at the rate of fewer channels; its
+ * gradients, too. */
+static void test_convolutions_are_priced(void **state)
+{
+    (void)state;
+    static const char *const text = "x: f32[b=4, h=6, w=6, c=16] = input\n"
+                                    "f: f32[u=3, v=3, c=16, o=16] = input\n"
+                                    "g: f32[b=4, h=6, w=6, o=16] = input\n"
+                                    "z = conv2d(x, f)\n"
+                                    "l = reduce_sum(z * g)\n"
+                                    "df = gradients(l; f)\n"
+                                    "y = df * reduce_sum(square(z))\n";
+    price_rates              r = {.flops = 1e3, .memory = 1e30, .wire = 1e30, .nwindows = 2};
+    r.windows[0] = (window_rate){MTF_F32, 1, 1e6};
+    r.windows[1] = (window_rate){MTF_F32, 16, 16e6};
+    for (int cut = 0; cut < 2; cut++) {
+        scene c;
+        int   found = 0;
+        scene_open(&c, text, "x:2", cut ? "o:x" : "");
+        estimate *e = scene_priced(&c, &r);
+        double    rate = cut ? cbrt(16 * 8 * 8) * 1e6 : 16e6;
+        for (int k = 0; k < e->program->ninstrs; k++) {
+            if (e->program->instrs[k].kind != INSTR_WINDOW) continue;
+            assert_near(e->price.lines[k].seconds / ((double)e->price.lines[k].flops / rate), 1,
+                        1e-9);
+            found++;
+        }
+        assert_int_equal(found, 2);
+        estimate_free(e);
+        close_well(c.s);
+    }
+}
+
 /* ---- caches ---- */
 
 static const price_rates cached = {
@@ -321,6 +376,8 @@ int main(void)
         cmocka_unit_test(test_uneven_parts_are_faster),
         cmocka_unit_test(test_flat_products_take_longer),
         cmocka_unit_test(test_rows_hide_nothing),
+        cmocka_unit_test(test_channels_matter),
+        cmocka_unit_test(test_convolutions_are_priced),
         cmocka_unit_test(test_near_memory_is_faster),
         cmocka_unit_test(test_reach_is_priced),
         cmocka_unit_test(test_sums_pass_through_caches),

@@ -83,7 +83,7 @@ static void begin(scene *s, const char *mesh)
 {
     *s = (scene){.caller = pthread_self()};
     s->session = mtf_open_with(&(mtf_session_opts){
-        .mesh = mesh, .layout = "n:x", .threads = 1, .patience = 1, .say = hear, .say_context = s});
+        .mesh = mesh, .layout = mesh ? "n:x" : NULL, .threads = 1, .patience = 1, .say = hear, .say_context = s});
 }
 
 /* One finds that another is late, who comes only when that was said. */

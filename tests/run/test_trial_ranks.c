@@ -20,22 +20,25 @@ static bool is_measured(double rate)
 }
 
 /* The wire of an only axis is that of all. */
-static bool all_measured(const mesh *m, const price_rates *r)
+static bool all_measured(const trial *t, const price_rates *r)
 {
+    int  naxes = t->mesh.naxes > 1 && !t->divided ? t->mesh.naxes : 0;
     bool ok = is_measured(r->flops) && is_measured(r->memory) && is_measured(r->rows) &&
               is_measured(r->wire) && is_measured(r->latency) && is_measured(r->start);
     for (int k = 0; k < r->nproducts; k++) ok = ok && is_measured(r->products[k].flops);
+    for (int k = 0; k < r->nwindows; k++) ok = ok && is_measured(r->windows[k].flops);
     for (int k = 0; k < r->ncaches; k++) ok = ok && is_measured(r->caches[k].memory);
     for (int k = 0; k < r->naxes; k++)
         ok = ok && is_measured(r->axes[k].wire) && is_measured(r->axes[k].latency);
-    return ok && r->nproducts > 0 && r->ncaches > 0 && r->naxes == (m->naxes > 1 ? m->naxes : 0);
+    return ok && r->nproducts > 0 && r->nwindows > 0 && r->ncaches > 0 &&
+           r->naxes == naxes && isfinite(r->message) && r->message >= 0;
 }
 
 /* A step takes as long as its slowest rank, for everybody. */
 static bool all_agree(mtf_session *s, const price_rates *r)
 {
     ranks *others = store_of(s)->ranks;
-    double mine[] = {r->flops, r->memory, r->wire, r->latency}, all[MOST_RANKS][4];
+    double mine[] = {r->flops, r->memory, r->wire, r->latency, r->message}, all[MOST_RANKS][5];
     if (!others) return true;
     if (!ranks_gather(others, "rates", mine, all, (int)sizeof mine)) return false;
     for (int k = 0; k < ranks_count(others); k++)
@@ -61,7 +64,7 @@ int main(int argc, char **argv)
     trial        t;
     int          right = 0;
     if (calibrate_begin(s, &t) && trial_run(&t, &r))
-        right = all_measured(&t.mesh, &r) + all_agree(s, &r) + is_kept_by_a_file(s, &r);
+        right = all_measured(&t, &r) + all_agree(s, &r) + is_kept_by_a_file(s, &r);
     if (mtf_is_first(s)) printf("test_trial_ranks: %d passed, %d failed\n", right, CHECKS - right);
     return mtf_close(s) || right < CHECKS;
 }

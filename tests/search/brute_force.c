@@ -30,6 +30,17 @@ const price_rates brute_machines[BRUTE_RATES] = {
      .latency = 1e-7,
      .ncaches = 2,
      .caches = {{256, 2e7}, {2048, 8e6}}},
+    {.flops = 1e7,
+     .memory = 1e9,
+     .wire = 1e8,
+     .latency = 1e-6,
+     .message = 1e-7,
+     .node = 2,
+     .outer_wire = 1e7,
+     .outer_latency = 1e-5,
+     .outer_message = 1e-6,
+     .nwindows = 3,
+     .windows = {{MTF_F32, 1, 4e6}, {MTF_F32, 2, 1e6}, {MTF_F32, 4, 2e7}}},
 };
 
 typedef struct priced {

@@ -4,9 +4,9 @@
 
 #include "search/search.h"
 
-enum { BRUTE_RATES = 6 };
+enum { BRUTE_RATES = 7 };
 
-/* Machines on which products, memory, the wire or its latency decide. */
+/* Machines on which products, memory, the wire, its latency or the way between nodes decide. */
 extern const price_rates brute_machines[BRUTE_RATES];
 
 typedef struct brute {

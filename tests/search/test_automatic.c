@@ -1,5 +1,6 @@
 /* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
 #include "plan/estimate.h"
+#include "plan/links.h"
 #include "run/calibrate.h"
 #include "search/automatic.h"
 #include "search/shapes.h"
@@ -276,22 +277,22 @@ static void test_mesh_is_found(void **state)
     mtf_close(c.s);
 }
 
-/* On nodes of 8, batch goes from node to node and hidden stays inside: 2x8, not 8x2. */
+/* The rows of a 2x3 mesh are nodes of 3; those of a 3x2 mesh fit in none. */
 static void test_order_of_axes_is_found(void **state)
 {
     (void)state;
     static const char nodes[] =
-        "flops=1e12,memory=1e12,wire=1e11,latency=1e-6,node=8,outer_wire=1e9,outer_latency=1e-5";
-    ground c = start(dense(4096, 1024, 4096, 1024), "loss");
+        "flops=1e12,memory=1e12,wire=1e11,latency=1e-6,node=3,outer_wire=1e9,outer_latency=1e-5";
+    ground c = start(dense(1536, 384, 1536, 384), "loss");
     double best = INFINITY, other;
     for (int k = 0; k < 2; k++) {
-        find(&c, &(mtf_layout_opts){.mesh = k ? "mesh_0:2,mesh_1:8" : "mesh_0:8,mesh_1:2",
+        find(&c, &(mtf_layout_opts){.mesh = k ? "mesh_0:2,mesh_1:3" : "mesh_0:3,mesh_1:2",
                                     .machine = nodes});
         if (k) best = c.found[0].seconds;
         if (!k) other = c.found[0].seconds;
     }
     assert_true(best < other);
-    find(&c, &(mtf_layout_opts){.mesh = "auto:16", .machine = nodes});
+    find(&c, &(mtf_layout_opts){.mesh = "auto:6", .machine = nodes});
     assert_true(c.n > 0 && c.found[0].seconds <= best);
     mtf_close(c.s);
 }
@@ -559,15 +560,19 @@ static void test_machines(void **state)
     assert_true(rates_read(s,
                            "# a machine\nflops 10\nmemory 20 # fast\nwire 30\nlatency 1\nnode 8\n"
                            "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
+                           "message 0.25\nouter_message 0.5\n"
                            "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\nhalf 0\n"
-                           "cache 4e6 40\ncache 1e6 80\n",
+                           "cache 4e6 40\ncache 1e6 80\nwindow f32 64 40\nwindow f32 4 10\n",
                            "m", &r));
+    assert_true(r.nwindows == 2 && rates_window(&r, MTF_F32, 4, 4) == 10);
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
     mesh m;
     assert_true(mesh_parse(s, "far:2,nodes:4,gpus:8", &m));
-    assert_true(rates_wire(&r, &m, 4).wire == 30 && rates_wire(&r, &m, 2).wire == 3);
-    assert_true(rates_wire(&r, &m, 1).latency == 9 && rates_wire(&r, &m, 7).wire == 1);
+    links gpus = links_of(&r, &m, 4), nodes = links_of(&r, &m, 2), far = links_of(&r, &m, 1);
+    assert_true(gpus.nodes == 1 && gpus.inner.wire == 30 && gpus.inner.message == 0.25);
+    assert_true(nodes.inside == 1 && nodes.outer.wire == 3 && nodes.outer.message == 0.5);
+    assert_true(far.inner.latency == 9 && links_of(&r, &m, 7).inner.wire == 1);
     assert_true(r.pauses == 200 && r.pause == 1e-3);
     assert_true(r.ncaches == 2 && rates_memory(&r, 1) == 80 && rates_memory(&r, 1e9) == 20);
     textbuf     written = {.arena = &s->arena};
@@ -601,12 +606,14 @@ static void test_trials(void **state)
     for (int k = 0; k < CALIBRATE_TRIALS; k++) {
         double f = factor[k];
         trials[k] = (price_rates){.flops = f, .memory = 2 * f, .wire = 3 * f, .latency = 1 / f};
+        trials[k].message = 5 / f;
         trials[k].start = 2 / f, trials[k].alone = f, trials[k].most = f,
         trials[k].flat.left = 4 * f;
         trials[k].rows = 8 * f;
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
         trials[k].products[1] = (product_rate){MTF_F32, 64, 5 * f};
+        trials[k].nwindows = 2, trials[k].windows[1] = (window_rate){MTF_F32, 8, 9 * f};
         trials[k].ncaches = 2, trials[k].caches[1] = (cache_rate){1e6, 7 * f};
         trials[k].axes[0] = (axis_rate){"x", 6 * f, 3 / f};
     }
@@ -614,16 +621,87 @@ static void test_trials(void **state)
     assert_true(r.flops == 1.2 && r.memory == 2.4 && r.wire == 3 * 1.2 && r.flat.left == 4.8);
     assert_true(r.rows == 8 * 1.2);
     assert_true(r.latency == 1 / 1.2 && r.start == 2 / 1.2 && r.alone == 1.1 && r.most == 1.1);
-    assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2);
+    assert_true(r.pauses == 10 / 1.2 && r.pause == 20 / 1.2 && r.message == 5 / 1.1);
     assert_true(r.products[1].flops == 6 && r.axes[0].wire == 6 * 1.2);
+    assert_true(r.windows[1].channels == 8 && r.windows[1].flops == 9 * 1.2);
     assert_true(r.caches[1].bytes == 1e6 && r.caches[1].memory == 7 * 1.2);
     assert_true(r.axes[0].latency == 3 / 1.2 && strcmp(r.axes[0].axis, "x") == 0);
+}
+
+/* The trials of a calm machine, each a bit apart; then some that others disturbed. */
+static void make_trials(price_rates *list, int disturbed, double factor)
+{
+    for (int k = 0; k < CALIBRATE_TRIALS; k++) {
+        double f = (1 + 0.01 * (k * 7 % 5)) * (k < disturbed ? factor : 1);
+        list[k] = (price_rates){.flops = f, .memory = f, .wire = f, .latency = 1 / f};
+        list[k].start = 1 / f, list[k].alone = 1 + k;
+        list[k].nproducts = 1, list[k].products[0] = (product_rate){MTF_F32, 64, f};
+    }
+}
+
+static void test_disturbed_trials(void **state)
+{
+    (void)state;
+    price_rates list[CALIBRATE_TRIALS];
+    double      calm[CALIBRATE_TRIALS], lost[CALIBRATE_TRIALS];
+    for (int k = 0; k < CALIBRATE_TRIALS; k++) calm[k] = 0.01, lost[k] = k ? 0.4 : 0;
+    static const struct {
+        int    disturbed;
+        double factor;
+        bool   told;
+    } cases[] = {{0, 1, false},   {3, 0.5, false}, /* the others tell enough */
+                 {5, 0.5, true},  {6, 0.8, true},  {5, 0.97, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        make_trials(list, cases[k].disturbed, cases[k].factor);
+        disturbance d = calibrate_disturbance(CALIBRATE_TRIALS, list, calm);
+        assert_true(calibrate_is_disturbed(&d) == cases[k].told);
+        assert_near(d.lost, 0.01, 1e-9);
+    }
+    /* Who is disturbed all the time is so evenly, but loses its cores. */
+    make_trials(list, 0, 1);
+    disturbance d = calibrate_disturbance(CALIBRATE_TRIALS, list, lost);
+    assert_true(calibrate_is_disturbed(&d) && d.lost == 0.4);
+}
+
+/* Sums that take 10 and 2 for each message after the first; disturbed, sums seem to say otherwise. */
+static void test_messages_are_told(void **state)
+{
+    (void)state;
+    const short_sum larger = {10 + 2 * 6, 7}, smaller = {10 + 2 * 2, 3}, odd = {30, 3};
+    assert_true(trial_message(&larger, &smaller) == 2);
+    assert_true(trial_latency(&larger, 2) == 10 && trial_latency(&smaller, 2) == 10);
+    assert_true(trial_message(&larger, &larger) == 0 && trial_message(&larger, &odd) == 0);
+    assert_true(trial_latency(&larger, 100) == 22. / 4);
+}
+
+/* Processors of one axis are looked at as a grid, so that there are groups of two sizes. */
+static void test_views(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mesh;
+        int         naxes, first, last;
+    } cases[] = {{"x:2", 1, 2, 2}, {"x:4", 2, 2, 2},   {"x:6", 2, 3, 2},
+                 {"x:3", 1, 3, 3}, {"x:9", 2, 3, 3}, {"x:2,y:2", 2, 2, 2}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = cases[k].mesh});
+        trial        t;
+        assert_true(calibrate_begin(s, &t));
+        assert_int_equal(t.mesh.naxes, cases[k].naxes);
+        assert_int_equal(t.mesh.size[0], cases[k].first);
+        assert_int_equal(t.mesh.size[t.mesh.naxes - 1], cases[k].last);
+        assert_true(t.divided == (cases[k].naxes == 2 && !strchr(cases[k].mesh, ',')));
+        mtf_close(s);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trials),
+        cmocka_unit_test(test_disturbed_trials),
+        cmocka_unit_test(test_messages_are_told),
+        cmocka_unit_test(test_views),
         cmocka_unit_test(test_worked_example),
         cmocka_unit_test(test_small_dense_is_data_parallel),
         cmocka_unit_test(test_wide_dense_is_model_parallel),

@@ -215,6 +215,35 @@ two "${auto[@]}" $far : "${auto[@]}" $near
 if [ $status -eq 0 ] && cmp -s want out; then pass
 else lose "one rank's layout for all" "$(cat want)" "$status: $(cat out err)"; fi
 
+# ---- planned and measured, over all ranks --------------------------------------------------------
+
+file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] = variable' \
+    'h: [batch, hidden] = einsum(x, w)' 'm = reduce_max(h, over=(batch))' \
+    'dw = gradients(reduce_sum(h * h); w)' 'nw = assign(w, w - dw)'
+audited() {                             # audited RANKS HOSTS MESH LAYOUT STATE
+    "$MTF" plan net.mtf --fetch nw --fetch m --ranks $1 --hosts $2 --mesh $3 --layout $4 --state-layout "$5" --json >plan.json
+    ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $3 --layout $4 --state-layout "$5" --analyze
+    if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 10 ] || grep -q DIFFERENT out; then
+        lose "the plan of $1 ranks on $2 hosts, $3 as $4 $5" "ten times equal" "$status: $(tail -n 12 out; cat err)"
+    else pass; fi
+    local sent
+    sent=$(awk '/^bytes sent  / { print $4 }' out)
+    if [ "$(sed -n '/"total"/,/}/s/.*"sent_bytes":[^0-9]*\([0-9]*\).*/\1/p' plan.json)" = "$sent" ]; then pass
+    else lose "bytes of mtf plan for $1 ranks on $2 hosts" "$sent" "$(cat plan.json)"; fi
+}
+for share in yes no; do
+    [ $share = yes ] || export MTF_SHARE=no
+    for n in 2 3 4; do
+        hosts=1
+        [ $share = yes ] || hosts=$n
+        audited $n $hosts x:$n batch:x ""
+        audited $n $hosts x:$n batch:x hidden:x
+        audited $n $hosts x:12 batch:x d:x
+        audited $n $hosts x:2,y:2 batch:x,hidden:y ""
+    done
+done
+unset MTF_SHARE
+
 # ---- failing while it runs -----------------------------------------------------------------------
 
 file nan.mtf 'x: f32[n=6] = constant(data={1, 2, 3, -1, 5, 6})' 'l = log(x)' 's = reduce_sum(l)'

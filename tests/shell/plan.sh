@@ -56,12 +56,12 @@ holds "a collective" "p['collectives'] == [dict(kind='all_reduce', axes=['x'], g
     elements=p['sent_bytes'] // 4, bytes=p['sent_bytes'], seconds=p['collectives'][0]['seconds'])]"
 holds "parameters" "p['memory']['parameters'] == $weights"
 holds "memory adds up" "p['peak_bytes'] == p['memory']['peak'] == sum(p['memory'][k] for k in \
-    ('parameters', 'state', 'inputs', 'constants', 'activations'))"
+    ('parameters', 'state', 'inputs', 'constants', 'activations', 'scratch', 'wire'))"
 holds "the least memory" "$weights < p['memory']['bound'] <= p['memory']['peak']"
 
 run plan net.mtf --mesh y:3 --layout hidden:y --fetch loss --json
-# z is combined by three: its 48 elements and a shard of 16 more; weights are a third.
-holds "bytes of the activations' all-reduce" "p['sent_bytes'] == 4 * (48 + 16) * p['collectives'][0]['count']"
+# z is so small that each of three reads the 48 elements of both others; weights are a third.
+holds "bytes of the activations' all-reduce" "p['sent_bytes'] == 4 * 2 * 48 * p['collectives'][0]['count']"
 holds "the cause is the hidden layer" "[c['cause'] for c in p['collectives']] == ['hidden:y']"
 holds "a third of the parameters" "p['memory']['parameters'] == $weights // 3"
 
@@ -197,6 +197,21 @@ misused "processor of two"   'leave --processor out' plan net.mtf --diff a:b --p
 misused "a mesh for a graph" '--mesh is about a program' show net.mtf --mesh x:2
 misused "all without"        'add --analyze' run net.mtf --all
 refuses "run refuses, too"   'two dimensions on axis "x"' run net.mtf --mesh x:2 --layout batch:x,hidden:x
+
+# ---- processes and machines -----------------------------------------------------------------------
+
+# Three swap what is small, and combine in shards what is not: 14000 elements and a shard more.
+file two.mtf 'x: f32[n=3, a=14000] = input' 'y = reduce_sum(x, over=(n))' 'z = reduce_sum(y * y)'
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y --json
+holds "shards in messages" "p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+holds "room for two shards" "p['memory']['wire'] == 2 * (4 * 14000 // 3 // 64 + 1) * 64"
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --fetch y --json
+holds "no messages on one machine" "p['memory']['wire'] == 0 and p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+run plan two.mtf --mesh x:3 --layout a:x --ranks 3 --hosts 3 --fetch z --json
+holds "one element from each to each" "p['total']['sent_bytes'] == 4 * 3 * 2 and p['memory']['wire'] == 2 * 64"
+refuses "more ranks than processors" "a mesh of 3 processors has no use for 4 ranks" plan two.mtf --mesh x:3 --ranks 4
+refuses "more hosts than processors" "a mesh of 3 processors has no use for 5 hosts" plan two.mtf --mesh x:3 --hosts 5
+misused "ranks in words" "--ranks takes a whole number" plan two.mtf --mesh x:3 --ranks all
 
 # ---- programs of one processor -------------------------------------------------------------------
 

@@ -244,6 +244,11 @@ static void *scratch_of(const contraction *t, int thread)
     return each ? (char *)t->run->scratch + (size_t)thread * each : NULL;
 }
 
+static void report_product(const run_state *r, const product *p)
+{
+    report_flops(r, 2 * p->m * p->n * p->k);
+}
+
 /* A block of rows and columns of one product, by one thread, with its scratch. */
 static void run_block(const contraction *t, int64_t element, span rows, span cols, void *scratch)
 {
@@ -258,6 +263,7 @@ static void run_block(const contraction *t, int64_t element, span rows, span col
     product piece = t->whole;
     piece.m = rows.size;
     piece.n = cols.size;
+    report_product(t->run, &piece);
     product_run(t->way, &piece, operand(t->run, a) + a_at * bytes,
                 operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * bytes, scratch);
 }
@@ -364,6 +370,7 @@ static void run_in_parts(const contraction *t)
         product piece = *p;
         piece.k = p->k * (k + 1) / SUM_PARTS - first;
         piece.c_m = piece.c_n = 1;
+        report_product(t->run, &piece);
         product_run(t->way, &piece, operand(t->run, a) + first * p->a_k * bytes,
                     operand(t->run, b) + first * p->b_k * bytes, parts + k * n * bytes, NULL);
     }

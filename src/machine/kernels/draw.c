@@ -234,5 +234,6 @@ void kernel_draw(const instr *i, const run_state *r)
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;
         for (walk w = walk_at(&n, first, end - first); w.left > 0; walk_on(&w))
             draw_block(&i->draw, &s, &w, out, operand(r, out));
+        report_flops(r, (end - first) * draw_flops(i->draw.kind));
     }
 }

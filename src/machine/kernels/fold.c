@@ -27,6 +27,7 @@ enum {
 
 typedef struct folding {
     const instr      *instr;
+    const run_state   *run;
     char             *out, *in;
     int64_t           bytes;         /* of an input element               */
     int64_t           number_bytes;  /* of an element in its compute type */
@@ -191,6 +192,7 @@ static void fold_front(const folding *f, walk k, int64_t first, int64_t last, ch
 
 static void fold_part(const folding *f, walk k, int64_t first, int64_t last, void *results)
 {
+    report_flops(f->run, k.left * (last - first));
     if (f->by_lines)
         fold_lines(f, k, first, last, results);
     else
@@ -260,7 +262,7 @@ void kernel_fold(const instr *i, const run_state *r)
 {
     fold_kind kind = i->fold.kind;
     bool      seeks = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
-    folding   f = {.instr = i, .out = operand(r, &i->out[0]), .in = operand(r, &i->in[0])};
+    folding f = {.instr = i, .run = r, .out = operand(r, &i->out[0]), .in = operand(r, &i->in[0])};
     f.bytes = (int64_t)mtf_dtype_bytes(i->in[0].type);
     f.number_bytes = (int64_t)mtf_dtype_bytes(dtype_compute(i->in[0].type));
     f.kept = nest_of(i, loops_between(0, i->fold.nkept), &i->in[0], 0);

@@ -249,5 +249,6 @@ void kernel_scatter(const instr *i, const run_state *r)
         share s = share_of(&t, part, parts);
         walk  each = walk_at(&t.each, s.each_first, s.each);
         visit_turns(&t, &t.outer, s, (place){0, 0, 0}, scatter_turn, &each);
+        if (!i->gather.set) report_flops(r, s.turns * t.inner.elements * s.each);
     }
 }

@@ -25,6 +25,12 @@ static inline char *operand(const run_state *r, const access *a)
     return (char *)r->base[a->buffer] + a->offset * (int64_t)mtf_dtype_bytes(a->type);
 }
 
+/* A thread's part of an instruction did this much: once for each part, not for each element. */
+static inline void report_flops(const run_state *r, int64_t flops)
+{
+    if (r->done) atomic_fetch_add_explicit(&r->done->flops, flops, memory_order_relaxed);
+}
+
 /* Bytes of scratch that each thread has to itself; thread t's part begins at t times that. */
 size_t map_scratch_bytes(const instr *i);
 size_t order_scratch_bytes(const instr *i);

@@ -182,6 +182,7 @@ static void run_tiles(const mapping *m, int64_t first, int64_t last, char *scrat
     tile t;
     tile_begin(&t, m, scratch);
     for (int64_t k = first; k < last; k++) tile_run(&t, k);
+    report_flops(m->run, t.flops);
 }
 
 /* out_o[i] = f_o(in_0[i], in_1[i], ...) over all loops i */

@@ -48,6 +48,7 @@ void tile_begin(tile *t, const mapping *m, char *slots)
     const instr *i = m->instr;
     t->m = m;
     t->slots = slots;
+    t->flops = 0;
     t->one_by_one = m->row >= ROW_WORTH_A_CALL;
     int64_t all = (int64_t)m->slot_bytes / m->registers.bytes;
     if (m->nest.elements < all) all = m->nest.elements;
@@ -218,6 +219,18 @@ static void aim_steps(tile *t)
 
 /* ---- steps ---- */
 
+void tile_report(tile *t, int first, int last, bool once)
+{
+    const instr *i = t->m->instr;
+    int64_t      flops = 0;
+    for (int s = first; s < last; s++) {
+        scalar_fn fn = i->map.steps[s].fn;
+        bool      by_row = t->m->registers.row[i->nin + s] && !map_folds(fn);
+        if (by_row == once && fn != FN_INDEX) flops += scalar_infos[fn].flops;
+    }
+    t->flops += flops * (once ? t->rows.left : t->walk.left);
+}
+
 /* out[i] = the position of element i along the loop that the step names, plus its value. */
 static void run_index(const scalar_step *s, walk w, char *out)
 {
@@ -263,9 +276,11 @@ static void run_steps(tile *t)
     const scalar_step *steps = i->map.steps;
     const bool        *row = t->m->registers.row + i->nin;
     const soft_place  *soft = &t->m->registers.soft;
-    for (int s = 0; s < i->map.nsteps; s++)
-        if (steps[s].fn == FN_INDEX)
-            run_index(&steps[s], row[s] ? t->rows : t->walk, t->reg[i->nin + s].at);
+    for (int s = 0; s < i->map.nsteps; s++) {
+        if (steps[s].fn != FN_INDEX) continue;
+        run_index(&steps[s], row[s] ? t->rows : t->walk, t->reg[i->nin + s].at);
+        t->flops += (row[s] ? t->rows.left : t->walk.left) * scalar_infos[FN_INDEX].flops;
+    }
     if (!t->m->in_turns) {
         for (int once = i->map.nrow > 0; once >= 0; once--) strips_run(t, 0, i->map.nsteps, once);
         return;
@@ -275,8 +290,10 @@ static void run_steps(tile *t)
         if (soft->found && s == soft->first) {
             soft_run(t);
             next = soft->last + 1;
+            for (int once = 0; once < 2; once++) tile_report(t, s, next, once);
         } else if (map_folds(steps[s].fn)) {
             run_fold(t, &steps[s], tile_fetch_spread(t, steps[s].a).at, t->reg[i->nin + s].at);
+            tile_report(t, s, next, false);
         } else if (!map_is_ready(i, s)) {
             while (next < i->map.nsteps && !map_folds(steps[next].fn) &&
                    (map_is_ready(i, next) || row[next] == row[s]))

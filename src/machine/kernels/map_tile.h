@@ -59,6 +59,7 @@ typedef struct tile {
     place          spread[MAX_REGISTERS]; /* one number a row, with an element each */
     int            nahead;
     ahead          ahead[MOST_AHEAD];
+    int64_t        flops; /* of all tiles so far */
 } tile;
 
 /* Does every result of a map without rows go where it belongs when its step has its turn?  (Where
@@ -69,6 +70,10 @@ bool map_writes_in_place(const mapping *m);
 void tile_begin(tile *t, const mapping *m, char *slots);
 /* Runs tile `which`. */
 void tile_run(tile *t, int64_t which);
+
+/* Counts those of the steps first .. last-1 that are done once a row, or the others: they have been
+ * done.  (Positions are counted where they are made.) */
+void tile_report(tile *t, int first, int last, bool once);
 
 /* Where register k lies, an input after reading it. */
 place tile_fetch(tile *t, int k);

@@ -248,6 +248,8 @@ void kernel_add_into(const instr *i, const run_state *r)
     for (int part = 0; part < parts; part++)
         for (int64_t t = tiles * part / parts; t < tiles * (part + 1) / parts; t++) {
             int64_t first = t * MEETING_TILE, left = a.apart.elements - first;
-            add_range(&a, first, left < MEETING_TILE ? left : MEETING_TILE);
+            int64_t count = left < MEETING_TILE ? left : MEETING_TILE;
+            add_range(&a, first, count);
+            report_flops(r, count * a.meeting.elements);
         }
 }

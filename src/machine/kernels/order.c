@@ -174,6 +174,7 @@ void kernel_order(const instr *i, const run_state *r)
     for (int part = 0; part < parts; part++) {
         char   *scratch = (char *)r->scratch + (size_t)part * order_scratch_bytes(i);
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;
+        report_flops(r, (end - first) * i->order.along * order_depth(i->order.k));
         for (walk w = walk_at(&n, first, end - first); w.left > 0; walk_on(&w))
             for (int64_t turn = 0; turn < w.rows * w.count; turn++) {
                 int64_t y = turn / w.count, x = turn % w.count;

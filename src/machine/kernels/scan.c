@@ -130,6 +130,9 @@ void kernel_scan(const instr *i, const run_state *r)
     }
     int parts = work_parts(r, s.nest.elements * how->along, s.nest.elements);
     PARALLEL(r, parts)
-    for (int part = 0; part < parts; part++)
-        scan_range(&s, s.nest.elements * part / parts, s.nest.elements * (part + 1) / parts);
+    for (int part = 0; part < parts; part++) {
+        int64_t first = s.nest.elements * part / parts, last = s.nest.elements * (part + 1) / parts;
+        scan_range(&s, first, last);
+        report_flops(r, (last - first) * how->along);
+    }
 }

@@ -17,9 +17,17 @@ size_t window_scratch_bytes(const instr *i, size_t threads)
                                  : 0;
 }
 
+/* Taps in the padding count: panels multiply zeros there. */
+static int64_t window_flops(const window_nest *n)
+{
+    int64_t taps = n->outer_taps * n->row.taps, positions = n->outer_out * n->row.out;
+    return 2 * taps * positions * n->groups * n->chans * n->outs;
+}
+
 void kernel_window(const instr *i, const run_state *r)
 {
     const window_nest n = window_nest_of(i, r);
+    report_flops(r, window_flops(&n));
     if (window_panel_can(&n))
         window_panel(&n, r->scratch);
     else if (window_blas_can(&n))

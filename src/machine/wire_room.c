@@ -1,0 +1,133 @@
+/* Working space of the wire between processes, by arithmetic alone. */
+#include "machine/wire_room.h"
+
+#include "machine/legs.h"
+#include "program/exchange.h"
+
+int mpi_pieces(int64_t bytes)
+{
+    return (int)((bytes + MOST_BYTES - 1) / MOST_BYTES);
+}
+
+int64_t mpi_aligned(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+typedef struct place {
+    const site *site;
+    const mesh *mesh;
+    int         me;
+    span        process;
+} place;
+
+/* Members of a group in other processes. */
+static int64_t count_others(const place *p, const group *g)
+{
+    int64_t n = g->n;
+    for (int64_t q = p->process.begin; q < p->process.begin + p->process.size; q++) {
+        mesh_point there = mesh_place(p->mesh, (int)q);
+        n -= group_member(p->mesh, g, cut_part(p->mesh, &g->axes, &there)) == q;
+    }
+    return n;
+}
+
+static bool is_here(const place *p, int processor)
+{
+    return processor >= p->process.begin && processor < p->process.begin + p->process.size;
+}
+
+static void reduce_needs(const place *p, const instr *i, needs *n)
+{
+    group   g = group_of(p->mesh, p->me, i->reduce.axes);
+    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    int64_t shard = part_range(i->size[0], g.n, g.mine).size * bytes;
+    if (site_swaps(p->site, p->mesh, g.n, i->size[0] * bytes)) shard = i->size[0] * bytes;
+    n->parts = g.n;
+    if (site_meets(p->site, p->mesh, p->me, i->reduce.axes)) return;
+    int64_t others = count_others(p, &g), largest = (i->size[0] + g.n - 1) / g.n * bytes;
+    n->work = others * mpi_aligned(shard);
+    n->messages = (int)others * 2 * (mpi_pieces(shard) + mpi_pieces(largest));
+}
+
+static void scatter_needs(const place *p, const instr *i, needs *n)
+{
+    const scatter_args *how = &i->reduce_scatter;
+    group               g = group_of(p->mesh, p->me, scatter_axes(how));
+    int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    int64_t             kept = scatter_kept(p->mesh, how, &g.here).size * bytes;
+    n->parts = g.n;
+    if (site_meets(p->site, p->mesh, p->me, scatter_axes(how))) return;
+    int64_t others = count_others(p, &g), parts = cut_parts(p->mesh, &how->to);
+    int64_t largest = (how->size + parts - 1) / parts * how->row * bytes;
+    n->work = others * mpi_aligned(kept);
+    n->messages = (int)others * (mpi_pieces(kept) + mpi_pieces(largest));
+}
+
+/* What goes out: where parts are only gathered, one's own as it is; else the exchange's own visit. */
+static void leaving_needs(const place *p, const instr *i, int64_t bytes, needs *n)
+{
+    unsigned gathered = exchange_gathers(i->exchange);
+    if (gathered) {
+        group   g = group_of(p->mesh, p->me, gathered);
+        int64_t size = exchange_part(p->mesh, i->exchange, &g.here) * bytes;
+        n->messages += (int)count_others(p, &g) * mpi_pieces(size);
+        return;
+    }
+    out_visit out = out_start(p->mesh, p->me, p->process, i->exchange);
+    bool      packed = false;
+    region last;
+    for (leg l; next_out(p->mesh, i->exchange, &out, &l);) {
+        int64_t size = region_elements(&l.region) * bytes;
+        n->messages += mpi_pieces(size);
+        if (is_run(&l.region, l.region.from_size) || (packed && same_region(&l.region, &last)))
+            continue;
+        n->work += mpi_aligned(size);
+        packed = true;
+        last = l.region;
+    }
+}
+
+static void exchange_needs(const place *p, const instr *i, needs *n)
+{
+    int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    mesh_point   here = mesh_place(p->mesh, p->me);
+    region_visit in = region_start(p->mesh, i->exchange, &here);
+    n->parts = group_of(p->mesh, p->me, exchange_axes(i->exchange)).n;
+    if (site_exchange_meets(p->site, p->mesh, p->me, i)) return;
+    for (leg l; next_in(p->mesh, &in, &l);) {
+        int64_t size = region_elements(&l.region) * bytes;
+        if (is_here(p, l.peer)) continue;
+        if (!is_run(&l.region, l.region.to_size)) n->work += mpi_aligned(size);
+        n->messages += mpi_pieces(size);
+    }
+    leaving_needs(p, i, bytes, n);
+}
+
+needs wire_needs(const site *s, const mesh *m, int me, const program *q)
+{
+    place p = {.site = s, .mesh = m, .me = me, .process = site_process(s, m, me)};
+    needs most = {.parts = 1, .messages = 1};
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        needs        n = {0};
+        if (i->kind == INSTR_REDUCE)
+            reduce_needs(&p, i, &n);
+        else if (i->kind == INSTR_REDUCE_SCATTER)
+            scatter_needs(&p, i, &n);
+        else if (i->kind == INSTR_EXCHANGE)
+            exchange_needs(&p, i, &n);
+        if (n.parts > most.parts) most.parts = n.parts;
+        if (n.work > most.work) most.work = n.work;
+        if (n.messages > most.messages) most.messages = n.messages;
+    }
+    return most;
+}
+
+/* Lists of a few words for each member and message are not counted. */
+int64_t wire_room_bytes(const site *s, const mesh *m, int me, const program *p)
+{
+    if (mesh_size(m) == 1) return 0;
+    if (!s || s->ranks <= 1) return WHOLE_BYTES;
+    return wire_needs(s, m, me, p).work;
+}

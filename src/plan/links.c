@@ -1,0 +1,107 @@
+/* Links: what a collective takes on the wires between its members. */
+#include "plan/links.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Processors are numbered with the last axis fastest, and nodes hold neighbours by number: how many
+ * that differ along this axis only share a node.  Where nodes and axes do not fit, none. */
+static int neighbours(const price_rates *r, const mesh *m, int axis)
+{
+    int64_t stride = 1;
+    for (int a = axis + 1; a < m->naxes; a++) stride *= m->size[a];
+    if (!r->node) return m->size[axis];
+    if (stride >= r->node || r->node % stride) return 1;
+    int64_t room = r->node / stride, size = m->size[axis];
+    if (size <= room) return room % size ? 1 : (int)size;
+    return size % room ? 1 : (int)room;
+}
+
+static const axis_rate *line_of(const price_rates *r, const mesh *m, int axis)
+{
+    for (int k = 0; k < r->naxes; k++)
+        if (strcmp(r->axes[k].axis, m->name[axis]) == 0) return &r->axes[k];
+    return NULL;
+}
+
+static link_rate slower(link_rate a, link_rate b)
+{
+    return (link_rate){fmin(a.wire, b.wire), fmax(a.latency, b.latency),
+                       fmax(a.message, b.message)};
+}
+
+/* The wire of an axis that is taken as a whole. */
+static link_rate axis_link(const links *l, const price_rates *r, const mesh *m, int axis)
+{
+    const axis_rate *line = line_of(r, m, axis);
+    if (line) return (link_rate){line->wire, line->latency, r->message};
+    return neighbours(r, m, axis) < m->size[axis] ? l->outer : l->inner;
+}
+
+links links_of(const price_rates *r, const mesh *m, unsigned axes)
+{
+    links l = {.inside = 1,
+               .nodes = 1,
+               .inner = {r->wire, r->latency, r->message},
+               .outer = {r->outer_wire, r->outer_latency, r->outer_message}};
+    bool  several = (axes & (axes - 1)) != 0, lines = false;
+    int   n = 1;
+    for (int a = 0; a < m->naxes; a++) {
+        if (!(axes >> a & 1)) continue;
+        int near = neighbours(r, m, a);
+        n *= m->size[a];
+        l.inside *= near;
+        l.nodes *= m->size[a] / near;
+        lines = lines || line_of(r, m, a);
+    }
+    if (!lines) return l;
+    link_rate all = l.inner;
+    for (int a = 0; a < m->naxes; a++) {
+        if (!(axes >> a & 1)) continue;
+        link_rate one = axis_link(&l, r, m, a);
+        all = several ? slower(all, one) : one;
+    }
+    l.inside = n, l.nodes = 1;
+    l.inner = all;
+    return l;
+}
+
+static double seconds_of(const link_rate *l, double bytes, double messages)
+{
+    return l->latency + l->message * fmax(messages - 1, 0) + bytes / l->wire;
+}
+
+static double staged_seconds(const links *l, const haul *h)
+{
+    double others = (double)l->inside * l->nodes - 1, outer = l->nodes - 1, inner = l->inside - 1;
+    double seconds = 0, rounds = h->messages / others; /* over the others */
+    if (inner > 0)
+        seconds += seconds_of(&l->inner, h->bytes * inner * l->nodes / others, rounds * inner);
+    if (outer > 0) seconds += seconds_of(&l->outer, h->bytes * outer / others, rounds * outer);
+    return seconds;
+}
+
+/* Neighbours want something of each other, or all do.  So at the border of a node half of the
+ * partners are outside, and all for whom a node has no room. */
+static double straight_seconds(const links *l, const haul *h)
+{
+    double beyond = (double)l->inside * (l->nodes - 1);
+    double outer = fmin(beyond, fmax(h->messages - (l->inside - 1), ceil(h->messages / 2)));
+    double share = h->messages > 0 ? outer / h->messages : 1, bytes = h->bytes * share;
+    double inner = seconds_of(&l->inner, h->bytes - bytes, h->messages - outer);
+    return outer > 0 ? seconds_of(&l->outer, bytes, outer) + inner - l->inner.latency : inner;
+}
+
+double links_seconds(const links *l, const haul *h)
+{
+    bool alone = l->inside * l->nodes == 1;
+    return h->staged && !alone ? staged_seconds(l, h) : straight_seconds(l, h);
+}
+
+bool links_alike(const price_rates *r, const mesh *m, int a, int b)
+{
+    const axis_rate *x = line_of(r, m, a), *y = line_of(r, m, b);
+    bool             same = !x == !y;
+    if (same && x) same = x->wire == y->wire && x->latency == y->latency;
+    return same && neighbours(r, m, a) == neighbours(r, m, b);
+}

@@ -1,0 +1,17 @@
+/* Groups: the processors that meet in a collective. */
+#ifndef PROGRAM_GROUP_H
+#define PROGRAM_GROUP_H
+
+#include "space/mesh.h"
+
+/* Processors that differ along some axes only, in ascending order. */
+typedef struct group {
+    axis_list  axes;
+    mesh_point here;
+    int        n, mine; /* how many, and which of them is this one */
+} group;
+
+group group_of(const mesh *m, int me, unsigned axes);
+int   group_member(const mesh *m, const group *g, int k); /* its processor number */
+
+#endif

@@ -1,0 +1,75 @@
+/* Sites: where a program will run, as far as its cost depends on it. */
+#include "program/site.h"
+
+#include "program/exchange.h"
+#include "program/group.h"
+
+static bool is_one_process(const site *s)
+{
+    return !s || s->ranks <= 1;
+}
+
+/* Most processors in one process. */
+static int widest(const site *s, const mesh *m)
+{
+    return (mesh_size(m) + s->ranks - 1) / s->ranks;
+}
+
+static int64_t block_of(const site *s, int rank)
+{
+    return (int64_t)rank * s->hosts / s->ranks;
+}
+
+int site_rank(const site *s, const mesh *m, int processor)
+{
+    if (is_one_process(s)) return 0;
+    return (int)(((processor + 1) * (int64_t)s->ranks - 1) / mesh_size(m));
+}
+
+span site_process(const site *s, const mesh *m, int processor)
+{
+    int all = mesh_size(m);
+    return is_one_process(s) ? (span){0, all}
+                             : part_range(all, s->ranks, site_rank(s, m, processor));
+}
+
+bool site_is_here(const site *s, const mesh *m, int me, int processor)
+{
+    span here = site_process(s, m, me);
+    return processor >= here.begin && processor < here.begin + here.size;
+}
+
+/* ---- how collectives go ---- */
+
+bool site_meets(const site *s, const mesh *m, int me, unsigned axes)
+{
+    if (is_one_process(s)) return true;
+    group g = group_of(m, me, axes);
+    bool  all = widest(s, m) == 1 && g.n > 1 && g.n <= SEAT_BYTES / SEAT_LINE;
+    for (int k = 0; k < g.n && all && s->host; k++)
+        all = s->host[group_member(m, &g, k)] == s->host[me];
+    /* Blocks go by rank, and so do members: it is enough to look at the first and the last. */
+    return all && (s->host || block_of(s, group_member(m, &g, 0)) ==
+                                  block_of(s, group_member(m, &g, g.n - 1)));
+}
+
+/* Parts that fit, and runs, which may go in rounds. */
+bool site_exchange_meets(const site *s, const mesh *m, int me, const instr *i)
+{
+    if (is_one_process(s)) return true;
+    const exchange_args *how = i->exchange;
+    int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    int64_t              most = exchange_gathers(how) ? SEAT_BYTES : LOOSE_BYTES;
+    bool suits = exchange_largest(m, how) * bytes <= most || find_runs(m, how, me, bytes).dim >= 0;
+    return suits && site_meets(s, m, me, exchange_axes(how));
+}
+
+bool site_takes_whole(int n, int64_t bytes)
+{
+    return bytes * (n > 1 ? n - 1 : 1) <= WHOLE_BYTES;
+}
+
+bool site_swaps(const site *s, const mesh *m, int n, int64_t bytes)
+{
+    return n <= SWAP_MEMBERS && widest(s, m) == 1 && bytes <= SWAP_BYTES;
+}
