@@ -110,7 +110,8 @@ static bool pay_together(emitter *e, int n, held *const *together, const mtf_ten
 bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
 {
     planner *p = e->planner;
-    if (p->depth || p->ndebtors == 0 || !debts_is_small(x))
+    /* A turn may never come, or come again: what waits outside is not paid in it. */
+    if (p->depth || e->nesting || p->ndebtors == 0 || !debts_is_small(x))
         return emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
     held             **together = arena_array(p->survey.scratch, held *, p->ndebtors + 1);
     const mtf_tensor **whose = arena_array(p->survey.scratch, const mtf_tensor *, p->ndebtors + 1);

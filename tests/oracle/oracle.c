@@ -6,16 +6,15 @@
 
 #include "rules.h"
 
-static const named_rule *const tables[] = {elementwise_rules, sum_rules,   extreme_rules,
-                                           shape_rules,       index_rules, window_rules,
-                                           control_rules,     state_rules, random_rules};
+static const named_rule *const tables[] = {sum_rules,    extreme_rules, shape_rules, index_rules,
+                                           window_rules, control_rules, state_rules, random_rules};
 
 static rule *rule_of(const char *name)
 {
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const named_rule *r = tables[t]; r->op; r++)
             if (!strcmp(r->op, name)) return r->rule;
-    return NULL;
+    return elementwise_rule(name);
 }
 
 bool oracle_knows(const char *name)

@@ -373,20 +373,19 @@ static void rule_where(oracle *o, const node *n, const value *const *in, value *
     } while (walk_next(&w));
 }
 
-const named_rule elementwise_rules[] = {
-    {"exp", rule_unary},         {"expm1", rule_unary},       {"log", rule_unary},
-    {"log1p", rule_unary},       {"sin", rule_unary},         {"cos", rule_unary},
-    {"tanh", rule_unary},        {"erf", rule_unary},         {"sqrt", rule_unary},
-    {"rsqrt", rule_unary},       {"reciprocal", rule_unary},  {"sigmoid", rule_unary},
-    {"silu", rule_unary},        {"gelu", rule_unary},        {"gelu_exact", rule_unary},
-    {"elu", rule_unary},         {"selu", rule_unary},        {"softplus", rule_unary},
-    {"floor", rule_unary},       {"ceil", rule_unary},        {"round", rule_unary},
-    {"sign", rule_unary},        {"abs", rule_unary},         {"square", rule_unary},
-    {"relu", rule_unary},        {"negative", rule_negative}, {"isnan", rule_isnan},
-    {"logical_not", rule_not},   {"cast", rule_cast},         {"add", rule_binary},
-    {"sub", rule_binary},        {"multiply", rule_binary},   {"divide", rule_binary},
-    {"floordiv", rule_binary},   {"mod", rule_binary},        {"pow", rule_binary},
-    {"minimum", rule_binary},    {"maximum", rule_binary},    {"less", rule_binary},
-    {"less_equal", rule_binary}, {"greater", rule_binary},    {"greater_equal", rule_binary},
-    {"equal", rule_binary},      {"not_equal", rule_binary},  {"logical_and", rule_binary},
-    {"logical_or", rule_binary}, {"where", rule_where},       {NULL, NULL}};
+static const named_rule others[] = {{"negative", rule_negative},
+                                    {"isnan", rule_isnan},
+                                    {"logical_not", rule_not},
+                                    {"cast", rule_cast},
+                                    {"where", rule_where}};
+
+rule *elementwise_rule(const char *name)
+{
+    for (size_t k = 0; k < sizeof unaries / sizeof *unaries; k++)
+        if (!strcmp(unaries[k].name, name)) return rule_unary;
+    for (size_t k = 0; k < sizeof binaries / sizeof *binaries; k++)
+        if (!strcmp(binaries[k].name, name)) return rule_binary;
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (!strcmp(others[k].op, name)) return others[k].rule;
+    return NULL;
+}

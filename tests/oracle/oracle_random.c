@@ -79,6 +79,7 @@ static uint64_t scaled_long(uint64_t bits, uint64_t range)
 
 static number uniform(const stream *s, uint64_t g, double a, double b, mtf_dtype type)
 {
+    uint64_t bits;
     switch (type) {
     case MTF_F64: return number_real(uniform_f64(s, g, a, b));
     case MTF_F32: return number_real((double)uniform_f32(s, g, a, b));
@@ -86,8 +87,9 @@ static number uniform(const stream *s, uint64_t g, double a, double b, mtf_dtype
         return number_int((int64_t)a + (int64_t)((uint64_t)word_of(s, g) * (uint64_t)(b - a) >> 32),
                           type);
     case MTF_I64:
-        return number_int(
-            (int64_t)((uint64_t)(int64_t)a + scaled_long(long_of(s, g), (uint64_t)(b - a))), type);
+        bits = long_of(s, g);
+        if (b - a < 0x1p64) bits = scaled_long(bits, (uint64_t)(b - a));
+        return number_int((int64_t)((uint64_t)(int64_t)a + bits), type);
     case MTF_BOOL: return number_bool(unit(word_of(s, g)) < b);
     default: return number_written((double)uniform_f32(s, g, a, b), type);
     }

@@ -19,6 +19,7 @@ enum {
     MESH_AXES = 3, /* called x, y, z */
     MAX_RULES = 40,
     MOST_DIMS = 64, /* of a program */
+    MOST_ONES = 3,
     REASON_ROOM = 700,
     PATIENCE = 30 /* seconds for one run of a case */
 };
@@ -99,7 +100,8 @@ verdict case_try(const property_case *c, char reason[REASON_ROOM], coverage *cov
 verdict case_try_graph(const property_case *c, char reason[REASON_ROOM], coverage *cover);
 /* Either in a process of its own, so that a crash or a hang is a failure like others. */
 verdict case_try_apart(const property_case *c, bool graph, char reason[REASON_ROOM]);
-/* The dimensions of the graph, those that operations make included; -1 where it cannot be read. */
+/* The dimensions of the graph, those that operations make included, but only a few of those that are
+ * never larger than 1; -1 where it cannot be read. */
 int case_dims(const property_case *c, int room, char dims[][NAME_ROOM]);
 /* Drops one of the two rules that an illegal case's reason names. */
 bool case_drop_rule(property_case *c, dice *d, const char *reason);

@@ -274,15 +274,15 @@ bool add_gradient(maker *m)
 
 static void choose_pool(maker *m, bool wide)
 {
-    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7},
-                         small[] = {1, 1, 1, 1, 1, 2, 2, 3}, large[] = {1, 3, 8, 17, 32, 33, 64};
+    static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7}, small[] = {2, 2, 2, 3, 3},
+                         large[] = {1, 3, 8, 17, 32, 33, 64};
     static const char *const odd[] = {"_parts",   "_low",        "_tap",   "_nth",
                                       "_factors", "_candidates", "_turns", "_one"};
     bool                     strange = !m->plain && dice_odds(&m->dice, 20);
     m->npool = wide ? POOL : 6;
     for (int i = 0; i < m->npool; i++) {
         snprintf(m->pool[i], NAME_ROOM, "%c", 'a' + i);
-        m->pool_size[i] = wide           ? small[dice_below(&m->dice, 8)]
+        m->pool_size[i] = wide           ? (i % 4 == 3 ? small[dice_below(&m->dice, 5)] : 1)
                           : m->scale > 1 ? large[dice_below(&m->dice, 7)]
                                          : sizes[dice_below(&m->dice, 10)];
         if (strange && dice_odds(&m->dice, 40)) snprintf(m->pool[i], NAME_ROOM, "%s", odd[i % 8]);

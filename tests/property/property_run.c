@@ -231,16 +231,29 @@ verdict case_try_apart(const property_case *c, bool graph, char reason[REASON_RO
     return a.verdict;
 }
 
+/* The largest size that a dimension has anywhere. */
+static int64_t largest_size(const mtf_graph *g, const char *name)
+{
+    int64_t most = 0;
+    for (int i = 0; i < g->ntensors; i++) {
+        int64_t size = mtf_shape_dim(g->all[i]->shape, name).size;
+        if (size > most) most = size;
+    }
+    return most;
+}
+
 int case_dims(const property_case *c, int room, char dims[][NAME_ROOM])
 {
     static char text[TEXT_ROOM];
-    int         n = 0;
+    int         n = 0, ones = 0;
     case_text(c, text);
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     mtf_graph   *g = mtf_parse(s, text, "random");
     for (int i = 0; g && i < g->dim_names.room; i++) {
         const char *name = g->dim_names.entries[i].name;
-        if (name && n < room && !name_is_internal(name)) snprintf(dims[n++], NAME_ROOM, "%s", name);
+        if (!name || n == room || name_is_internal(name)) continue;
+        if (largest_size(g, name) > 1 || ones++ < MOST_ONES)
+            snprintf(dims[n++], NAME_ROOM, "%s", name);
     }
     bool good = mtf_ok(s);
     mtf_close(s);

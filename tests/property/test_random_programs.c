@@ -18,7 +18,7 @@
 
 #include "property_case.h"
 
-enum { SEED = 1, COUNT = 3000, LAYOUTS = 4 };
+enum { SEED = 1, COUNT = 2500, LAYOUTS = 4 };
 
 /* ---- one program ---- */
 
