@@ -33,8 +33,8 @@ static cost clipped_update(const char *clip, const char *mesh_text, const char *
 {
     char text[500];
     snprintf(text, sizeof text,
-             "x: f32[b=64, i=32] = input\nt: f32[b=64, o=48] = input\n"
-             "w: f32[i=32, o=48] = variable\ng: [i, o] = einsum(x, t)\n%s"
+             "x: f32[b=64, i=128] = input\nt: f32[b=64, o=192] = input\n"
+             "w: f32[i=128, o=192] = variable\ng: [i, o] = einsum(x, t)\n%s"
              "n = assign(w, w - c)\n",
              clip);
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
@@ -56,7 +56,7 @@ static void test_norm_of_scattered_parts(void **state)
     for (int p = 2; p <= 5; p++) {
         char mesh_text[20];
         snprintf(mesh_text, sizeof mesh_text, "p:%d", p);
-        int64_t scattered = (p - 1) * 32 * 48 * 4, one = 2 * (p - 1);
+        int64_t scattered = (p - 1) * 128 * 192 * 4, one = p * (p - 1); /* each reads all of it */
         cost    c = clipped_update(plain, mesh_text, "o:p");
         assert_int_equal(c.sent, scattered);
         c = clipped_update(by_norm, mesh_text, "o:p");
@@ -159,7 +159,7 @@ static void test_paid_while_small(void **state)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         cost c = owed_sum(rows[k].then);
         assert_int_equal(c.collectives, 1);
-        assert_int_equal(c.sent, 2 * (3 - 1) * rows[k].elements * 4);
+        assert_int_equal(c.sent, 3 * (3 - 1) * rows[k].elements * 4);
     }
 }
 
