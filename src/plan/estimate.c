@@ -17,14 +17,14 @@
 enum { FEW_INSTRS = 2000, MOST_INSTRS = 200 * 1000, ASKED_INSTRS = 10 * 1000 };
 
 typedef struct reckoning {
-    estimate *e;
-    census    census;
-    double    slowest;  /* seconds of the slowest so far */
-    counters  counters; /* of collectives */
+    estimate    *e;
+    census       census;
+    double       slowest;  /* seconds of the slowest so far */
+    counters     counters; /* of collectives */
     int          ncollectives;
-    traffic_sum *sums;  /* of each collective: all processors have the same, in the same order */
+    traffic_sum *sums;   /* of each collective: all processors have the same, in the same order */
     int          odd[2]; /* two of a kind that are not alike */
-    int64_t      asked; /* instructions planned to see whether those of a kind are alike */
+    int64_t      asked;  /* instructions planned to see whether those of a kind are alike */
 } reckoning;
 
 static census census_of(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
