@@ -92,15 +92,20 @@ static void add_traffic(reckoning *r, const kind *x, const program *q)
 {
     const mesh *m = r->census.mesh;
     const site *at = r->e->opts.rates.site;
-    mesh_point  here = mesh_place(m, x->first);
+    mesh_point  here = mesh_place(m, x->first), last = mesh_place(m, x->last);
     int         n = 0;
     for (int k = 0; k < q->ninstrs; k++) {
-        if (!instr_is_collective(&q->instrs[k])) continue;
+        const instr *i = &q->instrs[k];
+        if (!instr_is_collective(i)) continue;
         assert(n < r->ncollectives);
+        /* Some of a kind may share memory with their groups, others not. */
+        if (i->kind == INSTR_REDUCE &&
+            traffic_is_sharded(at, m, i, &here) != traffic_is_sharded(at, m, i, &last))
+            r->e->approximate = true;
         if (r->census.each)
-            traffic_sum_add(&r->sums[n++], at, m, &q->instrs[k], &here);
+            traffic_sum_add(&r->sums[n++], at, m, i, &here);
         else
-            traffic_sum_add_kind(&r->sums[n++], at, m, &q->instrs[k], &here, x->count);
+            traffic_sum_add_kind(&r->sums[n++], at, m, i, &here, x->count);
     }
 }
 
