@@ -110,7 +110,8 @@ bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
 {
     planner *p = e->planner;
     int      n = 1;
-    if (p->depth || p->ndebtors == 0 || !debts_is_small(x))
+    /* Inside a loop only what is needed there: it may make no turn. */
+    if (p->depth || e->open_loops || p->ndebtors == 0 || !debts_is_small(x))
         return emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
     held             **together = arena_array(p->survey.scratch, held *, p->ndebtors + 1);
     const mtf_tensor **whose = arena_array(p->survey.scratch, const mtf_tensor *, p->ndebtors + 1);

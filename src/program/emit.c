@@ -321,6 +321,7 @@ int emit_loop(emitter *e, int64_t trips)
     if (!i) return -1;
     e->nesting++;
     i->loop = (loop_args){trips, -1};
+    e->open_loops++;
     return e->program->ninstrs - 1;
 }
 
@@ -339,6 +340,7 @@ bool emit_again(emitter *e, int loop)
 {
     instr *i = emit_instr(e, INSTR_AGAIN, 0, 0, NULL);
     TRY(i != NULL && loop >= 0);
+    e->open_loops--;
     int end = e->program->ninstrs - 1;
     e->nesting--;
     i->loop = (loop_args){-1, loop};

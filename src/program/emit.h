@@ -47,6 +47,7 @@ struct emitter {
     int            nstores, stores_room;
     int            nesting; /* of loops, here */
     port_table     inputs, variables;
+    int            open_loops; /* whose AGAIN is still to come */
     bool           exact; /* floating constants are operands: nothing of them is folded */
 };
 
