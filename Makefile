@@ -1,12 +1,14 @@
 # The front door: `make help` says what there is.
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 300
+SECONDS      ?= 600
+SEED         ?= $(shell date +%s)
 PRESET       := $(if $(ASAN),asan,$(if $(TSAN),tsan,release))
 SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test bench install asan tsan fuzz format tidy clean help
+.PHONY: release setup demo test bench install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -40,6 +42,10 @@ fuzz:               ## run each fuzz target for FUZZ_SECONDS, from tests/fuzz/se
 	    build-fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
 	        -artifact_prefix=build-fuzz/ build-fuzz/found/$$f tests/fuzz/seeds/$$f || exit 1; done
 
+fuzz-programs:      ## hold random programs against the oracle for SECONDS, from SEED on
+	$(call build,release,build) --target test_random_programs
+	@build/tests/test_random_programs --seconds $(SECONDS) $(SEED)
+
 format:             ## lay out the sources as .clang-format says
 	@clang-format -i $(SOURCES)
 
@@ -52,4 +58,4 @@ clean:              ## remove every build folder
 	@rm -rf build build-*
 
 help:               ## say this
-	@sed -n 's/^\([a-z ]*\):[a-z ]* ## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z -]*\):[a-z ]* ## /\1\t/p' Makefile | expand -t 16

@@ -14,9 +14,16 @@ foreach(source IN LISTS test_sources)
     cmake_path(GET source STEM name)
     cmake_path(GET source PARENT_PATH folder)
     file(GLOB shared_sources CONFIGURE_DEPENDS ${folder}/*.c)
-    if(folder MATCHES "/search$") # random graphs
+    if(folder MATCHES "/(search|verify)$") # random programs
         file(GLOB made CONFIGURE_DEPENDS tests/property/property_*.c)
         list(APPEND shared_sources ${made})
+    endif()
+    if(folder MATCHES "/(search|property|verify)$") # what they must give
+        file(GLOB plain CONFIGURE_DEPENDS tests/oracle/oracle*.c)
+        list(APPEND shared_sources ${plain} tests/oracle/number.c)
+    endif()
+    if(folder MATCHES "/oracle$") # cases with known values
+        list(APPEND shared_sources tests/harness/harness_case.c tests/harness/harness_number.c)
     endif()
     list(FILTER shared_sources EXCLUDE REGEX "/test_[^/]*$")
     add_executable(${name} ${source} ${shared_sources})

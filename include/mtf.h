@@ -21,6 +21,7 @@
 #endif
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -45,9 +46,13 @@ typedef struct mtf_shape {
 } mtf_shape;
 
 /* mtf_shape(batch, rows, cols); mtf_shape() is the scalar shape. */
+#ifdef __cplusplus
+#define mtf_shape(...) mtf_shape_of_list({__VA_ARGS__})
+#else
 #define mtf_shape(...)                                                                             \
     mtf_shape_of((int)(sizeof((mtf_dim[]){{0, 0}, __VA_ARGS__}) / sizeof(mtf_dim)) - 1,            \
                  (const mtf_dim[]){{0, 0}, __VA_ARGS__} + 1)
+#endif
 
 MTF_API mtf_shape mtf_shape_of(int ndims, const mtf_dim *dims);
 
@@ -161,6 +166,8 @@ MTF_API mtf_tensor *mtf_name(mtf_tensor *x, const char *name); /* renames x; uni
 
 MTF_API mtf_tensor *mtf_input(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape shape);
+/* The same of i64, for numbers that a double would round. */
+MTF_API mtf_tensor *mtf_constant_i64(mtf_graph *g, int64_t value, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type,
                                       mtf_shape shape);
 MTF_API mtf_tensor *mtf_zeros(mtf_graph *g, mtf_dtype type, mtf_shape shape);
@@ -257,9 +264,13 @@ MTF_API mtf_tensor *mtf_add_n(int n, mtf_tensor *const *xs);
 /* ---- einsum and reductions ------------------------------------------------------------- */
 
 /* Multiplies the inputs, then sums every dimension that `output` lacks. */
+#ifdef __cplusplus
+#define mtf_einsum(output, ...) mtf_einsum_list(output, {__VA_ARGS__})
+#else
 #define mtf_einsum(output, ...)                                                                    \
     mtf_einsum_n(output, (int)(sizeof((mtf_tensor *[]){__VA_ARGS__}) / sizeof(mtf_tensor *)),      \
                  (mtf_tensor *[]){__VA_ARGS__})
+#endif
 MTF_API mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs);
 /* Sums the dimensions of `reduced`; with mtf_shape() those that occur in two inputs or more. */
 MTF_API mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs);
@@ -431,9 +442,13 @@ MTF_API void mtf_gradients(int ny, mtf_tensor *const *ys, int nx, mtf_tensor *co
 /* ---- programs -------------------------------------------------------------------------- */
 
 /* Lowers what the fetched tensors and all side effects (assignments, prints) need. */
+#ifdef __cplusplus
+#define mtf_compile(g, ...) mtf_compile_list(g, {__VA_ARGS__})
+#else
 #define mtf_compile(g, ...)                                                                        \
     mtf_compile_n(g, (int)(sizeof((mtf_tensor *[]){__VA_ARGS__}) / sizeof(mtf_tensor *)),          \
                   (mtf_tensor *[]){__VA_ARGS__})
+#endif
 MTF_API mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches);
 MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session frees the rest */
 
@@ -554,6 +569,22 @@ MTF_API mtf_measured mtf_program_measured(const mtf_program *p, int processor);
 MTF_API char        *mtf_program_print(const mtf_program *p); /* lives as long as the session */
 
 #ifdef __cplusplus
+}
+
+/* C++ has no compound literals: there the macros that take lists call these. */
+static inline mtf_shape mtf_shape_of_list(std::initializer_list<mtf_dim> dims)
+{
+    return mtf_shape_of((int)dims.size(), dims.begin());
+}
+
+static inline mtf_tensor *mtf_einsum_list(mtf_shape output, std::initializer_list<mtf_tensor *> xs)
+{
+    return mtf_einsum_n(output, (int)xs.size(), xs.begin());
+}
+
+static inline mtf_program *mtf_compile_list(mtf_graph *g, std::initializer_list<mtf_tensor *> fetches)
+{
+    return mtf_compile_n(g, (int)fetches.size(), fetches.begin());
 }
 #endif
 #endif

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Installs into a temporary folder and builds a small outside program against it.
+# Installs into a temporary folder and builds small outside programs against it.
 #
-# Four ways: pkg-config and find_package(mtf), each with the shared library and the archive.
+# Four ways: pkg-config and find_package(mtf), each with the shared library and the archive.  Then all
+# headers in C++, with each compiler that is there, and the README's example, as it stands, on two ranks.
 # Usage: tools/install_test.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2
 set -eu
@@ -66,3 +67,54 @@ step="using find_package(mtf)"
   cmake --build "$work/build"; } >"$work/log" 2>&1 || { cat "$work/log"; false; }
 says_six "$work/build/shared"
 says_six "$work/build/static"
+
+# Every macro of the headers, with lists that are empty, of one, of several, and in braces.
+cat >"$work/outside.cpp" <<'END'
+#include <mtf.h>
+#include <mtf_data.h>
+#include <mtf_nn.h>
+#include <mtf_train.h>
+#include <cstdio>
+
+int main(int argc, char **argv)
+{
+    mtf_session *s = mtf_open(argc, argv);
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim      rows = {"rows", 2}, inner = {"inner", 3};
+    mtf_shape    none = mtf_shape(), one = mtf_shape(rows), both = mtf_shape(rows, {"cols", 5});
+    mtf_tensor  *a = mtf_ones(g, MTF_F32, mtf_shape(rows, inner));
+    mtf_tensor  *b = mtf_ones(g, MTF_F32, mtf_shape(inner, {"cols", 5}));
+    mtf_tensor  *c = mtf_einsum(both, a, b), *d = mtf_einsum(one, c);
+    mtf_tensor  *sum = mtf_reduce_sum(d, MTF_ALL);
+    mtf_program *p = mtf_compile(g, sum, c), *q = mtf_compile(g, d);
+    double       total = mtf_step(p) && mtf_step(q) ? mtf_fetch_scalar(p, sum) : 0;
+    std::printf("%d %d %d %g\n", none.ndims, one.ndims, both.ndims, total);
+    return mtf_close(s);
+}
+END
+compilers=0
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || continue
+    compilers=$((compilers + 1))
+    for standard in c++11 c++17 c++20; do
+        step="compiling the headers with $compiler -std=$standard"
+        # shellcheck disable=SC2046
+        $compiler -std=$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror "$work/outside.cpp" \
+            -o "$work/plus" $(pkg-config --cflags --libs mtf)
+        step="running what $compiler -std=$standard made"
+        [ "$(LD_LIBRARY_PATH="$lib" "$work/plus")" = "0 1 2 30" ]
+    done
+done
+[ $compilers -gt 0 ] || echo "install: skipped the headers in C++: there is neither g++ nor clang++"
+
+step="using the README's example"
+sed -n '/^## In C$/,/^```$/p' README.md | sed '1,/^```c$/d; /^```$/,$d; s/"hidden", 1024/"hidden", 16/' >"$work/digits.c"
+# shellcheck disable=SC2046
+${CC:-cc} -Wall -Werror "$work/digits.c" -o "$work/digits" $(pkg-config --cflags --libs mtf) "-Wl,-rpath,$lib"
+prints_once() { [ "$("$@" | grep -c '^loss ')" = 6 ]; }
+prints_once "$work/digits"
+MTF=$tree/bin/mtf
+. tests/shell/ranks.bash
+step="using the README's example on two ranks"
+if [ -n "$without_ranks" ]; then echo "install: skipped the README's example on two ranks: $without_ranks"
+else prints_once "${launcher[@]}" -n 2 "$work/digits" --mesh x:2 --layout batch:x; fi

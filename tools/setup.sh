@@ -21,6 +21,7 @@ need() {            # need "role" "packages", after the test that failed
 
 has_tool make                      || need "make" "make"
 has_tool gcc || has_tool clang     || need "a C11 compiler: gcc or clang" "gcc libc6-dev"
+has_tool g++ || has_tool clang++   || need "a C++ compiler, for a test of the headers: g++ or clang++" "g++"
 has_tool objcopy                   || need "binutils: ld, objcopy, objdump" "binutils"
 has_tool cmake                     || need "cmake, 3.21 or later" "cmake"
 has_tool ninja                     || need "ninja" "ninja-build"

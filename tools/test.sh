@@ -5,6 +5,7 @@
 # One that crashes, runs out of time or says nothing counts as one failure.
 # Usage: tools/test.sh [preset]       default: release
 #        MTF_TEST_TIMEOUT=seconds     for each test; default 600, and 900 under a sanitizer
+#        MTF_TEST_JOBS=n              tests that run at a time; default 2
 cd "$(dirname "$0")/.." || exit 2
 preset=${1:-release}
 case $preset in release) build=build ;; *) build=build-$preset ;; esac
@@ -43,7 +44,9 @@ run() {                                 # run KIND NAME COMMAND...: leaves NAME.
         note="exit status $status, though nothing failed by its own count"
     fi
     if [ -n "$note" ] && [ "${failed:-0}" -eq 0 ]; then failed=1; fi
-    echo "${passed:-0} ${failed:-0} $begin $(date +%s.%N) $note" >"$work/$name.result"
+    echo "${passed:-0} ${failed:-0} $note" >"$work/$name.result"
+    printf '%-32s %8d %8d %9.1f  %s\n' "$name" "${passed:-0}" "${failed:-0}" \
+        "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$note"
 }
 
 count() {                               # count LOG: "passed failed", or nothing
@@ -62,12 +65,13 @@ same_output() {                         # same_output EXAMPLE: its output is its
 export -f same_output
 export build
 
-# ---- all of them, two at a time ------------------------------------------------------------------
+# ---- all of them, a few at a time ------------------------------------------------------------------
 
 names=()
+printf '\n%-32s %8s %8s %9s\n' test passed failed seconds
 start() {
     names+=("$2")
-    while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+    while [ "$(jobs -rp | wc -l)" -ge "${MTF_TEST_JOBS:-2}" ]; do wait -n; done
     run "$@" 2>/dev/null &
 }
 
@@ -89,15 +93,9 @@ wait
 # ---- the sum -------------------------------------------------------------------------------------
 
 all_passed=0 all_failed=0
-printf '\n%-32s %8s %8s %9s\n' test passed failed seconds
 for name in "${names[@]}"; do
-    read -r passed failed begin end note <"$work/$name.result"
-    seconds=$(awk -v a="$begin" -v b="$end" 'BEGIN { printf "%.1f", b - a }')
-    printf '%-32s %8d %8d %9s  %s\n' "$name" "$passed" "$failed" "$seconds" "$note"
+    read -r passed failed note <"$work/$name.result"
     all_passed=$((all_passed + passed)) all_failed=$((all_failed + failed))
-done
-for name in "${names[@]}"; do
-    read -r _ failed _ _ note <"$work/$name.result"
     [ "$failed" -eq 0 ] && continue
     printf '\n---- %s failed%s\n' "$name" "${note:+: $note}"
     cat "$work/$name.log"

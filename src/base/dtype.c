@@ -99,6 +99,33 @@ void dtype_store(mtf_dtype type, void *to, int64_t i, double v)
     }
 }
 
+scalar dtype_scalar(mtf_dtype type, double value)
+{
+    double element; /* 8 bytes: room for any type */
+    dtype_store(type, &element, 0, value);
+    if (type == MTF_I64) return (scalar){.whole = saturate(value, INT64_MIN, INT64_MAX)};
+    double v = dtype_load(type, &element, 0);
+    return dtype_is_float(type) ? (scalar){.real = v} : (scalar){.whole = (int64_t)v};
+}
+
+double dtype_real(mtf_dtype type, scalar value)
+{
+    return dtype_is_float(type) ? value.real : (double)value.whole;
+}
+
+void dtype_put(mtf_dtype type, void *to, int64_t i, scalar value)
+{
+    if (type == MTF_I64)
+        ((int64_t *)to)[i] = value.whole;
+    else
+        dtype_store(type, to, i, dtype_real(type, value));
+}
+
+bool dtype_is_zero(mtf_dtype type, scalar value)
+{
+    return dtype_is_float(type) ? value.real == 0 : value.whole == 0;
+}
+
 static void widen(mtf_dtype type, const void *from, float *to, int64_t n)
 {
     for (int64_t i = 0; i < n && type == MTF_BF16; i++)

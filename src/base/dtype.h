@@ -1,7 +1,7 @@
 /* Element types: sizes, names, and the two short floats.
  *
  * bf16 and f16 exist only in memory: loading widens to f32, storing rounds to
- * nearest, ties to even.
+ * nearest, ties to even.  A scalar is one element of any type, exactly.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
@@ -24,6 +24,18 @@ const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL]);
 /* One element as a double (exact for all but large i64), and back (saturating, NaN to 0). */
 double dtype_load(mtf_dtype type, const void *from, int64_t index);
 void   dtype_store(mtf_dtype type, void *to, int64_t index, double value);
+
+/* One element: what a float of any width is in `real`, integers and bool in `whole`. */
+typedef union scalar {
+    double  real;
+    int64_t whole;
+} scalar;
+
+scalar dtype_scalar(mtf_dtype type, double value); /* as dtype_store would store it */
+double dtype_real(mtf_dtype type, scalar value);   /* as dtype_load would load it */
+void   dtype_put(mtf_dtype type, void *to, int64_t index, scalar value); /* one of this type */
+bool   dtype_is_zero(mtf_dtype type, scalar value);
+
 /* Many elements, as dtype_load and dtype_store would; large i64 stay exact among integers. */
 void dtype_convert(mtf_dtype to_type, void *to, mtf_dtype from_type, const void *from,
                    int64_t count);

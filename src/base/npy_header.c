@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "base/session.h"
 
 static const struct {
@@ -225,6 +226,7 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
                     name, length, n - start);
     scanner r = {s, name, bytes, bytes + start, bytes + start + length, takes_bytes};
     TRY(take_dictionary(&r, h));
+    if (mtf_dtype_bytes(h->type) > 1) TRY(byte_order_suits(&s->fault, name, HOST_IS_LITTLE_ENDIAN));
     h->data_at = start + length;
     return count_elements(s, name, h);
 }

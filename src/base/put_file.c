@@ -21,12 +21,14 @@ static bool write_all(int file, const piece *p)
     return true;
 }
 
-/* Writes and closes; 0, or the errno of whatever failed first. */
-static int fill_file(int file, int n, const piece *pieces)
+/* Writes and closes; 0, or the errno of whatever failed first.  What will be renamed is flushed: the
+ * new name could else be on the disk before the bytes, and the old file lost for an empty one. */
+static int fill_file(int file, int n, const piece *pieces, bool flush)
 {
     int wrong = 0;
     for (int k = 0; k < n && !wrong; k++)
         if (!write_all(file, &pieces[k])) wrong = errno;
+    if (flush && !wrong && fsync(file) != 0 && errno != EINVAL) wrong = errno;
     if (close(file) != 0 && !wrong) wrong = errno;
     return wrong;
 }
@@ -80,7 +82,7 @@ static int write_there(const char *path, int n, const piece *pieces)
     if (wrong) return wrong;
     int file = replace ? open_beside(target, temporary) : open(path, O_WRONLY | O_CLOEXEC);
     if (file < 0) return errno;
-    wrong = fill_file(file, n, pieces);
+    wrong = fill_file(file, n, pieces, replace);
     if (!replace) return wrong;
     if (!wrong && rename(temporary, target) != 0) wrong = errno;
     if (wrong) unlink(temporary);

@@ -7,11 +7,15 @@
 #define BASE_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 
-/* Starts a thread in which every signal is blocked; false: the system gives none. */
+/* Starts a thread in which signals are blocked; false: the system gives none. */
 bool thread_start(pthread_t *thread, void *(*work)(void *context), void *context);
 /* Starts the threads that OpenMP keeps for the calling one, so many with itself, in the same way. */
 void thread_start_team(int threads);
+/* For libraries that start threads of their own, which inherit what is blocked: what was before. */
+sigset_t thread_block_signals(void);
+void     thread_restore_signals(const sigset_t *before);
 
 #endif

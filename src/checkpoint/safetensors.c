@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "base/dtype.h"
 #include "checkpoint/json_in.h"
 
@@ -30,6 +31,7 @@ int64_t safetensors_header_bytes(const char *path, const unsigned char head[SAFE
 {
     uint64_t length = 0;
     for (int i = SAFETENSORS_START - 1; i >= 0; i--) length = length << 8 | head[i];
+    if (!byte_order_suits(f, path, HOST_IS_LITTLE_ENDIAN)) return 0;
     if (file_bytes < SAFETENSORS_START + 2) {
         fail(f, ERR_FILE, "\"%s\" has %lld bytes, fewer than any safetensors file", path,
              (long long)file_bytes);
@@ -237,6 +239,7 @@ static void write_metadata(const contents *c, int file, textbuf *t)
 const char *safetensors_print(contents *c, int file, int64_t *header_bytes)
 {
     textbuf t = {.arena = c->arena};
+    if (!byte_order_suits(c->arena->fault, c->files[file].name, HOST_IS_LITTLE_ENDIAN)) return NULL;
     text_add(&t, "%8s", ""); /* becomes the length */
     write_metadata(c, file, &t);
     for (int i = 0; i < c->ntensors; i++) {

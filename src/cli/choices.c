@@ -70,16 +70,6 @@ bool choose_machine(const options *o, mtf_session *s, price_rates *r)
     return !text || rates_choose(s, text, r);
 }
 
-/* Ranks in blocks, as starters place them. */
-static bool place_ranks(mtf_session *s, int hosts, site *at)
-{
-    int *host = arena_array(&s->arena, int, at->ranks);
-    TRY(host != NULL);
-    for (int k = 0; k < at->ranks; k++) host[k] = (int)((int64_t)k * hosts / at->ranks);
-    at->host = host;
-    return true;
-}
-
 bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
 {
     uint64_t    ranks = 0, hosts = 0;
@@ -99,6 +89,7 @@ bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
     int each = (processors + (int)hosts - 1) / (int)hosts;
     *at = machine_site(s->opts.threads > each ? s->opts.threads / each : 1);
     at->ranks = (int)ranks;
+    at->hosts = (int)hosts;
     r->site = at;
-    return hosts == 1 || place_ranks(s, (int)hosts, at);
+    return true;
 }

@@ -13,6 +13,7 @@ static const struct {
 } kinds[] = {
     [ATTR_INT] = {"INTEGER", "integer"},
     [ATTR_REAL] = {"NUMBER", "number"},
+    [ATTR_NUMBER] = {"NUMBER", "number"},
     [ATTR_BOOL] = {"BOOL", "true or false"},
     [ATTR_WORD] = {"WORD", "word"},
     [ATTR_TEXT] = {"\"TEXT\"", "text"},

@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 
-extern const command command_run, command_plan, command_layout, command_calibrate, command_show,
-    command_ops, command_train, command_eval, command_ckpt;
+extern const command command_run, command_plan, command_layout, command_verify, command_calibrate,
+    command_show, command_ops, command_train, command_eval, command_ckpt;
 
 #endif

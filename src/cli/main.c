@@ -10,8 +10,8 @@
 #include "mtf.h"
 
 static const command *const commands[] = {
-    &command_run, &command_plan,  &command_layout, &command_calibrate, &command_show,
-    &command_ops, &command_train, &command_eval,   &command_ckpt};
+    &command_run,  &command_plan, &command_layout, &command_verify, &command_calibrate,
+    &command_show, &command_ops,  &command_train,  &command_eval,   &command_ckpt};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)

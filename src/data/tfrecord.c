@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "data/format.h"
 #include "data/tf_example.h"
 
@@ -81,6 +82,7 @@ static bool open_tfrecord(mtf_session *s, field *f, shard *part)
         return fail(&s->fault, ERR_USAGE,
                     "field \"%s\" is read from TFRecord files; its part should name the feature",
                     f->as.name);
+    TRY(byte_order_suits(&s->fault, part->file->path, HOST_IS_LITTLE_ENDIAN));
     TRY(index_records(s, f, part->file));
     f->elements = f->as.length;
     part->count = part->file->records.count;

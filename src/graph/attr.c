@@ -21,6 +21,24 @@ static uint64_t real_bits(double r)
     return bits;
 }
 
+attr_number number_of_whole(int64_t i)
+{
+    double r = (double)i;
+    return (attr_number){r, i, r >= 0x1p63 || (int64_t)r != i};
+}
+
+const char *number_refused(mtf_dtype type, attr_number x, char text[DTYPE_REFUSAL])
+{
+    return x.whole && type == MTF_I64 ? NULL : dtype_refuses(type, x.r, text);
+}
+
+scalar number_as(mtf_dtype type, attr_number x)
+{
+    if (!x.whole) return dtype_scalar(type, x.r);
+    if (type == MTF_I64) return (scalar){.whole = x.i};
+    return dtype_scalar(type, type == MTF_F64 ? x.r : (double)(float)x.i); /* rounded once */
+}
+
 static bool same_names(const attr_names *a, const attr_names *b)
 {
     if (a->n != b->n) return false;
@@ -34,6 +52,10 @@ bool attr_equal(attr_kind kind, const attr *a, const attr *b)
     switch (kind) {
     case ATTR_INT: return a->i == b->i;
     case ATTR_REAL: return real_bits(a->r) == real_bits(b->r);
+    case ATTR_NUMBER:
+        return a->number.whole == b->number.whole &&
+               (a->number.whole ? a->number.i == b->number.i
+                                : real_bits(a->number.r) == real_bits(b->number.r));
     case ATTR_BOOL: return a->b == b->b;
     case ATTR_WORD:
     case ATTR_TEXT: return same_text(a->text, b->text);
@@ -74,6 +96,8 @@ uint64_t attr_hash(attr_kind kind, const attr *a, uint64_t seed)
     switch (kind) {
     case ATTR_INT: return hash_int(seed, a->i);
     case ATTR_REAL: return hash_int(seed, (int64_t)real_bits(a->r));
+    case ATTR_NUMBER:
+        return hash_int(seed, a->number.whole ? a->number.i : (int64_t)real_bits(a->number.r));
     case ATTR_BOOL: return hash_int(seed, a->b);
     case ATTR_WORD:
     case ATTR_TEXT: return hash_name(seed, a->text);
@@ -101,6 +125,12 @@ void attr_write(attr_kind kind, const attr *a, textbuf *t)
     switch (kind) {
     case ATTR_INT: text_add(t, "%lld", (long long)a->i); break;
     case ATTR_REAL: spell_real(t, a->r, MTF_F64); break;
+    case ATTR_NUMBER:
+        if (a->number.whole)
+            text_add(t, "%lld", (long long)a->number.i);
+        else
+            spell_real(t, a->number.r, MTF_F64);
+        break;
     case ATTR_BOOL: text_add(t, "%s", a->b ? "true" : "false"); break;
     case ATTR_WORD: spell_name(t, a->text ? a->text : ""); break;
     case ATTR_TEXT: spell_text(t, a->text ? a->text : ""); break;
@@ -163,6 +193,7 @@ bool attr_keep(attr_kind kind, attr *a, arena *where)
     switch (kind) {
     case ATTR_INT:
     case ATTR_REAL:
+    case ATTR_NUMBER:
     case ATTR_BOOL:
     case ATTR_TYPE: return true;
     case ATTR_WORD:

@@ -6,6 +6,7 @@
 #ifndef GRAPH_ATTR_H
 #define GRAPH_ATTR_H
 
+#include "base/dtype.h"
 #include "base/memory.h"
 #include "base/textbuf.h"
 #include "mtf.h"
@@ -21,7 +22,8 @@ typedef enum attr_kind {
     ATTR_DIM,   /* classes=10     */
     ATTR_TYPE,  /* f32            */
     ATTR_SHAPE, /* f32[...]'s shape: the annotation of the node's line; never printed as attribute */
-    ATTR_DATA   /* {1, 2, 3}: the elements of a constant, of the node's type and shape */
+    ATTR_DATA,  /* {1, 2, 3}: the elements of a constant, of the node's type and shape */
+    ATTR_NUMBER /* 0.5, or 9007199254740993: what may be an element of any type */
 } attr_kind;
 
 typedef struct attr_spec {
@@ -46,10 +48,23 @@ typedef struct attr_data {
     const void *v;
 } attr_data;
 
+/* A number that may become an element of any type. */
+typedef struct attr_number {
+    double  r;     /* the nearest that a double can hold */
+    int64_t i;     /* where that is another: the number itself, */
+    bool    whole; /* and this */
+} attr_number;
+
+attr_number number_of_whole(int64_t i);
+scalar      number_as(mtf_dtype type, attr_number x); /* rounded, saturating */
+/* Why it is no element of the type, in words that stand in `text`; NULL: it is one. */
+const char *number_refused(mtf_dtype type, attr_number x, char text[DTYPE_REFUSAL]);
+
 /* A value; which member holds follows from the op's attr_spec. */
 typedef union attr {
     int64_t          i;
     double           r;
+    attr_number      number;
     bool             b;
     const char      *text; /* WORD, TEXT */
     attr_ints        ints;

@@ -1,8 +1,10 @@
 /* Initialisers: how a variable's first value is drawn. */
 #include "graph/initializer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/numbers.h"
@@ -99,6 +101,16 @@ static bool is_called(const char *text, size_t length, const char *name)
     return strlen(name) == length && strncmp(name, text, length) == 0;
 }
 
+/* The number in parentheses, which is `a` as a double. */
+static attr_number constant_value(const char *text, double a)
+{
+    char *end = NULL;
+    errno = 0;
+    long long whole = *text == '(' ? strtoll(text + 1, &end, 10) : 0;
+    bool      exact = end && !errno && ends(end + strspn(end, " "));
+    return exact ? number_of_whole(whole) : (attr_number){.r = a};
+}
+
 bool initializer_parse(const char *text, initializer *out)
 {
     size_t n = strcspn(text, "(");
@@ -106,8 +118,10 @@ bool initializer_parse(const char *text, initializer *out)
     if (is_called(text, n, "normal_each")) return parse_each(text + n, out);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         *out = forms[i].is;
-        if (is_called(text, n, forms[i].name) && parse_numbers(text + n, forms[i].numbers, out))
+        if (is_called(text, n, forms[i].name) && parse_numbers(text + n, forms[i].numbers, out)) {
+            out->value = constant_value(text + n, out->a);
             return true;
+        }
     }
     return false;
 }

@@ -2,10 +2,10 @@
 #ifndef GRAPH_INITIALIZER_H
 #define GRAPH_INITIALIZER_H
 
-#include "mtf.h"
+#include "graph/attr.h"
 
 typedef enum initializer_kind {
-    INIT_CONSTANT,         /* a                                                       */
+    INIT_CONSTANT,         /* `value`                                                 */
     INIT_UNIFORM,          /* between a and b                                         */
     INIT_NORMAL,           /* mean a, deviation b                                     */
     INIT_TRUNCATED_NORMAL, /* the same within 2b                                      */
@@ -23,6 +23,7 @@ enum { INIT_DEVIATIONS = 8, INIT_TEXT = 80 };
 typedef struct initializer {
     initializer_kind kind;
     double           a, b;
+    attr_number      value;     /* INIT_CONSTANT */
     initializer_fan  fan;       /* INIT_SCALED */
     initializer_kind draw;      /* INIT_SCALED */
     bool             corrected; /* INIT_SCALED: as wide as what truncating takes away */

@@ -57,6 +57,9 @@ static bool is_default(printer *p, const attr_spec *spec, const attr *a)
     case ATTR_INT: return a->i == strtoll(spec->otherwise, NULL, 10);
     case ATTR_REAL:
         return attr_equal(ATTR_REAL, a, &(attr){.r = number_read(spec->otherwise, NULL)});
+    case ATTR_NUMBER:
+        return attr_equal(spec->kind, a,
+                          &(attr){.number = {.r = number_read(spec->otherwise, NULL)}});
     case ATTR_WORD:
     case ATTR_TEXT:
         if (a->text && strcmp(a->text, spec->otherwise) == 0) return true;

@@ -38,6 +38,10 @@ struct device {
     size_t (*taken)(device *d, const void *memory); /* bytes that its allocator counted for it */
     void (*write)(device *d, void *to, const void *from, size_t bytes); /* from the host */
     void (*read)(device *d, void *to, const void *from, size_t bytes);  /* to the host   */
+    /* Around each step of all processors, in the caller's thread: the device takes, and gives back,
+     * what it shares with the program around it.  May be NULL. */
+    void (*enter)(device *d);
+    void (*leave)(device *d);
     bool (*begin)(device *d, const program *p, run_state *r);           /* around each step */
     bool (*run)(device *d, const program *p, int index, run_state *r);  /* one instruction  */
     bool (*end)(device *d, const program *p, run_state *r);

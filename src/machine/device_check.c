@@ -57,6 +57,16 @@ static size_t check_scratch(device *d, const program *p, int threads)
     return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
 }
 
+static void check_enter(device *d)
+{
+    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d));
+}
+
+static void check_leave(device *d)
+{
+    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d));
+}
+
 static bool check_begin(device *d, const program *p, run_state *r)
 {
     for (int b = 0; b < p->nbuffers; b++) {
@@ -193,6 +203,8 @@ device *device_check_open(mtf_session *s, device *inner)
                        .taken = check_taken,
                        .write = check_write,
                        .read = check_read,
+                       .enter = check_enter,
+                       .leave = check_leave,
                        .begin = check_begin,
                        .run = check_run,
                        .end = check_end,

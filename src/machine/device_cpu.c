@@ -13,6 +13,11 @@ static kernel *const kernels[INSTR_KINDS] = {
     [INSTR_DRAW] = kernel_draw,
 };
 
+typedef struct cpu_device {
+    device face;
+    int    host_threads; /* of the BLAS, as the program around wants it */
+} cpu_device;
+
 static void *cpu_alloc(device *d, size_t bytes)
 {
     return block_alloc(&d->session->allocator, &d->session->fault, bytes, false);
@@ -34,6 +39,21 @@ static void cpu_copy(device *d, void *to, const void *from, size_t bytes)
 {
     (void)d;
     memcpy(to, from, bytes);
+}
+
+/* Kernels split products among their own threads.  The library has one number for the whole
+ * process; what a program around does with it between steps is its own affair. */
+static void cpu_enter(device *d)
+{
+    cpu_device *c = (cpu_device *)d;
+    c->host_threads = openblas_get_num_threads();
+    if (c->host_threads != 1) openblas_set_num_threads(1);
+}
+
+static void cpu_leave(device *d)
+{
+    const cpu_device *c = (const cpu_device *)d;
+    if (c->host_threads != 1) openblas_set_num_threads(c->host_threads);
 }
 
 static bool cpu_begin(device *d, const program *p, run_state *r)
@@ -63,21 +83,22 @@ static void cpu_close(device *d)
 
 device *device_cpu_open(mtf_session *s)
 {
-    device *d = block_alloc(&s->allocator, &s->fault, sizeof *d, true);
-    if (!d) return NULL;
-    *d = (device){.name = "cpu",
-                  .says = "this machine's processor",
-                  .alloc = cpu_alloc,
-                  .release = cpu_release,
-                  .taken = cpu_taken,
-                  .write = cpu_copy,
-                  .read = cpu_copy,
-                  .begin = cpu_begin,
-                  .run = cpu_run,
-                  .end = cpu_begin,
-                  .scratch_bytes = cpu_scratch,
-                  .close = cpu_close,
-                  .session = s};
-    openblas_set_num_threads(1); /* kernels split products among their own threads */
-    return d;
+    cpu_device *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);
+    if (!c) return NULL;
+    c->face = (device){.name = "cpu",
+                       .says = "this machine's processor",
+                       .alloc = cpu_alloc,
+                       .release = cpu_release,
+                       .taken = cpu_taken,
+                       .write = cpu_copy,
+                       .read = cpu_copy,
+                       .enter = cpu_enter,
+                       .leave = cpu_leave,
+                       .begin = cpu_begin,
+                       .run = cpu_run,
+                       .end = cpu_begin,
+                       .scratch_bytes = cpu_scratch,
+                       .close = cpu_close,
+                       .session = s};
+    return &c->face;
 }

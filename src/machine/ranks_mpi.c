@@ -71,9 +71,23 @@ static bool is_there(const ranks *r, int rank)
     return rank != r->number && rank != r->lost;
 }
 
+/* How many ranks are between the one that was lost and this one, in the order of their numbers. */
+static int distance(const ranks *r)
+{
+    return (r->number - r->lost - 1 + r->count) % r->count;
+}
+
+/* The next one after a rank of another machine says at once that it was lost, before the library
+ * looks at connections again. */
+static bool speaks_at_once(const ranks *r)
+{
+    return r->cut && distance(r) == 0;
+}
+
 void ranks_tell(ranks *r)
 {
     if (r->told || mtf_ok(r->session) || atomic_load(&r->alarmed)) return;
+    if (speaks_at_once(r) && !r->speaks) return;
     r->told = true;
     r->mine.kind = r->session->fault.kind;
     r->mine.lost = r->lost;
@@ -94,14 +108,16 @@ static void answer(ranks *r)
     send_word(r, status.MPI_SOURCE, TAG_HERE, NULL, 0);
 }
 
-/* Has a rank ended that has not said why? */
+/* Has a rank ended that has not said why?  Those of other machines bid farewell where they have. */
 static bool notice_loss(ranks *r)
 {
     enum { LOOKS = 200 }; /* at least: on a busy machine the time is soon over */
-    int    ended = watch_ended(&r->watch);
+    bool   link = false;
+    int    ended = watch_ended(&r->watch, &link);
     double begin = clock_seconds();
     if (ended < 0) return false;
-    for (int k = 0; k < LOOKS || clock_seconds() - begin < LAST_WORDS; k++)
+    if (link) atomic_store(&r->cut, true);
+    for (int k = 0; !link && (k < LOOKS || clock_seconds() - begin < LAST_WORDS); k++)
         if (ranks_alarmed(r)) return false;
     atomic_store(&r->lost, ended);
     return true;
@@ -112,6 +128,8 @@ arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *
     enum { LOOK = 64 }; /* how many tries go without a look at the clock and the alarm */
     double begin = 0, waited = 0;
     for (int tries = 1;; tries++) {
+        /* Before the library looks: it may not come back from finding a connection broken. */
+        if (r->watch.links && tries > 1 && notice_loss(r)) return SOMEBODY_LOST;
         if (what->came(what)) return ALL_CAME;
         if (failed && atomic_load(failed) >= 0) return SOMEBODY_FAILED;
         if (tries % LOOK == 0 || waited > under_way) {
@@ -243,7 +261,7 @@ static int hear(ranks *r, int from, int tag, double seconds)
  * starter ends those that are left. */
 static double turn(const ranks *r)
 {
-    int before = r->number - (r->lost >= 0 && r->lost < r->number);
+    int before = r->lost >= 0 ? distance(r) : r->number;
     int waits = before < 8 ? before : 8;
     if (before == 0) return 1e-3;
     return r->lost >= 0 ? 0.1 * waits : GRACE + 0.25 * waits;
@@ -263,6 +281,7 @@ bool ranks_part(ranks *r)
         fault_whose(&r->session->fault, whose);
     }
     ranks_tell(r);
+    if (speaks_at_once(r)) return r->speaks = true;
     int speaker = hear(r, MPI_ANY_SOURCE, TAG_SAID, turn(r));
     r->speaks = speaker < 0;
     if (!r->speaks) send_word(r, speaker, TAG_KNOWN, NULL, 0);
@@ -296,8 +315,14 @@ static void spread_word(ranks *r)
  * are under way that nobody will receive.  The exit status ends the job. */
 void ranks_close(ranks *r)
 {
-    if (r->speaks) spread_word(r);
-    if (!r->orderly) return;
+    if (r->speaks) {
+        ranks_tell(r); /* where that had to wait */
+        spread_word(r);
+    }
+    if (!r->orderly) {
+        watch_bid_farewell(&r->watch);
+        return;
+    }
     watch_close(&r->watch, r->session);
     for (int k = 0; r->seats && k < r->count; k++) seat_leave(r->seats[k]);
     block_free(&r->session->allocator, r->seats);

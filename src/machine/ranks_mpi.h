@@ -26,6 +26,7 @@ struct ranks {
     seat_turn    turn;
     bool         crowded;       /* more ranks on this machine than cores */
     _Atomic int  lost;          /* a rank that ended without a word; -1: none */
+    _Atomic bool cut;           /* it was this rank's neighbour on another machine */
     _Atomic bool alarmed;       /* another rank's error came */
     _Atomic bool foreign;       /* and is the session's */
     bool         told, orderly; /* ours was sent; all closed without an error */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/thread.h"
 #include "machine/launch.h"
 #include "machine/link.h"
 #include "machine/ranks_mpi.h"
@@ -158,10 +159,13 @@ static bool start(ranks *r, bool threads)
     int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
     MPI_Request request;
     MPI_Initialized(&running);
-    if (!running)
+    if (!running) {
+        sigset_t before = thread_block_signals(); /* in the library's threads */
         MPI_Init_thread(NULL, NULL, wants, &has);
-    else
+        thread_restore_signals(&before);
+    } else {
         MPI_Query_thread(&has);
+    }
     r->ours = !running;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->number);
     MPI_Comm_size(MPI_COMM_WORLD, &r->count);

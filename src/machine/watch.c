@@ -101,8 +101,9 @@ bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links)
 
 void watch_link(watch *w, int descriptor, int mark)
 {
-    if (descriptor >= 0 && w->ends)
-        add(w, (watch_end){.descriptor = descriptor, .mark = mark, .link = true});
+    if (descriptor < 0 || !w->ends) return;
+    add(w, (watch_end){.descriptor = descriptor, .mark = mark, .link = true});
+    w->links++;
 }
 
 /* Who has bidden farewell is not watched any more. */
@@ -114,20 +115,25 @@ static bool has_ended(const watch *w, const watch_end *end)
     return news == LINK_BROKEN;
 }
 
-int watch_ended(const watch *w)
+int watch_ended(const watch *w, bool *link)
 {
     struct epoll_event ring;
     if (!w->count || epoll_wait(w->bell, &ring, 1, 0) != 1) return -1;
     const watch_end *end = &w->ends[ring.data.u32];
+    *link = end->link;
     return has_ended(w, end) ? end->mark : -1;
+}
+
+void watch_bid_farewell(watch *w)
+{
+    for (int k = 0; k < w->count; k++)
+        if (w->ends[k].link) link_bid_farewell(w->ends[k].descriptor);
 }
 
 void watch_close(watch *w, mtf_session *s)
 {
-    for (int k = 0; k < w->count; k++) {
-        if (w->ends[k].link) link_bid_farewell(w->ends[k].descriptor);
-        close(w->ends[k].descriptor);
-    }
+    watch_bid_farewell(w);
+    for (int k = 0; k < w->count; k++) close(w->ends[k].descriptor);
     if (w->bell >= 0) close(w->bell);
     block_free(&s->allocator, w->ends);
 }

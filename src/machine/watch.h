@@ -28,6 +28,7 @@ typedef struct watch_end {
 typedef struct watch {
     int        bell;  /* a descriptor that tells who has ended; -1: the system has none */
     int        count; /* of those that could be found */
+    int        links; /* of these */
     watch_end *ends;
 } watch;
 
@@ -40,7 +41,10 @@ bool process_in_sight(const process_address *whom);
 /* Watches those that are in sight, with room for so many links; false after an error. */
 bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links);
 void watch_link(watch *w, int descriptor, int mark); /* which it owns from now on */
-int  watch_ended(const watch *w); /* the mark of one that has ended, -1: none; for any thread */
+/* The mark of one that has ended, -1: none; for any thread.  `link`: it was on another machine. */
+int  watch_ended(const watch *w, bool *link);
+/* Tells other machines that this process ends, but is not lost. */
+void watch_bid_farewell(watch *w);
 void watch_close(watch *w, mtf_session *s);
 
 #endif

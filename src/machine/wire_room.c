@@ -2,6 +2,7 @@
 #include "machine/wire_room.h"
 
 #include "machine/legs.h"
+#include "program/exchange.h"
 
 int mpi_pieces(int64_t bytes)
 {
@@ -63,22 +64,18 @@ static void scatter_needs(const place *p, const instr *i, needs *n)
     n->messages = (int)others * (mpi_pieces(kept) + mpi_pieces(largest));
 }
 
-/* What the exchange itself will take: the same visits. */
-static void exchange_needs(const place *p, const instr *i, needs *n)
+/* What goes out: where parts are only gathered, one's own as it is; else the exchange's own visit. */
+static void leaving_needs(const place *p, const instr *i, int64_t bytes, needs *n)
 {
-    int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    mesh_point   here = mesh_place(p->mesh, p->me);
-    region_visit in = region_start(p->mesh, i->exchange, &here);
-    out_visit    out = out_start(p->mesh, p->me, p->process, i->exchange);
-    n->parts = out.group.n;
-    if (site_exchange_meets(p->site, p->mesh, p->me, i)) return;
-    for (leg l; next_in(p->mesh, &in, &l);) {
-        int64_t size = region_elements(&l.region) * bytes;
-        if (is_here(p, l.peer)) continue;
-        if (!is_run(&l.region, l.region.to_size)) n->work += mpi_aligned(size);
-        n->messages += mpi_pieces(size);
+    unsigned gathered = exchange_gathers(i->exchange);
+    if (gathered) {
+        group   g = group_of(p->mesh, p->me, gathered);
+        int64_t size = exchange_part(p->mesh, i->exchange, &g.here) * bytes;
+        n->messages += (int)count_others(p, &g) * mpi_pieces(size);
+        return;
     }
-    bool   packed = false;
+    out_visit out = out_start(p->mesh, p->me, p->process, i->exchange);
+    bool      packed = false;
     region last;
     for (leg l; next_out(p->mesh, i->exchange, &out, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
@@ -89,6 +86,22 @@ static void exchange_needs(const place *p, const instr *i, needs *n)
         packed = true;
         last = l.region;
     }
+}
+
+static void exchange_needs(const place *p, const instr *i, needs *n)
+{
+    int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    mesh_point   here = mesh_place(p->mesh, p->me);
+    region_visit in = region_start(p->mesh, i->exchange, &here);
+    n->parts = group_of(p->mesh, p->me, exchange_axes(i->exchange)).n;
+    if (site_exchange_meets(p->site, p->mesh, p->me, i)) return;
+    for (leg l; next_in(p->mesh, &in, &l);) {
+        int64_t size = region_elements(&l.region) * bytes;
+        if (is_here(p, l.peer)) continue;
+        if (!is_run(&l.region, l.region.to_size)) n->work += mpi_aligned(size);
+        n->messages += mpi_pieces(size);
+    }
+    leaving_needs(p, i, bytes, n);
 }
 
 needs wire_needs(const site *s, const mesh *m, int me, const program *q)

@@ -32,7 +32,7 @@ bool conv_prepare(conv_call *c, mtf_dim output, const mtf_conv_layer_opts *o)
     TRY(check(c));
     mtf_dim channels = c->x->shape.dims[c->x->shape.ndims - 1];
     if (strcmp(channels.name, output.name) == 0) { /* a kernel needs two names */
-        channels.name = layer_other_name(g, output.name);
+        channels.name = layer_other_name(g, output.name, &c->x->shape);
         TRY(channels.name != NULL);
         c->x = mtf_rename_dimension(c->x, output.name, channels.name);
         TRY(c->x != NULL);

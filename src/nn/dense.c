@@ -26,13 +26,15 @@ static bool check(const mtf_tensor *x, const mtf_shape *reduced, const mtf_shape
 }
 
 /* Dimensions that are reduced and new get another name in x; sizes are x's. */
-static mtf_tensor *set_apart(mtf_tensor *x, mtf_shape *reduced, const mtf_shape *new_dims)
+static mtf_tensor *set_apart(mtf_tensor *x, mtf_shape *reduced, const mtf_shape *new_dims,
+                             const mtf_shape *experts)
 {
     for (int i = 0; i < reduced->ndims && x; i++) {
         const char *name = reduced->dims[i].name;
         reduced->dims[i] = mtf_shape_dim(x->shape, name);
         if (mtf_shape_find(*new_dims, name) < 0) continue;
-        const char *other = layer_other_name(graph_of(x), name);
+        mtf_shape   beside = mtf_shape_plus(mtf_shape_plus(x->shape, *new_dims), *experts);
+        const char *other = layer_other_name(graph_of(x), name, &beside);
         if (!other) return NULL;
         reduced->dims[i].name = other;
         x = mtf_rename_dimension(x, name, other);
@@ -45,7 +47,7 @@ mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
 {
     mtf_graph *g = graph_of(x);
     if (!g || !check(x, &reduced, &new_dims)) return NULL;
-    x = set_apart(x, &reduced, &new_dims);
+    x = set_apart(x, &reduced, &new_dims, &o->experts);
     if (!x) return NULL;
     mtf_tensor *w = o->kernel;
     if (!w) {

@@ -30,12 +30,14 @@ void layer_leave(mtf_graph *g, const char *outside)
     g->scope = outside;
 }
 
-const char *layer_other_name(mtf_graph *g, const char *name)
+const char *layer_other_name(mtf_graph *g, const char *name, const mtf_shape *beside)
 {
-    textbuf t = {.arena = &g->arena};
-    text_add(&t, "_%s", name);
-    const char *other = text_done(&t);
-    return other ? graph_intern(g, other) : NULL;
+    do {
+        textbuf t = {.arena = &g->arena};
+        text_add(&t, "_%s", name);
+        name = text_done(&t);
+    } while (name && shape_find(beside, name) >= 0);
+    return name ? graph_intern(g, name) : NULL;
 }
 
 bool layer_last(const mtf_tensor *x, const char *layer, int behind, mtf_dim *dim)

@@ -87,7 +87,7 @@ static bool infer_pad(node *n)
             return node_fail(n, ERR_SHAPE, "padding of %lld; it must be 0 or more",
                              (long long)n->attrs[i].i);
     char        text[DTYPE_REFUSAL];
-    const char *refusal = dtype_refuses(n->in[0]->type, n->attrs[VALUE].r, text);
+    const char *refusal = number_refused(n->in[0]->type, n->attrs[VALUE].number, text);
     if (refusal) return node_fail(n, ERR_VALUE, "%s", refusal);
     /* What saturates is too large for a shape, too, which says so. */
     int64_t size = saturate_times(dim.size - 1, saturate_plus(n->attrs[BETWEEN].i, 1));
@@ -118,15 +118,15 @@ static bool lower_pad(emitter *e, const node *n, const slice *in, slice *out)
     /* Where the fetched elements begin and end in this part of the result. */
     int64_t before = size ? pad + got.begin - part.begin : whole,
             after = whole - before - (size - 1) * step - 1;
-    double value = round_to_type(n->attrs[VALUE].r, out[0].type);
-    if (!size) return emit_fill(e, value, &out[0]);
+    scalar value = number_as(out[0].type, n->attrs[VALUE].number);
+    if (!size) return emit_fill_scalar(e, value, &out[0]);
     if (step > 1) { /* fills everything, then overwrites: the gaps are many and small */
-        TRY(emit_fill(e, value, &out[0]));
+        TRY(emit_fill_scalar(e, value, &out[0]));
     } else {
         slice low = slice_cut(&out[0], dim, 0, before, 1);
         slice high = slice_cut(&out[0], dim, whole - after, after, 1);
-        if (before) TRY(emit_fill(e, value, &low));
-        if (after) TRY(emit_fill(e, value, &high));
+        if (before) TRY(emit_fill_scalar(e, value, &low));
+        if (after) TRY(emit_fill_scalar(e, value, &high));
     }
     slice middle = slice_cut(&out[0], dim, before, size, step);
     return emit_move(e, &x, &middle);
@@ -140,7 +140,7 @@ static dim_split split_pad(const node *n, const char *dim)
 static debt pad_debt(const node *n, int input)
 {
     (void)input;
-    return n->attrs[VALUE].r == 0 ? DEBT_SUM : DEBT_SETTLE;
+    return n->attrs[VALUE].number.r == 0 ? DEBT_SUM : DEBT_SETTLE;
 }
 
 const op op_pad = {
@@ -151,7 +151,7 @@ const op op_pad = {
                                  {"before", ATTR_INT, "0", "how many before"},
                                  {"after", ATTR_INT, "0", "how many after"},
                                  {"between", ATTR_INT, "0", "how many between neighbours"},
-                                 {"value", ATTR_REAL, "0", "the value"},
+                                 {"value", ATTR_NUMBER, "0", "the value"},
                                  {0}},
     .infer = infer_pad,
     .grad = grad_pad,
@@ -196,8 +196,11 @@ mtf_tensor *mtf_pad(mtf_tensor *x, const char *dim, const mtf_pad_opts *opts)
     mtf_pad_opts o = opts ? *opts : (mtf_pad_opts){0};
     if (o.mode != MTF_PAD_CONSTANT)
         return pad_by_index(x, dim, o.before, o.after, o.mode == MTF_PAD_REFLECT);
-    attr attrs[] = {
-        {.text = dim}, {.i = o.before}, {.i = o.after}, {.i = o.between}, {.r = o.value}};
+    attr attrs[] = {{.text = dim},
+                    {.i = o.before},
+                    {.i = o.after},
+                    {.i = o.between},
+                    {.number = {.r = o.value}}};
     return node_unary(&op_pad, x, attrs);
 }
 

@@ -11,6 +11,7 @@
 #include "ops/lowering.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "program/scalar.h"
 
 enum { OVER, SHAPE };
 
@@ -156,10 +157,17 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
         TRY(emit_fold(e, FOLD_SUM, both[k], &sum));
         *both[k] = sum;
     }
-    *out = target ? *target : emit_fresh(e, type, kept);
-    if (!shape_within(&a.shape, kept))
-        return emit_contract(e, &a, &b, out); /* something is summed */
+    bool      summed = !shape_within(&a.shape, kept);
     scalar_fn fn = type == MTF_BOOL ? FN_logical_and : FN_multiply;
+    bool      uniform = slice_is_uniform(&a) && slice_is_uniform(&b);
+    scalar    folded = uniform ? scalar_eval(fn, type, a.value, b.value) : (scalar){0};
+    if (uniform && !target && !summed) {
+        *out = slice_of_scalar(folded, type, kept);
+        return true;
+    }
+    *out = target ? *target : emit_fresh(e, type, kept);
+    if (summed) return emit_contract(e, &a, &b, out);
+    if (uniform) return emit_fill(e, folded.real, out);
     return emit_scalar(e, fn, 2, (slice[]){a, b}, out);
 }
 
@@ -233,24 +241,42 @@ static bool shrink(emitter *e, const node *n, plan *p, mtf_dtype type)
     return true;
 }
 
-/* Numbers that are the same everywhere leave the product as one factor; dimensions that only
- * they have and the output lacks count how often they are summed. */
-static double take_out_uniform(const node *n, const slice *in, plan *p)
+/* The inputs that are one number everywhere, as one: integers may be multiplied and summed in any order.
+ * Dimensions that only they have and the output lacks count how often they are summed. */
+typedef struct constants {
+    int     n;
+    scalar  value[32];
+    int64_t count;
+    bool    ones; /* each of them is 1, and none of their dimensions is summed */
+} constants;
+
+static constants take_out_uniform(const node *n, const slice *in, plan *p)
 {
-    double factor = 1;
+    constants c = {.count = 1, .ones = true};
     for (int i = 0; i < n->nargs; i++)
         if (!slice_is_uniform(&in[i])) p->factor[p->count++] = in[i];
     for (int i = 0; i < n->nargs; i++) {
         if (!slice_is_uniform(&in[i])) continue;
-        factor *= in[i].value;
+        c.value[c.n++] = in[i].value;
+        c.ones = c.ones && dtype_real(in[i].type, in[i].value) == 1 &&
+                 shape_within(&in[i].shape, &p->kept);
         for (int d = 0; d < in[i].shape.ndims; d++) {
             mtf_dim dim = in[i].shape.dims[d];
             bool    seen = shape_find(&p->kept, dim.name) >= 0 || factors_have(p, ~0u, dim.name);
-            for (int j = 0; j < i; j++) seen = seen || shape_find(&in[j].shape, dim.name) >= 0;
-            if (!seen) factor *= (double)dim.size;
+            for (int j = 0; j < i; j++)
+                seen = seen || (slice_is_uniform(&in[j]) && shape_find(&in[j].shape, dim.name) >= 0);
+            if (!seen) c.count = (int64_t)((uint64_t)c.count * (uint64_t)dim.size);
         }
     }
-    return factor;
+    return c;
+}
+
+/* What floats give depends on the order, so that constants stay where they are among the factors; but
+ * what is only multiplied by 1 is itself. */
+static bool stays_among_factors(const node *n, const constants *c, const plan *p)
+{
+    bool alone = p->count == 1 && shape_within(&p->factor[0].shape, &p->kept);
+    return dtype_is_float(n->out[0]->type) && !(alone && c->ones);
 }
 
 static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *out)
@@ -272,10 +298,16 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     p.count = 0;
     p.kept = want.shape;
     if (n->nargs > 32) return node_fail(n, ERR_SHAPE, "at most 32 inputs");
-    double factor = take_out_uniform(n, in, &p);
-    if (p.count == 0) {
-        out[0] = slice_uniform(round_to_type(factor, want.type), want.type, &want.shape);
+    constants c = take_out_uniform(n, in, &p);
+    scalar    factor = {0};
+    bool      folds = scalar_sum_of_products(want.type, c.n, c.value, c.count, &factor);
+    if (p.count == 0 && folds) {
+        out[0] = slice_of_scalar(factor, want.type, &want.shape);
         return true;
+    }
+    if (c.n && stays_among_factors(n, &c, &p)) {
+        for (p.count = 0; p.count < n->nargs; p.count++) p.factor[p.count] = in[p.count];
+        c.n = 0;
     }
     /* Dimensions that no factor has are repeated at the end: the product itself lacks them. */
     p.kept = (mtf_shape){0};
@@ -293,9 +325,9 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
         if (p.count > 2) TRY(best_splits(e, n, &p, split));
         TRY(emit_set(e, &p, split, (1u << p.count) - 1, want.type, &target, &product));
     }
-    if (factor != 1) {
+    if (c.n && dtype_real(want.type, factor) != 1) {
         slice scaled = emit_fresh(e, want.type, &product.shape);
-        slice by = slice_uniform(factor, want.type, &(mtf_shape){0});
+        slice by = slice_of_scalar(factor, want.type, &(mtf_shape){0});
         TRY(emit_scalar(e, want.type == MTF_BOOL ? FN_logical_and : FN_multiply, 2,
                         (slice[]){product, by}, &scaled));
         product = scaled;

@@ -164,21 +164,15 @@ static bool infer_logic(node *n)
 
 /* ---- lowering ---- */
 
-double round_to_type(double value, mtf_dtype type)
-{
-    char element[8];
-    dtype_store(type, element, 0, value);
-    return dtype_load(type, element, 0);
-}
-
 static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out, scalar_fn fn)
 {
     bool uniform = true;
     for (int i = 0; i < n->nargs; i++) uniform = uniform && slice_is_uniform(&in[i]);
     if (uniform) { /* constants fold */
-        double v =
-            scalar_eval(fn, dtype_compute(in[0].type), in[0].value, n->nargs > 1 ? in[1].value : 0);
-        out[0] = slice_uniform(round_to_type(v, out[0].type), out[0].type, &out[0].shape);
+        mtf_dtype type = out[0].type;
+        scalar    v = scalar_eval(fn, in[0].type, in[0].value, in[n->nargs > 1].value);
+        if (dtype_is_float(type)) v = dtype_scalar(type, v.real);
+        out[0] = slice_of_scalar(v, type, &out[0].shape);
         return true;
     }
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
@@ -190,7 +184,7 @@ static bool divides_by_constant(const node *n)
 {
     const node *by = n->in[1]->node;
     return by->op == &op_constant && !node_attr(by, "data")->data.bytes &&
-           node_attr(by, "value")->r != 0;
+           node_attr(by, "value")->number.r != 0;
 }
 
 /* Sums that are still owed pass through what is linear. */

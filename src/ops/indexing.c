@@ -200,9 +200,11 @@ mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim, mtf
 
 /* ---- one_hot ---- */
 
-mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off, mtf_dtype type)
+static mtf_tensor *one_hot(mtf_tensor *indices, mtf_dim dim, attr_number on, attr_number off,
+                           mtf_dtype type)
 {
-    mtf_graph *g = graph_of(indices);
+    const mtf_shape one = {0};
+    mtf_graph      *g = graph_of(indices);
     if (!g) return NULL;
     if (!dtype_is_int(indices->type)) {
         fail(&g->session->fault, ERR_TYPE,
@@ -218,8 +220,13 @@ mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double o
         return NULL;
     }
     mtf_tensor *hit = mtf_equal(indices, mtf_range(g, dim, indices->type));
-    return mtf_where(hit, mtf_constant(g, on, type, mtf_shape()),
-                     mtf_constant(g, off, type, mtf_shape()));
+    return mtf_where(hit, call_constant(g, on, type, &one),
+                     call_constant(g, off, type, &one));
+}
+
+mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off, mtf_dtype type)
+{
+    return one_hot(indices, dim, (attr_number){.r = on}, (attr_number){.r = off}, type);
 }
 
 mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim)
@@ -229,8 +236,8 @@ mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim)
 
 static void expand_one_hot(op_call *c)
 {
-    c->out[0] =
-        mtf_one_hot_as(c->in[0], c->attrs[0].dim, c->attrs[1].r, c->attrs[2].r, c->attrs[3].type);
+    c->out[0] = one_hot(c->in[0], c->attrs[0].dim, c->attrs[1].number, c->attrs[2].number,
+                        c->attrs[3].type);
 }
 
 const op op_one_hot = {
@@ -238,8 +245,8 @@ const op op_one_hot = {
     .says = "`on` where the position along a new last dimension equals the index, else `off`",
     .args = "indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_DIM, NULL, "the new dimension"},
-                                 {"on", ATTR_REAL, "1", "value where equal"},
-                                 {"off", ATTR_REAL, "0", "value elsewhere"},
+                                 {"on", ATTR_NUMBER, "1", "value where equal"},
+                                 {"off", ATTR_NUMBER, "0", "value elsewhere"},
                                  {"type", ATTR_TYPE, "f32", "element type"},
                                  {0}},
     .expand = expand_one_hot};

@@ -6,6 +6,4 @@
 #include "ops/catalogue.h"
 #include "program/emit.h"
 
-double round_to_type(double value, mtf_dtype type); /* as storing and loading would */
-
 #endif

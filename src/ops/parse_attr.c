@@ -5,10 +5,10 @@
 
 #include "base/dtype.h"
 
-bool number_fits(parser *p, const token *at, double x, mtf_dtype type)
+bool number_fits(parser *p, const token *at, attr_number number, mtf_dtype type)
 {
     char        text[DTYPE_REFUSAL];
-    const char *refusal = dtype_refuses(type, x, text);
+    const char *refusal = number_refused(type, number, text);
     return !refusal || parse_fail(p, at, "%s", refusal);
 }
 
@@ -34,13 +34,13 @@ static bool is_truth(const token *t)
 }
 
 /* `value` is an element, which may be a bool. */
-static bool real_read(parser *p, const attr_spec *spec, double *value)
+static bool number_attr_read(parser *p, const attr_spec *spec, attr_number *value)
 {
     bool truth;
     if (strcmp(spec->name, "value") != 0 || !is_truth(&p->at.t))
-        return parse_real(p, value, "a number");
+        return parse_exact(p, value, "a number");
     TRY(bool_read(p, &truth));
-    *value = truth;
+    *value = (attr_number){.r = truth};
     return true;
 }
 
@@ -48,7 +48,7 @@ bool truths_fit(parser *p, const op *o, const attr_slot *slots, mtf_dtype type)
 {
     for (int i = 0; i < op_attr_count(o); i++) {
         const token *at = &slots[i].at;
-        if (slots[i].given && o->attrs[i].kind == ATTR_REAL && is_truth(at) && type != MTF_BOOL)
+        if (slots[i].given && o->attrs[i].kind == ATTR_NUMBER && is_truth(at) && type != MTF_BOOL)
             return parse_fail(p, at, "%s is a bool; an element of %s is a number", at->text,
                               mtf_dtype_name(type));
     }
@@ -102,7 +102,8 @@ static bool value_read(parser *p, const attr_spec *spec, attr *value)
 {
     switch (spec->kind) {
     case ATTR_INT: return parse_int(p, &value->i, "a whole number");
-    case ATTR_REAL: return real_read(p, spec, &value->r);
+    case ATTR_REAL: return parse_real(p, &value->r, "a number");
+    case ATTR_NUMBER: return number_attr_read(p, spec, &value->number);
     case ATTR_BOOL: return bool_read(p, &value->b);
     case ATTR_WORD: return word_read(p, &value->text, "a word");
     case ATTR_TEXT:
@@ -149,7 +150,7 @@ static bool element_read(parser *p, mtf_dtype type, void *to, int64_t i)
     } else {
         TRY(parse_real(p, &x, "a number"));
     }
-    TRY(number_fits(p, &at, x, type));
+    TRY(number_fits(p, &at, (attr_number){.r = x}, type));
     dtype_store(type, to, i, x);
     return true;
 }

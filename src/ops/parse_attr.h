@@ -20,6 +20,6 @@ bool attrs_complete(parser *p, const token *call, const op *o, attr_slot *slots,
 /* Stands `true` or `false` only where elements are bool?  Else where it does not. */
 bool truths_fit(parser *p, const op *o, const attr_slot *slots, mtf_dtype type);
 /* Does x, as an element of this type, say the same?  Else why not. */
-bool number_fits(parser *p, const token *at, double x, mtf_dtype type);
+bool number_fits(parser *p, const token *at, attr_number x, mtf_dtype type);
 
 #endif

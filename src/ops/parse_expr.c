@@ -3,9 +3,11 @@
 
 #include "ops/catalogue.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/call.h"
 
 /* ---- numbers ---- */
 
@@ -13,7 +15,7 @@ mtf_tensor *operand_tensor(parser *p, const operand *value, mtf_dtype type)
 {
     if (value->x) return value->x;
     if (!number_fits(p, &value->at, value->number, type)) return NULL;
-    mtf_tensor *x = mtf_constant(p->graph, value->number, type, mtf_shape());
+    mtf_tensor *x = call_constant(p->graph, value->number, type, &(mtf_shape){0});
     if (!x) parse_place(p, &value->at);
     return x;
 }
@@ -228,7 +230,7 @@ static bool primary(parser *p, operand *value)
 {
     *value = (operand){.at = p->at.t};
     const token *t = &p->at.t;
-    if (parse_number_follows(p)) return parse_real(p, &value->number, "a number");
+    if (parse_number_follows(p)) return parse_exact(p, &value->number, "a number");
     if (token_is(t, '(')) {
         token open = *t;
         TRY(parse_deeper(p, &open) && parse_next(p) && expr_read(p, value));
@@ -251,16 +253,33 @@ static bool unary(parser *p, operand *value)
     value->at = first;
     if (!negative) return true;
     if (!value->x) {
-        value->number = -value->number;
+        attr_number *v = &value->number;
+        *v = v->whole ? number_of_whole(-v->i) : (attr_number){.r = -v->r};
         return true;
     }
     value->x = mtf_negative(value->x);
     return value->x || parse_place(p, &first);
 }
 
-static double fold(char sign, double a, double b)
+static bool as_whole(attr_number x, int64_t *i)
 {
-    return sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
+    bool fits = x.whole || (x.r >= -0x1p63 && x.r < 0x1p63 && x.r == floor(x.r));
+    if (fits) *i = x.whole ? x.i : (int64_t)x.r;
+    return fits;
+}
+
+/* In double, but for whole numbers that are too large to be exact there. */
+static attr_number fold(char sign, attr_number x, attr_number y)
+{
+    double  a = x.r, b = y.r;
+    double  r = sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
+    int64_t i, j, v;
+    if (sign == '/' || !as_whole(x, &i) || !as_whole(y, &j)) return (attr_number){.r = r};
+    bool large = x.whole || y.whole || fabs(r) >= 0x1p53;
+    bool beyond = sign == '+'   ? __builtin_add_overflow(i, j, &v)
+                  : sign == '-' ? __builtin_sub_overflow(i, j, &v)
+                                : __builtin_mul_overflow(i, j, &v);
+    return large && !beyond ? number_of_whole(v) : (attr_number){.r = r};
 }
 
 static bool apply(parser *p, const token *sign, operand *left, const operand *right)

@@ -11,7 +11,7 @@
 /* A value; a number stays a number until it is known what type it must have. */
 typedef struct operand {
     mtf_tensor *x; /* NULL: a number */
-    double      number;
+    attr_number number;
     token       at;
 } operand;
 

@@ -142,6 +142,22 @@ bool parse_real(parser *p, double *value, const char *what)
     return parse_next(p);
 }
 
+bool parse_exact(parser *p, attr_number *value, const char *what)
+{
+    bool         negative = token_is(&p->at.t, '-');
+    const token *t = negative ? &p->at.next : &p->at.t;
+    *value = (attr_number){0};
+    errno = 0;
+    if (t->kind == TOKEN_NUMBER && (int)strspn(t->text, "0123456789") >= t->length) {
+        unsigned long long v = strtoull(t->text, NULL, 10);
+        if (!errno && v > 1ull << 53 && v <= INT64_MAX) {
+            *value = number_of_whole(negative ? -(int64_t)v : (int64_t)v);
+            return (!negative || parse_next(p)) && parse_next(p);
+        }
+    }
+    return parse_real(p, &value->r, what);
+}
+
 /* ---- names ---- */
 
 const op *parse_find_op(parser *p, const token *name)

@@ -62,6 +62,8 @@ bool parse_at_line_end(const parser *p);
 bool parse_deeper(parser *p, const token *at); /* one level more; p->level-- leaves it */
 bool parse_int(parser *p, int64_t *value, const char *what);
 bool parse_real(parser *p, double *value, const char *what);
+/* The same; whole numbers of 64 bits stay exact. */
+bool parse_exact(parser *p, attr_number *value, const char *what);
 bool parse_number_follows(const parser *p); /* without a sign */
 
 /* ---- names ---- */

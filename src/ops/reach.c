@@ -23,6 +23,11 @@ bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slic
     for (int k = 0; k < n; k++) {
         int d = shape_find(&x->shape, margins[k].dim);
         margins[k].got = (span){0, x->shape.dims[d].size};
+        if (margins[k].how.div < 1) /* only some chips would notice */
+            return fail(&e->program->session->fault, ERR_INTERNAL,
+                        "reaching along \"%s\" of \"%s\": the span map has no divisor, which is 1 "
+                        "or more",
+                        margins[k].dim, tensor_name(x));
         if (!(s->cut >> d & 1)) continue;
         how.mapped |= 1u << d;
         how.map[d] = margins[k].how;

@@ -8,6 +8,7 @@
 #include "ops/reduce.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "program/scalar.h"
 
 static const attr_spec reduce_attrs[] = {
     {"over", ATTR_NAMES, "()", "dimensions to reduce; none given, and no output shape: all"},
@@ -101,16 +102,18 @@ static bool lower_fold(emitter *e, const node *n, const slice *in, slice *out, f
     mtf_dtype type = out[0].type;
     mtf_shape shape = out[0].shape, reduced = mtf_shape_minus(in->shape, shape);
     (void)n;
-    bool   index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
-    double count = (double)mtf_shape_size(reduced); /* kept parts may be empty */
+    bool    index = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
+    int64_t count = mtf_shape_size(reduced); /* kept parts may be empty */
     if (!index && count == 1) {
         slice one = without(*in, &reduced);
         out[0] = slice_as(&one, &shape);
         return true;
     }
-    if (slice_is_uniform(in) && kind != FOLD_PROD) {
-        double v = index ? 0 : kind == FOLD_SUM ? in->value * count : in->value;
-        out[0] = slice_uniform(round_to_type(v, type), type, &shape);
+    scalar v = index ? (scalar){.whole = 0} : in->value;
+    bool   sum = kind == FOLD_SUM;
+    if (slice_is_uniform(in) && kind != FOLD_PROD &&
+        (!sum || scalar_sum_of_products(type, 1, &in->value, count, &v))) {
+        out[0] = slice_of_scalar(v, type, &shape);
         return true;
     }
     out[0] = emit_fresh(e, type, &shape);

@@ -52,7 +52,8 @@ mtf_tensor *mtf_reduce_max_to(mtf_tensor *x, mtf_shape kept)
 mtf_tensor *mean_of_sum(mtf_tensor *sum, double count)
 {
     if (!sum) return NULL;
-    if (round_to_type(count, sum->type) != count) return mtf_scale(sum, 1 / count);
+    if (dtype_real(sum->type, number_as(sum->type, (attr_number){.r = count})) != count)
+        return mtf_scale(sum, 1 / count);
     return mtf_divide(sum, mtf_constant(graph_of(sum), count, sum->type, mtf_shape()));
 }
 

@@ -2,9 +2,11 @@
 #include <math.h>
 
 #include "base/dtype.h"
+#include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "program/scalar.h"
 
 /* ---- where ---- */
 
@@ -40,7 +42,7 @@ static bool lower_where(emitter *e, const node *n, const slice *in, slice *out)
     (void)n;
     if (slice_is_uniform(&in[0])) { /* decided already: a view of one branch */
         mtf_shape shape = out[0].shape;
-        out[0] = slice_as(&in[in[0].value != 0 ? 1 : 2], &shape);
+        out[0] = slice_as(&in[in[0].value.whole ? 1 : 2], &shape);
         return true;
     }
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
@@ -81,8 +83,9 @@ static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
     (void)n;
     slice want = out[0];
     if (slice_is_uniform(in)) {
-        out[0] = slice_uniform(round_to_type(in->value, want.type), want.type, &want.shape);
-        return true;
+        out[0] =
+            slice_of_scalar(scalar_cast(want.type, in->type, in->value), want.type, &want.shape);
+        return !e->exact || !dtype_is_float(want.type) || emit_real(e, &out[0]);
     }
     out[0] = in[0];
     if (in->type == want.type) return true;
@@ -102,7 +105,8 @@ static debt cast_debt(const node *n, int input)
 const op op_cast = {
     .name = "cast",
     .says =
-        "converts to another element type; floats to integers toward zero, saturating, NaN to 0",
+        "converts to another element type; floats to integers toward zero, saturating, NaN to 0; "
+        "i64 to i32 wraps around",
     .args = "x",
     .attrs = (const attr_spec[]){{"type", ATTR_TYPE, NULL, "the new type"}, {0}},
     .infer = infer_cast,
@@ -160,17 +164,24 @@ mtf_tensor *mtf_leaky_relu(mtf_tensor *x, double alpha)
 }
 
 /* A bound that a floating type does not reach bounds nothing. */
-static mtf_tensor *bound(mtf_tensor *x, double value)
+static mtf_tensor *bound(mtf_tensor *x, attr_number value)
 {
-    char text[DTYPE_REFUSAL];
-    if (x && dtype_is_float(x->type) && dtype_refuses(x->type, value, text))
-        value = copysign((double)INFINITY, value);
-    return number(x, value);
+    char            text[DTYPE_REFUSAL];
+    const mtf_shape one = {0};
+    if (dtype_is_float(x->type) && number_refused(x->type, value, text))
+        value = (attr_number){.r = copysign((double)INFINITY, value.r)};
+    return call_constant(graph_of(x), value, x->type, &one);
+}
+
+static mtf_tensor *clip(mtf_tensor *x, attr_number low, attr_number high)
+{
+    if (!x) return NULL;
+    return mtf_minimum(mtf_maximum(x, bound(x, low)), bound(x, high));
 }
 
 mtf_tensor *mtf_clip(mtf_tensor *x, double low, double high)
 {
-    return mtf_minimum(mtf_maximum(x, bound(x, low)), bound(x, high));
+    return clip(x, (attr_number){.r = low}, (attr_number){.r = high});
 }
 
 static void expand_identity(op_call *c)
@@ -190,7 +201,7 @@ static void expand_leaky_relu(op_call *c)
 
 static void expand_clip(op_call *c)
 {
-    c->out[0] = mtf_clip(c->in[0], c->attrs[0].r, c->attrs[1].r);
+    c->out[0] = clip(c->in[0], c->attrs[0].number, c->attrs[1].number);
 }
 
 const op op_identity = {
@@ -208,8 +219,8 @@ const op op_clip = {
     .name = "clip",
     .says = "x cut to low .. high",
     .args = "x",
-    .attrs = (const attr_spec[]){{"low", ATTR_REAL, NULL, "smallest value"},
-                                 {"high", ATTR_REAL, NULL, "largest value"},
+    .attrs = (const attr_spec[]){{"low", ATTR_NUMBER, NULL, "smallest value"},
+                                 {"high", ATTR_NUMBER, NULL, "largest value"},
                                  {0}},
     .expand = expand_clip,
 };

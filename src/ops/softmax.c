@@ -22,6 +22,12 @@ static mtf_tensor *stable_maximum(const op *o, mtf_tensor *x, mtf_dim dim, mtf_t
 {
     mtf_dim mine;
     if (!call_dim(o, x, dim.name, &mine)) return NULL; /* in words of what the user called */
+    if (extra && shape_find(&extra->shape, mine.name) >= 0) {
+        fail(&graph_of(x)->session->fault, ERR_SHAPE,
+             "%s: the extra logit \"%s\" has the dimension \"%s\", which is summed", o->name,
+             tensor_name(extra), mine.name);
+        return NULL;
+    }
     mtf_tensor *m = mtf_reduce_max(mtf_stop_gradient(x), mtf_shape(dim));
     if (extra) m = mtf_maximum(m, mtf_stop_gradient(extra));
     double most = most_of(mtf_dtype_of_tensor(x));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/call.h"
 #include "ops/lowering.h"
 
 enum { SHAPE, TYPE, VALUE, DATA };
@@ -67,7 +68,7 @@ static bool infer_constant(node *n)
                          n->attrs[DATA].data.bytes / mtf_dtype_bytes(y->type),
                          (long long)shape_size(&y->shape));
     char        text[DTYPE_REFUSAL];
-    const char *refusal = dtype_refuses(y->type, n->attrs[VALUE].r, text);
+    const char *refusal = number_refused(y->type, n->attrs[VALUE].number, text);
     return !refusal || node_fail(n, ERR_VALUE, "%s", refusal);
 }
 
@@ -75,9 +76,9 @@ static bool lower_constant(emitter *e, const node *n, const slice *in, slice *ou
 {
     (void)in;
     if (!n->attrs[DATA].data.bytes) {
-        out[0] = slice_uniform(round_to_type(n->attrs[VALUE].r, out[0].type), out[0].type,
-                               &out[0].shape);
-        return true;
+        out[0] = slice_of_scalar(number_as(out[0].type, n->attrs[VALUE].number), out[0].type,
+                                 &out[0].shape);
+        return !e->exact || !dtype_is_float(out[0].type) || emit_real(e, &out[0]);
     }
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     TRY(!slice_is_uniform(&out[0]));
@@ -93,27 +94,37 @@ const op op_constant = {
     .args = "",
     .attrs = (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
                                  {"type", ATTR_TYPE, NULL, ""},
-                                 {"value", ATTR_REAL, "0", "every element"},
+                                 {"value", ATTR_NUMBER, "0", "every element"},
                                  {"data", ATTR_DATA, "", "all elements in row-major order"},
                                  {0}},
     .infer = infer_constant,
     .lower = lower_constant,
 };
 
-static mtf_tensor *constant(mtf_graph *g, double value, attr_data data, mtf_dtype type,
+static mtf_tensor *constant(mtf_graph *g, attr_number value, attr_data data, mtf_dtype type,
                             const mtf_shape *shape)
 {
     attr  attrs[] = {[SHAPE] = {.shape = shape},
                      [TYPE] = {.type = type},
-                     [VALUE] = {.r = value},
+                     [VALUE] = {.number = value},
                      [DATA] = {.data = data}};
     node *n = node_new(g, &op_constant, 0, NULL, attrs, NULL);
     return n ? n->out[0] : NULL;
 }
 
+mtf_tensor *call_constant(mtf_graph *g, attr_number value, mtf_dtype type, const mtf_shape *shape)
+{
+    return constant(g, value, (attr_data){0}, type, shape);
+}
+
 mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape shape)
 {
-    return constant(g, value, (attr_data){0}, type, &shape);
+    return call_constant(g, (attr_number){.r = value}, type, &shape);
+}
+
+mtf_tensor *mtf_constant_i64(mtf_graph *g, int64_t value, mtf_shape shape)
+{
+    return call_constant(g, number_of_whole(value), MTF_I64, &shape);
 }
 
 mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type, mtf_shape shape)
@@ -123,7 +134,7 @@ mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type, mt
         return NULL;
     }
     size_t bytes = shape.ndims < 0 ? 0 : (size_t)shape_size(&shape) * mtf_dtype_bytes(type);
-    return constant(g, 0, (attr_data){bytes, data}, type, &shape);
+    return constant(g, (attr_number){0}, (attr_data){bytes, data}, type, &shape);
 }
 
 mtf_tensor *mtf_zeros(mtf_graph *g, mtf_dtype type, mtf_shape shape)

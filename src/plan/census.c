@@ -1,6 +1,7 @@
 /* Kinds of processors: those that own parts of equal sizes do equal work. */
 #include "plan/census.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "program/exchange.h"
@@ -17,8 +18,10 @@ struct fetched {
     int                  dim;
 };
 
+/* Equal parts tell nobody apart. */
 static bool note_cut_dim(census *c, const axis_list *cut, int64_t size)
 {
+    if (size % cut_parts(c->mesh, cut) == 0) return true;
     for (int k = 0; k < c->ndims; k++)
         if (cut_equal(c->dims[k].cut, cut) && c->dims[k].size == size) return true;
     TRY(arena_push(c->scratch, c->dims, c->ndims, c->dims_room));
@@ -39,11 +42,12 @@ static bool list_cut_dims(census *c)
     return true;
 }
 
-program *census_plan(const census *c, int number, bool count)
+program *census_plan(const census *c, int number)
 {
     plan_opts how = c->opts;
     how.here = mesh_place(c->mesh, number);
-    how.count = count;
+    how.draft = true;
+    how.survey = &c->survey;
     return plan_program(c->graph, c->nfetches, c->fetches, &how);
 }
 
@@ -78,60 +82,177 @@ static bool list_fetched(census *c)
     return true;
 }
 
-static int key_length(const census *c)
+/* ---- axes that belong together ---- */
+
+/* What is the same for all positions along a set of axes but for their class. */
+typedef struct axis_class {
+    int      lowest, highest, other; /* what these coordinates add to a processor's number */
+    int      count;
+    uint8_t *key;
+} axis_class;
+
+typedef struct axis_set {
+    unsigned    axes;
+    axis_list   list;
+    axis_class *classes;
+    int         nclasses, room;
+} axis_set;
+
+static unsigned axes_of_fetched(const struct fetched *f)
 {
-    return c->ndims + c->mesh->naxes + (int)sizeof(int) + c->nfetched * (int)sizeof(int64_t);
+    return cut_axes(exchange_cut(f->how, f->dim));
 }
 
-static void write_key(const census *c, int number, uint8_t *key)
+/* Joins this set of axes with all that have some of them. */
+static unsigned joined_axes(const census *c, unsigned axes)
+{
+    for (unsigned before = 0; before != axes;) {
+        before = axes;
+        for (int d = 0; d < c->ndims; d++)
+            if (cut_axes(c->dims[d].cut) & axes) axes |= cut_axes(c->dims[d].cut);
+        for (int k = 0; k < c->nfetched; k++)
+            if (axes_of_fetched(&c->fetched[k]) & axes) axes |= axes_of_fetched(&c->fetched[k]);
+    }
+    return axes;
+}
+
+/* Returns the length; `key` may be NULL. */
+static int write_key(const census *c, const axis_set *s, const mesh_point *here, uint8_t *key)
 {
     const mesh *m = c->mesh;
-    mesh_point  here = mesh_place(m, number);
+    int         n = 0;
     for (int d = 0; d < c->ndims; d++) {
-        int parts = cut_parts(m, c->dims[d].cut);
-        *key++ =
-            cut_range(m, c->dims[d].cut, &here, c->dims[d].size).size > c->dims[d].size / parts;
+        const struct cut_dim *x = &c->dims[d];
+        if (!(cut_axes(x->cut) & s->axes)) continue;
+        if (key) key[n] = cut_range(m, x->cut, here, x->size).size > x->size / cut_parts(m, x->cut);
+        n++;
     }
-    for (int a = 0; a < m->naxes; a++)
-        *key++ = (uint8_t)(!(c->edges >> a & 1) || here.at[a] == 0 ? 0
-                           : here.at[a] == m->size[a] - 1          ? 2
-                                                                   : 1);
-    int own = c->each ? number : 0;
-    memcpy(key, &own, sizeof own);
-    key += sizeof own;
-    for (int k = 0; k < c->nfetched; k++, key += sizeof(int64_t)) {
-        int64_t amount = exchange_wanted(m, c->fetched[k].how, c->fetched[k].dim, &here).size;
-        memcpy(key, &amount, sizeof amount);
+    for (int a = 0; a < m->naxes; a++) {
+        if (!(s->axes & c->edges & 1u << a)) continue;
+        if (key) key[n] = here->at[a] == 0 ? 0 : here->at[a] == m->size[a] - 1 ? 2 : 1;
+        n++;
     }
+    for (int a = 0; a < m->naxes; a++) {
+        if (!(s->axes & c->distinct & 1u << a)) continue;
+        if (key) memcpy(key + n, &here->at[a], sizeof here->at[a]);
+        n += (int)sizeof here->at[a];
+    }
+    for (int k = 0; k < c->nfetched; k++) {
+        if (!(axes_of_fetched(&c->fetched[k]) & s->axes)) continue;
+        int64_t amount = exchange_wanted(m, c->fetched[k].how, c->fetched[k].dim, here).size;
+        if (key) memcpy(key + n, &amount, sizeof amount);
+        n += (int)sizeof amount;
+    }
+    return n;
+}
+
+static bool add_position(census *c, axis_set *s, int number, const uint8_t *key, int length)
+{
+    int k = s->nclasses - 1; /* neighbours are mostly alike */
+    if (k < 0 || memcmp(s->classes[k].key, key, (size_t)length) != 0)
+        for (k = 0; k < s->nclasses && memcmp(s->classes[k].key, key, (size_t)length) != 0; k++)
+            continue;
+    if (k == s->nclasses) {
+        TRY(arena_push(c->scratch, s->classes, s->nclasses, s->room));
+        s->classes[s->nclasses++] =
+            (axis_class){.lowest = number, .key = arena_copy(c->scratch, key, (size_t)length)};
+        TRY(s->classes[k].key != NULL);
+    }
+    axis_class *x = &s->classes[k];
+    x->count++;
+    if ((x->count & (x->count - 1)) == 0) x->other = number; /* from the middle on, in the end */
+    x->highest = number;
+    return true;
+}
+
+/* Numbers grow with the positions: the list has the axes in the mesh's order. */
+static bool classify(census *c, axis_set *s)
+{
+    mesh_point here = {0};
+    int        length = write_key(c, s, &here, NULL);
+    uint8_t   *key = arena_alloc(c->scratch, (size_t)length + 1);
+    TRY(key != NULL);
+    for (int a = 0; a < c->mesh->naxes; a++)
+        if (s->axes >> a & 1) s->list.axis[s->list.n++] = (uint8_t)a;
+    int parts = cut_parts(c->mesh, &s->list);
+    for (int k = 0; k < parts; k++) {
+        cut_set_part(c->mesh, &s->list, k, &here);
+        write_key(c, s, &here, key);
+        TRY(add_position(c, s, mesh_number(c->mesh, &here), key, length));
+    }
+    return true;
+}
+
+/* All positions along axes that tell nobody apart. */
+static bool count_alike(census *c, axis_set *s)
+{
+    mesh_point last = {0};
+    TRY(arena_push(c->scratch, s->classes, s->nclasses, s->room));
+    axis_class *x = &s->classes[s->nclasses++];
+    *x = (axis_class){.count = 1};
+    for (int a = 0; a < c->mesh->naxes; a++) {
+        if (!(s->axes >> a & 1)) continue;
+        x->count *= c->mesh->size[a];
+        last.at[a] = c->mesh->size[a] - 1;
+    }
+    x->highest = mesh_number(c->mesh, &last);
+    for (int a = 0; a < c->mesh->naxes; a++) last.at[a] /= 2;
+    x->other = mesh_number(c->mesh, &last);
+    return true;
+}
+
+/* ---- kinds ---- */
+
+/* Every kind so far with every class of the set. */
+static bool combine_with(census *c, const axis_set *s)
+{
+    kind *before = c->kinds;
+    int   n = c->nkinds;
+    c->kinds = NULL;
+    c->nkinds = c->kinds_room = 0;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < s->nclasses; j++) {
+            const axis_class *x = &s->classes[j];
+            TRY(arena_push(c->scratch, c->kinds, c->nkinds, c->kinds_room));
+            c->kinds[c->nkinds++] = (kind){.first = before[k].first + x->lowest,
+                                           .last = before[k].last + x->highest,
+                                           .other = before[k].other + x->other,
+                                           .count = before[k].count * x->count};
+        }
+    return true;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    return ((const kind *)a)->first - ((const kind *)b)->first;
+}
+
+static bool take_each(census *c)
+{
+    c->kinds = arena_array(c->scratch, kind, c->processors);
+    TRY(c->kinds != NULL);
+    for (int p = 0; p < c->processors; p++) c->kinds[p] = (kind){p, p, p, 1};
+    c->nkinds = c->processors;
+    return true;
 }
 
 bool census_take(census *c)
 {
-    int      length = key_length(c), newest = 0;
-    uint8_t *key = arena_alloc(c->scratch, (size_t)length);
-    c->next = arena_array(c->scratch, int, c->processors);
-    c->nkinds = 0;
-    TRY(key && c->next);
-    for (int p = 0; p < c->processors; p++) {
-        write_key(c, p, key);
-        int k = newest; /* neighbours are mostly alike */
-        if (c->each)
-            k = c->nkinds;
-        else if (!c->nkinds || memcmp(c->kinds[k].key, key, (size_t)length) != 0)
-            for (k = 0; k < c->nkinds && memcmp(c->kinds[k].key, key, (size_t)length) != 0; k++)
-                continue;
-        if (k == c->nkinds) {
-            TRY(arena_push(c->scratch, c->kinds, c->nkinds, c->kinds_room));
-            c->kinds[c->nkinds++] =
-                (kind){.first = p, .last = p, .key = arena_copy(c->scratch, key, (size_t)length)};
-            TRY(c->kinds[k].key != NULL);
-        }
-        c->next[c->kinds[k].last] = p;
-        c->next[p] = -1;
-        c->kinds[k].last = p;
-        c->kinds[k].count++;
-        newest = k;
+    unsigned done = 0, told = c->edges | c->distinct;
+    if (c->each) return take_each(c);
+    c->kinds = arena_new(c->scratch, kind);
+    TRY(c->kinds != NULL);
+    c->kinds[0].count = c->nkinds = c->kinds_room = 1;
+    for (int d = 0; d < c->ndims; d++) told |= cut_axes(c->dims[d].cut);
+    for (int k = 0; k < c->nfetched; k++) told |= axes_of_fetched(&c->fetched[k]);
+    for (int a = 0; a < c->mesh->naxes; a++) {
+        axis_set s = {.axes = joined_axes(c, 1u << a)};
+        if (done >> a & 1) continue;
+        done |= s.axes;
+        TRY(s.axes & told ? classify(c, &s) : count_alike(c, &s));
+        TRY(combine_with(c, &s));
     }
+    qsort(c->kinds, (size_t)c->nkinds, sizeof *c->kinds, by_first);
     return true;
 }
 
@@ -164,7 +285,12 @@ bool census_is_even(const census *c)
 bool census_open(census *c)
 {
     c->processors = mesh_size(c->mesh);
-    if (!c->sample) c->sample = census_plan(c, c->processors - 1, false);
+    c->survey = (survey){.graph = c->graph, .scratch = c->scratch};
+    if (c->opts.survey)
+        c->survey = *c->opts.survey;
+    else
+        TRY(survey_make(&c->survey, c->nfetches, c->fetches));
+    if (!c->sample) c->sample = census_plan(c, c->processors - 1);
     TRY(c->sample && list_cut_dims(c) && list_fetched(c));
     c->edges = axes_with_edges(c->graph, c->opts.layout);
     return true;

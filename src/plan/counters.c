@@ -135,10 +135,10 @@ static const char *group_of(const char *kind)
     return kind;
 }
 
-int64_t counters_collective(const instr *i, int64_t processors, int64_t received)
+int64_t counters_collective(const instr *i, int64_t results, int64_t received)
 {
     bool margins = strcmp(traffic_kind(i), "exchange") == 0;
-    return margins ? received : saturate_times(instr_elements(i), processors);
+    return margins ? received : results;
 }
 
 bool counters_add_collective(counters *c, const price *p, int k, int64_t elements)

@@ -18,9 +18,9 @@ typedef struct counters {
 
 /* Adds to the counter of this name, made on demand; false: no memory. */
 bool counters_add(counters *c, const char *name, int64_t elements, int64_t bytes);
-/* What a turn of a collective counts, which so many processors run on parts of this size, and
- * receive so many elements together. */
-int64_t counters_collective(const instr *i, int64_t processors, int64_t received);
+/* What a turn of a collective counts, of which all processors together have so many elements as
+ * their results, and receive so many. */
+int64_t counters_collective(const instr *i, int64_t results, int64_t received);
 /* Adds all turns of collective k of a priced program, in one of which all processors together count
  * so many elements. */
 bool counters_add_collective(counters *c, const price *p, int k, int64_t elements);

@@ -35,7 +35,8 @@ bool debts_put_off(emitter *e, const node *n)
     unsigned owed = 0, all = ~0u;
     bool     late = false;
     if (!e->layout || p->depth || n->nin < 2 || n->op->blocks || !n->op->debt) return false;
-    if (n->op->flags & (OP_DIRECT | OP_EFFECT) || n->nout != 1 || held_of(e, n->out[0])->wanted) return false;
+    if (n->op->flags & (OP_DIRECT | OP_EFFECT) || n->nout != 1 || held_of(e, n->out[0])->wanted)
+        return false;
     if (!debts_is_small(n->out[0])) return false;
     for (int i = 0; i < n->nin; i++) {
         const held *h = held_of(e, n->in[i]);
@@ -109,13 +110,12 @@ static bool pay_together(emitter *e, int n, held *const *together, const mtf_ten
 bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
 {
     planner *p = e->planner;
-    int      n = 1;
     if (p->depth || p->ndebtors == 0 || !debts_is_small(x))
         return emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
     held             **together = arena_array(p->survey.scratch, held *, p->ndebtors + 1);
     const mtf_tensor **whose = arena_array(p->survey.scratch, const mtf_tensor *, p->ndebtors + 1);
     TRY(together && whose);
-    n = collect(e, x, h, together, whose);
+    int n = collect(e, x, h, together, whose);
     return n > 1 ? pay_together(e, n, together, whose)
                  : emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
 }

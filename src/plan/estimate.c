@@ -1,22 +1,30 @@
 /* Estimates: what a step costs on every processor of a mesh. */
 #include "plan/estimate.h"
 
+#include <assert.h>
+
+#include "base/hoard.h"
 #include "base/saturate.h"
 #include "plan/census.h"
 #include "plan/counters.h"
 #include "plan/duplicates.h"
-#include "plan/traffic.h"
+#include "plan/traffic_sums.h"
 
 /* Up to so many instructions in all, every processor is priced by itself.  Beyond, kinds of
  * processors are, unless some of a kind turn out to differ: what an op does may depend on where
- * a processor stands.  Then all are, up to the second bound. */
-enum { FEW_INSTRS = 200 * 1000, MOST_INSTRS = 20 * 1000 * 1000 };
+ * a processor stands.  Then all along the axes that tell them apart are, up to the second bound.
+ * Others of a kind are asked while that takes no more than the third. */
+enum { FEW_INSTRS = 2000, MOST_INSTRS = 200 * 1000, ASKED_INSTRS = 10 * 1000 };
 
 typedef struct reckoning {
     estimate *e;
     census    census;
     double    slowest;  /* seconds of the slowest so far */
     counters  counters; /* of collectives */
+    int          ncollectives;
+    traffic_sum *sums;  /* of each collective: all processors have the same, in the same order */
+    int          odd[2]; /* two of a kind that are not alike */
+    int64_t      asked; /* instructions planned to see whether those of a kind are alike */
 } reckoning;
 
 static census census_of(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
@@ -42,18 +50,24 @@ static bool price_one(const estimate_opts *o, const program *q, int number, aren
     return price_program(p, a);
 }
 
-/* Do others of the kind cost the same?  The last and one in the middle are asked. */
-static bool check_kind(const census *c, const kind *x, const price *p, bool *alike)
+static bool costs_the_same(const program *a, const program *b)
 {
-    int asked[2] = {x->last, x->first};
-    for (int k = 0; k < x->count / 2; k++) asked[1] = c->next[asked[1]];
-    for (int k = 0; k < 2 && *alike && asked[k] != x->first; k++) {
-        program *q = census_plan(c, asked[k], false);
+    return a->cost.flops == b->cost.flops && a->ninstrs == b->ninstrs &&
+           a->cost.peak_bytes == b->cost.peak_bytes;
+}
+
+/* Do others of the kind cost the same?  The last and another are asked. */
+static bool check_kind(reckoning *r, const kind *x, const price *p, bool *alike)
+{
+    int asked[2] = {x->last, x->other};
+    for (int k = 0; k < 2 && *alike && r->asked < ASKED_INSTRS; k++) {
+        if (asked[k] == x->first || (k && asked[k] == asked[0])) continue;
+        program *q = census_plan(&r->census, asked[k]);
         TRY(q != NULL);
-        *alike = q->cost.flops == p->program->cost.flops &&
-                 q->cost.peak_bytes == p->program->cost.peak_bytes &&
-                 q->ninstrs == p->program->ninstrs;
+        *alike = costs_the_same(q, p->program);
+        r->asked += q->ninstrs;
         program_free(q);
+        if (!*alike) r->odd[0] = x->first, r->odd[1] = asked[k];
     }
     return true;
 }
@@ -63,38 +77,67 @@ static int64_t plus(int64_t a, int64_t b, int64_t times)
     return saturate_plus(a, saturate_times(b, times));
 }
 
-/* What everybody sends somebody receives: the sum of one is that of the other. */
-static bool add_traffic(reckoning *r, const kind *x, const price *p)
+/* ---- what goes between processors ---- */
+
+static bool begin_traffic(reckoning *r)
 {
-    census     *c = &r->census;
-    const mesh *m = c->mesh;
-    int         ninstrs = p->collectives ? p->program->ninstrs : 0;
-    arena_mark  mark = arena_here(c->scratch);
-    int64_t    *received = arena_array(c->scratch, int64_t, ninstrs + 1); /* by instruction */
-    int64_t    *flops = arena_array(c->scratch, int64_t, ninstrs + 1);
-    TRY(received && flops);
-    for (int n = x->first; n >= 0 && ninstrs; n = c->next[n]) {
-        mesh_point here = mesh_place(m, n);
-        for (int k = 0; k < ninstrs; k++) {
-            if (!p->lines[k].collective) continue;
-            traffic t = traffic_of(r->e->opts.rates.site, m, &p->program->instrs[k], &here);
-            received[k] = saturate_plus(received[k], traffic_in(&t));
-            flops[k] = saturate_plus(flops[k], t.flops);
-        }
+    const program *q = r->census.sample;
+    r->ncollectives = 0;
+    for (int k = 0; k < q->ninstrs; k++) r->ncollectives += instr_is_collective(&q->instrs[k]);
+    r->sums = arena_array(r->census.scratch, traffic_sum, r->ncollectives + 1);
+    return r->sums != NULL;
+}
+
+static void add_traffic(reckoning *r, const kind *x, const program *q)
+{
+    const mesh *m = r->census.mesh;
+    const site *at = r->e->opts.rates.site;
+    mesh_point  here = mesh_place(m, x->first);
+    int         n = 0;
+    for (int k = 0; k < q->ninstrs; k++) {
+        if (!instr_is_collective(&q->instrs[k])) continue;
+        assert(n < r->ncollectives);
+        if (r->census.each)
+            traffic_sum_add(&r->sums[n++], at, m, &q->instrs[k], &here);
+        else
+            traffic_sum_add_kind(&r->sums[n++], at, m, &q->instrs[k], &here, x->count);
     }
-    for (int k = 0; k < ninstrs; k++) {
-        if (!p->lines[k].collective) continue;
-        int64_t each = (int64_t)mtf_dtype_bytes(p->program->instrs[k].out[0].type);
-        r->e->flops = plus(r->e->flops, flops[k], p->lines[k].turns);
-        r->e->sent_bytes =
-            plus(r->e->sent_bytes, saturate_times(received[k], each), p->lines[k].turns);
-        if (r->e->opts.count)
-            TRY(counters_add_collective(
-                &r->counters, p, k,
-                counters_collective(&p->program->instrs[k], x->count, received[k])));
+}
+
+/* What everybody sends somebody receives: the sum of one is that of the other. */
+static bool end_traffic(reckoning *r)
+{
+    const program *q = r->census.sample;
+    estimate      *e = r->e;
+    price          p;
+    int            n = 0;
+    if (!r->ncollectives) return true;
+    TRY(price_one(&e->opts, q, r->census.processors - 1, r->census.scratch, &p));
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        if (!instr_is_collective(i)) continue;
+        traffic_sum *t = &r->sums[n++];
+        int64_t      each = (int64_t)mtf_dtype_bytes(i->out[0].type);
+        if (!r->census.each) traffic_sum_end(t, r->census.mesh, i);
+        e->flops = plus(e->flops, t->flops, p.lines[k].turns);
+        e->sent_bytes = plus(e->sent_bytes, saturate_times(t->received, each), p.lines[k].turns);
+        if (e->opts.count)
+            TRY(counters_add_collective(&r->counters, &p, k,
+                                        counters_collective(i, t->results, t->received)));
     }
-    arena_back(c->scratch, mark);
     return true;
+}
+
+/* ---- kinds ---- */
+
+/* Is it the slowest so far, or the one that needs most? */
+static void compare(reckoning *r, int processor, const price *p)
+{
+    estimate *e = r->e;
+    if (p->memory.peak > e->memory.peak || e->largest < 0)
+        e->memory = p->memory, e->largest = processor;
+    if (p->seconds > r->slowest || e->processor < 0)
+        r->slowest = p->seconds, e->processor = processor;
 }
 
 /* One program at a time: there may be thousands. */
@@ -102,17 +145,18 @@ static bool add_kind(reckoning *r, const kind *x, bool *alike)
 {
     estimate *e = r->e;
     price     p;
-    program  *q = census_plan(&r->census, x->first, false);
+    program  *q = census_plan(&r->census, x->first);
     TRY(q != NULL);
-    bool ok =
-        price_one(&e->opts, q, x->first, &q->arena, &p) && check_kind(&r->census, x, &p, alike);
-    ok = ok && add_traffic(r, x, &p);
+    bool ok = price_one(&e->opts, q, x->first, &q->arena, &p) && check_kind(r, x, &p, alike);
     if (ok) {
+        add_traffic(r, x, q);
         e->flops = plus(e->flops, p.flops - p.wire_flops, x->count);
-        if (p.memory.peak > e->memory.peak || x == r->census.kinds)
-            e->memory = p.memory, e->largest = x->first;
-        if (p.seconds > r->slowest || x == r->census.kinds)
-            r->slowest = p.seconds, e->processor = x->first;
+        compare(r, x->first, &p);
+    }
+    /* Of a kind, the last has the longest shards of what is combined. */
+    if (ok && x->last != x->first) {
+        ok = price_one(&e->opts, q, x->last, &q->arena, &p);
+        if (ok) compare(r, x->last, &p);
     }
     program_free(q);
     return ok;
@@ -122,12 +166,46 @@ static bool add_all(reckoning *r, bool *alike)
 {
     census *c = &r->census;
     r->e->flops = r->e->sent_bytes = 0;
+    r->e->largest = r->e->processor = -1;
+    r->e->memory = (price_memory){0};
     r->counters = (counters){.arena = &r->e->arena};
-    TRY(census_take(c));
+    TRY(census_take(c) && begin_traffic(r));
     for (int k = 0; k < c->nkinds && (*alike || r->e->approximate); k++)
         TRY(add_kind(r, &c->kinds[k], alike));
     r->e->kinds = c->nkinds;
-    return true;
+    return end_traffic(r);
+}
+
+/* Along which axes do two of a kind differ that are not alike?  Where no single one makes a
+ * difference, all may. */
+static bool find_distinct(reckoning *r)
+{
+    census    *c = &r->census;
+    mesh_point there = mesh_place(c->mesh, r->odd[1]);
+    program   *one = census_plan(c, r->odd[0]);
+    bool       ok = one != NULL;
+    for (int a = 0; ok && a < c->mesh->naxes; a++) {
+        mesh_point between = mesh_place(c->mesh, r->odd[0]);
+        if (between.at[a] == there.at[a]) continue;
+        between.at[a] = there.at[a];
+        program *other = census_plan(c, mesh_number(c->mesh, &between));
+        ok = other != NULL;
+        if (ok && !costs_the_same(one, other)) c->distinct |= 1u << a;
+        program_free(other);
+    }
+    program_free(one);
+    if (!c->distinct) c->distinct = ~0u;
+    return ok;
+}
+
+/* Too many kinds: the sums are those of processors that stand for others not quite like them. */
+static bool approximate(reckoning *r)
+{
+    bool alike = false;
+    r->e->approximate = true;
+    r->census.each = false;
+    r->census.distinct = 0;
+    return add_all(r, &alike);
 }
 
 static bool add_up(reckoning *r)
@@ -135,14 +213,17 @@ static bool add_up(reckoning *r)
     census *c = &r->census;
     bool    alike = true;
     TRY(census_open(c));
-    c->edges = ~0u; /* what is fetched and computed twice is asked for, too */
-    int64_t instrs = (int64_t)c->sample->ninstrs * c->processors;
-    c->each = instrs <= FEW_INSTRS;
+    c->each = (int64_t)c->sample->ninstrs * c->processors <= FEW_INSTRS;
     TRY(add_all(r, &alike));
-    if (alike) return true;
-    c->each = instrs <= MOST_INSTRS;
-    r->e->approximate = !c->each;
-    return add_all(r, &alike);
+    while (!alike) {
+        TRY(find_distinct(r));
+        c->each = c->distinct == ~0u;
+        TRY(census_take(c));
+        if ((int64_t)c->sample->ninstrs * c->nkinds > MOST_INSTRS) return approximate(r);
+        alike = true;
+        TRY(add_all(r, &alike));
+    }
+    return true;
 }
 
 /* The processor shown: its own program and price, and what of it others do as well. */
@@ -151,7 +232,12 @@ static bool show_one(reckoning *r)
     estimate *e = r->e;
     price    *p = &e->price;
     if (e->opts.processor >= 0) e->processor = e->opts.processor;
-    e->program = census_plan(&r->census, e->processor, e->opts.count);
+    plan_opts how = {.guard = e->opts.guard,
+                     .layout = e->opts.layout,
+                     .here = mesh_place(e->opts.mesh, e->processor),
+                     .count = e->opts.count,
+                     .survey = &r->census.survey};
+    e->program = plan_program(r->census.graph, r->census.nfetches, r->census.fetches, &how);
     TRY(e->program && price_one(&e->opts, e->program, e->processor, &e->arena, p));
     TRY(!e->opts.count || counters_keep(e->program, &r->counters));
     TRY(duplicates_find(p, r->census.graph, r->census.nfetches, r->census.fetches,
@@ -175,7 +261,7 @@ static bool find_peak(census *c, const site *s, int64_t *peak)
     TRY(census_open(c) && census_take(c));
     for (int k = 0; k < c->nkinds; k++) {
         bool     last = c->kinds[k].last == c->processors - 1;
-        program *q = last ? c->sample : census_plan(c, c->kinds[k].first, false);
+        program *q = last ? c->sample : census_plan(c, c->kinds[k].first);
         TRY(q != NULL);
         int64_t bytes = price_peak(q, s, c->mesh, c->kinds[k].first);
         if (bytes > *peak) *peak = bytes;
@@ -205,11 +291,15 @@ estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     if (!e) return NULL;
     *e = (estimate){.session = s, .opts = *opts, .processors = mesh_size(opts->mesh)};
     e->arena = arena_make(&s->allocator, &s->fault);
+    hoard idle; /* programs come and go */
+    hoard_open(&idle, &s->allocator);
     arena     scratch = arena_make(&s->allocator, &s->fault);
     reckoning r = {.e = e, .census = census_of(g, nfetches, fetches, opts, &scratch)};
-    bool      ok = add_up(&r) && show_one(&r);
+    if (!opts->memory) r.census.opts.memory = &idle.as;
+    bool ok = add_up(&r) && show_one(&r);
     program_free(r.census.sample);
     arena_free(&scratch);
+    hoard_close(&idle);
     if (ok) return e;
     estimate_free(e);
     return NULL;

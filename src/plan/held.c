@@ -6,6 +6,22 @@ placement held_where(const emitter *e, const mtf_tensor *x, const slice *s)
     return s->finer ? *s->finer : emit_placement(e, &x->shape, s->cut);
 }
 
+int64_t held_extent(const emitter *e, const mtf_tensor *x, const placement *where, bool largest)
+{
+    int64_t elements = 1;
+    for (int d = 0; d < x->shape.ndims; d++) {
+        int parts = cut_parts(e->layout->mesh, &where->dim[d]);
+        elements *= (x->shape.dims[d].size + (largest ? parts - 1 : 0)) / parts;
+    }
+    return elements;
+}
+
+int64_t held_most(const emitter *e, const mtf_tensor *x)
+{
+    placement where = emit_placement(e, &x->shape, EVERY_DIM);
+    return held_extent(e, x, &where, true);
+}
+
 static bool same_cuts(const mtf_shape *shape, const placement *a, const placement *b)
 {
     bool same = true;
@@ -52,7 +68,7 @@ bool held_gather(emitter *e, const mtf_tensor *x, held *h)
     fold_kind owes = s->owes;
     placement from = *s->finer, to = emit_placement(e, &x->shape, EVERY_DIM);
     h->before = arena_copy(&e->program->arena, s, sizeof *s);
-    TRY(h->before && emit_exchange(e, &x->shape, &from, &to, s));
+    TRY(h->before && emit_exchange(e, &x->shape, &from, &to, s) && copies_note(e, x));
     s->cut = cut;
     s->owed = owed;
     s->owes = owes;

@@ -23,6 +23,9 @@ typedef struct held {
 
 /* How x is cut as it is now. */
 placement held_where(const emitter *e, const mtf_tensor *x, const slice *s);
+/* Elements of the smallest or the largest part that any processor has under `where`. */
+int64_t held_extent(const emitter *e, const mtf_tensor *x, const placement *where, bool largest);
+int64_t held_most(const emitter *e, const mtf_tensor *x); /* the largest, as the layout cuts */
 /* Pays what is owed.  Where `goal` cuts a dimension further along axes that are owed, only the part
  * is kept; NULL: nothing is cut further. */
 bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal);
@@ -37,6 +40,12 @@ bool debts_pay(emitter *e, const mtf_tensor *x, held *h);
 bool held_gather(emitter *e, const mtf_tensor *x, held *h);
 /* This processor's part under `goal`, which is the layout's placement or finer. */
 bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, slice *part);
+
+/* Gathered variables: counts what rules for state save, notes a new copy, gives old copies up that
+ * there is no room for beside what n gathers. */
+void copies_begin(emitter *e);
+bool copies_note(emitter *e, const mtf_tensor *x);
+void copies_make_room(emitter *e, const node *n);
 
 /* Finds what is wanted finer: values on their way into variables whose stored state is, through
  * what works on each part by itself. */

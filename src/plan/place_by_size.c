@@ -1,16 +1,15 @@
 /* Memory, the second try: the largest buffers first.
  *
- * Given in order of time, places leave gaps that nothing fits.  Where these are
- * more than a few thousandths of what must be alive, buffers are placed anew in
- * order of size, each as low as those placed before and alive with it leave
- * room; the smaller slab is taken.
+ * Given in order of time, places leave gaps that nothing fits.  Then buffers
+ * are placed anew in order of size, each as low as those placed before and
+ * alive with it leave room; the smaller slab is taken.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/passes.h"
 
-enum { FEW_THOUSANDTHS = 3, MOST_TENANTS = 800 }; /* every one is held against all before it */
+enum { MOST_TENANTS = 4000 }; /* every one is held against all before it */
 
 /* Buffers that take over each other's place, as one. */
 typedef struct tenant {
@@ -84,7 +83,7 @@ static int64_t place_all(tenant *list, int n, int *by_offset)
 
 bool place_by_size(program *p, int64_t align, int64_t guard)
 {
-    if (p->slab_bytes - p->live_bytes <= p->live_bytes / 1000 * FEW_THOUSANDTHS) return true;
+    if (p->slab_bytes <= p->live_bytes) return true;
     tenant *list = arena_array(&p->arena, tenant, p->nbuffers + 1);
     int    *of = arena_array(&p->arena, int, p->nbuffers + 1);
     int    *by_offset = arena_array(&p->arena, int, p->nbuffers + 1);

@@ -49,6 +49,12 @@ static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
     return spread_node(e, n, in, held_of(e, n->out[0]), parts, out);
 }
 
+static void note_trace(emitter *e, const mtf_tensor *x, const slice *s)
+{
+    planner *p = e->planner;
+    if (p->trace && p->depth == 0) p->trace[x->id] = (traced){*s, held_where(e, x, s), true};
+}
+
 static bool lower_node(emitter *e, const node *n)
 {
     arena *scratch = ((planner *)e->planner)->survey.scratch;
@@ -62,6 +68,7 @@ static bool lower_node(emitter *e, const node *n)
     e->cause = outer;
     for (int o = 0; o < n->nout; o++) {
         *slice_of(e, n->out[o]) = out[o];
+        note_trace(e, n->out[o], &out[o]);
         TRY(debts_note(e, n->out[o]));
     }
     return true;
@@ -109,6 +116,7 @@ static bool meet_node(emitter *e, const node *n)
 {
     if (debts_put_off(e, n)) return put_off(e, n);
     for (int i = 0; i < n->nin; i++) TRY(catch_up(e, n->in[i]));
+    if (!((planner *)e->planner)->depth) copies_make_room(e, n);
     return lower_node(e, n);
 }
 
@@ -165,21 +173,51 @@ static bool look_around(survey *s, int n, mtf_tensor *const *fetches, const plan
     return true;
 }
 
+const char *plan_pass_name(plan_pass pass)
+{
+    static const char *const names[PLAN_PASSES] = {[PASS_ALL] = "placing buffers",
+                                                   [PASS_LOWERING] = "lowering",
+                                                   [PASS_FUSING] = "fusing",
+                                                   [PASS_REMAKING] = "making again",
+                                                   [PASS_STORING] = "updating in place"};
+    return names[pass];
+}
+
 static bool check(const program *p, const plan_opts *opts, const char *pass)
 {
     return (opts && opts->draft) || program_verify(p, pass);
 }
 
+/* From the lowered program to the one that runs. */
+static bool improve(program *p, const plan_opts *opts, arena *scratch)
+{
+    plan_pass last = opts ? opts->last : PASS_ALL;
+    bool      apart = opts && opts->guard; /* so that each tensor is there to be looked at */
+    TRY(check(p, opts, plan_pass_name(PASS_LOWERING)));
+    if (last == PASS_LOWERING) return true;
+    TRY(apart || (fuse_maps(p, scratch) && recompute_values(p, scratch) &&
+                  check(p, opts, plan_pass_name(PASS_FUSING))));
+    if (last == PASS_FUSING) return true;
+    TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
+    if (last == PASS_REMAKING) return true;
+    find_rows(p);
+    TRY(store_in_place(p) && check(p, opts, plan_pass_name(PASS_STORING)));
+    if (last == PASS_STORING) return true;
+    return (opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0);
+}
+
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
-    planner       pl = {.survey = {.graph = g, .scratch = scratch}};
+    planner       pl = {.survey = {.graph = g, .scratch = scratch},
+                        .trace = opts ? opts->trace : NULL};
     emitter       e = {.program = p,
                        .lower_block = lower_block,
                        .slice_of = slice_of,
                        .readers = readers,
                        .settle = settle,
-                       .planner = &pl};
+                       .planner = &pl,
+                       .exact = opts && opts->exact};
     const layout *l = opts ? opts->layout : NULL;
     if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
@@ -190,15 +228,9 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.held[i].now.cut = pl.cut[i];
     TRY(held_find_wanted(&e, &pl.survey, pl.held));
+    copies_begin(&e);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
-    TRY(check(p, opts, "lowering"));
-    bool apart = opts && opts->guard; /* so that each tensor is there to be looked at */
-    TRY(apart ||
-        (fuse_maps(p, scratch) && recompute_values(p, scratch) && check(p, opts, "fusing")));
-    TRY(apart || (remake_values(p, scratch) && check(p, opts, "making again")));
-    find_rows(p);
-    TRY(store_in_place(p) && check(p, opts, "updating in place"));
-    TRY((opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0));
+    TRY(improve(p, opts, scratch));
     TRY(!opts || !opts->count || count_graph(p, &pl.survey, opts->layout));
     program_price(p);
     return mtf_ok(g->session);

@@ -13,6 +13,10 @@ typedef struct planner {
     int                ndebtors, debtors_room;
     const node       **put_off; /* in their order; they are computed when they are needed */
     int                nput_off, put_off_room;
+    const mtf_tensor **copies; /* gathered variables, the oldest first */
+    int                ncopies, copies_room;
+    int64_t            copied, saved; /* bytes of these copies, and what rules for state save */
+    struct traced     *trace; /* by tensor id; NULL: nobody wants it */
 } planner;
 
 static inline held *held_of(emitter *e, const mtf_tensor *x)

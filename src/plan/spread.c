@@ -35,17 +35,22 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
 {
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
+    int64_t  elements = 0;
     for (int i = 0; i < n->nin; i++)
         if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
+            elements += held_most(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
     if (!owing) return 0;
-    for (int o = 0; o < n->nout; o++)
+    for (int o = 0; o < n->nout; o++) {
+        elements -= held_most(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
+    }
+    if (elements < 0) return 0;    /* paid while there is less to pay */
     if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;
@@ -53,7 +58,7 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         bool         carries = s->owed && rule != DEBT_SETTLE;
         placement    where = held_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
-        bool zero = slice_is_uniform(s) && s->value == 0 && !s->owed;
+        bool zero = slice_is_uniform(s) && dtype_is_zero(s->type, s->value) && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
         if (rule == DEBT_PRODUCT && owing > 1) return 0;
         if (rule != DEBT_SUM && !carries && placement_axes(&where, n->in[i]->shape.ndims) & owed)
@@ -254,7 +259,9 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
         placement goal = goal_of(e, x, f);
-        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : &goal));
+        /* Many elements that others read as well are not scattered for the sake of a few. */
+        bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
+        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
         TRY(held_part(e, x, h, &goal, part));
     } else {
         *part = h->now;

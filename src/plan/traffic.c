@@ -118,18 +118,19 @@ static int64_t kept_by(const mesh *m, const instr *i, const group *g, int k)
     return scatter_kept(m, &i->reduce_scatter, &there).size;
 }
 
-/* Does each member combine all for itself?  `meet`: in shared memory. */
-static bool combines_all(const site *s, const mesh *m, const instr *i, const group *g, bool meet)
+bool traffic_is_sharded(const site *s, const mesh *m, const instr *i, const mesh_point *here)
 {
     int64_t bytes = saturate_times(i->size[0], (int64_t)mtf_dtype_bytes(i->out[0].type));
-    return meet ? site_takes_whole(g->n, bytes) : site_swaps(s, m, g->n, bytes);
+    int     n = traffic_group(m, i->reduce.axes);
+    bool    meet = site_meets(s, m, mesh_number(m, here), i->reduce.axes);
+    return !(meet ? site_takes_whole(n, bytes) : site_swaps(s, m, n, bytes));
 }
 
 static traffic reduce_traffic(const site *s, const mesh *m, const instr *i, const group *g)
 {
     int64_t size = i->size[0], shard = shard_of(m, i, g, g->mine), others = g->n - 1;
     bool    meet = site_meets(s, m, mesh_number(m, &g->here), i->reduce.axes);
-    bool    whole = combines_all(s, m, i, g, meet);
+    bool    whole = !traffic_is_sharded(s, m, i, &g->here);
     int64_t moved = saturate_times(others, size);
     if (!whole) moved = saturate_plus(size - shard, saturate_times(others, shard));
     traffic t = {.flops = saturate_times(others, whole ? size : shard)};
@@ -160,6 +161,31 @@ static traffic scatter_traffic(const site *s, const mesh *m, const instr *i, con
     return t;
 }
 
+/* The same of dimension d alone, by those who differ along the axes of `from` that cut it. */
+static int64_t wanted_along(const mesh *m, const exchange_args *how, int d, const mesh_point *here,
+                            unsigned from)
+{
+    const axis_list *cut = exchange_cut(how, d);
+    span             has = exchange_has(m, how, d, here);
+    axis_list        varying = listed(m, cut_axes(cut) & from);
+    mesh_point       reader = *here;
+    int64_t          sum = 0;
+    int              first = 0, last = cut_parts(m, &varying) - 1;
+    if (!(how->mapped >> d & 1)) {
+        if (varying.n == cut->n) return has.size; /* among them they want all, each a part */
+        if (cut_refines(cut, &how->from.dim[d]) &&
+            cut_axes(&varying) == cut_axes(&how->from.dim[d]))
+            return exchange_wanted(m, how, d, here).size; /* by oneself alone: parts nest */
+    } else if (cut_equal(&varying, cut)) {
+        exchange_readers(m, how, d, has, &first, &last);
+    }
+    for (int k = first; k <= last; k++) {
+        cut_set_part(m, &varying, k, &reader);
+        sum += span_overlap(has, exchange_wanted(m, how, d, &reader));
+    }
+    return sum;
+}
+
 /* Elements of the part that `here` has, each as often as some processor wants it.  Those that read
  * here differ from it along axes of `from` only; as no axis cuts two dimensions, the sum over
  * them is a product over the dimensions. */
@@ -172,15 +198,7 @@ static int64_t wanted(const mesh *m, const exchange_args *how, const mesh_point 
             n = saturate_times(n, exchange_has(m, how, d, here).size);
             continue;
         }
-        int64_t    sum = 0;
-        span       has = exchange_has(m, how, d, here);
-        axis_list  varying = listed(m, cut_axes(exchange_cut(how, d)) & from);
-        mesh_point reader = *here;
-        for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
-            cut_set_part(m, &varying, k, &reader);
-            sum += span_overlap(has, exchange_wanted(m, how, d, &reader));
-        }
-        n = saturate_times(n, sum);
+        n = saturate_times(n, wanted_along(m, how, d, here, from));
     }
     return n;
 }
@@ -292,10 +310,7 @@ int64_t traffic_messages(const site *s, const mesh *m, const instr *i, const mes
 {
     group   g = group_of(m, mesh_number(m, here), traffic_axes(i));
     int64_t others = g.n - 1;
-    if (i->kind == INSTR_REDUCE) {
-        bool meet = site_meets(s, m, mesh_number(m, here), i->reduce.axes);
-        return combines_all(s, m, i, &g, meet) ? others : 2 * others;
-    }
+    if (i->kind == INSTR_REDUCE) return traffic_is_sharded(s, m, i, here) ? 2 * others : others;
     if (i->kind == INSTR_REDUCE_SCATTER) return others;
     if (i->kind != INSTR_EXCHANGE) return 0;
     int64_t in = sources_of(m, i->exchange, here), out = readers_of(m, i->exchange, here);

@@ -44,6 +44,8 @@ static inline int64_t traffic_out(const traffic *t)
     return t->lent + t->sent;
 }
 
+/* Does an all-reduce go in shards, rather than whole to everybody? */
+bool traffic_is_sharded(const site *s, const mesh *m, const instr *i, const mesh_point *here);
 /* By processor `here`, whose instruction this is, at a site (NULL: threads of one process). */
 traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_point *here);
 

@@ -12,6 +12,11 @@ instr *emit_instr(emitter *e, instr_kind kind, int nout, int nin, const mtf_shap
 {
     program *p = e->program;
     if (!mtf_ok(p->session)) return NULL;
+    if (loops && (loops->ndims < 0 || loops->ndims > MAX_LOOPS)) { /* a union that did not fit */
+        fail(&p->session->fault, ERR_INTERNAL, "%s for \"%s\" has more than %d loops",
+             instr_name(kind), mtf_name_of_tensor(e->cause), MAX_LOOPS);
+        return NULL;
+    }
     access *accesses = arena_array(&p->arena, access, nout + nin);
     if (!accesses || !arena_push(&p->arena, p->instrs, p->ninstrs, p->instrs_room)) return NULL;
     instr *i = &p->instrs[p->ninstrs++];
@@ -42,9 +47,14 @@ bool emit_real(emitter *e, slice *s)
     if (!slice_is_uniform(s)) return true;
     /* One element is enough: every dimension repeats it. */
     slice one = emit_fresh(e, s->type, &(mtf_shape){0});
-    TRY(!slice_is_uniform(&one) && emit_fill(e, s->value, &one));
+    TRY(!slice_is_uniform(&one) && emit_fill_scalar(e, s->value, &one));
     *s = slice_as(&one, &s->shape);
     return true;
+}
+
+bool emit_whole(emitter *e, slice *s)
+{
+    return !slice_is_uniform(s) || emit_dense(e, s);
 }
 
 bool emit_dense(emitter *e, slice *s)
@@ -52,7 +62,7 @@ bool emit_dense(emitter *e, slice *s)
     if (slice_is_dense(s)) return true;
     slice copy = emit_fresh(e, s->type, &s->shape);
     TRY(!slice_is_uniform(&copy));
-    TRY(slice_is_uniform(s) ? emit_fill(e, s->value, &copy) : emit_move(e, s, &copy));
+    TRY(emit_move(e, s, &copy));
     *s = copy;
     return true;
 }
@@ -108,16 +118,23 @@ bool emit_cast(emitter *e, const slice *in, const slice *out)
 
 bool emit_fill(emitter *e, double value, const slice *out)
 {
+    return emit_fill_scalar(e, dtype_scalar(out->type, value), out);
+}
+
+bool emit_fill_scalar(emitter *e, scalar value, const slice *out)
+{
     scalar_step step = {.fn = FN_IMMEDIATE, .type = dtype_compute(out->type), .value = value};
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
 
 bool emit_range(emitter *e, const char *dim, int64_t first, const slice *out)
 {
-    scalar_step step = {.fn = FN_INDEX,
-                        .type = dtype_compute(out->type),
-                        .value = (double)first,
-                        .a = shape_find(&out->shape, dim)};
+    scalar_step step = {
+        .fn = FN_INDEX, .type = dtype_compute(out->type), .a = shape_find(&out->shape, dim)};
+    if (dtype_is_float(out->type))
+        step.value.real = (double)first;
+    else
+        step.value.whole = first;
     return emit_map(e, 1, &step, 0, NULL, 1, out, &(int){0});
 }
 
@@ -137,7 +154,7 @@ static bool emit_copy(emitter *e, instr_kind kind, const slice *in, const slice 
 
 bool emit_move(emitter *e, const slice *in, const slice *out)
 {
-    if (slice_is_uniform(in)) return emit_fill(e, in->value, out);
+    if (slice_is_uniform(in)) return emit_fill_scalar(e, in->value, out);
     return emit_copy(e, INSTR_MOVE, in, out);
 }
 
@@ -160,11 +177,12 @@ static double fold_identity(fold_kind kind, mtf_dtype type)
 
 bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
 {
-    slice from = *in;
-    TRY(emit_real(e, &from));
+    slice     from = *in;
     mtf_shape reduced = mtf_shape_minus(from.shape, out->shape),
               loops = mtf_shape_plus(out->shape, reduced);
     if (shape_size(&reduced) == 0) return emit_fill(e, fold_identity(kind, out->type), out);
+    bool rounds = dtype_is_float(in->type) && (kind == FOLD_SUM || kind == FOLD_PROD);
+    TRY(rounds ? emit_whole(e, &from) : emit_real(e, &from));
     instr *i = emit_instr(e, INSTR_FOLD, 1, 1, &loops);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &loops);

@@ -47,11 +47,14 @@ struct emitter {
     int            nstores, stores_room;
     int            nesting; /* of loops, here */
     port_table     inputs, variables;
+    bool           exact; /* floating constants are operands: nothing of them is folded */
 };
 
 /* A new temporary, row-major; buffer NO_BUFFER after an error. */
 slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape);
-bool  emit_real(emitter *e, slice *s);  /* uniform becomes a filled buffer */
+bool  emit_real(emitter *e, slice *s);  /* uniform becomes a filled buffer of one element */
+bool  emit_whole(emitter *e, slice *s); /* the same with all elements, as if it were fed: the last
+                                           bits of sums of floats depend on how elements lie */
 bool  emit_dense(emitter *e, slice *s); /* real and row-major, copied only where it is not */
 
 /* An expression over broadcast operands; loops run over `out`s' common shape, which is out[0]'s.
@@ -61,7 +64,8 @@ bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const s
 /* One function of one to three operands (SELECT), the usual case. */
 bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out);
 bool emit_cast(emitter *e, const slice *in, const slice *out);
-bool emit_fill(emitter *e, double value, const slice *out);
+bool emit_fill(emitter *e, double value, const slice *out); /* rounded to out's type */
+bool emit_fill_scalar(emitter *e, scalar value, const slice *out);
 /* Position along dim, counted from `first`. */
 bool emit_range(emitter *e, const char *dim, int64_t first, const slice *out);
 bool emit_move(emitter *e, const slice *in, const slice *out);

@@ -132,7 +132,7 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
 {
     slice     a = *a_given, b = *b_given, c = *c_given;
     mtf_dtype type = dtype_compute(c.type);
-    TRY(emit_real(e, &a) && emit_real(e, &b));
+    TRY(emit_whole(e, &a) && emit_whole(e, &b));
     TRY(widen(e, &a, type) && widen(e, &b, type));
     groups g = classify(&a, &b, &c);
     if (shape_size(&g.k) == 0)

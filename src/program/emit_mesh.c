@@ -116,7 +116,7 @@ bool emit_fetch(emitter *e, const exchange_args *given, slice *s)
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_wanted(e->layout->mesh, given, d, &e->here).size;
     if (slice_is_uniform(s)) { /* the same number everywhere: nothing to move */
-        *s = slice_uniform(s->value, s->type, &local);
+        *s = slice_of_scalar(s->value, s->type, &local);
         return true;
     }
     if (exchange_is_local(e->layout->mesh, given)) {

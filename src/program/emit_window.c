@@ -12,9 +12,9 @@ bool emit_window(emitter *e, const window_args *how, const slice *x_given, const
                  const slice *y_given)
 {
     slice x = *x_given, w = *w_given, y = *y_given;
-    if (how->kind != WINDOW_INPUT) TRY(emit_real(e, &x));
-    if (how->kind != WINDOW_FILTER) TRY(emit_real(e, &w));
-    if (how->kind != WINDOW_FORWARD) TRY(emit_real(e, &y));
+    if (how->kind != WINDOW_INPUT) TRY(emit_whole(e, &x));
+    if (how->kind != WINDOW_FILTER) TRY(emit_whole(e, &w));
+    if (how->kind != WINDOW_FORWARD) TRY(emit_whole(e, &y));
     window_args a = *how;
     int         ns = a.nspatial, nbatch = x.shape.ndims - ns - 1;
     mtf_shape   batch = x.shape;

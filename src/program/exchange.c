@@ -1,21 +1,48 @@
 /* Exchanges: who has and who wants which part. */
 #include "program/exchange.h"
 
+#include <assert.h>
+
 static int64_t floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_t size)
+/* What a part that is not empty asks for, whether it exists or not. */
+static span span_asked(const span_map *map, span part)
 {
-    span part = cut_range(m, &map->cut, p, map->size);
-    if (part.size == 0) return (span){0, 0};
     int64_t first = part.begin, last = part.begin + part.size - 1;
     int64_t begin = floor_div(map->mult * (map->mult < 0 ? last : first) + map->low, map->div);
     int64_t end = floor_div(map->mult * (map->mult < 0 ? first : last) + map->high, map->div) + 1;
+    return (span){begin, end - begin};
+}
+
+static span span_wanted(const mesh *m, const span_map *map, const mesh_point *p, int64_t size)
+{
+    assert(map->div > 0 && "a span map needs its divisor, 1 or more");
+    span part = cut_range(m, &map->cut, p, map->size);
+    if (part.size == 0) return (span){0, 0};
+    span    asked = span_asked(map, part);
+    int64_t begin = asked.begin, end = asked.begin + asked.size;
     if (begin < 0) begin = 0;
     if (end > size) end = size;
     return begin < end ? (span){begin, end - begin} : (span){0, 0};
+}
+
+/* Where no part is empty and none counts from the end, what they ask for grows with them. */
+void exchange_readers(const mesh *m, const exchange_args *how, int d, span has, int *first,
+                      int *last)
+{
+    const span_map *map = &how->map[d];
+    int             parts = cut_parts(m, &map->cut);
+    if (map->mult < 0 || map->size < parts) return;
+    for (int step = parts; step > 0; step = step > 1 ? (step + 1) / 2 : 0) {
+        int  a = *first + step - 1, b = *last - step + 1;
+        span x = span_asked(map, part_range(map->size, parts, a < parts ? a : parts - 1));
+        span y = span_asked(map, part_range(map->size, parts, b > 0 ? b : 0));
+        if (a < *last && x.begin + x.size <= has.begin) *first += step;
+        if (b > *first && y.begin >= has.begin + has.size) *last -= step;
+    }
 }
 
 static bool is_mapped(const exchange_args *how, int d)

@@ -12,6 +12,10 @@ int64_t span_overlap(span a, span b); /* how many elements are in both */
 /* What processor p has of dimension d, and what it wants of it. */
 span exchange_has(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
 span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
+/* Of the parts by which dimension d is asked for through its map, first .. last: narrowed down to
+ * those that may want some of `has`. */
+void exchange_readers(const mesh *m, const exchange_args *how, int d, span has, int *first,
+                      int *last);
 /* The axes that cut what processors want of dimension d. */
 const axis_list *exchange_cut(const exchange_args *how, int d);
 /* Elements of p's new part that it had before, and those that it must be sent. */

@@ -8,7 +8,7 @@
 #ifndef PROGRAM_INSTR_H
 #define PROGRAM_INSTR_H
 
-#include "mtf.h"
+#include "base/dtype.h"
 #include "space/mesh.h"
 
 enum { MAX_LOOPS = 20, MAX_SPATIAL = 3 };
@@ -65,7 +65,7 @@ typedef struct scalar_step {
     scalar_fn fn;
     mtf_dtype type, from;
     int       a, b, c;
-    double    value;
+    scalar    value; /* of `type` */
 } scalar_step;
 
 enum { MAX_REGISTERS = 128, LONGEST_ROW = 8192 };
@@ -140,7 +140,7 @@ typedef struct draw_args {
     uint32_t  key;
     int64_t   first;             /* global index of the first element */
     int64_t   weight[MAX_LOOPS]; /* what a loop adds to the global index */
-} draw_args;                     /* in: the turns of the loops around, I32 scalars, outermost first */
+} draw_args; /* in: the turns of the loops around, I32 scalars, outermost first */
 
 typedef struct reduce_args {
     fold_kind kind; /* SUM, MAX, MIN */

@@ -42,7 +42,12 @@ static void write_steps(const instr *i, textbuf *t)
         const scalar_step *step = &i->map.steps[s];
         text_add(t, "%s r%d = ", s ? ";" : "", i->nin + s);
         switch (step->fn) {
-        case FN_IMMEDIATE: text_add(t, "%.9g", step->value); break;
+        case FN_IMMEDIATE:
+            if (dtype_is_float(step->type))
+                text_add(t, "%.9g", step->value.real);
+            else
+                text_add(t, "%lld", (long long)step->value.whole);
+            break;
         case FN_INDEX: text_add(t, "index %d", step->a); break;
         case FN_CAST: text_add(t, "%s r%d", mtf_dtype_name(step->type), step->a); break;
         case FN_SELECT: text_add(t, "select r%d r%d r%d", step->a, step->b, step->c); break;

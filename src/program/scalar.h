@@ -13,7 +13,12 @@ typedef struct scalar_info {
 
 extern const scalar_info scalar_infos[SCALAR_FNS];
 
-/* fn applied to numbers of a compute type, computed in that type. */
-double scalar_eval(scalar_fn fn, mtf_dtype type, double x, double y);
+/* What kernels give for single numbers, bit for bit.  fn applied to numbers of a type, computed as its
+ * compute type is; the result is of that type, or bool. */
+scalar scalar_eval(scalar_fn fn, mtf_dtype type, scalar x, scalar y);
+scalar scalar_cast(mtf_dtype to, mtf_dtype from, scalar x);
+/* The sum of `count` products of the n numbers x.  Integers wrap around, flags are `or` and `and`.
+ * False where it depends on the order of floats: some partial result may be rounded. */
+bool scalar_sum_of_products(mtf_dtype type, int n, const scalar *x, int64_t count, scalar *sum);
 
 #endif

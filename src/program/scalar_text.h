@@ -157,6 +157,25 @@ FLOAT_ARITHMETIC(f64, double)
 INTEGER_ARITHMETIC(i32, int32_t, uint32_t)
 INTEGER_ARITHMETIC(i64, int64_t, uint64_t)
 
+/* Casts: a float beyond the integers' range gives the nearest of them, NaN gives 0. */
+static inline int32_t scalar_saturated_i32(double x)
+{
+    if (x != x) return 0;
+    return x <= -0x1p31 ? INT32_MIN : x >= 0x1p31 ? INT32_MAX : (int32_t)x;
+}
+
+static inline int64_t scalar_saturated_i64(double x)
+{
+    if (x != x) return 0;
+    return x <= -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
+}
+
+/* An integer wraps around. */
+static inline int32_t scalar_wrapped_i32(int64_t x)
+{
+    return (int32_t)(uint32_t)x;
+}
+
 /* The functions of f64 are the library's, and what can be written in them. */
 static inline double scalar_sigmoid_f64(double x)
 {

@@ -15,6 +15,11 @@ static int widest(const site *s, const mesh *m)
     return (mesh_size(m) + s->ranks - 1) / s->ranks;
 }
 
+static int64_t block_of(const site *s, int rank)
+{
+    return (int64_t)rank * s->hosts / s->ranks;
+}
+
 int site_rank(const site *s, const mesh *m, int processor)
 {
     if (is_one_process(s)) return 0;
@@ -43,7 +48,9 @@ bool site_meets(const site *s, const mesh *m, int me, unsigned axes)
     bool  all = widest(s, m) == 1 && g.n > 1 && g.n <= SEAT_BYTES / SEAT_LINE;
     for (int k = 0; k < g.n && all && s->host; k++)
         all = s->host[group_member(m, &g, k)] == s->host[me];
-    return all;
+    /* Blocks go by rank, and so do members: it is enough to look at the first and the last. */
+    return all && (s->host || block_of(s, group_member(m, &g, 0)) ==
+                                  block_of(s, group_member(m, &g, g.n - 1)));
 }
 
 /* Parts that fit, and runs, which may go in rounds. */

@@ -13,7 +13,8 @@
 typedef struct site site;
 struct site {
     int        ranks;   /* processes that share the processors; up to 1: threads of one process */
-    const int *host;    /* by rank: equal numbers share memory; NULL: all do */
+    int        hosts;   /* ranks share memory in so many blocks; up to 1: all do */
+    const int *host;    /* or, by rank: equal numbers do; NULL: the blocks hold */
     int        threads; /* of each processor */
     /* Bytes of working space: of kernels, and of a processor's side of the wire.  NULL: not counted. */
     int64_t (*scratch_bytes)(const program *p, int threads);

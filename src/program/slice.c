@@ -16,6 +16,11 @@ slice slice_dense(int buffer, mtf_dtype type, const mtf_shape *shape)
 
 slice slice_uniform(double value, mtf_dtype type, const mtf_shape *shape)
 {
+    return slice_of_scalar(dtype_scalar(type, value), type, shape);
+}
+
+slice slice_of_scalar(scalar value, mtf_dtype type, const mtf_shape *shape)
+{
     return (slice){.buffer = NO_BUFFER, .value = value, .type = type, .shape = *shape};
 }
 

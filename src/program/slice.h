@@ -8,6 +8,7 @@
 #ifndef PROGRAM_SLICE_H
 #define PROGRAM_SLICE_H
 
+#include "base/dtype.h"
 #include "program/instr.h"
 #include "space/shape.h"
 
@@ -15,7 +16,7 @@ enum { NO_BUFFER = -1 };
 
 struct slice {
     int              buffer; /* NO_BUFFER: uniform */
-    double           value;  /* where uniform */
+    scalar           value;  /* where uniform: exactly, in its type */
     mtf_dtype        type;
     mtf_shape        shape;                /* local */
     int64_t          offset;               /* in elements */
@@ -28,7 +29,8 @@ struct slice {
 typedef struct slice slice;
 
 slice slice_dense(int buffer, mtf_dtype type, const mtf_shape *shape); /* row-major */
-slice slice_uniform(double value, mtf_dtype type, const mtf_shape *shape);
+slice slice_uniform(double value, mtf_dtype type, const mtf_shape *shape); /* rounded to the type */
+slice slice_of_scalar(scalar value, mtf_dtype type, const mtf_shape *shape);
 bool  slice_is_uniform(const slice *s);
 bool  slice_is_dense(const slice *s); /* row-major without gaps */
 

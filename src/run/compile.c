@@ -118,8 +118,9 @@ static bool count_collectives(const mtf_program *p, arena *scratch)
         for (int i = 0; i < mine->ninstrs; i++) {
             if (!traffic_kind(&mine->instrs[i])) continue;
             traffic t = traffic_of(&s->site, &s->mesh, &mine->instrs[i], &here);
-            moved[n] =
-                saturate_plus(moved[n], counters_collective(&mine->instrs[i], 1, traffic_in(&t)));
+            moved[n] = saturate_plus(moved[n], counters_collective(&mine->instrs[i],
+                                                                   instr_elements(&mine->instrs[i]),
+                                                                   traffic_in(&t)));
             n++;
         }
     }

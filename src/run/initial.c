@@ -76,7 +76,7 @@ static bool emit_initial(emitter *e, const mtf_tensor *w)
     i = initializer_for_shape(i, &w->shape);
     if (mtf_shape_size(home.shape) == 0) return true;
     switch (i.kind) {
-    case INIT_CONSTANT: return emit_fill(e, i.a, &home);
+    case INIT_CONSTANT: return emit_fill_scalar(e, number_as(home.type, i.value), &home);
     case INIT_UNIFORM: return draw(e, w, DRAW_UNIFORM, i.a, i.b, &home);
     case INIT_NORMAL: return draw(e, w, DRAW_NORMAL, i.a, i.b, &home);
     case INIT_NORMAL_EACH: return draw_each(e, w, i.deviations, &home);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/byte_order.h"
 #include "base/npy_header.h"
 #include "base/put_file.h"
 #include "base/session.h"
@@ -130,7 +131,7 @@ void npy_release(mtf_session *s, npy_array *a)
 bool npy_write(mtf_session *s, const char *path, mtf_dtype type, int ndims, const int64_t *sizes,
                const void *data)
 {
-    TRY(mtf_ok(s));
+    TRY(mtf_ok(s) && byte_order_suits(&s->fault, path, HOST_IS_LITTLE_ENDIAN));
     char   header[NPY_HEADER_ROOM];
     size_t header_bytes = npy_header_print(type, ndims, sizes, header);
     size_t bytes = mtf_dtype_bytes(type);

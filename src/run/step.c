@@ -91,9 +91,11 @@ bool mtf_step(mtf_program *p)
     if (!alive(p)) return false;
     TRY(all_fed(p));
     if (p->store->wire) p->store->wire->reset(p->store->wire);
+    if (p->device->enter) p->device->enter(p->device);
     p->session->stepping = true;
     crew_run(p->store->crew, step_one, p);
     p->session->stepping = false;
+    if (p->device->leave) p->device->leave(p->device);
     p->stepped = true;
     if (!mtf_ok(p->session)) own_up(p->store);
     return mtf_ok(p->session);

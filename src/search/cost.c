@@ -84,6 +84,20 @@ static bool cost_of_program(const subject *s, const layout *l, const price_rates
     return true;
 }
 
+/* Another processor, which may be slower or need more. */
+static bool add_other(const subject *s, const layout *l, const price_rates *r, program *q,
+                      const mesh_point *here, cost *c)
+{
+    cost    other;
+    int     programs = c->programs + 1;
+    int64_t peak = c->peak;
+    TRY(cost_of_program(s, l, r, q, here, &q->arena, NULL, NULL, &other));
+    if (other.seconds > c->seconds) *c = other;
+    c->peak = other.peak > peak ? other.peak : peak;
+    c->programs = programs;
+    return true;
+}
+
 /* Where parts are uneven, or some fetch more than others, the last processor need not be the
  * slowest: one of each kind is asked. */
 static bool ask_others(census *kinds, const subject *s, const price_rates *r, cost *c)
@@ -94,17 +108,16 @@ static bool ask_others(census *kinds, const subject *s, const price_rates *r, co
     kinds->edges = ~0u; /* also what is received differs at the edges */
     TRY(census_take(kinds));
     for (int k = 0; k < kinds->nkinds; k++) {
-        int        first = kinds->kinds[k].first, programs = c->programs + 1;
-        mesh_point here = mesh_place(l->mesh, first);
-        cost       other;
-        if (kinds->kinds[k].last == kinds->processors - 1) continue;
-        program *q = census_plan(kinds, first, false);
-        TRY(q != NULL);
-        bool    ok = cost_of_program(s, l, r, q, &here, &q->arena, NULL, NULL, &other);
-        int64_t most = ok && other.peak > c->peak ? other.peak : c->peak;
-        if (ok && other.seconds > c->seconds) *c = other;
-        c->peak = most;
-        c->programs = programs;
+        const kind *x = &kinds->kinds[k];
+        int         last = kinds->processors - 1;
+        if (x->last == last) continue;
+        program *q = census_plan(kinds, x->first);
+        bool     ok = q != NULL;
+        /* Of a kind, the last has the longest shards of what is combined. */
+        for (int n = 0; ok && n < (x->last > x->first ? 2 : 1); n++) {
+            mesh_point here = mesh_place(l->mesh, n ? x->last : x->first);
+            ok = add_other(s, l, r, q, &here, c);
+        }
         program_free(q);
         TRY(ok);
     }

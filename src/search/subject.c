@@ -168,10 +168,21 @@ static void stand_for_copies(const score *s, const repeat *r, images *m, int fro
                           s->root->nodes[r->begin + kept * r->period + k]);
 }
 
+/* What a copy computes is called as it was, where it had a name. */
+static bool keep_names(const node *n, const images *m)
+{
+    for (int o = 0; o < n->nout; o++) {
+        mtf_tensor *copy = image_of(m, n->out[o]);
+        if (n->out[o]->name && !copy->name)
+            TRY(graph_name_tensor(copy->node->graph, copy, n->out[o]->name));
+    }
+    return true;
+}
+
 static bool copy_node(subject *to, const node *n, images *m, double weight)
 {
     int before = to->graph->nnodes;
-    TRY(block_copy_node(to->graph, n, m));
+    TRY(block_copy_node(to->graph, n, m) && keep_names(n, m));
     for (int k = before; k < to->graph->nnodes; k++) to->weight[k] = weight;
     return true;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "harness_exact.h"
 #include "harness_number.h"
 #include "run/audit.h"
 
@@ -99,6 +100,25 @@ static void note_dims(mtf_graph *g, outcome *o)
     }
 }
 
+static int dim_number(const outcome *o, const char *name)
+{
+    int d = 0;
+    while (d < o->ndims && strcmp(o->dims[d], name) != 0) d++;
+    return d < o->ndims ? d : -1;
+}
+
+static void note_together(mtf_graph *g, outcome *o)
+{
+    for (int k = 0; k < g->ntensors; k++) {
+        const mtf_shape *s = &g->all[k]->shape;
+        for (int i = 0; i < s->ndims; i++)
+            for (int j = 0; j < i; j++) {
+                int a = dim_number(o, s->dims[i].name), b = dim_number(o, s->dims[j].name);
+                if (a >= 0 && b >= 0) o->together[a][b] = o->together[b][a] = true;
+            }
+    }
+}
+
 static bool run_steps(const test_case *c, const stage *where, int steps, outcome *o)
 {
     *o = (outcome){0};
@@ -119,7 +139,8 @@ static bool run_steps(const test_case *c, const stage *where, int steps, outcome
     for (int i = 0; i < steps && good; i++) good = mtf_step(p);
     good = good && audit_program(p, &a) && audit_agrees(s, &a);
     for (int i = 0; i < n && good; i++) keep(p, ys[i], o);
-    if (g) note_dims(g, o);
+    if (g) note_dims(g, o), note_together(g, o);
+    if (good) exact_agrees(g, n, ys, where, o->error);
     copy_error(s, "run", o->error);
     mtf_close(s);
     return !o->error[0];
@@ -209,6 +230,10 @@ bool trials_begin(mesh_trials *t)
         printf("%s: one processor: %s\n", t->c->path, t->one.error);
         return false;
     }
+    if (t->must) { /* what is illegal has been tried without it */
+        memcpy(t->apart, t->one.together, sizeof t->apart);
+        return true;
+    }
     if (!t->c->nan) try_stage(t, &(stage){"", "", "", "check"}); /* where nothing is fused */
     memset(t->apart, 0, sizeof t->apart);
     for (int a = 0; a < t->one.ndims; a++)
@@ -281,6 +306,11 @@ static void try_choice(choices *c, long number)
     try_stage(c->t, &(stage){c->mesh, layout, state, checked ? "check" : "cpu"});
 }
 
+static bool is_must(const mesh_trials *t, int dim)
+{
+    return t->must && strcmp(t->one.dims[dim], t->must) == 0;
+}
+
 /* Counts the legal layouts from dimension d on, and tries them where `run`. */
 static void walk_all(choices *c, int d, bool run)
 {
@@ -289,7 +319,7 @@ static void walk_all(choices *c, int d, bool run)
         c->count++;
         return;
     }
-    for (int k = 0; k < c->n && (run || c->count <= c->t->limit); k++) {
+    for (int k = is_must(c->t, d); k < c->n && (run || c->count <= c->t->limit); k++) {
         if (!fits(c, d, k, (1u << d) - 1)) continue;
         c->of[d] = k;
         walk_all(c, d + 1, run);
@@ -310,7 +340,9 @@ static void try_some(choices *c)
     for (int k = 0; k < c->t->limit; k++) {
         unsigned decided = 0;
         memset(c->of, 0, sizeof c->of);
-        for (int left = n; left; left--) {
+        for (int d = 0; d < n; d++)
+            if (is_must(c->t, d)) decided = 1u << d, c->of[d] = 1 + (int)draw(&state, c->n - 1);
+        for (int left = n - (decided != 0); left; left--) {
             int at = (int)draw(&state, left), d = 0;
             while (decided >> d & 1 || at-- > 0) d++;
             int choice = (int)draw(&state, c->n);

@@ -13,6 +13,7 @@ typedef struct outcome {
     char    names[MESH_VALUES][80];
     int     ndims; /* of the whole graph */
     char    dims[MESH_DIMS][64];
+    bool    together[MESH_DIMS][MESH_DIMS]; /* some tensor has both */
     char    error[ERROR_ROOM];
 } outcome;
 
@@ -21,6 +22,7 @@ typedef struct mesh_trials {
     const test_case *c;
     double           f64, f32; /* of a tensor's magnitude */
     int              limit;    /* layouts of one mesh; more: a fixed choice */
+    const char      *must;     /* a dimension that every layout cuts; NULL: none */
     outcome          one;
     bool             apart[MESH_DIMS][MESH_DIMS]; /* no axis may cut both */
     int              passed, failed, illegal;

@@ -2,7 +2,8 @@
  *
  * Values and gradients must be those of one processor: integers bit for bit,
  * floats within what another order of summation may change.  Where a mesh has
- * more layouts than LIMIT, a fixed pseudo-random choice of them is taken.
+ * more layouts than LIMIT, a fixed pseudo-random choice of them is taken.  Then
+ * once more with inputs that are sums, of which each processor has a part.
  *
  * Usage: test_layouts [part of a path] [LIMIT]
  */
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "harness_mesh.h"
+#include "harness_owed.h"
 
 static const char folder[] = MTF_SOURCE_DIR "/tests/cases/";
 
@@ -31,6 +33,10 @@ static void run_file(mesh_trials *t, const char *file)
     if (trials_begin(t))
         for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) trials_on(t, meshes[i]);
     trials_end(t);
+    int limit = t->limit;
+    t->limit = (limit + 9) / 10;
+    trials_owed(t, 2, (const char *const[]){"x:2", "x:2,y:3"});
+    t->limit = limit;
     case_free(&c);
 }
 

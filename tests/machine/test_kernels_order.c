@@ -243,12 +243,11 @@ static void test_order(void **state)
 
 typedef struct drawn {
     uint64_t seed;
-    uint32_t op, step, turn;
+    uint32_t op, step;
 } drawn;
 
 static uint32_t reference_word(drawn d, uint64_t block, int word)
 {
-    block ^= (uint64_t)d.turn << 40;
     uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32), d.op, d.step};
     uint32_t k[2] = {(uint32_t)d.seed, (uint32_t)(d.seed >> 32)};
     for (int round = 0; round < 10; round++) {
@@ -261,6 +260,18 @@ static uint32_t reference_word(drawn d, uint64_t block, int word)
         k[1] += 0xBB67AE85u;
     }
     return c[word];
+}
+
+/* The turns of the loops around, two at a time, outermost first. */
+static drawn reference_turns(drawn d, int n, const uint32_t *turns)
+{
+    for (int k = 0; k < n; k += 2) {
+        uint64_t pair = turns[k] | (uint64_t)(k + 1 < n ? turns[k + 1] : 0) << 32;
+        drawn    then = {.op = reference_word(d, pair, 2), .step = reference_word(d, pair, 3)};
+        then.seed = reference_word(d, pair, 0) | (uint64_t)reference_word(d, pair, 1) << 32;
+        d = then;
+    }
+    return d;
 }
 
 static uint64_t reference_long(drawn d, uint64_t block, int word)
@@ -351,12 +362,15 @@ static void test_draw_golden(void **state)
         if (type == MTF_BOOL) args.b = 0.3;
         if (round == 0) size[2] = 3001;
         trial t = draw_trial(type, args, 3, size);
-        drawn d = {.seed = t.run.seed = random_bits(), .op = 77, .step = t.run.step, .turn = 0};
-        if (chance(2)) { /* inside a loop */
-            d.turn = (uint32_t)pick(1, 900);
+        drawn    d = {.seed = t.run.seed = random_bits(), .op = 77, .step = t.run.step};
+        uint32_t turns[3];
+        int      loops = (int)pick(0, 3);
+        for (int k = 0; k < loops; k++) {
+            turns[k] = (uint32_t)(chance(2) ? pick(0, 900) : pick(1 << 24, INT32_MAX));
             add_operand(&t, MTF_I32, 1, false);
-            *(int32_t *)t.memory[1] = (int32_t)d.turn;
+            *(int32_t *)t.memory[1 + k] = (int32_t)turns[k];
         }
+        d = reference_turns(d, loops, turns);
         run_trial(&t, kernel_draw, 1);
         access weights = {.offset = args.first};
         memcpy(weights.stride, t.i.draw.weight, sizeof weights.stride);

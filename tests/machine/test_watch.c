@@ -8,6 +8,12 @@
 
 #include "ground.h"
 
+static int ended_of(const watch *w)
+{
+    bool link = false;
+    return watch_ended(w, &link);
+}
+
 /* ---- a process of this machine ---- */
 
 typedef struct child {
@@ -49,9 +55,9 @@ static int seen(process_address told)
     told.process = c.process;
     if (!told.started) told.started = c.address.started;
     assert_true(watch_open(&w, s, 1, &(watched){told, 7}, 0));
-    assert_int_equal(watch_ended(&w), -1);
+    assert_int_equal(ended_of(&w), -1);
     end_child(&c);
-    int ended = watch_ended(&w), count = w.count;
+    int ended = ended_of(&w), count = w.count;
     assert_int_equal(ended, count ? 7 : -1);
     watch_close(&w, s);
     close_well(s);
@@ -99,13 +105,13 @@ static void watch_one(watch *w, mtf_session *s, int link)
 {
     assert_true(watch_open(w, s, 0, NULL, 1));
     watch_link(w, link, 3);
-    assert_int_equal(watch_ended(w), -1);
+    assert_int_equal(ended_of(w), -1);
 }
 
 static int wait_for_end(const watch *w) /* the kernel carries it over at once, or nearly */
 {
     int ended = -1;
-    for (int k = 0; k < 1000 && ended < 0; k++) ended = watch_ended(w), usleep(1000);
+    for (int k = 0; k < 1000 && ended < 0; k++) ended = ended_of(w), usleep(1000);
     return ended;
 }
 
@@ -120,6 +126,9 @@ static void test_a_link_that_breaks(void **state)
         watch_one(&w, s, end[which]);
         close(end[!which]);
         assert_int_equal(wait_for_end(&w), 3);
+        bool link = false;
+        assert_int_equal(watch_ended(&w, &link), 3);
+        assert_true(link);
         watch_close(&w, s);
         close_well(s);
     }
@@ -136,7 +145,7 @@ static void test_farewell(void **state)
     watch_one(&a, s, call);
     watch_one(&b, s, answer);
     watch_close(&a, s);
-    for (int k = 0; k < 50; k++) assert_int_equal(watch_ended(&b), -1);
+    for (int k = 0; k < 50; k++) assert_int_equal(ended_of(&b), -1);
     assert_int_equal(link_hear(answer), LINK_BROKEN); /* it was there, and was heard */
     watch_close(&b, s);
     close_well(s);

@@ -299,13 +299,29 @@ static void test_refused(void **state)
     refuse(no_limit, "value: clip_activation_gradient: a limit of 0; it must be above 0");
 }
 
+/* What is reduced and new gets another name, one that nothing else has. */
+static void test_other_names(void **state)
+{
+    (void)state;
+    mtf_session  *s = open_two_threads();
+    mtf_graph    *g = mtf_graph_new(s);
+    const mtf_dim like = {"_a", a.size};
+    mtf_tensor   *x = mtf_input(g, "x", MTF_F32, mtf_shape(b, a));
+    mtf_tensor   *y = mtf_dense(x, mtf_shape(a, like), NULL);
+    assert_true(mtf_shape_equal(mtf_shape_of_tensor(y), mtf_shape(b, a, like)));
+    const mtf_dim reduced = {"__a", a.size};
+    assert_true(mtf_shape_equal(mtf_shape_of_tensor(mtf_find(g, "dense/kernel")),
+                                mtf_shape(reduced, a, like)));
+    close_well(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut_vocabulary), cmocka_unit_test(test_margins),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_starts),
         cmocka_unit_test(test_types),          cmocka_unit_test(test_annealed),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_other_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

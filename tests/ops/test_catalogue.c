@@ -105,6 +105,99 @@ static void test_spellings_are_needed(void **state)
     }
 }
 
+/* ---- every definition is listed ---- */
+
+static bool is_listed(const char *name, int length)
+{
+    for (const op *const *o = op_catalogue; *o; o++)
+        if ((int)strlen((*o)->name) == length && strncmp((*o)->name, name, (size_t)length) == 0)
+            return true;
+    return false;
+}
+
+static int word_length(const char *p)
+{
+    int n = 0;
+    while (isalnum((unsigned char)p[n]) || p[n] == '_') n++;
+    return n;
+}
+
+/* A macro of the file defines ops: wherever it is called, at the beginning of a line. */
+static int check_made(const char *path, const char *text, const char *body)
+{
+    const char *define = NULL;
+    char        call[80];
+    int         found = 0;
+    for (const char *p = text; (p = strstr(p, "#define ")) && p < body; p++) define = p + 8;
+    if (!define) fail_msg("%s: op_## outside of any macro", path);
+    int n = snprintf(call, sizeof call, "\n%.*s(", word_length(define), define);
+    for (const char *p = text; (p = strstr(p, call)); found++) {
+        p += n;
+        p += strspn(p, " \n");
+        if (!is_listed(p, word_length(p)))
+            fail_msg("ops/catalogue.h does not list %.*s of %s", word_length(p), p, path);
+    }
+    return found;
+}
+
+/* Whatever the file defines as `const op op_NAME = {`, by itself or in a macro. */
+static int check_definitions(const char *path)
+{
+    static const char lead[] = "const op";
+    char             *text = read_text(path);
+    int               found = 0;
+    for (const char *p = text; (p = strstr(p, lead));) {
+        p += strlen(lead);
+        const char *name = p + strspn(p, " ");
+        if (name == p || strncmp(name, "op_", 3) != 0) continue;
+        name += 3;
+        const char *after = name + word_length(name);
+        if (strncmp(name, "##", 2) == 0)
+            found += check_made(path, text, name);
+        else if (strncmp(after, " = {", 4) == 0) {
+            if (!is_listed(name, word_length(name)))
+                fail_msg("ops/catalogue.h does not list %.*s of %s", word_length(name), name, path);
+            found++;
+        }
+    }
+    free(text);
+    return found;
+}
+
+static void test_definitions_are_listed(void **state)
+{
+    (void)state;
+    static const char        folder[] = MTF_SOURCE_DIR "/src/ops";
+    static const char *const rows[] = {
+#define REAL1(name, ...) #name,
+#define ANY1(name, ...) #name,
+#define TEST1(name, ...) #name,
+#define LOGIC1(name, ...) #name,
+#define REAL2(name, ...) #name,
+#define ANY2(name, ...) #name,
+#define COMPARE(name, ...) #name,
+#define LOGIC2(name, ...) #name,
+#include "program/scalars.h"
+    };
+    int  found = sizeof rows / sizeof *rows, listed = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        char        path[4096];
+        const char *dot = strrchr(e->d_name, '.');
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (dot && strcmp(dot, ".c") == 0) found += check_definitions(path);
+    }
+    closedir(d);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!is_listed(rows[i], (int)strlen(rows[i])))
+            fail_msg("ops/catalogue.h does not list %s of program/scalars.h", rows[i]);
+    while (op_catalogue[listed]) listed++;
+    assert_int_equal(found, listed); /* so none was overlooked */
+}
+
+/* ---- cases ---- */
+
 /* Marks the ops that the file uses, as a call or alone on the right of a line. */
 static void mark_file(const char *path, bool *seen)
 {
@@ -149,8 +242,11 @@ static void test_cases_cover_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_manual),           cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_public_functions), cmocka_unit_test(test_spellings_are_needed),
+        cmocka_unit_test(test_manual),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_public_functions),
+        cmocka_unit_test(test_spellings_are_needed),
+        cmocka_unit_test(test_definitions_are_listed),
         cmocka_unit_test(test_cases_cover_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

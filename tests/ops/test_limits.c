@@ -24,8 +24,10 @@ static void test_positions(void **state)
     assert_says(LARGE "y = argmax(x, dim=a)", "shape: t:2:5: argmax_over" SENTENCE);
     assert_says(LARGE "y, i = sort(x, dim=a)", "shape: t:2:8: sort" SENTENCE);
     assert_says(LARGE "y, i = top_k(x, dim=a, k=[k=2])", "shape: t:2:8: top_k" SENTENCE);
-    assert_says(LARGE "m = reduce_max(x)\ny = gradients(m; x)", "shape: t:3:5: reduce_max" SENTENCE);
-    assert_says(LARGE "m = reduce_min(x)\ny = gradients(m; x)", "shape: t:3:5: reduce_min" SENTENCE);
+    assert_says(LARGE "m = reduce_max(x)\ny = gradients(m; x)",
+                "shape: t:3:5: reduce_max" SENTENCE);
+    assert_says(LARGE "m = reduce_min(x)\ny = gradients(m; x)",
+                "shape: t:3:5: reduce_min" SENTENCE);
     assert_says("x: f32[a=65536, b=65537] = input\nm = reduce_max(x)\ny = gradients(m; x)",
                 "shape: t:3:5: reduce_max: its positions are i32, at most 2147483647, and there "
                 "are 4295032832 elements; take parts of them");
@@ -87,11 +89,12 @@ static void test_wide_products(void **state)
     mtf_graph   *g = mtf_parse(s, text, "t");
     mtf_compile(g, mtf_find(g, "y"));
     close_with(s, "shape: einsum: in whatever order its 5 inputs are multiplied, some product on "
-                      "the way has more than 16 dimensions; sum some of them before");
-    assert_says("x: f32[a=1, b=1, c=1, d=1, e=1, f=1, g=1, h=1, i=1, j=1, k=1, l=1] = input\n"
-                "n: i32[a=1, m=1, n=1, o=1, p=1, q=1] = input\ny = scatter_add(x, n, dim=[v=3])",
-                "shape: t:3:5: scatter_add: \"x\" and the indices \"n\" have more than 16 dimensions "
-                "together");
+                  "the way has more than 16 dimensions; sum some of them before");
+    assert_says(
+        "x: f32[a=1, b=1, c=1, d=1, e=1, f=1, g=1, h=1, i=1, j=1, k=1, l=1] = input\n"
+        "n: i32[a=1, m=1, n=1, o=1, p=1, q=1] = input\ny = scatter_add(x, n, dim=[v=3])",
+        "shape: t:3:5: scatter_add: \"x\" and the indices \"n\" have more than 16 dimensions "
+        "together");
 }
 
 int main(void)

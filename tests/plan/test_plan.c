@@ -1,6 +1,9 @@
 /* Tests plans: what is left out, what is ordered, what memory it takes. */
 #include <math.h>
 
+#include "ops/reach.h"
+#include "ops/splits.h"
+
 #include "ground.h"
 
 /* ---- an allocator that remembers ---- */
@@ -367,6 +370,44 @@ static void test_refused_before_running(void **state)
     close_with(s, sentence);
 }
 
+/* ---- an op that forgets something ---- */
+
+static bool infer_same(node *n)
+{
+    return node_output(n, n->in[0]->type, &n->in[0]->shape);
+}
+
+static bool lower_without_divisor(emitter *e, const node *n, const slice *in, slice *out)
+{
+    span got;
+    out[0] = *in;
+    return reach(e, n->in[0], "a", a.size, &(span_map){.mult = 1}, &out[0], &got);
+}
+
+static dim_split split_own(const node *n, const char *dim)
+{
+    (void)n, (void)dim;
+    return SPLIT_OWN;
+}
+
+static void test_span_map_without_divisor(void **state)
+{
+    (void)state;
+    static const op forgetful = {.name = "forgetful",
+                                 .args = "x",
+                                 .infer = infer_same,
+                                 .lower = lower_without_divisor,
+                                 .split = split_own};
+    mtf_session    *s =
+        mtf_open_with(&(mtf_session_opts){.threads = 1, .mesh = "x:2", .layout = "a:x"});
+    mtf_graph  *g = mtf_graph_new(s);
+    mtf_tensor *x = mtf_input(g, "x", MTF_F32, mtf_shape(a));
+    assert_null(mtf_compile(g, node_unary(&forgetful, x, NULL)));
+    close_with(s,
+               "internal: reaching along \"a\" of \"x\": the span map has no divisor, which is 1 "
+               "or more");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_peak_is_what_is_taken),
         cmocka_unit_test(test_steps_allocate_nothing),
         cmocka_unit_test(test_refused_before_running),
+        cmocka_unit_test(test_span_map_without_divisor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,11 +56,48 @@ static void test_duplicates(void **state)
     /* Gathered, then computed by all; then cut, and each has its own again. */
     scene_open(&c, "x: f32[a=8] = input\nz, i = sort(x, dim=a)\ny = exp(z)\n", "x:4", "a:x");
     e = estimated(&c, 0);
+    int order = -1, last = -1, norders = 0, nlast = 0;
     for (int k = 0; k < e->program->ninstrs; k++) {
-        instr_kind kind = e->program->instrs[k].kind;
-        if (kind == INSTR_ORDER) assert_int_equal(e->price.lines[k].duplicate, 1);
-        if (e->program->instrs[k].cause == c.last) assert_int_equal(e->price.lines[k].duplicate, 0);
+        const instr *i = &e->program->instrs[k];
+        if (i->kind == INSTR_ORDER) order = k, norders++;
+        if (i->cause == c.last) last = k, nlast++;
     }
+    assert_true(norders == 1 && nlast == 1);
+    assert_int_equal(e->price.lines[order].duplicate, 1);
+    assert_int_equal(e->price.lines[last].duplicate, 0);
+    estimate_free(e);
+    close_well(c.s);
+}
+
+/* Indices that are sums are paid; the table, which is one too, is not: what was gathered is. */
+static void test_owed_table_and_indices(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c,
+               "t: f32[s=4, v=100, h=8] = input\ni: i32[s=4, n=3] = input\n"
+               "table: [v, h] = reduce_sum(t)\nat: [n] = reduce_sum(i)\n"
+               "y = gather(table, at, dim=v)\n",
+               "x:2", "s:x");
+    estimate *e = estimated(&c, -1);
+    assert_int_equal(e->price.collectives, 2);
+    assert_int_equal(e->price.sent_bytes, (3 + 3 * 8) * 4);
+    estimate_free(e);
+    close_well(c.s);
+}
+
+/* Partial sums are divided as well: the means of both are paid once. */
+static void test_owed_means(void **state)
+{
+    (void)state;
+    scene c;
+    scene_open(&c,
+               "a: f32[k=12, n=14] = input\nb: f32[k=12, n=14] = input\n"
+               "y = reduce_mean(a, over=(k)) + reduce_mean(b, over=(k))\n",
+               "x:2", "k:x");
+    estimate *e = estimated(&c, -1);
+    assert_int_equal(e->price.collectives, 1);
+    assert_int_equal(e->price.sent_bytes, 14 * 4);
     estimate_free(e);
     close_well(c.s);
 }
@@ -216,6 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_product),
         cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_owed_table_and_indices),
+        cmocka_unit_test(test_owed_means),
         cmocka_unit_test(test_empty_parts),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_many_processors),

@@ -55,6 +55,7 @@ void case_layout(const property_case *c, char *text, size_t room)
                 (size_t)snprintf(text + used, room - used, "%c%c", k ? '+' : ':', 'x' + r->axis[k]);
         if (r->optional) used += (size_t)snprintf(text + used, room - used, "?");
     }
+    if (c->automatic) snprintf(text + used, room - used, "%sauto", used ? "," : "");
 }
 
 /* ---- choosing ---- */
@@ -105,10 +106,16 @@ static void make_state_layout(property_case *c, dice *d, int ndims, char dims[][
 void case_make_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
 {
     int share = 20 + dice_below(d, 60);
-    make_mesh(c, d);
+    c->naxes = c->nrules = 0;
+    c->automatic = false;
     c->state_layout[0] = 0;
+    if (dice_odds(d, 8)) return; /* one processor */
+    make_mesh(c, d);
     if (dice_odds(d, 40)) make_state_layout(c, d, ndims, dims);
-    c->nrules = 0;
+    if (dice_odds(d, 3)) { /* a search: one rule that stands, or none */
+        c->automatic = true;
+        share = 10;
+    }
     for (int i = 0; i < ndims && c->nrules < MAX_RULES - 1; i++)
         if (dice_odds(d, share)) make_rule(c, d, dims[i]);
     if (dice_odds(d, 10)) {
@@ -134,6 +141,7 @@ static int named_rule(const property_case *c, const char *reason, int k)
 bool case_drop_rule(property_case *c, dice *d, const char *reason)
 {
     int i = named_rule(c, reason, dice_below(d, 2));
+    if (i < 0) i = c->nrules - 1; /* those of a search are not named */
     if (i < 0) return false;
     memmove(&c->rules[i], &c->rules[i + 1], sizeof c->rules[0] * (size_t)(c->nrules - i - 1));
     c->nrules--;

@@ -1,4 +1,4 @@
-/* Runs a case on one processor and on its mesh, and compares. */
+/* Runs a case on its mesh and compares with the oracle. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,174 +7,193 @@
 #include <unistd.h>
 
 #include "graph/node.h"
-#include "property_case.h"
+#include "property_feed.h"
+#include "property_slopes.h"
 
-/* What came out. */
-typedef struct outcome {
-    int       n;
-    mtf_dtype types[MAX_FETCHES];
-    int64_t   elements[MAX_FETCHES];
-    void     *data[MAX_FETCHES];
-    char      error[REASON_ROOM];
-} outcome;
+/* ---- one run ---- */
 
-static void outcome_free(outcome *o)
+typedef struct trial {
+    const property_case *c;
+    mtf_session         *session;
+    mtf_graph           *graph;
+    mtf_program         *program;
+    oracle              *oracle;
+    mtf_tensor          *fetches[MAX_FETCHES];
+    char                *reason;
+    coverage            *cover;
+} trial;
+
+static verdict says(const trial *t, verdict v, const char *text)
 {
-    for (int i = 0; i < o->n; i++) free(o->data[i]);
-}
-
-/* ---- feeding ---- */
-
-double fed_number(const char *name, int64_t i, mtf_dtype type)
-{
-    dice d = {(uint64_t)i * 0x632be59bd9b4e019u};
-    for (const char *p = name; *p; p++) d.state = d.state * 31 + (unsigned char)*p;
-    uint64_t bits = dice_bits(&d);
-    switch (type) {
-    case MTF_I32:
-    case MTF_I64: return (double)(bits % 9) - 1; /* as indices, some are out of range */
-    case MTF_BOOL: return (double)(bits & 1);
-    /* 20 bits: exact in f32, and short when printed. */
-    default: return (double)(bits % 2097151) / 1048576 - 1;
-    }
-}
-
-static void put_number(void *data, mtf_dtype type, int64_t i, double x)
-{
-    switch (type) {
-    case MTF_F64: ((double *)data)[i] = x; break;
-    case MTF_F32: ((float *)data)[i] = (float)x; break;
-    case MTF_I64: ((int64_t *)data)[i] = (int64_t)x; break;
-    case MTF_I32: ((int32_t *)data)[i] = (int32_t)x; break;
-    default: ((uint8_t *)data)[i] = x != 0;
-    }
-}
-
-static double get_number(const void *data, mtf_dtype type, int64_t i)
-{
-    switch (type) {
-    case MTF_F64: return ((const double *)data)[i];
-    case MTF_F32: return (double)((const float *)data)[i];
-    case MTF_I64: return (double)((const int64_t *)data)[i];
-    case MTF_I32: return (double)((const int32_t *)data)[i];
-    default: return (double)((const uint8_t *)data)[i];
-    }
-}
-
-static bool feed_inputs(mtf_graph *g, mtf_program *p)
-{
-    bool good = true;
-    for (int i = 0; i < g->root.nnodes && good; i++) {
-        const node *n = g->root.nodes[i];
-        if (strcmp(n->op->name, "input")) continue;
-        int64_t size = mtf_shape_size(n->out[0]->shape);
-        void   *data = calloc((size_t)size + 1, 8);
-        for (int64_t k = 0; data && k < size; k++)
-            put_number(data, n->out[0]->type, k, fed_number(n->out[0]->name, k, n->out[0]->type));
-        good = data && mtf_feed(p, n->out[0], data);
-        free(data);
-    }
-    return good;
-}
-
-/* ---- running ---- */
-
-static void fetch_all(const property_case *c, mtf_graph *g, mtf_program *p, outcome *o)
-{
-    for (; o->n < c->nfetches; o->n++) {
-        mtf_tensor *y = mtf_find(g, c->fetches[o->n].name);
-        o->types[o->n] = mtf_dtype_of_tensor(y);
-        o->elements[o->n] = mtf_shape_size(mtf_shape_of_tensor(y));
-        o->data[o->n] = calloc((size_t)o->elements[o->n] + 1, 8);
-        mtf_fetch(p, y, o->data[o->n]);
-    }
-}
-
-static bool run_on(const property_case *c, const char *mesh, const char *layout, outcome *o)
-{
-    char text[TEXT_ROOM];
-    *o = (outcome){0};
-    case_text(c, text);
-    mtf_session *s =
-        mtf_open_with(&(mtf_session_opts){.threads = 1,
-                                          .seed = c->seed,
-                                          .mesh = mesh,
-                                          .layout = layout,
-                                          .state_layout = mesh ? c->state_layout : NULL,
-                                          .device = c->check && mesh ? "check" : "cpu"});
-    mtf_graph  *g = mtf_parse(s, text, "random");
-    mtf_tensor *ys[MAX_FETCHES];
-    for (int i = 0; i < c->nfetches; i++) ys[i] = mtf_find(g, c->fetches[i].name);
-    mtf_program *p = mtf_compile_n(g, c->nfetches, ys);
-    bool         good = p && feed_inputs(g, p);
-    for (int i = 0; i < c->steps && good; i++) good = mtf_step(p);
-    if (good) fetch_all(c, g, p, o);
-    snprintf(o->error, sizeof o->error, "%s", mtf_error(s));
-    mtf_close(s);
-    return good && !o->error[0];
-}
-
-int case_dims(const property_case *c, int room, char dims[][NAME_ROOM])
-{
-    char text[TEXT_ROOM];
-    int  n = 0;
-    case_text(c, text);
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
-    mtf_graph   *g = mtf_parse(s, text, "random");
-    for (int i = 0; g && i < g->dim_names.room; i++)
-        if (g->dim_names.entries[i].name && n < room)
-            snprintf(dims[n++], NAME_ROOM, "%s", g->dim_names.entries[i].name);
-    bool good = mtf_ok(s);
-    mtf_close(s);
-    return good ? n : -1;
-}
-
-/* ---- comparing ---- */
-
-static bool same_value(const property_case *c, const outcome *one, const outcome *o, int k,
-                       char *reason)
-{
-    mtf_dtype type = one->types[k];
-    bool      rounds = (type == MTF_F64 || type == MTF_F32) && !c->fetches[k].exact;
-    double    scale = 1;
-    for (int64_t i = 0; i < one->elements[k]; i++) {
-        double x = fabs(get_number(one->data[k], type, i));
-        if (isfinite(x) && x > scale) scale = x;
-    }
-    double allowed = !rounds ? 0 : scale * (c->single ? 1e-4 : 1e-9);
-    for (int64_t i = 0; i < one->elements[k]; i++) {
-        double x = get_number(one->data[k], type, i), y = get_number(o->data[k], type, i);
-        if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= allowed) continue;
-        snprintf(reason, REASON_ROOM, "%s: element %lld is %.17g, on one processor %.17g%s",
-                 c->fetches[k].name, (long long)i, y, x, rounds ? "" : ", which must be equal");
-        return false;
-    }
-    return true;
-}
-
-verdict case_try(const property_case *c, char reason[REASON_ROOM])
-{
-    outcome one, o = {0};
-    char    mesh[64], layout[600];
-    verdict v = VERDICT_SAME;
-    reason[0] = 0;
-    case_mesh(c, mesh, sizeof mesh);
-    case_layout(c, layout, sizeof layout);
-    if (!run_on(c, NULL, NULL, &one)) {
-        snprintf(reason, REASON_ROOM, "one processor: %.600s", one.error);
-        v = VERDICT_BROKEN;
-    } else if (!run_on(c, mesh, layout, &o)) {
-        snprintf(reason, REASON_ROOM, "%.690s", o.error);
-        v = strstr(o.error, "has two dimensions on axis") ? VERDICT_ILLEGAL : VERDICT_ERROR;
-    } else
-        for (int k = 0; k < c->nfetches && v == VERDICT_SAME; k++)
-            if (!same_value(c, &one, &o, k, reason)) v = VERDICT_DIFFERS;
-    outcome_free(&one);
-    outcome_free(&o);
+    snprintf(t->reason, REASON_ROOM, "%.690s", text);
     return v;
 }
 
-verdict case_try_apart(const property_case *c, char reason[REASON_ROOM])
+/* Large integers are what the text says, whatever its reader makes of it. */
+static void give_literals(const trial *t)
+{
+    for (int i = 0; i < t->c->nlines; i++) {
+        const char *line = t->c->lines[i], *literal = strstr(line, " = constant(value=");
+        char        name[NAME_ROOM];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(line, ":"), line);
+        if (!literal || line[0] == ' ' || !strstr(line, ": i64[")) continue;
+        const mtf_tensor *x = mtf_find(t->graph, name);
+        int64_t           n = mtf_shape_size(x->shape);
+        number           *elements = calloc((size_t)n + 1, sizeof *elements);
+        long long         v = strtoll(literal + strlen(" = constant(value="), NULL, 10);
+        if (!elements) abort();
+        for (int64_t k = 0; k < n; k++) elements[k] = number_int(v, MTF_I64);
+        oracle_give(t->oracle, x, elements);
+        free(elements);
+    }
+}
+
+static verdict begin(trial *t, const char *mesh, const char *layout)
+{
+    const property_case *c = t->c;
+    static char          text[TEXT_ROOM];
+    case_text(c, text);
+    mtf_session_opts o = {.threads = 1,
+                          .seed = c->seed,
+                          .mesh = mesh,
+                          .layout = layout,
+                          .state_layout = mesh ? c->state_layout : NULL,
+                          .device = c->check ? "check" : "cpu"};
+    t->session = mtf_open_with(&o);
+    t->graph = mtf_parse(t->session, text, "random");
+    for (int i = 0; i < c->nfetches && t->graph; i++)
+        t->fetches[i] = mtf_find(t->graph, c->fetches[i].name);
+    if (!t->graph || !mtf_ok(t->session)) return says(t, VERDICT_BROKEN, mtf_error(t->session));
+    t->oracle = oracle_new(t->graph, c->seed);
+    feed_all(t->graph, NULL, t->oracle);
+    give_literals(t);
+    return VERDICT_SAME;
+}
+
+/* Did a number that is none, or infinite, arise anywhere? The device `check` stops there. */
+static bool is_finite(const trial *t)
+{
+    for (int i = 0; i < t->graph->ntensors; i++)
+        if (!(oracle_peak(t->oracle, t->graph->all[i]) < (double)INFINITY)) return false;
+    return true;
+}
+
+static verdict library_failed(const trial *t)
+{
+    const char *error = mtf_error(t->session);
+    verdict     v = VERDICT_ERROR;
+    if (strstr(error, "has two dimensions on axis")) v = VERDICT_ILLEGAL;
+    if (t->c->check && (strstr(error, "NaN") || strstr(error, "nan")) && !is_finite(t))
+        v = VERDICT_SAME;
+    return says(t, v, error);
+}
+
+static verdict compare(const trial *t, int k, int step)
+{
+    const mtf_tensor *x = t->fetches[k];
+    const value      *v = oracle_value(t->oracle, x);
+    void             *data = calloc((size_t)v->n + 1, 8);
+    verdict           found = VERDICT_SAME;
+    if (!data || !mtf_fetch(t->program, t->fetches[k], data)) found = library_failed(t);
+    for (int64_t i = 0; found == VERDICT_SAME && i < v->n; i++) {
+        number want = v->at[i], got = number_load(v->type, data, i);
+        if (t->cover)
+            *(!number_known(want) ? &t->cover->unknown
+              : want.slack > 0    ? &t->cover->near
+                                  : &t->cover->exact) += 1;
+        if (number_allows(want, v->type, got)) continue;
+        found = VERDICT_DIFFERS;
+        if (is_real(v->type))
+            snprintf(t->reason, REASON_ROOM,
+                     "%s: element %lld is %.9g, not %.9g (slack %.3g) in step %d",
+                     t->c->fetches[k].name, (long long)i, number_known(got) ? got.v : (double)NAN,
+                     want.v, want.slack, step);
+        else
+            snprintf(t->reason, REASON_ROOM, "%s: element %lld is %lld, not %lld in step %d",
+                     t->c->fetches[k].name, (long long)i, (long long)got.i, (long long)want.i,
+                     step);
+    }
+    free(data);
+    return found;
+}
+
+static verdict run(trial *t)
+{
+    verdict v = VERDICT_SAME;
+    t->program = mtf_compile_n(t->graph, t->c->nfetches, t->fetches);
+    if (!t->program) return library_failed(t);
+    /* A search looks at what the fetches need; another variable may not fit what it found. */
+    if (!feed_all(t->graph, t->program, NULL)) return t->c->automatic ? v : library_failed(t);
+    for (int i = 0; i < t->c->steps && v == VERDICT_SAME; i++) {
+        if (!oracle_step(t->oracle)) return says(t, VERDICT_BROKEN, oracle_error(t->oracle));
+        if (oracle_complaint(t->oracle)[0])
+            return says(t, VERDICT_DIFFERS, oracle_complaint(t->oracle));
+        if (!mtf_step(t->program)) return library_failed(t);
+        for (int k = 0; k < t->c->nfetches && v == VERDICT_SAME; k++) v = compare(t, k, i);
+    }
+    return v;
+}
+
+static void end(trial *t)
+{
+    oracle_free(t->oracle);
+    if (t->session) mtf_close(t->session);
+}
+
+verdict case_try(const property_case *c, char reason[REASON_ROOM], coverage *cover)
+{
+    char  mesh[64], layout[1200];
+    trial t = {.c = c, .reason = reason, .cover = cover};
+    reason[0] = 0;
+    case_mesh(c, mesh, sizeof mesh);
+    case_layout(c, layout, sizeof layout);
+    verdict v = begin(&t, c->naxes ? mesh : NULL, c->naxes ? layout : NULL);
+    if (v == VERDICT_SAME) v = run(&t);
+    end(&t);
+    return v;
+}
+
+/* Does a draw stand in more loops than it has turns? A gradient inside of a loop repeats what was drawn
+ * outside; its text cannot say so yet, and is read as a draw of the loop. */
+static bool repeats_draws(const block *b, int loops)
+{
+    for (int i = 0; i < b->nnodes; i++) {
+        const node *n = b->nodes[i];
+        bool        draws =
+            !strncmp(n->op->name, "random_", 7) || !strcmp(n->op->name, "truncated_normal");
+        bool loop = !strcmp(n->op->name, "loop") || !strcmp(n->op->name, "while");
+        if (draws && n->nargs != loops) return true;
+        for (int k = 0; n->op->blocks && n->op->blocks[k]; k++)
+            if (repeats_draws(n->blocks[k], loops + loop)) return true;
+    }
+    return false;
+}
+
+/* What is printed reads back as the same. */
+static verdict check_text(const trial *t)
+{
+    if (repeats_draws(&t->graph->root, 0)) return VERDICT_SAME;
+    const char *once = mtf_print(t->graph);
+    mtf_graph  *again = once ? mtf_parse(t->session, once, "printed") : NULL;
+    const char *twice = again ? mtf_print(again) : NULL;
+    if (!twice) return says(t, VERDICT_TEXT, mtf_error(t->session));
+    return strcmp(once, twice)
+               ? says(t, VERDICT_TEXT, "printed, read and printed again, it differs")
+               : VERDICT_SAME;
+}
+
+verdict case_try_graph(const property_case *c, char reason[REASON_ROOM], coverage *cover)
+{
+    trial t = {.c = c, .reason = reason, .cover = cover};
+    reason[0] = 0;
+    verdict v = begin(&t, NULL, NULL);
+    if (v == VERDICT_SAME) v = check_slopes(c, t.graph, reason, cover);
+    if (v == VERDICT_SAME) v = check_text(&t);
+    end(&t);
+    return v;
+}
+
+verdict case_try_apart(const property_case *c, bool graph, char reason[REASON_ROOM])
 {
     struct answer {
         verdict verdict;
@@ -182,10 +201,11 @@ verdict case_try_apart(const property_case *c, char reason[REASON_ROOM])
     } a = {VERDICT_ERROR, "no process to run in"};
     int ends[2], status = 0;
     if (pipe(ends)) abort();
+    fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE);
-        a.verdict = case_try(c, a.reason);
+        a.verdict = graph ? case_try_graph(c, a.reason, NULL) : case_try(c, a.reason, NULL);
         _exit(write(ends[1], &a, sizeof a) != sizeof a);
     }
     close(ends[1]);
@@ -199,4 +219,20 @@ verdict case_try_apart(const property_case *c, char reason[REASON_ROOM])
     }
     memcpy(reason, a.reason, REASON_ROOM);
     return a.verdict;
+}
+
+int case_dims(const property_case *c, int room, char dims[][NAME_ROOM])
+{
+    static char text[TEXT_ROOM];
+    int         n = 0;
+    case_text(c, text);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    mtf_graph   *g = mtf_parse(s, text, "random");
+    for (int i = 0; g && i < g->dim_names.room; i++) {
+        const char *name = g->dim_names.entries[i].name;
+        if (name && n < room && !name_is_internal(name)) snprintf(dims[n++], NAME_ROOM, "%s", name);
+    }
+    bool good = mtf_ok(s);
+    mtf_close(s);
+    return good ? n : -1;
 }

@@ -10,7 +10,7 @@ typedef struct shape_text {
     size_t  room, used;
     int     ndims;
     int64_t elements;
-    char    names[VALUE_DIMS][NAME_ROOM];
+    char    names[MTF_SHAPE_ROOM][NAME_ROOM];
 } shape_text;
 
 static bool has_name(const shape_text *s, const char *name)
@@ -22,7 +22,7 @@ static bool has_name(const shape_text *s, const char *name)
 
 static void add_dim(shape_text *s, const char *name, int64_t size)
 {
-    if (has_name(s, name) || s->ndims == VALUE_DIMS || s->used + NAME_ROOM + 8 > s->room) return;
+    if (has_name(s, name) || s->ndims == MTF_MAX_DIMS || s->used + NAME_ROOM + 8 > s->room) return;
     snprintf(s->names[s->ndims], NAME_ROOM, "%s", name);
     s->used += (size_t)snprintf(s->text + s->used, s->room - s->used, "%s%s=%d",
                                 s->ndims ? ", " : "", name, (int)size);
@@ -40,80 +40,83 @@ static void shuffle(dice *d, int n, int *order)
     }
 }
 
+/* Up to four dimensions; in programs of many, up to sixteen. */
 static bool pool_shape(maker *m, shape_text *s)
 {
     int order[POOL], n = dice_below(&m->dice, 10);
-    shuffle(&m->dice, POOL, order);
+    shuffle(&m->dice, m->npool, order);
     n = n < 1 ? 0 : n < 3 ? 1 : n < 6 ? 2 : n < 9 ? 3 : 4;
-    for (int i = 0; i < n; i++)
-        if (s->elements * m->pool_size[order[i]] <= 250)
+    if (m->npool > 8 && dice_odds(&m->dice, 70))
+        n = dice_odds(&m->dice, 40) ? MTF_MAX_DIMS : 6 + dice_below(&m->dice, 10);
+    for (int i = 0; i < n && i < m->npool; i++)
+        if (s->elements * m->pool_size[order[i]] <= 250 * m->scale)
             add_dim(s, m->pool[order[i]], m->pool_size[order[i]]);
     return true;
 }
 
 static bool subset_shape(maker *m, const line_choice *l, shape_text *s)
 {
-    char    names[24][NAME_ROOM];
-    int64_t sizes[24];
-    int     n = 0, order[24], keep = 20 + dice_below(&m->dice, 70);
+    char    names[64][NAME_ROOM];
+    int64_t sizes[64];
+    int     n = 0, order[64], keep = 20 + dice_below(&m->dice, 70);
     for (int k = 0; k < l->noperands; k++)
-        for (int i = 0; i < l->operand[k]->ndims && n < 24; i++) {
+        for (int i = 0; i < l->operand[k]->ndims && n < 64; i++) {
             memcpy(names[n], l->operand[k]->dims[i], NAME_ROOM);
             sizes[n++] = l->operand[k]->sizes[i];
         }
     shuffle(&m->dice, n, order);
-    bool seen[24] = {false};
+    bool seen[64] = {false};
     for (int i = 0; i < n; i++) {
         int k = order[i];
         for (int j = 0; j < n; j++)
             if (j != k && seen[j] && !strcmp(names[j], names[k])) seen[k] = true;
         if (seen[k]) continue;
         seen[k] = true;
-        if (dice_odds(&m->dice, keep) && s->elements * sizes[k] <= 400)
+        if (dice_odds(&m->dice, keep) && s->elements * sizes[k] <= MOST_ELEMENTS * m->scale)
             add_dim(s, names[k], sizes[k]);
     }
     return true;
 }
 
-static bool order_shape(maker *m, const value *v, shape_text *s)
+static bool order_shape(maker *m, const made_value *v, shape_text *s)
 {
-    int order[VALUE_DIMS];
+    int order[MTF_SHAPE_ROOM];
     shuffle(&m->dice, v->ndims, order);
     for (int i = 0; i < v->ndims; i++) add_dim(s, v->dims[order[i]], v->sizes[order[i]]);
     return v->ndims > 1;
 }
 
-static bool wider_shape(maker *m, const value *v, shape_text *s)
+static bool wider_shape(maker *m, const made_value *v, shape_text *s)
 {
-    int order[VALUE_DIMS], at = 0;
+    int order[MTF_SHAPE_ROOM], at = 0;
     shuffle(&m->dice, v->ndims, order);
     for (int tries = 0; tries < 4 || at < v->ndims; tries++) {
-        int k = dice_below(&m->dice, POOL);
+        int k = dice_below(&m->dice, m->npool);
         if (at < v->ndims && dice_odds(&m->dice, 60)) {
             add_dim(s, v->dims[order[at]], v->sizes[order[at]]);
             at++;
-        } else if (value_find(v, m->pool[k]) < 0 && s->ndims + v->ndims - at < VALUE_DIMS &&
-                   value_elements(v) * m->pool_size[k] * s->elements <= 3000)
+        } else if (made_find(v, m->pool[k]) < 0 && s->ndims + v->ndims - at < MTF_MAX_DIMS &&
+                   made_elements(v) * m->pool_size[k] * s->elements <= 3000 * m->scale)
             add_dim(s, m->pool[k], m->pool_size[k]);
     }
-    return s->elements <= 400;
+    return s->elements <= MOST_ELEMENTS * m->scale;
 }
 
 /* A name for what reshape makes: one of the pool, though of another size, or m0 .. m5. */
-static void other_name(maker *m, const shape_text *s, const value *v, char name[NAME_ROOM])
+static void other_name(maker *m, const shape_text *s, const made_value *v, char name[NAME_ROOM])
 {
     for (int tries = 0; tries < 20; tries++) {
         if (dice_odds(&m->dice, 50))
             snprintf(name, NAME_ROOM, "m%d", dice_below(&m->dice, 6));
         else
-            memcpy(name, m->pool[dice_below(&m->dice, POOL)], NAME_ROOM);
-        if (!has_name(s, name) && value_find(v, name) < 0) return;
+            memcpy(name, m->pool[dice_below(&m->dice, m->npool)], NAME_ROOM);
+        if (!has_name(s, name) && made_find(v, name) < 0) return;
     }
     snprintf(name, NAME_ROOM, "m%d", 10 + dice_below(&m->dice, 1000));
 }
 
 /* Walks the dimensions: keeps, renames, divides, merges runs of them, adds ones. */
-static bool other_shape(maker *m, const value *v, shape_text *s)
+static bool other_shape(maker *m, const made_value *v, shape_text *s)
 {
     for (int i = 0; i < v->ndims;) {
         char    name[NAME_ROOM];
@@ -135,7 +138,7 @@ static bool other_shape(maker *m, const value *v, shape_text *s)
         add_dim(s, name, size / factor);
     }
     if (dice_odds(&m->dice, 10)) add_dim(s, "unit", 1);
-    return s->elements == value_elements(v);
+    return s->elements == made_elements(v);
 }
 
 bool write_shape(maker *m, const line_choice *l, shape_kind kind, char *text, size_t room)

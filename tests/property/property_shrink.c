@@ -6,13 +6,15 @@
 
 #include "graph/node.h"
 #include "property_case.h"
+#include "property_feed.h"
 
-enum { MAX_TRIES = 3000 };
+enum { MAX_TRIES = 2000 };
 
 typedef struct shrinker {
     property_case *best;
     property_case *next; /* a smaller one, to be tried */
     verdict        how;
+    bool           graph; /* alone */
     char          *reason;
     int            tries;
 } shrinker;
@@ -28,8 +30,8 @@ static bool same_kind(const char *a, const char *b)
 static bool try_next(shrinker *s)
 {
     char reason[REASON_ROOM];
-    if (s->tries++ > MAX_TRIES || case_try_apart(s->next, reason) != s->how) return false;
-    if (s->how == VERDICT_ERROR && !same_kind(reason, s->reason)) return false;
+    if (s->tries++ > MAX_TRIES || case_try_apart(s->next, s->graph, reason) != s->how) return false;
+    if (s->how != VERDICT_DIFFERS && !same_kind(reason, s->reason)) return false;
     *s->best = *s->next;
     snprintf(s->reason, REASON_ROOM, "%s", reason);
     return true;
@@ -67,9 +69,34 @@ static bool shrink_fetches(shrinker *s)
     return any;
 }
 
-static bool shrink_lines(shrinker *s)
+/* The line after the block that begins in line i. */
+static int block_end(const property_case *c, int i)
+{
+    int depth = 0;
+    do {
+        for (const char *p = c->lines[i]; *p; p++) depth += (*p == '{') - (*p == '}');
+        i++;
+    } while (depth > 0 && i < c->nlines);
+    return i;
+}
+
+/* Whole blocks at once: half of one cannot be read. */
+static bool shrink_blocks(shrinker *s)
 {
     bool any = false;
+    for (int i = s->best->nlines - 1; i >= 0; i--) {
+        if (i >= s->best->nlines || !strchr(s->best->lines[i], '{')) continue;
+        property_case *c = propose(s);
+        for (int k = block_end(c, i) - i; k > 0; k--)
+            drop_at(c->lines, sizeof c->lines[0], &c->nlines, i);
+        if (try_next(s)) any = true;
+    }
+    return any;
+}
+
+static bool shrink_lines(shrinker *s)
+{
+    bool any = shrink_blocks(s);
     for (int size = s->best->nlines / 2; size > 0; size /= 2)
         for (int i = s->best->nlines - size; i >= 0; i--) {
             if (i + size > s->best->nlines) continue;
@@ -86,7 +113,7 @@ static bool describe_line(const property_case *c, int i, char *text, size_t room
     static char whole[TEXT_ROOM];
     char        name[NAME_ROOM];
     size_t      n = strcspn(c->lines[i], ": =,");
-    if (!n || n >= NAME_ROOM || c->lines[i][n] == ',') return false;
+    if (!n || n >= NAME_ROOM || c->lines[i][n] == ',' || !strstr(c->lines[i], " = ")) return false;
     memcpy(name, c->lines[i], n);
     name[n] = 0;
     case_text(c, whole);
@@ -112,6 +139,8 @@ static bool shrink_to_inputs(shrinker *s)
             continue;
         if (!describe_line(s->best, i, head, sizeof head)) continue;
         property_case *c = propose(s);
+        for (int k = block_end(c, i) - i; k > 1; k--)
+            drop_at(c->lines, sizeof c->lines[0], &c->nlines, i + 1);
         snprintf(c->lines[i], LINE_ROOM, "%s = input", head);
         if (try_next(s)) any = true;
     }
@@ -143,9 +172,9 @@ static bool replace_size(property_case *c, const char *dim, int from, int to)
 
 static bool shrink_sizes(shrinker *s)
 {
-    char dims[40][NAME_ROOM];
+    char dims[MOST_DIMS][NAME_ROOM];
     bool any = false;
-    int  n = case_dims(s->best, 40, dims);
+    int  n = case_dims(s->best, MOST_DIMS, dims);
     for (int d = 0; d < n; d++)
         for (int from = 60; from > 1; from--)
             for (int to = 1; to < from; to++) {
@@ -215,7 +244,7 @@ static bool drop_axis(property_case *c, int axis)
             if (c->rules[i].axis[k] > axis) c->rules[i].axis[k]--;
         }
     drop_at(c->sizes, sizeof c->sizes[0], &c->naxes, axis);
-    return c->naxes > 0;
+    return c->naxes > 0 || !c->nrules;
 }
 
 static bool shrink_mesh(shrinker *s)
@@ -247,6 +276,10 @@ static bool shrink_rest(shrinker *s)
         propose(s)->check = false;
         any = try_next(s) || any;
     }
+    if (s->best->automatic) {
+        propose(s)->automatic = false;
+        any = try_next(s) || any;
+    }
     if (s->best->seed) {
         propose(s)->seed = 0;
         any = try_next(s) || any;
@@ -265,41 +298,32 @@ static void inputs_to_constants(shrinker *s)
         char      name[NAME_ROOM];
         int64_t   n = 1;
         mtf_dtype type = strstr(head, ": i32")    ? MTF_I32
+                         : strstr(head, ": i64")  ? MTF_I64
                          : strstr(head, ": bool") ? MTF_BOOL
                                                   : MTF_F64;
         size_t    used = (size_t)(end - line);
         snprintf(name, sizeof name, "%.*s", (int)strcspn(head, ":"), head);
         for (const char *p = head; (p = strchr(p, '=')); p++) n *= atoi(p + 1);
         used += (size_t)snprintf(line + used, LINE_ROOM - used, " = constant(data={");
-        for (int64_t k = 0; k < n && used + 40 < LINE_ROOM; k++)
-            used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%.15g", k ? ", " : "",
-                                     fed_number(name, k, type));
+        for (int64_t k = 0; k < n && used + 40 < LINE_ROOM; k++) {
+            number a = fed_number(name, k, type);
+            used += type == MTF_F64 ? (size_t)snprintf(line + used, LINE_ROOM - used, "%s%.15g",
+                                                       k ? ", " : "", a.v)
+                                    : (size_t)snprintf(line + used, LINE_ROOM - used, "%s%lld",
+                                                       k ? ", " : "", (long long)a.i);
+        }
         snprintf(line + used, LINE_ROOM - used, "})");
         if (used + 40 < LINE_ROOM) try_next(s);
     }
 }
 
-/* Entries of several lines become several entries, but for those with blocks. */
-static void split_entries(property_case *c)
-{
-    for (int i = 0; i < c->nlines && c->nlines < MAX_LINES; i++) {
-        char *end = strchr(c->lines[i], '\n');
-        if (!end || strchr(c->lines[i], '{')) continue;
-        size_t behind = sizeof c->lines[0] * (size_t)(c->nlines - i - 1);
-        memmove(c->lines[i + 2], c->lines[i + 1], behind);
-        memcpy(c->lines[i + 1], end + 1, strlen(end + 1) + 1);
-        *end = 0;
-        c->nlines++;
-    }
-}
-
-void case_shrink(property_case *c, verdict how, char reason[REASON_ROOM])
+void case_shrink(property_case *c, verdict how, bool graph, char reason[REASON_ROOM])
 {
     property_case *next = malloc(sizeof *next);
     if (!next) return;
-    shrinker s = {c, next, how, reason, 0};
-    bool     any = true;
-    split_entries(c);
+    shrinker s = {c, next, how, graph, reason, 0};
+    if (graph) c->nfetches = 0;
+    bool any = true;
     while (any && s.tries < MAX_TRIES) {
         any = shrink_fetches(&s);
         any = shrink_lines(&s) || any;
@@ -316,13 +340,14 @@ void case_shrink(property_case *c, verdict how, char reason[REASON_ROOM])
 void case_print(const property_case *c, const char *reason)
 {
     static char text[TEXT_ROOM];
-    char        mesh[64], layout[600];
+    char        mesh[64], layout[1200];
     case_text(c, text);
     case_mesh(c, mesh, sizeof mesh);
     case_layout(c, layout, sizeof layout);
-    printf("%s# --mesh %s --layout %s --state-layout \"%s\" --seed %llu --steps %d%s", text, mesh,
-           layout, c->state_layout, (unsigned long long)c->seed, c->steps,
+    printf("%s# --seed %llu --steps %d%s", text, (unsigned long long)c->seed, c->steps,
            c->check ? " --device check" : "");
+    if (c->naxes) printf(" --mesh %s --layout \"%s\"", mesh, layout);
+    if (c->state_layout[0]) printf(" --state-layout \"%s\"", c->state_layout);
     for (int i = 0; i < c->nfetches; i++) printf(" --fetch %s", c->fetches[i].name);
     printf("\n# %s\n\n", reason);
 }

@@ -1,21 +1,21 @@
-/* Lines that a random graph may have, with places to fill in.
+/* Lines that a random program may have, with places to fill in.
  *
- *     %x %y %z %w   floats; every further one agrees with those before it in common dimensions
+ *     %x %y %z %w   floats of one type; every further one agrees with those before it in common
+ *                   dimensions
  *     %u            a float with no dimension that the first operand lacks
- *     %e %g         floats that no sum has touched: equal in every layout, so they may be
- *                   compared, rounded and sorted
- *     %i %j         i32;  %v: i32 with no dimension that the first operand lacks
- *     %b %c         bool
- *     %a            any type;  %h: of the same type and dimensions, sizes may differ
- *     %d %f         names of two dimensions of the first operand
+ *     %i %j         integers of one type;  %v: an integer with no dimension that the first lacks
+ *     %A %B %C      numbers of one type, floats or integers
+ *     %b %c         bools
+ *     %a            any type;  %h: of the same type and dimensions, the size of %d may differ
+ *     %d %f         names of two dimensions of the first operand;  %e: of one of the last
  *     %n %m %s %Z   0 .. size-1, 1 .. size, -size-1 .. size+1, size; of dimension %d
  *     %R            two numbers that sum to that size
  *     %D %N         a dimension the first operand lacks: name=size, and its name
- *     %L            the first operand's last dimension: name=size
- *     %X            the first operand's shape
+ *     %L %l         the first operand's last dimension: name=size, and its size
  *     %S            a shape as `shape` says
- *     %k            1 .. 3;  %K: a key of random numbers
- *     %t %P %T      true or false; same or valid; the graph's floating type
+ *     %k            1 .. 3;  %K: a key of random numbers;  %G: a large integer
+ *     %t %P         true or false; same or valid
+ *     %T %F %Y %I   the program's floating type; that of the first operand; any floating type; i32 or i64
  *     %o %p %q      names of results
  */
 #ifndef PROPERTY_TEMPLATES_H
@@ -32,29 +32,16 @@ typedef enum shape_kind {
     SHAPE_OTHER   /* as many elements in other dimensions */
 } shape_kind;
 
-/* How large results can become. */
-typedef enum growth {
-    GROW_NONE,     /* as the largest operand   */
-    GROW_ONE,      /* at most 1                */
-    GROW_FEW,      /* at most 4                */
-    GROW_SUM,      /* the operands' sum, plus 1*/
-    GROW_PRODUCT,  /* their product            */
-    GROW_CONTRACT, /* product, times how many elements go into one */
-    GROW_TENFOLD
-} growth;
-
 enum {
-    SUMS = 1,   /* adds floats: the order depends on the layout */
-    KINK = 2,   /* its derivative jumps: no gradient behind a sum */
-    SOURCE = 4, /* %o can be differentiated by */
-    STOPS = 8   /* no gradient flows through */
+    ROOT = 1, /* not inside blocks */
+    WIDE = 2, /* of interest with many dimensions; all operands together may have more than 16 */
+    BOTH = 4, /* for plain graphs, too */
 };
 
 typedef struct line_template {
     int         weight;
     const char *text;
     shape_kind  shape;
-    growth      growth;
     unsigned    flags;
 } line_template;
 

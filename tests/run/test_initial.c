@@ -140,6 +140,28 @@ static void refuse(const char *init, const char *part)
     assert_int_equal(mtf_close(s), 1);
 }
 
+/* A double would round the first. */
+static void test_constants(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *init;
+        int64_t     value;
+    } all[] = {{"constant(9007199254740993)", 9007199254740993},
+               {"constant( -9223372036854775808 )", INT64_MIN},
+               {"constant(1e3)", 1000},
+               {"ones", 1}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        mtf_session      *s = open_two_threads();
+        mtf_variable_opts how = {.type = MTF_I64, .init = all[i].init};
+        mtf_tensor       *w = mtf_variable(mtf_graph_new(s), "w", mtf_shape(), &how);
+        int64_t           got = 0;
+        assert_true(mtf_variable_get(w, &got));
+        if (got != all[i].value) fail_msg("%s: %lld", all[i].init, (long long)got);
+        close_well(s);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -166,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spread),  cmocka_unit_test(test_orthogonal),
         cmocka_unit_test(test_meshes),  cmocka_unit_test(test_each),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_constants), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

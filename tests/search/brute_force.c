@@ -65,6 +65,7 @@ static void list_dims(walk *w)
     for (int i = 0; i < g->ntensors; i++)
         for (int d = 0; d < g->all[i]->shape.ndims && w->live[g->all[i]->node->id]; d++) {
             if (g->all[i]->shape.dims[d].size < 2) continue; /* nothing to cut */
+            if (name_is_internal(g->all[i]->shape.dims[d].name)) continue;
             int k = 0;
             while (k < w->ndims && strcmp(w->names[k], g->all[i]->shape.dims[d].name) != 0) k++;
             if (k == w->ndims && w->ndims < DIMS)

@@ -7,8 +7,6 @@
 #include "property/property_case.h"
 #include "ground.h"
 
-enum { MOST_DIMS = 40 };
-
 static bool is_legal(const mtf_graph *g, const layout *l)
 {
     placement where;

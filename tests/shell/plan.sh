@@ -198,6 +198,21 @@ misused "a mesh for a graph" '--mesh is about a program' show net.mtf --mesh x:2
 misused "all without"        'add --analyze' run net.mtf --all
 refuses "run refuses, too"   'two dimensions on axis "x"' run net.mtf --mesh x:2 --layout batch:x,hidden:x
 
+# ---- processes and machines -----------------------------------------------------------------------
+
+# Three swap what is small, and combine in shards what is not: 14000 elements and a shard more.
+file two.mtf 'x: f32[n=3, a=14000] = input' 'y = reduce_sum(x, over=(n))' 'z = reduce_sum(y * y)'
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y --json
+holds "shards in messages" "p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+holds "room for two shards" "p['memory']['wire'] == 2 * (4 * 14000 // 3 // 64 + 1) * 64"
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --fetch y --json
+holds "no messages on one machine" "p['memory']['wire'] == 0 and p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+run plan two.mtf --mesh x:3 --layout a:x --ranks 3 --hosts 3 --fetch z --json
+holds "one element from each to each" "p['total']['sent_bytes'] == 4 * 3 * 2 and p['memory']['wire'] == 2 * 64"
+refuses "more ranks than processors" "a mesh of 3 processors has no use for 4 ranks" plan two.mtf --mesh x:3 --ranks 4
+refuses "more hosts than processors" "a mesh of 3 processors has no use for 5 hosts" plan two.mtf --mesh x:3 --hosts 5
+misused "ranks in words" "--ranks takes a whole number" plan two.mtf --mesh x:3 --ranks all
+
 # ---- programs of one processor -------------------------------------------------------------------
 
 run show net.mtf --program --mesh x:2,y:3 --layout batch:x,hidden:y

@@ -52,7 +52,7 @@ static bool constant_of(const instr *i, int s, float *value)
     for (int k = 0; k < 2; k++) {
         int from = reg[k] - i->nin;
         if (from < 0 || i->map.steps[from].fn != FN_IMMEDIATE) continue;
-        *value = (float)i->map.steps[from].value;
+        *value = (float)i->map.steps[from].value.real;
         return true;
     }
     return false;

@@ -167,19 +167,6 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
         }                                                                                          \
     }
 
-/* A float beyond the integers' range gives the nearest of them, NaN gives 0. */
-static inline int32_t saturated_i32(double x)
-{
-    if (x != x) return 0;
-    return x <= -0x1p31 ? INT32_MIN : x >= 0x1p31 ? INT32_MAX : (int32_t)x;
-}
-
-static inline int64_t saturated_i64(double x)
-{
-    if (x != x) return 0;
-    return x <= -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
-}
-
 /* From each type to all others; float to int goes through double, which holds every float. */
 #define CASTS_FROM(from, FROM, TO_I32, TO_I64)                                                     \
     CAST(f32, from, float, FROM, (float)x)                                                         \
@@ -190,14 +177,13 @@ static inline int64_t saturated_i64(double x)
     CAST(i64, from, int64_t, FROM, TO_I64(x))                                                      \
     CAST(flag, from, uint8_t, FROM, (uint8_t)(x != 0))
 
-#define KEEP_I32(x) (int32_t)(uint32_t)(x)
 #define KEEP_I64(x) (int64_t)(x)
 
-CASTS_FROM(f32, float, saturated_i32, saturated_i64)
-CASTS_FROM(f64, double, saturated_i32, saturated_i64)
-CASTS_FROM(i32, int32_t, KEEP_I32, KEEP_I64)
-CASTS_FROM(i64, int64_t, KEEP_I32, KEEP_I64)
-CASTS_FROM(flag, uint8_t, KEEP_I32, KEEP_I64)
+CASTS_FROM(f32, float, scalar_saturated_i32, scalar_saturated_i64)
+CASTS_FROM(f64, double, scalar_saturated_i32, scalar_saturated_i64)
+CASTS_FROM(i32, int32_t, scalar_wrapped_i32, KEEP_I64)
+CASTS_FROM(i64, int64_t, scalar_wrapped_i32, KEEP_I64)
+CASTS_FROM(flag, uint8_t, scalar_wrapped_i32, KEEP_I64)
 
 #define CASTS_TO(to)                                                                               \
     {                                                                                              \
@@ -229,15 +215,15 @@ CASTS_FROM(flag, uint8_t, KEEP_I32, KEEP_I64)
         }                                                                                          \
     }
 
-#define INDEX_VALUE(T, position, shift) (T)((double)(position) + (shift))
+#define INDEX_VALUE(T, position, shift) (T)((double)(position) + (shift).real)
 SELECT_AND_INDEX(f32, float)
 SELECT_AND_INDEX(f64, double)
 #undef INDEX_VALUE
-#define INDEX_VALUE(T, position, shift) (T)((position) + (int64_t)(shift))
+#define INDEX_VALUE(T, position, shift) (T)((position) + (shift).whole)
 SELECT_AND_INDEX(i32, int32_t)
 SELECT_AND_INDEX(i64, int64_t)
 #undef INDEX_VALUE
-#define INDEX_VALUE(T, position, shift) (T)((position) + (int64_t)(shift) != 0)
+#define INDEX_VALUE(T, position, shift) (T)((position) + (shift).whole != 0)
 SELECT_AND_INDEX(flag, uint8_t)
 
 /* ---- the tables ---- */

@@ -11,7 +11,7 @@ typedef void map_step(int64_t n, void *out, const void *x, const void *y);
 typedef void map_step3(int64_t n, void *out, const void *x, const void *y, const void *z);
 /* out[r, i] = first + r * by_row + i * by_step */
 typedef struct map_ramp {
-    double  shift; /* added last */
+    scalar  shift; /* added last */
     int64_t first, by_row, by_step, rows, count;
 } map_ramp;
 typedef void map_index(const map_ramp *ramp, void *out);

@@ -62,7 +62,7 @@ void tile_begin(tile *t, const mapping *m, char *slots)
             type = i->in[k].type;
             from = (number *)(void *)operand(m->run, &i->in[k]);
         } else {
-            dtype_store(type, &value, 0, i->map.steps[k - i->nin].value);
+            dtype_put(type, &value, 0, i->map.steps[k - i->nin].value);
         }
         strided_loader(type)((strided){t->reg[k].at, 0, 1}, (strided){from, 0, 0}, 1, n);
     }

@@ -1,4 +1,4 @@
-/* Tests what clipping gradients by their norm costs on a mesh. */
+/* Tests what owed sums cost: on which parts, with whom, when. */
 #include "mtf_nn.h"
 #include "plan/estimate.h"
 
@@ -26,13 +26,15 @@ static cost priced(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     return c;
 }
 
+/* ---- on which parts ---- */
+
 /* A gradient that is owed along b, its norm, and an update; the variable's state is cut along o. */
 static cost clipped_update(const char *clip, const char *mesh_text, const char *state_rules)
 {
     char text[500];
     snprintf(text, sizeof text,
-             "x: f32[b=64, i=32] = input\nt: f32[b=64, o=48] = input\n"
-             "w: f32[i=32, o=48] = variable\ng: [i, o] = einsum(x, t)\n%s"
+             "x: f32[b=64, i=64] = input\nt: f32[b=64, o=96] = input\n"
+             "w: f32[i=64, o=96] = variable\ng: [i, o] = einsum(x, t)\n%s"
              "n = assign(w, w - c)\n",
              clip);
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
@@ -54,7 +56,7 @@ static void test_norm_of_scattered_parts(void **state)
     for (int p = 2; p <= 5; p++) {
         char mesh_text[20];
         snprintf(mesh_text, sizeof mesh_text, "p:%d", p);
-        int64_t scattered = (p - 1) * 32 * 48 * 4, one = 2 * (p - 1);
+        int64_t scattered = (p - 1) * 64 * 96 * 4, one = p * (p - 1); /* each reads all others' */
         cost    c = clipped_update(plain, mesh_text, "o:p");
         assert_int_equal(c.sent, scattered);
         c = clipped_update(by_norm, mesh_text, "o:p");
@@ -68,10 +70,12 @@ static void test_norm_of_scattered_parts(void **state)
     }
 }
 
+/* ---- with whom ---- */
+
 /* Layers with one matrix that is cut, one that is not, and a scale; the loss fetched. */
 static cost stack(int layers, double clip_norm, const char *rules, const char *state_rules)
 {
-    mtf_dim      batch = {"batch", 8}, model = {"model", MODEL}, ff = {"ff", FF}, io = {"io", MODEL};
+    mtf_dim batch = {"batch", 8}, model = {"model", MODEL}, ff = {"ff", FF}, io = {"io", MODEL};
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     mtf_graph   *g = mtf_graph_new(s);
     mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, model));
@@ -118,11 +122,53 @@ static void test_one_message_for_all_norms(void **state)
         }
 }
 
+/* ---- when ---- */
+
+/* A sum over k that is owed, then spread out or summed again. */
+static cost owed_sum(const char *then)
+{
+    char text[300];
+    snprintf(text, sizeof text,
+             "x: f32[b=8, k=6] = input\nt: f32[b=8, m=5] = input\n"
+             "s: [b] = reduce_sum(x, over=(k))\n%s",
+             then);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    mtf_graph   *g = mtf_parse(s, text, "sum");
+    mtf_tensor  *y = mtf_find(g, "y");
+    assert_string_equal(mtf_error(s), "");
+    cost c = priced(g, 1, &y, "p:3", "k:p", "");
+    close_well(s);
+    return c;
+}
+
+/* A sum is paid where it has fewest elements. */
+static void test_paid_while_small(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *then;
+        int         elements;
+    } rows[] = {
+        {"y: [b] = s * 2\n", 8},
+        {"y = reduce_sum(s)\n", 1},
+        {"y: [b, m] = s * t\n", 8},
+        {"y: [b, m] = einsum(s, t)\n", 8},
+        {"y: [m] = einsum(s, t)\n", 5},
+        {"y: [b, m=5] = broadcast(s)\n", 8},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        cost c = owed_sum(rows[k].then);
+        assert_int_equal(c.collectives, 1);
+        assert_int_equal(c.sent, 3 * (3 - 1) * rows[k].elements * 4); /* each reads all others' */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_norm_of_scattered_parts),
         cmocka_unit_test(test_one_message_for_all_norms),
+        cmocka_unit_test(test_paid_while_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,90 @@
+/* Copies: gathered variables, in less memory than cutting them saves.
+ *
+ * A variable whose stored state is cut further is gathered when it is first
+ * needed whole, and the copy serves its later uses, as those of the gradient.
+ * Where all copies together would take more than three quarters of what rules
+ * for state save, the oldest are given up, small ones last, and later uses
+ * gather anew.  Sizes are bounds for all processors, which must decide alike.
+ */
+#include <string.h>
+
+#include "base/dtype.h"
+#include "plan/planner.h"
+
+enum { ALIGN = 64 }; /* bytes: copies lie in the slab */
+
+static int64_t copy_bytes(const emitter *e, const mtf_tensor *x)
+{
+    return (held_most(e, x) * mtf_dtype_bytes(x->type) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+void copies_begin(emitter *e)
+{
+    planner     *p = e->planner;
+    const block *root = &p->survey.graph->root;
+    for (int k = 0; e->layout && e->layout->nstate && k < root->nnodes; k++) {
+        const node *n = root->nodes[k];
+        placement   home, where;
+        if (!p->survey.live[n->id] || strcmp(n->op->name, "variable") != 0) continue;
+        const mtf_tensor *w = n->out[0];
+        where = emit_placement(e, &w->shape, EVERY_DIM);
+        if (!emit_home(e, &w->shape, &home)) continue;
+        p->saved += (held_extent(e, w, &where, false) - held_extent(e, w, &home, true)) *
+                    mtf_dtype_bytes(w->type);
+    }
+}
+
+/* Is it a variable, or made of one alone, as a cast is? */
+static bool is_of_variable(const mtf_tensor *x)
+{
+    const node *n = x->node->nin == 1 ? x->node->in[0]->node : x->node;
+    return strcmp(n->op->name, "variable") == 0;
+}
+
+bool copies_note(emitter *e, const mtf_tensor *x)
+{
+    planner *p = e->planner;
+    if (!is_of_variable(x) || x->node->home != &p->survey.graph->root) return true;
+    TRY(arena_push(p->survey.scratch, p->copies, p->ncopies, p->copies_room));
+    p->copies[p->ncopies++] = x;
+    p->copied += copy_bytes(e, x);
+    return true;
+}
+
+static bool reads(emitter *e, const node *n, const held *h)
+{
+    bool found = false;
+    for (int i = 0; i < n->nin; i++) found = found || held_of(e, n->in[i]) == h;
+    return found;
+}
+
+/* What n may gather. */
+static int64_t bytes_to_come(emitter *e, const node *n)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n->nin; i++)
+        if (held_of(e, n->in[i])->now.finer && is_of_variable(n->in[i]))
+            bytes += copy_bytes(e, n->in[i]);
+    return bytes;
+}
+
+void copies_make_room(emitter *e, const node *n)
+{
+    planner *p = e->planner;
+    int64_t  room = p->saved / 4 * 3 - (p->ncopies ? bytes_to_come(e, n) : 0);
+    for (int small = 0; small < 2 && p->copied > room; small++) {
+        int count = p->ncopies;
+        p->ncopies = 0;
+        for (int k = 0; k < count; k++) {
+            const mtf_tensor *x = p->copies[k];
+            held             *h = held_of(e, x);
+            if (p->copied <= room || debts_is_small(x) > small || reads(e, n, h)) {
+                p->copies[p->ncopies++] = x;
+                continue;
+            }
+            p->copied -= copy_bytes(e, x);
+            h->now = *h->before;
+            h->before = NULL;
+        }
+    }
+}

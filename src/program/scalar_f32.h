@@ -1,0 +1,48 @@
+/* The rows of scalars.h on single numbers of f32.
+ *
+ * Included once for chips that multiply and add with one rounding, and once for
+ * those that round twice, as inner loops are compiled.
+ */
+#ifndef PROGRAM_SCALAR_F32_H
+#define PROGRAM_SCALAR_F32_H
+
+#include "program/scalar.h"
+#include "program/scalar_text.h"
+
+/* What a row becomes in a switch: its value, or nothing where its class is illegal in the type. */
+#define REAL(name, value)                                                                          \
+    case FN_##name:                                                                                \
+        return (scalar){.real = (double)(value)};
+#define WHOLE(name, value)                                                                         \
+    case FN_##name:                                                                                \
+        return (scalar){.whole = (int64_t)(value)};
+
+#define REAL1(name, value, ...) REAL(name, value)
+#define ANY1(name, value, ...) REAL(name, value)
+#define TEST1(name, value, ...) WHOLE(name, value)
+#define LOGIC1(name, value, ...)
+#define REAL2(name, value, ...) REAL(name, value)
+#define ANY2(name, value, ...) REAL(name, value)
+#define COMPARE(name, value, ...) WHOLE(name, value)
+#define LOGIC2(name, value, ...)
+
+static scalar eval_f32(scalar_fn fn, float x, float y)
+{
+    switch ((int)fn) {
+#include "program/scalars.h"
+    }
+    return (scalar){.real = (double)x};
+}
+
+#undef REAL1
+#undef ANY1
+#undef TEST1
+#undef LOGIC1
+#undef REAL2
+#undef ANY2
+#undef COMPARE
+#undef LOGIC2
+
+scalar scalar_eval_twice(scalar_fn fn, float x, float y); /* where products are rounded, too */
+
+#endif

@@ -1,0 +1,179 @@
+/* How sure one trial is: degrees of a program's results. */
+#include "verify/degree.h"
+
+#include <math.h>
+
+#include "base/dtype.h"
+#include "program/map_form.h"
+
+/* A polynomial in the inputs and in the inverses that were taken: its degree, that in the inverses
+ * alone, and what the hashes that it depends on add up to. */
+typedef struct bound {
+    double degree, inverses, risk;
+} bound;
+
+typedef struct degrees {
+    const program *program;
+    bound         *of;           /* by buffer */
+    double         denominators; /* the degrees of all that was inverted so far, together */
+} degrees;
+
+static bound larger(bound a, bound b)
+{
+    return (bound){fmax(a.degree, b.degree), fmax(a.inverses, b.inverses), fmax(a.risk, b.risk)};
+}
+
+static bound product(bound a, bound b)
+{
+    return (bound){a.degree + b.degree, a.inverses + b.inverses, fmax(a.risk, b.risk)};
+}
+
+/* The degree in the inputs once all is multiplied by the product of what was inverted, as often as
+ * inverses are factors. */
+static double degree_of(const degrees *d, bound a)
+{
+    return a.degree + a.inverses * d->denominators;
+}
+
+/* What is decided by comparing or hashing is new: a difference must have been seen there. */
+static bound fresh(const degrees *d, bound a, double degree)
+{
+    return (bound){degree, 0, a.risk + degree_of(d, a) + 1};
+}
+
+static bound chosen(const degrees *d, bound a)
+{
+    return (bound){a.degree, a.inverses, a.risk + degree_of(d, a) + 1};
+}
+
+/* So many different elements are inverted. */
+static bound inverse(degrees *d, bound a, double elements)
+{
+    d->denominators += elements * degree_of(d, a);
+    return (bound){1, 1, a.risk};
+}
+
+/* ---- maps ---- */
+
+static bound of_real(degrees *d, scalar_fn fn, double elements, bound a, bound b)
+{
+    switch ((int)fn) {
+    case FN_negative: return a;
+    case FN_square: return product(a, a);
+    case FN_reciprocal: return inverse(d, a, elements);
+    case FN_add:
+    case FN_sub: return larger(a, b);
+    case FN_multiply: return product(a, b);
+    case FN_divide: return product(a, inverse(d, b, elements));
+    case FN_minimum:
+    case FN_maximum: return chosen(d, larger(a, b));
+    default: return fresh(d, larger(a, b), 1);
+    }
+}
+
+static bound of_step(degrees *d, const instr *i, const scalar_step *s, const bound *reg)
+{
+    int   at[3] = {0}, n = map_operands(s, at);
+    bound none = {0}, a = n > 0 ? reg[at[0]] : none, b = n > 1 ? reg[at[1]] : none;
+    switch ((int)s->fn) {
+    case FN_IMMEDIATE:
+    case FN_INDEX: return none;
+    case FN_CAST: return dtype_is_float(s->type) ? a : fresh(d, a, 0);
+    case FN_SELECT: return larger(larger(a, b), reg[at[2]]);
+    case FN_ROW_SUM: return a;
+    case FN_ROW_MAX:
+    case FN_ROW_MIN: return chosen(d, a);
+    default:
+        return dtype_is_float(s->type) ? of_real(d, s->fn, (double)instr_elements(i), a, b)
+                                       : larger(a, b);
+    }
+}
+
+static void note(degrees *d, const access *out, bound what)
+{
+    d->of[out->buffer] = larger(d->of[out->buffer], what);
+}
+
+static void note_map(degrees *d, const instr *i)
+{
+    bound reg[MAX_REGISTERS];
+    for (int k = 0; k < i->nin; k++) reg[k] = d->of[i->in[k].buffer];
+    for (int k = 0; k < i->map.nsteps; k++) reg[i->nin + k] = of_step(d, i, &i->map.steps[k], reg);
+    for (int k = 0; k < i->nout; k++) note(d, &i->out[k], reg[i->map.results[k]]);
+}
+
+/* ---- the others ---- */
+
+static bound of_fold(const degrees *d, const instr *i, bound a)
+{
+    double n = 1;
+    for (int k = i->fold.nkept; k < i->nloops; k++) n *= (double)i->size[k];
+    switch (i->fold.kind) {
+    case FOLD_SUM: return a;
+    case FOLD_PROD: return (bound){n * a.degree, n * a.inverses, a.risk};
+    case FOLD_MAX:
+    case FOLD_MIN: return chosen(d, a);
+    default: return fresh(d, a, 0);
+    }
+}
+
+static void note_instr(degrees *d, const instr *i)
+{
+    bound a = i->nin > 0 ? d->of[i->in[0].buffer] : (bound){0};
+    bound b = i->nin > 1 ? d->of[i->in[1].buffer] : (bound){0};
+    switch (i->kind) {
+    case INSTR_MAP: note_map(d, i); break;
+    case INSTR_FOLD: note(d, &i->out[0], of_fold(d, i, a)); break;
+    case INSTR_CONTRACT:
+    case INSTR_WINDOW: note(d, &i->out[0], product(a, b)); break;
+    case INSTR_ORDER:
+        note(d, &i->out[0], chosen(d, a));
+        note(d, &i->out[1], fresh(d, a, 0));
+        break;
+    case INSTR_DRAW: note(d, &i->out[0], (bound){1, 0, a.risk}); break;
+    default: /* sums, copies, and elements at indices */
+        if (i->nout > 0) note(d, &i->out[0], larger(a, (bound){0, 0, b.risk}));
+    }
+}
+
+/* ---- the program ---- */
+
+enum { COUNTED_TURNS = 256 };
+
+/* Loops as often as they turn, within reason: what still grows then is too large to be of use. */
+static void walk(degrees *d)
+{
+    const program *p = d->program;
+    int64_t        turns[MAX_NESTING];
+    int            depth = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        if (i->kind == INSTR_LOOP && depth < MAX_NESTING) {
+            turns[depth++] = 0;
+        } else if (i->kind == INSTR_AGAIN && depth > 0) {
+            int64_t trips = p->instrs[i->loop.other].loop.trips;
+            if (++turns[depth - 1] < COUNTED_TURNS && (trips < 0 || turns[depth - 1] < trips))
+                k = i->loop.other;
+            else
+                depth--;
+        } else {
+            note_instr(d, i);
+        }
+    }
+}
+
+double degree_of_program(const program *p, int steps)
+{
+    arena   scratch = arena_make(p->arena.from, p->arena.fault);
+    degrees d = {.program = p, .of = arena_array(&scratch, bound, p->nbuffers + 1)};
+    double  most = d.of ? 0 : -1;
+    for (int b = 0; d.of && b < p->nbuffers; b++)
+        if (p->buffers[b].kind == BUFFER_INPUT || p->buffers[b].kind == BUFFER_VARIABLE)
+            d.of[b].degree = 1;
+    for (int s = 0; d.of && s < steps; s++) walk(&d);
+    for (int b = 0; d.of && b < p->nbuffers; b++)
+        if (p->buffers[b].kind == BUFFER_FETCH || p->buffers[b].kind == BUFFER_VARIABLE)
+            most = fmax(most, degree_of(&d, d.of[b]) + d.of[b].risk);
+    arena_free(&scratch);
+    return most;
+}

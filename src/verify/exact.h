@@ -1,0 +1,111 @@
+/* The exact device: instructions on residues, element by element.
+ *
+ * Every element, of whatever type, is a cell of 64 bits.  Floating elements are
+ * residues of one prime, so casts among them change nothing; integers and bools
+ * are what they are.  Order among residues: whole numbers below 2^31 in magnitude as
+ * usual, the others by a keyed hash above or below these, infinities outermost.
+ */
+#ifndef VERIFY_EXACT_H
+#define VERIFY_EXACT_H
+
+#include "base/dtype.h"
+#include "program/program.h"
+#include "verify/field.h"
+
+typedef uint64_t cell;
+
+typedef struct exact {
+    mtf_session   *session;
+    const program *program;
+    field          field;
+    uint64_t       key; /* of hashes and of random numbers */
+    uint32_t       step;
+    int            unit; /* bytes of memory that one cell stands for */
+    cell         **base; /* by buffer */
+    cell          *tile; /* working space, of so many cells */
+    size_t         tile_cells;
+} exact;
+
+/* An operand: where it begins and what each loop adds, in cells. */
+typedef struct operand_view {
+    cell     *at;
+    mtf_dtype type;
+    int64_t   step; /* between elements that follow each other in memory */
+    int64_t   stride[MAX_LOOPS];
+} operand_view;
+
+operand_view view_of(const exact *x, const instr *i, const access *a);
+/* Working space of so many cells, until the next call; NULL after an error. */
+cell *exact_tile(exact *x, size_t cells);
+
+/* A walk through all turns of loops first .. end-1 in row-major order, and where up to three
+ * operands stand, in cells from where they begin. */
+enum { WALKED = 3 };
+typedef struct turns {
+    int            first, end;
+    const int64_t *size;
+    const int64_t *stride[WALKED];
+    int64_t        at[WALKED];
+    int64_t        index[MAX_LOOPS];
+    bool           done;
+} turns;
+
+/* Operands may be NULL. */
+turns turns_begin(const instr *i, int first, int end, const operand_view *a, const operand_view *b,
+                  const operand_view *c);
+/* Over all loops, from turn `number` on. */
+turns turns_at(const instr *i, int64_t number, const operand_view *a);
+
+static inline void turns_next(turns *t)
+{
+    for (int d = t->end - 1; d >= t->first; d--) {
+        if (++t->index[d] < t->size[d]) {
+            for (int k = 0; k < WALKED; k++) t->at[k] += t->stride[k][d];
+            return;
+        }
+        t->index[d] = 0;
+        for (int k = 0; k < WALKED; k++) t->at[k] -= (t->size[d] - 1) * t->stride[k][d];
+    }
+    t->done = true;
+}
+
+/* ---- numbers ---- */
+
+cell exact_constant(const exact *x, mtf_dtype type, scalar value);
+cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer cut to its width; a bool to 0, 1 */
+cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a);
+/* A number that sorts as the element does. */
+int64_t exact_order(const exact *x, mtf_dtype type, cell a);
+/* The row of scalars.h applied to elements of a compute type. */
+cell exact_scalar(const exact *x, scalar_fn fn, mtf_dtype type, cell a, cell b);
+/* The better of two for MAX and MIN. */
+cell exact_best(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b);
+cell exact_combine(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b);
+
+static inline bool exact_is_real(mtf_dtype type)
+{
+    return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
+}
+
+static inline cell exact_add(const exact *x, mtf_dtype type, cell a, cell b)
+{
+    if (exact_is_real(type)) return field_add(&x->field, a, b);
+    return type == MTF_BOOL ? a | b : exact_wrap(type, a + b);
+}
+
+static inline cell exact_mul(const exact *x, mtf_dtype type, cell a, cell b)
+{
+    if (exact_is_real(type)) return field_mul(&x->field, a, b);
+    return type == MTF_BOOL ? a & b : exact_wrap(type, a * b);
+}
+
+/* ---- instructions ---- */
+
+/* Any but collectives, loops and says; false after an error. */
+bool exact_run(exact *x, const instr *i);
+
+typedef bool exact_kernel(exact *x, const instr *i);
+exact_kernel exact_map, exact_move, exact_add_into, exact_fold, exact_contract, exact_gather,
+    exact_scatter, exact_scan, exact_sort, exact_window, exact_draw;
+
+#endif

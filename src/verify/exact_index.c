@@ -1,0 +1,105 @@
+/* Indices, order and random numbers of the exact device. */
+#include <stdlib.h>
+
+#include "verify/exact.h"
+
+/* The index that stands in a cell; -1: out of range. */
+static int64_t index_in(const instr *i, cell index)
+{
+    int64_t at = (int64_t)index;
+    return at >= 0 && at < i->gather.along ? at : -1;
+}
+
+bool exact_gather(exact *x, const instr *i)
+{
+    operand_view table = view_of(x, i, &i->in[0]), index = view_of(x, i, &i->in[1]),
+                 out = view_of(x, i, &i->out[0]);
+    int64_t along = i->gather.along_stride * table.step;
+    for (turns t = turns_begin(i, 0, i->nloops, &table, &index, &out); !t.done; turns_next(&t)) {
+        int64_t at = index_in(i, index.at[t.at[1]]);
+        out.at[t.at[2]] = at < 0 ? 0 : table.at[t.at[0] + at * along];
+    }
+    return true;
+}
+
+bool exact_scatter(exact *x, const instr *i)
+{
+    operand_view data = view_of(x, i, &i->in[0]), index = view_of(x, i, &i->in[1]),
+                 out = view_of(x, i, &i->out[0]);
+    int64_t along = i->gather.along_stride * out.step;
+    for (turns t = turns_begin(i, 0, i->nloops, &data, &index, &out); !t.done; turns_next(&t)) {
+        int64_t at = index_in(i, index.at[t.at[1]]);
+        if (at < 0) continue;
+        cell *to = &out.at[t.at[2] + at * along], from = data.at[t.at[0]];
+        *to = i->gather.set ? from : exact_add(x, out.type, *to, from);
+    }
+    return true;
+}
+
+/* ---- order ---- */
+
+typedef struct sort_item {
+    int64_t key;
+    int64_t index;
+    cell    value;
+} sort_item;
+
+static int compare_items(const void *a, const void *b)
+{
+    const sort_item *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+bool exact_sort(exact *x, const instr *i)
+{
+    const order_args *how = &i->order;
+    operand_view      in = view_of(x, i, &i->in[0]), values = view_of(x, i, &i->out[0]),
+                 indices = view_of(x, i, &i->out[1]);
+    size_t     cells = (size_t)how->along * sizeof(sort_item) / sizeof(cell);
+    sort_item *items = (sort_item *)(void *)exact_tile(x, cells);
+    TRY(items != NULL);
+    for (turns t = turns_begin(i, 0, i->nloops, &in, &values, &indices); !t.done; turns_next(&t)) {
+        const cell *from = in.at + t.at[0];
+        for (int64_t k = 0; k < how->along; k++) {
+            cell    value = from[k * how->in_stride * in.step];
+            int64_t key = exact_order(x, in.type, value);
+            items[k] = (sort_item){how->descending ? ~key : key, k, value}; /* ~: reversed */
+        }
+        qsort(items, (size_t)how->along, sizeof *items, compare_items);
+        cell *value = values.at + t.at[1], *index = indices.at + t.at[2];
+        for (int64_t k = 0; k < how->k; k++) {
+            value[k * how->value_stride * values.step] = items[k].value;
+            index[k * how->index_stride * indices.step] = (cell)items[k].index;
+        }
+    }
+    return true;
+}
+
+/* ---- random numbers ---- */
+
+static cell draw_one(const exact *x, const draw_args *how, mtf_dtype type, uint64_t stream,
+                     int64_t position)
+{
+    uint64_t bits = hash_pair(stream, (uint64_t)position);
+    if (exact_is_real(type)) return bits % x->field.prime;
+    if (type == MTF_BOOL) return (double)(bits >> 11) * 0x1p-53 < how->b;
+    cell low = exact_constant(x, type, dtype_scalar(type, how->a));
+    cell high = exact_constant(x, type, dtype_scalar(type, how->b));
+    return exact_wrap(type, (int64_t)high > (int64_t)low ? low + bits % (high - low) : low);
+}
+
+bool exact_draw(exact *x, const instr *i)
+{
+    operand_view out = view_of(x, i, &i->out[0]);
+    uint64_t     stream = hash_pair(hash_pair(x->key, i->draw.key), x->step);
+    const double about[] = {i->draw.kind, i->draw.a, i->draw.b};
+    for (int k = 0; k < 3; k++) stream = hash_pair(stream, field_of_double(&x->field, about[k]));
+    for (int k = 0; k < i->nin; k++) stream = hash_pair(stream, *view_of(x, i, &i->in[k]).at);
+    for (turns t = turns_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done; turns_next(&t)) {
+        int64_t position = i->draw.first;
+        for (int d = 0; d < i->nloops; d++) position += t.index[d] * i->draw.weight[d];
+        out.at[t.at[0]] = draw_one(x, &i->draw, out.type, stream, position);
+    }
+    return true;
+}

@@ -1,0 +1,119 @@
+/* Maps of the exact device, strip by strip. */
+#include "program/map_form.h"
+#include "program/scalar.h"
+#include "verify/exact.h"
+
+enum { STRIP = 256 };
+
+/* Elements first .. first + count-1 of the loops, each register a row of `count` cells. */
+typedef struct strip {
+    const instr *instr;
+    int64_t      first, count;
+    cell        *registers;
+} strip;
+
+static cell *row_of(const strip *s, int reg)
+{
+    return s->registers + (int64_t)reg * s->count;
+}
+
+/* Moves the strip between an operand and a register. */
+static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
+{
+    turns t = turns_at(s->instr, s->first, v);
+    if (in)
+        for (int64_t k = 0; k < s->count; k++, turns_next(&t)) reg[k] = v->at[t.at[0]];
+    else
+        for (int64_t k = 0; k < s->count; k++, turns_next(&t)) v->at[t.at[0]] = reg[k];
+}
+
+static void count_along(const exact *x, const strip *s, const scalar_step *step, cell *to)
+{
+    turns   t = turns_at(s->instr, s->first, NULL);
+    int64_t first = exact_is_real(step->type) ? (int64_t)step->value.real : step->value.whole;
+    for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
+        int64_t at = t.index[step->a] + first;
+        to[k] = exact_cast(x, step->type, MTF_I64, (uint64_t)at);
+    }
+}
+
+/* The strip is one row. */
+static void fold_row(const exact *x, const strip *s, const scalar_step *step, cell *to)
+{
+    const cell *from = row_of(s, step->a);
+    fold_kind   kind = step->fn == FN_ROW_SUM   ? FOLD_SUM
+                       : step->fn == FN_ROW_MAX ? FOLD_MAX
+                                                : FOLD_MIN;
+    cell        total = from[0];
+    for (int64_t k = 1; k < s->count; k++)
+        total = exact_combine(x, kind, step->type, total, from[k]);
+    for (int64_t k = 0; k < s->count; k++) to[k] = total;
+}
+
+/* Inverses of a strip at once; the row after the last register is working space. */
+static void divide(const exact *x, const strip *s, const cell *above, const cell *below, cell *to)
+{
+    cell *room = row_of(s, s->instr->nin + s->instr->map.nsteps);
+    for (int64_t k = 0; k < s->count; k++) to[k] = below[k];
+    field_inverses(&x->field, s->count, to, room);
+    for (int64_t k = 0; above && k < s->count; k++) to[k] = field_mul(&x->field, above[k], to[k]);
+}
+
+static void run_step(const exact *x, const strip *s, const scalar_step *step, cell *to)
+{
+    const cell *a = row_of(s, step->a), *b = row_of(s, step->b), *c = row_of(s, step->c);
+    cell        one;
+    switch (step->fn) {
+    case FN_IMMEDIATE:
+        one = exact_constant(x, step->type, step->value);
+        for (int64_t k = 0; k < s->count; k++) to[k] = one;
+        break;
+    case FN_INDEX: count_along(x, s, step, to); break;
+    case FN_CAST:
+        for (int64_t k = 0; k < s->count; k++) to[k] = exact_cast(x, step->type, step->from, a[k]);
+        break;
+    case FN_SELECT:
+        for (int64_t k = 0; k < s->count; k++) to[k] = a[k] ? b[k] : c[k];
+        break;
+    case FN_ROW_SUM:
+    case FN_ROW_MAX:
+    case FN_ROW_MIN: fold_row(x, s, step, to); break;
+    case FN_reciprocal: divide(x, s, NULL, a, to); break;
+    case FN_divide: divide(x, s, a, b, to); break;
+    default:
+        if (scalar_infos[step->fn].arity < 2) b = a;
+        for (int64_t k = 0; k < s->count; k++)
+            to[k] = exact_scalar(x, step->fn, step->type, a[k], b[k]);
+    }
+}
+
+/* A row that is folded is a strip.  Rows are never parted: what is one number a row may be written
+ * over an operand, which every element of the row reads. */
+static int64_t strip_length(const instr *i)
+{
+    int64_t row = map_row(i);
+    return map_folds_rows(i) || row > STRIP ? row : STRIP / row * row;
+}
+
+bool exact_map(exact *x, const instr *i)
+{
+    int64_t elements = instr_elements(i), length = strip_length(i);
+    int     registers = i->nin + i->map.nsteps;
+    strip   s = {.instr = i};
+    s.registers = exact_tile(x, (size_t)(registers + 1) * (size_t)length);
+    TRY(s.registers != NULL);
+    for (; s.first < elements; s.first += s.count) {
+        s.count = elements - s.first < length ? elements - s.first : length;
+        for (int k = 0; k < i->nin; k++) {
+            operand_view in = view_of(x, i, &i->in[k]);
+            transfer(&s, &in, row_of(&s, k), true);
+        }
+        for (int k = 0; k < i->map.nsteps; k++)
+            run_step(x, &s, &i->map.steps[k], row_of(&s, i->nin + k));
+        for (int k = 0; k < i->nout; k++) {
+            operand_view out = view_of(x, i, &i->out[k]);
+            transfer(&s, &out, row_of(&s, i->map.results[k]), false);
+        }
+    }
+    return true;
+}

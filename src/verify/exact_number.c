@@ -1,0 +1,165 @@
+/* Single elements of the exact device. */
+#include "program/scalar.h"
+#include "program/scalar_text.h"
+#include "verify/exact.h"
+
+enum { WHOLE_BITS = 31, SMALL_RANGE = 16 };
+
+/* ---- types ---- */
+
+cell exact_wrap(mtf_dtype type, uint64_t value)
+{
+    if (type == MTF_I32) return (uint64_t)(int64_t)(int32_t)(uint32_t)value;
+    return type == MTF_BOOL ? value != 0 : value;
+}
+
+cell exact_constant(const exact *x, mtf_dtype type, scalar value)
+{
+    return exact_is_real(type) ? field_of_double(&x->field, value.real)
+                               : exact_wrap(type, (uint64_t)value.whole);
+}
+
+/* A residue that is a whole number of small magnitude; the others stand for anything. */
+static bool is_whole(const exact *x, cell a, int64_t *value)
+{
+    *value = field_signed(&x->field, a);
+    return *value > -((int64_t)1 << WHOLE_BITS) && *value < (int64_t)1 << WHOLE_BITS;
+}
+
+static cell hash_real(const exact *x, scalar_fn fn, cell a, cell b)
+{
+    return hash_pair(hash_pair(hash_pair(x->key, (uint64_t)fn), a), b) % x->field.prime;
+}
+
+/* Whole numbers stay what they are, so that positions survive; others become small ones. */
+cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a)
+{
+    bool    real = exact_is_real(from);
+    int64_t whole;
+    if (exact_is_real(to)) return real ? a : field_of_int(&x->field, (int64_t)a);
+    if (real && to != MTF_BOOL && !is_whole(x, a, &whole))
+        return hash_real(x, FN_CAST, a, 0) % SMALL_RANGE;
+    return exact_wrap(to, real && to != MTF_BOOL ? (uint64_t)whole : a);
+}
+
+int64_t exact_order(const exact *x, mtf_dtype type, cell a)
+{
+    int64_t whole;
+    if (!exact_is_real(type)) return (int64_t)a;
+    if (is_whole(x, a, &whole)) return whole;
+    if (a == x->field.prime / 2) return INT64_MAX;
+    if (a == x->field.prime / 2 + 1) return INT64_MIN;
+    int64_t far = (int64_t)(hash_pair(x->key, a) >> 2 | (uint64_t)1 << WHOLE_BITS);
+    return hash_pair(x->key, ~a) & 1 ? far : -far;
+}
+
+/* ---- arithmetic ---- */
+
+cell exact_best(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b)
+{
+    int64_t first = exact_order(x, type, a), second = exact_order(x, type, b);
+    return (kind == FOLD_MAX ? second > first : second < first) ? b : a;
+}
+
+cell exact_combine(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b)
+{
+    if (kind == FOLD_SUM) return exact_add(x, type, a, b);
+    return kind == FOLD_PROD ? exact_mul(x, type, a, b) : exact_best(x, kind, type, a, b);
+}
+
+/* ---- the rows of scalars.h ---- */
+
+/* Integers and bools as every device computes them. */
+#define VALUE(name, value)                                                                         \
+    case FN_##name:                                                                                \
+        return (int64_t)(value);
+#define REAL1(name, ...)
+#define REAL2(name, ...)
+#define TEST1(name, ...)
+#define ANY1(name, value, ...) VALUE(name, value)
+#define ANY2(name, value, ...) VALUE(name, value)
+#define COMPARE(name, value, ...) VALUE(name, value)
+#define LOGIC1(name, ...)
+#define LOGIC2(name, ...)
+
+static int64_t scalar_of_i32(scalar_fn fn, int32_t x, int32_t y)
+{
+    switch ((int)fn) {
+#include "program/scalars.h"
+    }
+    return x;
+}
+
+static int64_t scalar_of_i64(scalar_fn fn, int64_t x, int64_t y)
+{
+    switch ((int)fn) {
+#include "program/scalars.h"
+    }
+    return x;
+}
+
+#undef ANY1
+#undef ANY2
+#undef LOGIC1
+#undef LOGIC2
+#define ANY1(name, ...)
+#define ANY2(name, ...)
+#define LOGIC1(name, value, ...) VALUE(name, value)
+#define LOGIC2(name, value, ...) VALUE(name, value)
+
+static int64_t scalar_of_flag(scalar_fn fn, uint8_t x, uint8_t y)
+{
+    switch ((int)fn) {
+#include "program/scalars.h"
+    }
+    return x;
+}
+
+/* Whole numbers are divided as such; else the quotient's floor is a number of its own. */
+static cell floor_division(const exact *x, scalar_fn fn, cell a, cell b)
+{
+    int64_t whole_a, whole_b;
+    if (is_whole(x, a, &whole_a) && is_whole(x, b, &whole_b) && whole_b)
+        return field_of_int(&x->field, scalar_of_i64(fn, whole_a, whole_b));
+    return hash_real(x, fn, a, b);
+}
+
+/* Division apart, which exact_map.c does: what is a polynomial or a choice is computed; all else is a hash of the operands, the functions
+ * of one operand that choose among them: a hash shows every difference, a choice half of them. */
+static cell scalar_of_real(const exact *x, scalar_fn fn, cell a, cell b)
+{
+    const field *f = &x->field;
+    int64_t      whole;
+    switch ((int)fn) {
+    case FN_negative: return field_sub(f, 0, a);
+    case FN_square: return field_mul(f, a, a);
+    case FN_add: return field_add(f, a, b);
+    case FN_sub: return field_sub(f, a, b);
+    case FN_multiply: return field_mul(f, a, b);
+    case FN_minimum: return exact_best(x, FOLD_MIN, MTF_F64, a, b);
+    case FN_maximum: return exact_best(x, FOLD_MAX, MTF_F64, a, b);
+    case FN_isnan: return 0;
+    case FN_equal: return a == b;
+    case FN_not_equal: return a != b;
+    case FN_less: return exact_order(x, MTF_F64, a) < exact_order(x, MTF_F64, b);
+    case FN_less_equal: return exact_order(x, MTF_F64, a) <= exact_order(x, MTF_F64, b);
+    case FN_greater: return exact_order(x, MTF_F64, a) > exact_order(x, MTF_F64, b);
+    case FN_greater_equal: return exact_order(x, MTF_F64, a) >= exact_order(x, MTF_F64, b);
+    case FN_floor:
+    case FN_ceil:
+    case FN_round: return is_whole(x, a, &whole) ? a : hash_real(x, fn, a, 0);
+    case FN_floordiv:
+    case FN_mod: return floor_division(x, fn, a, b);
+    default: return hash_real(x, fn, a, scalar_infos[fn].arity > 1 ? b : 0);
+    }
+}
+
+cell exact_scalar(const exact *x, scalar_fn fn, mtf_dtype type, cell a, cell b)
+{
+    switch (type) {
+    case MTF_I32: return (uint64_t)scalar_of_i32(fn, (int32_t)(int64_t)a, (int32_t)(int64_t)b);
+    case MTF_I64: return (uint64_t)scalar_of_i64(fn, (int64_t)a, (int64_t)b);
+    case MTF_BOOL: return (uint64_t)scalar_of_flag(fn, a != 0, b != 0);
+    default: return scalar_of_real(x, fn, a, b);
+    }
+}

@@ -1,0 +1,137 @@
+/* Contractions and convolutions of the exact device. */
+#include "verify/exact.h"
+
+enum { TERMS = 32 }; /* products of residues that a wide sum holds */
+
+/* sum over k of a[k * a_step] * b[k * b_step] */
+static cell dot(const exact *x, mtf_dtype type, int64_t n, const cell *a, int64_t a_step,
+                const cell *b, int64_t b_step)
+{
+    cell         total = 0;
+    wide_product sum = 0;
+    if (!exact_is_real(type)) {
+        for (int64_t k = 0; k < n; k++)
+            total = exact_add(x, type, total, exact_mul(x, type, a[k * a_step], b[k * b_step]));
+        return total;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        sum += (wide_product)a[k * a_step] * b[k * b_step];
+        if (k % TERMS == TERMS - 1) sum = field_reduce(&x->field, sum);
+    }
+    return field_reduce(&x->field, sum);
+}
+
+bool exact_contract(exact *x, const instr *i)
+{
+    operand_view a = view_of(x, i, &i->in[0]), b = view_of(x, i, &i->in[1]),
+                 c = view_of(x, i, &i->out[0]);
+    int k = i->nloops - 1; /* batch loops, m, n, then k */
+    for (turns t = turns_begin(i, 0, k, &a, &b, &c); !t.done; turns_next(&t))
+        c.at[t.at[2]] =
+            dot(x, c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1], b.stride[k]);
+    return true;
+}
+
+/* ---- windows ---- */
+
+/* The loops of a convolution inside one of the batch: group, channel, output, then for each spatial
+ * dimension the place in y and the tap. */
+typedef struct window_loops {
+    instr        loops; /* only sizes are used */
+    operand_view x, w, y;
+} window_loops;
+
+static void add_loop(window_loops *n, int64_t size, int64_t x, int64_t w, int64_t y)
+{
+    int d = n->loops.nloops++;
+    n->loops.size[d] = size;
+    n->x.stride[d] = x * n->x.step;
+    n->w.stride[d] = w * n->w.step;
+    n->y.stride[d] = y * n->y.step;
+}
+
+static window_loops loops_of_window(const exact *x, const instr *i)
+{
+    const window_args *a = &i->window;
+    const access      *out = &i->out[0], *first = &i->in[0], *second = &i->in[1];
+    const access *y = a->kind == WINDOW_FORWARD ? out : a->kind == WINDOW_INPUT ? first : second;
+    window_loops  n = {.x = view_of(x, i, a->kind == WINDOW_INPUT ? out : first),
+                       .w = view_of(x, i, a->kind == WINDOW_FILTER ? out : second),
+                       .y = view_of(x, i, y)};
+    add_loop(&n, a->groups, a->chans * a->x_chan, a->outs * a->w_out, a->outs * a->y_out);
+    add_loop(&n, a->chans, a->x_chan, a->w_chan, 0);
+    add_loop(&n, a->outs, 0, a->w_out, a->y_out);
+    for (int d = 0; d < a->nspatial; d++) {
+        add_loop(&n, a->out_size[d], a->step[d] * a->x_spatial[d], 0, a->y_spatial[d]);
+        add_loop(&n, a->taps[d], a->dilation[d] * a->x_spatial[d], a->w_tap[d], 0);
+    }
+    return n;
+}
+
+/* What the paddings take off x's offset, and whether the turn reads inside of it. */
+static bool is_inside(const window_args *a, const turns *t, int64_t *padding)
+{
+    *padding = 0;
+    for (int d = 0; d < a->nspatial; d++) {
+        const int64_t *at = &t->index[3 + 2 * d];
+        int64_t        place = at[0] * a->step[d] + at[1] * a->dilation[d] - a->before[d];
+        if (place < 0 || place >= a->in_size[d]) return false;
+        *padding += a->before[d] * a->x_spatial[d];
+    }
+    return true;
+}
+
+/* The operand that is computed, over all its elements. */
+static void clear(exact *x, const instr *i)
+{
+    const window_args *a = &i->window;
+    bool               filter = a->kind == WINDOW_FILTER, input = a->kind == WINDOW_INPUT;
+    const int64_t     *size = filter ? a->taps : input ? a->in_size : a->out_size;
+    const int64_t     *spatial = filter ? a->w_tap : input ? a->x_spatial : a->y_spatial;
+    operand_view       out = view_of(x, i, &i->out[0]);
+    instr              all = {.nloops = i->nloops};
+    for (int d = 0; d < i->nloops; d++) all.size[d] = i->size[d];
+    for (int d = 0; d < a->nspatial; d++) {
+        out.stride[all.nloops] = spatial[d] * out.step;
+        all.size[all.nloops++] = size[d];
+    }
+    out.stride[all.nloops] = a->w_chan * out.step;
+    all.size[all.nloops++] = filter ? a->chans : 1;
+    out.stride[all.nloops] = (filter ? a->w_out : input ? a->x_chan : a->y_out) * out.step;
+    all.size[all.nloops++] = a->groups * (input ? a->chans : a->outs);
+    for (turns t = turns_begin(&all, 0, all.nloops, &out, NULL, NULL); !t.done; turns_next(&t))
+        out.at[t.at[0]] = 0;
+}
+
+static void add_window(const exact *x, const window_args *a, const window_loops *n, cell *px,
+                       cell *pw, cell *py)
+{
+    mtf_dtype type = n->y.type;
+    int64_t   padding;
+    for (turns t = turns_begin(&n->loops, 0, n->loops.nloops, &n->x, &n->w, &n->y); !t.done;
+         turns_next(&t)) {
+        if (!is_inside(a, &t, &padding)) continue;
+        cell *at_x = px + t.at[0] - padding * n->x.step, *at_w = pw + t.at[1], *at_y = py + t.at[2];
+        cell *sum = a->kind == WINDOW_FORWARD ? at_y : a->kind == WINDOW_INPUT ? at_x : at_w;
+        cell  first = sum == at_x ? *at_y : *at_x, second = sum == at_w ? *at_y : *at_w;
+        *sum = exact_is_real(type) ? field_reduce(&x->field, (wide_product)first * second + *sum)
+                                   : exact_add(x, type, *sum, exact_mul(x, type, first, second));
+    }
+}
+
+bool exact_window(exact *x, const instr *i)
+{
+    window_loops n = loops_of_window(x, i);
+    operand_view first = view_of(x, i, &i->in[0]), second = view_of(x, i, &i->in[1]),
+                 out = view_of(x, i, &i->out[0]);
+    clear(x, i);
+    for (turns t = turns_begin(i, 0, i->nloops, &first, &second, &out); !t.done; turns_next(&t)) {
+        cell *a = first.at + t.at[0], *b = second.at + t.at[1], *c = out.at + t.at[2];
+        switch (i->window.kind) {
+        case WINDOW_FORWARD: add_window(x, &i->window, &n, a, b, c); break;
+        case WINDOW_INPUT: add_window(x, &i->window, &n, c, b, a); break;
+        case WINDOW_FILTER: add_window(x, &i->window, &n, a, c, b); break;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,139 @@
+/* Collectives by their definition, over the memories of all lanes. */
+#include "program/exchange.h"
+#include "verify/lockstep.h"
+
+static const instr *now(const lane *k)
+{
+    return &k->program->instrs[k->at];
+}
+
+/* An operand of the collective in hand; elements lie one after another. */
+static operand_view operand_of(const lane *k, bool out)
+{
+    const instr *i = now(k);
+    return view_of(&k->exact, i, out ? &i->out[0] : &i->in[0]);
+}
+
+/* The member of the group with the lowest number: processors that differ along these axes only. */
+static mesh_point first_member(const lockstep *l, unsigned axes, int me)
+{
+    mesh_point p = l->lanes[me].here;
+    for (int x = 0; x < l->mesh.naxes; x++)
+        if (axes >> x & 1) p.at[x] = 0;
+    return p;
+}
+
+/* On to the next, in the order of numbers; false after the last. */
+static bool next_member(const lockstep *l, unsigned axes, mesh_point *p)
+{
+    for (int x = l->mesh.naxes - 1; x >= 0; x--) {
+        if (!(axes >> x & 1)) continue;
+        if (++p->at[x] < l->mesh.size[x]) return true;
+        p->at[x] = 0;
+    }
+    return false;
+}
+
+/* out[e] of `me` = in[first + e] combined over the group. */
+static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64_t first,
+                       int64_t count)
+{
+    exact       *x = &l->lanes[me].exact;
+    operand_view out = operand_of(&l->lanes[me], true);
+    mesh_point   p = first_member(l, axes, me);
+    bool         some = false;
+    do {
+        operand_view in = operand_of(&l->lanes[mesh_number(&l->mesh, &p)], false);
+        for (int64_t e = 0; e < count; e++) {
+            cell *to = &out.at[e * out.step], next = in.at[(first + e) * in.step];
+            *to = some ? exact_combine(x, kind, out.type, *to, next) : next;
+        }
+        some = true;
+    } while (next_member(l, axes, &p));
+}
+
+/* The group's leader combines, the others have the same. */
+static void all_reduce_for(lockstep *l, int me, const instr *i)
+{
+    mesh_point lowest = first_member(l, i->reduce.axes, me);
+    int        leader = mesh_number(&l->mesh, &lowest);
+    int64_t    count = instr_elements(i);
+    if (leader == me) {
+        reduce_for(l, me, i->reduce.kind, i->reduce.axes, 0, count);
+        return;
+    }
+    operand_view from = operand_of(&l->lanes[leader], true), to = operand_of(&l->lanes[me], true);
+    for (int64_t e = 0; e < count; e++) to.at[e * to.step] = from.at[e * from.step];
+}
+
+/* Who has an element of a dimension that is wanted, and where in his part. */
+typedef struct source {
+    int64_t
+        further; /* his number, counted from the one who wants it, along this dimension's axes */
+    int64_t at, size; /* the place in his part, and how large that is */
+} source;
+
+static source find_source(const mesh *m, const exchange_args *how, int d, int64_t index,
+                          const mesh_point *here)
+{
+    int parts = cut_parts(m, &how->from.dim[d]);
+    for (int k = 0; k < parts; k++) {
+        span       r = part_range(how->shape.dims[d].size, parts, k);
+        mesh_point there = *here;
+        if (index < r.begin || index >= r.begin + r.size) continue;
+        cut_set_part(m, &how->from.dim[d], k, &there);
+        return (source){mesh_number(m, &there) - mesh_number(m, here), index - r.begin, r.size};
+    }
+    return (source){0};
+}
+
+/* Each element of the new part comes from the processor that has it and is like `me` otherwise. */
+static bool exchange_for(lockstep *l, int me)
+{
+    const mesh          *m = &l->mesh;
+    lane                *k = &l->lanes[me];
+    const exchange_args *how = now(k)->exchange;
+    operand_view         out = operand_of(k, true);
+    instr                loops = {.nloops = how->shape.ndims};
+    source              *of[MTF_SHAPE_ROOM];
+    int64_t              total = 0, number = 0;
+    for (int d = 0; d < loops.nloops; d++)
+        total += loops.size[d] = exchange_wanted(m, how, d, &k->here).size;
+    of[0] = (source *)(void *)exact_tile(&k->exact, (size_t)(total + 1) * sizeof(source) / 8);
+    TRY(of[0] != NULL);
+    for (int d = 0; d < loops.nloops; d++) {
+        int64_t begin = exchange_wanted(m, how, d, &k->here).begin;
+        if (d > 0) of[d] = of[d - 1] + loops.size[d - 1];
+        for (int64_t e = 0; e < loops.size[d]; e++)
+            of[d][e] = find_source(m, how, d, begin + e, &k->here);
+    }
+    turns t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
+    for (; !t.done; turns_next(&t)) {
+        int64_t from = me, at = 0;
+        for (int d = 0; d < loops.nloops; d++) {
+            const source *s = &of[d][t.index[d]];
+            from += s->further;
+            at = at * s->size + s->at;
+        }
+        operand_view in = operand_of(&l->lanes[from], false);
+        out.at[number++ * out.step] = in.at[at * in.step];
+    }
+    return true;
+}
+
+bool lockstep_collective(lockstep *l)
+{
+    for (int n = 0; n < l->nlanes; n++) {
+        const instr *i = now(&l->lanes[n]);
+        if (i->kind == INSTR_EXCHANGE) {
+            TRY(exchange_for(l, n));
+        } else if (i->kind == INSTR_REDUCE) {
+            all_reduce_for(l, n, i);
+        } else {
+            const scatter_args *how = &i->reduce_scatter;
+            span                kept = scatter_kept(&l->mesh, how, &l->lanes[n].here);
+            reduce_for(l, n, how->kind, scatter_axes(how), kept.begin, kept.size);
+        }
+    }
+    return true;
+}

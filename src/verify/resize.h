@@ -1,0 +1,25 @@
+/* Copies of a graph in which dimensions have other sizes. */
+#ifndef VERIFY_RESIZE_H
+#define VERIFY_RESIZE_H
+
+#include "graph/node.h"
+
+/* Wherever a dimension of this name has size `from`, it gets size `to`. */
+typedef struct resize_rule {
+    const char *name;
+    int64_t     from, to;
+} resize_rule;
+
+typedef struct resize_rules {
+    resize_rule *list; /* one for each name and size that the graph has */
+    int          n, room;
+} resize_rules;
+
+/* The rules that change nothing; false: no memory. */
+bool    resize_list(const mtf_graph *g, arena *a, resize_rules *r);
+int64_t resize_of(const resize_rules *r, const char *name, int64_t size);
+/* Copies g's nodes into `to`; names too, where asked for.  False after an error, such as sizes that
+ * an operation cannot take. */
+bool resize_graph(const mtf_graph *g, const resize_rules *r, bool names, mtf_graph *to, images *m);
+
+#endif

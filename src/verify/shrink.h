@@ -1,0 +1,25 @@
+/* A model with smaller dimensions: the same operations, quickly run.
+ *
+ * Dimensions shrink as far as the operations allow: what is cut evenly stays so,
+ * what is cut unevenly too, and sizes that reshapes, slices or convolutions
+ * relate stay related.  Of equal layers three are left.  The mesh stays as it is.
+ */
+#ifndef VERIFY_SHRINK_H
+#define VERIFY_SHRINK_H
+
+#include "graph/node.h"
+#include "space/layout.h"
+#include "verify/resize.h"
+
+typedef struct shrunk {
+    mtf_graph   *graph; /* in the session of the original */
+    mtf_tensor **fetches;
+    resize_rules rules;  /* what became of each size */
+    int          copies; /* of equal layers, of which three were left; 0: all were */
+} shrunk;
+
+/* False after an error. */
+bool shrink_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const layout *l,
+                  shrunk *s);
+
+#endif

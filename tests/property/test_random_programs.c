@@ -1,0 +1,162 @@
+/* Random programs under random layouts give what the oracle says.
+ *
+ * Program k is made from SEED + k alone, and run a few times: each time other
+ * results are fetched, on another mesh, under another layout.  One that fails is
+ * shrunk and printed as .mtf text with the flags that show it;
+ * `test_random_programs SEED+k 1` makes it again.
+ *
+ * Usage: test_random_programs [SEED] [COUNT]
+ *        test_random_programs --seconds N [SEED]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "property_case.h"
+
+enum { SEED = 1, COUNT = 3000, LAYOUTS = 4 };
+
+/* ---- one program ---- */
+
+/* Drops rules until no tensor has two dimensions on one axis. */
+static verdict try_legal(property_case *c, dice *d, bool apart, char *reason, coverage *cover)
+{
+    for (;;) {
+        verdict v = apart ? case_try_apart(c, false, reason) : case_try(c, reason, cover);
+        if (v != VERDICT_ILLEGAL || !case_drop_rule(c, d, reason)) return v;
+    }
+}
+
+static void report(property_case *c, uint64_t seed, verdict v, bool graph, char *reason)
+{
+    printf("# program %llu: %s\n# again: test_random_programs %llu 1\n", (unsigned long long)seed,
+           reason, (unsigned long long)seed);
+    fflush(stdout);
+    if (v != VERDICT_ILLEGAL) case_shrink(c, v, graph, reason);
+    case_print(c, reason);
+    fflush(stdout);
+}
+
+/* In a process of its own: what the program was when making it crashed is left in c, which is shared.
+ */
+static bool make_apart(property_case *c, uint64_t seed)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE);
+        case_make_program(c, seed);
+        _exit(0);
+    }
+    if (child > 0) waitpid(child, &status, 0);
+    if (!status) return true;
+    char reason[REASON_ROOM];
+    snprintf(reason, sizeof reason, "the last line cannot be read: %s",
+             strsignal(WTERMSIG(status)));
+    printf("# program %llu: %s\n", (unsigned long long)seed, reason);
+    case_print(c, reason);
+    return false;
+}
+
+static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover)
+{
+    static char dims[MOST_DIMS][NAME_ROOM];
+    dice        d = {seed ^ 0x5bd1e995u};
+    char        reason[REASON_ROOM] = "";
+    if (apart && !make_apart(c, seed)) return false;
+    if (!apart) case_make_program(c, seed);
+    int ndims = case_dims(c, MOST_DIMS, dims);
+    if (!apart) alarm(PATIENCE);
+    verdict v = apart ? case_try_apart(c, true, reason) : case_try_graph(c, reason, cover);
+    bool    graph = v != VERDICT_SAME;
+    for (int k = 0; k < LAYOUTS && v == VERDICT_SAME; k++) {
+        if (k) case_choose_fetches(c, &d);
+        case_make_layout(c, &d, ndims, dims);
+        if (!apart) alarm(PATIENCE);
+        v = try_legal(c, &d, apart, reason, cover);
+    }
+    alarm(0);
+    if (v != VERDICT_SAME) report(c, seed, v, graph, reason);
+    return v == VERDICT_SAME;
+}
+
+/* ---- many ---- */
+
+typedef struct score {
+    uint64_t done;
+    int      passed, failed;
+    coverage cover;
+} score;
+
+typedef struct result {
+    bool     good;
+    coverage cover;
+} result;
+
+static void note(score *s, const result *r)
+{
+    s->done++;
+    s->passed += r->good;
+    s->failed += !r->good;
+    s->cover.exact += r->cover.exact;
+    s->cover.near += r->cover.near;
+    s->cover.unknown += r->cover.unknown;
+    s->cover.slopes += r->cover.slopes;
+}
+
+/* Runs programs in another process until all are done or one of them kills it: a process for each
+ * would take longer than the programs. */
+static void run_many(property_case *c, uint64_t seed, uint64_t count, time_t end, score *s)
+{
+    int    ends[2];
+    result r;
+    fflush(stdout);
+    if (pipe(ends)) return;
+    pid_t child = fork();
+    if (child == 0) {
+        for (uint64_t k = s->done; k < count && time(NULL) < end; k++) {
+            r = (result){0};
+            r.good = run_one(c, seed + k, false, &r.cover);
+            if (write(ends[1], &r, sizeof r) != sizeof r) break;
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    while (read(ends[0], &r, sizeof r) == sizeof r) note(s, &r);
+    close(ends[0]);
+    if (child > 0) waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+    bool           timed = argc > 2 && !strcmp(argv[1], "--seconds");
+    uint64_t       seed = argc > (timed ? 3 : 1) ? strtoull(argv[timed ? 3 : 1], NULL, 10) : SEED;
+    uint64_t       count = timed ? UINT64_MAX : argc > 2 ? strtoull(argv[2], NULL, 10) : COUNT;
+    time_t         end = time(NULL) + (timed ? atoi(argv[2]) : 24 * 3600);
+    score          s = {0};
+    property_case *c =
+        mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (c == MAP_FAILED) return 2;
+    if (timed) printf("from seed %llu, for %s seconds\n", (unsigned long long)seed, argv[2]);
+    while (s.done < count && time(NULL) < end) {
+        run_many(c, seed, count, end, &s);
+        if (s.done == count || time(NULL) >= end) break;
+        /* The next program took the process with it; by itself it can be told and shrunk. */
+        result r = {.good = run_one(c, seed + s.done, true, NULL)};
+        note(&s, &r);
+    }
+    munmap(c, sizeof *c);
+    int64_t all = s.cover.exact + s.cover.near + s.cover.unknown;
+    printf("seeds %llu to %llu: %lld elements, %lld equal, %lld near, %lld not definite; %lld "
+           "slopes\n",
+           (unsigned long long)seed, (unsigned long long)(seed + s.done - 1), (long long)all,
+           (long long)s.cover.exact, (long long)s.cover.near, (long long)s.cover.unknown,
+           (long long)s.cover.slopes);
+    printf("test_random_programs: %d passed, %d failed\n", s.passed, s.failed);
+    return s.failed > 0;
+}

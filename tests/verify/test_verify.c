@@ -1,0 +1,404 @@
+/* Tests verifying: faults are found, and sizes shrink. */
+#include "ops/catalogue.h"
+#include "ops/splits.h"
+#include "verify/degree.h"
+#include "verify/shrink.h"
+#include "verify/verify.h"
+
+#include "ground.h"
+
+static const char network[] = "x: f32[batch=6, d=5] = input\n"
+                              "t: i32[batch=6] = input\n"
+                              "w: f32[d=5, hidden=7] = variable\n"
+                              "v: f32[hidden=7, out=4] = variable\n"
+                              "h: [batch, hidden] = einsum(x, w)\n"
+                              "y: [batch, out] = einsum(relu(h), v)\n"
+                              "p = softmax(y, dim=out)\n"
+                              "dim out = 4\n"
+                              "q: f32[batch, out] = one_hot(t, dim=out)\n"
+                              "loss = reduce_mean(square(p - q))\n"
+                              "dw, dv = gradients(loss; w, v)\n"
+                              "nw = assign(w, w - 0.1 * dw)\n"
+                              "nv = assign(v, v - 0.1 * dv)\n";
+
+typedef struct scene {
+    mtf_session *session;
+    mtf_graph   *graph;
+    mesh         mesh;
+    layout       layout;
+} scene;
+
+static void set_up(scene *s, const char *text, const char *mesh_text, const char *rules,
+                   const char *state)
+{
+    s->session = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    s->graph = mtf_parse(s->session, text, "test");
+    assert_string_equal(mtf_error(s->session), "");
+    assert_true(mesh_parse(s->session, mesh_text, &s->mesh));
+    assert_true(layout_parse(s->session, rules, &s->mesh, &s->layout));
+    assert_true(layout_parse_state(s->session, state, &s->layout));
+}
+
+static verify_answer verify_one(scene *s, mtf_tensor *y)
+{
+    verify_answer a;
+    assert_true(verify_graph(s->graph, 1, &y, &(verify_opts){.layout = &s->layout}, &a));
+    return a;
+}
+
+/* ---- the field ---- */
+
+/* Miller and Rabin's test, to bases that decide for all numbers of 64 bits. */
+static bool is_prime(const field *f)
+{
+    static const uint64_t bases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
+    uint64_t              odd = f->prime - 1;
+    int                   twos = 0;
+    while (odd % 2 == 0) odd /= 2, twos++;
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
+        uint64_t x = field_power(f, bases[b], odd);
+        bool     passes = x == 1 || x == f->prime - 1;
+        for (int k = 1; k < twos && !passes; k++) passes = (x = field_mul(f, x, x)) == f->prime - 1;
+        if (!passes) return false;
+    }
+    return true;
+}
+
+static void test_field(void **state)
+{
+    (void)state;
+    for (int n = 0; n < FIELD_PRIMES; n++) {
+        field    f = field_nth(n);
+        uint64_t x = f.prime - 12345, y = f.prime / 3;
+        assert_true(is_prime(&f));
+        assert_int_equal(field_mul(&f, x, y), (uint64_t)((wide_product)x * y % f.prime));
+        assert_int_equal(field_mul(&f, y, field_inverse(&f, y)), 1);
+        assert_int_equal(field_inverse(&f, 0), 0);
+        uint64_t several[] = {y, 0, 1, x}, room[4];
+        field_inverses(&f, 4, several, room);
+        assert_int_equal(several[0], field_inverse(&f, y));
+        assert_int_equal(several[1], 0);
+        assert_int_equal(several[2], 1);
+        assert_int_equal(field_mul(&f, several[3], x), 1);
+        assert_int_equal(field_signed(&f, field_of_int(&f, -77)), -77);
+    }
+}
+
+/* Doubles whose sums and products need no rounding stay related. */
+static void test_constants(void **state)
+{
+    (void)state;
+    static const double values[] = {0.1f, -3.75, 1e-20f, 12345678, 0x1p-1000, 0};
+    field               f = field_nth(0);
+    for (int a = 0; a < 6; a++)
+        for (int b = 0; b < 6; b++) {
+            uint64_t x = field_of_double(&f, values[a]), y = field_of_double(&f, values[b]);
+            if (values[a] + values[b] - values[a] == values[b] && a < 2 && b < 2)
+                assert_int_equal(field_add(&f, x, y), field_of_double(&f, values[a] + values[b]));
+            if (a < 4 && b < 4)
+                assert_int_equal(field_mul(&f, x, y), field_of_double(&f, values[a] * values[b]));
+        }
+    assert_int_equal(field_of_double(&f, -0x1p-1), field_of_int(&f, -(int64_t)(f.prime / 2 + 1)));
+}
+
+/* ---- what is equal, and what is not ---- */
+
+static void test_equal(void **state)
+{
+    (void)state;
+    static const char *const layouts[][2] = {
+        {"", ""},
+        {"batch:x", ""},
+        {"hidden:x+y", ""},
+        {"batch:y,hidden:x", ""},
+        {"out:x,d:y", ""},
+        {"batch:x+y", "hidden:y"},
+        {"d:x", "out:x,hidden:y"},
+    };
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        scene s;
+        set_up(&s, network, "x:2,y:3", layouts[i][0], layouts[i][1]);
+        verify_answer a = verify_one(&s, mtf_find(s.graph, "loss"));
+        assert_true(a.equal);
+        assert_int_equal(a.processors, 6);
+        assert_true(a.chance < -VERIFY_BITS && a.trials >= 2);
+        close_well(s.session);
+    }
+}
+
+/* Third derivatives: maps of rows of 120 in which one number a row is written over an operand. */
+static void test_rows_in_place(void **state)
+{
+    (void)state;
+    scene s;
+    set_up(&s,
+           "x: f64[f=3] = input\n"
+           "a = negative(tanh(x + x) * x)\n"
+           "b: [e=4, f=3, d=6, a=5] = broadcast(a)\n"
+           "c = overlap_add(window(b, dim=d, taps=[win=1]), dim=d, taps=win, size=6)\n"
+           "dx = gradients(reduce_sum(c); x)\n"
+           "ddx = gradients(reduce_mean(square(dx)); x)\n"
+           "e = negative(tanh(ddx * 0.002))\n"
+           "g = gradients(reduce_sum(sin(e)); x)\n"
+           "y = gradients(reduce_sum(g); x)\n",
+           "", "", "");
+    assert_true(verify_one(&s, mtf_find(s.graph, "y")).equal);
+    close_well(s.session);
+}
+
+/* An operation that says of its parts what is not so: the product of a cut dimension is the sum of
+ * its parts' products. */
+static void test_wrong_rule(void **state)
+{
+    (void)state;
+    op    wrong = op_reduce_prod;
+    scene s;
+    wrong.split = op_reduce_sum.split;
+    set_up(&s, "x: f32[a=5, b=4] = input\ny = square(x)\n", "x:2", "a:x", "");
+    mtf_shape   kept = mtf_shape({"b", 4});
+    attr        attrs[] = {{.names = {0}}, {.shape = &kept}};
+    mtf_tensor *z = node_unary(&wrong, mtf_find(s.graph, "y"), attrs);
+    mtf_name(z, "z");
+    mtf_tensor *last = mtf_negative(mtf_exp(z));
+    assert_string_equal(mtf_error(s.session), "");
+    verify_answer a = verify_one(&s, last);
+    assert_false(a.equal);
+    assert_string_equal(mtf_name_of_tensor(a.first.tensor), "z");
+    assert_int_equal(a.pass, PASS_LOWERING);
+    assert_int_equal(a.first.processor, 0);
+    s.layout.nrules = 0; /* nothing is cut: the rule is not asked */
+    a = verify_one(&s, last);
+    assert_true(a.equal);
+    close_well(s.session);
+}
+
+/* ---- faults in programs ---- */
+
+/* Softmax cuts its maximum to what floats can hold: on residues that changes nothing. */
+static bool does_nothing(const instr *i)
+{
+    for (int k = 0; i->kind == INSTR_MAP && k < i->map.nsteps; k++)
+        if (i->map.steps[k].fn == FN_IMMEDIATE && exact_is_real(i->map.steps[k].type) &&
+            fabs(i->map.steps[k].value.real) > 1e30)
+            return true;
+    return false;
+}
+
+/* Changes one number of an instruction; false: there is none of this sort. */
+static bool spoil(instr *i, int sort)
+{
+    if (does_nothing(i)) return false;
+    switch (sort) {
+    case 0: /* reads elsewhere; collectives have no strides */
+        for (int d = 0; i->nin > 0 && !instr_is_collective(i) && d < i->nloops; d++)
+            if (i->size[d] > 1 && i->in[0].stride[d]) return i->in[0].stride[d] = 0, true;
+        return false;
+    case 1: /* one turn less */
+        for (int d = 0; d < i->nloops; d++)
+            if (i->size[d] > 1 && !instr_is_collective(i)) return i->size[d]--, true;
+        return false;
+    case 2: /* another function */
+        for (int k = 0; i->kind == INSTR_MAP && k < i->map.nsteps; k++) {
+            scalar_step *step = (scalar_step *)&i->map.steps[k];
+            if (step->fn == FN_multiply) return step->fn = FN_add, true;
+            if (step->fn == FN_sub) return step->fn = FN_add, true;
+            if (step->fn == FN_IMMEDIATE && step->value.real != 0 && exact_is_real(step->type))
+                return step->value.real *= 2, true;
+        }
+        return false;
+    case 3: /* with other processors */
+        if (i->kind == INSTR_REDUCE) return i->reduce.axes = 0, true;
+        return false;
+    default: return false;
+    }
+}
+
+/* Runs the programs, of which processor 1's has this instruction spoilt; -1: none. */
+static bool is_noticed(scene *s, plan_pass pass, int number, int sort, bool *done)
+{
+    mtf_tensor   *fetch = mtf_find(s->graph, "loss");
+    lockstep_opts how = {
+        .graph = s->graph, .nfetches = 1, .fetches = &fetch, .layout = &s->layout, .last = pass};
+    lockstep_opts alone = {
+        .graph = s->graph, .nfetches = 1, .fetches = &fetch, .last = PASS_LOWERING};
+    lockstep   l, whole;
+    field      f = field_nth(0);
+    difference d;
+    arena      a = arena_make(&s->session->allocator, &s->session->fault);
+    int64_t   *limits = values_limits(s->graph, &a);
+    assert_true(lockstep_open(&l, &how) && lockstep_open(&whole, &alone));
+    program *p = l.lanes[1].program;
+    *done = number < 0 || (number < p->ninstrs && spoil(&p->instrs[number], sort));
+    bool noticed = false;
+    /* Integers are samples: a class that no example has shows nothing in one trial. */
+    for (uint64_t key = 1; *done && key <= 6 && !noticed; key++) {
+        assert_true(lockstep_clear(&l, &f, key) && lockstep_clear(&whole, &f, key));
+        assert_true(values_fill(&l, &s->layout, key, limits) &&
+                    values_fill(&whole, NULL, key, limits));
+        for (int step = 0; step < 2 && !noticed; step++) {
+            assert_true(lockstep_step(&whole) && lockstep_step(&l));
+            noticed = values_differ(&l, &whole, &s->layout, &d);
+        }
+    }
+    lockstep_close(&whole);
+    lockstep_close(&l);
+    arena_free(&a);
+    return noticed;
+}
+
+/* Whatever is changed in an instruction of one processor shows in the results. */
+static void check_mutants(plan_pass pass, const char *rules, const char *more)
+{
+    scene s;
+    int   mutants = 0;
+    bool  done;
+    set_up(&s, network, "x:2,y:2", rules, more);
+    assert_false(is_noticed(&s, pass, -1, 0, &done));
+    for (int k = 0; k < 200; k++)
+        for (int sort = 0; sort < 4; sort++) {
+            bool noticed = is_noticed(&s, pass, k, sort, &done);
+            if (done && !noticed)
+                fail_msg("after %s: instruction %d, spoilt %d: not noticed", plan_pass_name(pass),
+                         k, sort);
+            mutants += done;
+        }
+    assert_true(mutants > 30);
+    close_well(s.session);
+}
+
+static void test_mutants(void **state)
+{
+    (void)state;
+    check_mutants(PASS_LOWERING, "batch:x,hidden:y", "");
+    check_mutants(PASS_ALL, "batch:x,hidden:y", "");
+    check_mutants(PASS_ALL, "batch:x", "d:y");
+}
+
+/* Two buffers that share a place though both are needed. */
+static void test_wrong_place(void **state)
+{
+    (void)state;
+    scene      s;
+    lockstep   l, whole;
+    field      f = field_nth(0);
+    difference d;
+    set_up(&s,
+           "x: f32[a=8] = input\nw: f32[a=8, b=3] = input\ny = exp(x)\n"
+           "u = reduce_sum(w * y) + reduce_sum(cumsum(y, dim=a))\n",
+           "", "", "");
+    mtf_tensor   *fetch = mtf_find(s.graph, "u");
+    lockstep_opts how = {.graph = s.graph, .nfetches = 1, .fetches = &fetch};
+    arena         a = arena_make(&s.session->allocator, &s.session->fault);
+    int64_t      *limits = values_limits(s.graph, &a);
+    assert_true(lockstep_open(&l, &how) && lockstep_open(&whole, &how));
+    program *p = l.lanes[0].program;
+    for (int b = 0; b < p->nbuffers; b++)
+        if (p->buffers[b].kind == BUFFER_TEMPORARY) l.lanes[0].begin[b] = 0;
+    assert_true(lockstep_clear(&l, &f, 7) && lockstep_clear(&whole, &f, 7));
+    assert_true(values_fill(&l, NULL, 7, limits) && values_fill(&whole, NULL, 7, limits));
+    assert_true(lockstep_step(&whole) && lockstep_step(&l));
+    assert_true(values_differ(&l, &whole, NULL, &d));
+    assert_ptr_equal(d.tensor, fetch);
+    lockstep_close(&whole);
+    lockstep_close(&l);
+    arena_free(&a);
+    close_well(s.session);
+}
+
+/* ---- degrees ---- */
+
+static double degree_of_text(const char *text, int steps)
+{
+    scene s;
+    set_up(&s, text, "", "", "");
+    mtf_tensor *y = mtf_find(s.graph, "y");
+    plan_opts   o = {.last = PASS_LOWERING, .exact = true};
+    program    *p = plan_program(s.graph, 1, &y, &o);
+    double      degree = degree_of_program(p, steps);
+    program_free(p);
+    close_well(s.session);
+    return degree;
+}
+
+static void test_degrees(void **state)
+{
+    (void)state;
+    const char *cube = "x: f32[a=3] = input\ny = x * x * x + 2 * x\n";
+    const char *hash = "x: f32[a=3] = input\ny = square(exp(square(x)))\n";
+    const char *over = "x: f32[a=3] = input\ny = x / square(x + 1)\n";
+    const char *var = "w: f32[a=3] = variable\ny = assign(w, w * w)\n";
+    assert_true(degree_of_text(cube, 1) == 3);
+    /* 2 of the hash's operand and 1, then 2 of the square of a new number */
+    assert_true(degree_of_text(hash, 1) == 5);
+    /* 1, and 1 of the inverse, once three squares are multiplied in */
+    assert_true(degree_of_text(over, 1) == 2 + 3 * 2);
+    assert_true(degree_of_text(var, 1) == 2 && degree_of_text(var, 3) == 8);
+}
+
+/* ---- shrinking ---- */
+
+static int64_t size_in(const shrunk *s, const char *tensor, const char *dim)
+{
+    mtf_tensor *x = mtf_find(s->graph, tensor);
+    assert_non_null(x);
+    return mtf_shape_dim(mtf_shape_of_tensor(x), dim).size;
+}
+
+static void test_shrink(void **state)
+{
+    (void)state;
+    scene s;
+    set_up(&s,
+           "x: f32[batch=1000, length=101, model=64] = input\n"
+           "w: f32[model=64, inner=96] = variable\n"
+           "h: [batch, length, inner] = einsum(x, w)\n"
+           "m: [batch, length, heads=8, size=12] = reshape(h)\n"
+           "n = rename_dimension(m, from=length, to=memory)\n"
+           "a: [batch, heads, length, memory] = einsum(m, n)\n"
+           "b = slice(a, dim=memory, begin=1, size=100)\n"
+           "c = pad(b, dim=memory, before=1)\n"
+           "y = reduce_sum(softmax(c, dim=memory))\n",
+           "x:4", "batch:x,length:x?,heads:x?", "");
+    s.layout.nrules = 1; /* batch:x */
+    mtf_tensor *y = mtf_find(s.graph, "y");
+    shrunk      small;
+    assert_true(shrink_graph(s.graph, 1, &y, &s.layout, &small));
+    assert_int_equal(size_in(&small, "x", "batch"), 8);  /* as evenly cut by 4 as 1000 */
+    assert_int_equal(size_in(&small, "x", "length"), 3); /* odd as 101 */
+    assert_int_equal(size_in(&small, "a", "memory"), 3); /* the same under another name */
+    assert_int_equal(size_in(&small, "b", "memory"), 2); /* all but the first */
+    assert_int_equal(size_in(&small, "h", "inner"),
+                     size_in(&small, "m", "heads") * size_in(&small, "m", "size"));
+    assert_true(size_in(&small, "h", "inner") < 96);
+    verify_answer a;
+    assert_true(
+        verify_graph(small.graph, 1, small.fetches, &(verify_opts){.layout = &s.layout}, &a));
+    assert_true(a.equal);
+    close_well(s.session);
+}
+
+static void test_shrink_keeps_uneven_parts(void **state)
+{
+    (void)state;
+    scene s;
+    set_up(&s, "x: f32[n=1003, k=6] = input\ny = reduce_sum(x * x, over=(n))\n", "x:4", "n:x,k:x?",
+           "");
+    s.layout.nrules = 1;
+    mtf_tensor *y = mtf_find(s.graph, "y");
+    shrunk      small;
+    assert_true(shrink_graph(s.graph, 1, &y, &s.layout, &small));
+    assert_int_equal(size_in(&small, "x", "n"), 7); /* 1, 2, 2 and 2 */
+    close_well(s.session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_field),       cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_equal),       cmocka_unit_test(test_rows_in_place),
+        cmocka_unit_test(test_wrong_rule),  cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_wrong_place), cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_shrink),      cmocka_unit_test(test_shrink_keeps_uneven_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
