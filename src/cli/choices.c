@@ -86,8 +86,7 @@ bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
         return fail(&s->fault, ERR_USAGE, "a mesh of %d processor%s has no use for %llu %s",
                     processors, processors == 1 ? "" : "s", (unsigned long long)ranks,
                     ranks == hosts ? "hosts" : "ranks");
-    int each = (processors + (int)hosts - 1) / (int)hosts;
-    *at = machine_site(s->opts.threads > each ? s->opts.threads / each : 1);
+    *at = machine_site((int)((uint64_t)s->opts.threads * hosts / ranks));
     at->ranks = (int)ranks;
     at->hosts = (int)hosts;
     r->site = at;

@@ -315,9 +315,9 @@ static bool find_peak(price *p, arena *a)
     return true;
 }
 
-static int64_t scratch_of(const program *p, const site *s)
+static int64_t scratch_of(const program *p, const site *s, const mesh *m, int processor)
 {
-    return s && s->scratch_bytes ? s->scratch_bytes(p, s->threads) : 0;
+    return s && s->scratch_bytes ? s->scratch_bytes(p, site_threads(s, m, processor)) : 0;
 }
 
 static int64_t wire_of(const program *p, const site *s, const mesh *m, int processor)
@@ -327,7 +327,7 @@ static int64_t wire_of(const program *p, const site *s, const mesh *m, int proce
 
 int64_t price_peak(const program *p, const site *s, const mesh *m, int processor)
 {
-    return p->cost.peak_bytes + scratch_of(p, s) + wire_of(p, s, m, processor);
+    return p->cost.peak_bytes + scratch_of(p, s, m, processor) + wire_of(p, s, m, processor);
 }
 
 static bool price_memories(price *p, arena *a)
@@ -344,7 +344,7 @@ static bool price_memories(price *p, arena *a)
             m->state += bytes;
     }
     m->activations = q->slab_bytes - m->inputs - m->constants;
-    m->scratch = scratch_of(q, p->rates.site);
+    m->scratch = scratch_of(q, p->rates.site, p->mesh, mesh_number(p->mesh, &p->here));
     m->wire = wire_of(q, p->rates.site, p->mesh, mesh_number(p->mesh, &p->here));
     m->peak = q->cost.peak_bytes + m->scratch + m->wire;
     TRY(find_peak(p, a));

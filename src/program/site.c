@@ -33,6 +33,12 @@ span site_process(const site *s, const mesh *m, int processor)
                              : part_range(all, s->ranks, site_rank(s, m, processor));
 }
 
+int site_threads(const site *s, const mesh *m, int processor)
+{
+    int64_t each = s ? s->threads / site_process(s, m, processor).size : 1;
+    return each > 1 ? (int)each : 1;
+}
+
 bool site_is_here(const site *s, const mesh *m, int me, int processor)
 {
     span here = site_process(s, m, me);

@@ -15,7 +15,7 @@ struct site {
     int        ranks;   /* processes that share the processors; up to 1: threads of one process */
     int        hosts;   /* ranks share memory in so many blocks; up to 1: all do */
     const int *host;    /* or, by rank: equal numbers do; NULL: the blocks hold */
-    int        threads; /* of each processor */
+    int        threads; /* of each process, which its processors share */
     /* Bytes of working space: of kernels, and of a processor's side of the wire.  NULL: not counted. */
     int64_t (*scratch_bytes)(const program *p, int threads);
     int64_t (*wire_bytes)(const site *s, const mesh *m, int me, const program *p);
@@ -26,6 +26,7 @@ struct site {
 int  site_rank(const site *s, const mesh *m, int processor);    /* the process that it is in */
 span site_process(const site *s, const mesh *m, int processor); /* all processors of that process */
 bool site_is_here(const site *s, const mesh *m, int me, int processor); /* in the same process? */
+int  site_threads(const site *s, const mesh *m, int processor);         /* of this processor */
 
 /* Does the group of those who differ from `me` along these axes only share memory? */
 bool site_meets(const site *s, const mesh *m, int me, unsigned axes);

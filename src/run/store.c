@@ -79,7 +79,6 @@ static bool open_machine(store *s)
     s->processors = mesh_size(&s->mesh);
     TRY(take_share(s));
     int here = s->end - s->first;
-    s->threads = o->threads / here > 1 ? o->threads / here : 1;
     s->device = machine_open(s->session);
     TRY(s->device != NULL);
     if (s->ranks)
@@ -87,8 +86,9 @@ static bool open_machine(store *s)
     else if (s->processors > 1)
         s->wire = wire_threads_open(s->session, &s->mesh);
     TRY(s->wire || s->processors == 1);
-    s->site = machine_site(s->threads);
+    s->site = machine_site(o->threads);
     if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
+    s->threads = site_threads(&s->site, &s->mesh, s->first);
     s->crew = crew_open(s->session, here, s->threads);
     return s->crew != NULL;
 }
@@ -115,8 +115,7 @@ int64_t store_memory_each(mtf_session *session)
 
 site store_site(mtf_session *session)
 {
-    int  threads = session->opts.threads / processors_here(session);
-    site s = machine_site(threads > 1 ? threads : 1);
+    site s = machine_site(session->opts.threads);
     s.ranks = launch_find().size;
     return s;
 }
