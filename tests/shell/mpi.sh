@@ -222,7 +222,7 @@ file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] 
     'dw = gradients(reduce_sum(h * h); w)' 'nw = assign(w, w - dw)'
 audited() {                             # audited RANKS HOSTS MESH LAYOUT STATE
     "$MTF" plan net.mtf --fetch nw --fetch m --ranks $1 --hosts $2 --mesh $3 --layout $4 --state-layout "$5" --json >plan.json
-    ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $3 --layout $4 --state-layout "$5" --analyze
+    ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $3 --layout $4 --state-layout "$5" --threads 5 --analyze
     if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 10 ] || grep -q DIFFERENT out; then
         lose "the plan of $1 ranks on $2 hosts, $3 as $4 $5" "ten times equal" "$status: $(tail -n 12 out; cat err)"
     else pass; fi
