@@ -81,16 +81,17 @@ static void grad_cast(tape *t, const node *n, mtf_tensor *const *dy)
 static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
 {
     (void)n;
-    slice want = out[0];
-    if (slice_is_uniform(in)) {
+    slice want = out[0], from = *in;
+    if (e->exact && dtype_is_float(want.type)) TRY(emit_real(e, &from)); /* folding would round */
+    if (slice_is_uniform(&from)) {
         out[0] =
             slice_of_scalar(scalar_cast(want.type, in->type, in->value), want.type, &want.shape);
-        return !e->exact || !dtype_is_float(want.type) || emit_real(e, &out[0]);
+        return true;
     }
-    out[0] = in[0];
+    out[0] = from;
     if (in->type == want.type) return true;
     out[0] = emit_fresh(e, want.type, &want.shape);
-    return emit_cast(e, in, &out[0]);
+    return emit_cast(e, &from, &out[0]);
 }
 
 /* A partial sum may widen; narrowed, each part would be rounded by itself. */

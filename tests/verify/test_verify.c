@@ -146,6 +146,22 @@ static void test_rows_in_place(void **state)
     close_well(s.session);
 }
 
+/* A constant that is rounded when it is folded, and that is a paid sum on a mesh. */
+static void test_constants_are_not_rounded(void **state)
+{
+    (void)state;
+    scene s;
+    set_up(&s,
+           "x: i64[b=3, d=2] = constant(value=9223372036854775807)\n"
+           "s = reduce_sum(x, over=(b))\n"
+           "y: bf16 = cast(s)\n"
+           "z = reduce_sum(y * 0.1)\n",
+           "x:2", "b:x", "");
+    assert_true(verify_one(&s, mtf_find(s.graph, "y")).equal);
+    assert_true(verify_one(&s, mtf_find(s.graph, "z")).equal);
+    close_well(s.session);
+}
+
 /* An operation that says of its parts what is not so: the product of a cut dimension is the sum of
  * its parts' products. */
 static void test_wrong_rule(void **state)
@@ -394,11 +410,17 @@ static void test_shrink_keeps_uneven_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_field),       cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_equal),       cmocka_unit_test(test_rows_in_place),
-        cmocka_unit_test(test_wrong_rule),  cmocka_unit_test(test_mutants),
-        cmocka_unit_test(test_wrong_place), cmocka_unit_test(test_degrees),
-        cmocka_unit_test(test_shrink),      cmocka_unit_test(test_shrink_keeps_uneven_parts),
+        cmocka_unit_test(test_field),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_rows_in_place),
+        cmocka_unit_test(test_constants_are_not_rounded),
+        cmocka_unit_test(test_wrong_rule),
+        cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_wrong_place),
+        cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_shrink_keeps_uneven_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
