@@ -554,11 +554,11 @@ typedef struct mtf_measured {
     int64_t        steps; /* 0: nothing ran here, or nothing is measured */
     int64_t        flops;
     int64_t        collectives;    /* how many it took part in */
-    int64_t        received_bytes; /* from other processors, by either of these ways: */
-    int64_t        read_bytes;     /*   in memory that is shared with them, */
-    int64_t        received_messages;         /*   and in messages, in bytes */
-    int64_t        sent_messages;             /* likewise */
-    int64_t        peak_bytes;                /* variables and the slab together, as allocated */
+    int64_t        received_bytes; /* from other processors, by both of these ways: */
+    int64_t        read_bytes;     /*   bytes read in memory that is shared with them, */
+    int64_t        received_messages; /*   and bytes received in messages */
+    int64_t        sent_messages;     /* bytes sent in messages */
+    int64_t        peak_bytes;        /* variables and the slab together, as allocated */
     int64_t        scratch_bytes, wire_bytes; /* besides: working space of kernels and the wire */
     int64_t        instructions;
     const int64_t *turns;   /* by instruction: how often it ran */

@@ -17,4 +17,9 @@ static inline int64_t saturate_plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+static inline int64_t saturate_from(double x)
+{
+    return x < 0x1p63 ? (int64_t)x : INT64_MAX;
+}
+
 #endif

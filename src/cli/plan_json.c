@@ -125,6 +125,8 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     json_int(root, "flops", p->flops);
     json_int(root, "sent_bytes", p->sent_bytes);
     json_int(root, "received_bytes", p->received_bytes);
+    json_int(root, "sent_messages", p->out_messages);
+    json_int(root, "received_messages", p->in_messages);
     cJSON_AddNumberToObject(root, "seconds", p->seconds);
     cJSON_AddNumberToObject(root, "end_seconds", p->end_seconds);
     json_flag(root, "open_ended", p->open_ended);

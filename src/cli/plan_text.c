@@ -113,8 +113,12 @@ static void write_sent(estimate *e, textbuf *t)
     collective_sum *sums;
     int             n = collective_sums(e, false, &sums);
     write_row(t, "sent", unit_bytes(e->price.sent_bytes));
-    text_add(t, "   %s%s by all processors\n", e->approximate ? "about " : "",
+    text_add(t, "   %s%s by all processors", e->approximate ? "about " : "",
              unit_bytes(e->sent_bytes).s);
+    if (e->price.out_messages)
+        text_add(t, "; %s of it in messages",
+                 unit_percent((double)e->price.out_messages, (double)e->price.sent_bytes).s);
+    text_add(t, "\n");
     for (int i = 0; i < n; i++) {
         char name[32] = "  ";
         strncat(name, sums[i].kind, sizeof name - 3);
@@ -134,8 +138,10 @@ void plan_write_header(estimate *e, textbuf *t)
     mesh_write_place(p->mesh, &p->here, place, sizeof place);
     text_add(t, "mesh             ");
     plan_write_mesh(p->mesh, t);
-    text_add(t, "; %d processor%s\nlayout           ", e->processors,
-             e->processors == 1 ? "" : "s");
+    text_add(t, "; %d processor%s", e->processors, e->processors == 1 ? "" : "s");
+    if (r->site && r->site->ranks > 1) text_add(t, " in %d ranks", r->site->ranks);
+    if (r->site && r->site->hosts > 1) text_add(t, " on %d hosts", r->site->hosts);
+    text_add(t, "\nlayout           ");
     plan_write_layout(e->opts.layout, t);
     text_add(t, "\nmachine          flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory,
              r->wire, r->latency);

@@ -17,14 +17,14 @@
 enum { FEW_INSTRS = 2000, MOST_INSTRS = 200 * 1000, ASKED_INSTRS = 10 * 1000 };
 
 typedef struct reckoning {
-    estimate *e;
-    census    census;
-    double    slowest;  /* seconds of the slowest so far */
-    counters  counters; /* of collectives */
+    estimate    *e;
+    census       census;
+    double       slowest;  /* seconds of the slowest so far */
+    counters     counters; /* of collectives */
     int          ncollectives;
-    traffic_sum *sums;  /* of each collective: all processors have the same, in the same order */
+    traffic_sum *sums;   /* of each collective: all processors have the same, in the same order */
     int          odd[2]; /* two of a kind that are not alike */
-    int64_t      asked; /* instructions planned to see whether those of a kind are alike */
+    int64_t      asked;  /* instructions planned to see whether those of a kind are alike */
 } reckoning;
 
 static census census_of(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
@@ -92,15 +92,20 @@ static void add_traffic(reckoning *r, const kind *x, const program *q)
 {
     const mesh *m = r->census.mesh;
     const site *at = r->e->opts.rates.site;
-    mesh_point  here = mesh_place(m, x->first);
+    mesh_point  here = mesh_place(m, x->first), last = mesh_place(m, x->last);
     int         n = 0;
     for (int k = 0; k < q->ninstrs; k++) {
-        if (!instr_is_collective(&q->instrs[k])) continue;
+        const instr *i = &q->instrs[k];
+        if (!instr_is_collective(i)) continue;
         assert(n < r->ncollectives);
+        /* Some of a kind may share memory with their groups, others not. */
+        if (i->kind == INSTR_REDUCE &&
+            traffic_is_sharded(at, m, i, &here) != traffic_is_sharded(at, m, i, &last))
+            r->e->approximate = true;
         if (r->census.each)
-            traffic_sum_add(&r->sums[n++], at, m, &q->instrs[k], &here);
+            traffic_sum_add(&r->sums[n++], at, m, i, &here);
         else
-            traffic_sum_add_kind(&r->sums[n++], at, m, &q->instrs[k], &here, x->count);
+            traffic_sum_add_kind(&r->sums[n++], at, m, i, &here, x->count);
     }
 }
 

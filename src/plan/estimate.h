@@ -2,8 +2,7 @@
  *
  * Small meshes are priced processor by processor.  On large ones processors
  * that own parts of equal sizes do equal work, so one program is built for
- * each kind of processor; traffic is then summed over every processor's own
- * coordinates.
+ * each kind of processor; what all of them move follows by formula.
  */
 #ifndef PLAN_ESTIMATE_H
 #define PLAN_ESTIMATE_H

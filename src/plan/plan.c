@@ -1,6 +1,7 @@
 /* The bridge: a graph and what to fetch become a program. */
 #include "plan/plan.h"
 
+#include "base/saturate.h"
 #include "plan/planner.h"
 #include "plan/spread.h"
 
@@ -188,6 +189,17 @@ static bool check(const program *p, const plan_opts *opts, const char *pass)
     return (opts && opts->draft) || program_verify(p, pass);
 }
 
+/* Offsets, and sums of bytes, are numbers that fit. */
+static bool is_addressable(const program *p)
+{
+    int64_t all = 0;
+    for (int b = 0; b < p->nbuffers; b++) all = saturate_plus(all, p->buffers[b].bytes);
+    return all < (int64_t)1 << 62 ||
+           fail(&p->session->fault, ERR_SHAPE,
+                "the program's tensors have 2^62 bytes or more together on "
+                "one processor, which no machine can address");
+}
+
 /* From the lowered program to the one that runs. */
 static bool improve(program *p, const plan_opts *opts, arena *scratch)
 {
@@ -203,6 +215,7 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     find_rows(p);
     TRY(store_in_place(p) && check(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
+    TRY(is_addressable(p));
     return (opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0);
 }
 

@@ -187,7 +187,8 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
     bool               adds = rows || (product && r->ncaches > 0 && !is_with_vector(i));
     double             least, rate = rows ? r->rows : flops_rate(r, i);
-    double             flops = product ? product_seconds(r, i, line) : (double)line->flops / rate;
+    double             flops =
+        product ? product_seconds(r, i, line) : instr_flops(i) * (double)line->turns / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);
     double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;

@@ -228,6 +228,7 @@ static inline int64_t order_depth(int64_t k)
 const char *instr_name(instr_kind kind);
 bool        instr_is_collective(const instr *i);        /* between processors */
 int64_t     instr_elements(const instr *i);             /* product of the loop sizes */
+double      instr_flops(const instr *i);                /* `flops`, also where they saturate */
 int64_t     instr_bytes(const instr *i);                /* distinct bytes it reads and writes, */
 int64_t     instr_operand_bytes(const instr *i, int k); /* and of each, outputs first */
 

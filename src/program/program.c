@@ -95,6 +95,18 @@ static int64_t flops_of(const instr *i)
     }
 }
 
+/* Only products have so many that they do. */
+double instr_flops(const instr *i)
+{
+    if (i->flops < INT64_MAX) return (double)i->flops;
+    double n = 2;
+    for (int d = 0; d < i->nloops; d++) n *= (double)i->size[d];
+    if (i->kind != INSTR_WINDOW) return n;
+    for (int d = 0; d < i->window.nspatial; d++)
+        n *= (double)i->window.out_size[d] * (double)i->window.taps[d];
+    return n * (double)i->window.groups * (double)i->window.chans * (double)i->window.outs;
+}
+
 /* Distinct elements that an operand touches: a loop of stride 0 stays in place.  Where there is
  * nothing to do nothing is read; what is summed up over nothing is still written. */
 static int64_t touched(const instr *i, const access *a, bool read)

@@ -23,7 +23,7 @@ typedef struct run_counts {
     work_done       done;   /* by kernels */
     wire_moved      moved;  /* by the wire, in steps of this program */
     wire_moved      before; /* when the step began */
-    int64_t        *turns; /* by instruction, as in `sum` */
+    int64_t        *turns;  /* by instruction, as in `sum` */
     double         *seconds, *first_seconds;
     int             current; /* the instruction that runs; -1: none */
     struct timespec since;

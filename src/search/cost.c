@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/saturate.h"
 #include "plan/census.h"
 
 worth worth_of(const cost *c, bool smallest, int64_t limit)
@@ -48,13 +49,14 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
         c->seconds += seconds;
         if (line->collective) {
             c->wire += seconds;
-            c->sent += (int64_t)((double)line->sent_bytes * times);
+            c->sent = saturate_plus(c->sent, saturate_from((double)line->sent_bytes * times));
         }
         if (tell) tell(context, &q->instrs[k], line->tensor, seconds - line->spare * times);
     }
     for (int v = 0; v < q->nvariables; v++)
-        c->variables += (int64_t)((double)q->buffers[q->variables[v].slice.buffer].bytes *
-                                  weight_of(s, q->variables[v].tensor));
+        c->variables = saturate_plus(
+            c->variables, saturate_from((double)q->buffers[q->variables[v].slice.buffer].bytes *
+                                        weight_of(s, q->variables[v].tensor)));
     int me = mesh_number(p->mesh, &p->here);
     c->peak = c->variables + price_peak(q, p->rates.site, p->mesh, me) - q->cost.variable_bytes;
 }

@@ -205,7 +205,7 @@ static void note_products(sorting *s, const program *q, const price_rates *r)
         if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
         const node *n = i->cause->node;
         if (n->home != &what->graph->root) continue; /* how often a loop turns is not known here */
-        s->flops[n->id] += (double)i->flops * what->weight[n->id] / best_rate(i, r);
+        s->flops[n->id] += instr_flops(i) * what->weight[n->id] / best_rate(i, r);
     }
 }
 

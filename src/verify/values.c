@@ -198,18 +198,24 @@ bool values_differ(const lockstep *l, const lockstep *whole, const layout *rules
     return false;
 }
 
+/* A variable's buffer holds what was stored at the end, not what was read. */
+static bool is_lasting(const lane *k, const traced *t)
+{
+    return t->lowered && !slice_is_uniform(&t->slice) &&
+           k->program->buffers[t->slice.buffer].kind != BUFFER_VARIABLE;
+}
+
 static bool tensor_differs(const lockstep *l, const lockstep *whole, const mtf_tensor *x,
                            difference *d)
 {
     const traced *w = &whole->lanes[0].trace[x->id];
     part_view     part, all;
-    if (!w->lowered || slice_is_uniform(&w->slice) ||
+    if (!is_lasting(&whole->lanes[0], w) ||
         !look_at(&whole->mesh, 0, x, &w->slice, &(placement){0}, &all))
         return false;
     for (int n = 0; n < l->nlanes; n++) {
         const traced *k = &l->lanes[n].trace[x->id];
-        if (!k->lowered || slice_is_uniform(&k->slice) ||
-            !look_at(&l->mesh, n, x, &k->slice, &k->where, &part))
+        if (!is_lasting(&l->lanes[n], k) || !look_at(&l->mesh, n, x, &k->slice, &k->where, &part))
             continue;
         if (part_differs(l, n, &part, &whole->lanes[0], &all, true, d)) return true;
     }

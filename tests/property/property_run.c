@@ -9,6 +9,7 @@
 #include "graph/node.h"
 #include "property_feed.h"
 #include "property_slopes.h"
+#include "run/audit.h"
 
 /* ---- one run ---- */
 
@@ -58,7 +59,8 @@ static verdict begin(trial *t, const char *mesh, const char *layout)
                           .mesh = mesh,
                           .layout = layout,
                           .state_layout = mesh ? c->state_layout : NULL,
-                          .device = c->check ? "check" : "cpu"};
+                          .device = c->check ? "check" : "cpu",
+                          .measure = true};
     t->session = mtf_open_with(&o);
     t->graph = mtf_parse(t->session, text, "random");
     for (int i = 0; i < c->nfetches && t->graph; i++)
@@ -119,6 +121,13 @@ static verdict compare(const trial *t, int k, int step)
     return found;
 }
 
+/* Did the run do what the plan says, and take what it says? */
+static bool is_audited(const trial *t)
+{
+    audit a;
+    return audit_program(t->program, &a) && audit_agrees(t->session, &a);
+}
+
 static verdict run(trial *t)
 {
     verdict v = VERDICT_SAME;
@@ -133,7 +142,8 @@ static verdict run(trial *t)
         if (!mtf_step(t->program)) return library_failed(t);
         for (int k = 0; k < t->c->nfetches && v == VERDICT_SAME; k++) v = compare(t, k, i);
     }
-    return v;
+    if (v != VERDICT_SAME || is_audited(t)) return v;
+    return library_failed(t);
 }
 
 static void end(trial *t)

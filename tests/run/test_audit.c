@@ -88,6 +88,40 @@ static void test_honest(void **state)
     close_well(t.s);
 }
 
+/* Every kernel, on so much that threads share it. */
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char        large[] = "x: f32[b=64, h=24, w=24, c=16] = random_normal\n"
+                                       "u: f32[b=64, h=24, w=24, c=16] = random_uniform\n"
+                                       "f: f32[fh=3, fw=3, c=16, o=16] = variable\n"
+                                       "y = conv2d(x, f)\n"
+                                       "df = gradients(reduce_sum(y * y); f)\n"
+                                       "w: f32[c=16, e=48] = variable\n"
+                                       "z: [b, h, w, e] = einsum(x, w)\n"
+                                       "s = softmax(z, dim=e)\n"
+                                       "k = cumsum(x, dim=h)\n"
+                                       "m = reduce_max(u, over=(b))\n"
+                                       "n = reduce_sum(x * u)\n"
+                                       "v, at = sort(x, dim=w)\n"
+                                       "i = argmax(x, dim=c)\n"
+                                       "table: f32[c=16, q=50] = variable\n"
+                                       "g = gather(table, i, dim=c)\n"
+                                       "dt = gradients(reduce_sum(g * g); table)\n"
+                                       "p = pad(k, dim=h, before=2, after=1)\n";
+    static const char *const names[] = {"y", "df", "s", "k", "m", "n", "v", "i", "dt", "p"};
+    for (int threads = 1; threads <= 4; threads++) {
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = threads, .measure = true});
+        mtf_graph   *g = mtf_parse(s, large, "test");
+        mtf_tensor  *fetches[10];
+        audit        a;
+        for (int k = 0; k < 10; k++) fetches[k] = mtf_find(g, names[k]);
+        mtf_program *p = mtf_compile_n(g, 10, fetches);
+        assert_true(p && mtf_step(p) && audit_program(p, &a) && audit_agrees(s, &a));
+        close_well(s);
+    }
+}
+
 static void test_flops(void **state)
 {
     (void)state;
@@ -168,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_honest),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_flops),
         cmocka_unit_test(test_number_of_collectives),
         cmocka_unit_test(test_bytes_of_a_collective),

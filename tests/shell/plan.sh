@@ -204,11 +204,14 @@ refuses "run refuses, too"   'two dimensions on axis "x"' run net.mtf --mesh x:2
 file two.mtf 'x: f32[n=3, a=14000] = input' 'y = reduce_sum(x, over=(n))' 'z = reduce_sum(y * y)'
 run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y --json
 holds "shards in messages" "p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
+holds "all of it" "p['sent_messages'] == p['sent_bytes'] > 0 and p['received_messages'] == p['received_bytes']"
 holds "room for two shards" "p['memory']['wire'] == 2 * (4 * 14000 // 3 // 64 + 1) * 64"
 run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --fetch y --json
 holds "no messages on one machine" "p['memory']['wire'] == 0 and p['total']['sent_bytes'] == 4 * 2 * 2 * 14000"
 run plan two.mtf --mesh x:3 --layout a:x --ranks 3 --hosts 3 --fetch z --json
 holds "one element from each to each" "p['total']['sent_bytes'] == 4 * 3 * 2 and p['memory']['wire'] == 2 * 64"
+run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y
+check "the wire in the header" 0 out "3 processors in 3 ranks on 3 hosts" "; 100.0 % of it in messages" "  wire buffers"
 refuses "more ranks than processors" "a mesh of 3 processors has no use for 4 ranks" plan two.mtf --mesh x:3 --ranks 4
 refuses "more hosts than processors" "a mesh of 3 processors has no use for 5 hosts" plan two.mtf --mesh x:3 --hosts 5
 misused "ranks in words" "--ranks takes a whole number" plan two.mtf --mesh x:3 --ranks all
@@ -323,6 +326,11 @@ run plan huge.mtf --mesh x:1024 --layout m:x --json
 holds "a part of them can be, all together cannot" \
     "p['flops'] == 2**54 and p['total']['flops'] == 2**63 - 1"
 
+# Times are told all the same: on half of the processors twice as long.
+seconds_on() { "$MTF" plan huge.mtf --mesh x:$1 --layout m:x --json | sed -n 's/.*"seconds":[^0-9]*\([^,]*\),.*/\1/p' | head -n 1; }
+if awk -v a="$(seconds_on 1)" -v b="$(seconds_on 2)" 'BEGIN { exit !(a > 1.9 * b && a < 2.1 * b) }'; then pass
+else lose "seconds of 2^64 flops" "twice those of 2^63" "$(seconds_on 1) $(seconds_on 2)"; fi
+
 nested() {                              # nested DEPTH TRIPS: loops in loops
     local k
     echo 'x0: f32[a=3] = constant(value=1)'
@@ -342,6 +350,10 @@ holds "64 loops in one another, each of which counts its turns" "p['flops'] == 3
 refuses "65 loops in one another" "loops are nested more than 64 deep" plan deep65.mtf
 run plan long.mtf --json
 holds "2^80 turns" "p['flops'] == 2**63 - 1"
+file vast.mtf 'x: f64[a=536870912, b=536870912] = input' 'y = cumsum(x, dim=a)' 'z = cumsum(y, dim=b)'
+refuses "more bytes than can be counted" "have 2^62 bytes or more together on one processor" plan vast.mtf
+run plan vast.mtf --mesh x:4 --layout b:x --fetch y --json
+holds "a quarter of them can be" "p['memory']['inputs'] == 2**61 // 4"
 file gaps.mtf 'x: f32[a=1099511627776] = input' 'y = pad(x, dim=a, between=1073741823)'
 refuses "padding between many elements" "2^59 elements or more" plan gaps.mtf
 

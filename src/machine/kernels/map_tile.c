@@ -223,6 +223,7 @@ void tile_report(tile *t, int first, int last, bool once)
 {
     const instr *i = t->m->instr;
     int64_t      flops = 0;
+    if (!t->m->run->done) return;
     for (int s = first; s < last; s++) {
         scalar_fn fn = i->map.steps[s].fn;
         bool      by_row = t->m->registers.row[i->nin + s] && !map_folds(fn);
