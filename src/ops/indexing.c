@@ -169,9 +169,12 @@ static bool lower_scatter(emitter *e, const node *n, const slice *in, slice *out
 {
     slice index = in[1];
     if (is_cut(&out[0], n->attrs[0].dim.name)) TRY(shift_index(e, &index, n->attrs[0].dim));
-    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    TRY(emit_fill(e, 0, &out[0]));
-    return emit_scatter(e, &in[0], &index, n->attrs[0].dim.name, false, &out[0]);
+    /* Short floats are summed in wider ones, as everywhere. */
+    mtf_dtype wide = dtype_compute(out[0].type);
+    slice     data = in[0], sum = emit_fresh(e, wide, &out[0].shape);
+    TRY(emit_widened(e, &data) && emit_fill(e, 0, &sum));
+    TRY(emit_scatter(e, &data, &index, n->attrs[0].dim.name, false, &sum));
+    return emit_narrowed(e, &sum, &out[0]);
 }
 
 const op op_scatter_add = {

@@ -152,10 +152,11 @@ static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice 
     if (got.size && reach_end > end) end = reach_end;
     mtf_shape room = want.shape;
     room.dims[shape_find(&room, dim)].size = end - first;
-    slice all = emit_fresh(e, want.type, &room);
-    TRY(emit_fill(e, 0, &all));
-    out[0] = slice_cut(&all, dim, part.begin - first, part.size, 1);
-    if (!got.size) return true;
+    /* Short floats are summed in wider ones, as everywhere. */
+    slice all = emit_fresh(e, dtype_compute(want.type), &room);
+    slice kept = slice_cut(&all, dim, part.begin - first, part.size, 1);
+    TRY(emit_widened(e, &y) && emit_fill(e, 0, &all));
+    if (!got.size) return emit_narrowed(e, &kept, &out[0]);
     /* Taps outermost: for one tap no two windows meet. */
     mtf_shape order = y.shape;
     int       t = shape_find(&order, taps);
@@ -165,7 +166,7 @@ static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice 
     slice from = slice_as(&y, &order), base = all;
     base.offset += (got.begin * step - first) * all.stride[shape_find(&all.shape, dim)];
     slice to = windowed(&base, dim, &order, taps, step, dilation);
-    return emit_add_into(e, &from, &to);
+    return emit_add_into(e, &from, &to) && emit_narrowed(e, &kept, &out[0]);
 }
 
 static dim_split split_overlap_add(const node *n, const char *dim)

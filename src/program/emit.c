@@ -116,6 +116,27 @@ bool emit_cast(emitter *e, const slice *in, const slice *out)
     return emit_map(e, 1, &step, 1, in, 1, out, &(int){1});
 }
 
+bool emit_widened(emitter *e, slice *s)
+{
+    mtf_dtype wide = dtype_compute(s->type);
+    if (wide == s->type) return true;
+    slice w = emit_fresh(e, wide, &s->shape);
+    TRY(emit_real(e, s) && emit_cast(e, s, &w));
+    *s = w;
+    return true;
+}
+
+bool emit_narrowed(emitter *e, const slice *sum, slice *out)
+{
+    mtf_dtype type = out->type;
+    if (type == sum->type) {
+        *out = *sum;
+        return true;
+    }
+    *out = emit_fresh(e, type, &sum->shape);
+    return emit_cast(e, sum, out);
+}
+
 bool emit_fill(emitter *e, double value, const slice *out)
 {
     return emit_fill_scalar(e, dtype_scalar(out->type, value), out);

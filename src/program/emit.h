@@ -64,6 +64,10 @@ bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const s
 /* One function of one to three operands (SELECT), the usual case. */
 bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out);
 bool emit_cast(emitter *e, const slice *in, const slice *out);
+/* s in the type that its elements are computed in; the other way, `sum` as out[0], whose type is set,
+ * which is `sum` itself where the types are one. */
+bool emit_widened(emitter *e, slice *s);
+bool emit_narrowed(emitter *e, const slice *sum, slice *out);
 bool emit_fill(emitter *e, double value, const slice *out); /* rounded to out's type */
 bool emit_fill_scalar(emitter *e, scalar value, const slice *out);
 /* Position along dim, counted from `first`. */
