@@ -95,6 +95,12 @@ mtf_tensor *image_of(const images *m, mtf_tensor *x)
 
 static block *copy_block(mtf_graph *g, const block *from, images *m);
 
+static bool is_in_loop(const block *b)
+{
+    while (b && !b->turn) b = b->parent;
+    return b != NULL;
+}
+
 bool block_copy_node(mtf_graph *g, const node *from, images *m)
 {
     if (from->op->flags & OP_IDENTITY) { /* shown once is enough */
@@ -113,6 +119,8 @@ bool block_copy_node(mtf_graph *g, const node *from, images *m)
     for (int i = 0; i < from->nargs; i++) in[i] = image_of(m, from->in[i]);
     node *n = node_new(g, from->op, from->nargs, in, from->attrs, blocks);
     TRY(n != NULL);
+    if (from->op->flags & OP_TURN && from->nargs == 0) /* where loops are around, they do not count */
+        n->attrs[op_attr_find(n->op, "once")].b = is_in_loop(g->current);
     for (int i = 0; i < from->nout; i++) m->of[from->out[i]->id] = n->out[i];
     return true;
 }

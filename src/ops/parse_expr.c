@@ -186,7 +186,8 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
     if (type >= 0 || c->nin)
         TRY(truths_fit(p, c->op, c->slots, type >= 0 ? c->attrs[type].type : c->in[0]->type));
     if (c->op->expand) return expand(p, c, place, made);
-    if (c->op->flags & OP_TURN && c->nin == 0) c->in = loop_turns(p->graph, &c->nin);
+    int once = c->op->flags & OP_TURN ? op_attr_find(c->op, "once") : -1;
+    if (once >= 0 && c->nin == 0 && !c->attrs[once].b) c->in = loop_turns(p->graph, &c->nin);
     node *n = c->in ? node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks) : NULL;
     if (!n) return parse_place(p, &c->at);
     *made = (results){0, n->out};

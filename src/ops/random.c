@@ -10,7 +10,7 @@
 #include "ops/call.h"
 #include "ops/lowering.h"
 
-enum { SHAPE, TYPE, A, B, KEY };
+enum { SHAPE, TYPE, A, B, KEY, ONCE };
 
 /* Integers reach up to the number before `high`. */
 static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
@@ -87,6 +87,8 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
                                                      {B_NAME, ATTR_REAL, B_IS, B_SAYS},              \
                                                      {"key", ATTR_INT, "-1",                         \
                                                       "which stream; default: the next unused one"}, \
+                                                     {"once", ATTR_BOOL, "false",                    \
+                                                      "inside of loops: the same in every turn"},    \
                                                      {0}},                                           \
                              .flags = OP_UNIQUE | OP_TURN | OP_DIRECT,                               \
                              .infer = infer,                                                         \
@@ -99,7 +101,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
 static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_shape *shape, double a,
                         double b)
 {
-    attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}};
+    attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}, {.b = false}};
     int          nturns = 0;
     mtf_tensor **turns = g ? loop_turns(g, &nturns) : NULL;
     node        *n = turns ? node_new(g, o, nturns, turns, attrs, NULL) : NULL;
