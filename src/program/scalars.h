@@ -57,7 +57,7 @@ ANY2(sub,            SUB(x, y),                             d,                  
 ANY2(multiply,       MUL(x, y),                             mul(d, y),                        mul(d, x),                            1, "x * y")
 REAL2(divide,        x / y,                                 mtf_divide(d, y),                 neg(mtf_divide(mul(d, r), y)),        4, "x / y")
 ANY2(floordiv,       FLOORDIV(x, y),                        NONE,                             NONE,                                 4, "the largest whole number not above x / y; an integer divided by 0 gives 0")
-ANY2(mod,            MOD(x, y),                             NONE,                             NONE,                                 4, "x - y * floordiv(x, y), so with the sign of y; an integer mod 0 gives 0")
+ANY2(mod,            MOD(x, y),                             d,                                neg(mul(d, mtf_floordiv(x, y))),      4, "x - y * floordiv(x, y), so with the sign of y; an integer mod 0 gives 0")
 REAL2(pow,           pow(x, y),                             mul(d, pow_base_slope(x, y)),     mul(d, pow_slope(x, r)),             16, "x to the power y")
 ANY2(minimum,        SMALLER(x, y),                         keep(mtf_less_equal(x, y), d),    keep(mtf_greater(x, y), d),     1, "the smaller; of two equal ones the first receives the gradient")
 ANY2(maximum,        LARGER(x, y),                          keep(mtf_greater_equal(x, y), d), keep(mtf_less(x, y), d),        1, "the larger; of two equal ones the first receives the gradient")

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ops/state.h"
+
 typedef struct named {
     const char *name;
     int64_t     size;
@@ -86,7 +88,8 @@ bool space_make(const mtf_graph *g, const bool *live, const layout *given, arena
     }
     choose_dims(s, &r);
     for (int i = 0; i < g->ntensors; i++)
-        if (live[g->all[i]->node->id]) set_apart(s, &g->all[i]->shape);
+        if (live[g->all[i]->node->id] || variable_is(g->all[i]->node)) /* all have a place */
+            set_apart(s, &g->all[i]->shape);
     return true;
 }
 
