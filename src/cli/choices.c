@@ -81,6 +81,9 @@ bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
     int processors = mesh_size(&m), nodes = r->node ? (processors + r->node - 1) / r->node : 1;
     if (!hosts) hosts = (uint64_t)nodes;
     if (!ranks) ranks = (uint64_t)(nodes > 1 ? processors : launch_find().size);
+    if (ranks && ranks < hosts && option_given(o, "ranks") && option_given(o, "hosts"))
+        return fail(&s->fault, ERR_USAGE, "%llu ranks cannot be on %llu hosts: each has one at least",
+                    (unsigned long long)ranks, (unsigned long long)hosts);
     if (ranks < hosts) ranks = hosts;
     if (ranks > (uint64_t)processors)
         return fail(&s->fault, ERR_USAGE, "a mesh of %d processor%s has no use for %llu %s",

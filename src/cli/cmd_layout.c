@@ -27,8 +27,10 @@ static void write_proof(const job *j, textbuf *t)
     const search_answer *a = &j->answer.search;
     if (a->gap == 0)
         text_add(t, "optimal");
-    else
+    else if (a->gap < 1)
         text_add(t, "within %.2g %% of the optimum", 100 * a->gap);
+    else
+        text_add(t, "how far from the optimum is not known");
     text_add(t, ": %lld legal layout%s looked at, %d priced as programs", (long long)a->considered,
              a->considered == 1 ? "" : "s", a->priced);
     if (j->answer.meshes > 1) text_add(t, ", on the best of %d meshes", j->answer.meshes);

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "search/automatic.h"
 #include "verify/shrink.h"
 #include "verify/verify.h"
 
@@ -69,6 +70,9 @@ static bool print_text(const job *j)
         if (j->choice.mesh.naxes) text_add(&t, " (%s)", place_of(j, place));
         text_add(&t, "\n");
     }
+    if (a->cut_short)
+        text_add(&t, "while loops were left after %d turns: what later turns do was not seen\n",
+                 LOCKSTEP_TURNS);
     const char *text = text_done(&t);
     if (text) fputs(text, stdout);
     return text != NULL;
@@ -97,6 +101,7 @@ static bool print_json(const job *j)
     json_int(root, "trials", a->trials);
     cJSON_AddNumberToObject(root, "log2_chance", a->chance);
     cJSON_AddNumberToObject(root, "degree", a->degree);
+    json_flag(root, "loops_cut_short", a->cut_short);
     if (j->small.graph) add_shrunk(&j->small, root);
     if (!a->equal) json_text(root, "pass", plan_pass_name(a->pass));
     if (a->stuck) json_text(root, "stuck", a->stuck);
@@ -125,7 +130,29 @@ static void say_shrunk(const shrunk *s)
             printf("%s%s %lld to %lld", n++ ? ", " : "shrunk: ", name, (long long)r->from,
                    (long long)r->to);
     }
-    puts(n ? "" : "shrunk: nothing could be");
+    puts(n ? "" : "shrunk: nothing could be made smaller");
+}
+
+static void say_rules(const char *option, const layout_rule *rules, int n)
+{
+    if (n) printf(" %s ", option);
+    for (int r = 0; r < n; r++) printf("%s%s", r ? "," : "", rules[r].text);
+}
+
+/* What was left open, as a user would have written it. */
+static void say_found(const job *j)
+{
+    const options *o = j->options;
+    const mesh    *m = &j->choice.mesh;
+    const layout  *l = &j->choice.layout;
+    if (!automatic_is_asked(option_nth(o, "mesh", 0), option_nth(o, "layout", 0),
+                            option_nth(o, "state-layout", 0)))
+        return;
+    printf("found: --mesh ");
+    for (int a = 0; a < m->naxes; a++) printf("%s%s:%d", a ? "," : "", m->name[a], m->size[a]);
+    say_rules("--layout", l->rules, l->nrules);
+    say_rules("--state-layout", l->state, l->nstate);
+    puts("");
 }
 
 static bool shrink(job *j)
@@ -144,7 +171,11 @@ static bool verify_file(job *j, uint64_t seed)
     TRY(j->graph != NULL);
     j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
     TRY(j->nfetches >= 0);
+    if (j->nfetches == 0)
+        return fail(&j->session->fault, ERR_USAGE, "\"%s\" computes nothing that could be verified",
+                    j->options->words[0]);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &rates, &j->choice));
+    if (!option_given(j->options, "json")) say_found(j);
     if (option_given(j->options, "shrink")) TRY(shrink(j));
     verify_opts how = {.layout = &j->choice.layout, .seed = seed};
     TRY(verify_graph(j->graph, j->nfetches, j->fetches, &how, &j->answer));

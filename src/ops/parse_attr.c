@@ -33,6 +33,17 @@ static bool is_truth(const token *t)
     return token_is_word(t, "true") || token_is_word(t, "false");
 }
 
+/* A number that is computed with as a double, and so must be one. */
+static bool real_read(parser *p, double *value)
+{
+    token       at = p->at.t;
+    attr_number exact;
+    TRY(parse_exact(p, &exact, "a number"));
+    *value = exact.r;
+    return !exact.whole || parse_fail(p, &at, "this number has more digits than can be kept here; whole "
+                                              "numbers are exact up to 2^53");
+}
+
 /* `value` is an element, which may be a bool. */
 static bool number_attr_read(parser *p, const attr_spec *spec, attr_number *value)
 {
@@ -102,7 +113,7 @@ static bool value_read(parser *p, const attr_spec *spec, attr *value)
 {
     switch (spec->kind) {
     case ATTR_INT: return parse_int(p, &value->i, "a whole number");
-    case ATTR_REAL: return parse_real(p, &value->r, "a number");
+    case ATTR_REAL: return real_read(p, &value->r);
     case ATTR_NUMBER: return number_attr_read(p, spec, &value->number);
     case ATTR_BOOL: return bool_read(p, &value->b);
     case ATTR_WORD: return word_read(p, &value->text, "a word");

@@ -87,7 +87,7 @@ static double straight_seconds(const links *l, const haul *h)
 {
     double beyond = (double)l->inside * (l->nodes - 1);
     double outer = fmin(beyond, fmax(h->messages - (l->inside - 1), ceil(h->messages / 2)));
-    double share = h->messages > 0 ? outer / h->messages : 1, bytes = h->bytes * share;
+    double bytes = outer > 0 ? h->bytes * outer / h->messages : 0;
     double inner = seconds_of(&l->inner, h->bytes - bytes, h->messages - outer);
     return outer > 0 ? seconds_of(&l->outer, bytes, outer) + inner - l->inner.latency : inner;
 }

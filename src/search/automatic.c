@@ -223,12 +223,19 @@ static const char *larger_mesh(const finding *f)
     return NULL;
 }
 
+/* The least bytes may fit where the search for the least time has found nothing: it looks at a few
+ * layouts with rules for state only.  Then that is the answer, and nothing is said of its time. */
 static bool nothing_fits(const finding *f)
 {
     mtf_session     *s = f->graph->session;
     automatic_answer least;
     TRY(find_smallest(f, f->opts->mesh, &least));
     const found_layout *x = &least.best[0];
+    if (x->cost.peak <= f->opts->limit) {
+        least.search.gap = 1;
+        *f->answer = least;
+        return true;
+    }
     const char         *more = larger_mesh(f);
     textbuf             with = {.arena = &s->arena};
     if (least.mesh_found) text_add(&with, "mesh %s with ", x->mesh_text);

@@ -156,11 +156,14 @@ static void end_turn(lane *k, const instr *i)
 {
     int64_t trips = k->program->instrs[i->loop.other].loop.trips;
     /* A condition on residues may hold for ever: all leave after the same number of turns. */
-    if (trips < 0) trips = LOCKSTEP_TURNS;
-    if (++k->turns[k->depth - 1] < trips)
+    bool asks = trips < 0;
+    if (asks) trips = LOCKSTEP_TURNS;
+    if (++k->turns[k->depth - 1] < trips) {
         k->at = i->loop.other;
-    else
+    } else {
         k->depth--;
+        k->cut_short = k->cut_short || asks;
+    }
 }
 
 /* To the next collective, or to the end. */

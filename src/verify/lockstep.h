@@ -23,6 +23,7 @@ typedef struct lane {
     int        at; /* the next instruction */
     int        depth;
     int64_t    turns[MAX_NESTING];
+    bool     cut_short; /* a loop that a condition ends was left before it did */
 } lane;
 
 typedef struct lockstep {

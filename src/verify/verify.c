@@ -65,6 +65,7 @@ static bool check_pass(check *c, plan_pass pass, int trials)
         c->answer->trials = t + 1;
     }
     c->answer->processors = l.nlanes;
+    c->answer->cut_short = c->answer->cut_short || c->whole.lanes[0].cut_short;
     c->answer->pass = pass;
     lockstep_close(&l);
     return ok;

@@ -20,6 +20,7 @@ typedef struct verify_answer {
     int         processors, trials;
     double      chance; /* of a difference that was not noticed: its logarithm to base 2 */
     double      degree; /* degree.h */
+    bool        cut_short; /* a loop that a condition ends was left after LOCKSTEP_TURNS */
     plan_pass   pass;   /* the first after which something differs */
     difference  first;  /* where; without a tensor where processors do not even meet: */
     const char *stuck;  /* then what is wrong, in the graph's arena */

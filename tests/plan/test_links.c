@@ -132,6 +132,8 @@ static void test_straight_ways(void **state)
     l.inside = 1, l.nodes = 64;
     assert_same(links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2}), 3e-5 + 4e-6 + 2e6 / 5e10);
     l.inside = 64, l.nodes = 1;
+    /* Where messages cost nothing, nobody counts them. */
+    assert_same(links_seconds(&l, &(haul){.bytes = 2e6}), 1e-5 + 2e6 / 1e12);
     assert_same(links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2}), 1e-5 + 1e-6 + 2e6 / 1e12);
 }
 
