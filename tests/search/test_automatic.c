@@ -296,26 +296,31 @@ static void test_order_of_axes_is_found(void **state)
     mtf_close(c.s);
 }
 
-/* Of layouts that are as small, the fastest; of those as fast, the smallest. */
+/* Of layouts that are as small the fastest comes first, of those as fast the smallest. */
 static void test_ties(void **state)
 {
     (void)state;
-    ground c = start(dense(64, 64, 256, 16), "loss");
-    for (int smallest = 0; smallest < 2; smallest++) {
-        find(&c, &(mtf_layout_opts){.mesh = "x:2,y:2",
-                                    .machine = machine,
-                                    .objective = smallest ? MTF_SMALLEST : MTF_FASTEST});
-        for (int k = 1; k < c.n; k++) {
-            const mtf_layout_found *a = &c.found[k - 1], *b = &c.found[k];
-            bool as_fast = fabs(a->seconds - b->seconds) <= 1e-9 * a->seconds;
-            assert_true(smallest ? a->peak_bytes <= b->peak_bytes
-                                 : as_fast || a->seconds < b->seconds);
-            if (smallest && a->peak_bytes == b->peak_bytes)
-                assert_true(as_fast || a->seconds < b->seconds);
-            if (!smallest && as_fast) assert_true(a->peak_bytes <= b->peak_bytes);
-        }
+    char  *net = read_model("u_net.mtf");
+    ground c = start(net, "loss");
+    find(&c, &(mtf_layout_opts){.mesh = "x:4", .objective = MTF_SMALLEST});
+    int ties = 0; /* as small, and slower */
+    for (int k = 1; k < c.n; k++) {
+        const mtf_layout_found *a = &c.found[k - 1], *b = &c.found[k];
+        assert_true(a->peak_bytes <= b->peak_bytes);
+        if (a->peak_bytes < b->peak_bytes) continue;
+        assert_true(a->seconds <= b->seconds * (1 + 1e-9));
+        ties += a->seconds < b->seconds * (1 - 1e-9);
     }
+    assert_true(ties > 0);
     mtf_close(c.s);
+    free(net);
+    /* Such ties are rare in time: the rule itself, both ways. */
+    const cost lean = {.seconds = 2, .peak = 10}, fat = {.seconds = 2, .peak = 11};
+    const cost slow = {.seconds = 3, .peak = 10};
+    assert_true(worth_less(worth_of(&lean, false, 0), worth_of(&fat, false, 0)));
+    assert_false(worth_less(worth_of(&fat, false, 0), worth_of(&lean, false, 0)));
+    assert_true(worth_less(worth_of(&lean, true, 0), worth_of(&slow, true, 0)));
+    assert_false(worth_less(worth_of(&lean, true, 0), worth_of(&lean, true, 0)));
 }
 
 /* Every legal layout is priced, however loose the bounds of memory are: then the best is proved. */
