@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "cli/commands.h"
 #include "cli/train_setup.h"
+#include "data/field_text.h"
 #include "mtf_train.h"
 
 static bool evaluate(setup *s)
@@ -54,7 +55,7 @@ static const option_spec table[] = {
 #include "model/model_options.h"
 #undef MODEL_OPTION
     SETUP_OPTIONS,
-    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
+    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; " FIELD_WORDS},
     {"json", NULL, false, "print one JSON object"},
     {0},
 };

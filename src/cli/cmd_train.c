@@ -7,6 +7,7 @@
 #include "base/textbuf.h"
 #include "cli/commands.h"
 #include "cli/train_setup.h"
+#include "data/field_text.h"
 #include "graph/node.h"
 #include "mtf_train.h"
 
@@ -202,7 +203,7 @@ static const option_spec table[] = {
 #include "model/model_options.h"
 #undef MODEL_OPTION
     SETUP_OPTIONS,
-    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
+    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; " FIELD_WORDS},
     {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the same for evaluation"},
     {"steps", "N", false, "how many steps to take, counted from the model's beginning"},
     {"epochs", "N", false, "the same in turns through the data"},
