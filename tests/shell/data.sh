@@ -54,7 +54,7 @@ run "${line[@]}" "${xy[@]}" --steps 150 --json --mesh x:2 --layout batch:x
 check "a table cut by two" 0 out '"step":150,"loss":'
 
 refuses "a column that is not there" 'names no column "naem"; did you mean "name"?' "${line[@]}" --steps 1 --data x=table.csv:part=naem
-refuses "a text for a number"        'table.csv", column 0: "row ' \
+refuses "a text for a number"        ', column 0: "row "' \
     "${line[@]}" --steps 40 --data x=table.csv:part=name,a --data y=table.csv:part=y
 
 # ---- tokens: the next one is known -----------------------------------------------------------------
