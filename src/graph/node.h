@@ -134,6 +134,9 @@ bool graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name);
 /* x's name; the first call makes one from its op and scope. */
 const char *tensor_name(const mtf_tensor *x);
 
+/* Does it assign to variables?  That is what a step of training does, and nothing else. */
+bool graph_trains(const mtf_graph *g);
+
 /* Common checks for the entrance of public functions: alive graph of the first non-NULL. */
 mtf_graph *graph_of(const mtf_tensor *x); /* NULL for NULL or after an error */
 
