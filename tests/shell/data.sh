@@ -89,5 +89,5 @@ classes=(train classes.mtf --data x=table.csv:part=a,b --optimizer sgd --steps 5
 refuses "a label out of the range" 'is outside of 0 to 1, the range of "labels"' "${classes[@]}" \
     --data labels=table.csv:part=class:range=0-1
 
-echo "data: $passed passed, $failed failed"
+printf 'data: %d passed, %d failed\n' $passed $failed
 [ "$failed" -eq 0 ]
