@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hoard.h"
+#include "base/free_list.h"
 #include "plan/estimate.h"
 #include "plan/links.h"
 #include "search/descent.h"
@@ -23,7 +23,7 @@ typedef struct search {
     search_answer     *answer;
     mtf_session       *session;
     arena             *scratch;
-    hoard              hoard;                 /* memory of the programs that are planned */
+    free_list              memory;                    /* memory of the programs that are planned */
     subject            whole, reduced, fewer; /* fewer: one copy less, to see what a copy adds */
     space              space;
     parts              parts;
@@ -96,7 +96,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
 {
     const search_opts *o = s->opts;
     TRY(subject_whole(g, nfetches, fetches, s->scratch, &s->whole));
-    s->whole.memory = &s->hoard.as;
+    s->whole.memory = &s->memory.as;
     TRY(space_make(g, s->whole.survey.live, o->given, s->scratch, &s->space));
     s->reduced = s->fewer = s->whole;
     if (g->nnodes > SMALL_GRAPH && !o->plain) {
@@ -382,9 +382,9 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     bool ok = s != NULL;
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
-        hoard_open(&s->hoard, &session->allocator);
+        free_list_open(&s->memory, &session->allocator);
         ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
-        hoard_close(&s->hoard);
+        free_list_close(&s->memory);
     }
     arena_free(&scratch);
     return ok;
