@@ -1,4 +1,4 @@
-/* Guests: processors that meet by what they note in their seats. */
+/* Guests: processors that meet by what they note in their mailboxes. */
 #include "machine/guest.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ bool guest_joins(guest *g, unsigned axes)
     g->complete = true;
     for (int k = 0; k < g->group.n && g->complete; k++) {
         g->members[k] = group_member(g->mesh, &g->group, k);
-        g->theirs[k] = g->seats[g->members[k]];
+        g->theirs[k] = g->mailboxes[g->members[k]];
         g->complete = g->theirs[k] != NULL;
     }
     return g->complete;
@@ -46,31 +46,31 @@ bool guest_joins(guest *g, unsigned axes)
 
 /* ---- waiting ---- */
 
-static bool lacks_post(const seat *s, uint64_t number)
+static bool lacks_post(const mailbox *s, uint64_t number)
 {
     return atomic_load_explicit(&s->posted, memory_order_acquire) < number;
 }
 
 /* Whoever has posted something later is done as well. */
-static bool lacks_done(const seat *s, uint64_t number)
+static bool lacks_done(const mailbox *s, uint64_t number)
 {
     return atomic_load_explicit(&s->posted, memory_order_acquire) <= number &&
            atomic_load_explicit(&s->done, memory_order_acquire) < number;
 }
 
-bool guest_lacks(const guest *g, const seat_note *what, int k)
+bool guest_lacks(const guest *g, const post_condition *what, int k)
 {
     return what->lacks(g->theirs[k], what->number);
 }
 
-bool guest_has_all(const guest *g, const seat_note *what)
+bool guest_has_all(const guest *g, const post_condition *what)
 {
     for (int k = 0; k < g->group.n; k++)
         if (guest_lacks(g, what, k)) return false;
     return true;
 }
 
-static bool wait_for(guest *g, const instr *i, const seat_note *what)
+static bool wait_for(guest *g, const instr *i, const post_condition *what)
 {
     return guest_has_all(g, what) || g->wait(g, i, what);
 }
@@ -88,12 +88,12 @@ uint64_t guest_number(const guest *g, uint64_t step)
 
 void guest_post(guest *g, uint64_t step)
 {
-    note(g, &guest_seat(g)->posted, guest_number(g, step));
+    note(g, &guest_mailbox(g)->posted, guest_number(g, step));
 }
 
 bool guest_await(guest *g, const instr *i, uint64_t step)
 {
-    return wait_for(g, i, &(seat_note){lacks_post, guest_number(g, step)});
+    return wait_for(g, i, &(post_condition){lacks_post, guest_number(g, step)});
 }
 
 bool guest_swap(guest *g, const instr *i, uint64_t step)
@@ -104,12 +104,12 @@ bool guest_swap(guest *g, const instr *i, uint64_t step)
 
 void guest_finish(guest *g, uint64_t step)
 {
-    note(g, &guest_seat(g)->done, guest_number(g, step));
+    note(g, &guest_mailbox(g)->done, guest_number(g, step));
 }
 
 bool guest_wait_until_done(guest *g, const instr *i, uint64_t number)
 {
-    return wait_for(g, i, &(seat_note){lacks_done, number});
+    return wait_for(g, i, &(post_condition){lacks_done, number});
 }
 
 /* ---- moving ---- */

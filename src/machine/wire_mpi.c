@@ -68,7 +68,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     group       g = group_of(m, me, i->reduce.axes);
     int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     span        shard = part_range(i->size[0], g.n, g.mine);
-    if (seats_serve(w, me, i->reduce.axes)) return seats_reduce(&s->guest, i);
+    if (shared_serves(w, me, i->reduce.axes)) return shared_reduce(&s->guest, i);
     if (site_swaps(&w->site, m, g.n, i->size[0] * bytes))
         return reduce_swap(w, me, i, &g, i->size[0] * bytes);
     TRY(mpi_meet(w, me, i));
@@ -111,7 +111,7 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
     int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     mesh_point          here = mesh_place(m, me);
     span                kept = scatter_kept(m, how, &here);
-    if (seats_serve(w, me, scatter_axes(how))) return seats_reduce(&s->guest, i);
+    if (shared_serves(w, me, scatter_axes(how))) return shared_reduce(&s->guest, i);
     TRY(mpi_meet(w, me, i));
     int others = reduce_parts(w, me, &g, kept, bytes);
     for (int k = 0; k < g.n; k++) {
@@ -256,16 +256,16 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     w->sides = block_alloc(&s->allocator, &s->fault, sizeof *w->sides * count, true);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
     w->host = block_alloc(&s->allocator, &s->fault, sizeof *w->host * (size_t)r->count, true);
-    for (int k = 0; w->host && k < r->count; k++) w->host[k] = r->seats[k] ? 0 : 1 + k;
+    for (int k = 0; w->host && k < r->count; k++) w->host[k] = r->mailboxes[k] ? 0 : 1 + k;
     w->site = (site){.ranks = r->count, .host = w->host};
     w->face.site = &w->site;
     for (int k = 0; w->sides && k < end - first; k++)
         w->sides[k].guest = (guest){.mesh = m,
                                     .me = first + k,
-                                    .seats = r->seats,
+                                    .mailboxes = r->mailboxes,
                                     .turn = &r->turn,
                                     .wire = w,
-                                    .wait = seats_wait};
+                                    .wait = shared_wait};
     if (w->sides && w->posts && w->host && meeting_open(&w->meeting, s, end - first) &&
         tags_suffice(w))
         return &w->face;

@@ -53,12 +53,12 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i);
 
 /* wire_mpi_exchange.c */
 bool mpi_exchange(mpi_wire *w, int me, const instr *i);
-/* wire_mpi_seats.c */
+/* wire_mpi_shared.c */
 /* Do those who differ from me along these axes only share memory?  Then they come together. */
-bool seats_serve(mpi_wire *w, int me, unsigned axes);
-/* These follow a seats_serve that was true. */
-bool seats_reduce(guest *g, const instr *i); /* also where each keeps a part */
-bool seats_exchange(guest *g, const instr *i);
-bool seats_wait(guest *g, const instr *i, const seat_note *note);
+bool shared_serves(mpi_wire *w, int me, unsigned axes);
+/* These follow a shared_serves that was true. */
+bool shared_reduce(guest *g, const instr *i); /* also where each keeps a part */
+bool shared_exchange(guest *g, const instr *i);
+bool shared_wait(guest *g, const instr *i, const post_condition *note);
 
 #endif

@@ -16,27 +16,27 @@
 
 /* What one processor writes: no line of another's is among it. */
 typedef struct place {
-    _Alignas(SEAT_LINE) seat seat;
-    guest     guest;
-    seat_turn turn;
-    _Alignas(SEAT_LINE) char copy[WHOLE_BYTES]; /* of a short operand */
+    _Alignas(CACHE_LINE) mailbox mailbox;
+    guest       guest;
+    mailbox_use turn;
+    _Alignas(CACHE_LINE) char copy[WHOLE_BYTES]; /* of a short operand */
 } place;
 
 typedef struct thread_wire {
-    wire    face;
-    int     count;
-    char   *room;
-    place  *places; /* by processor; in the room, each beginning a line */
-    seat  **seats;
-    int    *late; /* room for their numbers */
-    meeting meeting;
+    wire      face;
+    int       count;
+    char     *room;
+    place    *places; /* by processor; in the room, each beginning a line */
+    mailbox **mailboxes;
+    int      *late; /* room for their numbers */
+    meeting   meeting;
 } thread_wire;
 
 /* ---- waiting ---- */
 
 typedef struct wish {
-    const guest     *guest;
-    const seat_note *note;
+    const guest          *guest;
+    const post_condition *note;
 } wish;
 
 static bool is_fulfilled(const void *what)
@@ -46,21 +46,21 @@ static bool is_fulfilled(const void *what)
 }
 
 /* Those who wait for others are not to blame. */
-static bool report_late(thread_wire *w, const guest *g, const instr *i, const seat_note *what)
+static bool report_late(thread_wire *w, const guest *g, const instr *i, const post_condition *what)
 {
     int n = 0;
     for (int k = 0; k < w->count; k++)
-        if (!w->seats[k]->waits && w->seats[k]->posted < what->number) w->late[n++] = k;
+        if (!w->mailboxes[k]->waits && w->mailboxes[k]->posted < what->number) w->late[n++] = k;
     for (int k = 0; n == 0 && k < g->group.n; k++)
         if (guest_lacks(g, what, k)) w->late[n++] = g->members[k];
     return wire_late(&w->face, i, n, w->late);
 }
 
 /* Who is disappointed still counts as waiting: somebody may just be looking for those who are late. */
-static bool wait_for_seats(guest *g, const instr *i, const seat_note *what)
+static bool wait_for_posts(guest *g, const instr *i, const post_condition *what)
 {
     thread_wire *w = g->wire;
-    seat        *mine = w->seats[g->me];
+    mailbox     *mine = w->mailboxes[g->me];
     atomic_store_explicit(&mine->waits, true, memory_order_relaxed);
     arrival a =
         meeting_await(&w->meeting, is_fulfilled, &(wish){g, what}, w->face.session->opts.patience);
@@ -79,7 +79,7 @@ static void wake_others(guest *g)
 
 static void post_operands(guest *g)
 {
-    seat *mine = guest_seat(g);
+    mailbox *mine = guest_mailbox(g);
     mine->in = g->in;
     mine->out = g->out;
     guest_post(g, 1);
@@ -88,7 +88,7 @@ static void post_operands(guest *g)
 /* Where the result takes the operand's place, the others read a copy. */
 static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
 {
-    if (g->in == g->out) g->in = memcpy(((place *)guest_seat(g))->copy, g->in, (size_t)bytes);
+    if (g->in == g->out) g->in = memcpy(((place *)guest_mailbox(g))->copy, g->in, (size_t)bytes);
     post_operands(g);
     TRY(guest_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in;
@@ -157,7 +157,7 @@ static bool exchange(guest *g, const instr *i)
     TRY(guest_await(g, i, 1));
     for (region r; region_next(&v, &r);) {
         int source = mesh_number(g->mesh, &r.source);
-        region_copy(&r, g->seats[source]->in, g->out, bytes);
+        region_copy(&r, g->mailboxes[source]->in, g->out, bytes);
         if (source != g->me) g->moved.read_bytes += region_elements(&r) * bytes;
     }
     return guest_swap(g, i, 2);
@@ -190,9 +190,9 @@ static void threads_reset(wire *face)
 {
     thread_wire *w = (thread_wire *)face;
     for (int k = 0; face->failed >= 0 && k < w->count; k++) {
-        w->places[k].turn = (seat_turn){0};
-        w->seats[k]->posted = w->seats[k]->done = 0;
-        w->seats[k]->waits = false;
+        w->places[k].turn = (mailbox_use){0};
+        w->mailboxes[k]->posted = w->mailboxes[k]->done = 0;
+        w->mailboxes[k]->waits = false;
     }
     meeting_reset(&w->meeting);
     face->failed = -1;
@@ -215,7 +215,7 @@ static void threads_close(wire *face)
     for (int k = 0; w->places && k < w->count; k++) guest_leave(&w->places[k].guest, face->session);
     meeting_close(&w->meeting, face->session);
     block_free(from, w->room);
-    block_free(from, w->seats);
+    block_free(from, w->mailboxes);
     block_free(from, w->late);
     block_free(from, w);
 }
@@ -225,19 +225,19 @@ static bool make_guests(thread_wire *w)
     mtf_session         *s = w->face.session;
     const mtf_allocator *from = &s->allocator;
     size_t               count = (size_t)w->count;
-    w->room = block_alloc(from, &s->fault, sizeof(place) * count + SEAT_LINE, true);
-    w->seats = block_alloc(from, &s->fault, sizeof *w->seats * count, true);
+    w->room = block_alloc(from, &s->fault, sizeof(place) * count + CACHE_LINE, true);
+    w->mailboxes = block_alloc(from, &s->fault, sizeof *w->mailboxes * count, true);
     w->late = block_alloc(from, &s->fault, sizeof *w->late * count, true);
-    TRY(w->room && w->seats && w->late);
-    w->places = (place *)(w->room + (-(uintptr_t)w->room & (SEAT_LINE - 1)));
+    TRY(w->room && w->mailboxes && w->late);
+    w->places = (place *)(w->room + (-(uintptr_t)w->room & (CACHE_LINE - 1)));
     for (int k = 0; k < w->count; k++) {
-        w->seats[k] = &w->places[k].seat;
+        w->mailboxes[k] = &w->places[k].mailbox;
         w->places[k].guest = (guest){.mesh = w->face.mesh,
                                      .me = k,
-                                     .seats = w->seats,
+                                     .mailboxes = w->mailboxes,
                                      .turn = &w->places[k].turn,
                                      .wire = w,
-                                     .wait = wait_for_seats,
+                                     .wait = wait_for_posts,
                                      .told = wake_others};
         TRY(guest_make_room(&w->places[k].guest, s, w->count));
     }
