@@ -39,12 +39,11 @@ typedef struct awaited awaited;
 struct awaited {
     bool (*came)(const awaited *what);
     bool (*lacks)(const awaited *what, int k); /* has that of peer k not come?  May be NULL */
-    int                 n;
-    const int          *peers; /* processors */
-    MPI_Request        *requests;
-    const struct guest *guest;
-    const struct post_condition
-        *note; /* that is to stand in the mailboxes of the guest's company */
+    int                       n;
+    const int                *peers; /* processors */
+    MPI_Request              *requests;
+    const struct participant *participant;
+    const struct post_condition *note; /* what the members of its group are to post */
 };
 
 bool messages_came(const awaited *what);

@@ -2,7 +2,7 @@
 #ifndef MACHINE_WIRE_MPI_H
 #define MACHINE_WIRE_MPI_H
 
-#include "machine/guest.h"
+#include "machine/participant.h"
 #include "machine/ranks_mpi.h"
 #include "machine/wire.h"
 #include "machine/wire_room.h"
@@ -22,7 +22,7 @@ typedef struct side {
     int         *peers; /* by request: whose answer it waits for */
     int         *late;
     int          used; /* requests of the current collective */
-    guest        guest;
+    participant  participant;
 } side;
 
 typedef struct mpi_wire {
@@ -57,8 +57,8 @@ bool mpi_exchange(mpi_wire *w, int me, const instr *i);
 /* Do those who differ from me along these axes only share memory?  Then they come together. */
 bool shared_serves(mpi_wire *w, int me, unsigned axes);
 /* These follow a shared_serves that was true. */
-bool shared_reduce(guest *g, const instr *i); /* also where each keeps a part */
-bool shared_exchange(guest *g, const instr *i);
-bool shared_wait(guest *g, const instr *i, const post_condition *note);
+bool shared_reduce(participant *g, const instr *i); /* also where each keeps a part */
+bool shared_exchange(participant *g, const instr *i);
+bool shared_wait(participant *g, const instr *i, const post_condition *note);
 
 #endif

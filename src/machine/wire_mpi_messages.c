@@ -31,7 +31,7 @@ static int tag_of(const mpi_wire *w, int from, int to)
 void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
-    s->guest.moved.sent_bytes += bytes;
+    s->participant.moved.sent_bytes += bytes;
     for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
         int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
         MPI_Isend(data + at, (int)n, MPI_BYTE, rank_of(w, to), tag_of(w, me, to), w->ranks->comm,
@@ -43,7 +43,7 @@ void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes)
 void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
-    s->guest.moved.received_bytes += bytes;
+    s->participant.moved.received_bytes += bytes;
     for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
         int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
         MPI_Irecv(data + at, (int)n, MPI_BYTE, rank_of(w, from), tag_of(w, from, me),

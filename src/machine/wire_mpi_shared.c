@@ -21,22 +21,22 @@
 
 bool shared_serves(mpi_wire *w, int me, unsigned axes)
 {
-    guest *g = &w->sides[me - w->first].guest;
-    return w->widest == 1 && guest_joins(g, axes) && g->group.n > 1 &&
+    participant *g = &w->sides[me - w->first].participant;
+    return w->widest == 1 && participant_join(g, axes) && g->group.n > 1 &&
            g->group.n <= MAILBOX_BYTES / CACHE_LINE;
 }
 
 static bool all_posted(const awaited *what)
 {
-    return guest_has_all(what->guest, what->note);
+    return participant_has_all(what->participant, what->note);
 }
 
 static bool lacks_post(const awaited *what, int k)
 {
-    return guest_lacks(what->guest, what->note, k);
+    return participant_lacks(what->participant, what->note, k);
 }
 
-bool shared_wait(guest *g, const instr *i, const post_condition *note)
+bool shared_wait(participant *g, const instr *i, const post_condition *note)
 {
     enum { SPINS = 1000 }; /* looks before the wait begins to cost */
     mpi_wire *w = g->wire;
@@ -44,7 +44,7 @@ bool shared_wait(guest *g, const instr *i, const post_condition *note)
                       .lacks = lacks_post,
                       .n = g->group.n,
                       .peers = g->members,
-                      .guest = g,
+                      .participant = g,
                       .note = note};
     for (int k = 0; k < SPINS && !w->ranks->crowded; k++) {
         if (all_posted(&what)) return true;
@@ -62,39 +62,39 @@ typedef struct round {
 } round;
 
 /* Waits until nobody reads any more what lay where this round's things go. */
-static bool begin_round(guest *g, const instr *i, int64_t which, round *r)
+static bool begin_round(participant *g, const instr *i, int64_t which, round *r)
 {
     mailbox_use *turn = g->turn;
     unsigned     axes = g->axes;
     r->half = (int)((turn->collective + (uint64_t)which) & 1);
     r->step = (uint64_t)(2 * which);
     if (turn->last[r->half].number) {
-        guest_joins(g, turn->last[r->half].axes);
-        TRY(guest_wait_until_done(g, i, turn->last[r->half].number));
-        guest_joins(g, axes);
+        participant_join(g, turn->last[r->half].axes);
+        TRY(participant_wait_until_done(g, i, turn->last[r->half].number));
+        participant_join(g, axes);
     }
     turn->last[r->half].axes = axes;
     return true;
 }
 
 /* Posts what lies in my mailbox now, and waits for what the others post. */
-static bool swap(guest *g, const instr *i, round *r)
+static bool swap(participant *g, const instr *i, round *r)
 {
     r->step++;
-    g->turn->last[r->half].number = guest_number(g, r->step);
-    return guest_swap(g, i, r->step);
+    g->turn->last[r->half].number = participant_number(g, r->step);
+    return participant_swap(g, i, r->step);
 }
 
-static bool end_rounds(guest *g, const round *last)
+static bool end_rounds(participant *g, const round *last)
 {
-    guest_finish(g, last->step);
+    participant_finish(g, last->step);
     return true;
 }
 
 /* ---- reducing ---- */
 
 /* Which elements of the operand a member combines. */
-static span shard_of(const guest *g, const instr *i, int k)
+static span shard_of(const participant *g, const instr *i, int k)
 {
     if (i->kind == INSTR_REDUCE) return part_range(i->size[0], g->group.n, k);
     mesh_point there = mesh_place(g->mesh, g->members[k]);
@@ -108,7 +108,7 @@ typedef struct shard_plan {
     int64_t step, rounds;
 } shard_plan;
 
-static shard_plan plan_shards(const guest *g, const instr *i)
+static shard_plan plan_shards(const participant *g, const instr *i)
 {
     shard_plan p = {.bytes = (int64_t)mtf_dtype_bytes(i->out[0].type)};
     int64_t    line = CACHE_LINE / p.bytes, most = 0;
@@ -130,7 +130,8 @@ static span piece_of(const shard_plan *p, span shard, int64_t which)
 }
 
 /* Lays the others' pieces of my operand into my mailbox and combines my piece of theirs. */
-static bool combine_round(guest *g, const instr *i, const shard_plan *p, int64_t which, round *r)
+static bool combine_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
+                          round *r)
 {
     int  here = g->group.mine;
     bool all = i->kind == INSTR_REDUCE;
@@ -147,7 +148,7 @@ static bool combine_round(guest *g, const instr *i, const shard_plan *p, int64_t
         g->parts[k] = k == here ? g->in + piece.begin * p->bytes
                                 : mailbox_half(g->theirs[k], r->half) + here * p->step * p->bytes;
     char *out = g->out + (all ? piece.begin : which * p->step) * p->bytes;
-    guest_combine(g, g->group.n, g->group.n - 1, i, out, piece.size);
+    participant_combine(g, g->group.n, g->group.n - 1, i, out, piece.size);
     if (all)
         memcpy(mailbox_half(g->theirs[here], r->half) + here * p->step * p->bytes, out,
                (size_t)(piece.size * p->bytes));
@@ -155,33 +156,34 @@ static bool combine_round(guest *g, const instr *i, const shard_plan *p, int64_t
 }
 
 /* Takes the pieces that the others have combined. */
-static bool collect_round(guest *g, const instr *i, const shard_plan *p, int64_t which, round *r)
+static bool collect_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
+                          round *r)
 {
     TRY(swap(g, i, r));
     for (int k = 0; k < g->group.n; k++) {
         span piece = piece_of(p, shard_of(g, i, k), which);
         if (k != g->group.mine)
-            guest_read(g, g->out + piece.begin * p->bytes,
-                       mailbox_half(g->theirs[k], r->half) + k * p->step * p->bytes,
-                       piece.size * p->bytes);
+            participant_read(g, g->out + piece.begin * p->bytes,
+                             mailbox_half(g->theirs[k], r->half) + k * p->step * p->bytes,
+                             piece.size * p->bytes);
     }
     return true;
 }
 
 /* Everybody combines all: one wait less. */
-static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
+static bool reduce_whole(participant *g, const instr *i, int64_t bytes)
 {
     round r = {0};
     TRY(begin_round(g, i, 0, &r));
-    memcpy(mailbox_half(guest_mailbox(g), r.half), g->in, (size_t)bytes);
+    memcpy(mailbox_half(participant_mailbox(g), r.half), g->in, (size_t)bytes);
     TRY(swap(g, i, &r));
     for (int k = 0; k < g->group.n; k++)
         g->parts[k] = k == g->group.mine ? g->in : mailbox_half(g->theirs[k], r.half);
-    guest_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
+    participant_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
     return end_rounds(g, &r);
 }
 
-bool shared_reduce(guest *g, const instr *i)
+bool shared_reduce(participant *g, const instr *i)
 {
     int64_t bytes = i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type);
     if (i->kind == INSTR_REDUCE && site_takes_whole(g->group.n, bytes))
@@ -197,7 +199,7 @@ bool shared_reduce(guest *g, const instr *i)
 
 /* ---- exchanging ---- */
 
-static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
+static bool gather_runs(participant *g, const instr *i, const run_plan *runs)
 {
     const exchange_args *how = i->exchange;
     span                 own = run_of(g->mesh, how, runs, g->me);
@@ -209,7 +211,7 @@ static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
     for (int64_t which = 0; which < p.rounds; which++) {
         TRY(begin_round(g, i, which, &r));
         span piece = piece_of(&p, own, which);
-        memcpy(mailbox_half(guest_mailbox(g), r.half), g->in + piece.begin - own.begin,
+        memcpy(mailbox_half(participant_mailbox(g), r.half), g->in + piece.begin - own.begin,
                (size_t)piece.size);
         TRY(swap(g, i, &r));
         for (int k = 0; k < parts; k++) {
@@ -217,13 +219,14 @@ static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
             if (k == g->group.mine)
                 memcpy(g->out + piece.begin, g->in + piece.begin - own.begin, (size_t)piece.size);
             else
-                guest_read(g, g->out + piece.begin, mailbox_half(g->theirs[k], r.half), piece.size);
+                participant_read(g, g->out + piece.begin, mailbox_half(g->theirs[k], r.half),
+                                 piece.size);
         }
     }
     return p.rounds == 0 || end_rounds(g, &r);
 }
 
-bool shared_exchange(guest *g, const instr *i)
+bool shared_exchange(participant *g, const instr *i)
 {
     const mesh          *m = g->mesh;
     const exchange_args *how = i->exchange;
@@ -233,7 +236,7 @@ bool shared_exchange(guest *g, const instr *i)
     round                r = {0};
     if (runs.dim >= 0) return gather_runs(g, i, &runs);
     TRY(begin_round(g, i, 0, &r));
-    memcpy(mailbox_half(guest_mailbox(g), r.half), g->in,
+    memcpy(mailbox_half(participant_mailbox(g), r.half), g->in,
            (size_t)(exchange_part(m, how, &here) * bytes));
     TRY(swap(g, i, &r));
     region_visit v = region_start(m, how, &here);
