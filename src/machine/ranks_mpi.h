@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "machine/meeting.h"
+#include "machine/barrier.h"
 #include "machine/ranks.h"
 #include "machine/mailbox.h"
 #include "machine/watch.h"

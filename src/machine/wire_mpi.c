@@ -182,12 +182,12 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
 static void mpi_abort(wire *face, int me)
 {
     wire_give_up(face, me);
-    meeting_abort(&((mpi_wire *)face)->meeting);
+    barrier_abort(&((mpi_wire *)face)->barrier);
 }
 
 static void mpi_reset(wire *face)
 {
-    meeting_reset(&((mpi_wire *)face)->meeting);
+    barrier_reset(&((mpi_wire *)face)->barrier);
     face->failed = -1;
 }
 
@@ -215,7 +215,7 @@ static void mpi_close(wire *face)
         block_free(from, s->peers);
         block_free(from, s->late);
     }
-    meeting_close(&w->meeting, face->session);
+    barrier_close(&w->barrier, face->session);
     block_free(from, w->sides);
     block_free(from, w->host);
     block_free(from, w->posts);
@@ -267,7 +267,7 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
                                                 .turn = &r->turn,
                                                 .wire = w,
                                                 .wait = shared_wait};
-    if (w->sides && w->posts && w->host && meeting_open(&w->meeting, s, end - first) &&
+    if (w->sides && w->posts && w->host && barrier_open(&w->barrier, s, end - first) &&
         tags_suffice(w))
         return &w->face;
     mpi_close(&w->face);

@@ -33,7 +33,7 @@ typedef struct mpi_wire {
     int     widest;     /* most processors in one rank */
     site    site;       /* as this rank sees it */
     int    *host;       /* by rank, likewise */
-    meeting meeting;    /* of this process's processors */
+    barrier barrier;    /* of this process's processors */
     post   *posts;      /* by processor of this process */
     side   *sides;
 } mpi_wire;

@@ -142,12 +142,12 @@ bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
 bool mpi_meet(mpi_wire *w, int me, const instr *i)
 {
     if (w->end - w->first == 1) return true;
-    arrival a = meeting_wait(&w->meeting, me - w->first, 2 * w->face.session->opts.patience + 5);
+    arrival a = barrier_wait(&w->barrier, me - w->first, 2 * w->face.session->opts.patience + 5);
     if (a != SOMEBODY_LATE) return a == ALL_CAME;
     side *s = &w->sides[me - w->first];
     int   n = 0;
     for (int k = 0; k < w->end - w->first; k++)
-        if (meeting_lacks(&w->meeting, me - w->first, k)) s->late[n++] = w->first + k;
+        if (barrier_lacks(&w->barrier, me - w->first, k)) s->late[n++] = w->first + k;
     return wire_late(&w->face, i, n, s->late);
 }
 

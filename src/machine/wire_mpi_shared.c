@@ -48,7 +48,7 @@ bool shared_wait(participant *g, const instr *i, const post_condition *note)
                       .note = note};
     for (int k = 0; k < SPINS && !w->ranks->crowded; k++) {
         if (all_posted(&what)) return true;
-        meeting_relax();
+        cpu_relax();
     }
     return mpi_await(w, g->me, i, &what);
 }

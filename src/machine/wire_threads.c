@@ -10,7 +10,7 @@
 
 #include "base/dtype.h"
 #include "machine/participant.h"
-#include "machine/meeting.h"
+#include "machine/barrier.h"
 #include "machine/overlap.h"
 #include "program/exchange.h"
 
@@ -29,7 +29,7 @@ typedef struct thread_wire {
     place    *places; /* by processor; in the room, each beginning a line */
     mailbox **mailboxes;
     int      *late; /* room for their numbers */
-    meeting   meeting;
+    barrier   barrier;
 } thread_wire;
 
 /* ---- waiting ---- */
@@ -64,7 +64,7 @@ static bool wait_for_posts(participant *g, const instr *i, const post_condition 
     mailbox     *mine = w->mailboxes[g->me];
     atomic_store_explicit(&mine->waits, true, memory_order_relaxed);
     arrival a =
-        meeting_await(&w->meeting, is_fulfilled, &(wish){g, what}, w->face.session->opts.patience);
+        barrier_await(&w->barrier, is_fulfilled, &(wish){g, what}, w->face.session->opts.patience);
     if (a == SOMEBODY_LATE) return report_late(w, g, i, what);
     if (a != ALL_CAME) return false;
     atomic_store_explicit(&mine->waits, false, memory_order_relaxed);
@@ -73,7 +73,7 @@ static bool wait_for_posts(participant *g, const instr *i, const post_condition 
 
 static void wake_others(participant *g)
 {
-    meeting_tell(&((thread_wire *)g->wire)->meeting);
+    barrier_wake(&((thread_wire *)g->wire)->barrier);
 }
 
 /* ---- collectives ---- */
@@ -184,7 +184,7 @@ static bool threads_run(wire *face, int me, const instr *i, void *const *base)
 static void threads_abort(wire *face, int me)
 {
     wire_give_up(face, me);
-    meeting_abort(&((thread_wire *)face)->meeting);
+    barrier_abort(&((thread_wire *)face)->barrier);
 }
 
 /* After a failure processors stand at different collectives. */
@@ -196,7 +196,7 @@ static void threads_reset(wire *face)
         w->mailboxes[k]->posted = w->mailboxes[k]->done = 0;
         w->mailboxes[k]->waits = false;
     }
-    meeting_reset(&w->meeting);
+    barrier_reset(&w->barrier);
     face->failed = -1;
 }
 
@@ -216,7 +216,7 @@ static void threads_close(wire *face)
     const mtf_allocator *from = &face->session->allocator;
     for (int k = 0; w->places && k < w->count; k++)
         participant_leave(&w->places[k].participant, face->session);
-    meeting_close(&w->meeting, face->session);
+    barrier_close(&w->barrier, face->session);
     block_free(from, w->room);
     block_free(from, w->mailboxes);
     block_free(from, w->late);
@@ -262,7 +262,7 @@ wire *wire_threads_open(mtf_session *s, const mesh *m)
                      .mesh = m,
                      .failed = -1};
     w->count = mesh_size(m);
-    if (make_participants(w) && meeting_open(&w->meeting, s, w->count)) return &w->face;
+    if (make_participants(w) && barrier_open(&w->barrier, s, w->count)) return &w->face;
     threads_close(&w->face);
     return NULL;
 }

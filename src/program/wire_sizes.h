@@ -3,7 +3,7 @@
 #define PROGRAM_WIRE_SIZES_H
 
 /* An operand that everybody combines for itself rather than in shards, all that is read of others
- * together: one meeting less. */
+ * together: one barrier less. */
 enum { WHOLE_BYTES = 1 << 14 };
 /* The same in messages, where every processor has a process to itself. */
 enum { SWAP_BYTES = 1 << 14, SWAP_MEMBERS = 4 };

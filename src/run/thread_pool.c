@@ -5,7 +5,7 @@
 
 #include "base/cores.h"
 #include "base/thread.h"
-#include "machine/meeting.h"
+#include "machine/barrier.h"
 
 typedef struct worker {
     thread_pool *pool;
@@ -77,10 +77,10 @@ static bool is_done_or_late(const void *what)
 }
 
 /* Steps often follow each other closely: a thread that has just worked spins for a while, then sleeps. */
-static void wait_for(thread_pool *c, pthread_cond_t *changed, meeting_test *is_true,
+static void wait_for(thread_pool *c, pthread_cond_t *changed, barrier_test *is_true,
                      const void *what)
 {
-    if (meeting_hope(is_true, what, c->crowded)) return;
+    if (barrier_spin(is_true, what, c->crowded)) return;
     pthread_mutex_lock(&c->lock);
     while (!is_true(what)) pthread_cond_wait(changed, &c->lock);
     pthread_mutex_unlock(&c->lock);
@@ -116,7 +116,7 @@ thread_pool *thread_pool_open(mtf_session *s, int count, int threads)
     if (!c) return NULL;
     c->session = s;
     c->count = count;
-    c->crowded = meeting_is_crowded(count);
+    c->crowded = barrier_is_crowded(count);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->call, NULL);
     pthread_cond_init(&c->done, NULL);
