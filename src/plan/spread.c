@@ -31,7 +31,7 @@ static debt debt_of(const node *n, int input)
 }
 
 /* The debt that passes through n, 0 where all must be paid first. */
-static unsigned carried_debt(emitter *e, const node *n, held **in)
+static unsigned carried_debt(emitter *e, const node *n, shard **in)
 {
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
@@ -40,13 +40,13 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
-            elements += held_most(e, n->in[i]);
+            elements += shard_most(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
     if (!owing) return 0;
     for (int o = 0; o < n->nout; o++) {
-        elements -= held_most(e, n->out[o]);
+        elements -= shard_most(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     }
@@ -56,7 +56,7 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         const slice *s = &in[i]->now;
         debt         rule = debt_of(n, i);
         bool         carries = s->owed && rule != DEBT_SETTLE;
-        placement    where = held_where(e, n->in[i], s);
+        placement    where = shard_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
         bool zero = slice_is_uniform(s) && dtype_is_zero(s->type, s->value) && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
@@ -179,16 +179,16 @@ static void refine(const emitter *e, const node *n, const mtf_shape *shape, cons
 }
 
 /* Pays first what is wanted finer, so that it is known which inputs are. */
-static bool pay_wanted(emitter *e, const node *n, held **in)
+static bool pay_wanted(emitter *e, const node *n, shard **in)
 {
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->wanted && !in[i]->passed_on) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted));
+        if (in[i]->wanted && !in[i]->passed_on) TRY(shard_pay(e, n->in[i], in[i], in[i]->wanted));
     return true;
 }
 
 /* Works on finer parts where the result is wanted so, or where inputs are so that are no smaller
  * than the results: the gathering is put off. */
-static void choose_finer(const emitter *e, const node *n, held **in, const held *out,
+static void choose_finer(const emitter *e, const node *n, shard **in, const shard *out,
                          unsigned carried, fates *f)
 {
     int64_t results = 0;
@@ -225,7 +225,7 @@ static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
     }
     if (!whole) return true;
     unsigned  keep = s->cut & ~whole;
-    placement from = held_where(e, x, s), to = from;
+    placement from = shard_where(e, x, s), to = from;
     for (int d = 0; whole >> d; d++)
         if (whole >> d & 1) to.dim[d] = (axis_list){0};
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
@@ -235,22 +235,22 @@ static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
 
 /* The only reader of x gives its dimensions other names: what is owed along the axes of these is
  * scattered along them. */
-static bool bring_anywhere(emitter *e, const node *n, held *h, slice *part)
+static bool bring_anywhere(emitter *e, const node *n, shard *h, slice *part)
 {
     const mtf_shape *old = &n->in[0]->shape, *new = &n->out[0]->shape;
-    placement        goal = held_where(e, n->in[0], &h->now);
+    placement        goal = shard_where(e, n->in[0], &h->now);
     bool             renames = old->ndims == new->ndims;
     for (int d = 0; renames && d < old->ndims; d++)
         renames = old->dims[d].size == new->dims[d].size;
     for (int d = 0; renames && d < old->ndims; d++)
         if (goal.dim[d].n == 0) goal.dim[d] = emit_placement(e, new, 1u << d).dim[d];
-    TRY(held_pay(e, n->in[0], h, h->wanted ? h->wanted : &goal));
+    TRY(shard_pay(e, n->in[0], h, h->wanted ? h->wanted : &goal));
     *part = h->now;
     return true;
 }
 
 /* Most inputs are as the layout says, and so they are needed. */
-static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned carried,
+static bool bring(emitter *e, const node *n, int i, shard *h, fates *f, unsigned carried,
                   slice *part)
 {
     const mtf_tensor *x = n->in[i];
@@ -261,8 +261,8 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
         placement goal = goal_of(e, x, f);
         /* Many elements that others read as well are not scattered for the sake of a few. */
         bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
-        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
-        TRY(held_part(e, x, h, &goal, part));
+        if (pays) TRY(shard_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
+        TRY(shard_part(e, x, h, &goal, part));
     } else {
         *part = h->now;
     }
@@ -307,9 +307,9 @@ static bool pay_parts(emitter *e, const mtf_tensor *x, fates *f, unsigned *missi
     if (!(placement_axes(&goal, x->shape.ndims) & s->owed)) return true;
     for (int d = 0; d < x->shape.ndims; d++)
         if (*missing >> d & 1) now.dim[d] = (axis_list){0};
-    held h = {.now = *s};
+    shard h = {.now = *s};
     h.now.finer = &now;
-    TRY(held_pay(e, x, &h, &goal));
+    TRY(shard_pay(e, x, &h, &goal));
     for (int d = 0; d < x->shape.ndims; d++)
         if (cut_equal(&h.now.finer->dim[d], &goal.dim[d])) *missing &= ~(1u << d);
     *s = h.now;
@@ -368,7 +368,7 @@ static void blank(const emitter *e, const mtf_tensor *x, fates *f, slice *s)
     }
 }
 
-bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *parts, slice *out)
+bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice *parts, slice *out)
 {
     fates f;
     f.n = 0;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "plan/held.h"
+#include "plan/shard.h"
 
 /* ---- learning ---- */
 
