@@ -10,7 +10,7 @@
 #include "plan/estimate.h"
 #include "plan/links.h"
 #include "search/descent.h"
-#include "search/ledger.h"
+#include "search/price_cache.h"
 
 /* Small graphs are searched whole. */
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
@@ -34,7 +34,7 @@ typedef struct search {
     int64_t            work;  /* nodes planned so far */
     int                extra;     /* priced for the sake of those behind the best */
     candidates         kept;      /* those that fit */
-    ledger             ledger;    /* of all that were priced */
+    price_cache             priced;         /* of all that were priced */
     int                corrected; /* of these, whose memory turned out to be more: of another
                                      processor, or with the layers left out */
     bool               again;     /* since that matters, the search goes on */
@@ -109,7 +109,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
     s->rules = arena_array(s->scratch, layout_rule, s->space.ndims + o->given->nrules + 1);
     TRY(s->rules && parts_make(&s->parts, &s->space, &s->reduced, &o->rates, s->scratch));
     s->leaves.space = &s->space;
-    s->ledger.arena = s->scratch;
+    s->priced.arena = s->scratch;
     if (!o->plain) find_symmetry(s);
     order_dims(s);
     return true;
@@ -128,7 +128,7 @@ static bool add_copies(search *s, const layout *l, cost *c)
 static bool price_cuts(search *s, const cuts *c, cost *x)
 {
     layout      l;
-    const cost *known = ledger_find(&s->ledger, c);
+    const cost *known = price_cache_find(&s->priced, c);
     if (known) {
         *x = *known;
         return true;
@@ -137,7 +137,7 @@ static bool price_cuts(search *s, const cuts *c, cost *x)
     TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
     s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
     s->answer->priced++;
-    return ledger_note(&s->ledger, c, x);
+    return price_cache_add(&s->priced, c, x);
 }
 
 /* Prices, and keeps what fits. */
@@ -176,7 +176,7 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
 {
     const search      *s = context;
     const search_opts *o = s->opts;
-    const cost        *known = decided == EVERY_SEARCHED ? ledger_find(&s->ledger, c) : NULL;
+    const cost        *known = decided == EVERY_SEARCHED ? price_cache_find(&s->priced, c) : NULL;
     if (o->plain) return 0;
     if (known) return known_value(s, known);
     double bytes = memory_matters(s) ? bytes_bound(s, c, decided) : 0;
@@ -311,7 +311,7 @@ static bool find_peak(search *s, candidate *x)
     const subject *w = &s->whole;
     estimate_opts  o = {
          .mesh = s->space.mesh, .layout = &x->layout, .rates = s->opts->rates, .memory = w->memory};
-    cost          *believed = ledger_find(&s->ledger, &x->cuts);
+    cost          *believed = price_cache_find(&s->priced, &x->cuts);
     TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
     if (x->cost.peak <= believed->peak) return true;
     believed->peak = x->cost.peak;
