@@ -34,7 +34,7 @@ typedef struct search {
     int64_t            work;  /* nodes planned so far */
     int                extra;     /* priced for the sake of those behind the best */
     candidates         kept;      /* those that fit */
-    price_cache             priced;         /* of all that were priced */
+    price_cache        priced;    /* of all that were priced */
     int                corrected; /* of these, whose memory turned out to be more: of another
                                      processor, or with the layers left out */
     bool               again;     /* since that matters, the search goes on */
@@ -134,7 +134,7 @@ static bool price_cuts(search *s, const cuts *c, cost *x)
         return true;
     }
     TRY(space_layout(&s->space, c, s->rules, NULL, &l));
-    TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
+    TRY(parts_price(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
     s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
     s->answer->priced++;
     return price_cache_add(&s->priced, c, x);
@@ -212,7 +212,7 @@ static bool try_leaves(search *s, double *left)
     while (l->n && !out_of_time(s) && s->answer->priced < most) {
         leaf x = leaves_pop(l);
         x.bound = bound(s, &x.cuts, EVERY_SEARCHED);
-        if (l->n && x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* lessons raised it */
+        if (l->n && x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* costs recorded since raised it */
             if (x.bound <= to_beat(s) * (1 + SAME_PRICE)) leaves_push(l, &x);
             continue;
         }
@@ -241,7 +241,7 @@ static bool price_step(void *context, const cuts *c, worth *w)
 }
 
 /* First a layout that no step betters, which gives a price to beat; then all that may beat it.  Where
- * these are too many to list, some are priced, and what was learned of their parts shortens the next
+ * these are too many to list, some are priced, and the costs recorded of their parts shortens the next
  * list. */
 static bool try_all(search *s)
 {
