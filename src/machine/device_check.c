@@ -11,6 +11,7 @@
 
 #include "base/dtype.h"
 #include "machine/check_guard.h"
+#include "machine/check_positions.h"
 #include "machine/device.h"
 
 enum { POISON = 0xff, GUARD = 0xa5 };
@@ -75,6 +76,9 @@ static bool check_begin(device *d, const program *p, run_state *r)
             memset(r->base[b], POISON, (size_t)x->bytes);
     }
     r->infinite = 0;
+    /* Not in the replay of a training, which looks for something else. */
+    if (strcmp(d->session->opts.device, "check") == 0)
+        TRY(check_positions(p, r, &d->session->fault));
     return inner_of(d)->begin(inner_of(d), p, r);
 }
 
@@ -197,7 +201,7 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
                        .alloc = check_alloc,
                        .release = check_release,
                        .taken = check_taken,
