@@ -38,8 +38,8 @@ static bool keep(emitter *e, const mtf_tensor *given, const block *home)
     const node       *n = x->node;
     if (dtype_compute(x->type) == x->type || n->home != home || e->readers(e, x) != 1) return false;
     bool moved = n->op->flags & OP_MOVES && n->nin == 1 && keep(e, n->in[0], home);
-    held_of(e, x)->wide = moved || is_sum(x);
-    return held_of(e, x)->wide;
+    shard_of(e, x)->wide = moved || is_sum(x);
+    return shard_of(e, x)->wide;
 }
 
 bool wide_keep(emitter *e, const mtf_tensor *x)
