@@ -75,7 +75,8 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 {
     unsigned  cut = s->cut;
     mtf_shape rest = slice_drop(s, dim).shape;
-    mtf_dtype type = kind == FOLD_SUM ? dtype_compute(s->type) : s->type; /* parts are not rounded */
+    /* A part of a sum is not rounded. */
+    mtf_dtype type = kind == FOLD_SUM ? dtype_compute(s->type) : s->type;
     slice     total = emit_fresh(e, type, &rest);
     TRY(emit_fold(e, kind, s, &total));
     *s = total;

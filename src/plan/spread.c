@@ -350,7 +350,8 @@ static void note_debt(const cut_dims *f, unsigned carried, slice *s)
 }
 
 /* The rest of an output: what parts left is noted as owed, and what was computed whole is cut. */
-static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, bool wide, slice *s)
+static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, bool wide,
+                   slice *s)
 {
     unsigned cut = parted(e, x, f), missing = spread_cut(e, x) & ~cut;
     s->cut = cut;

@@ -186,8 +186,8 @@ number number_mul(number a, number b, mtf_dtype type)
 /* Are the terms, and whatever part of them is added up, exact in a format?  Then so is their sum. */
 static bool is_exact(number a, format f)
 {
-    return a.slack == 0 && (a.mass == 0 || (a.grain >= f.least && a.mass <= ldexp(1, f.digits) *
-                                                                               ldexp(1, a.grain)));
+    return a.slack == 0 && (a.mass == 0 || (a.grain >= f.least &&
+                                            a.mass <= ldexp(1, f.digits) * ldexp(1, a.grain)));
 }
 
 /* The nearest number of a short float; of two the one whose last digit is even. */

@@ -29,7 +29,7 @@ typedef struct number {
     int    grain;
 } number;
 
-bool is_real(mtf_dtype type);
+bool      is_real(mtf_dtype type);
 mtf_dtype number_summed_in(mtf_dtype type); /* f32 for the short floats, else itself */
 
 /* ---- making ---- */

@@ -31,9 +31,9 @@ static void rule_einsum(oracle *o, const node *n, const value *const *in, value 
 static void rule_prod(oracle *o, const node *n, const value *const *in, value *out)
 {
     (void)o, (void)n;
-    walk    w = walk_over(&in[0]->shape);
-    track   to = track_in(&w, &out->shape);
-    int64_t i = 0, factors = in[0]->n / out->n;
+    walk      w = walk_over(&in[0]->shape);
+    track     to = track_in(&w, &out->shape);
+    int64_t   i = 0, factors = in[0]->n / out->n;
     mtf_dtype type = number_summed_in(out->type);
     for (int64_t k = 0; k < out->n; k++)
         out->at[k] = is_real(out->type) ? number_real(1) : number_int(1, out->type);

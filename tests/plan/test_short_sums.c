@@ -99,8 +99,8 @@ typedef struct place {
 } place;
 
 static const place places[] = {
-    {"p:2", "k:p", ""},          {"p:3", "k:p", ""},        {"p:4", "k:p", "a:p? b:p?"},
-    {"p:2,q:2", "k:p,a:q?", ""}, {"p:2,q:2", "k:p+q", ""},  {"p:3,q:2", "k:q,b:p?", "a:q? e:p?"},
+    {"p:2", "k:p", ""},          {"p:3", "k:p", ""},          {"p:4", "k:p", "a:p? b:p?"},
+    {"p:2,q:2", "k:p,a:q?", ""}, {"p:2,q:2", "k:p+q", ""},    {"p:3,q:2", "k:q,b:p?", "a:q? e:p?"},
     {"p:2,q:2", "k:q,a:p?", ""}, {"p:2", "k:p,c:p?", "a:p?"},
 };
 
@@ -224,12 +224,15 @@ static void test_known_sums(void **state)
         {"x: $[k=4] = constant(data={256, 1, 1, 1})\ny = reduce_sum(x)\n", "bf16", 260},
         /* the sum is finite, those of its halves and quarters are not */
         {"x: $[k=8] = constant(data={60000, 60000, 60000, 60000, -60000, -60000, -60000, -58976})\n"
-         "y = reduce_sum(x)\n", "f16", 1024},
+         "y = reduce_sum(x)\n",
+         "f16", 1024},
         {"x: $[k=8] = constant(data={60000, 60000, 60000, 60000, -60000, -60000, -60000, -58976})\n"
-         "w: $[k=8] = constant(data={1, 1, 1, 1, 1, 1, 1, 1})\ny: [] = einsum(x, w)\n", "f16", 1024},
+         "w: $[k=8] = constant(data={1, 1, 1, 1, 1, 1, 1, 1})\ny: [] = einsum(x, w)\n",
+         "f16", 1024},
         /* one of 128 ones after another would stay at 256 */
         {"x: $[k=4] = constant(data={1, 1, 1, 1})\nv: $[] = constant(value=0)\n"
-         "l, y = loop(v, trips=128) {\n    body(p; i) {\n        yield p; reduce_sum(x)\n    }\n}\n",
+         "l, y = loop(v, trips=128) {\n    body(p; i) {\n        yield p; reduce_sum(x)\n    "
+         "}\n}\n",
          "bf16", 512},
         {"x: $[k=4] = constant(data={1, 1, 1, 1})\nv: $[] = constant(value=0)\n"
          "l, y = loop(v, trips=512) {\n    body(p; i) {\n        yield p; exp(p)\n    }\n}\n",
@@ -238,7 +241,7 @@ static void test_known_sums(void **state)
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         for (int m = 0; m < 4; m++) {
             static const char *const meshes[] = {NULL, "p:2", "p:3", "p:4"};
-            double found = value_of(known[k].text, known[k].type, meshes[m]);
+            double                   found = value_of(known[k].text, known[k].type, meshes[m]);
             if (found != known[k].value)
                 fail_msg("%g instead of %g on %s:\n%s", found, known[k].value,
                          meshes[m] ? meshes[m] : "one processor", known[k].text);
@@ -278,8 +281,8 @@ static void test_bytes(void **state)
     assert_int_equal(4 * sent(cut, "f32"), sent(sum, "f32"));
     /* A loop's sum is paid after its turns. */
     static const char loop[] = "x: $[a=64, k=8] = input\nv: $[a=64] = input\n"
-                                "l, y = loop(v, trips=9) {\n    body(p; i) {\n"
-                                "        yield p; reduce_sum(x * p, over=(k))\n    }\n}\n";
+                               "l, y = loop(v, trips=9) {\n    body(p; i) {\n"
+                               "        yield p; reduce_sum(x * p, over=(k))\n    }\n}\n";
     assert_int_equal(sent(loop, "bf16"), sent(sum, "f32"));
 }
 
