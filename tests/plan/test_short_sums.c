@@ -70,6 +70,8 @@ static const row rows[] = {
     {"joined sums alone", SUM "z: [a] = reduce_sum(x * 3, over=(k))\ny = concat(s, z, dim=a)\n"},
     {"picked",            SUM "i: i32[c=3] = constant(data={3, 0, 7})\ny = gather(s, i, dim=a)\n"},
     {"windows",           SUM "y = window(s, dim=a, taps=[c=2])\n"},
+    {"repeated",          SUM "y: [d=2, a] = broadcast(s)\n"},
+    {"without gradient",  SUM "y = stop_gradient(s) * 3\n"},
     {"a picked part",     X "i: i32[c=3] = constant(data={3, 22, 7})\ny = gather(x, i, dim=k)\n"},
     {"picked, then summed", X "i: i32[c=6] = constant(data={3, 22, 7, 11, 15, 0})\nz = gather(x, i, dim=k)\ny: [a] = reduce_sum(z, over=(c))\n"},
     {"joined with picked", X "i: i32[d=3] = constant(data={3, 22, 7})\nw: $[k=23, d=2] = input\nz = gather(x, i, dim=k)\n"
