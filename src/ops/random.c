@@ -26,7 +26,7 @@ static bool i64_bound_fits(const node *n, const char *name, double bound)
 /* Integers reach up to the number before `high`. */
 static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
 {
-    char   text[DTYPE_REFUSAL];
+    char text[DTYPE_REFUSAL];
     if (type == MTF_BOOL)
         return (high >= 0 && high <= 1) ||
                node_fail(n, ERR_VALUE,
