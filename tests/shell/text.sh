@@ -42,7 +42,7 @@ y: [rows=2, all=2] = einsum(x, rename(x, from=rows, to=all))
 END
 prints "names exchanged" 't: f32[cols=2, rows=3]' run rename.mtf --fetch t
 prints "a product with itself" '[14, 32]' run rename.mtf --fetch y
-run show rename.mtf
+prints "shown by its name" 't: f32[cols=2, rows=3] = rename(x, from=(rows, cols), to=(cols, rows))' show rename.mtf
 cp out again.mtf
 prints "what is shown reads back" "$(cat again.mtf)" show again.mtf
 prints "the manual has it" 'y = rename(x, from=(NAMES), to=(NAMES))' ops rename
