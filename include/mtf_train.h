@@ -108,9 +108,22 @@ typedef struct mtf_train_opts {
  * where that began.  False after an error. */
 MTF_API bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts);
 
-/* The mean of `value`, a number for each example ([batch]) or one for all, over an epoch of the data;
- * what fills up the last batch does not count where there is a number for each.  The graph must not
- * assign: build it once more without the optimizer, in the same session. */
+/* Means over all examples of some data, as often as one likes: the program, the batches and what
+ * they need are made once. */
+typedef struct mtf_evaluation mtf_evaluation;
+
+/* `values` have the dimension that counts examples first ([batch] or [batch, length]), or are
+ * scalars, which are taken for means over their batch.  The graph must not assign: build it once
+ * more without the optimizer, in the same session.  Whatever it will need is checked here.  NULL
+ * after an error. */
+MTF_API mtf_evaluation *mtf_evaluation_new(mtf_graph *g, int n, mtf_tensor *const *values,
+                                           mtf_dataset *data, const mtf_batches_opts *batches);
+/* The mean of each value over an epoch of the data, with the variables as they are now.  Every
+ * example counts once, those that do not fill a batch as well (MTF_REPEAT).  False after an error. */
+MTF_API bool mtf_evaluation_run(mtf_evaluation *e, double *means);
+MTF_API void mtf_evaluation_free(mtf_evaluation *e); /* optional: the session frees the rest */
+
+/* All three for one value. */
 MTF_API double mtf_evaluate(mtf_graph *g, mtf_tensor *value, mtf_dataset *data,
                             const mtf_batches_opts *batches);
 

@@ -132,8 +132,8 @@ static bool check_opts(mtf_dataset *d, const mtf_batches_opts *o)
         return fail(why, ERR_USAGE,
                     "ahead is %d; it is a number of batches up to %d, or -1 for none", o->ahead,
                     MOST_AHEAD);
-    if ((unsigned)o->remainder > MTF_WRAP)
-        return fail(why, ERR_USAGE, "remainder is %d; it is MTF_DROP, MTF_FILL or MTF_WRAP",
+    if ((unsigned)o->remainder > MTF_REPEAT)
+        return fail(why, ERR_USAGE, "remainder is %d; it is MTF_DROP, MTF_FILL, MTF_WRAP or MTF_REPEAT",
                     (int)o->remainder);
     return true;
 }

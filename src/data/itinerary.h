@@ -22,6 +22,7 @@ int64_t   itinerary_real(const itinerary *s, int64_t number); /* real examples o
 typedef struct itinerary_batch {
     const itinerary *itinerary;
     int64_t          number, epoch;
+    int64_t          first, real; /* where its examples begin in the epoch; how many they are */
     shuffle          order;
 } itinerary_batch;
 
