@@ -80,19 +80,34 @@ static mtf_graph *ready_graph(mtf_session *s, const model *m)
     return m->build(&v, true, &n) && model_minimize(&v, &n, STEPS, &rate) ? n.graph : NULL;
 }
 
-mtf_graph *file_graph(mtf_session *s, const char *path)
+static bool is_standard_input(const char *path)
 {
-    const model *ready = model_find(path);
-    if (ready) return ready_graph(s, ready);
-    bool  standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "r");
+    return strcmp(path, "-") == 0;
+}
+
+const char *file_text(mtf_session *s, const char *path)
+{
+    FILE *file = is_standard_input(path) ? stdin : fopen(path, "r");
     if (!file) {
         no_file(s, path);
         return NULL;
     }
-    char *text = read_text(s, path, file);
-    if (!standard) fclose(file);
-    return text ? mtf_parse(s, text, standard ? "standard input" : path) : NULL;
+    const char *text = read_text(s, path, file);
+    if (file != stdin) fclose(file);
+    return text;
+}
+
+mtf_graph *file_parse(mtf_session *s, const char *path, const char *text)
+{
+    return mtf_parse(s, text, is_standard_input(path) ? "standard input" : path);
+}
+
+mtf_graph *file_graph(mtf_session *s, const char *path)
+{
+    const model *ready = model_find(path);
+    if (ready) return ready_graph(s, ready);
+    const char *text = file_text(s, path);
+    return text ? file_parse(s, path, text) : NULL;
 }
 
 /* ---- tensors ---------------------------------------------------------------------------- */

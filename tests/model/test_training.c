@@ -100,7 +100,7 @@ static void test_refusals(void **state)
     refuse((mtf_train_opts){.steps = 1}, true, "is no scalar; reduce_mean makes one of it");
     refuse((mtf_train_opts){.steps = 1, .watch = "zebra"}, false, "no tensor's name matches");
     refuse((mtf_train_opts){.steps = 1, .look = look, .look_every = 1, .look_context = &h}, false,
-           "what was called behind step 1 does not want to go on");
+           "what was called after step 1 does not want to go on");
     assert_false(mtf_train(NULL, NULL, NULL));
 }
 

@@ -84,15 +84,15 @@ check "a straight run" 0 out "step 60 of 60"
 run "${net[@]}" --steps 25 --checkpoint-dir halves --save-every 10 --keep 2
 check "a first part" 0 out "step 25 of 25"
 run "${net[@]}" --steps 60 --checkpoint-dir halves --resume
-check "the rest" 0 out "resuming behind step 25"
+check "the rest" 0 out "resuming after step 25"
 same "a resumed run is the straight one" straight halves
 [ "$(echo halves/step_*)" = "halves/step_00000020 halves/step_00000025 halves/step_00000060" ] && pass ||
     lose "--keep 2" "the steps 20, 25 and 60" "$(echo halves/step_*)"
 run "${net[@]}" --steps 25 --checkpoint-dir mesh --mesh x:2 --layout batch:x
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --mesh x:3 --layout hidden:x --resume
-check "resuming on another mesh" 0 out "resuming behind step 25" "step 60 of 60"
+check "resuming on another mesh" 0 out "resuming after step 25" "step 60 of 60"
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --resume
-check "nothing is left to do" 0 out "resuming behind step 60"
+check "nothing is left to do" 0 out "resuming after step 60"
 refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it, or name another' \
     "${net[@]}" --steps 60 --checkpoint-dir straight
 refuses "another seed" 'was made with seed 0, so a run with seed 7 cannot go on from it' \
@@ -157,30 +157,42 @@ fi
 
 # ---- stopping ------------------------------------------------------------------------------------
 
-interrupted() {                         # interrupted NAME SIGNAL TARGET
+interrupted() {                         # interrupted NAME SIGNAL TARGET: the status is that of the signal
     for _ in $(seq 100); do grep -q '"step":' out && break; sleep 0.05; done
     kill "-$2" "$3"
     wait $job
     status=$?
-    check "$1" 0 err "stopped behind step"
+    check "$1" $((128 + $(kill -l "$2"))) err "stopped after step"
 }
-env --default-signal=INT "$MTF" "${net[@]}" --steps 20000 --checkpoint-dir stopped --json >out 2>err </dev/null &
-job=$!
-interrupted "SIGINT saves and ends" INT $job
-says "what was saved" err ", which was saved"
-step=$(sed -n 's/.*behind step \([0-9]*\).*/\1/p' err)
-[ -d "stopped/step_$(printf %08d "$step")" ] && pass || lose "its checkpoint" "stopped/step_$step" "$(ls stopped)"
-[ "$(losses out | tail -n 1 | cut -d ' ' -f 1)" = "$step" ] && pass || lose "the last line" "$step" "$(tail -n 1 out)"
-env --default-signal=INT "$MTF" "${net[@]}" --steps 20000 --json >out 2>err </dev/null &
-job=$!
-interrupted "SIGTERM ends as well" TERM $job
-if [ -z "$without_ranks" ]; then
-    rm -f pid.*
-    "${launcher[@]}" -n 2 bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
-        env --default-signal=INT "$MTF" "${net[@]}" --steps 20000 --checkpoint-dir stopped2 --mesh x:2 --layout batch:x --json >out 2>err </dev/null &
+endless=(env --default-signal=INT,HUP "$MTF" "${net[@]}" --steps 200000 --json)
+for signal in INT TERM HUP USR1; do
+    "${endless[@]}" --checkpoint-dir stopped$signal >out 2>err </dev/null &
     job=$!
-    for _ in $(seq 100); do [ -s pid.1 ] && grep -q '"step":' out && break; sleep 0.05; done
-    interrupted "one rank's signal stops all" INT "$(cat pid.1)"
+    interrupted "SIG$signal saves and ends" $signal $job
+    says "what was saved" err "and saved; --resume continues"
+    step=$(sed -n 's/.*after step \([0-9]*\).*/\1/p' err)
+    [ -d "stopped$signal/step_$(printf %08d "$step")" ] && pass || lose "its checkpoint" "stopped/step_$step" "$(ls stopped$signal)"
+    [ "$(losses out | tail -n 1 | cut -d ' ' -f 1)" = "$step" ] && pass || lose "the last line" "$step" "$(tail -n 1 out)"
+done
+"${endless[@]}" >out 2>err </dev/null &
+job=$!
+interrupted "without a folder" TERM $job
+says "nothing was kept" err "nothing was kept, as there is no --checkpoint-dir"
+env --ignore-signal=HUP "$MTF" "${net[@]}" --steps 300 --json >out 2>err </dev/null &
+job=$!
+for _ in $(seq 100); do grep -q '"step":' out && break; sleep 0.05; done
+kill -HUP $job
+wait $job && [ "$(losses out | wc -l)" = 300 ] && pass || lose "nohup" "300 steps" "$(tail -n 1 out err)"
+if [ -z "$without_ranks" ]; then
+    for signal in INT USR1; do
+        rm -f pid.*
+        "${launcher[@]}" -n 2 bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
+            "${endless[@]}" --checkpoint-dir ranks$signal --mesh x:2 --layout batch:x >out 2>err </dev/null &
+        job=$!
+        for _ in $(seq 100); do [ -s pid.1 ] && grep -q '"step":' out && break; sleep 0.05; done
+        interrupted "one rank's SIG$signal stops all" $signal "$(cat pid.1)"
+        [ "$(grep -c 'stopped after' err)" = 1 ] && pass || lose "one rank says so" 1 "$(cat err)"
+    done
 fi
 
 # ---- numbers that are none -----------------------------------------------------------------------
