@@ -1,5 +1,5 @@
 /* Tests batches: order, remainders, meshes, going on from a position, errors. */
-#include "data/itinerary.h"
+#include "data/batch_schedule.h"
 #include "data/shuffle.h"
 
 #include "scratch.h"
@@ -186,8 +186,8 @@ static void repeated(void **state)
     /* A batch larger than the dataset. */
     assert_int_equal(run_all(NULL, 46, &opts, 1, got), 1);
     for (int k = 0; k < 46; k++) expect(got, 46, k, k % EXAMPLES);
-    itinerary i = itinerary_make(EXAMPLES, 8, &opts);
-    for (int k = 0; k < 10; k++) assert_int_equal(itinerary_real(&i, k), real[k % 5]);
+    batch_schedule s = batch_schedule_make(EXAMPLES, 8, &opts);
+    for (int k = 0; k < 10; k++) assert_int_equal(batch_schedule_real(&s, k), real[k % 5]);
 }
 
 static void real_examples(void **state)

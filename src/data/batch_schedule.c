@@ -1,5 +1,5 @@
 /* Which examples make which batch. */
-#include "data/itinerary.h"
+#include "data/batch_schedule.h"
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -8,7 +8,7 @@ static int64_t times(int64_t a, int64_t b)
 
 /* ---- remainders that are repeated ---- */
 
-static int64_t full_batches(const itinerary *s)
+static int64_t full_batches(const batch_schedule *s)
 {
     return s->examples / s->batch;
 }
@@ -29,14 +29,14 @@ static int64_t repeated_batches(int64_t examples, int64_t batch)
 
 /* ---- batches ---- */
 
-itinerary itinerary_make(int64_t examples, int64_t batch, const mtf_batches_opts *opts)
+batch_schedule batch_schedule_make(int64_t examples, int64_t batch, const mtf_batches_opts *opts)
 {
-    itinerary s = {.examples = examples,
-                   .batch = batch,
-                   .shuffle = opts->shuffle,
-                   .seed = opts->seed,
-                   .remainder = opts->remainder};
-    int64_t   endless = INT64_MAX / batch; /* no example's number overflows */
+    batch_schedule s = {.examples = examples,
+                        .batch = batch,
+                        .shuffle = opts->shuffle,
+                        .seed = opts->seed,
+                        .remainder = opts->remainder};
+    int64_t        endless = INT64_MAX / batch; /* no example's number overflows */
     switch (s.remainder) {
     case MTF_DROP: s.per_epoch = examples / batch; break;
     case MTF_FILL: s.per_epoch = (examples - 1) / batch + 1; break;
@@ -49,7 +49,7 @@ itinerary itinerary_make(int64_t examples, int64_t batch, const mtf_batches_opts
 }
 
 /* Where a batch's examples begin in their epoch, and how many different ones it has. */
-static void find_examples(const itinerary *s, int64_t number, int64_t *first, int64_t *real)
+static void find_examples(const batch_schedule *s, int64_t number, int64_t *first, int64_t *real)
 {
     int64_t k = number % s->per_epoch, full = full_batches(s);
     *first = (k < full ? k : full) * s->batch;
@@ -66,32 +66,32 @@ static void find_examples(const itinerary *s, int64_t number, int64_t *first, in
     }
 }
 
-int64_t itinerary_real(const itinerary *s, int64_t number)
+int64_t batch_schedule_real(const batch_schedule *s, int64_t number)
 {
     int64_t first, real = s->batch;
     if (s->per_epoch) find_examples(s, number, &first, &real);
     return real;
 }
 
-static void enter_epoch(itinerary_batch *b, int64_t epoch)
+static void enter_epoch(scheduled_batch *b, int64_t epoch)
 {
     b->epoch = epoch;
-    if (b->itinerary->shuffle)
-        b->order = shuffle_of_epoch(b->itinerary->seed, epoch, b->itinerary->examples);
+    if (b->schedule->shuffle)
+        b->order = shuffle_of_epoch(b->schedule->seed, epoch, b->schedule->examples);
 }
 
-itinerary_batch itinerary_open(const itinerary *s, int64_t number)
+scheduled_batch batch_schedule_open(const batch_schedule *s, int64_t number)
 {
-    itinerary_batch b = {.itinerary = s, .number = number};
+    scheduled_batch b = {.schedule = s, .number = number};
     if (s->per_epoch) find_examples(s, number, &b.first, &b.real);
     enter_epoch(&b, s->per_epoch ? number / s->per_epoch : number * s->batch / s->examples);
     return b;
 }
 
-int64_t itinerary_example(itinerary_batch *b, int64_t place)
+int64_t batch_schedule_example(scheduled_batch *b, int64_t place)
 {
-    const itinerary *s = b->itinerary;
-    int64_t          at;
+    const batch_schedule *s = b->schedule;
+    int64_t               at;
     if (s->per_epoch) {
         if (place >= b->real && s->remainder != MTF_REPEAT) return -1;
         at = b->first + place % b->real;
