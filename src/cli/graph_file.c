@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/textbuf.h"
+#include "machine/launch.h"
 #include "model/ready.h"
+#include "run/share.h"
 
 enum { MOST_TEXT = 1 << 29 };
 
@@ -85,8 +87,18 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+/* Starters of ranks give standard input to the first one alone, which passes it on. */
+static const char *shared_input(mtf_session *s)
+{
+    ranks      *r;
+    const char *text = mtf_is_first(s) ? read_text(s, "-", stdin) : "";
+    return text && store_prepare(s, &r) && share_text(s, r, "reading standard input", &text) ? text : NULL;
+}
+
 const char *file_text(mtf_session *s, const char *path)
 {
+    bool on_mesh = s->opts.mesh && *s->opts.mesh;
+    if (is_standard_input(path) && on_mesh && launch_find().size > 1) return shared_input(s);
     FILE *file = is_standard_input(path) ? stdin : fopen(path, "r");
     if (!file) {
         no_file(s, path);

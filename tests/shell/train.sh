@@ -331,6 +331,11 @@ if [ -z "$without_ranks" ]; then
     "${launcher[@]}" -n 2 "$MTF" "${mean[@]}" "${initial[@]}" --checkpoint-dir mean_ranks --right copies --mesh x:2 --layout batch:x >out 2>err </dev/null
     [ "$(grep -c "test accuracy 20.00 %   loss 1036" out)" = 1 ] && pass || lose "on ranks" "test accuracy 20.00 %   loss 1036, once" "$(cat out err)"
 fi
+if [ -z "$without_ranks" ]; then        # standard input is the first rank's alone
+    "${launcher[@]}" -n 2 "$MTF" train - "${mean[@]:2}" --steps 2 --mesh x:2 --layout batch:x <mean.mtf >out 2>err
+    status=$?
+    check "a model from standard input, on ranks" 0 out "step 2 of 2"
+fi
 run "${mean[@]}" --epochs 3 --eval-every 1 --eval-data x=55.tsv:part=0 --right hit --events-dir mean_events
 [ $status = 0 ] && [ "$(grep -c '^test accuracy' out)" = 3 ] && pass || lose "--eval-every" "three evaluations" "$(cat out err)"
 for tag in accuracy loss; do
@@ -354,6 +359,7 @@ hopeless "a trace nowhere"            '"nowhere/t.json" cannot be written'      
 hopeless "events nowhere"             '"/proc/events" cannot be made'                   --events-dir /proc/events
 hopeless "checkpoints nowhere"        '"/proc/run" cannot be made'                      --checkpoint-dir /proc/run
 refuses "evaluating without data"     '--eval-every needs data to evaluate on: name it with --eval-data' "${endless[@]}" --eval-every 1
+refuses "right without data"          '--right needs data to evaluate on: name it with --eval-data' "${endless[@]}" --right hit
 refuses "no steps, and no folder"     '--steps 0 saves the initial weights: say where, with --checkpoint-dir' "${mean[@]}" --steps 0
 
 # ---- words for mistakes --------------------------------------------------------------------------
