@@ -87,15 +87,15 @@ typedef struct mtf_train_opts {
     bool                 resume;     /* go on from the newest whole one, where there is one      */
     const char          *config;     /* kept in each checkpoint                                  */
     /* what to show, besides a line of progress */
-    mtf_tensor *rate;        /* the learning rate                                        */
+    mtf_tensor *rate;          /* the learning rate                                        */
     mtf_tensor *gradient_norm; /* for event files                                        */
-    const char *events_dir;  /* TensorBoard event files                                  */
-    const char *trace;       /* a file: timeline of some steps of all processors         */
-    const char *watch;       /* pattern: statistics of tensors whose names match         */
-    int64_t     watch_every; /* steps; default 100                                       */
-    bool        profile;     /* a closing table of time by instruction and by scope      */
-    bool        json;        /* one object a line for each step, and nothing else        */
-    bool        quiet;       /* nothing                                                  */
+    const char *events_dir;    /* TensorBoard event files                                  */
+    const char *trace;         /* a file: timeline of some steps of all processors         */
+    const char *watch;         /* pattern: statistics of tensors whose names match         */
+    int64_t     watch_every;   /* steps; default 100                                       */
+    bool        profile;       /* a closing table of time by instruction and by scope      */
+    bool        json;          /* one object a line for each step, and nothing else        */
+    bool        quiet;         /* nothing                                                  */
     void (*show)(void *context, const char *text); /* default: writes to standard output         */
     void *show_context;
     /* Called before the first step, when the program is compiled and the variables have their

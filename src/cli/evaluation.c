@@ -34,7 +34,8 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
     mtf_session *s = e->setup->session;
     mtf_tensor  *values[VALUES] = {e->network.loss, e->network.right};
     if (!e->data) return true;
-    e->means = mtf_evaluation_new(e->network.graph, values[RIGHT] ? VALUES : 1, values, e->data, NULL);
+    e->means =
+        mtf_evaluation_new(e->network.graph, values[RIGHT] ? VALUES : 1, values, e->data, NULL);
     TRY(e->means != NULL);
     if (!events_dir || !mtf_is_first(s)) return true;
     textbuf path = {.arena = &s->arena};

@@ -92,7 +92,8 @@ static const char *shared_input(mtf_session *s)
 {
     ranks      *r;
     const char *text = mtf_is_first(s) ? read_text(s, "-", stdin) : "";
-    return text && store_prepare(s, &r) && share_text(s, r, "reading standard input", &text) ? text : NULL;
+    bool ok = text && store_prepare(s, &r) && share_text(s, r, "reading standard input", &text);
+    return ok ? text : NULL;
 }
 
 const char *file_text(mtf_session *s, const char *path)

@@ -12,14 +12,14 @@
 #include "run/compiled.h"
 
 struct mtf_evaluation {
-    mtf_session  *session;
-    mtf_program  *program;
-    mtf_batches  *batches;
-    mtf_tensor  **values;
-    double       *sums; /* by value */
-    int           nvalues;
-    char         *room; /* for the largest value */
-    bool          closed;
+    mtf_session *session;
+    mtf_program *program;
+    mtf_batches *batches;
+    mtf_tensor **values;
+    double      *sums; /* by value */
+    int          nvalues;
+    char        *room; /* for the largest value */
+    bool         closed;
 };
 
 /* ---- opening ---- */

@@ -57,8 +57,8 @@ static bool blame_input(const training *t, const mtf_program *p, double loss, fa
         const mtf_tensor *x = first_program(p)->inputs[i].tensor;
         double            value = strangest_value(p, i);
         if (isfinite(value)) continue;
-        return fail(why, ERR_VALUE, "the loss is %g in step %lld: the input \"%s\"%s holds %s", loss,
-                    (long long)t->step, tensor_name(x), tensor_place(x, place),
+        return fail(why, ERR_VALUE, "the loss is %g in step %lld: the input \"%s\"%s holds %s",
+                    loss, (long long)t->step, tensor_name(x), tensor_place(x, place),
                     isnan(value) ? "a NaN" : "an infinity");
     }
     return true;

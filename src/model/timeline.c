@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 enum { MOST_EVENTS = 1 << 16 }; /* of a processor */
 
 bool timeline_prepare(mtf_program *p)
@@ -94,7 +93,7 @@ static bool find_origin(const mtf_program *p, int64_t ahead, int64_t *origin)
     int64_t      first = INT64_MAX;
     for (int k = s->first; k < s->end; k++) {
         const run_counts *c = &p->processors[k].counts;
-        int64_t begin = c->nevents ? nanoseconds(c->events[0].begin) + ahead : INT64_MAX;
+        int64_t           begin = c->nevents ? nanoseconds(c->events[0].begin) + ahead : INT64_MAX;
         if (begin < first) first = begin;
     }
     *origin = first;
@@ -123,8 +122,8 @@ static bool write_own(const mtf_program *p, int64_t origin, const char *path)
 
 bool timeline_write(const mtf_program *p, const char *path)
 {
-    store *s = p->store;
-    int    count = s->ranks ? ranks_count(s->ranks) : 1;
+    store  *s = p->store;
+    int     count = s->ranks ? ranks_count(s->ranks) : 1;
     int64_t ahead = clock_offset(), origin;
     TRY(find_origin(p, ahead, &origin));
     for (int r = 0; r < count; r++) {

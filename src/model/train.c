@@ -27,9 +27,9 @@ static void say_layout(training *t)
 {
     const mtf_session_opts *o = &t->session->opts;
     const char             *state = o->state_layout ? o->state_layout : "";
-    progress_say(&t->progress, "found the layout: --mesh %s --layout \"%s\"%s%s%s", o->mesh ? o->mesh : "\"\"",
-                 o->layout ? o->layout : "", *state ? " --state-layout \"" : "", state,
-                 *state ? "\"" : "");
+    progress_say(&t->progress, "found the layout: --mesh %s --layout \"%s\"%s%s%s",
+                 o->mesh ? o->mesh : "\"\"", o->layout ? o->layout : "",
+                 *state ? " --state-layout \"" : "", state, *state ? "\"" : "");
 }
 
 /* It is computed for event files only. */
@@ -243,7 +243,8 @@ static bool show(training *t)
     if (t->events) {
         TRY(events_scalar(t->events, t->step, "loss", now.loss));
         if (t->opts->rate) TRY(events_scalar(t->events, t->step, "learning_rate", now.rate));
-        TRY(events_scalar(t->events, t->step, now.examples ? "examples_per_second" : "steps_per_second",
+        TRY(events_scalar(t->events, t->step,
+                          now.examples ? "examples_per_second" : "steps_per_second",
                           progress_speed(&t->progress)));
     }
     if (shows_norm(t)) {
@@ -340,14 +341,16 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
     progress_end(&t.progress);
     interrupt_leave(&t.interrupt);
     if (ok && t.stopped)
-        progress_say(&t.progress,
-                     t.opts->checkpoint_dir
-                         ? "stopped after step %lld and saved; --resume continues"
-                         : "stopped after step %lld; nothing was kept, as there is no --checkpoint-dir",
-                     (long long)t.step);
+        progress_say(
+            &t.progress,
+            t.opts->checkpoint_dir
+                ? "stopped after step %lld and saved; --resume continues"
+                : "stopped after step %lld; nothing was kept, as there is no --checkpoint-dir",
+            (long long)t.step);
     ok = ok && conclude(&t);
     ok = events_close(t.events) && ok;
     mtf_batches_free(t.batches);
-    if (t.opts->trained) *t.opts->trained = (mtf_trained){t.step, t.last_loss, t.stopped != 0, t.stopped};
+    if (t.opts->trained)
+        *t.opts->trained = (mtf_trained){t.step, t.last_loss, t.stopped != 0, t.stopped};
     return ok && mtf_ok(t.session);
 }

@@ -172,12 +172,12 @@ static void test_evaluate(void **state)
 static void test_evaluate_few(void **state)
 {
     (void)state;
-    mtf_session *s = open_two_threads();
-    mtf_dataset *d = numbers(s, "1\n2\n6\n");
-    mtf_graph   *g = mtf_graph_new(s);
-    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape((mtf_dim){"batch", 50}));
-    mtf_tensor  *values[2] = {x, mtf_reduce_mean(x, MTF_ALL)};
-    double       means[2];
+    mtf_session    *s = open_two_threads();
+    mtf_dataset    *d = numbers(s, "1\n2\n6\n");
+    mtf_graph      *g = mtf_graph_new(s);
+    mtf_tensor     *x = mtf_input(g, "x", MTF_F32, mtf_shape((mtf_dim){"batch", 50}));
+    mtf_tensor     *values[2] = {x, mtf_reduce_mean(x, MTF_ALL)};
+    double          means[2];
     mtf_evaluation *e = mtf_evaluation_new(g, 2, values, d, NULL);
     assert_true(mtf_evaluation_run(e, means));
     assert_near(means[0], 3, 1e-6);
@@ -203,62 +203,63 @@ static void test_evaluation_refusals(void **state)
     mtf_dim batch = {"batch", 2}, other = {"other", 2};
     (void)state;
     refuse_to_evaluate(mtf_shape(other, batch), "x", "its first dimension must be \"batch\"");
-    refuse_to_evaluate(mtf_shape(batch, other), "x", "2");
+    refuse_to_evaluate(mtf_shape(batch, other), "x", "elements");
     refuse_to_evaluate(mtf_shape(batch), "y", "the data for evaluation has no field \"y\"");
 }
 
-/* Blocks that the session holds, and their bytes. */
-typedef struct held_memory {
-    int64_t calls, bytes;
-} held_memory;
+/* What the session has taken and not given back. */
+typedef struct memory_use {
+    int64_t bytes;
+} memory_use;
 
 static void *take(void *context, size_t bytes)
 {
-    held_memory *h = context;
-    size_t      *memory = malloc(bytes + 64);
-    h->calls++;
-    h->bytes += (int64_t)bytes;
+    memory_use *m = context;
+    size_t     *memory = malloc(bytes + 64);
+    m->bytes += (int64_t)bytes;
     *memory = bytes;
     return memory + 8;
 }
 
 static void give(void *context, void *memory)
 {
-    held_memory *h = context;
+    memory_use *m = context;
     if (!memory) return;
-    h->bytes -= (int64_t)((size_t *)memory)[-8];
+    m->bytes -= (int64_t)((size_t *)memory)[-8];
     free((size_t *)memory - 8);
 }
 
 static void test_evaluation_takes_no_memory(void **state)
 {
     (void)state;
-    held_memory  h = {0, 0};
-    mtf_session *s = mtf_open_with(
-        &(mtf_session_opts){.threads = 2, .mesh = "x:2", .layout = "batch:x", .allocator = {take, give, &h}});
-    mtf_dataset *d = numbers(s, "1\n2\n3\n4\n5\n");
-    mtf_graph   *g = mtf_graph_new(s);
-    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape((mtf_dim){"batch", 4}));
-    mtf_tensor  *values[2] = {mtf_square(x), mtf_reduce_mean(x, MTF_ALL)};
-    double       means[2];
+    memory_use      m = {0};
+    mtf_session    *s = mtf_open_with(&(mtf_session_opts){
+           .threads = 2, .mesh = "x:2", .layout = "batch:x", .allocator = {take, give, &m}});
+    mtf_dataset    *d = numbers(s, "1\n2\n3\n4\n5\n");
+    mtf_graph      *g = mtf_graph_new(s);
+    mtf_tensor     *x = mtf_input(g, "x", MTF_F32, mtf_shape((mtf_dim){"batch", 4}));
+    mtf_tensor     *values[2] = {mtf_square(x), mtf_reduce_mean(x, MTF_ALL)};
+    double          means[2];
     mtf_evaluation *e = mtf_evaluation_new(g, 2, values, d, NULL);
     assert_true(mtf_evaluation_run(e, means));
-    held_memory before = h;
+    int64_t before = m.bytes;
     for (int i = 0; i < 50; i++) assert_true(mtf_evaluation_run(e, means));
-    assert_int_equal(h.bytes, before.bytes);
+    assert_int_equal(m.bytes, before);
     assert_near(means[0], 11, 1e-6);
     assert_near(means[1], 3, 1e-6);
     close_well(s);
-    assert_int_equal(h.bytes, 0);
+    assert_int_equal(m.bytes, 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loop), cmocka_unit_test(test_profile_and_line),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_evaluate), cmocka_unit_test(test_evaluate_few),
-        cmocka_unit_test(test_evaluation_refusals),
-        cmocka_unit_test(test_evaluation_takes_no_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loop),
+                                       cmocka_unit_test(test_profile_and_line),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_statistics),
+                                       cmocka_unit_test(test_evaluate),
+                                       cmocka_unit_test(test_evaluate_few),
+                                       cmocka_unit_test(test_evaluation_refusals),
+                                       cmocka_unit_test(test_evaluation_takes_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
