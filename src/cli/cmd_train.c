@@ -217,7 +217,7 @@ static const option_spec table[] = {
     SETUP_OPTIONS,
     {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
     EVALUATION_OPTIONS,
-    {"steps", "N", false, "how many steps to take, counted from the model's beginning; 0: save the initial weights"},
+    {"steps", "N", false, "up to which step, from the model's beginning; 0: save initial weights"},
     {"epochs", "N", false, "the same in passes through the data"},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
     {"checkpoint-dir", "DIR", false, "keep what was learned there"},

@@ -10,7 +10,7 @@
 /* clang-format off */
 #define EVALUATION_OPTIONS                                                                                  \
     {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME for evaluation, as --data has it"},   \
-    {"perplexity", NULL, false, "give e to the loss as well: for a loss that is a mean over words"}
+    {"perplexity", NULL, false, "evaluate e to the loss as well: for a mean over words"}
 /* clang-format on */
 
 typedef struct evaluation {

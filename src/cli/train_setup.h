@@ -18,7 +18,7 @@
     {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower"},                \
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},                   \
     {"loss", "NAME", false, "FILE.mtf: the scalar to minimize; default loss"},                              \
-    {"right", "NAME", false, "FILE.mtf: a number for each example, whose mean is the accuracy"}
+    {"right", "NAME", false, "FILE.mtf: 1 where right, [batch] or [batch, length]: the accuracy"}
 /* clang-format on */
 
 typedef struct setup {
