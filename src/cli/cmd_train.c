@@ -41,10 +41,9 @@ static bool choose_steps(job *j)
     mtf_session    *s = j->setup.session;
     uint64_t        steps = 0, epochs = 0;
     int64_t         batch = j->data ? batch_size(j) : 0, usual = 0;
-    bool            none = false; /* not even one step */
     TRY(option_number(o, "steps", 0, INT64_MAX, &steps) &&
         option_number(o, "epochs", 1, INT32_MAX, &epochs));
-    none = !steps && option_given(o, "steps");
+    bool none = option_given(o, "steps") && steps == 0;
     if (none && !option_given(o, "checkpoint-dir"))
         return fail(&s->fault, ERR_USAGE,
                     "--steps 0 saves the initial weights: say where, with --checkpoint-dir DIR");
@@ -175,7 +174,8 @@ static bool minimize(job *j)
 {
     int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
     TRY(model_minimize(&j->setup.settings, &j->network, steps, &j->train.rate));
-    if (j->train.rate) j->train.gradient_norm = mtf_find(j->network.graph, "gradient_norm");
+    mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
+    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else it is the model's own */
     return mtf_ok(j->setup.session);
 }
 

@@ -297,6 +297,7 @@ static bool run(training *t)
         TRY(let_look(t));
         TRY(shall_stop(t, &s));
     }
+    if (o->steps > 0 && t->step >= o->steps) t->stopped = 0; /* it came to its end all the same */
     return mtf_ok(t->session) && save(t, false) &&
            (!o->checkpoint_dir || mtf_save_wait(t->session));
 }
