@@ -84,18 +84,18 @@ check "a straight run" 0 out "step 60 of 60"
 run "${net[@]}" --steps 25 --checkpoint-dir halves --save-every 10 --keep 2
 check "a first part" 0 out "step 25 of 25"
 run "${net[@]}" --steps 60 --checkpoint-dir halves --resume
-check "the rest" 0 out "resuming behind step 25"
+check "the rest" 0 out "resuming after step 25"
 same "a resumed run is the straight one" straight halves
 [ "$(echo halves/step_*)" = "halves/step_00000020 halves/step_00000025 halves/step_00000060" ] && pass ||
     lose "--keep 2" "the steps 20, 25 and 60" "$(echo halves/step_*)"
 run "${net[@]}" --steps 25 --checkpoint-dir mesh --mesh x:2 --layout batch:x
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --mesh x:3 --layout hidden:x --resume
-check "resuming on another mesh" 0 out "resuming behind step 25" "step 60 of 60"
+check "resuming on another mesh" 0 out "resuming after step 25" "step 60 of 60"
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --resume
-check "nothing is left to do" 0 out "resuming behind step 60"
+check "nothing is left to do" 0 out "resuming after step 60"
 refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it, or name another' \
     "${net[@]}" --steps 60 --checkpoint-dir straight
-refuses "another seed" 'was made with seed 0, so a run with seed 7 cannot go on from it' \
+refuses "another seed" 'was made with another seed; resume with --seed 0' \
     "${net[@]}" --steps 70 --checkpoint-dir straight --resume --seed 7
 run "${net[@]}" --steps 1 --init-from straight --init-only '^w' --json
 from_zero=$("$MTF" "${net[@]}" --steps 1 --json)
