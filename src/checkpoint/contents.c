@@ -53,6 +53,14 @@ bool contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape
     return true;
 }
 
+const char *contents_file(const contents *c, int file)
+{
+    char path[PATH_MAX];
+    if (!contents_path(c, file, path)) return c->path;
+    const char *copy = arena_text(c->arena, path);
+    return copy ? copy : c->path;
+}
+
 const char *contents_shape_text(const contents *c, const kept_tensor *t)
 {
     char        text[SHAPE_TEXT];
@@ -66,9 +74,9 @@ bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, faul
     char is[CHECKSUM_TEXT], should_be[CHECKSUM_TEXT];
     if (!t->summed || t->sum == sum) return true;
     return fail(f, ERR_DAMAGED,
-                "\"%s/%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and should "
+                "\"%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and should "
                 "be %s",
-                c->folder, c->files[t->file].name, t->shown, checksum_text(sum, is),
+                contents_file(c, t->file), t->shown, checksum_text(sum, is),
                 checksum_text(t->sum, should_be));
 }
 
@@ -134,6 +142,9 @@ const char **contents_arrange(contents *c, const char *one_file)
 
 bool contents_path(const contents *c, int file, char path[PATH_MAX])
 {
-    if (snprintf(path, PATH_MAX, "%s/%s", c->folder, c->files[file].name) < PATH_MAX) return true;
+    bool here = strcmp(c->folder, ".") == 0; /* users say x.safetensors, not ./x.safetensors */
+    if (snprintf(path, PATH_MAX, "%s%s%s", here ? "" : c->folder, here ? "" : "/",
+                 c->files[file].name) < PATH_MAX)
+        return true;
     return fail(c->arena->fault, ERR_FILE, "the path of \"%s\" is too long", c->files[file].name);
 }

@@ -49,7 +49,8 @@ kept_tensor *contents_add(contents *c, const char *name);
 /* Gives it type and shape, whose names are copied; NULL names become d0, d1, ... */
 bool         contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape *shape);
 kept_tensor *contents_find(const contents *c, const char *name); /* NULL where absent */
-/* Its shape for messages, in the arena; "" where memory runs out. */
+/* A file of it and a tensor's shape, for messages, in the arena; "" where memory runs out. */
+const char *contents_file(const contents *c, int file);
 const char *contents_shape_text(const contents *c, const kept_tensor *t);
 /* Is this the sum that its elements should have?  Where nobody wrote one down, any is. */
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f);

@@ -75,23 +75,23 @@ static bool shapes_fit(const store_entry *e, const kept_tensor *t)
 
 static bool fits(loader *l, const store_entry *e, const kept_tensor *t)
 {
-    const char *file = l->contents.files[t->file].name;
+    const char *file = contents_file(&l->contents, t->file);
     char        text[SHAPE_TEXT];
     bool        converts = l->opts.convert && dtype_is_float(t->type) && dtype_is_float(e->master);
     if (t->foreign)
         return fail(&l->fault, ERR_FILE,
-                    "\"%s/%s\": tensor \"%s\" has elements of type %s, which mtf lacks",
-                    l->contents.folder, file, t->shown, t->foreign);
+                    "\"%s\": tensor \"%s\" has elements of type %s, which mtf lacks",
+                    file, t->shown, t->foreign);
     if (!shapes_fit(e, t))
         return fail(&l->fault, ERR_FILE,
-                    "\"%s/%s\": tensor \"%s\" is %s%s, but the variable \"%s\" is %s%s",
-                    l->contents.folder, file, t->shown, mtf_dtype_name(t->type),
+                    "\"%s\": tensor \"%s\" is %s%s, but the variable \"%s\" is %s%s",
+                    file, t->shown, mtf_dtype_name(t->type),
                     contents_shape_text(&l->contents, t), e->name, mtf_dtype_name(e->master),
                     shape_text(&e->shape, text));
     if (t->type == e->master || converts) return true;
     return fail(&l->fault, ERR_FILE,
-                "\"%s/%s\": tensor \"%s\" is %s, but the variable \"%s\" is kept as %s; %s",
-                l->contents.folder, file, t->shown, mtf_dtype_name(t->type), e->name,
+                "\"%s\": tensor \"%s\" is %s, but the variable \"%s\" is kept as %s; %s",
+                file, t->shown, mtf_dtype_name(t->type), e->name,
                 mtf_dtype_name(e->master),
                 dtype_is_float(t->type) && dtype_is_float(e->master)
                     ? "ask for a conversion (--init-convert), or convert it with mtf ckpt convert"

@@ -120,8 +120,8 @@ static bool compare_headers(contents *c)
             same = h->shape.dims[d].size == t->shape.dims[d].size;
         if (!same)
             return fail(c->arena->fault, ERR_DAMAGED,
-                        "\"%s/%s\": tensor \"%s\" is not what the manifest says", c->folder,
-                        c->files[t->file].name, t->shown);
+                        "\"%s\": tensor \"%s\" is not what the manifest says",
+                        contents_file(c, t->file), t->shown);
         t->at = h->at;
     }
     if (headers.ntensors == c->ntensors) return true;

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "base/printable.h"
 #include "base/session.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/opening.h"
@@ -206,11 +207,15 @@ bool ckpt_show(mtf_session *s, const options *o)
     } else if (ok) {
         textbuf   text = {.arena = &s->arena};
         mtf_shape shape = t->shape;
+        for (int d = 0; d < shape.ndims; d++) {
+            const char *name = text_printable(&s->arena, shape.dims[d].name);
+            shape.dims[d].name = name ? name : "";
+        }
         if (count <= room && ckpt_get(&c, t, 0, buffer, count))
             value_show(&text, t->shown, t->type, &shape, buffer);
         fputs(text_done(&text) ? text.text : "", stdout);
-        number_print(stdout, "%lld elements: min %.6g, max %.6g, mean %.6g, norm %.6g",
-                     (long long)count, low, high, sum / (double)count, sqrt(squares));
+        number_print(stdout, "%lld element%s: min %.6g, max %.6g, mean %.6g, norm %.6g",
+                     (long long)count, count == 1 ? "" : "s", low, high, sum / (double)count, sqrt(squares));
         printf(bad ? ", %lld not finite\n" : "\n", (long long)bad);
     }
     block_free(&s->allocator, buffer);
