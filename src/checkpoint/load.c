@@ -80,19 +80,17 @@ static bool fits(loader *l, const store_entry *e, const kept_tensor *t)
     bool        converts = l->opts.convert && dtype_is_float(t->type) && dtype_is_float(e->master);
     if (t->foreign)
         return fail(&l->fault, ERR_FILE,
-                    "\"%s\": tensor \"%s\" has elements of type %s, which mtf lacks",
-                    file, t->shown, t->foreign);
+                    "\"%s\": tensor \"%s\" has elements of type %s, which mtf lacks", file,
+                    t->shown, t->foreign);
     if (!shapes_fit(e, t))
         return fail(&l->fault, ERR_FILE,
-                    "\"%s\": tensor \"%s\" is %s%s, but the variable \"%s\" is %s%s",
-                    file, t->shown, mtf_dtype_name(t->type),
-                    contents_shape_text(&l->contents, t), e->name, mtf_dtype_name(e->master),
-                    shape_text(&e->shape, text));
+                    "\"%s\": tensor \"%s\" is %s%s, but the variable \"%s\" is %s%s", file,
+                    t->shown, mtf_dtype_name(t->type), contents_shape_text(&l->contents, t),
+                    e->name, mtf_dtype_name(e->master), shape_text(&e->shape, text));
     if (t->type == e->master || converts) return true;
     return fail(&l->fault, ERR_FILE,
-                "\"%s\": tensor \"%s\" is %s, but the variable \"%s\" is kept as %s; %s",
-                file, t->shown, mtf_dtype_name(t->type), e->name,
-                mtf_dtype_name(e->master),
+                "\"%s\": tensor \"%s\" is %s, but the variable \"%s\" is kept as %s; %s", file,
+                t->shown, mtf_dtype_name(t->type), e->name, mtf_dtype_name(e->master),
                 dtype_is_float(t->type) && dtype_is_float(e->master)
                     ? "ask for a conversion (--init-convert), or convert it with mtf ckpt convert"
                     : "only floating types are converted");
@@ -113,10 +111,11 @@ static bool renames_match(loader *l)
         for (int i = 0; i < s->count && !matched; i++)
             matched = is_wanted(l, s->all[i]) && pattern_matches(r[0], s->all[i]->name, &l->fault);
         if (!matched) /* unless the pattern is none, which was said */
-            return fail(&l->fault, ERR_USAGE,
-                        "nothing is renamed by \"%s=%s\": the pattern matches the name of none of the "
-                        "%d variables that are to be loaded",
-                        r[0], r[1], l->wanted);
+            return fail(
+                &l->fault, ERR_USAGE,
+                "nothing is renamed by \"%s=%s\": the pattern matches the name of none of the "
+                "%d variables that are to be loaded",
+                r[0], r[1], l->wanted);
     }
     return true;
 }
@@ -129,7 +128,8 @@ static bool count_wanted(loader *l)
     if (l->wanted) return renames_match(l);
     const char *kind = l->opts.trainable ? "trainable variable" : "variable";
     if (l->opts.only)
-        return fail(&l->fault, ERR_USAGE, "no %s has a name that \"%s\" matches", kind, l->opts.only);
+        return fail(&l->fault, ERR_USAGE, "no %s has a name that \"%s\" matches", kind,
+                    l->opts.only);
     return fail(&l->fault, ERR_USAGE, "there is no %s to load", kind);
 }
 
@@ -217,7 +217,8 @@ static bool read_turned(loader *l, reader *r, const wish *w, const mtf_part *p, 
     for (int64_t at = 0; ok && at < count; at += room) {
         int64_t n = count - at < room ? count - at : room;
         transpose_next(&t, bytes, lies, r->stage, n);
-        copier.copy(copier.where, (char *)p->data + (size_t)at * bytes, r->stage, (size_t)n * bytes);
+        copier.copy(copier.where, (char *)p->data + (size_t)at * bytes, r->stage,
+                    (size_t)n * bytes);
     }
     block_free(a, lies);
     return ok;
@@ -315,7 +316,8 @@ bool checkpoint_load(store *s, const char *path, const mtf_load_opts *opts, cons
 {
     loader l = {.store = s, .opts = opts ? *opts : (mtf_load_opts){0}, .why = why};
     if (s->count == 0)
-        return fail(why, ERR_USAGE, "there are no variables to load yet; compile the program first");
+        return fail(why, ERR_USAGE,
+                    "there are no variables to load yet; compile the program first");
     l.arena = arena_make(&s->session->allocator, &l.fault);
     l.contents = contents_make(&l.arena);
     bool ok = load(&l, path, judge, loaded);
@@ -331,6 +333,7 @@ bool mtf_load(mtf_session *s, const char *path, const mtf_load_opts *opts, mtf_l
     store *t = store_of(s);
     TRY(t != NULL);
     bool ok = checkpoint_load(t, path, opts, NULL, loaded, &why);
-    if (why.kind != ERR_NONE && fault_take(&s->fault, why.kind, why.text)) s->fault.named = why.named;
+    if (why.kind != ERR_NONE && fault_take(&s->fault, why.kind, why.text))
+        s->fault.named = why.named;
     return ok && mtf_ok(s);
 }

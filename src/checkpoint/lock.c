@@ -93,8 +93,7 @@ static bool refuse(const folder_lock *l, const owner *o, fault *f)
     owner  me = myself();
     size_t folder = strlen(l->path) - strlen(lock_name);
     if (!o->process)
-        return fail(f, ERR_FILE, "\"%.*s\" is in use by another training", (int)folder,
-                    l->path);
+        return fail(f, ERR_FILE, "\"%.*s\" is in use by another training", (int)folder, l->path);
     if (o->process == me.process && o->began == me.began && strcmp(o->host, me.host) == 0)
         return fail(f, ERR_FILE, "\"%.*s\" is in use by another training of this process",
                     (int)folder, l->path);

@@ -82,8 +82,8 @@ typedef struct parsing {
 
 static bool wrong(const parsing *p, const char *what)
 {
-    return fail(p->fault, ERR_DAMAGED, "\"%s\": its %s is missing or is not what mtf writes", p->path,
-                what);
+    return fail(p->fault, ERR_DAMAGED, "\"%s\": its %s is missing or is not what mtf writes",
+                p->path, what);
 }
 
 static bool read_sum(const cJSON *object, const char *key, uint64_t *sum)
@@ -196,8 +196,8 @@ static bool is_sound(const parsing *p, const char *text, size_t bytes)
     char         sum[CHECKSUM_TEXT];
     if (bytes < least || memcmp(text + bytes - ENDING, ending, ENDING) != 0 ||
         memcmp(text + bytes - least, last_key, LAST_KEY) != 0)
-        return fail(p->fault, ERR_DAMAGED, "\"%s\" is cut short or damaged: it should end in its sum",
-                    p->path);
+        return fail(p->fault, ERR_DAMAGED,
+                    "\"%s\" is cut short or damaged: it should end in its sum", p->path);
     size_t digits = bytes - ENDING - DIGITS;
     checksum_text(checksum_bytes(text, digits), sum);
     if (memcmp(text + digits, sum, DIGITS) == 0) return true;
@@ -226,8 +226,7 @@ bool manifest_parse(contents *c, const char *path, const char *text, size_t byte
     TRY(is_sound(&p, text, bytes));
     cJSON       *root = json_read(text, bytes);
     const cJSON *word = root ? json_member(root, "format") : NULL;
-    bool         ok =
-        is_readable(&p, cJSON_IsString(word) ? word->valuestring : "") && read_all(&p, root);
+    bool ok = is_readable(&p, cJSON_IsString(word) ? word->valuestring : "") && read_all(&p, root);
     cJSON_Delete(root);
     return ok;
 }

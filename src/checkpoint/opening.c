@@ -48,8 +48,9 @@ bool file_read(int descriptor, const char *path, int64_t at, void *bytes, int64_
         if (got < 0)
             return fail(f, kind_of(errno), "\"%s\" cannot be read: %s", path, strerror(errno));
         if (got == 0)
-            return fail(f, ERR_DAMAGED, "\"%s\" is cut short: it ends at byte %lld of at least %lld",
-                        path, (long long)(at + done), (long long)(at + n));
+            return fail(f, ERR_DAMAGED,
+                        "\"%s\" is cut short: it ends at byte %lld of at least %lld", path,
+                        (long long)(at + done), (long long)(at + n));
         done += got;
     }
     return true;
@@ -125,9 +126,8 @@ static bool compare_headers(contents *c)
         t->at = h->at;
     }
     if (headers.ntensors == c->ntensors) return true;
-    return fail(c->arena->fault, ERR_DAMAGED,
-                "\"%s/%s\": it has %d tensors, and the files %d", c->folder, manifest_name,
-                c->ntensors, headers.ntensors);
+    return fail(c->arena->fault, ERR_DAMAGED, "\"%s/%s\": it has %d tensors, and the files %d",
+                c->folder, manifest_name, c->ntensors, headers.ntensors);
 }
 
 /* ---- kinds of paths ---- */

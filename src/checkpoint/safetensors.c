@@ -81,8 +81,9 @@ static bool read_shape(reading *r, const cJSON *item, kept_tensor *t)
     if (!cJSON_IsArray(sizes)) return broken(r, t->shown, "a \"shape\", once, as a list");
     for (const cJSON *i = sizes->child; i; i = i->next) {
         if (shape.ndims == MTF_MAX_DIMS)
-            return fail(r->fault, ERR_DAMAGED, "\"%s\": tensor \"%.200s\" has more than %d dimensions",
-                        r->path, t->shown, MTF_MAX_DIMS);
+            return fail(r->fault, ERR_DAMAGED,
+                        "\"%s\": tensor \"%.200s\" has more than %d dimensions", r->path, t->shown,
+                        MTF_MAX_DIMS);
         int64_t *size = &shape.dims[shape.ndims++].size;
         if (!json_whole(i, size) || __builtin_mul_overflow(count, *size, &count) ||
             count > INT64_MAX / 16)
@@ -184,7 +185,8 @@ static bool read_metadata(const reading *r, const cJSON *metadata)
         return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should be an object", r->path);
     for (const cJSON *i = metadata->child; i; i = i->next) {
         if (!cJSON_IsString(i))
-            return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should have texts only", r->path);
+            return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should have texts only",
+                        r->path);
         if (strncmp(i->string, dims_key, prefix) != 0) continue;
         kept_tensor *t = contents_find(r->contents, i->string + prefix);
         if (t && t->file == r->file) TRY(take_names(r->contents, t, i->valuestring));

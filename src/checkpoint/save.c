@@ -136,8 +136,7 @@ static bool prepare(saver *v, int64_t *bytes)
                     (part_copier){from_device, s->device}, s->end - s->first, &v->fault));
     if (!is_first(s)) return true;
     TRY(folder_ready(v->folder, &v->fault));
-    if (!lock_is_of(s->session->lock, v->folder))
-        TRY(lock_take(&v->lock, v->folder, &v->fault));
+    if (!lock_is_of(s->session->lock, v->folder)) TRY(lock_take(&v->lock, v->folder, &v->fault));
     TRY(folder_clean(&v->arena, v->folder));
     v->drafted = true;
     return writing_prepare(&v->contents, headers);

@@ -85,10 +85,11 @@ static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
         if (all && !kin && dtype_is_float(wanted)) continue;
         if (!all && !named) continue;
         if (!kin)
-            return fail(f, ERR_TYPE,
-                        "--type %s: tensor \"%s\" is %s and cannot become %s; floating types become "
-                        "floating ones, integers integers",
-                        text, t->shown, mtf_dtype_name(t->type), mtf_dtype_name(wanted));
+            return fail(
+                f, ERR_TYPE,
+                "--type %s: tensor \"%s\" is %s and cannot become %s; floating types become "
+                "floating ones, integers integers",
+                text, t->shown, mtf_dtype_name(t->type), mtf_dtype_name(wanted));
         *type = wanted;
     }
     return true;
@@ -106,8 +107,8 @@ static bool all_match(conversion *v, const char *option)
             matched = names(v, option, i, v->changes[k].from->name, &pattern, &what);
         if (!matched)
             return fail(&v->session->fault, ERR_USAGE,
-                        "--%s %s: the pattern matches no name of a tensor that is converted", option,
-                        option_nth(v->options, option, i));
+                        "--%s %s: the pattern matches no name of a tensor that is converted",
+                        option, option_nth(v->options, option, i));
     }
     return true;
 }
@@ -116,7 +117,8 @@ static kept_tensor *add_target(conversion *v, const kept_tensor *from)
 {
     const char *called = new_name(v, from->name);
     if (called && contents_find(&v->target, called)) {
-        fail(&v->session->fault, ERR_NAME, "two tensors would be called \"%s\", the second was \"%s\"",
+        fail(&v->session->fault, ERR_NAME,
+             "two tensors would be called \"%s\", the second was \"%s\"",
              contents_find(&v->target, called)->shown, from->shown);
         return NULL;
     }
@@ -151,7 +153,9 @@ static bool plan(conversion *v)
         v->changes[v->nchanges++] = (change){from, to};
     }
     if (v->nchanges) return all_match(v, "rename") && all_match(v, "type");
-    if (only) return fail(&s->fault, ERR_NAME, "\"%s\" has no tensor that --only \"%s\" matches", c->path, only);
+    if (only)
+        return fail(&s->fault, ERR_NAME, "\"%s\" has no tensor that --only \"%s\" matches", c->path,
+                    only);
     return fail(&s->fault, ERR_FILE, "\"%s\" has no tensors", c->path);
 }
 
@@ -162,9 +166,10 @@ static bool all_fit(const conversion *v, const change *c, const void *elements, 
     for (int64_t i = 0; c->from->type != c->to->type && i < count; i++) {
         double x = dtype_load(c->from->type, elements, i);
         if (dtype_refuses(c->to->type, x, text))
-            return fail(&v->session->fault, ERR_VALUE,
-                        "\"%s\": tensor \"%s\" has the element %.15g, which is out of the range of %s",
-                        v->source.contents.path, c->from->shown, x, mtf_dtype_name(c->to->type));
+            return fail(
+                &v->session->fault, ERR_VALUE,
+                "\"%s\": tensor \"%s\" has the element %.15g, which is out of the range of %s",
+                v->source.contents.path, c->from->shown, x, mtf_dtype_name(c->to->type));
     }
     return true;
 }
@@ -257,8 +262,8 @@ static bool to_file(conversion *v, const char *path)
 {
     mtf_session *s = v->session;
     const char  *slash = strrchr(path, '/');
-    const char  *part = part_name(&s->arena, path, false), *whole = part_name(&s->arena, path, true);
-    textbuf      folder = {.arena = &s->arena};
+    const char *part = part_name(&s->arena, path, false), *whole = part_name(&s->arena, path, true);
+    textbuf     folder = {.arena = &s->arena};
     text_add(&folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     TRY(part && whole && text_done(&folder));
     v->target.folder = folder.text;
@@ -302,12 +307,14 @@ static bool to_folder(conversion *v, const char *path)
 /* Names that others give to files which mtf does not write. */
 static bool is_foreign(mtf_session *s, const char *path)
 {
-    static const char *const endings[] = {".npz", ".pt", ".pth", ".bin", ".h5", ".ckpt", ".onnx", ".gguf", ".json"};
+    static const char *const endings[] = {".npz",  ".pt",   ".pth",  ".bin", ".h5",
+                                          ".ckpt", ".onnx", ".gguf", ".json"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_in(path, endings[i]))
-            return !fail(&s->fault, ERR_USAGE,
-                         "\"%s\": mtf writes .safetensors and .npy files, and folders, but no %s files",
-                         path, endings[i]);
+            return !fail(
+                &s->fault, ERR_USAGE,
+                "\"%s\": mtf writes .safetensors and .npy files, and folders, but no %s files",
+                path, endings[i]);
     return false;
 }
 
@@ -323,8 +330,8 @@ static bool may_write(conversion *v, const char *path, bool as_file)
     text_add(&manifest, "%s/%s", path, manifest_name);
     TRY(text_done(&manifest) != NULL);
     if (!as_file && access(manifest.text, F_OK) != 0)
-        return fail(&s->fault, ERR_FILE, "\"%s\" is there already and is no checkpoint; give a new name",
-                    path);
+        return fail(&s->fault, ERR_FILE,
+                    "\"%s\" is there already and is no checkpoint; give a new name", path);
     return option_given(v->options, "force") ||
            fail(&s->fault, ERR_FILE, "\"%s\" is there already; give a new name, or --force", path);
 }
@@ -334,7 +341,7 @@ bool ckpt_convert(mtf_session *s, const options *o)
     conversion  v = {.session = s, .options = o};
     const char *to = o->words[2];
     bool        npy = ends_in(to, ".npy"), file = ends_in(to, ".safetensors");
-    bool        ok = ckpt_open(&v.source, s, o->words[1]) && may_write(&v, to, npy || file) && plan(&v);
+    bool ok = ckpt_open(&v.source, s, o->words[1]) && may_write(&v, to, npy || file) && plan(&v);
     if (ok) ok = npy ? to_npy(&v, to) : file ? to_file(&v, to) : to_folder(&v, to);
     ckpt_close(&v.source);
     if (ok) printf("%s: %d tensor%s\n", to, v.nchanges, v.nchanges == 1 ? "" : "s");

@@ -24,9 +24,11 @@ static bool differ(const char *x, mtf_dtype xtype, const char *y, mtf_dtype ytyp
     size_t bytes = mtf_dtype_bytes(xtype);
     if (xtype == ytype && memcmp(x + (size_t)i * bytes, y + (size_t)i * bytes, bytes) == 0)
         return false;
-    long double a = xtype == MTF_I64 ? ((const int64_t *)x)[i] : (long double)dtype_load(xtype, x, i);
-    long double b = ytype == MTF_I64 ? ((const int64_t *)y)[i] : (long double)dtype_load(ytype, y, i);
-    bool        equal = a == b || (isnan(a) && isnan(b));
+    long double a =
+        xtype == MTF_I64 ? ((const int64_t *)x)[i] : (long double)dtype_load(xtype, x, i);
+    long double b =
+        ytype == MTF_I64 ? ((const int64_t *)y)[i] : (long double)dtype_load(ytype, y, i);
+    bool equal = a == b || (isnan(a) && isnan(b));
     *apart = equal ? 0 : isfinite(a) && isfinite(b) ? (double)fabsl(a - b) : INFINITY;
     return !equal || xtype == ytype;
 }
@@ -61,8 +63,8 @@ static bool compare_elements(ckpt_source *a, const kept_tensor *x, ckpt_source *
 }
 
 /* Elements of a type that mtf lacks are bytes. */
-static bool compare_bytes(ckpt_source *a, const kept_tensor *x, ckpt_source *b, const kept_tensor *y,
-                          char *room[2], difference *d)
+static bool compare_bytes(ckpt_source *a, const kept_tensor *x, ckpt_source *b,
+                          const kept_tensor *y, char *room[2], difference *d)
 {
     kept_tensor p = *x, q = *y;
     p.type = q.type = MTF_BOOL;

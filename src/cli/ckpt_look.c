@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/dtype.h"
 #include "base/numbers.h"
@@ -45,13 +46,15 @@ static const char *take_error(mtf_session *s)
 
 /* ---- ls ---- */
 
-static void list_step(mtf_session *s, const char *folder, int64_t step, cJSON *item)
+static void list_step(mtf_session *s, const char *folder, int64_t step, cJSON *list)
 {
     contents    c = contents_make(&s->arena);
     const char *path = folder_step_path(&s->arena, folder, step);
     bool        ok = path && checkpoint_open(&c, path, NEWEST);
     const char *wrong = take_error(s);
     path = path ? path : "";
+    if (!ok && access(path, F_OK) != 0) return; /* a training has deleted it meanwhile */
+    cJSON *item = list ? json_item(list) : NULL;
     json_int(item, "step", step);
     json_text(item, "path", path);
     if (!ok) {
@@ -73,7 +76,7 @@ static void list_steps(const options *o, mtf_session *s, cJSON *root, int n, con
 {
     cJSON *list = root ? json_list(root, "checkpoints") : NULL;
     if (!root) printf("%10s %10s %8s %9s  %s\n", "step", "position", "tensors", "bytes", "path");
-    for (int i = 0; i < n; i++) list_step(s, o->words[1], steps[i], list ? json_item(list) : NULL);
+    for (int i = 0; i < n; i++) list_step(s, o->words[1], steps[i], list);
 }
 
 static void list_tensors(const contents *c, cJSON *root)
@@ -150,13 +153,15 @@ static void verify_steps(mtf_session *s, const char *folder, int n, const int64_
     int         damaged = 0;
     for (int i = 0; i < n; i++) {
         const char *path = folder_step_path(&s->arena, folder, steps[i]);
-        const char *wrong = path ? verify_one(s, path, list) : NULL;
+        if (!path || access(path, F_OK) != 0) continue; /* a training has deleted it meanwhile */
+        const char *wrong = verify_one(s, path, list);
         if (wrong && !list) printf("%s: damaged: %s\n", path, wrong);
         if (wrong) newest = wrong, damaged++;
     }
     if (damaged)
-        fail(&s->fault, ERR_DAMAGED, "%d of the %d checkpoints in \"%s\" %s damaged; in the newest %s",
-             damaged, n, folder, damaged == 1 ? "is" : "are", newest);
+        fail(&s->fault, ERR_DAMAGED,
+             "%d of the %d checkpoints in \"%s\" %s damaged; in the newest %s", damaged, n, folder,
+             damaged == 1 ? "is" : "are", newest);
 }
 
 bool ckpt_verify(mtf_session *s, const options *o)
@@ -215,7 +220,8 @@ bool ckpt_show(mtf_session *s, const options *o)
             value_show(&text, t->shown, t->type, &shape, buffer);
         fputs(text_done(&text) ? text.text : "", stdout);
         number_print(stdout, "%lld element%s: min %.6g, max %.6g, mean %.6g, norm %.6g",
-                     (long long)count, count == 1 ? "" : "s", low, high, sum / (double)count, sqrt(squares));
+                     (long long)count, count == 1 ? "" : "s", low, high, sum / (double)count,
+                     sqrt(squares));
         printf(bad ? ", %lld not finite\n" : "\n", (long long)bad);
     }
     block_free(&s->allocator, buffer);

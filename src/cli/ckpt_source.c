@@ -65,8 +65,8 @@ const kept_tensor *ckpt_find(const ckpt_source *c, const char *name)
              "\"%s\": tensor \"%s\" has elements of type %s, which mtf lacks", c->contents.path,
              t->shown, t->foreign);
     else
-        fail(&c->session->fault, ERR_NAME, "\"%s\" has no tensor \"%s\"%s", c->contents.path,
-             name, nearest_hint(&near, hint, sizeof hint));
+        fail(&c->session->fault, ERR_NAME, "\"%s\" has no tensor \"%s\"%s", c->contents.path, name,
+             nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }
 

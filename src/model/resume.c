@@ -88,17 +88,17 @@ static bool other_fact(const training *t, const contents *c, const char *key, fa
     there = text_printable(c->arena, there);
     TRY(there != NULL);
     if (strcmp(key, "batch") == 0)
-        return fail(f, ERR_USAGE,
-                    "\"%s\" was made with batches of %s examples, and this run has batches of %s; %s",
-                    c->path, there, here, way_out);
+        return fail(
+            f, ERR_USAGE,
+            "\"%s\" was made with batches of %s examples, and this run has batches of %s; %s",
+            c->path, there, here, way_out);
     if (strcmp(key, "examples") == 0)
         return fail(f, ERR_USAGE,
                     "\"%s\" was made with other data, of %s examples, and this run has %s; %s",
                     c->path, there, here, way_out);
     if (strcmp(key, "optimizer") == 0)
-        return fail(f, ERR_USAGE,
-                    "\"%s\" was made with the optimizer %s, and this run has %s; %s", c->path, there,
-                    here, way_out);
+        return fail(f, ERR_USAGE, "\"%s\" was made with the optimizer %s, and this run has %s; %s",
+                    c->path, there, here, way_out);
     return fail(f, ERR_USAGE, "\"%s\" was made with other data; %s", c->path, way_out);
 }
 
@@ -112,10 +112,11 @@ static bool all_are_used(const training *t, const contents *c, fault *f)
         if (!n++) unused = c->tensors[i];
     }
     if (!n) return true;
-    return fail(f, ERR_USAGE,
-                "\"%s\" has %d variable%s that this model and its optimizer lack, such as \"%s\"; resume "
-                "with the same, or say --resume-anyway",
-                c->path, n, n == 1 ? "" : "s", unused->shown);
+    return fail(
+        f, ERR_USAGE,
+        "\"%s\" has %d variable%s that this model and its optimizer lack, such as \"%s\"; resume "
+        "with the same, or say --resume-anyway",
+        c->path, n, n == 1 ? "" : "s", unused->shown);
 }
 
 static bool accepts(void *context, const contents *c, fault *f)
@@ -249,10 +250,11 @@ bool training_rewind(training *t, int64_t most)
     const program *p = first_program(t->program);
     mtf_loaded     from;
     fault          damaged = {0};
-    TRY(load_newest(t, most, &from, &damaged));
-    if (from.step >= 0) return go_on_from(t, &from);
+    /* Before anything is loaded: what a checkpoint lacks has its first value. */
     for (int v = 0; v < p->nvariables; v++)
         TRY(store_restart(t->program->store, p->variables[v].tensor));
+    TRY(load_newest(t, most, &from, &damaged));
+    if (from.step >= 0) return go_on_from(t, &from);
     return (!t->opts->init_from || take_init(t, false)) && go_on_from(t, &(mtf_loaded){.step = 0});
 }
 
@@ -303,7 +305,8 @@ bool training_start(training *t)
 {
     const mtf_train_opts *o = t->opts;
     TRY(take_folder(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
-    if (t->saved >= 0 && !o->resume && !o->resume_anyway) /* which would mix with another training's */
+    if (t->saved >= 0 && !o->resume &&
+        !o->resume_anyway) /* which would mix with another training's */
         return fail(&t->session->fault, ERR_USAGE,
                     "\"%s\" has a checkpoint of step %" PRId64
                     " already: resume from it, or name another folder",

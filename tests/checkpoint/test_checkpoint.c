@@ -71,9 +71,9 @@ static void load_turned(const char *mesh, const char *layout)
     mtf_dim     a = {"a", 7}, b = {"b", 5}, c = {"c", 3};
     mtf_graph  *g = mtf_graph_new(s);
     mtf_tensor *cube = mtf_variable(g, "layer/cube", mtf_shape(c, a, b), NULL);
-    mtf_tensor *count = mtf_variable(
-        g, "unsaved", mtf_shape(a, b, c), &(mtf_variable_opts){.init = "ones", .untrainable = true});
-    float values[7 * 5 * 3];
+    mtf_tensor *count = mtf_variable(g, "unsaved", mtf_shape(a, b, c),
+                                     &(mtf_variable_opts){.init = "ones", .untrainable = true});
+    float       values[7 * 5 * 3];
     assert_true(mtf_variable_get(cube, values) && mtf_variable_get(count, values));
     mtf_loaded l;
     assert_true(mtf_load(s, in_folder("layouts"), &(mtf_load_opts){.trainable = true}, &l));

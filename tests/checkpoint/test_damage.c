@@ -231,14 +231,16 @@ static void test_versions(void **state)
 {
     (void)state;
     model_save("version");
-    rewrite_manifest("version/step_00000001", "  \"facts\": {},\n", ""); /* before there were facts */
+    rewrite_manifest("version/step_00000001", "  \"facts\": {},\n",
+                     ""); /* before there were facts */
     assert_string_equal(load_error(open_small(), "version"), "");
     assert_string_equal(verify_error("version"), "");
     rewrite_manifest("version/step_00000001", "mtf checkpoint 1", "mtf checkpoint 2");
     const char *errors[] = {load_error(open_small(), "version"), verify_error("version")};
     for (int i = 0; i < 2; i++)
-        assert_contains(errors[i], "/manifest.json\" was made by a newer mtf: its version is 2, and "
-                                   "this mtf reads up to 1");
+        assert_contains(errors[i],
+                        "/manifest.json\" was made by a newer mtf: its version is 2, and "
+                        "this mtf reads up to 1");
     rewrite_manifest("version/step_00000001", "mtf checkpoint 2", "mtf checkpoint x");
     assert_contains(load_error(open_small(), "version"), "is no manifest");
 }

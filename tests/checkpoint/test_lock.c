@@ -1,7 +1,11 @@
 /* Locks on folders: one holder, who is named; those of the dead are taken over. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +13,26 @@
 #include "checkpoint_model.h"
 #include "ground.h"
 
-/* A new folder, and whether its lock can be taken; the error is in `why`. */
+/* ---- file systems that this machine may not have ---- */
+
+static bool without_flock, as_fuse;
+
+int flock(int file, int operation)
+{
+    if (!without_flock) return (int)syscall(SYS_flock, file, operation);
+    errno = ENOSYS;
+    return -1;
+}
+
+int fstatfs(int file, struct statfs *about)
+{
+    int got = (int)syscall(SYS_fstatfs, file, about);
+    if (as_fuse) about->f_type = 0x65735546;
+    return got;
+}
+
+/* ---- help ---- */
+
 static const char *new_folder(const char *name)
 {
     assert_int_equal(mkdir(in_folder(name), 0777), 0);
@@ -39,7 +62,8 @@ static void test_one_holder(void **state)
     fault       why = {0};
     const char *folder = new_folder("one");
     assert_true(lock_take(&a, folder, &why));
-    assert_true(lock_is_of(&a, folder) && !lock_is_of(&a, "elsewhere") && !lock_is_of(NULL, folder));
+    assert_true(lock_is_of(&a, folder) && !lock_is_of(&a, "elsewhere") &&
+                !lock_is_of(NULL, folder));
     assert_string_equal(a.before, "");
     assert_false(lock_take(&b, folder, &why));
     assert_contains(why.text, "/one\" is in use by another training of this process");
@@ -165,6 +189,53 @@ static void test_words(void **state)
     }
 }
 
+/* Another host's lock is believed where nothing else can tell. */
+static void test_other_host(void **state)
+{
+    (void)state;
+    folder_lock l;
+    fault       why = {0};
+    new_folder("other_host");
+    write_lock("other_host", "process 7\nhost elsewhere\nbegan 1\n");
+    as_fuse = true;
+    assert_false(lock_take(&l, in_folder("other_host"), &why));
+    assert_contains(why.text, "process 7 on host elsewhere");
+    as_fuse = false;
+    fault_clear(&why);
+    assert_true(lock_take(&l, in_folder("other_host"), &why));
+    assert_string_equal(l.before, "process 7 on host elsewhere");
+    lock_release(&l);
+}
+
+/* Then only the words in the file tell. */
+static void test_without_flock(void **state)
+{
+    (void)state;
+    folder_lock l;
+    fault       why = {0};
+    char        text[200], host[65] = "";
+    const char *folder = new_folder("without_flock");
+    without_flock = true;
+    gethostname(host, sizeof host - 1);
+    pid_t child = start_holder(folder);
+    assert_false(lock_take(&l, folder, &why));
+    snprintf(text, sizeof text, "process %d on host %s", (int)child, host);
+    assert_contains(why.text, text);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    fault_clear(&why);
+    assert_true(lock_take(&l, folder, &why)); /* it is gone */
+    lock_release(&l);
+    snprintf(text, sizeof text, "process %d\nhost %s\nbegan 1\n", (int)getpid(), host);
+    write_lock("without_flock", text); /* another process once had this number */
+    assert_true(lock_take(&l, folder, &why));
+    lock_release(&l);
+    write_lock("without_flock", "process 7\nhost elsewhere\nbegan 1\n");
+    assert_false(lock_take(&l, folder, &why));
+    assert_contains(why.text, "if that process is gone, delete \"");
+    without_flock = false;
+}
+
 static int drop(void **state)
 {
     (void)state;
@@ -176,9 +247,10 @@ int main(void)
 {
     in_folder(""); /* children share it */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_holder), cmocka_unit_test(test_saves),
+        cmocka_unit_test(test_one_holder),    cmocka_unit_test(test_saves),
         cmocka_unit_test(test_killed_holder), cmocka_unit_test(test_race),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words),         cmocka_unit_test(test_other_host),
+        cmocka_unit_test(test_without_flock),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }
