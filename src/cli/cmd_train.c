@@ -117,10 +117,12 @@ static bool choose_init(job *j, mtf_load_opts *init)
         pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
     }
     *init = (mtf_load_opts){.only = option_nth(o, "init-only", 0), .rename = n ? pairs : NULL,
-                            .partial = true, .convert = true};
-    if (!option_given(o, "init-from") && (n || init->only))
+                            .trainable = !option_given(o, "init-all"), .partial = true,
+                            .convert = option_given(o, "init-convert")};
+    if (!option_given(o, "init-from") && (n || init->only || !init->trainable || init->convert))
         return fail(&j->setup.session->fault, ERR_USAGE,
-                    "--init-only and --init-rename are about --init-from: add it");
+                    "--init-only, --init-rename, --init-all and --init-convert are about --init-from: "
+                    "add it");
     return true;
 }
 
@@ -133,12 +135,15 @@ static bool choose_saving(job *j)
         option_number(o, "keep", 1, INT32_MAX, &keep) &&
         option_number(o, "keep-every", 1, INT64_MAX, &keep_every));
     t->checkpoint_dir = option_nth(o, "checkpoint-dir", 0);
-    t->resume = option_given(o, "resume");
+    t->resume_anyway = option_given(o, "resume-anyway");
+    t->resume = option_given(o, "resume") || t->resume_anyway;
     t->save_every = (int64_t)every;
     t->keep = (int)keep;
     t->keep_every = (int64_t)keep_every;
     t->init_from = option_nth(o, "init-from", 0);
     t->config = config_text(j);
+    const char *optimizer = setting_text(&j->setup.settings, "optimizer");
+    t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
     if (!t->checkpoint_dir && (t->resume || every || keep || keep_every))
         return fail(&j->setup.session->fault, ERR_USAGE,
                     "--resume, --save-every, --keep and --keep-every need --checkpoint-dir DIR");
@@ -221,13 +226,16 @@ static const option_spec table[] = {
     {"epochs", "N", false, "the same in passes through the data"},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
     {"checkpoint-dir", "DIR", false, "keep what was learned there"},
-    {"resume", NULL, false, "go on from the newest checkpoint, where there is one"},
+    {"resume", NULL, false, "go on from the newest whole checkpoint, where there is one"},
+    {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
     {"keep", "N", false, "how many of the newest checkpoints stay; default: all"},
     {"keep-every", "N", false, "those whose step N divides stay as well"},
-    {"init-from", "DIR", false, "start with variables of another model's checkpoint"},
+    {"init-from", "PATH", false, "start with the trainable variables of another model's checkpoint"},
     {"init-only", "PATTERN", false, "only those whose names match"},
+    {"init-all", NULL, false, "those that are not trainable, too: optimizer state, counters, means"},
     {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
+    {"init-convert", NULL, false, "convert other floating types to those of the variables"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"profile", NULL, false, "a closing table of time by instruction and by scope"},
     {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},

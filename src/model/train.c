@@ -59,50 +59,6 @@ static bool compile(training *t)
     return t->batches != NULL;
 }
 
-static bool initialise(training *t)
-{
-    const mtf_train_opts *o = t->opts;
-    const program        *p = first_program(t->program);
-    for (int v = 0; v < p->nvariables; v++)
-        TRY(store_restart(t->program->store, p->variables[v].tensor));
-    return !o->init_from || mtf_load(t->session, o->init_from, o->init, NULL);
-}
-
-/* The newest checkpoint up to step `most`; -1: there is none. */
-static bool newest_checkpoint(training *t, int64_t most, int64_t *newest)
-{
-    int64_t *steps;
-    int      n = 0;
-    *newest = -1;
-    if (!t->opts->checkpoint_dir) return true;
-    TRY(folder_steps(&t->session->arena, t->opts->checkpoint_dir, &steps, &n));
-    while (n > 0 && steps[n - 1] > most) n--;
-    if (n > 0) *newest = steps[n - 1];
-    return true;
-}
-
-static bool load(training *t, int64_t step, mtf_loaded *from)
-{
-    const char *path = folder_step_path(&t->session->arena, t->opts->checkpoint_dir, step);
-    TRY(path && mtf_load(t->session, path, NULL, from)); /* in a folder step 0 means the newest */
-    if (from->seed == t->session->opts.seed) return true;
-    return fail(&t->session->fault, ERR_USAGE,
-                "\"%s\" was made with seed %llu, so a run with seed %llu cannot go on from it",
-                from->path, (unsigned long long)from->seed,
-                (unsigned long long)t->session->opts.seed);
-}
-
-bool training_rewind(training *t, int64_t most)
-{
-    mtf_loaded from = {.step = 0};
-    int64_t    newest;
-    TRY(newest_checkpoint(t, most, &newest));
-    TRY(newest >= 0 ? load(t, newest, &from) : initialise(t));
-    t->step = from.step;
-    return mtf_program_set_step(t->program, t->step) &&
-           (!t->batches || mtf_batches_seek(t->batches, from.position));
-}
-
 /* Who does not want to go on without an error of the session gets one. */
 static bool unwilling(training *t, const char *when)
 {
@@ -114,10 +70,8 @@ static bool can_write(training *t)
 {
     const mtf_train_opts *o = t->opts;
     fault                 why = {0};
-    bool                  saves = o->checkpoint_dir && (o->steps <= 0 || t->step < o->steps);
     if (mtf_is_first(t->session)) {
-        bool ok = !saves || folder_ready(o->checkpoint_dir, &why);
-        ok = ok && (!o->events_dir || folder_ready(o->events_dir, &why));
+        bool ok = !o->events_dir || folder_ready(o->events_dir, &why);
         if (ok && o->trace) put_file_check(&why, o->trace);
     }
     return agree(t->program->store, "looking at what will be written", &why);
@@ -126,18 +80,7 @@ static bool can_write(training *t)
 static bool begin(training *t)
 {
     const mtf_train_opts *o = t->opts;
-    TRY(compile(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
-    if (t->saved >= 0 && !o->resume) /* which would mix with another training's */
-        return fail(&t->session->fault, ERR_USAGE,
-                    "\"%s\" has a checkpoint of step %lld already: resume from it, or name another "
-                    "folder",
-                    o->checkpoint_dir, (long long)t->saved);
-    if (t->saved >= 0) {
-        TRY(training_rewind(t, t->saved));
-        progress_say(&t->progress, "resuming after step %lld", (long long)t->step);
-    } else if (o->init_from) {
-        TRY(mtf_load(t->session, o->init_from, o->init, NULL));
-    }
+    TRY(compile(t) && training_start(t));
     t->first = t->progress.first = t->step;
     TRY(can_write(t));
     if (o->events_dir && mtf_is_first(t->session)) {
@@ -158,6 +101,7 @@ static bool save(training *t, bool background)
                     &(mtf_save_opts){.step = t->step,
                                      .position = t->batches ? mtf_batches_position(t->batches) : 0,
                                      .config = o->config,
+                                     .facts = t->facts,
                                      .keep = o->keep,
                                      .keep_every = o->keep_every,
                                      .background = background});
@@ -332,6 +276,7 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
     static const mtf_train_opts none = {.steps = 0};
     if (!g || !loss || !mtf_ok(g->session)) return false;
     training t = {.session = g->session, .graph = g, .loss = loss, .opts = opts ? opts : &none};
+    t.lock.descriptor = -1;
     TRY(check(&t));
     t.progress = progress_begin(t.session, t.opts->show, t.opts->show_context);
     t.progress.steps = t.opts->steps > 0 ? t.opts->steps : 0;
@@ -350,6 +295,7 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
             (long long)t.step);
     ok = ok && conclude(&t);
     ok = events_close(t.events) && ok;
+    training_leave(&t);
     mtf_batches_free(t.batches);
     if (t.opts->trained)
         *t.opts->trained = (mtf_trained){t.step, t.last_loss, t.stopped != 0, t.stopped};

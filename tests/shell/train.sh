@@ -95,7 +95,7 @@ run "${net[@]}" --steps 60 --checkpoint-dir mesh --resume
 check "nothing is left to do" 0 out "resuming after step 60"
 refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it, or name another' \
     "${net[@]}" --steps 60 --checkpoint-dir straight
-refuses "another seed" 'was made with seed 0, so a run with seed 7 cannot go on from it' \
+refuses "another seed" 'was made with another seed; resume with --seed 0' \
     "${net[@]}" --steps 70 --checkpoint-dir straight --resume --seed 7
 run "${net[@]}" --steps 1 --init-from straight --init-only '^w' --json
 from_zero=$("$MTF" "${net[@]}" --steps 1 --json)
