@@ -1,6 +1,7 @@
 /* mtf eval: how good a trained model is. */
 #include "cli/commands.h"
 #include "cli/evaluation.h"
+#include "data/field_text.h"
 
 static bool evaluate(setup *s)
 {

@@ -4,6 +4,7 @@
 #include "base/textbuf.h"
 #include "cli/commands.h"
 #include "cli/evaluation.h"
+#include "data/field_text.h"
 #include "graph/node.h"
 
 enum { SIGNAL_STATUS = 128 }; /* and the signal's number: as a shell says it */
@@ -220,7 +221,7 @@ static const option_spec table[] = {
 #include "model/model_options.h"
 #undef MODEL_OPTION
     SETUP_OPTIONS,
-    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
+    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; " FIELD_WORDS},
     EVALUATION_OPTIONS,
     {"steps", "N", false, "up to which step, from the model's beginning; 0: save initial weights"},
     {"epochs", "N", false, "the same in passes through the data"},

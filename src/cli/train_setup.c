@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/numbers.h"
 #include "cli/graph_file.h"
+#include "data/field_text.h"
 #include "mtf_train.h"
 
 /* A file's network comes as it is; only the optimizer is a choice. */
@@ -72,35 +72,6 @@ bool setup_network(setup *s, bool training, network *n)
 
 /* ---- the data --------------------------------------------------------------------------- */
 
-static bool bad_field(setup *s, const char *flag, const char *text)
-{
-    return fail(&s->session->fault, ERR_USAGE,
-                "--%s takes NAME=FILES, then any of :format=F, :part=P, :scale=X and :length=N, not "
-                "\"%s\"", flag, text);
-}
-
-/* "images=train-*.gz:format=idx:scale=0.0039" */
-static bool read_field(setup *s, const char *flag, const char *text, mtf_field *f)
-{
-    char *copy = arena_text(&s->session->arena, text), *piece, *rest;
-    TRY(copy != NULL);
-    piece = strtok_r(copy, ":", &rest);
-    char *equals = piece ? strchr(piece, '=') : NULL;
-    if (!equals || equals == piece || !equals[1]) return bad_field(s, flag, text);
-    *equals = 0;
-    *f = (mtf_field){.name = piece, .files = equals + 1};
-    while ((piece = strtok_r(NULL, ":", &rest)) != NULL) {
-        char *end = "";
-        if (strncmp(piece, "format=", 7) == 0) f->format = piece + 7;
-        else if (strncmp(piece, "part=", 5) == 0) f->part = piece + 5;
-        else if (strncmp(piece, "scale=", 6) == 0) f->scale = number_read(piece + 6, &end);
-        else if (strncmp(piece, "length=", 7) == 0) f->length = strtoll(piece + 7, &end, 10);
-        else return bad_field(s, flag, text);
-        if (*end) return bad_field(s, flag, text);
-    }
-    return true;
-}
-
 static bool file_fields(setup *s, const char *flag, mtf_field fields[MOST_FIELDS])
 {
     const char *text;
@@ -109,7 +80,7 @@ static bool file_fields(setup *s, const char *flag, mtf_field fields[MOST_FIELDS
         if (n == MOST_FIELDS - 1)
             return fail(&s->session->fault, ERR_USAGE, "--%s was given more than %d times", flag,
                         MOST_FIELDS - 1);
-        TRY(read_field(s, flag, text, &fields[n]));
+        TRY(field_parse(s->session, flag, text, &fields[n]));
     }
     fields[n] = (mtf_field){.name = NULL};
     return true;

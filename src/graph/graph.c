@@ -43,6 +43,13 @@ mtf_graph *graph_of(const mtf_tensor *x)
     return x && usable(x->node->graph) ? x->node->graph : NULL;
 }
 
+bool graph_trains(const mtf_graph *g)
+{
+    for (int i = 0; i < g->root.nnodes; i++)
+        if (g->root.nodes[i]->op->flags & OP_STORE) return true;
+    return false;
+}
+
 void mtf_scope_push(mtf_graph *g, const char *name)
 {
     if (!usable(g)) return;

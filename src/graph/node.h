@@ -141,6 +141,9 @@ const char *tensor_name(const mtf_tensor *x);
 enum { PLACE_TEXT = 160 };
 const char *tensor_place(const mtf_tensor *x, char text[PLACE_TEXT]);
 
+/* Does it assign to variables?  That is what a step of training does, and nothing else. */
+bool graph_trains(const mtf_graph *g);
+
 /* Common checks for the entrance of public functions: alive graph of the first non-NULL. */
 mtf_graph *graph_of(const mtf_tensor *x); /* NULL for NULL or after an error */
 

@@ -381,7 +381,7 @@ refuses "no length"          'say how long to train, with --steps N' train net.m
 refuses "keep without a folder" 'need --checkpoint-dir'         "${toy[@]}" --steps 1 --keep 2
 refuses "init-only alone"    'are about --init-from'            "${toy[@]}" --steps 1 --init-only w
 refuses "a bad field"        '--data takes NAME=FILES'          train net.mtf --data images --steps 1
-refuses "a bad part of a field" '--data takes NAME=FILES'       train net.mtf --data images=x:colour=red --steps 1
+refuses "a bad part of a field" 'there is no "colour="'          train net.mtf --data images=x:colour=red --steps 1
 refuses "data for a ready model" '--data is for model files'    train toy --data x=y --steps 1
 refuses "an input without data" '"images"'                      train net.mtf --steps 1
 refuses "a watch that sees nothing" 'no tensor'"'"'s name matches "zebra"' "${toy[@]}" --steps 1 --watch zebra
