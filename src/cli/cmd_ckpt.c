@@ -30,7 +30,7 @@ static int run(const options *o)
         mtf_session *s = file_session(&(mtf_session_opts){0});
         if (!s) return STATUS_FAILED;
         actions[i].run(s, o);
-        return mtf_close(s) ? STATUS_FAILED : STATUS_DONE;
+        return close_session(s);
     }
     return usage_error(o->command, "mtf ckpt has no \"%s\"%s", o->words[0],
                        nearest_hint(&near, hint, sizeof hint));

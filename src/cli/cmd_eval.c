@@ -4,6 +4,8 @@
 
 #include "base/numbers.h"
 #include "cli/commands.h"
+#include "cli/graph_file.h"
+#include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "mtf_train.h"
 
@@ -44,18 +46,20 @@ static int run(const options *o)
     if (!s.session) return STATUS_USAGE;
     if (ok) ok = evaluate(&s);
     bool said = !ok && mtf_ok(s.session);
-    int  status = mtf_close(s.session);
-    return said ? STATUS_USAGE : status == 0 ? STATUS_DONE : STATUS_FAILED;
+    int  status = close_session(s.session);
+    return said ? STATUS_USAGE : status;
 }
 
 static const option_spec table[] = {
+    OPTION_GROUP("what is evaluated"),
     {"checkpoint-dir", "DIR", false, "where mtf train saved"},
     {"step", "N", false, "the checkpoint of this step; default: the newest"},
-#include "model/model_options.h"
-#undef MODEL_OPTION
-    SETUP_OPTIONS,
-    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
     {"json", NULL, false, "print one JSON object"},
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(judging_options),
+    OPTION_TABLE(mesh_options),
+    OPTION_TABLE(running_options),
     {0},
 };
 
@@ -79,4 +83,6 @@ const command command_eval = {
         "or the mean loss where nothing is right or wrong.  The options that shape the network,\n"
         "such as --hidden, must be those of the training.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

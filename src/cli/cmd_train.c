@@ -6,6 +6,8 @@
 #include "base/numbers.h"
 #include "base/textbuf.h"
 #include "cli/commands.h"
+#include "cli/graph_file.h"
+#include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "graph/node.h"
 #include "mtf_train.h"
@@ -175,9 +177,9 @@ static bool train(job *j)
     mtf_load_opts init;
     TRY(setup_network(&j->setup, true, &j->network));
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j));
-    TRY(model_minimize(&j->setup.settings, &j->network, j->train.steps, &j->train.rate));
+    TRY(setup_minimize(&j->setup, &j->network, j->train.steps, &j->train.rate));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
-    mtf_batches_opts batches = {.shuffle = true, .seed = s->opts.seed};
+    mtf_batches_opts batches = {.shuffle = !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
     j->train.data = j->data;
     j->train.batches = &batches;
     j->train.init = &init;
@@ -194,19 +196,22 @@ static int run(const options *o)
     if (ok) ok = train(&j);
     /* A number that is none was said already, and is no error of the session. */
     bool said = !ok && mtf_ok(j.setup.session);
-    int  status = mtf_close(j.setup.session);
-    return said ? STATUS_USAGE : status == 0 ? STATUS_DONE : STATUS_FAILED;
+    int  status = close_session(j.setup.session);
+    return said ? STATUS_USAGE : status;
 }
 
 static const option_spec table[] = {
-#include "model/model_options.h"
-#undef MODEL_OPTION
-    SETUP_OPTIONS,
-    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
-    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the same for evaluation"},
+    OPTION_GROUP("how long, and on what"),
     {"steps", "N", false, "how many steps to take, counted from the model's beginning"},
-    {"epochs", "N", false, "the same in turns through the data"},
+    {"epochs", "N", false, "how often to go through the data, instead of --steps"},
+    {"data", "NAME=FILES[:...]", true, "the input NAME, from files; :format= :part= :scale= :length="},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
+    {"no-shuffle", NULL, false, "take the examples in the order of the files"},
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(judging_options),
+    OPTION_TABLE(mesh_options),
+    OPTION_GROUP("checkpoints"),
     {"checkpoint-dir", "DIR", false, "keep what was learned there"},
     {"resume", NULL, false, "go on from the newest checkpoint, where there is one"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
@@ -215,13 +220,16 @@ static const option_spec table[] = {
     {"init-from", "DIR", false, "start with variables of another model's checkpoint"},
     {"init-only", "PATTERN", false, "only those whose names match"},
     {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
-    {"events-dir", "DIR", false, "write event files for TensorBoard"},
-    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
-    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
-    {"watch", "PATTERN", false, "statistics of tensors whose names match"},
-    {"watch-every", "N", false, "steps between them; default 100"},
+    OPTION_TABLE(training_options),
+    OPTION_GROUP("what is shown"),
     {"json", NULL, false, "one object a line: steps with losses, at last the accuracy"},
     {"quiet", NULL, false, "no progress, only the result"},
+    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
+    {"events-dir", "DIR", false, "write event files for TensorBoard"},
+    {"watch", "PATTERN", false, "statistics of tensors whose names match"},
+    {"watch-every", "N", false, "steps between them; default 100"},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    OPTION_TABLE(running_options),
     {0},
 };
 
@@ -243,12 +251,13 @@ const command command_train = {
     .options = table,
     .examples = examples,
     .teaches =
-        "Ready models: mnist (digits by two layers), mnist-conv (digits by convolutions in\n"
-        "blocks), toy (linear layers that learn the identity).  A file says how its loss follows\n"
-        "from its inputs; an optimizer is added, unless the file assigns to variables itself.\n"
+        "NAME is a ready model.  A file says how its loss follows from its inputs; an optimizer is\n"
+        "added, unless the file assigns to variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C ends after\n"
         "the step and saves, where there is a --checkpoint-dir; a second one ends at once.  With\n"
         "--resume a run goes on as if it had never stopped, bit for bit on the same mesh.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

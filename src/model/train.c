@@ -15,16 +15,24 @@ enum { TRACE_BEHIND = 10, TRACED = 5 }; /* steps: before the timeline begins, an
 
 /* ---- beginning ---- */
 
+int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
+                     const statistics *watched, mtf_tensor ***fetches)
+{
+    int n = 0, count = watched ? watched->count * STATISTICS : 0;
+    *fetches = arena_array(&g->arena, mtf_tensor *, 2 + count);
+    if (!*fetches) return -1;
+    (*fetches)[n++] = loss;
+    if (o->rate) (*fetches)[n++] = o->rate;
+    for (int i = 0; i < count; i++) (*fetches)[n++] = watched->values[i];
+    return n;
+}
+
 static bool compile(training *t)
 {
     const mtf_train_opts *o = t->opts;
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
-    t->fetches = arena_array(&t->graph->arena, mtf_tensor *, 2 + t->watched.count * STATISTICS);
-    TRY(t->fetches != NULL);
-    t->fetches[t->nfetches++] = t->loss;
-    if (o->rate) t->fetches[t->nfetches++] = o->rate;
-    for (int i = 0; i < t->watched.count * STATISTICS; i++)
-        t->fetches[t->nfetches++] = t->watched.values[i];
+    t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
+    TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program));
     if (o->trace) TRY(timeline_prepare(t->program, o->trace));

@@ -27,6 +27,10 @@ typedef struct training {
     double  last_loss;
 } training;
 
+/* What a step of training computes besides its assignments: loss, rate, statistics, which may be
+ * NULL.  Returns how many, the list lives in the graph; -1 after an error. */
+int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
+                     const statistics *watched, mtf_tensor ***fetches);
 /* Brings variables, data and random numbers to the newest checkpoint up to step `most`, or to the
  * beginning where there is none; false after an error. */
 bool training_rewind(training *t, int64_t most);
