@@ -54,6 +54,7 @@ static const option_spec table[] = {
     OPTION_GROUP("what is evaluated"),
     {"checkpoint-dir", "DIR", false, "where mtf train saved"},
     {"step", "N", false, "the checkpoint of this step; default: the newest"},
+    {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
     {"json", NULL, false, "print one JSON object"},
     OPTION_TABLE(model_options),
     OPTION_TABLE(file_options),

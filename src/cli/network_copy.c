@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "base/dtype.h"
+
 #include "cli/graph_file.h"
 #include "model/assigns.h"
+#include "nn/average.h"
 #include "verify/resize.h"
 
 typedef struct copying {
@@ -21,13 +24,19 @@ static bool is_variable(const mtf_tensor *x)
     return strcmp(x->node->op->name, "variable") == 0;
 }
 
-/* A new graph with the inputs and variables of the old one, which stand outside of all blocks. */
-static bool begin(copying *c, const network *n, const char *option)
+static bool new_copy(copying *c, const network *n)
 {
     mtf_session *s = n->graph->session;
     *c = (copying){.from = n, .to = mtf_graph_new(s), .images = images_new(n->graph, &s->arena)};
     c->inputs = arena_array(&s->arena, mtf_tensor *, n->graph->ntensors);
-    TRY(c->to && c->images.of && c->inputs && resize_list(n->graph, &s->arena, &c->rules));
+    return c->to && c->images.of && c->inputs && resize_list(n->graph, &s->arena, &c->rules);
+}
+
+/* A new graph with the inputs and variables of the old one, which stand outside of all blocks. */
+static bool begin(copying *c, const network *n, const char *option)
+{
+    mtf_session *s = n->graph->session;
+    TRY(new_copy(c, n));
     if (graph_assigns(n->graph))
         return fail(&s->fault, ERR_USAGE, "--%s needs a model that assigns to no variable itself",
                     option);
@@ -56,6 +65,25 @@ bool network_retype(network *n, mtf_dtype type)
     if (n->right) n->right = image_of(&c.images, n->right);
     n->graph = c.to;
     return n->loss != NULL;
+}
+
+bool network_use_averages(network *n)
+{
+    copying c;
+    bool   *needed = file_needs(n->graph, 1, &n->loss);
+    TRY(needed && new_copy(&c, n));
+    for (int i = 0; i < n->graph->ntensors; i++) {
+        mtf_tensor *w = n->graph->all[i];
+        if (!needed[i] || !is_variable(w) || !node_attr(w->node, "trainable")->b) continue;
+        mtf_tensor *average = optimizer_slot(c.to, tensor_name(w), AVERAGE_SUFFIX,
+                                             dtype_compute(w->type), w->shape, "zeros");
+        c.images.of[i] = mtf_cast(average, w->type);
+    }
+    TRY(mtf_ok(c.to->session) && resize_graph(n->graph, &c.rules, true, c.to, &c.images));
+    *n = (network){.graph = c.to,
+                   .loss = image_of(&c.images, n->loss),
+                   .right = n->right ? image_of(&c.images, n->right) : NULL};
+    return true;
 }
 
 /* ---- parts of a batch ---- */

@@ -8,6 +8,9 @@
 /* The same network where f32 is another type; inputs and variables stay as they are and are cast.
  * The loss is f32.  False after an error. */
 bool network_retype(network *n, mtf_dtype type);
+/* The same network, to be evaluated, with the running averages of trainable variables instead of
+ * these. */
+bool network_use_averages(network *n);
 /* Makes a training step that computes in so many parts of the batch, one after the other; gradients
  * and loss are the sums of theirs.  Divisors of means are those of the whole batch, so that a mean
  * stays one.  False after an error. */

@@ -50,7 +50,6 @@ struct command {
     const char *const *examples;  /* whole command lines; NULL-ended, or NULL */
     const char        *teaches;   /* a paragraph, lines broken by hand; NULL: none */
     int (*run)(const options *o); /* returns the exit status */
-    const char *const *actions;   /* what the first word may be; NULL-ended, or NULL: anything */
     /* Does the option belong into the help for this word, which is NULL where there is none?  Adds
      * what the word says about it to `more`.  NULL: all do. */
     bool (*concerns)(const option_spec *spec, const char *word, char *more, size_t room);

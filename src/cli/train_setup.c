@@ -9,6 +9,7 @@
 #include "base/numbers.h"
 #include "cli/choices.h"
 #include "cli/graph_file.h"
+#include "cli/network_copy.h"
 #include "cli/shared_options.h"
 #include "mtf_train.h"
 
@@ -101,8 +102,11 @@ static bool file_network(setup *s, network *n)
 
 bool setup_network(setup *s, bool training, network *n)
 {
+    const options *o = s->options;
     *n = (network){.graph = NULL};
-    return s->ready ? s->settings.model->build(&s->settings, training, n) : file_network(s, n);
+    TRY(s->ready ? s->settings.model->build(&s->settings, training, n) : file_network(s, n));
+    bool averages = !training && (option_given(o, "average") || option_given(o, "averages"));
+    return !averages || network_use_averages(n);
 }
 
 /* ---- the data --------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 #include "base/pattern.h"
+#include "base/textbuf.h"
 #include "cli/choices.h"
 #include "cli/graph_file.h"
 #include "cli/network_copy.h"
@@ -61,10 +62,13 @@ static bool is_among(const char *word, const char *list)
 static bool check_optimizer(setup *s, const char *option, const char *list)
 {
     const char *name = optimizer_of(s);
+    textbuf     t = {.arena = &s->session->arena};
     if (!list || is_among(name, list)) return true;
+    for (const char *c = list; *c; c++) text_add(&t, *c == '|' ? ", " : "%c", *c);
+    const char *listed = text_done(&t);
     return fail(&s->session->fault, ERR_USAGE,
-                "--%s is an option of the optimizer%s %s, and this one is %s", option,
-                strchr(list, '|') ? "s" : "", list, name);
+                "--%s is an option of the optimizers %s; this one is %s", option,
+                listed ? listed : list, name);
 }
 
 static bool read_number(setup *s, const number_row *r)
@@ -136,12 +140,22 @@ static bool any_given(const options *o, const option_spec *table)
     return false;
 }
 
+/* In a graph of its own, so that what is wrong is known to be the option's fault. */
+static bool check_rate(setup *s, const char *schedule, int64_t steps)
+{
+    if (!option_given(s->options, "rate") || !*schedule) return true;
+    mtf_graph *scratch = mtf_graph_new(s->session);
+    return mtf_schedule(mtf_global_step(scratch), (double)steps, schedule) ||
+           option_blame(s->session, "rate");
+}
+
 bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
 {
     const char *schedule = setting_text(&s->settings, "rate");
     *rate = NULL;
     if (!s->ready && !any_given(s->options, training_options) && graph_assigns(n->graph))
         return true; /* it knows how to learn */
+    TRY(check_rate(s, schedule, steps));
     s->minimize.schedule = *schedule ? schedule : NULL;
     s->minimize.steps = (double)steps;
     if (s->type != MTF_F32) TRY(network_retype(n, s->type));

@@ -183,7 +183,7 @@ refuses "two dimensions on one axis" \
 misused "unknown axis"       'the mesh has no axis "rows"; its axes are: row; did you mean "row"?' \
     plan net.mtf --mesh row:2 --layout batch:rows
 refuses "unknown dimension"  'the model has no dimension "hiden"' plan net.mtf --mesh x:2 --layout hiden:x
-check   "unknown dimension, a hint" 1 err 'did you mean "hidden"?'
+check   "unknown dimension, a hint" 2 err 'did you mean "hidden"?'
 prints  "an optional rule"   "layout           batch:x" plan net.mtf --mesh x:2 --layout batch:x,experts:y?
 refuses "no rule"            '"batch" is no layout rule' plan net.mtf --mesh x:2 --layout batch
 misused "half an axis"       '--mesh x:2.5: the size of axis "x" is "2.5"; write a whole number' plan net.mtf --mesh x:2.5
