@@ -30,7 +30,8 @@ static int run(const options *o)
         mtf_session *s = file_session(&(mtf_session_opts){0});
         if (!s) return STATUS_FAILED;
         bool ok = actions[i].run(s, o);
-        return mtf_close(s) || !ok ? STATUS_FAILED : STATUS_DONE;
+        int  status = close_session(s);
+        return status == STATUS_DONE && !ok ? STATUS_FAILED : status;
     }
     return usage_error(o->command, "mtf ckpt has no \"%s\"%s", o->words[0],
                        nearest_hint(&near, hint, sizeof hint));

@@ -280,7 +280,7 @@ static int run(const options *o)
     mtf_session *s = file_session(&(mtf_session_opts){0});
     if (!s) return STATUS_FAILED;
     print_ops(s, o);
-    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(s);
 }
 
 static const option_spec table[] = {

@@ -4,6 +4,8 @@
 #include "base/textbuf.h"
 #include "cli/commands.h"
 #include "cli/evaluation.h"
+#include "cli/graph_file.h"
+#include "cli/shared_options.h"
 #include "data/field_text.h"
 #include "graph/node.h"
 
@@ -179,7 +181,7 @@ static bool choose_showing(job *j)
 static bool minimize(job *j)
 {
     int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
-    TRY(model_minimize(&j->setup.settings, &j->network, steps, &j->train.rate));
+    TRY(setup_minimize(&j->setup, &j->network, steps, &j->train.rate));
     mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
     if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else it is the model's own */
     return mtf_ok(j->setup.session);
@@ -193,7 +195,7 @@ static bool train(job *j)
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
-    mtf_batches_opts batches = {.shuffle = true, .seed = s->opts.seed};
+    mtf_batches_opts batches = {.shuffle = !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
     j->train.data = j->data;
     j->train.batches = &batches;
     j->train.init = &init;
@@ -211,21 +213,23 @@ static int run(const options *o)
     ok = evaluation_close(&j.evaluation) && ok;
     /* A number that is none was said already, and is no error of the session. */
     bool said = !ok && mtf_ok(j.setup.session);
-    int  status = mtf_close(j.setup.session);
+    int  status = close_session(j.setup.session);
     if (said) return STATUS_USAGE;
-    if (status == 0 && j.trained.signal) return SIGNAL_STATUS + j.trained.signal;
-    return status == 0 ? STATUS_DONE : STATUS_FAILED;
+    return status == STATUS_DONE && j.trained.signal ? SIGNAL_STATUS + j.trained.signal : status;
 }
 
 static const option_spec table[] = {
-#include "model/model_options.h"
-#undef MODEL_OPTION
-    SETUP_OPTIONS,
-    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; " FIELD_WORDS},
-    EVALUATION_OPTIONS,
+    OPTION_GROUP("how long, and on what"),
     {"steps", "N", false, "up to which step, from the model's beginning; 0: save initial weights"},
-    {"epochs", "N", false, "the same in passes through the data"},
+    {"epochs", "N", false, "how often to go through the data, instead of --steps"},
+    {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
+    {"no-shuffle", NULL, false, "take the examples in the order of the files"},
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(judging_options),
+    OPTION_TABLE(mesh_options),
+    OPTION_GROUP("checkpoints"),
     {"checkpoint-dir", "DIR", false, "keep what was learned there"},
     {"resume", NULL, false, "go on from the newest whole checkpoint, where there is one"},
     {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
@@ -237,13 +241,16 @@ static const option_spec table[] = {
     {"init-all", NULL, false, "those that are not trainable, too: optimizer state, counters, means"},
     {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
     {"init-convert", NULL, false, "convert other floating types to those of the variables"},
-    {"events-dir", "DIR", false, "write event files for TensorBoard"},
-    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
-    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
-    {"watch", "PATTERN", false, "statistics of tensors whose names match"},
-    {"watch-every", "N", false, "steps between them; default 100"},
+    OPTION_TABLE(training_options),
+    OPTION_GROUP("what is shown"),
     {"json", NULL, false, "one object a line: steps with losses, at last the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
+    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
+    {"events-dir", "DIR", false, "write event files for TensorBoard"},
+    {"watch", "PATTERN", false, "statistics of tensors whose names match"},
+    {"watch-every", "N", false, "steps between them; default 100"},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    OPTION_TABLE(running_options),
     {0},
 };
 
@@ -265,13 +272,14 @@ const command command_train = {
     .options = table,
     .examples = examples,
     .teaches =
-        "Ready models: mnist (digits by two layers), mnist-conv (digits by convolutions in\n"
-        "blocks), toy (linear layers that learn the identity).  A file says how its loss follows\n"
-        "from its inputs; an optimizer is added, unless the file assigns to variables itself.\n"
+        "NAME is a ready model.  A file says how its loss follows from its inputs; an optimizer is\n"
+        "added, unless the file assigns to variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
         "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; the\n"
         "status is then 128 and the signal's number.  A second one ends it at once.  With\n"
         "--resume a run goes on as if it had never stopped, bit for bit on the same mesh.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

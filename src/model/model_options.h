@@ -10,6 +10,4 @@ MODEL_OPTION("nan-step",  "N",       "toy: the step that shall fail with a NaN; 
 MODEL_OPTION("master-type", "TYPE",  "toy: the type of variables in checkpoints")
 MODEL_OPTION("slice-type", "TYPE",   "toy: the type in which variables are kept")
 MODEL_OPTION("activation-type", "TYPE", "toy: the type that the network computes in")
-MODEL_OPTION("optimizer", "NAME",    "sgd, momentum, nesterov, adam, adamw or adafactor")
-MODEL_OPTION("rate",      "R",       "the learning rate, or a schedule: 0.001 * linear_warmup(100)")
 MODEL_OPTION("data-dir",  "DIR",     "mnist, mnist-conv: where the four IDX files are")

@@ -33,9 +33,22 @@ static void say_layout(training *t)
 }
 
 /* It is computed for event files only. */
-static bool shows_norm(const training *t)
+static bool shows_norm(const mtf_train_opts *o)
 {
-    return t->opts->gradient_norm && t->opts->events_dir;
+    return o->gradient_norm && o->events_dir;
+}
+
+int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
+                     const statistics *watched, mtf_tensor ***fetches)
+{
+    int n = 0, count = watched ? watched->count * STATISTICS : 0;
+    *fetches = arena_array(&g->arena, mtf_tensor *, 3 + count);
+    if (!*fetches) return -1;
+    (*fetches)[n++] = loss;
+    if (o->rate) (*fetches)[n++] = o->rate;
+    if (shows_norm(o)) (*fetches)[n++] = o->gradient_norm;
+    for (int i = 0; i < count; i++) (*fetches)[n++] = watched->values[i];
+    return n;
 }
 
 static bool compile(training *t)
@@ -43,13 +56,8 @@ static bool compile(training *t)
     const mtf_train_opts *o = t->opts;
     bool                  search = asks_for_layout(t->session);
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
-    t->fetches = arena_array(&t->graph->arena, mtf_tensor *, 3 + t->watched.count * STATISTICS);
-    TRY(t->fetches != NULL);
-    t->fetches[t->nfetches++] = t->loss;
-    if (o->rate) t->fetches[t->nfetches++] = o->rate;
-    if (shows_norm(t)) t->fetches[t->nfetches++] = o->gradient_norm;
-    for (int i = 0; i < t->watched.count * STATISTICS; i++)
-        t->fetches[t->nfetches++] = t->watched.values[i];
+    t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
+    TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program));
     if (search) say_layout(t);
@@ -191,7 +199,7 @@ static bool show(training *t)
                           now.examples ? "examples_per_second" : "steps_per_second",
                           progress_speed(&t->progress)));
     }
-    if (shows_norm(t)) {
+    if (shows_norm(t->opts)) {
         double norm = mtf_fetch_scalar(t->program, t->opts->gradient_norm);
         if (t->events) TRY(events_scalar(t->events, t->step, "gradient_norm", norm));
     }

@@ -37,6 +37,10 @@ typedef struct training {
  * model's variables, or anew; false after an error. */
 bool training_start(training *t);
 void training_leave(training *t); /* no more is written: the folder is another's */
+/* What a step of training computes besides its assignments: loss, rate, statistics, which may be
+ * NULL.  Returns how many, the list lives in the graph; -1 after an error. */
+int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
+                     const statistics *watched, mtf_tensor ***fetches);
 /* Brings variables, data and random numbers to the newest checkpoint up to step `most`, or to the
  * beginning where there is none; false after an error. */
 bool training_rewind(training *t, int64_t most);
