@@ -260,19 +260,22 @@ done
 
 # On a terminal the line fits its width and overwrites itself, unless the terminal is dumb.
 if command -v script >/dev/null; then
-    on_terminal() {                     # on_terminal COLUMNS TERM: the lines as they were written, one each
-        script -qec "stty cols $1; TERM=$2 $MTF ${small[*]} --steps 150" /dev/null </dev/null | tr '\r' '\n' | grep '^step'
+    on_terminal() {                     # on_terminal COLUMNS TERM: leaves raw, and lines as they were written
+        script -qec "stty cols $1; TERM=$2 $MTF ${small[*]} --steps 150" /dev/null </dev/null >raw
+        tr '\r' '\n' <raw | grep '^step' >lines
     }
-    widest() { awk '{ sub(/ *$/, "") } length > most { most = length } END { print most + 0 }'; }
+    widest() { awk '{ sub(/ *$/, "") } length > most { most = length } END { print most + 0 }' lines; }
     for columns in 20 40 60 200; do
-        on_terminal $columns xterm >lines
-        [ "$(widest <lines)" -lt $columns ] && pass || lose "a line of $columns columns" "fewer" "$(head -n 5 lines)"
+        on_terminal $columns xterm
+        [ "$(widest)" -lt $columns ] && pass || lose "a line of $columns columns" "fewer" "$(head -n 5 lines)"
         says "the last line" lines "step 150 of 150"
     done
+    grep -q $'\rstep' raw && pass || lose "a line that overwrites itself" "a carriage return" "$(head -c 300 raw)"
     says "a smoothed loss" lines "(smoothed "
     says "a recent speed" lines " examples/s"
-    on_terminal 40 dumb >lines
-    [ "$(wc -l <lines)" = 1 ] && [ "$(widest <lines)" -gt 40 ] && pass || lose "a dumb terminal" "one whole line" "$(head -n 5 lines)"
+    on_terminal 40 dumb
+    grep -q $'\rstep' raw && lose "a dumb terminal" "no carriage return" "$(head -c 300 raw)" || pass
+    [ "$(widest)" -gt 40 ] && pass || lose "a dumb terminal" "a whole line" "$(cat lines)"
 fi
 run "${toy[@]}" --steps 3
 grep -qE '   in [0-9.]+ s$' out && pass || lose "how long it took" "in ... s" "$(cat out)"
