@@ -32,6 +32,7 @@ struct mtf_tensor {
     const char  *scope;  /* the scope it was made in: "a/b/" or "" */
     bool         hidden; /* a loop's history: named in text only where somebody uses it */
     second_name *second; /* the last of its further names, or NULL; then the first follows */
+    mtf_dim      counts; /* an input whose elements are positions along it; no name: none known */
 };
 
 struct node {

@@ -89,5 +89,14 @@ classes=(train classes.mtf --data x=table.csv:part=a,b --optimizer sgd --steps 5
 refuses "a label out of the range" 'is outside of 0 to 1, the range of "labels"' "${classes[@]}" \
     --data labels=table.csv:part=class:range=0-1
 
+run "${classes[@]}" --data labels=table.csv:part=class
+check "unnoticed without either" 0 err
+refuses "the same by the check device" 'but counts along "classes", whose positions are 0 to 1' "${classes[@]}" \
+    --data labels=table.csv:part=class --device check
+refuses "and on a mesh" ' of its part, but counts along "classes"' "${classes[@]}" \
+    --data labels=table.csv:part=class --device check --mesh x:2 --layout batch:x
+refuses "tokens that are no row of a table" 'but counts along "now", whose positions are 0 to 6' train tokens.mtf \
+    --data "tokens=$bin:scale=2" --data "targets=$bin" --optimizer sgd --steps 10 --device check
+
 printf 'data: %d passed, %d failed\n' $passed $failed
 [ "$failed" -eq 0 ]
