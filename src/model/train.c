@@ -17,21 +17,6 @@ enum { TRACE_AFTER = 10, TRACED = 5 }; /* steps: before the timeline begins, and
 
 /* ---- beginning ---- */
 
-/* Is the layout to be found when the first program is compiled? */
-static bool asks_for_layout(const mtf_session *s)
-{
-    return !s->store && automatic_is_asked(s->opts.mesh, s->opts.layout, s->opts.state_layout);
-}
-
-static void say_layout(training *t)
-{
-    const mtf_session_opts *o = &t->session->opts;
-    const char             *state = o->state_layout ? o->state_layout : "";
-    progress_say(&t->progress, "found the layout: --mesh %s --layout \"%s\"%s%s%s",
-                 o->mesh ? o->mesh : "\"\"", o->layout ? o->layout : "",
-                 *state ? " --state-layout \"" : "", state, *state ? "\"" : "");
-}
-
 /* It is computed for event files only. */
 static bool shows_norm(const mtf_train_opts *o)
 {
@@ -51,16 +36,27 @@ int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
     return n;
 }
 
+/* What auto stood for, as a user would write it. */
+static void say_found(training *t)
+{
+    const mtf_session_opts *o = &t->session->opts;
+    bool                    state = o->state_layout && *o->state_layout;
+    progress_say(&t->progress, "found: --mesh %s%s%s%s%s", o->mesh,
+                 *o->layout ? " --layout " : ", nothing cut", o->layout,
+                 state ? " --state-layout " : "", state ? o->state_layout : "");
+}
+
 static bool compile(training *t)
 {
-    const mtf_train_opts *o = t->opts;
-    bool                  search = asks_for_layout(t->session);
+    const mtf_train_opts   *o = t->opts;
+    const mtf_session_opts *at = &t->session->opts;
+    bool asked = automatic_is_asked(at->mesh, at->layout, at->state_layout);
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
     t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
     TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program));
-    if (search) say_layout(t);
+    if (asked) say_found(t);
     if (o->trace) TRY(timeline_prepare(t->program));
     if (!o->data) return true;
     t->batches = mtf_batches_new(o->data, t->program, o->batches);

@@ -280,10 +280,10 @@ fi
 run "${toy[@]}" --steps 3
 grep -qE '   in [0-9.]+ s$' out && pass || lose "how long it took" "in ... s" "$(cat out)"
 run "${toy[@]}" --steps 3 --mesh x:2 --layout auto
-check "a layout that is found" 0 out "found the layout: --mesh x:2 --layout"
-[ "$(grep -c "found the layout" out)" = 1 ] && pass || lose "it is said once" 1 "$(cat out)"
+check "a layout that is found" 0 out "found: --mesh x:2"
+[ "$(grep -c "found: " out)" = 1 ] && pass || lose "it is said once" 1 "$(cat out)"
 run "${toy[@]}" --steps 3 --mesh x:2 --layout batch:x
-grep -q "found the layout" out && lose "a layout that was given" "nothing" "$(cat out)" || pass
+grep -q "found: " out && lose "a layout that was given" "nothing" "$(cat out)" || pass
 "$MTF" "${toy[@]}" --steps 40 --json >plain_run
 "$MTF" "${toy[@]}" --steps 40 --json --watch . --watch-every 7 >watched_run 2>/dev/null
 "$MTF" "${toy[@]}" --steps 40 --json --events-dir other_events >event_run 2>/dev/null
