@@ -10,6 +10,7 @@
 #include "checkpoint/folder.h"
 #include "model/profile.h"
 #include "model/timeline.h"
+#include "search/automatic.h"
 
 enum { TRACE_BEHIND = 10, TRACED = 5 }; /* steps: before the timeline begins, and in it */
 
@@ -27,14 +28,27 @@ int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
     return n;
 }
 
+/* What auto stood for, as a user would write it. */
+static void say_found(training *t)
+{
+    const mtf_session_opts *o = &t->session->opts;
+    bool                    state = o->state_layout && *o->state_layout;
+    progress_say(&t->progress, "found: --mesh %s%s%s%s%s", o->mesh,
+                 *o->layout ? " --layout " : ", nothing cut", o->layout,
+                 state ? " --state-layout " : "", state ? o->state_layout : "");
+}
+
 static bool compile(training *t)
 {
-    const mtf_train_opts *o = t->opts;
+    const mtf_train_opts   *o = t->opts;
+    const mtf_session_opts *at = &t->session->opts;
+    bool asked = automatic_is_asked(at->mesh, at->layout, at->state_layout);
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
     t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
     TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program));
+    if (asked) say_found(t);
     if (o->trace) TRY(timeline_prepare(t->program, o->trace));
     if (!o->data) return true;
     t->batches = mtf_batches_new(o->data, t->program, o->batches);
