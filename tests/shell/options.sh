@@ -122,6 +122,12 @@ for optimizer in $optimizers; do
     done
 done
 
+# ---- the manual page has every option ------------------------------------------------------------
+
+for option in $("$MTF" completion bash | sed -n "s/.*:options) words='\(.*\)' ;;/\1/p" | tr ' ' '\n' | sort -u); do
+    if grep -qF -- "${option//-/\\-}" "$root/docs/mtf.1"; then pass; else lose "docs/mtf.1" "$option" "nothing of it"; fi
+done
+
 # ---- completion and colours ----------------------------------------------------------------------
 
 "$MTF" completion bash >bash_completion
