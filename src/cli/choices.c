@@ -105,7 +105,7 @@ bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *numb
     uint64_t    n = (uint64_t)*number;
     if (!text || !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &n)) return !text;
     if (n >= (uint64_t)mesh_size(m))
-        return fail(&s->fault, ERR_VALUE, "--processor %s: the mesh has processors 0 to %d", text,
+        return fail(&s->fault, ERR_USAGE, "--processor %s: the mesh has processors 0 to %d", text,
                     mesh_size(m) - 1);
     *number = (int)n;
     return true;

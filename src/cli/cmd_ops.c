@@ -251,7 +251,7 @@ static bool find_op(mtf_session *s, const char *name, const op **found)
         nearest_offer(&near, op_catalogue[i]->name);
     }
     char hint[100];
-    return fail(&s->fault, ERR_NAME, "there is no operation \"%s\"%s", name,
+    return fail(&s->fault, ERR_USAGE, "there is no operation \"%s\"%s", name,
                 nearest_hint(&near, hint, sizeof hint));
 }
 

@@ -144,10 +144,7 @@ static const option_spec table[] = {
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"json", NULL, false, "print JSON instead of text"},
-    OPTION_TABLE(model_options),
-    OPTION_TABLE(file_options),
-    OPTION_TABLE(training_options),
-    {"steps", "N", false, "what schedules of the rate are told; default 1000"},
+    OPTION_TABLE(step_options),
     {0},
 };
 

@@ -180,10 +180,7 @@ static const option_spec table[] = {
     {"processor", "N", false, "with --program: whose program; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
     OPTION_TABLE(mesh_options),
-    OPTION_TABLE(model_options),
-    OPTION_TABLE(file_options),
-    OPTION_TABLE(training_options),
-    {"steps", "N", false, "what schedules of the rate are told; default 1000"},
+    OPTION_TABLE(step_options),
     {0},
 };
 

@@ -202,10 +202,7 @@ static const option_spec table[] = {
     {"fetch", "NAME", true, "verify what computes NAME only, not everything"},
     {"seed", "N", false, "other random numbers; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
-    OPTION_TABLE(model_options),
-    OPTION_TABLE(file_options),
-    OPTION_TABLE(training_options),
-    {"steps", "N", false, "what schedules of the rate are told; default 1000"},
+    OPTION_TABLE(step_options),
     {0},
 };
 

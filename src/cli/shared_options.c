@@ -70,4 +70,12 @@ const option_spec training_options[] = {
     {"microbatches", "N", false, "compute a step in N parts of the batch, one after the other, to save memory"},
     {0},
 };
+
+const option_spec step_options[] = {
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(training_options),
+    {"steps", "N", false, "how many steps schedules of the rate are told; default 1000"},
+    {0},
+};
 /* clang-format on */

@@ -10,5 +10,6 @@ extern const option_spec model_options[];    /* sizes of ready models: setup_con
 extern const option_spec file_options[];     /* of a model file: what its loss is */
 extern const option_spec judging_options[];  /* of a model file: what it is evaluated by */
 extern const option_spec training_options[]; /* how a step changes the variables */
+extern const option_spec step_options[];     /* all that a planned training step is made of */
 
 #endif

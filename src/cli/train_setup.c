@@ -73,7 +73,7 @@ bool setup_concerns(const option_spec *spec, const char *word, char *more, size_
     if (m && is_of_files(spec->name)) return false;
     for (int i = 0; m && m->options[i].name; i++)
         if (strcmp(m->options[i].name, spec->name) == 0 && *m->options[i].otherwise)
-            snprintf(more, room, "; default of %s: %s", m->name, m->options[i].otherwise);
+            snprintf(more, room, "; default %s", m->options[i].otherwise);
     return true;
 }
 

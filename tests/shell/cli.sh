@@ -53,12 +53,12 @@ for command in $commands; do
 done
 for command in train eval plan layout show verify; do
     run $command mnist --help
-    check "help of $command for a ready model" 0 out "--batch N" "; default of mnist: 100"
+    check "help of $command for a ready model" 0 out "--batch N" "; default 100"
     if grep -qE -- '--(layers|nan-step|loss NAME|data NAME) ' out; then
         lose "help of $command mnist" "no options of other models" "$(grep -E -- '--(layers|nan-step|loss|data) ' out)"
     else pass; fi
     run $command --help mnist
-    check "the model may follow --help" 0 out "; default of mnist: 100"
+    check "the model may follow --help" 0 out "; default 100"
     run $command --help
     check "help of $command lists the ready models" 0 out "ready models" "  mnist-conv"
 done

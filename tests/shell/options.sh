@@ -106,6 +106,9 @@ check "plan takes the sizes of a ready model" 0 out "mesh             x:2; 2 pro
 run show net.mtf --microbatches 2 --dtype bf16
 check "parts of a batch, in another type" 0 out "loop(" "bf16[batch=8" "microbatch=2"
 
+run train net.mtf "${data[@]}" --steps 2 --mesh auto:2 --layout auto
+check "train says what auto stood for" 0 out "found: --mesh mesh_0:2"
+
 # ---- the optimizers are the same everywhere ------------------------------------------------------
 
 run train --help
@@ -117,6 +120,12 @@ for optimizer in $optimizers; do
     for page in docs/optimizers.md docs/mtf.1 include/mtf_nn.h; do
         if grep -qw -- $optimizer "$root/$page"; then pass; else lose "$page" "$optimizer" "nothing of it"; fi
     done
+done
+
+# ---- the manual page has every option ------------------------------------------------------------
+
+for option in $("$MTF" completion bash | sed -n "s/.*:options) words='\(.*\)' ;;/\1/p" | tr ' ' '\n' | sort -u); do
+    if grep -qF -- "${option//-/\\-}" "$root/docs/mtf.1"; then pass; else lose "docs/mtf.1" "$option" "nothing of it"; fi
 done
 
 # ---- completion and colours ----------------------------------------------------------------------

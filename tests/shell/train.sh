@@ -375,7 +375,7 @@ refuses "no data"            'absent/train-images'              train mnist --da
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many
 refuses "no type"            '--slice-type takes f32, bf16'      train toy --slice-type i32
-refuses "no optimizer"       'no optimizer "adan"'              train toy --optimizer adan
+refuses "no optimizer"       'not "adan"; did you mean "adam"?' train toy --optimizer adan
 refuses "no schedule"        'fast'                             train toy --rate fast
 misused "steps"              '--steps takes a whole number'     train toy --steps many
 misused "unknown option"     'did you mean "--steps"'           train toy --stesp 3
