@@ -6,13 +6,6 @@
 #include "model/events.h"
 #include "mtf_train.h"
 
-/* Rows of option tables, for both commands. */
-/* clang-format off */
-#define EVALUATION_OPTIONS                                                                                  \
-    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME for evaluation, as --data has it"},   \
-    {"perplexity", NULL, false, "evaluate e to the loss as well: for a mean over words"}
-/* clang-format on */
-
 typedef struct evaluation {
     setup          *setup;
     network         network;

@@ -38,6 +38,12 @@ if [ -n "$OWN_MOUNTS" ] && mount -t tmpfs -o size=$((bytes * 5 / 2)) none tiny; 
     run "${toy[@]}" --steps 60 --checkpoint-dir tiny/run --save-every 10
     check "a full disk" 1 err "mtf: file: " '"tiny/run/.writing_step_00000030/' "No space left on device"
     whole "what was saved before" tiny/run 00000020
+    [ "$(ls -A tiny/run | xargs)" = "step_00000010 step_00000020" ] && pass || lose "nothing else is left" "two checkpoints" "$(ls -A tiny/run)"
+    for words in tiny/copy tiny/copy.safetensors 'tiny/w.npy --only ^layer_1$ --type all=f64'; do
+        run ckpt convert tiny/run $words
+        check "a conversion to $words" 1 err "No space left on device"
+        [ "$(ls -A tiny)" = run ] && pass || lose "nothing of $words is left" run "$(ls -A tiny)"
+    done
     run "${toy[@]}" --steps 40 --checkpoint-dir tiny/run --resume --keep 1
     check "it is still full" 1 err "No space left on device"
     rm -rf tiny/run/step_00000010

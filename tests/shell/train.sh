@@ -95,7 +95,7 @@ run "${net[@]}" --steps 60 --checkpoint-dir mesh --resume
 check "nothing is left to do" 0 out "resuming after step 60"
 refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it, or name another' \
     "${net[@]}" --steps 60 --checkpoint-dir straight
-refuses "another seed" 'was made with seed 0, so a run with seed 7 cannot go on from it' \
+refuses "another seed" 'was made with another seed; resume with --seed 0' \
     "${net[@]}" --steps 70 --checkpoint-dir straight --resume --seed 7
 run "${net[@]}" --steps 1 --init-from straight --init-only '^w' --json
 from_zero=$("$MTF" "${net[@]}" --steps 1 --json)
@@ -375,7 +375,7 @@ refuses "no data"            'absent/train-images'              train mnist --da
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many
 refuses "no type"            '--slice-type takes f32, bf16'      train toy --slice-type i32
-refuses "no optimizer"       'no optimizer "adan"'              train toy --optimizer adan
+refuses "no optimizer"       'not "adan"; did you mean "adam"?' train toy --optimizer adan
 refuses "no schedule"        'fast'                             train toy --rate fast
 misused "steps"              '--steps takes a whole number'     train toy --steps many
 misused "unknown option"     'did you mean "--steps"'           train toy --stesp 3
@@ -384,7 +384,7 @@ refuses "no length"          'say how long to train, with --steps N' train net.m
 refuses "keep without a folder" 'need --checkpoint-dir'         "${toy[@]}" --steps 1 --keep 2
 refuses "init-only alone"    'are about --init-from'            "${toy[@]}" --steps 1 --init-only w
 refuses "a bad field"        '--data takes NAME=FILES'          train net.mtf --data images --steps 1
-refuses "a bad part of a field" '--data takes NAME=FILES'       train net.mtf --data images=x:colour=red --steps 1
+refuses "a bad part of a field" 'there is no "colour="'          train net.mtf --data images=x:colour=red --steps 1
 refuses "data for a ready model" '--data is for model files'    train toy --data x=y --steps 1
 refuses "an input without data" '"images"'                      train net.mtf --steps 1
 refuses "a watch that sees nothing" 'no tensor'"'"'s name matches "zebra"' "${toy[@]}" --steps 1 --watch zebra
