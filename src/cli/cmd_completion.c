@@ -1,4 +1,4 @@
-/* mtf completion: what shells complete, made from the tables of options. */
+/* mtf completion: what shells complete, from the option tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -114,7 +114,8 @@ static void print_bash(void)
          "    case $1 in");
     printf("    mtf:words) words='help");
     for (int i = 0; command_nth(i); i++) printf(" %s", command_nth(i)->name);
-    puts("' ;;\n    mtf:options) words='--help --version' ;;");
+    puts("' ;;\n    mtf:options) words='--help --version' ;;\n"
+         "    help:words) _mtf_values mtf:words ;;");
     for (int i = 0; command_nth(i); i++) {
         print_bash_options(command_nth(i));
         print_bash_values(command_nth(i));

@@ -101,7 +101,8 @@ static bool plan_file(job *j)
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
-    TRY(!diff || layout_parse(j->session, diff, &j->choice.mesh, &j->other));
+    if (diff && !layout_parse(j->session, diff, &j->choice.mesh, &j->other))
+        return option_blame(j->session, "diff");
     j->other.state = j->choice.layout.state; /* --diff is about the other rules */
     j->other.nstate = j->choice.layout.nstate;
     j->opts.mesh = &j->choice.mesh;

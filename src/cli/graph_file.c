@@ -43,8 +43,9 @@ bool option_blame(mtf_session *s, const char *option)
 {
     char text[sizeof s->fault.text];
     take_sentence(s, text, sizeof text);
-    if (strncmp(text, "--", 2) == 0) return fail(&s->fault, ERR_USAGE, "%s", text);
-    return fail(&s->fault, ERR_USAGE, "--%s: %.900s", option, text);
+    bool        named = strncmp(text, "--", 2) == 0; /* by an option that it shares its form with */
+    const char *rest = named ? text + strcspn(text, ": ") : text;
+    return fail(&s->fault, ERR_USAGE, "--%s%s%.900s", option, named ? "" : ": ", rest);
 }
 
 int close_session(mtf_session *s)

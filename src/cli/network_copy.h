@@ -1,4 +1,4 @@
-/* Networks made anew: in another type, or for a part of the batch. */
+/* Copies of networks: other types, averages, parts of the batch. */
 #ifndef CLI_NETWORK_COPY_H
 #define CLI_NETWORK_COPY_H
 

@@ -221,8 +221,12 @@ bool option_number(const options *o, const char *name, uint64_t least, uint64_t 
         *value = v;
         return true;
     }
-    usage_error(o->command, "--%s takes a whole number from %llu to %llu, not \"%s\"", name,
-                (unsigned long long)least, (unsigned long long)most, text);
+    if (most >= INT32_MAX) /* which nobody needs to know */
+        usage_error(o->command, "--%s takes a whole number, %llu or more, not \"%s\"", name,
+                    (unsigned long long)least, text);
+    else
+        usage_error(o->command, "--%s takes a whole number from %llu to %llu, not \"%s\"", name,
+                    (unsigned long long)least, (unsigned long long)most, text);
     return false;
 }
 

@@ -31,8 +31,9 @@ typedef struct option_spec {
 #define OPTION_TABLE(rows)    {.table = (rows)}
 
 /* Walks through a table and those that it includes, headings included. */
+enum { WALK_DEPTH = 4 };
 typedef struct option_walk {
-    enum { WALK_DEPTH = 4 } depth;
+    int                depth;
     const option_spec *next[WALK_DEPTH];
 } option_walk;
 option_walk        walk_options(const option_spec *table);

@@ -1,4 +1,4 @@
-/* What commands on models share: the model, its session, its training step. */
+/* What commands on models share: model, session, training step. */
 #include "cli/train_setup.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What commands on models share: the model, its session, its training step. */
+/* What commands on models share: model, session, training step. */
 #ifndef CLI_TRAIN_SETUP_H
 #define CLI_TRAIN_SETUP_H
 

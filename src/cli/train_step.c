@@ -1,4 +1,4 @@
-/* The training step that options describe, for running and for planning. */
+/* The training step that options describe, run or planned. */
 #include "cli/train_setup.h"
 
 #include <math.h>

@@ -83,8 +83,8 @@ misused "value for an option without"    "--json takes no value" run x.mtf --jso
 misused "option given twice"             "--seed was given twice" run x.mtf --seed 1 --seed 2
 misused "no file"                        "mtf run needs FILE.mtf" run
 misused "two files"                      'does not know what to do with "b.mtf"' show a.mtf b.mtf
-misused "bad number"                     '--steps takes a whole number from 1' run x.mtf --steps three
-misused "negative number"                '--seed takes a whole number from 0' run x.mtf --seed=-1
+misused "bad number"                     '--steps takes a whole number, 1 or more' run x.mtf --steps three
+misused "negative number"                '--seed takes a whole number, 0 or more' run x.mtf --seed=-1
 misused "number out of range"            '--threads takes a whole number from 1 to 1024' run x.mtf --threads 0
 misused "bad amount of memory"           '--memory takes a number of bytes' run x.mtf --memory 3Q
 misused "memory overflows"               '--memory takes a number of bytes' run x.mtf --memory 99999999999999T

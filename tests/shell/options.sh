@@ -141,6 +141,7 @@ completes() {                           # completes EXPECTED WORD...
 }
 mkdir folder
 completes "train" mtf tr
+completes "plan" mtf help pl
 completes "mnist mnist-conv" mtf train mn
 completes "--optimizer" mtf train toy --opt
 completes "adam adamw adafactor" mtf train toy --optimizer ad
