@@ -140,6 +140,9 @@ refuses "another seed"       'was made with another seed; resume with --seed 0 (
 sed '/^v: /d; s/, v)/)/' net.mtf >less.mtf
 refuses "another model"      '"run/step_00000006" has 3 variables that this model and its optimizer lack, such as "v"' \
     train less.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam --steps 8
+run train toy --hidden 8 --batch 6 --threads 1 --steps 2 --checkpoint-dir toys
+refuses "another batch of examples that the model makes" '"toys/step_00000002" was made with batches of 6 examples, and this run has batches of 8' \
+    train toy --hidden 8 --batch 8 --threads 1 --steps 4 --checkpoint-dir toys --resume
 if diff -r run whole >out; then pass; else lose "what is refused changes nothing" "" "$(cat out)"; fi
 
 cp -r whole anyway
