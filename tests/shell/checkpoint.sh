@@ -206,8 +206,7 @@ if [ -z "$without_ranks" ]; then
     "${launcher[@]}" -n 2 "$MTF" "${long[@]}" --mesh x:2 --layout batch:x >out 2>err </dev/null
     if [ "$(grep -c "process $job on host" err)" = 1 ]; then pass; else lose "a second one on ranks" "said once" "$(head -c 900 err)"; fi
 fi
-kill -KILL $job
-wait $job 2>/dev/null
+{ kill -KILL $job; wait $job; } 2>/dev/null
 [ -s locked/.lock ] && pass || lose "a killed run leaves its lock" locked/.lock "$(ls -A locked)"
 run train net.mtf "${data[@]}" --steps 3 --optimizer adam --checkpoint-dir locked
 check "a stale lock is taken over" 0 out "took over \"locked\" from process $job on host $(hostname), which has ended" "step 3 of 3"
