@@ -211,6 +211,14 @@ fi
 run train net.mtf "${data[@]}" --steps 3 --optimizer adam --checkpoint-dir locked
 check "a stale lock is taken over" 0 out "took over \"locked\" from process $job on host $(hostname), which has ended" "step 3 of 3"
 [ -e locked/.lock ] && lose "a lock that has ended" "no .lock" "$(ls -A locked)" || pass
+if unshare --uts hostname elsewhere 2>/dev/null; then
+    unshare --uts bash -c 'hostname elsewhere; exec "$@"' - "$MTF" "${long[@]}" --resume >first.out 2>first.err </dev/null &
+    job=$!
+    for _ in $(seq 100); do grep -q elsewhere locked/.lock 2>/dev/null && break; sleep 0.05; done
+    refuses "a training of another host" "process $job on host elsewhere" "${long[@]}" --resume
+    { kill -KILL $job; wait $job; } 2>/dev/null
+    rm -f locked/.lock
+fi
 printf 'process 1\nhost elsewhere\nbegan 5\n' >locked/.lock
 run train net.mtf "${data[@]}" --steps 4 --optimizer adam --checkpoint-dir locked --resume
 check "another host's, whose process has let go" 0 out "took over \"locked\" from process 1 on host elsewhere"
