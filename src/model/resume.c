@@ -44,6 +44,16 @@ static bool sample_data(training *t, int64_t *batch, uint64_t *sum)
     return ok;
 }
 
+/* Of a graph that makes its own examples; 0: nothing in it is called so. */
+static int64_t made_batch(const mtf_graph *g)
+{
+    for (int i = 0; i < g->ntensors; i++) {
+        int at = mtf_shape_find(g->all[i]->shape, "batch");
+        if (at >= 0) return g->all[i]->shape.dims[at].size;
+    }
+    return 0;
+}
+
 static bool add_fact(training *t, int *n, const char *key, const char *value)
 {
     t->facts[(*n)++] = key;
@@ -59,12 +69,12 @@ static bool find_facts(training *t)
     t->facts = arena_array(&t->session->arena, const char *, 2 * MOST_FACTS + 1);
     TRY(t->facts != NULL);
     if (o->optimizer) TRY(add_fact(t, &n, "optimizer", o->optimizer));
-    if (!o->data) return true;
-    int64_t  batch;
-    uint64_t sum;
-    TRY(sample_data(t, &batch, &sum));
+    int64_t  batch = o->data ? 0 : made_batch(t->graph);
+    uint64_t sum = 0;
+    if (o->data) TRY(sample_data(t, &batch, &sum));
     snprintf(text, sizeof text, "%" PRId64, batch);
-    TRY(add_fact(t, &n, "batch", text));
+    if (batch) TRY(add_fact(t, &n, "batch", text));
+    if (!o->data) return true;
     snprintf(text, sizeof text, "%" PRId64, mtf_dataset_size(o->data));
     TRY(add_fact(t, &n, "examples", text));
     snprintf(text, sizeof text, "%016" PRIx64, sum);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -108,6 +109,7 @@ static pid_t start_holder(const char *folder)
     pid_t child;
     assert_int_equal(pipe(ready), 0);
     if ((child = fork()) == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody */
         folder_lock l;
         fault       why = {0};
         if (!lock_take(&l, folder, &why) || write(ready[1], &byte, 1) != 1) _exit(1);
@@ -150,6 +152,7 @@ static void test_race(void **state)
     write_lock("race", "process 999999999\nhost elsewhere\nbegan 1\n");
     for (int i = 0; i < PROCESSES; i++) {
         if ((children[i] = fork()) != 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         char only[400];
         int  wrong = 0;
         snprintf(only, sizeof only, "%s/only", folder);

@@ -140,6 +140,9 @@ refuses "another seed"       'was made with another seed; resume with --seed 0 (
 sed '/^v: /d; s/, v)/)/' net.mtf >less.mtf
 refuses "another model"      '"run/step_00000006" has 3 variables that this model and its optimizer lack, such as "v"' \
     train less.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam --steps 8
+run train toy --hidden 8 --batch 6 --threads 1 --steps 2 --checkpoint-dir toys
+refuses "another batch of examples that the model makes" '"toys/step_00000002" was made with batches of 6 examples, and this run has batches of 8' \
+    train toy --hidden 8 --batch 8 --threads 1 --steps 4 --checkpoint-dir toys --resume
 if diff -r run whole >out; then pass; else lose "what is refused changes nothing" "" "$(cat out)"; fi
 
 cp -r whole anyway
@@ -203,12 +206,19 @@ if [ -z "$without_ranks" ]; then
     "${launcher[@]}" -n 2 "$MTF" "${long[@]}" --mesh x:2 --layout batch:x >out 2>err </dev/null
     if [ "$(grep -c "process $job on host" err)" = 1 ]; then pass; else lose "a second one on ranks" "said once" "$(head -c 900 err)"; fi
 fi
-kill -KILL $job
-wait $job 2>/dev/null
+{ kill -KILL $job; wait $job; } 2>/dev/null
 [ -s locked/.lock ] && pass || lose "a killed run leaves its lock" locked/.lock "$(ls -A locked)"
 run train net.mtf "${data[@]}" --steps 3 --optimizer adam --checkpoint-dir locked
 check "a stale lock is taken over" 0 out "took over \"locked\" from process $job on host $(hostname), which has ended" "step 3 of 3"
 [ -e locked/.lock ] && lose "a lock that has ended" "no .lock" "$(ls -A locked)" || pass
+if unshare --uts hostname elsewhere 2>/dev/null; then
+    unshare --uts bash -c 'hostname elsewhere; exec "$@"' - "$MTF" "${long[@]}" --resume >first.out 2>first.err </dev/null &
+    job=$!
+    for _ in $(seq 100); do grep -q elsewhere locked/.lock 2>/dev/null && break; sleep 0.05; done
+    refuses "a training of another host" "process $job on host elsewhere" "${long[@]}" --resume
+    { kill -KILL $job; wait $job; } 2>/dev/null
+    rm -f locked/.lock
+fi
 printf 'process 1\nhost elsewhere\nbegan 5\n' >locked/.lock
 run train net.mtf "${data[@]}" --steps 4 --optimizer adam --checkpoint-dir locked --resume
 check "another host's, whose process has let go" 0 out "took over \"locked\" from process 1 on host elsewhere"

@@ -50,6 +50,11 @@ if [ -n "$OWN_MOUNTS" ] && mount -t tmpfs -o size=$((bytes * 5 / 2)) none tiny; 
     run "${toy[@]}" --steps 40 --checkpoint-dir tiny/run --resume
     check "when there is room again" 0 out "resuming after step 20" "step 40 of 40"
     whole "then it is saved" tiny/run 00000040
+    if [ -z "$without_ranks" ]; then
+        TMPDIR=$work "${launcher[@]}" -n 2 "$MTF" "${toy[@]}" --steps 60 --save-every 10 --checkpoint-dir tiny/run --resume --mesh x:2 --layout batch:x >out 2>err </dev/null
+        [ "$(grep -c 'No space left on device' err),$(ls -A tiny/run | xargs)" = "1,step_00000020 step_00000040" ] && pass ||
+            lose "a full disk, on ranks" "one sentence, and nothing is left" "$(head -c 600 err) $(ls -A tiny/run)"
+    fi
     umount tiny
 fi
 
