@@ -32,6 +32,7 @@ if grep -q draw out; then lose "no noise where nothing is assigned" "no draw" "$
 { cat net.mtf; echo 'new = assign(w, w + 1.0)'; } >assigns.mtf
 prints "5 where a file assigns" 'loss = 5' run assigns.mtf --fetch loss --feed x=x.npy
 prints "noise where a file assigns" 'draw' show assigns.mtf --program
+prints "noise in the step that an optimizer makes" 'draw' show net.mtf --program --optimizer sgd
 
 # ---- rename ----------------------------------------------------------------------------------------
 
