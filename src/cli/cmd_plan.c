@@ -1,13 +1,13 @@
 /* mtf plan: what a layout will cost, before anything runs. */
 #include <stdio.h>
 
+#include "base/units.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/counters_text.h"
 #include "cli/graph_file.h"
 #include "cli/plan_json.h"
 #include "cli/plan_text.h"
-#include "cli/units.h"
 
 typedef struct job {
     const options *options;
