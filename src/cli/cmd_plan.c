@@ -8,6 +8,7 @@
 #include "cli/graph_file.h"
 #include "cli/plan_json.h"
 #include "cli/plan_text.h"
+#include "page/plan_page.h"
 
 typedef struct job {
     const options *options;
@@ -54,7 +55,10 @@ static bool plan_one(job *j)
     TRY(e != NULL);
     bool hints = e->processors > 1;
     bool ok = !hints || hint_find(j->graph, j->nfetches, j->fetches, &j->opts, &h);
-    if (ok && json) {
+    if (ok && option_given(j->options, "html")) {
+        ok = plan_page(j->graph, j->options->words[0], e, hints ? &h : NULL,
+                       option_nth(j->options, "html", 0));
+    } else if (ok && json) {
         ok = json_print(j->session, plan_json(e, hints ? &h : NULL, all));
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
@@ -76,7 +80,9 @@ static bool plan_two(job *j)
     estimate *a = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
     estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
     bool      ok = b != NULL;
-    if (ok && option_given(j->options, "json")) {
+    if (ok && option_given(j->options, "html")) {
+        ok = plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
+    } else if (ok && option_given(j->options, "json")) {
         cJSON *root = cJSON_CreateObject(), *list = json_list(root, "plans");
         cJSON_AddItemToArray(list, plan_json(a, NULL, option_given(j->options, "all")));
         cJSON_AddItemToArray(list, plan_json(b, NULL, option_given(j->options, "all")));
@@ -150,6 +156,7 @@ static const option_spec table[] = {
     {"ranks", "N", false, "plan for N processes, as mpirun starts them; default: one, of threads"},
     {"hosts", "N", false, "on N machines, with messages between them; default: one"},
     {"json", NULL, false, "print JSON instead of text"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
     {0},
 };
 
