@@ -27,7 +27,7 @@ static piece text_piece(const char *text)
     return (piece){text, strlen(text)};
 }
 
-bool page_put(page *p, const char *title, const char *path)
+bool page_put(page *p, const char *command, const char *what, const char *path)
 {
     textbuf head = {.arena = &p->arena};
     text_add(&head,
@@ -36,8 +36,8 @@ bool page_put(page *p, const char *title, const char *path)
              "<meta name=\"color-scheme\" content=\"light dark\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
              "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
-    html_text(&head, title);
-    text_add(&head, "</title>\n<style>\n");
+    html_text(&head, what);
+    text_add(&head, " &#183; %s</title>\n<style>\n", command);
     const char *first = text_done(&head), *body = text_done(&p->body), *data = text_done(&p->data);
     bool        ok = first && body && data;
     if (ok) {

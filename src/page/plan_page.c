@@ -1,4 +1,4 @@
-/* The page of a plan, and that of two layouts side by side. */
+/* The page of a plan. */
 #include "page/plan_page.h"
 
 #include "base/units.h"
@@ -13,13 +13,6 @@
 static picture_scale scale_of(const plan_view *v)
 {
     return (picture_scale){v->end, v->reserved > v->most ? v->reserved : v->most};
-}
-
-static const char *title_of(page *p, const char *command, const char *what)
-{
-    textbuf t = {.arena = &p->arena};
-    text_add(&t, "%s: %s", command, what);
-    return text_done(&t);
 }
 
 static void write_hint(const hint *h, textbuf *t)
@@ -80,14 +73,5 @@ bool plan_page(mtf_graph *g, const char *what, estimate *e, const hint *h, const
     text_add(&p.data, "{\"plans\":[");
     plan_write_data(&v, &p.data);
     text_add(&p.data, "]}");
-    const char *title = title_of(&p, "mtf plan", what);
-    return title ? page_put(&p, title, path) : page_drop(&p);
-}
-
-/* ---- two ---- */
-
-bool plan_page_diff(mtf_graph *g, const char *what, estimate *a, estimate *b, const char *path)
-{
-    (void)g, (void)what, (void)a, (void)b, (void)path;
-    return true;
+    return page_put(&p, "mtf plan", what, path);
 }

@@ -51,19 +51,26 @@ static void write_area(const picture *p, int kind, double top)
 static void write_kind_name(const picture *p, int kind, double top)
 {
     const plan_view *v = p->view;
-    int64_t          most = 0;
-    int              at = 0;
-    for (int k = 0; k < v->e->program->ninstrs; k++)
-        if (v->alive[k][kind] > most) most = v->alive[k][kind], at = k;
+    int              n = v->e->program->ninstrs, at = 0, from, to;
+    for (int k = 0; k < n; k++)
+        if (v->alive[k][kind] > v->alive[at][kind]) at = k;
+    double most = (double)v->alive[at][kind];
     if (most < top * 16 / MEMORY_HEIGHT) return;
+    for (from = at; from > 0 && (double)v->alive[from - 1][kind] > 0.8 * most;) from--;
+    for (to = at; to < n - 1 && (double)v->alive[to + 1][kind] > 0.8 * most;) to++;
     int64_t below = 0;
     for (int j = 0; j < kind; j++) below += v->alive[at][j];
-    double x = x_at(p, at) / WIDTH, y = ((double)below + (double)most / 2) / top;
-    bool   stays = kind <= MEMORY_BUFFERS;
-    if (stays) x = 0;
-    text_add(p->t, "<span class=\"name %s\" style=\"%s:%.1f%%;bottom:%.1f%%\">%s</span>",
-             memory_classes[kind], stays || x < 0.5 ? "left" : "right",
-             100 * (stays || x < 0.5 ? x : 1 - x), 100 * y, memory_names[kind]);
+    double left = x_at(p, from) / WIDTH, right = x_at(p, to + 1) / WIDTH, middle = (left + right) / 2;
+    double height = 100 * ((double)below + most / 2) / top;
+    text_add(p->t, "<span class=\"name %s%s\" style=\"", memory_classes[kind],
+             kind > MEMORY_BUFFERS && right - left > 0.15 ? " middle" : "");
+    if (kind <= MEMORY_BUFFERS)
+        text_add(p->t, "left:0");
+    else if (right - left > 0.15 || middle < 0.5)
+        text_add(p->t, "left:%.1f%%", 100 * middle);
+    else
+        text_add(p->t, "right:%.1f%%", 100 * (1 - middle));
+    text_add(p->t, ";bottom:%.1f%%\">%s</span>", height, memory_names[kind]);
 }
 
 static void write_memory_ticks(const picture *p, double top)

@@ -13,7 +13,7 @@ enum { COSTLIEST = 40 };
 
 /* ---- the head ---- */
 
-static void write_rules(const layout *l, textbuf *t)
+void plan_write_rules(const layout *l, textbuf *t)
 {
     if (!l || l->nrules == 0) text_add(t, "<span>nothing is cut</span>");
     for (int r = 0; l && r < l->nrules; r++) {
@@ -49,7 +49,7 @@ void plan_write_setting(const plan_view *v, textbuf *t)
     }
     text_add(t, "<span>%d processor%s</span></dd></div>\n<div><dt>layout</dt><dd>", e->processors,
              e->processors == 1 ? "" : "s");
-    write_rules(e->opts.layout, t);
+    plan_write_rules(e->opts.layout, t);
     text_add(t, "</dd></div>\n");
     if (e->processors > 1) {
         mesh_write_place(m, &e->price.here, place, sizeof place);

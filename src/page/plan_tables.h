@@ -6,6 +6,7 @@
 
 /* Mesh, layout, machine and processor, as lines of the page's head. */
 void plan_write_setting(const plan_view *v, textbuf *t);
+void plan_write_rules(const layout *l, textbuf *t); /* each as code */
 /* Time, memory, bytes sent, flops. */
 void plan_write_figures(const plan_view *v, textbuf *t);
 /* Predicted time by kind of instruction, as bars. */
