@@ -36,8 +36,6 @@ static void write_hint(const hint *h, textbuf *t)
              unit_bytes(h->peak).s, unit_bytes(h->peak_now).s, h->tried);
 }
 
-/* ---- one plan ---- */
-
 static void write_step(const plan_view *v, textbuf *t)
 {
     text_add(t, "<section>\n<h2>The step</h2>\n<div class=\"step\">\n<div>\n");
@@ -45,6 +43,20 @@ static void write_step(const plan_view *v, textbuf *t)
     text_add(t, "</div>\n<aside class=\"readout\" data-plan=\"0\" aria-live=\"polite\">\n");
     plan_write_peak(v, t);
     text_add(t, "</aside>\n</div>\n</section>\n");
+}
+
+static void write_sections(const plan_view *v, textbuf *t)
+{
+    write_step(v, t);
+    text_add(t, "<section>\n<h2>Where the time goes</h2>\n<div class=\"scroll\">");
+    plan_write_kinds(v, t);
+    text_add(t, "</div>\n</section>\n<section>\n<h2>Collectives</h2>\n");
+    plan_write_collectives(v, t);
+    text_add(t, "</section>\n<section>\n<h2>The mesh</h2>\n");
+    plan_write_mesh_pictures(v, 0, t);
+    text_add(t, "</section>\n<section>\n<h2>Instructions</h2>\n");
+    plan_write_instrs(v, 0, t);
+    text_add(t, "</section>\n");
 }
 
 bool plan_page(mtf_graph *g, const char *what, estimate *e, const hint *h, const char *path)
@@ -60,16 +72,11 @@ bool plan_page(mtf_graph *g, const char *what, estimate *e, const hint *h, const
     text_add(t, "</header>\n");
     plan_write_figures(&v, t);
     if (h) write_hint(h, t);
-    write_step(&v, t);
-    text_add(t, "<section>\n<h2>Where the time goes</h2>\n<div class=\"scroll\">");
-    plan_write_kinds(&v, t);
-    text_add(t, "</div>\n</section>\n<section>\n<h2>Collectives</h2>\n");
-    plan_write_collectives(&v, t);
-    text_add(t, "</section>\n<section>\n<h2>The mesh</h2>\n");
-    plan_write_mesh_pictures(&v, 0, t);
-    text_add(t, "</section>\n<section>\n<h2>Instructions</h2>\n");
-    plan_write_instrs(&v, 0, t);
-    text_add(t, "</section>\n");
+    if (e->program->ninstrs)
+        write_sections(&v, t);
+    else
+        text_add(t, "<p class=\"empty\">This program computes nothing: all that is asked for is an input, a variable "
+                    "or a constant.</p>\n");
     text_add(&p.data, "{\"plans\":[");
     plan_write_data(&v, &p.data);
     text_add(&p.data, "]}");

@@ -213,11 +213,7 @@ void plan_write_picture(const plan_view *v, picture_scale scale, int number, tex
     int     lanes = count_lanes(v);
     picture p = {.view = v, .scale = scale, .t = t, .lane = lanes > 24 ? 9 : lanes > 12 ? 14 : 18};
     if (scale.seconds <= 0) p.scale.seconds = 1;
-    if (v->e->program->ninstrs == 0) {
-        text_add(t, "<p class=\"empty\">This program computes nothing: everything asked for is an input, "
-                    "a variable or a constant.</p>\n");
-        return;
-    }
+    if (v->e->program->ninstrs == 0) return;
     write_key(&p);
     text_add(t, "<div class=\"plots\" data-plan=\"%d\" data-seconds=\"%.9g\" tabindex=\"0\">\n", number,
              p.scale.seconds);
