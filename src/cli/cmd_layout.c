@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "page/layout_page.h"
 #include "search/reasons.h"
 
 typedef struct job {
@@ -18,6 +19,7 @@ typedef struct job {
     automatic_opts   opts;
     site             site;
     automatic_answer answer;
+    seen_layouts     seen; /* for a page */
 } job;
 
 /* ---- text ---- */
@@ -116,6 +118,27 @@ static bool print_json(job *j)
     return json_print(j->session, root);
 }
 
+/* ---- a page ---- */
+
+static bool write_page(job *j)
+{
+    textbuf proof = {.arena = &j->session->arena};
+    write_proof(j, &proof);
+    layout_story story = {.what = j->options->words[0],
+                          .proof = text_done(&proof),
+                          .mesh = j->opts.mesh,
+                          .seen = &j->seen,
+                          .best = &j->answer.best[0],
+                          .smallest = j->opts.smallest,
+                          .limit = j->opts.limit};
+    for (int k = 0; k < j->answer.n; k++) {
+        textbuf t = {.arena = &j->session->arena};
+        TRY(k == 0 || write_reason(j, k, &t));
+        TRY(seen_add_best(&j->seen, &j->answer.best[k], k ? text_done(&t) + 3 : NULL));
+    }
+    return story.proof && layout_page(&story, option_nth(j->options, "html", 0));
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 static bool search_file(job *j)
@@ -128,7 +151,13 @@ static bool search_file(job *j)
     TRY(j->graph != NULL);
     j->nfetches = choose_fetches(o, j->graph, &j->fetches);
     TRY(j->nfetches >= 0);
+    if (option_given(o, "html")) {
+        j->seen.session = j->session;
+        j->opts.tell = seen_add;
+        j->opts.context = &j->seen;
+    }
     TRY(automatic_find(j->graph, j->nfetches, j->fetches, &j->opts, &j->answer));
+    if (option_given(o, "html")) return write_page(j);
     return option_given(o, "json") ? print_json(j) : print_answer(j);
 }
 
@@ -176,6 +205,7 @@ static const option_spec table[] = {
     {"most-axes", "N", false, "axes of an auto: mesh at most; default 2"},
     {"seconds", "N", false, "search no longer; default 10"},
     {"json", NULL, false, "print JSON instead of text"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
     {0},
 };
 

@@ -285,7 +285,7 @@ Step.prototype.tools = function () {
     this.plots.after(box);
 };
 
-var steps = all(".plots").map(function (plots) { return new Step(plots); });
+var steps = all(".plots[data-plan]").map(function (plots) { return new Step(plots); });
 
 /* ---- tables that sort ---- */
 
@@ -386,6 +386,49 @@ all(".instrs").forEach(function (box) {
             .join(" ").toLowerCase();
     };
     table.sort(2, true);
+});
+
+/* ---- layouts ---- */
+
+function layoutName(l) {
+    return (l.mesh ? l.mesh + " " : "") + (l.layout || "nothing is cut") + (l.state ? " state " + l.state : "");
+}
+
+function chooseLayout(i) {
+    var l = data.layouts[i], readout = one(".readout"), table = make("table", {class: "kinds"});
+    [["time", seconds(l.seconds)], ["in collectives", seconds(l.wire)], ["memory", bytes(l.bytes)], ["sent", bytes(l.sent)]]
+        .forEach(function (pair) { table.append(make("tr", {}, make("td", {}, pair[0]), make("td", {}, pair[1]))); });
+    readout.textContent = "";
+    readout.append(make("h3", {}, i ? "Number " + (i + 1) + " of " + data.layouts.length : "The best"),
+        make("p", {}, make("code", {}, layoutName(l))), table, make("p", {}, i ? "loses by: " + l.reason : ""));
+    all(".scatter circle").forEach(function (c) { c.classList.toggle("chosen", +c.dataset.row === i); });
+    all(".layouts tbody tr").forEach(function (tr) { tr.classList.toggle("chosen", +tr.dataset.row === i); });
+}
+
+all(".layouts").forEach(function (box) {
+    var list = data.layouts, rows = list.map(function (l, i) { return i; }), plot = one(".scatter .plot");
+    var table = new Table(box, [
+        function (i) { return list[i].seconds; }, function (i) { return list[i].wire; }, function (i) { return list[i].bytes; },
+        function (i) { return list[i].sent; }, function (i) { return layoutName(list[i]); }, function (i) { return list[i].reason; }],
+        rows, function (i) {
+            var l = list[i];
+            return make("tr", i ? {} : {class: "best"}, make("td", {}, seconds(l.seconds)), make("td", {}, seconds(l.wire)),
+                make("td", {}, bytes(l.bytes)), make("td", {}, bytes(l.sent)), make("td", {}, make("code", {}, layoutName(l))),
+                make("td", {}, l.reason));
+        }, chooseLayout);
+    table.draw();
+    all(".scatter circle").forEach(function (c) {
+        c.addEventListener("pointerenter", function () { chooseLayout(+c.dataset.row); });
+    });
+    /* The nearest dot answers, not only the one that is hit. */
+    plot.addEventListener("pointerdown", function (e) {
+        var near = null, least = 30;
+        all("circle", plot).forEach(function (c) {
+            var b = c.getBoundingClientRect(), d = Math.hypot(e.clientX - b.left - b.width / 2, e.clientY - b.top - b.height / 2);
+            if (d < least) { least = d; near = c; }
+        });
+        if (near) chooseLayout(+near.dataset.row);
+    });
 });
 
 /* ---- the mesh ---- */

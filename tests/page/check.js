@@ -37,7 +37,7 @@ WANTED.forEach(function (selector) { check("has " + selector, one(selector), "no
 
 /* ---- the step ---- */
 
-all(".plots").forEach(function (plots) {
+all(".plots[data-plan]").forEach(function (plots) {
     var plan = data.plans[+plots.dataset.plan], memory = one(".plot.memory", plots);
     var readout = one('.readout[data-plan="' + plots.dataset.plan + '"]');
     attempt("the pictures", function () {

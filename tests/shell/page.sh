@@ -156,5 +156,20 @@ run plan nothing.mtf --fetch x --html nothing.html
 check "a program that computes nothing" 0 nothing.html "This program computes nothing"
 looks "a program that computes nothing" nothing.html .figures .empty
 
+# ---- layouts -------------------------------------------------------------------------------------
+
+run layout mnist --mesh rows:2,cols:4 --html layout.html
+check "layouts" 0 layout.html "Time against memory" "what it loses by" "optimal"
+whole "layouts" layout.html 300000
+looks "layouts" layout.html .scatter .layouts .readout 'circle.front'
+fits "layouts" layout.html
+run layout mnist --mesh rows:2,cols:4 --json
+best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
+if grep -qF "best: $best<" layout.html; then pass
+else lose "the page's best is the command's" "best: $best" "$(grep -o 'best: [^<]*' layout.html)"; fi
+run layout mnist --mesh auto:4 --memory-limit 12M --state-layout auto --html limit.html
+check "a limit and meshes to be found" 0 limit.html "limit 12"
+looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
+
 echo "page.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]
