@@ -318,7 +318,7 @@ Table.prototype.sort = function (c, down) {
     var th = this.heads[c], value = this.columns[c];
     var number = typeof value(this.rows[0]) === "number";
     if (down === undefined)
-        down = th.hasAttribute("aria-sort") ? th.getAttribute("aria-sort") === "ascending" : number && c > 0;
+        down = th.hasAttribute("aria-sort") ? th.getAttribute("aria-sort") === "ascending" : number && this.largestFirst && c > 0;
     this.heads.forEach(function (h) { h.removeAttribute("aria-sort"); });
     th.setAttribute("aria-sort", down ? "descending" : "ascending");
     this.rows = this.rows.slice().sort(function (a, b) {
@@ -385,6 +385,7 @@ all(".instrs").forEach(function (box) {
         return [k, plan.kind(k), plan.name(d.tensor[k]), plan.reason(k), d.layers[d.layer[k]], phaseNames[d.phase[k]]]
             .join(" ").toLowerCase();
     };
+    table.largestFirst = true;
     table.sort(2, true);
 });
 
