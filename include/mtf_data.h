@@ -40,7 +40,11 @@ MTF_API bool mtf_dataset_read(mtf_dataset *d, const char *field, int64_t index, 
 typedef enum mtf_remainder {
     MTF_DROP, /* an epoch ends with its last full batch                                       */
     MTF_FILL, /* the last batch is filled with zeros; mtf_batches_real says how many are real */
-    MTF_WRAP  /* epochs follow without a seam: a batch may span two; the last is full or none  */
+    MTF_WRAP, /* epochs follow without a seam: a batch may span two; the last is full or none  */
+    MTF_REPEAT /* the last examples come in batches of their own, each filled with them over and over,
+                  all equally often: a mean over the batch is the mean of its first
+                  mtf_batches_real examples.  It takes a batch for each divisor of the batch size that
+                  the remainder is a sum of: 7 of 50 are 5 and 2                              */
 } mtf_remainder;
 
 typedef struct mtf_batches_opts {

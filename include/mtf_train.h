@@ -66,7 +66,8 @@ MTF_API bool mtf_load(mtf_session *s, const char *path, const mtf_load_opts *opt
 typedef struct mtf_trained {
     int64_t step;        /* steps since the model's beginning           */
     double  loss;        /* of the last one                             */
-    bool    interrupted; /* by SIGINT or SIGTERM, before the last step  */
+    bool    interrupted; /* by a signal, before the last step           */
+    int     signal;      /* which one; 0: none                          */
 } mtf_trained;
 
 typedef struct mtf_train_opts {
@@ -74,7 +75,8 @@ typedef struct mtf_train_opts {
     mtf_dataset            *data;    /* default: the graph needs none                            */
     const mtf_batches_opts *batches; /* how examples become batches                              */
     int64_t                 steps;   /* up to this one, counted from the model's beginning;
-                                        default 0: until the batches end                         */
+                                        default 0: until the batches end; -1: none at all, so
+                                        that the initial variables are saved                     */
     /* what to start from and what to keep */
     const char          *init_from; /* variables that another model's checkpoint has            */
     const mtf_load_opts *init;      /* which, under which names                                 */
@@ -85,32 +87,49 @@ typedef struct mtf_train_opts {
     bool                 resume;     /* go on from the newest whole one, where there is one      */
     const char          *config;     /* kept in each checkpoint                                  */
     /* what to show, besides a line of progress */
-    mtf_tensor *rate;        /* the learning rate                                        */
-    const char *events_dir;  /* TensorBoard event files                                  */
-    const char *trace;       /* a file: timeline of some steps of all processors         */
-    const char *watch;       /* pattern: statistics of tensors whose names match         */
-    int64_t     watch_every; /* steps; default 100                                       */
-    bool        profile;     /* a closing table of time by instruction and by scope      */
-    bool        json;        /* one object a line for each step, and nothing else        */
-    bool        quiet;       /* nothing                                                  */
+    mtf_tensor *rate;          /* the learning rate                                        */
+    mtf_tensor *gradient_norm; /* for event files                                        */
+    const char *events_dir;    /* TensorBoard event files                                  */
+    const char *trace;         /* a file: timeline of some steps of all processors         */
+    const char *watch;         /* pattern: statistics of tensors whose names match         */
+    int64_t     watch_every;   /* steps; default 100                                       */
+    bool        profile;       /* a closing table of time by instruction and by scope      */
+    bool        json;          /* one object a line for each step, and nothing else        */
+    bool        quiet;         /* nothing                                                  */
     void (*show)(void *context, const char *text); /* default: writes to standard output         */
     void *show_context;
-    /* Called behind every step that `look_every` divides, to evaluate or to say something; false
-     * ends the training with an error. */
+    /* Called before the first step, when the program is compiled and the variables have their
+     * values: whatever will be needed later is best made and checked here.  False ends the training
+     * with an error. */
+    bool (*ready)(void *context);
+    /* Called after every step that `look_every` divides, to evaluate or to say something; likewise. */
     bool (*look)(void *context, int64_t step);
-    void        *look_context;
+    void        *look_context; /* of both */
     int64_t      look_every;
     mtf_trained *trained; /* filled in where it is not NULL                           */
 } mtf_train_opts;
 
-/* Takes steps until the last one, and saves.  SIGINT and SIGTERM end it after the step and save,
- * the second one ends the process.  A loss that is not finite is an error, which names the tensor
+/* Takes steps until the last one, and saves.  SIGINT, SIGTERM, SIGHUP and SIGUSR1 end it after the
+ * step and save, the second one ends the process.  A loss that is not finite is an error, which names the tensor
  * where that began.  False after an error. */
 MTF_API bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts);
 
-/* The mean of `value`, a number for each example ([batch]) or one for all, over an epoch of the data;
- * what fills up the last batch does not count where there is a number for each.  The graph must not
- * assign: build it once more without the optimizer, in the same session. */
+/* Means over all examples of some data, as often as one likes: the program, the batches and what
+ * they need are made once. */
+typedef struct mtf_evaluation mtf_evaluation;
+
+/* `values` have the dimension that counts examples first ([batch] or [batch, length]), or are
+ * scalars, which are taken for means over their batch.  The graph must not assign: build it once
+ * more without the optimizer, in the same session.  Whatever it will need is checked here.  NULL
+ * after an error. */
+MTF_API mtf_evaluation *mtf_evaluation_new(mtf_graph *g, int n, mtf_tensor *const *values,
+                                           mtf_dataset *data, const mtf_batches_opts *batches);
+/* The mean of each value over an epoch of the data, with the variables as they are now.  Every
+ * example counts once, those that do not fill a batch as well (MTF_REPEAT).  False after an error. */
+MTF_API bool mtf_evaluation_run(mtf_evaluation *e, double *means);
+MTF_API void mtf_evaluation_free(mtf_evaluation *e); /* optional: the session frees the rest */
+
+/* All three for one value. */
 MTF_API double mtf_evaluate(mtf_graph *g, mtf_tensor *value, mtf_dataset *data,
                             const mtf_batches_opts *batches);
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/textbuf.h"
+#include "machine/launch.h"
 #include "model/ready.h"
+#include "run/share.h"
 
 enum { MOST_TEXT = 1 << 29 };
 
@@ -80,19 +82,45 @@ static mtf_graph *ready_graph(mtf_session *s, const model *m)
     return m->build(&v, true, &n) && model_minimize(&v, &n, STEPS, &rate) ? n.graph : NULL;
 }
 
-mtf_graph *file_graph(mtf_session *s, const char *path)
+static bool is_standard_input(const char *path)
 {
-    const model *ready = model_find(path);
-    if (ready) return ready_graph(s, ready);
-    bool  standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "r");
+    return strcmp(path, "-") == 0;
+}
+
+/* Starters of ranks give standard input to the first one alone, which passes it on. */
+static const char *shared_input(mtf_session *s)
+{
+    ranks      *r;
+    const char *text = mtf_is_first(s) ? read_text(s, "-", stdin) : "";
+    bool ok = text && store_prepare(s, &r) && share_text(s, r, "reading standard input", &text);
+    return ok ? text : NULL;
+}
+
+const char *file_text(mtf_session *s, const char *path)
+{
+    bool on_mesh = s->opts.mesh && *s->opts.mesh;
+    if (is_standard_input(path) && on_mesh && launch_find().size > 1) return shared_input(s);
+    FILE *file = is_standard_input(path) ? stdin : fopen(path, "r");
     if (!file) {
         no_file(s, path);
         return NULL;
     }
-    char *text = read_text(s, path, file);
-    if (!standard) fclose(file);
-    return text ? mtf_parse(s, text, standard ? "standard input" : path) : NULL;
+    const char *text = read_text(s, path, file);
+    if (file != stdin) fclose(file);
+    return text;
+}
+
+mtf_graph *file_parse(mtf_session *s, const char *path, const char *text)
+{
+    return mtf_parse(s, text, is_standard_input(path) ? "standard input" : path);
+}
+
+mtf_graph *file_graph(mtf_session *s, const char *path)
+{
+    const model *ready = model_find(path);
+    if (ready) return ready_graph(s, ready);
+    const char *text = file_text(s, path);
+    return text ? file_parse(s, path, text) : NULL;
 }
 
 /* ---- tensors ---------------------------------------------------------------------------- */

@@ -10,6 +10,10 @@ mtf_session *file_session(const mtf_session_opts *opts);
 /* Reads and parses a file; "-" is standard input; the name of a ready model is its training step.
  * NULL after an error. */
 mtf_graph *file_graph(mtf_session *s, const char *path);
+/* The two halves of that for a file, for who builds its graph twice: standard input can be read but
+ * once.  The text lives in the session; NULL after an error. */
+const char *file_text(mtf_session *s, const char *path);
+mtf_graph  *file_parse(mtf_session *s, const char *path, const char *text);
 
 /* A tensor by name that can be fetched: not one of the inside of a loop. */
 mtf_tensor *file_find(mtf_graph *g, const char *name);

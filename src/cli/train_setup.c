@@ -1,7 +1,6 @@
 /* What mtf train and mtf eval share: the model, its data, its session. */
 #include "cli/train_setup.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +55,9 @@ bool setup_open(const options *o, setup *s)
 static bool file_network(setup *s, network *n)
 {
     const char *loss = option_nth(s->options, "loss", 0), *right = option_nth(s->options, "right", 0);
-    *n = (network){.graph = file_graph(s->session, s->word)};
+    if (!s->text) s->text = file_text(s->session, s->word);
+    TRY(s->text != NULL);
+    *n = (network){.graph = file_parse(s->session, s->word, s->text)};
     TRY(n->graph != NULL);
     n->loss = file_find(n->graph, loss ? loss : "loss");
     if (right) n->right = file_find(n->graph, right);
@@ -125,20 +126,4 @@ bool setup_data(setup *s, bool training, mtf_dataset **data)
     if (!fields[0].name) return true;
     *data = mtf_dataset_open(s->session, fields);
     return *data != NULL;
-}
-
-/* ---- judging ---------------------------------------------------------------------------- */
-
-bool setup_evaluate(setup *s, double *accuracy, double *loss)
-{
-    network      n;
-    mtf_dataset *data;
-    *accuracy = *loss = NAN;
-    TRY(setup_network(s, false, &n) && setup_data(s, false, &data));
-    if (!data) return true; /* nothing to be judged by */
-    if (n.right)
-        *accuracy = mtf_evaluate(n.graph, n.right, data, NULL);
-    else
-        *loss = mtf_evaluate(n.graph, n.loss, data, NULL);
-    return mtf_ok(s->session);
 }

@@ -26,6 +26,7 @@ typedef struct setup {
     mtf_session   *session;
     const char    *word;  /* the model as the user calls it */
     bool           ready; /* it is one of the ready models, not a file */
+    const char    *text;  /* of the file, once it was read */
     settings       settings;
 } setup;
 
@@ -36,8 +37,5 @@ bool setup_open(const options *o, setup *s);
 bool setup_network(setup *s, bool training, network *n);
 /* The data that `--data` or `--eval-data` and the model name; `*data` is NULL where there is none. */
 bool setup_data(setup *s, bool training, mtf_dataset **data);
-/* The mean of what is right, where the network says, and the mean loss, over the data for
- * evaluation; NAN: there is none.  False after an error. */
-bool setup_evaluate(setup *s, double *accuracy, double *loss);
 
 #endif

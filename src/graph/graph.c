@@ -132,6 +132,15 @@ bool graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name)
     return true;
 }
 
+const char *tensor_place(const mtf_tensor *x, char text[PLACE_TEXT])
+{
+    const node *n = x->node;
+    text[0] = 0;
+    if (n->line && n->graph->file)
+        snprintf(text, PLACE_TEXT, " (%.140s:%d)", n->graph->file, n->line);
+    return text;
+}
+
 const char *tensor_name(const mtf_tensor *x)
 {
     if (x->name) return x->name;

@@ -42,7 +42,7 @@ if [ -n "$OWN_MOUNTS" ] && mount -t tmpfs -o size=$((bytes * 5 / 2)) none tiny; 
     check "it is still full" 1 err "No space left on device"
     rm -rf tiny/run/step_00000010
     run "${toy[@]}" --steps 40 --checkpoint-dir tiny/run --resume
-    check "when there is room again" 0 out "resuming behind step 20" "step 40 of 40"
+    check "when there is room again" 0 out "resuming after step 20" "step 40 of 40"
     whole "then it is saved" tiny/run 00000040
     umount tiny
 fi
@@ -61,7 +61,7 @@ run "${toy[@]}" --steps 5 --checkpoint-dir run
 if [ -n "$OWN_MOUNTS" ] && mount --bind run run && mount -o remount,ro,bind run; then
     untouched "a read-only disk" "Read-only file system" "$MTF" "${toy[@]}" --steps 20 --checkpoint-dir run --resume
     run "${toy[@]}" --steps 5 --checkpoint-dir run --resume
-    check "nothing is to be written" 0 out "resuming behind step 5"
+    check "nothing is to be written" 0 out "resuming after step 5"
     if [ -z "$without_ranks" ]; then
         TMPDIR=$work "${launcher[@]}" -n 2 "$MTF" "${toy[@]}" --steps 20 --checkpoint-dir run --resume --mesh x:2 --layout batch:x >out 2>err </dev/null
         [ "$(grep -c 'cannot be written to: Read-only file system' err)" = 1 ] && pass ||
