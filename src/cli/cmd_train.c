@@ -15,7 +15,7 @@ typedef struct job {
     mtf_train_opts train;
     int64_t        epoch; /* steps of one; 0: nobody knows */
     mtf_trained    trained;
-    evaluation     evaluation;
+    evaluation     evaluation; /* has the report, where one is wanted */
 } job;
 
 /* ---- how long --------------------------------------------------------------------------- */
@@ -82,6 +82,27 @@ static bool look(void *context, int64_t step)
 {
     job *j = context; /* the last step is evaluated in any case */
     return step == j->train.steps || evaluation_show(&j->evaluation, step, false);
+}
+
+/* ---- the report ------------------------------------------------------------------------- */
+
+static bool after_step(void *context, const mtf_train_step *now)
+{
+    job *j = context;
+    return train_report_step(j->evaluation.report, now);
+}
+
+static bool open_report(job *j)
+{
+    const char *path = option_nth(j->setup.options, "report", 0);
+    if (!path) return true;
+    j->evaluation.report = train_report_open(
+        j->setup.session, &(train_report_opts){.path = path,
+                                               .what = j->setup.word,
+                                               .command = j->train.config,
+                                               .steps = j->train.steps > 0 ? j->train.steps : 0});
+    j->train.after_step = after_step;
+    return j->evaluation.report != NULL;
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -192,8 +213,10 @@ static bool train(job *j)
     j->train.batches = &batches;
     j->train.init = &init;
     j->train.trained = &j->trained;
+    TRY(open_report(j));
     TRY(mtf_train(j->network.graph, j->network.loss, &j->train));
-    return j->trained.interrupted || evaluation_show(&j->evaluation, j->trained.step, false);
+    TRY(j->trained.interrupted || evaluation_show(&j->evaluation, j->trained.step, false));
+    return train_report_write(j->evaluation.report, j->trained.interrupted ? "stopped by a signal" : "finished");
 }
 
 static int run(const options *o)
@@ -230,6 +253,7 @@ static const option_spec table[] = {
     {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"profile", NULL, false, "a closing table of time by instruction and by scope"},
+    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
     {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},

@@ -240,6 +240,12 @@ static bool show(training *t)
         now.wire = spent.all > 0 ? spent.wire / spent.all : 0;
     }
     progress_step(&t->progress, &now);
+    t->now = (mtf_train_step){.step = t->step,
+                              .examples = now.examples,
+                              .loss = now.loss,
+                              .rate = now.rate,
+                              .seconds = now.seconds,
+                              .program = t->program};
     if (t->events) {
         TRY(events_scalar(t->events, t->step, "loss", now.loss));
         if (t->opts->rate) TRY(events_scalar(t->events, t->step, "learning_rate", now.rate));
@@ -284,6 +290,15 @@ static bool let_look(training *t)
     return o->look(o->look_context, t->step) || unwilling(t, when);
 }
 
+static bool tell_step(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    char                  when[40];
+    t->now.saved = t->saved == t->step;
+    snprintf(when, sizeof when, "after step %lld", (long long)t->step);
+    return !o->after_step || o->after_step(o->look_context, &t->now) || unwilling(t, when);
+}
+
 static bool run(training *t)
 {
     const mtf_train_opts *o = t->opts;
@@ -294,7 +309,7 @@ static bool run(training *t)
             break; /* the end of the data, or an error */
         TRY(step(t));
         if (o->save_every && t->step % o->save_every == 0) TRY(save(t, true));
-        TRY(let_look(t));
+        TRY(tell_step(t) && let_look(t));
         TRY(shall_stop(t, &s));
     }
     return mtf_ok(t->session) && save(t, false) &&

@@ -432,6 +432,38 @@ all(".layouts").forEach(function (box) {
     });
 });
 
+/* ---- runs ---- */
+
+all(".curve").forEach(function (figure) {
+    var c = data.curves[+figure.dataset.curve], plot = one(".plot", figure), told = one(".told", figure), value = one("b", figure);
+    var plots = one(".plots", figure), cursor = make("div", {class: "cursor"}), last = [value.textContent, told.textContent];
+    var now = c.step.length - 1, from = +figure.dataset.from, to = +figure.dataset.to;
+    cursor.hidden = true;
+    plots.append(cursor);
+    function show(i) {
+        now = i;
+        value.textContent = c.value[i] === null ? "no number" : Number(c.value[i].toPrecision(5)) + c.unit;
+        told.textContent = "step " + c.step[i];
+        cursor.hidden = false;
+        cursor.style.left = plot.offsetLeft + (to > from ? (c.step[i] - from) / (to - from) : 0.5) * plot.offsetWidth + "px";
+    }
+    plots.addEventListener("pointermove", function (e) {
+        var box = plot.getBoundingClientRect(), step = from + clamp((e.clientX - box.left) / box.width, 0, 1) * (to - from), near = 0;
+        c.step.forEach(function (s, i) { if (Math.abs(s - step) < Math.abs(c.step[near] - step)) near = i; });
+        show(near);
+    });
+    plots.addEventListener("pointerleave", function () {
+        cursor.hidden = true;
+        value.textContent = last[0];
+        told.textContent = last[1];
+    });
+    plots.addEventListener("keydown", function (e) {
+        if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
+        e.preventDefault();
+        show(clamp(now + (e.key === "ArrowRight" ? 1 : -1), 0, c.step.length - 1));
+    });
+});
+
 /* ---- the mesh ---- */
 
 function Mesh(box) {

@@ -171,5 +171,34 @@ run layout mnist --mesh auto:4 --memory-limit 12M --state-layout auto --html lim
 check "a limit and meshes to be found" 0 limit.html "limit 12"
 looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
 
+# ---- runs ----------------------------------------------------------------------------------------
+
+run train toy --mesh all:2 --layout batch:all --steps 300 --quiet --checkpoint-dir run --save-every 100 --report run.html
+check "a run" 0 run.html "finished, after step 300 of 300" "Where the time went" "learning rate" "steps a second"
+whole "a run" run.html 300000
+looks "a run" run.html .curve .profile
+fits "a run" run.html
+run train toy --steps 400 --quiet --checkpoint-dir run --resume --report run.html
+check "a run that goes on" 0 run.html "after step 400 of 400; this run began after step 300"
+looks "a run that goes on" run.html .curve
+refuses "a report that cannot be written" "cannot be written" train toy --steps 2 --quiet --report no/such/folder/x.html
+
+# The page is there from the first save on: a run that is killed later has left one.
+"$MTF" train toy --steps 1000000 --quiet --checkpoint-dir killed --save-every 50 --report killed.html >out 2>err </dev/null &
+pid=$!
+for ((k = 0; k < 600; k++)); do [ -s killed.html ] && break; sleep 0.1; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+status=0
+check "a run that was killed" 0 killed.html "running, after step" "</html>"
+
+# Evaluations, from a file's model.
+for ((k = 0; k < 40; k++)); do echo "$((k % 7)).5"; done >x.tsv
+file line.mtf 'x: f32[batch=8] = input' 'w: f32[] = variable' 'loss = reduce_mean(square(x * w - 3))'
+run train line.mtf --data x=x.tsv:part=0 --eval-data x=x.tsv:part=0 --loss loss --optimizer sgd --epochs 3 \
+    --eval-every 1 --quiet --report eval.html
+check "evaluations" 0 eval.html "test loss" "of the last evaluation"
+looks "evaluations" eval.html '.curve circle'
+
 echo "page.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]
