@@ -44,6 +44,7 @@ static frame frame_of(const curve *c)
         f.y0 = zero ? 0 : f.y0 - room;
         f.y1 += room;
     }
+    if (c->most_possible > 0) f.y1 = fmin(f.y1, c->most_possible);
     return f;
 }
 
@@ -131,6 +132,12 @@ void curve_write(const curve *c, int number, textbuf *t)
     for (int k = 0; k < c->n; k++)
         if (isfinite(c->value[k])) last = c->value[k];
     if (isnan(last)) return;
+    if (c->n == 1) {
+        text_add(t, "<figure class=\"curve single\"><figcaption>");
+        html_text(t, c->name);
+        text_add(t, " <b>%s%s</b> <small>step %.0f</small></figcaption></figure>\n", value_text(last).s, c->unit, c->step[0]);
+        return;
+    }
     frame f = frame_of(c);
     text_add(t, "<figure class=\"curve\" data-curve=\"%d\" data-from=\"%.0f\" data-to=\"%.0f\">\n<figcaption>", number,
              c->from, c->to);
@@ -147,7 +154,7 @@ void curve_write(const curve *c, int number, textbuf *t)
     if (means) write_line(c, &f, "raw", c->value, t);
     write_line(c, &f, "line", means ? means : c->value, t);
     text_add(t, "</svg>");
-    if (c->dots || c->n == 1) {
+    if (c->dots) {
         text_add(t, "<svg>");
         for (int k = 0; k < c->n; k++)
             if (isfinite(c->value[k]))

@@ -15,9 +15,11 @@ typedef struct curve {
     bool          smooth;       /* what jumps is drawn faintly, with its running mean above */
     bool          dots;         /* few points, each worth a mark */
     bool          from_zero;
+    double        most_possible; /* 0: there is no such number */
 } curve;
 
-/* The picture, with the last value beside its name; nothing where no value is finite. */
+/* The picture, with the last value beside its name; of a single value only that, and nothing where
+ * no value is finite. */
 void curve_write(const curve *c, int number, textbuf *t);
 void curve_write_data(const curve *c, textbuf *t); /* {"name":...,"unit":...,"step":[...],"value":[...]} */
 

@@ -179,8 +179,8 @@ static void write_ticks(const chart *c, const scale *s, const char *side, bool b
 {
     double step = page_round_up((s->to - s->from) / 5);
     for (double v = s->powers ? page_round_up(s->from) : ceil(s->from / step) * step; v <= s->to * 1.0001;) {
-        text_add(c->t, "<span style=\"%s:%.2f%%\">%s</span>", side, 100 * at(s, v),
-                 v <= 0 ? "0" : bytes ? unit_bytes((int64_t)v).s : unit_seconds(v).s);
+        text_add(c->t, "<span%s style=\"%s:%.2f%%\">%s</span>", bytes && at(s, v) < 0.02 ? " class=\"first\"" : "", side,
+                 100 * at(s, v), v <= 0 ? "0" : bytes ? unit_bytes((int64_t)v).s : unit_seconds(v).s);
         v = s->powers ? page_round_up(v * 1.6) : v + step;
     }
 }

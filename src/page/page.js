@@ -245,6 +245,7 @@ Step.prototype.ticks = function () {
     axis.textContent = "";
     for (t = Math.ceil(this.from / by - 1e-9) * by; t <= this.to * 1.000001; t += by) {
         var x = (t - this.from) / span, mark = make("span", {style: "left:" + 100 * x + "%"}, t > by / 2 ? seconds(t) : "0");
+        if (x < 0.02) mark.className = "first";
         if (x > 0.97) mark.className = "last";
         axis.append(mark);
     }
@@ -434,7 +435,7 @@ all(".layouts").forEach(function (box) {
 
 /* ---- runs ---- */
 
-all(".curve").forEach(function (figure) {
+all(".curve:not(.single)").forEach(function (figure) {
     var c = data.curves[+figure.dataset.curve], plot = one(".plot", figure), told = one(".told", figure), value = one("b", figure);
     var plots = one(".plots", figure), cursor = make("div", {class: "cursor"}), last = [value.textContent, told.textContent];
     var now = c.step.length - 1, from = +figure.dataset.from, to = +figure.dataset.to;

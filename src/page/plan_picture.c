@@ -98,7 +98,8 @@ static void write_memory(const picture *p)
                  WIDTH);
     for (int j = MEMORY_KINDS - 1; j >= 0; j--) write_area(p, j, top);
     text_add(p->t, "<path class=\"reserved\" d=\"M0,%.1fH%d\"/>", MEMORY_HEIGHT * (1 - line), WIDTH);
-    text_add(p->t, "<path class=\"peakline\" d=\"M%.2f,0V%d\"/></svg>", WIDTH * peak, MEMORY_HEIGHT);
+    text_add(p->t, "<path class=\"peakline\" d=\"M%.2f,0V%.1f\"/></svg>", WIDTH * peak,
+             MEMORY_HEIGHT * (1 - (double)v->most / top));
     for (int j = 0; j < MEMORY_KINDS; j++) write_kind_name(p, j, top);
     text_add(p->t, "<span class=\"peak\" data-x=\"%.4f\" style=\"%s:%.2f%%\">peak %s</span>", peak,
              peak < 0.5 ? "left" : "right", 100 * (peak < 0.5 ? peak : 1 - peak),
@@ -187,8 +188,8 @@ static void write_time_ticks(const picture *p)
     double step = page_round_up(p->scale.seconds / TICKS);
     text_add(p->t, "<div class=\"gutter unit\">time</div>\n<div class=\"plot axis\">");
     for (int k = 0; k * step <= p->scale.seconds * 1.0001; k++)
-        text_add(p->t, "<span style=\"left:%.2f%%\">%s</span>", 100 * k * step / p->scale.seconds,
-                 k ? unit_seconds(k * step).s : "0");
+        text_add(p->t, "<span%s style=\"left:%.2f%%\">%s</span>", k ? "" : " class=\"first\"",
+                 100 * k * step / p->scale.seconds, k ? unit_seconds(k * step).s : "0");
     text_add(p->t, "</div>\n");
 }
 

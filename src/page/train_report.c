@@ -105,7 +105,7 @@ static bool add_evaluations(const history *h, arena *a, curves *all)
         if (has_curve(all, evaluation_name(name))) continue;
         double *step = arena_array(a, double, h->nevaluations), *value = arena_array(a, double, h->nevaluations);
         curve   c = {.name = evaluation_name(name), .unit = share ? " %" : "", .step = step, .value = value,
-                     .height = 140, .dots = true};
+                     .height = 140, .dots = true, .most_possible = share ? 100 : 0};
         TRY(step && value);
         for (int k = i; k < h->nevaluations; k++) {
             if (strcmp(h->evaluations[k].name, name) != 0) continue;
