@@ -191,14 +191,14 @@ static int layer_of_gradient(const finder *f, const node *n)
 static void name_others(finder *f)
 {
     const block *b = &f->graph->root;
-    for (int k = b->nnodes - 1; k >= 0; k--) { /* updates: the layer of their variable */
+    for (int k = b->nnodes - 1; k >= 0; k--) { /* updates and the gradients they use: the layer of their variable */
         const node *n = b->nodes[k];
         mark       *m = &f->marks[n->id];
         if (!m->update) continue;
         if (n->op->flags & OP_STORE && n->nin) m->layer = f->marks[n->in[0]->node->id].layer;
         for (int i = 0; i < n->nin; i++) {
             mark *from = &f->marks[n->in[i]->node->id];
-            if (from->update && from->layer < 0) from->layer = m->layer;
+            if ((from->update || from->gradient) && from->layer < 0) from->layer = m->layer;
         }
     }
     for (int k = 0; k < b->nnodes; k++) {
