@@ -331,10 +331,10 @@ static void write_figures(const chart *c)
     const cost *b = &c->best->cost;
     text_add(c->t, "<dl class=\"figures\">\n");
     page_figure(c->t, "time of a step", unit_seconds(b->seconds).s, "of the best, predicted");
+    page_figure(c->t, "memory of a processor", unit_bytes(b->peak).s, "of the one that needs most");
     textbuf wire = {.arena = c->arena};
     text_add(&wire, "%s of the step in collectives", unit_percent(b->wire, b->seconds).s);
     page_figure(c->t, "sent by a processor", unit_bytes(b->sent).s, text_done(&wire));
-    page_figure(c->t, "memory of a processor", unit_bytes(b->peak).s, "of the one that needs most");
     textbuf count = {.arena = c->arena};
     text_add(&count, "%d", c->story->seen->n);
     page_figure(c->t, "layouts priced", text_done(&count), "each as the program that would run");
