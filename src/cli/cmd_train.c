@@ -214,7 +214,10 @@ static bool train(job *j)
     j->train.init = &init;
     j->train.trained = &j->trained;
     TRY(open_report(j));
-    TRY(mtf_train(j->network.graph, j->network.loss, &j->train));
+    if (!mtf_train(j->network.graph, j->network.loss, &j->train)) {
+        train_report_fail(j->evaluation.report);
+        return false;
+    }
     TRY(j->trained.interrupted || evaluation_show(&j->evaluation, j->trained.step, false));
     return train_report_write(j->evaluation.report, j->trained.interrupted ? "stopped by a signal" : "finished");
 }

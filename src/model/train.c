@@ -270,6 +270,15 @@ static void trace(training *t)
     timeline_record(t->program, t->step >= begin && t->step < begin + TRACED);
 }
 
+static bool tell_step(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    char                  when[40];
+    t->now.saved = t->saved == t->step;
+    snprintf(when, sizeof when, "after step %lld", (long long)t->step);
+    return !o->after_step || o->after_step(o->look_context, &t->now) || unwilling(t, when);
+}
+
 static bool step(training *t)
 {
     trace(t);
@@ -277,7 +286,7 @@ static bool step(training *t)
     t->step++;
     t->last_loss = mtf_fetch_scalar(t->program, t->loss);
     TRY(show(t));
-    return isfinite(t->last_loss) || training_explain(t, t->last_loss);
+    return isfinite(t->last_loss) || (tell_step(t) && training_explain(t, t->last_loss));
 }
 
 static bool let_look(training *t)
@@ -288,15 +297,6 @@ static bool let_look(training *t)
     progress_end(&t->progress);
     snprintf(when, sizeof when, "after step %lld", (long long)t->step);
     return o->look(o->look_context, t->step) || unwilling(t, when);
-}
-
-static bool tell_step(training *t)
-{
-    const mtf_train_opts *o = t->opts;
-    char                  when[40];
-    t->now.saved = t->saved == t->step;
-    snprintf(when, sizeof when, "after step %lld", (long long)t->step);
-    return !o->after_step || o->after_step(o->look_context, &t->now) || unwilling(t, when);
 }
 
 static bool run(training *t)

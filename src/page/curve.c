@@ -128,14 +128,15 @@ static void write_step_ticks(const frame *f, textbuf *t)
 
 void curve_write(const curve *c, int number, textbuf *t)
 {
-    double last = NAN;
+    int finite = 0, last = -1;
     for (int k = 0; k < c->n; k++)
-        if (isfinite(c->value[k])) last = c->value[k];
-    if (isnan(last)) return;
-    if (c->n == 1) {
+        if (isfinite(c->value[k])) finite++, last = k;
+    if (!finite) return;
+    if (finite == 1) {
         text_add(t, "<figure class=\"curve single\"><figcaption>");
         html_text(t, c->name);
-        text_add(t, " <b>%s%s</b> <small>step %.0f</small></figcaption></figure>\n", value_text(last).s, c->unit, c->step[0]);
+        text_add(t, " <b>%s%s</b> <small>step %.0f</small></figcaption></figure>\n", value_text(c->value[last]).s, c->unit,
+                 c->step[last]);
         return;
     }
     frame f = frame_of(c);
@@ -143,7 +144,7 @@ void curve_write(const curve *c, int number, textbuf *t)
              c->from, c->to);
     html_text(t, c->name);
     text_add(t, " <b>%s%s</b> <small class=\"told\">step %.0f</small></figcaption>\n<div class=\"plots\" tabindex=\"0\">\n"
-                "<div class=\"gutter values\" aria-hidden=\"true\">", value_text(last).s, c->unit, c->step[c->n - 1]);
+                "<div class=\"gutter values\" aria-hidden=\"true\">", value_text(c->value[last]).s, c->unit, c->step[last]);
     write_ticks(&f, c->unit, t);
     text_add(t, "</div>\n<div class=\"plot\" style=\"height:%dpx\"><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" "
                 "role=\"img\" aria-label=\"", c->height, WIDTH, c->height);

@@ -254,3 +254,13 @@ bool train_report_write(train_report *r, const char *how)
     text_add(&p.data, "]}");
     return page_put(&p, "mtf train", page_model_name(r->opts.what), r->opts.path);
 }
+
+void train_report_fail(train_report *r)
+{
+    if (!r) return;
+    textbuf how = {.arena = &r->session->arena};
+    text_add(&how, "failed: %s", mtf_error(r->session));
+    const char *text = text_done(&how);
+    r->last.program = NULL;
+    if (text) train_report_write(r, text);
+}

@@ -21,5 +21,8 @@ train_report *train_report_open(mtf_session *s, const train_report_opts *opts);
 bool train_report_step(train_report *r, const mtf_train_step *now);
 bool train_report_evaluation(train_report *r, int64_t step, const char *name, double value);
 bool train_report_write(train_report *r, const char *how); /* "finished", ... */
+/* After an error of the session: what there is, with the error's words, and without the profile, for
+ * which the ranks would have to meet. */
+void train_report_fail(train_report *r);
 
 #endif

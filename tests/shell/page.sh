@@ -200,5 +200,9 @@ run train line.mtf --data x=x.tsv:part=0 --eval-data x=x.tsv:part=0 --loss loss 
 check "evaluations" 0 eval.html "test loss" "of the last evaluation"
 looks "evaluations" eval.html '.curve circle'
 
+run train line.mtf --data x=x.tsv:part=0 --loss loss --optimizer sgd --rate 1e20 --steps 9 --quiet --report nan.html
+check "a loss that is no number" 1 nan.html "failed: " "steps"
+looks "a loss that is no number" nan.html .setting
+
 echo "page.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]
