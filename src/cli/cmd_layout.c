@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/put_file.h"
 #include "base/units.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
@@ -144,6 +145,8 @@ static bool write_page(job *j)
 static bool search_file(job *j)
 {
     const options *o = j->options;
+    const char    *html = option_nth(o, "html", 0);
+    TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(o, j->session, &j->opts.rates));
     TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
     if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
@@ -151,13 +154,13 @@ static bool search_file(job *j)
     TRY(j->graph != NULL);
     j->nfetches = choose_fetches(o, j->graph, &j->fetches);
     TRY(j->nfetches >= 0);
-    if (option_given(o, "html")) {
+    if (html) {
         j->seen.session = j->session;
         j->opts.tell = seen_add;
         j->opts.context = &j->seen;
     }
     TRY(automatic_find(j->graph, j->nfetches, j->fetches, &j->opts, &j->answer));
-    if (option_given(o, "html")) return write_page(j);
+    if (html) return write_page(j);
     return option_given(o, "json") ? print_json(j) : print_answer(j);
 }
 
@@ -172,6 +175,8 @@ static int run(const options *o)
         return STATUS_USAGE;
     if (objective && strcmp(objective, "time") != 0 && strcmp(objective, "memory") != 0)
         return usage_error(o->command, "--objective takes time or memory, not \"%s\"", objective);
+    if (option_given(o, "html") && option_given(o, "json"))
+        return usage_error(o->command, "--html writes a page: leave --json out");
     if (!option_given(o, "mesh"))
         return usage_error(o->command,
                            "--mesh is missing, as in --mesh rows:2,cols:4 or --mesh auto:8");

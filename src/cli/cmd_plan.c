@@ -1,6 +1,7 @@
 /* mtf plan: what a layout will cost, before anything runs. */
 #include <stdio.h>
 
+#include "base/put_file.h"
 #include "base/units.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
@@ -99,7 +100,8 @@ static bool plan_two(job *j)
 
 static bool plan_file(job *j)
 {
-    const char *diff = option_nth(j->options, "diff", 0);
+    const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
+    TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
     j->graph = file_graph(j->session, j->options->words[0]);
@@ -133,6 +135,8 @@ static int run(const options *o)
     if (option_given(o, "diff") && option_given(o, "processor"))
         return usage_error(o->command,
                            "--diff compares the slowest processors: leave --processor out");
+    if (option_given(o, "html") && (option_given(o, "json") || j.opts.count))
+        return usage_error(o->command, "--html writes a page: leave --json and --counters out");
     j.session = file_session(&(mtf_session_opts){0});
     if (!j.session) return STATUS_FAILED;
     plan_file(&j);

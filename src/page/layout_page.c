@@ -211,6 +211,7 @@ static void write_label(const chart *c, const seen_layout *x, const char *before
              right ? "right" : "left", 100 * (right ? 1 - left : left), above ? "- 5px" : "+ 10px", 100 * top,
              above ? 16 : 0, before);
     html_text(c->t, layout_name(x));
+    if (*x->state) text_add(c->t, " state "), html_text(c->t, x->state);
     text_add(c->t, "</span>");
 }
 

@@ -160,14 +160,13 @@ static void write_parts(const grid *g, const mtf_tensor *x)
     int parts = 1;
     for (int d = 0; d < x->shape.ndims; d++) {
         if (where.dim[d].n) parts *= cut_parts(g->mesh, &where.dim[d]);
-        text_add(g->t, "<code>");
+        text_add(g->t, d ? ", <code>" : "<code>");
         html_text(g->t, x->shape.dims[d].name);
         text_add(g->t, "=%lld</code>", (long long)x->shape.dims[d].size);
         if (where.dim[d].n) text_add(g->t, " in %d", cut_parts(g->mesh, &where.dim[d]));
-        text_add(g->t, ", ");
     }
     int copies = g->view->e->processors / parts;
-    text_add(g->t, "%d part%s, each on %d processor%s</p>\n", parts, parts == 1 ? "" : "s", copies,
+    text_add(g->t, "%s%d part%s, each on %d processor%s</p>\n", x->shape.ndims ? ": " : "", parts, parts == 1 ? "" : "s", copies,
              copies == 1 ? "" : "s");
 }
 

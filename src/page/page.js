@@ -541,13 +541,13 @@ Mesh.prototype.hold = function (name) {
         }).join(", ") + "]");
     });
     this.share.textContent = "";
-    form.forEach(function (dim) {
+    form.forEach(function (dim, i) {
         var n = plan.group(dim[2].reduce(function (bits, a) { return bits | 1 << a; }, 0));
         parts *= n;
-        mesh.share.append(make("code", {}, dim[0] + "=" + dim[1]), n > 1 ? " in " + n + ", " : ", ");
+        mesh.share.append(i ? ", " : "", make("code", {}, dim[0] + "=" + dim[1]), n > 1 ? " in " + n : "");
     });
     var copies = plan.d.processors / parts;
-    this.share.append(parts + (parts === 1 ? " part" : " parts") + ", each on " + copies +
+    this.share.append((form.length ? ": " : "") + parts + (parts === 1 ? " part" : " parts") + ", each on " + copies +
         (copies === 1 ? " processor" : " processors"));
 };
 

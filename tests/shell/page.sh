@@ -147,6 +147,8 @@ whole "two layouts" diff.html 300000
 fits "two layouts" diff.html
 
 refuses "a page that cannot be written" "cannot be written" plan mnist --html no/such/folder/x.html
+misused "a page and JSON" "leave --json" plan mnist --html x.html --json
+misused "a page of layouts and JSON" "leave --json out" layout mnist --mesh x:2 --html x.html --json
 run plan mnist --mesh big:4096 --layout batch:big --html big.html
 check "a large mesh" 0 big.html "The first 256 of 4096 processors are drawn"
 looks "a large mesh" big.html .meshes
