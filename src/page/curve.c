@@ -23,7 +23,8 @@ static double across(const frame *f, double step)
 
 static double up(const frame *f, double value)
 {
-    double share = f->powers ? log(value / f->y0) / log(f->y1 / f->y0) : (value - f->y0) / (f->y1 - f->y0);
+    double share =
+        f->powers ? log(value / f->y0) / log(f->y1 / f->y0) : (value - f->y0) / (f->y1 - f->y0);
     return f->height * (1 - fmin(1, fmax(0, share)));
 }
 
@@ -31,7 +32,8 @@ static frame frame_of(const curve *c)
 {
     frame f = {.x0 = c->from, .x1 = c->to, .y0 = INFINITY, .y1 = -INFINITY, .height = c->height};
     for (int k = 0; k < c->n; k++) {
-        double low = c->least ? c->least[k] : c->value[k], high = c->most ? c->most[k] : c->value[k];
+        double low = c->least ? c->least[k] : c->value[k],
+               high = c->most ? c->most[k] : c->value[k];
         if (isfinite(low)) f.y0 = fmin(f.y0, low);
         if (isfinite(high)) f.y1 = fmax(f.y1, high);
     }
@@ -48,7 +50,8 @@ static frame frame_of(const curve *c)
     return f;
 }
 
-static void write_line(const curve *c, const frame *f, const char *class, const double *values, textbuf *t)
+static void write_line(const curve *c, const frame *f, const char *class, const double *values,
+                       textbuf *t)
 {
     bool pen = false;
     text_add(t, "<path class=\"%s\" d=\"", class);
@@ -121,8 +124,8 @@ static void write_step_ticks(const frame *f, textbuf *t)
     double step = fmax(1, page_round_up((f->x1 - f->x0) / 5));
     text_add(t, "<div class=\"gutter unit\">step</div>\n<div class=\"plot axis\">");
     for (double v = ceil(f->x0 / step) * step; v <= f->x1; v += step)
-        text_add(t, "<span%s style=\"left:%.2f%%\">%.0f</span>", across(f, v) > 970 ? " class=\"last\"" : "",
-                 across(f, v) / 10, v);
+        text_add(t, "<span%s style=\"left:%.2f%%\">%.0f</span>",
+                 across(f, v) > 970 ? " class=\"last\"" : "", across(f, v) / 10, v);
     text_add(t, "</div>\n");
 }
 
@@ -135,19 +138,27 @@ void curve_write(const curve *c, int number, textbuf *t)
     if (finite == 1) {
         text_add(t, "<figure class=\"curve single\"><figcaption>");
         html_text(t, c->name);
-        text_add(t, " <b>%s%s</b> <small>step %.0f</small></figcaption></figure>\n", value_text(c->value[last]).s, c->unit,
-                 c->step[last]);
+        text_add(t, " <b>%s%s</b> <small>step %.0f</small></figcaption></figure>\n",
+                 value_text(c->value[last]).s, c->unit, c->step[last]);
         return;
     }
     frame f = frame_of(c);
-    text_add(t, "<figure class=\"curve\" data-curve=\"%d\" data-from=\"%.0f\" data-to=\"%.0f\">\n<figcaption>", number,
-             c->from, c->to);
+    text_add(t,
+             "<figure class=\"curve\" data-curve=\"%d\" data-from=\"%.0f\" "
+             "data-to=\"%.0f\">\n<figcaption>",
+             number, c->from, c->to);
     html_text(t, c->name);
-    text_add(t, " <b>%s%s</b> <small class=\"told\">step %.0f</small></figcaption>\n<div class=\"plots\" tabindex=\"0\">\n"
-                "<div class=\"gutter values\" aria-hidden=\"true\">", value_text(c->value[last]).s, c->unit, c->step[last]);
+    text_add(t,
+             " <b>%s%s</b> <small class=\"told\">step %.0f</small></figcaption>\n<div "
+             "class=\"plots\" tabindex=\"0\">\n"
+             "<div class=\"gutter values\" aria-hidden=\"true\">",
+             value_text(c->value[last]).s, c->unit, c->step[last]);
     write_ticks(&f, c->unit, t);
-    text_add(t, "</div>\n<div class=\"plot\" style=\"height:%dpx\"><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" "
-                "role=\"img\" aria-label=\"", c->height, WIDTH, c->height);
+    text_add(t,
+             "</div>\n<div class=\"plot\" style=\"height:%dpx\"><svg viewBox=\"0 0 %d %d\" "
+             "preserveAspectRatio=\"none\" "
+             "role=\"img\" aria-label=\"",
+             c->height, WIDTH, c->height);
     html_text(t, c->name);
     text_add(t, " over the steps\">");
     if (c->least) write_band(c, &f, t);
@@ -159,7 +170,8 @@ void curve_write(const curve *c, int number, textbuf *t)
         text_add(t, "<svg>");
         for (int k = 0; k < c->n; k++)
             if (isfinite(c->value[k]))
-                text_add(t, "<circle cx=\"%.2f%%\" cy=\"%.1f\" r=\"3.5\"/>", across(&f, c->step[k]) / 10, up(&f, c->value[k]));
+                text_add(t, "<circle cx=\"%.2f%%\" cy=\"%.1f\" r=\"3.5\"/>",
+                         across(&f, c->step[k]) / 10, up(&f, c->value[k]));
         text_add(t, "</svg>");
     }
     text_add(t, "</div>\n");
@@ -170,7 +182,8 @@ void curve_write(const curve *c, int number, textbuf *t)
 static void write_numbers(const double *values, int n, textbuf *t)
 {
     text_add(t, "[");
-    for (int k = 0; k < n; k++) text_add(t, isfinite(values[k]) ? "%s%.7g" : "%snull", k ? "," : "", values[k]);
+    for (int k = 0; k < n; k++)
+        text_add(t, isfinite(values[k]) ? "%s%.7g" : "%snull", k ? "," : "", values[k]);
     text_add(t, "]");
 }
 

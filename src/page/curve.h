@@ -21,6 +21,7 @@ typedef struct curve {
 /* The picture, with the last value beside its name; of a single value only that, and nothing where
  * no value is finite. */
 void curve_write(const curve *c, int number, textbuf *t);
-void curve_write_data(const curve *c, textbuf *t); /* {"name":...,"unit":...,"step":[...],"value":[...]} */
+void curve_write_data(const curve *c,
+                      textbuf     *t); /* {"name":...,"unit":...,"step":[...],"value":[...]} */
 
 #endif

@@ -12,15 +12,17 @@ static const char *const sides[2] = {"A", "B"};
 
 /* ---- totals, in pairs ---- */
 
-static void write_pair(textbuf *t, const char *what, bool main, unit_text a, unit_text b, double x, double y)
+static void write_pair(textbuf *t, const char *what, bool main, unit_text a, unit_text b, double x,
+                       double y)
 {
     double most = x > y ? x : y;
-    text_add(t, "<tr%s><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>", main ? " class=\"main\"" : "", what,
-             a.s, b.s);
+    text_add(t, "<tr%s><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>",
+             main ? " class=\"main\"" : "", what, a.s, b.s);
     if (x > 0) text_add(t, "%.3g", y / x);
     text_add(t, "</td><td class=\"bar\">");
     if (most > 0)
-        text_add(t, "<i style=\"width:%.1f%%\"></i><i style=\"width:%.1f%%\"></i>", 100 * x / most, 100 * y / most);
+        text_add(t, "<i style=\"width:%.1f%%\"></i><i style=\"width:%.1f%%\"></i>", 100 * x / most,
+                 100 * y / most);
     text_add(t, "</td></tr>\n");
 }
 
@@ -43,15 +45,19 @@ static void write_pairs(const estimate *a, const estimate *b, textbuf *t)
 {
     const price        *p = &a->price, *q = &b->price;
     const price_memory *m = &a->memory, *n = &b->memory;
-    text_add(t, "<section>\n<h2>Totals</h2>\n<div class=\"scroll\"><table class=\"pairs\"><thead><tr><th>of a "
-                "processor</th><th>A</th><th>B</th><th>B : A</th><th></th></tr></thead>\n<tbody>\n");
+    text_add(t,
+             "<section>\n<h2>Totals</h2>\n<div class=\"scroll\"><table "
+             "class=\"pairs\"><thead><tr><th>of a "
+             "processor</th><th>A</th><th>B</th><th>B : A</th><th></th></tr></thead>\n<tbody>\n");
     pair_seconds(t, "time of a step", true, p->seconds, q->seconds);
     pair_seconds(t, "in collectives", false, p->wire_seconds, q->wire_seconds);
-    pair_seconds(t, "in other work", false, p->seconds - p->wire_seconds, q->seconds - q->wire_seconds);
+    pair_seconds(t, "in other work", false, p->seconds - p->wire_seconds,
+                 q->seconds - q->wire_seconds);
     pair_bytes(t, "memory", true, m->peak, n->peak);
     pair_bytes(t, "parameters", false, m->parameters, n->parameters);
     pair_bytes(t, "optimizer state", false, m->state, n->state);
-    pair_bytes(t, "inputs and constants", false, m->inputs + m->constants, n->inputs + n->constants);
+    pair_bytes(t, "inputs and constants", false, m->inputs + m->constants,
+               n->inputs + n->constants);
     pair_bytes(t, "activations and gradients", false, m->activations, n->activations);
     pair_bytes(t, "working space", false, m->scratch + m->wire, n->scratch + n->wire);
     pair_bytes(t, "sent", true, p->sent_bytes, q->sent_bytes);
@@ -88,7 +94,8 @@ static void column_collectives(const plan_view *v, int side, picture_scale scale
     plan_write_collectives(v, t);
 }
 
-static void write_columns(const plan_view *v, const char *title, column *write, picture_scale scale, textbuf *t)
+static void write_columns(const plan_view *v, const char *title, column *write, picture_scale scale,
+                          textbuf *t)
 {
     text_add(t, "<section>\n<h2>%s</h2>\n<div class=\"sides\">\n", title);
     for (int side = 0; side < 2; side++) {

@@ -4,7 +4,12 @@
 /* How many bytes the character at `s` has; 0 where that is no UTF-8. */
 static int character_bytes(const unsigned char *s)
 {
-    int n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    int n = s[0] < 0x80   ? 1
+            : s[0] < 0xc2 ? 0
+            : s[0] < 0xe0 ? 2
+            : s[0] < 0xf0 ? 3
+            : s[0] < 0xf5 ? 4
+                          : 0;
     for (int k = 1; k < n; k++)
         if ((s[k] & 0xc0) != 0x80) return 0;
     if (n == 3 && s[0] == 0xe0 && s[1] < 0xa0) return 0; /* longer than need be */

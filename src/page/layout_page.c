@@ -11,59 +11,6 @@
 
 enum { SHOWN = 40, HEIGHT = 420, LOGARITHMIC = 8 };
 
-/* ---- layouts, each once ---- */
-
-static const char *rules_text(arena *a, const layout_rule *rules, int n)
-{
-    textbuf t = {.arena = a};
-    for (int r = 0; r < n; r++) text_add(&t, "%s%s", r ? "," : "", rules[r].text);
-    return text_done(&t);
-}
-
-static bool add(seen_layouts *s, seen_layout x)
-{
-    arena  *a = &s->session->arena;
-    textbuf key = {.arena = a};
-    text_add(&key, "%s %s %s", x.mesh, x.layout, x.state);
-    const char *text = text_done(&key);
-    TRY(text != NULL);
-    s->known.arena = a;
-    int *place = names_get(&s->known, text);
-    if (place) {
-        s->list[*place] = x;
-        return true;
-    }
-    TRY(arena_push(a, s->list, s->n, s->room));
-    place = arena_new(a, int);
-    TRY(place != NULL);
-    *place = s->n;
-    s->list[s->n++] = x;
-    return names_put(&s->known, text, place);
-}
-
-bool seen_add(void *context, const layout *l, const cost *c)
-{
-    seen_layouts *s = context;
-    arena        *a = &s->session->arena;
-    textbuf       m = {.arena = a};
-    for (int k = 0; k < l->mesh->naxes; k++)
-        text_add(&m, "%s%s:%d", k ? "," : "", l->mesh->name[k], l->mesh->size[k]);
-    seen_layout x = {.mesh = text_done(&m),
-                     .layout = rules_text(a, l->rules, l->nrules),
-                     .state = rules_text(a, l->state, l->nstate),
-                     .cost = *c};
-    return x.mesh && x.layout && x.state && add(s, x);
-}
-
-bool seen_add_best(seen_layouts *s, const found_layout *x, const char *reason)
-{
-    return add(s, (seen_layout){.mesh = x->mesh_text,
-                                .layout = x->layout_text,
-                                .state = x->state_text,
-                                .cost = x->cost,
-                                .reason = reason});
-}
-
 /* ---- the picture ---- */
 
 /* One axis: even, or by powers where values are far apart. */
@@ -85,7 +32,8 @@ static scale scale_of(double least, double most)
     if (s.powers)
         s.from = least / 1.2, s.to = most * 1.2;
     else if (least > 0.5 * most)
-        s.from = least - 0.15 * (most - least + 0.02 * most), s.to = most + 0.08 * (most - least + 0.02 * most);
+        s.from = least - 0.15 * (most - least + 0.02 * most),
+        s.to = most + 0.08 * (most - least + 0.02 * most);
     return s;
 }
 
@@ -169,7 +117,8 @@ static void find_scales(chart *c)
     double              least[2] = {INFINITY, INFINITY}, most[2] = {0, 0};
     for (int k = 0; k < s->n; k++) {
         double value[2] = {(double)s->list[k].cost.peak, s->list[k].cost.seconds};
-        for (int i = 0; i < 2; i++) least[i] = fmin(least[i], value[i]), most[i] = fmax(most[i], value[i]);
+        for (int i = 0; i < 2; i++)
+            least[i] = fmin(least[i], value[i]), most[i] = fmax(most[i], value[i]);
     }
     c->x = scale_of(least[0], most[0]);
     c->y = scale_of(least[1], most[1]);
@@ -178,9 +127,13 @@ static void find_scales(chart *c)
 static void write_ticks(const chart *c, const scale *s, const char *side, bool bytes)
 {
     double step = page_round_up((s->to - s->from) / 5);
-    for (double v = s->powers ? page_round_up(s->from) : ceil(s->from / step) * step; v <= s->to * 1.0001;) {
-        text_add(c->t, "<span%s style=\"%s:%.2f%%\">%s</span>", bytes && at(s, v) < 0.02 ? " class=\"first\"" : "", side,
-                 100 * at(s, v), v <= 0 ? "0" : bytes ? unit_bytes((int64_t)v).s : unit_seconds(v).s);
+    for (double v = s->powers ? page_round_up(s->from) : ceil(s->from / step) * step;
+         v <= s->to * 1.0001;) {
+        text_add(c->t, "<span%s style=\"%s:%.2f%%\">%s</span>",
+                 bytes && at(s, v) < 0.02 ? " class=\"first\"" : "", side, 100 * at(s, v),
+                 v <= 0  ? "0"
+                 : bytes ? unit_bytes((int64_t)v).s
+                         : unit_seconds(v).s);
         v = s->powers ? page_round_up(v * 1.6) : v + step;
     }
 }
@@ -191,9 +144,13 @@ static void write_dots(const chart *c)
     for (int k = s->n - 1; k >= 0; k--) { /* the best lies on top */
         int                place = c->order[k];
         const seen_layout *x = &s->list[place];
-        text_add(c->t, "<circle data-row=\"%d\" class=\"%s\" cx=\"%.2f%%\" cy=\"%.2f%%\" r=\"%s\"/>", k,
-                 x == c->best ? "best" : c->front[place] ? "front" : "", 100 * at(&c->x, (double)x->cost.peak),
-                 100 - 100 * at(&c->y, x->cost.seconds), x == c->best ? "6" : "4");
+        text_add(c->t,
+                 "<circle data-row=\"%d\" class=\"%s\" cx=\"%.2f%%\" cy=\"%.2f%%\" r=\"%s\"/>", k,
+                 x == c->best      ? "best"
+                 : c->front[place] ? "front"
+                                   : "",
+                 100 * at(&c->x, (double)x->cost.peak), 100 - 100 * at(&c->y, x->cost.seconds),
+                 x == c->best ? "6" : "4");
     }
 }
 
@@ -208,8 +165,8 @@ static void write_label(const chart *c, const seen_layout *x, const char *before
     double left = at(&c->x, (double)x->cost.peak), top = 1 - at(&c->y, x->cost.seconds);
     bool   right = left > 0.55;
     text_add(c->t, "<span class=\"label\" style=\"%s:calc(%.2f%% %s);top:calc(%.2f%% - %dpx)\">%s",
-             right ? "right" : "left", 100 * (right ? 1 - left : left), above ? "- 5px" : "+ 10px", 100 * top,
-             above ? 16 : 0, before);
+             right ? "right" : "left", 100 * (right ? 1 - left : left), above ? "- 5px" : "+ 10px",
+             100 * top, above ? 16 : 0, before);
     html_text(c->t, layout_name(x));
     if (*x->state) text_add(c->t, " state "), html_text(c->t, x->state);
     text_add(c->t, "</span>");
@@ -230,21 +187,27 @@ static void write_labels(const chart *c)
 static void write_chart(const chart *c)
 {
     const seen_layouts *s = c->story->seen;
-    text_add(c->t, "<div class=\"plots scatter\">\n<div class=\"gutter ticks\" aria-hidden=\"true\">");
+    text_add(c->t,
+             "<div class=\"plots scatter\">\n<div class=\"gutter ticks\" aria-hidden=\"true\">");
     write_ticks(c, &c->y, "bottom", false);
-    text_add(c->t, "</div>\n<div class=\"plot\" style=\"height:%dpx\"><svg role=\"img\" aria-label=\"Time of a step "
-                   "against memory of a processor, %d layouts\">", HEIGHT, s->n);
+    text_add(c->t,
+             "</div>\n<div class=\"plot\" style=\"height:%dpx\"><svg role=\"img\" "
+             "aria-label=\"Time of a step "
+             "against memory of a processor, %d layouts\">",
+             HEIGHT, s->n);
     double limit = c->story->limit ? at(&c->x, (double)c->story->limit) : 2;
     if (limit >= 0 && limit <= 1)
-        text_add(c->t, "<line class=\"limit\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>", 100 * limit, 100 * limit);
+        text_add(c->t, "<line class=\"limit\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>",
+                 100 * limit, 100 * limit);
     write_dots(c);
     text_add(c->t, "</svg>");
     if (limit >= 0 && limit <= 1)
         text_add(c->t, "<span class=\"limit\" style=\"left:%.2f%%\">limit %s</span>", 100 * limit,
                  unit_bytes(c->story->limit).s);
     write_labels(c);
-    text_add(c->t, "</div>\n<div class=\"gutter unit\">time&#8239;&#8593;<br>memory&#8239;&#8594;</div>\n"
-                   "<div class=\"plot axis\">");
+    text_add(c->t,
+             "</div>\n<div class=\"gutter unit\">time&#8239;&#8593;<br>memory&#8239;&#8594;</div>\n"
+             "<div class=\"plot axis\">");
     write_ticks(c, &c->x, "left", true);
     text_add(c->t, "</div>\n</div>\n");
 }
@@ -257,12 +220,14 @@ static const char *reason_of(const chart *c, const seen_layout *x)
     textbuf t = {.arena = c->arena};
     if (x == c->best) return "the best";
     if (x->reason) return x->reason;
-    double  wire = x->cost.wire - c->best->cost.wire;
-    double  work = x->cost.seconds - c->best->cost.seconds - wire, least = 1e-3 * c->best->cost.seconds;
+    double wire = x->cost.wire - c->best->cost.wire;
+    double work = x->cost.seconds - c->best->cost.seconds - wire,
+           least = 1e-3 * c->best->cost.seconds;
     int64_t more = x->cost.peak - c->best->cost.peak;
     if (c->story->limit && x->cost.peak > c->story->limit)
         text_add(&t, "%s above the limit of memory", unit_bytes(x->cost.peak - c->story->limit).s);
-    if (wire > least) text_add(&t, "%scollectives %s more", t.used ? ", " : "", unit_seconds(wire).s);
+    if (wire > least)
+        text_add(&t, "%scollectives %s more", t.used ? ", " : "", unit_seconds(wire).s);
     if (work > least) text_add(&t, "%swork %s more", t.used ? ", " : "", unit_seconds(work).s);
     if (more > 0) text_add(&t, "%smemory %s more", t.used ? ", " : "", unit_bytes(more).s);
     if (!t.used) text_add(&t, "as good, but for its rules");
@@ -271,8 +236,9 @@ static const char *reason_of(const chart *c, const seen_layout *x)
 
 static void write_row(const chart *c, const seen_layout *x)
 {
-    text_add(c->t, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td><code>", unit_seconds(x->cost.seconds).s,
-             unit_seconds(x->cost.wire).s, unit_bytes(x->cost.peak).s, unit_bytes(x->cost.sent).s);
+    text_add(c->t, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td><code>",
+             unit_seconds(x->cost.seconds).s, unit_seconds(x->cost.wire).s,
+             unit_bytes(x->cost.peak).s, unit_bytes(x->cost.sent).s);
     if (strcmp(x->mesh, c->story->mesh) != 0) html_text(c->t, x->mesh), text_add(c->t, " ");
     html_text(c->t, layout_name(x));
     if (*x->state) text_add(c->t, " state "), html_text(c->t, x->state);
@@ -285,11 +251,16 @@ static void write_table(const chart *c)
 {
     const seen_layouts *s = c->story->seen;
     int                 n = s->n < SHOWN ? s->n : SHOWN;
-    text_add(c->t, "<div class=\"layouts\">\n<div class=\"tools\"><label>search <input type=\"search\" placeholder=\"a "
-                   "dimension, an axis\"></label><output>%d of %d</output></div>\n<div class=\"scroll\"><table><thead><tr>",
+    text_add(c->t,
+             "<div class=\"layouts\">\n<div class=\"tools\"><label>search <input type=\"search\" "
+             "placeholder=\"a "
+             "dimension, an axis\"></label><output>%d of %d</output></div>\n<div "
+             "class=\"scroll\"><table><thead><tr>",
              n, s->n);
-    static const char *const heads[] = {"time", "in collectives", "memory", "sent", "layout", "what it loses by"};
-    for (size_t k = 0; k < sizeof heads / sizeof *heads; k++) text_add(c->t, "<th scope=\"col\">%s</th>", heads[k]);
+    static const char *const heads[] = {"time", "in collectives", "memory",
+                                        "sent", "layout",         "what it loses by"};
+    for (size_t k = 0; k < sizeof heads / sizeof *heads; k++)
+        text_add(c->t, "<th scope=\"col\">%s</th>", heads[k]);
     text_add(c->t, "</tr></thead>\n<tbody>\n");
     for (int k = 0; k < n; k++) write_row(c, &s->list[c->order[k]]);
     text_add(c->t, "</tbody></table></div>\n</div>\n");
@@ -300,11 +271,12 @@ static void write_best(const chart *c)
     const seen_layout *x = c->best;
     text_add(c->t, "<h3>The best</h3>\n<p><code>");
     html_text(c->t, layout_name(x));
-    text_add(c->t, "</code></p>\n<table class=\"kinds\">\n<tr><td>time</td><td>%s</td></tr>\n"
-                   "<tr><td>in collectives</td><td>%s</td></tr>\n<tr><td>memory</td><td>%s</td></tr>\n"
-                   "<tr><td>sent</td><td>%s</td></tr>\n</table>\n",
-             unit_seconds(x->cost.seconds).s, unit_seconds(x->cost.wire).s, unit_bytes(x->cost.peak).s,
-             unit_bytes(x->cost.sent).s);
+    text_add(c->t,
+             "</code></p>\n<table class=\"kinds\">\n<tr><td>time</td><td>%s</td></tr>\n"
+             "<tr><td>in collectives</td><td>%s</td></tr>\n<tr><td>memory</td><td>%s</td></tr>\n"
+             "<tr><td>sent</td><td>%s</td></tr>\n</table>\n",
+             unit_seconds(x->cost.seconds).s, unit_seconds(x->cost.wire).s,
+             unit_bytes(x->cost.peak).s, unit_bytes(x->cost.sent).s);
 }
 
 static void write_data(const chart *c, textbuf *t)
@@ -313,8 +285,9 @@ static void write_data(const chart *c, textbuf *t)
     text_add(t, "{\"layouts\":[");
     for (int k = 0; k < s->n; k++) {
         const seen_layout *x = &s->list[c->order[k]];
-        text_add(t, "%s{\"seconds\":%.6g,\"wire\":%.6g,\"bytes\":%lld,\"sent\":%lld,\"layout\":", k ? ",\n" : "",
-                 x->cost.seconds, x->cost.wire, (long long)x->cost.peak, (long long)x->cost.sent);
+        text_add(t, "%s{\"seconds\":%.6g,\"wire\":%.6g,\"bytes\":%lld,\"sent\":%lld,\"layout\":",
+                 k ? ",\n" : "", x->cost.seconds, x->cost.wire, (long long)x->cost.peak,
+                 (long long)x->cost.sent);
         json_string(t, x->layout);
         text_add(t, ",\"state\":");
         json_string(t, x->state);
@@ -371,9 +344,11 @@ bool layout_page(const layout_story *s, const char *path)
     html_text(t, s->proof);
     text_add(t, "</dd></div>\n</dl>\n</header>\n");
     write_figures(&c);
-    text_add(t, "<section>\n<h2>Time against memory</h2>\n<p class=\"key\"><span class=\"best\"><i></i>the best</span> "
-                "<span class=\"front\"><i></i>no other is both faster and smaller</span> "
-                "<span class=\"other\"><i></i>the others</span></p>\n<div class=\"step\">\n<div>\n");
+    text_add(t,
+             "<section>\n<h2>Time against memory</h2>\n<p class=\"key\"><span "
+             "class=\"best\"><i></i>the best</span> "
+             "<span class=\"front\"><i></i>no other is both faster and smaller</span> "
+             "<span class=\"other\"><i></i>the others</span></p>\n<div class=\"step\">\n<div>\n");
     write_chart(&c);
     text_add(t, "</div>\n<aside class=\"readout\" aria-live=\"polite\">\n");
     write_best(&c);

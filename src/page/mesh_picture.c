@@ -52,8 +52,9 @@ static double bytes_between(const grid *g, const axes_sum *sums, int n, int othe
 static void open_svg(const grid *g, const char *label, const char *class)
 {
     int width = MARGIN + g->columns * SIDE, height = MARGIN + g->rows * SIDE;
-    text_add(g->t, "<svg class=\"mesh %s\" viewBox=\"0 0 %d %d\" style=\"max-width:%dpx\" role=\"img\" "
-                   "aria-label=\"%s\">",
+    text_add(g->t,
+             "<svg class=\"mesh %s\" viewBox=\"0 0 %d %d\" style=\"max-width:%dpx\" role=\"img\" "
+             "aria-label=\"%s\">",
              class, width, height, g->columns <= 4 ? 3 * width / 2 : width, label);
     if (g->wrapped || !g->mesh->naxes) return;
     text_add(g->t, "<text class=\"axis\" x=\"%d\" y=\"14\">", MARGIN);
@@ -83,13 +84,20 @@ static void write_traffic(const grid *g)
         int    x = MARGIN + p % g->columns * SIDE, y = MARGIN + p / g->columns * SIDE;
         double bytes = bytes_between(g, sums, n, p);
         bool   here = p == g->view->e->processor;
-        text_add(g->t, "<g data-p=\"%d\"%s transform=\"translate(%d %d)\"><rect class=\"cell\" width=\"%d\" "
-                       "height=\"%d\"/><rect class=\"tint\" width=\"%d\" height=\"%d\" fill-opacity=\"%.2f\"/>",
-                 p, here ? " class=\"here\"" : "", x, y, SIDE - GAP, SIDE - GAP, SIDE - GAP, SIDE - GAP,
-                 most > 0 ? 0.75 * bytes / most : 0);
-        text_add(g->t, "<text class=\"number\" x=\"5\" y=\"14\">%d</text><text class=\"bytes\" x=\"%d\" "
-                       "y=\"%d\">%s</text></g>", p, SIDE - GAP - 4, SIDE - GAP - 6,
-                 bytes > most / 1000 ? unit_bytes((int64_t)bytes).s : here ? "shown" : "");
+        text_add(
+            g->t,
+            "<g data-p=\"%d\"%s transform=\"translate(%d %d)\"><rect class=\"cell\" width=\"%d\" "
+            "height=\"%d\"/><rect class=\"tint\" width=\"%d\" height=\"%d\" "
+            "fill-opacity=\"%.2f\"/>",
+            p, here ? " class=\"here\"" : "", x, y, SIDE - GAP, SIDE - GAP, SIDE - GAP, SIDE - GAP,
+            most > 0 ? 0.75 * bytes / most : 0);
+        text_add(g->t,
+                 "<text class=\"number\" x=\"5\" y=\"14\">%d</text><text class=\"bytes\" x=\"%d\" "
+                 "y=\"%d\">%s</text></g>",
+                 p, SIDE - GAP - 4, SIDE - GAP - 6,
+                 bytes > most / 1000 ? unit_bytes((int64_t)bytes).s
+                 : here              ? "shown"
+                                     : "");
     }
     text_add(g->t, "</svg>\n");
     text_add(g->t, "<dl class=\"along\">");
@@ -98,8 +106,9 @@ static void write_traffic(const grid *g)
         price_write_axes(g->mesh, sums[k].axes, &names);
         text_add(g->t, "<div><dt>along ");
         html_text(g->t, text_done(&names));
-        text_add(g->t, "</dt><dd><b>%s</b> to %d other%s, %s</dd></div>", unit_bytes(sums[k].bytes).s,
-                 sums[k].group - 1, sums[k].group == 2 ? "" : "s", unit_seconds(sums[k].seconds).s);
+        text_add(g->t, "</dt><dd><b>%s</b> to %d other%s, %s</dd></div>",
+                 unit_bytes(sums[k].bytes).s, sums[k].group - 1, sums[k].group == 2 ? "" : "s",
+                 unit_seconds(sums[k].seconds).s);
     }
     text_add(g->t, "</dl>\n");
 }
@@ -139,8 +148,9 @@ static void write_part(const grid *g, const mtf_tensor *x, const placement *wher
         from[n] = (double)part.begin / (double)whole;
         size[n++] = (double)part.size / (double)whole;
     }
-    text_add(g->t, "<rect class=\"whole\" x=\"12\" y=\"17\" width=\"%.0f\" height=\"%.0f\"/>"
-                   "<rect class=\"part\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>",
+    text_add(g->t,
+             "<rect class=\"whole\" x=\"12\" y=\"17\" width=\"%.0f\" height=\"%.0f\"/>"
+             "<rect class=\"part\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>",
              side, side, 12 + side * from[1], 17 + side * from[0], side * size[1], side * size[0]);
 }
 
@@ -150,9 +160,12 @@ static void write_parts(const grid *g, const mtf_tensor *x)
     view_placement(g->view, x, &where);
     open_svg(g, "The part of a tensor that each processor holds", "parts");
     for (int p = 0; p < g->cells; p++) {
-        text_add(g->t, "<g data-p=\"%d\" transform=\"translate(%d %d)\"><rect class=\"cell\" width=\"%d\" "
-                       "height=\"%d\"/><text class=\"number\" x=\"5\" y=\"14\">%d</text>",
-                 p, MARGIN + p % g->columns * SIDE, MARGIN + p / g->columns * SIDE, SIDE - GAP, SIDE - GAP, p);
+        text_add(
+            g->t,
+            "<g data-p=\"%d\" transform=\"translate(%d %d)\"><rect class=\"cell\" width=\"%d\" "
+            "height=\"%d\"/><text class=\"number\" x=\"5\" y=\"14\">%d</text>",
+            p, MARGIN + p % g->columns * SIDE, MARGIN + p / g->columns * SIDE, SIDE - GAP,
+            SIDE - GAP, p);
         write_part(g, x, &where, p);
         text_add(g->t, "</g>");
     }
@@ -166,8 +179,8 @@ static void write_parts(const grid *g, const mtf_tensor *x)
         if (where.dim[d].n) text_add(g->t, " in %d", cut_parts(g->mesh, &where.dim[d]));
     }
     int copies = g->view->e->processors / parts;
-    text_add(g->t, "%s%d part%s, each on %d processor%s</p>\n", x->shape.ndims ? ": " : "", parts, parts == 1 ? "" : "s", copies,
-             copies == 1 ? "" : "s");
+    text_add(g->t, "%s%d part%s, each on %d processor%s</p>\n", x->shape.ndims ? ": " : "", parts,
+             parts == 1 ? "" : "s", copies, copies == 1 ? "" : "s");
 }
 
 void plan_write_mesh_pictures(const plan_view *v, int number, textbuf *t)
@@ -175,19 +188,27 @@ void plan_write_mesh_pictures(const plan_view *v, int number, textbuf *t)
     grid              g = grid_of(v, t);
     const mtf_tensor *x = choose_tensor(v);
     if (v->e->processors == 1) {
-        text_add(t, "<p class=\"empty\">There is one processor: it holds everything, and talks to nobody.</p>\n");
+        text_add(t, "<p class=\"empty\">There is one processor: it holds everything, and talks to "
+                    "nobody.</p>\n");
         return;
     }
-    text_add(t, "<div class=\"meshes\" data-plan=\"%d\">\n<figure><figcaption>Who talks to whom <small>what "
-                "processor <output>%d</output> sends to each other one in a step; choose another by a "
-                "click</small></figcaption>\n", number, v->e->processor);
+    text_add(t,
+             "<div class=\"meshes\" data-plan=\"%d\">\n<figure><figcaption>Who talks to whom "
+             "<small>what "
+             "processor <output>%d</output> sends to each other one in a step; choose another by a "
+             "click</small></figcaption>\n",
+             number, v->e->processor);
     write_traffic(&g);
-    text_add(t, "</figure>\n<figure><figcaption>Who holds what <small><label>part of <input list=\"tensors%d\" "
-                "value=\"", number);
+    text_add(t,
+             "</figure>\n<figure><figcaption>Who holds what <small><label>part of <input "
+             "list=\"tensors%d\" "
+             "value=\"",
+             number);
     html_text(t, x ? mtf_name_of_tensor(x) : "");
     text_add(t, "\" spellcheck=\"false\" autocomplete=\"off\"></label></small></figcaption>\n");
     if (x) write_parts(&g, x);
     text_add(t, "</figure>\n</div>\n");
     if (g.cells < v->e->processors)
-        text_add(t, "<p class=\"note\">The first %d of %d processors are drawn.</p>\n", g.cells, v->e->processors);
+        text_add(t, "<p class=\"note\">The first %d of %d processors are drawn.</p>\n", g.cells,
+                 v->e->processors);
 }

@@ -30,12 +30,11 @@ static piece text_piece(const char *text)
 bool page_put(page *p, const char *command, const char *what, const char *path)
 {
     textbuf head = {.arena = &p->arena};
-    text_add(&head,
-             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-             "<meta name=\"color-scheme\" content=\"light dark\">\n"
-             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-             "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
+    text_add(&head, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                    "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
     html_text(&head, what);
     text_add(&head, " &#183; %s</title>\n<style>\n", command);
     const char *first = text_done(&head), *body = text_done(&p->body), *data = text_done(&p->data);

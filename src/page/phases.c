@@ -52,7 +52,8 @@ static bool keeps_shape(const node *n)
     if (n->nout == 0 || n->op->blocks) return false;
     if (n->out[0]->shape.ndims == 0) return true;
     for (int i = 0; i < n->nin; i++)
-        if (n->in[i]->shape.ndims > 0 && !same_dims(&n->in[i]->shape, &n->out[0]->shape)) return false;
+        if (n->in[i]->shape.ndims > 0 && !same_dims(&n->in[i]->shape, &n->out[0]->shape))
+            return false;
     return true;
 }
 
@@ -136,7 +137,8 @@ static int layer_named(finder *f, const char *scope, size_t length)
     int *known = names_get(&f->known, name);
     if (known) return *known;
     int *number = arena_new(f->arena, int);
-    if (!number || !arena_push(f->arena, f->phases->names, f->phases->n, f->phases->room)) return -1;
+    if (!number || !arena_push(f->arena, f->phases->names, f->phases->n, f->phases->room))
+        return -1;
     *number = f->phases->n;
     f->phases->names[f->phases->n++] = name;
     return names_put(&f->known, name, number) ? *number : -1;
@@ -148,7 +150,8 @@ static int layer_by_name(finder *f, const mtf_tensor *x)
     char *scope = arena_text(f->arena, x->name ? x->name : x->scope), *slash;
     while (scope && (slash = strrchr(scope, '/')) != NULL) {
         *slash = 0;
-        if (!names_get(&f->graph->tensors, scope)) return layer_named(f, scope, layer_length(scope));
+        if (!names_get(&f->graph->tensors, scope))
+            return layer_named(f, scope, layer_length(scope));
     }
     return 0;
 }
@@ -191,7 +194,8 @@ static int layer_of_gradient(const finder *f, const node *n)
 static void name_others(finder *f)
 {
     const block *b = &f->graph->root;
-    for (int k = b->nnodes - 1; k >= 0; k--) { /* updates and the gradients they use: the layer of their variable */
+    for (int k = b->nnodes - 1; k >= 0;
+         k--) { /* updates and the gradients they use: the layer of their variable */
         const node *n = b->nodes[k];
         mark       *m = &f->marks[n->id];
         if (!m->update) continue;

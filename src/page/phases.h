@@ -7,10 +7,11 @@
 typedef enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASES } phase;
 
 typedef struct phases {
-    uint8_t     *phase; /* by tensor id */
-    int         *layer; /* by tensor id: its place among the names */
-    const char **names; /* of layers, in order of their first tensors; the first is "": in no scope */
-    int          n, room;
+    uint8_t *phase; /* by tensor id */
+    int     *layer; /* by tensor id: its place among the names */
+    const char *
+        *names; /* of layers, in order of their first tensors; the first is "": in no scope */
+    int  n, room;
 } phases;
 
 /* Gradients are nodes like any others, without a scope: they are told by where their values go, and

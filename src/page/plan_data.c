@@ -26,7 +26,8 @@ static const char *form_text(const writer *w, const mtf_tensor *x)
         text_add(&t, d ? ",[" : "[");
         json_string(&t, x->shape.dims[d].name);
         text_add(&t, ",%lld,[", (long long)x->shape.dims[d].size);
-        for (int a = 0; a < where.dim[d].n; a++) text_add(&t, a ? ",%d" : "%d", where.dim[d].axis[a]);
+        for (int a = 0; a < where.dim[d].n; a++)
+            text_add(&t, a ? ",%d" : "%d", where.dim[d].axis[a]);
         text_add(&t, "]]");
     }
     text_add(&t, "]");
@@ -77,12 +78,30 @@ static const price_line *line_of(const writer *w, int k)
     return &w->view->e->price.lines[k];
 }
 
-static double kind_at(const writer *w, int k) { return w->view->e->program->instrs[k].kind; }
-static double seconds_at(const writer *w, int k) { return line_of(w, k)->seconds; }
-static double flops_at(const writer *w, int k) { return (double)line_of(w, k)->flops; }
-static double bytes_at(const writer *w, int k) { return (double)line_of(w, k)->bytes; }
-static double turns_at(const writer *w, int k) { return (double)line_of(w, k)->turns; }
-static double duplicate_at(const writer *w, int k) { return line_of(w, k)->duplicate; }
+static double kind_at(const writer *w, int k)
+{
+    return w->view->e->program->instrs[k].kind;
+}
+static double seconds_at(const writer *w, int k)
+{
+    return line_of(w, k)->seconds;
+}
+static double flops_at(const writer *w, int k)
+{
+    return (double)line_of(w, k)->flops;
+}
+static double bytes_at(const writer *w, int k)
+{
+    return (double)line_of(w, k)->bytes;
+}
+static double turns_at(const writer *w, int k)
+{
+    return (double)line_of(w, k)->turns;
+}
+static double duplicate_at(const writer *w, int k)
+{
+    return line_of(w, k)->duplicate;
+}
 
 static double phase_at(const writer *w, int k)
 {

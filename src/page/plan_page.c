@@ -19,7 +19,8 @@ static void write_hint(const hint *h, textbuf *t)
 {
     text_add(t, "<p class=\"hint\">");
     if (!h->found) {
-        text_add(t, "Of %d layouts that differ by one rule, none is predicted to be faster.</p>\n", h->tried);
+        text_add(t, "Of %d layouts that differ by one rule, none is predicted to be faster.</p>\n",
+                 h->tried);
         return;
     }
     text_add(t, h->add ? "With <code>" : "Without <code>");
@@ -30,10 +31,13 @@ static void write_hint(const hint *h, textbuf *t)
         html_text(t, h->remove);
         text_add(t, "</code>");
     }
-    text_add(t, " a step takes <b>%s</b>, %s less, and memory is %s instead of %s: the best of %d layouts that "
-                "differ by one rule.</p>\n",
-             unit_seconds(h->seconds).s, unit_percent(h->seconds_now - h->seconds, h->seconds_now).s,
-             unit_bytes(h->peak).s, unit_bytes(h->peak_now).s, h->tried);
+    text_add(t,
+             " a step takes <b>%s</b>, %s less, and memory is %s instead of %s: the best of %d "
+             "layouts that "
+             "differ by one rule.</p>\n",
+             unit_seconds(h->seconds).s,
+             unit_percent(h->seconds_now - h->seconds, h->seconds_now).s, unit_bytes(h->peak).s,
+             unit_bytes(h->peak_now).s, h->tried);
 }
 
 static void write_step(const plan_view *v, textbuf *t)
@@ -75,7 +79,8 @@ bool plan_page(mtf_graph *g, const char *what, estimate *e, const hint *h, const
     if (e->program->ninstrs)
         write_sections(&v, t);
     else
-        text_add(t, "<p class=\"empty\">This program computes nothing: all that is asked for is an input, a variable "
+        text_add(t, "<p class=\"empty\">This program computes nothing: all that is asked for is an "
+                    "input, a variable "
                     "or a constant.</p>\n");
     text_add(&p.data, "{\"plans\":[");
     plan_write_data(&v, &p.data);

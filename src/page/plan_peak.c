@@ -59,16 +59,16 @@ static int find_families(const plan_view *v, family *list, int *alive)
     for (int k = 0; k < v->ntenancies; k++) {
         const tenancy *x = &v->tenancies[k];
         if (x->first > v->peak || x->last < v->peak) continue;
-        list[n] = (family){.one = x, .pattern = pattern_of(name_of(x), v->arena), .members = 1,
-                           .bytes = x->bytes};
+        list[n] = (family){
+            .one = x, .pattern = pattern_of(name_of(x), v->arena), .members = 1, .bytes = x->bytes};
         if (!list[n++].pattern) return 0;
     }
     *alive = n;
     if (n) qsort(list, (size_t)n, sizeof *list, by_likeness);
     for (int k = 0; k < n; k++) {
         family *last = joined ? &list[joined - 1] : NULL;
-        if (last && last->one->kind == list[k].one->kind && last->one->bytes == list[k].one->bytes &&
-            strcmp(last->pattern, list[k].pattern) == 0)
+        if (last && last->one->kind == list[k].one->kind &&
+            last->one->bytes == list[k].one->bytes && strcmp(last->pattern, list[k].pattern) == 0)
             last->members++, last->bytes += list[k].bytes;
         else
             list[joined++] = list[k];
@@ -106,7 +106,10 @@ void plan_write_peak(const plan_view *v, textbuf *t)
     for (int j = MEMORY_KINDS - 1; j >= 0; j--)
         text_add(t, "<tr class=\"%s\"><td><i></i>%s</td><td>%s</td></tr>\n", memory_classes[j],
                  memory_names[j], unit_bytes(v->alive[v->peak][j]).s);
-    text_add(t, "</table>\n<table class=\"tensors\"><caption>%d tensors alive; most bytes in</caption>\n", alive);
+    text_add(
+        t,
+        "</table>\n<table class=\"tensors\"><caption>%d tensors alive; most bytes in</caption>\n",
+        alive);
     for (int k = 0; k < n && k < LINES; k++) write_family(v, &list[k], t);
     text_add(t, "</table>\n");
 }

@@ -60,7 +60,8 @@ static void write_kind_name(const picture *p, int kind, double top)
     for (to = at; to < n - 1 && (double)v->alive[to + 1][kind] > 0.8 * most;) to++;
     int64_t below = 0;
     for (int j = 0; j < kind; j++) below += v->alive[at][j];
-    double left = x_at(p, from) / WIDTH, right = x_at(p, to + 1) / WIDTH, middle = (left + right) / 2;
+    double left = x_at(p, from) / WIDTH, right = x_at(p, to + 1) / WIDTH,
+           middle = (left + right) / 2;
     double height = 100 * ((double)below + most / 2) / top;
     text_add(p->t, "<span class=\"name %s%s\" style=\"", memory_classes[kind],
              kind > MEMORY_BUFFERS && right - left > 0.15 ? " middle" : "");
@@ -90,14 +91,16 @@ static void write_memory(const picture *p)
     text_add(p->t, "<div class=\"gutter ticks\" aria-hidden=\"true\">");
     write_memory_ticks(p, top);
     text_add(p->t, "</div>\n<div class=\"plot memory\" style=\"height:%dpx\">", MEMORY_HEIGHT);
-    text_add(p->t, "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
-                   "aria-label=\"Memory in use over the step, by kind: at most %s\">",
+    text_add(p->t,
+             "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
+             "aria-label=\"Memory in use over the step, by kind: at most %s\">",
              WIDTH, MEMORY_HEIGHT, unit_bytes(v->most).s);
     for (int k = 1; k * step <= top; k++)
-        text_add(p->t, "<path class=\"grid\" d=\"M0,%.1fH%d\"/>", MEMORY_HEIGHT * (1 - k * step / top),
-                 WIDTH);
+        text_add(p->t, "<path class=\"grid\" d=\"M0,%.1fH%d\"/>",
+                 MEMORY_HEIGHT * (1 - k * step / top), WIDTH);
     for (int j = MEMORY_KINDS - 1; j >= 0; j--) write_area(p, j, top);
-    text_add(p->t, "<path class=\"reserved\" d=\"M0,%.1fH%d\"/>", MEMORY_HEIGHT * (1 - line), WIDTH);
+    text_add(p->t, "<path class=\"reserved\" d=\"M0,%.1fH%d\"/>", MEMORY_HEIGHT * (1 - line),
+             WIDTH);
     text_add(p->t, "<path class=\"peakline\" d=\"M%.2f,0V%.1f\"/></svg>", WIDTH * peak,
              MEMORY_HEIGHT * (1 - (double)v->most / top));
     for (int j = 0; j < MEMORY_KINDS; j++) write_kind_name(p, j, top);
@@ -155,12 +158,14 @@ static void write_bars(const picture *p, int class)
 static void write_lane_names(const picture *p, int lanes)
 {
     int every = (12 + p->lane - 1) / p->lane;
-    text_add(p->t, "<div class=\"gutter lanes\"><span style=\"top:0\">compute</span>"
-                   "<span style=\"top:%dpx\">collectives</span>", SUM_LANE);
+    text_add(p->t,
+             "<div class=\"gutter lanes\"><span style=\"top:0\">compute</span>"
+             "<span style=\"top:%dpx\">collectives</span>",
+             SUM_LANE);
     for (int k = 0; k < lanes; k++) {
         if (k % every) continue;
-        text_add(p->t, "<span style=\"top:%dpx;line-height:%dpx\" title=\"", 2 * SUM_LANE + 6 + k * p->lane,
-                 p->lane < 12 ? 12 : p->lane);
+        text_add(p->t, "<span style=\"top:%dpx;line-height:%dpx\" title=\"",
+                 2 * SUM_LANE + 6 + k * p->lane, p->lane < 12 ? 12 : p->lane);
         html_text(p->t, k ? p->view->phases.names[k] : "outside of all scopes");
         text_add(p->t, "\">");
         html_text(p->t, k ? p->view->phases.names[k] : "outside");
@@ -173,13 +178,15 @@ static void write_lanes(const picture *p)
 {
     int lanes = count_lanes(p->view), height = 2 * SUM_LANE + (lanes ? 8 + lanes * p->lane : 2);
     write_lane_names(p, lanes);
-    text_add(p->t, "<div class=\"plot lanes\" style=\"height:%dpx\"><svg viewBox=\"0 0 %d %d\" "
-                   "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Work and collectives over "
-                   "the step, by layer, as wide as their predicted time\">",
+    text_add(p->t,
+             "<div class=\"plot lanes\" style=\"height:%dpx\"><svg viewBox=\"0 0 %d %d\" "
+             "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Work and collectives over "
+             "the step, by layer, as wide as their predicted time\">",
              height, WIDTH, height);
     for (int k = 0; k <= lanes && lanes; k++)
-        text_add(p->t, "<path class=\"grid\" d=\"M0,%.1fH%d\"/>", 2 * SUM_LANE + 5.5 + k * p->lane, WIDTH);
-    for (int class = 0; class <= PHASES; class++) write_bars(p, class);
+        text_add(p->t, "<path class=\"grid\" d=\"M0,%.1fH%d\"/>", 2 * SUM_LANE + 5.5 + k * p->lane,
+                 WIDTH);
+    for (int class = 0; class <= PHASES; class ++) write_bars(p, class);
     text_add(p->t, "</svg></div>\n");
 }
 
@@ -201,7 +208,7 @@ static void write_key(const picture *p)
     for (int k = 0; k < v->e->program->ninstrs; k++)
         sums[class_of(v, k)] += v->e->price.lines[k].seconds;
     text_add(p->t, "<p class=\"key\">");
-    for (int class = 0; class <= PHASES; class++)
+    for (int class = 0; class <= PHASES; class ++)
         if (sums[class] > 0)
             text_add(p->t, "<span class=\"%s\"><i></i>%s <b>%s</b> %.0f&#8239;%%</span> ",
                      phase_classes[class], phase_names[class], unit_seconds(sums[class]).s,
@@ -216,8 +223,8 @@ void plan_write_picture(const plan_view *v, picture_scale scale, int number, tex
     if (scale.seconds <= 0) p.scale.seconds = 1;
     if (v->e->program->ninstrs == 0) return;
     write_key(&p);
-    text_add(t, "<div class=\"plots\" data-plan=\"%d\" data-seconds=\"%.9g\" tabindex=\"0\">\n", number,
-             p.scale.seconds);
+    text_add(t, "<div class=\"plots\" data-plan=\"%d\" data-seconds=\"%.9g\" tabindex=\"0\">\n",
+             number, p.scale.seconds);
     write_memory(&p);
     write_lanes(&p);
     write_time_ticks(&p);

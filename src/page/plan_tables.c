@@ -62,16 +62,17 @@ void plan_write_setting(const plan_view *v, textbuf *t)
     text_add(t,
              "<div><dt>machine</dt><dd><span>%sflop/s, memory %s/s, wire %s/s, latency "
              "%s</span></dd></div>\n</dl>\n",
-             rate_text(r->flops).s, unit_bytes((int64_t)r->memory).s, unit_bytes((int64_t)r->wire).s,
-             unit_seconds(r->latency).s);
+             rate_text(r->flops).s, unit_bytes((int64_t)r->memory).s,
+             unit_bytes((int64_t)r->wire).s, unit_seconds(r->latency).s);
 }
 
 static void figure_time(const plan_view *v, textbuf *t)
 {
     const price *p = &v->e->price;
     textbuf      more = {.arena = v->arena};
-    text_add(&more, "predicted; %s of it in %lld collective%s", unit_percent(p->wire_seconds, p->seconds).s,
-             (long long)p->collectives, p->collectives == 1 ? "" : "s");
+    text_add(&more, "predicted; %s of it in %lld collective%s",
+             unit_percent(p->wire_seconds, p->seconds).s, (long long)p->collectives,
+             p->collectives == 1 ? "" : "s");
     if (p->open_ended) text_add(&more, "; loops of unknown length count once");
     page_figure(t, "time of a step", unit_seconds(p->seconds).s, text_done(&more));
 }
@@ -155,14 +156,15 @@ void plan_write_kinds(const plan_view *v, textbuf *t)
     text_add(t, "<table class=\"bars\"><thead><tr><th>kind</th><th colspan=\"2\">time</th>"
                 "<th>times</th><th>flops</th><th>sent</th></tr></thead>\n<tbody>\n");
     for (int i = 0; i < n; i++)
-        text_add(t,
-                 "<tr><th scope=\"row\">%s</th><td class=\"bar %s\"><i style=\"width:%.1f%%\"></i></td>"
-                 "<td>%s</td><td>%lld</td><td>%s</td><td>%s</td></tr>\n",
-                 sums[i].kind, sums[i].wire ? "wire" : "work",
-                 sums[0].seconds > 0 ? 100 * sums[i].seconds / sums[0].seconds : 0,
-                 unit_seconds(sums[i].seconds).s, (long long)sums[i].count,
-                 sums[i].flops ? unit_count(sums[i].flops).s : "",
-                 sums[i].wire ? unit_bytes(sums[i].sent).s : "");
+        text_add(
+            t,
+            "<tr><th scope=\"row\">%s</th><td class=\"bar %s\"><i style=\"width:%.1f%%\"></i></td>"
+            "<td>%s</td><td>%lld</td><td>%s</td><td>%s</td></tr>\n",
+            sums[i].kind, sums[i].wire ? "wire" : "work",
+            sums[0].seconds > 0 ? 100 * sums[i].seconds / sums[0].seconds : 0,
+            unit_seconds(sums[i].seconds).s, (long long)sums[i].count,
+            sums[i].flops ? unit_count(sums[i].flops).s : "",
+            sums[i].wire ? unit_bytes(sums[i].sent).s : "");
     text_add(t, "</tbody></table>\n");
 }
 
@@ -220,19 +222,23 @@ void plan_write_collectives(const plan_view *v, textbuf *t)
     wire_sum *list;
     int       n = sum_wires(v, &list);
     if (n == 0) {
-        text_add(t, "<p class=\"empty\">No collectives: the processors never wait for one another's "
-                    "numbers.</p>\n");
+        text_add(t,
+                 "<p class=\"empty\">No collectives: the processors never wait for one another's "
+                 "numbers.</p>\n");
         return;
     }
-    text_add(t, "<div class=\"scroll\"><table class=\"wires\"><thead><tr><th>collective</th><th>along</th>"
-                "<th>of</th><th>times</th><th>each</th><th>sent</th><th>time</th><th>rule</th></tr></thead>"
-                "\n<tbody>\n");
+    text_add(
+        t,
+        "<div class=\"scroll\"><table class=\"wires\"><thead><tr><th>collective</th><th>along</th>"
+        "<th>of</th><th>times</th><th>each</th><th>sent</th><th>time</th><th>rule</th></tr></thead>"
+        "\n<tbody>\n");
     for (int i = 0; i < n; i++) {
         const price_line *x = list[i].like;
         text_add(t, "<tr data-axes=\"%u\"><th scope=\"row\">%s</th><td>", x->axes, x->collective);
         write_axes(v->e->opts.mesh, x->axes, v->arena, t);
-        text_add(t, "</td><td>%d</td><td>%lld</td><td>%s</td><td>%s</td><td>%s</td><td><code>", x->group,
-                 (long long)list[i].count, unit_bytes(list[i].bytes / (list[i].count ? list[i].count : 1)).s,
+        text_add(t, "</td><td>%d</td><td>%lld</td><td>%s</td><td>%s</td><td>%s</td><td><code>",
+                 x->group, (long long)list[i].count,
+                 unit_bytes(list[i].bytes / (list[i].count ? list[i].count : 1)).s,
                  unit_bytes(list[i].bytes).s, unit_seconds(list[i].seconds).s);
         html_text(t, x->cause);
         text_add(t, "</code></td></tr>\n");
@@ -270,8 +276,9 @@ static void write_instr(const plan_view *v, int k, textbuf *t)
         mtf_shape local = view_local(v, line->tensor);
         shape_write(&local, &shape);
     }
-    text_add(t, "<tr><td>%d</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>", k, view_kind(v, k),
-             unit_seconds(line->seconds).s, line->flops ? unit_count(line->flops).s : "",
+    text_add(t, "<tr><td>%d</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>", k,
+             view_kind(v, k), unit_seconds(line->seconds).s,
+             line->flops ? unit_count(line->flops).s : "",
              line->collective ? unit_bytes(line->sent_bytes).s : "");
     html_text(t, line->tensor ? mtf_name_of_tensor(line->tensor) : "");
     text_add(t, "</td><td>");
@@ -304,9 +311,13 @@ void plan_write_instrs(const plan_view *v, int number, textbuf *t)
     if (!list) return;
     for (int k = 0; k < n; k++) list[k] = (costly){v->e->price.lines[k].seconds, k};
     qsort(list, (size_t)n, sizeof *list, costlier);
-    text_add(t, "<div class=\"instrs\" data-plan=\"%d\">\n<div class=\"tools\"><label>search <input type=\"search\" "
-                "placeholder=\"a tensor, a kind, a rule, a layer\"></label><output>the costliest %d of %d</output>"
-                "</div>\n<div class=\"scroll\"><table><thead><tr>", number, shown, n);
+    text_add(t,
+             "<div class=\"instrs\" data-plan=\"%d\">\n<div class=\"tools\"><label>search <input "
+             "type=\"search\" "
+             "placeholder=\"a tensor, a kind, a rule, a layer\"></label><output>the costliest %d "
+             "of %d</output>"
+             "</div>\n<div class=\"scroll\"><table><thead><tr>",
+             number, shown, n);
     static const char *const heads[] = {"#",    "operation", "time",        "flops",
                                         "sent", "tensor",    "local shape", "rule, or done"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)

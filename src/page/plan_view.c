@@ -3,14 +3,17 @@
 
 #include <string.h>
 
-const char *const memory_names[MEMORY_KINDS] = {
-    [MEMORY_PARAMETERS] = "parameters",   [MEMORY_STATE] = "optimizer state",
-    [MEMORY_BUFFERS] = "buffers",         [MEMORY_ACTIVATIONS] = "activations",
-    [MEMORY_GRADIENTS] = "gradients"};
+const char *const memory_names[MEMORY_KINDS] = {[MEMORY_PARAMETERS] = "parameters",
+                                                [MEMORY_STATE] = "optimizer state",
+                                                [MEMORY_BUFFERS] = "buffers",
+                                                [MEMORY_ACTIVATIONS] = "activations",
+                                                [MEMORY_GRADIENTS] = "gradients"};
 
-const char *const memory_classes[MEMORY_KINDS] = {
-    [MEMORY_PARAMETERS] = "par",   [MEMORY_STATE] = "sta",     [MEMORY_BUFFERS] = "buf",
-    [MEMORY_ACTIVATIONS] = "act", [MEMORY_GRADIENTS] = "gra"};
+const char *const memory_classes[MEMORY_KINDS] = {[MEMORY_PARAMETERS] = "par",
+                                                  [MEMORY_STATE] = "sta",
+                                                  [MEMORY_BUFFERS] = "buf",
+                                                  [MEMORY_ACTIVATIONS] = "act",
+                                                  [MEMORY_GRADIENTS] = "gra"};
 
 /* ---- times ---- */
 
@@ -30,8 +33,7 @@ static bool find_times(plan_view *v)
 static memory_kind kind_of(const plan_view *v, const buffer *b)
 {
     switch (b->kind) {
-    case BUFFER_VARIABLE:
-        return price_is_trained(b->cause) ? MEMORY_PARAMETERS : MEMORY_STATE;
+    case BUFFER_VARIABLE: return price_is_trained(b->cause) ? MEMORY_PARAMETERS : MEMORY_STATE;
     case BUFFER_INPUT:
     case BUFFER_CONSTANT: return MEMORY_BUFFERS;
     default: break;
@@ -57,19 +59,20 @@ static bool add_buffers(plan_view *v)
     for (int b = 0; b < p->nbuffers; b++) until[b] = p->buffers[b].last;
     for (int b = 0; b < p->nbuffers; b++) {
         int before = p->buffers[b].shares;
-        if (before != b && until[before] >= p->buffers[b].first) until[before] = p->buffers[b].first - 1;
+        if (before != b && until[before] >= p->buffers[b].first)
+            until[before] = p->buffers[b].first - 1;
     }
     for (int b = 0; b < p->nbuffers; b++) {
         const buffer *x = &p->buffers[b];
         bool          stays = x->kind == BUFFER_VARIABLE;
         if (!stays && x->first < 0) continue;
         int64_t bytes = stays ? x->bytes : ((x->bytes ? x->bytes : 1) + 63) / 64 * 64;
-        TRY(add_tenancy(v, (tenancy){.tensor = x->cause,
-                                     .kind = kind_of(v, x),
-                                     .bytes = bytes,
-                                     .first = stays ? 0 : x->first,
-                                     .last = stays || until[b] >= p->ninstrs ? p->ninstrs - 1
-                                                                             : until[b]}));
+        TRY(add_tenancy(
+            v, (tenancy){.tensor = x->cause,
+                         .kind = kind_of(v, x),
+                         .bytes = bytes,
+                         .first = stays ? 0 : x->first,
+                         .last = stays || until[b] >= p->ninstrs ? p->ninstrs - 1 : until[b]}));
     }
     return true;
 }

@@ -32,14 +32,14 @@ typedef struct plan_view {
     estimate  *e;
     arena     *arena;
     phases     phases;
-    double   *begin; /* seconds at which each instruction begins; one more, the end */
-    double    end;   /* of the step, more than 0 */
-    tenancy  *tenancies;
-    int       ntenancies, room;
+    double    *begin; /* seconds at which each instruction begins; one more, the end */
+    double     end;   /* of the step, more than 0 */
+    tenancy   *tenancies;
+    int        ntenancies, room;
     int64_t (*alive)[MEMORY_KINDS]; /* by instruction */
-    int       peak;                 /* the instruction at which most is alive */
-    int64_t   most;                 /* and how much that is */
-    int64_t   reserved;             /* bytes that the processor reserves, for the whole step */
+    int     peak;                   /* the instruction at which most is alive */
+    int64_t most;                   /* and how much that is */
+    int64_t reserved;               /* bytes that the processor reserves, for the whole step */
 } plan_view;
 
 /* False: no memory. */
@@ -51,7 +51,7 @@ int64_t view_alive(const plan_view *v, int k); /* of all kinds */
  * state, too. */
 void view_placement(const plan_view *v, const mtf_tensor *x, placement *where);
 /* This processor's part of it. */
-mtf_shape view_local(const plan_view *v, const mtf_tensor *x);
+mtf_shape   view_local(const plan_view *v, const mtf_tensor *x);
 const char *view_kind(const plan_view *v, int k); /* contract, all_reduce, ... */
 
 #endif

@@ -14,6 +14,7 @@
 #include "page/page.h"
 
 enum { MOST_CURVES = 8, SCOPES_SHOWN = 24 };
+enum { LOSS_CURVE, RATE_CURVE, SPEED_CURVE, HISTORY_CURVES }; /* those of evaluations follow */
 
 struct train_report {
     mtf_session      *session;
@@ -70,18 +71,23 @@ static bool add_history(const history *h, arena *a, curves *all)
         rate[k] = p->rate;
         speed[k] = p->seconds > 0 ? count / p->seconds : NAN;
     }
-    curve same = {.n = h->n, .step = step, .unit = "", .smooth = true};
-    all->list[all->n] = same;
-    all->list[all->n].name = "loss", all->list[all->n].value = loss, all->list[all->n].height = 260;
-    if (h->each > 1) all->list[all->n].least = least, all->list[all->n].most = most;
-    all->n++;
-    all->list[all->n] = same;
-    all->list[all->n].name = "learning rate", all->list[all->n].value = rate, all->list[all->n].height = 140;
-    all->list[all->n++].from_zero = true;
-    all->list[all->n] = same;
-    all->list[all->n].name = examples ? "examples a second" : "steps a second";
-    all->list[all->n].value = speed, all->list[all->n].height = 140;
-    all->list[all->n++].from_zero = true;
+    const curve rows[] = {
+        {.name = "loss", .value = loss, .height = 260},
+        {.name = "learning rate", .value = rate, .height = 140, .from_zero = true},
+        {.name = examples ? "examples a second" : "steps a second",
+         .value = speed,
+         .height = 140,
+         .from_zero = true},
+    };
+    for (int k = 0; k < HISTORY_CURVES; k++) {
+        curve *c = &all->list[all->n++];
+        *c = rows[k];
+        c->unit = "";
+        c->n = h->n;
+        c->step = step;
+        c->smooth = true;
+    }
+    if (h->each > 1) all->list[LOSS_CURVE].least = least, all->list[LOSS_CURVE].most = most;
     return true;
 }
 
@@ -94,7 +100,9 @@ static bool has_curve(const curves *all, const char *name)
 
 static const char *evaluation_name(const char *name)
 {
-    return strcmp(name, "eval_loss") == 0 ? "test loss" : strcmp(name, "accuracy") == 0 ? "test accuracy" : name;
+    return strcmp(name, "eval_loss") == 0  ? "test loss"
+           : strcmp(name, "accuracy") == 0 ? "test accuracy"
+                                           : name;
 }
 
 static bool add_evaluations(const history *h, arena *a, curves *all)
@@ -103,9 +111,15 @@ static bool add_evaluations(const history *h, arena *a, curves *all)
         const char *name = h->evaluations[i].name;
         bool        share = strcmp(name, "accuracy") == 0;
         if (has_curve(all, evaluation_name(name))) continue;
-        double *step = arena_array(a, double, h->nevaluations), *value = arena_array(a, double, h->nevaluations);
-        curve   c = {.name = evaluation_name(name), .unit = share ? " %" : "", .step = step, .value = value,
-                     .height = 140, .dots = true, .most_possible = share ? 100 : 0};
+        double *step = arena_array(a, double, h->nevaluations),
+               *value = arena_array(a, double, h->nevaluations);
+        curve c = {.name = evaluation_name(name),
+                   .unit = share ? " %" : "",
+                   .step = step,
+                   .value = value,
+                   .height = 140,
+                   .dots = true,
+                   .most_possible = share ? 100 : 0};
         TRY(step && value);
         for (int k = i; k < h->nevaluations; k++) {
             if (strcmp(h->evaluations[k].name, name) != 0) continue;
@@ -121,22 +135,31 @@ static bool add_evaluations(const history *h, arena *a, curves *all)
 
 static bool is_collective(const char *name)
 {
-    return strcmp(name, instr_name(INSTR_REDUCE)) == 0 || strcmp(name, instr_name(INSTR_REDUCE_SCATTER)) == 0 ||
+    return strcmp(name, instr_name(INSTR_REDUCE)) == 0 ||
+           strcmp(name, instr_name(INSTR_REDUCE_SCATTER)) == 0 ||
            strcmp(name, instr_name(INSTR_EXCHANGE)) == 0;
 }
 
-static void write_profile_rows(const char *head, const profile_row *rows, int n, int most, textbuf *t)
+static void write_profile_rows(const char *head, const profile_row *rows, int n, int most,
+                               textbuf *t)
 {
     double all = 0;
     for (int k = 0; k < n; k++) all += rows[k].mean;
-    text_add(t, "<div class=\"scroll\"><table class=\"bars profile\"><thead><tr><th>%s</th><th colspan=\"2\">time</th>"
-                "<th>share</th><th>calls</th><th>slowest : fastest</th></tr></thead>\n<tbody>\n", head);
+    text_add(t,
+             "<div class=\"scroll\"><table class=\"bars profile\"><thead><tr><th>%s</th><th "
+             "colspan=\"2\">time</th>"
+             "<th>share</th><th>calls</th><th>slowest : fastest</th></tr></thead>\n<tbody>\n",
+             head);
     for (int k = 0; k < n && k < most; k++) {
         text_add(t, "<tr><th scope=\"row\">");
         html_text(t, *rows[k].name ? rows[k].name : "outside of all scopes");
-        text_add(t, "</th><td class=\"bar %s\"><i style=\"width:%.1f%%\"></i></td><td>%s</td><td>%s</td><td>%lld</td><td>",
-                 is_collective(rows[k].name) ? "wire" : "work", rows[0].mean > 0 ? 100 * rows[k].mean / rows[0].mean : 0, unit_seconds(rows[k].mean).s,
-                 unit_percent(rows[k].mean, all).s, (long long)rows[k].calls);
+        text_add(t,
+                 "</th><td class=\"bar %s\"><i "
+                 "style=\"width:%.1f%%\"></i></td><td>%s</td><td>%s</td><td>%lld</td><td>",
+                 is_collective(rows[k].name) ? "wire" : "work",
+                 rows[0].mean > 0 ? 100 * rows[k].mean / rows[0].mean : 0,
+                 unit_seconds(rows[k].mean).s, unit_percent(rows[k].mean, all).s,
+                 (long long)rows[k].calls);
         if (rows[k].least > 0) text_add(t, "%.2f", rows[k].most / rows[k].least);
         text_add(t, "</td></tr>\n");
     }
@@ -146,7 +169,8 @@ static void write_profile_rows(const char *head, const profile_row *rows, int n,
 
 static void write_profile(const profile *p, textbuf *t)
 {
-    text_add(t, "<section>\n<h2>Where the time went</h2>\n<p class=\"note\">Measured, in all steps of this run; the mean of "
+    text_add(t, "<section>\n<h2>Where the time went</h2>\n<p class=\"note\">Measured, in all steps "
+                "of this run; the mean of "
                 "the processors, and how much longer the slowest took than the fastest.</p>\n");
     write_profile_rows("kind", p->kinds, p->nkinds, INSTR_KINDS, t);
     if (p->nscopes > 1) {
@@ -180,10 +204,10 @@ static void write_setting(const train_report *r, const char *how, textbuf *t)
     text_add(t, "</dl>\n</header>\n");
 }
 
-static unit_text plain(const char *format, double value)
+static unit_text value_text(double value, const char *unit)
 {
     unit_text u;
-    number_format(u.s, sizeof u.s, strcmp(format, "%") == 0 ? "%.2f %%" : "%.5g", value);
+    number_format(u.s, sizeof u.s, *unit ? "%.2f%s" : "%.5g%s", value, unit);
     return u;
 }
 
@@ -197,12 +221,15 @@ static void write_figures(const train_report *r, const curves *all, arena *a, te
         count += (double)(h->points[k].examples ? h->points[k].examples : h->points[k].steps);
     }
     text_add(t, "<dl class=\"figures\">\n");
-    page_figure(t, "loss", plain("", r->last.loss).s, "of the last step");
-    for (int k = 3; k < all->n && k < 4; k++) {
-        const curve *c = &all->list[k];
-        page_figure(t, c->name, plain(*c->unit ? "%" : "", c->value[c->n - 1]).s, "of the last evaluation");
+    page_figure(t, "loss", value_text(r->last.loss, "").s, "of the last step");
+    if (all->n > HISTORY_CURVES) {
+        const curve *c = &all->list[HISTORY_CURVES];
+        page_figure(t, c->name, value_text(c->value[c->n - 1], c->unit).s,
+                    "of the last evaluation");
     }
-    page_figure(t, all->list[2].name, unit_count((int64_t)(seconds > 0 ? count / seconds : 0)).s, "in the mean of all steps");
+    page_figure(t, all->list[SPEED_CURVE].name,
+                unit_count((int64_t)(seconds > 0 ? count / seconds : 0)).s,
+                "in the mean of all steps");
     text_add(&steps, "%lld steps", (long long)(r->last.step - r->first + (r->first > 0)));
     page_figure(t, "time", unit_seconds(clock_seconds() - r->begin).s, text_done(&steps));
     text_add(t, "</dl>\n");
@@ -232,7 +259,8 @@ bool train_report_write(train_report *r, const char *how)
     if (!r) return true;
     page_open(&p, r->session);
     textbuf *t = &p.body;
-    bool ok = add_history(&r->history, &p.arena, &all) && add_evaluations(&r->history, &p.arena, &all) &&
+    bool     ok = add_history(&r->history, &p.arena, &all) &&
+              add_evaluations(&r->history, &p.arena, &all) &&
               (!r->last.program || profile_collect(r->last.program, &p.arena, &spent));
     if (!ok) return page_drop(&p);
     set_span(r, &all);

@@ -26,10 +26,13 @@ static void test_no_utf8(void **state)
     (void)state;
     static const struct {
         const char *bytes, *text;
-    } rows[] = {{"a\xff" "b", "a\xef\xbf\xbd" "b"},
+    } rows[] = {{"a\xff"
+                 "b",
+                 "a\xef\xbf\xbd"
+                 "b"},
                 {"\xc3", "\xef\xbf\xbd"},
                 {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
-                {"\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd"},             /* < in two bytes */
+                {"\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* < in two bytes */
                 {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* half of a pair */
                 {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}};
     mtf_session *s = open_two_threads();
@@ -47,7 +50,8 @@ static void test_numbers(void **state)
     static const struct {
         double      x;
         const char *text;
-    } rows[] = {{0, "0"}, {1000, "1000"}, {12.5, "12.5"}, {0.129, "0.13"}, {-0.001, "0"}, {10, "10"}};
+    } rows[] = {{0, "0"},        {1000, "1000"}, {12.5, "12.5"},
+                {0.129, "0.13"}, {-0.001, "0"},  {10, "10"}};
     mtf_session *s = open_two_threads();
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         textbuf t = {.arena = &s->arena};
@@ -101,7 +105,8 @@ static void scene_close(scene *c)
     close_well(c->s);
 }
 
-static void assert_phase(const scene *c, const phases *p, const char *name, phase want, const char *layer)
+static void assert_phase(const scene *c, const phases *p, const char *name, phase want,
+                         const char *layer)
 {
     const mtf_tensor *x = mtf_find(c->g, name);
     assert_non_null(x);
@@ -127,18 +132,21 @@ static void test_phases(void **state)
     assert_phase(&c, &p, "nv", PHASE_UPDATE, "layer1");
     const mtf_tensor *norm = mtf_find(c.g, "norm");
     assert_int_equal(p.phase[norm->id], PHASE_UPDATE);
-    assert_int_equal(p.n, 3); /* outside, layer0, layer1: what is kept for a variable is in its layer */
+    assert_int_equal(p.n,
+                     3); /* outside, layer0, layer1: what is kept for a variable is in its layer */
     scene_close(&c);
 }
 
 static void test_not_trained(void **state)
 {
     (void)state;
-    scene       c = scene_of("x: f32[a=6] = input\nenc/block_1/attention/y = exp(x)\nother/z = exp(enc/block_1/attention/y)\n");
+    scene       c = scene_of("x: f32[a=6] = input\nenc/block_1/attention/y = exp(x)\nother/z = "
+                                   "exp(enc/block_1/attention/y)\n");
     mtf_tensor *fetches[] = {mtf_find(c.g, "other/z")};
     phases      p;
     assert_true(phases_find(c.g, 1, fetches, &c.arena, &p));
-    assert_phase(&c, &p, "enc/block_1/attention/y", PHASE_FORWARD, "enc/block_1"); /* up to the number */
+    assert_phase(&c, &p, "enc/block_1/attention/y", PHASE_FORWARD,
+                 "enc/block_1"); /* up to the number */
     assert_phase(&c, &p, "other/z", PHASE_FORWARD, "other");
     scene_close(&c);
 }
@@ -190,7 +198,8 @@ static void test_history(void **state)
     double       sum = 0, seconds = 0;
     assert_true(history_open(&h, &s->arena));
     for (int64_t k = 1; k <= STEPS; k++)
-        history_add(&h, &(mtf_train_step){.step = k, .loss = (double)(k % 10), .rate = NAN, .seconds = 0.5});
+        history_add(&h, &(mtf_train_step){
+                            .step = k, .loss = (double)(k % 10), .rate = NAN, .seconds = 0.5});
     assert_true(h.n <= HISTORY_POINTS && h.n > HISTORY_POINTS / 4);
     for (int k = 0; k < h.n; k++) { /* no step is lost, none counts twice */
         const history_point *p = &h.points[k];
@@ -226,9 +235,10 @@ static void test_history_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escape),  cmocka_unit_test(test_no_utf8), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_phases),  cmocka_unit_test(test_not_trained), cmocka_unit_test(test_memory),  cmocka_unit_test(test_history),
-        cmocka_unit_test(test_history_nan),
+        cmocka_unit_test(test_escape),      cmocka_unit_test(test_no_utf8),
+        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_not_trained), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_history),     cmocka_unit_test(test_history_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
