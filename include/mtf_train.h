@@ -22,6 +22,8 @@ typedef struct mtf_save_opts {
     int64_t     step;       /* names the checkpoint                                          */
     int64_t     position;   /* of the data: batches fed so far                               */
     const char *config;     /* any text that says how the model was made                     */
+    const char *const *facts; /* pairs, then NULL: what a run that goes on from it should have
+                                 alike, as in "batch", "64"                                  */
     int         keep;       /* how many of the newest stay; default: all                     */
     int64_t     keep_every; /* those whose step it divides stay as well; default: none       */
     bool        background; /* returns when the values are copied; a thread writes them      */
@@ -29,7 +31,8 @@ typedef struct mtf_save_opts {
 
 /* Every variable of the session: those of the programs compiled so far, and those that were read or
  * set.  All ranks call it.  A kill at any instant leaves the checkpoints before it as they were.
- * One is written at a time: the next call first waits for the one before, and says its error. */
+ * One is written at a time: the next call first waits for the one before, and says its error.
+ * One process at a time, or all ranks of one run, writes to a folder: another is refused. */
 MTF_API bool mtf_save(mtf_session *s, const char *folder, const mtf_save_opts *opts);
 /* Until what is written in the background has its name; false: it failed.  mtf_close does the same. */
 MTF_API bool mtf_save_wait(mtf_session *s);
@@ -37,26 +40,31 @@ MTF_API bool mtf_save_wait(mtf_session *s);
 MTF_API bool mtf_save_poll(mtf_session *s);
 
 typedef struct mtf_load_opts {
-    int64_t     step; /* default: the newest                                           */
-    const char *only; /* a pattern: which variables are loaded; default: all           */
-    const char *const
-        *rename;  /* pairs, then NULL: a pattern and what takes the place of the piece of
-                                   a variable's name that it matches, \1 being its first group: so
-                                   it is called in the checkpoint.  The first that matches counts */
-    bool partial; /* variables that the checkpoint lacks keep their values        */
-    bool convert; /* other floating types than the variable's are converted        */
+    int64_t     step;          /* default: the newest                                          */
+    const char *only;          /* a pattern: which variables are loaded; default: all          */
+    bool        trainable;     /* of these only trainable ones: no counters, no optimizer state */
+    const char *const *rename; /* pairs, then NULL: a pattern and what takes the place of the piece of
+                                  a variable's name that it matches, \1 being its first group: so it
+                                  is called in the checkpoint.  The first that matches counts; one
+                                  that matches no variable is an error                         */
+    bool partial;              /* variables that the checkpoint lacks keep their values        */
+    bool convert;              /* other floating types than the variable's are converted       */
 } mtf_load_opts;
 
 typedef struct mtf_loaded {
     int64_t     step, position;
-    uint64_t    seed;   /* of the session that saved it                                       */
-    const char *config; /* "" where there was none                                            */
-    const char *path;   /* of the checkpoint; both live as long as the session                */
-    int         variables;
-} mtf_loaded;
+    uint64_t    seed;           /* of the session that saved it                                */
+    const char *config;         /* "" where there was none                                     */
+    const char *path;           /* of the checkpoint                                           */
+    int         variables;      /* that were loaded                                            */
+    int         wanted;         /* that were to be loaded                                      */
+    const char *const *missing; /* names of those that it lacks, then NULL                     */
+    const char *const *facts;   /* pairs, then NULL, as in mtf_save_opts                       */
+} mtf_loaded;                   /* all texts live as long as the session                       */
 
 /* Patterns are extended regular expressions, found anywhere in a name.  `path` is a folder of
- * checkpoints, a checkpoint, or safetensors files from elsewhere.  Fills in `loaded`, where given. */
+ * checkpoints, a checkpoint, or safetensors files from elsewhere.  Fills in `loaded`, where given.
+ * Dimensions are matched by name: the same ones in another order are transposed. */
 MTF_API bool mtf_load(mtf_session *s, const char *path, const mtf_load_opts *opts,
                       mtf_loaded *loaded);
 
@@ -90,12 +98,15 @@ typedef struct mtf_train_opts {
                                         that the initial variables are saved                     */
     /* what to start from and what to keep */
     const char          *init_from; /* variables that another model's checkpoint has            */
-    const mtf_load_opts *init;      /* which, under which names                                 */
+    const mtf_load_opts *init;      /* which, under which names; default: all trainable ones    */
     const char          *checkpoint_dir; /* default: nothing is saved                            */
     int64_t              save_every; /* steps; default 0: only at the end                        */
     int                  keep;       /* newest checkpoints that stay; default 0: all             */
     int64_t              keep_every; /* those whose step it divides stay as well                 */
     bool                 resume;     /* go on from the newest whole one, where there is one      */
+    bool                 resume_anyway; /* the same with other data, another batch or optimizer;
+                                           variables that it lacks have their first values       */
+    const char          *optimizer;  /* its name: kept in each checkpoint, and compared          */
     const char          *config;     /* kept in each checkpoint                                  */
     /* what to show, besides a line of progress */
     mtf_tensor *rate;          /* the learning rate                                        */

@@ -1,6 +1,8 @@
 /* mtf eval: how good a trained model is. */
 #include "cli/commands.h"
 #include "cli/evaluation.h"
+#include "cli/graph_file.h"
+#include "cli/shared_options.h"
 
 static bool evaluate(setup *s)
 {
@@ -28,18 +30,21 @@ static int run(const options *o)
     if (!s.session) return STATUS_USAGE;
     if (ok) ok = evaluate(&s);
     bool said = !ok && mtf_ok(s.session);
-    int  status = mtf_close(s.session);
-    return said ? STATUS_USAGE : status == 0 ? STATUS_DONE : STATUS_FAILED;
+    int  status = close_session(s.session);
+    return said ? STATUS_USAGE : status;
 }
 
 static const option_spec table[] = {
+    OPTION_GROUP("what is evaluated"),
     {"checkpoint-dir", "DIR", false, "where mtf train saved"},
     {"step", "N", false, "the checkpoint of this step; default: the newest"},
-#include "model/model_options.h"
-#undef MODEL_OPTION
-    SETUP_OPTIONS,
-    EVALUATION_OPTIONS,
+    {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
     {"json", NULL, false, "print one JSON object"},
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(judging_options),
+    OPTION_TABLE(mesh_options),
+    OPTION_TABLE(running_options),
     {0},
 };
 
@@ -64,4 +69,6 @@ const command command_eval = {
         "once.  The options that shape the network, such as --hidden, must be those of the\n"
         "training.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

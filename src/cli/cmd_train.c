@@ -4,6 +4,9 @@
 #include "base/textbuf.h"
 #include "cli/commands.h"
 #include "cli/evaluation.h"
+#include "cli/graph_file.h"
+#include "cli/shared_options.h"
+#include "data/field_text.h"
 #include "graph/node.h"
 
 enum { SIGNAL_STATUS = 128 }; /* and the signal's number: as a shell says it */
@@ -41,10 +44,9 @@ static bool choose_steps(job *j)
     mtf_session    *s = j->setup.session;
     uint64_t        steps = 0, epochs = 0;
     int64_t         batch = j->data ? batch_size(j) : 0, usual = 0;
-    bool            none = false; /* not even one step */
     TRY(option_number(o, "steps", 0, INT64_MAX, &steps) &&
         option_number(o, "epochs", 1, INT32_MAX, &epochs));
-    none = !steps && option_given(o, "steps");
+    bool none = option_given(o, "steps") && steps == 0;
     if (none && !option_given(o, "checkpoint-dir"))
         return fail(&s->fault, ERR_USAGE,
                     "--steps 0 saves the initial weights: say where, with --checkpoint-dir DIR");
@@ -139,10 +141,12 @@ static bool choose_init(job *j, mtf_load_opts *init)
         pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
     }
     *init = (mtf_load_opts){.only = option_nth(o, "init-only", 0), .rename = n ? pairs : NULL,
-                            .partial = true, .convert = true};
-    if (!option_given(o, "init-from") && (n || init->only))
+                            .trainable = !option_given(o, "init-all"), .partial = true,
+                            .convert = option_given(o, "init-convert")};
+    if (!option_given(o, "init-from") && (n || init->only || !init->trainable || init->convert))
         return fail(&j->setup.session->fault, ERR_USAGE,
-                    "--init-only and --init-rename are about --init-from: add it");
+                    "--init-only, --init-rename, --init-all and --init-convert are about --init-from: "
+                    "add it");
     return true;
 }
 
@@ -155,12 +159,15 @@ static bool choose_saving(job *j)
         option_number(o, "keep", 1, INT32_MAX, &keep) &&
         option_number(o, "keep-every", 1, INT64_MAX, &keep_every));
     t->checkpoint_dir = option_nth(o, "checkpoint-dir", 0);
-    t->resume = option_given(o, "resume");
+    t->resume_anyway = option_given(o, "resume-anyway");
+    t->resume = option_given(o, "resume") || t->resume_anyway;
     t->save_every = (int64_t)every;
     t->keep = (int)keep;
     t->keep_every = (int64_t)keep_every;
     t->init_from = option_nth(o, "init-from", 0);
     t->config = config_text(j);
+    const char *optimizer = setting_text(&j->setup.settings, "optimizer");
+    t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
     if (!t->checkpoint_dir && (t->resume || every || keep || keep_every))
         return fail(&j->setup.session->fault, ERR_USAGE,
                     "--resume, --save-every, --keep and --keep-every need --checkpoint-dir DIR");
@@ -195,8 +202,9 @@ static bool choose_showing(job *j)
 static bool minimize(job *j)
 {
     int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
-    TRY(model_minimize(&j->setup.settings, &j->network, steps, &j->train.rate));
-    if (j->train.rate) j->train.gradient_norm = mtf_find(j->network.graph, "gradient_norm");
+    TRY(setup_minimize(&j->setup, &j->network, steps, &j->train.rate));
+    mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
+    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else it is the model's own */
     return mtf_ok(j->setup.session);
 }
 
@@ -208,7 +216,7 @@ static bool train(job *j)
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
-    mtf_batches_opts batches = {.shuffle = true, .seed = s->opts.seed};
+    mtf_batches_opts batches = {.shuffle = !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
     j->train.data = j->data;
     j->train.batches = &batches;
     j->train.init = &init;
@@ -231,37 +239,45 @@ static int run(const options *o)
     ok = evaluation_close(&j.evaluation) && ok;
     /* A number that is none was said already, and is no error of the session. */
     bool said = !ok && mtf_ok(j.setup.session);
-    int  status = mtf_close(j.setup.session);
+    int  status = close_session(j.setup.session);
     if (said) return STATUS_USAGE;
-    if (status == 0 && j.trained.signal) return SIGNAL_STATUS + j.trained.signal;
-    return status == 0 ? STATUS_DONE : STATUS_FAILED;
+    return status == STATUS_DONE && j.trained.signal ? SIGNAL_STATUS + j.trained.signal : status;
 }
 
 static const option_spec table[] = {
-#include "model/model_options.h"
-#undef MODEL_OPTION
-    SETUP_OPTIONS,
-    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
-    EVALUATION_OPTIONS,
-    {"steps", "N", false, "how many steps to take, counted from the model's beginning; 0: save the initial weights"},
-    {"epochs", "N", false, "the same in passes through the data"},
+    OPTION_GROUP("how long, and on what"),
+    {"steps", "N", false, "up to which step, from the model's beginning; 0: save initial weights"},
+    {"epochs", "N", false, "how often to go through the data, instead of --steps"},
+    {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
+    {"no-shuffle", NULL, false, "take the examples in the order of the files"},
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(judging_options),
+    OPTION_TABLE(mesh_options),
+    OPTION_GROUP("checkpoints"),
     {"checkpoint-dir", "DIR", false, "keep what was learned there"},
-    {"resume", NULL, false, "go on from the newest checkpoint, where there is one"},
+    {"resume", NULL, false, "go on from the newest whole checkpoint, where there is one"},
+    {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
     {"keep", "N", false, "how many of the newest checkpoints stay; default: all"},
     {"keep-every", "N", false, "those whose step N divides stay as well"},
-    {"init-from", "DIR", false, "start with variables of another model's checkpoint"},
+    {"init-from", "PATH", false, "start with the trainable variables of another model's checkpoint"},
     {"init-only", "PATTERN", false, "only those whose names match"},
+    {"init-all", NULL, false, "those that are not trainable, too: optimizer state, counters, means"},
     {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
-    {"events-dir", "DIR", false, "write event files for TensorBoard"},
-    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
-    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
-    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
-    {"watch", "PATTERN", false, "statistics of tensors whose names match"},
-    {"watch-every", "N", false, "steps between them; default 100"},
+    {"init-convert", NULL, false, "convert other floating types to those of the variables"},
+    OPTION_TABLE(training_options),
+    OPTION_GROUP("what is shown"),
     {"json", NULL, false, "one object a line: steps with losses, at last the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
+    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
+    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
+    {"events-dir", "DIR", false, "write event files for TensorBoard"},
+    {"watch", "PATTERN", false, "statistics of tensors whose names match"},
+    {"watch-every", "N", false, "steps between them; default 100"},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    OPTION_TABLE(running_options),
     {0},
 };
 
@@ -283,13 +299,14 @@ const command command_train = {
     .options = table,
     .examples = examples,
     .teaches =
-        "Ready models: mnist (digits by two layers), mnist-conv (digits by convolutions in\n"
-        "blocks), toy (linear layers that learn the identity).  A file says how its loss follows\n"
-        "from its inputs; an optimizer is added, unless the file assigns to variables itself.\n"
+        "NAME is a ready model.  A file says how its loss follows from its inputs; an optimizer is\n"
+        "added, unless the file assigns to variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
         "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; the\n"
         "status is then 128 and the signal's number.  A second one ends it at once.  With\n"
         "--resume a run goes on as if it had never stopped, bit for bit on the same mesh.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

@@ -7,13 +7,6 @@
 #include "mtf_train.h"
 #include "page/train_report.h"
 
-/* Rows of option tables, for both commands. */
-/* clang-format off */
-#define EVALUATION_OPTIONS                                                                                  \
-    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME for evaluation, as --data has it"},   \
-    {"perplexity", NULL, false, "give e to the loss as well: for a loss that is a mean over words"}
-/* clang-format on */
-
 typedef struct evaluation {
     setup          *setup;
     network         network;

@@ -32,6 +32,7 @@ struct mtf_tensor {
     const char  *scope;  /* the scope it was made in: "a/b/" or "" */
     bool         hidden; /* a loop's history: named in text only where somebody uses it */
     second_name *second; /* the last of its further names, or NULL; then the first follows */
+    mtf_dim      counts; /* an input whose elements are positions along it; no name: none known */
 };
 
 struct node {
@@ -140,6 +141,9 @@ const char *tensor_name(const mtf_tensor *x);
 /* " (model.mtf:7)": where the text makes x; "" where no text does.  Returns `text`. */
 enum { PLACE_TEXT = 160 };
 const char *tensor_place(const mtf_tensor *x, char text[PLACE_TEXT]);
+
+/* Does it assign to variables?  That is what a step of training does, and nothing else. */
+bool graph_trains(const mtf_graph *g);
 
 /* Common checks for the entrance of public functions: alive graph of the first non-NULL. */
 mtf_graph *graph_of(const mtf_tensor *x); /* NULL for NULL or after an error */

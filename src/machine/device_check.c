@@ -16,6 +16,7 @@
 #include "base/dtype.h"
 #include "graph/node.h"
 #include "machine/check_guard.h"
+#include "machine/check_positions.h"
 #include "machine/device.h"
 
 enum { POISON = 0xff, GUARD = 0xa5 };
@@ -147,6 +148,9 @@ static bool check_begin(device *d, const program *p, run_state *r)
     r->nan_given = false;
     look_at_ports(p->ninputs, p->inputs, p, r);
     look_at_ports(p->nvariables, p->variables, p, r);
+    /* Not in the replay of a training, which looks for something else. */
+    if (strcmp(d->session->opts.device, "check") == 0)
+        TRY(check_positions(p, r, &d->session->fault));
     return inner_of(d)->begin(inner_of(d), p, r);
 }
 
@@ -280,7 +284,7 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
                        .alloc = check_alloc,
                        .release = check_release,
                        .taken = check_taken,

@@ -17,90 +17,50 @@ enum { TRACE_AFTER = 10, TRACED = 5 }; /* steps: before the timeline begins, and
 
 /* ---- beginning ---- */
 
-/* Is the layout to be found when the first program is compiled? */
-static bool asks_for_layout(const mtf_session *s)
+/* It is computed for event files only. */
+static bool shows_norm(const mtf_train_opts *o)
 {
-    return !s->store && automatic_is_asked(s->opts.mesh, s->opts.layout, s->opts.state_layout);
+    return o->gradient_norm && o->events_dir;
 }
 
-static void say_layout(training *t)
+int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
+                     const statistics *watched, mtf_tensor ***fetches)
+{
+    int n = 0, count = watched ? watched->count * STATISTICS : 0;
+    *fetches = arena_array(&g->arena, mtf_tensor *, 3 + count);
+    if (!*fetches) return -1;
+    (*fetches)[n++] = loss;
+    if (o->rate) (*fetches)[n++] = o->rate;
+    if (shows_norm(o)) (*fetches)[n++] = o->gradient_norm;
+    for (int i = 0; i < count; i++) (*fetches)[n++] = watched->values[i];
+    return n;
+}
+
+/* What auto stood for, as a user would write it. */
+static void say_found(training *t)
 {
     const mtf_session_opts *o = &t->session->opts;
-    const char             *state = o->state_layout ? o->state_layout : "";
-    progress_say(&t->progress, "found the layout: --mesh %s --layout \"%s\"%s%s%s",
-                 o->mesh ? o->mesh : "\"\"", o->layout ? o->layout : "",
-                 *state ? " --state-layout \"" : "", state, *state ? "\"" : "");
-}
-
-/* It is computed for event files only. */
-static bool shows_norm(const training *t)
-{
-    return t->opts->gradient_norm && t->opts->events_dir;
+    bool                    state = o->state_layout && *o->state_layout;
+    progress_say(&t->progress, "found: --mesh %s%s%s%s%s", o->mesh,
+                 *o->layout ? " --layout " : ", nothing cut", o->layout,
+                 state ? " --state-layout " : "", state ? o->state_layout : "");
 }
 
 static bool compile(training *t)
 {
-    const mtf_train_opts *o = t->opts;
-    bool                  search = asks_for_layout(t->session);
+    const mtf_train_opts   *o = t->opts;
+    const mtf_session_opts *at = &t->session->opts;
+    bool asked = automatic_is_asked(at->mesh, at->layout, at->state_layout);
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
-    t->fetches = arena_array(&t->graph->arena, mtf_tensor *, 3 + t->watched.count * STATISTICS);
-    TRY(t->fetches != NULL);
-    t->fetches[t->nfetches++] = t->loss;
-    if (o->rate) t->fetches[t->nfetches++] = o->rate;
-    if (shows_norm(t)) t->fetches[t->nfetches++] = o->gradient_norm;
-    for (int i = 0; i < t->watched.count * STATISTICS; i++)
-        t->fetches[t->nfetches++] = t->watched.values[i];
+    t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
+    TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program));
-    if (search) say_layout(t);
+    if (asked) say_found(t);
     if (o->trace) TRY(timeline_prepare(t->program));
     if (!o->data) return true;
     t->batches = mtf_batches_new(o->data, t->program, o->batches);
     return t->batches != NULL;
-}
-
-static bool initialise(training *t)
-{
-    const mtf_train_opts *o = t->opts;
-    const program        *p = first_program(t->program);
-    for (int v = 0; v < p->nvariables; v++)
-        TRY(store_restart(t->program->store, p->variables[v].tensor));
-    return !o->init_from || mtf_load(t->session, o->init_from, o->init, NULL);
-}
-
-/* The newest checkpoint up to step `most`; -1: there is none. */
-static bool newest_checkpoint(training *t, int64_t most, int64_t *newest)
-{
-    int64_t *steps;
-    int      n = 0;
-    *newest = -1;
-    if (!t->opts->checkpoint_dir) return true;
-    TRY(folder_steps(&t->session->arena, t->opts->checkpoint_dir, &steps, &n));
-    while (n > 0 && steps[n - 1] > most) n--;
-    if (n > 0) *newest = steps[n - 1];
-    return true;
-}
-
-static bool load(training *t, int64_t step, mtf_loaded *from)
-{
-    const char *path = folder_step_path(&t->session->arena, t->opts->checkpoint_dir, step);
-    TRY(path && mtf_load(t->session, path, NULL, from)); /* in a folder step 0 means the newest */
-    if (from->seed == t->session->opts.seed) return true;
-    return fail(&t->session->fault, ERR_USAGE,
-                "\"%s\" was made with seed %llu, so a run with seed %llu cannot go on from it",
-                from->path, (unsigned long long)from->seed,
-                (unsigned long long)t->session->opts.seed);
-}
-
-bool training_rewind(training *t, int64_t most)
-{
-    mtf_loaded from = {.step = 0};
-    int64_t    newest;
-    TRY(newest_checkpoint(t, most, &newest));
-    TRY(newest >= 0 ? load(t, newest, &from) : initialise(t));
-    t->step = from.step;
-    return mtf_program_set_step(t->program, t->step) &&
-           (!t->batches || mtf_batches_seek(t->batches, from.position));
 }
 
 /* Who does not want to go on without an error of the session gets one. */
@@ -114,10 +74,8 @@ static bool can_write(training *t)
 {
     const mtf_train_opts *o = t->opts;
     fault                 why = {0};
-    bool                  saves = o->checkpoint_dir && (o->steps <= 0 || t->step < o->steps);
     if (mtf_is_first(t->session)) {
-        bool ok = !saves || folder_ready(o->checkpoint_dir, &why);
-        ok = ok && (!o->events_dir || folder_ready(o->events_dir, &why));
+        bool ok = !o->events_dir || folder_ready(o->events_dir, &why);
         if (ok && o->trace) put_file_check(&why, o->trace);
     }
     return agree(t->program->store, "looking at what will be written", &why);
@@ -126,18 +84,7 @@ static bool can_write(training *t)
 static bool begin(training *t)
 {
     const mtf_train_opts *o = t->opts;
-    TRY(compile(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
-    if (t->saved >= 0 && !o->resume) /* which would mix with another training's */
-        return fail(&t->session->fault, ERR_USAGE,
-                    "\"%s\" has a checkpoint of step %lld already: resume from it, or name another "
-                    "folder",
-                    o->checkpoint_dir, (long long)t->saved);
-    if (t->saved >= 0) {
-        TRY(training_rewind(t, t->saved));
-        progress_say(&t->progress, "resuming after step %lld", (long long)t->step);
-    } else if (o->init_from) {
-        TRY(mtf_load(t->session, o->init_from, o->init, NULL));
-    }
+    TRY(compile(t) && training_start(t));
     t->first = t->progress.first = t->step;
     TRY(can_write(t));
     if (o->events_dir && mtf_is_first(t->session)) {
@@ -158,6 +105,7 @@ static bool save(training *t, bool background)
                     &(mtf_save_opts){.step = t->step,
                                      .position = t->batches ? mtf_batches_position(t->batches) : 0,
                                      .config = o->config,
+                                     .facts = t->facts,
                                      .keep = o->keep,
                                      .keep_every = o->keep_every,
                                      .background = background});
@@ -253,7 +201,7 @@ static bool show(training *t)
                           now.examples ? "examples_per_second" : "steps_per_second",
                           progress_speed(&t->progress)));
     }
-    if (shows_norm(t)) {
+    if (shows_norm(t->opts)) {
         double norm = mtf_fetch_scalar(t->program, t->opts->gradient_norm);
         if (t->events) TRY(events_scalar(t->events, t->step, "gradient_norm", norm));
     }
@@ -312,6 +260,7 @@ static bool run(training *t)
         TRY(tell_step(t) && let_look(t));
         TRY(shall_stop(t, &s));
     }
+    if (o->steps > 0 && t->step >= o->steps) t->stopped = 0; /* it came to its end all the same */
     return mtf_ok(t->session) && save(t, false) &&
            (!o->checkpoint_dir || mtf_save_wait(t->session));
 }
@@ -346,6 +295,7 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
     static const mtf_train_opts none = {.steps = 0};
     if (!g || !loss || !mtf_ok(g->session)) return false;
     training t = {.session = g->session, .graph = g, .loss = loss, .opts = opts ? opts : &none};
+    t.lock.descriptor = -1;
     TRY(check(&t));
     t.progress = progress_begin(t.session, t.opts->show, t.opts->show_context);
     t.progress.steps = t.opts->steps > 0 ? t.opts->steps : 0;
@@ -364,6 +314,7 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
             (long long)t.step);
     ok = ok && conclude(&t);
     ok = events_close(t.events) && ok;
+    training_leave(&t);
     mtf_batches_free(t.batches);
     if (t.opts->trained)
         *t.opts->trained = (mtf_trained){t.step, t.last_loss, t.stopped != 0, t.stopped};

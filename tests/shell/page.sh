@@ -25,7 +25,7 @@ file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
 # browse WIDTH PAGE: its document after all scripts have run; console messages in `console`.
 browse() {
-    local flags=(--headless --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" --no-first-run
+    local flags=(--headless --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$work/profile" --no-first-run
                  --enable-logging=stderr --virtual-time-budget=5000 --window-size="$1,900")
     [ "$(id -u)" -eq 0 ] && flags+=(--no-sandbox)
     timeout 100 "$browser" "${flags[@]}" --dump-dom "file://$work/$2" 2>log >dom </dev/null

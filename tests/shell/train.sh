@@ -95,7 +95,7 @@ run "${net[@]}" --steps 60 --checkpoint-dir mesh --resume
 check "nothing is left to do" 0 out "resuming after step 60"
 refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it, or name another' \
     "${net[@]}" --steps 60 --checkpoint-dir straight
-refuses "another seed" 'was made with seed 0, so a run with seed 7 cannot go on from it' \
+refuses "another seed" 'was made with another seed; resume with --seed 0' \
     "${net[@]}" --steps 70 --checkpoint-dir straight --resume --seed 7
 run "${net[@]}" --steps 1 --init-from straight --init-only '^w' --json
 from_zero=$("$MTF" "${net[@]}" --steps 1 --json)
@@ -260,29 +260,34 @@ done
 
 # On a terminal the line fits its width and overwrites itself, unless the terminal is dumb.
 if command -v script >/dev/null; then
-    on_terminal() {                     # on_terminal COLUMNS TERM: the lines as they were written, one each
-        script -qec "stty cols $1; TERM=$2 $MTF ${small[*]} --steps 150" /dev/null </dev/null | tr '\r' '\n' | grep '^step'
+    on_terminal() {                     # on_terminal COLUMNS TERM: leaves raw, and lines as they were written
+        script -qec "stty cols $1; TERM=$2 $MTF ${small[*]} --steps 150" /dev/null </dev/null >raw
+        tr '\r' '\n' <raw | grep '^step' >lines
     }
-    widest() { awk '{ sub(/ *$/, "") } length > most { most = length } END { print most + 0 }'; }
+    widest() { awk '{ sub(/ *$/, "") } length > most { most = length } END { print most + 0 }' lines; }
     for columns in 20 40 60 200; do
-        on_terminal $columns xterm >lines
-        [ "$(widest <lines)" -lt $columns ] && pass || lose "a line of $columns columns" "fewer" "$(head -n 5 lines)"
+        on_terminal $columns xterm
+        [ "$(widest)" -lt $columns ] && pass || lose "a line of $columns columns" "fewer" "$(head -n 5 lines)"
         says "the last line" lines "step 150 of 150"
     done
+    grep -q $'\rstep' raw && pass || lose "a line that overwrites itself" "a carriage return" "$(head -c 300 raw)"
     says "a smoothed loss" lines "(smoothed "
     says "a recent speed" lines " examples/s"
-    on_terminal 40 dumb >lines
-    [ "$(wc -l <lines)" = 1 ] && [ "$(widest <lines)" -gt 40 ] && pass || lose "a dumb terminal" "one whole line" "$(head -n 5 lines)"
+    on_terminal 40 dumb
+    grep -q $'\rstep' raw && lose "a dumb terminal" "no carriage return" "$(head -c 300 raw)" || pass
+    [ "$(widest)" -gt 40 ] && pass || lose "a dumb terminal" "a whole line" "$(cat lines)"
 fi
 run "${toy[@]}" --steps 3
 grep -qE '   in [0-9.]+ s$' out && pass || lose "how long it took" "in ... s" "$(cat out)"
 run "${toy[@]}" --steps 3 --mesh x:2 --layout auto
-check "a layout that is found" 0 out "found the layout: --mesh x:2 --layout"
-[ "$(grep -c "found the layout" out)" = 1 ] && pass || lose "it is said once" 1 "$(cat out)"
+check "a layout that is found" 0 out "found: --mesh x:2"
+[ "$(grep -c "found: " out)" = 1 ] && pass || lose "it is said once" 1 "$(cat out)"
 run "${toy[@]}" --steps 3 --mesh x:2 --layout batch:x
-grep -q "found the layout" out && lose "a layout that was given" "nothing" "$(cat out)" || pass
+grep -q "found: " out && lose "a layout that was given" "nothing" "$(cat out)" || pass
 "$MTF" "${toy[@]}" --steps 40 --json >plain_run
 "$MTF" "${toy[@]}" --steps 40 --json --watch . --watch-every 7 >watched_run 2>/dev/null
+"$MTF" "${toy[@]}" --steps 40 --json --events-dir other_events >event_run 2>/dev/null
+cmp -s plain_run event_run && pass || lose "event files change nothing" "$(tail -n 1 plain_run)" "$(tail -n 1 event_run)"
 cmp -s plain_run watched_run && pass || lose "watching changes nothing" "$(tail -n 1 plain_run)" "$(tail -n 1 watched_run)"
 run "${toy[@]}" --steps 20 --master-type bf16 --activation-type bf16 --layers 3 --optimizer adafactor --rate '' --mesh x:2 --layout hidden_odd:x
 check "other types, another optimizer" 0 out "step 20 of 20"
@@ -370,7 +375,7 @@ refuses "no data"            'absent/train-images'              train mnist --da
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many
 refuses "no type"            '--slice-type takes f32, bf16'      train toy --slice-type i32
-refuses "no optimizer"       'no optimizer "adan"'              train toy --optimizer adan
+refuses "no optimizer"       'not "adan"; did you mean "adam"?' train toy --optimizer adan
 refuses "no schedule"        'fast'                             train toy --rate fast
 misused "steps"              '--steps takes a whole number'     train toy --steps many
 misused "unknown option"     'did you mean "--steps"'           train toy --stesp 3
@@ -379,7 +384,7 @@ refuses "no length"          'say how long to train, with --steps N' train net.m
 refuses "keep without a folder" 'need --checkpoint-dir'         "${toy[@]}" --steps 1 --keep 2
 refuses "init-only alone"    'are about --init-from'            "${toy[@]}" --steps 1 --init-only w
 refuses "a bad field"        '--data takes NAME=FILES'          train net.mtf --data images --steps 1
-refuses "a bad part of a field" '--data takes NAME=FILES'       train net.mtf --data images=x:colour=red --steps 1
+refuses "a bad part of a field" 'there is no "colour="'          train net.mtf --data images=x:colour=red --steps 1
 refuses "data for a ready model" '--data is for model files'    train toy --data x=y --steps 1
 refuses "an input without data" '"images"'                      train net.mtf --steps 1
 refuses "a watch that sees nothing" 'no tensor'"'"'s name matches "zebra"' "${toy[@]}" --steps 1 --watch zebra
