@@ -47,31 +47,44 @@ static void write_area(const picture *p, int kind, double top)
     text_add(p->t, "V%dz\"/>", MEMORY_HEIGHT);
 }
 
-/* The name of a kind stands where it has most room, if that is enough for a line of text. */
+/* Instructions around `at` during which a kind has at least so many bytes. */
+typedef struct stretch {
+    int from, to;
+} stretch;
+
+static stretch stretch_around(const plan_view *v, int kind, int at, double bytes)
+{
+    stretch s = {at, at};
+    while (s.from > 0 && (double)v->alive[s.from - 1][kind] >= bytes) s.from--;
+    while (s.to < v->e->program->ninstrs - 1 && (double)v->alive[s.to + 1][kind] >= bytes) s.to++;
+    return s;
+}
+
+/* A kind's name stands in its area where that is high enough for a line of text and long enough for
+ * the word; of what stays, at the left. */
 static void write_kind_name(const picture *p, int kind, double top)
 {
-    const plan_view *v = p->view;
-    int              n = v->e->program->ninstrs, at = 0, from, to;
-    for (int k = 0; k < n; k++)
+    static const double shares[] = {0.8, 0.6, 0.4};
+    const plan_view    *v = p->view;
+    double              line = top * 16 / MEMORY_HEIGHT, least = 0, left = 0, right = 0;
+    bool                stays = kind <= MEMORY_BUFFERS;
+    int                 at = 0;
+    for (int k = 0; k < v->e->program->ninstrs; k++)
         if (v->alive[k][kind] > v->alive[at][kind]) at = k;
-    double most = (double)v->alive[at][kind];
-    if (most < top * 16 / MEMORY_HEIGHT) return;
-    for (from = at; from > 0 && (double)v->alive[from - 1][kind] > 0.8 * most;) from--;
-    for (to = at; to < n - 1 && (double)v->alive[to + 1][kind] > 0.8 * most;) to++;
+    for (int n = 0; n < 3 && right - left < 0.15; n++) {
+        least = (stays ? 1 : shares[n]) * (double)v->alive[at][kind];
+        if (least < line) return;
+        stretch s = stretch_around(v, kind, at, least);
+        left = x_at(p, s.from) / WIDTH, right = x_at(p, s.to + 1) / WIDTH;
+    }
+    if (right - left < 0.15) return;
+    double  x = stays ? 0 : (left + right) / 2;
     int64_t below = 0;
+    for (at = 0; x_at(p, at + 1) < x * WIDTH;) at++;
     for (int j = 0; j < kind; j++) below += v->alive[at][j];
-    double left = x_at(p, from) / WIDTH, right = x_at(p, to + 1) / WIDTH,
-           middle = (left + right) / 2;
-    double height = 100 * ((double)below + most / 2) / top;
-    text_add(p->t, "<span class=\"name %s%s\" style=\"", memory_classes[kind],
-             kind > MEMORY_BUFFERS && right - left > 0.15 ? " middle" : "");
-    if (kind <= MEMORY_BUFFERS)
-        text_add(p->t, "left:0");
-    else if (right - left > 0.15 || middle < 0.5)
-        text_add(p->t, "left:%.1f%%", 100 * middle);
-    else
-        text_add(p->t, "right:%.1f%%", 100 * (1 - middle));
-    text_add(p->t, ";bottom:%.1f%%\">%s</span>", height, memory_names[kind]);
+    text_add(p->t, "<span class=\"name %s%s\" style=\"left:%.1f%%;bottom:%.1f%%\">%s</span>",
+             memory_classes[kind], stays ? "" : " middle", 100 * x,
+             100 * ((double)below + least / 2) / top, memory_names[kind]);
 }
 
 static void write_memory_ticks(const picture *p, double top)
