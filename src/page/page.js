@@ -485,13 +485,22 @@ function Mesh(box) {
     this.input.after(list);
     this.input.addEventListener("input", function () { mesh.hold(mesh.input.value); });
     all("g[data-p]", this.traffic).forEach(function (g) {
-        g.setAttribute("tabindex", "0");
         g.addEventListener("click", function () { mesh.talk(+g.dataset.p); });
-        g.addEventListener("keydown", function (e) { if (e.key === "Enter") mesh.talk(+g.dataset.p); });
     });
+    this.traffic.setAttribute("tabindex", "0");
+    this.traffic.addEventListener("keydown", function (e) { if (mesh.key(e.key)) e.preventDefault(); });
     this.talk(this.plan.d.processor);
     this.hold(this.input.value);
 }
+/* Arrows go to the neighbours in the picture. */
+Mesh.prototype.key = function (key) {
+    var cells = all("g[data-p]", this.traffic), top = cells[0].getBoundingClientRect().top;
+    var columns = cells.filter(function (g) { return Math.abs(g.getBoundingClientRect().top - top) < 1; }).length;
+    var by = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns}[key];
+    if (!by) return false;
+    this.talk(clamp(+this.number.textContent + by, 0, cells.length - 1));
+    return true;
+};
 Mesh.prototype.between = function (p, q) {
     var a = this.plan.place(p), b = this.plan.place(q), bits = 0, sum = 0, k;
     a.forEach(function (at, i) { if (at !== b[i]) bits |= 1 << i; });

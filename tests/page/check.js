@@ -124,6 +124,8 @@ all(".meshes").forEach(function (box) {
         check("one of them is shown", all("g.here", box).length === (plan.processor < cells.length ? 1 : 0), all("g.here", box).length);
         cells[cells.length - 1].dispatchEvent(new MouseEvent("click", {bubbles: true}));
         check("a click shows another", one("g.here", box) === cells[cells.length - 1], text(one("g.here", box)));
+        press(one("svg.traffic", box), "ArrowLeft");
+        check("an arrow shows its neighbour", one("g.here", box) === cells[cells.length - 2], text(one("g.here", box)));
         var whole = 0;
         parts.forEach(function (g) {
             var p = one(".part", g), w = one(".whole", g);

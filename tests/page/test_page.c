@@ -3,6 +3,7 @@
 #include "page/history.h"
 #include "page/page.h"
 #include "page/plan_view.h"
+#include "page/seen_layouts.h"
 
 #include "ground.h"
 
@@ -186,6 +187,37 @@ static void test_memory(void **state)
     check_memory("x:7", "c:x");
 }
 
+/* ---- layouts ---- */
+
+/* A search tells of every layout that it priced, the best among them. */
+static void test_seen(void **state)
+{
+    (void)state;
+    scene            c = scene_of(network);
+    mtf_tensor      *loss = mtf_find(c.g, "loss");
+    seen_layouts     seen = {.session = c.s};
+    automatic_answer answer;
+    automatic_opts   o = {.mesh = "x:2,y:2",
+                          .layout = "auto",
+                          .rates = PRICE_RATES,
+                          .want = 3,
+                          .tell = seen_add,
+                          .context = &seen};
+    assert_true(automatic_find(c.g, 1, &loss, &o, &answer));
+    assert_int_equal(seen.n, answer.search.priced);
+    for (int k = 0; k < answer.n; k++) assert_true(seen_add_best(&seen, &answer.best[k], "why"));
+    assert_int_equal(seen.n, answer.search.priced); /* each was there, and is there once */
+    int faster = 0, reasons = 0;
+    for (int k = 0; k < seen.n; k++) {
+        faster += seen.list[k].cost.seconds < answer.best[0].cost.seconds * (1 - SAME_PRICE);
+        reasons += seen.list[k].reason != NULL;
+        assert_true(seen.list[k].cost.peak > 0);
+    }
+    assert_int_equal(faster, 0);
+    assert_int_equal(reasons, answer.n);
+    scene_close(&c);
+}
+
 /* ---- history ---- */
 
 static void test_history(void **state)
@@ -238,7 +270,8 @@ int main(void)
         cmocka_unit_test(test_escape),      cmocka_unit_test(test_no_utf8),
         cmocka_unit_test(test_numbers),     cmocka_unit_test(test_phases),
         cmocka_unit_test(test_not_trained), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_history),     cmocka_unit_test(test_history_nan),
+        cmocka_unit_test(test_seen),        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_history_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
