@@ -166,6 +166,7 @@ static const char *const examples[] = {
     "mtf plan train.mtf --mesh all:8 --layout batch:all --diff hidden:all",
     "mtf plan model.mtf --loss loss --optimizer adam --mesh all:8 --layout batch:all",
     "mtf plan mnist --batch 800 --hidden 4096 --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
+    "mtf plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --html plan.html",
     NULL,
 };
 

@@ -120,7 +120,9 @@ static void write_memory(const picture *p)
     text_add(p->t, "<span class=\"peak\" data-x=\"%.4f\" style=\"%s:%.2f%%\">peak %s</span>", peak,
              peak < 0.5 ? "left" : "right", 100 * (peak < 0.5 ? peak : 1 - peak),
              unit_bytes(v->most).s);
-    text_add(p->t, "<span class=\"reserved\" style=\"top:%.1f%%;%s:0\">reserved %s</span></div>\n",
+    text_add(p->t,
+             "<span class=\"reserved\" style=\"top:%.1f%%;%s:0\">reserved "
+             "%s</span></div>\n",
              100 * (1 - line), peak < 0.5 ? "right" : "left", unit_bytes(v->reserved).s);
 }
 
@@ -168,9 +170,15 @@ static void write_bars(const picture *p, int class)
     text_add(p->t, "\"/>");
 }
 
+/* Lanes from one name to the next: where they are low, not each has room for its own. */
+static int label_every(const picture *p)
+{
+    return (12 + p->lane - 1) / p->lane;
+}
+
 static void write_lane_names(const picture *p, int lanes)
 {
-    int every = (12 + p->lane - 1) / p->lane;
+    int every = label_every(p);
     text_add(p->t,
              "<div class=\"gutter lanes\"><span style=\"top:0\">compute</span>"
              "<span style=\"top:%dpx\">collectives</span>",
@@ -196,7 +204,7 @@ static void write_lanes(const picture *p)
              "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Work and collectives over "
              "the step, by layer, as wide as their predicted time\">",
              height, WIDTH, height);
-    for (int k = 0; k <= lanes && lanes; k++)
+    for (int k = 0; k <= lanes && lanes; k += p->lane < 9 ? label_every(p) : 1)
         text_add(p->t, "<path class=\"grid\" d=\"M0,%.1fH%d\"/>", 2 * SUM_LANE + 5.5 + k * p->lane,
                  WIDTH);
     for (int class = 0; class <= PHASES; class ++) write_bars(p, class);
@@ -229,10 +237,16 @@ static void write_key(const picture *p)
     text_add(p->t, "</p>\n");
 }
 
+/* Fewer pixels for each where there are many. */
+static int lane_height(int lanes)
+{
+    return lanes > 300 ? 3 : lanes > 100 ? 5 : lanes > 24 ? 9 : lanes > 12 ? 14 : 18;
+}
+
 void plan_write_picture(const plan_view *v, picture_scale scale, int number, textbuf *t)
 {
     int     lanes = count_lanes(v);
-    picture p = {.view = v, .scale = scale, .t = t, .lane = lanes > 24 ? 9 : lanes > 12 ? 14 : 18};
+    picture p = {.view = v, .scale = scale, .t = t, .lane = lane_height(lanes)};
     if (scale.seconds <= 0) p.scale.seconds = 1;
     if (v->e->program->ninstrs == 0) return;
     write_key(&p);
