@@ -187,7 +187,7 @@ ranks *ranks_open(mtf_session *s, bool threads)
     if (ranks_over()) {
         fail(&s->fault, ERR_MPI,
              "MPI was finalised when an earlier session closed; to open several, initialise it "
-             "before the first and finalise it behind the last");
+             "before the first and finalise it after the last");
         return NULL;
     }
     ranks *r = block_alloc(&s->allocator, &s->fault, sizeof *r, true);
