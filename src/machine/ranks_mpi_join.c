@@ -30,7 +30,7 @@ static void complete(MPI_Request *request)
     for (int tries = 0, done = 0;; tries++) {
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done) return;
-        ranks_breathe(tries, clock_seconds() - begin);
+        ranks_back_off(tries, clock_seconds() - begin);
     }
 }
 
