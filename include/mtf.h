@@ -107,6 +107,7 @@ typedef struct mtf_rule {
     const char *dim;
     const char *axes[8];  /* NULL behind the last */
     bool        optional; /* may name what the mesh or the model lacks */
+    bool        firm;     /* for stored state: kept even where it raises the planned memory */
 } mtf_rule;
 
 typedef struct mtf_session_opts {

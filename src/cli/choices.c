@@ -4,6 +4,7 @@
 #include "cli/graph_file.h"
 #include "machine/launch.h"
 #include "machine/machine.h"
+#include "plan/decline.h"
 #include "search/automatic.h"
 
 int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
@@ -36,19 +37,28 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
 {
     const char *m = option_nth(o, "mesh", 0), *rules = option_nth(o, "layout", 0),
                *state = option_nth(o, "state-layout", 0);
+    automatic_answer found = {0};
     if (automatic_is_asked(m, rules, state)) {
         automatic_opts   how = {.mesh = m,
                                 .layout = rules,
                                 .state_layout = state,
                                 .rates = *r,
                                 .limit = (int64_t)r->capacity};
-        automatic_answer found;
         TRY(automatic_find(g, n, fetches, &how, &found));
         m = found.best[0].mesh_text;
         rules = found.best[0].layout_text;
         state = found.best[0].state_text;
     }
-    return choice_parse(g->session, m, rules, state, c);
+    estimate_opts how = {.mesh = &c->mesh, .rates = *r};
+    TRY(choice_parse(g->session, m, rules, state, c));
+    c->state = c->layout.state;
+    c->nstate = c->layout.nstate;
+    TRY(decline_state_rules(g, n, fetches, &how, &c->layout));
+    if (found.n && found.best[0].layout.ndeclined) {
+        c->layout.declined = found.best[0].layout.declined;
+        c->layout.ndeclined = found.best[0].layout.ndeclined;
+    }
+    return true;
 }
 
 bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number)

@@ -8,6 +8,7 @@
 #include "cli/plan_json.h"
 #include "cli/plan_text.h"
 #include "cli/units.h"
+#include "plan/decline.h"
 
 typedef struct job {
     const options *options;
@@ -91,6 +92,16 @@ static bool plan_two(job *j)
     return ok;
 }
 
+/* --diff is about the other rules: those for state are the same, as far as they help here. */
+static bool choose_other(job *j, const char *rules)
+{
+    estimate_opts how = {.mesh = &j->choice.mesh, .rates = j->opts.rates};
+    TRY(layout_parse(j->session, rules, &j->choice.mesh, &j->other));
+    j->other.state = j->choice.state;
+    j->other.nstate = j->choice.nstate;
+    return decline_state_rules(j->graph, j->nfetches, j->fetches, &how, &j->other);
+}
+
 static bool plan_file(job *j)
 {
     const char *diff = option_nth(j->options, "diff", 0);
@@ -101,9 +112,7 @@ static bool plan_file(job *j)
     j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
     TRY(j->nfetches >= 0);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
-    TRY(!diff || layout_parse(j->session, diff, &j->choice.mesh, &j->other));
-    j->other.state = j->choice.layout.state; /* --diff is about the other rules */
-    j->other.nstate = j->choice.layout.nstate;
+    TRY(!diff || choose_other(j, diff));
     j->opts.mesh = &j->choice.mesh;
     j->opts.layout = &j->choice.layout;
     j->opts.processor = -1;

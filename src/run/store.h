@@ -34,6 +34,7 @@ typedef struct store {
     wire         *wire; /* NULL: one processor */
     crew         *crew;
     name_table    entries;
+    bool          settled; /* rules for state are those that hold to the end (run/settle.h) */
     store_entry **all;
     int           count, room;
 } store;
@@ -52,6 +53,8 @@ site    store_site(mtf_session *s);
 store_entry *store_variable(store *s, const mtf_tensor *w);
 /* Gives a variable its first value again. */
 bool store_restart(store *s, const mtf_tensor *w);
+/* Gives the memory of a variable's parts back. */
+void store_release(store *s, store_entry *e);
 /* A device that checks what runs on it, over the session's; NULL after an error. */
 device *store_check_device(store *s);
 /* Bytes of one processor's part of a tensor. */

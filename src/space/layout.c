@@ -17,16 +17,23 @@ static bool unknown_axis(mtf_session *s, const mesh *m, const char *rule, const 
                 m->naxes ? text : "none", nearest_hint(&near, hint, sizeof hint));
 }
 
-/* dim:axis+axis, with an optional `?` at the end. */
+/* Takes the mark off the end of a rule, if it is there. */
+static bool take_mark(char *piece, char mark)
+{
+    size_t n = strlen(piece);
+    if (n == 0 || piece[n - 1] != mark) return false;
+    piece[n - 1] = 0;
+    return true;
+}
+
+/* dim:axis+axis, with `?` or `!` or both at the end, where they are meant. */
 static bool parse_rule(mtf_session *s, char *piece, const mesh *m, layout_rule *r, bool *keep)
 {
     r->text = arena_text(&s->arena, piece);
     TRY(r->text != NULL);
-    size_t n = strlen(piece);
-    if (n && piece[n - 1] == '?') {
-        r->optional = true;
-        piece[n - 1] = 0;
-    }
+    r->firm = take_mark(piece, '!');
+    r->optional = take_mark(piece, '?');
+    r->firm = r->firm || take_mark(piece, '!');
     char *colon = strchr(piece, ':');
     if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':'))
         return fail(&s->fault, ERR_SYNTAX,
@@ -85,10 +92,20 @@ static bool parse_rules(mtf_session *s, const char *text, const mesh *m, layout_
     return true;
 }
 
+static bool check_marks(mtf_session *s, const layout *l)
+{
+    for (int r = 0; r < l->nrules; r++)
+        if (l->rules[r].firm)
+            return fail(&s->fault, ERR_SYNTAX,
+                        "layout rule \"%s\": only a rule of the state layout can end in !",
+                        l->rules[r].text);
+    return true;
+}
+
 bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
 {
     *l = (layout){.mesh = m};
-    return parse_rules(s, text, m, &l->rules, &l->nrules, &l->asks);
+    return parse_rules(s, text, m, &l->rules, &l->nrules, &l->asks) && check_marks(s, l);
 }
 
 bool layout_parse_state(mtf_session *s, const char *text, layout *l)

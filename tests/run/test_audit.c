@@ -21,7 +21,7 @@ static trial trial_open(void)
 {
     trial t = {0};
     t.s = mtf_open_with(&(mtf_session_opts){
-        .threads = 3, .mesh = "x:3", .layout = "b:x", .state_layout = "d:x", .measure = true});
+        .threads = 3, .mesh = "x:3", .layout = "b:x", .state_layout = "d:x!", .measure = true});
     mtf_graph  *g = mtf_parse(t.s, net, "test");
     mtf_tensor *fetches[] = {mtf_find(g, "n"), mtf_find(g, "m")};
     t.p = mtf_compile_n(g, 2, fetches);
