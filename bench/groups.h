@@ -7,7 +7,7 @@
 void wires_measure(bench *b);
 void lowering_measure(bench *b);
 void layout_measure(bench *b);
-void truth_measure(bench *b);
+void prediction_measure(bench *b);
 void scaling_measure(bench *b);
 void kernels_measure(bench *b);
 void training_measure(bench *b);

@@ -17,7 +17,7 @@ static const group groups[] = {
     {"wires",    "collectives on threads, on MPI, and by plain MPI calls",           wires_measure, false},
     {"lowering", "building and planning a Transformer for 1 to 4096 processors",     lowering_measure, false},
     {"layout",   "finding the best layout of models with 48 layers",                 layout_measure, false},
-    {"truth",    "every layout of three models: predicted against measured; only if asked for", truth_measure, true},
+    {"prediction",    "every layout of three models: predicted against measured; only if asked for", prediction_measure, true},
     {"scaling",  "tokens a second on 1 to 16 processors, threads and ranks, beside the plan's", scaling_measure, false},
     {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure, false},
     {"training", "training steps against their matrix products alone",               training_measure, false},
@@ -37,10 +37,11 @@ static void print_help(void)
            "  --only PART  one group of figures:\n");
     for (int i = 0; i < GROUPS; i++)
         printf("                 %-10s %s\n", groups[i].name, groups[i].says);
-    printf("  --match TEXT of truth, peers, epochs, training and scaling, only what has this in "
-           "its name\n"
-           "  --json       one object for each figure, after one for the machine\n"
-           "  --help       this text\n");
+    printf(
+        "  --match TEXT of prediction, peers, epochs, training and scaling, only what has this in "
+        "its name\n"
+        "  --json       one object for each figure, after one for the machine\n"
+        "  --help       this text\n");
 }
 
 static bool is_group(const char *name)

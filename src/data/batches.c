@@ -9,21 +9,21 @@
 
 #include "base/thread.h"
 #include "data/batch_parts.h"
-#include "data/itinerary.h"
+#include "data/batch_schedule.h"
 
 enum { MOST_AHEAD = 1024 };
 
 struct mtf_batches {
-    mtf_session *session;
-    batch_plan   plan;
-    itinerary    itinerary;
-    char        *buffers, *scratch;
-    int          nbuffers;
-    bool         threaded;
-    int64_t      real;
-    pthread_t    thread;
-    bool         running; /* there is a thread to join */
-    bool         closed;
+    mtf_session   *session;
+    batch_plan     plan;
+    batch_schedule schedule;
+    char          *buffers, *scratch;
+    int            nbuffers;
+    bool           threaded;
+    int64_t        real;
+    pthread_t      thread;
+    bool           running; /* there is a thread to join */
+    bool           closed;
 
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t  filled, emptied;
@@ -41,12 +41,12 @@ static char *buffer_of(const mtf_batches *b, int64_t number)
 
 static int64_t example_at(void *context, int64_t place)
 {
-    return itinerary_example(context, place);
+    return batch_schedule_example(context, place);
 }
 
 static bool make_batch(mtf_batches *b, int64_t number)
 {
-    itinerary_batch batch = itinerary_open(&b->itinerary, number);
+    scheduled_batch batch = batch_schedule_open(&b->schedule, number);
     return batch_read(&b->plan, example_at, &batch, buffer_of(b, number), b->scratch, &b->trouble);
 }
 
@@ -54,7 +54,7 @@ static void *read_ahead(void *what)
 {
     mtf_batches *b = what;
     pthread_mutex_lock(&b->lock);
-    while (!b->failed && b->made < b->itinerary.total) {
+    while (!b->failed && b->made < b->schedule.total) {
         while (!b->stop && b->made - b->fed == b->nbuffers - 1)
             pthread_cond_wait(&b->emptied, &b->lock);
         if (b->stop) break;
@@ -143,8 +143,8 @@ static bool prepare(mtf_batches *b, mtf_dataset *d, mtf_program *p, const mtf_ba
     mtf_session *s = d->session;
     TRY(check_opts(d, o));
     TRY(batch_plan_make(d, p, o->batch ? o->batch : "batch", &b->plan));
-    b->itinerary = itinerary_make(d->size, b->plan.batch, o);
-    if (b->itinerary.total == 0)
+    b->schedule = batch_schedule_make(d->size, b->plan.batch, o);
+    if (b->schedule.total == 0)
         return fail(&s->fault, ERR_USAGE,
                     "%lld examples do not fill a batch of %lld; MTF_FILL would fill it with zeros",
                     (long long)d->size, (long long)b->plan.batch);
@@ -189,10 +189,10 @@ static bool alive(const mtf_batches *b)
 
 bool mtf_batches_next(mtf_batches *b)
 {
-    if (!alive(b) || b->fed == b->itinerary.total) return false;
+    if (!alive(b) || b->fed == b->schedule.total) return false;
     TRY(start(b) && await(b));
     TRY(batch_lend(&b->plan, buffer_of(b, b->fed)));
-    b->real = itinerary_real(&b->itinerary, b->fed);
+    b->real = batch_schedule_real(&b->schedule, b->fed);
     pthread_mutex_lock(&b->lock);
     b->fed++;
     pthread_cond_signal(&b->emptied);
@@ -213,10 +213,10 @@ int64_t mtf_batches_position(const mtf_batches *b)
 bool mtf_batches_seek(mtf_batches *b, int64_t position)
 {
     if (!alive(b)) return false;
-    if (position < 0 || position > b->itinerary.total)
+    if (position < 0 || position > b->schedule.total)
         return fail(&b->session->fault, ERR_USAGE,
                     "there is no batch %lld to go on from; the last is %lld", (long long)position,
-                    (long long)b->itinerary.total - 1);
+                    (long long)b->schedule.total - 1);
     stop(b);
     batch_take_back(&b->plan);
     b->fed = b->made = position;

@@ -71,7 +71,7 @@ void combine(fold_kind kind, mtf_dtype type, int n, const char *const *parts, ch
         }
         KINDS(int64_t, int64_t, AS_IS, AS_IS);
     case MTF_BOOL:
-        if (kind == FOLD_SUM) kind = FOLD_MAX; /* a sum of truths is `or` */
+        if (kind == FOLD_SUM) kind = FOLD_MAX; /* a sum of bools is `or` */
         KINDS(uint8_t, uint8_t, AS_IS, AS_IS);
     }
 }

@@ -38,7 +38,7 @@ typedef struct rank_block {
 /* Everybody's array gets the block from `owner`'s. */
 bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, void *array);
 
-/* The last meeting, at which one rank is chosen to say the error where there is one: true here
+/* The last barrier, at which one rank is chosen to say the error where there is one: true here
  * where it is this one.  Then ranks_close, after it was said. */
 bool ranks_part(ranks *r);
 void ranks_close(ranks *r);

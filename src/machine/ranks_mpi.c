@@ -324,8 +324,8 @@ void ranks_close(ranks *r)
         return;
     }
     watch_close(&r->watch, r->session);
-    for (int k = 0; r->seats && k < r->count; k++) seat_leave(r->seats[k]);
-    block_free(&r->session->allocator, r->seats);
+    for (int k = 0; r->mailboxes && k < r->count; k++) mailbox_unmap(r->mailboxes[k]);
+    block_free(&r->session->allocator, r->mailboxes);
     MPI_Comm_free(&r->comm);
     MPI_Comm_free(&r->alarm);
     if (r->ours) MPI_Finalize();

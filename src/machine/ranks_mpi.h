@@ -4,9 +4,9 @@
 
 #include <mpi.h>
 
-#include "machine/meeting.h"
+#include "machine/barrier.h"
 #include "machine/ranks.h"
-#include "machine/seat.h"
+#include "machine/mailbox.h"
 #include "machine/watch.h"
 #include "space/mesh.h"
 
@@ -22,8 +22,8 @@ struct ranks {
     bool         ours;                /* we initialised MPI */
     const mesh  *mesh;                /* whose processors they have; NULL: not known yet */
     watch        watch;               /* over the other ranks of this machine */
-    seat       **seats;               /* by rank; NULL: out of reach, it gets messages */
-    seat_turn    turn;
+    mailbox    **mailboxes;           /* by rank; NULL: out of reach, it gets messages */
+    mailbox_use  turn;
     bool         crowded;       /* more ranks on this machine than cores */
     _Atomic int  lost;          /* a rank that ended without a word; -1: none */
     _Atomic bool cut;           /* it was this rank's neighbour on another machine */
@@ -34,16 +34,16 @@ struct ranks {
     rank_error   mine;          /* what was sent */
 };
 
-/* What somebody waits for: messages, or what others note in their seats. */
+/* What somebody waits for: messages, or what others note in their mailboxes. */
 typedef struct awaited awaited;
 struct awaited {
     bool (*came)(const awaited *what);
     bool (*lacks)(const awaited *what, int k); /* has that of peer k not come?  May be NULL */
-    int                     n;
-    const int              *peers; /* processors */
-    MPI_Request            *requests;
-    const struct guest     *guest;
-    const struct seat_note *note; /* that is to stand in the seats of the guest's company */
+    int                       n;
+    const int                *peers; /* processors */
+    MPI_Request              *requests;
+    const struct participant *participant;
+    const struct post_condition *note; /* what the members of its group are to post */
 };
 
 bool messages_came(const awaited *what);

@@ -38,9 +38,9 @@ static void complete(MPI_Request *request)
 
 /* Those of this machine are watched, and share memory. */
 typedef struct rank_card {
-    char       machine[MPI_MAX_PROCESSOR_NAME];
-    watched    process;
-    seat_offer seat;
+    char           machine[MPI_MAX_PROCESSOR_NAME];
+    watched        process;
+    mailbox_handle mailbox;
 } rank_card;
 
 static bool is_near(const rank_card *a, const rank_card *b)
@@ -63,21 +63,21 @@ static bool may_share(void)
     return !wish || strcmp(wish, "no") != 0;
 }
 
-/* Visits the seats of all ranks of this machine.  Whoever does not reach them all takes part in
+/* Visits the mailboxes of all ranks of this machine.  Whoever does not reach them all takes part in
  * nothing that is shared, and says so. */
-static void take_seats(ranks *r, const rank_card *cards, int *found)
+static void map_mailboxes(ranks *r, const rank_card *cards, int *found)
 {
-    int all = r->seats[r->number] != NULL;
+    int all = r->mailboxes[r->number] != NULL;
     for (int k = 0; k < r->count && all; k++) {
         if (k == r->number || !is_near(&cards[k], &cards[r->number])) continue;
-        r->seats[k] = seat_visit(&cards[k].process.address, &cards[k].seat);
-        all = r->seats[k] != NULL;
+        r->mailboxes[k] = mailbox_map(&cards[k].process.address, &cards[k].mailbox);
+        all = r->mailboxes[k] != NULL;
     }
     gather(r, &all, found, sizeof all);
     for (int k = 0; k < r->count; k++) {
         if (all && found[k]) continue;
-        seat_leave(r->seats[k]);
-        r->seats[k] = NULL;
+        mailbox_unmap(r->mailboxes[k]);
+        r->mailboxes[k] = NULL;
     }
 }
 
@@ -112,24 +112,24 @@ static void meet_neighbours(ranks *r)
 {
     enum { LINKS = 2 };
     mtf_session *s = r->session;
-    rank_card    mine = {.process = {process_here(), r->number}, .seat = {.descriptor = -1}};
+    rank_card    mine = {.process = {process_here(), r->number}, .mailbox = {.descriptor = -1}};
     int          length;
     size_t       count = (size_t)r->count;
     rank_card   *cards = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
     watched     *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
     int         *found = block_alloc(&s->allocator, &s->fault, sizeof *found * count, true);
     link_offer  *offers = block_alloc(&s->allocator, &s->fault, sizeof *offers * count, true);
-    r->seats = block_alloc(&s->allocator, &s->fault, sizeof(seat *) * count, true);
+    r->mailboxes = block_alloc(&s->allocator, &s->fault, sizeof(mailbox *) * count, true);
     MPI_Get_processor_name(mine.machine, &length);
-    if (cards && near && found && offers && r->seats) {
-        if (may_share()) r->seats[r->number] = seat_open(&mine.seat);
+    if (cards && near && found && offers && r->mailboxes) {
+        if (may_share()) r->mailboxes[r->number] = mailbox_open(&mine.mailbox);
         gather(r, &mine, cards, sizeof mine);
         for (int k = 0; k < r->count; k++)
             if (is_near(&cards[k], &mine)) near[r->node++] = cards[k].process;
         watch_open(&r->watch, s, r->node, near, LINKS);
         make_links(r, cards, offers, found);
-        take_seats(r, cards, found);
-        seat_withdraw(&mine.seat);
+        map_mailboxes(r, cards, found);
+        mailbox_withdraw(&mine.mailbox);
     }
     r->crowded = r->node > cores_machine();
     block_free(&s->allocator, cards);

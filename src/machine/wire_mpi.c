@@ -28,11 +28,11 @@ static int reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_t
     for (int k = 0; k < g->n; k++) {
         int q = group_member(w->face.mesh, g, k);
         if (mpi_is_here(w, q)) {
-            s->guest.parts[k] = w->posts[q - w->first].in + shard.begin * bytes;
+            s->participant.parts[k] = w->posts[q - w->first].in + shard.begin * bytes;
             others += q != me;
         } else {
             mpi_receive(w, me, q, work, shard.size * bytes);
-            s->guest.parts[k] = work;
+            s->participant.parts[k] = work;
             work += mpi_aligned(shard.size * bytes);
         }
     }
@@ -46,17 +46,17 @@ static bool reduce_swap(mpi_wire *w, int me, const instr *i, const group *g, int
     side *s = &w->sides[me - w->first];
     post  mine = w->posts[me - w->first];
     char *work = s->work;
-    s->guest.parts[g->mine] = mine.in;
+    s->participant.parts[g->mine] = mine.in;
     for (int k = 0; k < g->n; k++) {
         if (k == g->mine) continue;
         mpi_receive(w, me, group_member(w->face.mesh, g, k), work, bytes);
-        s->guest.parts[k] = work;
+        s->participant.parts[k] = work;
         work += mpi_aligned(bytes);
     }
     for (int k = 1; k < g->n; k++)
         mpi_send(w, me, group_member(w->face.mesh, g, group_after(g, k)), mine.in, bytes);
     TRY(mpi_finish(w, me, i, 0, s->used));
-    guest_combine(&s->guest, g->n, 0, i, mine.out, i->size[0]);
+    participant_combine(&s->participant, g->n, 0, i, mine.out, i->size[0]);
     return true;
 }
 
@@ -68,7 +68,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     group       g = group_of(m, me, i->reduce.axes);
     int64_t     bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     span        shard = part_range(i->size[0], g.n, g.mine);
-    if (seats_serve(w, me, i->reduce.axes)) return seats_reduce(&s->guest, i);
+    if (shared_serves(w, me, i->reduce.axes)) return shared_reduce(&s->participant, i);
     if (site_swaps(&w->site, m, g.n, i->size[0] * bytes))
         return reduce_swap(w, me, i, &g, i->size[0] * bytes);
     TRY(mpi_meet(w, me, i));
@@ -82,7 +82,8 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
         mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, 0, first_round));
-    guest_combine(&s->guest, g.n, others, i, mine.out + shard.begin * bytes, shard.size);
+    participant_combine(&s->participant, g.n, others, i, mine.out + shard.begin * bytes,
+                        shard.size);
     for (int step = 1; step < g.n; step++) {
         int q = group_member(m, &g, group_after(&g, step));
         if (!mpi_is_here(w, q))
@@ -93,8 +94,8 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
         int  q = group_member(m, &g, k);
         span r = part_range(i->size[0], g.n, k);
         if (q != me && mpi_is_here(w, q))
-            guest_read(&s->guest, mine.out + r.begin * bytes,
-                       w->posts[q - w->first].out + r.begin * bytes, r.size * bytes);
+            participant_read(&s->participant, mine.out + r.begin * bytes,
+                             w->posts[q - w->first].out + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, first_round, s->used));
     return mpi_meet(w, me, i);
@@ -111,7 +112,7 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
     int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     mesh_point          here = mesh_place(m, me);
     span                kept = scatter_kept(m, how, &here);
-    if (seats_serve(w, me, scatter_axes(how))) return seats_reduce(&s->guest, i);
+    if (shared_serves(w, me, scatter_axes(how))) return shared_reduce(&s->participant, i);
     TRY(mpi_meet(w, me, i));
     int others = reduce_parts(w, me, &g, kept, bytes);
     for (int k = 0; k < g.n; k++) {
@@ -121,7 +122,7 @@ static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
         if (!mpi_is_here(w, q)) mpi_send(w, me, q, mine.in + r.begin * bytes, r.size * bytes);
     }
     TRY(mpi_finish(w, me, i, 0, s->used));
-    guest_combine(&s->guest, g.n, others, i, mine.out, kept.size);
+    participant_combine(&s->participant, g.n, others, i, mine.out, kept.size);
     return mpi_meet(w, me, i);
 }
 
@@ -133,7 +134,7 @@ static bool make_room(mpi_wire *w, int me, const needs *n)
     const mtf_allocator *from = &w->face.session->allocator;
     fault               *f = &w->face.session->fault;
     size_t               messages = (size_t)n->messages;
-    TRY(guest_make_room(&s->guest, w->face.session, n->parts));
+    TRY(participant_make_room(&s->participant, w->face.session, n->parts));
     if (n->work > s->room.work) {
         s->room.work = 0;
         s->work = block_renew(from, f, s->work, (size_t)n->work);
@@ -147,7 +148,7 @@ static bool make_room(mpi_wire *w, int me, const needs *n)
         TRY(s->requests && s->peers);
         s->room.messages = n->messages;
     }
-    size_t most_late = (size_t)(s->room.messages + s->guest.room + w->end - w->first);
+    size_t most_late = (size_t)(s->room.messages + s->participant.room + w->end - w->first);
     s->late = block_renew(from, f, s->late, sizeof *s->late * most_late);
     return s->late != NULL;
 }
@@ -167,9 +168,9 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
     int64_t   bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     side     *s = &w->sides[me - w->first];
     s->used = 0;
-    s->guest.in = (const char *)base[i->in[0].buffer] + i->in[0].offset * bytes;
-    s->guest.out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
-    w->posts[me - w->first] = (post){s->guest.in, s->guest.out};
+    s->participant.in = (const char *)base[i->in[0].buffer] + i->in[0].offset * bytes;
+    s->participant.out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
+    w->posts[me - w->first] = (post){s->participant.in, s->participant.out};
     if (w->widest == 1) w->ranks->turn.collective++;
     switch (i->kind) {
     case INSTR_REDUCE: return reduce(w, me, i);
@@ -181,19 +182,19 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
 static void mpi_abort(wire *face, int me)
 {
     wire_give_up(face, me);
-    meeting_abort(&((mpi_wire *)face)->meeting);
+    barrier_abort(&((mpi_wire *)face)->barrier);
 }
 
 static void mpi_reset(wire *face)
 {
-    meeting_reset(&((mpi_wire *)face)->meeting);
+    barrier_reset(&((mpi_wire *)face)->barrier);
     face->failed = -1;
 }
 
 static const wire_moved *mpi_moved(const wire *face, int me)
 {
     const mpi_wire *w = (const mpi_wire *)face;
-    return &w->sides[me - w->first].guest.moved;
+    return &w->sides[me - w->first].participant.moved;
 }
 
 static int64_t mpi_taken(const wire *face, int me)
@@ -209,12 +210,12 @@ static void mpi_close(wire *face)
     for (int k = 0; w->sides && k < w->end - w->first; k++) {
         side *s = &w->sides[k];
         block_free(from, s->work);
-        guest_leave(&s->guest, face->session);
+        participant_leave(&s->participant, face->session);
         block_free(from, s->requests);
         block_free(from, s->peers);
         block_free(from, s->late);
     }
-    meeting_close(&w->meeting, face->session);
+    barrier_close(&w->barrier, face->session);
     block_free(from, w->sides);
     block_free(from, w->host);
     block_free(from, w->posts);
@@ -256,17 +257,17 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     w->sides = block_alloc(&s->allocator, &s->fault, sizeof *w->sides * count, true);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
     w->host = block_alloc(&s->allocator, &s->fault, sizeof *w->host * (size_t)r->count, true);
-    for (int k = 0; w->host && k < r->count; k++) w->host[k] = r->seats[k] ? 0 : 1 + k;
+    for (int k = 0; w->host && k < r->count; k++) w->host[k] = r->mailboxes[k] ? 0 : 1 + k;
     w->site = (site){.ranks = r->count, .host = w->host};
     w->face.site = &w->site;
     for (int k = 0; w->sides && k < end - first; k++)
-        w->sides[k].guest = (guest){.mesh = m,
-                                    .me = first + k,
-                                    .seats = r->seats,
-                                    .turn = &r->turn,
-                                    .wire = w,
-                                    .wait = seats_wait};
-    if (w->sides && w->posts && w->host && meeting_open(&w->meeting, s, end - first) &&
+        w->sides[k].participant = (participant){.mesh = m,
+                                                .me = first + k,
+                                                .mailboxes = r->mailboxes,
+                                                .turn = &r->turn,
+                                                .wire = w,
+                                                .wait = shared_wait};
+    if (w->sides && w->posts && w->host && barrier_open(&w->barrier, s, end - first) &&
         tags_suffice(w))
         return &w->face;
     mpi_close(&w->face);

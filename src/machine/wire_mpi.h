@@ -2,7 +2,7 @@
 #ifndef MACHINE_WIRE_MPI_H
 #define MACHINE_WIRE_MPI_H
 
-#include "machine/guest.h"
+#include "machine/participant.h"
 #include "machine/ranks_mpi.h"
 #include "machine/wire.h"
 #include "machine/wire_room.h"
@@ -22,7 +22,7 @@ typedef struct side {
     int         *peers; /* by request: whose answer it waits for */
     int         *late;
     int          used; /* requests of the current collective */
-    guest        guest;
+    participant  participant;
 } side;
 
 typedef struct mpi_wire {
@@ -33,7 +33,7 @@ typedef struct mpi_wire {
     int     widest;     /* most processors in one rank */
     site    site;       /* as this rank sees it */
     int    *host;       /* by rank, likewise */
-    meeting meeting;    /* of this process's processors */
+    barrier barrier;    /* of this process's processors */
     post   *posts;      /* by processor of this process */
     side   *sides;
 } mpi_wire;
@@ -53,12 +53,12 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i);
 
 /* wire_mpi_exchange.c */
 bool mpi_exchange(mpi_wire *w, int me, const instr *i);
-/* wire_mpi_seats.c */
+/* wire_mpi_shared.c */
 /* Do those who differ from me along these axes only share memory?  Then they come together. */
-bool seats_serve(mpi_wire *w, int me, unsigned axes);
-/* These follow a seats_serve that was true. */
-bool seats_reduce(guest *g, const instr *i); /* also where each keeps a part */
-bool seats_exchange(guest *g, const instr *i);
-bool seats_wait(guest *g, const instr *i, const seat_note *note);
+bool shared_serves(mpi_wire *w, int me, unsigned axes);
+/* These follow a shared_serves that was true. */
+bool shared_reduce(participant *g, const instr *i); /* also where each keeps a part */
+bool shared_exchange(participant *g, const instr *i);
+bool shared_wait(participant *g, const instr *i, const post_condition *note);
 
 #endif

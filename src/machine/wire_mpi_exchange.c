@@ -71,7 +71,7 @@ static void copy_leg(mpi_wire *w, int me, const leg *l, int64_t bytes)
 {
     region_copy(&l->region, w->posts[l->peer - w->first].in, w->posts[me - w->first].out, bytes);
     if (l->peer != me)
-        w->sides[me - w->first].guest.moved.read_bytes += region_elements(&l->region) * bytes;
+        w->sides[me - w->first].participant.moved.read_bytes += region_elements(&l->region) * bytes;
 }
 
 /* While the messages are under way. */
@@ -144,8 +144,8 @@ bool mpi_exchange(mpi_wire *w, int me, const instr *i)
     int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     intake  in;
     if (site_exchange_meets(&w->site, w->face.mesh, me, i) &&
-        seats_serve(w, me, exchange_axes(i->exchange)))
-        return seats_exchange(&s->guest, i);
+        shared_serves(w, me, exchange_axes(i->exchange)))
+        return shared_exchange(&s->participant, i);
     TRY(mpi_meet(w, me, i));
     receive_all(w, me, i, bytes, &in);
     int received = s->used;

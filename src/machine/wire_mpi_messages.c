@@ -31,7 +31,7 @@ static int tag_of(const mpi_wire *w, int from, int to)
 void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
-    s->guest.moved.sent_bytes += bytes;
+    s->participant.moved.sent_bytes += bytes;
     for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
         int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
         MPI_Isend(data + at, (int)n, MPI_BYTE, rank_of(w, to), tag_of(w, me, to), w->ranks->comm,
@@ -43,7 +43,7 @@ void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes)
 void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
-    s->guest.moved.received_bytes += bytes;
+    s->participant.moved.received_bytes += bytes;
     for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
         int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
         MPI_Irecv(data + at, (int)n, MPI_BYTE, rank_of(w, from), tag_of(w, from, me),
@@ -142,12 +142,12 @@ bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
 bool mpi_meet(mpi_wire *w, int me, const instr *i)
 {
     if (w->end - w->first == 1) return true;
-    arrival a = meeting_wait(&w->meeting, me - w->first, 2 * w->face.session->opts.patience + 5);
+    arrival a = barrier_wait(&w->barrier, me - w->first, 2 * w->face.session->opts.patience + 5);
     if (a != SOMEBODY_LATE) return a == ALL_CAME;
     side *s = &w->sides[me - w->first];
     int   n = 0;
     for (int k = 0; k < w->end - w->first; k++)
-        if (meeting_lacks(&w->meeting, me - w->first, k)) s->late[n++] = w->first + k;
+        if (barrier_lacks(&w->barrier, me - w->first, k)) s->late[n++] = w->first + k;
     return wire_late(&w->face, i, n, s->late);
 }
 

@@ -9,164 +9,166 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "machine/guest.h"
-#include "machine/meeting.h"
+#include "machine/participant.h"
+#include "machine/barrier.h"
 #include "machine/overlap.h"
 #include "program/exchange.h"
 
 /* What one processor writes: no line of another's is among it. */
 typedef struct place {
-    _Alignas(SEAT_LINE) seat seat;
-    guest     guest;
-    seat_turn turn;
-    _Alignas(SEAT_LINE) char copy[WHOLE_BYTES]; /* of a short operand */
+    _Alignas(CACHE_LINE) mailbox mailbox;
+    participant participant;
+    mailbox_use turn;
+    _Alignas(CACHE_LINE) char copy[WHOLE_BYTES]; /* of a short operand */
 } place;
 
 typedef struct thread_wire {
-    wire    face;
-    int     count;
-    char   *room;
-    place  *places; /* by processor; in the room, each beginning a line */
-    seat  **seats;
-    int    *late; /* room for their numbers */
-    meeting meeting;
+    wire      face;
+    int       count;
+    char     *room;
+    place    *places; /* by processor; in the room, each beginning a line */
+    mailbox **mailboxes;
+    int      *late; /* room for their numbers */
+    barrier   barrier;
 } thread_wire;
 
 /* ---- waiting ---- */
 
 typedef struct wish {
-    const guest     *guest;
-    const seat_note *note;
+    const participant    *participant;
+    const post_condition *note;
 } wish;
 
 static bool is_fulfilled(const void *what)
 {
     const wish *w = what;
-    return guest_has_all(w->guest, w->note);
+    return participant_has_all(w->participant, w->note);
 }
 
 /* Those who wait for others are not to blame. */
-static bool report_late(thread_wire *w, const guest *g, const instr *i, const seat_note *what)
+static bool report_late(thread_wire *w, const participant *g, const instr *i,
+                        const post_condition *what)
 {
     int n = 0;
     for (int k = 0; k < w->count; k++)
-        if (!w->seats[k]->waits && w->seats[k]->posted < what->number) w->late[n++] = k;
+        if (!w->mailboxes[k]->waits && w->mailboxes[k]->posted < what->number) w->late[n++] = k;
     for (int k = 0; n == 0 && k < g->group.n; k++)
-        if (guest_lacks(g, what, k)) w->late[n++] = g->members[k];
+        if (participant_lacks(g, what, k)) w->late[n++] = g->members[k];
     return wire_late(&w->face, i, n, w->late);
 }
 
 /* Who is disappointed still counts as waiting: somebody may just be looking for those who are late. */
-static bool wait_for_seats(guest *g, const instr *i, const seat_note *what)
+static bool wait_for_posts(participant *g, const instr *i, const post_condition *what)
 {
     thread_wire *w = g->wire;
-    seat        *mine = w->seats[g->me];
+    mailbox     *mine = w->mailboxes[g->me];
     atomic_store_explicit(&mine->waits, true, memory_order_relaxed);
     arrival a =
-        meeting_await(&w->meeting, is_fulfilled, &(wish){g, what}, w->face.session->opts.patience);
+        barrier_await(&w->barrier, is_fulfilled, &(wish){g, what}, w->face.session->opts.patience);
     if (a == SOMEBODY_LATE) return report_late(w, g, i, what);
     if (a != ALL_CAME) return false;
     atomic_store_explicit(&mine->waits, false, memory_order_relaxed);
     return true;
 }
 
-static void wake_others(guest *g)
+static void wake_others(participant *g)
 {
-    meeting_tell(&((thread_wire *)g->wire)->meeting);
+    barrier_wake(&((thread_wire *)g->wire)->barrier);
 }
 
 /* ---- collectives ---- */
 
-static void post_operands(guest *g)
+static void post_operands(participant *g)
 {
-    seat *mine = guest_seat(g);
+    mailbox *mine = participant_mailbox(g);
     mine->in = g->in;
     mine->out = g->out;
-    guest_post(g, 1);
+    participant_post(g, 1);
 }
 
 /* Where the result takes the operand's place, the others read a copy. */
-static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
+static bool reduce_whole(participant *g, const instr *i, int64_t bytes)
 {
-    if (g->in == g->out) g->in = memcpy(((place *)guest_seat(g))->copy, g->in, (size_t)bytes);
+    if (g->in == g->out)
+        g->in = memcpy(((place *)participant_mailbox(g))->copy, g->in, (size_t)bytes);
     post_operands(g);
-    TRY(guest_await(g, i, 1));
+    TRY(participant_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in;
-    guest_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
-    return guest_swap(g, i, 2);
+    participant_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
+    return participant_swap(g, i, 2);
 }
 
-static bool reduce(guest *g, const instr *i)
+static bool reduce(participant *g, const instr *i)
 {
     int64_t elements = i->size[0], bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    guest_joins(g, i->reduce.axes);
+    participant_join(g, i->reduce.axes);
     if (site_takes_whole(g->group.n, elements * bytes)) return reduce_whole(g, i, elements * bytes);
     post_operands(g);
     span shard = part_range(elements, g->group.n, g->group.mine);
-    TRY(guest_await(g, i, 1));
+    TRY(participant_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + shard.begin * bytes;
-    guest_combine(g, g->group.n, g->group.n - 1, i, g->out + shard.begin * bytes, shard.size);
-    TRY(guest_swap(g, i, 2));
+    participant_combine(g, g->group.n, g->group.n - 1, i, g->out + shard.begin * bytes, shard.size);
+    TRY(participant_swap(g, i, 2));
     for (int k = 0; k < g->group.n; k++) {
         span r = part_range(elements, g->group.n, k);
         if (k != g->group.mine)
-            guest_read(g, g->out + r.begin * bytes, g->theirs[k]->out + r.begin * bytes,
-                       r.size * bytes);
+            participant_read(g, g->out + r.begin * bytes, g->theirs[k]->out + r.begin * bytes,
+                             r.size * bytes);
     }
-    return guest_swap(g, i, 3);
+    return participant_swap(g, i, 3);
 }
 
 /* The first half of a reduction: a shard is what a processor keeps. */
-static bool reduce_scatter(guest *g, const instr *i)
+static bool reduce_scatter(participant *g, const instr *i)
 {
     const scatter_args *how = &i->reduce_scatter;
     int64_t             bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    guest_joins(g, scatter_axes(how));
+    participant_join(g, scatter_axes(how));
     post_operands(g);
     span kept = scatter_kept(g->mesh, how, &g->group.here);
-    TRY(guest_await(g, i, 1));
+    TRY(participant_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + kept.begin * bytes;
-    guest_combine(g, g->group.n, g->group.n - 1, i, g->out, kept.size);
-    return guest_swap(g, i, 2);
+    participant_combine(g, g->group.n, g->group.n - 1, i, g->out, kept.size);
+    return participant_swap(g, i, 2);
 }
 
-static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
+static bool gather_runs(participant *g, const instr *i, const run_plan *runs)
 {
     post_operands(g);
     span own = run_of(g->mesh, i->exchange, runs, g->me);
     memcpy(g->out + own.begin, g->in, (size_t)own.size);
-    TRY(guest_await(g, i, 1));
+    TRY(participant_await(g, i, 1));
     for (int step = 1; step < g->group.n; step++) {
         int  k = group_after(&g->group, step);
         span run = run_of(g->mesh, i->exchange, runs, g->members[k]);
-        guest_read(g, g->out + run.begin, g->theirs[k]->in, run.size);
+        participant_read(g, g->out + run.begin, g->theirs[k]->in, run.size);
     }
-    return guest_swap(g, i, 2);
+    return participant_swap(g, i, 2);
 }
 
 /* Visits every part of the old placement that overlaps this processor's new part. */
-static bool exchange(guest *g, const instr *i)
+static bool exchange(participant *g, const instr *i)
 {
     const exchange_args *how = i->exchange;
     int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     run_plan             runs = find_runs(g->mesh, how, g->me, bytes);
-    guest_joins(g, exchange_axes(how));
+    participant_join(g, exchange_axes(how));
     if (runs.dim >= 0) return gather_runs(g, i, &runs);
     post_operands(g);
     region_visit v = region_start(g->mesh, how, &g->group.here);
-    TRY(guest_await(g, i, 1));
+    TRY(participant_await(g, i, 1));
     for (region r; region_next(&v, &r);) {
         int source = mesh_number(g->mesh, &r.source);
-        region_copy(&r, g->seats[source]->in, g->out, bytes);
+        region_copy(&r, g->mailboxes[source]->in, g->out, bytes);
         if (source != g->me) g->moved.read_bytes += region_elements(&r) * bytes;
     }
-    return guest_swap(g, i, 2);
+    return participant_swap(g, i, 2);
 }
 
 static bool threads_run(wire *face, int me, const instr *i, void *const *base)
 {
-    guest  *g = &((thread_wire *)face)->places[me].guest;
-    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    participant *g = &((thread_wire *)face)->places[me].participant;
+    int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     g->in = (const char *)base[i->in[0].buffer] + i->in[0].offset * bytes;
     g->out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
     g->turn->collective++;
@@ -182,7 +184,7 @@ static bool threads_run(wire *face, int me, const instr *i, void *const *base)
 static void threads_abort(wire *face, int me)
 {
     wire_give_up(face, me);
-    meeting_abort(&((thread_wire *)face)->meeting);
+    barrier_abort(&((thread_wire *)face)->barrier);
 }
 
 /* After a failure processors stand at different collectives. */
@@ -190,17 +192,17 @@ static void threads_reset(wire *face)
 {
     thread_wire *w = (thread_wire *)face;
     for (int k = 0; face->failed >= 0 && k < w->count; k++) {
-        w->places[k].turn = (seat_turn){0};
-        w->seats[k]->posted = w->seats[k]->done = 0;
-        w->seats[k]->waits = false;
+        w->places[k].turn = (mailbox_use){0};
+        w->mailboxes[k]->posted = w->mailboxes[k]->done = 0;
+        w->mailboxes[k]->waits = false;
     }
-    meeting_reset(&w->meeting);
+    barrier_reset(&w->barrier);
     face->failed = -1;
 }
 
 static const wire_moved *threads_moved(const wire *face, int me)
 {
-    return &((const thread_wire *)face)->places[me].guest.moved;
+    return &((const thread_wire *)face)->places[me].participant.moved;
 }
 
 static int64_t threads_taken(const wire *face, int me)
@@ -212,34 +214,35 @@ static void threads_close(wire *face)
 {
     thread_wire         *w = (thread_wire *)face;
     const mtf_allocator *from = &face->session->allocator;
-    for (int k = 0; w->places && k < w->count; k++) guest_leave(&w->places[k].guest, face->session);
-    meeting_close(&w->meeting, face->session);
+    for (int k = 0; w->places && k < w->count; k++)
+        participant_leave(&w->places[k].participant, face->session);
+    barrier_close(&w->barrier, face->session);
     block_free(from, w->room);
-    block_free(from, w->seats);
+    block_free(from, w->mailboxes);
     block_free(from, w->late);
     block_free(from, w);
 }
 
-static bool make_guests(thread_wire *w)
+static bool make_participants(thread_wire *w)
 {
     mtf_session         *s = w->face.session;
     const mtf_allocator *from = &s->allocator;
     size_t               count = (size_t)w->count;
-    w->room = block_alloc(from, &s->fault, sizeof(place) * count + SEAT_LINE, true);
-    w->seats = block_alloc(from, &s->fault, sizeof *w->seats * count, true);
+    w->room = block_alloc(from, &s->fault, sizeof(place) * count + CACHE_LINE, true);
+    w->mailboxes = block_alloc(from, &s->fault, sizeof *w->mailboxes * count, true);
     w->late = block_alloc(from, &s->fault, sizeof *w->late * count, true);
-    TRY(w->room && w->seats && w->late);
-    w->places = (place *)(w->room + (-(uintptr_t)w->room & (SEAT_LINE - 1)));
+    TRY(w->room && w->mailboxes && w->late);
+    w->places = (place *)(w->room + (-(uintptr_t)w->room & (CACHE_LINE - 1)));
     for (int k = 0; k < w->count; k++) {
-        w->seats[k] = &w->places[k].seat;
-        w->places[k].guest = (guest){.mesh = w->face.mesh,
-                                     .me = k,
-                                     .seats = w->seats,
-                                     .turn = &w->places[k].turn,
-                                     .wire = w,
-                                     .wait = wait_for_seats,
-                                     .told = wake_others};
-        TRY(guest_make_room(&w->places[k].guest, s, w->count));
+        w->mailboxes[k] = &w->places[k].mailbox;
+        w->places[k].participant = (participant){.mesh = w->face.mesh,
+                                                 .me = k,
+                                                 .mailboxes = w->mailboxes,
+                                                 .turn = &w->places[k].turn,
+                                                 .wire = w,
+                                                 .wait = wait_for_posts,
+                                                 .posted = wake_others};
+        TRY(participant_make_room(&w->places[k].participant, s, w->count));
     }
     return true;
 }
@@ -259,7 +262,7 @@ wire *wire_threads_open(mtf_session *s, const mesh *m)
                      .mesh = m,
                      .failed = -1};
     w->count = mesh_size(m);
-    if (make_guests(w) && meeting_open(&w->meeting, s, w->count)) return &w->face;
+    if (make_participants(w) && barrier_open(&w->barrier, s, w->count)) return &w->face;
     threads_close(&w->face);
     return NULL;
 }

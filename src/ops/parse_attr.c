@@ -28,7 +28,7 @@ static bool bool_read(parser *p, bool *value)
     return parse_next(p);
 }
 
-static bool is_truth(const token *t)
+static bool is_bool_word(const token *t)
 {
     return token_is_word(t, "true") || token_is_word(t, "false");
 }
@@ -47,19 +47,19 @@ static bool real_read(parser *p, double *value)
 /* `value` is an element, which may be a bool. */
 static bool number_attr_read(parser *p, const attr_spec *spec, attr_number *value)
 {
-    bool truth;
-    if (strcmp(spec->name, "value") != 0 || !is_truth(&p->at.t))
+    bool flag;
+    if (strcmp(spec->name, "value") != 0 || !is_bool_word(&p->at.t))
         return parse_exact(p, value, "a number");
-    TRY(bool_read(p, &truth));
-    *value = (attr_number){.r = truth};
+    TRY(bool_read(p, &flag));
+    *value = (attr_number){.r = flag};
     return true;
 }
 
-bool truths_fit(parser *p, const op *o, const attr_slot *slots, mtf_dtype type)
+bool bools_fit(parser *p, const op *o, const attr_slot *slots, mtf_dtype type)
 {
     for (int i = 0; i < op_attr_count(o); i++) {
         const token *at = &slots[i].at;
-        if (slots[i].given && o->attrs[i].kind == ATTR_NUMBER && is_truth(at) && type != MTF_BOOL)
+        if (slots[i].given && o->attrs[i].kind == ATTR_NUMBER && is_bool_word(at) && type != MTF_BOOL)
             return parse_fail(p, at, "%s is a bool; an element of %s is a number", at->text,
                               mtf_dtype_name(type));
     }
@@ -153,11 +153,11 @@ static bool element_read(parser *p, mtf_dtype type, void *to, int64_t i)
 {
     token  at = p->at.t;
     double x = 0;
-    bool   truth;
+    bool   flag;
     if (type == MTF_I64) return parse_int(p, (int64_t *)to + i, "a whole number");
-    if (type == MTF_BOOL && is_truth(&at)) {
-        TRY(bool_read(p, &truth));
-        x = truth;
+    if (type == MTF_BOOL && is_bool_word(&at)) {
+        TRY(bool_read(p, &flag));
+        x = flag;
     } else {
         TRY(parse_real(p, &x, "a number"));
     }

@@ -184,7 +184,7 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
     TRY(attrs_complete(p, &c->at, c->op, c->slots, c->attrs, place->wish, place->sums));
     int type = op_attr_find(c->op, "type");
     if (type >= 0 || c->nin)
-        TRY(truths_fit(p, c->op, c->slots, type >= 0 ? c->attrs[type].type : c->in[0]->type));
+        TRY(bools_fit(p, c->op, c->slots, type >= 0 ? c->attrs[type].type : c->in[0]->type));
     if (c->op->expand) return expand(p, c, place, made);
     int once = c->op->flags & OP_TURN ? op_attr_find(c->op, "once") : -1;
     if (once >= 0 && c->nin == 0 && !c->attrs[once].b) c->in = loop_turns(p->graph, &c->nin);

@@ -15,7 +15,7 @@ enum { ALIGN = 64 }; /* bytes: copies lie in the slab */
 
 static int64_t copy_bytes(const emitter *e, const mtf_tensor *x)
 {
-    return (held_most(e, x) * mtf_dtype_bytes(x->type) + ALIGN - 1) / ALIGN * ALIGN;
+    return (shard_most(e, x) * mtf_dtype_bytes(x->type) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 void copies_begin(emitter *e)
@@ -29,7 +29,7 @@ void copies_begin(emitter *e)
         const mtf_tensor *w = n->out[0];
         where = emit_placement(e, &w->shape, EVERY_DIM);
         if (!emit_home(e, &w->shape, &home)) continue;
-        p->saved += (held_extent(e, w, &where, false) - held_extent(e, w, &home, true)) *
+        p->saved += (shard_extent(e, w, &where, false) - shard_extent(e, w, &home, true)) *
                     mtf_dtype_bytes(w->type);
     }
 }
@@ -51,10 +51,10 @@ bool copies_note(emitter *e, const mtf_tensor *x)
     return true;
 }
 
-static bool reads(emitter *e, const node *n, const held *h)
+static bool reads(emitter *e, const node *n, const shard *h)
 {
     bool found = false;
-    for (int i = 0; i < n->nin; i++) found = found || held_of(e, n->in[i]) == h;
+    for (int i = 0; i < n->nin; i++) found = found || shard_of(e, n->in[i]) == h;
     return found;
 }
 
@@ -63,7 +63,7 @@ static int64_t bytes_to_come(emitter *e, const node *n)
 {
     int64_t bytes = 0;
     for (int i = 0; i < n->nin; i++)
-        if (held_of(e, n->in[i])->now.finer && is_of_variable(n->in[i]))
+        if (shard_of(e, n->in[i])->now.finer && is_of_variable(n->in[i]))
             bytes += copy_bytes(e, n->in[i]);
     return bytes;
 }
@@ -77,7 +77,7 @@ void copies_make_room(emitter *e, const node *n)
         p->ncopies = 0;
         for (int k = 0; k < count; k++) {
             const mtf_tensor *x = p->copies[k];
-            held             *h = held_of(e, x);
+            shard            *h = shard_of(e, x);
             if (p->copied <= room || debts_is_small(x) > small || reads(e, n, h)) {
                 p->copies[p->ncopies++] = x;
                 continue;

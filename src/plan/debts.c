@@ -22,7 +22,7 @@ bool debts_is_small(const mtf_tensor *x)
 bool debts_note(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
-    held    *h = held_of(e, x);
+    shard    *h = shard_of(e, x);
     if (!h->now.owed || h->wanted || p->depth || !debts_is_small(x)) return true;
     TRY(arena_push(p->survey.scratch, p->debtors, p->ndebtors, p->debtors_room));
     p->debtors[p->ndebtors++] = x;
@@ -35,11 +35,11 @@ bool debts_put_off(emitter *e, const node *n)
     unsigned owed = 0, all = ~0u;
     bool     late = false;
     if (!e->layout || p->depth || n->nin < 2 || n->op->blocks || !n->op->debt) return false;
-    if (n->op->flags & (OP_DIRECT | OP_EFFECT) || n->nout != 1 || held_of(e, n->out[0])->wanted)
+    if (n->op->flags & (OP_DIRECT | OP_EFFECT) || n->nout != 1 || shard_of(e, n->out[0])->wanted)
         return false;
     if (!debts_is_small(n->out[0])) return false;
     for (int i = 0; i < n->nin; i++) {
-        const held *h = held_of(e, n->in[i]);
+        const shard *h = shard_of(e, n->in[i]);
         if (n->op->debt(n, i) != DEBT_SUM || !debts_is_small(n->in[i])) return false;
         late = late || h->put_off;
         owed |= h->now.owed, all &= h->now.owed;
@@ -49,7 +49,7 @@ bool debts_put_off(emitter *e, const node *n)
 
 /* Those who wait and owe what x owes, x first; they leave the list, and so do all that owe nothing
  * any more. */
-static int collect(emitter *e, const mtf_tensor *x, held *h, held **together,
+static int collect(emitter *e, const mtf_tensor *x, shard *h, shard **together,
                    const mtf_tensor **whose)
 {
     planner *p = e->planner;
@@ -59,7 +59,7 @@ static int collect(emitter *e, const mtf_tensor *x, held *h, held **together,
     together[n++] = h;
     for (int i = 0; i < p->ndebtors; i++) {
         const mtf_tensor *y = p->debtors[i];
-        held             *other = held_of(e, y);
+        shard             *other = shard_of(e, y);
         if (!other->now.owed || other->passed_on || other == h) continue;
         bool alike = other->now.owed == h->now.owed && other->now.owes == h->now.owes &&
                      other->now.type == h->now.type;
@@ -76,7 +76,7 @@ static int collect(emitter *e, const mtf_tensor *x, held *h, held **together,
 }
 
 /* Where number i of those who pay together lies in the pack. */
-static slice place_of(const slice *pack, held *const *together, int i)
+static slice place_of(const slice *pack, shard *const *together, int i)
 {
     slice place = slice_dense(pack->buffer, pack->type, &together[i]->now.shape);
     place.offset = pack->offset;
@@ -84,7 +84,7 @@ static slice place_of(const slice *pack, held *const *together, int i)
     return place;
 }
 
-static bool pay_together(emitter *e, int n, held *const *together, const mtf_tensor *const *whose)
+static bool pay_together(emitter *e, int n, shard *const *together, const mtf_tensor *const *whose)
 {
     const mtf_tensor *payer = e->cause;
     mtf_shape all = {.ndims = 1, .dims = {{"elements", 0}}};
@@ -107,13 +107,13 @@ static bool pay_together(emitter *e, int n, held *const *together, const mtf_ten
     return true;
 }
 
-bool debts_pay(emitter *e, const mtf_tensor *x, held *h)
+bool debts_pay(emitter *e, const mtf_tensor *x, shard *h)
 {
     planner *p = e->planner;
     /* A turn may never come, or come again: what waits outside is not paid in it. */
     if (p->depth || e->nesting || p->ndebtors == 0 || !debts_is_small(x))
         return emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
-    held             **together = arena_array(p->survey.scratch, held *, p->ndebtors + 1);
+    shard             **together = arena_array(p->survey.scratch, shard *, p->ndebtors + 1);
     const mtf_tensor **whose = arena_array(p->survey.scratch, const mtf_tensor *, p->ndebtors + 1);
     TRY(together && whose);
     int n = collect(e, x, h, together, whose);

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "base/hoard.h"
+#include "base/free_list.h"
 #include "base/saturate.h"
 #include "plan/census.h"
 #include "plan/counters.h"
@@ -296,15 +296,15 @@ estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     if (!e) return NULL;
     *e = (estimate){.session = s, .opts = *opts, .processors = mesh_size(opts->mesh)};
     e->arena = arena_make(&s->allocator, &s->fault);
-    hoard idle; /* programs come and go */
-    hoard_open(&idle, &s->allocator);
+    free_list idle; /* programs come and go */
+    free_list_open(&idle, &s->allocator);
     arena     scratch = arena_make(&s->allocator, &s->fault);
     reckoning r = {.e = e, .census = census_of(g, nfetches, fetches, opts, &scratch)};
     if (!opts->memory) r.census.opts.memory = &idle.as;
     bool ok = add_up(&r) && show_one(&r);
     program_free(r.census.sample);
     arena_free(&scratch);
-    hoard_close(&idle);
+    free_list_close(&idle);
     if (ok) return e;
     estimate_free(e);
     return NULL;

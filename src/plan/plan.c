@@ -7,13 +7,13 @@
 
 static slice *slice_of(emitter *e, const mtf_tensor *x)
 {
-    return &held_of(e, x)->now;
+    return &shard_of(e, x)->now;
 }
 
 static bool settle(emitter *e, const mtf_tensor *x)
 {
-    held *h = held_of(e, x);
-    return held_pay(e, x, h, h->wanted) && held_gather(e, x, h);
+    shard *h = shard_of(e, x);
+    return shard_pay(e, x, h, h->wanted) && shard_gather(e, x, h);
 }
 
 static int readers(emitter *e, const mtf_tensor *x)
@@ -43,17 +43,17 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
     bool  few = n->nin <= 4;
-    held *few_in[4], **in = few ? few_in : arena_array(scratch, held *, n->nin);
+    shard *few_in[4], **in = few ? few_in : arena_array(scratch, shard *, n->nin);
     slice few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
     TRY(in && parts);
-    for (int i = 0; i < n->nin; i++) in[i] = held_of(e, n->in[i]);
-    return spread_node(e, n, in, held_of(e, n->out[0]), parts, out);
+    for (int i = 0; i < n->nin; i++) in[i] = shard_of(e, n->in[i]);
+    return spread_node(e, n, in, shard_of(e, n->out[0]), parts, out);
 }
 
 static void note_trace(emitter *e, const mtf_tensor *x, const slice *s)
 {
     planner *p = e->planner;
-    if (p->trace && p->depth == 0) p->trace[x->id] = (traced){*s, held_where(e, x, s), true};
+    if (p->trace && p->depth == 0) p->trace[x->id] = (traced){*s, shard_where(e, x, s), true};
 }
 
 static bool lower_node(emitter *e, const node *n)
@@ -82,7 +82,7 @@ static bool put_off(emitter *e, const node *n)
     planner *p = e->planner;
     TRY(arena_push(p->survey.scratch, p->put_off, p->nput_off, p->put_off_room));
     p->put_off[p->nput_off++] = n;
-    held_of(e, n->out[0])->put_off = true;
+    shard_of(e, n->out[0])->put_off = true;
     return true;
 }
 
@@ -91,17 +91,17 @@ static bool catch_up(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
     int      kept = 0;
-    if (!held_of(e, x)->put_off) return true;
-    held_of(e, x)->needed = true;
+    if (!shard_of(e, x)->put_off) return true;
+    shard_of(e, x)->needed = true;
     for (int k = p->nput_off - 1; k >= 0; k--) {
         const node *n = p->put_off[k];
-        for (int i = 0; i < n->nin && held_of(e, n->out[0])->needed; i++) {
-            held *in = held_of(e, n->in[i]);
+        for (int i = 0; i < n->nin && shard_of(e, n->out[0])->needed; i++) {
+            shard *in = shard_of(e, n->in[i]);
             in->needed = in->put_off;
         }
     }
     for (int k = 0; k < p->nput_off; k++) {
-        held *h = held_of(e, p->put_off[k]->out[0]);
+        shard *h = shard_of(e, p->put_off[k]->out[0]);
         if (h->needed) TRY(lower_node(e, p->put_off[k]));
         if (!h->needed) p->put_off[kept++] = p->put_off[k];
         h->put_off = !h->needed;
@@ -234,13 +234,13 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     const layout *l = opts ? opts->layout : NULL;
     if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
-    pl.held = arena_array(scratch, held, g->ntensors + 1);
+    pl.shards = arena_array(scratch, shard, g->ntensors + 1);
     pl.cut = arena_array(scratch, unsigned, g->ntensors + 1);
-    TRY(pl.held && pl.cut && look_around(&pl.survey, n, fetches, opts));
+    TRY(pl.shards && pl.cut && look_around(&pl.survey, n, fetches, opts));
     TRY(!l || spread_check(l, g, pl.survey.live, pl.cut));
     TRY(reserve(p, g->nnodes + 1));
-    for (int i = 0; e.layout && i < g->ntensors; i++) pl.held[i].now.cut = pl.cut[i];
-    TRY(held_find_wanted(&e, &pl.survey, pl.held));
+    for (int i = 0; e.layout && i < g->ntensors; i++) pl.shards[i].now.cut = pl.cut[i];
+    TRY(shard_find_wanted(&e, &pl.survey, pl.shards));
     copies_begin(&e);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(improve(p, opts, scratch));

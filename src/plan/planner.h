@@ -2,11 +2,11 @@
 #ifndef PLAN_PLANNER_H
 #define PLAN_PLANNER_H
 
-#include "plan/held.h"
+#include "plan/shard.h"
 
 typedef struct planner {
     survey             survey;
-    held              *held; /* by tensor id */
+    shard             *shards;/* by tensor id */
     unsigned          *cut;  /* by tensor id: dimensions that the layout cuts; known of live ones */
     int                depth;   /* blocks around the node in hand; 0: outside all */
     const mtf_tensor **debtors; /* outside all blocks: small, and some sum still owed */
@@ -19,10 +19,10 @@ typedef struct planner {
     struct traced     *trace; /* by tensor id; NULL: nobody wants it */
 } planner;
 
-static inline held *held_of(emitter *e, const mtf_tensor *x)
+static inline shard *shard_of(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
-    return &p->held[p->survey.same[x->id]->id];
+    return &p->shards[p->survey.same[x->id]->id];
 }
 
 #endif

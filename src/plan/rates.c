@@ -1,4 +1,4 @@
-/* Rates: what a machine does in a second. */
+/* Rates: how fast a machine computes and communicates. */
 #include "plan/rates.h"
 
 #include <libgen.h>
@@ -11,10 +11,9 @@
 #include "base/numbers.h"
 #include "mtf_build.h"
 
-/* ---- asking ---- */
+/* ---- rates ---- */
 
-/* The row that holds for a side, NULL where the type has none: the smallest row holds for what is
- * smaller, too. */
+/* The row for a side; the smallest row also holds below itself.  NULL: the type has no row. */
 static const product_rate *row_of(const price_rates *r, mtf_dtype type, double side)
 {
     const product_rate *row = NULL;
@@ -120,9 +119,8 @@ double rates_speed(const price_rates *r, double share)
     return fmax(1, fmin(speed, fair));
 }
 
-/* Pauses come independently and are of any length, most of them short: then the longest sum of them
- * that one in the group has had grows so, within a quarter, from one pause in many meetings to dozens
- * in each. */
+/* Pauses are independent and of any length, most of them short.  The formula follows the longest sum
+ * of pauses of any member within a quarter, from one pause in many collectives to dozens in each. */
 double rates_wait(const price_rates *r, double work, int group)
 {
     double pauses = log1p((group - 1) * r->pauses * work);
@@ -150,12 +148,11 @@ static bool complain(const reading *r, const char *what)
         return fail(f, ERR_USAGE,
                     "--machine takes %s, as in \"flops=30e9,latency=1e-5\", not \"%s\"", known,
                     what);
-    return fail(
-        f, ERR_SYNTAX,
-        "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
-        "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
-        "\"cache BYTES MEMORY\" or \"axis NAME WIRE LATENCY\"",
-        r->file, r->line, what, known);
+    return fail(f, ERR_SYNTAX,
+                "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
+                "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
+                "\"cache BYTES MEMORY\" or \"axis NAME WIRE LATENCY\"",
+                r->file, r->line, what, known);
 }
 
 static bool complain_of_value(const reading *r, const char *name, bool zero, const char *value)
@@ -310,7 +307,7 @@ static bool take_line(const reading *r, char *line)
     return ok || complain(r, whole);
 }
 
-/* Where nothing else is told, nodes are linked as their processors are. */
+/* Links between nodes default to those within a node. */
 static void complete(price_rates *r)
 {
     if (r->outer_wire == 0) r->outer_wire = r->wire;
@@ -380,8 +377,8 @@ static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
     return true;
 }
 
-/* Where it was installed; beside the program that runs, should that tree have been moved; in the
- * source tree, for a program that was built there. */
+/* Looks where mtf was installed, then beside the running program, in case the installation was moved
+ * or the program runs from its build folder. */
 static FILE *open_machine(const char *name)
 {
     static const char *const beside[] = {"/../share/mtf/machines", "/../share/machines"};

@@ -31,7 +31,7 @@ static debt debt_of(const node *n, int input)
 }
 
 /* The debt that passes through n, 0 where all must be paid first. */
-static unsigned carried_debt(emitter *e, const node *n, held **in)
+static unsigned carried_debt(emitter *e, const node *n, shard **in)
 {
     unsigned owed = 0, out_axes = 0;
     int      owing = 0;
@@ -40,13 +40,13 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         if (in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE) {
             owed = in[i]->now.owed;
             owing++;
-            elements += held_most(e, n->in[i]);
+            elements += shard_most(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
         }
     if (!owing) return 0;
     for (int o = 0; o < n->nout; o++) {
-        elements -= held_most(e, n->out[o]);
+        elements -= shard_most(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     }
@@ -56,7 +56,7 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
         const slice *s = &in[i]->now;
         debt         rule = debt_of(n, i);
         bool         carries = s->owed && rule != DEBT_SETTLE;
-        placement    where = held_where(e, n->in[i], s);
+        placement    where = shard_where(e, n->in[i], s);
         /* A partial sum of constants may be 0 here and not elsewhere. */
         bool zero = slice_is_uniform(s) && dtype_is_zero(s->type, s->value) && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
@@ -69,23 +69,23 @@ static unsigned carried_debt(emitter *e, const node *n, held **in)
 
 /* ---- dimensions ---- */
 
-/* A dimension of a node that is cut, and what that means to it. */
-typedef struct fate {
+/* A cut dimension of a node, and how the op treats it. */
+typedef struct cut_dim {
     const char *dim;
     axis_list   cut;
     unsigned    axes;
     dim_split   split;
     bool        finer; /* cut further than the layout says */
-} fate;
+} cut_dim;
 
-typedef struct fates {
-    int  n;
-    bool finer; /* some are */
-    fate of[4 * MTF_SHAPE_ROOM];
-} fates;
+typedef struct cut_dims {
+    int     n;
+    bool    finer; /* some are */
+    cut_dim of[4 * MTF_SHAPE_ROOM];
+} cut_dims;
 
 /* One name is one pointer in a graph. */
-static fate *find_fate(fates *f, const char *dim)
+static cut_dim *find_dim(cut_dims *f, const char *dim)
 {
     for (int k = 0; k < f->n; k++)
         if (f->of[k].dim == dim) return &f->of[k];
@@ -97,18 +97,18 @@ static dim_split split_of(const node *n, const char *dim)
     return n->op->split ? n->op->split(n, dim) : SPLIT_WHOLE;
 }
 
-static void add_dims(const emitter *e, const node *n, const mtf_tensor *x, fates *f)
+static void add_dims(const emitter *e, const node *n, const mtf_tensor *x, cut_dims *f)
 {
     unsigned cut = spread_cut(e, x);
     for (int i = 0; cut >> i; i++) {
         const char *dim = x->shape.dims[i].name;
-        if (!(cut >> i & 1) || find_fate(f, dim) || f->n == 4 * MTF_SHAPE_ROOM) continue;
+        if (!(cut >> i & 1) || find_dim(f, dim) || f->n == 4 * MTF_SHAPE_ROOM) continue;
         const axis_list *by = &layout_find(e->layout, dim)->cut;
-        f->of[f->n++] = (fate){dim, *by, cut_axes(by), split_of(n, dim), false};
+        f->of[f->n++] = (cut_dim){dim, *by, cut_axes(by), split_of(n, dim), false};
     }
 }
 
-static bool reduces(const fate *f)
+static bool reduces(const cut_dim *f)
 {
     return f->split == SPLIT_SUM || f->split == SPLIT_MAX || f->split == SPLIT_MIN ||
            f->split == SPLIT_OWN_SUM;
@@ -129,7 +129,7 @@ static int64_t gathering_cost(const node *n, const char *dim)
 /* A reduced dimension whose axes also cut something else, or carry a debt, cannot be reduced by
  * parts: the processors that would be combined hold different things.  Of the two the cheaper one
  * is gathered. */
-static void resolve_conflicts(const node *n, fates *f, unsigned carried)
+static void resolve_conflicts(const node *n, cut_dims *f, unsigned carried)
 {
     for (int k = 0; k < f->n; k++) {
         if (!reduces(&f->of[k])) continue;
@@ -147,12 +147,12 @@ static void resolve_conflicts(const node *n, fates *f, unsigned carried)
 /* ---- finer parts ---- */
 
 /* Dimension `dim` cut as `cut` says, which is finer than the layout: can n work on such parts? */
-static bool bears(const emitter *e, const node *n, fates *f, const char *dim, const axis_list *cut,
-                  unsigned carried)
+static bool bears(const emitter *e, const node *n, cut_dims *f, const char *dim,
+                  const axis_list *cut, unsigned carried)
 {
     unsigned  more = cut_axes(cut) & ~rule_axes(e, dim);
     dim_split split = split_of(n, dim);
-    fate     *own = find_fate(f, dim);
+    cut_dim  *own = find_dim(f, dim);
     if (split != SPLIT_FREE && split != SPLIT_SUM && split != SPLIT_MAX && split != SPLIT_MIN)
         return false;
     if (!more || more & carried || f->n == 4 * MTF_SHAPE_ROOM) return false;
@@ -166,30 +166,30 @@ static bool bears(const emitter *e, const node *n, fates *f, const char *dim, co
 }
 
 static void refine(const emitter *e, const node *n, const mtf_shape *shape, const placement *where,
-                   unsigned carried, fates *f)
+                   unsigned carried, cut_dims *f)
 {
     for (int d = 0; d < shape->ndims; d++) {
         const char *dim = shape->dims[d].name;
         if (!bears(e, n, f, dim, &where->dim[d], carried)) continue;
-        fate *own = find_fate(f, dim);
+        cut_dim *own = find_dim(f, dim);
         if (!own) own = &f->of[f->n++];
-        *own = (fate){dim, where->dim[d], cut_axes(&where->dim[d]), split_of(n, dim), true};
+        *own = (cut_dim){dim, where->dim[d], cut_axes(&where->dim[d]), split_of(n, dim), true};
         f->finer = true;
     }
 }
 
 /* Pays first what is wanted finer, so that it is known which inputs are. */
-static bool pay_wanted(emitter *e, const node *n, held **in)
+static bool pay_wanted(emitter *e, const node *n, shard **in)
 {
     for (int i = 0; i < n->nin; i++)
-        if (in[i]->wanted && !in[i]->passed_on) TRY(held_pay(e, n->in[i], in[i], in[i]->wanted));
+        if (in[i]->wanted && !in[i]->passed_on) TRY(shard_pay(e, n->in[i], in[i], in[i]->wanted));
     return true;
 }
 
 /* Works on finer parts where the result is wanted so, or where inputs are so that are no smaller
  * than the results: the gathering is put off. */
-static void choose_finer(const emitter *e, const node *n, held **in, const held *out,
-                         unsigned carried, fates *f)
+static void choose_finer(const emitter *e, const node *n, shard **in, const shard *out,
+                         unsigned carried, cut_dims *f)
 {
     int64_t results = 0;
     bool    some = out->wanted != NULL;
@@ -205,27 +205,27 @@ static void choose_finer(const emitter *e, const node *n, held **in, const held 
 /* ---- moving ---- */
 
 /* What this node needs of x before gathering: the layout's placement, or finer. */
-static placement goal_of(const emitter *e, const mtf_tensor *x, fates *f)
+static placement goal_of(const emitter *e, const mtf_tensor *x, cut_dims *f)
 {
     placement goal = emit_placement(e, &x->shape, EVERY_DIM);
     for (int d = 0; f->finer && d < x->shape.ndims; d++) {
-        const fate *own = find_fate(f, x->shape.dims[d].name);
+        const cut_dim *own = find_dim(f, x->shape.dims[d].name);
         if (own && own->finer) goal.dim[d] = own->cut;
     }
     return goal;
 }
 
 /* Gathers s along the cut dimensions that this op needs whole. */
-static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
+static bool gather_whole(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
 {
     unsigned whole = 0;
     for (int d = 0; s->cut >> d; d++) {
-        const fate *own = s->cut >> d & 1 ? find_fate(f, x->shape.dims[d].name) : NULL;
+        const cut_dim *own = s->cut >> d & 1 ? find_dim(f, x->shape.dims[d].name) : NULL;
         if (own && own->split == SPLIT_WHOLE) whole |= 1u << d;
     }
     if (!whole) return true;
     unsigned  keep = s->cut & ~whole;
-    placement from = held_where(e, x, s), to = from;
+    placement from = shard_where(e, x, s), to = from;
     for (int d = 0; whole >> d; d++)
         if (whole >> d & 1) to.dim[d] = (axis_list){0};
     TRY(emit_exchange(e, &x->shape, &from, &to, s));
@@ -235,22 +235,22 @@ static bool gather_whole(emitter *e, const mtf_tensor *x, fates *f, slice *s)
 
 /* The only reader of x gives its dimensions other names: what is owed along the axes of these is
  * scattered along them. */
-static bool bring_anywhere(emitter *e, const node *n, held *h, slice *part)
+static bool bring_anywhere(emitter *e, const node *n, shard *h, slice *part)
 {
     const mtf_shape *old = &n->in[0]->shape, *new = &n->out[0]->shape;
-    placement        goal = held_where(e, n->in[0], &h->now);
+    placement        goal = shard_where(e, n->in[0], &h->now);
     bool             renames = old->ndims == new->ndims;
     for (int d = 0; renames && d < old->ndims; d++)
         renames = old->dims[d].size == new->dims[d].size;
     for (int d = 0; renames && d < old->ndims; d++)
         if (goal.dim[d].n == 0) goal.dim[d] = emit_placement(e, new, 1u << d).dim[d];
-    TRY(held_pay(e, n->in[0], h, h->wanted ? h->wanted : &goal));
+    TRY(shard_pay(e, n->in[0], h, h->wanted ? h->wanted : &goal));
     *part = h->now;
     return true;
 }
 
 /* Most inputs are as the layout says, and so they are needed. */
-static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned carried,
+static bool bring(emitter *e, const node *n, int i, shard *h, cut_dims *f, unsigned carried,
                   slice *part)
 {
     const mtf_tensor *x = n->in[i];
@@ -261,8 +261,8 @@ static bool bring(emitter *e, const node *n, int i, held *h, fates *f, unsigned 
         placement goal = goal_of(e, x, f);
         /* Many elements that others read as well are not scattered for the sake of a few. */
         bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
-        if (pays) TRY(held_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
-        TRY(held_part(e, x, h, &goal, part));
+        if (pays) TRY(shard_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
+        TRY(shard_part(e, x, h, &goal, part));
     } else {
         *part = h->now;
     }
@@ -280,7 +280,7 @@ static void cut_again(emitter *e, const mtf_shape *shape, unsigned missing, slic
 }
 
 /* Axes of reduced dimensions that are really cut in some input. */
-static unsigned reduced_axes(const fates *f, dim_split kind)
+static unsigned reduced_axes(const cut_dims *f, dim_split kind)
 {
     unsigned axes = 0;
     for (int k = 0; k < f->n; k++)
@@ -289,11 +289,11 @@ static unsigned reduced_axes(const fates *f, dim_split kind)
 }
 
 /* The dimensions of x that are computed by parts, as bits. */
-static unsigned parted(const emitter *e, const mtf_tensor *x, fates *f)
+static unsigned parted(const emitter *e, const mtf_tensor *x, cut_dims *f)
 {
     unsigned cut = spread_cut(e, x), parts = 0;
     for (int d = 0; cut >> d; d++) {
-        const fate *own = cut >> d & 1 ? find_fate(f, x->shape.dims[d].name) : NULL;
+        const cut_dim *own = cut >> d & 1 ? find_dim(f, x->shape.dims[d].name) : NULL;
         if (own && (own->split == SPLIT_FREE || own->split == SPLIT_OWN)) parts |= 1u << d;
     }
     return parts;
@@ -301,15 +301,15 @@ static unsigned parted(const emitter *e, const mtf_tensor *x, fates *f)
 
 /* Where it is owed along axes which are to cut it, only the part of it is taken; what is cut thereby
  * is no longer missing. */
-static bool pay_parts(emitter *e, const mtf_tensor *x, fates *f, unsigned *missing, slice *s)
+static bool pay_parts(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned *missing, slice *s)
 {
     placement goal = goal_of(e, x, f), now = goal;
     if (!(placement_axes(&goal, x->shape.ndims) & s->owed)) return true;
     for (int d = 0; d < x->shape.ndims; d++)
         if (*missing >> d & 1) now.dim[d] = (axis_list){0};
-    held h = {.now = *s};
+    shard h = {.now = *s};
     h.now.finer = &now;
-    TRY(held_pay(e, x, &h, &goal));
+    TRY(shard_pay(e, x, &h, &goal));
     for (int d = 0; d < x->shape.ndims; d++)
         if (cut_equal(&h.now.finer->dim[d], &goal.dim[d])) *missing &= ~(1u << d);
     *s = h.now;
@@ -318,11 +318,11 @@ static bool pay_parts(emitter *e, const mtf_tensor *x, fates *f, unsigned *missi
 }
 
 /* Notes where x is cut further than the layout says, if it is. */
-static bool note_finer(emitter *e, const mtf_tensor *x, fates *f, slice *s)
+static bool note_finer(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
 {
     bool finer = false;
     for (int d = 0; d < x->shape.ndims; d++) {
-        const fate *own = find_fate(f, x->shape.dims[d].name);
+        const cut_dim *own = find_dim(f, x->shape.dims[d].name);
         finer = finer || (own && own->finer);
     }
     if (!finer) return true;
@@ -332,7 +332,7 @@ static bool note_finer(emitter *e, const mtf_tensor *x, fates *f, slice *s)
 }
 
 /* What parts left is still to be combined. */
-static void note_debt(const fates *f, unsigned carried, slice *s)
+static void note_debt(const cut_dims *f, unsigned carried, slice *s)
 {
     unsigned largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
     s->owes = largest ? FOLD_MAX : smallest ? FOLD_MIN : FOLD_SUM;
@@ -341,7 +341,7 @@ static void note_debt(const fates *f, unsigned carried, slice *s)
 }
 
 /* The rest of an output: what parts left is noted as owed, and what was computed whole is cut. */
-static bool finish(emitter *e, const mtf_tensor *x, fates *f, unsigned carried, slice *s)
+static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, slice *s)
 {
     unsigned cut = parted(e, x, f), missing = spread_cut(e, x) & ~cut;
     s->cut = cut;
@@ -356,21 +356,21 @@ static bool finish(emitter *e, const mtf_tensor *x, fates *f, unsigned carried, 
 /* ---- a node ---- */
 
 /* An output as its part will be, for the op to compute. */
-static void blank(const emitter *e, const mtf_tensor *x, fates *f, slice *s)
+static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
 {
     *s = slice_uniform(0, x->type, &x->shape);
     s->cut = parted(e, x, f);
     for (int d = 0; d < x->shape.ndims && f->n; d++) {
-        const fate *own = find_fate(f, x->shape.dims[d].name);
+        const cut_dim *own = find_dim(f, x->shape.dims[d].name);
         if (!own || (own->split != SPLIT_FREE && own->split != SPLIT_OWN)) continue;
         s->shape.dims[d].size =
             cut_range(e->layout->mesh, &own->cut, &e->here, x->shape.dims[d].size).size;
     }
 }
 
-bool spread_node(emitter *e, const node *n, held **in, const held *kept, slice *parts, slice *out)
+bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice *parts, slice *out)
 {
-    fates f;
+    cut_dims f;
     f.n = 0;
     f.finer = false;
     for (int i = 0; i < n->nin; i++) add_dims(e, n, n->in[i], &f);

@@ -83,15 +83,15 @@ int traffic_group(const mesh *m, unsigned axes)
 
 /* Members of a group that are threads of one's own process, oneself left out; of those, the sum of
  * what `of` tells of each. */
-typedef struct company {
+typedef struct neighbours {
     int     n;
     int64_t sum;
-} company;
+} neighbours;
 
-static company in_process(const site *s, const mesh *m, const instr *i, const group *g,
-                          int64_t (*of)(const mesh *m, const instr *i, const group *g, int k))
+static neighbours in_process(const site *s, const mesh *m, const instr *i, const group *g,
+                             int64_t (*of)(const mesh *m, const instr *i, const group *g, int k))
 {
-    company    c = {0};
+    neighbours c = {0};
     int        me = mesh_number(m, &g->here);
     span       process = site_process(s, m, me);
     mesh_point there;
@@ -137,7 +137,7 @@ static traffic reduce_traffic(const site *s, const mesh *m, const instr *i, cons
     if (meet) {
         t.read = t.lent = moved;
     } else {
-        company c = in_process(s, m, i, g, shard_of);
+        neighbours c = in_process(s, m, i, g, shard_of);
         t.read = t.lent = c.n * shard + c.sum;
         t.received = t.sent = moved - t.read;
     }
@@ -153,7 +153,7 @@ static traffic scatter_traffic(const site *s, const mesh *m, const instr *i, con
     int64_t in = saturate_times(g->n - 1, kept), out = all - kept;
     traffic t = {.flops = in, .read = in, .lent = out};
     if (site_meets(s, m, mesh_number(m, &g->here), scatter_axes(how))) return t;
-    company c = in_process(s, m, i, g, kept_by);
+    neighbours c = in_process(s, m, i, g, kept_by);
     t.read = c.n * kept;
     t.lent = c.sum;
     t.received = in - t.read;

@@ -51,7 +51,7 @@ bool site_meets(const site *s, const mesh *m, int me, unsigned axes)
 {
     if (is_one_process(s)) return true;
     group g = group_of(m, me, axes);
-    bool  all = widest(s, m) == 1 && g.n > 1 && g.n <= SEAT_BYTES / SEAT_LINE;
+    bool  all = widest(s, m) == 1 && g.n > 1 && g.n <= MAILBOX_BYTES / CACHE_LINE;
     for (int k = 0; k < g.n && all && s->host; k++)
         all = s->host[group_member(m, &g, k)] == s->host[me];
     /* Blocks go by rank, and so do members: it is enough to look at the first and the last. */
@@ -65,7 +65,7 @@ bool site_exchange_meets(const site *s, const mesh *m, int me, const instr *i)
     if (is_one_process(s)) return true;
     const exchange_args *how = i->exchange;
     int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
-    int64_t              most = exchange_gathers(how) ? SEAT_BYTES : LOOSE_BYTES;
+    int64_t              most = exchange_gathers(how) ? MAILBOX_BYTES : LOOSE_BYTES;
     bool suits = exchange_largest(m, how) * bytes <= most || find_runs(m, how, me, bytes).dim >= 0;
     return suits && site_meets(s, m, me, exchange_axes(how));
 }

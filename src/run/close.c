@@ -8,7 +8,7 @@ bool mtf_is_first(const mtf_session *s)
     return s && s->ranks ? ranks_number(s->ranks) == 0 : launch_find().rank == 0;
 }
 
-/* Every close of a launched process is a meeting, also where nothing was compiled: the others may
+/* Every close of a launched process is a barrier, also where nothing was compiled: the others may
  * have got further, and wait. */
 int mtf_close(mtf_session *s)
 {

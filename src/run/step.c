@@ -93,7 +93,7 @@ bool mtf_step(mtf_program *p)
     if (p->store->wire) p->store->wire->reset(p->store->wire);
     if (p->device->enter) p->device->enter(p->device);
     p->session->stepping = true;
-    crew_run(p->store->crew, step_one, p);
+    thread_pool_run(p->store->thread_pool, step_one, p);
     p->session->stepping = false;
     if (p->device->leave) p->device->leave(p->device);
     p->stepped = true;

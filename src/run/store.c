@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, crew, variables by name. */
+/* The session's machine: mesh, device, wire, thread pool, variables by name. */
 #include "run/store.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ void store_release(store *s, store_entry *e)
 static void close_store(void *what)
 {
     store *s = what;
-    if (s->crew) crew_close(s->crew);
+    if (s->thread_pool) thread_pool_close(s->thread_pool);
     for (int i = 0; i < s->count; i++) store_release(s, s->all[i]);
     if (s->wire) s->wire->close(s->wire);
     if (s->check && s->check != s->device)
@@ -89,8 +89,8 @@ static bool open_machine(store *s)
     s->site = machine_site(o->threads);
     if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
     s->threads = site_threads(&s->site, &s->mesh, s->first);
-    s->crew = crew_open(s->session, here, s->threads);
-    return s->crew != NULL;
+    s->thread_pool = thread_pool_open(s->session, here, s->threads);
+    return s->thread_pool != NULL;
 }
 
 bool store_prepare(mtf_session *s, ranks **r)

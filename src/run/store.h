@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, crew, and variables by name.
+/* The session's machine: mesh, device, wire, thread pool, and variables by name.
  *
  * Variables belong to the session, not to a program: programs that name the
  * same variable share it.  Each processor holds its own part.
@@ -9,7 +9,7 @@
 #include "graph/node.h"
 #include "machine/machine.h"
 #include "machine/wire.h"
-#include "run/crew.h"
+#include "run/thread_pool.h"
 #include "space/layout.h"
 
 typedef struct store_entry {
@@ -32,7 +32,7 @@ typedef struct store {
     device       *device;
     device       *check; /* one that checks, for the same memory; NULL: nobody has asked */
     wire         *wire; /* NULL: one processor */
-    crew         *crew;
+    thread_pool         *thread_pool;
     name_table    entries;
     bool          settled; /* rules for state are those that hold to the end (run/settle.h) */
     store_entry **all;

@@ -2,7 +2,7 @@
 #ifndef SEARCH_LEAVES_H
 #define SEARCH_LEAVES_H
 
-#include "search/lessons.h"
+#include "search/part_costs.h"
 
 typedef struct leaf {
     double bound;

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hoard.h"
+#include "base/free_list.h"
 #include "plan/estimate.h"
 #include "plan/links.h"
 #include "search/descent.h"
-#include "search/ledger.h"
+#include "search/price_cache.h"
 
 /* Small graphs are searched whole. */
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
@@ -23,7 +23,7 @@ typedef struct search {
     search_answer     *answer;
     mtf_session       *session;
     arena             *scratch;
-    hoard              hoard;                 /* memory of the programs that are planned */
+    free_list              memory;                    /* memory of the programs that are planned */
     subject            whole, reduced, fewer; /* fewer: one copy less, to see what a copy adds */
     space              space;
     parts              parts;
@@ -34,7 +34,7 @@ typedef struct search {
     int64_t            work;  /* nodes planned so far */
     int                extra;     /* priced for the sake of those behind the best */
     candidates         kept;      /* those that fit */
-    ledger             ledger;    /* of all that were priced */
+    price_cache        priced;    /* of all that were priced */
     int                corrected; /* of these, whose memory turned out to be more: of another
                                      processor, or with the layers left out */
     bool               again;     /* since that matters, the search goes on */
@@ -96,7 +96,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
 {
     const search_opts *o = s->opts;
     TRY(subject_whole(g, nfetches, fetches, s->scratch, &s->whole));
-    s->whole.memory = &s->hoard.as;
+    s->whole.memory = &s->memory.as;
     TRY(space_make(g, s->whole.survey.live, o->given, s->scratch, &s->space));
     s->reduced = s->fewer = s->whole;
     if (g->nnodes > SMALL_GRAPH && !o->plain) {
@@ -109,7 +109,7 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
     s->rules = arena_array(s->scratch, layout_rule, s->space.ndims + o->given->nrules + 1);
     TRY(s->rules && parts_make(&s->parts, &s->space, &s->reduced, &o->rates, s->scratch));
     s->leaves.space = &s->space;
-    s->ledger.arena = s->scratch;
+    s->priced.arena = s->scratch;
     if (!o->plain) find_symmetry(s);
     order_dims(s);
     return true;
@@ -128,16 +128,16 @@ static bool add_copies(search *s, const layout *l, cost *c)
 static bool price_cuts(search *s, const cuts *c, cost *x)
 {
     layout      l;
-    const cost *known = ledger_find(&s->ledger, c);
+    const cost *known = price_cache_find(&s->priced, c);
     if (known) {
         *x = *known;
         return true;
     }
     TRY(space_layout(&s->space, c, s->rules, NULL, &l));
-    TRY(parts_learn(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
+    TRY(parts_price(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
     s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
     s->answer->priced++;
-    return ledger_note(&s->ledger, c, x);
+    return price_cache_add(&s->priced, c, x);
 }
 
 /* Prices, and keeps what fits. */
@@ -176,7 +176,7 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
 {
     const search      *s = context;
     const search_opts *o = s->opts;
-    const cost        *known = decided == EVERY_SEARCHED ? ledger_find(&s->ledger, c) : NULL;
+    const cost        *known = decided == EVERY_SEARCHED ? price_cache_find(&s->priced, c) : NULL;
     if (o->plain) return 0;
     if (known) return known_value(s, known);
     double bytes = memory_matters(s) ? bytes_bound(s, c, decided) : 0;
@@ -212,7 +212,7 @@ static bool try_leaves(search *s, double *left)
     while (l->n && !out_of_time(s) && s->answer->priced < most) {
         leaf x = leaves_pop(l);
         x.bound = bound(s, &x.cuts, EVERY_SEARCHED);
-        if (l->n && x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* lessons raised it */
+        if (l->n && x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* costs recorded since raised it */
             if (x.bound <= to_beat(s) * (1 + SAME_PRICE)) leaves_push(l, &x);
             continue;
         }
@@ -241,7 +241,7 @@ static bool price_step(void *context, const cuts *c, worth *w)
 }
 
 /* First a layout that no step betters, which gives a price to beat; then all that may beat it.  Where
- * these are too many to list, some are priced, and what was learned of their parts shortens the next
+ * these are too many to list, some are priced, and the costs recorded of their parts shortens the next
  * list. */
 static bool try_all(search *s)
 {
@@ -311,7 +311,7 @@ static bool find_peak(search *s, candidate *x)
     const subject *w = &s->whole;
     estimate_opts  o = {
          .mesh = s->space.mesh, .layout = &x->layout, .rates = s->opts->rates, .memory = w->memory};
-    cost          *believed = ledger_find(&s->ledger, &x->cuts);
+    cost          *believed = price_cache_find(&s->priced, &x->cuts);
     TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
     if (x->cost.peak <= believed->peak) return true;
     believed->peak = x->cost.peak;
@@ -382,9 +382,9 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     bool ok = s != NULL;
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
-        hoard_open(&s->hoard, &session->allocator);
+        free_list_open(&s->memory, &session->allocator);
         ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
-        hoard_close(&s->hoard);
+        free_list_close(&s->memory);
     }
     arena_free(&scratch);
     return ok;

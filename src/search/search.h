@@ -1,14 +1,14 @@
 /* The search: the best layout of a graph on a mesh, and a proof.
  *
  * Layouts are tried in the order of their lower bounds.  Each is priced as a real
- * program, which tells what its parts cost (lessons.h) and so raises the bounds of
+ * program, which tells what its parts cost (part_costs.h) and so raises the bounds of
  * others.  When no bound is below the best price seen, the best is proved.
  */
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
 
 #include "search/candidates.h"
-#include "search/lessons.h"
+#include "search/part_costs.h"
 
 typedef struct search_opts {
     const layout *given; /* mesh, rules that stand, rules for state */
@@ -29,7 +29,7 @@ typedef struct search_answer {
     int       priced;          /* layouts planned for real, each once */
     int64_t   considered;      /* legal layouts looked at, in the longest list of them */
     int       layers_left_out; /* copies of the longest repetition that were */
-    int       contradictions;  /* see lessons.h */
+    int       contradictions;  /* see part_costs.h */
     double    reduced_error;   /* by how much leaving layers out missed the best one's price */
     bool      late;            /* the time ran out: what is kept may differ on another machine */
 } search_answer;

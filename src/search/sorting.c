@@ -1,5 +1,5 @@
 /* Which nodes make up a part, and what a part must cost at least. */
-#include "search/lessons.h"
+#include "search/part_costs.h"
 
 #include <math.h>
 #include <string.h>
@@ -317,12 +317,12 @@ static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
 
 bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a)
 {
-    enum { LESSONS = 1 << 10 };
+    enum { COSTS = 1 << 10 };
     mtf_session *session = what->graph->session;
-    *p = (parts){.space = s, .subject = what, .arena = a, .mask = LESSONS - 1};
-    p->lessons = arena_array(a, lesson, LESSONS);
+    *p = (parts){.space = s, .subject = what, .arena = a, .mask = COSTS - 1};
+    p->costs = arena_array(a, part_cost, COSTS);
     p->products.alone = p->firm.alone = p->loose.alone = r->alone;
-    TRY(p->lessons != NULL);
+    TRY(p->costs != NULL);
     arena    scratch = arena_make(&session->allocator, &session->fault);
     sorting  nodes = {.p = p, .survey = &what->survey, .scratch = &scratch};
     program *uncut = plan_program(what->graph, what->nfetches, what->fetches, NULL);

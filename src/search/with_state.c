@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/hoard.h"
+#include "base/free_list.h"
 #include "search/leaves.h"
 #include "search/state_rules.h"
 
@@ -18,7 +18,7 @@ enum { NODES_PLANNED = 600 * 1000, LISTED = 20 * 1000 };
 typedef struct quest {
     state_task *task;
     arena      *scratch;
-    hoard       hoard;
+    free_list   memory;
     subject     whole, reduced, fewer;
     space       space;
     parts       parts;
@@ -43,7 +43,7 @@ static bool prepare(quest *q)
 {
     state_task *t = q->task;
     TRY(subject_whole(t->graph, t->nfetches, t->fetches, q->scratch, &q->whole));
-    q->whole.memory = &q->hoard.as;
+    q->whole.memory = &q->memory.as;
     TRY(subject_reduce(&q->whole, true, q->scratch, &q->reduced));
     if (q->reduced.copies && (t->smallest || t->limit))
         TRY(subject_reduce(&q->whole, false, q->scratch, &q->fewer));
@@ -110,9 +110,9 @@ bool state_search(state_task *t)
     bool         ok = q != NULL;
     if (ok) {
         *q = (quest){.task = t, .scratch = &scratch, .best = INFINITY, .left = INFINITY};
-        hoard_open(&q->hoard, &s->allocator);
+        free_list_open(&q->memory, &s->allocator);
         ok = prepare(q) && try_layouts(q);
-        hoard_close(&q->hoard);
+        free_list_close(&q->memory);
     }
     arena_free(&scratch);
     return ok;

@@ -1,5 +1,5 @@
 /* Tests batches: order, remainders, meshes, going on from a position, errors. */
-#include "data/itinerary.h"
+#include "data/batch_schedule.h"
 #include "data/shuffle.h"
 
 #include "scratch.h"

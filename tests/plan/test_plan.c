@@ -10,14 +10,14 @@
 
 enum { MOST_BLOCKS = 4096 };
 
-typedef struct ledger {
+typedef struct allocation_log {
     size_t bytes[MOST_BLOCKS]; /* as they were asked for */
     int    count;
-} ledger;
+} allocation_log;
 
 static void *take(void *context, size_t bytes)
 {
-    ledger *l = context;
+    allocation_log *l = context;
     if (l->count < MOST_BLOCKS) l->bytes[l->count] = bytes;
     l->count++;
     return malloc(bytes);
@@ -32,7 +32,7 @@ static void give(void *context, void *memory)
 /* Large blocks are aligned by hand: this much on top of what is wanted. */
 enum { BLOCK_EXTRA = 64 + sizeof(void *) + sizeof(size_t) };
 
-static int blocks_of(const ledger *l, int64_t bytes)
+static int blocks_of(const allocation_log *l, int64_t bytes)
 {
     int n = 0;
     for (int i = 0; i < l->count && i < MOST_BLOCKS; i++)
@@ -40,7 +40,7 @@ static int blocks_of(const ledger *l, int64_t bytes)
     return n;
 }
 
-static mtf_session *open_counting(ledger *l, size_t memory)
+static mtf_session *open_counting(allocation_log *l, size_t memory)
 {
     l->count = 0;
     return mtf_open_with(
@@ -302,12 +302,12 @@ static mtf_tensor *two_layers(mtf_graph *g, mtf_tensor **x)
 static void test_peak_is_what_is_taken(void **state)
 {
     (void)state;
-    static ledger l;
-    mtf_session  *s = open_counting(&l, 0);
-    mtf_graph    *g = mtf_graph_new(s);
-    mtf_tensor   *x, *loss = two_layers(g, &x);
-    mtf_program  *p = mtf_compile(g, loss);
-    mtf_cost      cost = mtf_program_cost(p);
+    static allocation_log l;
+    mtf_session       *s = open_counting(&l, 0);
+    mtf_graph         *g = mtf_graph_new(s);
+    mtf_tensor        *x, *loss = two_layers(g, &x);
+    mtf_program       *p = mtf_compile(g, loss);
+    mtf_cost           cost = mtf_program_cost(p);
     assert_int_equal(cost.variable_bytes, 4 * (101 * 203 + 203 * 11));
     assert_int_equal(cost.input_bytes, 4 * 37 * 101);
     assert_int_equal(blocks_of(&l, cost.peak_bytes - cost.variable_bytes), 1); /* the slab */
@@ -323,13 +323,13 @@ static void test_peak_is_what_is_taken(void **state)
 static void test_steps_allocate_nothing(void **state)
 {
     (void)state;
-    static ledger l;
-    static float  data[37 * 101];
-    mtf_session  *s = open_counting(&l, 0);
-    mtf_graph    *g = mtf_graph_new(s);
-    mtf_tensor   *x, *loss = two_layers(g, &x);
-    mtf_program  *p = mtf_compile(g, loss);
-    int           before = l.count;
+    static allocation_log l;
+    static float       data[37 * 101];
+    mtf_session       *s = open_counting(&l, 0);
+    mtf_graph         *g = mtf_graph_new(s);
+    mtf_tensor        *x, *loss = two_layers(g, &x);
+    mtf_program       *p = mtf_compile(g, loss);
+    int                before = l.count;
     for (int step = 0; step < 3; step++) {
         assert_true(mtf_feed(p, x, data) && mtf_step(p));
         mtf_fetch_scalar(p, loss);
@@ -341,12 +341,12 @@ static void test_steps_allocate_nothing(void **state)
 static void test_refused_before_running(void **state)
 {
     (void)state;
-    static ledger l;
-    mtf_session  *s = open_counting(&l, 0);
-    mtf_graph    *g = mtf_graph_new(s);
-    mtf_tensor   *x, *loss = two_layers(g, &x);
-    mtf_cost      cost = mtf_program_cost(mtf_compile(g, loss));
-    int64_t       need = cost.peak_bytes + cost.scratch_bytes;
+    static allocation_log l;
+    mtf_session       *s = open_counting(&l, 0);
+    mtf_graph         *g = mtf_graph_new(s);
+    mtf_tensor        *x, *loss = two_layers(g, &x);
+    mtf_cost           cost = mtf_program_cost(mtf_compile(g, loss));
+    int64_t            need = cost.peak_bytes + cost.scratch_bytes;
     close_well(s);
 
     s = open_counting(&l, (size_t)need); /* exactly enough */

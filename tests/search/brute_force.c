@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hoard.h"
+#include "base/free_list.h"
 #include "plan/decline.h"
 #include "plan/plan.h"
 #include "plan/price.h"
@@ -57,7 +57,7 @@ typedef struct walk {
     layout      layout;
     layout_rule rules[DIMS], state[DIMS * MAX_AXES];
     priced     *all;
-    hoard       memory;
+    free_list   memory;
 } walk;
 
 static void list_dims(walk *w)
@@ -192,7 +192,7 @@ bool brute_force(brute *b)
     survey       live = {.graph = b->graph, .scratch = &scratch};
     walk         w = {.b = b, .layout = {.mesh = b->mesh}};
     bool         ok = survey_live(&live, b->nfetches, b->fetches);
-    hoard_open(&w.memory, &s->allocator);
+    free_list_open(&w.memory, &s->allocator);
     w.live = live.live;
     w.layout.rules = w.rules;
     w.layout.state = w.state;
@@ -215,7 +215,7 @@ bool brute_force(brute *b)
             }
         }
     }
-    hoard_close(&w.memory);
+    free_list_close(&w.memory);
     free(w.all);
     arena_free(&scratch);
     return ok;

@@ -1,6 +1,6 @@
 /* Layouts of a model, what they were predicted to take and what they took. */
-#ifndef BENCH_TRUTH_H
-#define BENCH_TRUTH_H
+#ifndef BENCH_PREDICTION_H
+#define BENCH_PREDICTION_H
 
 #include "bench.h"
 #include "run/calibrate.h"
@@ -15,7 +15,7 @@ typedef struct sample {
     double raced;           /* a quarter of its visits in the last heat took less; 0: in none */
 } sample;
 
-typedef struct truth {
+typedef struct prediction {
     bench      *bench;
     const char *name, *mesh;
     mtf_tensor *(*make)(mtf_graph *g);
@@ -25,9 +25,10 @@ typedef struct truth {
     int         n;
     double      fastest;       /* measured so far */
     int         chosen, rival; /* the least predicted, and the fastest of the others */
-} truth;
+} prediction;
 
-bool truth_visit_all(truth *t); /* fills in `measured` */
-bool truth_race(truth *t); /* fills in `raced` of the chosen one and its rivals, and who they are */
+bool prediction_visit_all(prediction *t); /* fills in `measured` */
+bool prediction_race(
+    prediction *t); /* fills in `raced` of the chosen one and its rivals, and who they are */
 
 #endif

@@ -1,12 +1,12 @@
-/* Tests what a crew owes the thread that calls it: signals, and words. */
+/* Tests what a thread pool owes the thread that calls it: signals, and words. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "run/crew.h"
+#include "run/thread_pool.h"
 
-enum { HANDS = 3, TEAM = 2 };
+enum { WORKERS = 3, TEAM = 2 };
 
 static void be_late(mtf_session *s)
 {
@@ -42,20 +42,20 @@ static void look_at_signals(void *context, int index)
 static void test_signals_reach_only_the_caller(void **state)
 {
     (void)state;
-    _Atomic int  open[HANDS] = {0};
+    _Atomic int  open[WORKERS] = {0};
     sigset_t     before, now;
     mtf_session *s = mtf_open_with(NULL);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    crew *c = crew_open(s, HANDS, TEAM);
+    thread_pool *c = thread_pool_open(s, WORKERS, TEAM);
     assert_non_null(c);
-    crew_run(c, look_at_signals, open);
-    crew_close(c);
+    thread_pool_run(c, look_at_signals, open);
+    thread_pool_close(c);
 #ifdef _OPENMP
     assert_int_equal(open[0], 1); /* the caller itself, not the other thread of its team */
 #else
     assert_int_equal(open[0], TEAM);
 #endif
-    for (int k = 1; k < HANDS; k++) assert_int_equal(open[k], 0);
+    for (int k = 1; k < WORKERS; k++) assert_int_equal(open[k], 0);
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     for (int k = 1; k < 32; k++) assert_int_equal(sigismember(&now, k), sigismember(&before, k));
     close_well(s);
@@ -82,8 +82,12 @@ static void hear(void *context, const char *text)
 static void begin(scene *s, const char *mesh)
 {
     *s = (scene){.caller = pthread_self()};
-    s->session = mtf_open_with(&(mtf_session_opts){
-        .mesh = mesh, .layout = mesh ? "n:x" : NULL, .threads = 1, .patience = 1, .say = hear, .say_context = s});
+    s->session = mtf_open_with(&(mtf_session_opts){.mesh = mesh,
+                                                   .layout = mesh ? "n:x" : NULL,
+                                                   .threads = 1,
+                                                   .patience = 1,
+                                                   .say = hear,
+                                                   .say_context = s});
 }
 
 /* One finds that another is late, who comes only when that was said. */
@@ -99,10 +103,10 @@ static void test_late_is_said_at_once_by_the_caller(void **state)
     (void)state;
     scene s;
     begin(&s, NULL);
-    crew *c = crew_open(s.session, HANDS, 1);
+    thread_pool *c = thread_pool_open(s.session, WORKERS, 1);
     assert_non_null(c);
-    crew_run(c, wait_for_words, &s);
-    crew_close(c);
+    thread_pool_run(c, wait_for_words, &s);
+    thread_pool_close(c);
     int said = s.words;
     assert_true(said > 0);
     assert_int_equal(mtf_close(s.session), 1);
@@ -116,8 +120,10 @@ static void test_nobody_speaks_for_the_caller(void **state)
     (void)state;
     scene s;
     begin(&s, "x:2");
-    mtf_graph   *g = mtf_parse(s.session, "x: f32[n=4] = range\ns = reduce_sum(x)\nt = print(s)\n"
-                                          "y = x * t\nu = reduce_sum(y)\n", "late.mtf");
+    mtf_graph   *g = mtf_parse(s.session,
+                               "x: f32[n=4] = range\ns = reduce_sum(x)\nt = print(s)\n"
+                                 "y = x * t\nu = reduce_sum(y)\n",
+                               "late.mtf");
     mtf_tensor  *u = mtf_find(g, "u");
     mtf_program *p = mtf_compile(g, u);
     assert_string_equal(mtf_error(s.session), "");

@@ -1,8 +1,8 @@
 /* Collectives through the memory that ranks of one machine share.
  *
- * Everybody lays what others want into its seat, posts that, waits until all of
+ * Everybody lays what others want into its mailbox, posts that, waits until all of
  * the group have posted, and reads theirs.  What is longer than a half of a
- * seat goes in rounds.  All processors take part in the same collectives, so
+ * mailbox goes in rounds.  All processors take part in the same collectives, so
  * number and half of each round follow from counting.
  */
 #include "machine/wire.h"
@@ -19,36 +19,36 @@
 
 /* ---- those who meet ---- */
 
-bool seats_serve(mpi_wire *w, int me, unsigned axes)
+bool shared_serves(mpi_wire *w, int me, unsigned axes)
 {
-    guest *g = &w->sides[me - w->first].guest;
-    return w->widest == 1 && guest_joins(g, axes) && g->group.n > 1 &&
-           g->group.n <= SEAT_BYTES / SEAT_LINE;
+    participant *g = &w->sides[me - w->first].participant;
+    return w->widest == 1 && participant_join(g, axes) && g->group.n > 1 &&
+           g->group.n <= MAILBOX_BYTES / CACHE_LINE;
 }
 
-static bool seats_came(const awaited *what)
+static bool all_posted(const awaited *what)
 {
-    return guest_has_all(what->guest, what->note);
+    return participant_has_all(what->participant, what->note);
 }
 
-static bool lacks_seat(const awaited *what, int k)
+static bool lacks_post(const awaited *what, int k)
 {
-    return guest_lacks(what->guest, what->note, k);
+    return participant_lacks(what->participant, what->note, k);
 }
 
-bool seats_wait(guest *g, const instr *i, const seat_note *note)
+bool shared_wait(participant *g, const instr *i, const post_condition *note)
 {
     enum { SPINS = 1000 }; /* looks before the wait begins to cost */
     mpi_wire *w = g->wire;
-    awaited   what = {.came = seats_came,
-                      .lacks = lacks_seat,
+    awaited   what = {.came = all_posted,
+                      .lacks = lacks_post,
                       .n = g->group.n,
                       .peers = g->members,
-                      .guest = g,
+                      .participant = g,
                       .note = note};
     for (int k = 0; k < SPINS && !w->ranks->crowded; k++) {
-        if (seats_came(&what)) return true;
-        meeting_relax();
+        if (all_posted(&what)) return true;
+        cpu_relax();
     }
     return mpi_await(w, g->me, i, &what);
 }
@@ -62,61 +62,61 @@ typedef struct round {
 } round;
 
 /* Waits until nobody reads any more what lay where this round's things go. */
-static bool begin_round(guest *g, const instr *i, int64_t which, round *r)
+static bool begin_round(participant *g, const instr *i, int64_t which, round *r)
 {
-    seat_turn *turn = g->turn;
-    unsigned   axes = g->axes;
+    mailbox_use *turn = g->turn;
+    unsigned     axes = g->axes;
     r->half = (int)((turn->collective + (uint64_t)which) & 1);
     r->step = (uint64_t)(2 * which);
     if (turn->last[r->half].number) {
-        guest_joins(g, turn->last[r->half].axes);
-        TRY(guest_wait_until_done(g, i, turn->last[r->half].number));
-        guest_joins(g, axes);
+        participant_join(g, turn->last[r->half].axes);
+        TRY(participant_wait_until_done(g, i, turn->last[r->half].number));
+        participant_join(g, axes);
     }
     turn->last[r->half].axes = axes;
     return true;
 }
 
-/* Posts what lies in my seat now, and waits for what the others post. */
-static bool swap(guest *g, const instr *i, round *r)
+/* Posts what lies in my mailbox now, and waits for what the others post. */
+static bool swap(participant *g, const instr *i, round *r)
 {
     r->step++;
-    g->turn->last[r->half].number = guest_number(g, r->step);
-    return guest_swap(g, i, r->step);
+    g->turn->last[r->half].number = participant_number(g, r->step);
+    return participant_swap(g, i, r->step);
 }
 
-static bool end_rounds(guest *g, const round *last)
+static bool end_rounds(participant *g, const round *last)
 {
-    guest_finish(g, last->step);
+    participant_finish(g, last->step);
     return true;
 }
 
 /* ---- reducing ---- */
 
 /* Which elements of the operand a member combines. */
-static span shard_of(const guest *g, const instr *i, int k)
+static span shard_of(const participant *g, const instr *i, int k)
 {
     if (i->kind == INSTR_REDUCE) return part_range(i->size[0], g->group.n, k);
     mesh_point there = mesh_place(g->mesh, g->members[k]);
     return scatter_kept(g->mesh, &i->reduce_scatter, &there);
 }
 
-/* How shards go through seats: in rounds of at most `step` elements of each; member k's begin at k
+/* How shards go through mailboxes: in rounds of at most `step` elements of each; member k's begin at k
  * times as many. */
 typedef struct shard_plan {
     int64_t bytes; /* of an element */
     int64_t step, rounds;
 } shard_plan;
 
-static shard_plan plan_shards(const guest *g, const instr *i)
+static shard_plan plan_shards(const participant *g, const instr *i)
 {
     shard_plan p = {.bytes = (int64_t)mtf_dtype_bytes(i->out[0].type)};
-    int64_t    line = SEAT_LINE / p.bytes, most = 0;
+    int64_t    line = CACHE_LINE / p.bytes, most = 0;
     for (int k = 0; k < g->group.n; k++) {
         int64_t size = shard_of(g, i, k).size;
         if (size > most) most = size;
     }
-    int64_t room = SEAT_BYTES / SEAT_LINE / g->group.n * line;
+    int64_t room = MAILBOX_BYTES / CACHE_LINE / g->group.n * line;
     p.step = (most + line - 1) / line * line;
     if (p.step > room) p.step = room;
     p.rounds = most ? (most + p.step - 1) / p.step : 0;
@@ -129,8 +129,9 @@ static span piece_of(const shard_plan *p, span shard, int64_t which)
     return (span){shard.begin + begin, rest < 0 ? 0 : rest < p->step ? rest : p->step};
 }
 
-/* Lays the others' pieces of my operand into my seat and combines my piece of theirs. */
-static bool combine_round(guest *g, const instr *i, const shard_plan *p, int64_t which, round *r)
+/* Lays the others' pieces of my operand into my mailbox and combines my piece of theirs. */
+static bool combine_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
+                          round *r)
 {
     int  here = g->group.mine;
     bool all = i->kind == INSTR_REDUCE;
@@ -138,50 +139,51 @@ static bool combine_round(guest *g, const instr *i, const shard_plan *p, int64_t
     for (int k = 0; k < g->group.n; k++) {
         span piece = piece_of(p, shard_of(g, i, k), which);
         if (k != here)
-            memcpy(seat_half(g->theirs[here], r->half) + k * p->step * p->bytes,
+            memcpy(mailbox_half(g->theirs[here], r->half) + k * p->step * p->bytes,
                    g->in + piece.begin * p->bytes, (size_t)(piece.size * p->bytes));
     }
     TRY(swap(g, i, r));
     span piece = piece_of(p, shard_of(g, i, here), which);
     for (int k = 0; k < g->group.n; k++)
         g->parts[k] = k == here ? g->in + piece.begin * p->bytes
-                                : seat_half(g->theirs[k], r->half) + here * p->step * p->bytes;
+                                : mailbox_half(g->theirs[k], r->half) + here * p->step * p->bytes;
     char *out = g->out + (all ? piece.begin : which * p->step) * p->bytes;
-    guest_combine(g, g->group.n, g->group.n - 1, i, out, piece.size);
+    participant_combine(g, g->group.n, g->group.n - 1, i, out, piece.size);
     if (all)
-        memcpy(seat_half(g->theirs[here], r->half) + here * p->step * p->bytes, out,
+        memcpy(mailbox_half(g->theirs[here], r->half) + here * p->step * p->bytes, out,
                (size_t)(piece.size * p->bytes));
     return true;
 }
 
 /* Takes the pieces that the others have combined. */
-static bool collect_round(guest *g, const instr *i, const shard_plan *p, int64_t which, round *r)
+static bool collect_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
+                          round *r)
 {
     TRY(swap(g, i, r));
     for (int k = 0; k < g->group.n; k++) {
         span piece = piece_of(p, shard_of(g, i, k), which);
         if (k != g->group.mine)
-            guest_read(g, g->out + piece.begin * p->bytes,
-                       seat_half(g->theirs[k], r->half) + k * p->step * p->bytes,
-                       piece.size * p->bytes);
+            participant_read(g, g->out + piece.begin * p->bytes,
+                             mailbox_half(g->theirs[k], r->half) + k * p->step * p->bytes,
+                             piece.size * p->bytes);
     }
     return true;
 }
 
 /* Everybody combines all: one wait less. */
-static bool reduce_whole(guest *g, const instr *i, int64_t bytes)
+static bool reduce_whole(participant *g, const instr *i, int64_t bytes)
 {
     round r = {0};
     TRY(begin_round(g, i, 0, &r));
-    memcpy(seat_half(guest_seat(g), r.half), g->in, (size_t)bytes);
+    memcpy(mailbox_half(participant_mailbox(g), r.half), g->in, (size_t)bytes);
     TRY(swap(g, i, &r));
     for (int k = 0; k < g->group.n; k++)
-        g->parts[k] = k == g->group.mine ? g->in : seat_half(g->theirs[k], r.half);
-    guest_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
+        g->parts[k] = k == g->group.mine ? g->in : mailbox_half(g->theirs[k], r.half);
+    participant_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
     return end_rounds(g, &r);
 }
 
-bool seats_reduce(guest *g, const instr *i)
+bool shared_reduce(participant *g, const instr *i)
 {
     int64_t bytes = i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type);
     if (i->kind == INSTR_REDUCE && site_takes_whole(g->group.n, bytes))
@@ -197,11 +199,11 @@ bool seats_reduce(guest *g, const instr *i)
 
 /* ---- exchanging ---- */
 
-static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
+static bool gather_runs(participant *g, const instr *i, const run_plan *runs)
 {
     const exchange_args *how = i->exchange;
     span                 own = run_of(g->mesh, how, runs, g->me);
-    shard_plan           p = {.bytes = 1, .step = SEAT_BYTES};
+    shard_plan           p = {.bytes = 1, .step = MAILBOX_BYTES};
     round                r = {0};
     int                  parts = g->group.n;
     int64_t              most = (how->shape.dims[runs->dim].size + parts - 1) / parts * runs->row;
@@ -209,7 +211,7 @@ static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
     for (int64_t which = 0; which < p.rounds; which++) {
         TRY(begin_round(g, i, which, &r));
         span piece = piece_of(&p, own, which);
-        memcpy(seat_half(guest_seat(g), r.half), g->in + piece.begin - own.begin,
+        memcpy(mailbox_half(participant_mailbox(g), r.half), g->in + piece.begin - own.begin,
                (size_t)piece.size);
         TRY(swap(g, i, &r));
         for (int k = 0; k < parts; k++) {
@@ -217,13 +219,14 @@ static bool gather_runs(guest *g, const instr *i, const run_plan *runs)
             if (k == g->group.mine)
                 memcpy(g->out + piece.begin, g->in + piece.begin - own.begin, (size_t)piece.size);
             else
-                guest_read(g, g->out + piece.begin, seat_half(g->theirs[k], r.half), piece.size);
+                participant_read(g, g->out + piece.begin, mailbox_half(g->theirs[k], r.half),
+                                 piece.size);
         }
     }
     return p.rounds == 0 || end_rounds(g, &r);
 }
 
-bool seats_exchange(guest *g, const instr *i)
+bool shared_exchange(participant *g, const instr *i)
 {
     const mesh          *m = g->mesh;
     const exchange_args *how = i->exchange;
@@ -233,13 +236,14 @@ bool seats_exchange(guest *g, const instr *i)
     round                r = {0};
     if (runs.dim >= 0) return gather_runs(g, i, &runs);
     TRY(begin_round(g, i, 0, &r));
-    memcpy(seat_half(guest_seat(g), r.half), g->in, (size_t)(exchange_part(m, how, &here) * bytes));
+    memcpy(mailbox_half(participant_mailbox(g), r.half), g->in,
+           (size_t)(exchange_part(m, how, &here) * bytes));
     TRY(swap(g, i, &r));
     region_visit v = region_start(m, how, &here);
     for (region part; region_next(&v, &part);) {
         int source = mesh_number(m, &part.source);
-        region_copy(&part, source == g->me ? g->in : seat_half(g->seats[source], r.half), g->out,
-                    bytes);
+        region_copy(&part, source == g->me ? g->in : mailbox_half(g->mailboxes[source], r.half),
+                    g->out, bytes);
         if (source != g->me) g->moved.read_bytes += region_elements(&part) * bytes;
     }
     return end_rounds(g, &r);

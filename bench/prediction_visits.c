@@ -12,7 +12,7 @@
 #include "base/sorted.h"
 #include "graph/node.h"
 #include "networks.h"
-#include "truth.h"
+#include "prediction.h"
 
 enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROUNDS = 4 };
 #define FAR 4.0   /* so many times the least, as predicted and at a look: of many, that is enough */
@@ -30,7 +30,7 @@ enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROU
 
 /* Steps that take so many seconds in all, at least one, behind one that warms up.  Of such a visit
  * counts the step than which a quarter were shorter: the shortest of them is luck. */
-static bool measure(truth *t, const sample *x, double enough, double *step)
+static bool measure(prediction *t, const sample *x, double enough, double *step)
 {
     double       took[MOST_STEPS];
     int          n = 0;
@@ -53,7 +53,7 @@ static bool measure(truth *t, const sample *x, double enough, double *step)
     return ok;
 }
 
-static bool visit(truth *t, int k, double enough)
+static bool visit(prediction *t, int k, double enough)
 {
     sample *x = &t->list[k];
     double  step;
@@ -68,7 +68,7 @@ static bool visit(truth *t, int k, double enough)
 }
 
 /* Of many layouts, those that are far behind are looked at once. */
-static bool is_worth_it(const truth *t, const sample *x, double least)
+static bool is_worth_it(const prediction *t, const sample *x, double least)
 {
     return t->n <= MANY || x->measured <= FAR * t->fastest || x->predicted <= FAR * least;
 }
@@ -80,7 +80,7 @@ static bool is_settled(const sample *x)
 
 /* All layouts once, then again and again, to and fro: whatever else happens on the machine happens to
  * all of them.  Then those that are not settled, and at last those in front. */
-bool truth_visit_all(truth *t)
+bool prediction_visit_all(prediction *t)
 {
     double least = INFINITY;
     t->fastest = INFINITY;
@@ -110,14 +110,14 @@ bool truth_visit_all(truth *t)
 
 /* ---- the race ---- */
 
-static int measured_rank(const truth *t, int k)
+static int measured_rank(const prediction *t, int k)
 {
     int rank = 0;
     for (int i = 0; i < t->n; i++) rank += t->list[i].measured < t->list[k].measured;
     return rank;
 }
 
-static void sort_by_race(truth *t, int *list, int n)
+static void sort_by_race(prediction *t, int *list, int n)
 {
     for (int i = 1; i < n; i++)
         for (int k = i; k > 0 && t->list[list[k]].raced < t->list[list[k - 1]].raced; k--) {
@@ -135,7 +135,7 @@ static double usual(const double *took, int n)
     return lower_quarter(copy, n);
 }
 
-static bool was_calm(const truth *t, const int *list, int n)
+static bool was_calm(const prediction *t, const int *list, int n)
 {
     for (int i = 0; i < n; i++)
         if (t->list[list[i]].raced > CALM * t->list[list[i]].measured) return false;
@@ -144,7 +144,7 @@ static bool was_calm(const truth *t, const int *list, int n)
 
 /* In turn, so that what slows one down slows down all.  While somebody else has half of the machine,
  * whoever wins does so by chance: then a heat goes on, as long as there is patience. */
-static bool run_heat(truth *t, const int *list, int n)
+static bool run_heat(prediction *t, const int *list, int n)
 {
     double took[FINALISTS][MOST_VISITS];
     double start = clock_seconds(), seconds = n > 2 ? RACE_SECONDS : LAST_SECONDS;
@@ -168,7 +168,7 @@ static bool run_heat(truth *t, const int *list, int n)
 
 /* The one that was chosen against the fastest others: each heat anew, and half of them go on, so that
  * none is there by luck. */
-bool truth_race(truth *t)
+bool prediction_race(prediction *t)
 {
     int list[FINALISTS], n = 0;
     t->chosen = t->rival = 0;

@@ -1,19 +1,19 @@
 /* Which examples make which batch. */
-#include "data/itinerary.h"
+#include "data/batch_schedule.h"
 
 static int64_t times(int64_t a, int64_t b)
 {
     return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
 }
 
-itinerary itinerary_make(int64_t examples, int64_t batch, const mtf_batches_opts *opts)
+batch_schedule batch_schedule_make(int64_t examples, int64_t batch, const mtf_batches_opts *opts)
 {
-    itinerary s = {.examples = examples,
-                   .batch = batch,
-                   .shuffle = opts->shuffle,
-                   .seed = opts->seed,
-                   .remainder = opts->remainder};
-    int64_t   endless = INT64_MAX / batch; /* no example's number overflows */
+    batch_schedule s = {.examples = examples,
+                        .batch = batch,
+                        .shuffle = opts->shuffle,
+                        .seed = opts->seed,
+                        .remainder = opts->remainder};
+    int64_t        endless = INT64_MAX / batch; /* no example's number overflows */
     switch (s.remainder) {
     case MTF_DROP: s.per_epoch = examples / batch; break;
     case MTF_FILL: s.per_epoch = (examples - 1) / batch + 1; break;
@@ -24,31 +24,31 @@ itinerary itinerary_make(int64_t examples, int64_t batch, const mtf_batches_opts
     return s;
 }
 
-int64_t itinerary_real(const itinerary *s, int64_t number)
+int64_t batch_schedule_real(const batch_schedule *s, int64_t number)
 {
     if (s->remainder != MTF_FILL) return s->batch;
     int64_t rest = s->examples - number % s->per_epoch * s->batch;
     return rest < s->batch ? rest : s->batch;
 }
 
-static void enter_epoch(itinerary_batch *b, int64_t epoch)
+static void enter_epoch(scheduled_batch *b, int64_t epoch)
 {
     b->epoch = epoch;
-    if (b->itinerary->shuffle)
-        b->order = shuffle_of_epoch(b->itinerary->seed, epoch, b->itinerary->examples);
+    if (b->schedule->shuffle)
+        b->order = shuffle_of_epoch(b->schedule->seed, epoch, b->schedule->examples);
 }
 
-itinerary_batch itinerary_open(const itinerary *s, int64_t number)
+scheduled_batch batch_schedule_open(const batch_schedule *s, int64_t number)
 {
-    itinerary_batch b = {.itinerary = s, .number = number};
+    scheduled_batch b = {.schedule = s, .number = number};
     enter_epoch(&b, s->per_epoch ? number / s->per_epoch : number * s->batch / s->examples);
     return b;
 }
 
-int64_t itinerary_example(itinerary_batch *b, int64_t place)
+int64_t batch_schedule_example(scheduled_batch *b, int64_t place)
 {
-    const itinerary *s = b->itinerary;
-    int64_t          at;
+    const batch_schedule *s = b->schedule;
+    int64_t               at;
     if (s->per_epoch) {
         at = b->number % s->per_epoch * s->batch + place;
         if (at >= s->examples) return -1;

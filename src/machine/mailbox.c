@@ -1,9 +1,9 @@
-/* Seats of processes.
+/* Mailboxes between processes.
  *
- * It has no name in any file system, so nothing is left behind however a
+ * Their memory has no name in any file system, so nothing is left behind however a
  * process ends: others reach it through the owner's table of open files.
  */
-#include "machine/seat.h"
+#include "machine/mailbox.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static const size_t whole = sizeof(seat) + 2 * (size_t)SEAT_BYTES;
+static const size_t whole = sizeof(mailbox) + 2 * (size_t)MAILBOX_BYTES;
 
-static seat *map(int descriptor)
+static mailbox *map(int descriptor)
 {
     void *at = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     return at == MAP_FAILED ? NULL : at;
@@ -27,36 +27,36 @@ static uint64_t new_mark(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + ((uint64_t)getpid() << 40);
 }
 
-seat *seat_open(seat_offer *offer)
+mailbox *mailbox_open(mailbox_handle *offer)
 {
-    seat *s = NULL;
-    *offer = (seat_offer){new_mark(), memfd_create("mtf seat", MFD_CLOEXEC)};
+    mailbox *s = NULL;
+    *offer = (mailbox_handle){new_mark(), memfd_create("mtf mailbox", MFD_CLOEXEC)};
     if (offer->descriptor >= 0 && ftruncate(offer->descriptor, (off_t)whole) == 0)
         s = map(offer->descriptor);
     if (s) s->mark = offer->mark;
     return s;
 }
 
-seat *seat_visit(const process_address *owner, const seat_offer *offer)
+mailbox *mailbox_map(const process_address *owner, const mailbox_handle *offer)
 {
     char path[64];
     bool there = offer->descriptor >= 0 && process_in_sight(owner);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", owner->process, offer->descriptor);
-    int   descriptor = there ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    off_t size = descriptor < 0 ? 0 : lseek(descriptor, 0, SEEK_END);
-    seat *s = size == (off_t)whole ? map(descriptor) : NULL;
+    int      descriptor = there ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    off_t    size = descriptor < 0 ? 0 : lseek(descriptor, 0, SEEK_END);
+    mailbox *s = size == (off_t)whole ? map(descriptor) : NULL;
     if (descriptor >= 0) close(descriptor);
     if (!s || s->mark == offer->mark) return s;
-    seat_leave(s);
+    mailbox_unmap(s);
     return NULL;
 }
 
-void seat_withdraw(const seat_offer *offer)
+void mailbox_withdraw(const mailbox_handle *offer)
 {
     if (offer->descriptor >= 0) close(offer->descriptor);
 }
 
-void seat_leave(seat *s)
+void mailbox_unmap(mailbox *s)
 {
     if (s) munmap(s, whole);
 }

@@ -1,5 +1,5 @@
-/* Guests: processors that meet by what they note in their seats. */
-#include "machine/guest.h"
+/* Participants: processors that meet in collectives through their mailboxes. */
+#include "machine/participant.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { STEP_BITS = 24 }; /* of a number: the rest counts collectives */
 
 /* ---- those who meet ---- */
 
-bool guest_make_room(guest *g, mtf_session *s, int members)
+bool participant_make_room(participant *g, mtf_session *s, int members)
 {
     const mtf_allocator *from = &s->allocator;
     size_t               count = (size_t)members;
@@ -23,14 +23,14 @@ bool guest_make_room(guest *g, mtf_session *s, int members)
     return true;
 }
 
-void guest_leave(guest *g, mtf_session *s)
+void participant_leave(participant *g, mtf_session *s)
 {
     block_free(&s->allocator, g->members);
     block_free(&s->allocator, g->theirs);
     block_free(&s->allocator, g->parts);
 }
 
-bool guest_joins(guest *g, unsigned axes)
+bool participant_join(participant *g, unsigned axes)
 {
     if (g->axes == axes && g->group.n) return g->complete;
     g->axes = axes;
@@ -38,7 +38,7 @@ bool guest_joins(guest *g, unsigned axes)
     g->complete = true;
     for (int k = 0; k < g->group.n && g->complete; k++) {
         g->members[k] = group_member(g->mesh, &g->group, k);
-        g->theirs[k] = g->seats[g->members[k]];
+        g->theirs[k] = g->mailboxes[g->members[k]];
         g->complete = g->theirs[k] != NULL;
     }
     return g->complete;
@@ -46,81 +46,82 @@ bool guest_joins(guest *g, unsigned axes)
 
 /* ---- waiting ---- */
 
-static bool lacks_post(const seat *s, uint64_t number)
+static bool lacks_post(const mailbox *s, uint64_t number)
 {
     return atomic_load_explicit(&s->posted, memory_order_acquire) < number;
 }
 
 /* Whoever has posted something later is done as well. */
-static bool lacks_done(const seat *s, uint64_t number)
+static bool lacks_done(const mailbox *s, uint64_t number)
 {
     return atomic_load_explicit(&s->posted, memory_order_acquire) <= number &&
            atomic_load_explicit(&s->done, memory_order_acquire) < number;
 }
 
-bool guest_lacks(const guest *g, const seat_note *what, int k)
+bool participant_lacks(const participant *g, const post_condition *what, int k)
 {
     return what->lacks(g->theirs[k], what->number);
 }
 
-bool guest_has_all(const guest *g, const seat_note *what)
+bool participant_has_all(const participant *g, const post_condition *what)
 {
     for (int k = 0; k < g->group.n; k++)
-        if (guest_lacks(g, what, k)) return false;
+        if (participant_lacks(g, what, k)) return false;
     return true;
 }
 
-static bool wait_for(guest *g, const instr *i, const seat_note *what)
+static bool wait_for(participant *g, const instr *i, const post_condition *what)
 {
-    return guest_has_all(g, what) || g->wait(g, i, what);
+    return participant_has_all(g, what) || g->wait(g, i, what);
 }
 
-static void note(guest *g, _Atomic uint64_t *where, uint64_t number)
+static void note(participant *g, _Atomic uint64_t *where, uint64_t number)
 {
     atomic_store_explicit(where, number, memory_order_release);
-    if (g->told) g->told(g);
+    if (g->posted) g->posted(g);
 }
 
-uint64_t guest_number(const guest *g, uint64_t step)
+uint64_t participant_number(const participant *g, uint64_t step)
 {
     return g->turn->collective << STEP_BITS | step;
 }
 
-void guest_post(guest *g, uint64_t step)
+void participant_post(participant *g, uint64_t step)
 {
-    note(g, &guest_seat(g)->posted, guest_number(g, step));
+    note(g, &participant_mailbox(g)->posted, participant_number(g, step));
 }
 
-bool guest_await(guest *g, const instr *i, uint64_t step)
+bool participant_await(participant *g, const instr *i, uint64_t step)
 {
-    return wait_for(g, i, &(seat_note){lacks_post, guest_number(g, step)});
+    return wait_for(g, i, &(post_condition){lacks_post, participant_number(g, step)});
 }
 
-bool guest_swap(guest *g, const instr *i, uint64_t step)
+bool participant_swap(participant *g, const instr *i, uint64_t step)
 {
-    guest_post(g, step);
-    return guest_await(g, i, step);
+    participant_post(g, step);
+    return participant_await(g, i, step);
 }
 
-void guest_finish(guest *g, uint64_t step)
+void participant_finish(participant *g, uint64_t step)
 {
-    note(g, &guest_seat(g)->done, guest_number(g, step));
+    note(g, &participant_mailbox(g)->done, participant_number(g, step));
 }
 
-bool guest_wait_until_done(guest *g, const instr *i, uint64_t number)
+bool participant_wait_until_done(participant *g, const instr *i, uint64_t number)
 {
-    return wait_for(g, i, &(seat_note){lacks_done, number});
+    return wait_for(g, i, &(post_condition){lacks_done, number});
 }
 
 /* ---- moving ---- */
 
-void guest_read(guest *g, void *to, const void *from, int64_t bytes)
+void participant_read(participant *g, void *to, const void *from, int64_t bytes)
 {
     memcpy(to, from, (size_t)bytes);
     g->moved.read_bytes += bytes;
 }
 
-void guest_combine(guest *g, int parts, int others, const instr *i, void *out, int64_t elements)
+void participant_combine(participant *g, int parts, int others, const instr *i, void *out,
+                         int64_t elements)
 {
     fold_kind kind = i->kind == INSTR_REDUCE ? i->reduce.kind : i->reduce_scatter.kind;
     combine(kind, i->out[0].type, parts, g->parts, out, elements);

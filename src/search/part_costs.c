@@ -1,11 +1,11 @@
-/* Parts of a program whose costs depend on few dimensions: what was learned of them. */
-#include "search/lessons.h"
+/* Parts of a program whose costs depend on few dimensions: the costs recorded so far. */
+#include "search/part_costs.h"
 
 #include <math.h>
 
-#include "plan/held.h"
+#include "plan/shard.h"
 
-/* ---- learning ---- */
+/* ---- recording ---- */
 
 /* Most dimensions are not cut: only those that are make the key. */
 static uint64_t dims_cut(const parts *p, const cuts *c)
@@ -26,23 +26,23 @@ static uint64_t key_of(const parts *p, int k, const cuts *c, uint64_t cut)
     return h ? h : 1;
 }
 
-static lesson *find_lesson(const parts *p, uint64_t key)
+static part_cost *find_cost(const parts *p, uint64_t key)
 {
     uint64_t at = key & p->mask;
-    while (p->lessons[at].key && p->lessons[at].key != key) at = (at + 1) & p->mask;
-    return &p->lessons[at];
+    while (p->costs[at].key && p->costs[at].key != key) at = (at + 1) & p->mask;
+    return &p->costs[at];
 }
 
 static bool make_room(parts *p)
 {
-    if (2 * (uint64_t)(p->nlessons + p->n) < p->mask) return true;
-    const lesson *old = p->lessons;
-    uint64_t      room = p->mask + 1;
+    if (2 * (uint64_t)(p->ncosts + p->n) < p->mask) return true;
+    const part_cost *old = p->costs;
+    uint64_t         room = p->mask + 1;
     p->mask = 4 * room - 1;
-    p->lessons = arena_array(p->arena, lesson, 4 * room);
-    TRY(p->lessons != NULL);
+    p->costs = arena_array(p->arena, part_cost, 4 * room);
+    TRY(p->costs != NULL);
     for (uint64_t k = 0; k < room; k++)
-        if (old[k].key) *find_lesson(p, old[k].key) = old[k];
+        if (old[k].key) *find_cost(p, old[k].key) = old[k];
     return true;
 }
 
@@ -64,18 +64,18 @@ static void hear(void *context, const instr *i, const mtf_tensor *what, double s
     p->list[of].now += seconds;
 }
 
-bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all)
+bool parts_price(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all)
 {
     for (int k = 0; k < p->n; k++) p->list[k].now = 0;
     TRY(make_room(p) && cost_of(p->subject, l, r, hear, p, all));
     uint64_t cut = dims_cut(p, c);
     for (int k = 0; k < p->n; k++) {
-        uint64_t key = key_of(p, k, c, cut);
-        lesson  *x = find_lesson(p, key);
-        double   seconds = p->list[k].now;
+        uint64_t   key = key_of(p, k, c, cut);
+        part_cost *x = find_cost(p, key);
+        double     seconds = p->list[k].now;
         if (!x->key) {
-            *x = (lesson){key, seconds, seconds};
-            p->nlessons++;
+            *x = (part_cost){key, seconds, seconds};
+            p->ncosts++;
             continue;
         }
         if (fabs(seconds - x->least) > 1e-9 * all->seconds) p->contradictions++;
@@ -87,11 +87,12 @@ bool parts_learn(parts *p, const cuts *c, const layout *l, const price_rates *r,
 
 /* ---- bounds ---- */
 
-/* What was learned of part k under these cuts, where they decide it; else NULL. */
-static const lesson *learned(const parts *p, int k, const cuts *c, uint64_t cut, uint64_t decided)
+/* The recorded cost of part k under these cuts, where they decide it; else NULL. */
+static const part_cost *known_cost(const parts *p, int k, const cuts *c, uint64_t cut,
+                                   uint64_t decided)
 {
     if (p->list[k].scope & ~decided) return NULL;
-    const lesson *x = find_lesson(p, key_of(p, k, c, cut));
+    const part_cost *x = find_cost(p, key_of(p, k, c, cut));
     return x->key ? x : NULL;
 }
 
@@ -101,14 +102,14 @@ double parts_bound(const parts *p, const cuts *c, uint64_t decided)
     uint64_t cut = dims_cut(p, c);
     uint64_t known = 0; /* parts; those beyond 64 are looked up again */
     for (int k = 0; k < p->n; k++) {
-        const lesson *x = learned(p, k, c, cut, decided);
+        const part_cost *x = known_cost(p, k, c, cut, decided);
         if (!x) continue;
         seconds += x->least;
         if (k < 64) known |= (uint64_t)1 << k;
     }
     for (int k = 0; k < p->products.n; k++) {
         const extent *x = &p->products.list[k];
-        if (x->part < 64 ? known >> x->part & 1 : learned(p, x->part, c, cut, decided) != NULL)
+        if (x->part < 64 ? known >> x->part & 1 : known_cost(p, x->part, c, cut, decided) != NULL)
             continue;
         seconds += extent_least(p->space, &p->products, k, c, decided);
     }

@@ -1,12 +1,12 @@
-/* Held: what a processor has of a tensor, and what others need of it. */
-#include "plan/held.h"
+/* Shards: what a processor has of each tensor, and what others need of it. */
+#include "plan/shard.h"
 
-placement held_where(const emitter *e, const mtf_tensor *x, const slice *s)
+placement shard_where(const emitter *e, const mtf_tensor *x, const slice *s)
 {
     return s->finer ? *s->finer : emit_placement(e, &x->shape, s->cut);
 }
 
-int64_t held_extent(const emitter *e, const mtf_tensor *x, const placement *where, bool largest)
+int64_t shard_extent(const emitter *e, const mtf_tensor *x, const placement *where, bool largest)
 {
     int64_t elements = 1;
     for (int d = 0; d < x->shape.ndims; d++) {
@@ -16,10 +16,10 @@ int64_t held_extent(const emitter *e, const mtf_tensor *x, const placement *wher
     return elements;
 }
 
-int64_t held_most(const emitter *e, const mtf_tensor *x)
+int64_t shard_most(const emitter *e, const mtf_tensor *x)
 {
     placement where = emit_placement(e, &x->shape, EVERY_DIM);
-    return held_extent(e, x, &where, true);
+    return shard_extent(e, x, &where, true);
 }
 
 static bool same_cuts(const mtf_shape *shape, const placement *a, const placement *b)
@@ -31,14 +31,14 @@ static bool same_cuts(const mtf_shape *shape, const placement *a, const placemen
 
 /* ---- paying ---- */
 
-bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal)
+bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal)
 {
     slice *s = &h->now;
     if (!s->owed) return true;
     unsigned         owed = s->owed, cut = s->cut;
     fold_kind        owes = s->owes;
     const placement *finer = s->finer;
-    placement        where = held_where(e, x, s);
+    placement        where = shard_where(e, x, s);
     if (slice_is_uniform(s)) TRY(emit_dense(e, s)); /* a part of it that is one number everywhere */
     for (int d = 0; goal && d < x->shape.ndims; d++) {
         unsigned more = cut_axes(&goal->dim[d]) & ~cut_axes(&where.dim[d]);
@@ -60,7 +60,7 @@ bool held_pay(emitter *e, const mtf_tensor *x, held *h, const placement *goal)
 
 /* ---- finer and coarser ---- */
 
-bool held_gather(emitter *e, const mtf_tensor *x, held *h)
+bool shard_gather(emitter *e, const mtf_tensor *x, shard *h)
 {
     slice *s = &h->now;
     if (!s->finer) return true;
@@ -76,19 +76,19 @@ bool held_gather(emitter *e, const mtf_tensor *x, held *h)
     return true;
 }
 
-bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, slice *part)
+bool shard_part(emitter *e, const mtf_tensor *x, shard *h, const placement *goal, slice *part)
 {
     const mesh *m = e->layout->mesh;
-    placement   where = held_where(e, x, &h->now);
+    placement   where = shard_where(e, x, &h->now);
     *part = h->now;
     if (same_cuts(&x->shape, &where, goal)) return true;
     if (h->before && same_cuts(&x->shape, h->before->finer, goal)) {
         *part = *h->before;
         return true;
     }
-    TRY(held_gather(e, x, h));
+    TRY(shard_gather(e, x, h));
     *part = h->now;
-    where = held_where(e, x, part);
+    where = shard_where(e, x, part);
     if (same_cuts(&x->shape, &where, goal)) return true;
     for (int d = 0; d < x->shape.ndims; d++) {
         mtf_dim dim = x->shape.dims[d];
@@ -103,10 +103,10 @@ bool held_part(emitter *e, const mtf_tensor *x, held *h, const placement *goal, 
 
 /* ---- who wants finer parts ---- */
 
-static bool want(const emitter *e, const survey *s, held *all, const mtf_tensor *x,
+static bool want(const emitter *e, const survey *s, shard *all, const mtf_tensor *x,
                  const mtf_shape *shape, const placement *where)
 {
-    held     *h = &all[s->same[x->id]->id];
+    shard    *h = &all[s->same[x->id]->id];
     placement aligned = emit_placement(e, &x->shape, EVERY_DIM);
     bool      finer = false;
     if (h->wanted) return true; /* the first wish is granted */
@@ -133,7 +133,7 @@ static bool is_pointwise(const node *n)
     return true;
 }
 
-bool held_find_wanted(const emitter *e, const survey *s, held *all)
+bool shard_find_wanted(const emitter *e, const survey *s, shard *all)
 {
     const block *root = &s->graph->root;
     for (int k = root->nnodes - 1; k >= 0 && e->layout && e->layout->nstate; k--) {

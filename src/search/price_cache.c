@@ -1,5 +1,5 @@
 /* What layouts cost that were priced: a table by their cuts. */
-#include "search/ledger.h"
+#include "search/price_cache.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 enum { FIRST_SLOTS = 64 };
 
 /* Where these cuts are, or would be. */
-static int *find_slot(const ledger *l, const cuts *c)
+static int *find_slot(const price_cache *l, const cuts *c)
 {
     uint64_t at = hash_bytes(0, c, sizeof *c) & l->mask;
     while (l->slots[at] && memcmp(&l->list[l->slots[at] - 1].cuts, c, sizeof *c) != 0)
@@ -16,7 +16,7 @@ static int *find_slot(const ledger *l, const cuts *c)
     return &l->slots[at];
 }
 
-static bool add_slots(ledger *l)
+static bool add_slots(price_cache *l)
 {
     uint64_t room = l->slots ? 4 * (l->mask + 1) : FIRST_SLOTS;
     l->slots = arena_array(l->arena, int, room);
@@ -26,17 +26,17 @@ static bool add_slots(ledger *l)
     return true;
 }
 
-cost *ledger_find(const ledger *l, const cuts *c)
+cost *price_cache_find(const price_cache *l, const cuts *c)
 {
     int at = l->slots ? *find_slot(l, c) : 0;
     return at ? &l->list[at - 1].cost : NULL;
 }
 
-bool ledger_note(ledger *l, const cuts *c, const cost *x)
+bool price_cache_add(price_cache *l, const cuts *c, const cost *x)
 {
     if (2 * (uint64_t)(l->n + 1) > l->mask) TRY(add_slots(l));
     TRY(arena_push(l->arena, l->list, l->n, l->room));
-    l->list[l->n++] = (ledger_entry){*c, *x};
+    l->list[l->n++] = (price_cache_entry){*c, *x};
     *find_slot(l, c) = l->n;
     return true;
 }

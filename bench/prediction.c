@@ -2,7 +2,7 @@
  *
  * The machine is calibrated before all layouts of a model have run, and after, so
  * that both are about the machine as it is then: others may use it, too.  Meshes have
- * as many processors as MTF_TRUTH_MESHES says, "x:2" by default.
+ * as many processors as MTF_PREDICTION_MESHES says, "x:2" by default.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "mtf_nn.h"
 #include "networks.h"
 #include "search/leaves.h"
-#include "truth.h"
+#include "prediction.h"
 
 enum { TRIALS_BEFORE = 5, TRIALS_AFTER = CALIBRATE_TRIALS - TRIALS_BEFORE };
 
@@ -63,7 +63,7 @@ static void write_rules(const layout *l, char *text, size_t room)
         used += (size_t)snprintf(text + used, room - used, "%s%s", r ? "," : "", l->rules[r].text);
 }
 
-static bool list_layouts(truth *t, mtf_session *s, arena *a)
+static bool list_layouts(prediction *t, mtf_session *s, arena *a)
 {
     mtf_graph     *g = mtf_graph_new(s);
     mtf_tensor    *loss = t->make(g);
@@ -89,7 +89,7 @@ static bool list_layouts(truth *t, mtf_session *s, arena *a)
     return rules != NULL;
 }
 
-static bool predict(truth *t, mtf_session *s, arena *a)
+static bool predict(prediction *t, mtf_session *s, arena *a)
 {
     mtf_graph  *g = mtf_graph_new(s);
     mtf_tensor *loss = t->make(g);
@@ -107,7 +107,7 @@ static bool predict(truth *t, mtf_session *s, arena *a)
 }
 
 /* One or the other, in a session of its own. */
-static bool think(truth *t, bool (*of)(truth *t, mtf_session *s, arena *a))
+static bool think(prediction *t, bool (*of)(prediction *t, mtf_session *s, arena *a))
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     arena        a = arena_make(&s->allocator, &s->fault);
@@ -130,7 +130,7 @@ static void show_machine(const price_rates *r)
 }
 
 /* So many trials more. */
-static bool try_machine(truth *t, int trials)
+static bool try_machine(prediction *t, int trials)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh});
     trial        now;
@@ -141,14 +141,14 @@ static bool try_machine(truth *t, int trials)
     mtf_close(s);
     if (!ok) return false;
     calibrate_combine(t->ntrials, t->trials, &t->rates);
-    if (getenv("MTF_TRUTH_ALL")) show_machine(&t->rates);
+    if (getenv("MTF_PREDICTION_ALL")) show_machine(&t->rates);
     return true;
 }
 
 /* ---- comparing ---- */
 
 /* Times that differ by less share their rank. */
-static double shared_rank(const truth *t, double same, int k, bool measured)
+static double shared_rank(const prediction *t, double same, int k, bool measured)
 {
     double rank = 0, mine = measured ? t->list[k].measured : t->list[k].predicted;
     for (int i = 0; i < t->n; i++) {
@@ -159,7 +159,7 @@ static double shared_rank(const truth *t, double same, int k, bool measured)
 }
 
 /* Spearman's. */
-static double correlation(const truth *t, double same)
+static double correlation(const prediction *t, double same)
 {
     double mean[2] = {0}, cross = 0, square[2] = {0};
     for (int k = 0; k < t->n; k++)
@@ -172,47 +172,48 @@ static double correlation(const truth *t, double same)
     return cross / sqrt(square[0] * square[1]);
 }
 
-static void compare(truth *t)
+static void compare(prediction *t)
 {
     const sample *a = &t->list[t->chosen], *b = &t->list[t->rival];
     if (a->raced < b->raced) b = a;
-    figure f = {.group = "truth", .aim = AT_MOST, .target = 1.05};
+    figure f = {.group = "prediction", .aim = AT_MOST, .target = 1.05};
     f.seconds = a->raced, f.other = b->raced;
     snprintf(f.name, sizeof f.name, "%s on %s: %.30s", t->name, t->mesh, a->layout);
     snprintf(f.versus, sizeof f.versus, "chosen : fastest of %d, %.18s", t->n, b->layout);
     bench_figure(t->bench, &f);
-    figure r = {.group = "truth", .aim = AT_LEAST, .target = 0.9, .seconds = 1};
+    figure r = {.group = "prediction", .aim = AT_LEAST, .target = 0.9, .seconds = 1};
     r.other = correlation(t, 1);
     snprintf(r.name, sizeof r.name, "%s on %s", t->name, t->mesh);
     snprintf(r.versus, sizeof r.versus, "rank correlation (%.2f with 2 %% a tie) : 1",
              correlation(t, SAME));
     bench_figure(t->bench, &r);
-    for (int k = 0; k < t->n && getenv("MTF_TRUTH_ALL"); k++)
+    for (int k = 0; k < t->n && getenv("MTF_PREDICTION_ALL"); k++)
         fprintf(stderr, "%s %s predicted %.4g measured %.4g raced %.4g %s\n", t->name, t->mesh,
                 t->list[k].predicted, t->list[k].measured, t->list[k].raced, t->list[k].layout);
 }
 
-static void try_model(truth *t)
+static void try_model(prediction *t)
 {
     if (!try_machine(t, TRIALS_BEFORE) || !think(t, list_layouts) || !think(t, predict)) return;
-    if (!truth_visit_all(t)) return;
-    if (!try_machine(t, TRIALS_AFTER) || !think(t, predict) || !truth_race(t)) return;
+    if (!prediction_visit_all(t)) return;
+    if (!try_machine(t, TRIALS_AFTER) || !think(t, predict) || !prediction_race(t)) return;
     compare(t);
 }
 
-void truth_measure(bench *b)
+void prediction_measure(bench *b)
 {
     static const struct {
         const char *name;
         mtf_tensor *(*make)(mtf_graph *g);
     } models[] = {{"digits", digits}, {"perceptron", perceptron}, {"transformer", transformer}};
-    const char *asked = getenv("MTF_TRUTH_MESHES");
+    const char *asked = getenv("MTF_PREDICTION_MESHES");
     char       *meshes = strdup(asked ? asked : "x:2"), *rest = meshes;
-    truth      *t = calloc(1, sizeof *t);
+    prediction *t = calloc(1, sizeof *t);
     for (char *m; t && meshes && (m = strtok_r(rest, " ", &rest));) {
         for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
             if (!bench_wants(b, models[k].name)) continue;
-            *t = (truth){.bench = b, .name = models[k].name, .mesh = m, .make = models[k].make};
+            *t =
+                (prediction){.bench = b, .name = models[k].name, .mesh = m, .make = models[k].make};
             try_model(t);
         }
     }

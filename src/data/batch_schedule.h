@@ -1,0 +1,32 @@
+/* Which examples make which batch. */
+#ifndef DATA_BATCH_SCHEDULE_H
+#define DATA_BATCH_SCHEDULE_H
+
+#include "data/shuffle.h"
+#include "mtf_data.h"
+
+typedef struct batch_schedule {
+    int64_t       examples, batch;
+    int64_t       per_epoch; /* batches; with MTF_WRAP 0 */
+    int64_t       total;     /* batches in all; INT64_MAX: without end, for all that anybody sees */
+    bool          shuffle;
+    uint64_t      seed;
+    mtf_remainder remainder;
+} batch_schedule;
+
+/* total is 0 where not even one batch comes together. */
+batch_schedule batch_schedule_make(int64_t examples, int64_t batch, const mtf_batches_opts *opts);
+int64_t batch_schedule_real(const batch_schedule *s, int64_t number); /* real examples of a batch */
+
+/* One batch, with the order of the epoch that was asked for last. */
+typedef struct scheduled_batch {
+    const batch_schedule *schedule;
+    int64_t               number, epoch;
+    shuffle               order;
+} scheduled_batch;
+
+scheduled_batch batch_schedule_open(const batch_schedule *s, int64_t number);
+/* The example at a place of the batch; -1: none. */
+int64_t batch_schedule_example(scheduled_batch *b, int64_t place);
+
+#endif
