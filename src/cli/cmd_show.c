@@ -8,6 +8,7 @@
 #include "cli/json_out.h"
 #include "cli/show_values.h"
 #include "plan/plan.h"
+#include "run/settle.h"
 
 /* ---- the graph as JSON ------------------------------------------------------------------ */
 
@@ -111,6 +112,7 @@ static bool show_program(const options *o, mtf_graph *g)
     choice       c;
     int          n = choose_fetches(o, g, &fetches), number = 0;
     TRY(n >= 0 && choose_mesh(o, g, n, fetches, &PRICE_RATES, &c) && choose_processor(o, s, &c.mesh, &number));
+    TRY(settle_tell(s, &c.layout));
     program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};

@@ -31,13 +31,11 @@ static bool fits(const mtf_program *p)
     for (int k = p->store->first; k < p->store->end; k++)
         need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
     if ((uint64_t)need <= p->session->opts.memory) return true;
-    const layout *l = &p->store->layout;
     return fail(&p->session->fault, ERR_MEMORY,
                 "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
-                "or recompute%s%s%s",
+                "or recompute%s",
                 (long long)need, p->session->opts.memory,
-                l->ndeclined ? "; the session\'s first program declined state rule " : "",
-                l->ndeclined ? l->declined[0].text : "", l->ndeclined ? ", which ! keeps" : "");
+                p->store->layout.ndeclined ? ", or end a declined rule for state in !" : "");
 }
 
 static bool start_counting(processor *k)
