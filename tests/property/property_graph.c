@@ -360,6 +360,15 @@ void case_choose_fetches(property_case *c, dice *d)
     if (!c->nfetches && n) snprintf(c->fetches[c->nfetches++].name, NAME_ROOM, "%s", names[n - 1]);
 }
 
+void case_fetch_ends(property_case *c)
+{
+    static char names[2 * MAX_LINES][NAME_ROOM];
+    c->nfetches = 0;
+    for (int i = root_names(c, 2 * MAX_LINES, names) - 1; i >= 0 && c->nfetches < MAX_FETCHES; i--)
+        if (!is_used(c, names[i]))
+            snprintf(c->fetches[c->nfetches++].name, NAME_ROOM, "%s", names[i]);
+}
+
 static void make(property_case *c, maker *m, int wanted, bool wide)
 {
     *c = (property_case){.steps = 1};

@@ -106,12 +106,17 @@ static void make_state_layout(property_case *c, dice *d, int ndims, char dims[][
                                  firm ? "!" : "");
 }
 
-void case_make_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
+void case_no_layout(property_case *c)
 {
-    int share = 20 + dice_below(d, 60);
     c->naxes = c->nrules = 0;
     c->automatic = false;
     c->state_layout[0] = 0;
+}
+
+void case_make_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
+{
+    int share = 20 + dice_below(d, 60);
+    case_no_layout(c);
     if (dice_odds(d, 8)) return; /* one processor */
     make_mesh(c, d);
     if (dice_odds(d, 40)) make_state_layout(c, d, ndims, dims);
