@@ -162,6 +162,7 @@ bool add_line(maker *m)
         if (l.named[k]) memcpy(names[n++], l.results[k], NAME_ROOM);
     for (int k = 0; k < l.noperands; k++) ancestry_join(&from, &l.operand[k]->from);
     if (!maker_accept(m, text, n, names, &from)) return false;
+    for (int k = 0; k < l.noperands; k++) m->values[l.operand[k] - m->values].used = true;
     for (int i = before, end = m->nvalues; i < end; i++) tame(m, i);
     return true;
 }
