@@ -190,7 +190,9 @@ static void write_page(textbuf *t)
              "An index out of range selects nothing: one_hot gives `off`, gather zero, scatter_add "
              "ignores it.\n\n"
              "Element types never change silently: cast. bf16 and f16 only store; arithmetic and "
-             "sums happen in f32.\nIntegers wrap around.\n\n");
+             "sums happen in f32.\nEach result is rounded to its type once, and no part of a sum "
+             "is, whatever the layout; a loop's sum is one sum over all turns.\n"
+             "Integers wrap around.\n\n");
     for (int i = 0; op_catalogue[i]; i++)
         text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);
     text_add(t, "\n");
@@ -249,7 +251,7 @@ static bool find_op(mtf_session *s, const char *name, const op **found)
         nearest_offer(&near, op_catalogue[i]->name);
     }
     char hint[100];
-    return fail(&s->fault, ERR_NAME, "there is no operation \"%s\"%s", name,
+    return fail(&s->fault, ERR_USAGE, "there is no operation \"%s\"%s", name,
                 nearest_hint(&near, hint, sizeof hint));
 }
 
@@ -280,7 +282,7 @@ static int run(const options *o)
     mtf_session *s = file_session(&(mtf_session_opts){0});
     if (!s) return STATUS_FAILED;
     print_ops(s, o);
-    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(s);
 }
 
 static const option_spec table[] = {

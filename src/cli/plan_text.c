@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/units.h"
+#include "base/units.h"
 #include "plan/decline.h"
 #include "plan/traffic.h"
 

@@ -33,10 +33,13 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
     }
     for (int o = 0; o < n->nout; o++) {
         mtf_shape local = emit_local(e, &n->out[o]->shape);
-        out[o] = slice_uniform(0, n->out[o]->type, &local);
+        out[o] = slice_uniform(0, wide_type(n->out[o], shard_of(e, n->out[o])->wide), &local);
     }
     TRY(n->op->lower(e, n, in, out));
-    for (int o = 0; o < n->nout; o++) out[o].cut = spread_cut(e, n->out[o]);
+    for (int o = 0; o < n->nout; o++) {
+        if (shard_of(e, n->out[o])->wide) TRY(emit_widened(e, &out[o]));
+        out[o].cut = spread_cut(e, n->out[o]);
+    }
     return true;
 }
 
@@ -229,6 +232,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                        .slice_of = slice_of,
                        .readers = readers,
                        .settle = settle,
+                       .keep_wide = wide_keep,
                        .planner = &pl,
                        .exact = opts && opts->exact};
     const layout *l = opts ? opts->layout : NULL;

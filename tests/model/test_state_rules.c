@@ -216,9 +216,11 @@ static void test_ready_models(void **state)
             mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
             settings     v = settings_of(s, model_nth(i));
             network      n = {0};
-            mtf_tensor  *rate;
-            assert_true(settings_set(&v, "optimizer", optimizers[k]));
-            assert_true(model_nth(i)->build(&v, true, &n) && model_minimize(&v, &n, 100, &rate));
+            assert_true(model_nth(i)->build(&v, true, &n));
+            mtf_minimize(n.graph, n.loss,
+                         &(mtf_minimize_opts){.optimizer = optimizers[k],
+                                              .schedule = setting_text(&v, "rate"),
+                                              .steps = 100});
             try_all(model_nth(i)->name, optimizers[k], n.graph, n.loss);
             close_well(s);
         }
@@ -312,7 +314,7 @@ static void try_harness_models(int most, int first_mesh, try_under *what, bool s
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
         mtf_graph   *g = read_graph(s, files.gl_pathv[i / 2]);
         mtf_tensor  *ends[40];
-        sample      t = {.name = files.gl_pathv[i / 2], .graph = g, .fetches = ends, .declines = true};
+        sample       t = {.name = files.gl_pathv[i / 2], .graph = g, .fetches = ends, .declines = true};
         t.nfetches = list_ends(g, ends, i % 2 ? 40 : 1);
         for (int k = first_mesh; k < MESHES; k++) try_mesh(&t, meshes[k], most, what);
         assert_true(t.tried > 0);
@@ -346,9 +348,12 @@ static void test_found_rules(void **state)
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
         settings     v = settings_of(s, model_nth(i));
         network      n = {0};
-        mtf_tensor  *rate;
-        sample      t = {.name = model_nth(i)->name, .fetches = &n.loss, .nfetches = 1};
-        assert_true(model_nth(i)->build(&v, true, &n) && model_minimize(&v, &n, 100, &rate));
+        sample       t = {.name = model_nth(i)->name, .fetches = &n.loss, .nfetches = 1};
+        assert_true(model_nth(i)->build(&v, true, &n));
+        mtf_minimize(n.graph, n.loss,
+                     &(mtf_minimize_opts){.optimizer = "adam",
+                                          .schedule = setting_text(&v, "rate"),
+                                          .steps = 100});
         t.graph = n.graph;
         for (int k = 0; k < MESHES; k++) try_mesh(&t, meshes[k], 2, try_found);
         assert_true(t.tried > 0);

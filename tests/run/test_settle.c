@@ -178,7 +178,7 @@ static void test_only_rules_for_state_are_firm(void **state)
     job j;
     open_job(&j, looping, "x:2", "batch:x!", "");
     close_with(j.session,
-               "syntax: layout rule \"batch:x!\": only a rule of the state layout can end in !");
+               "usage: --layout batch:x!: only a rule of --state-layout can end in !");
 }
 
 int main(void)
