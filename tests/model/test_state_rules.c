@@ -57,7 +57,7 @@ static bool make_rule(const mtf_graph *g, int d, const mesh *m, int axis, char t
     const char *dim = g->dim_names.entries[d].name;
     if (!dim) return false;
     snprintf(text, RULE_ROOM, "%s:%s", dim, m->name[axis]);
-    *r = (layout_rule){.dim = dim, .text = text, .cut = {1, {(uint8_t)axis}}};
+    *r = (layout_rule){.dim = dim, .text = text, .cut = {1, {(uint8_t)axis}}, .optional = true};
     return true;
 }
 
