@@ -28,22 +28,22 @@ typedef enum mtf_relative {
 
 /* Attention of a sequence to itself, or of a decoder to the encoder's output. */
 typedef struct mtf_attention_layer {
-    int64_t heads;        /* default 8                                                         */
-    int64_t memory_heads; /* heads of keys and values: 0: as many as queries have; 1: one
+    int64_t      heads; /* default 8                                                         */
+    int64_t      memory_heads; /* heads of keys and values: 0: as many as queries have; 1: one
                              (multi-query); else a divisor of heads (grouped queries)          */
-    int64_t      kv;      /* size of a head; default 128                                       */
+    int64_t      kv;        /* size of a head; default 128                                       */
     bool         shared_kv; /* keys are the values                                             */
     double       dropout;   /* of the attention weights                                        */
-    bool         dropout_each;  /* a decision for each query; default: one for all queries     */
+    bool         dropout_each; /* a decision for each query; default: one for all queries     */
     mtf_relative relative;
-    int64_t      buckets;       /* of relative positions; default 32                           */
-    int64_t      max_distance;  /* from which on all distances are alike; default 128          */
-    int64_t      window;        /* sees so many positions back, itself included; 0: all        */
-    bool         extra_logit;   /* may attend to nothing: a learned logit for each head        */
-    bool         hybrid;        /* a learned mix of ordinary and doubly normalised weights     */
-    double       rotary;        /* base of rotary positions, as 10000; 0: none                 */
-    int64_t      rotary_size;   /* how much of a head is rotated; default: all of it           */
-    bool         bias;          /* the projections have biases                                 */
+    int64_t      buckets;        /* of relative positions; default 32                           */
+    int64_t      max_distance;   /* from which on all distances are alike; default 128          */
+    int64_t      window;         /* sees so many positions back, itself included; 0: all        */
+    bool         extra_logit;    /* may attend to nothing: a learned logit for each head        */
+    bool         hybrid;         /* a learned mix of ordinary and doubly normalised weights     */
+    double       rotary;         /* base of rotary positions, as 10000; 0: none                 */
+    int64_t      rotary_size;    /* how much of a head is rotated; default: all of it           */
+    bool         bias;           /* the projections have biases                                 */
     bool         separate_heads; /* weights have dimensions of their own for heads and head
                                     size; default: one combined dimension, called after heads  */
     bool scale_queries; /* divides queries by sqrt(kv); default: their initialiser does       */
@@ -103,12 +103,12 @@ typedef const char *const *mtf_sublayers;
 typedef struct mtf_stack_opts {
     const char                  *name; /* its scope; default "transformer", "encoder", "decoder" */
     const mtf_transformer_layer *layers; /* of one block, ended by {0}                          */
-    int64_t       blocks;              /* how often they are repeated; default 6               */
-    mtf_sublayers initial, per_layer, final;
-    double        dropout; /* of the sublayers                                                 */
-    double        epsilon; /* of the norms; default 1e-6                                       */
-    bool          recompute;    /* layers are computed again in the backward pass: less memory */
-    bool          flat_scopes;  /* layer_000 instead of block_000/layer_000                    */
+    int64_t                      blocks; /* how often they are repeated; default 6               */
+    mtf_sublayers                initial, per_layer, final;
+    double        dropout;   /* of the sublayers                                                 */
+    double        epsilon;   /* of the norms; default 1e-6                                       */
+    bool          recompute; /* layers are computed again in the backward pass: less memory */
+    bool          flat_scopes; /* layer_000 instead of block_000/layer_000                    */
     mtf_positions positions;
     int64_t       max_length;    /* of learned positions, and of decoding; default 512         */
     double        token_dropout; /* in training, ids that become 0                             */
@@ -123,23 +123,26 @@ typedef enum mtf_ensemble_output {
 } mtf_ensemble_output;
 
 typedef struct mtf_transformer_opts {
-    int64_t d_model;                     /* default 1024                                       */
-    int64_t input_vocab, output_vocab;   /* numbers of tokens; output: default as input        */
-    int64_t vocab_divisor;               /* both are rounded up to its multiples; default 128  */
-    mtf_stack_opts stack;                /* the only one, or the decoder                       */
-    mtf_stack_opts encoder;              /* with layers: an encoder-decoder                    */
-    bool separate_embedding;             /* encoder and decoder have tables of their own       */
-    bool shared_softmax;                 /* logits are products with the embedding table       */
-    bool bidirectional;  /* one stack that sees everything and labels each position            */
-    bool prefix;         /* inputs, 1, targets, 1 in one sequence; inputs see each other       */
-    bool no_shift;       /* a token's logits predict the next one, and nothing precedes the
+    int64_t d_model;                   /* default 1024                                       */
+    int64_t input_vocab, output_vocab; /* numbers of tokens; output: default as input        */
+    int64_t vocab_divisor;             /* both are rounded up to its multiples; default 128  */
+    mtf_stack_opts stack;              /* the only one, or the decoder                       */
+    mtf_stack_opts encoder;            /* with layers: an encoder-decoder                    */
+    bool           separate_embedding; /* encoder and decoder have tables of their own       */
+    bool           shared_softmax;     /* logits are products with the embedding table,      */
+    bool           unscaled_softmax;   /* not divided by sqrt(d_model), as in GPT-2          */
+    bool    scaled_embedding; /* the table starts like a classifier's weights, and lookups are
+                              multiplied by sqrt(d_model)                                      */
+    bool    bidirectional; /* one stack that sees everything and labels each position            */
+    bool    prefix;        /* inputs, 1, targets, 1 in one sequence; inputs see each other       */
+    bool    no_shift;      /* a token's logits predict the next one, and nothing precedes the
                             first, as in GPT-2; default: the input is shifted by one           */
     double  label_smoothing;
-    double  z_loss;              /* default 1e-4; below 0: none                                */
+    double  z_loss;               /* default 1e-4; below 0: none                                */
     bool    loss_on_targets_only; /* of prefix models                                          */
-    double  loss_denominator;    /* default: the number of positions, padding included         */
+    double  loss_denominator;     /* default: the number of positions, padding included         */
     int64_t loss_block; /* positions whose logits are in memory at a time in training; 0: all  */
-    int64_t             ensemble; /* models trained side by side; default: one                  */
+    int64_t ensemble;   /* models trained side by side; default: one                  */
     mtf_ensemble_output ensemble_output;
     int64_t             ensemble_member; /* of MTF_ENSEMBLE_SELECT                              */
     mtf_dtype activation; /* what is computed in: default f32                                  */
@@ -181,6 +184,10 @@ MTF_API mtf_transformer_result mtf_transformer_apply(const mtf_transformer      
                                                      const mtf_transformer_batch *batch,
                                                      const mtf_transformer_call  *how);
 
+/* What a decoder reads to say the targets: their absolute values one place later, 0 where a sequence
+ * begins; the segments may be NULL. */
+MTF_API mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, mtf_tensor *segment);
+
 /* ---- distillation ---------------------------------------------------------------------- */
 
 typedef struct mtf_distill_opts {
@@ -202,10 +209,10 @@ MTF_API mtf_transformer_result mtf_transformer_distill(const mtf_transformer    
 typedef struct mtf_decoder mtf_decoder;
 
 typedef struct mtf_decoder_opts {
-    int64_t batch;       /* sequences that are decoded together; default 1                     */
-    int64_t max_length;  /* of a sequence, its prompt included; default: the model's           */
-    int64_t max_inputs;  /* of an encoder-decoder: longest input; default: the model's         */
-    int64_t beams;       /* default 1                                                          */
+    int64_t batch;      /* sequences that are decoded together; default 1                     */
+    int64_t max_length; /* of a sequence, its prompt included; default: the model's           */
+    int64_t max_inputs; /* of an encoder-decoder: longest input; default: the model's         */
+    int64_t beams;      /* default 1                                                          */
 } mtf_decoder_opts;
 
 /* Plans everything that decoding will need, once; keys and values are kept in variables.  NULL after
@@ -217,10 +224,10 @@ typedef struct mtf_sampling {
     int64_t  top_k;       /* only the k most probable; 0: all                                  */
     double   top_p;       /* only the most probable that together have this probability; 0: all */
     uint64_t seed;
-    double   alpha;       /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6       */
-    int64_t  results;     /* beams: how many sequences are returned; default 1                 */
-    int64_t  max_tokens;  /* new ones; default: as many as fit                                 */
-    const int32_t *stop;  /* tokens that end a sequence, ended by -1; default {1, -1}          */
+    double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6       */
+    int64_t  results;    /* beams: how many sequences are returned; default 1                 */
+    int64_t  max_tokens; /* new ones; default: as many as fit                                 */
+    const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */
 } mtf_sampling;
 
 /* One sequence to decode. */
@@ -232,10 +239,10 @@ typedef struct mtf_decode_job {
     bool (*token)(void *context, int32_t id, double log_probability);
     void *context;
     /* to be filled, best first; they live until the next call */
-    int            nresults;
+    int                   nresults;
     const int32_t *const *ids; /* new tokens, the one that ended the sequence included         */
-    const int64_t *lengths;
-    const double  *scores;     /* the sum of log probabilities, with beams after the penalty   */
+    const int64_t        *lengths;
+    const double         *scores; /* the sum of log probabilities, with beams after the penalty   */
 } mtf_decode_job;
 
 /* Decodes any number of sequences, as many at a time as the decoder has room for: a new one starts as

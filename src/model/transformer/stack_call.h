@@ -1,0 +1,66 @@
+/* One application of a stack: what its layers read, and what they leave.
+ *
+ * A stack is applied to whole sequences (training, evaluation, the prompt of a decoding), or to one
+ * position of each sequence at a time, with keys and values of earlier positions in variables.
+ */
+#ifndef MODEL_STACK_CALL_H
+#define MODEL_STACK_CALL_H
+
+#include "model/transformer/transformer.h"
+
+typedef enum call_mode {
+    CALL_TRAIN,
+    CALL_EVALUATE,
+    CALL_PROMPT, /* whole prompts; keys and values are kept for later positions */
+    CALL_STEP    /* one position of each sequence; there is no length dimension */
+} call_mode;
+
+typedef struct stack_call {
+    const mtf_transformer *model;
+    const stack           *stack;
+    mtf_graph             *graph;
+    mtf_layer_context      context;
+    mtf_dtype              type; /* of activations */
+    call_mode              mode;
+    mtf_shape              batch;    /* the ensemble first, where there is one */
+    mtf_dim                length;   /* {0} in CALL_STEP */
+    mtf_dim                cache;    /* CALL_PROMPT, CALL_STEP: positions that are kept */
+    mtf_tensor            *position; /* i32; NULL: by place.  CALL_STEP: of each sequence */
+    mtf_tensor            *segment;  /* i32, 0 is padding; NULL: there is none, all are one */
+    /* Causal stacks: a position sees those whose priority is at most its own; NULL: by place. */
+    mtf_tensor *priority;
+    /* What a decoder attends to: [batch.., memory_length, d_model]; in CALL_STEP NULL, for keys and
+     * values are kept. */
+    mtf_tensor *encoded, *encoded_segment;
+    mtf_dim     memory;      /* its length */
+    mtf_tensor *shared_bias; /* relative bias of the stack, once it was made */
+} stack_call;
+
+/* The variable in the scope we are in, stored as the model says. */
+mtf_tensor *call_weight(const stack_call *c, const char *name, mtf_shape shape, const char *init);
+/* x without what lies at padding. */
+mtf_tensor *call_mask_padding(const stack_call *c, mtf_tensor *x);
+/* Dropout whose decisions are shared by all positions of a sequence. */
+mtf_tensor *call_dropout(const stack_call *c, mtf_tensor *x, double rate);
+/* [batch.., length], or [batch..] in CALL_STEP, with what follows. */
+mtf_shape call_shape(const stack_call *c, mtf_shape rest);
+
+/* ---- layers: x [batch.., length, d_model] to the same ---- */
+
+mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
+/* Makes the bias that the self-attention layers of a stack share, where they do. */
+void        self_attention_bias(stack_call *c, const mtf_attention_layer *o);
+mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
+mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
+                                mtf_tensor *x);
+mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);
+
+/* The layers of the stack with their sublayers. */
+mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x);
+
+/* ---- around the layers ---- */
+
+mtf_tensor *embed_tokens(const stack_call *c, mtf_dim vocab, mtf_tensor *ids);
+mtf_tensor *logits_of(const stack_call *c, mtf_tensor *x); /* [.., vocab] */
+
+#endif
