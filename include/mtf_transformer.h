@@ -146,8 +146,7 @@ typedef struct mtf_transformer_opts {
     mtf_ensemble_output ensemble_output;
     int64_t             ensemble_member; /* of MTF_ENSEMBLE_SELECT                              */
     mtf_dtype activation; /* what is computed in: default f32                                  */
-    mtf_dtype stored;     /* type of variables; default f32                                    */
-    mtf_layer_context context; /* unit scaling and the like                                    */
+    mtf_layer_context context; /* unit scaling, types of weights                               */
 } mtf_transformer_opts;
 
 typedef struct mtf_transformer mtf_transformer;
@@ -177,6 +176,7 @@ typedef struct mtf_transformer_result {
 typedef struct mtf_transformer_call {
     bool    training;     /* dropout, label smoothing and z-loss                               */
     int64_t microbatches; /* that the batch is one of; default 1                               */
+    bool    frozen;       /* its variables are not to be trained                               */
 } mtf_transformer_call;
 
 /* Appends the model to a graph.  Calls in one session share their variables. */

@@ -59,7 +59,9 @@ mtf_tensor *layer_weight(mtf_graph *g, const mtf_layer_context *context, const c
 {
     mtf_dtype   stored = context && context->short_weights ? type : dtype_compute(type);
     mtf_tensor *w =
-        mtf_variable(g, name, shape, &(mtf_variable_opts){.type = stored, .init = init});
+        mtf_variable(g, name, shape,
+                     &(mtf_variable_opts){
+                         .type = stored, .init = init, .untrainable = context && context->frozen});
     return stored == type ? w : mtf_cast(w, type);
 }
 

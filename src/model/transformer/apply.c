@@ -86,11 +86,12 @@ mtf_tensor *stack_run(stack_call *c, mtf_dim vocab, mtf_tensor *ids)
     return stack_apply(c, embed_tokens(c, vocab, ids));
 }
 
-stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode)
+stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode, bool frozen)
 {
     stack_call c = {.model = m, .stack = s, .mode = mode, .type = m->opts.activation};
     c.context = m->opts.context;
     c.context.inference = mode != CALL_TRAIN;
+    c.context.frozen = c.context.frozen || frozen;
     return c;
 }
 
@@ -102,7 +103,8 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
     if (!ids)
         return fail(&m->session->fault, ERR_VALUE,
                     "an encoder-decoder needs inputs, besides targets");
-    stack_call c = call_of(m, &m->encoder, mode == CALL_TRAIN ? CALL_TRAIN : CALL_EVALUATE);
+    stack_call c = call_of(m, &m->encoder, mode == CALL_TRAIN ? CALL_TRAIN : CALL_EVALUATE,
+                           decoder->context.frozen);
     c.segment = b->inputs_segment ? b->inputs_segment : token_segment(ids);
     c.position = b->inputs_position;
     mtf_graph *g = graph_of(ids);
@@ -164,7 +166,7 @@ mtf_transformer_result mtf_transformer_apply(const mtf_transformer       *m,
     mtf_transformer_result none = {0};
     if (!m || !mtf_ok(m->session)) return none;
     call_mode    mode = h.training ? CALL_TRAIN : CALL_EVALUATE;
-    stack_call   c = call_of(m, &m->decoder, mode);
+    stack_call   c = call_of(m, &m->decoder, mode, h.frozen);
     decoder_text t = {.loss = {.microbatches = h.microbatches}};
     if (!read_text(&c, batch, &t)) return none;
     if (transformer_has_encoder(m) && !encoder_run(m, batch, mode, &c)) return none;

@@ -4,7 +4,7 @@
 
 #include "model/transformer/stack_call.h"
 
-stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode);
+stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode, bool frozen);
 /* Fills in what follows from the tokens: graph, batch, length; false after an error. */
 bool stack_begin(stack_call *c, const mtf_tensor *ids);
 /* Tokens through the embedding and all layers, in the scope we are in. */

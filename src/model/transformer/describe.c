@@ -226,7 +226,7 @@ static bool check_model(const mtf_transformer *m)
         return fail(f, ERR_VALUE, "a bidirectional model is one stack without a prefix");
     if (o->prefix && transformer_has_encoder(m))
         return fail(f, ERR_VALUE, "a prefix belongs to models of one stack");
-    if (!dtype_is_float(o->activation) || !dtype_is_float(o->stored))
+    if (!dtype_is_float(o->activation))
         return fail(f, ERR_TYPE, "a Transformer computes in f32, bf16, f16 or f64");
     if (o->d_model % 2 &&
         (m->decoder.opts.positions == MTF_POSITIONS_SINUSOID ||

@@ -1,13 +1,11 @@
 /* What the layers of a stack share: weights, padding, dropout. */
 #include "model/transformer/stack_call.h"
 
-#include "graph/node.h"
+#include "nn/layer.h"
 
 mtf_tensor *call_weight(const stack_call *c, const char *name, mtf_shape shape, const char *init)
 {
-    mtf_tensor *w = mtf_variable(c->graph, name, shape,
-                                 &(mtf_variable_opts){.type = c->model->opts.stored, .init = init});
-    return w && w->type != c->type ? mtf_cast(w, c->type) : w;
+    return layer_weight(c->graph, &c->context, name, c->type, shape, init);
 }
 
 mtf_shape call_shape(const stack_call *c, mtf_shape rest)
