@@ -42,9 +42,9 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
 
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
-    bool  few = n->nin <= 4;
+    bool   few = n->nin <= 4;
     shard *few_in[4], **in = few ? few_in : arena_array(scratch, shard *, n->nin);
-    slice few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
+    slice  few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
     TRY(in && parts);
     for (int i = 0; i < n->nin; i++) in[i] = shard_of(e, n->in[i]);
     return spread_node(e, n, in, shard_of(e, n->out[0]), parts, out);
@@ -213,7 +213,8 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
     if (last == PASS_REMAKING) return true;
     find_rows(p);
-    TRY(store_in_place(p) && check(p, opts, plan_pass_name(PASS_STORING)));
+    TRY(update_in_place(p, scratch) && store_in_place(p) &&
+        check(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
     TRY(is_addressable(p));
     return (opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0);
@@ -222,15 +223,14 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
-    planner       pl = {.survey = {.graph = g, .scratch = scratch},
-                        .trace = opts ? opts->trace : NULL};
-    emitter       e = {.program = p,
-                       .lower_block = lower_block,
-                       .slice_of = slice_of,
-                       .readers = readers,
-                       .settle = settle,
-                       .planner = &pl,
-                       .exact = opts && opts->exact};
+    planner pl = {.survey = {.graph = g, .scratch = scratch}, .trace = opts ? opts->trace : NULL};
+    emitter e = {.program = p,
+                 .lower_block = lower_block,
+                 .slice_of = slice_of,
+                 .readers = readers,
+                 .settle = settle,
+                 .planner = &pl,
+                 .exact = opts && opts->exact};
     const layout *l = opts ? opts->layout : NULL;
     if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;
