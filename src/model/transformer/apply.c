@@ -60,16 +60,13 @@ bool stack_begin(stack_call *c, const mtf_tensor *ids)
 {
     fault *f = &c->model->session->fault;
     char   text[SHAPE_TEXT];
-    if (ids->type != MTF_I32 || (c->mode != CALL_STEP && ids->shape.ndims < 1))
+    if (ids->type != MTF_I32 || ids->shape.ndims < 1)
         return fail(f, ERR_SHAPE, "%s: tokens are i32 [batch.., length]; \"%s\" is %s %s",
                     c->stack->opts.name, tensor_name(ids), mtf_dtype_name(ids->type),
                     shape_text(&ids->shape, text));
-    mtf_shape rest = ids->shape;
-    if (c->mode != CALL_STEP) {
-        c->length = length_of(ids);
-        rest = mtf_shape_minus(rest, mtf_shape(c->length));
-    }
-    c->batch = mtf_shape_plus(c->model->ensemble, rest);
+    c->length = length_of(ids);
+    c->batch =
+        mtf_shape_plus(c->model->ensemble, mtf_shape_minus(ids->shape, mtf_shape(c->length)));
     c->graph = ids->node->graph;
     if (c->stack->opts.positions == MTF_POSITIONS_LEARNED && !c->position &&
         c->length.size > c->stack->opts.max_length)

@@ -30,7 +30,6 @@ mtf_tensor *attend_mask(const stack_call *c, const visibility *sees, mtf_dim mem
 static mtf_tensor *mix(const stack_call *c, mtf_tensor *logits, mtf_dim memory)
 {
     mtf_tensor *ordinary = mtf_softmax(logits, memory, NULL);
-    if (!c->length.name) return ordinary;
     mtf_tensor *first = mtf_softmax(logits, c->length, NULL);
     mtf_tensor *sum = mtf_reduce_sum(first, mtf_shape(memory));
     mtf_tensor *twice = mtf_divide(first, mtf_add_scalar(sum, 1e-9));

@@ -147,22 +147,34 @@ static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, co
                        .dropout = o->dropout,
                        .hybrid = o->hybrid,
                        .extra_logit = extra_logit(c, o, h)};
-    if (!o->dropout_each && c->length.name) how.dropout_shared = mtf_shape(c->length);
+    if (!o->dropout_each) how.dropout_shared = mtf_shape(c->length);
     return how;
 }
 
 /* ---- a sequence attends to itself ---- */
 
-static mtf_tensor *as_memory(const stack_call *c, mtf_tensor *x)
+/* What queries attend to: the sequence itself, or in decoding what was kept of it, this included. */
+static mtf_tensor *as_memory(const stack_call *c, const char *name, mtf_tensor *x)
 {
-    return x ? mtf_rename_dimension(x, c->length.name, "memory_length") : NULL;
+    if (!x) return NULL;
+    if (c->mode == CALL_DECODE) return call_keep(c, name, x);
+    return mtf_rename_dimension(x, c->length.name, "memory_length");
+}
+
+static mtf_dim own_memory(const stack_call *c)
+{
+    return c->mode == CALL_DECODE ? c->cache : (mtf_dim){"memory_length", c->length.size};
 }
 
 static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
 {
     visibility v = {.causal = c->stack->causal, .window = o->window};
-    if (c->priority) v.read = c->priority, v.write = as_memory(c, c->priority);
-    if (c->segment) v.query_segment = c->segment, v.memory_segment = as_memory(c, c->segment);
+    if (c->mode == CALL_DECODE) {
+        v.read = c->priority ? c->priority : c->position;
+        return v;
+    }
+    if (c->priority) v.read = c->priority, v.write = as_memory(c, NULL, c->priority);
+    if (c->segment) v.query_segment = c->segment, v.memory_segment = as_memory(c, NULL, c->segment);
     return v;
 }
 
@@ -170,7 +182,7 @@ static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const he
                            mtf_tensor *q)
 {
     relative_opts how = {o->relative, o->buckets, o->max_distance, h->query};
-    return relative_bias(c, &how, q, (mtf_dim){"memory_length", c->length.size});
+    return relative_bias(c, &how, q, own_memory(c));
 }
 
 void self_attention_bias(stack_call *c, const mtf_attention_layer *o)
@@ -182,22 +194,24 @@ void self_attention_bias(stack_call *c, const mtf_attention_layer *o)
 mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
 {
     heads       h = heads_of(o);
-    mtf_dim     memory = {"memory_length", c->length.size};
     mtf_tensor *q = queries(c, o, &h, x), *k, *v;
     keys_and_values(c, o, &h, x, &k, &v);
+    bool one = v == k && o->rotary == 0; /* keys are kept for values as well */
     if (o->rotary > 0) {
         q = rotate(c, q, h.kv, o->rotary, o->rotary_size);
-        mtf_tensor *rotated = rotate(c, k, h.kv, o->rotary, o->rotary_size);
-        k = rotated;
+        k = rotate(c, k, h.kv, o->rotary, o->rotary_size);
     }
-    attend_opts how = opts_of(c, o, &h, memory);
+    attend_opts how = opts_of(c, o, &h, own_memory(c));
     how.sees = sees_itself(c, o);
     how.bias = bias_of(c, o, &h, q);
-    return finish(c, o, &h, &how, q, as_memory(c, k), as_memory(c, v));
+    k = as_memory(c, "cache_k", k);
+    v = one ? k : as_memory(c, "cache_v", v);
+    return finish(c, o, &h, &how, q, k, v);
 }
 
 /* ---- a decoder attends to the encoder's output ---- */
 
+/* Decoding finds keys and values that were kept when the encoder had run (decode_encoder.c). */
 mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
 {
     heads       h = heads_of(o);

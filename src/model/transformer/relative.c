@@ -39,7 +39,7 @@ static mtf_tensor *bucket_table(const stack_call *c, const relative_opts *o, int
 static mtf_tensor *distances(const stack_call *c, mtf_dim memory, int64_t most)
 {
     mtf_tensor *query =
-        c->mode == CALL_STEP ? c->position : mtf_range(c->graph, c->length, MTF_I32);
+        c->mode == CALL_DECODE ? c->position : mtf_range(c->graph, c->length, MTF_I32);
     mtf_tensor *distance = mtf_sub(mtf_range(c->graph, memory, MTF_I32), query);
     return mtf_add_scalar(mtf_clip(distance, (double)-most, (double)most), (double)most);
 }

@@ -1,7 +1,7 @@
 /* One application of a stack: what its layers read, and what they leave.
  *
- * A stack is applied to whole sequences (training, evaluation, the prompt of a decoding), or to one
- * position of each sequence at a time, with keys and values of earlier positions in variables.
+ * A stack is applied to whole sequences, or, in decoding, to the next few positions of each sequence,
+ * with keys and values of earlier positions in variables.
  */
 #ifndef MODEL_STACK_CALL_H
 #define MODEL_STACK_CALL_H
@@ -11,8 +11,7 @@
 typedef enum call_mode {
     CALL_TRAIN,
     CALL_EVALUATE,
-    CALL_PROMPT, /* whole prompts; keys and values are kept for later positions */
-    CALL_STEP    /* one position of each sequence; there is no length dimension */
+    CALL_DECODE /* the next positions of each sequence; keys and values are kept */
 } call_mode;
 
 typedef struct stack_call {
@@ -22,18 +21,22 @@ typedef struct stack_call {
     mtf_layer_context      context;
     mtf_dtype              type; /* of activations */
     call_mode              mode;
-    mtf_shape              batch;    /* the ensemble first, where there is one */
-    mtf_dim                length;   /* {0} in CALL_STEP */
-    mtf_dim                cache;    /* CALL_PROMPT, CALL_STEP: positions that are kept */
-    mtf_tensor            *position; /* i32; NULL: by place.  CALL_STEP: of each sequence */
+    mtf_shape              batch; /* the ensemble first, where there is one */
+    mtf_dim                length;
+    mtf_tensor            *position; /* i32; NULL: by place */
     mtf_tensor            *segment;  /* i32, 0 is padding; NULL: there is none, all are one */
     /* Causal stacks: a position sees those whose priority is at most its own; NULL: by place. */
     mtf_tensor *priority;
-    /* What a decoder attends to: [batch.., memory_length, d_model]; in CALL_STEP NULL, for keys and
+    /* What a decoder attends to: [batch.., memory_length, d_model]; in CALL_DECODE NULL, for keys and
      * values are kept. */
     mtf_tensor *encoded, *encoded_segment;
     mtf_dim     memory;      /* its length */
     mtf_tensor *shared_bias; /* relative bias of the stack, once it was made */
+    /* CALL_DECODE */
+    const char *cache_scope; /* where keys and values are kept */
+    mtf_dim     cache;       /* positions that are kept of each sequence */
+    mtf_tensor *first;       /* i32 [batch..]: the position of the first of these */
+    mtf_tensor *parent;      /* i32 [batch..]: whose kept values each goes on with; NULL: its own */
 } stack_call;
 
 /* The variable in the scope we are in, stored as the model says. */
@@ -42,8 +45,12 @@ mtf_tensor *call_weight(const stack_call *c, const char *name, mtf_shape shape, 
 mtf_tensor *call_mask_padding(const stack_call *c, mtf_tensor *x);
 /* Dropout whose decisions are shared by all positions of a sequence. */
 mtf_tensor *call_dropout(const stack_call *c, mtf_tensor *x, double rate);
-/* [batch.., length], or [batch..] in CALL_STEP, with what follows. */
+/* [batch.., length], with what follows. */
 mtf_shape call_shape(const stack_call *c, mtf_shape rest);
+
+/* CALL_DECODE: what is kept under this name, with `more` [batch.., length, rest..] put in at the
+ * position that these begin with: [batch.., memory_length, rest..]. */
+mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more);
 
 /* ---- layers: x [batch.., length, d_model] to the same ---- */
 
