@@ -190,7 +190,9 @@ static void write_page(textbuf *t)
              "An index out of range selects nothing: one_hot gives `off`, gather zero, scatter_add "
              "ignores it.\n\n"
              "Element types never change silently: cast. bf16 and f16 only store; arithmetic and "
-             "sums happen in f32.\nIntegers wrap around.\n\n");
+             "sums happen in f32.\nEach result is rounded to its type once, and no part of a sum "
+             "is, whatever the layout; a loop's sum is one sum over all turns.\n"
+             "Integers wrap around.\n\n");
     for (int i = 0; op_catalogue[i]; i++)
         text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);
     text_add(t, "\n");

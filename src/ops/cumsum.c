@@ -25,7 +25,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 
 /* On a cut dimension: every processor's total goes to all along its axes; each adds those that
  * lie before it (behind it, in reverse) to its own running sums. */
-static bool add_before(emitter *e, const node *n, const slice *in, slice *out)
+static bool add_before(emitter *e, const node *n, const slice *in, const slice *own, slice *out)
 {
     const char        *dim = n->attrs[DIM].text;
     const layout_rule *rule = layout_find(e->layout, dim);
@@ -37,11 +37,10 @@ static bool add_before(emitter *e, const node *n, const slice *in, slice *out)
             count = n->attrs[REVERSE].b ? parts - mine - 1 : mine;
     slice     others = slice_cut(&totals, PARTS_DIM, first, count, 1);
     mtf_shape rest = slice_drop(&totals, PARTS_DIM).shape;
-    slice     before = emit_fresh(e, in->type, &rest);
+    slice     before = emit_fresh(e, totals.type, &rest);
     TRY(emit_fold(e, FOLD_SUM, &others, &before));
-    slice own = out[0];
-    out[0] = emit_fresh(e, own.type, &own.shape);
-    return emit_scalar(e, FN_add, 2, (slice[]){own, before}, &out[0]);
+    *out = emit_fresh(e, out->type, &own->shape);
+    return emit_scalar(e, FN_add, 2, (slice[]){*own, before}, out);
 }
 
 static bool lower(emitter *e, const node *n, const slice *in, slice *out)
@@ -49,9 +48,12 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     const char *dim = n->attrs[DIM].text;
     slice       x = *in;
     bool        cut = reach_is_cut(in, dim);
-    out[0] = emit_fresh(e, out[0].type, &out[0].shape);
-    TRY(emit_scan(e, &x, dim, n->attrs[EXCLUSIVE].b, n->attrs[REVERSE].b, &out[0]));
-    return !cut || add_before(e, n, in, out);
+    /* A part's own sums are not the result yet, and so not rounded to a short float. */
+    slice sums = emit_fresh(e, cut ? dtype_compute(out[0].type) : out[0].type, &out[0].shape);
+    TRY(emit_scan(e, &x, dim, n->attrs[EXCLUSIVE].b, n->attrs[REVERSE].b, &sums));
+    if (cut) return add_before(e, n, in, &sums, &out[0]);
+    out[0] = sums;
+    return true;
 }
 
 const op op_cumsum = {.name = "cumsum",

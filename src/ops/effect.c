@@ -25,6 +25,7 @@ static void grad_same(tape *t, const node *n, mtf_tensor *const *dy)
 const op op_stop_gradient = {.name = "stop_gradient",
                              .says = "x, but no gradient flows through",
                              .args = "x",
+                             .flags = OP_MOVES,
                              .infer = infer_same,
                              .lower = lower_same,
                              .split = split_free,

@@ -100,6 +100,7 @@ const op op_gather = {
             "have go together",
     .args = "x, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the indexed dimension of x"}, {0}},
+    .flags = OP_MOVES,
     .infer = infer_gather,
     .grad = grad_gather,
     .lower = lower_gather,

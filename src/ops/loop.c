@@ -107,6 +107,7 @@ typedef struct loop_state {
     int          carried, sums;
     slice       *state; /* carried values */
     slice       *sum;
+    bool        *wide;    /* what is summed up is not rounded in each turn */
     slice       *history; /* buffer NO_BUFFER where nobody reads it */
     slice        turn;
 } loop_state;
@@ -119,7 +120,8 @@ static bool start(emitter *e, loop_state *l, const slice *in)
     l->state = arena_array(a, slice, l->carried);
     l->history = arena_array(a, slice, l->carried);
     l->sum = arena_array(a, slice, l->sums);
-    TRY(l->state && l->history && l->sum);
+    l->wide = arena_array(a, bool, l->sums);
+    TRY(l->state && l->history && l->sum && l->wide);
     for (int i = 0; i < l->carried; i++) {
         l->state[i] = emit_fresh(e, in[i].type, &in[i].shape);
         TRY(emit_move(e, &in[i], &l->state[i]));
@@ -131,9 +133,10 @@ static bool start(emitter *e, loop_state *l, const slice *in)
         TRY(emit_fill(e, 0, &l->history[i])); /* born before the loop, so it outlives every turn */
     }
     for (int i = 0; i < l->sums; i++) {
-        const mtf_tensor *y = l->n->out[l->carried + i];
+        const mtf_tensor *y = l->n->out[l->carried + i], *more = l->body->results[l->carried + i];
         mtf_shape         local = emit_local(e, &y->shape);
-        l->sum[i] = emit_fresh(e, y->type, &local);
+        l->sum[i] = emit_fresh(e, dtype_compute(y->type), &local);
+        l->wide[i] = more->node->home == l->body && e->keep_wide(e, more);
         TRY(emit_fill(e, 0, &l->sum[i]));
     }
     l->turn = emit_fresh(e, MTF_I32, &(mtf_shape){0});
@@ -180,7 +183,9 @@ static bool advance(emitter *e, loop_state *l)
     TRY(next != NULL);
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *more = l->body->results[l->carried + i];
-        if (e->slice_of(e, more)->owes != FOLD_SUM) TRY(e->settle(e, more));
+        const slice      *term = e->slice_of(e, more);
+        bool              unrounded = term->type != more->type && !l->wide[i];
+        if (term->owes != FOLD_SUM || unrounded) TRY(e->settle(e, more));
         slice both[] = {l->sum[i], *e->slice_of(e, more)};
         l->sum[i].owed = both[1].owed; /* paid once, behind the loop */
         TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
@@ -222,7 +227,13 @@ static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *i
     bind(e, l->body, l);
     TRY(e->lower_block(e, l->body) && advance(e, l) && emit_again(e, loop));
     for (int i = 0; i < l->carried; i++) out[i] = l->state[i];
-    for (int i = 0; i < l->sums; i++) out[l->carried + i] = l->sum[i];
+    for (int i = 0; i < l->sums; i++) {
+        slice *sum = &out[l->carried + i];
+        if (l->sum[i].owed)
+            *sum = l->sum[i]; /* rounded when it is paid */
+        else
+            TRY(emit_narrowed(e, &l->sum[i], sum));
+    }
     for (int i = 0; !l->cond && i < l->carried; i++) out[l->carried + l->sums + i] = l->history[i];
     return true;
 }

@@ -94,6 +94,7 @@ const op op_window = {
                                  {"step", ATTR_INT, "1", "distance of windows"},
                                  {"dilation", ATTR_INT, "1", "distance of taps"},
                                  {0}},
+    .flags = OP_MOVES,
     .infer = infer_window,
     .grad = grad_window,
     .lower = lower_window,

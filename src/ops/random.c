@@ -12,19 +12,31 @@
 
 enum { SHAPE, TYPE, A, B, KEY, ONCE };
 
+/* A double beyond 2^53 may stand for a whole number that it could not hold; both ends of the type are
+ * meant as they are. */
+static bool i64_bound_fits(const node *n, const char *name, double bound)
+{
+    if (bound == floor(bound) && (fabs(bound) < 0x1p53 || fabs(bound) == 0x1p63)) return true;
+    return node_fail(n, ERR_VALUE,
+                     "%s is %.16g; bounds of i64 are whole numbers between -2^53 and 2^53, or -2^63 "
+                     "and 2^63",
+                     name, bound);
+}
+
 /* Integers reach up to the number before `high`. */
 static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
 {
-    char   text[DTYPE_REFUSAL];
-    double most = type == MTF_I32 ? 0x1p31 : 0x1p63;
+    char text[DTYPE_REFUSAL];
     if (type == MTF_BOOL)
         return (high >= 0 && high <= 1) ||
                node_fail(n, ERR_VALUE,
                          "high is %.15g; a bool is true with a probability from 0 to 1", high);
     if (!(low < high))
         return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high", low, high);
-    if (dtype_is_int(type))
-        return (low >= -most && high <= most && low == floor(low) && high == floor(high)) ||
+    if (type == MTF_I64)
+        return i64_bound_fits(n, "low", low) && i64_bound_fits(n, "high", high);
+    if (type == MTF_I32)
+        return (low >= -0x1p31 && high <= 0x1p31 && low == floor(low) && high == floor(high)) ||
                node_fail(n, ERR_VALUE,
                          "low is %.15g and high %.15g; %s takes whole numbers in its range", low,
                          high, mtf_dtype_name(type));
@@ -47,6 +59,14 @@ static bool infer(node *n)
         if (n->in[i]->type != MTF_I32 || n->in[i]->shape.ndims)
             return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
                              tensor_name(n->in[i]));
+    if (n->attrs[ONCE].b && n->nargs)
+        return node_fail(n, ERR_USAGE,
+                         "once=true gives the same numbers in every turn, so it takes no turns; leave "
+                         "out \"%s\"",
+                         tensor_name(n->in[0]));
+    if (n->op != &op_random_uniform && !(n->attrs[B].r >= 0))
+        return node_fail(n, ERR_VALUE, "stddev is %g; a standard deviation is 0 or more",
+                         n->attrs[B].r);
     TRY(n->op != &op_random_uniform || bounds_fit(n, type, n->attrs[A].r, n->attrs[B].r));
     if (n->attrs[KEY].i < 0)
         n->attrs[KEY].i = n->graph->next_key++;

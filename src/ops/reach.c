@@ -75,7 +75,9 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 {
     unsigned  cut = s->cut;
     mtf_shape rest = slice_drop(s, dim).shape;
-    slice     total = emit_fresh(e, s->type, &rest);
+    /* A part of a sum is not rounded. */
+    mtf_dtype type = kind == FOLD_SUM ? dtype_compute(s->type) : s->type;
+    slice     total = emit_fresh(e, type, &rest);
     TRY(emit_fold(e, kind, s, &total));
     *s = total;
     return reach_all_parts(e, x, dim, cut, s);

@@ -99,11 +99,14 @@ static bool pay_together(emitter *e, int n, shard *const *together, const mtf_te
     e->cause = payer;
     TRY(emit_all_reduce(e, together[0]->now.owes, together[0]->now.owed, &pack));
     for (int i = 0; i < n; i++) {
-        slice *s = &together[i]->now, place = place_of(&pack, together, i);
-        place.cut = s->cut;
-        place.finer = s->finer;
-        *s = place;
+        slice *s = &together[i]->now, old = *s;
+        *s = place_of(&pack, together, i);
+        e->cause = whose[i];
+        TRY(shard_round(e, whose[i], together[i]));
+        s->cut = old.cut;
+        s->finer = old.finer;
     }
+    e->cause = payer;
     return true;
 }
 

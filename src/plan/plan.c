@@ -33,18 +33,21 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
     }
     for (int o = 0; o < n->nout; o++) {
         mtf_shape local = emit_local(e, &n->out[o]->shape);
-        out[o] = slice_uniform(0, n->out[o]->type, &local);
+        out[o] = slice_uniform(0, wide_type(n->out[o], shard_of(e, n->out[o])->wide), &local);
     }
     TRY(n->op->lower(e, n, in, out));
-    for (int o = 0; o < n->nout; o++) out[o].cut = spread_cut(e, n->out[o]);
+    for (int o = 0; o < n->nout; o++) {
+        if (shard_of(e, n->out[o])->wide) TRY(emit_widened(e, &out[o]));
+        out[o].cut = spread_cut(e, n->out[o]);
+    }
     return true;
 }
 
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
-    bool   few = n->nin <= 4;
+    bool  few = n->nin <= 4;
     shard *few_in[4], **in = few ? few_in : arena_array(scratch, shard *, n->nin);
-    slice  few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
+    slice few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
     TRY(in && parts);
     for (int i = 0; i < n->nin; i++) in[i] = shard_of(e, n->in[i]);
     return spread_node(e, n, in, shard_of(e, n->out[0]), parts, out);
@@ -223,14 +226,16 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
-    planner pl = {.survey = {.graph = g, .scratch = scratch}, .trace = opts ? opts->trace : NULL};
-    emitter e = {.program = p,
-                 .lower_block = lower_block,
-                 .slice_of = slice_of,
-                 .readers = readers,
-                 .settle = settle,
-                 .planner = &pl,
-                 .exact = opts && opts->exact};
+    planner       pl = {.survey = {.graph = g, .scratch = scratch},
+                        .trace = opts ? opts->trace : NULL};
+    emitter       e = {.program = p,
+                       .lower_block = lower_block,
+                       .slice_of = slice_of,
+                       .readers = readers,
+                       .settle = settle,
+                       .keep_wide = wide_keep,
+                       .planner = &pl,
+                       .exact = opts && opts->exact};
     const layout *l = opts ? opts->layout : NULL;
     if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;

@@ -31,6 +31,15 @@ static bool same_cuts(const mtf_shape *shape, const placement *a, const placemen
 
 /* ---- paying ---- */
 
+bool shard_round(emitter *e, const mtf_tensor *x, shard *h)
+{
+    slice rounded = {.type = wide_type(x, h->wide)};
+    if (h->now.type == rounded.type) return true;
+    TRY(emit_narrowed(e, &h->now, &rounded));
+    h->now = rounded;
+    return true;
+}
+
 bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal)
 {
     slice *s = &h->now;
@@ -52,6 +61,7 @@ bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal)
     s->owed = owed;
     s->owes = owes;
     if (owed) TRY(debts_pay(e, x, h));
+    TRY(shard_round(e, x, h));
     s->cut = cut;
     s->finer = finer;
     s->owed = 0;

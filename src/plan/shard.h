@@ -18,6 +18,7 @@ typedef struct shard {
     bool             passed_on; /* what is owed went over to the only reader */
     bool             put_off;   /* it is computed when somebody needs it, not in its turn */
     bool             needed;    /* it was put off, and now somebody does */
+    bool             wide;      /* short floats that stay as they were summed: see shard_round */
 } shard;
 
 /* How x is cut as it is now. */
@@ -28,6 +29,9 @@ int64_t shard_most(const emitter *e, const mtf_tensor *x); /* the largest, as th
 /* Pays what is owed.  Where `goal` cuts a dimension further along axes that are owed, only the part
  * is kept; NULL: nothing is cut further. */
 bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal);
+/* Rounds what is no longer owed to x's type, where it is a short float that was held in the type that
+ * it is summed in. */
+bool shard_round(emitter *e, const mtf_tensor *x, shard *h);
 /* A new value that may wait to be paid with others; pays what is owed, with those who wait. */
 bool debts_note(emitter *e, const mtf_tensor *x);
 bool debts_is_small(const mtf_tensor *x); /* small enough to wait */
@@ -35,6 +39,10 @@ bool debts_is_small(const mtf_tensor *x); /* small enough to wait */
  * small debts wait to be paid together. */
 bool debts_put_off(emitter *e, const node *n);
 bool debts_pay(emitter *e, const mtf_tensor *x, shard *h);
+/* The emitter's keep_wide. */
+bool wide_keep(emitter *e, const mtf_tensor *x);
+/* The type to compute x in: its own, or the one that it is summed in. */
+mtf_dtype wide_type(const mtf_tensor *x, bool wide);
 /* Gathers what is finer than the layout. */
 bool shard_gather(emitter *e, const mtf_tensor *x, shard *h);
 /* This processor's part under `goal`, which is the layout's placement or finer. */

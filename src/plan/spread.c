@@ -30,6 +30,13 @@ static debt debt_of(const node *n, int input)
     return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
 }
 
+/* Would one processor hand n this input rounded?  Then it is to be paid first (plan/wide.c). */
+static bool rounds(const node *n, int input)
+{
+    mtf_dtype type = n->in[input]->type;
+    return dtype_compute(type) != type && !(n->op->flags & OP_MOVES);
+}
+
 /* The debt that passes through n, 0 where all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, shard **in)
 {
@@ -43,6 +50,7 @@ static unsigned carried_debt(emitter *e, const node *n, shard **in)
             elements += shard_most(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
                 return 0; /* paid once for all rather than once for each */
+            if (rounds(n, i)) return 0;
         }
     if (!owing) return 0;
     for (int o = 0; o < n->nout; o++) {
@@ -301,13 +309,14 @@ static unsigned parted(const emitter *e, const mtf_tensor *x, cut_dims *f)
 
 /* Where it is owed along axes which are to cut it, only the part of it is taken; what is cut thereby
  * is no longer missing. */
-static bool pay_parts(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned *missing, slice *s)
+static bool pay_parts(emitter *e, const mtf_tensor *x, cut_dims *f, bool wide, unsigned *missing,
+                      slice *s)
 {
     placement goal = goal_of(e, x, f), now = goal;
     if (!(placement_axes(&goal, x->shape.ndims) & s->owed)) return true;
     for (int d = 0; d < x->shape.ndims; d++)
         if (*missing >> d & 1) now.dim[d] = (axis_list){0};
-    shard h = {.now = *s};
+    shard h = {.now = *s, .wide = wide};
     h.now.finer = &now;
     TRY(shard_pay(e, x, &h, &goal));
     for (int d = 0; d < x->shape.ndims; d++)
@@ -341,13 +350,14 @@ static void note_debt(const cut_dims *f, unsigned carried, slice *s)
 }
 
 /* The rest of an output: what parts left is noted as owed, and what was computed whole is cut. */
-static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, slice *s)
+static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, bool wide,
+                   slice *s)
 {
     unsigned cut = parted(e, x, f), missing = spread_cut(e, x) & ~cut;
     s->cut = cut;
     note_debt(f, carried, s);
     s->finer = NULL;
-    if (s->owed) TRY(pay_parts(e, x, f, &missing, s));
+    if (s->owed) TRY(pay_parts(e, x, f, wide, &missing, s));
     cut_again(e, &x->shape, missing, s);
     s->cut = spread_cut(e, x);
     return !f->finer || note_finer(e, x, f, s);
@@ -356,9 +366,9 @@ static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carrie
 /* ---- a node ---- */
 
 /* An output as its part will be, for the op to compute. */
-static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
+static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, bool wide, slice *s)
 {
-    *s = slice_uniform(0, x->type, &x->shape);
+    *s = slice_uniform(0, wide_type(x, wide), &x->shape);
     s->cut = parted(e, x, f);
     for (int d = 0; d < x->shape.ndims && f->n; d++) {
         const cut_dim *own = find_dim(f, x->shape.dims[d].name);
@@ -366,6 +376,17 @@ static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
         s->shape.dims[d].size =
             cut_range(e->layout->mesh, &own->cut, &e->here, x->shape.dims[d].size).size;
     }
+}
+
+/* Are its results held in the type that they are summed in?  They are what parts leave of a sum, or
+ * moved from such; what is picked from parts is zero on all but one of them. */
+static bool gives_wide(const node *n, const cut_dims *f, const slice *parts)
+{
+    bool moved = false;
+    if (!(n->op->flags & OP_MOVES))
+        return reduced_axes(f, SPLIT_SUM) || reduced_axes(f, SPLIT_OWN_SUM);
+    for (int i = 0; i < n->nin; i++) moved = moved || parts[i].type != n->in[i]->type;
+    return moved;
 }
 
 bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice *parts, slice *out)
@@ -383,9 +404,15 @@ bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice
     TRY(pay_wanted(e, n, in));
     choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
-    for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, &out[o]);
+    bool wide = kept->wide || gives_wide(n, &f, parts);
+    for (int i = 0; i < n->nin && n->op->flags & OP_MOVES && wide; i++)
+        TRY(emit_widened(e, &parts[i]));
+    for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, wide, &out[o]);
     TRY(n->op->lower(e, n, parts, out));
-    for (int o = 0; o < n->nout; o++) TRY(finish(e, n->out[o], &f, carried, &out[o]));
+    for (int o = 0; o < n->nout; o++) {
+        if (wide) TRY(emit_widened(e, &out[o])); /* on some processors it may be a view of a part */
+        TRY(finish(e, n->out[o], &f, carried, kept->wide, &out[o]));
+    }
     return true;
 }
 

@@ -120,8 +120,13 @@ bool emit_widened(emitter *e, slice *s)
 {
     mtf_dtype wide = dtype_compute(s->type);
     if (wide == s->type) return true;
-    slice w = emit_fresh(e, wide, &s->shape);
-    TRY(emit_real(e, s) && emit_cast(e, s, &w));
+    slice w = slice_of_scalar(s->value, wide, &s->shape);
+    if (!slice_is_uniform(s)) {
+        w = emit_fresh(e, wide, &s->shape);
+        TRY(!slice_is_uniform(&w) && emit_cast(e, s, &w));
+    }
+    w.cut = s->cut, w.finer = s->finer;
+    w.owed = s->owed, w.owes = s->owes;
     *s = w;
     return true;
 }

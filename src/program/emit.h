@@ -38,6 +38,9 @@ struct emitter {
     slice *(*slice_of)(emitter *e, const mtf_tensor *x);
     /* Makes the value of a tensor what the layout says: sums paid, parts not finer. */
     bool (*settle)(emitter *e, const mtf_tensor *x);
+    /* x, of a block that is not lowered yet, is a term of a longer sum: where it is a sum itself, and
+     * nobody else reads it, its short floats are not rounded in between.  Is that so? */
+    bool (*keep_wide)(emitter *e, const mtf_tensor *x);
     /* How many use this tensor?  Unread outputs need not be computed. */
     int (*readers)(emitter *e, const mtf_tensor *x);
     void          *planner;
@@ -64,8 +67,8 @@ bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const s
 /* One function of one to three operands (SELECT), the usual case. */
 bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out);
 bool emit_cast(emitter *e, const slice *in, const slice *out);
-/* s in the type that its elements are computed in; the other way, `sum` as out[0], whose type is set,
- * which is `sum` itself where the types are one. */
+/* s in the type that its elements are computed in, where and how it is; the other way, `sum` as
+ * out[0], whose type is set, which is `sum` itself where the types are one. */
 bool emit_widened(emitter *e, slice *s);
 bool emit_narrowed(emitter *e, const slice *sum, slice *out);
 bool emit_fill(emitter *e, double value, const slice *out); /* rounded to out's type */

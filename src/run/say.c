@@ -8,6 +8,18 @@
 
 enum { SHOWN = 24 }; /* elements; the rest is counted */
 
+/* Integers with all their digits. */
+static void write_element(mtf_dtype type, const char *element, char *text, size_t room)
+{
+    if (dtype_is_int(type)) {
+        int64_t whole;
+        dtype_convert(MTF_I64, &whole, type, element, 1);
+        snprintf(text, room, " %lld", (long long)whole);
+    } else {
+        number_format(text, room, " %.9g", dtype_load(type, element, 0));
+    }
+}
+
 /* message: f32 [2 3] 1 2 3 4 5 6 */
 void say_value(mtf_session *s, device *d, const instr *i, void *const *base)
 {
@@ -23,11 +35,11 @@ void say_value(mtf_session *s, device *d, const instr *i, void *const *base)
         session_say(s, text);
     }
     for (int64_t n = 0; n < total && n < SHOWN; n++) {
-        char    element[8];
-        int64_t where = a->offset;
+        _Alignas(8) char element[8];
+        int64_t          where = a->offset;
         for (int k = 0; k < i->nloops; k++) where += at[k] * a->stride[k];
         d->read(d, element, (const char *)base[a->buffer] + where * bytes, (size_t)bytes);
-        number_format(text, sizeof text, " %.9g", dtype_load(a->type, element, 0));
+        write_element(a->type, element, text, sizeof text);
         session_say(s, text);
         for (int k = i->nloops - 1; k >= 0 && ++at[k] == i->size[k]; k--) at[k] = 0;
     }

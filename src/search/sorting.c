@@ -65,6 +65,8 @@ static uint64_t carried(const sorting *s, const node *n)
         const mtf_tensor *x = same(s, n->in[i]);
         uint64_t          mine = s->survey->readers[x->id] == 1 ? s->owed[x->id] : 0;
         if (rule == DEBT_SETTLE) continue;
+        /* Short floats are paid before they are computed with. */
+        if (dtype_compute(x->type) != x->type && !(n->op->flags & OP_MOVES)) return 0;
         if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros hinder nobody */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;

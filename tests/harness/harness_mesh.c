@@ -158,8 +158,8 @@ static double allowed(const mesh_trials *t, mtf_dtype type)
     switch (type) {
     case MTF_F32: return t->f32;
     case MTF_F64: return t->f64;
-    case MTF_BF16: return 4e-2;
-    case MTF_F16: return 5e-3;
+    case MTF_BF16: return 0x1p-7; /* rounded once, and that the other way: a unit, or two */
+    case MTF_F16: return 0x1p-10;
     default: return 0;
     }
 }

@@ -141,17 +141,53 @@ static void test_out_of_range(void **state)
          "value: t:5:15: random_uniform: f16 has no number as large as 1000000; write inf for infinity"},
         {"y: bool[b=2] = random_uniform(high=2)",
          "value: t:5:16: random_uniform: high is 2; a bool is true with a probability from 0 to 1"},
+        {"y: i64[b=2] = random_uniform(low=0, high=9007199254740994)",
+         "value: t:5:15: random_uniform: high is 9007199254740994; bounds of i64 are whole numbers "
+         "between -2^53 and 2^53, or -2^63 and 2^63"},
+        {"y: i64[b=2] = random_uniform(low=-4611686018427387904, high=1)",
+         "value: t:5:15: random_uniform: low is -4.611686018427388e+18; bounds of i64 are whole numbers "
+         "between -2^53 and 2^53, or -2^63 and 2^63"},
+        {"y: i64[b=2] = random_uniform(low=0, high=1e300)",
+         "value: t:5:15: random_uniform: high is 1e+300; bounds of i64 are whole numbers "
+         "between -2^53 and 2^53, or -2^63 and 2^63"},
+        {"y: i64[b=2] = random_uniform(low=0.5, high=2)",
+         "value: t:5:15: random_uniform: low is 0.5; bounds of i64 are whole numbers "
+         "between -2^53 and 2^53, or -2^63 and 2^63"},
+        {"y: f32[b=2] = random_normal(stddev=-1)",
+         "value: t:5:15: random_normal: stddev is -1; a standard deviation is 0 or more"},
+        {"y: f32[b=2] = truncated_normal(stddev=nan)",
+         "value: t:5:15: truncated_normal: stddev is nan; a standard deviation is 0 or more"},
+        {"k: i32[] = constant(value=1)\ny: f32[b=2] = random_normal(k, once=true)",
+         "usage: t:6:15: random_normal: once=true gives the same numbers in every turn, so it takes no "
+         "turns; leave out \"k\""},
     };
     ASSERT_EACH(wrong, true);
     static const char *const rows[][2] = {
         {"y: i32[b=2] = random_uniform(low=-2147483648, high=2147483648)",
          "random_uniform(low=-2147483648, high=2147483648"},
         {"y: i64[b=2] = random_uniform(low=0, high=9223372036854775808)", "y: i64[b=2] = random_"},
+        {"y: i64[b=2] = random_uniform(low=-9007199254740991, high=9007199254740991)", "y: i64[b=2] = random_"},
+        {"y: f32[b=2] = random_normal(stddev=0)", "y: f32[b=2] = random_normal"},
+        {"y: f32[b=2] = random_normal(once=true)", "y: f32[b=2] = random_normal"},
         {"y: i32[] = constant(value=-2147483648)", "constant(value=-2147483648)"},
         {"y: f16[] = constant(value=inf)", "constant(value=inf)"},
         {"y = clip(h, low=-1e9, high=1e9)", "y: f16[a=3] = minimum("},
     };
     ASSERT_EACH(rows, false);
+}
+
+/* From C a bound is a double, in which a larger whole number may have lost digits already. */
+static void test_bounds_from_c(void **state)
+{
+    (void)state;
+    const mtf_dim a = {"a", 2};
+    mtf_session  *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    mtf_graph    *g = mtf_graph_new(s);
+    assert_non_null(mtf_random_uniform(g, MTF_I64, mtf_shape(a), -0x1p63, 0x1p63));
+    assert_non_null(mtf_random_uniform(g, MTF_I64, mtf_shape(a), 1 - 0x1p53, 0x1p53 - 1));
+    assert_null(mtf_random_uniform(g, MTF_I64, mtf_shape(a), 0, (double)9007199254740993));
+    close_with(s, "value: random_uniform: high is 9007199254740992; bounds of i64 are whole numbers "
+                  "between -2^53 and 2^53, or -2^63 and 2^63");
 }
 
 /* ---- dimensions and loops ---- */
@@ -225,7 +261,7 @@ int main(void)
         cmocka_unit_test(test_constant_true),
         cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_one_hot_needs_a_new_dimension),
-        cmocka_unit_test(test_trips),
+        cmocka_unit_test(test_trips), cmocka_unit_test(test_bounds_from_c),
         cmocka_unit_test(test_second_names),
         cmocka_unit_test(test_byte_order_mark),
     };

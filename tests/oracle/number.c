@@ -4,15 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-enum {
-    NO_GRAIN = -100000, /* digits without end */
-    ALL_GRAIN = 100000, /* zero: a multiple of everything */
-    PARTS = 16          /* a sum may be stored in so many parts, each rounded */
-};
-
 bool is_real(mtf_dtype type)
 {
     return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64;
+}
+
+mtf_dtype number_summed_in(mtf_dtype type)
+{
+    return type == MTF_BF16 || type == MTF_F16 ? MTF_F32 : type;
 }
 
 /* ---- types ---- */
@@ -184,21 +183,55 @@ number number_mul(number a, number b, mtf_dtype type)
                     .grain = grain > NO_GRAIN ? grain : NO_GRAIN};
 }
 
+/* Are the terms, and whatever part of them is added up, exact in a format?  Then so is their sum. */
+static bool is_exact(number a, format f)
+{
+    return a.slack == 0 && (a.mass == 0 || (a.grain >= f.least &&
+                                            a.mass <= ldexp(1, f.digits) * ldexp(1, a.grain)));
+}
+
+/* The nearest number of a short float; of two the one whose last digit is even. */
+static double nearest(double v, format f)
+{
+    int exponent;
+    (void)frexp(v, &exponent);
+    int last = exponent - f.digits > f.least ? exponent - f.digits : f.least;
+    return ldexp(rint(ldexp(v, -last)), last);
+}
+
+/* Adds up in f32, of which no part is stored, and is rounded once. */
+static number rounded_short(number a, format f, int64_t terms)
+{
+    if (!is_exact(a, format_of(MTF_F32)))
+        a.slack += ldexp(a.mass * (double)(terms + 4), -24) + ldexp(1, -149);
+    if (a.slack > 0)
+        a.slack += ldexp(fabs(a.v) + a.slack, -f.digits) + ldexp(1, f.least);
+    else
+        a.v = nearest(a.v, f);
+    a.mass = fabs(a.v) + a.slack;
+    a.grain = a.slack > 0 ? NO_GRAIN : grain_of(a.v);
+    return a.mass <= f.most ? a : number_unknown();
+}
+
 number number_rounded(number a, mtf_dtype type, int64_t terms)
 {
     if (!is_real(type) || !number_known(a) || isinf(a.v)) return a;
     format f = format_of(type);
-    bool   few =
-        a.mass == 0 || (a.grain >= f.least && a.mass <= ldexp(1, f.digits) * ldexp(1, a.grain));
-    if (a.slack > 0 || !few) {
+    if (f.digits < 24) return rounded_short(a, f, terms);
+    if (!is_exact(a, f)) {
         double stored = ldexp(1, -f.digits), summed = stored < 0x1p-24 ? stored : 0x1p-24;
-        double parts = f.digits < 24 ? PARTS * stored : 4 * stored;
-        a.slack += a.mass * (parts + (double)(terms + 2) * summed) + ldexp(PARTS, f.least);
+        a.slack += a.mass * (4 * stored + (double)(terms + 2) * summed) + ldexp(16, f.least);
         a.grain = NO_GRAIN;
         if (a.mass < fabs(a.v)) a.mass = fabs(a.v);
     }
-    /* Short floats add up in f32, but parts of a sum may be stored. */
-    if (!(a.mass + a.slack <= f.most)) return number_unknown();
+    return a.mass + a.slack <= f.most ? a : number_unknown();
+}
+
+number number_perhaps_wide(number a, mtf_dtype type)
+{
+    if (number_summed_in(type) == type || !number_known(a) || a.mass == 0) return a;
+    format f = format_of(type);
+    a.slack += ldexp(fabs(a.v) + a.slack, -f.digits) + ldexp(1, f.least);
     return a;
 }
 

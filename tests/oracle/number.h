@@ -14,6 +14,11 @@
 
 #include "mtf.h"
 
+enum {
+    NO_GRAIN = -100000, /* digits without end */
+    ALL_GRAIN = 100000  /* zero: a multiple of everything */
+};
+
 typedef struct number {
     double  v;     /* floats */
     int64_t i;     /* integers and bools */
@@ -24,7 +29,8 @@ typedef struct number {
     int    grain;
 } number;
 
-bool is_real(mtf_dtype type);
+bool      is_real(mtf_dtype type);
+mtf_dtype number_summed_in(mtf_dtype type); /* f32 for the short floats, else itself */
 
 /* ---- making ---- */
 
@@ -49,6 +55,8 @@ number number_mul(number a, number b, mtf_dtype type);
 number number_neg(number a, mtf_dtype type);
 /* What is stored after a sum of so many terms; integers are as they were. */
 number number_rounded(number a, mtf_dtype type, int64_t terms);
+/* a, or what it was before it was rounded to the type. */
+number number_perhaps_wide(number a, mtf_dtype type);
 /* A value that nothing linear made: v, off by `slack` at most, and by rounding unless `exact`. */
 number number_made(double v, double slack, bool exact, mtf_dtype type);
 

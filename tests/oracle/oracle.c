@@ -130,15 +130,29 @@ double oracle_peak(const oracle *o, const mtf_tensor *x)
 
 /* ---- evaluating ---- */
 
+/* Slopes are those of real numbers: where something was moved, short floats are not rounded, which
+ * they are only where they are exact. */
+static void nudge(oracle *o, const mtf_tensor *x, value *v)
+{
+    number *from = v->at;
+    bool    rounds = number_summed_in(x->type) != x->type;
+    if (o->nudged < 0 || !(rounds || x->id == o->nudged) || !(v->at = oracle_room(o, v->n))) return;
+    for (int64_t i = 0; i < v->n; i++) {
+        v->at[i] = from[i];
+        if (x->id == o->nudged) {
+            v->at[i].v += o->by * o->direction[i];
+            v->at[i].mass += fabs(o->by * o->direction[i]);
+            v->at[i].grain = NO_GRAIN;
+        }
+        if (rounds && v->at[i].slack == 0) v->at[i].slack = 1e-300;
+    }
+}
+
 void oracle_bind(oracle *o, const mtf_tensor *x, const value *v)
 {
     value *to = &o->values[x->id];
     *to = (value){x->type, x->shape, v->n, v->at};
-    if (x->id == o->nudged && (to->at = oracle_room(o, v->n)))
-        for (int64_t i = 0; i < v->n; i++) {
-            to->at[i] = v->at[i];
-            to->at[i].v += o->by * o->direction[i];
-        }
+    nudge(o, x, to);
     for (int64_t i = 0; to->at && i < v->n; i++) {
         number a = to->at[i];
         double size =

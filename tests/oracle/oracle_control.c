@@ -61,9 +61,11 @@ static bool turn(oracle *o, turns *t, int64_t number_of_turn)
     for (int i = 0; i < t->sums; i++) {
         const value *more = &o->values[b->results[t->carried + i]->id];
         value       *sum = &t->sum[i];
-        for (int64_t k = 0; k < sum->n; k++)
-            sum->at[k] =
-                number_rounded(number_add(sum->at[k], more->at[k], sum->type), sum->type, 2);
+        mtf_dtype    type = number_summed_in(sum->type);
+        for (int64_t k = 0; k < sum->n; k++) {
+            number term = number_perhaps_wide(more->at[k], sum->type);
+            sum->at[k] = number_rounded(number_add(sum->at[k], term, type), type, 2);
+        }
     }
     value next[32];
     for (int i = 0; i < t->carried; i++)
@@ -75,7 +77,12 @@ static bool turn(oracle *o, turns *t, int64_t number_of_turn)
 static void finish(const turns *t, value *out)
 {
     for (int i = 0; i < t->carried; i++) out[i].at = t->state[i].at;
-    for (int i = 0; i < t->sums; i++) out[t->carried + i].at = t->sum[i].at;
+    for (int i = 0; i < t->sums; i++) {
+        const value *sum = &t->sum[i];
+        out[t->carried + i].at = sum->at;
+        if (number_summed_in(sum->type) == sum->type) continue;
+        for (int64_t k = 0; k < sum->n; k++) sum->at[k] = number_rounded(sum->at[k], sum->type, 1);
+    }
 }
 
 /* Entry k of a history is what was carried into turn k. */

@@ -91,7 +91,7 @@ static number uniform(const stream *s, uint64_t g, double a, double b, mtf_dtype
         if (b - a < 0x1p64) bits = scaled_long(bits, (uint64_t)(b - a));
         return number_int((int64_t)((uint64_t)(int64_t)a + bits), type);
     case MTF_BOOL: return number_bool(unit(word_of(s, g)) < b);
-    default: return number_written((double)uniform_f32(s, g, a, b), type);
+    default: return number_made((double)uniform_f32(s, g, a, b), 0, false, type); /* below b */
     }
 }
 

@@ -31,18 +31,21 @@ static void rule_einsum(oracle *o, const node *n, const value *const *in, value 
 static void rule_prod(oracle *o, const node *n, const value *const *in, value *out)
 {
     (void)o, (void)n;
-    walk    w = walk_over(&in[0]->shape);
-    track   to = track_in(&w, &out->shape);
-    int64_t i = 0, factors = in[0]->n / out->n;
+    walk      w = walk_over(&in[0]->shape);
+    track     to = track_in(&w, &out->shape);
+    int64_t   i = 0, factors = in[0]->n / out->n;
+    mtf_dtype type = number_summed_in(out->type);
     for (int64_t k = 0; k < out->n; k++)
         out->at[k] = is_real(out->type) ? number_real(1) : number_int(1, out->type);
     do {
         number *product = &out->at[track_at(&w, &to)];
-        *product = number_rounded(number_mul(*product, in[0]->at[i++], out->type), out->type, 1);
+        *product = number_rounded(number_mul(*product, in[0]->at[i++], type), type, 1);
     } while (walk_next(&w));
     /* Factors in another order: any part of the product may have been rounded. */
-    for (int64_t k = 0; k < out->n; k++)
-        if (out->at[k].slack > 0) out->at[k] = number_rounded(out->at[k], out->type, factors);
+    for (int64_t k = 0; k < out->n; k++) {
+        if (out->at[k].slack > 0) out->at[k] = number_rounded(out->at[k], type, factors);
+        if (type != out->type) out->at[k] = number_rounded(out->at[k], out->type, 1);
+    }
 }
 
 /* Element i is the sum of those up to i along dim; without i itself where exclusive. */
