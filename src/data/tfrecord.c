@@ -111,6 +111,7 @@ static bool read_tfrecord(const field *f, const shard *part, int64_t k, wanted *
 
 const format format_tfrecord = {.name = "tfrecord",
                                 .ending = ".tfrecord",
+                                .takes = TAKES_PART,
                                 .begins = begins_tfrecord,
                                 .open = open_tfrecord,
                                 .read = read_tfrecord};

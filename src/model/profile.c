@@ -26,13 +26,13 @@ time_spent profile_spent(const mtf_program *p)
 /* What one processor spent in a row. */
 typedef struct spent {
     double  seconds;
-    int64_t turns;
+    int64_t calls;
 } spent;
 
 typedef struct row {
     const char *name;
     double      mean, least, most; /* seconds, over the processors */
-    int64_t     turns;             /* of the processor with most */
+    int64_t     calls;             /* of the processor with most */
 } row;
 
 typedef struct table {
@@ -86,7 +86,7 @@ static void add_up(const table *t, const processor *q, spent *sums)
         for (int j = 0; j < 2; j++)
             if (rows[j] >= 0) {
                 sums[rows[j]].seconds += q->counts.seconds[i];
-                sums[rows[j]].turns += q->counts.turns[i];
+                sums[rows[j]].calls += q->counts.turns[i];
             }
     }
 }
@@ -100,7 +100,7 @@ static void join(table *t, const spent *one, int number)
         r->mean += one[i].seconds / t->program->store->processors;
         if (number == 0 || one[i].seconds < r->least) r->least = one[i].seconds;
         if (number == 0 || one[i].seconds > r->most) r->most = one[i].seconds;
-        if (one[i].turns > r->turns) r->turns = one[i].turns;
+        if (one[i].calls > r->calls) r->calls = one[i].calls;
     }
 }
 
@@ -144,15 +144,15 @@ static void write_rows(const table *t, const char *head, int begin, int end, tex
     for (int i = begin; i < end; i++) {
         const row *r = &t->rows[i];
         all += r->mean;
-        if (r->turns && (int)strlen(r->name) > width) width = (int)strlen(r->name);
+        if (r->calls && (int)strlen(r->name) > width) width = (int)strlen(r->name);
     }
-    text_add(out, "\n%-*s %10s %10s %8s  %s\n", width, head, "turns", "seconds", "share",
+    text_add(out, "\n%-*s %10s %10s %8s  %s\n", width, head, "calls", "seconds", "share",
              "slowest : fastest processor");
     for (int i = begin; i < end; i++) {
         const row *r = &t->rows[i];
-        if (!r->turns) continue;
+        if (!r->calls) continue;
         text_add(out, "%-*s %10lld %10.4f %6.1f %%", width, *r->name ? r->name : "-",
-                 (long long)r->turns, r->mean, all > 0 ? 100 * r->mean / all : 0);
+                 (long long)r->calls, r->mean, all > 0 ? 100 * r->mean / all : 0);
         if (r->least > 0)
             text_add(out, "  %.2f\n", r->most / r->least);
         else
