@@ -54,6 +54,8 @@ static const small smalls[] = {
     {.what = "recomputed layers",
      .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12},
      .opts = {.stack = {.recompute = true}}},
+    {.what = "smoothed targets", .opts = {.label_smoothing = 0.1}},
+    {.what = "loss in blocks", .opts = {.loss_block = 3, .label_smoothing = 0.1}},
     {.what = "flat scopes", .opts = {.stack = {.flat_scopes = true}}},
 };
 

@@ -67,6 +67,23 @@ static void test_layouts(void **state)
     }
 }
 
+/* A loss that is computed block by block has the same value and gradients. */
+static void test_loss_in_blocks(void **state)
+{
+    const char *what;
+    double      blocks[STEPS], whole[STEPS];
+    (void)state;
+    for (int k = 0; k + 1 < small_models(); k++) {
+        train(k, false, NULL, NULL, whole, &what);
+        if (strcmp(what, "smoothed targets") != 0) continue;
+        train(k + 1, false, NULL, NULL, blocks, &what);
+        assert_string_equal(what, "loss in blocks");
+        for (int i = 0; i < STEPS; i++) assert_true(fabs(whole[i] - blocks[i]) < 1e-5);
+        return;
+    }
+    fail_msg("there is no model with smoothed targets");
+}
+
 /* ---- packing ---- */
 
 enum { ROW = 9 };
@@ -126,6 +143,7 @@ static void test_packing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts),
+                                       cmocka_unit_test(test_loss_in_blocks),
                                        cmocka_unit_test(test_packing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
