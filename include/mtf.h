@@ -354,6 +354,11 @@ MTF_API mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim);
  * dimensions disappear, but for those in `keep`, which go together. */
 MTF_API mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim,
                                     mtf_shape keep);
+/* x with `value` at a position along dim; a value that has dim as well goes there and after it.  The
+ * position has any of x's other dimensions.  Where nobody needs x any more, as for the cache of a
+ * decoder that is a variable assigned the result, only what is new is written. */
+MTF_API mtf_tensor *mtf_update(mtf_tensor *x, mtf_tensor *value, mtf_tensor *position,
+                               const char *dim);
 MTF_API mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices);
 MTF_API mtf_tensor *mtf_argsort(mtf_tensor *x, mtf_dim dim, bool descending);
 MTF_API mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices);
