@@ -187,6 +187,31 @@ static void tokens(void **state)
     targets_are(o, 2, (const char *[]){"|a|.", "b|c|"});
 }
 
+/* What was written is read as the text itself is. */
+static void written_tokens(void **state)
+{
+    (void)state;
+    mtf_session    *s = mtf_open_with(NULL);
+    const char     *path = scratch_path("w.u16");
+    mtf_text_opts   o = {.files = write_text("poem.txt", poem), .documents = MTF_DOCUMENTS_LINE, .length = 7, .joined = true};
+    assert_int_equal(mtf_text_write_tokens(s, &o, path), 24);
+    mtf_dataset *text = open_text_well(s, o);
+    o.files = path;
+    mtf_dataset *ids = open_text_well(s, o);
+    assert_int_equal(mtf_dataset_size(text), 4);
+    assert_int_equal(mtf_dataset_size(ids), 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(letters(ids, "targets", i, 7), letters(text, "targets", i, 7));
+    o = (mtf_text_opts){.files = scratch_path("poem.txt"), .vocabulary = mtf_vocabulary_open(s, "bytes:extra=70000")};
+    assert_int_equal(mtf_text_write_tokens(s, &o, scratch_path("w.u32")), 8 + 1 + 15 + 1);
+    close_well(s);
+    s = mtf_open_with(NULL);
+    o = (mtf_text_opts){.files = scratch_path("poem.txt")};
+    assert_int_equal(mtf_text_write_tokens(s, &o, "/nowhere/x"), -1);
+    assert_contains(mtf_error(s), "/nowhere/x");
+    mtf_close(s);
+}
+
 /* ---- corrupted spans ---- */
 
 /* The text again: inputs with each sentinel replaced by what the targets have after it. */
@@ -390,6 +415,6 @@ int main(void)
         cmocka_unit_test(columns),         cmocka_unit_test(records),     cmocka_unit_test(tokens),
         cmocka_unit_test(spans),           cmocka_unit_test(sizes_of_t5), cmocka_unit_test(evenly),
         cmocka_unit_test(prefixes),        cmocka_unit_test(bad_files),   cmocka_unit_test(bad_options),
-        cmocka_unit_test(any_bytes),       cmocka_unit_test(batch_sizes)};
+        cmocka_unit_test(any_bytes),       cmocka_unit_test(batch_sizes),     cmocka_unit_test(written_tokens)};
     return cmocka_run_group_tests_name("text_dataset", tests, scratch_make, scratch_drop);
 }

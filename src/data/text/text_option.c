@@ -98,7 +98,8 @@ static bool take_noise(mtf_text_opts *o, const char *value)
 
 static bool take_span(mtf_text_opts *o, const char *value)
 {
-    return take_number(value, &o->mean_span) && o->mean_span >= 1 && o->mean_span - o->mean_span == 0;
+    return take_number(value, &o->mean_span) && o->mean_span >= 1 &&
+           o->mean_span - o->mean_span == 0;
 }
 
 static bool take_format(mtf_text_opts *o, const char *value)
@@ -194,8 +195,8 @@ bool text_option_parse(mtf_session *s, const char *flag, const char *text, mtf_t
     TRY(copy != NULL);
     char *next = piece_end(copy, bare);
     if (!*copy)
-        return fail(&s->fault, ERR_USAGE, "--%s takes FILES, then any of " TEXT_WORDS ", not \"%s\"",
-                    flag, text);
+        return fail(&s->fault, ERR_USAGE,
+                    "--%s takes FILES, then any of " TEXT_WORDS ", not \"%s\"", flag, text);
     *o = (mtf_text_opts){.files = copy};
     while (next) {
         char              *piece = next;

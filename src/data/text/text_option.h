@@ -12,7 +12,8 @@ bool text_option_parse(mtf_session *s, const char *flag, const char *text, mtf_t
 
 /* Those words, for the help of options. */
 #define TEXT_WORDS                                                                                 \
-    ":objective= :length= :inputs_length= :documents= :joined :split :pack :ends :format= :inputs= " \
+    ":objective= :length= :inputs_length= :documents= :joined :split :pack :ends :format= "        \
+    ":inputs= "                                                                                    \
     ":targets= :seed= :noise= :span="
 
 #endif
