@@ -1,4 +1,4 @@
-/* Tests text as a Transformer takes it: language models, corrupted spans. */
+/* Tests text as a Transformer takes it. */
 #include "mtf_nn.h"
 #include "mtf_text.h"
 #include "mtf_train.h"
@@ -19,7 +19,6 @@ static const mtf_transformer_layer decoder_layers[] = {
     {.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 64}},
     {0}};
 
-/* An input for each field of one side, or NULL. */
 static mtf_tensor *input(mtf_graph *g, const char *name, mtf_dim length)
 {
     return mtf_input(g, name, MTF_I32, mtf_shape((mtf_dim){"batch", BATCH}, length));
@@ -38,15 +37,17 @@ static mtf_transformer_batch inputs_of(mtf_graph *g, bool encoder)
     return b;
 }
 
-/* Losses before the first step and after the last; STEPS of them. */
+/* The loss of the last of STEPS steps, and that of the first. */
 static double train(const char *mesh, const char *layout, mtf_text_opts o, double *first)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .seed = 1, .mesh = mesh, .layout = layout});
-    bool         encoder = o.objective != MTF_TEXT_LM;
+    bool         encoder = o.objective == MTF_TEXT_SPANS, prefix = o.objective == MTF_TEXT_PREFIX_DELIMITED;
     o.vocabulary = mtf_vocabulary_open(s, encoder ? "bytes:extra=20" : "bytes");
     mtf_transformer *m = mtf_transformer_new(
         s, &(mtf_transformer_opts){.d_model = 32,
                                    .input_vocab = mtf_vocabulary_size(o.vocabulary),
+                                   .prefix = prefix,
+                                   .loss_on_targets_only = prefix,
                                    .stack = {.layers = encoder ? decoder_layers : layers, .blocks = 1},
                                    .encoder = {.layers = encoder ? layers : NULL, .blocks = 1}});
     mtf_graph            *g = mtf_graph_new(s);
@@ -93,9 +94,15 @@ static void corrupted_spans(void **state)
     learns((mtf_text_opts){.documents = MTF_DOCUMENTS_LINE, .objective = MTF_TEXT_SPANS, .pack = true}, 0.8);
 }
 
+static void prefixes(void **state)
+{
+    (void)state;
+    learns((mtf_text_opts){.documents = MTF_DOCUMENTS_LINE, .objective = MTF_TEXT_PREFIX_DELIMITED, .pack = true}, 0.7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(language_model), cmocka_unit_test(packed_lines),
-                                       cmocka_unit_test(corrupted_spans)};
+                                       cmocka_unit_test(corrupted_spans), cmocka_unit_test(prefixes)};
     return cmocka_run_group_tests_name("text_training", tests, NULL, NULL);
 }
