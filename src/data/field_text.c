@@ -77,7 +77,7 @@ static bool take_shift(mtf_field *f, const char *value)
     return take_count(value, 0, &f->shift);
 }
 
-/* "0-9", "-1-1": the sign between them stands behind a whole number. */
+/* "0-9", "-1-1": the sign between them stands after a whole number. */
 static bool take_range(mtf_field *f, const char *value)
 {
     char *end;
