@@ -27,6 +27,17 @@ static mtf_tensor *rms_norm(stack_call *c, mtf_tensor *x)
     return scaled(c, x, "rms_norm", mtf_shape(c->model->d_model));
 }
 
+/* Names of older checkpoints. */
+static mtf_tensor *legacy_rms_norm(stack_call *c, mtf_tensor *x)
+{
+    return scaled(c, x, "layer_norm", mtf_shape(c->model->d_model));
+}
+
+static mtf_tensor *legacy_final_rms_norm(stack_call *c, mtf_tensor *x)
+{
+    return scaled(c, x, "final_layer_norm", mtf_shape(c->model->d_model));
+}
+
 static mtf_tensor *scale_norm(stack_call *c, mtf_tensor *x)
 {
     return scaled(c, x, "scale_norm", mtf_shape());
@@ -69,6 +80,8 @@ static const sublayer all[] = {{"call_layer", NULL},
                                {"residual", NULL},
                                {"dropout", dropout},
                                {"rms_norm", rms_norm},
+                               {"legacy_rms_norm", legacy_rms_norm},
+                               {"legacy_final_rms_norm", legacy_final_rms_norm},
                                {"layer_norm", layer_norm},
                                {"scale_norm", scale_norm},
                                {"rezero", rezero},
