@@ -8,20 +8,22 @@
 
 /* ---- names ---- */
 
-/* The n-th of all, NULL after the last. */
-static const configurable *nth(int n)
+/* A place in the lists. */
+typedef struct cursor {
+    int list, at;
+} cursor;
+
+/* One after the other, NULL after the last. */
+static const configurable *next(cursor *i)
 {
     const configurable *const *const lists[] = {known_model, known_run, known_others};
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-        for (int i = 0; lists[k][i]; i++)
-            if (n-- == 0) return lists[k][i];
-    for (int i = 0; known_sublayers[i].word; i++)
-        if (n-- == 0) return &known_sublayers[i].as;
-    for (int i = 0; known_schedules[i].word; i++)
-        if (n-- == 0) return &known_schedules[i].as;
-    for (int i = 0; known_calls[i].name; i++)
-        if (n-- == 0) return &known_calls[i];
-    return NULL;
+    for (; i->list < 3; i->list++, i->at = 0)
+        if (lists[i->list][i->at]) return lists[i->list][i->at++];
+    if (i->list == 3 && known_sublayers[i->at].word) return &known_sublayers[i->at++].as;
+    if (i->list == 3) *i = (cursor){.list = 4};
+    if (i->list == 4 && known_schedules[i->at].word) return &known_schedules[i->at++].as;
+    if (i->list == 4) *i = (cursor){.list = 5};
+    return known_calls[i->at].name ? &known_calls[i->at++] : NULL;
 }
 
 static const char *last_part(const char *selector)
@@ -43,9 +45,10 @@ static bool matches(const configurable *k, const char *selector)
 
 static int count_matches(const char *selector, const configurable **first)
 {
-    int n = 0;
-    for (int k = 0; nth(k); k++)
-        if (matches(nth(k), selector) && n++ == 0) *first = nth(k);
+    int    n = 0;
+    cursor i = {0};
+    for (const configurable *k; (k = next(&i));)
+        if (matches(k, selector) && n++ == 0) *first = k;
     return n;
 }
 
@@ -64,7 +67,8 @@ const configurable *configurable_find(mtf_config *c, const char *selector, const
     }
     nearest near = {.wanted = last_part(selector)};
     char    hint[200];
-    for (int k = 0; nth(k); k++) nearest_offer(&near, nth(k)->name);
+    cursor  i = {0};
+    for (const configurable *k; (k = next(&i));) nearest_offer(&near, k->name);
     gin_fail(&c->gin, at, ERR_NAME, "there is no configurable \"%s\"%s", selector,
              nearest_hint(&near, hint, sizeof hint));
     return NULL;
