@@ -170,7 +170,7 @@ static void write_rename(printer *p, const node *n)
     text_add(&p->text, ")");
 }
 
-/* Inputs behind nargs are captures: the blocks' own lines name them. */
+/* Inputs after nargs are captures: the blocks' own lines name them. */
 static void write_call(printer *p, const node *n)
 {
     textbuf *t = &p->text;
