@@ -97,7 +97,9 @@ typedef enum mtf_positions {
 /* What happens around a layer, a list of words that ends with NULL: "call_layer", "residual",
  * "dropout", "rms_norm", "layer_norm", "scale_norm", "rezero", "mask_padding",
  * "clip_activation_gradient"; "legacy_rms_norm" and "legacy_final_rms_norm" are rms_norm with the
- * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  Defaults: initial
+ * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  A word may have a number of
+ * its own, as "dropout(0.2)", a norm's epsilon, the first value of rezero (usually 0) or the largest
+ * root mean square that clip_activation_gradient lets pass (usually 1).  Defaults: initial
  * {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final {"rms_norm",
  * "dropout"}. */
 typedef const char *const *mtf_sublayers;

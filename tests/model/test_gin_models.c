@@ -442,6 +442,27 @@ static void test_other_models(void **state)
     close_well(o.session);
 }
 
+static void test_sublayers(void **state)
+{
+    (void)state;
+    opened                o = open_names("lm_base", "tiny",
+                                         "LayerStack.sublayers_final = [@transformer.sublayer_rms_norm, "
+                                                        "@end/sublayer_dropout, @sublayer_rezero]\n"
+                                                        "end/sublayer_dropout.dropout_rate = 0.25\n"
+                                                        "sublayer_rms_norm.epsilon = 1e-5\nsublayer_rezero.initial_value = 1",
+                                         100);
+    const mtf_stack_opts *stack = &o.model.model.stack;
+    assert_string_equal(stack->initial[0], "dropout(0.1)");
+    assert_string_equal(stack->per_layer[0], "rms_norm(1e-05)");
+    assert_string_equal(stack->per_layer[1], "call_layer");
+    assert_string_equal(stack->final[1], "dropout(0.25)");
+    assert_string_equal(stack->final[2], "rezero(1.0)");
+    assert_null(stack->final[3]);
+    build(&o);
+    check_same_again(&o, 100);
+    close_well(o.session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,7 +470,7 @@ int main(void)
         cmocka_unit_test(test_presets),         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
         cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
-        cmocka_unit_test(test_other_models),
+        cmocka_unit_test(test_other_models),    cmocka_unit_test(test_sublayers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Layers and sublayers from a configuration. */
 #include "model/config/config_layers.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "model/config/config.h"
@@ -220,48 +221,30 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
 
 /* ---- sublayers ---- */
 
-/* Dropout and epsilon belong to the whole stack: all its sublayers must say the same. */
-typedef struct shared_rates {
-    double dropout, epsilon;
-    bool   has_dropout, has_epsilon;
-} shared_rates;
-
-static bool share(mtf_config *c, const gin_value *v, const char *what, double value, bool *has,
-                  double *shared)
-{
-    if (*has && *shared != value)
-        return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                        "the sublayers of a stack have one %s here; this one has %g, another %g",
-                        what, value, *shared);
-    *has = true;
-    *shared = value;
-    return true;
-}
-
-static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *scope,
-                                 shared_rates *rates)
+/* The word of mtf_sublayers, with the number that the reference's scope tells. */
+static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *scope)
 {
     const configurable *k = config_reference(c, v, "a sublayer");
     if (!k) return NULL;
     for (int i = 0; known_sublayers[i].word; i++) {
         const known_sublayer *s = &known_sublayers[i];
-        sublayer_args         a = {.dropout = -1, .epsilon = -1};
+        sublayer_args         a = {.number = NAN};
+        textbuf               t = {.arena = &c->gin.session->arena};
         if (k != &s->as) continue;
         if (!configure(c, k, scope_of(v, scope), NULL, &a)) return NULL;
-        if (a.dropout >= 0 &&
-            !share(c, v, "dropout rate", a.dropout, &rates->has_dropout, &rates->dropout))
-            return NULL;
-        if (a.epsilon >= 0 &&
-            !share(c, v, "epsilon", a.epsilon, &rates->has_epsilon, &rates->epsilon))
-            return NULL;
-        return s->word;
+        text_add(&t, "%s", s->word);
+        if (isnan(a.number)) return text_done(&t);
+        text_add(&t, "(");
+        gin_write_real(a.number, &t);
+        text_add(&t, ")");
+        return text_done(&t);
     }
     gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is no sublayer, as @sublayer_rms_norm is", k->name);
     return NULL;
 }
 
 static bool sublayer_list(mtf_config *c, const gin_value *list, const char *otherwise,
-                          const char *scope, shared_rates *rates, mtf_sublayers *to)
+                          const char *scope, mtf_sublayers *to)
 {
     if (list->kind == GIN_NONE) list = gin_read_value(&c->gin, otherwise, NULL);
     TRY(list != NULL);
@@ -272,7 +255,7 @@ static bool sublayer_list(mtf_config *c, const gin_value *list, const char *othe
     TRY(words != NULL);
     for (int k = 0; k < list->n; k++) {
         const gin_value *v = config_item(c, list, k);
-        words[k] = v ? sublayer_word(c, v, scope, rates) : NULL;
+        words[k] = v ? sublayer_word(c, v, scope) : NULL;
         TRY(words[k] != NULL);
     }
     *to = words;
@@ -289,8 +272,7 @@ static bool number_of(mtf_config *c, const gin_value *v, const char *what, doubl
 
 bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
 {
-    stack_args   a = {0};
-    shared_rates rates = {0};
+    stack_args a = {0};
     TRY(configure(c, &known_layer_stack, scope, NULL, &a));
     o->recompute = a.recompute;
     bool old = a.dropout->kind != GIN_NONE; /* the older way, whose norms have other names */
@@ -298,23 +280,20 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
         return gin_fail(&c->gin, old ? &a.dropout->at : &a.epsilon->at, ERR_VALUE,
                         "LayerStack takes both dropout_rate and norm_epsilon, or neither");
     if (old) {
-        TRY(number_of(c, a.dropout, "dropout_rate", &rates.dropout));
-        TRY(number_of(c, a.epsilon, "norm_epsilon", &rates.epsilon));
-        rates.has_dropout = rates.has_epsilon = true;
+        TRY(number_of(c, a.dropout, "dropout_rate", &o->dropout));
+        TRY(number_of(c, a.epsilon, "norm_epsilon", &o->epsilon));
     }
     TRY(sublayer_list(c, a.initial, old ? "[@sublayer_legacy_dropout]" : "[@sublayer_dropout]",
-                      scope, &rates, &o->initial));
+                      scope, &o->initial));
     TRY(sublayer_list(c, a.per_layer,
                       old ? "[@sublayer_legacy_rms_norm, @sublayer_call_layer, "
                             "@sublayer_legacy_dropout, @sublayer_residual]"
                           : "[@sublayer_rms_norm, @sublayer_call_layer, @sublayer_dropout, "
                             "@sublayer_residual]",
-                      scope, &rates, &o->per_layer));
+                      scope, &o->per_layer));
     TRY(sublayer_list(c, a.final,
                       old ? "[@sublayer_legacy_final_rms_norm, @sublayer_legacy_dropout]"
                           : "[@sublayer_rms_norm, @sublayer_dropout]",
-                      scope, &rates, &o->final));
-    o->dropout = rates.dropout;
-    o->epsilon = rates.epsilon;
+                      scope, &o->final));
     return true;
 }

@@ -104,17 +104,16 @@ static const gin_parameter make_layer_stack[] = {
 const configurable known_make_layer_stack = {TRANSFORMER, "make_layer_stack", make_layer_stack, NULL, 0};
 #undef AT
 
-#define DROPOUT offsetof(sublayer_args, dropout)
-#define EPSILON offsetof(sublayer_args, epsilon)
+#define NUMBER offsetof(sublayer_args, number)
 static const gin_parameter no_parameters[] = {{0}};
-static const gin_parameter norm[] = {{"epsilon", TAKES_REAL, "1e-06", EPSILON}, {0}};
-static const gin_parameter dropout[] = {{"dropout_rate", TAKES_REAL, "0.0", DROPOUT}, {0}};
+static const gin_parameter norm[] = {{"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
+static const gin_parameter dropout[] = {{"dropout_rate", TAKES_REAL, "0.0", NUMBER}, {0}};
 static const gin_parameter subsampled[] = {
-    {"percentage", TAKES_DEFAULT, "100.0", 0}, {"epsilon", TAKES_REAL, "1e-06", EPSILON}, {0}};
-static const gin_parameter clip[] = {{"rms_norm", TAKES_DEFAULT, "1.0", 0}, {0}};
-static const gin_parameter rezero[] = {{"initial_value", TAKES_DEFAULT, "0.0", 0}, {0}};
+    {"percentage", TAKES_DEFAULT, "100.0", 0}, {"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
+static const gin_parameter clip[] = {{"rms_norm", TAKES_REAL, "1.0", NUMBER}, {0}};
+static const gin_parameter rezero[] = {{"initial_value", TAKES_REAL, "0.0", NUMBER}, {0}};
 static const gin_parameter annealed[] = {
-    {"init_dropout_rate", TAKES_REAL, "0.0", DROPOUT}, {"start_step", TAKES_DEFAULT, "None", 0},
+    {"init_dropout_rate", TAKES_REAL, "0.0", NUMBER}, {"start_step", TAKES_DEFAULT, "None", 0},
     {"end_step", TAKES_DEFAULT, "None", 0}, {0}};
 const known_sublayer known_sublayers[] = {
     {"call_layer",               {TRANSFORMER, "sublayer_call_layer",               no_parameters, NULL, 0}},

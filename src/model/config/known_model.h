@@ -32,9 +32,9 @@ typedef struct stack_args {
     bool             recompute;
 } stack_args;
 
-/* A sublayer has some of these. */
+/* The number of a sublayer: its rate, its epsilon or the like. */
 typedef struct sublayer_args {
-    double dropout, epsilon;
+    double number;
 } sublayer_args;
 
 typedef struct make_stack_args {
