@@ -442,6 +442,44 @@ static void test_other_models(void **state)
     close_well(o.session);
 }
 
+/* Tokens by the name of the vocabulary. */
+static int64_t tokens_of(void *context, const mtf_config_call *vocabulary)
+{
+    ++*(int *)context;
+    return strcmp(vocabulary->name, "ByteVocabulary") == 0 ? 259 : 32000;
+}
+
+static void test_all_at_once(void **state)
+{
+    static const char *const files[] = {"tiny", "lm_base", NULL};
+    static const char *const byte[] = {"run.vocabulary = @ByteVocabulary()", NULL};
+    static const char *const both[] = {
+        "run.vocabulary = @separate_vocabularies()\n"
+        "separate_vocabularies.inputs = @ByteVocabulary()\n"
+        "separate_vocabularies.targets = @SentencePieceVocabulary()\n"
+        "Unitransformer.shared_embedding_and_softmax_weights = False",
+        NULL};
+    int              calls = 0;
+    mtf_config_run   run;
+    mtf_config_model m;
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    assert_non_null(mtf_configure(s, &(mtf_config_opts){.files = files, .params = byte}, tokens_of,
+                                  &calls, &run, &m));
+    assert_int_equal(m.model.input_vocab, 259);
+    assert_int_equal(m.model.output_vocab, 259);
+    assert_int_equal(calls, 1);
+    assert_non_null(mtf_configure(s, &(mtf_config_opts){.files = files, .params = both}, tokens_of,
+                                  &calls, &run, &m));
+    assert_int_equal(m.model.input_vocab, 259);
+    assert_int_equal(m.model.output_vocab, 32000);
+    assert_int_equal(calls, 3);
+    assert_null(mtf_configure(s, &(mtf_config_opts){.files = files}, tokens_of, &calls, &run, &m));
+    close_with(s,
+               "value: the number of tokens is not known: name a vocabulary (run.vocabulary), or "
+               "bind input_vocab_size and output_vocab_size");
+}
+
 static void test_sublayers(void **state)
 {
     (void)state;
@@ -471,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
         cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
         cmocka_unit_test(test_other_models),    cmocka_unit_test(test_sublayers),
+        cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

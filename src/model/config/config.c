@@ -143,3 +143,23 @@ const char *mtf_config_operative(mtf_config *c)
     }
     return text_done(&t);
 }
+
+/* ---- all at once ---- */
+
+mtf_config *mtf_configure(mtf_session *s, const mtf_config_opts *opts, mtf_config_tokens *tokens,
+                          void *context, mtf_config_run *run, mtf_config_model *model)
+{
+    mtf_config *c = mtf_config_open(s, opts);
+    int64_t     input = 0, output = 0;
+    if (!c || !mtf_config_get_run(c, run)) return NULL;
+    if (tokens && run->vocabulary) {
+        bool one = run->targets_vocabulary == run->vocabulary;
+        input = tokens(context, run->vocabulary);
+        output = one ? input : tokens(context, run->targets_vocabulary);
+        if (input < 1 || output < 1) {
+            fail(&s->fault, ERR_VALUE, "the vocabulary %s has no tokens", run->vocabulary->name);
+            return NULL;
+        }
+    }
+    return mtf_config_get_model(c, input, output, model) && mtf_config_finish(c) ? c : NULL;
+}
