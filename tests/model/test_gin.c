@@ -200,6 +200,8 @@ static void test_wrong_values(void **state)
            "value: parameter 1:4:26: Unitransformer.d_model takes a whole number from 1 on, not 0");
     refuse(LM "a = %b\nb = %a\nUnitransformer.d_model = %a",
            "value: parameter 1:6:26: the macro \"a\" is its own value");
+    refuse(LM "Unitransformer.d_model = %gin.REQUIRED",
+           "value: parameter 1:4:26: a value must be given here: a later binding was expected");
     refuse(LM "run.model_type = 'ml'",
            "name: parameter 1:4:18: run.model_type: there is no \"ml\"; did you mean \"lm\"?");
     refuse(LM "make_layer_stack.layers = [@SelfAttention,\n  @MoE1D]",
@@ -311,6 +313,16 @@ static void test_includes(void **state)
         mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){"bad.gin", NULL},
                                               .folders = (const char *const[]){folder, NULL}}));
     assert_contains(mtf_error(s), "bad.gin:4:1: a value was expected, not the end of the text");
+    mtf_close(s);
+
+    FILE *f = fopen(path[3], "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite("a = 1\0", 1, 6, f), 6);
+    fclose(f);
+    s = mtf_open_with(NULL);
+    assert_null(
+        mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){path[3], NULL}}));
+    assert_contains(mtf_error(s), "bad.gin\" is no text: it has a byte 0");
     mtf_close(s);
     for (int k = 0; k < 4; k++) unlink(path[k]);
     rmdir(folder);

@@ -10,7 +10,7 @@
 #include "mtf_build.h"
 
 /* Kinds of files that came with mtf, each in a folder of its own; a name may leave it out. */
-static const char *const inside[] = {"", "models/", "layouts/", "learning_rates/"};
+static const char *const inside[] = {"", "models/", "layouts/", "learning_rates/", "decoding/"};
 
 static bool is_file(const char *path)
 {

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "model/config/gin_scan.h"
 
@@ -218,12 +219,16 @@ const gin_value *gin_read_value(gin_file *g, const char *text, const char *name)
 
 /* ---- files ---- */
 
-static char *read_whole(gin_file *g, const char *path, const gin_place *from)
+/* The text of a file; NULL after an error. */
+static char *file_text(gin_file *g, const char *path, const gin_place *from)
 {
-    char  *text = arena_array(&g->session->arena, char, GIN_LONGEST + 1);
-    FILE  *f = fopen(path, "r");
-    size_t n = text && f ? fread(text, 1, GIN_LONGEST + 1, f) : 0;
-    bool   bad = f && ferror(f);
+    struct stat about;
+    FILE       *f = fopen(path, "r");
+    size_t      size = f && fstat(fileno(f), &about) == 0 ? (size_t)about.st_size : 0, n = 0;
+    if (size > GIN_LONGEST) size = GIN_LONGEST + 1;
+    char *text = arena_array(&g->session->arena, char, size + 1);
+    if (f && text) n = fread(text, 1, size, f);
+    bool bad = f && ferror(f);
     if (f) fclose(f);
     if (!text) return NULL;
     if (!f || bad) return gin_fail(g, from, ERR_FILE, "\"%s\" cannot be read", path), NULL;
@@ -244,7 +249,7 @@ bool gin_read_file(gin_file *g, const char *path, const gin_place *from)
                         "there is no file \"%s\", and none of that name came with mtf", path);
     if (g->including == MOST_INCLUDED)
         return gin_fail(g, from, ERR_FILE, "more than %d files include each other", MOST_INCLUDED);
-    char *text = read_whole(g, found, from);
+    char *text = file_text(g, found, from);
     TRY(text != NULL);
     g->including++;
     bool ok = gin_read_text(g, text, found);

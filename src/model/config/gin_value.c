@@ -63,6 +63,11 @@ const gin_value *gin_resolve(gin_file *g, const gin_value *v)
     const gin_value *asked = v;
     for (int k = 0; v && v->kind == GIN_MACRO; k++) {
         gin_binding *b = find_macro(g, v->text);
+        if (!b && strcmp(v->text, "gin.REQUIRED") == 0) {
+            gin_fail(g, &v->at, ERR_VALUE,
+                     "a value must be given here: a later binding was expected");
+            return NULL;
+        }
         if (!b) {
             nearest near = {.wanted = v->text};
             char    hint[200];
