@@ -147,9 +147,9 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
     } else {
         t->ids = mtf_transformer_autoregressive_inputs(targets, b->targets_segment);
     }
-    if (o->prefix) {
+    if (o->prefix || o->loss_on_targets_only) {
         mtf_tensor *inputs = in_inputs(targets);
-        c->priority = prefix_priority(targets, inputs);
+        if (o->prefix) c->priority = prefix_priority(targets, inputs);
         if (o->loss_on_targets_only) t->loss.counts = mtf_logical_not(inputs);
     }
     return mtf_ok(c->model->session);
