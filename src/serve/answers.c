@@ -186,6 +186,11 @@ static bool admit(answers *a, int64_t n, refusal *why)
 {
     char text[200];
     if (a->refuses[0]) return refuse(why, REFUSED_STOPPING, a->refuses);
+    if (n > a->opts.max_waiting) {
+        snprintf(text, sizeof text, "%lld sequences in one request; there can be %lld", (long long)n,
+                 (long long)a->opts.max_waiting);
+        return refuse(why, REFUSED_WRONG, text);
+    }
     if (a->waiting + n > a->opts.max_waiting) {
         snprintf(text, sizeof text, "%lld sequences wait already; there is room for %lld",
                  (long long)a->waiting, (long long)a->opts.max_waiting);
