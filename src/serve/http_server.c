@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "base/thread.h"
 #include "serve/serve_assets.h"
 #include "serve/serve_reply.h"
@@ -59,7 +60,7 @@ enum MHD_Result http_error(http_exchange *x, int status, const char *format, ...
     char    text[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    number_vformat(text, sizeof text, format, args);
     va_end(args);
     return http_reply(x, status, reply_error(status, text));
 }
