@@ -110,6 +110,19 @@ if(SENTENCEPIECE_FOUND AND MTF_SENTENCEPIECE AND MTF_SENTENCEPIECE_HEADERS AND C
     list(APPEND MTF_LINK_FLAGS -lsentencepiece -lstdc++)
 endif()
 
+# ---- HTTP ----------------------------------------------------------------------------------------
+
+# For `mtf serve`.
+pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd)
+set(MTF_HAVE_MICROHTTPD 0)
+set(MTF_BUILD_MICROHTTPD none)
+if(MICROHTTPD_FOUND)
+    set(MTF_HAVE_MICROHTTPD 1)
+    set(MTF_BUILD_MICROHTTPD ${MICROHTTPD_VERSION})
+    list(APPEND MTF_LIBRARIES PkgConfig::MICROHTTPD)
+    list(APPEND MTF_LINK_FLAGS ${MICROHTTPD_LDFLAGS})
+endif()
+
 # ---- found, and only reported --------------------------------------------------------------------
 
 find_package(CUDAToolkit QUIET)
@@ -133,4 +146,5 @@ configure_file(cmake/mtf_build.h.in ${MTF_GENERATED}/mtf_build.h @ONLY)
 message(STATUS "mtf ${PROJECT_VERSION}: ${MTF_BUILD_TYPE}, ${MTF_BUILD_COMPILER}, "
     "BLAS ${MTF_BUILD_BLAS}, OpenMP ${MTF_BUILD_OPENMP}, "
     "MPI ${MTF_BUILD_MPI}, PCRE2 ${MTF_BUILD_PCRE2}, SentencePiece ${MTF_BUILD_SENTENCEPIECE}, "
+    "microhttpd ${MTF_BUILD_MICROHTTPD}, "
     "CUDA ${MTF_BUILD_CUDA}")
