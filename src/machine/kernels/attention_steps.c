@@ -1,0 +1,74 @@
+/* The loops of attention, for the level of the moment. */
+#include "machine/kernels/levels.h"
+#include "machine/kernels/nest.h"
+
+#if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)
+#define ROUND_TWICE
+#endif
+#include "program/functions.h"
+
+/* What is left of e^x, x at most 0 or about, counts for nothing from -87 on down. */
+static inline float weight_f32(float x)
+{
+    uint32_t nothing = 0 - (uint32_t)(x < -87);
+    return f32_pick(nothing, 0, scalar_near_exp_f32(f32_pick(nothing, 0, x)));
+}
+
+static inline double weight_f64(double x)
+{
+    return exp(x);
+}
+
+/* Rows are often as many as fit into a vector or two: then their numbers stay in registers. */
+enum { FEW = 8 };
+
+#define LOOPS(suffix, T)                                                                           \
+    static inline void top_rows_##suffix(int64_t n, int64_t w, const T *restrict x,                \
+                                         T *restrict top)                                          \
+    {                                                                                              \
+        for (int64_t m = 0; m < n; m++)                                                            \
+            for (int64_t r = 0; r < w; r++) top[r] = x[m * w + r] > top[r] ? x[m * w + r] : top[r]; \
+    }                                                                                              \
+    static void top_##suffix(int64_t n, int64_t w, const T *x, T *top)                             \
+    {                                                                                              \
+        if (w == FEW)                                                                              \
+            top_rows_##suffix(n, FEW, x, top);                                                     \
+        else                                                                                       \
+            top_rows_##suffix(n, w, x, top);                                                       \
+    }                                                                                              \
+    static inline void weigh_rows_##suffix(int64_t n, int64_t w, T *restrict x,                    \
+                                           const T *restrict top, T *restrict sum)                 \
+    {                                                                                              \
+        for (int64_t m = 0; m < n; m++)                                                            \
+            for (int64_t r = 0; r < w; r++) {                                                      \
+                T p = weight_##suffix(x[m * w + r] - top[r]);                                      \
+                x[m * w + r] = p;                                                                  \
+                sum[r] += p;                                                                       \
+            }                                                                                      \
+    }                                                                                              \
+    static void weigh_##suffix(int64_t n, int64_t w, T *x, const T *top, T *sum)                   \
+    {                                                                                              \
+        if (w == FEW)                                                                              \
+            weigh_rows_##suffix(n, FEW, x, top, sum);                                              \
+        else                                                                                       \
+            weigh_rows_##suffix(n, w, x, top, sum);                                                \
+    }                                                                                              \
+    static void times_##suffix(int64_t n, int64_t w, T *restrict x, const T *restrict factor)      \
+    {                                                                                              \
+        for (int64_t m = 0; m < n; m++)                                                            \
+            for (int64_t r = 0; r < w; r++) x[m * w + r] *= factor[r];                             \
+    }                                                                                              \
+    static void slope_##suffix(int64_t n, int64_t w, T *restrict x, const T *restrict p,           \
+                               const T *restrict delta)                                            \
+    {                                                                                              \
+        for (int64_t m = 0; m < n; m++)                                                            \
+            for (int64_t r = 0; r < w; r++)                                                        \
+                x[m * w + r] = p[m * w + r] * (x[m * w + r] - delta[r]);                           \
+    }
+LOOPS(f32, float)
+LOOPS(f64, double)
+
+const attention_tables OF_LEVEL(attention_tables) = {
+    .f32 = {top_f32, weigh_f32, times_f32, slope_f32},
+    .f64 = {top_f64, weigh_f64, times_f64, slope_f64},
+};
