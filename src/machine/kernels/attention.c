@@ -117,13 +117,28 @@ static int32_t number_at(const attending *t, attention_operand which, int64_t of
     return x;
 }
 
-static void note_extremes(places *p)
+static void extremes(int64_t n, const int32_t *x, int32_t *least, int32_t *most)
 {
-    p->least = INT64_MAX, p->most = INT64_MIN;
-    for (int64_t k = 0; k < p->n; k++) {
-        p->least = p->at[k] < p->least ? p->at[k] : p->least;
-        p->most = p->at[k] > p->most ? p->at[k] : p->most;
+    *least = *most = x[0];
+    for (int64_t k = 1; k < n; k++) {
+        *least = x[k] < *least ? x[k] : *least;
+        *most = x[k] > *most ? x[k] : *most;
     }
+}
+
+static span meet(span a, span b)
+{
+    int64_t begin = a.begin > b.begin ? a.begin : b.begin, end_a = a.begin + a.size,
+            end_b = b.begin + b.size, end = end_a < end_b ? end_a : end_b;
+    return (span){begin, end > begin ? end - begin : 0};
+}
+
+static span cover(span a, span b)
+{
+    if (!a.size || !b.size) return a.size ? a : b;
+    int64_t begin = a.begin < b.begin ? a.begin : b.begin, end_a = a.begin + a.size,
+            end_b = b.begin + b.size;
+    return (span){begin, (end_a > end_b ? end_a : end_b) - begin};
 }
 
 void panel_of(const attending *t, int64_t batch, int64_t first, int64_t rows, panel *p)
@@ -132,28 +147,28 @@ void panel_of(const attending *t, int64_t batch, int64_t first, int64_t rows, pa
                  *segment = attending_input(t, ATTENTION_QUERY_SEGMENT),
                  *bias = attending_input(t, ATTENTION_BIAS);
     const attention_args *a = t->args;
-    int64_t               from = a->memory, to = 0;
-    p->batch = batch, p->first = first, p->rows.n = rows;
+    p->batch = batch, p->first = first, p->n = p->wide = rows;
     for (int64_t k = 0; k < rows; k++) {
         int64_t row = first + k, query = query_of(t, row);
-        p->rows.at[k] = read ? number_at(t, ATTENTION_READ,
-                                         batch_offset(t, read, batch) + row_offset(t, read, row))
-                             : (int32_t)(a->first_query + query);
-        p->rows.segment[k] =
+        p->at[k] = read ? number_at(t, ATTENTION_READ,
+                                    batch_offset(t, read, batch) + row_offset(t, read, row))
+                        : (int32_t)(a->first_query + query);
+        p->segment[k] =
             segment ? number_at(t, ATTENTION_QUERY_SEGMENT,
                                 batch_offset(t, segment, batch) + row_offset(t, segment, row))
                     : 0;
-        p->bias[k] = bias ? batch_offset(t, bias, batch) + row_offset(t, bias, row) : 0;
-        p->pair[k] = a->first + offset_in(t, a->weight, t->nbatch, t->batch_loop, batch) +
-                     offset_in(t, a->weight, t->nrows, t->row_loop, row);
+        if (bias) p->bias[k] = batch_offset(t, bias, batch) + row_offset(t, bias, row);
+        if (a->dropout > 0)
+            p->pair[k] = a->first + offset_in(t, a->weight, t->nbatch, t->batch_loop, batch) +
+                         offset_in(t, a->weight, t->nrows, t->row_loop, row);
         span seen = attention_seen(a, query);
-        if (!seen.size) continue;
-        from = seen.begin < from ? seen.begin : from;
-        to = seen.begin + seen.size > to ? seen.begin + seen.size : to;
+        p->seen = k ? cover(p->seen, seen) : seen;
+        p->all = k ? meet(p->all, seen) : seen;
     }
-    p->seen = (span){from, to > from ? to - from : 0};
     if (read || attending_input(t, ATTENTION_WRITE)) p->seen = (span){0, a->memory};
-    note_extremes(&p->rows);
+    if (!attention_by_index(a)) p->all = (span){0};
+    extremes(rows, p->at, &p->least, &p->most);
+    extremes(rows, p->segment, &p->low_segment, &p->high_segment);
 }
 
 void memory_places(const attending *t, int64_t batch, int64_t first, int64_t n, places *p)
@@ -162,7 +177,7 @@ void memory_places(const attending *t, int64_t batch, int64_t first, int64_t n, 
                  *segment = attending_input(t, ATTENTION_MEMORY_SEGMENT);
     int64_t at = write ? batch_offset(t, write, batch) : 0,
             of = segment ? batch_offset(t, segment, batch) : 0;
-    p->n = n;
+    p->first = first, p->n = n;
     for (int64_t k = 0; k < n; k++) {
         p->at[k] = write ? number_at(t, ATTENTION_WRITE,
                                      at + (first + k) * t->args->step[ATTENTION_WRITE])
@@ -172,31 +187,23 @@ void memory_places(const attending *t, int64_t batch, int64_t first, int64_t n, 
                                 of + (first + k) * t->args->step[ATTENTION_MEMORY_SEGMENT])
                     : 0;
     }
-    note_extremes(p);
+    extremes(n, p->at, &p->least, &p->most);
+    extremes(n, p->segment, &p->low_segment, &p->high_segment);
 }
 
-static bool one_segment(const panel *p, const places *memory, bool *never)
+span seen_of(const panel *p, const places *memory)
 {
-    int32_t least = memory->segment[0], most = least, low = p->rows.segment[0], high = low;
-    for (int64_t k = 1; k < memory->n; k++) {
-        least = memory->segment[k] < least ? memory->segment[k] : least;
-        most = memory->segment[k] > most ? memory->segment[k] : most;
-    }
-    for (int64_t k = 1; k < p->rows.n; k++) {
-        low = p->rows.segment[k] < low ? p->rows.segment[k] : low;
-        high = p->rows.segment[k] > high ? p->rows.segment[k] : high;
-    }
-    *never = least > high || most < low;
-    return least == most && low == high && least == low;
+    return meet(p->seen, (span){memory->first, memory->n});
 }
 
 sight sight_of(const attending *t, const panel *p, const places *memory)
 {
-    bool    never;
-    int64_t lowest = memory->least - p->rows.most, highest = memory->most - p->rows.least;
+    int64_t lowest = (int64_t)memory->least - p->most, highest = (int64_t)memory->most - p->least;
+    bool    one = memory->low_segment == memory->high_segment &&
+               p->low_segment == p->high_segment && memory->low_segment == p->low_segment;
     if (lowest > t->args->max || highest < t->args->min) return SEES_NOTHING;
-    bool one = one_segment(p, memory, &never);
-    if (never) return SEES_NOTHING;
+    if (memory->low_segment > p->high_segment || memory->high_segment < p->low_segment)
+        return SEES_NOTHING;
     return one && highest <= t->args->max && lowest >= t->args->min ? SEES_ALL : SEES_SOME;
 }
 

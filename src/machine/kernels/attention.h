@@ -36,17 +36,20 @@ int64_t row_offset(const attending *t, const access *x, int64_t row);
 const access *attending_input(const attending *t, attention_operand which); /* NULL: absent */
 const char   *attending_at(const attending *t, attention_operand which, int64_t offset);
 
-/* Some rows, and some positions of the memory. */
+/* Positions of a block of the memory. */
 typedef struct places {
-    int64_t n;
+    int64_t first, n;
     int32_t at[MEMORY_BLOCK], segment[MEMORY_BLOCK];
-    int64_t least, most; /* of `at` */
+    int32_t least, most, low_segment, high_segment;
 } places;
 
+/* Some rows of a batch, side by side. */
 typedef struct panel {
-    int64_t batch, first; /* row */
-    places  rows;
-    span    seen;             /* what any of its rows may see of the memory, by index */
+    int64_t batch, first, n;
+    int64_t wide; /* of its tables: n, or more */
+    int32_t at[PANEL_ROWS], segment[PANEL_ROWS];
+    int32_t least, most, low_segment, high_segment;
+    span    seen, all;        /* of the memory: what some of them, and what all of them, may see by index */
     int64_t bias[PANEL_ROWS]; /* offsets */
     int64_t pair[PANEL_ROWS]; /* dropout's index of the pair with the memory's first position */
 } panel;
@@ -54,15 +57,18 @@ typedef struct panel {
 void panel_of(const attending *t, int64_t batch, int64_t first, int64_t rows, panel *p);
 void memory_places(const attending *t, int64_t batch, int64_t first, int64_t n, places *p);
 typedef enum sight { SEES_NOTHING, SEES_SOME, SEES_ALL } sight;
-sight    sight_of(const attending *t, const panel *p, const places *memory);
-int64_t  pairs_seen(const attending *t, int64_t first, int64_t rows); /* of a batch */
+sight sight_of(const attending *t, const panel *p, const places *memory);
+/* The positions of the block that some row may see by index; size 0: none. */
+span    seen_of(const panel *p, const places *memory);
+int64_t pairs_seen(const attending *t, int64_t first, int64_t rows); /* of a batch */
 
+/* Does a row see position m of the block? */
 static inline bool sees(const attending *t, const panel *p, int64_t row, const places *memory,
                         int64_t m)
 {
-    int64_t ahead = (int64_t)memory->at[m] - p->rows.at[row];
+    int64_t ahead = (int64_t)memory->at[m] - p->at[row];
     return ahead >= t->args->min && ahead <= t->args->max &&
-           memory->segment[m] == p->rows.segment[row];
+           memory->segment[m] == p->segment[row];
 }
 
 /* dropout's factors of n positions from `first` on, for a row. */
