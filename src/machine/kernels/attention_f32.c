@@ -1,5 +1,8 @@
-/* Attention in f32, which short floats are widened to. */
+/* Attention in f32, which short floats are widened to, by BLAS. */
 #include "machine/kernels/attention_steps.h"
+#include "program/contract_way.h"
+
+#if !MTF_OWN_PRODUCTS /* else attention_tiled.c */
 
 #define REAL float
 #define REAL_TYPE MTF_F32
@@ -8,3 +11,7 @@
 #define LOOPS_OF attention_loops_f32
 #define LOOPS_HERE (&attention_loops()->f32)
 #include "machine/kernels/attention_real.h"
+
+#else
+typedef int attention_by_blas; /* a file is not to be empty */
+#endif

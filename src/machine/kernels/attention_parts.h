@@ -92,18 +92,6 @@ static void store_rows(const attending *t, const panel *p, const access *out, in
     }
 }
 
-/* Adds dq [key][w], times scale, to the rows. */
-static void add_rows(const attending *t, const panel *p, const REAL *dq)
-{
-    const access *out = &t->instr->out[0];
-    int64_t       at = batch_offset(t, out, p->batch), w = p->wide;
-    REAL          scale = (REAL)t->args->scale;
-    for (int64_t k = 0; k < p->n; k++) {
-        REAL *to = (REAL *)(void *)operand(t->run, out) + at + row_offset(t, out, p->first + k);
-        for (int64_t d = 0; d < t->args->key; d++) to[d] += scale * dq[d * w + k];
-    }
-}
-
 static void add_bias_grad(const attending *t, const panel *p, span memory, const REAL *slope)
 {
     const access *out = &t->instr->out[3];

@@ -158,6 +158,18 @@ size_t NAME(attention_grad_bytes)(const attending *t)
     return (size_t)room_of(t, NULL, &r) * sizeof(REAL);
 }
 
+/* Adds dq [key][w], times scale, to the rows. */
+static void add_rows(const attending *t, const panel *p, const REAL *dq)
+{
+    const access *out = &t->instr->out[0];
+    int64_t       at = batch_offset(t, out, p->batch), w = p->wide;
+    REAL          scale = (REAL)t->args->scale;
+    for (int64_t k = 0; k < p->n; k++) {
+        REAL *to = (REAL *)(void *)operand(t->run, out) + at + row_offset(t, out, p->first + k);
+        for (int64_t d = 0; d < t->args->key; d++) to[d] += scale * dq[d * w + k];
+    }
+}
+
 static void grad_block(const attending *t, const grad_task *g, const panel *p, const places *memory,
                        const block_of_memory *k, const block_of_memory *v, const grad_room *r)
 {
