@@ -272,10 +272,61 @@ static size_t each_scratch(const attending *t, int threads)
     return (bytes + 63) / 64 * 64;
 }
 
+/* ---- few rows ---- */
+
+static bool is_few(const attending *t)
+{
+    return t->instr->kind == INSTR_ATTENTION && t->rows <= FEW_ROWS;
+}
+
+/* Chunks of a batch's memory; few batches would leave threads without any. */
+static int64_t chunks_of(const attending *t)
+{
+    return t->batches < FEW_BATCHES && t->args->memory > CHUNK ? pieces_of(t->args->memory, CHUNK)
+                                                               : 1;
+}
+
+static size_t few_sums_bytes(const attending *t)
+{
+    size_t each = is_f64(t->instr) ? attention_few_sums_f64(t) : attention_few_sums_f32(t);
+    return (each * (size_t)(t->batches * chunks_of(t)) + 63) / 64 * 64;
+}
+
+static size_t few_scratch(const attending *t)
+{
+    size_t bytes = is_f64(t->instr) ? attention_few_bytes_f64(t) : attention_few_bytes_f32(t);
+    return (bytes + 63) / 64 * 64;
+}
+
+static void run_few(const attending *t)
+{
+    const run_state *r = t->run;
+    bool             wide = is_f64(t->instr);
+    int64_t          chunks = chunks_of(t), tasks = t->batches * chunks, memory = t->args->memory;
+    int64_t          length = chunks == 1 ? memory : CHUNK;
+    size_t           each = wide ? attention_few_sums_f64(t) : attention_few_sums_f32(t);
+    char            *sums = r->scratch, *rest = sums + few_sums_bytes(t);
+    int              parts = parts_of(t, tasks);
+    PARALLEL(r, parts)
+    for (int part = 0; part < parts; part++)
+        for (int64_t task = tasks * part / parts; task < tasks * (part + 1) / parts; task++) {
+            int64_t first = task % chunks * length;
+            span    some = {first, memory - first < length ? memory - first : length};
+            (wide ? attention_few_f64 : attention_few_f32)(
+                t, task / chunks, some, sums + (size_t)task * each,
+                rest + (size_t)part * few_scratch(t));
+        }
+    for (int64_t b = 0; b < t->batches; b++)
+        (wide ? attention_few_finish_f64 : attention_few_finish_f32)(
+            t, b, chunks, sums + (size_t)(b * chunks) * each);
+    report_flops(r, t->batches * pairs_seen(t, 0, t->rows) * attention_pair_flops(t->instr));
+}
+
 size_t attention_scratch_bytes(const instr *i, size_t threads)
 {
     attending t = attending_of(i, NULL);
     if (t.rows * t.batches == 0) return 0;
+    if (is_few(&t)) return few_sums_bytes(&t) + threads * few_scratch(&t);
     return threads * each_scratch(&t, (int)threads);
 }
 
@@ -283,6 +334,10 @@ void kernel_attention(const instr *i, const run_state *r)
 {
     attending t = attending_of(i, r);
     if (t.rows * t.batches == 0) return;
+    if (is_few(&t)) {
+        run_few(&t);
+        return;
+    }
     int64_t each = task_rows(&t, r->threads), pieces = pieces_of(t.rows, each);
     int64_t tasks = t.batches * pieces, flops = attention_pair_flops(i);
     size_t  scratch = each_scratch(&t, r->threads);

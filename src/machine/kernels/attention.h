@@ -80,6 +80,19 @@ void   attention_f32(const attending *t, int64_t batch, span rows, void *scratch
 void   attention_f64(const attending *t, int64_t batch, span rows, void *scratch);
 size_t attention_bytes_f32(const attending *t, int64_t rows);
 size_t attention_bytes_f64(const attending *t, int64_t rows);
+/* A few rows: what a chunk of the memory adds up to goes into `sums`, of so many bytes; then all chunks
+ * of a batch together, which lie one after the other. */
+enum { FEW_ROWS = 16, FEW_BATCHES = 16, CHUNK = 2 * MEMORY_BLOCK };
+#define ATTENTION_FEW(suffix)                                                                      \
+    void   attention_few_##suffix(const attending *t, int64_t batch, span some, void *total,       \
+                                  void *scratch);                                                  \
+    void   attention_few_finish_##suffix(const attending *t, int64_t batch, int64_t chunks,        \
+                                         char *totals);                                            \
+    size_t attention_few_sums_##suffix(const attending *t);                                        \
+    size_t attention_few_bytes_##suffix(const attending *t);
+ATTENTION_FEW(f32)
+ATTENTION_FEW(f64)
+#undef ATTENTION_FEW
 /* Gradients of k, v and the bias at a span of the memory, and what that adds to rows' dq. */
 typedef struct grad_task {
     int64_t batch;

@@ -12,6 +12,8 @@
 #define LOOPS_HERE (&attention_loops()->f32)
 #include "machine/kernels/attention_real.h"
 
+#include "machine/kernels/attention_few.h"
+
 #else
 typedef int attention_by_blas; /* a file is not to be empty */
 #endif

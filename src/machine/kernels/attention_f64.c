@@ -8,3 +8,5 @@
 #define LOOPS_OF attention_loops_f64
 #define LOOPS_HERE (&attention_loops()->f64)
 #include "machine/kernels/attention_real.h"
+
+#include "machine/kernels/attention_few.h"

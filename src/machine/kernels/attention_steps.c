@@ -68,7 +68,50 @@ enum { FEW = 8 };
 LOOPS(f32, float)
 LOOPS(f64, double)
 
+/* ---- few rows: what counts is that each element of the memory is read once ---- */
+
+/* Sums side by side, of which none waits for another; then in halves. */
+enum { SIDE = 16 };
+
+#define FEW_LOOPS(suffix, T)                                                                       \
+    static void dots_##suffix(int64_t n, int64_t wide, const T *restrict x, int64_t row,           \
+                              const T *restrict q, T *restrict to, int64_t step)                   \
+    {                                                                                              \
+        for (int64_t m = 0; m < n; m++) {                                                          \
+            const T *at = x + m * row;                                                             \
+            T        sum[SIDE] = {0};                                                              \
+            int64_t  d = 0;                                                                        \
+            for (; d + SIDE <= wide; d += SIDE)                                                    \
+                for (int l = 0; l < SIDE; l++) sum[l] = suffix##_fuse(at[d + l], q[d + l], sum[l]); \
+            for (int l = 0; d + l < wide; l++) sum[l] = suffix##_fuse(at[d + l], q[d + l], sum[l]); \
+            for (int half = SIDE / 2; half; half /= 2)                                             \
+                for (int l = 0; l < half; l++) sum[l] += sum[l + half];                            \
+            to[m * step] = sum[0];                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static void blend_##suffix(int64_t n, int64_t wide, const T *restrict x, int64_t row,          \
+                               const T *restrict p, int64_t step, T *restrict o)                   \
+    {                                                                                              \
+        int64_t m = 0;                                                                             \
+        for (; m + 4 <= n; m += 4) {                                                               \
+            const T *a = x + m * row, *b = a + row, *c = b + row, *e = c + row;                    \
+            T        pa = p[m * step], pb = p[(m + 1) * step], pc = p[(m + 2) * step],             \
+              pe = p[(m + 3) * step];                                                              \
+            for (int64_t d = 0; d < wide; d++) {                                                   \
+                T sum = suffix##_fuse(pa, a[d], o[d]);                                             \
+                sum = suffix##_fuse(pb, b[d], sum);                                                \
+                sum = suffix##_fuse(pc, c[d], sum);                                                \
+                o[d] = suffix##_fuse(pe, e[d], sum);                                               \
+            }                                                                                      \
+        }                                                                                          \
+        for (; m < n; m++)                                                                         \
+            for (int64_t d = 0; d < wide; d++)                                                     \
+                o[d] = suffix##_fuse(p[m * step], x[m * row + d], o[d]);                           \
+    }
+FEW_LOOPS(f32, float)
+FEW_LOOPS(f64, double)
+
 const attention_tables OF_LEVEL(attention_tables) = {
-    .f32 = {top_f32, weigh_f32, times_f32, slope_f32},
-    .f64 = {top_f64, weigh_f64, times_f64, slope_f64},
+    .f32 = {top_f32, weigh_f32, times_f32, slope_f32, dots_f32, blend_f32},
+    .f64 = {top_f64, weigh_f64, times_f64, slope_f64, dots_f64, blend_f64},
 };

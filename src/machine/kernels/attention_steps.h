@@ -15,6 +15,12 @@
         void (*times)(int64_t n, int64_t w, T *x, const T *factor);                                \
         /* x = p * (x - delta) */                                                                  \
         void (*slope)(int64_t n, int64_t w, T *x, const T *p, const T *delta);                     \
+        /* to[m] = sum of x[m][..] q[..], n rows of x */                                           \
+        void (*dots)(int64_t n, int64_t wide, const T *x, int64_t row, const T *q, T *to,          \
+                     int64_t step);                                                                \
+        /* o[..] += sum over m of p[m] x[m][..] */                                                 \
+        void (*blend)(int64_t n, int64_t wide, const T *x, int64_t row, const T *p, int64_t step,  \
+                      T *o);                                                                       \
     } attention_loops_##suffix;
 ATTENTION_LOOPS(f32, float)
 ATTENTION_LOOPS(f64, double)

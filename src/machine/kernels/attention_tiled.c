@@ -14,9 +14,12 @@
 
 #define REAL float
 #define REAL_TYPE MTF_F32
+#define NAME(name) name##_f32
 #define LOOPS_OF attention_loops_f32
 #define LOOPS_HERE (&attention_loops()->f32)
 #include "machine/kernels/attention_parts.h"
+
+#include "machine/kernels/attention_few.h"
 
 enum {
     W = TILE_ROWS,
