@@ -1,4 +1,5 @@
 /* The loops of attention, for the level of the moment. */
+#include "machine/kernels/lanes.h"
 #include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
 
@@ -46,9 +47,20 @@ enum { FEW = 8 };
                 sum[r] += p;                                                                       \
             }                                                                                      \
     }                                                                                              \
+    static void weigh_one_##suffix(int64_t n, T *x, T top, T *sum)                                 \
+    {                                                                                              \
+        T       tops[FEW], sums[FEW] = {0};                                                        \
+        int64_t whole = n / FEW;                                                                   \
+        for (int l = 0; l < FEW; l++) tops[l] = top;                                               \
+        weigh_rows_##suffix(whole, FEW, x, tops, sums);                                            \
+        weigh_rows_##suffix(n - whole * FEW, 1, x + whole * FEW, &top, sum);                       \
+        for (int l = 0; l < FEW; l++) *sum += sums[l];                                             \
+    }                                                                                              \
     static void weigh_##suffix(int64_t n, int64_t w, T *x, const T *top, T *sum)                   \
     {                                                                                              \
-        if (w == FEW)                                                                              \
+        if (w == 1)                                                                                \
+            weigh_one_##suffix(n, x, *top, sum);                                                   \
+        else if (w == FEW)                                                                              \
             weigh_rows_##suffix(n, FEW, x, top, sum);                                              \
         else                                                                                       \
             weigh_rows_##suffix(n, w, x, top, sum);                                                \
@@ -70,24 +82,43 @@ LOOPS(f64, double)
 
 /* ---- few rows: what counts is that each element of the memory is read once ---- */
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#undef FUSE
+#define FUSE(x, b, sum) ((lanes)vfmaq_f32((float32x4_t)(sum), (float32x4_t)(x), (float32x4_t)(b)))
+#endif
+
 /* Sums side by side, of which none waits for another; then in halves. */
-enum { SIDE = 16 };
+enum { SIDE = 16, VECTORS = SIDE / LANES };
+
+static inline float dot_f32(int64_t wide, const float *x, const float *q)
+{
+    lanes   part[VECTORS] = {lanes_of(0)};
+    float   sum[SIDE];
+    int64_t d = 0;
+    for (int v = 1; v < VECTORS; v++) part[v] = part[0];
+    for (; d + SIDE <= wide; d += SIDE)
+        for (int v = 0; v < VECTORS; v++)
+            part[v] = FUSE(lanes_load(x + d + v * LANES), lanes_load(q + d + v * LANES), part[v]);
+    for (int v = 0; v < VECTORS; v++) lanes_store(sum + v * LANES, part[v]);
+    for (int l = 0; d + l < wide; l++) sum[l] = f32_fuse(x[d + l], q[d + l], sum[l]);
+    for (int l = 0; l < 8; l++) sum[l] += sum[l + 8];
+    for (int l = 0; l < 4; l++) sum[l] += sum[l + 4];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+static inline double dot_f64(int64_t wide, const double *x, const double *q)
+{
+    double sum[4] = {0};
+    for (int64_t d = 0; d < wide; d++) sum[d % 4] = f64_fuse(x[d], q[d], sum[d % 4]);
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
 
 #define FEW_LOOPS(suffix, T)                                                                       \
     static void dots_##suffix(int64_t n, int64_t wide, const T *restrict x, int64_t row,           \
                               const T *restrict q, T *restrict to, int64_t step)                   \
     {                                                                                              \
-        for (int64_t m = 0; m < n; m++) {                                                          \
-            const T *at = x + m * row;                                                             \
-            T        sum[SIDE] = {0};                                                              \
-            int64_t  d = 0;                                                                        \
-            for (; d + SIDE <= wide; d += SIDE)                                                    \
-                for (int l = 0; l < SIDE; l++) sum[l] = suffix##_fuse(at[d + l], q[d + l], sum[l]); \
-            for (int l = 0; d + l < wide; l++) sum[l] = suffix##_fuse(at[d + l], q[d + l], sum[l]); \
-            for (int half = SIDE / 2; half; half /= 2)                                             \
-                for (int l = 0; l < half; l++) sum[l] += sum[l + half];                            \
-            to[m * step] = sum[0];                                                                 \
-        }                                                                                          \
+        for (int64_t m = 0; m < n; m++) to[m * step] = dot_##suffix(wide, x + m * row, q);         \
     }                                                                                              \
     static void blend_##suffix(int64_t n, int64_t wide, const T *restrict x, int64_t row,          \
                                const T *restrict p, int64_t step, T *restrict o)                   \
