@@ -8,7 +8,7 @@ SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test bench install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-page bench install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -22,6 +22,11 @@ demo: setup         ## train the README's network on a mesh, under two layouts
 
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 	@tools/test.sh $(PRESET)
+
+test-page:          ## look at pages in a browser, headless; installs Chromium where it is missing
+	@tools/setup.sh page
+	$(call build,release,build) --target mtf
+	@MTF=build/mtf MTF_BROWSER=needed tests/shell/page.sh
 
 bench:              ## measure ratios and print them beside their targets
 	@tools/setup.sh bench

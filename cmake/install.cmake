@@ -1,5 +1,5 @@
-# What `make install` puts where: headers, libraries, command, package files, man page,
-# descriptions of machines.
+# What `make install` puts where: headers, libraries, command, completions, package files,
+# man page, descriptions of machines.
 
 include(CMakePackageConfigHelpers)
 
@@ -13,6 +13,20 @@ install(TARGETS mtf_shared mtf_static EXPORT mtf
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET mtf)
     install(TARGETS mtf RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    # What shells complete is made by the command itself, where it can run.
+    if(NOT CMAKE_CROSSCOMPILING)
+        foreach(shell bash zsh)
+            set(completion_${shell} ${PROJECT_BINARY_DIR}/completion.${shell})
+            add_custom_command(OUTPUT ${completion_${shell}}
+                COMMAND mtf completion ${shell} > ${completion_${shell}}
+                DEPENDS mtf VERBATIM)
+        endforeach()
+        add_custom_target(completions ALL DEPENDS ${completion_bash} ${completion_zsh})
+        install(FILES ${completion_bash} RENAME mtf
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+        install(FILES ${completion_zsh} RENAME _mtf
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    endif()
 endif()
 
 # find_package(mtf) gives mtf::mtf and mtf::mtf_static.

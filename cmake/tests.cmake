@@ -25,6 +25,9 @@ foreach(source IN LISTS test_sources)
     if(folder MATCHES "/oracle$") # cases with known values
         list(APPEND shared_sources tests/harness/harness_case.c tests/harness/harness_number.c)
     endif()
+    if(folder MATCHES "/cli$") # what the command consists of, but for its commands
+        list(APPEND shared_sources src/cli/options.c src/cli/help.c src/cli/colour.c)
+    endif()
     list(FILTER shared_sources EXCLUDE REGEX "/test_[^/]*$")
     add_executable(${name} ${source} ${shared_sources})
     target_compile_definitions(${name} PRIVATE MTF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -175,6 +175,10 @@ MTF_API mtf_tensor *mtf_ones(mtf_graph *g, mtf_dtype type, mtf_shape shape);
 MTF_API mtf_tensor *mtf_zeros_like(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_ones_like(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type); /* 0, 1, ..., size-1 */
+/* A bool: true where the graph assigns to variables, as a training step does, and false where it
+ * only computes, as for evaluation.  mtf_where(mtf_training(g), mtf_dropout(x, ...), x) draws noise
+ * in training only. */
+MTF_API mtf_tensor *mtf_training(mtf_graph *g);
 
 typedef struct mtf_variable_opts {
     mtf_dtype   type; /* default f32                                                     */
@@ -326,6 +330,9 @@ MTF_API mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape);
 MTF_API mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape);
 MTF_API mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape);
 MTF_API mtf_tensor *mtf_rename_dimension(mtf_tensor *x, const char *from, const char *to);
+/* Several at once, such as an exchange of two names. */
+MTF_API mtf_tensor *mtf_rename(mtf_tensor *x, int n, const char *const *from,
+                               const char *const *to);
 MTF_API mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape new_dims);
 
 MTF_API mtf_tensor *mtf_concat(const char *dim, int n, mtf_tensor *const *xs);

@@ -20,13 +20,19 @@ typedef struct mtf_batches mtf_batches;
 typedef struct mtf_field {
     const char *name;   /* of the program's input that it feeds                                   */
     const char *files;  /* a path or a pattern ("train-*.tfrecord.gz"); sorted, one after another */
-    const char *format; /* "idx", "npy", "tsv", "text", "bytes", "tfrecord"; default: told by the
-                           first file's bytes, else by its name                                   */
-    const char *part;   /* tsv: the column, by number from 0; tfrecord: the feature's name        */
+    const char *format; /* "idx", "npy", "csv", "tsv", "text", "bytes", "u16", "u32", "tfrecord";
+                           default: told by the first file's bytes, else by its name              */
+    const char *part;   /* csv, tsv: columns, by number from 0 or by name: "3", "0-15", "age,4-6";
+                           default all.  tfrecord: the feature's name                             */
     double      scale;  /* numbers are multiplied by it; default 1                                */
-    int64_t     length; /* of texts and lists: they are cut to it, or filled with zeros; bytes: of a
-                           window.  Default: all have as many elements as the input takes; a column
-                           is then a number                                                       */
+    int64_t     length; /* of texts and lists: they are cut to it, or filled with zeros; bytes, u16,
+                           u32: of a window.  Default: all have as many elements as the input
+                           takes; a column is then a number                                       */
+    bool        header; /* csv, tsv: the first line has the names of the columns; so it has where a
+                           field of the same files asks for a column by name                      */
+    int64_t     shift;  /* bytes, u16, u32: windows begin so many elements later, 1 for what a
+                           language model is to predict; default 0                                */
+    double      least, most; /* a number outside of them is an error; default, both 0: none is    */
 } mtf_field;
 
 /* Fields with the same number of examples; the last has the name NULL.  Files may be gzip; they
@@ -40,7 +46,11 @@ MTF_API bool mtf_dataset_read(mtf_dataset *d, const char *field, int64_t index, 
 typedef enum mtf_remainder {
     MTF_DROP, /* an epoch ends with its last full batch                                       */
     MTF_FILL, /* the last batch is filled with zeros; mtf_batches_real says how many are real */
-    MTF_WRAP  /* epochs follow without a seam: a batch may span two; the last is full or none  */
+    MTF_WRAP, /* epochs follow without a seam: a batch may span two; the last is full or none  */
+    MTF_REPEAT /* the last examples come in batches of their own, each filled with them over and over,
+                  all equally often: a mean over the batch is the mean of its first
+                  mtf_batches_real examples.  It takes a batch for each divisor of the batch size that
+                  the remainder is a sum of: 7 of 50 are 5 and 2                              */
 } mtf_remainder;
 
 typedef struct mtf_batches_opts {

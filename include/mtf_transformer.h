@@ -238,17 +238,26 @@ typedef struct mtf_decode_job {
     /* Called with each new token as it is known, not with beams; false ends the sequence. */
     bool (*token)(void *context, int32_t id, double log_probability);
     void *context;
-    /* to be filled, best first; they live until the next call */
-    int                   nresults;
-    const int32_t *const *ids; /* new tokens, the one that ended the sequence included         */
-    const int64_t        *lengths;
-    const double         *scores; /* the sum of log probabilities, with beams after the penalty   */
+    /* to be filled; they live until mtf_decode_free */
+    bool            done;
+    int             nresults; /* best first                                                    */
+    const int32_t **ids;      /* new tokens, the one that ended the sequence included           */
+    const int64_t  *lengths;
+    const double   *scores; /* the sum of log probabilities, with beams after the penalty     */
 } mtf_decode_job;
 
 /* Decodes any number of sequences, as many at a time as the decoder has room for: a new one starts as
  * soon as another ends.  The tokens of a sequence do not depend on its neighbours.  False after an
  * error. */
-MTF_API bool mtf_decode(mtf_decoder *d, int n, mtf_decode_job *jobs);
+MTF_API bool mtf_decode(mtf_decoder *d, int n, mtf_decode_job *const *jobs);
+/* The same by hand.  Takes a job where there is room, which must stay where it is until it is done:
+ * false where there is none, or after an error. */
+MTF_API bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job);
+/* The next token of each sequence; gives how many are still being decoded, -1 after an error. */
+MTF_API int  mtf_decode_step(mtf_decoder *d);
+MTF_API void mtf_decode_free(mtf_decoder *d, mtf_decode_job *job);
+/* Gives a sequence up: it is done with the tokens it has. */
+MTF_API void mtf_decode_cancel(mtf_decoder *d, mtf_decode_job *job);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,8 @@ step="looking for what should be installed"
 test -f "$tree/include/mtf.h"
 test -f "$tree/share/man/man1/mtf.1"
 "$tree/bin/mtf" --version >/dev/null
+grep -q 'complete -F _mtf mtf' "$tree/share/bash-completion/completions/mtf"
+grep -q '#compdef mtf' "$tree/share/zsh/site-functions/_mtf"
 
 step="looking for internal names in the libraries"
 names() { nm -g --defined-only "$@" | awk 'NF == 3 && $3 !~ /^(mtf_|\.gomp_)/ { print $3; bad = 1 } END { exit bad }'; }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs what the build needs and this machine lacks; silent when nothing is missing.
 #
-# Usage: tools/setup.sh [bench|full]  bench: also what `make bench` measures against;
+# Usage: tools/setup.sh [bench|page|full]  bench: also what `make bench` measures against;
+#                                   page: also a browser, for `make test-page`;
 #                                   full: also clang, its OpenMP and its sanitizers, for
 #                                   `make fuzz`, `make tidy`, `make format` and the clang preset
 has_tool()    { command -v "$1" >/dev/null 2>&1; }
@@ -38,6 +39,9 @@ if [ $debian = yes ]; then
 fi
 if [ "$1" = bench ]; then
     has_library sleef              || need "SLEEF, with headers" "libsleef-dev"
+fi
+if [ "$1" = page ]; then
+    has_tool chromium              || need "Chromium" "chromium"
 fi
 if [ "$1" = full ]; then
     has_tool clang                 || need "clang" "clang"

@@ -8,6 +8,7 @@ ERROR(NAME,    "name")
 ERROR(SYNTAX,  "syntax")
 ERROR(GRADIENT, "gradient")
 ERROR(FILE,    "file")
+ERROR(DAMAGED, "file") /* what is in it is not what was written */
 ERROR(MEMORY,  "memory")
 ERROR(VALUE,   "value")
 ERROR(LATE,    "late")

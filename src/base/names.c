@@ -75,22 +75,61 @@ static int distance(const char *a, const char *b)
     return d[na][nb];
 }
 
+/* Scores of likeness: the lower, the likelier.  A letter wrong is SLIP. */
+enum { BEGINNING = 3, SLIP = 4, PIECE = 5, INSIDE = 6, FOREIGN = 2, UNLIKE = INT_MAX };
+
+static bool ends_piece(char c)
+{
+    return !isalnum((unsigned char)c);
+}
+
+/* Does `text` contain the word: at its beginning, as a whole piece ("data" of "eval-data"), or
+ * somewhere? */
+static int contained(const char *text, const char *word)
+{
+    size_t      n = strlen(word);
+    const char *at = strcasestr(text, word);
+    if (n < 3 || !at) return UNLIKE;
+    if (at == text) return BEGINNING;
+    return ends_piece(at[-1]) && ends_piece(at[n]) ? PIECE : INSIDE;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int likeness(const char *wanted, const char *candidate)
+{
+    /* More than a third of the letters wrong, or all of them, is another word, not a misspelt one. */
+    int length = (int)strlen(wanted), wrong = distance(wanted, candidate);
+    int slips = wrong <= length / 3 + 1 && wrong < length ? wrong * SLIP : UNLIKE;
+    return wrong == 0 ? 0 : least(slips, least(contained(candidate, wanted), contained(wanted, candidate)));
+}
+
+static void offer(nearest *n, const char *candidate, int more)
+{
+    int score = likeness(n->wanted, candidate);
+    if (score == UNLIKE || (n->best && score + more >= n->score)) return;
+    n->best = candidate;
+    n->score = score + more;
+}
+
 void nearest_offer(nearest *n, const char *candidate)
 {
-    int d = distance(n->wanted, candidate);
-    if (n->best && d >= n->distance) return;
-    n->best = candidate;
-    n->distance = d;
+    offer(n, candidate, 0);
+}
+
+void nearest_offer_foreign(nearest *n, const char *candidate)
+{
+    offer(n, candidate, FOREIGN);
 }
 
 const char *nearest_hint(const nearest *n, char *text, size_t room)
 {
-    /* More than a third of the letters wrong, or all of them, is another word, not a misspelt one. */
-    int  length = (int)strlen(n->wanted), limit = length / 3 + 1;
-    bool near = n->best && n->distance <= limit && n->distance < length;
-    if (near)
-        snprintf(text, room, "; did you mean \"%s\"?", n->best);
-    else
+    if (n->best)
+        snprintf(text, room, "; did you mean \"%s%s\"?", n->before ? n->before : "", n->best);
+    else if (room)
         text[0] = 0;
     return text;
 }

@@ -20,12 +20,16 @@ void *names_get(const name_table *t, const char *name);        /* NULL where abs
 uint64_t hash_text(const char *text);
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes);
 
-/* Collects candidates one by one and keeps the one nearest to `wanted`. */
+/* Collects candidates one by one and keeps the one that was meant most likely: names that begin with
+ * `wanted`, then those that a slip of the fingers makes of it, then those that contain it. */
 typedef struct nearest {
     const char *wanted, *best;
-    int         distance;
+    const char *before; /* what the hint puts before the name, as "--"; NULL: nothing */
+    int         score;
 } nearest;
-void        nearest_offer(nearest *n, const char *candidate);
+void nearest_offer(nearest *n, const char *candidate);
+/* The same for a name that the user did not give: of equals it is not preferred. */
+void        nearest_offer_foreign(nearest *n, const char *candidate);
 const char *nearest_hint(const nearest *n, char *text, size_t room); /* "; did you mean x?" or "" */
 
 #endif

@@ -14,10 +14,14 @@
 
 static const struct {
     const char *descr;
-    mtf_dtype   type;
+    raw_type    type;
+    const char *name; /* in messages; NULL: the row repeats a type */
 } known_types[] = { /* the first row of a type is how it is written */
-    {"<f4", MTF_F32}, {"<f8", MTF_F64}, {"<f2", MTF_F16}, {"<i4", MTF_I32},
-    {"<i8", MTF_I64}, {"|b1", MTF_BOOL}, {"<V2", MTF_BF16}, {"|V2", MTF_BF16},
+    {"<f4", MTF_F32, "f32"}, {"<f8", MTF_F64, "f64"},   {"<f2", MTF_F16, "f16"},
+    {"<i4", MTF_I32, "i32"}, {"<i8", MTF_I64, "i64"},   {"|b1", MTF_BOOL, "bool"},
+    {"|u1", RAW_U8, "u8"},   {"|i1", RAW_I8, "i8"},     {"<u2", RAW_U16, "u16"},
+    {"<i2", RAW_I16, "i16"}, {"<u4", RAW_U32, "u32"},   {"<u8", RAW_U64, "u64"},
+    {"<V2", MTF_BF16, "bf16"}, {"|V2", MTF_BF16, NULL},
 };
 enum { KNOWN_TYPES = sizeof known_types / sizeof *known_types };
 
@@ -29,8 +33,13 @@ typedef struct scanner {
     mtf_session         *session;
     const char          *name;
     const unsigned char *start, *at, *end;
-    bool                 takes_bytes;
+    bool                 takes_foreign;
 } scanner;
+
+static bool takes(const scanner *r, int known)
+{
+    return r->takes_foreign || !raw_is_foreign(known_types[known].type);
+}
 
 static bool broken(const scanner *r, const char *wanted)
 {
@@ -83,12 +92,13 @@ static bool refuse_type(const scanner *r, const char *descr)
     if (descr[0] == '>')
         return fail(&r->session->fault, ERR_FILE, "\"%s\": its elements are big-endian, \"%s\"; "
                     "save them in little-endian order, \"<%s\"", r->name, descr, descr + 1);
-    char list[300];
+    char list[400];
     int  used = 0;
-    for (int i = 0; i < KNOWN_TYPES - 1; i++)
-        used += snprintf(list + used, sizeof list - (size_t)used, "%s\"%s\" (%s)",
-                         !i ? "" : i == KNOWN_TYPES - 2 ? " and " : ", ", known_types[i].descr,
-                         mtf_dtype_name(known_types[i].type));
+    for (int i = 0; i < KNOWN_TYPES; i++)
+        if (known_types[i].name && takes(r, i))
+            used += snprintf(list + used, sizeof list - (size_t)used, "%s\"%s\" (%s)",
+                             !i ? "" : i == KNOWN_TYPES - 2 ? " and " : ", ", known_types[i].descr,
+                             known_types[i].name);
     return fail(&r->session->fault, ERR_FILE,
                 "\"%s\": its element type is \"%s\", but only %s are accepted", r->name, descr,
                 list);
@@ -101,13 +111,11 @@ static bool take_type(scanner *r, npy_header *h)
     if (r->at < r->end && *r->at == '[') return refuse_type(r, "a structure of several fields");
     if (!take_quoted(r, descr)) return broken(r, "the element type in quotes");
     for (int i = 0; i < KNOWN_TYPES; i++)
-        if (strcmp(known_types[i].descr, descr) == 0) {
+        if (takes(r, i) && strcmp(known_types[i].descr, descr) == 0) {
             h->type = known_types[i].type;
             return true;
         }
-    if (!r->takes_bytes || strcmp(descr, "|u1") != 0) return refuse_type(r, descr);
-    h->type = MTF_BOOL;
-    return h->bytes = true;
+    return refuse_type(r, descr);
 }
 
 static bool take_order(scanner *r, npy_header *h)
@@ -199,14 +207,14 @@ static bool count_elements(mtf_session *s, const char *name, npy_header *h)
     bool    ok = true;
     for (int i = 0; i < h->ndims && ok; i++)
         ok = !__builtin_mul_overflow(h->count, h->size[i], &h->count);
-    if (!ok || __builtin_mul_overflow(h->count, (int64_t)mtf_dtype_bytes(h->type), &bytes))
+    if (!ok || __builtin_mul_overflow(h->count, (int64_t)raw_bytes(h->type), &bytes))
         return fail(&s->fault, ERR_FILE,
                     "\"%s\": its shape has more elements than any memory holds", name);
     return true;
 }
 
 bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *bytes, size_t n,
-                      bool takes_bytes, npy_header *h)
+                      bool takes_foreign, npy_header *h)
 {
     *h = (npy_header){0};
     if (n < 6 || memcmp(bytes, "\x93NUMPY", 6) != 0)
@@ -224,9 +232,9 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
         return fail(&s->fault, ERR_FILE,
                     "\"%s\" ends inside its header: it should take %zu bytes, and %zu are there",
                     name, length, n - start);
-    scanner r = {s, name, bytes, bytes + start, bytes + start + length, takes_bytes};
+    scanner r = {s, name, bytes, bytes + start, bytes + start + length, takes_foreign};
     TRY(take_dictionary(&r, h));
-    if (mtf_dtype_bytes(h->type) > 1) TRY(byte_order_suits(&s->fault, name, HOST_IS_LITTLE_ENDIAN));
+    if (raw_bytes(h->type) > 1) TRY(byte_order_suits(&s->fault, name, HOST_IS_LITTLE_ENDIAN));
     h->data_at = start + length;
     return count_elements(s, name, h);
 }
@@ -238,7 +246,7 @@ size_t npy_header_print(mtf_dtype type, int ndims, const int64_t *sizes,
 {
     const char *descr = "";
     for (int i = KNOWN_TYPES - 1; i >= 0; i--)
-        if (known_types[i].type == type) descr = known_types[i].descr;
+        if (known_types[i].type == (raw_type)type) descr = known_types[i].descr;
     const size_t start = 10, room = NPY_HEADER_ROOM;
     size_t       used = start;
     used += (size_t)snprintf(header + used, room - used,

@@ -2,11 +2,10 @@
 #ifndef BASE_NPY_HEADER_H
 #define BASE_NPY_HEADER_H
 
-#include "mtf.h"
+#include "base/raw_type.h"
 
 typedef struct npy_header {
-    mtf_dtype type;
-    bool      bytes;         /* "|u1": the elements are 0 to 255, and `type` is bool, of one byte too */
+    raw_type  type;          /* an mtf_dtype, unless other types were asked for */
     bool      fortran_order; /* the first dimension runs fastest */
     int       ndims;
     int64_t   size[MTF_MAX_DIMS];
@@ -14,10 +13,10 @@ typedef struct npy_header {
     size_t    data_at;       /* where the elements begin; never behind the end */
 } npy_header;
 
-/* Reads the header of a file that is `n` bytes long; an error names the file.  No tensor has "|u1",
- * so only who asks gets it. */
+/* Reads the header of a file that is `n` bytes long; an error names the file.  Types that no tensor
+ * has, such as "<u2", are an error unless the caller takes them. */
 bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *bytes, size_t n,
-                      bool takes_bytes, npy_header *h);
+                      bool takes_foreign, npy_header *h);
 
 /* Writes magic word, version 1.0 and dictionary; returns their length, a multiple of 64. */
 enum { NPY_HEADER_ROOM = 640 };

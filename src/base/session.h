@@ -30,6 +30,7 @@ struct mtf_session {
     void            *store;           /* variables by name: belongs to run/ */
     void            *ranks;           /* the other processes: belongs to run/ */
     void            *saver;           /* a checkpoint being written: belongs to checkpoint/ */
+    void            *lock;            /* on the folder of a training: belongs to checkpoint/ */
     session_closer  *finishers;       /* called before anything closes */
     bool             default_threads; /* nobody said how many */
     bool             said;            /* the error was said already */

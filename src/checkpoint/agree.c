@@ -10,11 +10,11 @@ typedef struct word {
     char text[sizeof((fault *)0)->text];
 } word;
 
-bool agree(store *s, const char *what, const fault *f)
+bool agree_on(store *s, const char *what, const fault *f, fault *first)
 {
     mtf_session *m = s->session;
-    if (f->kind != ERR_NONE && !s->ranks) fault_take(&m->fault, f->kind, f->text);
-    if (!s->ranks) return mtf_ok(m);
+    if (f->kind != ERR_NONE && !s->ranks) fault_take(first, f->kind, f->text);
+    if (!s->ranks) return f->kind == ERR_NONE && mtf_ok(m);
     int   count = ranks_count(s->ranks);
     word  mine = {.kind = f->kind};
     word *all = block_alloc(&m->allocator, &m->fault, sizeof *all * (size_t)count, false);
@@ -24,13 +24,21 @@ bool agree(store *s, const char *what, const fault *f)
         if (all[k].kind != ERR_NONE) {
             char whose[40];
             snprintf(whose, sizeof whose, "rank %d", k);
-            fault_take(&m->fault, all[k].kind, all[k].text);
-            if (k > 0) fault_whose(&m->fault, whose);
-            m->fault.named = true; /* it is everybody's now */
+            fault_take(first, all[k].kind, all[k].text);
+            if (k > 0) fault_whose(first, whose);
+            first->named = true; /* it is everybody's now */
             ok = false;
         }
     block_free(&m->allocator, all);
     return ok && mtf_ok(m);
+}
+
+bool agree(store *s, const char *what, const fault *f)
+{
+    fault *mine = &s->session->fault, all = {0};
+    bool   ok = agree_on(s, what, f, &all);
+    if (all.kind != ERR_NONE && fault_take(mine, all.kind, all.text)) mine->named = all.named;
+    return ok;
 }
 
 bool agree_sums(store *s, const char *what, int n, uint64_t *sums)

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/safetensors.h"
 
 contents contents_make(arena *a)
 {
-    return (contents){.arena = a, .by_name = {.arena = a}, .folder = ""};
+    return (contents){.arena = a, .by_name = {.arena = a}, .path = "", .folder = ""};
 }
 
 kept_tensor *contents_find(const contents *c, const char *name)
@@ -21,13 +22,15 @@ kept_tensor *contents_find(const contents *c, const char *name)
 kept_tensor *contents_add(contents *c, const char *name)
 {
     if (contents_find(c, name)) {
-        fail(c->arena->fault, ERR_FILE, "\"%s\" has tensor \"%s\" twice", c->folder, name);
+        fail(c->arena->fault, ERR_DAMAGED, "\"%s\" has tensor \"%s\" twice", c->path,
+             contents_find(c, name)->shown);
         return NULL;
     }
     kept_tensor *t = arena_new(c->arena, kept_tensor);
     if (!t || !arena_push(c->arena, c->tensors, c->ntensors, c->tensors_room)) return NULL;
     t->name = arena_text(c->arena, name);
-    if (!t->name || !names_put(&c->by_name, t->name, t)) return NULL;
+    t->shown = t->name ? text_printable(c->arena, t->name) : NULL;
+    if (!t->shown || !names_put(&c->by_name, t->name, t)) return NULL;
     c->tensors[c->ntensors++] = t;
     return t;
 }
@@ -50,14 +53,30 @@ bool contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape
     return true;
 }
 
+const char *contents_file(const contents *c, int file)
+{
+    char path[PATH_MAX];
+    if (!contents_path(c, file, path)) return c->path;
+    const char *copy = arena_text(c->arena, path);
+    return copy ? copy : c->path;
+}
+
+const char *contents_shape_text(const contents *c, const kept_tensor *t)
+{
+    char        text[SHAPE_TEXT];
+    const char *copy = arena_text(c->arena, shape_text(&t->shape, text));
+    if (copy) copy = text_printable(c->arena, copy);
+    return copy ? copy : "";
+}
+
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f)
 {
     char is[CHECKSUM_TEXT], should_be[CHECKSUM_TEXT];
     if (!t->summed || t->sum == sum) return true;
-    return fail(f, ERR_FILE,
-                "\"%s/%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and should "
+    return fail(f, ERR_DAMAGED,
+                "\"%s\": tensor \"%s\" is damaged: the sum over its elements is %s, and should "
                 "be %s",
-                c->folder, c->files[t->file].name, t->name, checksum_text(sum, is),
+                contents_file(c, t->file), t->shown, checksum_text(sum, is),
                 checksum_text(t->sum, should_be));
 }
 
@@ -123,6 +142,9 @@ const char **contents_arrange(contents *c, const char *one_file)
 
 bool contents_path(const contents *c, int file, char path[PATH_MAX])
 {
-    if (snprintf(path, PATH_MAX, "%s/%s", c->folder, c->files[file].name) < PATH_MAX) return true;
+    bool here = strcmp(c->folder, ".") == 0; /* users say x.safetensors, not ./x.safetensors */
+    if (snprintf(path, PATH_MAX, "%s%s%s", here ? "" : c->folder, here ? "" : "/",
+                 c->files[file].name) < PATH_MAX)
+        return true;
     return fail(c->arena->fault, ERR_FILE, "the path of \"%s\" is too long", c->files[file].name);
 }

@@ -9,6 +9,7 @@
 
 typedef struct kept_tensor {
     const char *name;
+    const char *shown; /* the same for messages: names in files may hold anything */
     mtf_dtype   type;
     const char *foreign; /* its file's word for an element type that mtf lacks; NULL: `type` */
     mtf_shape   shape;
@@ -28,6 +29,7 @@ typedef struct kept_file {
 
 typedef struct contents {
     arena        *arena;
+    const char   *path;   /* of the checkpoint or the file, for messages */
     const char   *folder; /* where the files are */
     kept_tensor **tensors;
     int           ntensors, tensors_room;
@@ -38,6 +40,7 @@ typedef struct contents {
     int64_t       step, position;
     uint64_t      seed;
     const char   *config; /* NULL: none */
+    const char  **facts;  /* pairs, then NULL: what a run that goes on from it has alike */
 } contents;
 
 contents contents_make(arena *a);
@@ -46,6 +49,9 @@ kept_tensor *contents_add(contents *c, const char *name);
 /* Gives it type and shape, whose names are copied; NULL names become d0, d1, ... */
 bool         contents_shape(contents *c, kept_tensor *t, mtf_dtype type, const mtf_shape *shape);
 kept_tensor *contents_find(const contents *c, const char *name); /* NULL where absent */
+/* A file of it and a tensor's shape, for messages, in the arena; "" where memory runs out. */
+const char *contents_file(const contents *c, int file);
+const char *contents_shape_text(const contents *c, const kept_tensor *t);
 /* Is this the sum that its elements should have?  Where nobody wrote one down, any is. */
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f);
 /* For writing, into one file of this name, or NULL: puts the tensors in order and in files of at most FILE_BYTES of data each, unless one

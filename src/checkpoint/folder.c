@@ -132,6 +132,29 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The step that a name tells; -1: it is none that mtf gives. */
+static int64_t step_of(const char *name)
+{
+    char      again[40], *end;
+    long long step;
+    errno = 0;
+    if (strncmp(name, whole, sizeof whole - 1) != 0) return -1;
+    step = strtoll(name + sizeof whole - 1, &end, 10);
+    snprintf(again, sizeof again, "%s%08lld", whole, step);
+    return errno || strcmp(again, name) != 0 ? -1 : step;
+}
+
+bool folder_is_step(const char *path)
+{
+    size_t length = strlen(path), begin;
+    char   name[40];
+    while (length > 1 && path[length - 1] == '/') length--;
+    for (begin = length; begin > 0 && path[begin - 1] != '/';) begin--;
+    if (length - begin >= sizeof name) return false;
+    snprintf(name, sizeof name, "%.*s", (int)(length - begin), path + begin);
+    return step_of(name) >= 0;
+}
+
 bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count)
 {
     const char **names;
@@ -141,11 +164,8 @@ bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count)
     *count = 0;
     TRY(*steps != NULL);
     for (int i = 0; i < n; i++) {
-        const char *digits = names[i] + strlen(whole);
-        char       *end;
-        errno = 0;
-        long long step = strtoll(digits, &end, 10);
-        if (*digits >= '0' && *digits <= '9' && !*end && !errno) (*steps)[(*count)++] = step;
+        int64_t step = step_of(names[i]);
+        if (step >= 0) (*steps)[(*count)++] = step;
     }
     if (*count) qsort(*steps, (size_t)*count, sizeof **steps, compare);
     return true;

@@ -19,6 +19,7 @@ bool folder_sync(const char *folder, fault *f);
 bool folder_clean(arena *a, const char *folder); /* what is half written or half deleted goes */
 /* The steps of the checkpoints, the oldest first; a folder that is not there has none. */
 bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count);
+bool folder_is_step(const char *path); /* has it the name of a checkpoint? */
 /* The draft becomes the checkpoint of its step, in place of one that has the name already. */
 bool folder_publish(arena *a, const char *folder, int64_t step);
 /* Deletes all but the newest `keep`, those that `every` divides (0: none), and `current`. */

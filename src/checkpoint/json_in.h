@@ -6,7 +6,7 @@
 
 #include "base/textbuf.h"
 
-/* An object that takes the whole text but for blanks behind it, to be deleted; NULL where none is. */
+/* An object that takes the whole text but for blanks after it, to be deleted; NULL where none is. */
 cJSON *json_read(const char *text, size_t length);
 /* A member that is there exactly once; NULL otherwise. */
 const cJSON *json_member(const cJSON *object, const char *key);

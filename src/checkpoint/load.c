@@ -5,10 +5,11 @@
 #include "base/dtype.h"
 #include "base/pattern.h"
 #include "checkpoint/agree.h"
+#include "checkpoint/load.h"
 #include "checkpoint/opening.h"
 #include "checkpoint/reading.h"
+#include "checkpoint/transpose.h"
 #include "checkpoint/writing.h"
-#include "mtf_train.h"
 #include "run/parts.h"
 #include "run/share.h"
 
@@ -16,16 +17,20 @@
 typedef struct wish {
     store_entry *entry;
     kept_tensor *tensor;
+    bool         turned; /* its dimensions are in another order there */
 } wish;
 
 typedef struct loader {
     store        *store;
     arena         arena;
-    fault         fault; /* until all ranks know of it */
+    fault         fault; /* of this rank, until all know of it */
+    fault        *why;   /* of all ranks */
     contents      contents;
     mtf_load_opts opts;
     wish         *wishes;
-    int           nwishes;
+    int           nwishes, wanted;
+    const char  **missing; /* names of variables that were wanted and are not there, then NULL */
+    int           nmissing;
 } loader;
 
 static const char what[] = "loading a checkpoint";
@@ -47,10 +52,10 @@ static bool missing(loader *l, const char *here, const char *there)
     nearest near = {.wanted = there};
     char    hint[200], as[300] = "";
     for (int i = 0; i < l->contents.ntensors; i++)
-        nearest_offer(&near, l->contents.tensors[i]->name);
+        nearest_offer(&near, l->contents.tensors[i]->shown);
     if (strcmp(here, there) != 0) snprintf(as, sizeof as, ", looked for as \"%.200s\"", there);
-    return fail(&l->fault, ERR_FILE, "\"%s\" lacks variable \"%.200s\"%s%s", l->contents.folder,
-                here, as, nearest_hint(&near, hint, sizeof hint));
+    return fail(&l->fault, ERR_FILE, "\"%s\" lacks variable \"%.200s\"%s%s", l->contents.path, here,
+                as, nearest_hint(&near, hint, sizeof hint));
 }
 
 static bool same_sizes(const mtf_shape *a, const mtf_shape *b)
@@ -61,52 +66,97 @@ static bool same_sizes(const mtf_shape *a, const mtf_shape *b)
     return true;
 }
 
+/* Names decide where there are names. */
+static bool shapes_fit(const store_entry *e, const kept_tensor *t)
+{
+    if (!t->named) return same_sizes(&t->shape, &e->shape);
+    return mtf_shape_equal(t->shape, e->shape) || transpose_suits(&t->shape, &e->shape);
+}
+
 static bool fits(loader *l, const store_entry *e, const kept_tensor *t)
 {
-    const char *file = l->contents.files[t->file].name;
-    char        a[SHAPE_TEXT], b[SHAPE_TEXT];
+    const char *file = contents_file(&l->contents, t->file);
+    char        text[SHAPE_TEXT];
     bool        converts = l->opts.convert && dtype_is_float(t->type) && dtype_is_float(e->master);
     if (t->foreign)
         return fail(&l->fault, ERR_FILE,
-                    "\"%s/%s\": tensor \"%s\" has elements of type %s, which mtf lacks",
-                    l->contents.folder, file, t->name, t->foreign);
-    if (t->named ? !mtf_shape_equal(t->shape, e->shape) : !same_sizes(&t->shape, &e->shape))
+                    "\"%s\": tensor \"%s\" has elements of type %s, which mtf lacks", file,
+                    t->shown, t->foreign);
+    if (!shapes_fit(e, t))
         return fail(&l->fault, ERR_FILE,
-                    "\"%s/%s\": tensor \"%s\" is %s%s, but the variable \"%s\" is %s%s",
-                    l->contents.folder, file, t->name, mtf_dtype_name(t->type),
-                    shape_text(&t->shape, a), e->name, mtf_dtype_name(e->master),
-                    shape_text(&e->shape, b));
+                    "\"%s\": tensor \"%s\" is %s%s, but the variable \"%s\" is %s%s", file,
+                    t->shown, mtf_dtype_name(t->type), contents_shape_text(&l->contents, t),
+                    e->name, mtf_dtype_name(e->master), shape_text(&e->shape, text));
     if (t->type == e->master || converts) return true;
-    return fail(
-        &l->fault, ERR_FILE,
-        "\"%s/%s\": tensor \"%s\" is %s, but the variable \"%s\" is kept as %s; convert the "
-        "checkpoint, or say that floating types shall be converted",
-        l->contents.folder, file, t->name, mtf_dtype_name(t->type), e->name,
-        mtf_dtype_name(e->master));
+    return fail(&l->fault, ERR_FILE,
+                "\"%s\": tensor \"%s\" is %s, but the variable \"%s\" is kept as %s; %s", file,
+                t->shown, mtf_dtype_name(t->type), e->name, mtf_dtype_name(e->master),
+                dtype_is_float(t->type) && dtype_is_float(e->master)
+                    ? "ask for a conversion (--init-convert), or convert it with mtf ckpt convert"
+                    : "only floating types are converted");
+}
+
+static bool is_wanted(loader *l, const store_entry *e)
+{
+    if (l->opts.trainable && !e->trainable) return false;
+    return !l->opts.only || pattern_matches(l->opts.only, e->name, &l->fault);
+}
+
+/* A pattern that renames nothing was meant for something. */
+static bool renames_match(loader *l)
+{
+    const store *s = l->store;
+    for (const char *const *r = l->opts.rename; r && r[0] && r[1]; r += 2) {
+        bool matched = false;
+        for (int i = 0; i < s->count && !matched; i++)
+            matched = is_wanted(l, s->all[i]) && pattern_matches(r[0], s->all[i]->name, &l->fault);
+        if (!matched) /* unless the pattern is none, which was said */
+            return fail(
+                &l->fault, ERR_USAGE,
+                "nothing is renamed by \"%s=%s\": the pattern matches the name of none of the "
+                "%d variables that are to be loaded",
+                r[0], r[1], l->wanted);
+    }
+    return true;
+}
+
+static bool count_wanted(loader *l)
+{
+    const store *s = l->store;
+    for (int i = 0; i < s->count; i++) l->wanted += is_wanted(l, s->all[i]);
+    TRY(!l->fault.kind);
+    if (l->wanted) return renames_match(l);
+    const char *kind = l->opts.trainable ? "trainable variable" : "variable";
+    if (l->opts.only)
+        return fail(&l->fault, ERR_USAGE, "no %s has a name that \"%s\" matches", kind,
+                    l->opts.only);
+    return fail(&l->fault, ERR_USAGE, "there is no %s to load", kind);
 }
 
 static bool choose(loader *l)
 {
     const store *s = l->store;
     l->wishes = arena_array(&l->arena, wish, s->count);
-    TRY(l->wishes != NULL);
+    l->missing = arena_array(&l->arena, const char *, s->count + 1);
+    TRY(l->wishes && l->missing && count_wanted(l));
     for (int i = 0; i < s->count; i++) {
         store_entry *e = s->all[i];
-        if (l->opts.only && !pattern_matches(l->opts.only, e->name, &l->fault)) {
-            TRY(!l->fault.kind);
-            continue;
-        }
+        if (!is_wanted(l, e)) continue;
         const char *there = name_there(l, e->name);
         TRY(there != NULL);
         kept_tensor *t = contents_find(&l->contents, there);
-        if (!t && l->opts.partial) continue;
-        if (!t) return missing(l, e->name, there);
+        if (!t && !l->opts.partial) return missing(l, e->name, there);
+        if (!t) {
+            l->missing[l->nmissing++] = e->name;
+            continue;
+        }
         TRY(fits(l, e, t));
-        l->wishes[l->nwishes++] = (wish){e, t};
+        bool turned = t->named && transpose_suits(&t->shape, &e->shape);
+        l->wishes[l->nwishes++] = (wish){e, t, turned};
     }
     if (l->nwishes) return true;
     return fail(&l->fault, ERR_FILE, "\"%s\" has none of the %d variables that were to be loaded",
-                l->contents.folder, s->count);
+                l->contents.path, l->wanted);
 }
 
 /* ---- reading ---- */
@@ -137,6 +187,43 @@ typedef struct read_room {
     int      *first; /* by speaker: who of this process has its part already */
 } read_room;
 
+/* The part as it lies in the file, with its dimensions in that order. */
+static mtf_part part_there(const mtf_shape *there, const mtf_part *p, void *data)
+{
+    mtf_part q = {.processor = p->processor, .shape = {.ndims = there->ndims}, .data = data};
+    for (int d = 0; d < there->ndims; d++) {
+        int at = mtf_shape_find(p->shape, there->dims[d].name);
+        q.shape.dims[d] = p->shape.dims[at];
+        q.begin[d] = p->begin[at];
+    }
+    return q;
+}
+
+/* Takes memory for one part: its elements are read in one order and written in another. */
+static bool read_turned(loader *l, reader *r, const wish *w, const mtf_part *p, bool counts,
+                        uint64_t *sum)
+{
+    const mtf_allocator *a = &l->store->session->allocator;
+    size_t               bytes = mtf_dtype_bytes(w->entry->type);
+    int64_t              count = shape_size(&p->shape), room = (int64_t)(STAGE_BYTES / bytes);
+    part_copier          copier = r->copier;
+    char                *lies = block_alloc(a, &l->fault, (size_t)(count + 1) * bytes, false);
+    TRY(lies != NULL);
+    mtf_part there = part_there(&w->tensor->shape, p, lies);
+    r->copier = (part_copier){0};
+    bool ok = reader_parts(r, w->tensor, w->entry->type, 1, &there, &counts, sum);
+    r->copier = copier;
+    transposing t = transpose_start(&there.shape, &p->shape);
+    for (int64_t at = 0; ok && at < count; at += room) {
+        int64_t n = count - at < room ? count - at : room;
+        transpose_next(&t, bytes, lies, r->stage, n);
+        copier.copy(copier.where, (char *)p->data + (size_t)at * bytes, r->stage,
+                    (size_t)n * bytes);
+    }
+    block_free(a, lies);
+    return ok;
+}
+
 static bool read_one(loader *l, reader *r, const read_room *room, const wish *w, uint64_t *sum)
 {
     const store       *s = l->store;
@@ -153,7 +240,9 @@ static bool read_one(loader *l, reader *r, const read_room *room, const wish *w,
         room->counts[n] = speaker == k;
         room->parts[n++] = part_of(s, k, &e->shape, &e->where, e->parts[k]);
     }
-    TRY(reader_parts(r, w->tensor, e->type, n, room->parts, room->counts, sum));
+    for (int i = 0; w->turned && i < n; i++)
+        TRY(read_turned(l, r, w, &room->parts[i], room->counts[i], sum));
+    if (!w->turned) TRY(reader_parts(r, w->tensor, e->type, n, room->parts, room->counts, sum));
     for (int k = s->first; k < s->end; k++)
         if (room->first[k - s->first] != k) copy_part(l, r, e, room->first[k - s->first], k);
     return true;
@@ -179,8 +268,19 @@ static bool read_all(loader *l, uint64_t *sums)
 static bool sums_agree(const loader *l, const uint64_t *sums)
 {
     for (int i = 0; i < l->nwishes; i++)
-        TRY(contents_agrees(&l->contents, l->wishes[i].tensor, sums[i], &l->store->session->fault));
+        TRY(contents_agrees(&l->contents, l->wishes[i].tensor, sums[i], l->why));
     return true;
+}
+
+/* A copy of texts that end with NULL, for as long as the session lives. */
+static const char *const *copy_texts(arena *a, const char *const *from)
+{
+    int n = 0;
+    while (from && from[n]) n++;
+    const char **to = arena_array(a, const char *, n + 1);
+    for (int i = 0; to && i < n; i++)
+        if (!(to[i] = arena_text(a, from[i]))) return NULL;
+    return to;
 }
 
 static bool tell(const loader *l, mtf_loaded *loaded)
@@ -190,34 +290,50 @@ static bool tell(const loader *l, mtf_loaded *loaded)
     if (!loaded) return true;
     *loaded = (mtf_loaded){.step = c->step, .position = c->position, .seed = c->seed};
     loaded->config = arena_text(a, c->config ? c->config : "");
-    loaded->path = arena_text(a, c->folder);
+    loaded->path = arena_text(a, c->path);
     loaded->variables = l->nwishes;
-    return loaded->config && loaded->path;
+    loaded->wanted = l->wanted;
+    loaded->missing = copy_texts(a, l->missing);
+    loaded->facts = copy_texts(a, c->facts);
+    return loaded->config && loaded->path && loaded->missing && loaded->facts;
 }
 
-static bool load(loader *l, const char *path, mtf_loaded *loaded)
+static bool load(loader *l, const char *path, const load_judge *judge, mtf_loaded *loaded)
 {
     store *s = l->store;
-    if (checkpoint_open(&l->contents, path, l->opts.step ? l->opts.step : NEWEST)) choose(l);
-    TRY(agree(s, what, &l->fault));
+    if (checkpoint_open(&l->contents, path, l->opts.step ? l->opts.step : NEWEST) &&
+        (!judge || judge->accepts(judge->context, &l->contents, &l->fault)))
+        choose(l);
+    TRY(agree_on(s, what, &l->fault, l->why));
     uint64_t *sums = arena_array(&l->arena, uint64_t, l->nwishes);
     if (sums) read_all(l, sums);
-    TRY(agree(s, what, &l->fault) && agree_sums(s, what, l->nwishes, sums));
+    TRY(agree_on(s, what, &l->fault, l->why) && agree_sums(s, what, l->nwishes, sums));
     return sums_agree(l, sums) && tell(l, loaded);
+}
+
+bool checkpoint_load(store *s, const char *path, const mtf_load_opts *opts, const load_judge *judge,
+                     mtf_loaded *loaded, fault *why)
+{
+    loader l = {.store = s, .opts = opts ? *opts : (mtf_load_opts){0}, .why = why};
+    if (s->count == 0)
+        return fail(why, ERR_USAGE,
+                    "there are no variables to load yet; compile the program first");
+    l.arena = arena_make(&s->session->allocator, &l.fault);
+    l.contents = contents_make(&l.arena);
+    bool ok = load(&l, path, judge, loaded);
+    arena_free(&l.arena);
+    return ok;
 }
 
 bool mtf_load(mtf_session *s, const char *path, const mtf_load_opts *opts, mtf_loaded *loaded)
 {
+    fault why = {0};
     if (loaded) *loaded = (mtf_loaded){.config = "", .path = ""};
     TRY(mtf_save_wait(s));
-    loader l = {.store = store_of(s), .opts = opts ? *opts : (mtf_load_opts){0}};
-    TRY(l.store != NULL);
-    if (l.store->count == 0)
-        return fail(&s->fault, ERR_USAGE,
-                    "there are no variables to load yet; compile the program first");
-    l.arena = arena_make(&s->allocator, &l.fault);
-    l.contents = contents_make(&l.arena);
-    bool ok = load(&l, path, loaded);
-    arena_free(&l.arena);
-    return ok;
+    store *t = store_of(s);
+    TRY(t != NULL);
+    bool ok = checkpoint_load(t, path, opts, NULL, loaded, &why);
+    if (why.kind != ERR_NONE && fault_take(&s->fault, why.kind, why.text))
+        s->fault.named = why.named;
+    return ok && mtf_ok(s);
 }

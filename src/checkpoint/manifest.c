@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/printable.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/json_in.h"
 
 const char manifest_name[] = "manifest.json";
 
-static const char format[] = "mtf checkpoint 1";
+/* A later version must end in its sum as well: then it is told from damage. */
+static const char format[] = "mtf checkpoint ";
+enum { VERSION = 1 };
 static const char last_key[] = "\"sum\": \"", ending[] = "\"\n}\n";
 enum { DIGITS = CHECKSUM_TEXT - 1, ENDING = sizeof ending - 1, LAST_KEY = sizeof last_key - 1 };
 
@@ -39,14 +42,21 @@ const char *manifest_print(const contents *c)
 {
     textbuf t = {.arena = c->arena};
     char    sum[CHECKSUM_TEXT];
-    text_add(&t, "{\n  \"format\": \"%s\",\n  \"step\": %lld,\n  \"position\": %lld,\n", format,
-             (long long)c->step, (long long)c->position);
+    text_add(&t, "{\n  \"format\": \"%s%d\",\n  \"step\": %lld,\n  \"position\": %lld,\n", format,
+             VERSION, (long long)c->step, (long long)c->position);
     text_add(&t, "  \"seed\": \"%llu\",\n  \"config\": ", (unsigned long long)c->seed);
     if (c->config)
         json_quote(&t, c->config);
     else
         text_add(&t, "null");
-    text_add(&t, ",\n  \"files\": [");
+    text_add(&t, ",\n  \"facts\": {");
+    for (int i = 0; c->facts && c->facts[i]; i += 2) {
+        text_add(&t, i ? ", " : "");
+        json_quote(&t, c->facts[i]);
+        text_add(&t, ": ");
+        json_quote(&t, c->facts[i + 1]);
+    }
+    text_add(&t, "},\n  \"files\": [");
     for (int i = 0; i < c->nfiles; i++)
         text_add(&t, "%s\n    {\"name\": \"%s\", \"bytes\": %lld, \"header_sum\": \"%s\"}",
                  i ? "," : "", c->files[i].name, (long long)c->files[i].bytes,
@@ -72,8 +82,8 @@ typedef struct parsing {
 
 static bool wrong(const parsing *p, const char *what)
 {
-    return fail(p->fault, ERR_FILE, "\"%s\": its %s is missing or is not what mtf writes", p->path,
-                what);
+    return fail(p->fault, ERR_DAMAGED, "\"%s\": its %s is missing or is not what mtf writes",
+                p->path, what);
 }
 
 static bool read_sum(const cJSON *object, const char *key, uint64_t *sum)
@@ -94,6 +104,7 @@ static bool read_file(const parsing *p, const cJSON *item)
         !read_sum(item, "header_sum", &f.header_sum) || strchr(name->valuestring, '/'))
         return wrong(p, "list of files");
     f.name = arena_text(c->arena, name->valuestring);
+    if (f.name && text_printable(c->arena, f.name) != f.name) return wrong(p, "list of files");
     TRY(f.name && arena_push(c->arena, c->files, c->nfiles, c->files_room));
     c->files[c->nfiles++] = f;
     return true;
@@ -137,6 +148,23 @@ static bool read_tensor(const parsing *p, const cJSON *item)
     return t->summed || wrong(p, "list of tensors");
 }
 
+/* Checkpoints of before there were facts have none. */
+static bool read_facts(const parsing *p, const cJSON *facts)
+{
+    contents *c = p->contents;
+    int       n = 0;
+    if (!cJSON_IsObject(facts)) return true;
+    c->facts = arena_array(c->arena, const char *, 2 * cJSON_GetArraySize(facts) + 1);
+    TRY(c->facts != NULL);
+    for (const cJSON *i = facts->child; i; i = i->next) {
+        if (!cJSON_IsString(i)) return wrong(p, "list of facts");
+        c->facts[n++] = arena_text(c->arena, i->string);
+        c->facts[n++] = arena_text(c->arena, i->valuestring);
+        TRY(c->facts[n - 2] && c->facts[n - 1]);
+    }
+    return true;
+}
+
 static bool read_all(const parsing *p, const cJSON *root)
 {
     contents    *c = p->contents;
@@ -152,6 +180,7 @@ static bool read_all(const parsing *p, const cJSON *root)
         c->config = arena_text(c->arena, config->valuestring);
         TRY(c->config != NULL);
     }
+    TRY(read_facts(p, json_member(root, "facts")));
     if (!cJSON_IsArray(files)) return wrong(p, "list of files");
     if (!cJSON_IsArray(tensors)) return wrong(p, "list of tensors");
     for (const cJSON *i = files->child; i; i = i->next) TRY(read_file(p, i));
@@ -167,14 +196,28 @@ static bool is_sound(const parsing *p, const char *text, size_t bytes)
     char         sum[CHECKSUM_TEXT];
     if (bytes < least || memcmp(text + bytes - ENDING, ending, ENDING) != 0 ||
         memcmp(text + bytes - least, last_key, LAST_KEY) != 0)
-        return fail(p->fault, ERR_FILE, "\"%s\" is cut short or damaged: it should end in its sum",
-                    p->path);
+        return fail(p->fault, ERR_DAMAGED,
+                    "\"%s\" is cut short or damaged: it should end in its sum", p->path);
     size_t digits = bytes - ENDING - DIGITS;
     checksum_text(checksum_bytes(text, digits), sum);
     if (memcmp(text + digits, sum, DIGITS) == 0) return true;
-    return fail(p->fault, ERR_FILE,
+    return fail(p->fault, ERR_DAMAGED,
                 "\"%s\" is damaged: the sum over its bytes is %s, and should be %.*s", p->path, sum,
                 DIGITS, text + digits);
+}
+
+static bool is_readable(const parsing *p, const char *word)
+{
+    const size_t prefix = sizeof format - 1;
+    char        *end;
+    long         version = strncmp(word, format, prefix) == 0 ? strtol(word + prefix, &end, 10) : 0;
+    if (version < 1 || *end)
+        return fail(p->fault, ERR_DAMAGED, "\"%s\" is no manifest: its format is not \"%s%d\"",
+                    p->path, format, VERSION);
+    if (version <= VERSION) return true;
+    return fail(p->fault, ERR_FILE,
+                "\"%s\" was made by a newer mtf: its version is %ld, and this mtf reads up to %d",
+                p->path, version, VERSION);
 }
 
 bool manifest_parse(contents *c, const char *path, const char *text, size_t bytes)
@@ -183,10 +226,7 @@ bool manifest_parse(contents *c, const char *path, const char *text, size_t byte
     TRY(is_sound(&p, text, bytes));
     cJSON       *root = json_read(text, bytes);
     const cJSON *word = root ? json_member(root, "format") : NULL;
-    bool         ok =
-        cJSON_IsString(word) && strcmp(word->valuestring, format) == 0
-                    ? read_all(&p, root)
-                    : fail(p.fault, ERR_FILE, "\"%s\" is no manifest of the form \"%s\"", path, format);
+    bool ok = is_readable(&p, cJSON_IsString(word) ? word->valuestring : "") && read_all(&p, root);
     cJSON_Delete(root);
     return ok;
 }

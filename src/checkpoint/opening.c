@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,15 +17,21 @@
 
 /* ---- files ---- */
 
+/* A file that is gone or cannot be read from its disk is damage; one that may not be read is not. */
+static error_kind kind_of(int why)
+{
+    return why == ENOENT || why == EIO ? ERR_DAMAGED : ERR_FILE;
+}
+
 /* Opens a regular file and tells its length; -1 after an error. */
 static int open_file(const char *path, int64_t *bytes, fault *f)
 {
     struct stat about;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
     if (file < 0 || fstat(file, &about) != 0) {
-        fail(f, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
+        fail(f, kind_of(errno), "\"%s\" cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode)) {
-        fail(f, ERR_FILE, "\"%s\" is no regular file", path);
+        fail(f, ERR_DAMAGED, "\"%s\" is no regular file", path);
     } else {
         *bytes = about.st_size;
         return file;
@@ -38,10 +45,12 @@ bool file_read(int descriptor, const char *path, int64_t at, void *bytes, int64_
     for (int64_t done = 0; done < n;) {
         ssize_t got = pread(descriptor, (char *)bytes + done, (size_t)(n - done), at + done);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail(f, ERR_FILE, "\"%s\" cannot be read: %s", path, strerror(errno));
+        if (got < 0)
+            return fail(f, kind_of(errno), "\"%s\" cannot be read: %s", path, strerror(errno));
         if (got == 0)
-            return fail(f, ERR_FILE, "\"%s\" is cut short: it ends at byte %lld of at least %lld",
-                        path, (long long)(at + done), (long long)(at + n));
+            return fail(f, ERR_DAMAGED,
+                        "\"%s\" is cut short: it ends at byte %lld of at least %lld", path,
+                        (long long)(at + done), (long long)(at + n));
         done += got;
     }
     return true;
@@ -78,7 +87,7 @@ static bool read_header(contents *c, int number, contents *to)
     TRY(file >= 0);
     bool ok = true;
     if (c->manifest && bytes != k->bytes)
-        ok = fail(f, ERR_FILE, "\"%s\" has %lld bytes and should have %lld: it is %s", path,
+        ok = fail(f, ERR_DAMAGED, "\"%s\" has %lld bytes and should have %lld: it is %s", path,
                   (long long)bytes, (long long)k->bytes,
                   bytes < k->bytes ? "cut short" : "longer than it should be");
     k->bytes = bytes;
@@ -86,7 +95,7 @@ static bool read_header(contents *c, int number, contents *to)
     if (ok) ok = (k->header_bytes = safetensors_header_bytes(path, head, bytes, f)) > 0;
     if (ok) ok = (header = read_start(c->arena, file, path, k->header_bytes)) != NULL;
     if (ok && c->manifest && checksum_bytes(header, (size_t)k->header_bytes) != k->header_sum)
-        ok = fail(f, ERR_FILE,
+        ok = fail(f, ERR_DAMAGED,
                   "\"%s\": its header is damaged: the sum over its bytes is not what the "
                   "manifest says",
                   path);
@@ -100,7 +109,8 @@ static bool read_header(contents *c, int number, contents *to)
 static bool compare_headers(contents *c)
 {
     contents headers = contents_make(c->arena);
-    headers.folder = c->folder;
+    headers.path = c->path, headers.folder = c->folder;
+    headers.files = c->files, headers.nfiles = c->nfiles;
     for (int i = 0; i < c->nfiles; i++) TRY(read_header(c, i, &headers));
     for (int i = 0; i < c->ntensors; i++) {
         kept_tensor       *t = c->tensors[i];
@@ -110,14 +120,14 @@ static bool compare_headers(contents *c)
         for (int d = 0; same && d < t->shape.ndims; d++)
             same = h->shape.dims[d].size == t->shape.dims[d].size;
         if (!same)
-            return fail(c->arena->fault, ERR_FILE,
-                        "\"%s/%s\": tensor \"%s\" is not what the manifest says", c->folder,
-                        c->files[t->file].name, t->name);
+            return fail(c->arena->fault, ERR_DAMAGED,
+                        "\"%s\": tensor \"%s\" is not what the manifest says",
+                        contents_file(c, t->file), t->shown);
         t->at = h->at;
     }
     if (headers.ntensors == c->ntensors) return true;
-    return fail(c->arena->fault, ERR_FILE, "\"%s\": the files have %d tensors, and the manifest %d",
-                c->folder, headers.ntensors, c->ntensors);
+    return fail(c->arena->fault, ERR_DAMAGED, "\"%s/%s\": it has %d tensors, and the files %d",
+                c->folder, manifest_name, c->ntensors, headers.ntensors);
 }
 
 /* ---- kinds of paths ---- */
@@ -147,7 +157,7 @@ static bool open_one(contents *c, const char *path)
     char       *folder = arena_text(c->arena, slash ? path : ".");
     TRY(folder != NULL);
     if (slash) folder[slash == path ? 1 : slash - path] = 0;
-    c->folder = folder;
+    c->path = path, c->folder = folder;
     return add_file(c, slash ? slash + 1 : path) && read_header(c, 0, c);
 }
 
@@ -161,6 +171,14 @@ static bool is_safetensors(const char *name)
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const kept_file *)a)->name, ((const kept_file *)b)->name);
+}
+
+/* weights-00001-of-00003.safetensors: what mtf calls a file of a checkpoint. */
+static bool is_own(const char *name)
+{
+    int number, count, used = 0;
+    return sscanf(name, "weights-%5d-of-%5d.safetensors%n", &number, &count, &used) == 2 && used &&
+           !name[used];
 }
 
 /* A folder with safetensors files of others. */
@@ -180,6 +198,11 @@ static bool open_several(contents *c, const char *path)
                     "\"%s\" holds no checkpoint: neither step_... folders nor safetensors files",
                     path);
     qsort(c->files, (size_t)c->nfiles, sizeof *c->files, by_name);
+    if (is_own(c->files[0].name)) /* these are parts of a checkpoint */
+        return fail(c->arena->fault, ERR_DAMAGED,
+                    "\"%s/%s\" is missing, without which nobody can tell whether the checkpoint is "
+                    "whole",
+                    path, manifest_name);
     for (int i = 0; i < c->nfiles; i++) TRY(read_header(c, i, c));
     return true;
 }
@@ -205,7 +228,7 @@ static bool open_step(contents *c, const char *path, int64_t step, bool *there)
         return fail(c->arena->fault, ERR_FILE,
                     "\"%s\" has no checkpoint of step %lld; its %d are from step %lld to %lld",
                     path, (long long)step, n, (long long)steps[0], (long long)steps[n - 1]);
-    c->folder = folder_step_path(c->arena, path, steps[found]);
+    c->path = c->folder = folder_step_path(c->arena, path, steps[found]);
     const char *manifest = c->folder ? beside(c, c->folder, manifest_name) : NULL;
     return manifest && open_manifest(c, manifest);
 }
@@ -218,10 +241,10 @@ bool checkpoint_open(contents *c, const char *path, int64_t step)
         return fail(c->arena->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path,
                     strerror(errno));
     if (!S_ISDIR(about.st_mode)) return open_one(c, path);
-    c->folder = arena_text(c->arena, path);
+    c->path = c->folder = arena_text(c->arena, path);
     const char *manifest = beside(c, path, manifest_name);
     TRY(c->folder && manifest);
-    if (access(manifest, F_OK) == 0) return open_manifest(c, manifest);
+    if (access(manifest, F_OK) == 0 || folder_is_step(path)) return open_manifest(c, manifest);
     TRY(open_step(c, path, step, &there));
     return there || open_several(c, path);
 }

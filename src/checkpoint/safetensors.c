@@ -6,6 +6,7 @@
 
 #include "base/byte_order.h"
 #include "base/dtype.h"
+#include "base/printable.h"
 #include "checkpoint/json_in.h"
 
 static const char *const words[DTYPES] = {
@@ -33,19 +34,19 @@ int64_t safetensors_header_bytes(const char *path, const unsigned char head[SAFE
     for (int i = SAFETENSORS_START - 1; i >= 0; i--) length = length << 8 | head[i];
     if (!byte_order_suits(f, path, HOST_IS_LITTLE_ENDIAN)) return 0;
     if (file_bytes < SAFETENSORS_START + 2) {
-        fail(f, ERR_FILE, "\"%s\" has %lld bytes, fewer than any safetensors file", path,
+        fail(f, ERR_DAMAGED, "\"%s\" has %lld bytes, fewer than any safetensors file", path,
              (long long)file_bytes);
         return 0;
     }
     if (length > HEADER_MOST) {
-        fail(f, ERR_FILE,
+        fail(f, ERR_DAMAGED,
              "\"%s\" is no safetensors file: its header would be %llu bytes long; at most %d are "
              "read",
              path, (unsigned long long)length, HEADER_MOST);
         return 0;
     }
     if ((int64_t)length > file_bytes - SAFETENSORS_START) {
-        fail(f, ERR_FILE,
+        fail(f, ERR_DAMAGED,
              "\"%s\" is cut short: its header should be %llu bytes long, and %lld are there", path,
              (unsigned long long)length, (long long)(file_bytes - SAFETENSORS_START));
         return 0;
@@ -55,21 +56,21 @@ int64_t safetensors_header_bytes(const char *path, const unsigned char head[SAFE
 
 static bool broken(const reading *r, const char *name, const char *wanted)
 {
-    return fail(r->fault, ERR_FILE, "\"%s\": tensor \"%.200s\" should have %s", r->path, name,
+    return fail(r->fault, ERR_DAMAGED, "\"%s\": tensor \"%.200s\" should have %s", r->path, name,
                 wanted);
 }
 
 static bool read_type(reading *r, const cJSON *item, kept_tensor *t)
 {
     const cJSON *type = json_member(item, "dtype");
-    if (!cJSON_IsString(type)) return broken(r, t->name, "a \"dtype\", once, as a text");
+    if (!cJSON_IsString(type)) return broken(r, t->shown, "a \"dtype\", once, as a text");
     for (int k = 0; k < DTYPES; k++)
         if (strcmp(words[k], type->valuestring) == 0) {
             t->type = (mtf_dtype)k;
             return true;
         }
     t->foreign = arena_text(r->contents->arena, type->valuestring);
-    return t->foreign != NULL;
+    return t->foreign && (t->foreign = text_printable(r->contents->arena, t->foreign));
 }
 
 static bool read_shape(reading *r, const cJSON *item, kept_tensor *t)
@@ -77,15 +78,16 @@ static bool read_shape(reading *r, const cJSON *item, kept_tensor *t)
     const cJSON *sizes = json_member(item, "shape");
     mtf_shape    shape = {0};
     int64_t      count = 1;
-    if (!cJSON_IsArray(sizes)) return broken(r, t->name, "a \"shape\", once, as a list");
+    if (!cJSON_IsArray(sizes)) return broken(r, t->shown, "a \"shape\", once, as a list");
     for (const cJSON *i = sizes->child; i; i = i->next) {
         if (shape.ndims == MTF_MAX_DIMS)
-            return fail(r->fault, ERR_FILE, "\"%s\": tensor \"%.200s\" has more than %d dimensions",
-                        r->path, t->name, MTF_MAX_DIMS);
+            return fail(r->fault, ERR_DAMAGED,
+                        "\"%s\": tensor \"%.200s\" has more than %d dimensions", r->path, t->shown,
+                        MTF_MAX_DIMS);
         int64_t *size = &shape.dims[shape.ndims++].size;
         if (!json_whole(i, size) || __builtin_mul_overflow(count, *size, &count) ||
             count > INT64_MAX / 16)
-            return broken(r, t->name, "sizes that are whole numbers and not too large");
+            return broken(r, t->shown, "sizes that are whole numbers and not too large");
     }
     return contents_shape(r->contents, t, t->type, &shape);
 }
@@ -96,17 +98,16 @@ static bool read_place(reading *r, const cJSON *item, kept_tensor *t)
     int64_t      begin, end;
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != 2 || !json_whole(list->child, &begin) ||
         !json_whole(list->child->next, &end))
-        return broken(r, t->name, "\"data_offsets\", once, of two whole numbers");
+        return broken(r, t->shown, "\"data_offsets\", once, of two whole numbers");
     if (begin > end || end > r->data_bytes)
-        return fail(r->fault, ERR_FILE,
-                    "\"%s\": tensor \"%.200s\" lies at bytes %lld to %lld behind the header, where "
+        return fail(r->fault, ERR_DAMAGED,
+                    "\"%s\": tensor \"%.200s\" lies at bytes %lld to %lld after the header, where "
                     "%lld bytes are: the file is cut short, or its header is wrong",
-                    r->path, t->name, (long long)begin, (long long)end, (long long)r->data_bytes);
-    char text[SHAPE_TEXT];
+                    r->path, t->shown, (long long)begin, (long long)end, (long long)r->data_bytes);
     if (!t->foreign && end - begin != t->bytes)
-        return fail(r->fault, ERR_FILE,
+        return fail(r->fault, ERR_DAMAGED,
                     "\"%s\": tensor \"%.200s\" is %s%s, which is %lld bytes, but it has %lld",
-                    r->path, t->name, mtf_dtype_name(t->type), shape_text(&t->shape, text),
+                    r->path, t->shown, mtf_dtype_name(t->type), contents_shape_text(r->contents, t),
                     (long long)t->bytes, (long long)(end - begin));
     t->bytes = end - begin;
     t->at = begin;
@@ -116,8 +117,15 @@ static bool read_place(reading *r, const cJSON *item, kept_tensor *t)
 
 static bool read_tensor(reading *r, const cJSON *item)
 {
-    if (!cJSON_IsObject(item)) return broken(r, item->string, "an object for its value");
+    const kept_tensor *other = contents_find(r->contents, item->string);
+    if (other && other->file != r->file)
+        return fail(r->fault, ERR_DAMAGED, "\"%s\" has tensor \"%.200s\", which \"%s\" has already",
+                    r->path, other->shown, r->contents->files[other->file].name);
+    if (other)
+        return fail(r->fault, ERR_DAMAGED, "\"%s\" has tensor \"%.200s\" twice", r->path,
+                    other->shown);
     kept_tensor *t = contents_add(r->contents, item->string);
+    if (t && !cJSON_IsObject(item)) return broken(r, t->shown, "an object for its value");
     return t && read_type(r, item, t) && read_shape(r, item, t) && read_place(r, item, t);
 }
 
@@ -128,7 +136,7 @@ static int by_place(const void *a, const void *b)
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? -1 : 1) : 0;
 }
 
-/* One behind the other, from the first byte to the last: no byte is in two tensors or in none. */
+/* One after the other, from the first byte to the last: no byte is in two tensors or in none. */
 static bool no_gaps(const reading *r, int64_t header_bytes)
 {
     int           n = r->contents->ntensors - r->first;
@@ -137,15 +145,15 @@ static bool no_gaps(const reading *r, int64_t header_bytes)
     if (n) qsort(list, (size_t)n, sizeof *list, by_place);
     for (int i = 0; i < n; i++) {
         if (list[i]->at != end)
-            return fail(r->fault, ERR_FILE,
-                        "\"%s\": tensor \"%.200s\" begins at byte %lld behind the header; the one "
+            return fail(r->fault, ERR_DAMAGED,
+                        "\"%s\": tensor \"%.200s\" begins at byte %lld after the header; the one "
                         "before it ends at %lld",
-                        r->path, list[i]->name, (long long)list[i]->at, (long long)end);
+                        r->path, list[i]->shown, (long long)list[i]->at, (long long)end);
         end += list[i]->bytes;
         list[i]->at += header_bytes;
     }
     if (end == r->data_bytes) return true;
-    return fail(r->fault, ERR_FILE,
+    return fail(r->fault, ERR_DAMAGED,
                 "\"%s\" has %lld bytes of data, but its tensors end at %lld: the file is %s",
                 r->path, (long long)r->data_bytes, (long long)end, "longer than it should be");
 }
@@ -174,10 +182,11 @@ static bool read_metadata(const reading *r, const cJSON *metadata)
     const size_t prefix = sizeof dims_key - 1;
     if (!metadata) return true;
     if (!cJSON_IsObject(metadata))
-        return fail(r->fault, ERR_FILE, "\"%s\": __metadata__ should be an object", r->path);
+        return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should be an object", r->path);
     for (const cJSON *i = metadata->child; i; i = i->next) {
         if (!cJSON_IsString(i))
-            return fail(r->fault, ERR_FILE, "\"%s\": __metadata__ should have texts only", r->path);
+            return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should have texts only",
+                        r->path);
         if (strncmp(i->string, dims_key, prefix) != 0) continue;
         kept_tensor *t = contents_find(r->contents, i->string + prefix);
         if (t && t->file == r->file) TRY(take_names(r->contents, t, i->valuestring));
@@ -192,7 +201,7 @@ static bool read_header(reading *r, const cJSON *root, int64_t header_bytes)
         if (strcmp(i->string, "__metadata__") != 0)
             TRY(read_tensor(r, i));
         else if (metadata)
-            return fail(r->fault, ERR_FILE, "\"%s\" has __metadata__ twice", r->path);
+            return fail(r->fault, ERR_DAMAGED, "\"%s\" has __metadata__ twice", r->path);
         else
             metadata = i;
     }
@@ -209,7 +218,7 @@ bool safetensors_parse(contents *c, int file, const char *path, const unsigned c
     r.data_bytes = file_bytes - header_bytes;
     cJSON *root = length > 0 && text[0] == '{' ? json_read(text, length) : NULL;
     if (!root)
-        return fail(r.fault, ERR_FILE,
+        return fail(r.fault, ERR_DAMAGED,
                     "\"%s\" is no safetensors file: its header is no JSON object", path);
     bool ok = read_header(&r, root, header_bytes);
     cJSON_Delete(root);

@@ -1,7 +1,7 @@
 /* safetensors files: a JSON header, then tensors without gaps.
  *
  * Eight bytes, little-endian, say how long the header is; for each tensor it
- * has type, sizes, and where its elements begin and end behind the header.
+ * has type, sizes, and where its elements begin and end after the header.
  * The format knows no names of dimensions: mtf writes them into __metadata__,
  * as "dims:NAME": "rows,cols".  Files are data from outside: every number in
  * them is checked against the file's real size.

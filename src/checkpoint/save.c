@@ -9,6 +9,7 @@
 #include "checkpoint/agree.h"
 #include "checkpoint/background.h"
 #include "checkpoint/folder.h"
+#include "checkpoint/lock.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/writing.h"
 #include "mtf_train.h"
@@ -35,6 +36,8 @@ typedef struct saver {
     writer        writer;
     char         *copies; /* of the parts, for the thread; NULL: none */
     background    thread;
+    folder_lock   lock;    /* of this save; a training has its own */
+    bool          drafted; /* the first rank: there are files without their name */
 } saver;
 
 static const char what[] = "saving a checkpoint";
@@ -46,6 +49,18 @@ static bool is_first(const store *s)
 
 /* ---- what there is to write ---- */
 
+static bool copy_facts(saver *v)
+{
+    const char *const *from = v->opts.facts;
+    int                n = 0;
+    while (from && from[n]) n++;
+    const char **to = arena_array(&v->arena, const char *, n + 1);
+    TRY(to != NULL);
+    for (int i = 0; i < n; i++) TRY((to[i] = arena_text(&v->arena, from[i])) != NULL);
+    v->contents.facts = to;
+    return true;
+}
+
 static bool list_tensors(saver *v)
 {
     const store *s = v->store;
@@ -56,7 +71,7 @@ static bool list_tensors(saver *v)
     c->position = v->opts.position;
     c->config = v->opts.config ? arena_text(&v->arena, v->opts.config) : NULL;
     c->seed = s->session->opts.seed;
-    TRY(c->folder && mtf_ok(s->session));
+    TRY(c->folder && mtf_ok(s->session) && copy_facts(v));
     for (int i = 0; i < s->count; i++) {
         kept_tensor *t = contents_add(c, s->all[i]->name);
         TRY(t && contents_shape(c, t, s->all[i]->master, &s->all[i]->shape));
@@ -120,8 +135,11 @@ static bool prepare(saver *v, int64_t *bytes)
     TRY(writer_open(&v->writer, &v->contents, &s->session->allocator,
                     (part_copier){from_device, s->device}, s->end - s->first, &v->fault));
     if (!is_first(s)) return true;
-    return folder_make(v->folder, &v->fault) && folder_clean(&v->arena, v->folder) &&
-           writing_prepare(&v->contents, headers);
+    TRY(folder_ready(v->folder, &v->fault));
+    if (!lock_is_of(s->session->lock, v->folder)) TRY(lock_take(&v->lock, v->folder, &v->fault));
+    TRY(folder_clean(&v->arena, v->folder));
+    v->drafted = true;
+    return writing_prepare(&v->contents, headers);
 }
 
 /* ---- writing ---- */
@@ -143,10 +161,10 @@ static bool put_manifest(saver *v)
 {
     contents   *c = &v->contents;
     const char *text = manifest_print(c);
-    return text && writing_small(c, manifest_name, text, strlen(text)) &&
-           folder_sync(c->folder, &v->fault) &&
-           folder_publish(&v->arena, v->folder, v->opts.step) &&
-           folder_prune(&v->arena, v->folder, v->opts.keep, v->opts.keep_every, v->opts.step);
+    TRY(text && writing_small(c, manifest_name, text, strlen(text)) &&
+        folder_sync(c->folder, &v->fault) && folder_publish(&v->arena, v->folder, v->opts.step));
+    v->drafted = false;
+    return folder_prune(&v->arena, v->folder, v->opts.keep, v->opts.keep_every, v->opts.step);
 }
 
 /* All ranks have written: the sums are those of the wholes, and the first may publish. */
@@ -163,17 +181,21 @@ static bool commit(saver *v)
     return agree(s, what, &v->fault);
 }
 
+/* What failed leaves nothing: other ranks have ended their writing, or write what nobody needs. */
 static void discard(saver *v)
 {
     mtf_session *s = v->store->session;
+    fault        unsaid = {0};
     writer_close(&v->writer);
+    if (v->drafted) folder_remove(v->contents.folder, &unsaid);
+    lock_release(&v->lock);
     block_free(&s->allocator, v->copies);
     arena_free(&v->arena);
     s->saver = NULL;
     block_free(&s->allocator, v);
 }
 
-/* After an error elsewhere other ranks may be gone: what was written keeps its dot. */
+/* After an error elsewhere other ranks may be gone: what was written gets no name. */
 static bool finish(saver *v)
 {
     mtf_session *s = v->store->session;
@@ -232,7 +254,7 @@ static saver *begin(store *s, const char *folder, const mtf_save_opts *o)
     v->store = s;
     v->arena = arena_make(&m->allocator, &v->fault);
     v->opts = *o;
-    v->writer.descriptor = -1;
+    v->writer.descriptor = v->lock.descriptor = -1;
     v->writer.allocator = &m->allocator;
     v->folder = arena_text(&v->arena, folder);
     m->saver = v;

@@ -1,10 +1,55 @@
-/* What a command line chose: fetches, mesh, layout, machine. */
+/* What a command line chose: session, fetches, mesh, layout, machine. */
 #include "cli/choices.h"
 
+#include "base/cores.h"
 #include "cli/graph_file.h"
 #include "machine/launch.h"
 #include "machine/machine.h"
 #include "search/automatic.h"
+
+/* ---- the session ------------------------------------------------------------------------ */
+
+/* Threads by the thousand would only wait for each other. */
+static bool check_threads(const options *o, mtf_session *s)
+{
+    enum { A_CORE = 64, ALWAYS = 256 };
+    mesh m;
+    int  ranks = launch_find().size, cores = cores_count();
+    TRY(mtf_ok(s) && mesh_parse(s, s->opts.mesh, &m));
+    int here = mesh_size(&m) / (ranks > 1 ? ranks : 1);
+    if (here <= ALWAYS || here <= A_CORE * cores || option_given(o, "oversubscribe")) return true;
+    return fail(&s->fault, ERR_USAGE,
+                "--mesh %s has %d processors for this process, and the machine has %d core%s: start "
+                "more ranks with mpirun -n N, or add --oversubscribe to start %d threads",
+                s->opts.mesh, here, cores, cores == 1 ? "" : "s", here);
+}
+
+mtf_session *choose_session(const options *o, bool measure, int *status)
+{
+    uint64_t seed = 0, threads = 0, memory = 0, patience = 0;
+    *status = STATUS_USAGE;
+    if (!option_number(o, "seed", 0, UINT64_MAX, &seed) ||
+        !option_number(o, "threads", 1, 1024, &threads) ||
+        !option_number(o, "patience", 1, 1000000000, &patience) ||
+        !option_bytes(o, "memory", &memory))
+        return NULL;
+    mtf_session *s = file_session(&(mtf_session_opts){.seed = seed,
+                                                      .threads = (int)threads,
+                                                      .device = option_nth(o, "device", 0),
+                                                      .memory = (size_t)memory,
+                                                      .mesh = option_nth(o, "mesh", 0),
+                                                      .layout = option_nth(o, "layout", 0),
+                                                      .state_layout = option_nth(o, "state-layout", 0),
+                                                      .machine = option_nth(o, "machine", 0),
+                                                      .patience = (int)patience,
+                                                      .measure = measure});
+    *status = STATUS_FAILED;
+    if (!s || check_threads(o, s)) return s;
+    *status = close_session(s);
+    return NULL;
+}
+
+/* ---- what is asked for ------------------------------------------------------------------ */
 
 int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
 {
@@ -16,7 +61,10 @@ int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
     int kept = 0;
     for (int i = 0; i < n; i++) {
         mtf_tensor *x = file_find(g, option_nth(o, "fetch", i));
-        if (!x) return -1;
+        if (!x) {
+            option_blame(g->session, "fetch");
+            return -1;
+        }
         bool listed = false;
         for (int k = 0; k < kept; k++) listed |= (*list)[k] == x;
         if (!listed) (*list)[kept++] = x;
@@ -57,7 +105,7 @@ bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *numb
     uint64_t    n = (uint64_t)*number;
     if (!text || !option_number(o, "processor", 0, MAX_PROCESSORS - 1, &n)) return !text;
     if (n >= (uint64_t)mesh_size(m))
-        return fail(&s->fault, ERR_VALUE, "--processor %s: the mesh has processors 0 to %d", text,
+        return fail(&s->fault, ERR_USAGE, "--processor %s: the mesh has processors 0 to %d", text,
                     mesh_size(m) - 1);
     *number = (int)n;
     return true;

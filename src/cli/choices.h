@@ -1,9 +1,13 @@
-/* What a command line chose: fetches, mesh, layout, machine. */
+/* What a command line chose: session, fetches, mesh, layout, machine. */
 #ifndef CLI_CHOICES_H
 #define CLI_CHOICES_H
 
 #include "cli/options.h"
 #include "plan/estimate.h"
+
+/* Opens the session that the options of mesh_options and running_options ask for; NULL after an error
+ * that was said, `*status` being the exit status. */
+mtf_session *choose_session(const options *o, bool measure, int *status);
 
 /* What every --fetch names, each once; where there is none, all that the file is there to
  * compute.  The list lives in the session; -1 after an error. */

@@ -1,7 +1,9 @@
 /* mtf ckpt convert: another checkpoint, file or array of the same tensors. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/dtype.h"
@@ -43,19 +45,28 @@ static bool halves(conversion *v, const char *option, const char *text, char **l
     return true;
 }
 
+/* Does option number i name this tensor?  *what is what follows the equals sign. */
+static bool names(conversion *v, const char *option, int i, const char *name, char **pattern,
+                  char **what)
+{
+    const char *text = option_nth(v->options, option, i);
+    return halves(v, option, text, pattern, what) &&
+           pattern_matches(*pattern, name, &v->session->fault);
+}
+
 static const char *new_name(conversion *v, const char *name)
 {
-    fault *f = &v->session->fault;
     for (int i = 0; option_nth(v->options, "rename", i); i++) {
         char *pattern, *with;
-        if (!halves(v, "rename", option_nth(v->options, "rename", i), &pattern, &with)) return NULL;
-        const char *renamed = pattern_replace(pattern, with, name, &v->session->arena);
-        if (renamed || f->kind) return renamed;
+        if (names(v, "rename", i, name, &pattern, &with))
+            return pattern_replace(pattern, with, name, &v->session->arena);
+        if (!mtf_ok(v->session)) return NULL;
     }
     return name;
 }
 
-/* Floating types become floating ones, integers integers; `all` is every such tensor. */
+/* Floating types become floating ones, integers integers.  `all=bf16` is about every floating
+ * tensor; whatever else is named and cannot become what it should is an error. */
 static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
 {
     fault *f = &v->session->fault;
@@ -64,16 +75,54 @@ static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
         const char *text = option_nth(v->options, "type", i);
         char       *pattern, *word;
         mtf_dtype   wanted;
-        TRY(halves(v, "type", text, &pattern, &word));
+        bool        named = names(v, "type", i, t->name, &pattern, &word);
+        TRY(mtf_ok(v->session));
         if (!dtype_parse(word, &wanted))
             return fail(f, ERR_USAGE, "--type %s: there is no element type \"%s\"", text, word);
+        bool all = strcmp(pattern, "all") == 0;
         bool kin = dtype_is_float(wanted) == dtype_is_float(t->type) &&
                    (wanted == MTF_BOOL) == (t->type == MTF_BOOL);
-        bool here = strcmp(pattern, "all") == 0 || pattern_matches(pattern, t->name, f);
-        TRY(mtf_ok(v->session));
-        if (kin && here) *type = wanted;
+        if (all && !kin && dtype_is_float(wanted)) continue;
+        if (!all && !named) continue;
+        if (!kin)
+            return fail(
+                f, ERR_TYPE,
+                "--type %s: tensor \"%s\" is %s and cannot become %s; floating types become "
+                "floating ones, integers integers",
+                text, t->shown, mtf_dtype_name(t->type), mtf_dtype_name(wanted));
+        *type = wanted;
     }
     return true;
+}
+
+/* A pattern that matches nothing was meant for something. */
+static bool all_match(conversion *v, const char *option)
+{
+    for (int i = 0; option_nth(v->options, option, i); i++) {
+        char *pattern, *what;
+        bool  matched = false;
+        TRY(halves(v, option, option_nth(v->options, option, i), &pattern, &what));
+        if (strcmp(option, "type") == 0 && strcmp(pattern, "all") == 0) continue;
+        for (int k = 0; k < v->nchanges && !matched; k++)
+            matched = names(v, option, i, v->changes[k].from->name, &pattern, &what);
+        if (!matched)
+            return fail(&v->session->fault, ERR_USAGE,
+                        "--%s %s: the pattern matches no name of a tensor that is converted",
+                        option, option_nth(v->options, option, i));
+    }
+    return true;
+}
+
+static kept_tensor *add_target(conversion *v, const kept_tensor *from)
+{
+    const char *called = new_name(v, from->name);
+    if (called && contents_find(&v->target, called)) {
+        fail(&v->session->fault, ERR_NAME,
+             "two tensors would be called \"%s\", the second was \"%s\"",
+             contents_find(&v->target, called)->shown, from->shown);
+        return NULL;
+    }
+    return called ? contents_add(&v->target, called) : NULL;
 }
 
 static bool plan(conversion *v)
@@ -83,9 +132,9 @@ static bool plan(conversion *v)
     const char     *only = option_nth(v->options, "only", 0);
     v->changes = arena_array(&s->arena, change, c->ntensors);
     v->target = contents_make(&s->arena);
-    v->target.folder = v->options->words[2];
+    v->target.path = v->target.folder = v->options->words[2];
     v->target.step = c->step, v->target.position = c->position;
-    v->target.seed = c->seed, v->target.config = c->config;
+    v->target.seed = c->seed, v->target.config = c->config, v->target.facts = c->facts;
     TRY(v->changes != NULL);
     for (int i = 0; i < c->ntensors; i++) {
         const char *name = c->tensors[i]->name;
@@ -94,8 +143,7 @@ static bool plan(conversion *v)
             continue;
         }
         const kept_tensor *from = ckpt_find(&v->source, name);
-        const char        *called = from ? new_name(v, name) : NULL;
-        kept_tensor       *to = called ? contents_add(&v->target, called) : NULL;
+        kept_tensor       *to = from ? add_target(v, from) : NULL;
         mtf_dtype          type;
         mtf_shape          shape;
         TRY(to && new_type(v, from, &type));
@@ -104,9 +152,26 @@ static bool plan(conversion *v)
         TRY(contents_shape(&v->target, to, type, &shape));
         v->changes[v->nchanges++] = (change){from, to};
     }
-    if (v->nchanges) return true;
-    return fail(&s->fault, ERR_NAME, "\"%s\" has no tensor that --only \"%s\" matches", c->folder,
-                only ? only : "");
+    if (v->nchanges) return all_match(v, "rename") && all_match(v, "type");
+    if (only)
+        return fail(&s->fault, ERR_NAME, "\"%s\" has no tensor that --only \"%s\" matches", c->path,
+                    only);
+    return fail(&s->fault, ERR_FILE, "\"%s\" has no tensors", c->path);
+}
+
+/* A number that the new type lacks would become another, or infinite. */
+static bool all_fit(const conversion *v, const change *c, const void *elements, int64_t count)
+{
+    char text[DTYPE_REFUSAL];
+    for (int64_t i = 0; c->from->type != c->to->type && i < count; i++) {
+        double x = dtype_load(c->from->type, elements, i);
+        if (dtype_refuses(c->to->type, x, text))
+            return fail(
+                &v->session->fault, ERR_VALUE,
+                "\"%s\": tensor \"%s\" has the element %.15g, which is out of the range of %s",
+                v->source.contents.path, c->from->shown, x, mtf_dtype_name(c->to->type));
+    }
+    return true;
 }
 
 /* In the order of the new files. */
@@ -122,12 +187,10 @@ static bool copy_tensors(conversion *v, writer *w, char *buffer)
             int64_t n = count - at < room ? count - at : room;
             TRY(ckpt_get(&v->source, c->from, at, buffer, n));
             sum += checksum_elements(mtf_dtype_bytes(c->from->type), buffer, n, at);
-            TRY(writer_put(w, at, buffer, n));
+            TRY(all_fit(v, c, buffer, n) && writer_put(w, at, buffer, n));
         }
         TRY(writer_end(w));
-        if (c->from->summed && sum != c->from->sum)
-            return fail(&v->session->fault, ERR_FILE, "\"%s\": tensor \"%s\" is damaged",
-                        v->source.contents.folder, c->from->name);
+        TRY(contents_agrees(&v->source.contents, c->from, sum, &v->session->fault));
     }
     return writer_sync(w);
 }
@@ -167,6 +230,11 @@ static bool to_npy(conversion *v, const char *path)
     char         *to = block_alloc(&s->allocator, &s->fault, (size_t)c->to->bytes, false);
     for (int d = 0; d < c->to->shape.ndims; d++) sizes[d] = c->to->shape.dims[d].size;
     bool ok = from && to && ckpt_get(&v->source, c->from, 0, from, count);
+    if (ok) {
+        uint64_t sum = checksum_elements(mtf_dtype_bytes(c->from->type), from, count, 0);
+        ok = contents_agrees(&v->source.contents, c->from, sum, &s->fault) &&
+             all_fit(v, c, from, count);
+    }
     if (ok) dtype_convert(c->to->type, to, c->from->type, from, count);
     ok = ok && npy_write(s, path, c->to->type, c->to->shape.ndims, sizes, to);
     block_free(&s->allocator, from);
@@ -174,7 +242,16 @@ static bool to_npy(conversion *v, const char *path)
     return ok;
 }
 
-/* Written under another name beside it, and renamed when it is whole. */
+/* What is written has another name until it is whole: ".NAME.PROCESS.part", beside it. */
+static const char *part_name(arena *a, const char *path, bool with_folder)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    textbuf     t = {.arena = a};
+    text_add(&t, "%.*s.%s.%ld.part", with_folder ? (int)(name - path) : 0, path, name,
+             (long)getpid());
+    return text_done(&t);
+}
+
 static bool finish(mtf_session *s, const char *from, const char *to)
 {
     if (rename(from, to) == 0) return true;
@@ -185,47 +262,87 @@ static bool to_file(conversion *v, const char *path)
 {
     mtf_session *s = v->session;
     const char  *slash = strrchr(path, '/');
-    textbuf      part = {.arena = &s->arena}, folder = {.arena = &s->arena},
-            whole = {.arena = &s->arena};
-    text_add(&part, ".%s.part", slash ? slash + 1 : path);
+    const char *part = part_name(&s->arena, path, false), *whole = part_name(&s->arena, path, true);
+    textbuf     folder = {.arena = &s->arena};
     text_add(&folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
-    TRY(text_done(&part) && text_done(&folder));
-    text_add(&whole, "%s/%s", folder.text, part.text);
-    TRY(text_done(&whole) != NULL);
+    TRY(part && whole && text_done(&folder));
     v->target.folder = folder.text;
-    unlink(whole.text);
-    const char **headers = contents_arrange(&v->target, part.text);
-    return headers && write_files(v, headers) && finish(s, whole.text, path);
+    const char **headers = contents_arrange(&v->target, part);
+    bool         ok = headers && write_files(v, headers) && finish(s, whole, path);
+    if (!ok) unlink(whole);
+    return ok;
+}
+
+static bool write_folder(conversion *v, const char *part)
+{
+    const char **headers = contents_arrange(&v->target, NULL);
+    TRY(headers && write_files(v, headers));
+    const char *manifest = manifest_print(&v->target);
+    return manifest && writing_small(&v->target, manifest_name, manifest, strlen(manifest)) &&
+           folder_sync(part, &v->session->fault);
 }
 
 static bool to_folder(conversion *v, const char *path)
 {
     mtf_session *s = v->session;
-    textbuf      part = {.arena = &s->arena};
-    size_t       length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') length--;
-    text_add(&part, "%.*s.part", (int)length, path);
-    TRY(text_done(&part) != NULL);
-    if (access(path, F_OK) == 0)
-        return fail(&s->fault, ERR_FILE, "\"%s\" is there already; give a new name", path);
-    if (access(part.text, F_OK) == 0) TRY(folder_remove(part.text, &s->fault));
-    v->target.folder = part.text;
-    const char **headers = contents_arrange(&v->target, NULL);
-    TRY(headers && write_files(v, headers));
-    const char *manifest = manifest_print(&v->target);
-    return manifest && writing_small(&v->target, manifest_name, manifest, strlen(manifest)) &&
-           folder_sync(part.text, &s->fault) && finish(s, part.text, path);
+    fault        unsaid = {0};
+    char        *name = arena_text(&s->arena, path);
+    TRY(name != NULL);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--) name[n - 1] = 0;
+    const char *part = part_name(&s->arena, name, true);
+    TRY(part != NULL);
+    v->target.folder = part;
+    bool ok = write_folder(v, part);
+    /* What is replaced is there until the new one is whole. */
+    bool there = ok && access(name, F_OK) == 0;
+    bool swapped = there && renameat2(AT_FDCWD, part, AT_FDCWD, name, RENAME_EXCHANGE) == 0;
+    if (there && !swapped) ok = folder_remove(name, &s->fault);
+    if (ok && !swapped) ok = finish(s, part, name);
+    if (!ok || swapped) folder_remove(part, &unsaid);
+    return ok;
+}
+
+/* ---- may it be written? ---- */
+
+/* Names that others give to files which mtf does not write. */
+static bool is_foreign(mtf_session *s, const char *path)
+{
+    static const char *const endings[] = {".npz",  ".pt",   ".pth",  ".bin", ".h5",
+                                          ".ckpt", ".onnx", ".gguf", ".json"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_in(path, endings[i]))
+            return !fail(
+                &s->fault, ERR_USAGE,
+                "\"%s\": mtf writes .safetensors and .npy files, and folders, but no %s files",
+                path, endings[i]);
+    return false;
+}
+
+static bool may_write(conversion *v, const char *path, bool as_file)
+{
+    mtf_session *s = v->session;
+    struct stat  about;
+    textbuf      manifest = {.arena = &s->arena};
+    TRY(!is_foreign(s, path));
+    if (stat(path, &about) != 0) return true;
+    if (as_file && !S_ISREG(about.st_mode))
+        return fail(&s->fault, ERR_FILE, "\"%s\" is there already and is no regular file", path);
+    text_add(&manifest, "%s/%s", path, manifest_name);
+    TRY(text_done(&manifest) != NULL);
+    if (!as_file && access(manifest.text, F_OK) != 0)
+        return fail(&s->fault, ERR_FILE,
+                    "\"%s\" is there already and is no checkpoint; give a new name", path);
+    return option_given(v->options, "force") ||
+           fail(&s->fault, ERR_FILE, "\"%s\" is there already; give a new name, or --force", path);
 }
 
 bool ckpt_convert(mtf_session *s, const options *o)
 {
     conversion  v = {.session = s, .options = o};
     const char *to = o->words[2];
-    bool        ok = ckpt_open(&v.source, s, o->words[1]) && plan(&v);
-    if (ok)
-        ok = ends_in(to, ".npy")           ? to_npy(&v, to)
-             : ends_in(to, ".safetensors") ? to_file(&v, to)
-                                           : to_folder(&v, to);
+    bool        npy = ends_in(to, ".npy"), file = ends_in(to, ".safetensors");
+    bool ok = ckpt_open(&v.source, s, o->words[1]) && may_write(&v, to, npy || file) && plan(&v);
+    if (ok) ok = npy ? to_npy(&v, to) : file ? to_file(&v, to) : to_folder(&v, to);
     ckpt_close(&v.source);
     if (ok) printf("%s: %d tensor%s\n", to, v.nchanges, v.nchanges == 1 ? "" : "s");
     return ok;

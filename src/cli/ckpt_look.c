@@ -1,18 +1,20 @@
-/* mtf ckpt ls, verify, show, diff: looking into checkpoints. */
+/* mtf ckpt ls, verify, show: looking into checkpoints. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "base/printable.h"
 #include "base/session.h"
+#include "base/units.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/opening.h"
 #include "checkpoint/writing.h"
 #include "cli/ckpt.h"
 #include "cli/json_out.h"
 #include "cli/show_values.h"
-#include "cli/units.h"
 
 static int64_t all_bytes(const contents *c)
 {
@@ -29,36 +31,61 @@ static cJSON *json_item(cJSON *list)
     return NULL;
 }
 
+/* Takes the session's error, so that others can be looked at: its sentence, without the kind of error
+ * before it; NULL where there was none. */
+static const char *take_error(mtf_session *s)
+{
+    if (mtf_ok(s)) return NULL;
+    char        text[sizeof s->fault.text];
+    const char *colon = strstr(s->fault.text, ": ");
+    snprintf(text, sizeof text, "%s", colon ? colon + 2 : s->fault.text);
+    fault_clear(&s->fault);
+    const char *copy = arena_text(&s->arena, text);
+    return copy ? copy : "there is no memory to say what";
+}
+
 /* ---- ls ---- */
+
+static void list_step(mtf_session *s, const char *folder, int64_t step, cJSON *list)
+{
+    contents    c = contents_make(&s->arena);
+    const char *path = folder_step_path(&s->arena, folder, step);
+    bool        ok = path && checkpoint_open(&c, path, NEWEST);
+    const char *wrong = take_error(s);
+    path = path ? path : "";
+    if (!ok && access(path, F_OK) != 0) return; /* a training has deleted it meanwhile */
+    cJSON *item = list ? json_item(list) : NULL;
+    json_int(item, "step", step);
+    json_text(item, "path", path);
+    if (!ok) {
+        json_text(item, "error", wrong);
+        if (!item)
+            printf("%10lld %10s %8s %9s  %s: damaged: %s\n", (long long)step, "-", "-", "-", path,
+                   wrong ? wrong : "");
+        return;
+    }
+    json_int(item, "position", c.position);
+    json_int(item, "tensors", c.ntensors);
+    json_int(item, "bytes", all_bytes(&c));
+    if (!item)
+        printf("%10lld %10lld %8d %9s  %s\n", (long long)step, (long long)c.position, c.ntensors,
+               unit_bytes(all_bytes(&c)).s, path);
+}
 
 static void list_steps(const options *o, mtf_session *s, cJSON *root, int n, const int64_t *steps)
 {
     cJSON *list = root ? json_list(root, "checkpoints") : NULL;
     if (!root) printf("%10s %10s %8s %9s  %s\n", "step", "position", "tensors", "bytes", "path");
-    for (int i = 0; i < n && mtf_ok(s); i++) {
-        contents    c = contents_make(&s->arena);
-        const char *path = folder_step_path(&s->arena, o->words[1], steps[i]);
-        if (!path || !checkpoint_open(&c, path, NEWEST)) return;
-        cJSON *item = list ? json_item(list) : NULL;
-        json_int(item, "step", c.step);
-        json_int(item, "position", c.position);
-        json_int(item, "tensors", c.ntensors);
-        json_int(item, "bytes", all_bytes(&c));
-        json_text(item, "path", path);
-        if (!root)
-            printf("%10lld %10lld %8d %9s  %s\n", (long long)c.step, (long long)c.position,
-                   c.ntensors, unit_bytes(all_bytes(&c)).s, path);
-    }
+    for (int i = 0; i < n; i++) list_step(s, o->words[1], steps[i], list);
 }
 
 static void list_tensors(const contents *c, cJSON *root)
 {
     cJSON *list = root ? json_list(root, "tensors") : NULL;
     int    name = 4, shape = 5;
-    char   text[SHAPE_TEXT];
     for (int i = 0; i < c->ntensors; i++) {
-        int n = (int)strlen(c->tensors[i]->name);
-        int k = (int)strlen(shape_text(&c->tensors[i]->shape, text));
+        int n = (int)strlen(c->tensors[i]->shown);
+        int k = (int)strlen(contents_shape_text(c, c->tensors[i]));
         name = n > name ? n : name;
         shape = k > shape ? k : shape;
     }
@@ -72,12 +99,12 @@ static void list_tensors(const contents *c, cJSON *root)
             json_int(sizes, t->shape.dims[d].name, t->shape.dims[d].size);
         json_int(item, "bytes", t->bytes);
         if (!root)
-            printf("%-*s  %-5s %-*s %9s\n", name, t->name, ckpt_type(t), shape,
-                   shape_text(&t->shape, text), unit_bytes(t->bytes).s);
+            printf("%-*s  %-5s %-*s %9s\n", name, t->shown, ckpt_type(t), shape,
+                   contents_shape_text(c, t), unit_bytes(t->bytes).s);
     }
     if (!root)
-        printf("%d tensors, %s, in %d file%s of %s\n", c->ntensors, unit_bytes(all_bytes(c)).s,
-               c->nfiles, c->nfiles == 1 ? "" : "s", c->folder);
+        printf("%d tensor%s, %s, in %d file%s: %s\n", c->ntensors, c->ntensors == 1 ? "" : "s",
+               unit_bytes(all_bytes(c)).s, c->nfiles, c->nfiles == 1 ? "" : "s", c->path);
 }
 
 bool ckpt_list(mtf_session *s, const options *o)
@@ -97,37 +124,57 @@ bool ckpt_list(mtf_session *s, const options *o)
 
 /* ---- verify ---- */
 
-static bool verify_one(mtf_session *s, const char *path, cJSON *list)
+/* What is wrong with it; NULL: nothing. */
+static const char *verify_one(mtf_session *s, const char *path, cJSON *list)
 {
     ckpt_source c;
     int         summed = 0;
     bool        ok = ckpt_open(&c, s, path) && reader_verify(&c.reader, &summed);
+    const char *wrong = take_error(s), *called = c.contents.path[0] ? c.contents.path : path;
     cJSON      *item = list ? json_item(list) : NULL;
-    json_text(item, "path", c.contents.folder ? c.contents.folder : path);
+    json_text(item, "path", called);
     json_int(item, "tensors", c.contents.ntensors);
     json_int(item, "summed", summed);
     json_flag(item, "sound", ok);
+    if (!ok) json_text(item, "error", wrong);
     if (ok && !list)
-        printf("%s: sound: %d tensors, %s%s\n", c.contents.folder, c.contents.ntensors,
+        printf("%s: sound: %d tensors, %s%s\n", called, c.contents.ntensors,
                unit_bytes(all_bytes(&c.contents)).s,
                summed ? "" : "; it has no sums to compare with");
     ckpt_close(&c);
-    return ok;
+    return ok ? NULL : wrong ? wrong : "";
+}
+
+/* All are looked at, whatever is wrong with one. */
+static void verify_steps(mtf_session *s, const char *folder, int n, const int64_t *steps,
+                         cJSON *list)
+{
+    const char *newest = NULL;
+    int         damaged = 0;
+    for (int i = 0; i < n; i++) {
+        const char *path = folder_step_path(&s->arena, folder, steps[i]);
+        if (!path || access(path, F_OK) != 0) continue; /* a training has deleted it meanwhile */
+        const char *wrong = verify_one(s, path, list);
+        if (wrong && !list) printf("%s: damaged: %s\n", path, wrong);
+        if (wrong) newest = wrong, damaged++;
+    }
+    if (damaged)
+        fail(&s->fault, ERR_DAMAGED,
+             "%d of the %d checkpoints in \"%s\" %s damaged; in the newest %s", damaged, n, folder,
+             damaged == 1 ? "is" : "are", newest);
 }
 
 bool ckpt_verify(mtf_session *s, const options *o)
 {
-    int64_t *steps;
-    int      n;
-    cJSON   *root = option_given(o, "json") ? cJSON_CreateObject() : NULL;
-    cJSON   *list = root ? json_list(root, "checkpoints") : NULL;
-    bool     ok = folder_steps(&s->arena, o->words[1], &steps, &n);
-    if (ok && n == 0) ok = verify_one(s, o->words[1], list);
-    for (int i = 0; ok && i < n; i++) {
-        const char *path = folder_step_path(&s->arena, o->words[1], steps[i]);
-        ok = path && verify_one(s, path, list);
-    }
-    return root ? json_print(s, root) && ok : ok;
+    int64_t    *steps;
+    int         n;
+    cJSON      *root = option_given(o, "json") ? cJSON_CreateObject() : NULL;
+    cJSON      *list = root ? json_list(root, "checkpoints") : NULL;
+    bool        ok = folder_steps(&s->arena, o->words[1], &steps, &n);
+    const char *wrong = ok && n == 0 ? verify_one(s, o->words[1], list) : NULL;
+    if (ok && n > 0) verify_steps(s, o->words[1], n, steps, list);
+    if (wrong) fail(&s->fault, ERR_DAMAGED, "%s", wrong);
+    return root ? json_print(s, root) && mtf_ok(s) : mtf_ok(s);
 }
 
 /* ---- show ---- */
@@ -165,11 +212,16 @@ bool ckpt_show(mtf_session *s, const options *o)
     } else if (ok) {
         textbuf   text = {.arena = &s->arena};
         mtf_shape shape = t->shape;
+        for (int d = 0; d < shape.ndims; d++) {
+            const char *name = text_printable(&s->arena, shape.dims[d].name);
+            shape.dims[d].name = name ? name : "";
+        }
         if (count <= room && ckpt_get(&c, t, 0, buffer, count))
-            value_show(&text, t->name, t->type, &shape, buffer);
+            value_show(&text, t->shown, t->type, &shape, buffer);
         fputs(text_done(&text) ? text.text : "", stdout);
-        number_print(stdout, "%lld elements: min %.6g, max %.6g, mean %.6g, norm %.6g",
-                     (long long)count, low, high, sum / (double)count, sqrt(squares));
+        number_print(stdout, "%lld element%s: min %.6g, max %.6g, mean %.6g, norm %.6g",
+                     (long long)count, count == 1 ? "" : "s", low, high, sum / (double)count,
+                     sqrt(squares));
         printf(bad ? ", %lld not finite\n" : "\n", (long long)bad);
     }
     block_free(&s->allocator, buffer);

@@ -22,7 +22,7 @@ static bool open_npy(ckpt_source *c, const char *path)
     TRY(name && npy_read(c->session, path, &a));
     c->is_npy = true;
     c->elements = a.data;
-    c->contents.folder = path;
+    c->contents.path = c->contents.folder = path;
     name[strlen(name) - strlen(".npy")] = 0;
     mtf_shape shape = {.ndims = a.ndims};
     for (int d = 0; d < a.ndims; d++) shape.dims[d].size = a.size[d];
@@ -59,13 +59,14 @@ const kept_tensor *ckpt_find(const ckpt_source *c, const char *name)
     nearest near = {.wanted = name};
     char    hint[200];
     for (int i = 0; i < c->contents.ntensors; i++)
-        nearest_offer(&near, c->contents.tensors[i]->name);
+        nearest_offer(&near, c->contents.tensors[i]->shown);
     if (t)
-        fail(&c->session->fault, ERR_TYPE, "tensor \"%s\" has elements of type %s, which mtf lacks",
-             name, t->foreign);
+        fail(&c->session->fault, ERR_TYPE,
+             "\"%s\": tensor \"%s\" has elements of type %s, which mtf lacks", c->contents.path,
+             t->shown, t->foreign);
     else
-        fail(&c->session->fault, ERR_NAME, "\"%s\" has no tensor \"%s\"%s", c->contents.folder,
-             name, nearest_hint(&near, hint, sizeof hint));
+        fail(&c->session->fault, ERR_NAME, "\"%s\" has no tensor \"%s\"%s", c->contents.path, name,
+             nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }
 

@@ -88,7 +88,7 @@ static int run(const options *o)
         file_session(&(mtf_session_opts){.threads = (int)threads, .mesh = given ? given : each});
     if (!s) return STATUS_FAILED;
     measure(o, s);
-    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(s);
 }
 
 static const option_spec table[] = {

@@ -29,8 +29,9 @@ static int run(const options *o)
             return usage_error(o->command, "write mtf ckpt %s", actions[i].needs);
         mtf_session *s = file_session(&(mtf_session_opts){0});
         if (!s) return STATUS_FAILED;
-        actions[i].run(s, o);
-        return mtf_close(s) ? STATUS_FAILED : STATUS_DONE;
+        bool ok = actions[i].run(s, o);
+        int  status = close_session(s);
+        return status == STATUS_DONE && !ok ? STATUS_FAILED : status;
     }
     return usage_error(o->command, "mtf ckpt has no \"%s\"%s", o->words[0],
                        nearest_hint(&near, hint, sizeof hint));
@@ -38,9 +39,10 @@ static int run(const options *o)
 
 /* clang-format off */
 static const option_spec table[] = {
-    {"type",   "PATTERN=TYPE",        true,  "convert: element type of floating tensors so named; all=TYPE: of every one"},
+    {"type",   "PATTERN=TYPE",        true,  "convert: element type of tensors so named; all=TYPE: of every floating one"},
     {"rename", "PATTERN=REPLACEMENT", true,  "convert: what takes the place of the matched piece of a name; \\1 is a group"},
     {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
+    {"force",  NULL,                  false, "convert: replace what is there already"},
     {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
     {0},
 };
@@ -73,6 +75,8 @@ const command command_ckpt = {
         "of them, the others the newest), a safetensors file made by anybody, or a .npy file.\n"
         "convert writes a .npy file of one tensor, one .safetensors file, or, under any other "
         "name,\n"
-        "a new checkpoint.  Patterns are extended regular expressions, found anywhere in a name.",
+        "a new checkpoint; it replaces nothing without --force.  Patterns are extended regular\n"
+        "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff where\n"
+        "two differ.",
     .run = run,
 };

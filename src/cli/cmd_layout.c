@@ -2,11 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/put_file.h"
+#include "base/units.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
-#include "cli/units.h"
+#include "cli/shared_options.h"
+#include "cli/train_setup.h"
+#include "page/layout_page.h"
 #include "search/reasons.h"
 
 typedef struct job {
@@ -18,6 +22,7 @@ typedef struct job {
     automatic_opts   opts;
     site             site;
     automatic_answer answer;
+    seen_layouts     seen; /* for a page */
 } job;
 
 /* ---- text ---- */
@@ -116,19 +121,46 @@ static bool print_json(job *j)
     return json_print(j->session, root);
 }
 
+/* ---- a page ---- */
+
+static bool write_page(job *j)
+{
+    textbuf proof = {.arena = &j->session->arena};
+    write_proof(j, &proof);
+    layout_story story = {.what = j->options->words[0],
+                          .proof = text_done(&proof),
+                          .mesh = j->opts.mesh,
+                          .seen = &j->seen,
+                          .best = &j->answer.best[0],
+                          .smallest = j->opts.smallest,
+                          .limit = j->opts.limit};
+    for (int k = 0; k < j->answer.n; k++) {
+        textbuf t = {.arena = &j->session->arena};
+        TRY(k == 0 || write_reason(j, k, &t));
+        TRY(seen_add_best(&j->seen, &j->answer.best[k], k ? text_done(&t) + 3 : NULL));
+    }
+    return story.proof && layout_page(&story, option_nth(j->options, "html", 0));
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 static bool search_file(job *j)
 {
     const options *o = j->options;
+    const char    *html = option_nth(o, "html", 0);
+    TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(o, j->session, &j->opts.rates));
     TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
     if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
-    j->graph = file_graph(j->session, o->words[0]);
+    j->graph = setup_plan(o, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
-    j->nfetches = choose_fetches(o, j->graph, &j->fetches);
-    TRY(j->nfetches >= 0);
+    if (html) {
+        j->seen.session = j->session;
+        j->opts.tell = seen_add;
+        j->opts.context = &j->seen;
+    }
     TRY(automatic_find(j->graph, j->nfetches, j->fetches, &j->opts, &j->answer));
+    if (html) return write_page(j);
     return option_given(o, "json") ? print_json(j) : print_answer(j);
 }
 
@@ -141,8 +173,8 @@ static int run(const options *o)
         !option_number(o, "seconds", 1, 1000000, &seconds) ||
         !option_number(o, "most-axes", 1, MAX_AXES, &axes))
         return STATUS_USAGE;
-    if (objective && strcmp(objective, "time") != 0 && strcmp(objective, "memory") != 0)
-        return usage_error(o->command, "--objective takes time or memory, not \"%s\"", objective);
+    if (option_given(o, "html") && option_given(o, "json"))
+        return usage_error(o->command, "--html writes a page: leave --json out");
     if (!option_given(o, "mesh"))
         return usage_error(o->command,
                            "--mesh is missing, as in --mesh rows:2,cols:4 or --mesh auto:8");
@@ -158,24 +190,21 @@ static int run(const options *o)
     j.session = file_session(&(mtf_session_opts){0});
     if (!j.session) return STATUS_FAILED;
     search_file(&j);
-    return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(j.session);
 }
 
 static const option_spec table[] = {
-    {"mesh", "AXIS:SIZE,...", false,
-     "the grid of processors; auto:64 finds the best shape for 64 of them"},
-    {"layout", "RULES,auto", false, "rules that stand; auto finds the others; default: auto"},
-    {"state-layout", "auto", false, "look for rules that cut variables further between steps"},
-    {"objective", "time|memory", false, "what is to be least; default: time"},
-    {"memory-limit", "BYTES", false,
-     "what a processor may use: 4096, 64K, 100M, 2G; default: what --machine says"},
-    {"machine", "FILE|RATES", false,
-     "what a processor does: a file, a name such as h100-node, or flops=1e12,wire=25e9"},
-    {"fetch", "NAME", true, "for what computes NAME only, not everything"},
-    {"show", "N", false, "print the best N; default 5"},
+    OPTION_TABLE(mesh_options),
+    OPTION_GROUP("the search"),
+    {"objective", "time|memory", false, "what is to be least; default: time", "time|memory"},
+    {"memory-limit", "BYTES", false, "what a processor may use: 4096, 64K, 100M, 2G; default: what --machine says"},
     {"most-axes", "N", false, "axes of an auto: mesh at most; default 2"},
     {"seconds", "N", false, "search no longer; default 10"},
+    {"fetch", "NAME", true, "for what computes NAME only, not everything"},
+    {"show", "N", false, "print the best N; default 5"},
     {"json", NULL, false, "print JSON instead of text"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
+    OPTION_TABLE(step_options),
     {0},
 };
 
@@ -198,6 +227,10 @@ const command command_layout = {
         "Every layout is priced as the real program of the processor with the largest parts, as\n"
         "mtf plan does.  The first line says whether the best is proved to be optimal under\n"
         "these prices; under each of the others stands what it pays more for than the best.\n"
-        "FILE.mtf may be - for standard input.",
+        "--mesh is needed; rules that --layout gives stand, auto among them finds the others, as it\n"
+        "does without --layout; --state-layout auto looks for rules for variables, too.  Which step\n"
+        "a model has is as in mtf plan.  FILE.mtf may be - for standard input.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

@@ -251,7 +251,7 @@ static bool find_op(mtf_session *s, const char *name, const op **found)
         nearest_offer(&near, op_catalogue[i]->name);
     }
     char hint[100];
-    return fail(&s->fault, ERR_NAME, "there is no operation \"%s\"%s", name,
+    return fail(&s->fault, ERR_USAGE, "there is no operation \"%s\"%s", name,
                 nearest_hint(&near, hint, sizeof hint));
 }
 
@@ -282,7 +282,7 @@ static int run(const options *o)
     mtf_session *s = file_session(&(mtf_session_opts){0});
     if (!s) return STATUS_FAILED;
     print_ops(s, o);
-    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(s);
 }
 
 static const option_spec table[] = {

@@ -1,13 +1,17 @@
 /* mtf plan: what a layout will cost, before anything runs. */
 #include <stdio.h>
 
+#include "base/put_file.h"
+#include "base/units.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/counters_text.h"
 #include "cli/graph_file.h"
 #include "cli/plan_json.h"
 #include "cli/plan_text.h"
-#include "cli/units.h"
+#include "cli/shared_options.h"
+#include "cli/train_setup.h"
+#include "page/plan_page.h"
 
 typedef struct job {
     const options *options;
@@ -54,7 +58,10 @@ static bool plan_one(job *j)
     TRY(e != NULL);
     bool hints = e->processors > 1;
     bool ok = !hints || hint_find(j->graph, j->nfetches, j->fetches, &j->opts, &h);
-    if (ok && json) {
+    if (ok && option_given(j->options, "html")) {
+        ok = plan_page(j->graph, j->options->words[0], e, hints ? &h : NULL,
+                       option_nth(j->options, "html", 0));
+    } else if (ok && json) {
         ok = json_print(j->session, plan_json(e, hints ? &h : NULL, all));
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
@@ -76,7 +83,9 @@ static bool plan_two(job *j)
     estimate *a = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
     estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
     bool      ok = b != NULL;
-    if (ok && option_given(j->options, "json")) {
+    if (ok && option_given(j->options, "html")) {
+        ok = plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
+    } else if (ok && option_given(j->options, "json")) {
         cJSON *root = cJSON_CreateObject(), *list = json_list(root, "plans");
         cJSON_AddItemToArray(list, plan_json(a, NULL, option_given(j->options, "all")));
         cJSON_AddItemToArray(list, plan_json(b, NULL, option_given(j->options, "all")));
@@ -93,15 +102,15 @@ static bool plan_two(job *j)
 
 static bool plan_file(job *j)
 {
-    const char *diff = option_nth(j->options, "diff", 0);
+    const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
+    TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
-    j->graph = file_graph(j->session, j->options->words[0]);
+    j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
-    j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
-    TRY(j->nfetches >= 0);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
-    TRY(!diff || layout_parse(j->session, diff, &j->choice.mesh, &j->other));
+    if (diff && !layout_parse(j->session, diff, &j->choice.mesh, &j->other))
+        return option_blame(j->session, "diff");
     j->other.state = j->choice.layout.state; /* --diff is about the other rules */
     j->other.nstate = j->choice.layout.nstate;
     j->opts.mesh = &j->choice.mesh;
@@ -127,29 +136,27 @@ static int run(const options *o)
     if (option_given(o, "diff") && option_given(o, "processor"))
         return usage_error(o->command,
                            "--diff compares the slowest processors: leave --processor out");
+    if (option_given(o, "html") && (option_given(o, "json") || j.opts.count))
+        return usage_error(o->command, "--html writes a page: leave --json and --counters out");
     j.session = file_session(&(mtf_session_opts){0});
     if (!j.session) return STATUS_FAILED;
     plan_file(&j);
-    return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(j.session);
 }
 
 static const option_spec table[] = {
-    {"mesh", "AXIS:SIZE,...", false,
-     "the grid of processors, as in rows:2,cols:4; default: one processor"},
-    {"layout", "DIM:AXIS,...", false,
-     "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both; auto: the best"},
-    {"state-layout", "DIM:AXIS,...", false,
-     "cut variables further between steps; each takes the first rules whose axes are free"},
-    {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
+    OPTION_TABLE(mesh_options),
+    {"ranks", "N", false, "plan for N processes, as mpirun starts them; default: one, of threads"},
+    {"hosts", "N", false, "on N machines, with messages between them; default: one"},
+    OPTION_GROUP("what is shown"),
     {"diff", "LAYOUT2", false, "compare with a second layout"},
     {"all", NULL, false, "show every instruction, not only those that matter"},
     {"counters", NULL, false, "count what all processors compute and move, by operation"},
     {"processor", "N", false, "show this processor's program; default: the slowest"},
-    {"machine", "FILE|RATES", false,
-     "what a processor does; default flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},
-    {"ranks", "N", false, "plan for N processes, as mpirun starts them; default: one, of threads"},
-    {"hosts", "N", false, "on N machines, with messages between them; default: one"},
+    {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"json", NULL, false, "print JSON instead of text"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
+    OPTION_TABLE(step_options),
     {0},
 };
 
@@ -157,6 +164,9 @@ static const char *const examples[] = {
     "mtf plan train.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
     "mtf plan train.mtf --mesh all:4096 --layout batch:all --machine flops=1e12,wire=25e9",
     "mtf plan train.mtf --mesh all:8 --layout batch:all --diff hidden:all",
+    "mtf plan model.mtf --loss loss --optimizer adam --mesh all:8 --layout batch:all",
+    "mtf plan mnist --batch 800 --hidden 4096 --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
+    "mtf plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --html plan.html",
     NULL,
 };
 
@@ -171,20 +181,21 @@ const command command_plan = {
     .teaches =
         "Memory, flops, and the number and bytes of collectives are exact, on any number of\n"
         "processors; the time is predicted for the machine that --machine describes.  Bytes sent\n"
-        "are those of a processor's memory that others read, or that go to them in messages: "
-        "which\n"
-        "of the two, and the buffers that takes, follows from --ranks and --hosts.  The table "
-        "names the layout rule\n"
-        "that each collective comes from, and work that several processors do alike.  The hint is\n"
-        "the best single rule to add, to leave out, or to give to another dimension.  FILE.mtf\n"
-        "may be - for standard input.\n"
+        "are those of a processor's memory that others read, or that go to them in messages: which\n"
+        "of the two, and the buffers that takes, follows from --ranks and --hosts.  The table names\n"
+        "the layout rule that each collective comes from, and work that several processors do\n"
+        "alike.  The hint is the best single rule to add, to leave out, or to give to another\n"
+        "dimension.  FILE.mtf may be - for standard input.\n"
+        "\n"
+        "A ready model's step is that of mtf train, and so is a file's with any option of the\n"
+        "optimizer or with --loss; without them the file is planned as it is.\n"
         "\n"
         "--counters adds a tree of what all processors do in a step, as Mesh TensorFlow counts.\n"
-        "Under output, einsum and conv2d stand results and multiplications as laid out, where "
-        "work\n"
-        "that several processors do alike counts each time; under output_unique, einsum_unique "
-        "and\n"
+        "Under output, einsum and conv2d stand results and multiplications as laid out, where work\n"
+        "that several processors do alike counts each time; under output_unique, einsum_unique and\n"
         "conv2d_unique each counts once, so that the ratio shows what is wasted.  allreduce,\n"
         "allgather and alltoall count their results as laid out, exchange what goes to others.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

@@ -4,10 +4,13 @@
 
 #include "base/put_file.h"
 #include "cli/analyze.h"
+#include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "cli/shared_options.h"
 #include "cli/show_values.h"
+#include "cli/train_setup.h"
 #include "run/npy.h"
 
 /* One --feed NAME=FILE or --fetch NAME[=FILE]. */
@@ -56,7 +59,7 @@ static bool not_an_input(job *j, const mtf_tensor *x)
         if (is_input(j->graph->all[i]))
             text_add(&t, "%s\"%s\"", t.used ? ", " : "", tensor_name(j->graph->all[i]));
     const char *inputs = text_done(&t);
-    return fail(&j->session->fault, ERR_NAME,
+    return fail(&j->session->fault, ERR_USAGE,
                 "--feed %s: \"%s\" is no input but comes from %s; the file's inputs: %s",
                 tensor_name(x), tensor_name(x), x->node->op->name,
                 inputs && *inputs ? inputs : "none");
@@ -67,7 +70,7 @@ static bool find_feeds(job *j)
     const char *name, *file;
     for (int i = 0; split_port(j, "feed", i, &name, &file); i++) {
         mtf_tensor *x = file_find(j->graph, name);
-        TRY(x != NULL);
+        if (!x) return option_blame(j->session, "feed");
         if (!is_input(x)) return not_an_input(j, x);
         for (int k = 0; k < j->nfeeds; k++)
             if (j->feeds[k].tensor == x)
@@ -82,7 +85,7 @@ static bool find_fetches(job *j)
     const char *name, *file;
     for (int i = 0; split_port(j, "fetch", i, &name, &file); i++) {
         mtf_tensor *x = file_find(j->graph, name);
-        TRY(x != NULL);
+        if (!x) return option_blame(j->session, "fetch");
         TRY(!file || !mtf_is_first(j->session) || put_file_check(&j->session->fault, file));
         j->fetches[j->nfetches++] = (port_option){name, x, file};
     }
@@ -107,7 +110,7 @@ static bool check_feeds(job *j)
         for (int k = 0; k < j->nfeeds && !fed; k++) fed = j->feeds[k].tensor == x;
         char text[SHAPE_TEXT];
         if (!fed)
-            return fail(&j->session->fault, ERR_VALUE,
+            return fail(&j->session->fault, ERR_USAGE,
                         "input \"%s\", %s%s, has no value; give it one with --feed %s=FILE.npy",
                         tensor_name(x), mtf_dtype_name(x->type), shape_text(&x->shape, text),
                         tensor_name(x));
@@ -228,7 +231,9 @@ static bool give_out_all(job *j)
 
 static bool run_job(job *j)
 {
-    j->graph = file_graph(j->session, j->options->words[0]);
+    network     n;
+    mtf_tensor *rate;
+    j->graph = setup_graph(j->options, j->session, &n, &rate);
     TRY(j->graph != NULL);
     j->feeds = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
     j->fetches = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
@@ -242,51 +247,28 @@ static bool run_job(job *j)
 
 static int run(const options *o)
 {
-    uint64_t seed = 0, threads = 0, memory = 0, steps = 1, patience = 0;
-    if (!option_number(o, "seed", 0, UINT64_MAX, &seed) ||
-        !option_number(o, "threads", 1, 1024, &threads) ||
-        !option_number(o, "patience", 1, 1000000000, &patience) ||
-        !option_number(o, "steps", 1, INT64_MAX, &steps) || !option_bytes(o, "memory", &memory))
-        return STATUS_USAGE;
+    uint64_t steps = 1;
+    int      status;
+    if (!option_number(o, "steps", 1, INT64_MAX, &steps)) return STATUS_USAGE;
     if (option_given(o, "all") && !option_given(o, "analyze"))
         return usage_error(o->command, "--all is about the table of --analyze: add --analyze");
-    const char *device = option_nth(o, "device", 0);
-    if (device && strcmp(device, "cpu") != 0 && strcmp(device, "check") != 0)
-        return usage_error(o->command, "--device takes cpu or check, not \"%s\"", device);
     job j = {.options = o, .steps = steps};
-    j.session = file_session(&(mtf_session_opts){.seed = seed,
-                                                 .threads = (int)threads,
-                                                 .device = device,
-                                                 .memory = (size_t)memory,
-                                                 .mesh = option_nth(o, "mesh", 0),
-                                                 .layout = option_nth(o, "layout", 0),
-                                                 .state_layout = option_nth(o, "state-layout", 0),
-                                                 .machine = option_nth(o, "machine", 0),
-                                                 .patience = (int)patience,
-                                                 .measure = option_given(o, "analyze")});
-    if (!j.session) return STATUS_FAILED;
+    j.session = choose_session(o, option_given(o, "analyze"), &status);
+    if (!j.session) return status;
     run_job(&j);
-    return mtf_close(j.session) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(j.session);
 }
 
 static const option_spec table[] = {
+    OPTION_GROUP("what goes in and out"),
     {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
-    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:2; default: one"},
-    {"layout", "DIM:AXIS,...", false,
-     "which dimension is cut along which axis; auto: the best one"},
-    {"machine", "FILE|RATES", false, "what --layout auto and times are for, as in mtf plan"},
-    {"state-layout", "DIM:AXIS,...", false,
-     "cut variables further between steps, as in hidden:rows"},
+    {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
+    {"json", NULL, false, "print values and cost as JSON"},
+    OPTION_TABLE(mesh_options),
     {"analyze", NULL, false, "compare with the plan: bytes, flops and memory must be equal"},
     {"all", NULL, false, "with --analyze: show every instruction"},
-    {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
-    {"seed", "N", false, "the seed of every random number; default 0"},
-    {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
-    {"threads", "N", false, "threads to use; default: all cores it may use"},
-    {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower"},
-    {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
-    {"json", NULL, false, "print values and cost as JSON"},
+    OPTION_TABLE(running_options),
     {0},
 };
 

@@ -6,7 +6,9 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "cli/shared_options.h"
 #include "cli/show_values.h"
+#include "cli/train_setup.h"
 #include "plan/plan.h"
 
 /* ---- the graph as JSON ------------------------------------------------------------------ */
@@ -104,13 +106,14 @@ static void json_instructions(cJSON *to, char *listing)
 }
 
 /* Only planned, not loaded: a program may be far too large for this machine's memory. */
-static bool show_program(const options *o, mtf_graph *g)
+static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     mtf_session *s = g->session;
-    mtf_tensor **fetches;
     choice       c;
-    int          n = choose_fetches(o, g, &fetches), number = 0;
-    TRY(n >= 0 && choose_mesh(o, g, n, fetches, &PRICE_RATES, &c) && choose_processor(o, s, &c.mesh, &number));
+    price_rates  rates;
+    int          number = 0;
+    TRY(choose_machine(o, s, &rates) && choose_mesh(o, g, n, fetches, &rates, &c) &&
+        choose_processor(o, s, &c.mesh, &number));
     program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};
@@ -155,27 +158,29 @@ static int run(const options *o)
     uint64_t ignored;
     if (!as_program && option_given(o, "fetch"))
         return usage_error(o->command, "--fetch chooses what a program computes: add --program");
-    static const char *const placed[] = {"mesh", "layout", "state-layout", "processor"};
-    for (int i = 0; i < 3; i++)
+    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine", "processor"};
+    for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
         if (!as_program && option_given(o, placed[i]))
             return usage_error(o->command, "--%s is about a program: add --program", placed[i]);
     if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored)) return STATUS_USAGE;
     mtf_session *s = file_session(&(mtf_session_opts){0});
     if (!s) return STATUS_FAILED;
-    mtf_graph *g = file_graph(s, o->words[0]);
-    if (g && as_program) show_program(o, g);
+    mtf_tensor **fetches;
+    int          n;
+    mtf_graph   *g = setup_plan(o, s, &n, &fetches);
+    if (g && as_program) show_program(o, g, n, fetches);
     else if (g) show_graph(o, g);
-    return mtf_close(s) == 0 ? STATUS_DONE : STATUS_FAILED;
+    return close_session(s);
 }
 
 static const option_spec table[] = {
+    OPTION_GROUP("what is shown"),
     {"program", NULL, false, "print the program with its cost: flops, bytes moved, memory"},
     {"fetch", "NAME", true, "with --program: compute NAME only, not everything"},
-    {"mesh", "AXIS:SIZE,...", false, "with --program: for one of these processors"},
-    {"layout", "DIM:AXIS,...", false, "with --program: which dimension is cut along which axis"},
-    {"state-layout", "DIM:AXIS,...", false, "with --program: cut variables further between steps"},
     {"processor", "N", false, "with --program: whose program; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
+    OPTION_TABLE(mesh_options),
+    OPTION_TABLE(step_options),
     {0},
 };
 
@@ -199,6 +204,9 @@ const command command_show = {
         "The graph is printed with every nested call and composite operation resolved, and with\n"
         "the type and shape of every result; the text is itself a .mtf file for the same graph.\n"
         "A program is what one step does: instructions on buffers.  Its flops, bytes and memory\n"
-        "are exact, and nothing runs.  FILE.mtf may be - for standard input.",
+        "are exact, and nothing runs.  Options of a program's mesh need --program.  Which step a\n"
+        "model has is as in mtf plan.  FILE.mtf may be - for standard input.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

@@ -1,14 +1,15 @@
 /* mtf train: trains a ready model or a file's on data. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/numbers.h"
 #include "base/textbuf.h"
 #include "cli/commands.h"
-#include "cli/train_setup.h"
+#include "cli/evaluation.h"
+#include "cli/graph_file.h"
+#include "cli/shared_options.h"
+#include "data/field_text.h"
 #include "graph/node.h"
-#include "mtf_train.h"
+
+enum { SIGNAL_STATUS = 128 }; /* and the signal's number: as a shell says it */
 
 typedef struct job {
     setup          setup;
@@ -17,6 +18,7 @@ typedef struct job {
     mtf_train_opts train;
     int64_t        epoch; /* steps of one; 0: nobody knows */
     mtf_trained    trained;
+    evaluation     evaluation; /* has the report, where one is wanted */
 } job;
 
 /* ---- how long --------------------------------------------------------------------------- */
@@ -42,9 +44,17 @@ static bool choose_steps(job *j)
     mtf_session    *s = j->setup.session;
     uint64_t        steps = 0, epochs = 0;
     int64_t         batch = j->data ? batch_size(j) : 0, usual = 0;
-    TRY(option_number(o, "steps", 1, INT64_MAX, &steps) &&
+    TRY(option_number(o, "steps", 0, INT64_MAX, &steps) &&
         option_number(o, "epochs", 1, INT32_MAX, &epochs));
+    bool none = option_given(o, "steps") && steps == 0;
+    if (none && !option_given(o, "checkpoint-dir"))
+        return fail(&s->fault, ERR_USAGE,
+                    "--steps 0 saves the initial weights: say where, with --checkpoint-dir DIR");
     j->epoch = batch ? mtf_dataset_size(j->data) / batch : 0;
+    if (none) {
+        j->train.steps = -1;
+        return true;
+    }
     if (!steps && !epochs && settings_has(v, "steps")) {
         TRY(setting_count(v, "steps", 1, &usual));
         steps = (uint64_t)usual;
@@ -62,29 +72,39 @@ static bool choose_steps(job *j)
     return true;
 }
 
-/* ---- judging ---------------------------------------------------------------------------- */
+/* ---- evaluating ------------------------------------------------------------------------- */
 
-static bool judge(job *j, int64_t step)
+static bool ready(void *context)
 {
-    double accuracy, loss;
-    TRY(setup_evaluate(&j->setup, &accuracy, &loss));
-    if (isnan(accuracy) && isnan(loss)) return true;
-    const char *what = isnan(accuracy) ? "loss" : "accuracy";
-    if (j->train.json)
-        number_print(stdout, "{\"step\":%lld,\"%s\":%.9g}\n", (long long)step,
-                     isnan(accuracy) ? "eval_loss" : "accuracy", isnan(accuracy) ? loss : accuracy);
-    else if (isnan(accuracy))
-        number_print(stdout, "test %s %.6g\n", what, loss);
-    else
-        number_print(stdout, "test %s %.2f %%\n", what, 100 * accuracy);
-    fflush(stdout);
-    return true;
+    job *j = context;
+    return evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 
 static bool look(void *context, int64_t step)
 {
+    job *j = context; /* the last step is evaluated in any case */
+    return step == j->train.steps || evaluation_show(&j->evaluation, step, false);
+}
+
+/* ---- the report ------------------------------------------------------------------------- */
+
+static bool after_step(void *context, const mtf_train_step *now)
+{
     job *j = context;
-    return step == j->train.steps || judge(j, step); /* the last is judged in any case */
+    return train_report_step(j->evaluation.report, now);
+}
+
+static bool open_report(job *j)
+{
+    const char *path = option_nth(j->setup.options, "report", 0);
+    if (!path) return true;
+    j->evaluation.report = train_report_open(
+        j->setup.session, &(train_report_opts){.path = path,
+                                               .what = j->setup.word,
+                                               .command = j->train.config,
+                                               .steps = j->train.steps > 0 ? j->train.steps : 0});
+    j->train.after_step = after_step;
+    return j->evaluation.report != NULL;
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -121,10 +141,12 @@ static bool choose_init(job *j, mtf_load_opts *init)
         pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
     }
     *init = (mtf_load_opts){.only = option_nth(o, "init-only", 0), .rename = n ? pairs : NULL,
-                            .partial = true, .convert = true};
-    if (!option_given(o, "init-from") && (n || init->only))
+                            .trainable = !option_given(o, "init-all"), .partial = true,
+                            .convert = option_given(o, "init-convert")};
+    if (!option_given(o, "init-from") && (n || init->only || !init->trainable || init->convert))
         return fail(&j->setup.session->fault, ERR_USAGE,
-                    "--init-only and --init-rename are about --init-from: add it");
+                    "--init-only, --init-rename, --init-all and --init-convert are about --init-from: "
+                    "add it");
     return true;
 }
 
@@ -137,12 +159,15 @@ static bool choose_saving(job *j)
         option_number(o, "keep", 1, INT32_MAX, &keep) &&
         option_number(o, "keep-every", 1, INT64_MAX, &keep_every));
     t->checkpoint_dir = option_nth(o, "checkpoint-dir", 0);
-    t->resume = option_given(o, "resume");
+    t->resume_anyway = option_given(o, "resume-anyway");
+    t->resume = option_given(o, "resume") || t->resume_anyway;
     t->save_every = (int64_t)every;
     t->keep = (int)keep;
     t->keep_every = (int64_t)keep_every;
     t->init_from = option_nth(o, "init-from", 0);
     t->config = config_text(j);
+    const char *optimizer = setting_text(&j->setup.settings, "optimizer");
+    t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
     if (!t->checkpoint_dir && (t->resume || every || keep || keep_every))
         return fail(&j->setup.session->fault, ERR_USAGE,
                     "--resume, --save-every, --keep and --keep-every need --checkpoint-dir DIR");
@@ -163,10 +188,24 @@ static bool choose_showing(job *j)
     t->profile = option_given(o, "profile");
     t->json = option_given(o, "json");
     t->quiet = option_given(o, "quiet");
+    if (epochs && !j->evaluation.data)
+        return fail(&j->setup.session->fault, ERR_USAGE, "--eval-every needs data to evaluate on%s",
+                    j->setup.ready ? "" : ": name it with --eval-data NAME=FILES");
+    t->ready = ready;
     t->look = epochs && j->epoch ? look : NULL;
     t->look_every = (int64_t)epochs * j->epoch;
     t->look_context = j;
     return true;
+}
+
+/* The optimizer, with what is shown of it. */
+static bool minimize(job *j)
+{
+    int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
+    TRY(setup_minimize(&j->setup, &j->network, steps, &j->train.rate));
+    mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
+    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else it is the model's own */
+    return mtf_ok(j->setup.session);
 }
 
 static bool train(job *j)
@@ -174,16 +213,21 @@ static bool train(job *j)
     mtf_session  *s = j->setup.session;
     mtf_load_opts init;
     TRY(setup_network(&j->setup, true, &j->network));
-    TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j));
-    TRY(model_minimize(&j->setup.settings, &j->network, j->train.steps, &j->train.rate));
+    TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
+    TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
-    mtf_batches_opts batches = {.shuffle = true, .seed = s->opts.seed};
+    mtf_batches_opts batches = {.shuffle = !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
     j->train.data = j->data;
     j->train.batches = &batches;
     j->train.init = &init;
     j->train.trained = &j->trained;
-    TRY(mtf_train(j->network.graph, j->network.loss, &j->train));
-    return j->trained.interrupted || judge(j, j->trained.step);
+    TRY(open_report(j));
+    if (!mtf_train(j->network.graph, j->network.loss, &j->train)) {
+        train_report_fail(j->evaluation.report);
+        return false;
+    }
+    TRY(j->trained.interrupted || evaluation_show(&j->evaluation, j->trained.step, false));
+    return train_report_write(j->evaluation.report, j->trained.interrupted ? "stopped by a signal" : "finished");
 }
 
 static int run(const options *o)
@@ -192,36 +236,48 @@ static int run(const options *o)
     bool ok = setup_open(o, &j.setup);
     if (!j.setup.session) return STATUS_USAGE;
     if (ok) ok = train(&j);
+    ok = evaluation_close(&j.evaluation) && ok;
     /* A number that is none was said already, and is no error of the session. */
     bool said = !ok && mtf_ok(j.setup.session);
-    int  status = mtf_close(j.setup.session);
-    return said ? STATUS_USAGE : status == 0 ? STATUS_DONE : STATUS_FAILED;
+    int  status = close_session(j.setup.session);
+    if (said) return STATUS_USAGE;
+    return status == STATUS_DONE && j.trained.signal ? SIGNAL_STATUS + j.trained.signal : status;
 }
 
 static const option_spec table[] = {
-#include "model/model_options.h"
-#undef MODEL_OPTION
-    SETUP_OPTIONS,
-    {"data", "NAME=FILES[:...]", true, "FILE.mtf: the input NAME, from files; :format= :part= :scale= :length="},
-    {"eval-data", "NAME=FILES[:...]", true, "FILE.mtf: the same for evaluation"},
-    {"steps", "N", false, "how many steps to take, counted from the model's beginning"},
-    {"epochs", "N", false, "the same in turns through the data"},
+    OPTION_GROUP("how long, and on what"),
+    {"steps", "N", false, "up to which step, from the model's beginning; 0: save initial weights"},
+    {"epochs", "N", false, "how often to go through the data, instead of --steps"},
+    {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
+    {"no-shuffle", NULL, false, "take the examples in the order of the files"},
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(judging_options),
+    OPTION_TABLE(mesh_options),
+    OPTION_GROUP("checkpoints"),
     {"checkpoint-dir", "DIR", false, "keep what was learned there"},
-    {"resume", NULL, false, "go on from the newest checkpoint, where there is one"},
+    {"resume", NULL, false, "go on from the newest whole checkpoint, where there is one"},
+    {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
     {"keep", "N", false, "how many of the newest checkpoints stay; default: all"},
     {"keep-every", "N", false, "those whose step N divides stay as well"},
-    {"init-from", "DIR", false, "start with variables of another model's checkpoint"},
+    {"init-from", "PATH", false, "start with the trainable variables of another model's checkpoint"},
     {"init-only", "PATTERN", false, "only those whose names match"},
+    {"init-all", NULL, false, "those that are not trainable, too: optimizer state, counters, means"},
     {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
-    {"events-dir", "DIR", false, "write event files for TensorBoard"},
+    {"init-convert", NULL, false, "convert other floating types to those of the variables"},
+    OPTION_TABLE(training_options),
+    OPTION_GROUP("what is shown"),
+    {"json", NULL, false, "one object a line: steps with losses, at last the evaluation"},
+    {"quiet", NULL, false, "no progress, only the result"},
+    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
     {"profile", NULL, false, "a closing table of time by instruction and by scope"},
-    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},
-    {"json", NULL, false, "one object a line: steps with losses, at last the accuracy"},
-    {"quiet", NULL, false, "no progress, only the result"},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    OPTION_TABLE(running_options),
     {0},
 };
 
@@ -243,12 +299,14 @@ const command command_train = {
     .options = table,
     .examples = examples,
     .teaches =
-        "Ready models: mnist (digits by two layers), mnist-conv (digits by convolutions in\n"
-        "blocks), toy (linear layers that learn the identity).  A file says how its loss follows\n"
-        "from its inputs; an optimizer is added, unless the file assigns to variables itself.\n"
+        "NAME is a ready model.  A file says how its loss follows from its inputs; an optimizer is\n"
+        "added, unless the file assigns to variables itself.\n"
         "\n"
-        "The same seed gives the same curve on any mesh, up to rounding.  Control-C ends after\n"
-        "the step and saves, where there is a --checkpoint-dir; a second one ends at once.  With\n"
+        "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
+        "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; the\n"
+        "status is then 128 and the signal's number.  A second one ends it at once.  With\n"
         "--resume a run goes on as if it had never stopped, bit for bit on the same mesh.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

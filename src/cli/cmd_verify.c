@@ -5,6 +5,8 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "cli/shared_options.h"
+#include "cli/train_setup.h"
 #include "search/automatic.h"
 #include "verify/shrink.h"
 #include "verify/verify.h"
@@ -166,11 +168,10 @@ static bool shrink(job *j)
 
 static bool verify_file(job *j, uint64_t seed)
 {
-    price_rates rates = PRICE_RATES;
-    j->graph = file_graph(j->session, j->options->words[0]);
+    price_rates rates;
+    TRY(choose_machine(j->options, j->session, &rates));
+    j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
-    j->nfetches = choose_fetches(j->options, j->graph, &j->fetches);
-    TRY(j->nfetches >= 0);
     if (j->nfetches == 0)
         return fail(&j->session->fault, ERR_USAGE, "\"%s\" computes nothing that could be verified",
                     j->options->words[0]);
@@ -190,22 +191,18 @@ static int run(const options *o)
     j.session = file_session(&(mtf_session_opts){0});
     if (!j.session) return STATUS_FAILED;
     bool done = verify_file(&j, seed);
-    bool ok = mtf_close(j.session) == 0;
-    return done && ok && j.answer.equal ? STATUS_DONE : STATUS_FAILED;
+    int  status = close_session(j.session);
+    return status != STATUS_DONE || (done && j.answer.equal) ? status : STATUS_FAILED;
 }
 
 static const option_spec table[] = {
-    {"mesh", "AXIS:SIZE,...", false,
-     "the grid of processors, as in rows:2,cols:4; default: one processor"},
-    {"layout", "DIM:AXIS,...", false,
-     "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both; auto: the best"},
-    {"state-layout", "DIM:AXIS,...", false,
-     "cut variables further between steps; each takes the first rules whose axes are free"},
+    OPTION_TABLE(mesh_options),
+    OPTION_GROUP("the proof"),
+    {"shrink", NULL, false, "make dimensions as small as the operations allow, with parts as even or uneven as before"},
     {"fetch", "NAME", true, "verify what computes NAME only, not everything"},
-    {"shrink", NULL, false,
-     "make dimensions as small as the operations allow, with parts as even or uneven as before"},
     {"seed", "N", false, "other random numbers; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
+    OPTION_TABLE(step_options),
     {0},
 };
 
@@ -233,4 +230,6 @@ const command command_verify = {
         "differs, where, on which processor, and after which pass.  Exit status 1: different.\n"
         "docs/verify.md says what is proved.",
     .run = run,
+    .concerns = setup_concerns,
+    .adds = setup_list_models,
 };

@@ -6,14 +6,20 @@
 #include <string.h>
 
 #include "base/textbuf.h"
+#include "cli/colour.h"
+#include "cli/options.h"
+#include "machine/launch.h"
 #include "model/ready.h"
+#include "run/share.h"
 
 enum { MOST_TEXT = 1 << 29 };
 
 static void say(void *context, const char *text)
 {
     (void)context;
-    fputs(text, stderr);
+    bool begins = strcmp(text, "mtf: ") == 0; /* an error follows */
+    fprintf(stderr, "%s%s%s", begins ? colour_error(stderr) : "", text,
+            begins ? colour_end(stderr) : "");
 }
 
 mtf_session *file_session(const mtf_session_opts *opts)
@@ -23,6 +29,29 @@ mtf_session *file_session(const mtf_session_opts *opts)
     mtf_session *s = mtf_open_with(&o);
     if (!s) fputs("mtf: memory: no memory for a session\n", stderr);
     return s;
+}
+
+/* The sentence of the session's error, without its kind; the error is forgotten. */
+static void take_sentence(mtf_session *s, char *text, size_t room)
+{
+    const char *sentence = strstr(s->fault.text, ": ");
+    snprintf(text, room, "%s", sentence ? sentence + 2 : s->fault.text);
+    fault_clear(&s->fault);
+}
+
+bool option_blame(mtf_session *s, const char *option)
+{
+    char text[sizeof s->fault.text];
+    take_sentence(s, text, sizeof text);
+    bool        named = strncmp(text, "--", 2) == 0; /* by an option that it shares its form with */
+    const char *rest = named ? text + strcspn(text, ": ") : text;
+    return fail(&s->fault, ERR_USAGE, "--%s%s%.900s", option, named ? "" : ": ", rest);
+}
+
+int close_session(mtf_session *s)
+{
+    bool usage = s->fault.kind == ERR_USAGE;
+    return mtf_close(s) == 0 ? STATUS_DONE : usage ? STATUS_USAGE : STATUS_FAILED;
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -63,36 +92,67 @@ static void no_file(mtf_session *s, const char *path)
 {
     textbuf t = {.arena = &s->arena};
     int     why = errno;
-    for (int i = 0; model_nth(i); i++) text_add(&t, "%s%s", i ? ", " : "", model_nth(i)->name);
+    nearest near = {.wanted = path};
+    char    hint[100];
+    for (int i = 0; model_nth(i); i++) {
+        text_add(&t, "%s%s", i ? ", " : "", model_nth(i)->name);
+        nearest_offer(&near, model_nth(i)->name);
+    }
     const char *models = text_done(&t);
     bool        name = why == ENOENT && !strchr(path, '/') && !strchr(path, '.');
-    fail(&s->fault, ERR_FILE, "\"%s\": %s%s%s", path, strerror(why),
-         name ? "; ready models are " : "", name && models ? models : "");
+    fail(&s->fault, ERR_FILE, "\"%s\": %s%s%s%s", path, strerror(why),
+         name ? "; ready models are " : "", name && models ? models : "",
+         name ? nearest_hint(&near, hint, sizeof hint) : "");
 }
 
-/* A training step of a ready model, with its options as they come. */
-static mtf_graph *ready_graph(mtf_session *s, const model *m)
+/* An error of the text is no error of the command line, whatever kind it is. */
+static void blame_text(mtf_session *s)
 {
-    enum { STEPS = 1000 }; /* what a schedule may want to know */
-    settings    v = settings_of(s, m);
-    network     n = {.graph = NULL};
-    mtf_tensor *rate;
-    return m->build(&v, true, &n) && model_minimize(&v, &n, STEPS, &rate) ? n.graph : NULL;
+    char text[sizeof s->fault.text];
+    if (s->fault.kind != ERR_USAGE) return;
+    take_sentence(s, text, sizeof text);
+    fail(&s->fault, ERR_VALUE, "%s", text);
 }
 
-mtf_graph *file_graph(mtf_session *s, const char *path)
+static bool is_standard_input(const char *path)
 {
-    const model *ready = model_find(path);
-    if (ready) return ready_graph(s, ready);
-    bool  standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "r");
+    return strcmp(path, "-") == 0;
+}
+
+/* Starters of ranks give standard input to the first one alone, which passes it on. */
+static const char *shared_input(mtf_session *s)
+{
+    ranks      *r;
+    const char *text = mtf_is_first(s) ? read_text(s, "-", stdin) : "";
+    bool ok = text && store_prepare(s, &r) && share_text(s, r, "reading standard input", &text);
+    return ok ? text : NULL;
+}
+
+const char *file_text(mtf_session *s, const char *path)
+{
+    bool on_mesh = s->opts.mesh && *s->opts.mesh;
+    if (is_standard_input(path) && on_mesh && launch_find().size > 1) return shared_input(s);
+    FILE *file = is_standard_input(path) ? stdin : fopen(path, "r");
     if (!file) {
         no_file(s, path);
         return NULL;
     }
-    char *text = read_text(s, path, file);
-    if (!standard) fclose(file);
-    return text ? mtf_parse(s, text, standard ? "standard input" : path) : NULL;
+    const char *text = read_text(s, path, file);
+    if (file != stdin) fclose(file);
+    return text;
+}
+
+mtf_graph *file_parse(mtf_session *s, const char *path, const char *text)
+{
+    mtf_graph *g = mtf_parse(s, text, is_standard_input(path) ? "standard input" : path);
+    if (!g || !mtf_ok(s)) blame_text(s);
+    return g;
+}
+
+mtf_graph *file_graph(mtf_session *s, const char *path)
+{
+    const char *text = file_text(s, path);
+    return text ? file_parse(s, path, text) : NULL;
 }
 
 /* ---- tensors ---------------------------------------------------------------------------- */

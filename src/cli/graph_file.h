@@ -7,9 +7,17 @@
 /* A session that says what it has to say on stderr.  NULL: no memory, which was said. */
 mtf_session *file_session(const mtf_session_opts *opts);
 
-/* Reads and parses a file; "-" is standard input; the name of a ready model is its training step.
- * NULL after an error. */
+/* Closes a session and gives the exit status: that of a faulty command line where its error is one. */
+int close_session(mtf_session *s);
+/* Makes the session's error one of this option's value; always false. */
+bool option_blame(mtf_session *s, const char *option);
+
+/* Reads and parses a file; "-" is standard input.  NULL after an error. */
 mtf_graph *file_graph(mtf_session *s, const char *path);
+/* The two halves of that for a file, for who builds its graph twice: standard input can be read but
+ * once.  The text lives in the session; NULL after an error. */
+const char *file_text(mtf_session *s, const char *path);
+mtf_graph  *file_parse(mtf_session *s, const char *path, const char *text);
 
 /* A tensor by name that can be fetched: not one of the inside of a loop. */
 mtf_tensor *file_find(mtf_graph *g, const char *name);

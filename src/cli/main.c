@@ -6,33 +6,48 @@
 #include <unistd.h>
 
 #include "base/names.h"
+#include "cli/colour.h"
 #include "cli/commands.h"
 #include "mtf.h"
 
+/* The most used first. */
 static const command *const commands[] = {
-    &command_run,  &command_plan, &command_layout, &command_verify, &command_calibrate,
-    &command_show, &command_ops,  &command_train,  &command_eval,   &command_ckpt};
+    &command_train, &command_eval,   &command_run,       &command_show, &command_plan,
+    &command_layout, &command_verify, &command_calibrate, &command_ckpt, &command_ops,
+    &command_completion};
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+const command *command_nth(int n)
+{
+    return n >= 0 && n < COMMANDS ? commands[n] : NULL;
+}
+
+static void print_heading(FILE *to, const char *heading)
+{
+    fprintf(to, "\n%s%s%s\n", colour_bold(to), heading, colour_end(to));
+}
 
 static void print_help(FILE *to)
 {
-    fputs("mtf: tensor programs with named dimensions\n\n"
-          "usage: mtf COMMAND [OPTION]...\n\n"
+    fprintf(to, "%smtf%s: tensor programs with named dimensions\n\n", colour_bold(to),
+            colour_end(to));
+    fputs("usage: mtf COMMAND [OPTION]...\n\n"
           "A model is a text file, one operation a line: y: [batch, hidden] = einsum(x, w).\n"
-          "mtf shows what it is, says what it will cost, and runs it on NumPy files.\n\n"
-          "commands\n",
+          "mtf trains it, shows what it is, says what it will cost, and runs it on NumPy files.\n",
           to);
+    print_heading(to, "commands");
     for (int i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->says);
-    fputs("\noptions\n"
-          "  --version  print the version and what the build found\n"
-          "  --help     print this; behind a command, what the command takes\n\n"
-          "examples\n"
+    print_heading(to, "options");
+    fputs("  --version  print the version and what the build found\n"
+          "  --help     print this; after a command, what the command takes\n",
+          to);
+    print_heading(to, "examples");
+    fputs("  mtf train mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols\n"
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
           "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
           "  mtf layout model.mtf --mesh rows:2,cols:4\n"
           "  mtf show model.mtf --program\n"
-          "  mtf train mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols\n"
           "  mtf ops einsum\n", to);
 }
 
@@ -82,8 +97,9 @@ static int dispatch(int argc, char **argv)
     }
     const command *c = find_command(help ? argv[2] : word);
     if (!c) return unknown_command(help ? argv[2] : word);
-    static char ask[] = "--help";
-    return help ? run_command(c, 1, (char *[]){ask, NULL}) : run_command(c, argc - 2, argv + 2);
+    if (!help) return run_command(c, argc - 2, argv + 2);
+    print_command_help(c, argc > 3 ? argv[3] : NULL);
+    return STATUS_DONE;
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* Options of commands, as tables. */
 #include "cli/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #include "base/names.h"
 #include "base/numbers.h"
+#include "cli/colour.h"
 #include "mtf.h"
 
 static const option_spec help_option = {"help", NULL, false, "print this"};
@@ -21,65 +23,97 @@ int usage_error(const command *c, const char *format, ...)
     va_start(args, format);
     number_vformat(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "mtf: usage: %s\nmtf %s%s--help says what there is\n", text, c ? c->name : "",
-            c ? " " : "");
+    fprintf(stderr, "%smtf:%s usage: %s\nsee mtf %s%s--help\n", colour_error(stderr),
+            colour_end(stderr), text, c ? c->name : "", c ? " " : "");
     return STATUS_USAGE;
 }
 
-/* ---- help ------------------------------------------------------------------------------- */
+/* ---- tables ----------------------------------------------------------------------------- */
 
-static int left_column(const option_spec *spec, char *text, size_t room)
+option_walk walk_options(const option_spec *table)
 {
-    return snprintf(text, room, spec->argument ? "--%s %s" : "--%s", spec->name, spec->argument);
+    static const option_spec none = {0};
+    return (option_walk){.depth = 1, .next = {table ? table : &none}};
 }
 
-static void print_option(const option_spec *spec, int width)
+const option_spec *walk_next(option_walk *w)
 {
-    char left[80];
-    left_column(spec, left, sizeof left);
-    printf("  %-*s  %s%s\n", width, left, spec->says, spec->repeatable ? "; may be repeated" : "");
-}
-
-static void print_help(const command *c)
-{
-    int width = 0;
-    for (const option_spec *spec = c->options; spec->name; spec++) {
-        int needs = left_column(spec, NULL, 0);
-        if (needs > width) width = needs;
+    while (w->depth > 0) {
+        const option_spec *row = w->next[w->depth - 1]++;
+        if (row->table) {
+            assert(w->depth < WALK_DEPTH);
+            w->next[w->depth++] = row->table;
+        } else if (row->name || row->says) {
+            return row;
+        } else {
+            w->depth--;
+        }
     }
-    printf("mtf %s: %s\n\nusage: mtf %s%s%s [OPTION]...\n\n%s\n\noptions\n", c->name, c->says,
-           c->name, *c->words ? " " : "", c->words, c->teaches);
-    for (const option_spec *spec = c->options; spec->name; spec++) print_option(spec, width);
-    print_option(&help_option, width);
-    printf("\nexamples\n");
-    for (int i = 0; c->examples[i]; i++) printf("  %s\n", c->examples[i]);
+    return NULL;
 }
 
 /* ---- parsing ---------------------------------------------------------------------------- */
 
-/* The length of the option's name in `text`, which begins behind the dashes. */
+/* The option whose name is the first `length` characters of `text`, which follows the dashes. */
 static const option_spec *find_spec(const command *c, const char *text, size_t length)
 {
-    for (const option_spec *spec = c->options; spec->name; spec++)
-        if (strlen(spec->name) == length && strncmp(spec->name, text, length) == 0) return spec;
+    option_walk        w = walk_options(c->options);
+    const option_spec *spec;
+    while ((spec = walk_next(&w)) != NULL)
+        if (spec->name && strlen(spec->name) == length && strncmp(spec->name, text, length) == 0)
+            return spec;
     if (strlen(help_option.name) == length && strncmp(help_option.name, text, length) == 0)
         return &help_option;
     return NULL;
 }
 
-static int unknown_option(const command *c, const char *argument, int length)
+/* Options of the command that a misspelt one may have meant, as far as they concern the word. */
+static int unknown_option(const options *o, const char *argument, int length)
 {
-    enum { NAMES = 64, ROOM = 40 };
-    char    given[ROOM], names[NAMES][ROOM], hint[100];
-    nearest near = {.wanted = given};
-    snprintf(given, sizeof given, "%.*s", length, argument);
-    for (int i = 0; i < NAMES && c->options[i].name; i++) {
-        snprintf(names[i], ROOM, "--%s", c->options[i].name);
-        nearest_offer(&near, names[i]);
-    }
-    nearest_offer(&near, "--help");
+    enum { ROOM = 40 };
+    const command     *c = o->command;
+    char               given[ROOM], hint[100], more[200];
+    const char        *dashes = strncmp(argument, "--", 2) == 0 ? "--" : "-";
+    const char        *word = o->nwords ? o->words[0] : NULL;
+    option_walk        w = walk_options(c->options);
+    const option_spec *spec;
+    snprintf(given, sizeof given, "%.*s", length - (int)strlen(dashes), argument + strlen(dashes));
+    nearest near = {.wanted = given, .before = "--"};
+    while ((spec = walk_next(&w)) != NULL)
+        if (spec->name && (!word || !c->concerns || c->concerns(spec, word, more, sizeof more)))
+            nearest_offer(&near, spec->name);
+    nearest_offer(&near, "help");
     return usage_error(c, "mtf %s has no option %.*s%s", c->name, length, argument,
                        nearest_hint(&near, hint, sizeof hint));
+}
+
+/* The value of an option that takes one of a few words. */
+static int check_choice(const command *c, const option_spec *spec, const char *value)
+{
+    enum { ROOM = 400 };
+    char words[ROOM], listed[ROOM] = "", hint[100];
+    if (!spec->choices) return -1;
+    nearest near = {.wanted = value};
+    snprintf(words, sizeof words, "%s", spec->choices);
+    int   n = 0;
+    char *rest = words;
+    for (char *word; (word = strsep(&rest, "|")) != NULL; n++) {
+        if (strcmp(word, value) == 0) return -1;
+        nearest_offer(&near, word);
+        size_t used = strlen(listed);
+        snprintf(listed + used, sizeof listed - used, "%s%s", !n ? "" : rest ? ", " : " or ", word);
+    }
+    return usage_error(c, "--%s takes %s, not \"%s\"%s", spec->name, listed, value,
+                       nearest_hint(&near, hint, sizeof hint));
+}
+
+/* Prints help for the word that was given, be it before --help or right after it. */
+static int help(const options *o, int argc, char **argv, int at)
+{
+    const char *word = o->nwords ? o->words[0] : NULL;
+    if (!word && at + 1 < argc && argv[at + 1][0] != '-') word = argv[at + 1];
+    print_command_help(o->command, word);
+    return STATUS_DONE;
 }
 
 /* Takes the option at argv[*at], and its value from the next word where that holds it. */
@@ -88,11 +122,8 @@ static int take_option(options *o, int argc, char **argv, int *at)
     const char        *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t             length = equals ? (size_t)(equals - name) : strlen(name);
     const option_spec *spec = find_spec(o->command, name, length);
-    if (!spec) return unknown_option(o->command, argv[*at], (int)length + 2);
-    if (spec == &help_option) {
-        print_help(o->command);
-        return STATUS_DONE;
-    }
+    if (!spec) return unknown_option(o, argv[*at], (int)length + 2);
+    if (spec == &help_option) return help(o, argc, argv, *at);
     if (!spec->repeatable && option_given(o, spec->name))
         return usage_error(o->command, "--%s was given twice", spec->name);
     const char *value = equals ? equals + 1 : "";
@@ -106,7 +137,7 @@ static int take_option(options *o, int argc, char **argv, int *at)
         value = argv[++*at];
     }
     o->values[o->nvalues++] = (struct option_value){spec, value};
-    return -1;
+    return check_choice(o->command, spec, value);
 }
 
 static int take_all(options *o, int argc, char **argv)
@@ -116,13 +147,12 @@ static int take_all(options *o, int argc, char **argv)
         if (!only_words && strcmp(argv[i], "--") == 0) {
             only_words = true;
         } else if (!only_words && strcmp(argv[i], "-h") == 0) {
-            print_help(o->command);
-            return STATUS_DONE;
+            return help(o, argc, argv, i);
         } else if (!only_words && strncmp(argv[i], "--", 2) == 0) {
             int status = take_option(o, argc, argv, &i);
             if (status >= 0) return status;
         } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
-            return unknown_option(o->command, argv[i], (int)strlen(argv[i]));
+            return unknown_option(o, argv[i], (int)strlen(argv[i]));
         } else if (o->nwords == o->command->most) {
             return usage_error(o->command, "mtf %s does not know what to do with \"%s\"",
                                o->command->name, argv[i]);
@@ -131,7 +161,8 @@ static int take_all(options *o, int argc, char **argv)
         }
     }
     if (o->nwords < o->command->least)
-        return usage_error(o->command, "mtf %s needs %s", o->command->name, o->command->words);
+        return usage_error(o->command, "mtf %s needs %s", o->command->name,
+                           o->command->words ? o->command->words : "more words");
     return -1;
 }
 
@@ -190,8 +221,12 @@ bool option_number(const options *o, const char *name, uint64_t least, uint64_t 
         *value = v;
         return true;
     }
-    usage_error(o->command, "--%s takes a whole number from %llu to %llu, not \"%s\"", name,
-                (unsigned long long)least, (unsigned long long)most, text);
+    if (most >= INT32_MAX) /* which nobody needs to know */
+        usage_error(o->command, "--%s takes a whole number, %llu or more, not \"%s\"", name,
+                    (unsigned long long)least, text);
+    else
+        usage_error(o->command, "--%s takes a whole number from %llu to %llu, not \"%s\"", name,
+                    (unsigned long long)least, (unsigned long long)most, text);
     return false;
 }
 

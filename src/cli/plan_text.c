@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/units.h"
+#include "base/units.h"
 #include "plan/traffic.h"
 
 enum { LINE = 110, MATTER = 12 };

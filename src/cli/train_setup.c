@@ -1,54 +1,89 @@
-/* What mtf train and mtf eval share: the model, its data, its session. */
+/* What commands on models share: model, session, training step. */
 #include "cli/train_setup.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/numbers.h"
+#include "cli/choices.h"
 #include "cli/graph_file.h"
+#include "cli/network_copy.h"
+#include "cli/shared_options.h"
+#include "data/field_text.h"
 #include "mtf_train.h"
 
 /* A file's network comes as it is; only the optimizer is a choice. */
-static const model_option file_options[] = {{"optimizer", ""}, {"rate", ""}, {0}};
-static const model        file_model = {.name = "a model file", .options = file_options};
+static const model_option file_settings[] = {{"optimizer", ""}, {"rate", ""}, {0}};
+static const model        file_model = {.name = "a model file", .options = file_settings};
 
-static const option_spec model_specs[] = {
-#include "model/model_options.h"
-#undef MODEL_OPTION
-    {0}};
+static const char *const of_files[] = {"loss", "right", "data", "eval-data"};
 
-static bool take_model(setup *s)
+static bool is_of_files(const char *name)
 {
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        if (strcmp(of_files[i], name) == 0) return true;
+    return false;
+}
+
+static bool is_in(const option_spec *table, const char *name)
+{
+    for (const option_spec *row = table; row->name || row->says; row++)
+        if (row->name && strcmp(row->name, name) == 0) return true;
+    return false;
+}
+
+static bool has_option(const model *m, const char *name)
+{
+    for (int i = 0; m->options[i].name; i++)
+        if (strcmp(m->options[i].name, name) == 0) return true;
+    return false;
+}
+
+bool setup_take(const options *o, mtf_session *session, setup *s)
+{
+    *s = (setup){.options = o, .session = session, .word = o->words[0]};
     const model *m = model_find(s->word);
     s->ready = m != NULL;
-    s->settings = settings_of(s->session, m ? m : &file_model);
-    for (const option_spec *spec = model_specs; spec->name; spec++) {
-        const char *value = option_nth(s->options, spec->name, 0);
-        if (value) TRY(settings_set(&s->settings, spec->name, value));
+    s->settings = settings_of(session, m ? m : &file_model);
+    for (int i = 0; i < o->nvalues; i++) {
+        const char *name = o->values[i].spec->name;
+        bool        chosen = is_in(model_options, name) || has_option(&file_model, name);
+        if (chosen) TRY(settings_set(&s->settings, name, o->values[i].value));
+        if (m && is_of_files(name))
+            return fail(&session->fault, ERR_USAGE, "--%s is for model files; %s has its own", name,
+                        m->name);
     }
-    static const char *const of_files[] = {"loss", "right", "data", "eval-data"};
-    for (size_t i = 0; m && i < sizeof of_files / sizeof *of_files; i++)
-        if (option_given(s->options, of_files[i]))
-            return fail(&s->session->fault, ERR_USAGE, "--%s is for model files; %s has its own",
-                        of_files[i], m->name);
-    return true;
+    return step_read_options(s);
 }
 
 bool setup_open(const options *o, setup *s)
 {
-    uint64_t seed = 0, threads = 0, memory = 0, patience = 0;
-    *s = (setup){.options = o, .word = o->words[0]};
-    if (!option_number(o, "seed", 0, UINT64_MAX, &seed) ||
-        !option_number(o, "threads", 1, 1024, &threads) ||
-        !option_number(o, "patience", 1, 1000000000, &patience) || !option_bytes(o, "memory", &memory))
-        return false;
-    s->session = file_session(&(mtf_session_opts){
-        .seed = seed, .threads = (int)threads, .device = option_nth(o, "device", 0),
-        .memory = (size_t)memory, .mesh = option_nth(o, "mesh", 0),
-        .layout = option_nth(o, "layout", 0), .state_layout = option_nth(o, "state-layout", 0),
-        .patience = (int)patience});
-    return s->session && take_model(s);
+    int          status;
+    mtf_session *session = choose_session(o, false, &status);
+    *s = (setup){.options = o};
+    return session && setup_take(o, session, s);
+}
+
+/* ---- help ------------------------------------------------------------------------------- */
+
+bool setup_concerns(const option_spec *spec, const char *word, char *more, size_t room)
+{
+    const model *m = word ? model_find(word) : NULL;
+    if (is_in(model_options, spec->name) && (!m || !has_option(m, spec->name))) return false;
+    if (m && is_of_files(spec->name)) return false;
+    for (int i = 0; m && m->options[i].name; i++)
+        if (strcmp(m->options[i].name, spec->name) == 0 && *m->options[i].otherwise)
+            snprintf(more, room, "; default %s", m->options[i].otherwise);
+    return true;
+}
+
+void setup_list_models(const command *c, const char *word)
+{
+    if (word) return;
+    print_help_heading("ready models");
+    for (int i = 0; model_nth(i); i++)
+        printf("  %-10s  %s\n", model_nth(i)->name, model_nth(i)->says);
+    printf("  mtf %s NAME --help lists the options of that model.\n", c->name);
 }
 
 /* ---- the network ------------------------------------------------------------------------ */
@@ -56,49 +91,26 @@ bool setup_open(const options *o, setup *s)
 static bool file_network(setup *s, network *n)
 {
     const char *loss = option_nth(s->options, "loss", 0), *right = option_nth(s->options, "right", 0);
-    *n = (network){.graph = file_graph(s->session, s->word)};
+    if (!s->text) s->text = file_text(s->session, s->word);
+    TRY(s->text != NULL);
+    *n = (network){.graph = file_parse(s->session, s->word, s->text)};
     TRY(n->graph != NULL);
     n->loss = file_find(n->graph, loss ? loss : "loss");
+    if (!n->loss) return option_blame(s->session, "loss");
     if (right) n->right = file_find(n->graph, right);
-    return n->loss && (!right || n->right);
+    return !right || n->right || option_blame(s->session, "right");
 }
 
 bool setup_network(setup *s, bool training, network *n)
 {
+    const options *o = s->options;
     *n = (network){.graph = NULL};
-    return s->ready ? s->settings.model->build(&s->settings, training, n) : file_network(s, n);
+    TRY(s->ready ? s->settings.model->build(&s->settings, training, n) : file_network(s, n));
+    bool averages = !training && (option_given(o, "average") || option_given(o, "averages"));
+    return !averages || network_use_averages(n);
 }
 
 /* ---- the data --------------------------------------------------------------------------- */
-
-static bool bad_field(setup *s, const char *flag, const char *text)
-{
-    return fail(&s->session->fault, ERR_USAGE,
-                "--%s takes NAME=FILES, then any of :format=F, :part=P, :scale=X and :length=N, not "
-                "\"%s\"", flag, text);
-}
-
-/* "images=train-*.gz:format=idx:scale=0.0039" */
-static bool read_field(setup *s, const char *flag, const char *text, mtf_field *f)
-{
-    char *copy = arena_text(&s->session->arena, text), *piece, *rest;
-    TRY(copy != NULL);
-    piece = strtok_r(copy, ":", &rest);
-    char *equals = piece ? strchr(piece, '=') : NULL;
-    if (!equals || equals == piece || !equals[1]) return bad_field(s, flag, text);
-    *equals = 0;
-    *f = (mtf_field){.name = piece, .files = equals + 1};
-    while ((piece = strtok_r(NULL, ":", &rest)) != NULL) {
-        char *end = "";
-        if (strncmp(piece, "format=", 7) == 0) f->format = piece + 7;
-        else if (strncmp(piece, "part=", 5) == 0) f->part = piece + 5;
-        else if (strncmp(piece, "scale=", 6) == 0) f->scale = number_read(piece + 6, &end);
-        else if (strncmp(piece, "length=", 7) == 0) f->length = strtoll(piece + 7, &end, 10);
-        else return bad_field(s, flag, text);
-        if (*end) return bad_field(s, flag, text);
-    }
-    return true;
-}
 
 static bool file_fields(setup *s, const char *flag, mtf_field fields[MOST_FIELDS])
 {
@@ -108,7 +120,7 @@ static bool file_fields(setup *s, const char *flag, mtf_field fields[MOST_FIELDS
         if (n == MOST_FIELDS - 1)
             return fail(&s->session->fault, ERR_USAGE, "--%s was given more than %d times", flag,
                         MOST_FIELDS - 1);
-        TRY(read_field(s, flag, text, &fields[n]));
+        TRY(field_parse(s->session, flag, text, &fields[n]));
     }
     fields[n] = (mtf_field){.name = NULL};
     return true;
@@ -125,20 +137,4 @@ bool setup_data(setup *s, bool training, mtf_dataset **data)
     if (!fields[0].name) return true;
     *data = mtf_dataset_open(s->session, fields);
     return *data != NULL;
-}
-
-/* ---- judging ---------------------------------------------------------------------------- */
-
-bool setup_evaluate(setup *s, double *accuracy, double *loss)
-{
-    network      n;
-    mtf_dataset *data;
-    *accuracy = *loss = NAN;
-    TRY(setup_network(s, false, &n) && setup_data(s, false, &data));
-    if (!data) return true; /* nothing to be judged by */
-    if (n.right)
-        *accuracy = mtf_evaluate(n.graph, n.right, data, NULL);
-    else
-        *loss = mtf_evaluate(n.graph, n.loss, data, NULL);
-    return mtf_ok(s->session);
 }

@@ -1,43 +1,47 @@
-/* What mtf train and mtf eval share: the model, its data, its session. */
+/* What commands on models share: model, session, training step. */
 #ifndef CLI_TRAIN_SETUP_H
 #define CLI_TRAIN_SETUP_H
 
 #include "cli/options.h"
 #include "model/ready.h"
-
-/* Rows of option tables, for both commands. */
-/* clang-format off */
-#define MODEL_OPTION(name, argument, says) {name, argument, false, says},
-#define SETUP_OPTIONS                                                                                       \
-    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:2; default: one"},          \
-    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis"},                           \
-    {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps, as in hidden:rows"},      \
-    {"seed", "N", false, "the seed of every random number and of the order of examples; default 0"},        \
-    {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},                  \
-    {"threads", "N", false, "threads to use; default: all cores it may use"},                               \
-    {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower"},                \
-    {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},                   \
-    {"loss", "NAME", false, "FILE.mtf: the scalar to minimize; default loss"},                              \
-    {"right", "NAME", false, "FILE.mtf: a number for each example, whose mean is the accuracy"}
-/* clang-format on */
+#include "mtf_nn.h"
 
 typedef struct setup {
-    const options *options;
-    mtf_session   *session;
-    const char    *word;  /* the model as the user calls it */
-    bool           ready; /* it is one of the ready models, not a file */
-    settings       settings;
+    const options    *options;
+    mtf_session      *session;
+    const char       *word;  /* the model as the user calls it */
+    bool              ready; /* it is one of the ready models, not a file */
+    const char       *text;  /* of the file, once it was read */
+    settings          settings;
+    mtf_minimize_opts minimize; /* what the options say about the optimizer, but for its rate */
+    uint64_t          microbatches;
+    mtf_dtype         type; /* what the network computes in where it says f32 */
 } setup;
 
 /* Opens the session, finds the model and takes its options; false: a usage error was said, or one
  * is in the session where there is one. */
 bool setup_open(const options *o, setup *s);
+/* The same in a session that is open. */
+bool setup_take(const options *o, mtf_session *session, setup *s);
+/* Reads what the options say about the step; setup_take calls it. */
+bool step_read_options(setup *s);
 /* The network, without an optimizer. */
 bool setup_network(setup *s, bool training, network *n);
+/* Makes a training step of the network, for so many steps; `*rate` is the learning rate, or NULL. */
+bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate);
 /* The data that `--data` or `--eval-data` and the model name; `*data` is NULL where there is none. */
 bool setup_data(setup *s, bool training, mtf_dataset **data);
-/* The mean of what is right, where the network says, and the mean loss, over the data for
- * evaluation; NAN: there is none.  False after an error. */
-bool setup_evaluate(setup *s, double *accuracy, double *loss);
+
+/* What a command that plans works on: the step that mtf train runs with the same options, where the
+ * word is a ready model or one of these options is given; else the file as it is, and the network's
+ * loss is NULL.  NULL after an error. */
+mtf_graph *setup_graph(const options *o, mtf_session *session, network *n, mtf_tensor **rate);
+/* The same, and what --fetch asks for, else what mtf train fetches, or what the file is there for. */
+mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches,
+                      mtf_tensor ***fetches);
+
+/* For help: does the option matter to the model?  And a list of the ready models. */
+bool setup_concerns(const option_spec *spec, const char *word, char *more, size_t room);
+void setup_list_models(const command *c, const char *word);
 
 #endif

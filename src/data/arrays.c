@@ -106,7 +106,7 @@ static bool open_idx(mtf_session *s, field *f, shard *part)
                     file->path, (unsigned long long)((uint64_t)total - there), (long long)total);
     if (there > (uint64_t)total)
         return fail(&s->fault, ERR_FILE, "\"%s\" has more bytes than its header says", file->path);
-    return open_array(s, f, part, RAW_BYTES, count, elements, at);
+    return open_array(s, f, part, RAW_U8, count, elements, at);
 }
 
 const format format_idx = {.name = "idx",
@@ -138,7 +138,7 @@ static bool open_npy(mtf_session *s, field *f, shard *part)
                     "\"%s\" is in Fortran order, where an example lies scattered; save it with "
                     "numpy.ascontiguousarray",
                     file->path);
-    size_t wanted_bytes = (size_t)h.count * mtf_dtype_bytes(h.type);
+    size_t wanted_bytes = (size_t)h.count * raw_bytes(h.type);
     size_t given = file->size - h.data_at;
     if (given != wanted_bytes)
         return fail(&s->fault, ERR_FILE,
@@ -148,8 +148,7 @@ static bool open_npy(mtf_session *s, field *f, shard *part)
     int64_t elements = h.size[0] ? h.count / h.size[0] : 1;
     if (h.count == 0 && h.size[0] > 0)
         return fail(&s->fault, ERR_FILE, "\"%s\": its examples have no elements", file->path);
-    raw_type type = h.bytes ? RAW_BYTES : (raw_type)h.type;
-    return open_array(s, f, part, type, h.size[0], elements, h.data_at);
+    return open_array(s, f, part, h.type, h.size[0], elements, h.data_at);
 }
 
 const format format_npy = {.name = "npy",

@@ -22,6 +22,7 @@ int64_t batch_schedule_real(const batch_schedule *s, int64_t number); /* real ex
 typedef struct scheduled_batch {
     const batch_schedule *schedule;
     int64_t               number, epoch;
+    int64_t               first, real; /* where its examples begin in the epoch; how many they are */
     shuffle               order;
 } scheduled_batch;
 

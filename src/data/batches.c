@@ -132,8 +132,9 @@ static bool check_opts(mtf_dataset *d, const mtf_batches_opts *o)
         return fail(why, ERR_USAGE,
                     "ahead is %d; it is a number of batches up to %d, or -1 for none", o->ahead,
                     MOST_AHEAD);
-    if ((unsigned)o->remainder > MTF_WRAP)
-        return fail(why, ERR_USAGE, "remainder is %d; it is MTF_DROP, MTF_FILL or MTF_WRAP",
+    if ((unsigned)o->remainder > MTF_REPEAT)
+        return fail(why, ERR_USAGE,
+                    "remainder is %d; it is MTF_DROP, MTF_FILL, MTF_WRAP or MTF_REPEAT",
                     (int)o->remainder);
     return true;
 }
@@ -146,8 +147,8 @@ static bool prepare(mtf_batches *b, mtf_dataset *d, mtf_program *p, const mtf_ba
     b->schedule = batch_schedule_make(d->size, b->plan.batch, o);
     if (b->schedule.total == 0)
         return fail(&s->fault, ERR_USAGE,
-                    "%lld examples do not fill a batch of %lld; MTF_FILL would fill it with zeros",
-                    (long long)d->size, (long long)b->plan.batch);
+                    "%lld example%s not fill a batch of %lld; MTF_FILL would fill it with zeros",
+                    (long long)d->size, d->size == 1 ? " does" : "s do", (long long)b->plan.batch);
     b->threaded = o->ahead >= 0;
     b->nbuffers = !b->threaded ? 1 : o->ahead > 0 ? o->ahead + 1 : 3;
     size_t bytes;

@@ -6,11 +6,7 @@
 #ifndef DATA_CONVERT_H
 #define DATA_CONVERT_H
 
-#include "mtf.h"
-
-/* An element type of programs, or whole numbers from 0 to 255. */
-enum { RAW_BYTES = MTF_BOOL + 1 };
-typedef int raw_type;
+#include "base/raw_type.h"
 
 typedef struct wanted {
     int64_t   begin, end; /* which elements of the example */
@@ -18,12 +14,16 @@ typedef struct wanted {
     double    scale;
     mtf_dtype type;
     void     *out;
+    /* The first number that the integer type does not have; "": all fit. */
+    char    misfit[32];
+    int64_t misfit_at; /* its element */
 } wanted;
 
 /* The example's next `count` elements, packed at `from`, which needs no alignment. */
 void offer(wanted *w, raw_type type, const void *from, int64_t count);
 /* Zeros for whatever is wanted and was not offered. */
-void   offer_zeros(wanted *w);
-size_t raw_bytes(raw_type type);
+void offer_zeros(wanted *w);
+/* The first wanted element that was offered and lies outside of least to most; -1: none. */
+int64_t wanted_outside(const wanted *w, double least, double most);
 
 #endif

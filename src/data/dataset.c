@@ -1,11 +1,15 @@
 /* A dataset: fields of examples, each in its files. */
 #include "data/dataset.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/dtype.h"
+
 /* In the order of asking: what a checksum proves comes first. */
-static const format *const formats[] = {&format_tfrecord, &format_npy,  &format_idx,
-                                        &format_tsv,      &format_text, &format_bytes};
+static const format *const formats[] = {&format_tfrecord, &format_npy,   &format_idx,
+                                        &format_csv,      &format_tsv,   &format_text,
+                                        &format_bytes,    &format_u16,   &format_u32};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* ---- which format ---- */
@@ -20,8 +24,8 @@ static bool find_format(mtf_session *s, field *f)
     }
     if (f->format) return true;
     return fail(&s->fault, ERR_USAGE,
-                "field \"%s\" has the format \"%s\", which is none of idx, npy, tsv, text, bytes "
-                "and tfrecord%s",
+                "field \"%s\" has the format \"%s\", which is none of idx, npy, csv, tsv, text, "
+                "bytes, u16, u32 and tfrecord%s",
                 f->as.name, f->as.format, nearest_hint(&near, hint, sizeof hint));
 }
 
@@ -52,16 +56,53 @@ static bool copy_texts(arena *a, mtf_field *f)
            (!f->part || (f->part = arena_text(a, f->part)));
 }
 
-static bool open_field(mtf_dataset *d, const mtf_field *as, field *f)
+/* What the format would silently leave aside. */
+static bool check_uses(mtf_session *s, const field *f, bool header)
+{
+    const char *name = f->as.name, *kind = f->format->name;
+    unsigned    takes = f->format->takes;
+    if (f->as.part && !(takes & TAKES_PART))
+        return fail(&s->fault, ERR_USAGE,
+                    "field \"%s\" has a part, \"%s\", but its format is %s; csv and tsv files have "
+                    "columns, tfrecord files features",
+                    name, f->as.part, kind);
+    if (header && !(takes & TAKES_HEADER))
+        return fail(&s->fault, ERR_USAGE,
+                    "field \"%s\" has a header, but its format is %s; only csv and tsv files have "
+                    "a line of names",
+                    name, kind);
+    if (f->as.shift && !(takes & TAKES_SHIFT))
+        return fail(&s->fault, ERR_USAGE,
+                    "field \"%s\" has a shift, but its format is %s; only windows of bytes, u16 and "
+                    "u32 can be shifted",
+                    name, kind);
+    return true;
+}
+
+/* Where one field of the files asks for a column by name, their first line has names for all. */
+static bool has_names(const mtf_field *fields, const mtf_field *as)
+{
+    for (const mtf_field *f = fields; f->name; f++)
+        if (f->files && as->files && strcmp(f->files, as->files) == 0 &&
+            (f->header || (f->part && !columns_are_numbers(f->part))))
+            return true;
+    return false;
+}
+
+static bool open_field(mtf_dataset *d, const mtf_field *as, bool header, field *f)
 {
     mtf_session *s = d->session;
     const char **paths;
     *f = (field){.as = *as, .crc = &d->crc};
+    f->as.header = header;
     if (dataset_field(d, as->name))
         return fail(&s->fault, ERR_USAGE, "two fields have the name \"%s\"", as->name);
     if (!as->files || as->length < 0)
         return fail(&s->fault, ERR_USAGE, "field \"%s\" %s", as->name,
                     as->files ? "has a negative length" : "names no files");
+    if (as->least > as->most || as->least != as->least || as->most != as->most)
+        return fail(&s->fault, ERR_USAGE, "field \"%s\" takes numbers from %g to %g, which are none",
+                    as->name, as->least, as->most);
     if (as->scale == 0) f->as.scale = 1;
     TRY(copy_texts(&s->arena, &f->as));
     if (as->format) TRY(find_format(s, f));
@@ -72,6 +113,7 @@ static bool open_field(mtf_dataset *d, const mtf_field *as, field *f)
         shard *part = &f->shards[i];
         TRY((part->file = input_open(&d->files, paths[i])) != NULL);
         if (!f->format) TRY(guess_format(s, f, part->file));
+        if (i == 0) TRY(check_uses(s, f, as->header));
         part->first = count;
         TRY(f->format->open(s, f, part));
         count += part->count;
@@ -109,7 +151,7 @@ mtf_dataset *mtf_dataset_open(mtf_session *s, const mtf_field *fields)
     crc32c_fill(&d->crc);
     if (!session_at_close(s, close_dataset, d)) return NULL;
     for (int i = 0; i < n; i++)
-        if (!open_field(d, &fields[i], &d->fields[i])) return NULL;
+        if (!open_field(d, &fields[i], has_names(fields, &fields[i]), &d->fields[i])) return NULL;
     return d;
 }
 
@@ -147,11 +189,40 @@ void field_expect(const field *f, int64_t example)
     if (f->format->expect) f->format->expect(f, part, example - part->first);
 }
 
+static const char *place_of(const field *f, const shard *part, int64_t k, int64_t element,
+                            char text[PLACE_ROOM])
+{
+    if (f->format->where)
+        f->format->where(f, part, k, element, text);
+    else
+        snprintf(text, PLACE_ROOM, "example %lld", (long long)k);
+    return text;
+}
+
+/* Numbers that the input's type does not have, or the field should not. */
+static bool check_numbers(const field *f, const shard *part, int64_t k, const wanted *w, fault *why)
+{
+    char        place[PLACE_ROOM];
+    const char *path = part->file->path;
+    if (*w->misfit)
+        return fail(why, ERR_FILE,
+                    "\"%s\", %s: %s is out of the range of %s, the type of the input \"%s\"", path,
+                    place_of(f, part, k, w->misfit_at, place), w->misfit, mtf_dtype_name(w->type),
+                    f->as.name);
+    if (f->as.least == 0 && f->as.most == 0) return true;
+    int64_t at = wanted_outside(w, f->as.least, f->as.most);
+    if (at < 0) return true;
+    double x = dtype_load(w->type, w->out, at - w->begin);
+    return fail(why, ERR_FILE, "\"%s\", %s: %.15g is outside of %.15g to %.15g, the range of \"%s\"",
+                path, place_of(f, part, k, at, place), x, f->as.least, f->as.most, f->as.name);
+}
+
 bool field_read(const field *f, int64_t example, int64_t elements, wanted *w, fault *why)
 {
     const shard *part = find_shard(f, example);
     w->scale = f->as.scale;
     TRY(f->format->read(f, part, example - part->first, w, why));
+    TRY(check_numbers(f, part, example - part->first, w, why));
     if (!f->as.length && w->offered != elements)
         return fail(why, ERR_SHAPE,
                     "\"%s\": example %lld has %lld elements for the field \"%s\", where %lld are "

@@ -218,6 +218,7 @@ void input_close(input_files *files)
         else
             block_free(allocator, (void *)f->bytes);
         block_free(allocator, f->lines.at);
+        block_free(allocator, f->rows.at);
         block_free(allocator, f->records.at);
     }
     files->count = 0;

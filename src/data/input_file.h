@@ -20,7 +20,7 @@ typedef struct input_file {
     const uint8_t *bytes;
     size_t         size;
     bool           mapped;
-    place_index    lines, records; /* made by the format that wants them */
+    place_index    lines, rows, records; /* made by the format that wants them */
 } input_file;
 
 /* Each file once, however many fields it has. */

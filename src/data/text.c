@@ -1,9 +1,8 @@
-/* Plain text: a line an example, or windows of bytes. */
+/* Plain text: a line an example. */
+#include <stdio.h>
 #include <string.h>
 
 #include "data/format.h"
-
-/* ---- lines ---- */
 
 bool lines_index(mtf_session *s, input_file *f)
 {
@@ -34,6 +33,14 @@ const char *lines_at(const input_file *f, int64_t k, int64_t *length)
     return line;
 }
 
+int64_t lines_number(const input_file *f, const char *at)
+{
+    int64_t     number = 1;
+    const char *begin = (const char *)f->bytes;
+    while ((begin = memchr(begin, '\n', (size_t)(at - begin))) != NULL) number++, begin++;
+    return number;
+}
+
 static bool open_text(mtf_session *s, field *f, shard *part)
 {
     TRY(lines_index(s, part->file));
@@ -47,35 +54,20 @@ static bool read_text(const field *f, const shard *part, int64_t k, wanted *w, f
     int64_t     length;
     const char *line = lines_at(part->file, k, &length);
     (void)f, (void)why; /* any line is right */
-    offer(w, RAW_BYTES, line, length);
+    offer(w, RAW_U8, line, length);
     return true;
 }
 
-const format format_text = {
-    .name = "text", .seeks = true, .ending = ".txt", .open = open_text, .read = read_text};
-
-/* ---- windows ---- */
-
-static bool open_bytes(mtf_session *s, field *f, shard *part)
+static void where_text(const field *f, const shard *part, int64_t k, int64_t element,
+                       char text[PLACE_ROOM])
 {
-    if (f->as.length < 1)
-        return fail(
-            &s->fault, ERR_USAGE,
-            "field \"%s\" is read as windows of bytes; its length should say how long one is",
-            f->as.name);
-    f->elements = f->as.length;
-    part->count = (int64_t)(part->file->size / (size_t)f->elements) +
-                  (part->file->size % (size_t)f->elements != 0);
-    return true;
+    (void)f, (void)part;
+    snprintf(text, PLACE_ROOM, "line %lld, byte %lld", (long long)k + 1, (long long)element);
 }
 
-static bool read_bytes(const field *f, const shard *part, int64_t k, wanted *w, fault *why)
-{
-    int64_t begin = k * f->elements, rest = (int64_t)part->file->size - begin;
-    (void)why; /* any bytes are right */
-    offer(w, RAW_BYTES, part->file->bytes + begin, rest < f->elements ? rest : f->elements);
-    return true;
-}
-
-const format format_bytes = {
-    .name = "bytes", .seeks = true, .open = open_bytes, .read = read_bytes};
+const format format_text = {.name = "text",
+                            .seeks = true,
+                            .ending = ".txt",
+                            .open = open_text,
+                            .read = read_text,
+                            .where = where_text};

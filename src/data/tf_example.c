@@ -82,7 +82,7 @@ static bool offer_varints(message list, wanted *w)
 static bool offer_text(const wire_field *f, wanted *w)
 {
     if (f->kind != LENGTH) return false;
-    offer(w, RAW_BYTES, f->inside.at, f->inside.end - f->inside.at);
+    offer(w, RAW_U8, f->inside.at, f->inside.end - f->inside.at);
     return true;
 }
 

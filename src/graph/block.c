@@ -119,6 +119,7 @@ bool block_copy_node(mtf_graph *g, const node *from, images *m)
     for (int i = 0; i < from->nargs; i++) in[i] = image_of(m, from->in[i]);
     node *n = node_new(g, from->op, from->nargs, in, from->attrs, blocks);
     TRY(n != NULL);
+    if (from->graph == g) n->line = from->line;
     if (from->op->flags & OP_TURN && from->nargs == 0) /* where loops are around, they do not count */
         n->attrs[op_attr_find(n->op, "once")].b = is_in_loop(g->current);
     for (int i = 0; i < from->nout; i++) m->of[from->out[i]->id] = n->out[i];

@@ -43,6 +43,13 @@ mtf_graph *graph_of(const mtf_tensor *x)
     return x && usable(x->node->graph) ? x->node->graph : NULL;
 }
 
+bool graph_trains(const mtf_graph *g)
+{
+    for (int i = 0; i < g->root.nnodes; i++)
+        if (g->root.nodes[i]->op->flags & OP_STORE) return true;
+    return false;
+}
+
 void mtf_scope_push(mtf_graph *g, const char *name)
 {
     if (!usable(g)) return;
@@ -132,6 +139,15 @@ bool graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name)
     return true;
 }
 
+const char *tensor_place(const mtf_tensor *x, char text[PLACE_TEXT])
+{
+    const node *n = x->node;
+    text[0] = 0;
+    if (n->line && n->graph->file)
+        snprintf(text, PLACE_TEXT, " (%.140s:%d)", n->graph->file, n->line);
+    return text;
+}
+
 const char *tensor_name(const mtf_tensor *x)
 {
     if (x->name) return x->name;
@@ -172,11 +188,15 @@ mtf_tensor *mtf_find(mtf_graph *g, const char *name)
 {
     if (!usable(g)) return NULL;
     mtf_tensor *x = names_get(&g->tensors, name);
-    for (int i = 0; i < g->ntensors && !x; i++) /* automatic names are made on demand */
-        if (!g->all[i]->name && strcmp(tensor_name(g->all[i]), name) == 0) x = g->all[i];
+    nearest     near = {.wanted = name};
+    for (int i = 0; i < g->ntensors && !x; i++)
+        if (g->all[i]->name) nearest_offer(&near, g->all[i]->name);
+    for (int i = 0; i < g->ntensors && !x; i++) { /* automatic names are made on demand */
+        if (g->all[i]->name) continue;
+        nearest_offer_foreign(&near, tensor_name(g->all[i]));
+        if (strcmp(tensor_name(g->all[i]), name) == 0) x = g->all[i];
+    }
     if (x) return x;
-    nearest near = {.wanted = name};
-    for (int i = 0; i < g->ntensors; i++) nearest_offer(&near, tensor_name(g->all[i]));
     char hint[120];
     fail(&g->session->fault, ERR_NAME, "no tensor is called \"%s\"%s", name,
          nearest_hint(&near, hint, sizeof hint));

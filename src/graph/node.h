@@ -32,6 +32,7 @@ struct mtf_tensor {
     const char  *scope;  /* the scope it was made in: "a/b/" or "" */
     bool         hidden; /* a loop's history: named in text only where somebody uses it */
     second_name *second; /* the last of its further names, or NULL; then the first follows */
+    mtf_dim      counts; /* an input whose elements are positions along it; no name: none known */
 };
 
 struct node {
@@ -39,6 +40,7 @@ struct node {
     mtf_graph   *graph;
     block       *home;
     int          id;    /* dense, increasing in order of creation */
+    int          line;  /* of the text that made it, or whose gradient it is part of; 0: none */
     int          nin;   /* all inputs: explicit ones, then captures */
     int          nargs; /* explicit inputs */
     mtf_tensor **in;
@@ -78,6 +80,8 @@ struct mtf_graph {
     int          nnodes;
     const char  *scope;    /* "a/b/" or "" */
     uint32_t     next_key; /* of random ops */
+    const char  *file;     /* that it was read from; NULL: none */
+    int          line;     /* what new nodes are made for; 0: no line of a text */
 };
 
 /* A new node of `o`: keeps attributes (aligned with o->attrs; NULL where the op has none), infers,
@@ -133,6 +137,13 @@ const char *graph_unique_name(mtf_graph *g, const char *wish);
 bool graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name);
 /* x's name; the first call makes one from its op and scope. */
 const char *tensor_name(const mtf_tensor *x);
+
+/* " (model.mtf:7)": where the text makes x; "" where no text does.  Returns `text`. */
+enum { PLACE_TEXT = 160 };
+const char *tensor_place(const mtf_tensor *x, char text[PLACE_TEXT]);
+
+/* Does it assign to variables?  That is what a step of training does, and nothing else. */
+bool graph_trains(const mtf_graph *g);
 
 /* Common checks for the entrance of public functions: alive graph of the first non-NULL. */
 mtf_graph *graph_of(const mtf_tensor *x); /* NULL for NULL or after an error */

@@ -20,13 +20,14 @@ typedef struct work_done {
 
 /* What kernels need besides the instruction. */
 typedef struct run_state {
-    void     **base; /* where each buffer begins */
-    uint64_t   seed;
-    uint32_t   step;
-    int        threads;
-    void      *scratch;  /* working space, scratch_bytes for so many threads */
-    work_done *done;     /* NULL: nobody counts */
-    int        infinite; /* check: 1 + the instruction that made the step's first infinity; 0: none */
+    void            **base; /* where each buffer begins */
+    uint64_t          seed;
+    uint32_t          step;
+    int               threads;
+    void             *scratch;   /* working space, scratch_bytes for so many threads */
+    work_done        *done;      /* NULL: nobody counts */
+    const mtf_tensor *infinite;  /* check: the step's first that had an infinity; NULL: none */
+    bool              nan_given; /* check: a NaN came from outside, with any bits */
 } run_state;
 
 struct device {

@@ -4,13 +4,19 @@
  * that no kernel computes, so reading what nobody wrote is seen; bytes between
  * buffers must stay as they are; the first instruction that makes a NaN from
  * operands without one stops the run.
+ *
+ * The pattern is a NaN, and so a user may have it in inputs, variables and
+ * constants, or another processor may send it.  Once a NaN has come from there,
+ * the rest of the step takes the pattern for what it may be: the user's.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "graph/node.h"
 #include "machine/check_guard.h"
+#include "machine/check_positions.h"
 #include "machine/device.h"
 
 enum { POISON = 0xff, GUARD = 0xa5 };
@@ -67,18 +73,7 @@ static void check_leave(device *d)
     if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d));
 }
 
-static bool check_begin(device *d, const program *p, run_state *r)
-{
-    for (int b = 0; b < p->nbuffers; b++) {
-        const buffer *x = &p->buffers[b];
-        if (x->kind == BUFFER_TEMPORARY && x->first >= 0 && x->shares == b)
-            memset(r->base[b], POISON, (size_t)x->bytes);
-    }
-    r->infinite = 0;
-    return inner_of(d)->begin(inner_of(d), p, r);
-}
-
-/* ---- looking at operands ---- */
+/* ---- looking at elements ---- */
 
 typedef enum finding { CLEAN, HAS_INFINITY, HAS_NAN, HAS_POISON } finding;
 
@@ -108,6 +103,59 @@ static finding look(const program *p, const instr *i, const access *a, const run
     }
 }
 
+/* The worst of all elements of a buffer, taken as this type. */
+static finding look_at_buffer(const program *p, int b, mtf_dtype type, const run_state *r)
+{
+    finding worst = CLEAN;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(type);
+    if (!dtype_is_float(type)) return CLEAN;
+    for (int64_t at = 0; at + bytes <= p->buffers[b].bytes; at += bytes) {
+        finding f = look_at(type, (const char *)r->base[b] + at);
+        if (f > worst) worst = f;
+    }
+    return worst;
+}
+
+/* What a step begins with may be infinite already, or a NaN. */
+static void look_at_ports(int n, const port *ports, const program *p, run_state *r)
+{
+    for (int i = 0; i < n; i++) {
+        finding f = look_at_buffer(p, ports[i].slice.buffer, ports[i].slice.type, r);
+        if (f >= HAS_NAN) r->nan_given = true;
+        if (f == HAS_INFINITY && !r->infinite) r->infinite = ports[i].tensor;
+    }
+}
+
+/* Are its bits a user's, or another processor's? */
+static bool is_from_outside(const program *p, int b)
+{
+    buffer_kind kind = p->buffers[b].kind;
+    if (kind != BUFFER_TEMPORARY && kind != BUFFER_FETCH) return true;
+    for (int k = 0; k < p->ninstrs; k++)
+        for (int o = 0; instr_is_collective(&p->instrs[k]) && o < p->instrs[k].nout; o++)
+            if (p->instrs[k].out[o].buffer == b) return true;
+    return false;
+}
+
+static bool check_begin(device *d, const program *p, run_state *r)
+{
+    for (int b = 0; b < p->nbuffers; b++) {
+        const buffer *x = &p->buffers[b];
+        if (x->kind == BUFFER_TEMPORARY && x->first >= 0 && x->shares == b)
+            memset(r->base[b], POISON, (size_t)x->bytes);
+    }
+    r->infinite = NULL;
+    r->nan_given = false;
+    look_at_ports(p->ninputs, p->inputs, p, r);
+    look_at_ports(p->nvariables, p->variables, p, r);
+    /* Not in the replay of a training, which looks for something else. */
+    if (strcmp(d->session->opts.device, "check") == 0)
+        TRY(check_positions(p, r, &d->session->fault));
+    return inner_of(d)->begin(inner_of(d), p, r);
+}
+
+/* ---- running ---- */
+
 /* Is this the instruction that gives life to its o-th output? */
 static bool is_born(const program *p, int index, int o)
 {
@@ -134,16 +182,61 @@ static const char *who(const instr *i)
     return mtf_name_of_tensor(i->cause);
 }
 
+/* What an operand shows; a NaN that came from outside is noted, whatever its bits. */
+static finding look_at_operand(const program *p, const instr *i, const access *a, run_state *r)
+{
+    finding f = look(p, i, a, r);
+    if (f == HAS_NAN || (f == HAS_POISON && !r->nan_given && is_from_outside(p, a->buffer)))
+        r->nan_given = true;
+    return f == HAS_POISON && r->nan_given ? HAS_NAN : f;
+}
+
+/* Kernels that gather step beyond their loops: is there a NaN elsewhere in what they read from? */
+static bool may_have_read_nan(const program *p, const instr *i, const run_state *r)
+{
+    for (int k = 0; k < i->nin; k++) {
+        int  b = i->in[k].buffer;
+        bool overwritten = false;
+        for (int o = 0; o < i->nout; o++)
+            overwritten = overwritten || r->base[b] == r->base[i->out[o].buffer];
+        if (overwritten) continue;
+        finding f = look_at_buffer(p, b, i->in[k].type, r);
+        if (f == HAS_NAN || (f == HAS_POISON && is_from_outside(p, b))) return true;
+    }
+    return false;
+}
+
 /* An infinity is no error, masks are made of it; but a NaN often comes from one. */
 static bool first_nan(fault *f, const program *p, int index, const run_state *r)
 {
     const instr *i = &p->instrs[index];
-    char         before[200] = "";
-    if (r->infinite)
-        snprintf(before, sizeof before, "; \"%.150s\" had become infinite before",
-                 who(&p->instrs[r->infinite - 1]));
-    return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"%s", index,
-                instr_name(i->kind), who(i), before);
+    char         place[PLACE_TEXT], before[PLACE_TEXT + 250] = "";
+    if (r->infinite) {
+        const char *kind = r->infinite->node->op->name;
+        const char *known = strcmp(kind, "input") == 0      ? "the input "
+                            : strcmp(kind, "variable") == 0 ? "the variable "
+                                                            : "";
+        snprintf(before, sizeof before, "; %s\"%.150s\"%s %s", known,
+                 mtf_name_of_tensor(r->infinite), tensor_place(r->infinite, place),
+                 *known ? "holds an infinity" : "had become infinite before");
+    }
+    return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"%s, in step %lld%s",
+                index, instr_name(i->kind), who(i), tensor_place(i->cause, place),
+                (long long)r->step + 1, before);
+}
+
+/* Of what the instruction has made. */
+static bool check_outputs(fault *f, const program *p, int index, finding before, run_state *r)
+{
+    const instr *i = &p->instrs[index];
+    for (int o = 0; o < i->nout && before < HAS_NAN; o++) {
+        finding seen = look(p, i, &i->out[o], r);
+        if (seen >= HAS_NAN && !may_have_read_nan(p, i, r)) return first_nan(f, p, index, r);
+        if (seen >= HAS_NAN) r->nan_given = true;
+        if (seen == HAS_INFINITY && before == CLEAN && i->nin && !r->infinite)
+            r->infinite = i->cause;
+    }
+    return true;
 }
 
 /* Kernels that step beyond their loops are looked at through the loops alone: enough for NaN. */
@@ -160,7 +253,7 @@ static bool check_run(device *d, const program *p, int index, run_state *r)
     }
     finding before = CLEAN;
     for (int o = 0; o < i->nin; o++) {
-        finding seen = look(p, i, &i->in[o], r);
+        finding seen = look_at_operand(p, i, &i->in[o], r);
         if (seen > before) before = seen;
     }
     if (before == HAS_POISON)
@@ -171,13 +264,7 @@ static bool check_run(device *d, const program *p, int index, run_state *r)
     if (!guards_hold(p, index, r))
         return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") wrote beyond its buffer",
                     index, instr_name(i->kind), who(i));
-    for (int o = 0; o < i->nout && before < HAS_NAN; o++) {
-        finding seen = look(p, i, &i->out[o], r);
-        if (seen >= HAS_NAN) return first_nan(f, p, index, r);
-        if (seen == HAS_INFINITY && before == CLEAN && i->nin && !r->infinite)
-            r->infinite = index + 1;
-    }
-    return true;
+    return check_outputs(f, p, index, before, r);
 }
 
 static bool check_end(device *d, const program *p, run_state *r)
@@ -197,7 +284,7 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
                        .alloc = check_alloc,
                        .release = check_release,
                        .taken = check_taken,

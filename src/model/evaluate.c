@@ -1,34 +1,36 @@
-/* Means over all examples of some data. */
-#include <math.h>
-
+/* Means over all examples of some data.
+ *
+ * A number for all examples of a batch, such as a loss, is their mean.  So what
+ * is left over by full batches comes in batches of its own, in which each of
+ * its examples stands equally often (MTF_REPEAT); every batch then weighs as
+ * much as it has different examples.
+ */
 #include "base/dtype.h"
+#include "data/dataset.h"
 #include "model/assigns.h"
 #include "mtf_train.h"
 #include "run/compiled.h"
 
-typedef struct mean {
-    double  sum;
-    int64_t count;
-} mean;
+struct mtf_evaluation {
+    mtf_session *session;
+    mtf_program *program;
+    mtf_batches *batches;
+    mtf_tensor **values;
+    double      *sums; /* by value */
+    int          nvalues;
+    char        *room; /* for the largest value */
+    bool         closed;
+};
 
-static bool add_batches(mtf_program *p, mtf_tensor *value, mtf_batches *b, char *room, mean *m)
-{
-    while (mtf_batches_next(b)) {
-        int64_t real = value->shape.ndims ? mtf_batches_real(b) : 1;
-        TRY(mtf_step(p) && mtf_fetch(p, value, room));
-        for (int64_t i = 0; i < real; i++) m->sum += dtype_load(value->type, room, i);
-        m->count += real;
-    }
-    return mtf_ok(p->session);
-}
+/* ---- opening ---- */
 
 static bool check(const mtf_graph *g, const mtf_tensor *value, const char *batch)
 {
     fault *f = &g->session->fault;
-    if (value->shape.ndims > 1 || (value->shape.ndims && mtf_shape_find(value->shape, batch) < 0))
+    if (value->shape.ndims && mtf_shape_find(value->shape, batch) != 0)
         return fail(f, ERR_SHAPE,
-                    "\"%s\" cannot be averaged over examples: it must have the dimension \"%s\" "
-                    "alone, or none",
+                    "\"%s\" cannot be averaged over examples: its first dimension must be \"%s\", "
+                    "or it must be a scalar",
                     tensor_name(value), batch);
     if (graph_assigns(g))
         return fail(
@@ -38,27 +40,121 @@ static bool check(const mtf_graph *g, const mtf_tensor *value, const char *batch
     return true;
 }
 
+/* Whatever a step would miss is known before. */
+static bool check_inputs(const mtf_program *p, const mtf_dataset *data)
+{
+    for (int i = 0; i < first_program(p)->ninputs; i++) {
+        const mtf_tensor *x = first_program(p)->inputs[i].tensor;
+        char              text[SHAPE_TEXT];
+        if (!dataset_field(data, tensor_name(x)))
+            return fail(&p->session->fault, ERR_NAME,
+                        "the data for evaluation has no field \"%s\", which the input %s%s of that "
+                        "name needs",
+                        tensor_name(x), mtf_dtype_name(x->type), shape_text(&x->shape, text));
+    }
+    return true;
+}
+
+static void close_evaluation(void *what)
+{
+    mtf_evaluation *e = what;
+    if (e->closed) return;
+    e->closed = true;
+    block_free(&e->session->allocator, e->room);
+}
+
+static bool compile(mtf_evaluation *e, mtf_graph *g, mtf_dataset *data, mtf_batches_opts o)
+{
+    mtf_session *s = e->session;
+    size_t       most = 0;
+    o.epochs = 1;
+    o.shuffle = false;
+    o.remainder = MTF_FILL;
+    for (int i = 0; i < e->nvalues; i++) {
+        const mtf_tensor *x = e->values[i];
+        size_t            bytes = (size_t)mtf_shape_size(x->shape) * mtf_dtype_bytes(x->type);
+        TRY(check(g, x, o.batch ? o.batch : "batch"));
+        if (!x->shape.ndims) o.remainder = MTF_REPEAT;
+        if (bytes > most) most = bytes;
+    }
+    e->program = mtf_compile_n(g, e->nvalues, e->values);
+    TRY(e->program && check_inputs(e->program, data));
+    e->batches = mtf_batches_new(data, e->program, &o);
+    e->room = e->batches ? block_alloc(&s->allocator, &s->fault, most, false) : NULL;
+    return e->room != NULL;
+}
+
+/* The first batch is read for its error alone: some formats tell shapes only then. */
+static bool try_batch(mtf_evaluation *e)
+{
+    return mtf_batches_next(e->batches) && mtf_batches_seek(e->batches, 0);
+}
+
+mtf_evaluation *mtf_evaluation_new(mtf_graph *g, int n, mtf_tensor *const *values,
+                                   mtf_dataset *data, const mtf_batches_opts *batches)
+{
+    if (!g || n < 1 || !values || !data || !mtf_ok(g->session)) return NULL;
+    for (int i = 0; i < n; i++)
+        if (!values[i]) return NULL;
+    mtf_session    *s = g->session;
+    mtf_evaluation *e = arena_new(&s->arena, mtf_evaluation);
+    if (!e) return NULL;
+    *e = (mtf_evaluation){.session = s, .nvalues = n};
+    e->values = arena_copy(&s->arena, values, sizeof *values * (size_t)n);
+    e->sums = arena_array(&s->arena, double, n);
+    if (!e->values || !e->sums || !session_at_close(s, close_evaluation, e)) return NULL;
+    if (compile(e, g, data, batches ? *batches : (mtf_batches_opts){0}) && try_batch(e)) return e;
+    mtf_evaluation_free(e);
+    return NULL;
+}
+
+void mtf_evaluation_free(mtf_evaluation *e)
+{
+    if (!e || e->closed) return;
+    mtf_batches_free(e->batches);
+    mtf_program_free(e->program);
+    close_evaluation(e);
+}
+
+/* ---- running ---- */
+
+/* Of each example that is no filling; a scalar is the mean of all. */
+static bool add_value(mtf_evaluation *e, int i, int64_t real)
+{
+    const mtf_tensor *x = e->values[i];
+    int64_t           each = 1;
+    for (int d = 1; d < x->shape.ndims; d++) each *= x->shape.dims[d].size;
+    int64_t count = x->shape.ndims ? real * each : 1;
+    double  sum = 0;
+    TRY(mtf_fetch(e->program, e->values[i], e->room));
+    for (int64_t k = 0; k < count; k++) sum += dtype_load(x->type, e->room, k);
+    e->sums[i] += x->shape.ndims ? sum / (double)each : sum * (double)real;
+    return true;
+}
+
+bool mtf_evaluation_run(mtf_evaluation *e, double *means)
+{
+    int64_t examples = 0;
+    if (!e || e->closed || !mtf_ok(e->session)) return false;
+    TRY(mtf_batches_seek(e->batches, 0) && mtf_program_set_step(e->program, 0));
+    for (int i = 0; i < e->nvalues; i++) e->sums[i] = 0;
+    while (mtf_batches_next(e->batches)) {
+        int64_t real = mtf_batches_real(e->batches);
+        TRY(mtf_step(e->program));
+        for (int i = 0; i < e->nvalues; i++) TRY(add_value(e, i, real));
+        examples += real;
+    }
+    TRY(mtf_ok(e->session));
+    for (int i = 0; i < e->nvalues; i++) means[i] = e->sums[i] / (double)examples;
+    return true;
+}
+
 double mtf_evaluate(mtf_graph *g, mtf_tensor *value, mtf_dataset *data,
                     const mtf_batches_opts *batches)
 {
-    if (!g || !value || !data || !mtf_ok(g->session)) return 0;
-    mtf_session     *s = g->session;
-    mtf_batches_opts o = batches ? *batches : (mtf_batches_opts){0};
-    if (!check(g, value, o.batch ? o.batch : "batch")) return 0;
-    o.epochs = 1;
-    o.shuffle = false;
-    o.remainder = value->shape.ndims ? MTF_FILL : MTF_DROP;
-    mtf_program *p = mtf_compile(g, value);
-    mtf_batches *b = p ? mtf_batches_new(data, p, &o) : NULL;
-    size_t       bytes = (size_t)mtf_shape_size(value->shape) * mtf_dtype_bytes(value->type);
-    char        *room = b ? block_alloc(&s->allocator, &s->fault, bytes, false) : NULL;
-    mean         m = {0, 0};
-    bool         ok = room && add_batches(p, value, b, room, &m);
-    block_free(&s->allocator, room);
-    mtf_batches_free(b);
-    mtf_program_free(p);
-    if (ok && m.count == 0)
-        fail(&s->fault, ERR_VALUE, "the data has less than one batch to evaluate \"%s\" on",
-             tensor_name(value));
-    return ok && m.count ? m.sum / (double)m.count : 0;
+    double          mean = 0;
+    mtf_evaluation *e = mtf_evaluation_new(g, 1, &value, data, batches);
+    bool            ok = mtf_evaluation_run(e, &mean);
+    mtf_evaluation_free(e);
+    return ok ? mean : 0;
 }

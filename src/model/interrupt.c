@@ -1,14 +1,16 @@
-/* The user's wish to stop: SIGINT and SIGTERM.
+/* The user's wish to stop: SIGINT, SIGTERM, SIGHUP and SIGUSR1.
  *
  * A handler cannot reach a session, and no variable of the library is global.
  * So the system keeps the note: the handler does nothing, but it is taken for
  * one signal only, and where the default is back, the signal has come.
+ *
+ * Terminals that close send SIGHUP, and batch systems SIGUSR1 before the end.
  */
 #include "model/interrupt.h"
 
 #include <signal.h>
 
-static const int signals[INTERRUPTS] = {SIGINT, SIGTERM};
+static const int signals[INTERRUPTS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 static bool is_default(int number)
 {
@@ -28,10 +30,11 @@ void interrupt_watch(interrupt *w)
         w->ours[i] = is_default(signals[i]) && sigaction(signals[i], &once, NULL) == 0;
 }
 
-bool interrupt_came(interrupt *w)
+int interrupt_came(interrupt *w)
 {
-    bool came = false;
-    for (int i = 0; i < INTERRUPTS; i++) came = came || (w->ours[i] && is_default(signals[i]));
+    int came = 0;
+    for (int i = 0; i < INTERRUPTS && !came; i++)
+        if (w->ours[i] && is_default(signals[i])) came = signals[i];
     if (came) interrupt_leave(w); /* the second may be of the other kind */
     return came;
 }

@@ -1,10 +1,10 @@
-/* The user's wish to stop: SIGINT and SIGTERM. */
+/* The user's wish to stop: SIGINT, SIGTERM, SIGHUP and SIGUSR1. */
 #ifndef MODEL_INTERRUPT_H
 #define MODEL_INTERRUPT_H
 
 #include <stdbool.h>
 
-enum { INTERRUPTS = 2 };
+enum { INTERRUPTS = 4 };
 
 typedef struct interrupt {
     bool ours[INTERRUPTS]; /* nobody else cares for this signal */
@@ -12,7 +12,7 @@ typedef struct interrupt {
 
 /* From now on the first signal is noted; the second one ends the process, as ever. */
 void interrupt_watch(interrupt *w);
-bool interrupt_came(interrupt *w);
+int  interrupt_came(interrupt *w); /* which one; 0: none */
 void interrupt_leave(interrupt *w);
 
 #endif

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +14,7 @@
 #include "machine/launch.h"
 
 static const double terminal_seconds = 0.1, plain_seconds = 2; /* between two lines */
+static const double recent_seconds = 5, recent_steps = 50;     /* that a recent mean is about */
 
 static void show_on_stdout(void *context, const char *text)
 {
@@ -20,23 +23,42 @@ static void show_on_stdout(void *context, const char *text)
     fflush(stdout);
 }
 
-/* Starters of ranks read them through a terminal of their own, whatever reads the starter. */
+/* Can a line overwrite itself?  Starters of ranks read them through a terminal of their own,
+ * whatever reads the starter. */
+static bool is_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return launch_find().size == 1 && isatty(STDOUT_FILENO) && kind && strcmp(kind, "dumb") != 0;
+}
+
+/* Asked for each line: windows change. */
+static int terminal_columns(void)
+{
+    struct winsize size;
+    const char    *said = getenv("COLUMNS");
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    int columns = said ? atoi(said) : 0;
+    return columns > 0 ? columns : 80;
+}
+
 progress progress_begin(mtf_session *s, void (*show)(void *, const char *), void *context)
 {
     return (progress){.session = s,
                       .show = show ? show : show_on_stdout,
                       .context = context,
-                      .terminal = !show && launch_find().size == 1 && isatty(STDOUT_FILENO),
+                      .terminal = !show && is_terminal(),
                       .quiet = !mtf_is_first(s),
                       .begin = clock_seconds(),
                       .shown = clock_seconds()};
 }
 
-/* "3 s", "2 min 05 s", "1 h 02 min" */
+/* "0.3 s", "3 s", "2 min 05 s", "1 h 02 min" */
 static const char *duration_text(double seconds, char *text, size_t room)
 {
     long s = lround(seconds);
-    if (s < 60)
+    if (seconds < 0.95)
+        number_format(text, room, "%.1f s", seconds);
+    else if (s < 60)
         snprintf(text, room, "%ld s", s);
     else if (s < 3600)
         snprintf(text, room, "%ld min %02ld s", s / 60, s % 60);
@@ -66,42 +88,79 @@ static void show_line(progress *p, const char *line)
     p->standing = p->terminal ? length : 0;
 }
 
-/* A line as it grows; what has no room is cut. */
+/* The pieces of a line, as they stand; of what does not fit the terminal the least useful goes. */
+enum { STEP, LOSS, SMOOTHED, RATE, SPEED, WIRE, TIME, PIECES };
+static const int drop_first[] = {WIRE, RATE, SMOOTHED, SPEED, TIME};
+
 typedef struct line {
-    char text[500];
-    int  used;
+    char pieces[PIECES][60]; /* "" where there is none */
 } line;
 
-static void add(line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(line *l, const char *format, ...)
+static void set(line *l, int piece, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void set(line *l, int piece, const char *format, ...)
 {
     va_list args;
-    int     room = (int)sizeof l->text - l->used;
     va_start(args, format);
-    int n = number_vformat(l->text + l->used, (size_t)room, format, args);
+    number_vformat(l->pieces[piece], sizeof l->pieces[piece], format, args);
     va_end(args);
-    l->used += n < room ? n : room - 1;
 }
 
-static void write_line(const progress *p, const progress_now *now, line *l)
+static int line_length(const line *l)
+{
+    int length = 0;
+    for (int i = 0; i < PIECES; i++) length += (int)strlen(l->pieces[i]);
+    return length;
+}
+
+/* "1234 examples/s", "0.3 steps/s" */
+static void set_speed(const progress *p, line *l)
+{
+    double      speed = progress_speed(p);
+    const char *what = p->recent.examples > 0 ? "example" : "step";
+    char        number[40];
+    number_format(number, sizeof number, speed < 100 ? "%.1f" : "%.0f", speed);
+    if (strcmp(number, "1.0") == 0) number[1] = 0;
+    set(l, SPEED, "   %5s %s%s/s", number, what, strcmp(number, "1") == 0 ? "" : "s");
+}
+
+static void fill_line(const progress *p, const progress_now *now, line *l)
 {
     double spent = clock_seconds() - p->begin, steps = (double)(now->step - p->first);
-    double each = spent > 0 ? 1 / spent : 0;
+    bool   last = p->steps && now->step >= p->steps;
     int    width = snprintf(NULL, 0, "%lld", (long long)p->steps);
     char   time[40];
-    add(l, "step %*lld", width, (long long)now->step);
-    if (p->steps) add(l, " of %lld", (long long)p->steps);
-    add(l, "   loss %-9.5g", now->loss);
-    if (!isnan(now->rate)) add(l, " rate %-8.3g", now->rate);
-    if (p->examples)
-        add(l, " %7.0f examples/s", (double)p->examples * each);
+    if (p->steps)
+        set(l, STEP, "step %*lld of %lld", width, (long long)now->step, (long long)p->steps);
     else
-        add(l, " %7.1f steps/s", steps * each);
-    if (!isnan(now->wire)) add(l, "   wire %2.0f %%", 100 * now->wire);
-    bool last = !p->steps || now->step >= p->steps;
-    spent = last ? spent : spent / steps * (double)(p->steps - now->step);
-    add(l, "   %s %s", duration_text(spent, time, sizeof time), last ? "so far" : "left");
+        set(l, STEP, "step %lld", (long long)now->step);
+    set(l, LOSS, "   loss %-8.5g", now->loss);
+    set(l, SMOOTHED, " (smoothed %.5g)", p->recent.loss / p->recent.losses);
+    if (!isnan(now->rate)) set(l, RATE, "   rate %-8.3g", now->rate);
+    set_speed(p, l);
+    if (!isnan(now->wire)) set(l, WIRE, "   wire %2.0f %%", 100 * now->wire);
+    if (last)
+        set(l, TIME, "   in %s", duration_text(spent, time, sizeof time));
+    else if (p->steps)
+        set(l, TIME, "   %s left",
+            duration_text(spent / steps * (double)(p->steps - now->step), time, sizeof time));
+    else
+        set(l, TIME, "   after %s", duration_text(spent, time, sizeof time));
 }
+
+/* A line that is as wide as the terminal would begin another. */
+static void write_line(const progress *p, const progress_now *now, char *text, size_t room)
+{
+    enum { DROPS = sizeof drop_first / sizeof *drop_first };
+    line l = {.pieces = {""}};
+    int  most = p->terminal ? terminal_columns() - 1 : (int)room - 1, used = 0;
+    fill_line(p, now, &l);
+    for (int i = 0; i < DROPS && line_length(&l) > most; i++) l.pieces[drop_first[i]][0] = 0;
+    for (int i = 0; i < PIECES; i++)
+        used += snprintf(text + used, room - (size_t)used, "%s", l.pieces[i]);
+    if (used > most) text[most] = 0;
+}
+
+/* ---- JSON ---- */
 
 static const char *number_text(double x, char *text, size_t room)
 {
@@ -122,18 +181,37 @@ static void show_json(progress *p, const progress_now *now)
     p->show(p->context, text);
 }
 
+/* ---- steps ---- */
+
+static void remember(recent *r, const progress_now *now)
+{
+    double by_time = exp(-now->seconds / recent_seconds), by_step = 1 - 1 / recent_steps;
+    r->loss = r->loss * by_step + now->loss;
+    r->losses = r->losses * by_step + 1;
+    r->examples = r->examples * by_time + (double)now->examples;
+    r->steps = r->steps * by_time + 1;
+    r->seconds = r->seconds * by_time + now->seconds;
+}
+
+double progress_speed(const progress *p)
+{
+    const recent *r = &p->recent;
+    double        done = r->examples > 0 ? r->examples : r->steps;
+    return r->seconds > 0 ? done / r->seconds : 0;
+}
+
 void progress_step(progress *p, const progress_now *now)
 {
     double clock = clock_seconds();
     bool   last = now->step == p->steps;
-    p->examples += now->examples;
+    remember(&p->recent, now);
     if (p->quiet) return;
     if (p->json) {
         show_json(p, now);
     } else if (last || clock - p->shown >= (p->terminal ? terminal_seconds : plain_seconds)) {
-        line l = {.used = 0};
-        write_line(p, now, &l);
-        show_line(p, l.text);
+        char text[PIECES * 60];
+        write_line(p, now, text, sizeof text);
+        show_line(p, text);
         p->shown = clock;
     }
 }

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "model/assigns.h"
-#include "mtf_nn.h"
+#include "base/textbuf.h"
 
 static const model *const all[] = {&model_mnist, &model_mnist_conv, &model_toy};
 enum { MODELS = sizeof all / sizeof *all };
@@ -50,11 +49,21 @@ bool settings_has(const settings *v, const char *name)
     return position(v->model, name) >= 0;
 }
 
+static bool no_setting(const settings *v, const char *name)
+{
+    textbuf t = {.arena = &v->session->arena};
+    for (int i = 0; v->model->options[i].name; i++)
+        text_add(&t, "%s--%s", i ? ", " : "", v->model->options[i].name);
+    const char *list = text_done(&t);
+    return fail(&v->session->fault, ERR_USAGE, "%s has no option --%s; it has %s", v->model->name,
+                name, list ? list : "others");
+}
+
 bool settings_set(settings *v, const char *name, const char *value)
 {
     int i = position(v->model, name);
     if (i < 0)
-        return fail(&v->session->fault, ERR_USAGE, "%s has no option --%s", v->model->name, name);
+        return no_setting(v, name);
     v->values[i] = value;
     return true;
 }
@@ -88,20 +97,4 @@ bool setting_number(const settings *v, const char *name, double *value)
         return fail(&v->session->fault, ERR_USAGE, "--%s takes a number, not \"%s\"", name, text);
     *value = x;
     return true;
-}
-
-/* ---- optimizers ---- */
-
-bool model_minimize(const settings *v, const network *n, int64_t steps, mtf_tensor **rate)
-{
-    const char *optimizer = setting_text(v, "optimizer"), *schedule = setting_text(v, "rate");
-    *rate = NULL;
-    if (!*optimizer && !*schedule && graph_assigns(n->graph))
-        return true; /* it knows how to learn */
-    mtf_minimize(n->graph, n->loss,
-                 &(mtf_minimize_opts){.optimizer = *optimizer ? optimizer : NULL,
-                                      .schedule = *schedule ? schedule : NULL,
-                                      .steps = (double)steps});
-    *rate = mtf_find(n->graph, "learning_rate");
-    return mtf_ok(v->session);
 }

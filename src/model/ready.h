@@ -56,8 +56,4 @@ const char *setting_text(const settings *v, const char *name);
 bool setting_count(const settings *v, const char *name, int64_t least, int64_t *value);
 bool setting_number(const settings *v, const char *name, double *value);
 
-/* Appends the optimizer that the settings name, for so many steps; `*rate` is its learning rate, to be
- * shown, or NULL. */
-bool model_minimize(const settings *v, const network *n, int64_t steps, mtf_tensor **rate);
-
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/dtype.h"
+#include "checkpoint/agree.h"
 
 enum { CHECKED = 2 };
 static const double word_seconds = 2; /* between two words about a long replay */
@@ -29,46 +30,63 @@ static bool take_steps(training *t, mtf_program *p, mtf_batches *b, int64_t end)
     return true;
 }
 
-/* The input of which a part here is not finite; NULL: none. */
-static const char *strange_input(const mtf_program *p)
+/* The worst of an input's parts here: a NaN, else an infinity, else 0. */
+static double strangest_value(const mtf_program *p, int input)
 {
-    for (int i = 0; i < first_program(p)->ninputs; i++) {
-        const mtf_tensor *x = first_program(p)->inputs[i].tensor;
-        for (int k = p->store->first; dtype_is_float(x->type) && k < p->store->end; k++) {
-            const processor *q = &p->processors[k];
-            const slice     *s = &q->program->inputs[i].slice;
-            int64_t          n = q->program->buffers[s->buffer].bytes;
-            n /= (int64_t)mtf_dtype_bytes(x->type);
-            for (int64_t j = 0; j < n; j++)
-                if (!isfinite(dtype_load(x->type, q->base[s->buffer], j))) return tensor_name(x);
+    const mtf_tensor *x = first_program(p)->inputs[input].tensor;
+    double            worst = 0;
+    for (int k = p->store->first; dtype_is_float(x->type) && k < p->store->end; k++) {
+        const processor *q = &p->processors[k];
+        const slice     *s = &q->program->inputs[input].slice;
+        int64_t          n = q->program->buffers[s->buffer].bytes;
+        n /= (int64_t)mtf_dtype_bytes(x->type);
+        for (int64_t j = 0; j < n; j++) {
+            double value = dtype_load(x->type, q->base[s->buffer], j);
+            if (isnan(value)) return value;
+            if (isinf(value)) worst = value;
         }
     }
-    return NULL;
+    return worst;
+}
+
+/* Says in `why` which input of this step is not finite, where one is. */
+static bool blame_input(const training *t, const mtf_program *p, double loss, fault *why)
+{
+    char place[PLACE_TEXT];
+    for (int i = 0; i < first_program(p)->ninputs; i++) {
+        const mtf_tensor *x = first_program(p)->inputs[i].tensor;
+        double            value = strangest_value(p, i);
+        if (isfinite(value)) continue;
+        return fail(why, ERR_VALUE, "the loss is %g in step %lld: the input \"%s\"%s holds %s",
+                    loss, (long long)t->step, tensor_name(x), tensor_place(x, place),
+                    isnan(value) ? "a NaN" : "an infinity");
+    }
+    return true;
 }
 
 /* The tensor that became infinite first, on some processor of this process. */
-static const char *first_infinite(const mtf_program *p)
+static bool blame_infinite(const training *t, const mtf_program *p, double loss, fault *why)
 {
+    char place[PLACE_TEXT];
     for (int k = p->store->first; k < p->store->end; k++) {
-        const processor *q = &p->processors[k];
-        if (q->state.infinite)
-            return mtf_name_of_tensor(q->program->instrs[q->state.infinite - 1].cause);
+        const mtf_tensor *x = p->processors[k].state.infinite;
+        if (x)
+            return fail(why, ERR_VALUE,
+                        "the loss is %g in step %lld: \"%s\"%s was the first to be infinite", loss,
+                        (long long)t->step, mtf_name_of_tensor(x), tensor_place(x, place));
     }
-    return NULL;
+    return true;
 }
 
+/* What one rank has found is everybody's error. */
 static bool conclude(training *t, const mtf_program *p, int64_t first, double loss)
 {
-    fault      *f = &t->session->fault;
-    const char *input = strange_input(p), *infinite = first_infinite(p);
-    if (input)
-        return fail(f, ERR_VALUE, "the loss is %g in step %lld: input \"%s\" is not finite", loss,
-                    (long long)t->step, input);
-    if (infinite)
-        return fail(f, ERR_VALUE,
-                    "the loss is %g in step %lld: \"%s\" was the first to be infinite", loss,
-                    (long long)t->step, infinite);
-    return fail(f, ERR_VALUE,
+    static const char what[] = "finding what is not finite";
+    fault             input = {0}, infinite = {0};
+    blame_input(t, p, loss, &input);
+    blame_infinite(t, p, loss, &infinite);
+    TRY(agree(t->program->store, what, &input) && agree(t->program->store, what, &infinite));
+    return fail(&t->session->fault, ERR_VALUE,
                 "the loss is %g in step %lld, but a replay of the steps since step %lld does not "
                 "show where that began: variables may have been set by hand",
                 loss, (long long)t->step, (long long)first);

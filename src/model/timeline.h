@@ -4,8 +4,8 @@
 
 #include "run/compiled.h"
 
-/* Takes the memory, for a step takes none, and sees whether the file can be written. */
-bool timeline_prepare(mtf_program *p, const char *path);
+/* Takes the memory, for a step takes none. */
+bool timeline_prepare(mtf_program *p);
 void timeline_record(mtf_program *p, bool on);
 /* All ranks call it, one after the other adds its processors to the file. */
 bool timeline_write(const mtf_program *p, const char *path);

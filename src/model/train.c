@@ -6,108 +6,92 @@
 
 #include "base/clock.h"
 #include "base/numbers.h"
+#include "base/put_file.h"
 #include "checkpoint/agree.h"
 #include "checkpoint/folder.h"
 #include "model/profile.h"
 #include "model/timeline.h"
+#include "search/automatic.h"
 
-enum { TRACE_BEHIND = 10, TRACED = 5 }; /* steps: before the timeline begins, and in it */
+enum { TRACE_AFTER = 10, TRACED = 5 }; /* steps: before the timeline begins, and in it */
 
 /* ---- beginning ---- */
 
+/* It is computed for event files only. */
+static bool shows_norm(const mtf_train_opts *o)
+{
+    return o->gradient_norm && o->events_dir;
+}
+
+int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
+                     const statistics *watched, mtf_tensor ***fetches)
+{
+    int n = 0, count = watched ? watched->count * STATISTICS : 0;
+    *fetches = arena_array(&g->arena, mtf_tensor *, 3 + count);
+    if (!*fetches) return -1;
+    (*fetches)[n++] = loss;
+    if (o->rate) (*fetches)[n++] = o->rate;
+    if (shows_norm(o)) (*fetches)[n++] = o->gradient_norm;
+    for (int i = 0; i < count; i++) (*fetches)[n++] = watched->values[i];
+    return n;
+}
+
+/* What auto stood for, as a user would write it. */
+static void say_found(training *t)
+{
+    const mtf_session_opts *o = &t->session->opts;
+    bool                    state = o->state_layout && *o->state_layout;
+    progress_say(&t->progress, "found: --mesh %s%s%s%s%s", o->mesh,
+                 *o->layout ? " --layout " : ", nothing cut", o->layout,
+                 state ? " --state-layout " : "", state ? o->state_layout : "");
+}
+
 static bool compile(training *t)
 {
-    const mtf_train_opts *o = t->opts;
+    const mtf_train_opts   *o = t->opts;
+    const mtf_session_opts *at = &t->session->opts;
+    bool asked = automatic_is_asked(at->mesh, at->layout, at->state_layout);
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
-    t->fetches = arena_array(&t->graph->arena, mtf_tensor *, 2 + t->watched.count * STATISTICS);
-    TRY(t->fetches != NULL);
-    t->fetches[t->nfetches++] = t->loss;
-    if (o->rate) t->fetches[t->nfetches++] = o->rate;
-    for (int i = 0; i < t->watched.count * STATISTICS; i++)
-        t->fetches[t->nfetches++] = t->watched.values[i];
+    t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
+    TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program));
-    if (o->trace) TRY(timeline_prepare(t->program, o->trace));
+    if (asked) say_found(t);
+    if (o->trace) TRY(timeline_prepare(t->program));
     if (!o->data) return true;
     t->batches = mtf_batches_new(o->data, t->program, o->batches);
     return t->batches != NULL;
 }
 
-static bool initialise(training *t)
+/* Who does not want to go on without an error of the session gets one. */
+static bool unwilling(training *t, const char *when)
 {
-    const mtf_train_opts *o = t->opts;
-    const program        *p = first_program(t->program);
-    for (int v = 0; v < p->nvariables; v++)
-        TRY(store_restart(t->program->store, p->variables[v].tensor));
-    return !o->init_from || mtf_load(t->session, o->init_from, o->init, NULL);
+    return fail(&t->session->fault, ERR_USAGE, "what was called %s does not want to go on", when);
 }
 
-/* The newest checkpoint up to step `most`; -1: there is none. */
-static bool newest_checkpoint(training *t, int64_t most, int64_t *newest)
-{
-    int64_t *steps;
-    int      n = 0;
-    *newest = -1;
-    if (!t->opts->checkpoint_dir) return true;
-    TRY(folder_steps(&t->session->arena, t->opts->checkpoint_dir, &steps, &n));
-    while (n > 0 && steps[n - 1] > most) n--;
-    if (n > 0) *newest = steps[n - 1];
-    return true;
-}
-
-static bool load(training *t, int64_t step, mtf_loaded *from)
-{
-    TRY(mtf_load(t->session, t->opts->checkpoint_dir, &(mtf_load_opts){.step = step}, from));
-    if (from->seed == t->session->opts.seed) return true;
-    return fail(&t->session->fault, ERR_USAGE,
-                "\"%s\" was made with seed %llu, so a run with seed %llu cannot go on from it",
-                from->path, (unsigned long long)from->seed,
-                (unsigned long long)t->session->opts.seed);
-}
-
-bool training_rewind(training *t, int64_t most)
-{
-    mtf_loaded from = {.step = 0};
-    int64_t    newest;
-    TRY(newest_checkpoint(t, most, &newest));
-    TRY(newest >= 0 ? load(t, newest, &from) : initialise(t));
-    t->step = from.step;
-    return mtf_program_set_step(t->program, t->step) &&
-           (!t->batches || mtf_batches_seek(t->batches, from.position));
-}
-
-/* Better to know before the first step than behind the last. */
-static bool can_save(training *t)
+/* Better to know before the first step than after the last. */
+static bool can_write(training *t)
 {
     const mtf_train_opts *o = t->opts;
     fault                 why = {0};
-    if (!o->checkpoint_dir || (o->steps && t->step >= o->steps)) return true;
-    if (mtf_is_first(t->session)) folder_ready(o->checkpoint_dir, &why);
-    return agree(t->program->store, "looking at the folder for checkpoints", &why);
+    if (mtf_is_first(t->session)) {
+        bool ok = !o->events_dir || folder_ready(o->events_dir, &why);
+        if (ok && o->trace) put_file_check(&why, o->trace);
+    }
+    return agree(t->program->store, "looking at what will be written", &why);
 }
 
 static bool begin(training *t)
 {
     const mtf_train_opts *o = t->opts;
-    TRY(compile(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
-    if (t->saved >= 0 && !o->resume) /* which would mix with another training's */
-        return fail(&t->session->fault, ERR_USAGE,
-                    "\"%s\" has a checkpoint of step %lld already: resume from it, or name another "
-                    "folder",
-                    o->checkpoint_dir, (long long)t->saved);
-    if (t->saved >= 0) {
-        TRY(training_rewind(t, t->saved));
-        progress_say(&t->progress, "resuming behind step %lld", (long long)t->step);
-    } else if (o->init_from) {
-        TRY(mtf_load(t->session, o->init_from, o->init, NULL));
-    }
+    TRY(compile(t) && training_start(t));
     t->first = t->progress.first = t->step;
-    TRY(can_save(t));
+    TRY(can_write(t));
     if (o->events_dir && mtf_is_first(t->session)) {
         t->events = events_open(t->session, o->events_dir);
         TRY(t->events != NULL);
     }
-    return true;
+    return !o->ready || o->ready(o->look_context) || unwilling(t, "before the first step");
 }
 
 /* ---- saving ---- */
@@ -121,6 +105,7 @@ static bool save(training *t, bool background)
                     &(mtf_save_opts){.step = t->step,
                                      .position = t->batches ? mtf_batches_position(t->batches) : 0,
                                      .config = o->config,
+                                     .facts = t->facts,
                                      .keep = o->keep,
                                      .keep_every = o->keep_every,
                                      .background = background});
@@ -128,12 +113,12 @@ static bool save(training *t, bool background)
 
 /* ---- stopping ---- */
 
-/* Ranks must stop behind the same step.  They ask each other now and then: rank 0 says, from its
- * clock, behind how many steps the next time shall be. */
+/* Ranks must stop after the same step.  They ask each other now and then: rank 0 says, from its
+ * clock, after how many steps the next time shall be. */
 typedef struct stopping {
-    int64_t next, last; /* steps behind which ranks will ask, and have asked */
+    int64_t next, last; /* steps after which ranks will ask, and have asked */
     double  asked;      /* seconds of the clock */
-    bool    wanted;     /* here */
+    int     wanted;     /* the signal that came here; 0: none */
 } stopping;
 
 typedef struct stop_word {
@@ -143,7 +128,7 @@ typedef struct stop_word {
 
 static const double ask_seconds = 0.1;
 
-static bool ask_others(training *t, stopping *s, bool *stop)
+static bool ask_others(training *t, stopping *s)
 {
     ranks     *r = t->program->store->ranks;
     int        count = ranks_count(r);
@@ -153,18 +138,18 @@ static bool ask_others(training *t, stopping *s, bool *stop)
     arena_mark mark = arena_here(&t->session->arena);
     stop_word *all = arena_array(&t->session->arena, stop_word, count);
     TRY(all && ranks_gather(r, "asking who wants to stop", &mine, all, (int)sizeof mine));
-    for (int k = 0; k < count; k++) *stop = *stop || all[k].wanted;
+    for (int k = 0; k < count && !t->stopped; k++) t->stopped = (int)all[k].wanted;
     *s = (stopping){
         .next = t->step + all[0].wait, .last = t->step, .asked = now, .wanted = s->wanted};
     arena_back(&t->session->arena, mark);
     return !t->opts->checkpoint_dir || mtf_save_poll(t->session);
 }
 
-static bool shall_stop(training *t, stopping *s, bool *stop)
+static bool shall_stop(training *t, stopping *s)
 {
-    s->wanted = s->wanted || interrupt_came(&t->interrupt);
-    if (t->program->store->ranks) return t->step < s->next || ask_others(t, s, stop);
-    *stop = s->wanted;
+    if (!s->wanted) s->wanted = interrupt_came(&t->interrupt);
+    if (t->program->store->ranks) return t->step < s->next || ask_others(t, s);
+    t->stopped = s->wanted;
     return true;
 }
 
@@ -195,6 +180,7 @@ static bool show_statistics(training *t)
 static bool show(training *t)
 {
     progress_now now = {.step = t->step, .loss = t->last_loss, .rate = NAN, .wire = NAN};
+    now.seconds = clock_seconds() - t->step_begin;
     if (t->opts->rate) now.rate = mtf_fetch_scalar(t->program, t->opts->rate);
     if (t->batches) now.examples = mtf_batches_real(t->batches);
     if (t->program->store->processors > 1) {
@@ -202,9 +188,22 @@ static bool show(training *t)
         now.wire = spent.all > 0 ? spent.wire / spent.all : 0;
     }
     progress_step(&t->progress, &now);
+    t->now = (mtf_train_step){.step = t->step,
+                              .examples = now.examples,
+                              .loss = now.loss,
+                              .rate = now.rate,
+                              .seconds = now.seconds,
+                              .program = t->program};
     if (t->events) {
         TRY(events_scalar(t->events, t->step, "loss", now.loss));
-        if (t->opts->rate) TRY(events_scalar(t->events, t->step, "rate", now.rate));
+        if (t->opts->rate) TRY(events_scalar(t->events, t->step, "learning_rate", now.rate));
+        TRY(events_scalar(t->events, t->step,
+                          now.examples ? "examples_per_second" : "steps_per_second",
+                          progress_speed(&t->progress)));
+    }
+    if (shows_norm(t->opts)) {
+        double norm = mtf_fetch_scalar(t->program, t->opts->gradient_norm);
+        if (t->events) TRY(events_scalar(t->events, t->step, "gradient_norm", norm));
     }
     return show_statistics(t);
 }
@@ -213,10 +212,19 @@ static bool show(training *t)
 
 static void trace(training *t)
 {
-    int64_t begin = t->first + TRACE_BEHIND, last = t->opts->steps;
+    int64_t begin = t->first + TRACE_AFTER, last = t->opts->steps;
     if (!t->opts->trace) return;
     if (last && last - TRACED < begin) begin = last - TRACED > t->first ? last - TRACED : t->first;
     timeline_record(t->program, t->step >= begin && t->step < begin + TRACED);
+}
+
+static bool tell_step(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    char                  when[40];
+    t->now.saved = t->saved == t->step;
+    snprintf(when, sizeof when, "after step %lld", (long long)t->step);
+    return !o->after_step || o->after_step(o->look_context, &t->now) || unwilling(t, when);
 }
 
 static bool step(training *t)
@@ -226,32 +234,33 @@ static bool step(training *t)
     t->step++;
     t->last_loss = mtf_fetch_scalar(t->program, t->loss);
     TRY(show(t));
-    return isfinite(t->last_loss) || training_explain(t, t->last_loss);
+    return isfinite(t->last_loss) || (tell_step(t) && training_explain(t, t->last_loss));
 }
 
-/* Who does not want to go on without an error of the session gets one. */
 static bool let_look(training *t)
 {
     const mtf_train_opts *o = t->opts;
+    char                  when[40];
     if (!o->look || !o->look_every || t->step % o->look_every != 0) return true;
     progress_end(&t->progress);
-    return o->look(o->look_context, t->step) ||
-           fail(&t->session->fault, ERR_USAGE,
-                "what was called behind step %lld does not want to go on", (long long)t->step);
+    snprintf(when, sizeof when, "after step %lld", (long long)t->step);
+    return o->look(o->look_context, t->step) || unwilling(t, when);
 }
 
-static bool run(training *t, bool *interrupted)
+static bool run(training *t)
 {
     const mtf_train_opts *o = t->opts;
     stopping              s = {.asked = clock_seconds(), .last = t->step};
-    while (!*interrupted && (!o->steps || t->step < o->steps)) {
+    while (!t->stopped && (!o->steps || t->step < o->steps)) {
+        t->step_begin = clock_seconds();
         if (t->batches && !mtf_batches_next(t->batches))
             break; /* the end of the data, or an error */
         TRY(step(t));
         if (o->save_every && t->step % o->save_every == 0) TRY(save(t, true));
-        TRY(let_look(t));
-        TRY(shall_stop(t, &s, interrupted));
+        TRY(tell_step(t) && let_look(t));
+        TRY(shall_stop(t, &s));
     }
+    if (o->steps > 0 && t->step >= o->steps) t->stopped = 0; /* it came to its end all the same */
     return mtf_ok(t->session) && save(t, false) &&
            (!o->checkpoint_dir || mtf_save_wait(t->session));
 }
@@ -286,24 +295,28 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
     static const mtf_train_opts none = {.steps = 0};
     if (!g || !loss || !mtf_ok(g->session)) return false;
     training t = {.session = g->session, .graph = g, .loss = loss, .opts = opts ? opts : &none};
-    bool     interrupted = false;
+    t.lock.descriptor = -1;
     TRY(check(&t));
     t.progress = progress_begin(t.session, t.opts->show, t.opts->show_context);
-    t.progress.steps = t.opts->steps;
+    t.progress.steps = t.opts->steps > 0 ? t.opts->steps : 0;
     t.progress.json = t.opts->json;
     t.progress.quiet = t.progress.quiet || t.opts->quiet;
     interrupt_watch(&t.interrupt);
-    bool ok = begin(&t) && run(&t, &interrupted);
+    bool ok = begin(&t) && run(&t);
     progress_end(&t.progress);
     interrupt_leave(&t.interrupt);
-    if (ok && interrupted)
-        progress_say(&t.progress,
-                     t.opts->checkpoint_dir ? "stopped behind step %lld, which was saved"
-                                            : "stopped behind step %lld",
-                     (long long)t.step);
+    if (ok && t.stopped)
+        progress_say(
+            &t.progress,
+            t.opts->checkpoint_dir
+                ? "stopped after step %lld and saved; --resume continues"
+                : "stopped after step %lld; nothing was kept, as there is no --checkpoint-dir",
+            (long long)t.step);
     ok = ok && conclude(&t);
     ok = events_close(t.events) && ok;
+    training_leave(&t);
     mtf_batches_free(t.batches);
-    if (t.opts->trained) *t.opts->trained = (mtf_trained){t.step, t.last_loss, interrupted};
+    if (t.opts->trained)
+        *t.opts->trained = (mtf_trained){t.step, t.last_loss, t.stopped != 0, t.stopped};
     return ok && mtf_ok(t.session);
 }

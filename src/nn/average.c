@@ -5,8 +5,6 @@
 #include "base/textbuf.h"
 #include "mtf_nn.h"
 
-static const char SUFFIX[] = "/average";
-
 void average_variables(const update *u, double keep)
 {
     mtf_graph  *g = u->graph;
@@ -17,7 +15,7 @@ void average_variables(const update *u, double keep)
         mtf_tensor *w = u->variables[i];
         if (!w || !u->gradients[i]) continue;
         mtf_dtype   type = dtype_compute(w->type);
-        mtf_tensor *mean = optimizer_slot(g, tensor_name(w), SUFFIX, type, w->shape, "zeros");
+        mtf_tensor *mean = optimizer_slot(g, tensor_name(w), AVERAGE_SUFFIX, type, w->shape, "zeros");
         mtf_tensor *now = mtf_cast(mtf_read_variable(w), type);
         optimizer_store(u->sound, mean,
                         mtf_add(mtf_multiply(mean, mtf_cast(kept, type)),
@@ -34,7 +32,7 @@ void mtf_use_averages(mtf_graph *evaluated, mtf_graph *trained)
     mtf_variables(trained, w, n);
     for (int i = 0; i < n; i++) {
         textbuf t = {.arena = &evaluated->arena};
-        text_add(&t, "%s%s", tensor_name(w[i]), SUFFIX);
+        text_add(&t, "%s%s", tensor_name(w[i]), AVERAGE_SUFFIX);
         const char *name = text_done(&t);
         mtf_tensor *average = name ? names_get(&trained->tensors, name) : NULL;
         if (average && names_put(&evaluated->stand_ins, tensor_name(w[i]), average)) found++;

@@ -33,13 +33,15 @@ static bool find_method(minimization *m, mtf_minimize_opts *o)
         const method *method;
         const void   *opts;
     } rows[] = {
-        {"sgd", &method_sgd, &o->sgd},
-        {"momentum", &method_momentum, &o->momentum},
-        {"nesterov", &method_momentum, &o->momentum},
-        {"adam", &method_adam, &o->adam},
-        {"adamw", &method_adam, &o->adam},
-        {"adafactor", &method_adafactor, &o->adafactor},
+#define OPTIMIZER(name, method, opts) {name, &method_##method, &o->opts},
+#include "nn/optimizers.h"
+#undef OPTIMIZER
     };
+    static const char all[] =
+#define OPTIMIZER(name, method, opts) ", " name
+#include "nn/optimizers.h"
+#undef OPTIMIZER
+        ;
     nearest near = {.wanted = name};
     char    hint[100];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -49,8 +51,8 @@ static bool find_method(minimization *m, mtf_minimize_opts *o)
         return true;
     }
     nearest_hint(&near, hint, sizeof hint);
-    return fail(&m->all.graph->session->fault, ERR_NAME, "minimize: there is no optimizer \"%s\"%s",
-                name, *hint ? hint : "; there are sgd, momentum, nesterov, adam, adamw, adafactor");
+    return fail(&m->all.graph->session->fault, ERR_NAME, "minimize: there is no optimizer \"%s\"%s%s",
+                name, *hint ? hint : "; there are ", *hint ? "" : all + 2);
 }
 
 static bool check(mtf_graph *g, const mtf_minimize_opts *o)

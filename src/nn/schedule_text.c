@@ -135,11 +135,11 @@ static bool read_argument(reader *r, const kind *k, int i, double *values)
     if (starts_word(r)) {
         take_word(r, word);
         TRY(find_argument(r, k, word, &i));
-        if (!take(r, '=')) return wrong(r, "\"=\" and a number are due");
+        if (!take(r, '=')) return wrong(r, "expected \"=\" and a number");
     } else if (i >= count_arguments(k))
         return fail(r->fault, ERR_SYNTAX, "schedule \"%s\": %s takes no more than %d argument%s",
                     r->text, k->name, count_arguments(k), count_arguments(k) == 1 ? "" : "s");
-    return take_number(r, &values[i], "a number is due");
+    return take_number(r, &values[i], "expected a number");
 }
 
 static bool read_arguments(reader *r, const kind *k, double *values)
@@ -149,7 +149,7 @@ static bool read_arguments(reader *r, const kind *k, double *values)
     for (int i = 0;; i++) {
         TRY(read_argument(r, k, i, values));
         if (take(r, ')')) return true;
-        if (!take(r, ',')) return wrong(r, "\",\" or \")\" is due");
+        if (!take(r, ',')) return wrong(r, "expected \",\" or \")\"");
     }
 }
 
@@ -171,7 +171,7 @@ static bool read_product(reader *r, mtf_tensor *step, double total, mtf_tensor *
         double values[MOST_ARGUMENTS] = {0}, number;
         char   word[LONGEST_WORD + 1];
         if (!starts_word(r)) {
-            TRY(take_number(r, &number, "a number or the name of a schedule is due"));
+            TRY(take_number(r, &number, "expected a number or the name of a schedule"));
             if (product) *product = mtf_scale(*product, number);
             continue;
         }
@@ -184,11 +184,11 @@ static bool read_product(reader *r, mtf_tensor *step, double total, mtf_tensor *
     const char *here = (skip_blanks(r), r->at);
     take_word(r, last);
     if (strcmp(last, "from") == 0)
-        TRY(take_number(r, from, "a number of steps is due"));
+        TRY(take_number(r, from, "expected a number of steps"));
     else
         r->at = here;
     skip_blanks(r);
-    return *r->at ? wrong(r, "\"*\", \"from\" or the end is due") : true;
+    return *r->at ? wrong(r, "expected \"*\", \"from\" or the end") : true;
 }
 
 mtf_tensor *mtf_schedule(mtf_tensor *step, double total, const char *text)

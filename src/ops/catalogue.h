@@ -5,7 +5,8 @@
 
 #include "graph/node.h"
 
-#define SOURCES(OP) OP(input) OP(constant) OP(range) OP(variable) OP(read) OP(assign)
+#define SOURCES(OP)                                                                                \
+    OP(input) OP(constant) OP(range) OP(training) OP(variable) OP(read) OP(assign)
 #define UNARIES(OP)                                                                                \
     OP(exp) OP(expm1) OP(log) OP(log1p) OP(sin) OP(cos) OP(tanh) OP(erf) OP(sqrt) OP(rsqrt)        \
     OP(reciprocal) OP(sigmoid) OP(silu) OP(swish) OP(gelu) OP(gelu_exact) OP(elu) OP(selu)         \
@@ -21,8 +22,8 @@
     OP(argmax_over) OP(argmin_over) OP(reduce_logsumexp) OP(log_softmax) OP(softmax) OP(cumsum)     \
     OP(attention) OP(attention_grad)
 #define SHAPES(OP)                                                                                 \
-    OP(broadcast) OP(transpose) OP(reshape) OP(rename_dimension) OP(concat) OP(split) OP(stack)    \
-    OP(unstack) OP(slice) OP(pad) OP(pad_reflect) OP(pad_edge) OP(reverse) OP(shift)               \
+    OP(broadcast) OP(transpose) OP(reshape) OP(rename) OP(rename_dimension) OP(concat) OP(split)   \
+    OP(stack) OP(unstack) OP(slice) OP(pad) OP(pad_reflect) OP(pad_edge) OP(reverse) OP(shift)               \
     OP(dynamic_shift) OP(halo_exchange) OP(left_halo_exchange) OP(pool_tensor_1d)                  \
     OP(stride_tensor_1d)
 #define INDICES(OP)                                                                                \

@@ -91,8 +91,10 @@ static void mark_wanted(tape *t, const reach *r, int nx, mtf_tensor *const *xs)
     }
 }
 
+/* A gradient belongs to the line of what it is the gradient of. */
 static void sweep(tape *t, const reach *r, arena *scratch)
 {
+    int line = t->graph->line;
     for (int id = r->count - 1; id >= 0 && mtf_ok(t->graph->session); id--) {
         node *n = r->nodes[id];
         if (!n || !n->op->grad) continue;
@@ -103,7 +105,9 @@ static void sweep(tape *t, const reach *r, arena *scratch)
             received = received || dy[o];
         }
         for (int i = 0; i < n->nin && !leads; i++) leads = t->wanted[n->in[i]->id];
+        if (n->line) t->graph->line = n->line;
         if (received && leads) n->op->grad(t, n, dy);
+        t->graph->line = line;
     }
 }
 

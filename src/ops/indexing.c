@@ -11,6 +11,17 @@
 #include "ops/splits.h"
 #include "ops/tape.h"
 
+/* An input that only changed its form on the way to an index counts along the dimension. */
+static void note_positions(mtf_tensor *index, mtf_dim dim)
+{
+    static const char *const forms[] = {"cast", "reshape", "transpose", "broadcast", "slice"};
+    enum { FORMS = sizeof forms / sizeof *forms };
+    for (int i = 0; i < FORMS && index->node->nin; i++)
+        if (strcmp(index->node->op->name, forms[i]) == 0) index = index->node->in[0], i = -1;
+    if (strcmp(index->node->op->name, "input") != 0 || !dtype_is_int(index->type)) return;
+    if (!index->counts.name || dim.size < index->counts.size) index->counts = dim;
+}
+
 static bool needs_index(const node *n)
 {
     if (dtype_is_int(n->in[1]->type)) return true;
@@ -41,6 +52,7 @@ static bool infer_gather(node *n)
     mtf_dim          dim;
     TRY(needs_index(n) && call_dim(n->op, n->in[0], n->attrs[0].text, &dim));
     TRY(shared_agree(n, x, dim.name));
+    note_positions(n->in[1], dim);
     mtf_shape others = mtf_shape_minus(*x, mtf_shape(dim)), fresh = mtf_shape_minus(*index, others);
     mtf_shape shape;
     if (fresh.ndims)
@@ -148,7 +160,9 @@ static bool infer_scatter(node *n)
     }
     shape = shape_of(shape.ndims, shape.dims);
     TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
-    return node_output(n, n->in[0]->type, &shape);
+    TRY(node_output(n, n->in[0]->type, &shape));
+    note_positions(n->in[1], mtf_shape_dim(n->out[0]->shape, dim.name));
+    return true;
 }
 
 static void grad_scatter(tape *t, const node *n, mtf_tensor *const *dy)
@@ -223,7 +237,9 @@ static mtf_tensor *one_hot(mtf_tensor *indices, mtf_dim dim, attr_number on, att
              tensor_name(indices), shape_text(&indices->shape, text), dim.name);
         return NULL;
     }
-    mtf_tensor *hit = mtf_equal(indices, mtf_range(g, dim, indices->type));
+    mtf_tensor *positions = mtf_range(g, dim, indices->type);
+    if (positions) note_positions(indices, positions->shape.dims[0]);
+    mtf_tensor *hit = mtf_equal(indices, positions);
     return mtf_where(hit, call_constant(g, on, type, &one),
                      call_constant(g, off, type, &one));
 }

@@ -267,6 +267,7 @@ static bool call_statement(parser *p, int n, target *targets, mtf_tensor ***xs)
     int line = p->line;
     if (c.op->blocks) TRY(blocks_read(p, &c, &place));
     p->line = line;
+    p->graph->line = c.at.line;
     TRY(call_make(p, &c, &place, &made));
     *xs = made.n ? made.x : arena_array(&p->work, mtf_tensor *, n);
     return *xs != NULL;
@@ -301,6 +302,7 @@ static bool statement(parser *p)
 {
     arena_mark mark = arena_here(&p->work);
     p->line = ++p->lines;
+    p->graph->line = p->at.t.line;
     token_kind next = p->at.next.kind;
     if (token_is_word(&p->at.t, "dim") && (next == TOKEN_NAME || next == TOKEN_TEXT)) {
         TRY(dim_declare(p));
@@ -337,6 +339,7 @@ static bool read_all(parser *p, const char *text)
     token start = {.line = 1, .column = 1};
     if (strnlen(text, INT_MAX) > INT_MAX / 2) return parse_fail(p, &start, "the text is too long");
     TRY(p->graph && ops_known(p));
+    p->graph->file = arena_text(&p->graph->arena, p->file);
     static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with a byte order mark */
     parse_begin(p, strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text);
     TRY(parse_next(p) && skip_empty_lines(p));
@@ -356,6 +359,7 @@ mtf_graph *mtf_parse(mtf_session *s, const char *text, const char *file)
     p.ops.arena = p.names.arena = p.dims.arena = p.sizes.arena = &p.words;
     p.graph = mtf_graph_new(s);
     bool ok = read_all(&p, text ? text : "");
+    if (p.graph) p.graph->line = 0; /* what is made later is not the text's */
     arena_free(&p.words);
     arena_free(&p.work);
     return ok && mtf_ok(s) ? p.graph : NULL;

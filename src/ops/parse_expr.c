@@ -241,7 +241,8 @@ static bool primary(parser *p, operand *value)
     if (t->kind == TOKEN_NAME && token_is(&p->at.next, '(')) return nested_call(p, value);
     if (t->kind != TOKEN_NAME && t->kind != TOKEN_TEXT)
         return parse_expected(p, "a name, a number or a call");
-    value->x = parse_find_tensor(p, t);
+    bool training = token_is_word(t, op_training.name) && !names_get(&p->names, t->text);
+    value->x = training ? mtf_training(p->graph) : parse_find_tensor(p, t);
     return value->x && dims_note(p, value->x) && parse_next(p);
 }
 

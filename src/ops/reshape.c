@@ -159,17 +159,45 @@ mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape)
     return node_unary(&op_reshape, x, &(attr){.shape = &shape});
 }
 
+/* All at once, so that names can be exchanged. */
+static mtf_tensor *renamed(const op *o, mtf_tensor *x, int n, const char *const *from,
+                           const char *const *to)
+{
+    if (!graph_of(x)) return NULL;
+    fault    *f = &x->node->graph->session->fault;
+    mtf_shape shape = x->shape;
+    char      text[SHAPE_TEXT];
+    for (int i = 0; i < n; i++) {
+        mtf_dim dim;
+        if (!call_dim(o, x, from[i], &dim)) return NULL;
+        for (int k = 0; k < i; k++)
+            if (strcmp(from[k], from[i]) == 0) {
+                fail(f, ERR_SHAPE, "%s: \"%s\" gets two new names", o->name, from[i]);
+                return NULL;
+            }
+        shape.dims[shape_find(&x->shape, from[i])].name = to[i];
+    }
+    for (int i = 0; i < n; i++)
+        for (int d = 0; d < shape.ndims; d++)
+            if (d != shape_find(&x->shape, from[i]) && strcmp(shape.dims[d].name, to[i]) == 0) {
+                bool before = shape_find(&x->shape, to[i]) >= 0;
+                fail(f, ERR_SHAPE, "%s: \"%s\" %s %s \"%s\"%s; give \"%s\" another name", o->name,
+                     tensor_name(x), shape_text(&x->shape, text),
+                     before ? "has a dimension" : "would have two dimensions", to[i],
+                     before ? " already" : "", from[i]);
+                return NULL;
+            }
+    return shape_check(&shape, o->name, f) ? mtf_reshape(x, shape) : NULL;
+}
+
+mtf_tensor *mtf_rename(mtf_tensor *x, int n, const char *const *from, const char *const *to)
+{
+    return renamed(&op_rename, x, n, from, to);
+}
+
 mtf_tensor *mtf_rename_dimension(mtf_tensor *x, const char *from, const char *to)
 {
-    mtf_dim dim;
-    if (!call_dim(&op_rename_dimension, x, from, &dim)) return NULL;
-    mtf_shape shape = mtf_shape_rename(x->shape, from, to);
-    fault    *f = &x->node->graph->session->fault;
-    char      text[SHAPE_TEXT];
-    if (shape.ndims == SHAPE_DUPLICATE) /* the first error is kept: this one */
-        fail(f, ERR_SHAPE, "%s: \"%s\" %s has a dimension \"%s\" already; give \"%s\" another name",
-             op_rename_dimension.name, tensor_name(x), shape_text(&x->shape, text), to, from);
-    return shape_check(&shape, op_rename_dimension.name, f) ? mtf_reshape(x, shape) : NULL;
+    return renamed(&op_rename_dimension, x, 1, &from, &to);
 }
 
 mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape new_dims)
@@ -190,14 +218,33 @@ mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape 
 
 static void expand_rename(op_call *c)
 {
+    attr_names from = c->attrs[0].names, to = c->attrs[1].names;
+    if (from.n == to.n && from.n)
+        c->out[0] = mtf_rename(c->in[0], from.n, from.v, to.v);
+    else
+        fail(&c->graph->session->fault, ERR_USAGE, "rename: from has %d name%s and to has %d", from.n,
+             from.n == 1 ? "" : "s", to.n);
+}
+
+const op op_rename = {
+    .name = "rename",
+    .says = "gives dimensions other names; sizes, order and elements stay",
+    .args = "x",
+    .attrs = (const attr_spec[]){{"from", ATTR_NAMES, NULL, "the old name, or several in parentheses"},
+                                 {"to", ATTR_NAMES, NULL, "the new ones, in the same order"},
+                                 {0}},
+    .expand = expand_rename};
+
+static void expand_rename_dimension(op_call *c)
+{
     c->out[0] = mtf_rename_dimension(c->in[0], c->attrs[0].text, c->attrs[1].text);
 }
 
-const op op_rename_dimension = {.name = "rename_dimension",
-                                .says = "gives a dimension another name",
-                                .args = "x",
-                                .attrs =
-                                    (const attr_spec[]){{"from", ATTR_WORD, NULL, "the old name"},
-                                                        {"to", ATTR_WORD, NULL, "the new name"},
-                                                        {0}},
-                                .expand = expand_rename};
+const op op_rename_dimension = {
+    .name = "rename_dimension",
+    .says = "gives one dimension another name; rename does the same",
+    .args = "x",
+    .attrs = (const attr_spec[]){{"from", ATTR_WORD, NULL, "the old name"},
+                                 {"to", ATTR_WORD, NULL, "the new name"},
+                                 {0}},
+    .expand = expand_rename_dimension};

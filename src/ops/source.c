@@ -1,4 +1,4 @@
-/* Where values come from: inputs, constants, ranges. */
+/* Where values come from: inputs, constants, ranges, training. */
 #include <string.h>
 
 #include "base/dtype.h"
@@ -195,5 +195,35 @@ mtf_tensor *mtf_range(mtf_graph *g, mtf_dim dim, mtf_dtype type)
 {
     mtf_shape shape = mtf_shape(dim);
     node *n = node_new(g, &op_range, 0, NULL, (attr[]){{.shape = &shape}, {.type = type}}, NULL);
+    return n ? n->out[0] : NULL;
+}
+
+/* ---- training ---- */
+
+static bool infer_training(node *n)
+{
+    return node_output(n, MTF_BOOL, &(mtf_shape){0});
+}
+
+/* What the graph will assign is known when it is planned, not when this node is made. */
+static bool lower_training(emitter *e, const node *n, const slice *in, slice *out)
+{
+    (void)e, (void)in;
+    out[0] = slice_uniform(graph_trains(n->graph), MTF_BOOL, &out[0].shape);
+    return true;
+}
+
+const op op_training = {
+    .name = "training",
+    .says = "true where the graph assigns to variables, as in a step of training; false elsewhere, as "
+            "in evaluation",
+    .args = "",
+    .infer = infer_training,
+    .lower = lower_training,
+};
+
+mtf_tensor *mtf_training(mtf_graph *g)
+{
+    node *n = g && mtf_ok(g->session) ? node_new(g, &op_training, 0, NULL, NULL, NULL) : NULL;
     return n ? n->out[0] : NULL;
 }

@@ -1,4 +1,6 @@
 /* Dead code: marks what fetches and effects need. */
+#include <string.h>
+
 #include "plan/passes.h"
 
 typedef struct todo {
@@ -42,6 +44,14 @@ static bool is_lowered(const node *owner, int k)
     return k == 0 || owner->blocks[k]->name[0] != 'b' || owner->blocks[k]->name[1] != 'a';
 }
 
+mtf_tensor *survey_choice(const node *n)
+{
+    if (n->nin < 3 || strcmp(n->op->name, "where") != 0) return NULL;
+    if (strcmp(n->in[0]->node->op->name, "training") != 0) return NULL;
+    mtf_tensor *x = n->in[graph_trains(n->graph) ? 1 : 2];
+    return x->node->home == n->home && mtf_shape_equal(x->shape, n->out[0]->shape) ? x : NULL;
+}
+
 bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches)
 {
     mtf_graph *g = s->graph;
@@ -60,8 +70,10 @@ bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches)
             }
     }
     while (t.count) {
-        node *n = t.nodes[--t.count];
-        for (int i = 0; i < n->nin; i++) want(s, &t, n->in[i]);
+        node       *n = t.nodes[--t.count];
+        mtf_tensor *choice = survey_choice(n);
+        if (choice) want(s, &t, choice);
+        for (int i = 0; i < n->nin && !choice; i++) want(s, &t, n->in[i]);
         for (int k = 0; n->op->blocks && n->op->blocks[k]; k++) {
             if (!is_lowered(n, k)) continue;
             for (int r = 0; r < n->blocks[k]->nresults; r++) want(s, &t, n->blocks[k]->results[r]);

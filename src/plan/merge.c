@@ -1,4 +1,7 @@
-/* Common subexpressions: equal nodes of a block become one. */
+/* Common subexpressions: equal nodes of a block become one.
+ *
+ * So do choices by `training` and the branch that is chosen.
+ */
 #include <string.h>
 
 #include "plan/passes.h"
@@ -36,6 +39,13 @@ static bool node_equal(const survey *s, const node *a, const node *b)
     return true;
 }
 
+/* n's output becomes another tensor's. */
+static void replace(survey *s, const node *n, int o, mtf_tensor *by)
+{
+    s->same[n->out[o]->id] = by;
+    s->readers[by->id] += s->readers[n->out[o]->id];
+}
+
 static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
 {
     for (int i = 0; i < b->nnodes; i++) {
@@ -43,6 +53,13 @@ static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
         if (!s->live[n->id]) continue;
         for (int k = 0; n->op->blocks && n->op->blocks[k]; k++)
             merge_block(s, table, mask, n->blocks[k]);
+        mtf_tensor *choice = survey_choice(n);
+        if (choice) {
+            replace(s, n, 0, s->same[choice->id]);
+            s->readers[s->same[choice->id]->id]--; /* n itself reads it no more */
+            s->live[n->id] = false;
+            continue;
+        }
         if (!may_merge(n)) continue;
         uint64_t at = node_hash(s, n) & mask;
         while (table[at] && !node_equal(s, table[at], n)) at = (at + 1) & mask;
@@ -50,10 +67,7 @@ static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
             table[at] = n;
             continue;
         }
-        for (int o = 0; o < n->nout; o++) {
-            s->same[n->out[o]->id] = table[at]->out[o];
-            s->readers[table[at]->out[o]->id] += s->readers[n->out[o]->id];
-        }
+        for (int o = 0; o < n->nout; o++) replace(s, n, o, table[at]->out[o]);
         s->live[n->id] = false;
     }
 }

@@ -17,6 +17,9 @@ typedef struct survey {
 
 /* Marks what fetches and effects need. */
 bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
+/* The branch that a where(training, x, y) is in this graph; NULL: it is no such node, or the branch has
+ * other dimensions. */
+mtf_tensor *survey_choice(const node *n);
 /* Finds live nodes that compute the same from the same. */
 bool survey_merge(survey *s);
 /* Both, one after the other. */

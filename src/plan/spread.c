@@ -426,22 +426,45 @@ bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice
 
 /* ---- legality ---- */
 
+static bool is_variable(const mtf_tensor *x)
+{
+    return strcmp(x->node->op->name, "variable") == 0;
+}
+
+/* Names of dimensions that variables have, or the graph; the hint offers these. */
+static bool has_dim(const mtf_graph *g, bool variables, const char *dim, nearest *near)
+{
+    bool found = false;
+    if (!variables && names_get(&g->dim_names, dim)) return true;
+    for (int i = 0; i < g->ntensors && !found; i++) {
+        const mtf_tensor *x = g->all[i];
+        if (variables && !is_variable(x)) continue;
+        for (int d = 0; d < x->shape.ndims; d++) {
+            found |= strcmp(x->shape.dims[d].name, dim) == 0;
+            if (!name_is_internal(x->shape.dims[d].name)) nearest_offer(near, x->shape.dims[d].name);
+        }
+    }
+    return found;
+}
+
+/* A rule must have something to cut, unless it says that it need not. */
+static bool check_rule(const layout_rule *r, bool state, mtf_graph *g)
+{
+    nearest near = {.wanted = r->dim};
+    char    hint[100];
+    if (r->optional || has_dim(g, state, r->dim, &near)) return true;
+    return fail(&g->session->fault, ERR_USAGE,
+                "--%s %s: %s dimension \"%s\"; end the rule in ? if that is meant%s",
+                state ? "state-layout" : "layout", r->text,
+                state ? "no variable has a" : "the model has no", r->dim,
+                nearest_hint(&near, hint, sizeof hint));
+}
+
 bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut)
 {
     fault *f = &g->session->fault;
-    for (int i = 0; i < l->nrules + l->nstate; i++) {
-        const layout_rule *r = i < l->nrules ? &l->rules[i] : &l->state[i - l->nrules];
-        if (r->optional || names_get(&g->dim_names, r->dim)) continue;
-        nearest near = {.wanted = r->dim};
-        char    hint[100];
-        for (int k = 0; k < g->dim_names.room; k++)
-            if (g->dim_names.entries[k].name && !name_is_internal(g->dim_names.entries[k].name))
-                nearest_offer(&near, g->dim_names.entries[k].name);
-        return fail(f, ERR_NAME,
-                    "layout rule \"%s\": the model has no dimension \"%s\"; end the rule in ? if "
-                    "that is meant%s",
-                    r->text, r->dim, nearest_hint(&near, hint, sizeof hint));
-    }
+    for (int i = 0; i < l->nrules; i++) TRY(check_rule(&l->rules[i], false, g));
+    for (int i = 0; i < l->nstate; i++) TRY(check_rule(&l->state[i], true, g));
     for (int i = 0; i < g->ntensors; i++) {
         placement         where;
         const mtf_tensor *x = g->all[i];

@@ -54,24 +54,25 @@ bool npy_parse(mtf_session *s, const char *name, const unsigned char *bytes, siz
     TRY(mtf_ok(s));
     npy_header h;
     TRY(npy_header_parse(s, name, bytes, n, false, &h));
-    size_t wanted = (size_t)h.count * mtf_dtype_bytes(h.type), given = n - h.data_at;
-    char   text[NPY_TEXT];
+    mtf_dtype type = (mtf_dtype)h.type;
+    size_t    wanted = (size_t)h.count * mtf_dtype_bytes(type), given = n - h.data_at;
+    char      text[NPY_TEXT];
     if (given != wanted)
         return fail(&s->fault, ERR_FILE,
                     "\"%s\": its header says %s, which is %zu bytes of data, "
                     "but %zu bytes follow: the file is %s",
-                    name, npy_text(h.type, h.ndims, h.size, text), wanted, given,
+                    name, npy_text(type, h.ndims, h.size, text), wanted, given,
                     given < wanted ? "cut short" : "longer than it should be");
     void *data = block_alloc(&s->allocator, &s->fault, wanted, false);
     TRY(data != NULL);
-    *out = (npy_array){.type = h.type, .ndims = h.ndims, .bytes = wanted, .data = data};
+    *out = (npy_array){.type = type, .ndims = h.ndims, .bytes = wanted, .data = data};
     memcpy(out->size, h.size, sizeof out->size);
     if (h.fortran_order)
         turn_round(out, bytes + h.data_at, h.count);
     else if (wanted)
         memcpy(data, bytes + h.data_at, wanted);
     /* NumPy takes any byte but 0 as true; here a bool is 0 or 1. */
-    if (h.type == MTF_BOOL)
+    if (type == MTF_BOOL)
         for (size_t i = 0; i < wanted; i++)
             ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
     return true;

@@ -5,6 +5,7 @@
 
 #include "machine/launch.h"
 #include "ops/state.h"
+#include "plan/price.h"
 #include "run/initial.h"
 
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
@@ -158,6 +159,7 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
                        .type = w->type,
                        .master = variable_master(w),
                        .shape = w->shape,
+                       .trainable = price_is_trained(w),
                        .parts = arena_array(a, void *, s->processors)};
     TRY(e->name && e->parts);
     for (int i = 0; i < e->shape.ndims; i++) {

@@ -16,6 +16,7 @@ typedef struct store_entry {
     const char *name;
     mtf_dtype   type, master; /* as it is kept here, and in checkpoints */
     mtf_shape   shape; /* of the whole */
+    bool        trainable;
     placement   where;
     void      **parts; /* by processor, on the device */
 } store_entry;

@@ -89,7 +89,7 @@ static void order_dims(search *s)
 
 static bool memory_matters(const search *s)
 {
-    return s->opts->smallest || s->opts->limit;
+    return s->opts->smallest || s->opts->limit || s->opts->tell;
 }
 
 static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetches)
@@ -372,6 +372,15 @@ static bool try_until_it_fits(search *s)
     return true;
 }
 
+static bool tell_all(search *s)
+{
+    for (int k = 0; s->opts->tell && k < s->priced.n; k++) {
+        candidate x = {.cuts = s->priced.list[k].cuts, .cost = s->priced.list[k].cost};
+        TRY(write_layout(s, &x) && s->opts->tell(s->opts->context, &x.layout, &x.cost));
+    }
+    return true;
+}
+
 bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const search_opts *opts,
                    search_answer *answer)
 {
@@ -383,7 +392,7 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
         free_list_open(&s->memory, &session->allocator);
-        ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
+        ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s) && tell_all(s);
         free_list_close(&s->memory);
     }
     arena_free(&scratch);

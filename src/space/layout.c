@@ -3,23 +3,41 @@
 
 #include <string.h>
 
-static bool unknown_axis(mtf_session *s, const mesh *m, const char *rule, const char *axis)
+#include "space/pieces.h"
+
+/* Where rules come from: whose session, for which mesh, under which option's name. */
+typedef struct rule_source {
+    mtf_session *session;
+    const mesh  *mesh;
+    const char  *option;
+} rule_source;
+
+static bool unknown_axis(const rule_source *from, const char *rule, const char *axis)
 {
-    nearest near = {.wanted = axis};
-    char    hint[100], text[200] = "";
+    const mesh *m = from->mesh;
+    nearest     near = {.wanted = axis};
+    char        hint[100], text[200] = "";
     for (int i = 0; i < m->naxes; i++) nearest_offer(&near, m->name[i]);
     for (int i = 0; i < m->naxes; i++) {
         if (i) strncat(text, ", ", sizeof text - strlen(text) - 1);
         strncat(text, m->name[i], sizeof text - strlen(text) - 1);
     }
-    return fail(&s->fault, ERR_NAME,
-                "layout rule \"%s\": the mesh has no axis \"%s\"; its axes are: %s%s", rule, axis,
+    return fail(&from->session->fault, ERR_USAGE,
+                "%s %s: the mesh has no axis \"%s\"; its axes are: %s%s", from->option, rule, axis,
                 m->naxes ? text : "none", nearest_hint(&near, hint, sizeof hint));
 }
 
-/* dim:axis+axis, with an optional `?` at the end. */
-static bool parse_rule(mtf_session *s, char *piece, const mesh *m, layout_rule *r, bool *keep)
+static bool no_rule(const rule_source *from, const char *rule)
 {
+    return fail(&from->session->fault, ERR_USAGE,
+                "%s: \"%s\" is no layout rule; write dimension:axis, dimension:axis+axis or auto",
+                from->option, rule);
+}
+
+/* dim:axis+axis, with an optional `?` at the end. */
+static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, bool *keep)
+{
+    mtf_session *s = from->session;
     r->text = arena_text(&s->arena, piece);
     TRY(r->text != NULL);
     size_t n = strlen(piece);
@@ -27,21 +45,25 @@ static bool parse_rule(mtf_session *s, char *piece, const mesh *m, layout_rule *
         r->optional = true;
         piece[n - 1] = 0;
     }
-    char *colon = strchr(piece, ':');
-    if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':'))
-        return fail(&s->fault, ERR_SYNTAX,
-                    "\"%s\" is no layout rule; write dimension:axis, dimension:axis+axis or auto",
+    if (strchr(piece, '?'))
+        return fail(&s->fault, ERR_USAGE, "%s %s: a rule ends in one ? at most", from->option,
                     r->text);
+    char *colon = strchr(piece, ':');
+    if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':')) return no_rule(from, r->text);
     *colon = 0;
     r->dim = piece;
     *keep = true;
     char *rest = colon + 1;
-    for (char *axis; (axis = strtok_r(rest, "+", &rest));) {
-        int a = mesh_axis(m, axis);
+    for (char *axis; (axis = strsep(&rest, "+")) != NULL;) {
+        if (!*axis)
+            return fail(&s->fault, ERR_USAGE,
+                        "%s %s: an axis is missing beside +; write dimension:axis+axis",
+                        from->option, r->text);
+        int a = mesh_axis(from->mesh, axis);
         if (a < 0 && r->optional) return !(*keep = false);
-        if (a < 0) return unknown_axis(s, m, r->text, axis);
+        if (a < 0) return unknown_axis(from, r->text, axis);
         if (cut_axes(&r->cut) >> a & 1)
-            return fail(&s->fault, ERR_NAME, "layout rule \"%s\" names axis \"%s\" twice", r->text,
+            return fail(&s->fault, ERR_USAGE, "%s %s names axis \"%s\" twice", from->option, r->text,
                         axis);
         r->cut.axis[r->cut.n++] = (uint8_t)a;
     }
@@ -58,42 +80,46 @@ static const layout_rule *find_rule(const layout_rule *rules, int n, const char 
     return NULL;
 }
 
-static bool parse_rules(mtf_session *s, const char *text, const mesh *m, layout_rule **rules,
-                        int *n, bool *asks)
+static bool parse_rules(const rule_source *from, const char *text, layout_rule **rules, int *n,
+                        bool *asks)
 {
-    char *rest = arena_text(&s->arena, text ? text : "");
-    TRY(rest != NULL);
-    *rules = arena_array(&s->arena, layout_rule, strlen(rest) / 2 + 1);
+    mtf_session *s = from->session;
+    pieces       p = {.rest = arena_text(&s->arena, text ? text : "")};
+    TRY(p.rest != NULL);
+    *rules = arena_array(&s->arena, layout_rule, strlen(p.rest) / 2 + 1);
     TRY(*rules != NULL);
-    for (char *piece; (piece = strtok_r(rest, ",.; \t\n", &rest));) {
+    for (char *piece; (piece = pieces_next(&p)) != NULL;) {
         bool        keep = false;
         layout_rule r = {0};
         if (strcmp(piece, "auto") == 0) {
             *asks = true;
             continue;
         }
-        TRY(parse_rule(s, piece, m, &r, &keep));
+        TRY(parse_rule(from, piece, &r, &keep));
         if (!keep) continue;
         const layout_rule *known = find_rule(*rules, *n, r.dim);
         if (known && !cut_equal(&known->cut, &r.cut))
-            return fail(&s->fault, ERR_NAME,
-                        "layout rules \"%s\" and \"%s\" contradict each other; write %s:axis+axis "
+            return fail(&s->fault, ERR_USAGE,
+                        "%s: rules \"%s\" and \"%s\" contradict each other; write %s:axis+axis "
                         "to cut along both",
-                        known->text, r.text, r.dim);
+                        from->option, known->text, r.text, r.dim);
         if (!known) (*rules)[(*n)++] = r;
     }
-    return true;
+    if (!p.missing) return true;
+    return fail(&s->fault, ERR_USAGE,
+                "%s %s: a rule is missing; write dimension:axis,dimension:axis", from->option, text);
 }
 
 bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
 {
     *l = (layout){.mesh = m};
-    return parse_rules(s, text, m, &l->rules, &l->nrules, &l->asks);
+    return parse_rules(&(rule_source){s, m, "--layout"}, text, &l->rules, &l->nrules, &l->asks);
 }
 
 bool layout_parse_state(mtf_session *s, const char *text, layout *l)
 {
-    return parse_rules(s, text, l->mesh, &l->state, &l->nstate, &l->asks_state);
+    return parse_rules(&(rule_source){s, l->mesh, "--state-layout"}, text, &l->state, &l->nstate,
+                       &l->asks_state);
 }
 
 const layout_rule *layout_find(const layout *l, const char *dim)
@@ -115,8 +141,8 @@ bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fau
             char text[SHAPE_TEXT];
             if (user[axis] && !f) return false;
             if (user[axis])
-                return fail(f, ERR_SHAPE,
-                            "\"%s\" %s has two dimensions on axis \"%s\", by the rules \"%s\" and "
+                return fail(f, ERR_USAGE,
+                            "--layout: \"%s\" %s has two dimensions on axis \"%s\", by the rules \"%s\" and "
                             "\"%s\"; leave one out, "
                             "or rename \"%s\" in this tensor",
                             what, shape_text(shape, text), l->mesh->name[axis], user[axis]->text,

@@ -1,23 +1,82 @@
 /* Meshes: grids of processors with named axes. */
 #include "space/mesh.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/saturate.h"
+#include "space/pieces.h"
+
+/* axis:size */
+static bool parse_axis(mtf_session *s, const char *text, char *piece, mtf_dim *axis)
+{
+    char *colon = strchr(piece, ':'), *end;
+    if (!colon || colon == piece || strchr(colon + 1, ':'))
+        return fail(&s->fault, ERR_USAGE,
+                    "--mesh %s: \"%s\" is no axis; write axis:size, as in rows:2,cols:4", text,
+                    piece);
+    *colon = 0;
+    errno = 0;
+    long long size = strtoll(colon + 1, &end, 10);
+    if (errno || *end || end == colon + 1 || size < 1)
+        return fail(&s->fault, ERR_USAGE,
+                    "--mesh %s: the size of axis \"%s\" is \"%s\"; write a whole number, 1 or more",
+                    text, piece, colon + 1);
+    *axis = (mtf_dim){piece, size};
+    return true;
+}
+
+/* What is wrong with the axes together; the sentences of shapes speak of dimensions. */
+static bool check_axes(mtf_session *s, const char *text, int n, const mtf_dim *axes)
+{
+    int64_t processors = 1;
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++)
+            if (strcmp(axes[k].name, axes[i].name) == 0)
+                return fail(&s->fault, ERR_USAGE, "--mesh %s: axis \"%s\" is there twice", text,
+                            axes[i].name);
+        if (n > 1 && strcmp(axes[i].name, "auto") == 0)
+            return fail(&s->fault, ERR_USAGE,
+                        "--mesh %s: auto finds all axes and stands alone, as in auto:8", text);
+        processors = saturate_times(processors, axes[i].size);
+    }
+    if (processors > MAX_PROCESSORS)
+        return fail(&s->fault, ERR_USAGE,
+                    "--mesh %s has %lld processors; at most %d are possible", text,
+                    (long long)processors, MAX_PROCESSORS);
+    mtf_shape shape = mtf_shape_of(n, axes);
+    if (shape.ndims < 0)
+        return fail(&s->fault, ERR_USAGE,
+                    "--mesh %s: an axis' name is a word without any of , . ; : + ? = # | and "
+                    "brackets",
+                    text);
+    return true;
+}
 
 bool mesh_parse(mtf_session *s, const char *text, mesh *m)
 {
+    mtf_dim axes[MAX_AXES];
+    int     n = 0;
     *m = (mesh){0};
-    mtf_shape axes = mtf_shape_parse(s, text ? text : "");
-    TRY(mtf_ok(s));
-    if (axes.ndims > MAX_AXES)
-        return fail(&s->fault, ERR_USAGE, "a mesh has at most %d axes", MAX_AXES);
-    if (shape_size(&axes) > MAX_PROCESSORS)
-        return fail(&s->fault, ERR_USAGE, "mesh %s has %lld processors; at most %d are possible",
-                    text, (long long)shape_size(&axes), MAX_PROCESSORS);
-    m->naxes = axes.ndims;
-    for (int i = 0; i < axes.ndims; i++) {
-        m->name[i] = axes.dims[i].name;
-        m->size[i] = (int)axes.dims[i].size;
+    if (!text) text = "";
+    pieces p = {.rest = arena_text(&s->arena, text), .numbers = true};
+    TRY(mtf_ok(s) && p.rest);
+    for (char *piece; (piece = pieces_next(&p)) != NULL; n++) {
+        if (n == MAX_AXES)
+            return fail(&s->fault, ERR_USAGE, "--mesh %s: a mesh has at most %d axes", text,
+                        MAX_AXES);
+        TRY(parse_axis(s, text, piece, &axes[n]));
+    }
+    if (p.missing)
+        return fail(&s->fault, ERR_USAGE,
+                    "--mesh %s: an axis is missing; write axis:size,axis:size", text);
+    TRY(check_axes(s, text, n, axes));
+    m->naxes = n;
+    for (int i = 0; i < n; i++) {
+        m->name[i] = axes[i].name;
+        m->size[i] = (int)axes[i].size;
     }
     return true;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/dtype.h"
+
 typedef struct copying {
     mtf_graph          *to;
     const resize_rules *rules;
@@ -102,6 +104,23 @@ static bool resize_data(const copying *c, const node *n, attr_data *data)
     return true;
 }
 
+static mtf_dtype retyped(const copying *c, mtf_dtype type)
+{
+    return c->rules->retypes && type == MTF_F32 ? c->rules->type : type;
+}
+
+static bool retype_data(const copying *c, const node *n, attr_data *data)
+{
+    mtf_dtype from = n->out[0]->type, to = retyped(c, from);
+    int64_t   count = (int64_t)(data->bytes / mtf_dtype_bytes(from));
+    if (to == from) return true;
+    char *other = arena_alloc(&c->to->arena, (size_t)count * mtf_dtype_bytes(to));
+    TRY(other != NULL);
+    dtype_convert(to, other, from, data->v, count);
+    *data = (attr_data){(size_t)count * mtf_dtype_bytes(to), other};
+    return true;
+}
+
 static bool resize_attr(const copying *c, const node *n, int k, attr *a)
 {
     switch (n->op->attrs[k].kind) {
@@ -111,7 +130,9 @@ static bool resize_attr(const copying *c, const node *n, int k, attr *a)
         a->shape = arena_copy(&c->to->arena, &shape, sizeof shape);
         return a->shape != NULL;
     case ATTR_DIM: a->dim.size = resize_of(c->rules, a->dim.name, a->dim.size); return true;
-    case ATTR_DATA: return !a->data.bytes || resize_data(c, n, &a->data);
+    case ATTR_DATA:
+        return !a->data.bytes || (resize_data(c, n, &a->data) && retype_data(c, n, &a->data));
+    case ATTR_TYPE: a->type = retyped(c, a->type); return true;
     default: return true;
     }
 }
@@ -141,6 +162,7 @@ static block *copy_block(copying *c, const block *from);
 static bool copy_node(copying *c, const node *from)
 {
     images *m = c->images;
+    if (from->nout > 0 && m->of[from->out[0]->id]) return true;
     if (from->op->flags & OP_IDENTITY) {
         m->of[from->out[0]->id] = image_of(m, from->in[0]);
         return true;
@@ -178,7 +200,7 @@ static block *copy_block(copying *c, const block *from)
     for (int i = 0; i < from->nparams; i++) {
         mtf_tensor *p = from->params[i];
         mtf_shape   shape = resized(c, &p->shape);
-        c->images->of[p->id] = block_param(b, p->type, &shape, NULL);
+        c->images->of[p->id] = block_param(b, retyped(c, p->type), &shape, NULL);
     }
     if (from->turn) c->images->of[from->turn->id] = block_turn(b);
     bool         ok = copy_nodes(c, from);

@@ -13,12 +13,15 @@ typedef struct resize_rule {
 typedef struct resize_rules {
     resize_rule *list; /* one for each name and size that the graph has */
     int          n, room;
+    bool         retypes; /* and f32 becomes `type` */
+    mtf_dtype    type;
 } resize_rules;
 
 /* The rules that change nothing; false: no memory. */
 bool    resize_list(const mtf_graph *g, arena *a, resize_rules *r);
 int64_t resize_of(const resize_rules *r, const char *name, int64_t size);
-/* Copies g's nodes into `to`; names too, where asked for.  False after an error, such as sizes that
+/* Copies g's nodes, but for those whose results have images already, into `to`; names too, where
+ * asked for.  False after an error, such as sizes that
  * an operation cannot take. */
 bool resize_graph(const mtf_graph *g, const resize_rules *r, bool names, mtf_graph *to, images *m);
 

@@ -63,6 +63,40 @@ static void test_layouts(void **state)
     every_layout(load_there);
 }
 
+/* A variable with the cube's dimensions in another order, and one that nobody has saved. */
+static void load_turned(const char *mesh, const char *layout)
+{
+    mtf_session *s = mtf_open_with(
+        &(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout, .state_layout = "b:x?"});
+    mtf_dim     a = {"a", 7}, b = {"b", 5}, c = {"c", 3};
+    mtf_graph  *g = mtf_graph_new(s);
+    mtf_tensor *cube = mtf_variable(g, "layer/cube", mtf_shape(c, a, b), NULL);
+    mtf_tensor *count = mtf_variable(g, "unsaved", mtf_shape(a, b, c),
+                                     &(mtf_variable_opts){.init = "ones", .untrainable = true});
+    float       values[7 * 5 * 3];
+    assert_true(mtf_variable_get(cube, values) && mtf_variable_get(count, values));
+    mtf_loaded l;
+    assert_true(mtf_load(s, in_folder("layouts"), &(mtf_load_opts){.trainable = true}, &l));
+    assert_int_equal(l.variables, 1);
+    assert_int_equal(l.wanted, 1);
+    assert_null(l.missing[0]);
+    assert_true(mtf_variable_get(cube, values));
+    for (int k = 0, place = 0; k < 3; k++)
+        for (int i = 0; i < 7; i++)
+            for (int j = 0; j < 5; j++, place++)
+                assert_int_equal(values[place], ((i * 15 + j * 3 + k) * 13 + 5 + 3 * 29) % 251);
+    assert_true(mtf_load(s, in_folder("layouts"), &(mtf_load_opts){.partial = true}, &l));
+    assert_int_equal(l.wanted, 2);
+    assert_string_equal(l.missing[0], "unsaved");
+    close_well(s);
+}
+
+static void test_transposed(void **state)
+{
+    (void)state;
+    every_layout(load_turned);
+}
+
 static void test_background(void **state)
 {
     (void)state;
@@ -72,6 +106,7 @@ static void test_background(void **state)
         mtf_save_opts o = {.step = step,
                            .position = 10 * step,
                            .config = "a \"text\"\n",
+                           .facts = (const char *const[]){"batch", "4", "a \"key\"", "\t", NULL},
                            .keep = 2,
                            .keep_every = 3,
                            .background = true};
@@ -86,6 +121,9 @@ static void test_background(void **state)
     assert_int_equal(l.position, 60);
     assert_int_equal(l.seed, 7);
     assert_string_equal(l.config, "a \"text\"\n");
+    assert_string_equal(l.facts[0], "batch");
+    assert_string_equal(l.facts[3], "\t");
+    assert_null(l.facts[4]);
     for (int step = 1; step <= 6; step++) {
         char name[40];
         snprintf(name, sizeof name, "background/step_%08d", step);
@@ -112,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_background),
     };
     return cmocka_run_group_tests(tests, NULL, drop);

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "checkpoint/checksum.h"
 #include "checkpoint_model.h"
 #include "ground.h"
 
@@ -208,6 +209,42 @@ static void test_misfits(void **state)
     close_well(s);
 }
 
+/* Writes the manifest anew, with another text in place of one, and the sum that it then has. */
+static void rewrite_manifest(const char *checkpoint, const char *from, const char *to)
+{
+    char path[400], sum[CHECKSUM_TEXT], text[20000];
+    snprintf(path, sizeof path, "%s/manifest.json", in_folder(checkpoint));
+    char *old = read_text(path), *at = strstr(old, from), *end = strstr(old, "\"sum\": \"");
+    for (char *next = end; next; next = strstr(next + 1, "\"sum\": \"")) end = next;
+    assert_true(at && end && at < end);
+    int used = snprintf(text, sizeof text, "%.*s%s%.*s\"sum\": \"", (int)(at - old), old, to,
+                        (int)(end - at - (long)strlen(from)), at + strlen(from));
+    checksum_text(checksum_bytes(text, (size_t)used), sum);
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s\"\n}\n", sum);
+    int file = open(path, O_WRONLY | O_TRUNC);
+    assert_true(file >= 0 && write(file, text, (size_t)used) == used);
+    close(file);
+    free(old);
+}
+
+static void test_versions(void **state)
+{
+    (void)state;
+    model_save("version");
+    rewrite_manifest("version/step_00000001", "  \"facts\": {},\n",
+                     ""); /* before there were facts */
+    assert_string_equal(load_error(open_small(), "version"), "");
+    assert_string_equal(verify_error("version"), "");
+    rewrite_manifest("version/step_00000001", "mtf checkpoint 1", "mtf checkpoint 2");
+    const char *errors[] = {load_error(open_small(), "version"), verify_error("version")};
+    for (int i = 0; i < 2; i++)
+        assert_contains(errors[i],
+                        "/manifest.json\" was made by a newer mtf: its version is 2, and "
+                        "this mtf reads up to 1");
+    rewrite_manifest("version/step_00000001", "mtf checkpoint 2", "mtf checkpoint x");
+    assert_contains(load_error(open_small(), "version"), "is no manifest");
+}
+
 /* ---- death ---- */
 
 static void save_forever(void)
@@ -262,7 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flipped_bits), cmocka_unit_test(test_flipped_bits_of_many),
         cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_misfits),
-        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_versions),     cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }

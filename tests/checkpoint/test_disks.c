@@ -1,4 +1,5 @@
 /* Disks that are full or may not be written: the error says so, earlier checkpoints stay. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,7 +21,18 @@ static mtf_session *open_reader(void)
     return model_open("x:3", "b:x", NULL).session;
 }
 
-/* Saves step 2, which must fail with this piece of a sentence. */
+/* The folder holds this and nothing else, hidden or not. */
+static void assert_only(const char *name, const char *only)
+{
+    DIR *d = opendir(in_folder(name));
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            assert_string_equal(e->d_name, only);
+    closedir(d);
+}
+
+/* Saves step 2, which must fail with this piece of a sentence and leave nothing. */
 static void assert_unsaved(const char *name, bool background, const char *why)
 {
     model m = model_open("x:2", "a:x", NULL);
@@ -30,6 +42,7 @@ static void assert_unsaved(const char *name, bool background, const char *why)
     assert_contains(mtf_error(m.session), why);
     assert_contains(mtf_error(m.session), in_folder(name));
     mtf_close(m.session);
+    assert_only(name, "step_00000001");
 }
 
 static void write_line(const char *path, const char *line)
@@ -81,16 +94,17 @@ static void test_file_too_large(void **state)
                        "weights-00001-of-00001.safetensors\" cannot be written: File too large");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_string_equal(load_error(open_reader(), "room"), "");
-    model_save("room"); /* what was left is removed */
-    assert_int_not_equal(access(in_folder("room/.writing_step_00000002"), F_OK), 0);
+    assert_int_equal(mkdir(in_folder("room/.writing_step_00000002"), 0777), 0);
+    model_save("room"); /* what a kill would leave is removed */
+    assert_only("room", "step_00000001");
 }
 
-/* A file system of two pages: one checkpoint fits, a second does not. */
+/* A file system of three pages: one checkpoint and the lock fit, a second does not. */
 static void test_full_disk(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(in_folder("small"), 0777), 0);
-    if (mount("tmpfs", in_folder("small"), "tmpfs", 0, "size=8k") != 0) skip_for("a full disk");
+    if (mount("tmpfs", in_folder("small"), "tmpfs", 0, "size=12k") != 0) skip_for("a full disk");
     model_save("small");
     for (int background = 0; background < 2; background++)
         assert_unsaved("small", background, "cannot be written: No space left on device");
@@ -118,7 +132,7 @@ static void test_closed_folder(void **state)
     assert_int_equal(chmod(in_folder(""), 0755), 0);
     assert_int_equal(chmod(in_folder("closed"), 0555), 0);
     if (user == 0 && seteuid(NOBODY) != 0) skip_for("a folder without permission");
-    assert_unsaved("closed", false, "cannot be made: Permission denied");
+    assert_unsaved("closed", false, "cannot be written to: Permission denied");
     assert_string_equal(load_error(open_reader(), "closed"), "");
     assert_int_equal(seteuid(user), 0);
     assert_int_equal(chmod(in_folder("closed"), 0777), 0);
@@ -132,7 +146,7 @@ static void test_read_only_disk(void **state)
         mount(NULL, in_folder("still"), NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0)
         skip_for("a read-only disk");
     for (int background = 0; background < 2; background++)
-        assert_unsaved("still", background, "cannot be made: Read-only file system");
+        assert_unsaved("still", background, "cannot be written to: Read-only file system");
     assert_string_equal(load_error(open_reader(), "still"), "");
     assert_int_equal(umount(in_folder("still")), 0);
 }

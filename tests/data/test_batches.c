@@ -173,6 +173,23 @@ static void remainders(void **state)
     for (int k = 0; k < 100; k++) expect(got + k / 50 * 1100, 50, k % 50, k % 50 < EXAMPLES ? k % 50 : -1);
 }
 
+/* 7 of 23 examples are left over by batches of 8: they come as 4, 2 and 1, repeated. */
+static void repeated(void **state)
+{
+    (void)state;
+    static float         got[MOST];
+    static const int64_t first[] = {0, 8, 16, 20, 22}, real[] = {8, 8, 4, 2, 1};
+    const mtf_batches_opts opts = {.epochs = 2, .remainder = MTF_REPEAT};
+    assert_int_equal(run_all(NULL, 8, &opts, 99, got), 10);
+    for (int k = 0; k < 80; k++)
+        expect(got + k / 8 * 176, 8, k % 8, first[k / 8 % 5] + k % 8 % real[k / 8 % 5]);
+    /* A batch larger than the dataset. */
+    assert_int_equal(run_all(NULL, 46, &opts, 1, got), 1);
+    for (int k = 0; k < 46; k++) expect(got, 46, k, k % EXAMPLES);
+    batch_schedule s = batch_schedule_make(EXAMPLES, 8, &opts);
+    for (int k = 0; k < 10; k++) assert_int_equal(batch_schedule_real(&s, k), real[k % 5]);
+}
+
 static void real_examples(void **state)
 {
     (void)state;
@@ -339,7 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(permutations),     cmocka_unit_test(seeds_and_epochs),
-        cmocka_unit_test(remainders),       cmocka_unit_test(real_examples),
+        cmocka_unit_test(remainders), cmocka_unit_test(repeated),       cmocka_unit_test(real_examples),
         cmocka_unit_test(epochs_are_whole), cmocka_unit_test(meshes),
         cmocka_unit_test(seeking),          cmocka_unit_test(late_error),
         cmocka_unit_test(wrong_use),        cmocka_unit_test(closing),

@@ -107,8 +107,8 @@ static void npy_files(void **state)
                                   values, sizeof values);
     mtf_dataset *d = open_field(s, (mtf_field){.name = "x", .files = path});
     assert_int_equal(mtf_dataset_size(d), 3);
-    assert_true(mtf_dataset_read(d, "x", 2, MTF_I32, 2, whole));
-    assert_true(whole[0] == INT32_MAX && whole[1] == 5);
+    assert_true(mtf_dataset_read(d, "x", 1, MTF_I32, 2, whole));
+    assert_true(whole[0] == 2 && whole[1] == 3);
     path = write_npy("b.npy", "{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", large,
                      sizeof large);
     d = open_field(s, (mtf_field){.name = "x", .files = path});
@@ -126,6 +126,45 @@ static void npy_files(void **state)
     refused((mtf_field){.name = "x", .files = path}, "is a single number");
     path = write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (2,0)}", values, 0);
     refused((mtf_field){.name = "x", .files = path}, "its examples have no elements");
+}
+
+/* What numpy.save wrote, read as each type that has the number: tests/reference/tables.py. */
+static void npy_types(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double      least, most;
+        bool        i32; /* both fit */
+    } rows[] = {
+        {"u1", 0, 255, true},         {"i1", -128, 127, true},       {"u2", 0, 65535, true},
+        {"i2", -32768, 32767, true},  {"u4", 0, 4294967295.0, false}, {"i4", -0x1p31, 0x1p31 - 1, true},
+        {"u8", 0, 0x1p64, false},     {"i8", -0x1p63, 0x1p63, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char         path[300];
+        mtf_session *s = mtf_open_with(NULL);
+        double       x[2];
+        float        f[2];
+        int32_t      whole[2];
+        int64_t      large[2];
+        snprintf(path, sizeof path, MTF_SOURCE_DIR "/tests/data/elements_%s.npy", rows[i].name);
+        mtf_dataset *d = open_field(s, (mtf_field){.name = "x", .files = path});
+        assert_int_equal(mtf_dataset_size(d), 3);
+        assert_true(mtf_dataset_read(d, "x", 0, MTF_F64, 2, x) && x[0] == rows[i].least && x[1] == rows[i].most);
+        assert_true(mtf_dataset_read(d, "x", 2, MTF_F32, 2, f) && f[0] == 7 && f[1] == 100);
+        assert_true(mtf_dataset_read(d, "x", 1, MTF_I64, 2, large) && large[0] == 0 && large[1] == 1);
+        assert_true(mtf_dataset_read(d, "x", 2, MTF_I32, 2, whole) && whole[0] == 7 && whole[1] == 100);
+        bool i64 = rows[i].most < 0x1p64;
+        assert_int_equal(mtf_dataset_read(d, "x", 0, MTF_I64, 2, large), i64);
+        if (i64 && rows[i].most == 0x1p63) assert_true(large[0] == INT64_MIN && large[1] == INT64_MAX);
+        if (i64 && rows[i].most < 0x1p63) assert_true(large[1] == (int64_t)rows[i].most);
+        if (!i64) assert_contains(mtf_error(s), "elements_u8.npy\", example 0: 1.8446744073709552e+19 is out");
+        if (i64) assert_int_equal(mtf_dataset_read(d, "x", 0, MTF_I32, 2, whole), rows[i].i32);
+        if (i64 && !rows[i].i32) assert_contains(mtf_error(s), "example 0: ");
+        if (rows[i].i32) assert_true(whole[0] == (int32_t)rows[i].least && whole[1] == (int32_t)rows[i].most);
+        mtf_close(s);
+    }
 }
 
 /* ---- TSV ---- */
@@ -161,9 +200,8 @@ static void tsv_refused(void **state)
     refused((mtf_field){.name = "x", .files = path, .part = "1"}, "t.tsv\", line 2, column 1: \"x4\" is no number");
     refused((mtf_field){.name = "x", .files = path, .part = "0"}, "line 4, column 0: \"\" is no number");
     refused((mtf_field){.name = "x", .files = path, .part = "2"}, "line 1 has 2 columns; column 2 is asked for");
-    refused((mtf_field){.name = "x", .files = path, .part = "first"}, "not \"first\"");
-    refused((mtf_field){.name = "x", .files = path}, "a column's number");
-    refused((mtf_field){.name = "x", .files = write_text("t.tsv", "")}, "a column's number");
+    refused((mtf_field){.name = "x", .files = path, .part = "first"}, "names no column \"first\"");
+    refused((mtf_field){.name = "x", .files = write_text("t.tsv", "")}, "has no examples");
     refused((mtf_field){.name = "x", .files = write_text("t.tsv", ""), .part = "0"}, "has no examples");
     refused((mtf_field){.name = "x", .files = write_text("t.tsv", "1 "), .part = "0"}, "\"1 \" is no number");
 }
@@ -204,6 +242,73 @@ static void byte_windows(void **state)
     assert_true(mtf_dataset_read(d, "x", 3, MTF_F32, 3, x) && x[2] == 'j');
     close_well(s);
     refused((mtf_field){.name = "x", .files = scratch_path("w-*"), .format = "bytes"}, "how long one is");
+}
+
+/* ---- tokens ---- */
+
+static mtf_field tokens(const char *format, const char *path, int64_t length, int64_t shift)
+{
+    return (mtf_field){.name = "x", .files = path, .format = format, .length = length, .shift = shift};
+}
+
+/* 101 tokens that NumPy wrote: 3 i, and 70001 i (tests/reference/tables.py). */
+static void token_windows(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++)
+        for (int64_t shift = 0; shift < 3; shift++) {
+            const char  *path = MTF_SOURCE_DIR "/tests/data/tokens_u16.bin", *format = "u16";
+            int64_t      factor = wide ? 70001 : 3, x[25];
+            mtf_session *s = mtf_open_with(NULL);
+            if (wide) path = MTF_SOURCE_DIR "/tests/data/tokens_u32.bin", format = "u32";
+            mtf_dataset *d = open_field(s, tokens(format, path, 25, shift));
+            assert_int_equal(mtf_dataset_size(d), shift < 2 ? 4 : 3);
+            for (int64_t k = 0; k < mtf_dataset_size(d); k++) {
+                assert_true(mtf_dataset_read(d, "x", k, MTF_I64, 25, x));
+                for (int i = 0; i < 25; i++) assert_int_equal(x[i], factor * (25 * k + shift + i));
+            }
+            close_well(s);
+        }
+    const char *path = write_plain("t.bin", "\1\0\2\0\3\0\4", 7);
+    refused(tokens("u16", path, 2, 0), "t.bin\" is cut short, or no file of u16: its 7 bytes");
+    write_plain("t.bin", "\1\0\2\0\3\0", 6);
+    refused(tokens("u32", path, 2, 0), "not a multiple of 4");
+    refused(tokens("u16", path, 0, 0), "its length should say how long one is");
+    refused(tokens("u16", path, 1, -1), "a negative shift");
+    refused(tokens("u16", path, 3, 0), "has no examples"); /* nothing follows to be predicted */
+    refused(tokens("u16", path, 1, INT64_MAX), "has no examples");
+    refused(tokens(NULL, path, 1, 0), "tell its format");
+    mtf_field f = tokens("u16", path, 1, 0);
+    f.least = 0, f.most = 1;
+    refused(f, "t.bin\", element 1: 2 is outside of 0 to 1");
+    f.shift = 1;
+    refused(f, "t.bin\", element 1: 2 is outside of 0 to 1");
+    mtf_session *s = mtf_open_with(NULL);
+    uint16_t     many[700];
+    int32_t      all[699];
+    for (int i = 0; i < 700; i++) many[i] = (uint16_t)(65535 - i);
+    mtf_dataset *d = open_field(s, tokens("u16", write_gzip("t.bin.gz", many, sizeof many), 699, 1));
+    assert_true(mtf_dataset_read(d, "x", 0, MTF_I32, 699, all));
+    for (int i = 0; i < 699; i++) assert_int_equal(all[i], 65534 - i);
+    close_well(s);
+}
+
+/* Letters and those that follow them: as many windows of each. */
+static void shifted_bytes(void **state)
+{
+    (void)state;
+    const char *path = write_text("w", "abcdefg"); /* a window, another, and one letter */
+    mtf_session *s = mtf_open_with(NULL);
+    mtf_dataset *d = mtf_dataset_open(
+        s, (mtf_field[]){{.name = "x", .files = path, .format = "bytes", .length = 3},
+                         {.name = "y", .files = path, .format = "bytes", .length = 3, .shift = 1},
+                         {0}});
+    int32_t      y[3];
+    assert_int_equal(mtf_dataset_size(d), 3);
+    assert_true(mtf_dataset_read(d, "y", 0, MTF_I32, 3, y) && y[0] == 'b' && y[2] == 'd');
+    assert_true(mtf_dataset_read(d, "y", 1, MTF_I32, 3, y) && y[0] == 'e' && y[2] == 'g');
+    assert_true(mtf_dataset_read(d, "y", 2, MTF_I32, 3, y) && y[0] == 0 && y[2] == 0);
+    close_well(s);
 }
 
 /* ---- several files ---- */
@@ -271,6 +376,10 @@ static void wrong_fields(void **state)
     refused((mtf_field){.name = "x", .files = path, .part = "0", .length = -1}, "negative length");
     refused((mtf_field){.name = "x"}, "field \"x\" names no files");
     refused((mtf_field){.name = "x", .files = write_text("t.what", "?")}, "tell its format");
+    const char *lines = write_text("t.txt", "1\n");
+    refused((mtf_field){.name = "x", .files = lines, .part = "0"}, "has a part, \"0\", but its format is text");
+    refused((mtf_field){.name = "x", .files = lines, .header = true}, "has a header, but its format is text");
+    refused((mtf_field){.name = "x", .files = lines, .shift = 1}, "has a shift, but its format is text");
     mtf_session *s = mtf_open_with(NULL);
     assert_null(mtf_dataset_open(s, (mtf_field[]){{0}}));
     assert_contains(mtf_error(s), "needs a field at least");
@@ -338,9 +447,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(idx_files),   cmocka_unit_test(idx_cut_anywhere),
         cmocka_unit_test(idx_damaged), cmocka_unit_test(idx_hostile),
-        cmocka_unit_test(npy_files),   cmocka_unit_test(tsv_columns),
+        cmocka_unit_test(npy_files), cmocka_unit_test(npy_types),   cmocka_unit_test(tsv_columns),
         cmocka_unit_test(tsv_refused), cmocka_unit_test(text_lines),
-        cmocka_unit_test(byte_windows), cmocka_unit_test(shards),
+        cmocka_unit_test(byte_windows), cmocka_unit_test(token_windows), cmocka_unit_test(shifted_bytes), cmocka_unit_test(shards),
         cmocka_unit_test(large_file),  cmocka_unit_test(wrong_fields),
         cmocka_unit_test(no_memory),
     };

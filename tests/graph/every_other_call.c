@@ -122,6 +122,9 @@ static void call_graph(mtf_graph *g, mtf_tensor *x, calls *c)
     CALL(mtf_use_averages, g, g);
     EXPECT(mtf_train, !mtf_train(g, x, &(mtf_train_opts){.steps = 1, .quiet = true}));
     CALL(mtf_evaluate, g, x, NULL, NULL);
+    CALL(mtf_evaluation_new, g, 1, &x, NULL, NULL);
+    CALL(mtf_evaluation_run, NULL, NULL);
+    CALL(mtf_evaluation_free, NULL);
 }
 
 static void call_optimizers(mtf_graph *g, mtf_tensor *x, calls *c)

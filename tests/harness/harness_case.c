@@ -73,6 +73,7 @@ static bool take_option(test_case *c, const char *line)
     if (sscanf(line, "gradient %d", &c->gradient) == 1) return true;
     if (sscanf(line, "steps %d", &c->steps) == 1) return c->steps > 0;
     if (!strcmp(line, "nan")) return c->nan = true;
+    if (!strcmp(line, "outside")) return c->outside = true;
     if (!strcmp(line, "relative")) return c->relative = true;
     return false;
 }

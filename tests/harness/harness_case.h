@@ -7,6 +7,7 @@
  *     #! steps 3              expectations hold after this many steps; default 1
  *     #! relative             the tolerance is purely relative
  *     #! nan                  NaN arises on purpose: not for the check device
+ *     #! outside              an index is out of range on purpose: the check device must say so
  */
 #ifndef HARNESS_CASE_H
 #define HARNESS_CASE_H
@@ -26,7 +27,7 @@ typedef struct test_case {
     case_values *feeds, *expected;
     double       tolerance; /* below 0: by type */
     int          gradient, steps;
-    bool         relative, nan;
+    bool         relative, nan, outside;
 } test_case;
 
 /* Reads a file; where that fails says why in `error` and returns false. */

@@ -234,7 +234,7 @@ bool trials_begin(mesh_trials *t)
         memcpy(t->apart, t->one.together, sizeof t->apart);
         return true;
     }
-    if (!t->c->nan) try_stage(t, &(stage){"", "", "", "check"}); /* where nothing is fused */
+    if (!t->c->nan && !t->c->outside) try_stage(t, &(stage){"", "", "", "check"}); /* where nothing is fused */
     memset(t->apart, 0, sizeof t->apart);
     for (int a = 0; a < t->one.ndims; a++)
         for (int b = 0; b < a; b++) try_pair(t, a, b);
@@ -288,7 +288,7 @@ static void write_state(const choices *c, long number, char *text, size_t room)
     for (int k = 0; k < n && number % 2 && room > 140; k++) {
         int d = (int)((k * (number % 4 == 1 ? 1 : n - 1) + number / 4) % n);
         int used =
-            snprintf(text, room, "%s:%c ", c->t->one.dims[d], "xyz"[(d + number / 2) % c->naxes]);
+            snprintf(text, room, "%s:%c? ", c->t->one.dims[d], "xyz"[(d + number / 2) % c->naxes]);
         text += used, room -= (size_t)used;
     }
 }
@@ -301,7 +301,7 @@ static void try_choice(choices *c, long number)
         if (c->of[d])
             used += (size_t)snprintf(layout + used, sizeof layout - used, "%s%s:%s",
                                      used ? "," : "", c->t->one.dims[d], c->texts[c->of[d]]);
-    bool checked = number % 8 == 3 && !c->t->c->nan;
+    bool checked = number % 8 == 3 && !c->t->c->nan && !c->t->c->outside;
     write_state(c, number, state, sizeof state);
     try_stage(c->t, &(stage){c->mesh, layout, state, checked ? "check" : "cpu"});
 }

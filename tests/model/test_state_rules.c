@@ -143,9 +143,11 @@ static void test_ready_models(void **state)
             mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
             settings     v = settings_of(s, model_nth(i));
             network      n = {0};
-            mtf_tensor  *rate;
-            assert_true(settings_set(&v, "optimizer", optimizers[k]));
-            assert_true(model_nth(i)->build(&v, true, &n) && model_minimize(&v, &n, 100, &rate));
+            assert_true(model_nth(i)->build(&v, true, &n));
+            mtf_minimize(n.graph, n.loss,
+                         &(mtf_minimize_opts){.optimizer = optimizers[k],
+                                              .schedule = setting_text(&v, "rate"),
+                                              .steps = 100});
             try_all(model_nth(i)->name, optimizers[k], n.graph, n.loss);
             close_well(s);
         }

@@ -100,7 +100,7 @@ static void test_refusals(void **state)
     refuse((mtf_train_opts){.steps = 1}, true, "is no scalar; reduce_mean makes one of it");
     refuse((mtf_train_opts){.steps = 1, .watch = "zebra"}, false, "no tensor's name matches");
     refuse((mtf_train_opts){.steps = 1, .look = look, .look_every = 1, .look_context = &h}, false,
-           "what was called behind step 1 does not want to go on");
+           "what was called after step 1 does not want to go on");
     assert_false(mtf_train(NULL, NULL, NULL));
 }
 
@@ -127,37 +127,139 @@ static void test_statistics(void **state)
     close_well(s);
 }
 
-static void test_evaluate_refuses_to_train(void **state)
+/* ---- evaluation ---- */
+
+/* A column of numbers, from a file that is gone when the dataset is open. */
+static mtf_dataset *numbers(mtf_session *s, const char *lines)
 {
-    (void)state;
-    char         folder[] = "/tmp/mtf_training_XXXXXX", path[100];
-    mtf_session *s = open_two_threads();
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/x.txt", folder);
-    FILE *f = fopen(path, "w");
-    fputs("1\n2\n3\n", f);
+    char path[] = "/tmp/mtf_training_XXXXXX";
+    int  at = mkstemp(path);
+    assert_true(at >= 0);
+    FILE *f = fdopen(at, "w");
+    fputs(lines, f);
     fclose(f);
     mtf_dataset *d = mtf_dataset_open(
         s,
         (mtf_field[]){{.name = "x", .files = path, .format = "tsv", .part = "0"}, {.name = NULL}});
-    mtf_graph  *g = mtf_graph_new(s);
-    mtf_tensor *x = mtf_input(g, "x", MTF_F32, mtf_shape((mtf_dim){"batch", 2}));
-    /* The last batch has one example and a filler. */
-    assert_near(mtf_evaluate(g, mtf_square(x), d, NULL), (1 + 4 + 9) / 3.0, 1e-6);
-    assert_near(mtf_evaluate(g, mtf_reduce_sum(x, MTF_ALL), d, NULL), 1 + 2, 1e-6);
+    assert_non_null(d);
+    remove(path);
+    return d;
+}
+
+static void test_evaluate(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    mtf_dataset *d = numbers(s, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n");
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim      batch = {"batch", 4}, copies = {"copies", 3};
+    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch));
+    mtf_tensor  *each = mtf_square(x), *loss = mtf_reduce_mean(each, MTF_ALL);
+    mtf_tensor  *tokens = mtf_broadcast(each, mtf_shape(batch, copies));
+    double       mean = 506 / 11.0; /* the sum of the squares of 1 to 11 is 506 */
+    /* The last batch has three examples and a filler; a scalar has two and one, repeated. */
+    assert_near(mtf_evaluate(g, each, d, NULL), mean, 1e-6);
+    assert_near(mtf_evaluate(g, tokens, d, NULL), mean, 1e-6);
+    assert_near(mtf_evaluate(g, loss, d, NULL), mean, 1e-6);
+    assert_near(mtf_evaluate(g, mtf_reduce_sum(each, MTF_ALL), d, NULL), 4 * mean, 1e-6);
     mtf_sgd(g, parabola(g), NULL);
     mtf_evaluate(g, x, d, NULL);
     assert_contains(mtf_error(s), "would change variables: build its graph without an optimizer");
     assert_int_equal(mtf_close(s), 1);
-    remove(path);
-    remove(folder);
+}
+
+/* Fewer examples than a batch are no reason to give up. */
+static void test_evaluate_few(void **state)
+{
+    (void)state;
+    mtf_session    *s = open_two_threads();
+    mtf_dataset    *d = numbers(s, "1\n2\n6\n");
+    mtf_graph      *g = mtf_graph_new(s);
+    mtf_tensor     *x = mtf_input(g, "x", MTF_F32, mtf_shape((mtf_dim){"batch", 50}));
+    mtf_tensor     *values[2] = {x, mtf_reduce_mean(x, MTF_ALL)};
+    double          means[2];
+    mtf_evaluation *e = mtf_evaluation_new(g, 2, values, d, NULL);
+    assert_true(mtf_evaluation_run(e, means));
+    assert_near(means[0], 3, 1e-6);
+    assert_near(means[1], 3, 1e-6);
+    mtf_evaluation_free(e);
+    mtf_evaluation_free(e);
+    close_well(s);
+}
+
+static void refuse_to_evaluate(mtf_shape shape, const char *name, const char *sentence)
+{
+    mtf_session *s = open_two_threads();
+    mtf_dataset *d = numbers(s, "1\n2\n3\n");
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *x = mtf_input(g, name, MTF_F32, shape);
+    assert_null(mtf_evaluation_new(g, 1, &x, d, NULL));
+    assert_contains(mtf_error(s), sentence);
+    assert_int_equal(mtf_close(s), 1);
+}
+
+static void test_evaluation_refusals(void **state)
+{
+    mtf_dim batch = {"batch", 2}, other = {"other", 2};
+    (void)state;
+    refuse_to_evaluate(mtf_shape(other, batch), "x", "its first dimension must be \"batch\"");
+    refuse_to_evaluate(mtf_shape(batch, other), "x", "elements");
+    refuse_to_evaluate(mtf_shape(batch), "y", "the data for evaluation has no field \"y\"");
+}
+
+/* What the session has taken and not given back. */
+typedef struct memory_use {
+    int64_t bytes;
+} memory_use;
+
+static void *take(void *context, size_t bytes)
+{
+    memory_use *m = context;
+    size_t     *memory = malloc(bytes + 64);
+    m->bytes += (int64_t)bytes;
+    *memory = bytes;
+    return memory + 8;
+}
+
+static void give(void *context, void *memory)
+{
+    memory_use *m = context;
+    if (!memory) return;
+    m->bytes -= (int64_t)((size_t *)memory)[-8];
+    free((size_t *)memory - 8);
+}
+
+static void test_evaluation_takes_no_memory(void **state)
+{
+    (void)state;
+    memory_use      m = {0};
+    mtf_session    *s = mtf_open_with(&(mtf_session_opts){
+           .threads = 2, .mesh = "x:2", .layout = "batch:x", .allocator = {take, give, &m}});
+    mtf_dataset    *d = numbers(s, "1\n2\n3\n4\n5\n");
+    mtf_graph      *g = mtf_graph_new(s);
+    mtf_tensor     *x = mtf_input(g, "x", MTF_F32, mtf_shape((mtf_dim){"batch", 4}));
+    mtf_tensor     *values[2] = {mtf_square(x), mtf_reduce_mean(x, MTF_ALL)};
+    double          means[2];
+    mtf_evaluation *e = mtf_evaluation_new(g, 2, values, d, NULL);
+    assert_true(mtf_evaluation_run(e, means));
+    int64_t before = m.bytes;
+    for (int i = 0; i < 50; i++) assert_true(mtf_evaluation_run(e, means));
+    assert_int_equal(m.bytes, before);
+    assert_near(means[0], 11, 1e-6);
+    assert_near(means[1], 3, 1e-6);
+    close_well(s);
+    assert_int_equal(m.bytes, 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loop), cmocka_unit_test(test_profile_and_line),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_evaluate_refuses_to_train)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loop),
+                                       cmocka_unit_test(test_profile_and_line),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_statistics),
+                                       cmocka_unit_test(test_evaluate),
+                                       cmocka_unit_test(test_evaluate_few),
+                                       cmocka_unit_test(test_evaluation_refusals),
+                                       cmocka_unit_test(test_evaluation_takes_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

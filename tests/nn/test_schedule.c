@@ -103,15 +103,15 @@ static void test_refused(void **state)
     refuse("cosine(1, 2, 3)", 100,
            "syntax: schedule \"cosine(1, 2, 3)\": cosine takes no more than 2 arguments");
     refuse("cosine(last 1)", 100,
-           "syntax: schedule \"cosine(last 1)\": at \"1)\": \"=\" and a number are due");
-    refuse("cosine(1", 100, "syntax: schedule \"cosine(1\": at \"\": \",\" or \")\" is due");
+           "syntax: schedule \"cosine(last 1)\": at \"1)\": expected \"=\" and a number");
+    refuse("cosine(1", 100, "syntax: schedule \"cosine(1\": at \"\": expected \",\" or \")\"");
     refuse("cosine *", 100,
-           "syntax: schedule \"cosine *\": at \"\": a number or the name of a schedule is due");
-    refuse("", 100, "syntax: schedule \"\": at \"\": a number or the name of a schedule is due");
+           "syntax: schedule \"cosine *\": at \"\": expected a number or the name of a schedule");
+    refuse("", 100, "syntax: schedule \"\": at \"\": expected a number or the name of a schedule");
     refuse("cosine(1e999)", 100,
-           "syntax: schedule \"cosine(1e999)\": at \"1e999)\": a number is due");
+           "syntax: schedule \"cosine(1e999)\": at \"1e999)\": expected a number");
     refuse("cosine 2", 100,
-           "syntax: schedule \"cosine 2\": at \"2\": \"*\", \"from\" or the end is due");
+           "syntax: schedule \"cosine 2\": at \"2\": expected \"*\", \"from\" or the end");
     refuse(
         "cosine", 0,
         "value: schedule cosine: the number of steps from its begin to the last is 0; it must be "

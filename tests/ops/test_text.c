@@ -578,6 +578,26 @@ static char *repeated(const char *head, const char *middle, int times, const cha
     return text;
 }
 
+static void test_rename(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"rename(x, from=a, to=b)",
+         "shape: t:2:5: rename: \"x\" [a=3, b=2] has a dimension \"b\" already; give \"a\" another name"},
+        {"rename(x, from=(a, b), to=(c, c))",
+         "shape: t:2:5: rename: \"x\" [a=3, b=2] would have two dimensions \"c\"; give \"a\" another name"},
+        {"rename(x, from=(a, a), to=(c, d))", "shape: t:2:5: rename: \"a\" gets two new names"},
+        {"rename(x, from=(a, b), to=c)", "usage: t:2:5: rename: from has 2 names and to has 1"},
+        {"rename(x, from=a, to=())", "usage: t:2:5: rename: from has 1 name and to has 0"},
+        {"rename(x, from=c, to=d)", "shape: t:2:5: rename: \"x\" [a=3, b=2] has no dimension \"c\""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "x: f32[a=3, b=2] = input\ny = %s", rows[i][0]);
+        assert_fails(text, rows[i][1]);
+    }
+}
+
 static void test_depth(void **state)
 {
     (void)state;
@@ -649,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_built_by_calls),
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_errors_from_below),
+        cmocka_unit_test(test_rename),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_plain_names),

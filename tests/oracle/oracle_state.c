@@ -37,6 +37,15 @@ static void rule_range(oracle *o, const node *n, const value *const *in, value *
             is_real(out->type) ? number_written((double)i, out->type) : number_int(i, out->type);
 }
 
+static void rule_training(oracle *o, const node *n, const value *const *in, value *out)
+{
+    bool assigns = false;
+    (void)n, (void)in;
+    for (int i = 0; i < o->graph->root.nnodes; i++)
+        assigns = assigns || strcmp(o->graph->root.nodes[i]->op->name, "assign") == 0;
+    out->at[0] = number_int(assigns, out->type);
+}
+
 /* The value at the start of the step: what it was set to, or a constant that it begins with. */
 static void rule_variable(oracle *o, const node *n, const value *const *in, value *out)
 {
@@ -85,6 +94,7 @@ static void rule_assign(oracle *o, const node *n, const value *const *in, value 
 }
 
 const named_rule state_rules[] = {{"input", rule_input}, {"constant", rule_constant},
-                                  {"range", rule_range}, {"variable", rule_variable},
+                                  {"range", rule_range}, {"training", rule_training},
+                                  {"variable", rule_variable},
                                   {"read", rule_read},   {"assign", rule_assign},
                                   {NULL, NULL}};

@@ -92,6 +92,7 @@ static const row rows[] = {
     GIVES(transpose, ALL, "r@: [b=3, a=5]", "")
     GIVES(reshape, ALL, "r@: [c=15]", "")
     SAME(rename_dimension, ALL, ", from=a, to=c")
+    SAME(rename, ALL, ", from=(a, b), to=(b, a)")
     {"concat", ALL, {"x[a=5, b=3]", "y[a=2, b=3]"}, "r@", "concat(x@, y@, dim=a)", NULL},
     GIVES(split, ALL, "r@, s@", ", dim=a, sizes=(2, 3)")
     {"stack", ALL, {"x[a=5, b=3]", "y[a=5, b=3]"}, "r@", "stack(x@, y@, dim=c)", NULL},
@@ -158,6 +159,7 @@ static const row rows[] = {
     {"softmax", "r", {"x[m=30, n=70]"}, "r@", "softmax(x@, dim=n)", NULL},
     /* These take nothing that could be a constant, or draw other numbers in each copy. */
     {"input", "", {NULL}, NULL, NULL, NULL},
+    {"training", "", {NULL}, NULL, NULL, NULL},
     {"constant", "", {NULL}, NULL, NULL, NULL},
     {"range", "", {NULL}, NULL, NULL, NULL},
     {"variable", "", {NULL}, NULL, NULL, NULL},

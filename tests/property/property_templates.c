@@ -86,6 +86,7 @@ const line_template line_templates[] = {
     { 1, "%o = floordiv(%A, %B)",                                     SHAPE_NONE,   0},
     { 3, "%o = where(%b, %A, %B)",                                    SHAPE_NONE,   BOTH},
     { 1, "%o = where(%b, %c, less(%A, %B))",                          SHAPE_NONE,   0},
+    { 1, "%o = where(training, %A, %B)",                              SHAPE_NONE,   BOTH},
     { 2, "%o = where(less(%A, %B), %x, %y)",                          SHAPE_NONE,   0},
     { 2, "%o = tanh(%x + %u) * %y",                                   SHAPE_NONE,   BOTH},
     { 3, "%o = dropout(%x, rate=0.5)",                                SHAPE_NONE,   BOTH},

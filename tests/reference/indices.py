@@ -30,6 +30,7 @@ def one_hots():
             c.expect(
                 "y%d_%s" % (i, kind), one_hot(x, n), (dims + ", " if dims else "") + "v=%d" % n
             )
+    c.option("#! outside")
     c.write(0)
     c = Case("indices/one_hot_types", "one_hot of every type, with on and off")
     x = c.input("x", "i32", "a=3", [1, 3, -2])
@@ -39,6 +40,7 @@ def one_hots():
     for kind in NUMBERS:
         c.line("z_%s: %s = one_hot(x, dim=[v=3], on=3, off=-2)" % (kind, kind))
         c.expect("z_" + kind, one_hot(x, 3, 3, -2), "a=3, v=3", kind)
+    c.option("#! outside")
     c.write(0)
 
 
@@ -79,6 +81,7 @@ def gathers():
         k = c.input("i%d" % i, "i64" if i % 2 else "i32", di, index)
         c.line("y%d = gather(x%d, i%d, dim=%s)" % (i, i, i, dim))
         c.expect("y%d" % i, gather(x, names(dx), k, names(di), dim, names(out)), out)
+    c.option("#! outside")
     c.write(3)
     c = Case(
         "indices/gather_gradient",
@@ -89,6 +92,7 @@ def gathers():
     y = gather(x, ["v", "c"], k, ["i"], "v", ["i", "c"])
     c.expect("z", y * y, "i=5, c=2")
     c.gradients("dx", "z", "x")
+    c.option("#! outside")
     c.write(3)
     c = Case("indices/gather_types", "gather of every type")
     k = c.input("i", "i32", "i=4", [2, 0, 2, 9])
@@ -96,6 +100,7 @@ def gathers():
         x = c.input("x_" + kind, kind, "a=2, v=3")
         c.line("y_%s = gather(x_%s, i, dim=v)" % (kind, kind))
         c.expect("y_" + kind, gather(x, ["a", "v"], k, ["i"], "v", ["a", "i"]), "a=2, i=4", kind)
+    c.option("#! outside")
     c.write(0)
 
 
@@ -122,6 +127,7 @@ def scatter_many():
         cells = itertools.product(*map(range, sizes(out)))
         flat = [torch.as_tensor(y.get(at, 0.0)) for at in cells]
         c.expect("y%d" % n, torch.stack(flat).reshape(sizes(out)), out)
+    c.option("#! outside")
     c.write(3)
 
 
@@ -151,6 +157,7 @@ def scatters():
         )
         c.line("y%d = scatter_add(x%d, i%d, dim=[%s])" % (i, i, i, v))
         c.expect("y%d" % i, scatter(x, names(dx).index("i"), k, sizes(v)[0]), out)
+    c.option("#! outside")
     c.write(3)
     scatter_many()
     c = Case("indices/scatter_add_types", "scatter_add of every type")
@@ -159,12 +166,14 @@ def scatters():
         x = c.input("x_" + kind, kind, "i=5, c=2")
         c.line("y_%s = scatter_add(x_%s, i, dim=[v=3])" % (kind, kind))
         c.expect("y_" + kind, scatter(counted(x), 0, k, 3), "v=3, c=2", kind)
+    c.option("#! outside")
     c.write(0)
     c = Case("indices/scatter_add_gradient", "the gradient of scatter_add is gather")
     x, k = c.input("x", "f32", "i=4, c=2"), c.input("i", "i32", "i=4", [1, 1, -3, 0])
     c.line("y = scatter_add(x, i, dim=[v=3])\nz = y * y")
     c.expect("z", scatter(x, 0, k, 3) ** 2, "v=3, c=2")
     c.gradients("dx", "z", "x")
+    c.option("#! outside")
     c.write(3)
 
 

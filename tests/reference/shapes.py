@@ -108,6 +108,14 @@ def layouts():
         for have in ("a=1", "b=3, a=5", "a=3, b=2, c=2")
     ]
     moves("shape/rename_dimension", "another name for a dimension", rows)
+    rows = [
+        ("a=1", "", "rename(X, from=a, to=z)", lambda x: x, "z=1"),
+        ("b=3, a=5", "", "rename(X, from=(a), to=(z))", lambda x: x, "b=3, z=5"),
+        ("a=3, b=2", "", "rename(X, from=(a, b), to=(b, a))", lambda x: x, "b=3, a=2"),
+        ("a=2, b=3, c=2", "", "rename(X, from=(c, a), to=(a, y))", lambda x: x, "y=2, b=3, a=2"),
+        ("a=2, b=3", "", "rename(X, from=(b, a), to=(b, q))", lambda x: x, "q=2, b=3"),
+    ]
+    moves("shape/rename", "other names for dimensions, exchanged too", rows)
     typed(
         "shape/rename_dimension_types",
         "another name, every type",

@@ -266,7 +266,7 @@ static void test_first_nan(void **state)
     mtf_program *p = mtf_compile(g, y);
     assert_true(mtf_feed(p, x, (float[]){1, 2, -3, 4}));
     assert_false(mtf_step(p));
-    close_with(s, "value: instruction 1 (map) made the first NaN, in \"root\"");
+    close_with(s, "value: instruction 1 (map) made the first NaN, in \"root\", in step 1");
 }
 
 /* ---- options ---- */

@@ -28,5 +28,12 @@ check() {                               # check NAME STATUS STREAM TEXT...: afte
 }
 
 prints()  { local name=$1 text=$2; shift 2; run "$@"; check "$name" 0 out "$text"; }
-refuses() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 1 err "$text" "mtf: "; }
+# Status 2 where the message says that the command line is at fault, else 1.
+refuses() {
+    local name=$1 text=$2 want=1
+    shift 2
+    run "$@"
+    grep -q '^mtf: usage: ' err && want=2
+    check "$name" $want err "$text" "mtf: "
+}
 misused() { local name=$1 text=$2; shift 2; run "$@"; check "$name" 2 err "$text" "mtf: usage: "; }

@@ -24,23 +24,218 @@ run ckpt verify one;              check "verify all" 0 out 'one/step_00000020: s
 run ckpt show one layer/w;        check "show" 0 out '35 elements: min '
 run ckpt show one layer/x;        check "show what is not there" 1 err 'has no tensor "layer/x"; did you mean "layer/w"?'
 run ckpt diff one one;            check "diff of equals" 0 out '0 of 8 tensors differ'
-run ckpt diff one/step_00000001 one/step_00000020; check "diff" 0 out 'layer/w: 35 of 35 elements differ'
+run ckpt diff one/step_00000001 one/step_00000020; check "diff" 1 out 'layer/w: 35 of 35 elements differ'
 run ckpt convert one two --type all=bf16 --rename '^layer/(.*)=body/\1'
 check "convert" 0 out 'two: 8 tensors'
 run ckpt ls two;                  check "converted" 0 out 'body/w     bf16  [a=7, b=5]'
 run ckpt convert two back.safetensors --type all=f32 --rename 'body=layer' --only 'body'
 check "convert to a file" 0 out 'back.safetensors: 2 tensors'
-run ckpt diff back.safetensors one; check "small whole numbers survive bf16" 0 out '6 of 8 tensors differ'
+run ckpt diff back.safetensors one; check "small whole numbers survive bf16" 1 out '6 of 8 tensors differ'
 run ckpt convert one w.npy --only '^layer/w$'; check "convert to .npy" 0 out 'w.npy: 1 tensor'
 run ckpt convert w.npy w.safetensors --rename '^w$=layer/w'; check "convert from .npy" 0 out 'w.safetensors: 1 tensor'
-run ckpt diff w.safetensors one;  check "the array is the tensor" 0 out '7 of 8 tensors differ'
-run ckpt convert one w.npy;       check "a .npy file of several" 1 err 'holds one tensor, and 8 were chosen'
+run ckpt diff w.safetensors one;  check "the array is the tensor" 1 out '7 of 8 tensors differ'
+refuses "a .npy file of several" 'holds one tensor, and 8 were chosen' ckpt convert one all.npy
 run ckpt convert one one;         check "convert onto itself" 1 err 'is there already'
 run ckpt lst one;                 check "a misspelt word" 2 err 'mtf ckpt has no "lst"; did you mean "ls"?'
 run ckpt diff one;                check "a word too few" 2 err 'write mtf ckpt diff A B'
 run ckpt ls nowhere;              check "no such path" 1 err '"nowhere" cannot be opened: No such file or directory'
+
+# ---- values of other types, names that were not meant for terminals --------------------------------
+
+run ckpt convert one short.safetensors --type all=bf16 --only '^layer/w$'
+run ckpt diff short.safetensors w.safetensors; check "diff of types, equal values" 1 out 'layer/w: bf16 against f32, with equal values'
+run ckpt diff short.safetensors one/step_00000001; check "diff of types, other values" 1 out 'layer/w: bf16 against f32, 35 of 35 elements differ, by '
+run ckpt diff short.safetensors short.safetensors --json; check "equal files as JSON" 0 out '"tensors":	[]'
+
+file_of() {                             # file_of FILE HEADER BYTES: a safetensors file with so many zero bytes
+    printf "\\x$(printf %02x ${#2})\\0\\0\\0\\0\\0\\0\\0%s" "$2" >"$1"
+    head -c "$3" /dev/zero >>"$1"
+}
+file_of hostile.safetensors '{"a\u001b[31mred":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"dims:a\u001b[31mred":"d\u001b[0m"}}' 4
+for words in "ls hostile.safetensors" "show hostile.safetensors a$(printf '\033')[31mred" "diff hostile.safetensors w.safetensors" "convert hostile.safetensors x.safetensors --type red=i32"; do
+    run ckpt $words
+    if grep -q "$(printf '\033')" out err || ! grep -qF 'x1b[31mred' out err; then lose "a name with an escape: $words" 'a\x1b[31mred' "$(cat -v out err)"; else pass; fi
+done
+
+# ---- what convert does not do --------------------------------------------------------------------
+
+untouched() {                           # untouched NAME FILE TEXT WORDS...: refused, and the folder is as it was
+    local before sum
+    before=$(find . -not -name out -not -name err | sort | cksum) sum=$(cksum <"$2")
+    refuses "$1" "$3" ckpt "${@:4}"
+    [ "$before $sum" = "$(find . -not -name out -not -name err | sort | cksum) $(cksum <"$2")" ] && pass || lose "$1: nothing is left" "as before" "$(ls -A)"
+}
+untouched "floats to integers"   w.npy '--type all=i32: tensor "turned" is f64 and cannot become i32'     convert one ints --type all=i32
+untouched "integers to floats"   w.npy '--type ^count$=f32: tensor "count" is i64 and cannot become f32' convert one ints --type '^count$=f32'
+untouched "no such type"         w.npy 'there is no element type "f33"'                    convert one ints --type all=f33
+untouched "a type for nobody"    w.npy '--type zebra=f32: the pattern matches no name'     convert one ints --type zebra=f32
+untouched "a new name for nobody" w.npy '--rename zebra=x: the pattern matches no name'    convert one ints --rename zebra=x
+untouched "one name for two"     w.npy 'two tensors would be called "same"'                convert one ints --rename '.*=same'
+untouched "another's format"     w.npy 'but no .npz files'                                 convert one w.npz
+untouched "a .npy file is there" w.npy '"w.npy" is there already; give a new name, or --force' convert one w.npy --only '^half$'
+untouched "a file is there"      w.safetensors '"w.safetensors" is there already; give a new name, or --force' convert one w.safetensors
+untouched "a checkpoint is there" two/manifest.json '"two" is there already; give a new name, or --force' convert one two
+untouched "a folder that is no checkpoint" one/step_00000001/manifest.json '"one" is there already and is no checkpoint' convert two one --force
+run ckpt convert one two --force;  check "a checkpoint is replaced" 0 out 'two: 8 tensors'
+run ckpt diff one two;             check "by the new one" 0 out '0 of 8 tensors differ'
+run ckpt convert one w.npy --only '^half$' --force; check "a file is replaced" 0 out 'w.npy: 1 tensor'
+if [ -z "$(find . -name '*.part')" ]; then pass; else lose "convert leaves nothing" "no .part" "$(find . -name '*.part')"; fi
+file_of large.safetensors '{"x":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}' 7
+printf '\001' >>large.safetensors        # 2^56
+untouched "an integer out of range" w.npy 'tensor "x" has the element 7.20575940379279e+16, which is out of the range of i32' convert large.safetensors small.safetensors --type x=i32
+untouched "the same in a checkpoint" w.npy 'out of the range of i32'                       convert large.safetensors small --type x=i32
+
+# ---- damage --------------------------------------------------------------------------------------
+
+"$exchange" save many 1 '' '' >/dev/null && "$exchange" save many 2 '' '' >/dev/null && "$exchange" save many 3 '' '' >/dev/null
+rm many/step_00000001/manifest.json
+truncate -s -1 many/step_00000002/weights-00001-of-00001.safetensors
+run ckpt verify many
+check "verify looks at all: the third" 1 out 'many/step_00000003: sound' 'many/step_00000001: damaged: "many/step_00000001/manifest.json" cannot be opened'
+check "verify counts" 1 err '2 of the 3 checkpoints in "many" are damaged; in the newest "many/step_00000002/weights-00001-of-00001.safetensors" has'
+run ckpt verify many --json;      check "verify as JSON" 1 out '"sound":	true' '"error":	"\"many/step_00000001/manifest.json\" cannot be opened'
+run ckpt ls many;                 check "ls looks at all" 0 out '-  many/step_00000002: damaged: ' 'B  many/step_00000003' '-  many/step_00000001: damaged: '
+run ckpt verify many/step_00000001; check "no manifest" 1 err '"many/step_00000001/manifest.json" cannot be opened: No such file or directory'
+mv many/step_00000001 renamed
+run ckpt verify renamed;          check "no manifest under another name" 1 err '"renamed/manifest.json" is missing'
+run ckpt diff renamed/weights-00001-of-00001.safetensors many/step_00000003 --json; check "its file can be read by itself" 1 out '"tensors"'
+run ckpt show w.safetensors x;    check "the file, not its folder" 1 err '"w.safetensors" has no tensor "x"'
 printf 'x' | dd of=one/step_00000020/weights-00001-of-00001.safetensors bs=1 seek=1500 conv=notrunc 2>/dev/null
 run ckpt verify one;              check "verify finds damage" 1 err 'is damaged: the sum over its elements is'
+
+# ---- resuming ------------------------------------------------------------------------------------
+
+net() {                                 # net FILE BATCH DIMS: a model of two variables
+    cat >"$1" <<END
+x: f32[batch=$2] = input
+w: f32[$3] = variable
+v: f32[b=3] = variable
+y: [batch, a, b] = einsum(x, w, v)
+loss = reduce_mean(square(y - x))
+END
+}
+net net.mtf 4 'a=2, b=3'
+net wide.mtf 5 'a=2, b=3'
+net turned.mtf 4 'b=3, a=2'
+seq 1 20 >x.tsv
+seq 2 21 >y.tsv
+seq 1 22 >z.tsv
+data=(--data x=x.tsv:part=0 --threads 1)
+resumed=(train net.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam)
+
+run train net.mtf "${data[@]}" --steps 6 --checkpoint-dir run --save-every 2 --optimizer adam
+check "a training" 0 out "step 6 of 6"
+[ -z "$(find run -name '.*')" ] && pass || lose "nothing hidden is left" "" "$(find run -name '.*')"
+cp -r run whole
+refuses "another optimizer"  'was made with the optimizer adam, and this run has sgd; resume with the same, or say --resume-anyway' \
+    train net.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer sgd --steps 8
+refuses "another batch size" '"run/step_00000006" was made with batches of 4 examples, and this run has batches of 5' \
+    train wide.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam --steps 8
+refuses "more examples"      'was made with other data, of 20 examples, and this run has 22' \
+    train net.mtf --data x=z.tsv:part=0 --checkpoint-dir run --resume --optimizer adam --steps 8
+refuses "other examples"     '"run/step_00000006" was made with other data; ' \
+    train net.mtf --data x=y.tsv:part=0 --checkpoint-dir run --resume --optimizer adam --steps 8
+refuses "another seed"       'was made with another seed; resume with --seed 0 (this run has seed 7)' "${resumed[@]}" --steps 8 --seed 7
+sed '/^v: /d; s/, v)/)/' net.mtf >less.mtf
+refuses "another model"      '"run/step_00000006" has 3 variables that this model and its optimizer lack, such as "v"' \
+    train less.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam --steps 8
+run train toy --hidden 8 --batch 6 --threads 1 --steps 2 --checkpoint-dir toys
+refuses "another batch of examples that the model makes" '"toys/step_00000002" was made with batches of 6 examples, and this run has batches of 8' \
+    train toy --hidden 8 --batch 8 --threads 1 --steps 4 --checkpoint-dir toys --resume
+if diff -r run whole >out; then pass; else lose "what is refused changes nothing" "" "$(cat out)"; fi
+
+cp -r whole anyway
+run train wide.mtf "${data[@]}" --checkpoint-dir anyway --resume-anyway --optimizer momentum --steps 8
+check "with a word" 0 out 'loaded 3 of 5 variables from "anyway/step_00000006"; not found: "w_momentum_v", "v_momentum_v"' "resuming after step 6" "step 8 of 8"
+run ckpt ls anyway --json
+check "the same examples are other batches" 0 out '"position":	6'    # 6 batches of 4 are 4 of 5, and two more
+
+# ---- what is not whole is passed over ------------------------------------------------------------
+
+printf x | dd of=run/step_00000006/weights-00001-of-00001.safetensors bs=1 seek=700 conv=notrunc 2>/dev/null
+rm run/step_00000004/manifest.json
+run "${resumed[@]}" --steps 8
+check "the newest whole one" 0 out 'passing over step 6, which is not whole: "run/step_00000006/weights-00001-of-00001.safetensors": tensor "' \
+    'passing over step 4, which is not whole: "run/step_00000004/manifest.json" cannot be opened: No such file or directory' \
+    "resuming after step 2" "step 8 of 8"
+run "${resumed[@]/run/whole}" --steps 8
+run ckpt diff run whole;           check "it comes to the same end" 0 out '0 of 7 tensors differ'
+rm -r run && cp -r whole run
+for step in 2 4 6 8; do truncate -s -1 run/step_0000000$step/manifest.json; done
+refuses "none is whole" '"run" has no whole checkpoint to resume from; in the newest "run/step_00000008/manifest.json" is cut short' "${resumed[@]}" --steps 9
+chmod 0 whole/step_00000008/manifest.json
+if [ "$(id -u)" != 0 ]; then refuses "one that may not be read is not damaged" 'Permission denied' "${resumed[@]/run/whole}" --steps 9; fi
+chmod 644 whole/step_00000008/manifest.json
+
+# ---- variables of another model ------------------------------------------------------------------
+
+from=(train net.mtf "${data[@]}" --steps 1 --optimizer adam --init-from)
+run "${from[@]}" whole;            check "trainable variables" 0 out 'loaded 2 of 2 trainable variables from "whole/step_00000008"'
+run "${from[@]}" whole --init-all; check "all variables" 0 out 'loaded 7 of 7 variables from "whole/step_00000008"'
+run "${from[@]}" whole --init-only v; check "some" 0 out 'loaded 1 of 1 trainable variable from'
+run ckpt convert whole other.safetensors --only '^[wv]$' --rename '^w$=layer/w'
+run "${from[@]}" other.safetensors; check "one is not found" 0 out 'loaded 1 of 2 trainable variables from "other.safetensors"; not found: "w"'
+run "${from[@]}" other.safetensors --init-rename '^w$=layer/w'; check "renamed" 0 out 'loaded 2 of 2 trainable variables'
+refuses "a rename of nothing" 'nothing is renamed by "^u$=w": the pattern matches the name of none of the 2 variables' "${from[@]}" whole --init-rename '^u$=w'
+refuses "nothing of that name" 'no trainable variable has a name that "global" matches' "${from[@]}" whole --init-only global
+refuses "the file has none"   '"w.npy" is no safetensors file'        "${from[@]}" w.npy
+refuses "none of them"        '"hostile.safetensors" has none of the 2 variables' "${from[@]}" hostile.safetensors
+run ckpt convert whole short --type all=bf16
+refuses "another type"        '"short/weights-00001-of-00001.safetensors": tensor "w" is bf16, but the variable "w" is kept as f32; ask for a conversion (--init-convert)' \
+    "${from[@]}" short
+run "${from[@]}" short --init-convert; check "converted" 0 out 'loaded 2 of 2 trainable variables'
+refuses "about --init-from"   'are about --init-from: add it' train net.mtf "${data[@]}" --steps 1 --init-convert
+
+# The same named dimensions in another order: the loss of the first step tells whether all came to its place.
+first() { "$MTF" train "$1" "${data[@]}" --steps 1 --optimizer adam --init-from whole --json "${@:2}" 2>err | head -n 1; }
+for where in "" "--mesh x:2 --layout a:x" "--mesh x:2,y:3 --layout a:x,b:y"; do
+    straight=$(first net.mtf $where) got=$(first turned.mtf $where)
+    if [ "${got#*loss\":}" = "${straight#*loss\":}" ] && [ -n "$got" ]; then pass; else lose "transposed, $where" "$straight" "$got $(cat err)"; fi
+done
+
+# ---- locks ---------------------------------------------------------------------------------------
+
+long=(train net.mtf "${data[@]}" --steps 1000000000 --optimizer adam --checkpoint-dir locked --quiet)
+"$MTF" "${long[@]}" >first.out 2>first.err </dev/null &
+job=$!
+for _ in $(seq 100); do [ -s locked/.lock ] && break; sleep 0.05; done
+refuses "a second training" "\"locked\" is in use by another training, process $job on host $(hostname)" "${long[@]}"
+refuses "which would resume" "process $job on host" "${long[@]}" --resume
+if [ -z "$without_ranks" ]; then
+    "${launcher[@]}" -n 2 "$MTF" "${long[@]}" --mesh x:2 --layout batch:x >out 2>err </dev/null
+    if [ "$(grep -c "process $job on host" err)" = 1 ]; then pass; else lose "a second one on ranks" "said once" "$(head -c 900 err)"; fi
+fi
+{ kill -KILL $job; wait $job; } 2>/dev/null
+[ -s locked/.lock ] && pass || lose "a killed run leaves its lock" locked/.lock "$(ls -A locked)"
+run train net.mtf "${data[@]}" --steps 3 --optimizer adam --checkpoint-dir locked
+check "a stale lock is taken over" 0 out "took over \"locked\" from process $job on host $(hostname), which has ended" "step 3 of 3"
+[ -e locked/.lock ] && lose "a lock that has ended" "no .lock" "$(ls -A locked)" || pass
+if unshare --uts hostname elsewhere 2>/dev/null; then
+    unshare --uts bash -c 'hostname elsewhere; exec "$@"' - "$MTF" "${long[@]}" --resume >first.out 2>first.err </dev/null &
+    job=$!
+    for _ in $(seq 100); do grep -q elsewhere locked/.lock 2>/dev/null && break; sleep 0.05; done
+    refuses "a training of another host" "process $job on host elsewhere" "${long[@]}" --resume
+    { kill -KILL $job; wait $job; } 2>/dev/null
+    rm -f locked/.lock
+fi
+printf 'process 1\nhost elsewhere\nbegan 5\n' >locked/.lock
+run train net.mtf "${data[@]}" --steps 4 --optimizer adam --checkpoint-dir locked --resume
+check "another host's, whose process has let go" 0 out "took over \"locked\" from process 1 on host elsewhere"
+printf 'process \033[31m\n' >locked/.lock
+run train net.mtf "${data[@]}" --steps 5 --optimizer adam --checkpoint-dir locked --resume
+check "a lock that says nothing" 0 out "step 5 of 5"
+"$MTF" "${resumed[@]/run/whole}" --steps 9 >/dev/null 2>&1
+if [ -z "$without_ranks" ]; then
+    ranks=("${launcher[@]}" -n 2 "$MTF" "${resumed[@]/run/whole}" --mesh x:2 --layout batch:x)
+    "${ranks[@]}" --steps 12 >out 2>err </dev/null
+    [ "$(grep -c 'resuming after step 9' out)" = 1 ] && pass || lose "ranks resume" "said once" "$(cat out err)"
+    truncate -s -1 whole/step_00000012/manifest.json
+    "${ranks[@]}" --steps 13 >out 2>err </dev/null
+    [ "$(grep -c 'passing over step 12' out),$(grep -c 'resuming after step 9' out)" = 1,1 ] && pass || lose "ranks pass over" "said once" "$(cat out err)"
+    "${ranks[@]}" --steps 14 --seed 3 >out 2>err </dev/null
+    [ "$(grep -c 'resume with --seed 0' err)" = 1 ] && pass || lose "another seed on ranks" "said once" "$(cat out err)"
+    [ -z "$(find whole -name '.*')" ] && pass || lose "ranks leave no lock" "" "$(find whole -name '.*')"
+fi
 
 # ---- files of the reference writer ---------------------------------------------------------------
 

@@ -42,9 +42,25 @@ prints  "help names the commands"        "print the manual of every operation" -
 prints  "help is an argument too"        "usage: mtf run FILE.mtf" help run
 prints  "-h is help"                     "commands" -h
 run;    check "no command at all" 2 err "usage: mtf COMMAND"
-for command in run show ops; do
+run --help
+commands=$(awk '/^commands/ { on = 1; next } /^$/ { on = 0 } on { print $1 }' out)
+[ "$(wc -w <<<"$commands")" -ge 10 ] && pass || lose "help lists every command" "10 or more" "$commands"
+for command in $commands; do
     run $command --help
-    check "help of $command" 0 out "usage: mtf $command" "options" "examples" "--help" "  mtf $command"
+    check "help of $command" 0 out "usage: mtf $command" "--help"
+    if [ "$(awk 'length > 100' out | wc -l)" -eq 0 ]; then pass
+    else lose "help of $command fits" "at most 100 columns" "$(awk 'length > 100' out | head -n 1)"; fi
+done
+for command in train eval plan layout show verify; do
+    run $command mnist --help
+    check "help of $command for a ready model" 0 out "--batch N" "; default 100"
+    if grep -qE -- '--(layers|nan-step|loss NAME|data NAME) ' out; then
+        lose "help of $command mnist" "no options of other models" "$(grep -E -- '--(layers|nan-step|loss|data) ' out)"
+    else pass; fi
+    run $command --help mnist
+    check "the model may follow --help" 0 out "; default 100"
+    run $command --help
+    check "help of $command lists the ready models" 0 out "ready models" "  mnist-conv"
 done
 run run --help
 check "help of run lists its options" 0 out "--feed NAME=FILE.npy" "--fetch NAME[=FILE.npy]" \
@@ -67,8 +83,8 @@ misused "value for an option without"    "--json takes no value" run x.mtf --jso
 misused "option given twice"             "--seed was given twice" run x.mtf --seed 1 --seed 2
 misused "no file"                        "mtf run needs FILE.mtf" run
 misused "two files"                      'does not know what to do with "b.mtf"' show a.mtf b.mtf
-misused "bad number"                     '--steps takes a whole number from 1' run x.mtf --steps three
-misused "negative number"                '--seed takes a whole number from 0' run x.mtf --seed=-1
+misused "bad number"                     '--steps takes a whole number, 1 or more' run x.mtf --steps three
+misused "negative number"                '--seed takes a whole number, 0 or more' run x.mtf --seed=-1
 misused "number out of range"            '--threads takes a whole number from 1 to 1024' run x.mtf --threads 0
 misused "bad amount of memory"           '--memory takes a number of bytes' run x.mtf --memory 3Q
 misused "memory overflows"               '--memory takes a number of bytes' run x.mtf --memory 99999999999999T
@@ -176,7 +192,7 @@ refuses "a zero byte"         'is no text: byte 16 is zero' run zero.mtf
 file empty.mtf '# nothing'
 refuses "nothing to compute"  '"empty.mtf" names no tensor to compute' run empty.mtf
 run run two.mtf --feed a=a.npy --fetch sum
-check "missing feed" 1 err 'input "b", f32[n=3], has no value' '--feed b=FILE.npy'
+check "missing feed" 2 err 'input "b", f32[n=3], has no value' '--feed b=FILE.npy'
 refuses "misspelt feed"       'no tensor is called "aa"' run two.mtf --feed aa=a.npy
 refuses "feed without a file" '--feed takes NAME=FILE.npy, not "a"' run two.mtf --feed a
 refuses "feed of no input"    '"sum" is no input but comes from add; the file'"'"'s inputs: "a", "b"' \

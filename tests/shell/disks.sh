@@ -38,12 +38,23 @@ if [ -n "$OWN_MOUNTS" ] && mount -t tmpfs -o size=$((bytes * 5 / 2)) none tiny; 
     run "${toy[@]}" --steps 60 --checkpoint-dir tiny/run --save-every 10
     check "a full disk" 1 err "mtf: file: " '"tiny/run/.writing_step_00000030/' "No space left on device"
     whole "what was saved before" tiny/run 00000020
+    [ "$(ls -A tiny/run | xargs)" = "step_00000010 step_00000020" ] && pass || lose "nothing else is left" "two checkpoints" "$(ls -A tiny/run)"
+    for words in tiny/copy tiny/copy.safetensors 'tiny/w.npy --only ^layer_1$ --type all=f64'; do
+        run ckpt convert tiny/run $words
+        check "a conversion to $words" 1 err "No space left on device"
+        [ "$(ls -A tiny)" = run ] && pass || lose "nothing of $words is left" run "$(ls -A tiny)"
+    done
     run "${toy[@]}" --steps 40 --checkpoint-dir tiny/run --resume --keep 1
     check "it is still full" 1 err "No space left on device"
     rm -rf tiny/run/step_00000010
     run "${toy[@]}" --steps 40 --checkpoint-dir tiny/run --resume
-    check "when there is room again" 0 out "resuming behind step 20" "step 40 of 40"
+    check "when there is room again" 0 out "resuming after step 20" "step 40 of 40"
     whole "then it is saved" tiny/run 00000040
+    if [ -z "$without_ranks" ]; then
+        TMPDIR=$work "${launcher[@]}" -n 2 "$MTF" "${toy[@]}" --steps 60 --save-every 10 --checkpoint-dir tiny/run --resume --mesh x:2 --layout batch:x >out 2>err </dev/null
+        [ "$(grep -c 'No space left on device' err),$(ls -A tiny/run | xargs)" = "1,step_00000020 step_00000040" ] && pass ||
+            lose "a full disk, on ranks" "one sentence, and nothing is left" "$(head -c 600 err) $(ls -A tiny/run)"
+    fi
     umount tiny
 fi
 
@@ -61,7 +72,7 @@ run "${toy[@]}" --steps 5 --checkpoint-dir run
 if [ -n "$OWN_MOUNTS" ] && mount --bind run run && mount -o remount,ro,bind run; then
     untouched "a read-only disk" "Read-only file system" "$MTF" "${toy[@]}" --steps 20 --checkpoint-dir run --resume
     run "${toy[@]}" --steps 5 --checkpoint-dir run --resume
-    check "nothing is to be written" 0 out "resuming behind step 5"
+    check "nothing is to be written" 0 out "resuming after step 5"
     if [ -z "$without_ranks" ]; then
         TMPDIR=$work "${launcher[@]}" -n 2 "$MTF" "${toy[@]}" --steps 20 --checkpoint-dir run --resume --mesh x:2 --layout batch:x >out 2>err </dev/null
         [ "$(grep -c 'cannot be written to: Read-only file system' err)" = 1 ] && pass ||

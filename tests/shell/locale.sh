@@ -61,6 +61,7 @@ same() {
 }
 same_output() { wanted=0 stream=out; same "$@"; }
 same_error()  { wanted=1 stream=err; same "$@"; }
+same_misuse() { wanted=2 stream=err; same "$@"; }
 
 cat >net.mtf <<'TEXT'
 x: f32[batch=4] = input
@@ -111,7 +112,7 @@ same_output "layout as JSON"   '"gap":'         layout net.mtf --mesh x:2 --mach
 same_output "train"            '"rate":0.2'     "${train[@]}" --json
 same_output "a schedule"       '"rate":0.25'    "${train[@]:0:${#train[@]}-2}" --json --rate 0.25
 same_error  "a message"        "low is 0.5 and high 0.25" run bad.mtf
-same_error  "no such rate"     "0,5"            "${train[@]:0:${#train[@]}-2}" --rate 0,5
+same_misuse "no such rate"     "0,5"            "${train[@]:0:${#train[@]}-2}" --rate 0,5
 same_error  "a column"         '" is no number' train net.mtf --data x=comma.tsv:part=0 --data labels=data.tsv:part=1 --steps 1
 same_error  "what is no loss"  'made the first NaN' train toy --steps 3 --nan-step 1 --threads 1
 

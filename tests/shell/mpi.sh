@@ -138,8 +138,8 @@ done
 
 batches() {                             # batches RANKS PARTS MESH
     ranks "$1" "$(dirname "$MTF")/tests/test_batch_ranks" "$2" "$3"
-    if [ $status -eq 0 ] && grep -q ': 7 passed, 0 failed$' out; then pass
-    else lose "batches on $1 ranks, mesh $3" "7 right" "$status: $(head -c 600 out err)"; fi
+    if [ $status -eq 0 ] && grep -q ': 14 passed, 0 failed$' out; then pass
+    else lose "batches on $1 ranks, mesh $3" "14 right" "$status: $(head -c 600 out err)"; fi
 }
 batches 2 2 x:2
 batches 4 4 x:4

@@ -180,12 +180,29 @@ refuses "a second layout that is illegal" '"batch:x" and "hidden:x"' \
 refuses "two dimensions on one axis" \
     '"h" [batch=12, hidden=30] has two dimensions on axis "x", by the rules "batch:x" and "hidden:x"' \
     plan net.mtf --mesh x:2 --layout batch:x,hidden:x
-refuses "unknown axis"       'the mesh has no axis "rows"; its axes are: row; did you mean "row"?' \
+misused "unknown axis"       'the mesh has no axis "rows"; its axes are: row; did you mean "row"?' \
     plan net.mtf --mesh row:2 --layout batch:rows
 refuses "unknown dimension"  'the model has no dimension "hiden"' plan net.mtf --mesh x:2 --layout hiden:x
-check   "unknown dimension, a hint" 1 err 'did you mean "hidden"?'
+check   "unknown dimension, a hint" 2 err 'did you mean "hidden"?'
 prints  "an optional rule"   "layout           batch:x" plan net.mtf --mesh x:2 --layout batch:x,experts:y?
 refuses "no rule"            '"batch" is no layout rule' plan net.mtf --mesh x:2 --layout batch
+misused "half an axis"       '--mesh x:2.5: the size of axis "x" is "2.5"; write a whole number' plan net.mtf --mesh x:2.5
+misused "no axis after a comma" '--mesh x:2,: an axis is missing' plan net.mtf --mesh x:2,
+misused "an axis of size 0"  '--mesh x:0: the size of axis "x" is "0"' plan net.mtf --mesh x:0
+misused "an axis twice"      '--mesh x:2,x:3: axis "x" is there twice' plan net.mtf --mesh x:2,x:3
+misused "a mesh without sizes" '--mesh x: "x" is no axis; write axis:size, as in rows:2,cols:4' plan net.mtf --mesh x
+misused "auto among axes"    '--mesh auto:4,x:2: auto finds all axes and stands alone' plan net.mtf --mesh auto:4,x:2
+misused "no second axis"     '--layout batch:x+: an axis is missing beside +' plan net.mtf --mesh x:2 --layout batch:x+
+misused "two question marks" '--layout batch:x??: a rule ends in one ? at most' plan net.mtf --mesh x:2 --layout 'batch:x??'
+misused "another option's axis" '--diff batch:z: the mesh has no axis "z"' plan net.mtf --mesh x:2 --diff batch:z
+misused "no rule after a comma" '--layout batch:x,: a rule is missing' plan net.mtf --mesh x:2 --layout batch:x,
+misused "a rule for state that no variable has" '--state-layout batch:x: no variable has a dimension "batch"' \
+    plan net.mtf --mesh x:2 --state-layout batch:x
+prints  "a rule for state that need not be" "memory" plan net.mtf --mesh x:2 --state-layout 'batch:x?'
+prints  "blanks and semicolons" "x:2,y:2; 4 processors" plan net.mtf --mesh ' x:2; y:2 ' --layout 'batch:x ; hidden:y'
+misused "processors by the ten thousand" 'has 32000 processors for this process' run net.mtf --mesh x:32000 --layout batch:x
+run run net.mtf --mesh x:32000 --layout batch:x
+check "ranks are proposed, and how to go on" 2 err "start more ranks with mpirun -n N, or add --oversubscribe"
 refuses "no such processor"  "--processor 6: the mesh has processors 0 to 5" \
     plan net.mtf --mesh x:2,y:3 --processor 6
 refuses "unknown tensor"     'did you mean "loss"?' plan net.mtf --fetch los
@@ -261,7 +278,7 @@ holds "the first rule that is free" "p['memory']['parameters'] == $weights // 2"
 run plan net.mtf --mesh x:2 --layout hidden:x --state-layout hidden:x,d:x --fetch loss --json
 holds "rules on axes in use" "p['memory']['parameters'] == $weights // 2 and \
     all(c['kind'] != 'all_gather' for c in p['collectives'])"
-refuses "a dimension for state that is not there" 'layout rule "hiden:x": the model has no dimension "hiden"' \
+refuses "a dimension for state that is not there" '--state-layout hiden:x: no variable has a dimension "hiden"; end the rule in ? if that is meant; did you mean "hidden"?' \
     plan net.mtf --mesh x:2 --state-layout hiden:x
 refuses "an axis for state that is not there" 'the mesh has no axis "y"' plan net.mtf --mesh x:2 --state-layout hidden:y
 

@@ -241,7 +241,8 @@ mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts 
     if (!s || !mtf_ok(s)) return NULL;
     mtf_transformer *m = arena_array(&s->arena, mtf_transformer, 1);
     if (!m) return NULL;
-    *m = (mtf_transformer){.session = s, .opts = *opts};
+    *m = (mtf_transformer){.session = s, .opts = *opts, .decoders = arena_new(&s->arena, int)};
+    if (!m->decoders) return NULL;
     bool encodes = opts->encoder.layers != NULL;
     bool ok = complete_sizes(m) &&
               (!encodes || complete_stack(s, &opts->encoder, "encoder", false, &m->encoder)) &&

@@ -211,12 +211,33 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
 
 /* ---- a decoder attends to the encoder's output ---- */
 
-/* Decoding finds keys and values that were kept when the encoder had run (decode_encoder.c). */
+/* Keys and values of the encoder's output: computed, or in decoding found as they were kept. */
+static void encoded_keys(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+                         mtf_tensor **k, mtf_tensor **v)
+{
+    mtf_shape rest = mtf_shape_plus(h->memory, mtf_shape(h->kv));
+    if (c->mode != CALL_DECODE) {
+        keys_and_values(c, o, h, c->encoded, k, v);
+        return;
+    }
+    *k = call_kept(c, "encoded_k", c->type, rest);
+    *v = o->shared_kv ? *k : call_kept(c, "encoded_v", c->type, rest);
+}
+
+void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded)
+{
+    heads       h = heads_of(o);
+    mtf_tensor *k, *v;
+    keys_and_values(c, o, &h, encoded, &k, &v);
+    call_keep_encoded(c, "encoded_k", k);
+    if (!o->shared_kv) call_keep_encoded(c, "encoded_v", v);
+}
+
 mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
 {
     heads       h = heads_of(o);
     mtf_tensor *q = queries(c, o, &h, x), *k, *v;
-    keys_and_values(c, o, &h, c->encoded, &k, &v);
+    encoded_keys(c, o, &h, &k, &v);
     attend_opts how = opts_of(c, o, &h, c->memory);
     if (c->segment && c->encoded_segment)
         how.sees = (visibility){.query_segment = c->segment, .memory_segment = c->encoded_segment};

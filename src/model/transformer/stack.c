@@ -72,6 +72,14 @@ static mtf_tensor *apply_layer(stack_call *c, const mtf_transformer_layer *layer
     return y;
 }
 
+void stack_scope(const stack *s, int64_t number, int layer, char *text, size_t room)
+{
+    if (s->opts.flat_scopes)
+        snprintf(text, room, "layer_%03lld", (long long)(number * s->nlayers + layer));
+    else
+        snprintf(text, room, "block_%03lld/layer_%03d", (long long)number, layer);
+}
+
 mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
 {
     const mtf_stack_opts *o = &c->stack->opts;
@@ -79,14 +87,11 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
     x = sublayers_apply(c, o->initial, NULL, x);
     for (int64_t b = 0; b < o->blocks && x; b++) {
         for (int k = 0; k < c->stack->nlayers && x; k++) {
-            long long number = (long long)(b * c->stack->nlayers + k);
-            if (o->flat_scopes)
-                snprintf(scope, sizeof scope, "layer_%03lld", number);
-            else
-                snprintf(scope, sizeof scope, "block_%03lld/layer_%03d", (long long)b, k);
+            stack_scope(c->stack, b, k, scope, sizeof scope);
+            const char *outside = c->graph->scope;
             mtf_scope_push(c->graph, scope);
             x = apply_layer(c, &c->stack->layers[k], x);
-            mtf_scope_pop(c->graph);
+            c->graph->scope = outside; /* a pop would leave one of two levels */
         }
     }
     x = sublayers_apply(c, o->final, NULL, x);

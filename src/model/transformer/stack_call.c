@@ -26,21 +26,55 @@ mtf_tensor *call_dropout(const stack_call *c, mtf_tensor *x, double rate)
     return mtf_dropout(x, rate, mtf_shape_minus(x->shape, mtf_shape(c->length)));
 }
 
-mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more)
+/* ---- decoding ---- */
+
+/* A variable of the decoder's own: [rows, positions, rest..], with the ensemble first. */
+static mtf_tensor *kept_variable(const stack_call *c, const char *name, mtf_dtype type,
+                                 mtf_dim positions, mtf_shape rest)
 {
-    mtf_graph *g = c->graph;
-    if (!graph_of(more)) return NULL;
-    mtf_shape   shape = mtf_shape_replace(more->shape, mtf_shape(c->length), mtf_shape(c->cache));
+    mtf_graph  *g = c->graph;
     const char *scope = g->scope;
     textbuf     full = {.arena = &g->arena};
+    mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(c->rows, positions));
     text_add(&full, "%s/%s%s", c->cache_scope, scope, name);
     g->scope = ""; /* the name has all of it */
-    mtf_tensor *kept = mtf_variable(
-        g, text_done(&full), shape,
-        &(mtf_variable_opts){.type = more->type, .init = "zeros", .untrainable = true});
+    mtf_tensor *kept =
+        mtf_variable(g, text_done(&full), mtf_shape_plus(shape, rest),
+                     &(mtf_variable_opts){.type = type, .init = "zeros", .untrainable = true});
     g->scope = scope;
-    mtf_dim     batch = c->batch.ndims ? c->batch.dims[c->batch.ndims - 1] : (mtf_dim){0};
-    mtf_tensor *old = c->parent ? mtf_gather(kept, c->parent, batch) : kept;
+    return kept;
+}
+
+static mtf_shape rest_of(const stack_call *c, const mtf_tensor *x)
+{
+    return mtf_shape_minus(x->shape, mtf_shape_plus(c->batch, mtf_shape(c->length)));
+}
+
+mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more)
+{
+    if (!graph_of(more)) return NULL;
+    mtf_tensor *kept = kept_variable(c, name, more->type, c->cache, rest_of(c, more));
     more = mtf_rename_dimension(more, c->length.name, c->cache.name);
+    if (c->row) {
+        mtf_tensor *own = mtf_gather(kept, c->row, c->rows);
+        own = mtf_update(own, more, c->first, c->cache.name);
+        mtf_assign(kept, mtf_update(kept, own, c->row, c->rows.name));
+        return own;
+    }
+    mtf_tensor *old = c->parent ? mtf_gather(kept, c->parent, c->rows) : kept;
     return mtf_assign(kept, mtf_update(old, more, c->first, c->cache.name));
+}
+
+mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest)
+{
+    mtf_tensor *kept = kept_variable(c, name, type, c->memory, rest);
+    return c->row ? mtf_gather(kept, c->row, c->rows) : kept;
+}
+
+void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more)
+{
+    if (!graph_of(more)) return;
+    mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest_of(c, more));
+    more = mtf_rename_dimension(more, c->length.name, c->memory.name);
+    mtf_assign(kept, mtf_update(kept, more, c->first, c->memory.name));
 }

@@ -35,8 +35,10 @@ typedef struct stack_call {
     /* CALL_DECODE */
     const char *cache_scope; /* where keys and values are kept */
     mtf_dim     cache;       /* positions that are kept of each sequence */
-    mtf_tensor *first;       /* i32 [batch..]: the position of the first of these */
-    mtf_tensor *parent;      /* i32 [batch..]: whose kept values each goes on with; NULL: its own */
+    mtf_dim     rows;        /* sequences that are kept */
+    mtf_tensor *first;  /* i32 [rows], or scalar with `row`: the position of the first of these */
+    mtf_tensor *parent; /* i32 [rows]: whose kept values each goes on with; NULL: its own */
+    mtf_tensor *row;    /* i32 scalar: this sequence alone, and there is no batch; NULL: all */
 } stack_call;
 
 /* The variable in the scope we are in, stored as the model says. */
@@ -51,6 +53,10 @@ mtf_shape call_shape(const stack_call *c, mtf_shape rest);
 /* CALL_DECODE: what is kept under this name, with `more` [batch.., length, rest..] put in at the
  * position that these begin with: [batch.., memory_length, rest..]. */
 mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more);
+/* CALL_DECODE: what the encoder left, [batch.., memory_length, rest..]. */
+mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest);
+/* Keeps it: `more` [batch.., length, rest..] of what `first` says. */
+void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more);
 
 /* ---- layers: x [batch.., length, d_model] to the same ---- */
 
@@ -58,10 +64,14 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
 /* Makes the bias that the self-attention layers of a stack share, where they do. */
 void        self_attention_bias(stack_call *c, const mtf_attention_layer *o);
 mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
+/* Keeps what such a layer needs of the encoder's output [batch.., length, d_model]. */
+void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded);
 mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
                                 mtf_tensor *x);
 mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);
 
+/* The scope of a layer in its stack. */
+void stack_scope(const stack *s, int64_t number, int layer, char *text, size_t room);
 /* The layers of the stack with their sublayers. */
 mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x);
 

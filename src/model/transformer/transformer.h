@@ -21,6 +21,7 @@ struct mtf_transformer {
     stack                encoder; /* nlayers 0: there is none */
     mtf_dim              d_model, input_vocab, output_vocab;
     mtf_shape            ensemble; /* one dimension, or none */
+    int                 *decoders; /* how many it has */
 };
 
 static inline bool transformer_has_encoder(const mtf_transformer *m)

@@ -1,0 +1,81 @@
+/* Options that several commands take, each table once. */
+#include "cli/shared_options.h"
+
+/* clang-format off */
+const option_spec mesh_options[] = {
+    OPTION_GROUP("mesh and layout"),
+    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:4; auto:8 finds the best shape for 8; default: one processor"},
+    {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both; auto finds the best"},
+    {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps; each takes the first rules whose axes are free"},
+    {"machine", "FILE|RATES", false, "what auto and predicted times are for: a file, a name such as h100-node, or flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},
+    {0},
+};
+
+const option_spec running_options[] = {
+    OPTION_GROUP("running"),
+    {"seed", "N", false, "the seed of every random number and of the order of examples; default 0"},
+    {"threads", "N", false, "threads to use; default: all cores it may use"},
+    {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
+    {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower", "cpu|check"},
+    {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
+    {"oversubscribe", NULL, false, "start the threads of a mesh that is far larger than this machine"},
+    {0},
+};
+
+#define MODEL_OPTION(name, argument, says) {name, argument, false, says},
+const option_spec model_options[] = {
+    OPTION_GROUP("the model"),
+#include "model/model_options.h"
+    {0},
+};
+
+const option_spec file_options[] = {
+    OPTION_GROUP("a model file"),
+    {"loss", "NAME", false, "the scalar to minimize; default loss"},
+    {0},
+};
+
+const option_spec judging_options[] = {
+    {"right", "NAME", false, "1 where right, [batch] or [batch, length]: its mean is the accuracy"},
+    {"eval-data", "NAME=FILES[:...]", true, "the input NAME for evaluation, as --data has it"},
+    {"perplexity", NULL, false, "evaluate e to the loss as well: for a mean over words"},
+    {0},
+};
+
+#define OPTIMIZER(name, method, opts) "|" name
+static const char optimizers[] =
+#include "nn/optimizers.h"
+    ;
+#undef OPTIMIZER
+#define OPTIMIZER(name, method, opts) ", " name
+static const char optimizer_list[] =
+#include "nn/optimizers.h"
+    ;
+
+const option_spec training_options[] = {
+    OPTION_GROUP("the optimizer"),
+    {"optimizer", "NAME", false, optimizer_list + 2, optimizers + 1},
+    {"rate", "R", false, "the learning rate, or a schedule: 0.001 * linear_warmup(100)"},
+    {"weight-decay", "D", false, "adam, adamw: a step takes rate * D of each weight; default of adamw 0.01"},
+    {"no-decay", "PATTERN", false, "adam, adamw: variables whose names match are not decayed"},
+    {"clip-norm", "N", false, "scale gradients so that the norm of all together is at most N"},
+    {"clip-value", "V", false, "clip each element of a gradient to at most V in magnitude"},
+    {"momentum", "M", false, "momentum, nesterov: how much of a step is repeated in the next; default 0.9"},
+    {"beta1", "B", false, "adam, adamw, adafactor: how much of the mean gradient a step keeps; default 0.9, adafactor none"},
+    {"beta2", "B", false, "adam, adamw, adafactor: how much of the mean square a step keeps; default 0.999"},
+    {"epsilon", "E", false, "adam, adamw, adafactor: added against division by zero; default 1e-8, adafactor 1e-30"},
+    {"average", "KEEP", false, "keep running averages of the variables, as with 0.999, and evaluate with them"},
+    {"loss-scale", "S|dynamic", false, "for f16: differentiate the loss times S; dynamic: adapt it"},
+    {"dtype", "TYPE", false, "what the network computes in where it says f32; variables and inputs stay f32", "f32|bf16|f16|f64"},
+    {"microbatches", "N", false, "compute a step in N parts of the batch, one after the other, to save memory"},
+    {0},
+};
+
+const option_spec step_options[] = {
+    OPTION_TABLE(model_options),
+    OPTION_TABLE(file_options),
+    OPTION_TABLE(training_options),
+    {"steps", "N", false, "how many steps schedules of the rate are told; default 1000"},
+    {0},
+};
+/* clang-format on */

@@ -1,0 +1,209 @@
+/* The training step that options describe, run or planned. */
+#include "cli/train_setup.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/numbers.h"
+#include "base/pattern.h"
+#include "base/textbuf.h"
+#include "cli/choices.h"
+#include "cli/graph_file.h"
+#include "cli/network_copy.h"
+#include "cli/shared_options.h"
+#include "model/assigns.h"
+#include "model/training.h"
+
+/* ---- options of the optimizer ----------------------------------------------------------- */
+
+typedef enum number_range { ABOVE_0, FROM_0, BELOW_1 } number_range;
+
+/* Options that are a number of mtf_minimize_opts, or of several optimizers' own. */
+typedef struct number_row {
+    const char  *name;
+    number_range range;
+    const char  *of; /* the optimizers that have it; NULL: all */
+    int          nfields;
+    size_t       fields[2];
+} number_row;
+
+#define FIELD(name) offsetof(mtf_minimize_opts, name)
+/* clang-format off */
+static const number_row numbers[] = {
+    {"clip-norm",    ABOVE_0, NULL,                      1, {FIELD(clip_norm)}},
+    {"clip-value",   ABOVE_0, NULL,                      1, {FIELD(clip_value)}},
+    {"average",      BELOW_1, NULL,                      1, {FIELD(average)}},
+    {"weight-decay", FROM_0,  "adam|adamw",              1, {FIELD(adam.decay)}},
+    {"momentum",     BELOW_1, "momentum|nesterov",       1, {FIELD(momentum.momentum)}},
+    {"beta1",        BELOW_1, "adam|adamw|adafactor",    2, {FIELD(adam.beta1), FIELD(adafactor.beta1)}},
+    {"beta2",        BELOW_1, "adam|adamw|adafactor",    2, {FIELD(adam.beta2), FIELD(adafactor.decay_beta2)}},
+    {"epsilon",      ABOVE_0, "adam|adamw|adafactor",    2, {FIELD(adam.epsilon), FIELD(adafactor.epsilon1)}},
+};
+/* clang-format on */
+#undef FIELD
+
+static const char *optimizer_of(const setup *s)
+{
+    const char *name = setting_text(&s->settings, "optimizer");
+    return *name ? name : "adam";
+}
+
+/* Is the word one of those in "adam|adamw"? */
+static bool is_among(const char *word, const char *list)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (strncmp(at, word, n) == 0 && (!at[n] || at[n] == '|')) return true;
+    return false;
+}
+
+static bool check_optimizer(setup *s, const char *option, const char *list)
+{
+    const char *name = optimizer_of(s);
+    textbuf     t = {.arena = &s->session->arena};
+    if (!list || is_among(name, list)) return true;
+    for (const char *c = list; *c; c++) text_add(&t, *c == '|' ? ", " : "%c", *c);
+    const char *listed = text_done(&t);
+    return fail(&s->session->fault, ERR_USAGE,
+                "--%s is an option of the optimizers %s; this one is %s", option,
+                listed ? listed : list, name);
+}
+
+static bool read_number(setup *s, const number_row *r)
+{
+    static const char *const right[] = {"above 0", "of 0 or more", "above 0 and below 1"};
+    const char              *text = option_nth(s->options, r->name, 0);
+    char                    *end;
+    if (!text) return true;
+    double x = number_read(text, &end);
+    bool   number = end != text && !*end && isfinite(x);
+    bool   fits = r->range == FROM_0 ? x >= 0 : x > 0 && (r->range == ABOVE_0 || x < 1);
+    if (!number || !fits)
+        return fail(&s->session->fault, ERR_USAGE, "--%s takes a number %s, not \"%s\"", r->name,
+                    right[r->range], text);
+    for (int i = 0; i < r->nfields; i++)
+        memcpy((char *)&s->minimize + r->fields[i], &x, sizeof x);
+    return check_optimizer(s, r->name, r->of);
+}
+
+static bool read_loss_scale(setup *s)
+{
+    const char *text = option_nth(s->options, "loss-scale", 0);
+    char       *end;
+    if (!text) return true;
+    s->minimize.dynamic_loss_scale = strcmp(text, "dynamic") == 0;
+    if (s->minimize.dynamic_loss_scale) return true;
+    s->minimize.loss_scale = number_read(text, &end);
+    if (end == text || *end || !(s->minimize.loss_scale > 0) || !isfinite(s->minimize.loss_scale))
+        return fail(&s->session->fault, ERR_USAGE,
+                    "--loss-scale takes a number above 0 or dynamic, not \"%s\"", text);
+    return true;
+}
+
+/* Which weights are not decayed, and what decays none. */
+static bool read_decay(setup *s)
+{
+    const char *pattern = option_nth(s->options, "no-decay", 0);
+    s->minimize.optimizer = setting_text(&s->settings, "optimizer");
+    if (option_given(s->options, "weight-decay") && s->minimize.adam.decay == 0)
+        s->minimize.optimizer = "adam"; /* which is adamw without decay */
+    if (!*s->minimize.optimizer) s->minimize.optimizer = NULL;
+    if (!pattern) return true;
+    s->minimize.adam.undecayed = pattern;
+    if (!pattern_matches(pattern, "", &s->session->fault) && !mtf_ok(s->session))
+        return option_blame(s->session, "no-decay");
+    return check_optimizer(s, "no-decay", "adam|adamw");
+}
+
+bool step_read_options(setup *s)
+{
+    const char *type = option_nth(s->options, "dtype", 0);
+    s->minimize = (mtf_minimize_opts){0};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) TRY(read_number(s, &numbers[i]));
+    s->microbatches = 1;
+    s->type = MTF_F32;
+    TRY(!type || dtype_parse(type, &s->type));
+    return read_loss_scale(s) && read_decay(s) &&
+           option_number(s->options, "microbatches", 1, INT32_MAX, &s->microbatches);
+}
+
+/* ---- the step --------------------------------------------------------------------------- */
+
+static bool any_given(const options *o, const option_spec *table)
+{
+    option_walk        w = walk_options(table);
+    const option_spec *spec;
+    while ((spec = walk_next(&w)) != NULL)
+        if (spec->name && option_given(o, spec->name)) return true;
+    return false;
+}
+
+/* In a graph of its own, so that what is wrong is known to be the option's fault. */
+static bool check_rate(setup *s, const char *schedule, int64_t steps)
+{
+    if (!option_given(s->options, "rate") || !*schedule) return true;
+    mtf_graph *scratch = mtf_graph_new(s->session);
+    return mtf_schedule(mtf_global_step(scratch), (double)steps, schedule) ||
+           option_blame(s->session, "rate");
+}
+
+bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
+{
+    const char *schedule = setting_text(&s->settings, "rate");
+    *rate = NULL;
+    if (!s->ready && !any_given(s->options, training_options) && graph_assigns(n->graph))
+        return true; /* it knows how to learn */
+    TRY(check_rate(s, schedule, steps));
+    s->minimize.schedule = *schedule ? schedule : NULL;
+    s->minimize.steps = (double)steps;
+    if (s->type != MTF_F32) TRY(network_retype(n, s->type));
+    if (s->microbatches > 1)
+        TRY(network_minimize_in_parts(n, (int64_t)s->microbatches, &s->minimize));
+    else
+        mtf_minimize(n->graph, n->loss, &s->minimize);
+    if (!mtf_ok(s->session)) return false;
+    *rate = mtf_find(n->graph, "learning_rate");
+    return mtf_ok(s->session);
+}
+
+/* ---- planning it ------------------------------------------------------------------------ */
+
+/* What schedules are told where nobody says how many steps there will be. */
+enum { SUPPOSED_STEPS = 1000 };
+
+static bool choose_total(setup *s, int64_t *steps)
+{
+    uint64_t given = SUPPOSED_STEPS;
+    if (settings_has(&s->settings, "steps") && !option_given(s->options, "steps"))
+        return setting_count(&s->settings, "steps", 1, steps);
+    TRY(option_number(s->options, "steps", 1, INT64_MAX, &given));
+    *steps = (int64_t)given;
+    return true;
+}
+
+mtf_graph *setup_graph(const options *o, mtf_session *session, network *n, mtf_tensor **rate)
+{
+    setup   s;
+    int64_t steps;
+    *n = (network){0};
+    *rate = NULL;
+    if (!model_find(o->words[0]) && !any_given(o, training_options) &&
+        !any_given(o, file_options))
+        return n->graph = file_graph(session, o->words[0]);
+    bool ok = setup_take(o, session, &s) && setup_network(&s, true, n) &&
+              choose_total(&s, &steps) && setup_minimize(&s, n, steps, rate);
+    return ok ? n->graph : NULL;
+}
+
+mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches, mtf_tensor ***fetches)
+{
+    network     n;
+    mtf_tensor *rate;
+    if (!setup_graph(o, session, &n, &rate)) return NULL;
+    *nfetches = n.loss && !option_given(o, "fetch")
+                    ? training_fetches(n.graph, n.loss, &(mtf_train_opts){.rate = rate}, NULL, fetches)
+                    : choose_fetches(o, n.graph, fetches);
+    return *nfetches < 0 ? NULL : n.graph;
+}

@@ -1,0 +1,134 @@
+/* Which columns of a table a field has.
+ *
+ * A part is a list of numbers from 0, spans of them and names: "3", "0-15",
+ * "age,4-6".  A part that is all one column's name is that column, commas and
+ * all.
+ */
+#include "data/columns.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_number(const char **at, int64_t *number)
+{
+    char *end;
+    if (!isdigit((unsigned char)**at)) return false;
+    errno = 0;
+    *number = strtoll(*at, &end, 10);
+    *at = end;
+    return !errno && *number < INT_MAX;
+}
+
+/* "3" or "0-15", up to a comma or the end; false: it is a name. */
+static bool read_span(const char *text, size_t size, column_span *span)
+{
+    const char *at = text;
+    if (!read_number(&at, &span->first)) return false;
+    span->last = span->first;
+    if (*at == '-') {
+        at++;
+        if (!read_number(&at, &span->last)) return false;
+    }
+    return at == text + size && span->last >= span->first;
+}
+
+bool columns_are_numbers(const char *part)
+{
+    column_span span;
+    for (;; part++) {
+        size_t size = strcspn(part, ",");
+        if (!read_span(part, size, &span)) return false;
+        part += size;
+        if (!*part) return true;
+    }
+}
+
+/* ---- names ---- */
+
+static bool find_name(const table_head *h, const char *name, column_span *span)
+{
+    cell        c;
+    const char *at = h->row;
+    for (int64_t i = 0; at; i++) {
+        const char *stop = cell_take(h->style, at, h->end, &c);
+        if (cell_is(h->style, &c, name)) {
+            *span = (column_span){i, i};
+            return true;
+        }
+        at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
+    }
+    return false;
+}
+
+static bool no_such_name(mtf_session *s, const field *f, const table_head *h, const char *name)
+{
+    nearest     near = {.wanted = name};
+    cell        c;
+    const char *at = h->row;
+    char        hint[100], shown[64];
+    while (at) {
+        const char *stop = cell_take(h->style, at, h->end, &c);
+        cell_show(&c, shown, sizeof shown);
+        const char *kept = arena_text(&s->arena, shown);
+        TRY(kept != NULL);
+        nearest_offer(&near, kept);
+        at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
+    }
+    return fail(&s->fault, ERR_NAME, "field \"%s\": the first line of \"%s\" names no column \"%s\"%s",
+                f->as.name, h->path, name, nearest_hint(&near, hint, sizeof hint));
+}
+
+/* ---- the list ---- */
+
+static bool take_item(mtf_session *s, const field *f, const table_head *h, const char *text,
+                      size_t size, column_span *span)
+{
+    if (read_span(text, size, span)) return true;
+    char *name = arena_copy(&s->arena, text, size + 1);
+    TRY(name != NULL);
+    name[size] = 0;
+    return find_name(h, name, span) || no_such_name(s, f, h, name);
+}
+
+bool columns_find(mtf_session *s, const field *f, const table_head *h, shard *part)
+{
+    const char  *text = f->as.part;
+    int          n = 1;
+    column_span *spans;
+    for (const char *c = text; c && *c; c++) n += *c == ',';
+    TRY((spans = arena_array(&s->arena, column_span, n)) != NULL);
+    part->spans = spans;
+    part->nspans = n;
+    if (!text) {
+        spans[0] = (column_span){0, h->columns - 1};
+    } else if (!columns_are_numbers(text) && find_name(h, text, &spans[0])) {
+        part->nspans = 1;
+    } else {
+        for (int i = 0; i < n; i++) {
+            size_t size = strcspn(text, ",");
+            TRY(take_item(s, f, h, text, size, &spans[i]));
+            text += size + 1;
+        }
+    }
+    return true;
+}
+
+int64_t columns_count(const shard *part)
+{
+    int64_t count = 0;
+    for (int i = 0; i < part->nspans; i++) count += part->spans[i].last - part->spans[i].first + 1;
+    return count;
+}
+
+int64_t columns_nth(const shard *part, int64_t element)
+{
+    for (int i = 0; i < part->nspans; i++) {
+        int64_t size = part->spans[i].last - part->spans[i].first + 1;
+        if (element < size) return part->spans[i].first + element;
+        element -= size;
+    }
+    return -1;
+}

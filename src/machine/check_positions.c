@@ -1,0 +1,60 @@
+/* Do the numbers of inputs name positions that exist?
+ *
+ * one_hot, gather and scatter_add take an index out of range for nothing, which
+ * is well defined, and hides a label that is no class.
+ */
+#include "machine/check_positions.h"
+
+#include <stdio.h>
+
+#include "graph/node.h"
+
+static int64_t element_at(const slice *s, const void *base, const int64_t *at)
+{
+    int64_t where = s->offset;
+    for (int d = 0; d < s->shape.ndims; d++) where += at[d] * s->stride[d];
+    return s->type == MTF_I64 ? ((const int64_t *)base)[where] : ((const int32_t *)base)[where];
+}
+
+/* " at batch=3": in the whole, or in what this processor has of it. */
+static void write_place(const port *input, const int64_t *at, char *text, size_t room)
+{
+    const mtf_shape *here = &input->slice.shape;
+    size_t           used = 0;
+    text[0] = 0;
+    for (int d = 0; d < here->ndims && used < room; d++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s=%lld", d ? ", " : " at ",
+                                 here->dims[d].name, (long long)at[d]);
+    if (used < room && shape_size(here) < shape_size(&input->tensor->shape))
+        snprintf(text + used, room - used, " of its part");
+}
+
+static bool check_input(const port *input, const run_state *r, fault *f)
+{
+    const slice *s = &input->slice;
+    mtf_dim      along = input->tensor->counts;
+    int64_t      at[MTF_SHAPE_ROOM] = {0};
+    if (shape_size(&s->shape) == 0) return true;
+    for (;;) {
+        int64_t x = element_at(s, r->base[s->buffer], at);
+        if (x < 0 || x >= along.size) {
+            char place[200];
+            write_place(input, at, place, sizeof place);
+            return fail(f, ERR_VALUE,
+                        "the input \"%s\" is %lld%s, but counts along \"%s\", whose positions are 0 "
+                        "to %lld",
+                        mtf_name_of_tensor(input->tensor), (long long)x, place, along.name,
+                        (long long)along.size - 1);
+        }
+        int d = s->shape.ndims - 1;
+        while (d >= 0 && ++at[d] == s->shape.dims[d].size) at[d--] = 0;
+        if (d < 0) return true;
+    }
+}
+
+bool check_positions(const program *p, const run_state *r, fault *f)
+{
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].tensor->counts.name) TRY(check_input(&p->inputs[i], r, f));
+    return true;
+}

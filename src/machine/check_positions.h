@@ -1,0 +1,10 @@
+/* Do the numbers of inputs name positions that exist? */
+#ifndef MACHINE_CHECK_POSITIONS_H
+#define MACHINE_CHECK_POSITIONS_H
+
+#include "machine/device.h"
+
+/* Looks at every input that counts along a dimension (mtf_tensor.counts); false after an error. */
+bool check_positions(const program *p, const run_state *r, fault *f);
+
+#endif

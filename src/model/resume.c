@@ -1,0 +1,332 @@
+/* Where a training begins: after a checkpoint, with another's variables, anew. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "checkpoint/agree.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/load.h"
+#include "data/dataset.h"
+#include "model/training.h"
+
+/* ---- what a run that goes on should have alike ---- */
+
+enum { SAMPLES = 16, MOST_FACTS = 4 };
+
+/* A sum over some examples, as the program takes them: enough to tell one data set from another. */
+static bool sample_data(training *t, int64_t *batch, uint64_t *sum)
+{
+    const mtf_train_opts *o = t->opts;
+    mtf_session          *s = t->session;
+    const program        *p = first_program(t->program);
+    const char           *along = o->batches && o->batches->batch ? o->batches->batch : "batch";
+    int64_t               size = mtf_dataset_size(o->data), n = size < SAMPLES ? size : SAMPLES;
+    bool                  ok = true;
+    *batch = 0, *sum = 0;
+    for (int i = 0; i < p->ninputs && ok; i++) {
+        const mtf_tensor *x = p->inputs[i].tensor;
+        int               at = mtf_shape_find(x->shape, along);
+        if (at < 0 || !dataset_field(o->data, tensor_name(x))) continue;
+        *batch = x->shape.dims[at].size;
+        int64_t count = *batch ? mtf_shape_size(x->shape) / *batch : 0;
+        size_t  bytes = (size_t)count * mtf_dtype_bytes(x->type);
+        void   *example = block_alloc(&s->allocator, &s->fault, bytes + 1, true);
+        ok = example != NULL;
+        *sum = hash_bytes(*sum, tensor_name(x), strlen(tensor_name(x)));
+        for (int64_t k = 0; k < n && ok; k++) {
+            int64_t which = n > 1 ? k * (size - 1) / (n - 1) : 0;
+            ok = mtf_dataset_read(o->data, tensor_name(x), which, x->type, count, example);
+            if (ok) *sum = hash_bytes(*sum, example, bytes);
+        }
+        block_free(&s->allocator, example);
+    }
+    return ok;
+}
+
+/* Of a graph that makes its own examples; 0: nothing in it is called so. */
+static int64_t made_batch(const mtf_graph *g)
+{
+    for (int i = 0; i < g->ntensors; i++) {
+        int at = mtf_shape_find(g->all[i]->shape, "batch");
+        if (at >= 0) return g->all[i]->shape.dims[at].size;
+    }
+    return 0;
+}
+
+static bool add_fact(training *t, int *n, const char *key, const char *value)
+{
+    t->facts[(*n)++] = key;
+    t->facts[(*n)++] = arena_text(&t->session->arena, value);
+    return t->facts[*n - 1] != NULL;
+}
+
+static bool find_facts(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    int                   n = 0;
+    char                  text[40];
+    t->facts = arena_array(&t->session->arena, const char *, 2 * MOST_FACTS + 1);
+    TRY(t->facts != NULL);
+    if (o->optimizer) TRY(add_fact(t, &n, "optimizer", o->optimizer));
+    int64_t  batch = o->data ? 0 : made_batch(t->graph);
+    uint64_t sum = 0;
+    if (o->data) TRY(sample_data(t, &batch, &sum));
+    snprintf(text, sizeof text, "%" PRId64, batch);
+    if (batch) TRY(add_fact(t, &n, "batch", text));
+    if (!o->data) return true;
+    snprintf(text, sizeof text, "%" PRId64, mtf_dataset_size(o->data));
+    TRY(add_fact(t, &n, "examples", text));
+    snprintf(text, sizeof text, "%016" PRIx64, sum);
+    return add_fact(t, &n, "data", text);
+}
+
+/* NULL where it is not among them. */
+static const char *find_fact(const char *const *facts, const char *key)
+{
+    for (int i = 0; facts && facts[i]; i += 2)
+        if (strcmp(facts[i], key) == 0) return facts[i + 1];
+    return NULL;
+}
+
+/* ---- does a checkpoint suit? ---- */
+
+static bool other_fact(const training *t, const contents *c, const char *key, fault *f)
+{
+    static const char way_out[] = "resume with the same, or say --resume-anyway";
+    const char       *here = find_fact(t->facts, key), *there = find_fact(c->facts, key);
+    there = text_printable(c->arena, there);
+    TRY(there != NULL);
+    if (strcmp(key, "batch") == 0)
+        return fail(
+            f, ERR_USAGE,
+            "\"%s\" was made with batches of %s examples, and this run has batches of %s; %s",
+            c->path, there, here, way_out);
+    if (strcmp(key, "examples") == 0)
+        return fail(f, ERR_USAGE,
+                    "\"%s\" was made with other data, of %s examples, and this run has %s; %s",
+                    c->path, there, here, way_out);
+    if (strcmp(key, "optimizer") == 0)
+        return fail(f, ERR_USAGE, "\"%s\" was made with the optimizer %s, and this run has %s; %s",
+                    c->path, there, here, way_out);
+    return fail(f, ERR_USAGE, "\"%s\" was made with other data; %s", c->path, way_out);
+}
+
+/* What nobody would load: the model or its optimizer has changed. */
+static bool all_are_used(const training *t, const contents *c, fault *f)
+{
+    const kept_tensor *unused = NULL;
+    int                n = 0;
+    for (int i = 0; i < c->ntensors; i++) {
+        if (names_get(&t->program->store->entries, c->tensors[i]->name)) continue;
+        if (!n++) unused = c->tensors[i];
+    }
+    if (!n) return true;
+    return fail(
+        f, ERR_USAGE,
+        "\"%s\" has %d variable%s that this model and its optimizer lack, such as \"%s\"; resume "
+        "with the same, or say --resume-anyway",
+        c->path, n, n == 1 ? "" : "s", unused->shown);
+}
+
+static bool accepts(void *context, const contents *c, fault *f)
+{
+    const training *t = context;
+    uint64_t        seed = t->session->opts.seed;
+    if (c->seed != seed)
+        return fail(f, ERR_USAGE,
+                    "\"%s\" was made with another seed; resume with --seed %" PRIu64
+                    " (this run has seed %" PRIu64 ")",
+                    c->path, c->seed, seed);
+    if (t->opts->resume_anyway) return true;
+    for (int i = 0; t->facts && t->facts[i]; i += 2) {
+        const char *there = find_fact(c->facts, t->facts[i]);
+        if (there && strcmp(there, t->facts[i + 1]) != 0) return other_fact(t, c, t->facts[i], f);
+    }
+    return all_are_used(t, c, f);
+}
+
+/* ---- loading ---- */
+
+/* "file: ..." without the word. */
+static const char *sentence(const fault *f)
+{
+    const char *colon = strstr(f->text, ": ");
+    return colon ? colon + 2 : f->text;
+}
+
+/* How much was loaded, and what was not found, in one line. */
+static void say_loaded(training *t, const mtf_loaded *from, const char *kind)
+{
+    textbuf text = {.arena = &t->session->arena};
+    text_add(&text, "loaded %d of %d %svariable%s from \"%s\"", from->variables, from->wanted, kind,
+             from->wanted == 1 ? "" : "s", from->path);
+    for (int i = 0; from->missing[i]; i++)
+        text_add(&text, "%s\"%s\"", i ? ", " : "; not found: ", from->missing[i]);
+    text_add(&text, "\n");
+    if (!text_done(&text)) return;
+    if (t->progress.json)
+        progress_say(&t->progress, "%.*s", text.used - 1, text.text);
+    else
+        progress_text(&t->progress, text.text); /* of any length */
+}
+
+static bool take_init(training *t, bool says)
+{
+    static const mtf_load_opts usual = {.trainable = true};
+    const mtf_load_opts       *init = t->opts->init ? t->opts->init : &usual;
+    mtf_loaded                 from;
+    TRY(mtf_load(t->session, t->opts->init_from, init, &from));
+    if (says) say_loaded(t, &from, init->trainable ? "trainable " : "");
+    return true;
+}
+
+/* The newest checkpoint up to step `most`, as the first rank sees it; -1: there is none. */
+static bool newest_checkpoint(training *t, int64_t most, int64_t *newest)
+{
+    mtf_session *s = t->session;
+    ranks       *r = t->program->store->ranks;
+    arena_mark   mark = arena_here(&s->arena);
+    int64_t     *steps;
+    int          n = 0;
+    *newest = -1;
+    if (!t->opts->checkpoint_dir) return true;
+    TRY(folder_steps(&s->arena, t->opts->checkpoint_dir, &steps, &n));
+    while (n > 0 && steps[n - 1] > most) n--;
+    if (n > 0) *newest = steps[n - 1];
+    if (r) {
+        int64_t *all = arena_array(&s->arena, int64_t, ranks_count(r));
+        TRY(all && ranks_gather(r, "looking for checkpoints", newest, all, (int)sizeof *all));
+        *newest = all[0];
+    }
+    arena_back(&s->arena, mark);
+    return true;
+}
+
+static bool load_step(training *t, int64_t step, mtf_loaded *from, fault *why)
+{
+    mtf_session *s = t->session;
+    const char  *path = folder_step_path(&s->arena, t->opts->checkpoint_dir, step);
+    bool         anyway = t->opts->resume_anyway;
+    TRY(path && mtf_save_wait(s));
+    TRY(checkpoint_load(t->program->store, path, &(mtf_load_opts){.partial = anyway},
+                        &(load_judge){accepts, t}, from, why));
+    if (from->variables < from->wanted) say_loaded(t, from, "");
+    return true;
+}
+
+/* The newest whole checkpoint up to step `most`: those that are not are passed over, and `damaged`
+ * holds what is wrong with the first of them.  from->step is -1 where none is left. */
+static bool load_newest(training *t, int64_t most, mtf_loaded *from, fault *damaged)
+{
+    for (;;) {
+        int64_t step;
+        fault   why = {0};
+        *from = (mtf_loaded){.step = -1};
+        TRY(newest_checkpoint(t, most, &step));
+        if (step < 0 || load_step(t, step, from, &why)) return mtf_ok(t->session);
+        if (why.kind != ERR_DAMAGED) {
+            if (why.kind != ERR_NONE && fault_take(&t->session->fault, why.kind, why.text))
+                t->session->fault.named = why.named;
+            return false;
+        }
+        progress_say(&t->progress, "passing over step %" PRId64 ", which is not whole: %s", step,
+                     sentence(&why));
+        fault_take(damaged, why.kind, why.text);
+        most = step - 1;
+    }
+}
+
+/* Batches are counted from the beginning: with another size the same examples are other batches. */
+static int64_t position_here(const training *t, const mtf_loaded *from)
+{
+    const char *there = find_fact(from->facts, "batch"), *here = find_fact(t->facts, "batch");
+    long long   old, new;
+    if (!there || !here || sscanf(there, "%lld", &old) != 1 || sscanf(here, "%lld", &new) != 1)
+        return from->position;
+    if (old == new || old < 1 || new < 1) return from->position;
+    return (int64_t)((double)from->position * (double)old / (double)new);
+}
+
+static bool go_on_from(training *t, const mtf_loaded *from)
+{
+    t->step = from->step;
+    return mtf_program_set_step(t->program, t->step) &&
+           (!t->batches || mtf_batches_seek(t->batches, position_here(t, from)));
+}
+
+bool training_rewind(training *t, int64_t most)
+{
+    const program *p = first_program(t->program);
+    mtf_loaded     from;
+    fault          damaged = {0};
+    /* Before anything is loaded: what a checkpoint lacks has its first value. */
+    for (int v = 0; v < p->nvariables; v++)
+        TRY(store_restart(t->program->store, p->variables[v].tensor));
+    TRY(load_newest(t, most, &from, &damaged));
+    if (from.step >= 0) return go_on_from(t, &from);
+    return (!t->opts->init_from || take_init(t, false)) && go_on_from(t, &(mtf_loaded){.step = 0});
+}
+
+/* ---- the folder ---- */
+
+static const char looking[] = "looking at the folder for checkpoints";
+
+static bool take_folder(training *t)
+{
+    const char *folder = t->opts->checkpoint_dir;
+    fault       why = {0};
+    if (!folder) return true;
+    if (mtf_is_first(t->session) && folder_ready(folder, &t->unwritable) &&
+        lock_take(&t->lock, folder, &why))
+        t->session->lock = &t->lock;
+    TRY(agree(t->program->store, looking, &why));
+    if (t->lock.descriptor >= 0 && t->lock.before[0])
+        progress_say(&t->progress, "took over \"%s\" from %s, which has ended", folder,
+                     t->lock.before);
+    return true;
+}
+
+void training_leave(training *t)
+{
+    if (t->opts->checkpoint_dir) mtf_save_wait(t->session);
+    lock_release(&t->lock);
+    if (t->session->lock == &t->lock) t->session->lock = NULL;
+}
+
+/* ---- the beginning ---- */
+
+static bool resume(training *t)
+{
+    mtf_loaded from;
+    fault      damaged = {0};
+    TRY(load_newest(t, INT64_MAX, &from, &damaged));
+    if (from.step < 0)
+        return fail(&t->session->fault, ERR_FILE,
+                    "\"%s\" has no whole checkpoint to resume from; in the newest %s",
+                    t->opts->checkpoint_dir, sentence(&damaged));
+    TRY(go_on_from(t, &from));
+    t->saved = t->step;
+    progress_say(&t->progress, "resuming after step %" PRId64, t->step);
+    return true;
+}
+
+bool training_start(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    TRY(take_folder(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
+    if (t->saved >= 0 && !o->resume &&
+        !o->resume_anyway) /* which would mix with another training's */
+        return fail(&t->session->fault, ERR_USAGE,
+                    "\"%s\" has a checkpoint of step %" PRId64
+                    " already: resume from it, or name another folder",
+                    o->checkpoint_dir, t->saved);
+    if (o->checkpoint_dir) TRY(find_facts(t));
+    if (t->saved >= 0)
+        TRY(resume(t));
+    else if (o->init_from)
+        TRY(take_init(t, true));
+    /* Better to know before the first step than after the last. */
+    if (!o->checkpoint_dir || (o->steps > 0 && t->step >= o->steps)) return true;
+    return agree(t->program->store, looking, &t->unwritable);
+}

@@ -1,0 +1,171 @@
+#!/bin/bash
+# Tests options of training: what they change, that plans have them too, how shells complete them.
+#
+# Usage: MTF=path/to/mtf tests/shell/options.sh      default: build/mtf
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "options.sh: no command at $MTF"; exit 2; }
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+. "$root/tests/shell/cases.bash"
+
+cat >make.mtf <<'END'
+x: f32[batch=64, a=5] = random_normal
+w: f32[a=5] = range
+y: [batch] = einsum(x, w)
+END
+"$MTF" run make.mtf --fetch x=x.npy --fetch y=y.npy || exit 2
+cat >net.mtf <<'END'
+x: f32[batch=16, a=5] = input
+y: f32[batch=16] = input
+w: f32[a=5, h=8] = variable
+v: f32[h=8] = variable
+h: [batch, h] = einsum(x, w)
+p: [batch] = einsum(h, v)
+loss = reduce_mean((p - y) * (p - y))
+END
+data=(--data x=x.npy --data y=y.npy)
+train() { run train net.mtf "${data[@]}" --steps 6 --rate 0.01 --threads 1 --json "$@"; }    # train OPTION...
+losses() { sed -n 's/.*"loss":\([^,}]*\).*/\1/p' out; }
+
+# ---- each option changes the curve ---------------------------------------------------------------
+
+train
+check "a plain run" 0 err
+losses >plain
+for options in '--clip-norm 0.1' '--clip-value 0.01' '--optimizer sgd' '--optimizer adamw --weight-decay 0.9' \
+    '--beta1 0.5' '--beta2 0.9' '--epsilon 0.1' '--optimizer momentum --momentum 0.5' '--no-shuffle' '--dtype bf16'; do
+    train $options
+    if [ $status = 0 ] && [ "$(losses | wc -l)" = 6 ] && ! cmp -s <(losses) plain; then pass
+    else lose "train $options" "another curve" "$status: $(cat err) $(losses | tr '\n' ' ')"; fi
+done
+# What leaves it as it is, up to rounding.
+for options in '--microbatches 4' '--loss-scale 128' '--loss-scale dynamic' '--average 0.9' '--dtype f32' '--dtype f64' \
+    '--optimizer adamw --weight-decay 0' '--optimizer adamw --weight-decay 0.9 --no-decay .'; do
+    train $options
+    if [ $status = 0 ] && paste plain <(losses) |
+        awk '{ gap = ($1 - $2) / $1; if (gap < 0) gap = -gap } gap > 1e-4 { bad = 1 } END { exit bad || NR != 6 }'; then pass
+    else lose "train $options" "the plain curve" "$status: $(cat err) $(paste plain <(losses) | tr '\n' ' ')"; fi
+done
+run train net.mtf "${data[@]}" --eval-data x=x.npy --eval-data y=y.npy --steps 6 --average 0.9 --quiet --checkpoint-dir kept
+cp out averaged
+run eval net.mtf --eval-data x=x.npy --eval-data y=y.npy --checkpoint-dir kept --averages
+if [ $status = 0 ] && [ -s averaged ] && grep -qF -- "$(cat averaged)" out; then pass
+else lose "averages are evaluated, by train and by eval" "$(cat averaged)" "$(cat out err)"; fi
+run eval net.mtf --eval-data x=x.npy --eval-data y=y.npy --checkpoint-dir kept
+if [ $status = 0 ] && ! grep -qF -- "$(cat averaged)" out; then pass
+else lose "and not where nobody asks" "another loss than $(cat averaged)" "$(cat out err)"; fi
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+wrong() { misused "train $2" "$1" train net.mtf "${data[@]}" --steps 2 "${@:2}"; }      # wrong TEXT OPTION...
+wrong '--microbatches 3 does not divide the batch, which is 16' --microbatches 3
+wrong '--momentum is an option of the optimizers momentum, nesterov; this one is adam' --momentum 0.5
+wrong '--beta1 takes a number above 0 and below 1, not "1"' --beta1 1
+wrong '--clip-norm takes a number above 0, not "-1"' --clip-norm=-1
+wrong '--loss-scale takes a number above 0 or dynamic, not "big"' --loss-scale big
+wrong '--rate: schedule "cosin": there is no schedule "cosin"' --rate cosin
+wrong '--rate: schedule "2 *": at "": expected a number or the name of a schedule' --rate '2 *'
+wrong 'not "adm"; did you mean "adam"?' --optimizer adm
+wrong '--loss: no tensor is called "los"; did you mean "loss"?' --loss los
+wrong '--no-decay: pattern "("' --no-decay '('
+wrong '--dtype takes f32, bf16, f16 or f64, not "i32"' --dtype i32
+wrong 'a model file has no option --layers' --layers 3
+misused "an option of another model" 'mnist has no option --layers; it has --batch, --hidden' train mnist --layers 3
+misused "a piece of an option" 'mtf eval has no option --data; did you mean "--eval-data"?' eval net.mtf --data x
+misused "a beginning of an option" 'did you mean "--momentum"?' train toy --moment 0.5
+refuses "a misspelt model" 'did you mean "mnist"?' train mnsit
+
+# ---- plans are of the step that mtf train runs ---------------------------------------------------
+
+# What a run would need is said where it may not have it.
+needs() { run train net.mtf "${data[@]}" --steps 1000 --memory 1 "$@"
+          sed -n 's/.*the program needs \([0-9]*\) bytes.*/\1/p' err; }
+planned() { run plan net.mtf --loss loss --steps 1000 --json "$@"; sed -n 's/^\t*"peak_bytes":[ \t]*\([0-9]*\),*/\1/p' out | head -n 1; }
+for options in '' '--optimizer sgd' '--optimizer momentum' '--optimizer adafactor' '--rate cosine' '--average 0.99' \
+    '--clip-norm 1' '--microbatches 4' '--dtype bf16' '--loss-scale dynamic'; do
+    want=$(needs $options) got=$(planned $options)
+    if [ -n "$want" ] && [ "$want" = "$got" ]; then pass
+    else lose "plan and train $options" "$want bytes" "$got: $(head -c 300 err)"; fi
+done
+[ "$(planned --optimizer sgd)" -lt "$(planned --optimizer adam)" ] && pass || lose "adam keeps more than sgd" more "$(planned)"
+run show net.mtf
+if [ $status = 0 ] && ! grep -q assign out; then pass; else lose "without options a file is as it is" "no optimizer" "$(cat out)"; fi
+run show net.mtf --optimizer adam
+check "show has the optimizer" 0 out "w/adam_m: f32[a=5, h=8]" "learning_rate" "assign"
+run show toy --batch 6 --io 3
+check "show takes the sizes of a ready model" 0 out "x: f32[batch=6, io=3]"
+run layout net.mtf --optimizer adam --mesh x:2 --json
+check "layout searches the step" 0 out '"layouts"'
+run verify net.mtf --optimizer adam --clip-norm 1 --microbatches 2 --mesh x:2 --layout batch:x
+check "verify proves the step" 0 out "equal on all 2 processors"
+run plan toy --hidden 32 --layers 2 --mesh x:2 --layout hidden_odd:x
+check "plan takes the sizes of a ready model" 0 out "mesh             x:2; 2 processors"
+run show net.mtf --microbatches 2 --dtype bf16
+check "parts of a batch, in another type" 0 out "loop(" "bf16[batch=8" "microbatch=2"
+
+run train net.mtf "${data[@]}" --steps 2 --mesh auto:2 --layout auto
+check "train says what auto stood for" 0 out "found: --mesh mesh_0:2"
+
+# ---- the optimizers are the same everywhere ------------------------------------------------------
+
+run train --help
+optimizers=$(sed -n 's/^  --optimizer NAME *//p' out | tr -d ,)
+[ "$(wc -w <<<"$optimizers")" -ge 6 ] && pass || lose "help lists optimizers" "6 or more" "$optimizers"
+for optimizer in $optimizers; do
+    train --optimizer $optimizer
+    check "optimizer $optimizer trains" 0 out '"step":6'
+    for page in docs/optimizers.md docs/mtf.1 include/mtf_nn.h; do
+        if grep -qw -- $optimizer "$root/$page"; then pass; else lose "$page" "$optimizer" "nothing of it"; fi
+    done
+done
+
+# ---- the manual page has every option ------------------------------------------------------------
+
+for option in $("$MTF" completion bash | sed -n "s/.*:options) words='\(.*\)' ;;/\1/p" | tr ' ' '\n' | sort -u); do
+    if grep -qF -- "${option//-/\\-}" "$root/docs/mtf.1"; then pass; else lose "docs/mtf.1" "$option" "nothing of it"; fi
+done
+
+# ---- completion and colours ----------------------------------------------------------------------
+
+"$MTF" completion bash >bash_completion
+. ./bash_completion
+completes() {                           # completes EXPECTED WORD...
+    local want=$1
+    shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _mtf
+    if [ "${COMPREPLY[*]}" = "$want" ]; then pass; else lose "completion of $*" "$want" "${COMPREPLY[*]}"; fi
+}
+mkdir folder
+completes "train" mtf tr
+completes "plan" mtf help pl
+completes "mnist mnist-conv" mtf train mn
+completes "--optimizer" mtf train toy --opt
+completes "adam adamw adafactor" mtf train toy --optimizer ad
+completes "cpu check" mtf run net.mtf --device ""
+completes "folder" mtf train toy --checkpoint-dir f
+completes "ls verify show diff convert" mtf ckpt ""
+completes "--keep --keep-every" mtf train toy --resume --ke
+completes "net.mtf" mtf plan net
+misused "no such shell" 'takes bash or zsh, not "fish"' completion fish
+run completion zsh
+check "completion for zsh" 0 out "#compdef mtf" "'--optimizer=[sgd, momentum" ":(sgd momentum"
+if command -v zsh >/dev/null; then
+    if zsh -n out 2>why; then pass; else lose "zsh reads it" "no error" "$(cat why)"; fi
+fi
+
+colours() { TERM=${1:-xterm} script -qec "$MTF ${2:---help}" /dev/null </dev/null | grep -c $'\033\[1'; }   # colours [TERM [WORDS]]
+if command -v script >/dev/null; then
+    [ "$(unset NO_COLOR; colours)" -gt 0 ] && pass || lose "headings on a terminal" "bold" "plain"
+    [ "$(unset NO_COLOR; colours xterm frobnicate)" -gt 0 ] && pass || lose "errors on a terminal" "bold" "plain"
+    [ "$(unset NO_COLOR; colours dumb)" -eq 0 ] && pass || lose "a dumb terminal" "plain" "bold"
+    [ "$(export NO_COLOR=1; colours)" -eq 0 ] && pass || lose "NO_COLOR" "plain" "bold"
+fi
+run --help
+if grep -q $'\033' out; then lose "a pipe" "plain" "$(head -c 200 out)"; else pass; fi
+
+printf 'options: %d passed, %d failed\n' $passed $failed
+[ $failed -eq 0 ]
