@@ -9,24 +9,28 @@
 #include "ops/call.h"
 #include "ops/tape.h"
 
-const attr_spec attention_attrs[] = {
-    {"query", ATTR_WORD, "", "the dimension of q's positions; default: there is one"},
-    {"memory", ATTR_WORD, NULL, "the dimension that is attended to; may be query"},
-    {"key", ATTR_WORD, NULL, "the dimension that q and k are multiplied along"},
-    {"value", ATTR_WORD, NULL, "the last dimension of the result, v's; may be key"},
-    {"scale", ATTR_REAL, "1", "of the products"},
-    {"min_relative", ATTR_INT, "-2147483648", "a query sees from this far on: write - read,"},
-    {"max_relative", ATTR_INT, "2147483647", "and up to this far; 0: nothing later"},
-    {"with", ATTR_NAMES, "()",
-     "what the further inputs are: bias, read, write, query_segment, memory_segment, turn"},
-    {"bias_memory", ATTR_WORD, "", "what the bias calls the memory; default: memory"},
-    {"bias_relative", ATTR_WORD, "",
-     "a dimension of the bias in place of query and memory, of size query + memory - 1: element "
-     "memory - query + (size of query) - 1"},
-    {"dropout", ATTR_REAL, "0", "weights are 0 with this probability, else divided by the rest"},
-    {"dropout_over", ATTR_NAMES, "()", "dimensions that share decisions"},
+/* clang-format off */
+#define SHARED_ATTRS \
+    {"query", ATTR_WORD, "", "the dimension of q's positions; default: there is one"}, \
+    {"memory", ATTR_WORD, NULL, "the dimension that is attended to; may be query"}, \
+    {"key", ATTR_WORD, NULL, "the dimension that q and k are multiplied along"}, \
+    {"value", ATTR_WORD, NULL, "the last dimension of the result, v's; may be key"}, \
+    {"scale", ATTR_REAL, "1", "of the products"}, \
+    {"min_relative", ATTR_INT, "-2147483648", "a query sees from this far on: write - read,"}, \
+    {"max_relative", ATTR_INT, "2147483647", "and up to this far; 0: nothing later"}, \
+    {"with", ATTR_NAMES, "()", \
+     "what the further inputs are: bias, read, write, query_segment, memory_segment, turn"}, \
+    {"bias_memory", ATTR_WORD, "", "what the bias calls the memory; default: memory"}, \
+    {"bias_relative", ATTR_WORD, "", \
+     "a dimension of the bias in place of query and memory, of size query + memory - 1: element " \
+     "memory - query + (size of query) - 1"}, \
+    {"dropout", ATTR_REAL, "0", "weights are 0 with this probability, else divided by the rest"}, \
+    {"dropout_over", ATTR_NAMES, "()", "dimensions that share decisions"}, \
     {"stream", ATTR_INT, "-1", "of dropout's random numbers; default: the next unused one"},
-    {0}};
+/* clang-format on */
+const attr_spec attention_attrs[] = {SHARED_ATTRS{0}};
+const attr_spec attention_grad_attrs[] = {
+    SHARED_ATTRS{"bias_grad", ATTR_BOOL, "true", "the gradient of the bias is a result"}, {0}};
 
 /* ---- who is who ---- */
 
@@ -281,10 +285,14 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
                                                                      lse, d, delta};
     int         nin = ATTENTION_GRAD_GIVEN;
     for (int k = ATTENTION_GIVEN; k < n->nargs; k++) in[nin++] = n->in[k];
-    node *g = node_new(n->graph, &op_attention_grad, nin, in, n->attrs, NULL);
+    attr attrs[AT_GRAD_ATTRS];
+    memcpy(attrs, n->attrs, AT_ATTRS * sizeof *attrs);
+    bool bias = r.in[ATTENTION_BIAS] >= 0 && tape_wants(t, n->in[r.in[ATTENTION_BIAS]]);
+    attrs[AT_BIAS_GRAD].b = bias || r.in[ATTENTION_BIAS] < 0;
+    node *g = node_new(n->graph, &op_attention_grad, nin, in, attrs, NULL);
     if (!g) return;
     for (int k = 0; k < 3; k++) tape_give(t, n->in[k], g->out[k]);
-    if (r.in[ATTENTION_BIAS] >= 0) tape_give(t, n->in[r.in[ATTENTION_BIAS]], g->out[3]);
+    if (bias) tape_give(t, n->in[r.in[ATTENTION_BIAS]], g->out[3]);
 }
 
 /* ---- lowering ---- */

@@ -4,7 +4,7 @@
 
 #include "ops/lowering.h"
 
-/* Attributes, the same for both. */
+/* Attributes, the same for both but for the last. */
 enum {
     AT_QUERY,
     AT_MEMORY,
@@ -19,9 +19,11 @@ enum {
     AT_DROPOUT,
     AT_DROPOUT_OVER,
     AT_STREAM,
-    AT_ATTRS
+    AT_ATTRS,
+    AT_BIAS_GRAD = AT_ATTRS, /* the gradient's only */
+    AT_GRAD_ATTRS
 };
-extern const attr_spec attention_attrs[];
+extern const attr_spec attention_attrs[], attention_grad_attrs[];
 
 /* A node's dimensions and inputs by their part in it. */
 typedef struct attention_roles {

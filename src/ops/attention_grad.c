@@ -23,7 +23,7 @@ static bool infer(node *n)
         return node_fail(n, ERR_SHAPE, "lse, dy and delta must be like the results, %s, not %s",
                          shape_text(&y, a), shape_text(wrong, b));
     for (int k = 0; k < 3; k++) TRY(node_output(n, n->in[k]->type, &n->in[k]->shape));
-    if (r.in[ATTENTION_BIAS] < 0) return true;
+    if (r.in[ATTENTION_BIAS] < 0 || !n->attrs[AT_BIAS_GRAD].b) return true;
     const mtf_tensor *bias = n->in[r.in[ATTENTION_BIAS]];
     return node_output(n, bias->type, &bias->shape);
 }
@@ -291,7 +291,7 @@ const op op_attention_grad = {
             "the sum of dy y along value, less the gradient of lse",
     .args = "q, k, v, lse, dy, delta, [more...]",
     .results = "dq, dk, dv, [dbias]",
-    .attrs = attention_attrs,
+    .attrs = attention_grad_attrs,
     .infer = infer,
     .grad = grad,
     .lower = lower,
