@@ -301,6 +301,30 @@ MTF_API mtf_tensor *mtf_argmax(mtf_tensor *x, mtf_dim dim); /* i32 */
 MTF_API mtf_tensor *mtf_reduce_logsumexp(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
 MTF_API mtf_tensor *mtf_log_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
 MTF_API mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
+
+/* Attention: y = sum over the memory of softmax(scale q k + bias) v, of which no weights are stored.
+ * q has `key` and any others, of which `query` counts its positions; k has `memory`, `key` and any of
+ * q's others, v has `memory`, `value` and any of q's others: what they lack is shared.  memory may be
+ * query: a sequence attends to itself.  A query sees what min_relative <= write - read <= max_relative
+ * allows, and where segments are equal. */
+typedef struct mtf_attention_op_opts {
+    const char    *query;                         /* NULL: there is one position */
+    const char    *memory, *key, *value;          /* value may be key */
+    double         scale;                         /* 0: 1 */
+    const int64_t *min_relative, *max_relative;   /* NULL: no limit */
+    mtf_tensor    *bias;                          /* any of q's dimensions but key, and memory */
+    const char    *bias_memory;                   /* what the bias calls the memory; NULL: memory */
+    const char    *bias_relative;                 /* its dimension of distances, of size query + memory - 1:
+                                                     element memory - query + (size of query) - 1 */
+    mtf_tensor    *read, *write;                  /* i32 places; NULL: the index */
+    mtf_tensor    *query_segment, *memory_segment; /* i32; NULL: one segment */
+    double         dropout;                       /* of weights */
+    mtf_shape      dropout_over;                  /* dimensions that share decisions */
+} mtf_attention_op_opts;
+/* y: q's dimensions with value in place of key, which comes last.  *lse, unless NULL: the log of the
+ * sum of exponentials, f32, or f64 for f64.  A query that sees nothing has y 0 and lse -1e30. */
+MTF_API mtf_tensor *mtf_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v,
+                                  const mtf_attention_op_opts *opts, mtf_tensor **lse);
 MTF_API mtf_tensor *mtf_cumsum(mtf_tensor *x, mtf_dim dim, bool exclusive, bool reverse);
 
 /* ---- shape and order ------------------------------------------------------------------- */

@@ -193,6 +193,7 @@ typedef struct mtf_attention_opts {
     bool                         hide_outside;   /* local: what lies outside is not seen; default:
                                                  it is seen as zeros, as in the original       */
     mtf_dim                  h_blocks, w_blocks; /* local: what counts blocks; {0}: there is one  */
+    bool                     composed; /* by products and a softmax, which stores the weights     */
     const mtf_layer_context *context;
 } mtf_attention_opts;
 

@@ -47,6 +47,8 @@ typedef struct mtf_attention_layer {
     bool         separate_heads; /* weights have dimensions of their own for heads and head
                                     size; default: one combined dimension, called after heads  */
     bool scale_queries; /* divides queries by sqrt(kv); default: their initialiser does       */
+    bool composed; /* by products and a softmax, which stores the weights; default: by one
+                      operation, where that can do all this asks for                           */
 } mtf_attention_layer;
 
 /* Attention whose heads are mixed before and after the softmax. */

@@ -20,7 +20,8 @@ typedef struct slice   slice;
 typedef enum dim_split {
     SPLIT_WHOLE, /* every processor needs all of it: gathered before, cut again after */
     SPLIT_FREE,  /* each part by itself */
-    SPLIT_SUM,   /* reduced: parts leave partial sums, owed over its axes */
+    SPLIT_SUM,   /* reduced: parts leave partial sums, owed over its axes, of outputs that lack it;
+                    those that have it are computed by parts */
     SPLIT_MAX,   /* likewise the largest, the smallest of parts; an op reduces in one way only */
     SPLIT_MIN,
     SPLIT_OWN,    /* the op's lowering fetches what it needs beyond its part */

@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/dtype.h"
 #include "base/numbers.h"
 #include "nn/masks.h"
 
@@ -91,23 +93,82 @@ mtf_attention_opts attention_begin(mtf_graph *g, const mtf_attention_opts *opts,
 
 /* ---- attention ---- */
 
+typedef struct attention_call {
+    mtf_dim memory, key, value;
+} attention_call;
+
+static mtf_tensor *composed(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v, mtf_tensor *mask,
+                            mtf_dim memory, mtf_dim key, mtf_dim value, const mtf_attention_opts *o)
+{
+    mtf_shape   queries = mtf_shape_minus(q->shape, mtf_shape(key));
+    mtf_tensor *logits = mtf_us_einsum(o->context, mtf_shape_plus(queries, mtf_shape(memory)), 2,
+                                       (mtf_tensor *[]){q, k});
+    if (mask) logits = mtf_add(logits, mask);
+    mtf_tensor *weights = mtf_softmax(logits, memory, o->extra_logit);
+    weights = layer_dropout(o->context, weights, o->dropout, o->dropout_broadcast);
+    return mtf_einsum(mtf_shape_plus(queries, mtf_shape(value)), weights, v);
+}
+
+/* Are x's dimensions among these and the two? */
+static bool within(const mtf_tensor *x, const mtf_shape *dims, const char *a, const char *b)
+{
+    for (int d = 0; d < x->shape.ndims; d++) {
+        const char *name = x->shape.dims[d].name;
+        if (shape_find(dims, name) < 0 && strcmp(name, a) != 0 && strcmp(name, b) != 0) return false;
+    }
+    return true;
+}
+
+/* Can one operation do it? */
+static bool is_plain(const mtf_tensor *q, const mtf_tensor *k, const mtf_tensor *v,
+                     const mtf_tensor *mask, const attention_call *c, const mtf_attention_opts *o)
+{
+    mtf_shape queries = mtf_shape_minus(q->shape, mtf_shape(c->key));
+    if (o->composed || (o->context && o->context->unit_scaling)) return false;
+    if (!dtype_is_float(q->type) || k->type != q->type || v->type != q->type) return false;
+    if (shape_find(&q->shape, c->memory.name) >= 0 || shape_find(&queries, c->value.name) >= 0)
+        return false;
+    if (!within(k, &queries, c->memory.name, c->key.name) ||
+        !within(v, &queries, c->memory.name, c->value.name))
+        return false;
+    if (mask && (mask->type != q->type || !within(mask, &queries, c->memory.name, "")))
+        return false;
+    return !o->extra_logit || shape_within(&o->extra_logit->shape, &queries);
+}
+
+mtf_tensor *attention_with_extra(mtf_tensor *y, mtf_tensor *lse, mtf_tensor *extra)
+{
+    if (!extra || !y || !lse) return y;
+    mtf_tensor *share = mtf_sigmoid(mtf_sub(lse, mtf_cast(extra, lse->type)));
+    return mtf_cast(mtf_multiply(mtf_cast(y, lse->type), share), y->type);
+}
+
 mtf_tensor *mtf_dot_product_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v, mtf_tensor *mask,
                                       const mtf_attention_opts *opts)
 {
     mtf_attention_opts o = opts ? *opts : (mtf_attention_opts){0};
-    mtf_dim            memory, value, key;
+    attention_call     c;
+    mtf_tensor        *lse;
     if (!graph_of(q) || !k || !v) return NULL;
-    if (!layer_last(k, "dot_product_attention", 1, &memory) ||
-        !layer_last(q, "dot_product_attention", 0, &key) ||
-        !layer_last(v, "dot_product_attention", 0, &value))
+    if (!layer_last(k, "dot_product_attention", 1, &c.memory) ||
+        !layer_last(q, "dot_product_attention", 0, &c.key) ||
+        !layer_last(v, "dot_product_attention", 0, &c.value))
         return NULL;
-    mtf_shape   queries = mtf_shape_minus(q->shape, mtf_shape(key));
-    mtf_tensor *logits = mtf_us_einsum(o.context, mtf_shape_plus(queries, mtf_shape(memory)), 2,
-                                       (mtf_tensor *[]){q, k});
-    if (mask) logits = mtf_add(logits, mask);
-    mtf_tensor *weights = mtf_softmax(logits, memory, o.extra_logit);
-    weights = layer_dropout(o.context, weights, o.dropout, o.dropout_broadcast);
-    return mtf_einsum(mtf_shape_plus(queries, mtf_shape(value)), weights, v);
+    if (!is_plain(q, k, v, mask, &c, &o))
+        return composed(q, k, v, mask, c.memory, c.key, c.value, &o);
+    mtf_shape pairs =
+        mtf_shape_plus(mtf_shape_minus(q->shape, mtf_shape(c.key)), mtf_shape(c.memory));
+    mtf_shape   kept = mtf_shape_minus(pairs, o.dropout_broadcast);
+    mtf_tensor *y = mtf_attention(
+        q, k, v,
+        &(mtf_attention_op_opts){.memory = c.memory.name,
+                                 .key = c.key.name,
+                                 .value = c.value.name,
+                                 .bias = mask,
+                                 .dropout = o.context && o.context->inference ? 0 : o.dropout,
+                                 .dropout_over = mtf_shape_minus(pairs, kept)},
+        &lse);
+    return attention_with_extra(y, lse, o.extra_logit);
 }
 
 /* Batch dimensions and channels of query and memory must agree. */

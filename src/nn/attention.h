@@ -14,6 +14,8 @@ mtf_tensor *attention_project(mtf_tensor *x, mtf_tensor *w, mtf_dim heads, mtf_d
 /* Back to the channels: heads and kv are summed, the other dimensions are those of `like`. */
 mtf_tensor *attention_output(mtf_tensor *x, mtf_tensor *wo, const mtf_tensor *like,
                              const mtf_attention_opts *o);
+/* One more thing to attend to, of value 0 and with this logit; NULL: none. */
+mtf_tensor *attention_with_extra(mtf_tensor *y, mtf_tensor *lse, mtf_tensor *extra);
 /* Options with their defaults, and the scope entered: `outside` is NULL after an error. */
 mtf_attention_opts attention_begin(mtf_graph *g, const mtf_attention_opts *opts, const char *layer,
                                    const char **outside);

@@ -59,6 +59,12 @@ static bool same_details(const instr *a, const instr *b)
     case INSTR_SCAN: return a->scan.along == b->scan.along;
     case INSTR_ORDER: return a->order.along == b->order.along && a->order.k == b->order.k;
     case INSTR_WINDOW: return same_window(&a->window, &b->window);
+    case INSTR_ATTENTION:
+    case INSTR_ATTENTION_GRAD:
+        return a->attention->memory == b->attention->memory &&
+               a->attention->first_query == b->attention->first_query &&
+               a->attention->first_memory == b->attention->first_memory &&
+               a->attention->first == b->attention->first;
     case INSTR_DRAW: return a->draw.first == b->draw.first;
     default: return true;
     }

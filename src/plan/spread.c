@@ -287,13 +287,20 @@ static void cut_again(emitter *e, const mtf_shape *shape, unsigned missing, slic
     }
 }
 
-/* Axes of reduced dimensions that are really cut in some input. */
-static unsigned reduced_axes(const cut_dims *f, dim_split kind)
+/* Axes of dimensions that are reduced in x, and really cut in some input. */
+static unsigned reduced_axes(const mtf_tensor *x, const cut_dims *f, dim_split kind)
 {
     unsigned axes = 0;
     for (int k = 0; k < f->n; k++)
-        if (f->of[k].split == kind) axes |= f->of[k].axes;
+        if (f->of[k].split == kind && shape_find(&x->shape, f->of[k].dim) < 0)
+            axes |= f->of[k].axes;
     return axes;
+}
+
+/* Is the dimension, which an output has, computed by parts there?  A sum over it is another output's. */
+static bool is_parted(const cut_dim *own)
+{
+    return own->split == SPLIT_FREE || own->split == SPLIT_OWN || own->split == SPLIT_SUM;
 }
 
 /* The dimensions of x that are computed by parts, as bits. */
@@ -302,7 +309,7 @@ static unsigned parted(const emitter *e, const mtf_tensor *x, cut_dims *f)
     unsigned cut = spread_cut(e, x), parts = 0;
     for (int d = 0; cut >> d; d++) {
         const cut_dim *own = cut >> d & 1 ? find_dim(f, x->shape.dims[d].name) : NULL;
-        if (own && (own->split == SPLIT_FREE || own->split == SPLIT_OWN)) parts |= 1u << d;
+        if (own && is_parted(own)) parts |= 1u << d;
     }
     return parts;
 }
@@ -341,12 +348,12 @@ static bool note_finer(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
 }
 
 /* What parts left is still to be combined. */
-static void note_debt(const cut_dims *f, unsigned carried, slice *s)
+static void note_debt(const mtf_tensor *x, const cut_dims *f, unsigned carried, slice *s)
 {
-    unsigned largest = reduced_axes(f, SPLIT_MAX), smallest = reduced_axes(f, SPLIT_MIN);
+    unsigned largest = reduced_axes(x, f, SPLIT_MAX), smallest = reduced_axes(x, f, SPLIT_MIN);
     s->owes = largest ? FOLD_MAX : smallest ? FOLD_MIN : FOLD_SUM;
-    s->owed =
-        largest | smallest | carried | reduced_axes(f, SPLIT_SUM) | reduced_axes(f, SPLIT_OWN_SUM);
+    s->owed = largest | smallest | carried | reduced_axes(x, f, SPLIT_SUM) |
+              reduced_axes(x, f, SPLIT_OWN_SUM);
 }
 
 /* The rest of an output: what parts left is noted as owed, and what was computed whole is cut. */
@@ -355,7 +362,7 @@ static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carrie
 {
     unsigned cut = parted(e, x, f), missing = spread_cut(e, x) & ~cut;
     s->cut = cut;
-    note_debt(f, carried, s);
+    note_debt(x, f, carried, s);
     s->finer = NULL;
     if (s->owed) TRY(pay_parts(e, x, f, wide, &missing, s));
     cut_again(e, &x->shape, missing, s);
@@ -372,19 +379,19 @@ static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, bool wide,
     s->cut = parted(e, x, f);
     for (int d = 0; d < x->shape.ndims && f->n; d++) {
         const cut_dim *own = find_dim(f, x->shape.dims[d].name);
-        if (!own || (own->split != SPLIT_FREE && own->split != SPLIT_OWN)) continue;
+        if (!own || !is_parted(own)) continue;
         s->shape.dims[d].size =
             cut_range(e->layout->mesh, &own->cut, &e->here, x->shape.dims[d].size).size;
     }
 }
 
-/* Are its results held in the type that they are summed in?  They are what parts leave of a sum, or
- * moved from such; what is picked from parts is zero on all but one of them. */
-static bool gives_wide(const node *n, const cut_dims *f, const slice *parts)
+/* Is a result held in the type that it is summed in?  It is what parts leave of a sum, or moved from
+ * such; what is picked from parts is zero on all but one of them. */
+static bool gives_wide(const node *n, const mtf_tensor *x, const cut_dims *f, const slice *parts)
 {
     bool moved = false;
     if (!(n->op->flags & OP_MOVES))
-        return reduced_axes(f, SPLIT_SUM) || reduced_axes(f, SPLIT_OWN_SUM);
+        return reduced_axes(x, f, SPLIT_SUM) || reduced_axes(x, f, SPLIT_OWN_SUM);
     for (int i = 0; i < n->nin; i++) moved = moved || parts[i].type != n->in[i]->type;
     return moved;
 }
@@ -404,13 +411,14 @@ bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice
     TRY(pay_wanted(e, n, in));
     choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
-    bool wide = kept->wide || gives_wide(n, &f, parts);
-    for (int i = 0; i < n->nin && n->op->flags & OP_MOVES && wide; i++)
-        TRY(emit_widened(e, &parts[i]));
-    for (int o = 0; o < n->nout; o++) blank(e, n->out[o], &f, wide, &out[o]);
+    bool moved = n->op->flags & OP_MOVES && (kept->wide || gives_wide(n, n->out[0], &f, parts));
+    for (int o = 0; o < n->nout; o++)
+        blank(e, n->out[o], &f, kept->wide || gives_wide(n, n->out[o], &f, parts), &out[o]);
+    for (int i = 0; i < n->nin && moved; i++) TRY(emit_widened(e, &parts[i]));
     TRY(n->op->lower(e, n, parts, out));
     for (int o = 0; o < n->nout; o++) {
-        if (wide) TRY(emit_widened(e, &out[o])); /* on some processors it may be a view of a part */
+        /* On some processors it may be a view of a part. */
+        if (kept->wide || gives_wide(n, n->out[o], &f, parts)) TRY(emit_widened(e, &out[o]));
         TRY(finish(e, n->out[o], &f, carried, kept->wide, &out[o]));
     }
     return true;

@@ -94,6 +94,18 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
  * sizes, steps and paddings from `how`, strides and group sizes are filled in. */
 bool emit_window(emitter *e, const window_args *how, const slice *x, const slice *w,
                  const slice *y);
+/* Names of dimensions in the slices that emit_attention takes: of the memory in k, v, write,
+ * memory_segment, the bias and their gradients, of the key in q, k and of the value in v, y, dy. */
+#define MEMORY_DIM SLICE_DIM("memory")
+#define KEY_DIM SLICE_DIM("key")
+#define VALUE_DIM SLICE_DIM("value")
+/* `in` by attention_operand, read where how->at is not -1; sizes, strides and numbers of inputs are
+ * filled in.  out as in instr.h, KEY_DIM or VALUE_DIM last where they have it. */
+bool emit_attention(emitter *e, instr_kind kind, const attention_args *how, const slice *in,
+                    int nturns, const slice *turns, int nout, const slice *out);
+/* y [rows.., VALUE_DIM] and lse from what parts of the memory gave, summed. */
+bool emit_attention_join(emitter *e, const slice *sum, const slice *weights, const slice *most,
+                         const slice *y, const slice *lse);
 /* Fills in how positions of this processor's part under `where` count in the whole tensor. */
 void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
                        draw_args *how);

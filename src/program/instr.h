@@ -133,6 +133,48 @@ typedef struct window_args {
     int64_t     y_spatial[MAX_SPATIAL], y_out;
 } window_args;
 
+/* What attention reads.  LSE, DY, DELTA: the gradient only. */
+typedef enum attention_operand {
+    ATTENTION_Q,
+    ATTENTION_K,
+    ATTENTION_V,
+    ATTENTION_LSE,
+    ATTENTION_DY,
+    ATTENTION_DELTA, /* sum of dy y, less the gradient of lse */
+    ATTENTION_BIAS,
+    ATTENTION_READ,  /* places of queries and of the memory; absent: their index */
+    ATTENTION_WRITE,
+    ATTENTION_QUERY_SEGMENT,
+    ATTENTION_MEMORY_SEGMENT,
+    ATTENTION_OPERANDS
+} attention_operand;
+
+/* Loops run over the rows: all dimensions of q but key.  For each row i and each position m of the
+ * memory that it sees, which is where min <= write[m] - read[i] <= max and segments are equal,
+ *     s[i, m] = scale * sum of q[i] k[m] + bias[i, m],  p = exp(s - lse) times dropout's factor
+ *     y[i] = sum of p v[m], lse[i] = log of the sum of exp(s)
+ * out = y, lse; in parts: sum of exp(s - max) v, sum of exp(s - max), max.  A row that sees nothing
+ * has y 0, and lse or max NOTHING_SEEN.  The gradient: out = dq, dk, dv and, where there is a bias,
+ * its gradient; dk, dv and the last are sums over loops along which they have stride 0.
+ * Elements of q, k along key and of v, y, dy along value are adjacent, as are those of gradients. */
+typedef struct attention_args {
+    int     at[ATTENTION_OPERANDS];   /* which input; -1: absent */
+    int64_t step[ATTENTION_OPERANDS]; /* from one position of the memory to the next */
+    int64_t out_step[4];
+    int64_t memory, key, value;        /* sizes */
+    int     query;                     /* the loop of positions; -1: there is one */
+    int64_t first_query, first_memory; /* index of the first in the whole */
+    int64_t min, max;
+    double  scale;
+    bool    parts;
+    bool    relative; /* the bias is read through distances: few elements, many times */
+    double  dropout;  /* rate; 0: none */
+    uint32_t stream;
+    int      first_turn; /* the inputs from here on, as for a draw */
+    int64_t  first, weight[MAX_LOOPS], memory_weight; /* global index of a pair, as for a draw */
+} attention_args;
+#define NOTHING_SEEN (-1e30)
+
 typedef enum draw_kind { DRAW_UNIFORM, DRAW_NORMAL, DRAW_TRUNCATED_NORMAL } draw_kind;
 typedef struct draw_args {
     draw_kind kind;
@@ -203,6 +245,7 @@ typedef struct instr {
         scan_args            scan;
         order_args           order;
         window_args          window;
+        const attention_args *attention; /* ATTENTION, ATTENTION_GRAD */
         draw_args            draw;
         reduce_args          reduce;
         scatter_args         reduce_scatter;

@@ -81,6 +81,12 @@ static void write_details(const instr *i, textbuf *t)
                  : i->window.kind == WINDOW_INPUT ? "input"
                                                   : "filter");
         break;
+    case INSTR_ATTENTION:
+    case INSTR_ATTENTION_GRAD:
+        text_add(t, " to %lld of %lld, %lld%s", (long long)i->attention->memory,
+                 (long long)i->attention->key, (long long)i->attention->value,
+                 i->attention->parts ? " in parts" : "");
+        break;
     case INSTR_LOOP:
         if (i->loop.trips >= 0)
             text_add(t, " %lld turns", (long long)i->loop.trips);

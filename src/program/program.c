@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
+#include "program/attention.h"
 #include "program/scalar.h"
 
 static const struct {
@@ -90,6 +91,9 @@ static int64_t flops_of(const instr *i)
     case INSTR_ORDER:
         return saturate_times(saturate_times(n, i->order.along), order_depth(i->order.k));
     case INSTR_WINDOW: return window_flops(i);
+    case INSTR_ATTENTION:
+    case INSTR_ATTENTION_GRAD: return attention_flops(i);
+    case INSTR_ATTENTION_JOIN: return n;
     case INSTR_DRAW: return saturate_times(n, draw_flops(i->draw.kind));
     default: return 0;
     }
@@ -123,6 +127,8 @@ int64_t instr_operand_bytes(const instr *i, int k)
     int64_t       n = touched(i, a, k >= i->nout);
     if (i->kind == INSTR_SCAN) n = saturate_times(n, i->scan.along);
     if (i->kind == INSTR_ORDER) n = saturate_times(n, k < i->nout ? i->order.k : i->order.along);
+    if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD)
+        n = attention_operand_elements(i, k, n);
     if (i->kind == INSTR_WINDOW) {
         /* out, first, second are y x w, x y w, w x y for the three kinds. */
         static const char  order[3][4] = {"yxw", "xyw", "wxy"};
@@ -209,13 +215,17 @@ static int64_t own_reach(const instr *i, int operand)
         return operand == 0   ? (i->order.k - 1) * i->order.value_stride
                : operand == 1 ? (i->order.k - 1) * i->order.index_stride
                               : (i->order.along - 1) * i->order.in_stride;
+    case INSTR_ATTENTION:
+    case INSTR_ATTENTION_GRAD: return attention_reach(i, operand);
     default: return 0;
     }
 }
 
-/* The table, where this processor's part of it is empty: every index misses. */
+/* The table, where this processor's part of it is empty: every index misses.  So is a memory. */
 static bool is_untouched(const instr *i, int operand)
 {
+    if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD)
+        return i->attention->memory == 0 && attention_lies_along(i, operand);
     if (i->kind == INSTR_GATHER) return operand == 1 && i->gather.along == 0;
     return i->kind == INSTR_SCATTER && operand == 0 && i->gather.along == 0;
 }

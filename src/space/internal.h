@@ -18,6 +18,7 @@ typedef enum internal_kind {
     INTERNAL_ONE,     /* a single channel */
     INTERNAL_TURNS,   /* of a loop */
     INTERNAL_RUN,     /* of positions that follow each other */
+    INTERNAL_MEMORY,  /* of a sequence that attends to itself */
     INTERNAL_KINDS
 } internal_kind;
 

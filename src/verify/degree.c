@@ -117,6 +117,34 @@ static bound of_fold(const degrees *d, const instr *i, bound a)
     }
 }
 
+static bound of_input(const degrees *d, const instr *i, attention_operand which)
+{
+    int at = i->attention->at[which];
+    return at < 0 ? (bound){0} : d->of[i->in[at].buffer];
+}
+
+/* Weights are hashes of scores; what they are divided by is their sum. */
+static void note_attention(degrees *d, const instr *i)
+{
+    bound  q = of_input(d, i, ATTENTION_Q), k = of_input(d, i, ATTENTION_K);
+    bound  v = of_input(d, i, ATTENTION_V), bias = of_input(d, i, ATTENTION_BIAS);
+    bound  p = fresh(d, larger(product(q, k), bias), 1);
+    double rows = (double)instr_elements(i);
+    if (i->kind == INSTR_ATTENTION) {
+        bound y = product(p, v);
+        note(d, &i->out[0], i->attention->parts ? y : product(y, inverse(d, p, rows)));
+        note(d, &i->out[1], p);
+        return;
+    }
+    bound dy = of_input(d, i, ATTENTION_DY), delta = of_input(d, i, ATTENTION_DELTA);
+    p = product(p, inverse(d, of_input(d, i, ATTENTION_LSE), rows));
+    bound slope = product(p, larger(product(dy, v), delta));
+    note(d, &i->out[0], product(slope, k));
+    note(d, &i->out[1], product(slope, q));
+    note(d, &i->out[2], product(p, dy));
+    if (i->nout > 3) note(d, &i->out[3], slope);
+}
+
 static void note_instr(degrees *d, const instr *i)
 {
     bound a = i->nin > 0 ? d->of[i->in[0].buffer] : (bound){0};
@@ -126,6 +154,12 @@ static void note_instr(degrees *d, const instr *i)
     case INSTR_FOLD: note(d, &i->out[0], of_fold(d, i, a)); break;
     case INSTR_CONTRACT:
     case INSTR_WINDOW: note(d, &i->out[0], product(a, b)); break;
+    case INSTR_ATTENTION:
+    case INSTR_ATTENTION_GRAD: note_attention(d, i); break;
+    case INSTR_ATTENTION_JOIN:
+        note(d, &i->out[0], product(a, inverse(d, b, (double)instr_elements(i))));
+        note(d, &i->out[1], b);
+        break;
     case INSTR_ORDER:
         note(d, &i->out[0], chosen(d, a));
         note(d, &i->out[1], fresh(d, a, 0));

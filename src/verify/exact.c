@@ -7,7 +7,9 @@ static exact_kernel *const kernels[INSTR_KINDS] = {
     [INSTR_CONTRACT] = exact_contract, [INSTR_GATHER] = exact_gather,
     [INSTR_SCATTER] = exact_scatter,   [INSTR_SCAN] = exact_scan,
     [INSTR_ORDER] = exact_sort,        [INSTR_WINDOW] = exact_window,
-    [INSTR_DRAW] = exact_draw,
+    [INSTR_DRAW] = exact_draw,         [INSTR_ATTENTION] = exact_attention,
+    [INSTR_ATTENTION_JOIN] = exact_attention_join,
+    [INSTR_ATTENTION_GRAD] = exact_attention_grad,
 };
 
 bool exact_run(exact *x, const instr *i)

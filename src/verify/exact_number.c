@@ -139,6 +139,7 @@ static cell scalar_of_real(const exact *x, scalar_fn fn, cell a, cell b)
     case FN_minimum: return exact_best(x, FOLD_MIN, MTF_F64, a, b);
     case FN_maximum: return exact_best(x, FOLD_MAX, MTF_F64, a, b);
     case FN_isnan: return 0;
+    case FN_exp: return a == 0 ? 1 : hash_real(x, fn, a, 0); /* where nothing is taken off */
     case FN_equal: return a == b;
     case FN_not_equal: return a != b;
     case FN_less: return exact_order(x, MTF_F64, a) < exact_order(x, MTF_F64, b);

@@ -84,6 +84,7 @@ static void call_reductions(mtf_tensor *x, calls *c)
     CALL(mtf_reduce_max_to, x, mtf_shape())
     CALL(mtf_reduce_first, x, a) CALL(mtf_argmax, x, a)
     CALL(mtf_reduce_logsumexp, x, a, x) CALL(mtf_log_softmax, x, a, x) CALL(mtf_softmax, x, a, x)
+    CALL(mtf_attention, x, x, x, NULL, NULL)
     CALL(mtf_cumsum, x, a, false, false)
 }
 

@@ -71,6 +71,12 @@ bool small_model_has_encoder(int k)
 
 mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **what)
 {
+    return small_model_by(s, k, dropout, false, what);
+}
+
+mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool composed,
+                                const char **what)
+{
     const small          *m = &smalls[k];
     mtf_attention_layer   a = m->attention;
     mtf_transformer_opts  o = m->opts;
@@ -87,10 +93,13 @@ mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **w
     if (!a.heads) a.heads = 4;
     a.kv = 8;
     a.dropout = dropout ? 0.1 : 0;
+    a.composed = encoder[0].attention.composed = composed;
     layers[0].attention = a;
     if (m->encoder)
         layers[n++] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
-                                              .attention = {.heads = 4, .kv = 8}};
+                                              .attention = {.heads = 4,
+                                                            .kv = 8,
+                                                            .composed = composed}};
     layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
     for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
     o.d_model = 16;

@@ -11,11 +11,11 @@ static void tokens(int n, int32_t *ids, int step)
 }
 
 /* The losses of a few steps of training. */
-static void train(int k, bool dropout, const char *mesh, const char *layout, double *losses,
-                  const char **what)
+static void train_by(int k, bool dropout, bool composed, const char *mesh, const char *layout,
+                     double *losses, const char **what)
 {
     mtf_session     *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
-    mtf_transformer *m = small_model(s, k, dropout, what);
+    mtf_transformer *m = small_model_by(s, k, dropout, composed, what);
     mtf_graph       *g = mtf_graph_new(s);
     mtf_dim     batch = {"batch", BATCH}, length = {"length", LENGTH}, given = {"length", INPUTS};
     bool        encodes = small_model_has_encoder(k);
@@ -40,6 +40,30 @@ static void train(int k, bool dropout, const char *mesh, const char *layout, dou
     mtf_close(s);
 }
 
+static void train(int k, bool dropout, const char *mesh, const char *layout, double *losses,
+                  const char **what)
+{
+    train_by(k, dropout, false, mesh, layout, losses, what);
+}
+
+/* Attention as one operation and as products with a softmax in between: dropout draws the same. */
+static void test_composed(void **state)
+{
+    static const char *const layouts[] = {NULL, "heads:a?,d_ff:a", "length:a", "memory_length:a?"};
+    (void)state;
+    for (int k = 0; k < small_models(); k++)
+        for (int l = 0; l < 4; l++) {
+            const char *what, *mesh = layouts[l] ? "a:2" : NULL;
+            double      one[STEPS], many[STEPS];
+            train_by(k, k % 2 == 0, false, mesh, layouts[l], one, &what);
+            train_by(k, k % 2 == 0, true, mesh, layouts[l], many, &what);
+            for (int i = 0; i < STEPS; i++)
+                if (fabs(one[i] - many[i]) > 2e-5 * fabs(many[i]))
+                    fail_msg("%s under %s: loss %.9g instead of %.9g in step %d", what,
+                             mesh ? layouts[l] : "one", one[i], many[i], i);
+        }
+}
+
 static void test_layouts(void **state)
 {
     static const struct {
@@ -48,7 +72,7 @@ static void test_layouts(void **state)
                   {"a:3", "heads:a?,d_ff:a,vocab:a"},
                   {"a:2,b:2", "batch:a,heads:b?,d_ff:b,vocab:b"},
                   {"a:2", "length:a"},
-                  {"a:2", "memory_length:a"},
+                  {"a:2", "memory_length:a?"},
                   {"a:2,b:3", "length:a,d_model:b"}};
     (void)state;
     for (int k = 0; k < small_models(); k++) {
@@ -142,7 +166,8 @@ static void test_packing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_composed),
+        cmocka_unit_test(test_layouts),
                                        cmocka_unit_test(test_loss_in_blocks),
                                        cmocka_unit_test(test_packing)};
     return cmocka_run_group_tests(tests, NULL, NULL);

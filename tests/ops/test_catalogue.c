@@ -31,6 +31,7 @@ static const struct spelling {
     {"overlap_add", NULL}, /* in gradients of pooling       */
     {"argmax_over", NULL}, /* in gradients of reduce_max    */
     {"argmin_over", NULL}, /* in gradients of reduce_min    */
+    {"attention_grad", NULL}, /* in gradients of attention */
     {"argmin",      NULL}, /* the original has none         */
 };
 

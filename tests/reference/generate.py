@@ -12,6 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import attentions
 import common
 import control
 import elementwise
@@ -27,7 +28,7 @@ import sources
 import windows
 
 MODULES = (sources, elementwise, reductions, softmaxes, shapes, shifts, indices, windows, pools)
-MODULES += (random_numbers, control, large)
+MODULES += (random_numbers, control, large, attentions)
 
 
 def main():

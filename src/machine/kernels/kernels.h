@@ -12,7 +12,8 @@
 typedef void kernel(const instr *i, const run_state *r);
 
 kernel kernel_map, kernel_move, kernel_add_into, kernel_fold, kernel_contract, kernel_gather,
-    kernel_scatter, kernel_scan, kernel_order, kernel_window, kernel_draw;
+    kernel_scatter, kernel_scan, kernel_order, kernel_window, kernel_draw, kernel_attention,
+    kernel_attention_join, kernel_attention_grad;
 
 /* Bytes of scratch with which so many threads can run any instruction of the program. */
 size_t kernels_scratch_bytes(const program *p, int threads);
@@ -39,6 +40,7 @@ size_t fold_scratch_bytes(const instr *i);
 /* Of both kinds together. */
 size_t contract_scratch_bytes(const instr *i, size_t threads);
 size_t window_scratch_bytes(const instr *i, size_t threads);
+size_t attention_scratch_bytes(const instr *i, size_t threads);
 
 /* Below this many elements an instruction stays on one core. */
 enum { PARALLEL_ELEMENTS = 32 * 1024 };

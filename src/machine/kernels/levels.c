@@ -35,7 +35,8 @@ static const struct {
 } levels[] = {
 #define ROW(l)                                                                                     \
     {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &soft_tables_##l,              \
-      &fold_tables_##l, &strided_tables_##l, &terms_tables_##l, &slim_tables_##l},                 \
+      &fold_tables_##l, &strided_tables_##l, &terms_tables_##l, &slim_tables_##l,                  \
+      &attention_tables_##l},                                                                      \
      has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
@@ -137,4 +138,9 @@ const slim_tables *slim_loops(void)
 #else
     return highest()->slim;
 #endif
+}
+
+const attention_tables *attention_loops(void)
+{
+    return highest()->attention;
 }

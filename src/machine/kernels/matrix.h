@@ -83,6 +83,9 @@ enum { PACKED_DEEP = 512 };
 size_t product_packed_bytes(int64_t m, int64_t k);
 size_t product_packed_scratch(int64_t k);
 void   product_pack(const product *p, const float *a, void *packed);
+/* The other operand as tiles take it, [columns in twelves][k][12], missing ones 0. */
+size_t product_columns_bytes(int64_t n, int64_t k);
+void   product_pack_columns(const product *p, const float *b, void *packed);
 void   product_add_packed(const product *p, const void *packed, const float *b, float *c,
                           void *scratch);
 

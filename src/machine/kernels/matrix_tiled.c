@@ -265,6 +265,16 @@ void product_pack(const product *p, const float *a, void *packed)
     pack_rows(p, p->k, a, packed);
 }
 
+size_t product_columns_bytes(int64_t n, int64_t k)
+{
+    return (size_t)(whole_tiles(n, TILE_COLS) * k) * sizeof(float);
+}
+
+void product_pack_columns(const product *p, const float *b, void *packed)
+{
+    pack_columns(p, p->k, b, packed);
+}
+
 void product_add_packed(const product *p, const void *packed, const float *b, float *c,
                         void *scratch)
 {

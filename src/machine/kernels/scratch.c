@@ -9,6 +9,8 @@ static size_t bytes_of(const instr *i, size_t threads)
     case INSTR_WINDOW: return window_scratch_bytes(i, threads);
     case INSTR_FOLD: return fold_scratch_bytes(i);
     case INSTR_CONTRACT: return contract_scratch_bytes(i, threads);
+    case INSTR_ATTENTION:
+    case INSTR_ATTENTION_GRAD: return attention_scratch_bytes(i, threads);
     default: return 0;
     }
 }

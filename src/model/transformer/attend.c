@@ -1,7 +1,10 @@
 /* Queries attend to a memory: which positions see which, and the sum. */
 #include "model/transformer/attend.h"
 
+#include <string.h>
+
 #include "graph/node.h"
+#include "nn/attention.h"
 
 static mtf_tensor *both(mtf_tensor *a, mtf_tensor *b)
 {
@@ -40,15 +43,26 @@ static mtf_tensor *mix(const stack_call *c, mtf_tensor *logits, mtf_dim memory)
                    mtf_multiply(twice, mtf_add_scalar(mtf_negative(share), 1)));
 }
 
-mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
-                   mtf_tensor *v)
+/* ---- by products and a softmax ---- */
+
+static mtf_tensor *as_memory(const stack_call *c, const attend_opts *o, mtf_tensor *x)
 {
-    if (!graph_of(q) || !k || !v) return NULL;
+    return x && o->self ? mtf_rename_dimension(x, c->length.name, o->memory.name) : x;
+}
+
+static mtf_tensor *composed(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
+                            mtf_tensor *v)
+{
     mtf_shape   queries = mtf_shape_minus(q->shape, mtf_shape(o->key));
+    visibility  sees = o->sees;
+    bool        one = v == k;
+    mtf_tensor *keys = as_memory(c, o, k), *values = one ? keys : as_memory(c, o, v);
+    sees.write = as_memory(c, o, sees.write);
+    sees.memory_segment = as_memory(c, o, sees.memory_segment);
     mtf_tensor *logits = mtf_us_einsum(&c->context, mtf_shape_plus(queries, mtf_shape(o->memory)),
-                                       2, (mtf_tensor *[]){q, k});
+                                       2, (mtf_tensor *[]){q, keys});
     logits = mtf_cast(logits, MTF_F32);
-    mtf_tensor *mask = attend_mask(c, &o->sees, o->memory);
+    mtf_tensor *mask = attend_mask(c, &sees, o->memory);
     if (mask) logits = mtf_add(logits, mask);
     if (o->bias) logits = mtf_add(logits, o->bias);
     mtf_tensor *weights =
@@ -57,5 +71,63 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
     if (o->dropout > 0 && !c->context.inference && weights)
         weights =
             mtf_dropout(weights, o->dropout, mtf_shape_minus(weights->shape, o->dropout_shared));
-    return mtf_einsum(mtf_shape_plus(queries, mtf_shape(o->value)), weights, v);
+    return mtf_einsum(mtf_shape_plus(queries, mtf_shape(o->value)), weights, values);
+}
+
+/* ---- by one operation ---- */
+
+/* Are x's dimensions among these and the two?  Nothing has all it needs. */
+static bool within(const mtf_tensor *x, const mtf_shape *dims, const char *a, const char *b)
+{
+    for (int d = 0; x && d < x->shape.ndims; d++) {
+        const char *name = x->shape.dims[d].name;
+        if (shape_find(dims, name) < 0 && strcmp(name, a) != 0 && strcmp(name, b) != 0) return false;
+    }
+    return true;
+}
+
+static bool is_plain(const stack_call *c, const attend_opts *o, const mtf_tensor *q,
+                     const mtf_tensor *k, const mtf_tensor *v)
+{
+    mtf_shape   rows = mtf_shape_minus(q->shape, mtf_shape(o->key));
+    mtf_shape   along = mtf_shape_minus(k->shape, mtf_shape(o->key));
+    const char *memory = o->self ? c->length.name : o->memory.name;
+    if (o->composed || o->hybrid || c->context.unit_scaling || q->type == MTF_F64) return false;
+    return k->type == q->type && v->type == q->type && within(k, &rows, memory, o->key.name) &&
+           within(v, &rows, memory, o->value.name) && within(o->bias, &rows, o->memory.name, "") &&
+           within(o->extra_logit, &rows, "", "") && within(o->sees.read, &rows, "", "") &&
+           within(o->sees.query_segment, &rows, "", "") && within(o->sees.write, &along, "", "") &&
+           within(o->sees.memory_segment, &along, "", "");
+}
+
+mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
+                   mtf_tensor *v)
+{
+    if (!graph_of(q) || !k || !v) return NULL;
+    if (!is_plain(c, o, q, k, v)) return composed(c, o, q, k, v);
+    const visibility *sees = &o->sees;
+    const int64_t     before = 1 - sees->window, after = 0;
+    bool       counts = shape_find(&q->shape, c->length.name) >= 0, limited = sees->causal || sees->window;
+    bool       own = o->bias && shape_find(&o->bias->shape, o->memory.name) >= 0;
+    mtf_shape  pairs = mtf_shape_minus(q->shape, mtf_shape(o->key));
+    mtf_shape  drops = mtf_shape_minus(pairs, mtf_shape_minus(pairs, o->dropout_shared));
+    mtf_tensor *lse;
+    mtf_tensor *y = mtf_attention(
+        q, k, v,
+        &(mtf_attention_op_opts){.query = counts ? c->length.name : NULL,
+                                 .memory = o->self ? c->length.name : o->memory.name,
+                                 .key = o->key.name,
+                                 .value = o->value.name,
+                                 .min_relative = sees->window ? &before : NULL,
+                                 .max_relative = sees->causal ? &after : NULL,
+                                 .bias = o->bias,
+                                 .bias_memory = own ? o->memory.name : NULL,
+                                 .read = limited ? sees->read : NULL,
+                                 .write = limited ? sees->write : NULL,
+                                 .query_segment = sees->query_segment,
+                                 .memory_segment = sees->memory_segment,
+                                 .dropout = c->context.inference ? 0 : o->dropout,
+                                 .dropout_over = drops},
+        &lse);
+    return attention_with_extra(y, lse, o->extra_logit);
 }

@@ -13,13 +13,15 @@ typedef struct visibility {
 } visibility;
 
 typedef struct attend_opts {
-    mtf_dim     memory, key, value;
+    mtf_dim     memory, key, value; /* the bias calls the memory so */
+    bool        self; /* k, v and what belongs to them have the query's length instead of memory */
     visibility  sees;
     mtf_tensor *bias; /* added to the logits; NULL: none */
     mtf_tensor *extra_logit;
     double      dropout;
     mtf_shape   dropout_shared; /* dimensions that share decisions */
     bool        hybrid;
+    bool        composed; /* by products and a softmax, even where one operation could */
 } attend_opts;
 
 /* Sum over the memory of softmax(q k + bias) v: q's dimensions with value in place of key.  Dimensions

@@ -146,6 +146,7 @@ static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, co
                        .value = h->kv,
                        .dropout = o->dropout,
                        .hybrid = o->hybrid,
+                       .composed = o->composed,
                        .extra_logit = extra_logit(c, o, h)};
     if (!o->dropout_each) how.dropout_shared = mtf_shape(c->length);
     return how;
@@ -157,8 +158,7 @@ static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, co
 static mtf_tensor *as_memory(const stack_call *c, const char *name, mtf_tensor *x)
 {
     if (!x) return NULL;
-    if (c->mode == CALL_DECODE) return call_keep(c, name, x);
-    return mtf_rename_dimension(x, c->length.name, "memory_length");
+    return c->mode == CALL_DECODE ? call_keep(c, name, x) : x;
 }
 
 static mtf_dim own_memory(const stack_call *c)
@@ -173,8 +173,8 @@ static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
         v.read = c->priority ? c->priority : c->position;
         return v;
     }
-    if (c->priority) v.read = c->priority, v.write = as_memory(c, NULL, c->priority);
-    if (c->segment) v.query_segment = c->segment, v.memory_segment = as_memory(c, NULL, c->segment);
+    if (c->priority) v.read = v.write = c->priority;
+    if (c->segment) v.query_segment = v.memory_segment = c->segment;
     return v;
 }
 
@@ -202,6 +202,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
         k = rotate(c, k, h.kv, o->rotary, o->rotary_size);
     }
     attend_opts how = opts_of(c, o, &h, own_memory(c));
+    how.self = c->mode != CALL_DECODE;
     how.sees = sees_itself(c, o);
     how.bias = bias_of(c, o, &h, q);
     k = as_memory(c, "cache_k", k);

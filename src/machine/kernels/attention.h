@@ -1,0 +1,107 @@
+/* What the kernels of attention share: rows, the memory, who sees what.
+ *
+ * Everything is computed on tables [.., w] whose last index is a row of q: a
+ * panel.  So what belongs to a row is a vector, products need no transposing,
+ * and nothing is folded across a vector.
+ */
+#ifndef MACHINE_ATTENTION_H
+#define MACHINE_ATTENTION_H
+
+#include "base/philox.h"
+#include "machine/kernels/kernels.h"
+#include "program/attention.h"
+
+enum {
+    PANEL_ROWS = 64,   /* of one panel, at most */
+    MEMORY_BLOCK = 240 /* positions of the memory that are taken at once: a multiple of 8 and 12 */
+};
+
+/* An instruction's loops, apart: those that the memory has, and the rows that share a memory, of which
+ * the query is the last. */
+typedef struct attending {
+    const instr          *instr;
+    const attention_args *args;
+    const run_state      *run;
+    philox_stream         stream;
+    int                   nbatch, nrows;
+    int                   batch_loop[MAX_LOOPS], row_loop[MAX_LOOPS];
+    int64_t               batches, rows;
+    int64_t               shared; /* so many batches, one after the other, add to one gradient */
+} attending;
+
+attending attending_of(const instr *i, const run_state *r);
+/* Where a batch, and a row of it, lie in an operand. */
+int64_t batch_offset(const attending *t, const access *x, int64_t batch);
+int64_t row_offset(const attending *t, const access *x, int64_t row);
+const access *attending_input(const attending *t, attention_operand which); /* NULL: absent */
+const char   *attending_at(const attending *t, attention_operand which, int64_t offset);
+
+/* Positions of a block of the memory. */
+typedef struct places {
+    int64_t first, n;
+    int32_t at[MEMORY_BLOCK], segment[MEMORY_BLOCK];
+    int32_t least, most, low_segment, high_segment;
+} places;
+
+/* Some rows of a batch, side by side. */
+typedef struct panel {
+    int64_t batch, first, n;
+    int64_t wide; /* of its tables: n, or more */
+    int32_t at[PANEL_ROWS], segment[PANEL_ROWS];
+    int32_t least, most, low_segment, high_segment;
+    span    seen, all;        /* of the memory: what some of them, and what all of them, may see by index */
+    int64_t bias[PANEL_ROWS]; /* offsets */
+    int64_t pair[PANEL_ROWS]; /* dropout's index of the pair with the memory's first position */
+} panel;
+
+void panel_of(const attending *t, int64_t batch, int64_t first, int64_t rows, panel *p);
+void memory_places(const attending *t, int64_t batch, int64_t first, int64_t n, places *p);
+typedef enum sight { SEES_NOTHING, SEES_SOME, SEES_ALL } sight;
+sight sight_of(const attending *t, const panel *p, const places *memory);
+/* The positions of the block that some row may see by index; size 0: none. */
+span    seen_of(const panel *p, const places *memory);
+int64_t pairs_seen(const attending *t, int64_t first, int64_t rows); /* of a batch */
+
+/* Does a row see position m of the block? */
+static inline bool sees(const attending *t, const panel *p, int64_t row, const places *memory,
+                        int64_t m)
+{
+    int64_t ahead = (int64_t)memory->at[m] - p->at[row];
+    return ahead >= t->args->min && ahead <= t->args->max &&
+           memory->segment[m] == p->segment[row];
+}
+
+/* dropout's factors of n positions from `first` on, for a row. */
+void dropout_factors(const attending *t, const panel *p, int64_t row, int64_t first, int64_t n,
+                     double *factor);
+
+/* By compute type. */
+void   attention_f32(const attending *t, int64_t batch, span rows, void *scratch);
+void   attention_f64(const attending *t, int64_t batch, span rows, void *scratch);
+size_t attention_bytes_f32(const attending *t, int64_t rows);
+size_t attention_bytes_f64(const attending *t, int64_t rows);
+/* A few rows: what a chunk of the memory adds up to goes into `sums`, of so many bytes; then all chunks
+ * of a batch together, which lie one after the other. */
+enum { FEW_ROWS = 16, FEW_BATCHES = 16, CHUNK = 2 * MEMORY_BLOCK };
+#define ATTENTION_FEW(suffix)                                                                      \
+    void   attention_few_##suffix(const attending *t, int64_t batch, span some, void *total,       \
+                                  void *scratch);                                                  \
+    void   attention_few_finish_##suffix(const attending *t, int64_t batch, int64_t chunks,        \
+                                         char *totals);                                            \
+    size_t attention_few_sums_##suffix(const attending *t);                                        \
+    size_t attention_few_bytes_##suffix(const attending *t);
+ATTENTION_FEW(f32)
+ATTENTION_FEW(f64)
+#undef ATTENTION_FEW
+/* Gradients of k, v and the bias at a span of the memory, and what that adds to rows' dq. */
+typedef struct grad_task {
+    int64_t batch;
+    span    rows, memory;
+    bool    of_rows, of_memory; /* dq; dk, dv and the bias's */
+} grad_task;
+void   attention_grad_f32(const attending *t, const grad_task *g, void *scratch);
+void   attention_grad_f64(const attending *t, const grad_task *g, void *scratch);
+size_t attention_grad_bytes_f32(const attending *t);
+size_t attention_grad_bytes_f64(const attending *t);
+
+#endif

@@ -1,0 +1,69 @@
+/* What attention and its gradient share: who is who. */
+#ifndef OPS_ATTENTION_H
+#define OPS_ATTENTION_H
+
+#include "ops/lowering.h"
+
+/* Attributes, the same for both but for the last. */
+enum {
+    AT_QUERY,
+    AT_MEMORY,
+    AT_KEY,
+    AT_VALUE,
+    AT_SCALE,
+    AT_MIN,
+    AT_MAX,
+    AT_WITH,
+    AT_BIAS_MEMORY,
+    AT_BIAS_RELATIVE,
+    AT_DROPOUT,
+    AT_DROPOUT_OVER,
+    AT_STREAM,
+    AT_ATTRS,
+    AT_BIAS_GRAD = AT_ATTRS, /* the gradient's only */
+    AT_GRAD_ATTRS
+};
+extern const attr_spec attention_attrs[], attention_grad_attrs[];
+
+/* A node's dimensions and inputs by their part in it. */
+typedef struct attention_roles {
+    mtf_dim query; /* name NULL: one position */
+    mtf_dim memory, key, value;
+    bool    self;                     /* memory and query are one dimension */
+    int     in[ATTENTION_OPERANDS];   /* which input; -1: absent */
+    int     first_turn;               /* inputs from here on are the turns of loops around */
+    mtf_dim bias_memory;              /* what the bias calls the memory; name NULL: nothing */
+    mtf_dim bias_relative;            /* its dimension of distances; name NULL: it has none */
+    mtf_shape rows;                   /* q's dimensions without key */
+} attention_roles;
+
+/* `given`: how many inputs come before the optional ones.  Checks everything; false after an error. */
+bool attention_check(const node *n, int given, attention_roles *r);
+/* The same for a node that was checked. */
+attention_roles attention_roles_of(const node *n, int given);
+/* Both ops' rule but for dimensions that rows and memory have. */
+bool attention_is_whole(const node *n, const attention_roles *r, const char *dim);
+
+enum { ATTENTION_GIVEN = 3, ATTENTION_GRAD_GIVEN = 6 };
+
+/* Brings what lies along the memory to this processor: its part, or what its queries can see.
+ * `axes`: along which the memory stays cut. */
+typedef struct attention_view {
+    attention_args how;
+    slice          in[ATTENTION_OPERANDS];
+    unsigned       axes;
+    span           memory; /* what this processor works on */
+} attention_view;
+bool attention_bring(emitter *e, const node *n, const attention_roles *r, const slice *in,
+                     const slice *row_like, attention_view *v);
+
+/* Where the slice has dimension `from`, it is called `to`. */
+void attention_rename(slice *s, const char *from, const char *to);
+/* A bias, or its gradient, as rows and memory see it. */
+void attention_view_bias(const attention_roles *r, const attention_view *v, slice *s);
+
+/* Gradients by ordinary ops: d[0..3] are those of q, k, v and the bias, NULL where there is none. */
+bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor *const *in,
+                            mtf_tensor *d[4]);
+
+#endif

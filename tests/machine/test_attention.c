@@ -1,0 +1,242 @@
+/* Attention against the same written in products and a softmax, in f64.
+ *
+ * Sizes lie around the edges of panels and blocks; whatever the number of threads, the bits are the
+ * same.  Dropout draws the same numbers both ways.
+ */
+#include "ground.h"
+
+typedef struct trial {
+    int       batch, groups, queries, memory, key, value;
+    int       min, max; /* of write - read */
+    bool      self, bias, relative, segments, places;
+    double    dropout;
+    mtf_dtype type;
+} trial;
+
+enum { NONE = 1 << 30, RESULTS = 5 };
+
+/* y, dq, dk, dv, dbias, in double. */
+typedef struct results {
+    int     n[RESULTS];
+    double *at[RESULTS];
+} results;
+
+static mtf_tensor *made(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape)
+{
+    return mtf_input(g, name, type, shape);
+}
+
+static mtf_tensor *hidden(const trial *t, mtf_graph *g, mtf_dim query, mtf_dim memory,
+                          mtf_tensor *read, mtf_tensor *query_segment, mtf_tensor *memory_segment)
+{
+    mtf_tensor *from = read ? read : mtf_range(g, query, MTF_I32);
+    mtf_tensor *ahead = mtf_sub(mtf_range(g, memory, MTF_I32), from);
+    mtf_tensor *low = mtf_constant(g, t->min, MTF_I32, mtf_shape()),
+               *high = mtf_constant(g, t->max, MTF_I32, mtf_shape());
+    mtf_tensor *late = mtf_logical_or(mtf_greater(ahead, high), mtf_less(ahead, low));
+    if (query_segment)
+        late = mtf_logical_or(late, mtf_not_equal(query_segment, memory_segment));
+    return late;
+}
+
+static mtf_tensor *composed(const trial *t, mtf_graph *g, mtf_tensor *q, mtf_tensor *k,
+                            mtf_tensor *v, mtf_tensor *bias, mtf_tensor *late, mtf_dim memory,
+                            mtf_shape rows, mtf_dim value, mtf_dim query, mtf_dim distance)
+{
+    mtf_tensor *s = mtf_scale(
+        mtf_einsum(mtf_shape_plus(rows, mtf_shape(memory)), mtf_cast(q, MTF_F64), mtf_cast(k, MTF_F64)),
+        0.25);
+    if (bias && t->relative) {
+        mtf_tensor *at = mtf_sub(mtf_range(g, memory, MTF_I32), mtf_range(g, query, MTF_I32));
+        bias = mtf_gather(bias, mtf_add_scalar(at, (double)query.size - 1), distance);
+    }
+    if (bias) s = mtf_add(s, mtf_cast(bias, MTF_F64));
+    s = mtf_where(late, mtf_constant(g, -1e9, MTF_F64, mtf_shape()), s);
+    mtf_tensor *w = mtf_softmax(s, memory, NULL);
+    w = mtf_where(late, mtf_constant(g, 0, MTF_F64, mtf_shape()), w); /* rows that see nothing */
+    if (t->dropout > 0) w = mtf_dropout(w, t->dropout, mtf_shape());
+    return mtf_einsum(mtf_shape_plus(rows, mtf_shape(value)), w, mtf_cast(v, MTF_F64));
+}
+
+static void feed(mtf_program *p, mtf_tensor *x, unsigned seed)
+{
+    size_t    n = (size_t)mtf_shape_size(mtf_shape_of_tensor(x));
+    mtf_dtype type = mtf_dtype_of_tensor(x);
+    double   *d = calloc(n, sizeof *d);
+    for (size_t k = 0; k < n; k++) {
+        seed = seed * 1664525u + 1013904223u;
+        double   value = (double)(seed >> 16 & 255) / 128 - 1; /* exact in every type */
+        float    single = (float)value;
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        if (type == MTF_F64) d[k] = value;
+        if (type == MTF_F32) ((float *)(void *)d)[k] = single;
+        if (type == MTF_BF16) ((uint16_t *)(void *)d)[k] = (uint16_t)(bits >> 16);
+        if (type == MTF_I32) ((int32_t *)(void *)d)[k] = (int32_t)(k * 5 / n);
+    }
+    assert_true(mtf_feed(p, x, d));
+    free(d);
+}
+
+static results run(const trial *t, bool whole, int threads)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = threads, .seed = 3});
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim batch = {"batch", t->batch}, groups = {"groups", t->groups}, query = {"query", t->queries};
+    mtf_dim memory = {t->self && whole ? "query" : "memory", t->memory}, key = {"key", t->key};
+    mtf_dim value = {"value", t->value}, distance = {"distance", t->queries + t->memory - 1};
+    mtf_dim beside = {t->self && whole ? "beside" : "memory", t->memory};
+    mtf_shape   rows = mtf_shape(batch, groups, query);
+    mtf_tensor *q = made(g, "q", t->type, mtf_shape_plus(rows, mtf_shape(key)));
+    mtf_tensor *k = made(g, "k", t->type, mtf_shape(batch, memory, key));
+    mtf_tensor *v = made(g, "v", t->type, mtf_shape(batch, memory, value));
+    mtf_tensor *bias = NULL, *read = NULL, *segment = NULL, *of_memory = NULL, *y;
+    mtf_dtype   wide = t->type == MTF_F64 ? MTF_F64 : MTF_F32;
+    if (t->bias) bias = made(g, "bias", wide, mtf_shape(groups, query, beside));
+    if (t->relative) bias = made(g, "bias", wide, mtf_shape(groups, distance));
+    if (t->places) read = made(g, "read", MTF_I32, mtf_shape(batch));
+    if (t->segments) segment = made(g, "segment", MTF_I32, mtf_shape(batch, query));
+    if (t->segments) of_memory = made(g, "of_memory", MTF_I32, mtf_shape(batch, memory));
+    if (whole) {
+        const int64_t min = t->min, max = t->max;
+        y = mtf_attention(q, k, v,
+                          &(mtf_attention_op_opts){.query = "query",
+                                                   .memory = memory.name,
+                                                   .key = "key",
+                                                   .value = "value",
+                                                   .scale = 0.25,
+                                                   .min_relative = &min,
+                                                   .max_relative = &max,
+                                                   .bias = bias,
+                                                   .bias_memory = t->bias ? beside.name : NULL,
+                                                   .bias_relative = t->relative ? "distance" : NULL,
+                                                   .read = read,
+                                                   .query_segment = segment,
+                                                   .memory_segment = of_memory,
+                                                   .dropout = t->dropout},
+                          NULL);
+    } else {
+        mtf_tensor *late = hidden(t, g, query, memory, read, segment, of_memory);
+        y = composed(t, g, q, k, v, bias, late, memory, rows, value, query, distance);
+    }
+    mtf_tensor *xs[4] = {q, k, v, bias}, *fetched[RESULTS] = {mtf_cast(y, MTF_F64)}, *dxs[4];
+    mtf_tensor *loss = mtf_reduce_sum(mtf_square(mtf_cast(y, MTF_F64)), MTF_ALL);
+    int         nx = bias ? 4 : 3;
+    mtf_gradients(1, &loss, nx, xs, NULL, dxs);
+    for (int i = 0; i < nx; i++) fetched[i + 1] = mtf_cast(dxs[i], MTF_F64);
+    assert_string_equal(mtf_error(s), "");
+    mtf_program *p = mtf_compile_n(g, nx + 1, fetched);
+    for (int i = 0; i < nx; i++) feed(p, xs[i], (unsigned)i + 1);
+    if (read) feed(p, read, 9);
+    if (segment) feed(p, segment, 10), feed(p, of_memory, 11);
+    assert_true(mtf_step(p));
+    results r;
+    memset(&r, 0, sizeof r);
+    for (int i = 0; i <= nx; i++) {
+        r.n[i] = (int)mtf_shape_size(mtf_shape_of_tensor(fetched[i]));
+        r.at[i] = calloc((size_t)r.n[i], sizeof(double));
+        assert_true(mtf_fetch(p, fetched[i], r.at[i]));
+    }
+    close_well(s);
+    return r;
+}
+
+static void compare(const char *what, const trial *t, const results *a, const results *b, double least)
+{
+    for (int i = 0; i < RESULTS; i++) {
+        double most = 0;
+        for (int k = 0; k < b->n[i]; k++) most = fmax(most, fabs(b->at[i][k]));
+        for (int k = 0; k < a->n[i]; k++)
+            if (!(fabs(a->at[i][k] - b->at[i][k]) <= least * (most + 1e-3)))
+                fail_msg("%s, [%d %d %d] to %d of %d, %d: result %d, element %d: %.9g, not %.9g", what,
+                         t->batch, t->groups, t->queries, t->memory, t->key, t->value, i, k,
+                         a->at[i][k], b->at[i][k]);
+    }
+}
+
+static void release(results *r)
+{
+    for (int i = 0; i < RESULTS; i++) free(r->at[i]);
+}
+
+/* Bits are those of one thread, but where BLAS has the products. */
+static void check(const trial *t)
+{
+    double  least = t->type == MTF_F64 ? 1e-12 : t->type == MTF_F32 ? 1e-5 : 2e-2;
+    results right = run(t, false, 2), one = run(t, true, 1);
+    compare("one thread", t, &one, &right, least);
+    for (int threads = 2; threads <= 3; threads++) {
+        results more = run(t, true, threads);
+        compare("threads", t, &more, &one, 0);
+        release(&more);
+    }
+    release(&right);
+    release(&one);
+}
+
+static void test_edges(void **state)
+{
+    static const int sizes[][2] = {{1, 1},    {7, 8},     {8, 12},    {9, 13},   {63, 65},
+                                   {64, 239}, {65, 240},  {97, 241},  {96, 480}, {1, 500},
+                                   {3, 493},  {130, 253}, {193, 192}};
+    (void)state;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int limit = 0; limit < 3; limit++) {
+            trial t = {.batch = 2, .groups = 1 + (int)k % 2, .queries = sizes[k][0],
+                       .memory = sizes[k][1], .key = 4 + (int)k, .value = 13 - (int)k % 5,
+                       .min = limit == 2 ? -20 : -NONE, .max = limit ? limit - 1 : NONE,
+                       .type = MTF_F32};
+            check(&t);
+        }
+}
+
+static void test_types(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        static const mtf_dtype types[] = {MTF_F64, MTF_BF16, MTF_F32};
+        trial t = {.batch = 3, .groups = 2, .queries = 70, .memory = 250, .key = 16, .value = 24,
+                   .min = -NONE, .max = 0, .type = types[k]};
+        check(&t);
+    }
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 6; form++)
+        for (int type = 0; type < 2; type++) {
+            trial t = {.batch = 2, .groups = 2, .queries = 259, .memory = 259, .key = 8, .value = 12,
+                       .min = -100, .max = 0, .type = type ? MTF_F64 : MTF_F32};
+            t.self = form < 3;
+            t.bias = form == 0 || form == 3;
+            t.relative = form == 1 || form == 4;
+            t.segments = form == 2 || form == 5;
+            t.places = form == 5;
+            t.dropout = form == 3 || form == 2 ? 0.25 : 0;
+            if (form == 5) t.min = -NONE, t.max = 40;
+            check(&t);
+        }
+}
+
+/* A single key for many groups, in fewer batches than threads: memory and rows are gone through apart. */
+static void test_few_batches(void **state)
+{
+    (void)state;
+    trial t = {.batch = 1, .groups = 3, .queries = 150, .memory = 500, .key = 8, .value = 8,
+               .min = -NONE, .max = 300, .type = MTF_F32};
+    check(&t);
+    t.type = MTF_F64;
+    check(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_few_batches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
