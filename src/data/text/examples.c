@@ -69,13 +69,12 @@ static bool check_ids(const text_examples *e, const token_text *t, stretch s, fa
     int64_t          size = mtf_vocabulary_size(e->vocabulary), first = s.at - run->first;
     if (!run->path) return true;
     for (int64_t i = first; i < first + s.length; i++) {
-        int32_t id = token_run_id(t, run, i);
-        if (id < 0 || id >= size)
+        int64_t id = token_run_id(t, run, i);
+        if (id >= size)
             return fail(
                 why, ERR_FILE,
                 "\"%s\", element %lld: %lld is no id of the vocabulary \"%s\", which has %lld",
-                run->path, (long long)i, (long long)(uint32_t)id, e->vocabulary->spec,
-                (long long)size);
+                run->path, (long long)i, (long long)id, e->vocabulary->spec, (long long)size);
     }
     return true;
 }

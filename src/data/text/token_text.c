@@ -96,7 +96,7 @@ const uint8_t *token_text_ids(const token_text *t, stretch s)
     return run->ids + (size_t)(s.at - run->first) * raw_bytes(t->type);
 }
 
-int32_t token_run_id(const token_text *t, const token_run *run, int64_t i)
+int64_t token_run_id(const token_text *t, const token_run *run, int64_t i)
 {
     uint16_t small;
     uint32_t large;
@@ -105,10 +105,10 @@ int32_t token_run_id(const token_text *t, const token_run *run, int64_t i)
         return small;
     }
     memcpy(&large, run->ids + (size_t)i * sizeof large, sizeof large);
-    return large > INT32_MAX ? -1 : (int32_t)large;
+    return large;
 }
 
-int32_t token_text_id(const token_text *t, int64_t at)
+int64_t token_text_id(const token_text *t, int64_t at)
 {
     const token_run *run = token_text_run(t, at);
     return token_run_id(t, run, at - run->first);
