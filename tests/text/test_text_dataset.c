@@ -352,7 +352,7 @@ static void bad_files(void **state)
     refused_text((mtf_text_opts){.files = write_text("s.u16", "abc")}, "3 bytes are not a multiple of 2");
     refused_text((mtf_text_opts){.files = write_text("s.u16", "abcd"), .objective = both}, "single texts");
     refused_text((mtf_text_opts){.files = write_plain("s.u16", "\1\0\xff\1", 4)}, "element 1: 511 is no id");
-    refused_text((mtf_text_opts){.files = write_plain("s.u32", "\1\0\0\0\0\0\0\x80", 8)}, "element 1: 4294967295");
+    refused_text((mtf_text_opts){.files = write_plain("s.u32", "\1\0\0\0\0\0\0\x80", 8)}, "element 1: 2147483648 is no id");
     refused_text((mtf_text_opts){.files = records_path, .targets = "none"}, "has no feature \"none\"");
     refused_text((mtf_text_opts){.files = records_path, .targets = "real"}, "floating numbers");
     refused_text((mtf_text_opts){.files = records_path, .targets = "whole"}, "too large for ids");

@@ -9,7 +9,7 @@ static bool add_texts(documents *d, const token_run *run)
     int64_t     begin = run->first, last = run->first + run->count;
     int32_t     end = mtf_vocabulary_end(d->vocabulary);
     for (int64_t at = begin; at < last; at++) {
-        bool ends = token_text_id(t, at) == end;
+        bool ends = token_run_id(t, run, at - run->first) == end;
         if (!ends && at + 1 < last) continue;
         int64_t length = at + 1 - begin - (ends && !d->ends);
         if (length) TRY(token_text_add_stretch(t, (stretch){begin, length}));

@@ -66,16 +66,15 @@ int64_t example_tokens(const text_examples *e, int64_t k, int side)
 static bool check_ids(const text_examples *e, const token_text *t, stretch s, fault *why)
 {
     const token_run *run = token_text_run(t, s.at);
-    int64_t          size = mtf_vocabulary_size(e->vocabulary);
+    int64_t          size = mtf_vocabulary_size(e->vocabulary), first = s.at - run->first;
     if (!run->path) return true;
-    for (int64_t i = 0; i < s.length; i++) {
-        int32_t id = token_text_id(t, s.at + i);
-        if (id < 0 || id >= size)
-            return fail(why, ERR_FILE,
-                        "\"%s\", element %lld: %lld is no id of the vocabulary \"%s\", "
-                        "which has %lld",
-                        run->path, (long long)(s.at + i - run->first), (long long)(uint32_t)id,
-                        e->vocabulary->spec, (long long)size);
+    for (int64_t i = first; i < first + s.length; i++) {
+        int64_t id = token_run_id(t, run, i);
+        if (id >= size)
+            return fail(
+                why, ERR_FILE,
+                "\"%s\", element %lld: %lld is no id of the vocabulary \"%s\", which has %lld",
+                run->path, (long long)i, (long long)id, e->vocabulary->spec, (long long)size);
     }
     return true;
 }

@@ -96,17 +96,22 @@ const uint8_t *token_text_ids(const token_text *t, stretch s)
     return run->ids + (size_t)(s.at - run->first) * raw_bytes(t->type);
 }
 
-int32_t token_text_id(const token_text *t, int64_t at)
+int64_t token_run_id(const token_text *t, const token_run *run, int64_t i)
 {
-    const uint8_t *from = token_text_ids(t, (stretch){at, 1});
-    uint16_t       small;
-    uint32_t       large;
+    uint16_t small;
+    uint32_t large;
     if (t->type == RAW_U16) {
-        memcpy(&small, from, sizeof small);
+        memcpy(&small, run->ids + (size_t)i * sizeof small, sizeof small);
         return small;
     }
-    memcpy(&large, from, sizeof large);
-    return large > INT32_MAX ? -1 : (int32_t)large;
+    memcpy(&large, run->ids + (size_t)i * sizeof large, sizeof large);
+    return large;
+}
+
+int64_t token_text_id(const token_text *t, int64_t at)
+{
+    const token_run *run = token_text_run(t, at);
+    return token_run_id(t, run, at - run->first);
 }
 
 int64_t token_text_total(const token_text *t)

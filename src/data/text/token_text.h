@@ -45,7 +45,9 @@ void token_text_free(token_text *t);
 const token_run *token_text_run(const token_text *t, int64_t at);
 /* Where the ids of a stretch lie; it is in one run. */
 const uint8_t *token_text_ids(const token_text *t, stretch s);
-int32_t        token_text_id(const token_text *t, int64_t at);
-int64_t        token_text_total(const token_text *t);
+int64_t        token_text_id(const token_text *t, int64_t at);
+/* Id number i of a run. */
+int64_t token_run_id(const token_text *t, const token_run *run, int64_t i);
+int64_t token_text_total(const token_text *t);
 
 #endif
