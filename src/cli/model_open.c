@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/choices.h"
+#include "cli/config_setup.h"
 #include "cli/graph_file.h"
 #include "mtf_train.h"
 
@@ -12,7 +13,7 @@ const option_spec opening_options[] = {
     OPTION_GROUP("the model"),
     {"checkpoint-dir", "DIR", false, "where its weights were saved; default: random weights"},
     {"step", "N", false, "the checkpoint of this step; default: the newest"},
-    {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, subwords:FILE or words:FILE"},
+    OPTION_TABLE(config_options),
     {"d-model", "N", false, "size of a token's vector; default 64"},
     {"d-ff", "N", false, "hidden units of a feed-forward layer; default 256"},
     {"d-kv", "N", false, "size of a head; default 16"},
@@ -61,8 +62,11 @@ static bool make_variables(const opened_model *m)
     mtf_dim    batch = {"batch", 1}, length = {"length", 2};
     mtf_tensor *targets = g ? mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length)) : NULL;
     TRY(targets != NULL);
-    mtf_transformer_result r =
-        mtf_transformer_apply(m->model, &(mtf_transformer_batch){.targets = targets}, NULL);
+    mtf_tensor *inputs = transformer_has_encoder(m->model)
+                             ? mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, length))
+                             : NULL;
+    mtf_transformer_result r = mtf_transformer_apply(
+        m->model, &(mtf_transformer_batch){.inputs = inputs, .targets = targets}, NULL);
     return r.logits && mtf_compile(g, r.logits);
 }
 
@@ -80,11 +84,33 @@ static bool load(const options *o, int64_t step, opened_model *m)
     return true;
 }
 
+/* The model of configuration files. */
+static opened_model *open_config(const options *o, int64_t step, int *status)
+{
+    mtf_session *s = choose_session(o, false, status);
+    if (!s) return NULL;
+    opened_model *m = arena_new(&s->arena, opened_model);
+    config_setup  c;
+    if (m && config_open(o, s, true, &c)) {
+        *m = (opened_model){.session = s,
+                            .model = c.model,
+                            .vocabulary = c.targets,
+                            .inputs_vocabulary = c.inputs == c.targets ? NULL : c.inputs,
+                            .name = o->words[0],
+                            .max_length = c.run.targets_length,
+                            .max_inputs = c.run.inputs_length};
+        if (load(o, step, m)) return m;
+    }
+    *status = close_session(s);
+    return NULL;
+}
+
 opened_model *model_open(const options *o, int *status)
 {
     sizes n;
     *status = STATUS_USAGE;
     if (!read_sizes(o, &n)) return NULL;
+    if (config_given(o)) return open_config(o, (int64_t)n.step, status);
     mtf_session *s = choose_session(o, false, status);
     if (!s) return NULL;
     opened_model *m = arena_new(&s->arena, opened_model);

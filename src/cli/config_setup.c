@@ -1,0 +1,283 @@
+/* Transformers that configuration files describe, for the commands. */
+#include "cli/config_setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/textbuf.h"
+#include "cli/graph_file.h"
+#include "data/text/text_option.h"
+#include "graph/node.h"
+
+/* clang-format off */
+const option_spec config_options[] = {
+    OPTION_GROUP("a configuration"),
+    {"gin_file", "FILE", true, "a Transformer as configuration files describe it, read in this order: paths, or names that came with mtf, such as lm_base"},
+    {"gin_param", "NAME = VALUE", true, "one more line, read after the files"},
+    {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, subwords:FILE or words:FILE; :extra=N adds ids"},
+    {0},
+};
+
+const option_spec config_data_options[] = {
+    {"text", "FILES[:...]", false, "a configuration's text to train on; " TEXT_WORDS},
+    {"eval-text", "FILES[:...]", false, "the same to evaluate on"},
+    {0},
+};
+/* clang-format on */
+
+bool config_given(const options *o)
+{
+    return option_given(o, "gin_file") || option_given(o, "gin_param");
+}
+
+/* ---- files ---- */
+
+static const char *const *list_of(const options *o, arena *a, const char *name)
+{
+    int n = 0;
+    while (option_nth(o, name, n)) n++;
+    const char **list = arena_array(a, const char *, n + 1);
+    for (int k = 0; list && k < n; k++) list[k] = option_nth(o, name, k);
+    return list;
+}
+
+static bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
+{
+    *to = (mtf_config_opts){.files = list_of(o, &s->arena, "gin_file"),
+                            .params = list_of(o, &s->arena, "gin_param")};
+    return to->files && to->params;
+}
+
+/* ---- completing a command line ---- */
+
+static const option_spec *find_spec(const command *c, const char *name)
+{
+    option_walk        w = walk_options(c->options);
+    const option_spec *spec;
+    while ((spec = walk_next(&w)) != NULL)
+        if (spec->name && strcmp(spec->name, name) == 0) return spec;
+    return NULL;
+}
+
+/* As if it had been given; the text is the options'. */
+static bool add_option(options *o, const char *name, const char *value)
+{
+    const option_spec *spec = find_spec(o->command, name);
+    if (!spec || !value || !*value || option_given(o, name)) return true;
+    size_t n = (size_t)o->nvalues + 1;
+    void  *values = realloc(o->values, n * sizeof *o->values);
+    char  *text = strdup(value);
+    if (values) o->values = values;
+    if (!values || !text || o->nowned == MOST_OWNED) {
+        free(text);
+        return false;
+    }
+    o->owned[o->nowned++] = text;
+    o->values[o->nvalues++] = (struct option_value){spec, text};
+    return true;
+}
+
+/* Rules of the files are for meshes that may have other axes. */
+static bool add_layout(options *o, const mtf_config_run *r)
+{
+    bool mesh = option_given(o, "mesh");
+    TRY(add_option(o, "mesh", r->mesh));
+    return mesh || add_option(o, "layout", r->layout);
+}
+
+int config_complete(options *o)
+{
+    const command *c = o->command;
+    if (!config_given(o)) return -1;
+    if (o->nwords)
+        return usage_error(c, "\"%s\" is one model, and --gin_file another; leave one out",
+                           o->words[0]);
+    const char *first = option_nth(o, "gin_file", 0);
+    o->words[o->nwords++] = first ? first : "configuration";
+    if (!find_spec(c, "mesh") || option_given(o, "mesh")) return -1;
+    mtf_session    *s = file_session(&(mtf_session_opts){0});
+    mtf_config_opts files;
+    mtf_config_run  run;
+    if (!s) return STATUS_FAILED;
+    mtf_config *config = config_files(o, s, &files) ? mtf_config_open(s, &files) : NULL;
+    bool        ok = config && mtf_config_get_run(config, &run) && add_layout(o, &run);
+    int         status = close_session(s);
+    return ok ? -1 : status;
+}
+
+/* ---- vocabularies ---- */
+
+/* What a function of the original that makes a vocabulary is called here; NULL after an error. */
+static const char *vocabulary_spec(mtf_session *s, const mtf_config_call *call)
+{
+    const char *extra = mtf_config_argument_text(call, "extra_ids");
+    const char *piece = mtf_config_argument_text(call, "sentencepiece_model_file");
+    const char *path = mtf_config_argument_text(call, "filepath");
+    textbuf     t = {.arena = &s->arena};
+    if (strstr(call->name, "SentencePiece") && piece) {
+        text_add(&t, "sentencepiece:%s", piece);
+    } else if (strstr(call->name, "Byte")) {
+        text_add(&t, "bytes");
+    } else if (strstr(call->name, "T2t") && path) {
+        text_add(&t, "subwords:%s", path);
+    } else {
+        fail(&s->fault, ERR_VALUE,
+             "the files name the vocabulary %s, of which they do not say where it is; name it with "
+             "--vocabulary",
+             call->name);
+        return NULL;
+    }
+    if (extra && strcmp(extra, "0") != 0) text_add(&t, ":extra=%s", extra);
+    return text_done(&t);
+}
+
+static const mtf_vocabulary *open_vocabulary(config_setup *c, const mtf_config_call *call)
+{
+    const char *spec = option_nth(c->options, "vocabulary", 0);
+    if (!spec && call) spec = vocabulary_spec(c->session, call);
+    if (!spec && call) return NULL;
+    return mtf_vocabulary_open(c->session, spec);
+}
+
+static bool open_vocabularies(config_setup *c)
+{
+    c->targets = open_vocabulary(c, c->run.targets_vocabulary);
+    c->inputs = c->run.vocabulary == c->run.targets_vocabulary
+                    ? c->targets
+                    : open_vocabulary(c, c->run.vocabulary);
+    return c->inputs && c->targets;
+}
+
+/* ---- the model ---- */
+
+static void say_notes(const config_setup *c)
+{
+    const mtf_config_note *notes;
+    int                    n = mtf_config_notes(c->config, &notes);
+    for (int k = 0; k < n && mtf_is_first(c->session); k++)
+        if (notes[k].warning) fprintf(stderr, "mtf: warning: %s\n", notes[k].text);
+}
+
+static bool has_text(const options *o)
+{
+    return option_given(o, "text") || option_given(o, "eval-text") || option_given(o, "vocabulary");
+}
+
+/* Plans of published shapes need no vocabulary: their files tell how many tokens there are. */
+static bool describe(config_setup *c)
+{
+    fault *f = &c->session->fault;
+    if (!has_text(c->options) && !c->answers) {
+        if (mtf_config_get_model(c->config, 0, 0, &c->described)) return true;
+        fault_clear(f);
+    }
+    return open_vocabularies(c) &&
+           mtf_config_get_model(c->config, mtf_vocabulary_size(c->inputs),
+                                mtf_vocabulary_size(c->targets), &c->described);
+}
+
+bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c)
+{
+    mtf_config_opts files;
+    uint64_t        batch = 0;
+    *c = (config_setup){.options = o, .session = s, .answers = answers};
+    TRY(config_files(o, s, &files) && option_number(o, "batch", 1, INT32_MAX, &batch));
+    c->config = mtf_config_open(s, &files);
+    TRY(c->config && mtf_config_get_run(c->config, &c->run) && describe(c) &&
+        mtf_config_finish(c->config));
+    say_notes(c);
+    c->batch = batch ? (int64_t)batch : c->run.batch;
+    c->model = mtf_transformer_new(s, &c->described.model);
+    TRY(c->model != NULL);
+    if (!c->described.teacher.stack.layers) return true;
+    c->teacher = mtf_transformer_new(s, &c->described.teacher);
+    return c->teacher != NULL;
+}
+
+const char *config_text(const config_setup *c)
+{
+    return mtf_config_operative(c->config);
+}
+
+/* ---- networks ---- */
+
+/* The features that packed text has: ids, segments, positions. */
+static void read_side(mtf_graph *g, const char *name, mtf_shape shape, mtf_tensor *to[3])
+{
+    static const char *const more[] = {"", "_segmentation", "_position"};
+    char                     full[40];
+    for (int k = 0; k < 3; k++) {
+        snprintf(full, sizeof full, "%s%s", name, more[k]);
+        to[k] = mtf_input(g, full, MTF_I32, shape);
+    }
+}
+
+static mtf_tensor *by_example(mtf_tensor *x, mtf_dim batch)
+{
+    return mtf_reduce_sum_to(x, mtf_shape(batch));
+}
+
+bool config_network(const config_setup *c, bool training, network *n)
+{
+    mtf_graph *g = mtf_graph_new(c->session);
+    mtf_dim    batch = {"batch", c->batch};
+    mtf_dim inputs = {"length", c->run.inputs_length}, targets = {"length", c->run.targets_length};
+    mtf_transformer_call  how = {.training = training};
+    mtf_transformer_batch b = {0};
+    mtf_tensor           *in[3] = {0}, *out[3] = {0};
+    bool reads = c->described.model.encoder.layers || c->described.model.bidirectional;
+    if (!g) return false;
+    if (targets.size < 1 || (reads && inputs.size < 1))
+        return fail(&c->session->fault, ERR_VALUE,
+                    "the files do not say how long sequences are; bind run.sequence_length, as in "
+                    "--gin_param \"run.sequence_length = {'inputs': 512, 'targets': 512}\"");
+    if (reads) read_side(g, "inputs", mtf_shape(batch, inputs), in);
+    read_side(g, "targets", mtf_shape(batch, targets), out);
+    b = (mtf_transformer_batch){in[0], in[1], in[2], out[0], out[1], out[2]};
+    mtf_transformer_result r =
+        c->teacher ? mtf_transformer_distill(c->model, c->teacher, &b, &how, &c->described.distill)
+                   : mtf_transformer_apply(c->model, &b, &how);
+    if (!r.loss) return false;
+    *n = (network){.graph = g, .loss = mtf_name(r.loss, "loss")};
+    if (training) return n->loss != NULL;
+    n->token_losses = by_example(mtf_multiply(r.token_losses, r.weights), batch);
+    n->token_counts = by_example(r.weights, batch);
+    n->right = by_example(r.right, batch);
+    return mtf_ok(c->session);
+}
+
+/* ---- data ---- */
+
+/* What a model of this type learns from, where the option does not say it. */
+static mtf_text_objective objective_of(const config_setup *c)
+{
+    switch (c->run.model_type) {
+    case MTF_MODEL_LM: return MTF_TEXT_LM;
+    case MTF_MODEL_DELIMITED_LM: return MTF_TEXT_DELIMITED;
+    default: return MTF_TEXT_PAIRS;
+    }
+}
+
+bool config_data(const config_setup *c, bool training, mtf_dataset **data)
+{
+    const char   *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
+    mtf_text_opts o = {0};
+    const mtf_config_call *named = training ? c->run.train_dataset : c->run.eval_dataset;
+    *data = NULL;
+    if (!text && named) text = mtf_config_argument_text(named, "glob");
+    if (!text) return true;
+    TRY(text_option_parse(c->session, flag, text, &o));
+    if (!strstr(text, ":objective=")) o.objective = objective_of(c);
+    if (o.length || o.inputs_length)
+        return fail(
+            &c->session->fault, ERR_USAGE,
+            "--%s: the files say how long sequences are; bind run.sequence_length instead of "
+            ":length= and :inputs_length=",
+            flag);
+    o.length = c->run.targets_length;
+    o.inputs_length = c->run.inputs_length;
+    o.vocabulary = c->targets;
+    *data = mtf_text_open(c->session, &o);
+    return *data != NULL;
+}
