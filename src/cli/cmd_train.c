@@ -75,10 +75,18 @@ static bool choose_steps(job *j)
 
 /* ---- evaluating ------------------------------------------------------------------------- */
 
+/* Beside the checkpoints, so that other commands find what their model is. */
+static bool keep_config(job *j)
+{
+    const config_setup *c = j->setup.config;
+    if (!c || !j->train.checkpoint_dir || !mtf_is_first(j->setup.session)) return true;
+    return config_keep(c, j->train.checkpoint_dir);
+}
+
 static bool ready(void *context)
 {
     job *j = context;
-    return evaluation_prepare(&j->evaluation, j->train.events_dir);
+    return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 
 static bool look(void *context, int64_t step)

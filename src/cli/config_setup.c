@@ -1,10 +1,13 @@
 /* Transformers that configuration files describe, for the commands. */
 #include "cli/config_setup.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/put_file.h"
 #include "base/textbuf.h"
 #include "cli/graph_file.h"
 #include "data/text/text_option.h"
@@ -25,6 +28,8 @@ const option_spec config_data_options[] = {
     {0},
 };
 /* clang-format on */
+
+static const char kept_name[] = "operative_config.gin";
 
 bool config_given(const options *o)
 {
@@ -86,9 +91,22 @@ static bool add_layout(options *o, const mtf_config_run *r)
     return mesh || add_option(o, "layout", r->layout);
 }
 
+/* The configuration that a training left in the folder of its checkpoints. */
+static bool find_kept(options *o)
+{
+    const char *folder = option_nth(o, "checkpoint-dir", 0);
+    char        path[PATH_MAX];
+    if (config_given(o) || o->nwords || !folder || !find_spec(o->command, "gin_file") ||
+        o->command->least > 0)
+        return true;
+    if (snprintf(path, sizeof path, "%s/%s", folder, kept_name) >= (int)sizeof path) return true;
+    return access(path, R_OK) != 0 || add_option(o, "gin_file", path);
+}
+
 int config_complete(options *o)
 {
     const command *c = o->command;
+    if (!find_kept(o)) return STATUS_FAILED;
     if (!config_given(o)) return -1;
     if (o->nwords)
         return usage_error(c, "\"%s\" is one model, and --gin_file another; leave one out",
@@ -112,11 +130,11 @@ int config_complete(options *o)
 static const char *vocabulary_spec(mtf_session *s, const mtf_config_call *call)
 {
     const char *extra = mtf_config_argument_text(call, "extra_ids");
-    const char *piece = mtf_config_argument_text(call, "sentencepiece_model_file");
+    const char *pieces = mtf_config_argument_text(call, "sentencepiece_model_file");
     const char *path = mtf_config_argument_text(call, "filepath");
     textbuf     t = {.arena = &s->arena};
-    if (strstr(call->name, "SentencePiece") && piece) {
-        text_add(&t, "sentencepiece:%s", piece);
+    if (strstr(call->name, "SentencePiece") && pieces) {
+        text_add(&t, "sentencepiece:%s", pieces);
     } else if (strstr(call->name, "Byte")) {
         text_add(&t, "bytes");
     } else if (strstr(call->name, "T2t") && path) {
@@ -198,6 +216,15 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
 const char *config_text(const config_setup *c)
 {
     return mtf_config_operative(c->config);
+}
+
+bool config_keep(const config_setup *c, const char *folder)
+{
+    const char *text = config_text(c);
+    textbuf     path = {.arena = &c->session->arena};
+    text_add(&path, "%s/%s", folder, kept_name);
+    const char *file = text_done(&path);
+    return text && file && put_file(&c->session->fault, file, 1, &(piece){text, strlen(text)});
 }
 
 /* ---- networks ---- */

@@ -34,7 +34,9 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
 bool config_network(const config_setup *c, bool training, network *n);
 /* What --text or --eval-text names, or the files' dataset; `*data` is NULL where there is none. */
 bool config_data(const config_setup *c, bool training, mtf_dataset **data);
-/* The whole of it as one file, for checkpoints. */
+/* The whole of it as one file, for checkpoints; and that file written into their folder, where
+ * config_complete finds it when no other is named. */
 const char *config_text(const config_setup *c);
+bool        config_keep(const config_setup *c, const char *folder);
 
 #endif
