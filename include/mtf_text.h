@@ -87,6 +87,7 @@ typedef struct mtf_text_opts {
     const char           *format;     /* "text", "tsv", "tfrecord", "u16", "u32"; default: as told
                                          by the first file's bytes, else by its name                 */
     const mtf_vocabulary *vocabulary; /* default: bytes                                             */
+    const mtf_vocabulary *inputs_vocabulary; /* of the inputs of pairs; default: the same          */
     mtf_text_objective    objective;
     mtf_documents         documents;
     mtf_overlong          overlong;

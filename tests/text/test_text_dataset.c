@@ -126,6 +126,26 @@ static void in_one_sequence(void **state)
     targets_are(o, 3, (const char *[]){"ab|cde|f|g|", "hij|k||lm|.", "nopqrst|u|."});
 }
 
+/* Inputs of words, targets of bytes; ends are each vocabulary's own. */
+static void two_vocabularies(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    char         spec[200];
+    snprintf(spec, sizeof spec, "words:%s", write_text("w.txt", "old\nnew\n"));
+    mtf_text_opts o = {.files = write_text("v.tsv", "new old x\tab\nold\tc\n"),
+                       .objective = MTF_TEXT_PAIRS,
+                       .inputs_vocabulary = mtf_vocabulary_open(s, spec),
+                       .length = 4,
+                       .inputs_length = 3,
+                       .ensure_end = true};
+    mtf_dataset  *d = open_text_well(s, o);
+    assert_memory_equal(row_of(d, "inputs", 0, 3), ((int32_t[]){4, 3, 1}), 12);
+    assert_memory_equal(row_of(d, "inputs", 1, 3), ((int32_t[]){3, 1, 0}), 12);
+    assert_string_equal(letters(d, "targets", 0, 4), "ab|.");
+    close_well(s);
+}
+
 static void columns(void **state)
 {
     (void)state;
@@ -374,6 +394,10 @@ static void bad_options(void **state)
     refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_PREFIX, .pack = true}, "cannot be packed");
     refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_PAIRS, .joined = true}, "cannot be joined");
     refused_text((mtf_text_opts){.files = path, .joined = true, .pack = true}, "nothing to pack");
+    mtf_session *s = mtf_open_with(NULL);
+    assert_null(mtf_text_open(s, &(mtf_text_opts){.files = path, .length = 3, .inputs_vocabulary = mtf_vocabulary_open(s, NULL)}));
+    assert_contains(mtf_error(s), "only the inputs of pairs");
+    mtf_close(s);
 }
 
 /* Bytes that are no UTF-8 are kept by the vocabulary of bytes; a line may be of any length. */
@@ -415,6 +439,7 @@ int main(void)
         cmocka_unit_test(columns),         cmocka_unit_test(records),     cmocka_unit_test(tokens),
         cmocka_unit_test(spans),           cmocka_unit_test(sizes_of_t5), cmocka_unit_test(evenly),
         cmocka_unit_test(prefixes),        cmocka_unit_test(bad_files),   cmocka_unit_test(bad_options),
-        cmocka_unit_test(any_bytes),       cmocka_unit_test(batch_sizes),     cmocka_unit_test(written_tokens)};
+        cmocka_unit_test(any_bytes),       cmocka_unit_test(batch_sizes),     cmocka_unit_test(two_vocabularies),
+         cmocka_unit_test(written_tokens)};
     return cmocka_run_group_tests_name("text_dataset", tests, scratch_make, scratch_drop);
 }

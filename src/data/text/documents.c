@@ -45,10 +45,11 @@ static const struct text_format *guess_format(const documents *d, const input_fi
 
 /* ---- adding ---- */
 
-static bool close_text(documents *d, id_list *ids)
+static bool close_text(documents *d, int side)
 {
-    int32_t end = mtf_vocabulary_end(d->vocabulary);
-    bool    ended = ids->count && ids->ids[ids->count - 1] == end;
+    int32_t  end = mtf_vocabulary_end(d->vocabulary[side]);
+    id_list *ids = &d->ids[side];
+    bool     ended = ids->count && ids->ids[ids->count - 1] == end;
     return !d->ends || ended || ids_add(ids, end);
 }
 
@@ -56,7 +57,7 @@ bool documents_add_ids(documents *d)
 {
     if (d->ids[INPUTS].count + d->ids[TARGETS].count == 0) return true;
     for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++) {
-        TRY(close_text(d, &d->ids[side]));
+        TRY(close_text(d, side));
         TRY(token_text_add(&d->text[side], d->ids[side].ids, d->ids[side].count));
         d->ids[side].count = 0;
     }
@@ -66,7 +67,8 @@ bool documents_add_ids(documents *d)
 static bool encode(documents *d, int side, const text_span *span)
 {
     d->ids[side].count = 0;
-    return !span || vocabulary_encode(d->vocabulary, span->at, (size_t)span->size, &d->ids[side]);
+    return !span ||
+           vocabulary_encode(d->vocabulary[side], span->at, (size_t)span->size, &d->ids[side]);
 }
 
 bool documents_add(documents *d, const text_span *inputs, const text_span *targets)

@@ -11,7 +11,7 @@ enum { INPUTS, TARGETS, SIDES };
 typedef struct documents {
     mtf_dataset          *dataset; /* keeps files open that are not only passed over */
     const mtf_text_opts  *opts;
-    const mtf_vocabulary *vocabulary;
+    const mtf_vocabulary *vocabulary[SIDES];
     bool                  pairs;      /* each example has two texts; else only targets */
     bool                  ends;       /* an end is put after each text */
     bool                  join;       /* files of tokens need not be told apart into texts */

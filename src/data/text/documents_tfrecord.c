@@ -11,6 +11,7 @@ typedef struct record {
     shard     *part;
     int64_t    number;
     byte_list  text; /* working space */
+    int        side;
 } record;
 
 static bool wrong(const record *r, const char *what)
@@ -22,7 +23,7 @@ static bool wrong(const record *r, const char *what)
 
 static bool take_text(record *r, const int32_t *bytes, int64_t n, id_list *ids)
 {
-    const mtf_vocabulary *v = r->documents->vocabulary;
+    const mtf_vocabulary *v = r->documents->vocabulary[r->side];
     r->text.count = 0;
     for (int64_t i = 0; i < n; i++) {
         char byte = (char)bytes[i];
@@ -33,7 +34,7 @@ static bool take_text(record *r, const int32_t *bytes, int64_t n, id_list *ids)
 
 static bool take_ids(record *r, const int32_t *values, int64_t n, id_list *ids)
 {
-    int64_t size = mtf_vocabulary_size(r->documents->vocabulary);
+    int64_t size = mtf_vocabulary_size(r->documents->vocabulary[r->side]);
     TRY(ids_reserve(ids, n));
     for (int64_t i = 0; i < n; i++) {
         if (values[i] < 0 || values[i] >= size) {
@@ -47,10 +48,10 @@ static bool take_ids(record *r, const int32_t *values, int64_t n, id_list *ids)
     return true;
 }
 
-static bool take_feature(record *r, int side)
+static bool take_feature(record *r)
 {
     fault   *why = &r->documents->dataset->session->fault;
-    id_list *ids = &r->documents->ids[side];
+    id_list *ids = &r->documents->ids[r->side];
     wanted   count = {.scale = 1, .type = MTF_I32};
     TRY(format_tfrecord.read(r->field, r->part, r->number, &count, why));
     if (count.offered == 0) return true;
@@ -75,7 +76,8 @@ static bool take_record(record *r, const char *const names[SIDES])
     for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++) {
         r->field->as.part = names[side];
         d->ids[side].count = 0;
-        TRY(take_feature(r, side));
+        r->side = side;
+        TRY(take_feature(r));
     }
     return documents_add_ids(d);
 }
@@ -90,7 +92,7 @@ bool documents_tfrecord(documents *d, input_file *f)
                   .crc = &d->dataset->crc,
                   .shards = &part,
                   .nshards = 1};
-    record r = {d, &all, &part, 0, {.from = &s->allocator, .why = &s->fault}};
+    record r = {d, &all, &part, 0, {.from = &s->allocator, .why = &s->fault}, TARGETS};
     bool   ok = format_tfrecord.open(s, &all, &part);
     for (; ok && r.number < part.count; r.number++) ok = take_record(&r, names);
     block_free(&s->allocator, r.text.bytes);

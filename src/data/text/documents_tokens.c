@@ -7,7 +7,7 @@ static bool add_texts(documents *d, const token_run *run)
 {
     token_text *t = &d->text[TARGETS];
     int64_t     begin = run->first, last = run->first + run->count;
-    int32_t     end = mtf_vocabulary_end(d->vocabulary);
+    int32_t     end = mtf_vocabulary_end(d->vocabulary[TARGETS]);
     for (int64_t at = begin; at < last; at++) {
         bool ends = token_run_id(t, run, at - run->first) == end;
         if (!ends && at + 1 < last) continue;

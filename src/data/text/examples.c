@@ -101,12 +101,12 @@ static void offer_end(const text_examples *e, wanted *w)
 /* The text as it is, which ends with an end unless it was cut. */
 static bool offer_plain(const text_examples *e, int side, stretch s, wanted *w, fault *why)
 {
-    int32_t end = mtf_vocabulary_end(e->vocabulary);
+    int32_t end = mtf_vocabulary_end(side == INPUTS ? e->opts.inputs_vocabulary : e->vocabulary);
     bool    ensured =
         e->opts.ensure_end && s.length && token_text_id(&e->text[side], s.at + s.length - 1) != end;
     if (ensured) s.length--;
     TRY(offer_stretch(e, side, s, w, why));
-    if (ensured) offer_end(e, w);
+    if (ensured) offer_id(w, end);
     return true;
 }
 

@@ -10,8 +10,8 @@
 #include "data/text/documents.h"
 
 typedef struct text_examples {
-    mtf_text_opts         opts; /* defaults filled in */
-    const mtf_vocabulary *vocabulary;
+    mtf_text_opts         opts;          /* defaults filled in */
+    const mtf_vocabulary *vocabulary;    /* of targets, and of inputs but those of pairs */
     int64_t               length[SIDES]; /* of a row */
     bool                  has_inputs;    /* fields of inputs; else only of targets */
     bool                  two_texts;     /* each example is made of two */

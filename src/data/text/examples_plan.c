@@ -52,7 +52,9 @@ static bool check_uses(mtf_session *s, const text_examples *e)
 {
     const mtf_text_opts *o = &e->opts;
     const char          *wrong = NULL;
-    if (e->two_texts && o->joined)
+    if (o->inputs_vocabulary && o->objective != MTF_TEXT_PAIRS)
+        wrong = "only the inputs of pairs can have a vocabulary of their own";
+    else if (e->two_texts && o->joined)
         wrong = "pairs of texts cannot be joined";
     else if (e->two_texts && o->overlong == MTF_OVERLONG_SPLIT)
         wrong = "pairs of texts can be cut, not split";
@@ -78,6 +80,7 @@ bool examples_check(mtf_session *s, text_examples *e)
     TRY(check_lengths(s, o, delimited || both ? 3 : prefix ? 2 : 1));
     TRY(check_uses(s, e));
     if (!o->inputs_length) o->inputs_length = delimited ? o->length / 2 : o->length;
+    if (!o->inputs_vocabulary) o->inputs_vocabulary = e->vocabulary;
     e->length[INPUTS] = o->inputs_length;
     e->length[TARGETS] = o->length;
     if (o->noise == 0) o->noise = 0.15;

@@ -111,16 +111,16 @@ static bool copy_texts(arena *a, mtf_text_opts *o)
 static bool read_texts(mtf_dataset *d, text_examples *e)
 {
     bool      plain = e->opts.objective == MTF_TEXT_LM || e->opts.objective == MTF_TEXT_PAIRS;
-    raw_type  type = mtf_vocabulary_size(e->vocabulary) <= 1 << 16 ? RAW_U16 : RAW_U32;
     documents texts = {.dataset = d,
                        .opts = &e->opts,
-                       .vocabulary = e->vocabulary,
+                       .vocabulary = {e->opts.inputs_vocabulary, e->vocabulary},
                        .pairs = e->two_texts,
                        .ends = plain,
                        .join = e->opts.joined,
                        .text = e->text};
     for (int side = 0; side < SIDES; side++)
-        e->text[side] = (token_text){.session = d->session, .type = type};
+        e->text[side] =
+            (token_text){.session = d->session, .type = token_type(texts.vocabulary[side])};
     return documents_read(&texts) && examples_plan(d->session, e);
 }
 

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+raw_type token_type(const mtf_vocabulary *v)
+{
+    return mtf_vocabulary_size(v) <= 1 << 16 ? RAW_U16 : RAW_U32;
+}
+
 /* Another block in which there is room for more; the old one's `used` bytes are kept. */
 static bool grow(mtf_session *s, void **block, size_t used, size_t bytes)
 {

@@ -33,6 +33,7 @@ typedef struct token_text {
     int64_t      count, room;
 } token_text;
 
+raw_type token_type(const mtf_vocabulary *v); /* the smaller one that has all its ids */
 /* Appends a text; ids outside of the vocabulary are the caller's affair. */
 bool token_text_add(token_text *t, const int32_t *ids, int64_t n);
 bool token_text_add_stretch(token_text *t, stretch s);

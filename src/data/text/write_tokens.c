@@ -22,11 +22,12 @@ int64_t mtf_text_write_tokens(mtf_session *s, const mtf_text_opts *opts, const c
     const mtf_vocabulary *v = opts->vocabulary ? opts->vocabulary : mtf_vocabulary_open(s, NULL);
     mtf_dataset          *d = v ? dataset_new(s, 1) : NULL;
     if (!d || (mtf_is_first(s) && !put_file_check(&s->fault, path))) return -1;
-    raw_type   type = mtf_vocabulary_size(v) <= 1 << 16 ? RAW_U16 : RAW_U32;
+    raw_type   type = token_type(v);
     token_text texts[SIDES] = {{.session = s, .type = type}, {.session = s, .type = type}};
-    documents  read = {.dataset = d, .opts = opts, .vocabulary = v, .ends = true, .text = texts};
-    bool       ok = documents_read(&read) && write_file(s, &texts[TARGETS], path);
-    int64_t    count = texts[TARGETS].made_count;
+    documents  read = {
+         .dataset = d, .opts = opts, .vocabulary = {v, v}, .ends = true, .text = texts};
+    bool    ok = documents_read(&read) && write_file(s, &texts[TARGETS], path);
+    int64_t count = texts[TARGETS].made_count;
     for (int side = 0; side < SIDES; side++) token_text_free(&texts[side]);
     return ok ? count : -1;
 }
