@@ -131,7 +131,7 @@ bool answer_next(answer *x, double seconds, answer_piece *piece)
 static bool refuse(refusal *why, refusal_kind kind, const char *text)
 {
     why->kind = kind;
-    snprintf(why->text, sizeof why->text, "%s", text);
+    snprintf(why->text, sizeof why->text, "%.*s", (int)sizeof why->text - 1, text);
     return false;
 }
 
