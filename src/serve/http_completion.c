@@ -329,7 +329,10 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
     (void)position;
     while (c->sent == c->out.used) {
         if (c->over) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (!fill(c)) return MHD_CONTENT_READER_END_WITH_ERROR;
+        http_patience(&c->exchange, true);
+        bool filled = fill(c);
+        http_patience(&c->exchange, false);
+        if (!filled) return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     size_t n = c->out.used - c->sent;
     if (n > room) n = room;
@@ -346,7 +349,6 @@ static enum MHD_Result reply_stream(http_exchange *x, completion *c)
         completion_end(c);
         return MHD_NO;
     }
-    http_patience(x, true);
     MHD_add_response_header(r, "Content-Type", "text/event-stream; charset=utf-8");
     MHD_add_response_header(r, "Cache-Control", "no-store");
     enum MHD_Result result = MHD_queue_response(x->connection, MHD_HTTP_OK, r);

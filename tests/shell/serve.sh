@@ -49,6 +49,32 @@ done
 eval "exec ${talk[1]}>&-"
 wait $talk_pid
 
+# At a terminal it asks, says the answer as it comes, and goes on after a prompt that it cannot take.
+cat >terminal.py <<'END'
+import os, pty, select, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+text, asked, deadline = b"", 0, time.monotonic() + 60
+prompts = [b"once\n", b"0" * 300 + b"\n", b"xyz\n", b"\x04"]
+while time.monotonic() < deadline:
+    if not select.select([fd], [], [], 1)[0]: continue
+    try: got = os.read(fd, 10000)
+    except OSError: break
+    if not got: break
+    text += got
+    if asked < len(prompts) and text.endswith(b"> "):
+        os.write(fd, prompts[asked])
+        asked += 1
+        text += b"|"
+sys.stdout.buffer.write(text)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+timeout 90 python3 terminal.py "$MTF" decode "${small[@]}" --max-tokens 9 --temperature 0.5 >out 2>err
+status=$?
+check "a dialogue" 0 out "the prompt has 300 tokens; this model takes 255"
+[ "$(grep -c '^> |' out)" = 4 ] && pass || lose "four prompts" 4 "$(cat -v out)"
+
 { echo ok; printf '%0300d\n' 0; echo more; } >long
 decode --max-tokens 3 <long
 check "a prompt that is too long" 1 err "standard input: line 2: the prompt has 300 tokens; this model takes 255"
@@ -196,7 +222,7 @@ wait $client_pid && pass || lose "what is being answered ends" "the last event" 
 [ $status = 130 ] && pass || lose "SIGINT" 130 "$status: $(cat errors)"
 
 start --max-seconds 0.001
-asks "no time" 503 'in the 0.001 seconds that it may take' -d '{"prompt": "a", "max_tokens": 100}' /v1/completions
+client timeout
 refuses "a port that is taken" "cannot listen on 127.0.0.1, port $port: Address already in use" serve "${small[@]}" --port "$port"
 stop TERM
 start --beams 3

@@ -84,10 +84,10 @@ def case_stream():
 
 
 def case_score():
-    said = complete("once", max_tokens=12, seed=9, logprobs=0)["choices"][0]
-    tokens = said["logprobs"]["token_logprobs"]
-    assert len(tokens) == 12 and len(said["logprobs"]["tokens"]) == 12
-    assert all(v < 0 for v in tokens)
+    reply = complete("once", max_tokens=12, seed=9, logprobs=0)
+    said, count = reply["choices"][0]["logprobs"], reply["usage"]["completion_tokens"]
+    assert 0 < count == len(said["token_logprobs"]) == len(said["tokens"]) == len(said["text_offset"]), reply
+    assert all(v < 0 for v in said["token_logprobs"]) and "".join(said["tokens"]) == reply["choices"][0]["text"], reply
     status, text = post("/v1/score", {"prompt": "once", "continuation": [" upon", " a time"], "end": True})
     assert status == 200, text
     scores = json.loads(text)["scores"]
@@ -147,6 +147,12 @@ def case_last_words():
     print(reply.readline().decode()[:6], flush=True)   # it goes on: the signal may come
     rest = reply.read().decode()
     assert rest.endswith("data: [DONE]\n\n"), rest[-300:]
+
+
+def case_timeout():
+    """A request that takes too long ends, with what it has or with an error."""
+    status, text = post("/v1/completions", {"prompt": "x", "max_tokens": 250, "n": 16})
+    assert status == 503 and "in the 0.001 seconds that it may take" in text or '"finish_reason":"timeout"' in text, text
 
 
 globals()["case_" + CASE]()
