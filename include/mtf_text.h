@@ -87,6 +87,7 @@ typedef struct mtf_text_opts {
     const char           *format;     /* "text", "tsv", "tfrecord", "u16", "u32"; default: as told
                                          by the first file's bytes, else by its name                 */
     const mtf_vocabulary *vocabulary; /* default: bytes                                             */
+    const mtf_vocabulary *inputs_vocabulary; /* of the inputs of pairs; default: the same          */
     mtf_text_objective    objective;
     mtf_documents         documents;
     mtf_overlong          overlong;
@@ -109,6 +110,12 @@ typedef struct mtf_text_opts {
  * from 1 on, and are 0 at padding; positions are counted in each text.  All text is tokenised now,
  * into memory; files of u16 and u32, tokens already, are mapped.  NULL after an error. */
 MTF_API mtf_dataset *mtf_text_open(mtf_session *s, const mtf_text_opts *opts);
+
+/* Tokenises the texts that `files`, `format`, `vocabulary`, `documents` and `targets` name and writes
+ * their ids, each text with its end, to a file of u16, or of u32 where the vocabulary is larger: what
+ * mtf_text_open maps instead of tokenising.  Of several processes the first writes.  Returns the number
+ * of tokens, or -1 after an error. */
+MTF_API int64_t mtf_text_write_tokens(mtf_session *s, const mtf_text_opts *opts, const char *path);
 
 /* The number of sequences of a batch: "sequences_per_batch:32", "tokens_per_batch:4096",
  * "sequences_per_replica:8" or "tokens_per_replica:2048" for sequences of `length` tokens, by how many

@@ -75,6 +75,7 @@ cat >"$work/outside.cpp" <<'END'
 #include <mtf.h>
 #include <mtf_data.h>
 #include <mtf_nn.h>
+#include <mtf_text.h>
 #include <mtf_train.h>
 #include <cstdio>
 

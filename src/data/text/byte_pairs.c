@@ -31,7 +31,7 @@ bool pair_table_make(mtf_session *s, int64_t count, pair_table *t)
 static pair_merge *slot_of(const pair_table *t, int32_t left, int32_t right)
 {
     uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
-    for (size_t at = (size_t)(hash >> 20) & (t->nslots - 1);; at = (at + 1) & (t->nslots - 1)) {
+    for (size_t at = (size_t)(hash >> 32) & (t->nslots - 1);; at = (at + 1) & (t->nslots - 1)) {
         pair_merge *m = &t->slots[at];
         if (m->left < 0 || (m->left == left && m->right == right)) return m;
     }

@@ -4,17 +4,17 @@
 
 #include "base/session.h"
 
-typedef struct piece {
+typedef struct text_piece {
     const char *bytes; /* NULL: no piece has the id */
     int32_t     size;
-} piece;
+} text_piece;
 
 typedef struct piece_table {
-    piece   *pieces; /* by id */
-    int64_t  count;
-    int32_t *slots; /* by hash: an id, or -1 */
-    size_t   nslots;
-    int32_t  longest;
+    text_piece *pieces; /* by id */
+    int64_t     count;
+    int32_t    *slots; /* by hash: an id, or -1 */
+    size_t      nslots;
+    int32_t     longest;
 } piece_table;
 
 /* Room for `count` ids in the session's arena. */

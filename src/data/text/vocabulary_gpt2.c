@@ -243,8 +243,8 @@ static bool encode(const mtf_vocabulary *v, const char *text, size_t n, id_list 
 
 static bool decode(const mtf_vocabulary *v, int32_t id, mtf_text_stream *t)
 {
-    const gpt2  *g = v->inside;
-    const piece *p = &g->pieces.pieces[id];
+    const gpt2       *g = v->inside;
+    const text_piece *p = &g->pieces.pieces[id];
     return bytes_add(&t->raw, p->bytes, (size_t)p->size);
 }
 

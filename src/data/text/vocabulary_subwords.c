@@ -226,8 +226,8 @@ static bool give_token(const mtf_vocabulary *v, mtf_text_stream *t)
 
 static bool decode(const mtf_vocabulary *v, int32_t id, mtf_text_stream *t)
 {
-    const subwords *w = v->inside;
-    const piece    *p = &w->pieces.pieces[id];
+    const subwords   *w = v->inside;
+    const text_piece *p = &w->pieces.pieces[id];
     for (const char *at = p->bytes, *end = at + p->size; at < end;) {
         const char *stop = memchr(at, '_', (size_t)(end - at));
         TRY(bytes_add(&t->token, at, (size_t)((stop ? stop : end) - at)));

@@ -106,7 +106,7 @@ static bool encode(const mtf_vocabulary *v, const char *text, size_t n, id_list 
 static bool decode(const mtf_vocabulary *v, int32_t id, mtf_text_stream *t)
 {
     const piece_table *words = v->inside;
-    const piece       *p = &words->pieces[id];
+    const text_piece  *p = &words->pieces[id];
     bool               unknown = id == v->unknown && !p->bytes;
     if (t->begun) TRY(bytes_add(&t->raw, " ", 1));
     t->begun = true;
