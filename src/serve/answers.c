@@ -233,7 +233,7 @@ static answer *enter(answers *a, const question *q, id_list *prompt, refusal *wh
 answer *answers_ask(answers *a, const question *q, refusal *why)
 {
     fault   own = {0};
-    id_list prompt = {.from = &a->model->session->allocator, .why = &own};
+    id_list prompt = model_ids(&own);
     answer *x = NULL;
     if (!check_question(a, q, why)) return NULL;
     bool read = true;

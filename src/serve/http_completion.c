@@ -103,15 +103,6 @@ static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *
     return true;
 }
 
-/* The text of some ids, to be freed. */
-static char *text_of(const opened_model *m, const int32_t *ids, int64_t n)
-{
-    int64_t bytes = mtf_vocabulary_decode(m->vocabulary, ids, n, NULL, 0);
-    char   *text = bytes < 0 ? NULL : malloc((size_t)bytes + 1);
-    if (text) mtf_vocabulary_decode(m->vocabulary, ids, n, text, bytes + 1);
-    return text;
-}
-
 /* How probable the prompt's own tokens were. */
 static bool echo_tokens(completion *c, const id_list *ids, choice *to, refusal *why)
 {
@@ -121,7 +112,7 @@ static bool echo_tokens(completion *c, const id_list *ids, choice *to, refusal *
     bool                ok = each && scorer_takes(m, &item, why->text, sizeof why->text) &&
               answers_score(c->exchange.engine, 1, &item, why);
     for (int64_t k = 0; ok && k < ids->count; k++) {
-        char *text = text_of(m, &ids->ids[k], 1);
+        char *text = model_text(m, &ids->ids[k], 1);
         ok = text && add_token(to, text, each[k]);
         free(text);
     }
@@ -134,10 +125,10 @@ static bool echo(completion *c, int number, refusal *why)
     const opened_model   *m = answers_model(c->exchange.engine);
     const request_prompt *p = &c->request.prompts[number];
     fault                 own = {0};
-    id_list               ids = {.from = &m->session->allocator, .why = &own};
+    id_list               ids = model_ids(&own);
     *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the prompt"};
     bool ok = prompt_ids(m, p, &ids);
-    char *text = !ok ? NULL : p->text ? strdup(p->text) : text_of(m, ids.ids, ids.count);
+    char *text = !ok ? NULL : p->text ? strdup(p->text) : model_text(m, ids.ids, ids.count);
     ok = text != NULL;
     for (int k = 0; ok && k < c->results; k++) {
         choice *to = &c->choices[number * c->results + k];
@@ -338,7 +329,10 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
     (void)position;
     while (c->sent == c->out.used) {
         if (c->over) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (!fill(c)) return MHD_CONTENT_READER_END_WITH_ERROR;
+        http_patience(&c->exchange, true);
+        bool filled = fill(c);
+        http_patience(&c->exchange, false);
+        if (!filled) return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     size_t n = c->out.used - c->sent;
     if (n > room) n = room;
@@ -355,7 +349,6 @@ static enum MHD_Result reply_stream(http_exchange *x, completion *c)
         completion_end(c);
         return MHD_NO;
     }
-    http_patience(x, true);
     MHD_add_response_header(r, "Content-Type", "text/event-stream; charset=utf-8");
     MHD_add_response_header(r, "Cache-Control", "no-store");
     enum MHD_Result result = MHD_queue_response(x->connection, MHD_HTTP_OK, r);

@@ -3,11 +3,10 @@
 #define SERVE_HTTP_EXCHANGE_H
 
 #include "mtf_build.h"
+#include "serve/answers.h"
 
 #if MTF_HAVE_MICROHTTPD
 #include <microhttpd.h>
-
-#include "serve/answers.h"
 
 typedef struct http_exchange {
     answers               *engine;

@@ -50,7 +50,7 @@ static bool make_item(const opened_model *m, scoring_job *j, int k, refusal *why
     fault                 own = {0};
     id_list              *before = &j->prompts[k], *ids = &j->targets[k];
     int32_t               end = mtf_vocabulary_end(m->vocabulary);
-    *before = *ids = (id_list){.from = &m->session->allocator, .why = &own};
+    *before = *ids = model_ids(&own);
     why->kind = REFUSED_WRONG;
     bool ok = (prompt->text ? model_encode_prompt(m, prompt->text, prompt->bytes, before)
                             : copy_ids(prompt, before)) &&

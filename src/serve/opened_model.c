@@ -1,6 +1,28 @@
 /* Prompts of a model, by what the model is. */
 #include "serve/opened_model.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+static void *take(void *context, size_t bytes)
+{
+    (void)context;
+    return malloc(bytes);
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+static const mtf_allocator system_memory = {take, give, NULL};
+
+id_list model_ids(fault *why)
+{
+    return (id_list){.from = &system_memory, .why = why};
+}
+
 int64_t model_max_length(const opened_model *m)
 {
     return m->max_length ? m->max_length : m->model->decoder.opts.max_length;
@@ -33,4 +55,21 @@ bool model_encode_prompt(const opened_model *m, const char *text, size_t bytes, 
     bool first = to->count == 0 && (m->model->opts.no_shift || encodes);
     if ((ended && end >= 0) || first) return ids_add(to, end >= 0 ? end : 0);
     return true;
+}
+
+char *model_text(const opened_model *m, const int32_t *ids, int64_t n)
+{
+    mtf_text_stream t = {.vocabulary = m->vocabulary};
+    byte_list       none = {.from = &system_memory, .why = &t.why}, all = none;
+    t.raw = t.token = t.out = none;
+    const char *text = "";
+    bool        ok = true;
+    for (int64_t k = 0; ok && k <= n; k++) {
+        text = k < n ? mtf_text_stream_add(&t, ids[k]) : mtf_text_stream_end(&t);
+        ok = text && bytes_add(&all, text, strlen(text));
+    }
+    char *copy = ok ? strdup(all.bytes) : NULL;
+    mtf_text_stream_free(&t);
+    block_free(&system_memory, all.bytes);
+    return copy;
 }

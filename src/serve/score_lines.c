@@ -35,7 +35,7 @@ static bool read_list(mtf_session *s, const char *path, line_list *to)
 static bool read_ids(const opened_model *m, const char *text, bool target, const int32_t **ids,
                      int64_t *n)
 {
-    id_list list = {.from = &m->session->allocator, .why = &m->session->fault};
+    id_list list = model_ids(&m->session->fault);
     int32_t end = mtf_vocabulary_end(m->vocabulary);
     bool    ok = target ? model_encode_target(m, text, strlen(text), &list)
                         : model_encode_prompt(m, text, strlen(text), &list);

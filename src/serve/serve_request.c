@@ -207,7 +207,7 @@ FIELD(max_tokens)
 
 FIELD(n)
 {
-    int64_t n;
+    int64_t n = 0;
     TRY(take_whole(r, v, 1, INT32_MAX, &n));
     COMPLETION->like.results = (int)n;
     return true;
@@ -217,7 +217,7 @@ FIELD(best_of) { return take_whole(r, v, 1, INT32_MAX, &COMPLETION->best_of); }
 
 FIELD(seed)
 {
-    int64_t seed;
+    int64_t seed = 0;
     TRY(take_whole(r, v, -(1LL << 53), 1LL << 53, &seed));
     COMPLETION->like.how.seed = (uint64_t)seed;
     COMPLETION->seeded = true;

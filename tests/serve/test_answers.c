@@ -330,7 +330,7 @@ static void test_scores_are_what_decoding_says(void **state)
             question q = ask_for(k, 1);
             q.results = 1;
             h[k] = alone(a, &q);
-            ids[k] = (id_list){.from = &m.session->allocator, .why = &own};
+            ids[k] = model_ids(&own);
             assert_true(model_encode_prompt(&m, prompts[k], strlen(prompts[k]), &ids[k]));
             items[k] = (score_item){.prompt = ids[k].ids,
                                     .nprompt = ids[k].count,
