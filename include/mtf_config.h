@@ -64,7 +64,8 @@ typedef struct mtf_config_decode {
     int64_t max_length; /* 0: the length of the inputs                                         */
     const char *input_file, *output_file; /* of mode "infer"; NULL: none                       */
     int64_t     repeats;                  /* each input is decoded so often                    */
-    const mtf_config_call *dataset;       /* of decoding from a dataset; NULL: none            */
+    bool        from_dataset;             /* mode "infer" decodes ... */
+    const mtf_config_call *dataset;       /* ... this dataset, not a file; NULL: none */
     const char            *dataset_split, *output_dir;
 } mtf_config_decode;
 

@@ -225,6 +225,13 @@ static void test_wrong_values(void **state)
         LM "SelfAttention.keep_query_heads_dims = True",
         "value: parameter 1:4:39: SelfAttention.keep_query_heads_dims is not available here with "
         "any value but False");
+    refuse(
+        LM "VarianceScalingInitializer.scale = 2.0",
+        "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available here with any "
+        "value but 1.0");
+    refuse(LM "infer_model.decode_fn = @save_scores",
+           "value: parameter 1:4:25: infer_model.decode_fn takes @decode_from_file or "
+           "@decode_from_dataset, not @save_scores");
     refuse(LM "get_variable_dtype.activation_dtype = 'f32'",
            "value: parameter 1:4:39: get_variable_dtype.activation_dtype takes 'float32', "
            "'bfloat16', 'float16' or 'float64', not 'f32'");

@@ -243,6 +243,30 @@ static bool read_eval_steps(mtf_config *c, const gin_value *v, mtf_config_run *r
 
 /* ---- decoding and scoring ---- */
 
+/* Where prompts come from, and where answers go. */
+static bool read_decode_files(mtf_config *c, mtf_config_decode *d)
+{
+    decode_args a = {0};
+    TRY(configure(c, &known_decode_file, "", NULL, &a));
+    TRY(configure(c, &known_decode_dataset, "", NULL, &a));
+    TRY(configure(c, &known_infer_model, "", NULL, &a));
+    const configurable *from = config_reference(c, a.function, "infer_model.decode_fn");
+    TRY(from != NULL);
+    if (from != &known_decode_file && from != &known_decode_dataset)
+        return gin_fail(
+            &c->gin, &a.function->at, ERR_VALUE,
+            "infer_model.decode_fn takes @decode_from_file or @decode_from_dataset, not "
+            "@%s",
+            from->name);
+    d->from_dataset = from == &known_decode_dataset;
+    d->input_file = a.input_file;
+    d->output_file = a.output_file;
+    d->repeats = a.repeats;
+    d->dataset_split = a.dataset_split;
+    d->output_dir = a.output_dir;
+    return read_dataset(c, a.dataset, "decode_from_dataset.infer_dataset_fn", &d->dataset);
+}
+
 static bool read_decode(mtf_config *c, mtf_config_run *run)
 {
     decode_args a = {.stop = 1, .length_multiplier = 1.5, .length_constant = 10};
@@ -274,14 +298,7 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
     stop[0] = (int32_t)a.stop;
     stop[1] = -1;
     d->how.stop = stop;
-    TRY(configure(c, &known_decode_file, "", NULL, &a));
-    TRY(configure(c, &known_decode_dataset, "", NULL, &a));
-    d->input_file = a.input_file;
-    d->output_file = a.output_file;
-    d->repeats = a.repeats;
-    d->dataset_split = a.dataset_split;
-    d->output_dir = a.output_dir;
-    return read_dataset(c, a.dataset, "decode_from_dataset.infer_dataset_fn", &d->dataset);
+    return read_decode_files(c, d);
 }
 
 static bool text_or_list(mtf_config *c, const gin_value *v, const char **to)

@@ -224,6 +224,11 @@ static const gin_parameter decode_file[] = {
     {"repeats",                   TAKES_COUNT,   "1",      AT(repeats)},
     {0}};
 const configurable known_decode_file = {UTILS, "decode_from_file", decode_file, NULL, 0};
+static const gin_parameter infer_model[] = {
+    {"decode_fn",                 TAKES_VALUE,   "@decode_from_file", AT(function)},
+    {"checkpoint_paths",          TAKES_NOTHING, "None",   0},
+    {0}};
+const configurable known_infer_model = {UTILS, "infer_model", infer_model, NULL, 0};
 static const gin_parameter decode_dataset[] = {
     {"infer_dataset_fn",          TAKES_VALUE,   "None",   AT(dataset)},
     {"dataset_split",             TAKES_TEXT,    "'validation'", AT(dataset_split)},
@@ -315,26 +320,12 @@ const configurable known_calls[] = {
 
 /* clang-format on */
 
-const configurable *const known_run[] = {&known_run_function,
-                                         &known_estimator,
-                                         &known_variable_dtype,
-                                         &known_tpu_mesh_shape,
-                                         &known_microbatches,
-                                         &known_auto_train_steps,
-                                         &known_product_rate,
-                                         &known_sgd,
-                                         &known_momentum,
-                                         &known_adam,
-                                         &known_adafactor,
-                                         &known_adafactor_rules,
-                                         &known_adam_rules,
-                                         &known_decay_pow,
-                                         &known_decay_adam,
-                                         &known_decode,
-                                         &known_sample,
-                                         &known_decode_file,
-                                         &known_decode_dataset,
-                                         &known_score_strings,
-                                         &known_score_dataset,
-                                         &known_save_scores,
-                                         NULL};
+const configurable *const known_run[] = {
+    &known_run_function,   &known_estimator,    &known_variable_dtype,
+    &known_tpu_mesh_shape, &known_microbatches, &known_auto_train_steps,
+    &known_product_rate,   &known_sgd,          &known_momentum,
+    &known_adam,           &known_adafactor,    &known_adafactor_rules,
+    &known_adam_rules,     &known_decay_pow,    &known_decay_adam,
+    &known_decode,         &known_sample,       &known_decode_file,
+    &known_decode_dataset, &known_infer_model,  &known_score_strings,
+    &known_score_dataset,  &known_save_scores,  NULL};
