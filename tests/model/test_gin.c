@@ -232,6 +232,19 @@ static void test_wrong_values(void **state)
     refuse(LM "infer_model.decode_fn = @save_scores",
            "value: parameter 1:4:25: infer_model.decode_fn takes @decode_from_file or "
            "@decode_from_dataset, not @save_scores");
+    refuse(LM "run.mesh_shape = 'a:2,b:zwei'",
+           "value: parameter 1:4:18: run.mesh_shape: the size of an axis is a whole number from 1 "
+           "on, not \"zwei\"");
+    refuse(LM "run.mesh_shape = 'a:2 b'",
+           "value: parameter 1:4:18: run.mesh_shape is a list as in 'batch:4,model:2'; \"b\" is no "
+           "part of one");
+    refuse(
+        LM "run.batch_size = ('tokens_per_batch', 100)\n"
+           "run.sequence_length = {'targets': 30}",
+        "value: parameter 1:4:18: run.batch_size: 100 tokens are no whole number of sequences of "
+        "30");
+    refuse(LM "run.batch_size = 99999999999",
+           "value: parameter 1:4:18: run.batch_size: a batch has at most 16777216 sequences");
     refuse(LM "get_variable_dtype.activation_dtype = 'f32'",
            "value: parameter 1:4:39: get_variable_dtype.activation_dtype takes 'float32', "
            "'bfloat16', 'float16' or 'float64', not 'f32'");

@@ -300,6 +300,45 @@ static void test_rates(void **state)
     close_well(o.session);
 }
 
+/* Optimizers as they are configured take a step. */
+static void test_minimize(void **state)
+{
+    static const char *const optimizers[] = {
+        "run.optimizer = @AdafactorOptimizer\nAdafactorOptimizer.min_dim_size_to_factor = 8",
+        "run.optimizer = @AdamWeightDecayOptimizer\nAdamWeightDecayOptimizer.weight_decay_rate = "
+        "0.1",
+        "run.optimizer = @MomentumOptimizer", "run.optimizer = @SgdOptimizer",
+        "run.optimizer = @AdamWithMultiLRSchedule\n"
+        "AdamWithMultiLRSchedule.variable_search = ['^transformer/embedding']\n"
+        "AdamWithMultiLRSchedule.alt_lr_schedules = [[0.5]]"};
+    (void)state;
+    for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k++) {
+        opened o = open_config(
+            &(mtf_config_opts){
+                .files = (const char *const[]){"lm_base", "tiny", "single", "constant_0_01", NULL},
+                .params = (const char *const[]){"d_model = 16\nd_ff = 8\nnum_heads = 2\nd_kv = 4\n"
+                                                "Unitransformer.z_loss = 0.0",
+                                                optimizers[k], NULL}},
+            20);
+        static const int32_t text[] = {3, 5, 7, 1};
+        mtf_graph           *g = mtf_graph_new(o.session);
+        mtf_shape            ids = mtf_shape((mtf_dim){"batch", 1}, (mtf_dim){"length", 4});
+        mtf_tensor          *targets = mtf_constant_data(g, text, MTF_I32, ids);
+        mtf_transformer     *m = mtf_transformer_new(o.session, &o.model.model);
+        mtf_tensor *loss = mtf_transformer_apply(m, &(mtf_transformer_batch){.targets = targets},
+                                                 &(mtf_transformer_call){0})
+                               .loss;
+        mtf_minimize(g, loss, &o.run.minimize);
+        mtf_program *p = mtf_compile(g, loss);
+        float        first = 0, last = 0;
+        for (int step = 0; step < 5; step++)
+            assert_true(mtf_step(p) && mtf_fetch(p, loss, step ? &last : &first));
+        if (!(last < first)) fail_msg("%s: from %g to %g", optimizers[k], first, last);
+        mtf_program_free(p);
+        close_well(o.session);
+    }
+}
+
 static void test_data(void **state)
 {
     (void)state;
@@ -509,7 +548,7 @@ int main(void)
         cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
         cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
         cmocka_unit_test(test_other_models),    cmocka_unit_test(test_sublayers),
-        cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_minimize),        cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,17 +74,6 @@ const gin_value *config_item(mtf_config *c, const gin_value *list, int k)
     return gin_resolve(&c->gin, &list->items[k]);
 }
 
-const gin_value *config_entry(mtf_config *c, const gin_value *dictionary, const char *key)
-{
-    for (int k = dictionary->n - 1; k >= 0; k--) {
-        const gin_value *name = gin_resolve(&c->gin, &dictionary->items[2 * k]);
-        if (!name) return NULL;
-        if (name->kind == GIN_TEXT && strcmp(name->text, key) == 0)
-            return gin_resolve(&c->gin, &dictionary->items[2 * k + 1]);
-    }
-    return NULL;
-}
-
 const char *config_pattern(mtf_config *c, const gin_value *list, bool plain, const char *what)
 {
     textbuf t = {.arena = &c->gin.session->arena};

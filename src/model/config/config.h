@@ -11,9 +11,8 @@ bool config_types(mtf_config *c, mtf_dtype *master, mtf_dtype *slice, mtf_dtype 
 /* The configurable that a value refers to; NULL, with an error, where it is no reference, or one to
  * something that is not available.  `what` says whose value it is. */
 const configurable *config_reference(mtf_config *c, const gin_value *v, const char *what);
-/* A dictionary's value, a list's items, without macros. */
+/* An item of a list, or what it stands for as a macro; NULL after an error. */
 const gin_value *config_item(mtf_config *c, const gin_value *list, int k);
-const gin_value *config_entry(mtf_config *c, const gin_value *dictionary, const char *key);
 bool             config_is_list(const gin_value *v); /* or a tuple */
 
 /* A list of texts as one pattern that matches where one of them does; "" of an empty list, NULL after

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_PROCESSORS = 1 << 20 }; /* along an axis */
+
 /* ---- lists "name:value,name:value" ---- */
 
 typedef struct pair {
@@ -142,10 +144,14 @@ static bool check_pairs(mtf_config *c, const gin_value *v, const char *list, con
     pair  p;
     char *end;
     while (next_pair(&list, &p))
-        if (sizes && (strtoll(p.value, &end, 10) < 1 || end != p.value + p.value_length))
-            return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                            "run.%s: the size of an axis is a whole number from 1 on, not \"%.*s\"",
-                            what, p.value_length, p.value);
+        if (sizes) {
+            long long size = strtoll(p.value, &end, 10);
+            if (size < 1 || size > MOST_PROCESSORS || end != p.value + p.value_length)
+                return gin_fail(&c->gin, &v->at, ERR_VALUE,
+                                "run.%s: the size of an axis is a whole number from 1 on, not "
+                                "\"%.*s\"",
+                                what, p.value_length, p.value);
+        }
     return !*list ||
            gin_fail(&c->gin, &v->at, ERR_VALUE,
                     "run.%s is a list as in 'batch:4,model:2'; \"%.40s\" is no part of one", what,

@@ -90,6 +90,8 @@ bool config_types(mtf_config *c, mtf_dtype *master, mtf_dtype *slice, mtf_dtype 
 
 /* ---- sizes ---- */
 
+enum { MOST_SEQUENCES = 1 << 24 }; /* of a batch */
+
 static bool read_lengths(mtf_config *c, const gin_value *v, mtf_config_run *run)
 {
     if (v->kind == GIN_NONE) return true;
@@ -144,7 +146,11 @@ static bool read_batch(mtf_config *c, const gin_value *v, const mesh_rules *m, m
                             (long long)sequences, (long long)length);
         sequences /= length;
     }
-    run->batch = sequences * (k >= 2 ? mesh_replicas(m) : 1);
+    int64_t replicas = k >= 2 ? mesh_replicas(m) : 1;
+    if (sequences > MOST_SEQUENCES / replicas)
+        return gin_fail(&c->gin, &v->at, ERR_VALUE,
+                        "run.batch_size: a batch has at most %d sequences", MOST_SEQUENCES);
+    run->batch = sequences * replicas;
     return true;
 }
 
@@ -156,7 +162,7 @@ static bool read_microbatches(mtf_config *c, const mesh_rules *m, mtf_config_run
     int64_t length = longest(run), own = run->batch / mesh_splits(m, "batch");
     if (!a.microbatch_tokens || !length || own < 1) return true;
     int64_t size = a.microbatch_tokens / length;
-    if (size < 1) size = 1;
+    size = size < 1 ? 1 : size > own ? own : size;
     while (own % size) size--;
     run->microbatches = own / size;
     return true;
@@ -278,6 +284,10 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
         return gin_fail(&c->gin, &at, ERR_VALUE,
                         "sampling_keep_top_k takes -1 (all tokens) or a number from 1 on, not %lld",
                         (long long)a.top_k);
+    at = configured_at(c, k, "", "stop_at_token");
+    if (a.stop < 0 || a.stop > INT32_MAX)
+        return gin_fail(&c->gin, &at, ERR_VALUE, "stop_at_token takes a token, not %lld",
+                        (long long)a.stop);
     at = configured_at(c, k, "", "beam_size");
     if (a.beams > 1 && (a.temperature != 0 || a.top_k != -1 || a.top_p != 0))
         return gin_fail(&c->gin, &at, ERR_VALUE,

@@ -96,7 +96,6 @@ const gin_value *gin_resolve(gin_file *g, const gin_value *v);
 void gin_write(gin_file *g, const gin_value *v, textbuf *t);
 void gin_write_real(double x, textbuf *t); /* the shortest digits that give the same number */
 const char *gin_text(gin_file *g, const gin_value *v); /* the same in the session's arena */
-const char *gin_kind_name(gin_kind kind);              /* "a whole number" */
 
 /* ---- files ---- */
 

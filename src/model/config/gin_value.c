@@ -40,14 +40,6 @@ void gin_say(gin_file *g, const gin_place *at, bool warning, const char *format,
     g->notes[g->nnotes++] = (mtf_config_note){warning, text_done(&t)};
 }
 
-const char *gin_kind_name(gin_kind kind)
-{
-    static const char *const names[] = {
-        "None",   "True or False", "a whole number", "a number",    "a text",
-        "a list", "a tuple",       "a dictionary",   "a reference", "a macro"};
-    return names[kind];
-}
-
 /* ---- macros ---- */
 
 static gin_binding *find_macro(gin_file *g, const char *name)
