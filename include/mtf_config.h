@@ -55,6 +55,20 @@ struct mtf_config_call {
 /* The argument of that name as text; NULL: None, or there is none. */
 MTF_API const char *mtf_config_argument_text(const mtf_config_call *call, const char *name);
 
+/* Texts to learn from, as a dataset of the files names them. */
+typedef struct mtf_config_dataset {
+    const char *files,
+        *format;           /* a path or a pattern; "text", "tsv", "tfrecord", NULL: as they look */
+    const char *objective; /* "lm", "pairs", "delimited", "spans", "prefix", "prefix_delimited"  */
+    const char *documents; /* "blank", "line", "file"; NULL: as is usual for the format         */
+    const char *inputs, *targets; /* columns or features; NULL: the usual ones                   */
+    bool        joined;           /* windows of all texts, one after another                     */
+    bool        split_long;       /* what is too long makes further examples; else it is cut     */
+    bool        pack, ensure_end, shuffle;
+    uint64_t    seed;
+    double noise, mean_span; /* of "spans"                                                       */
+} mtf_config_dataset;
+
 /* Decoding: of a language model its sampling, of an encoder-decoder its `decode`. */
 typedef struct mtf_config_decode {
     mtf_sampling how;
@@ -101,8 +115,12 @@ typedef struct mtf_config_run {
     mtf_minimize_opts      minimize;     /* optimizer, schedule and steps                      */
     const mtf_config_call *vocabulary, *targets_vocabulary; /* NULL: none is named             */
     const mtf_config_call *train_dataset, *eval_dataset;
-    mtf_config_decode      decode;
-    mtf_config_score       score;
+    /* The same, where they can be opened here; else NULL.  Vocabularies as one text: "bytes",
+     * "sentencepiece:FILE", "gpt2:DIR", "subwords:FILE", "words:FILE", ":extra=N" at the end. */
+    const char               *vocabulary_text, *targets_vocabulary_text;
+    const mtf_config_dataset *train_data, *eval_data;
+    mtf_config_decode         decode;
+    mtf_config_score          score;
 } mtf_config_run;
 
 /* All that the files say about the run.  False after an error. */

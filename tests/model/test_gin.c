@@ -245,6 +245,18 @@ static void test_wrong_values(void **state)
         "30");
     refuse(LM "run.batch_size = 99999999999",
            "value: parameter 1:4:18: run.batch_size: a batch has at most 16777216 sequences");
+    refuse(LM "run.train_dataset_fn = @text_dataset",
+           "value: text_dataset.files is not given: a path or a pattern, as 'train-*.tsv'");
+    refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.objective = 'span'",
+           "name: parameter 1:5:26: text_dataset.objective: there is no \"span\"; did you mean "
+           "\"spans\"?");
+    refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.pack = 1",
+           "value: parameter 1:5:21: text_dataset.pack takes True or False, not 1");
+    refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.noise_density = 'x'",
+           "value: parameter 1:5:30: text_dataset.noise_density takes a number from 0 to 1, not x");
+    refuse(LM "run.vocabulary = @SelfAttention",
+           "value: parameter 1:4:18: run.vocabulary: @SelfAttention is no vocabulary, and no "
+           "dataset");
     refuse(LM "get_variable_dtype.activation_dtype = 'f32'",
            "value: parameter 1:4:39: get_variable_dtype.activation_dtype takes 'float32', "
            "'bfloat16', 'float16' or 'float64', not 'f32'");

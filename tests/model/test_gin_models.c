@@ -98,6 +98,22 @@ static void check_shape(mtf_graph *g, const char *name, int64_t a, int64_t b)
     fail_msg("there is no variable %s", name);
 }
 
+/* The operative configuration, read without defaults, gives the same again. */
+static void check_same_again(const opened *o, int64_t vocab)
+{
+    const char *text = mtf_config_operative(o->config);
+    assert_non_null(text);
+    opened again = open_config(
+        &(mtf_config_opts){.no_defaults = true, .params = (const char *const[]){text, NULL}},
+        vocab);
+    assert_string_equal(mtf_config_operative(again.config), text);
+    assert_int_equal(count_warnings(again.config), 0);
+    assert_int_equal(count_parameters(build(&again)), count_parameters(build(o)));
+    assert_string_equal(again.run.mesh, o->run.mesh);
+    assert_int_equal(again.run.batch, o->run.batch);
+    close_well(again.session);
+}
+
 /* ---- sizes ---- */
 
 /* Numbers of parameters that were published with the models. */
@@ -362,6 +378,12 @@ static void test_data(void **state)
     assert_string_equal(mtf_config_argument_text(o.run.vocabulary, "sentencepiece_model_file"),
                         "a.model");
     assert_string_equal(o.run.targets_vocabulary->name, "ByteVocabulary");
+    assert_string_equal(o.run.vocabulary_text, "sentencepiece:a.model");
+    assert_string_equal(o.run.targets_vocabulary_text, "bytes");
+    assert_string_equal(o.run.train_data->files, "train-*.tsv");
+    assert_string_equal(o.run.train_data->format, "tsv");
+    assert_string_equal(o.run.train_data->objective, "lm");
+    assert_null(o.run.eval_data);
     assert_string_equal(o.run.train_dataset->name, "packed_parallel_tsv_dataset");
     const mtf_config_call *lines = o.run.train_dataset->arguments[0].call;
     assert_string_equal(mtf_config_argument_text(lines, "glob"), "train-*.tsv");
@@ -378,22 +400,45 @@ static void test_data(void **state)
     close_well(o.session);
 }
 
-/* ---- whole configurations ---- */
-
-static void check_same_again(const opened *o, int64_t vocab)
+static void test_texts(void **state)
 {
-    const char *text = mtf_config_operative(o->config);
-    assert_non_null(text);
-    opened again = open_config(
-        &(mtf_config_opts){.no_defaults = true, .params = (const char *const[]){text, NULL}},
-        vocab);
-    assert_string_equal(mtf_config_operative(again.config), text);
-    assert_int_equal(count_warnings(again.config), 0);
-    assert_int_equal(count_parameters(build(&again)), count_parameters(build(o)));
-    assert_string_equal(again.run.mesh, o->run.mesh);
-    assert_int_equal(again.run.batch, o->run.batch);
-    close_well(again.session);
+    (void)state;
+    opened                    o = open_names("tiny", NULL,
+                                             "run.model_type = 'delimited_lm'\n"
+                                                                "run.vocabulary = @ByteVocabulary()\nByteVocabulary.extra_ids = 100\n"
+                                                                "run.train_dataset_fn = @text_dataset\n"
+                                                                "run.eval_dataset_fn = @held/text_dataset\n"
+                                                                "text_dataset.files = 'train/*.txt'\ntext_dataset.objective = 'prefix'\n"
+                                                                "text_dataset.documents = 'line'\ntext_dataset.joined = True\n"
+                                                                "text_dataset.seed = 7\ntext_dataset.noise_density = 0.5\n"
+                                                                "held/text_dataset.files = 'dev.txt'\nheld/text_dataset.pack = False",
+                                             100);
+    const mtf_config_dataset *d = o.run.train_data;
+    assert_string_equal(o.run.vocabulary_text, "bytes:extra=100");
+    assert_string_equal(d->files, "train/*.txt");
+    assert_string_equal(d->objective, "prefix_delimited");
+    assert_string_equal(d->documents, "line");
+    assert_true(d->joined && d->pack && d->shuffle && !d->split_long && !d->ensure_end);
+    assert_true(d->seed == 7 && d->noise == 0.5 && d->mean_span == 3 && !d->format && !d->inputs);
+    assert_string_equal(o.run.eval_data->files, "dev.txt");
+    assert_false(o.run.eval_data->pack);
+    check_same_again(&o, 100);
+    close_well(o.session);
+
+    o = open_names("tiny", NULL,
+                   "run.vocabulary = @get_t2t_vocabulary()\nget_t2t_vocabulary.data_dir = 'd'\n"
+                   "get_t2t_vocabulary.vocabulary_filename = 'v.subwords'\n"
+                   "run.train_dataset_fn = @pretokenized_t2t_dataset\n"
+                   "pretokenized_t2t_dataset.dataset_name = 'ende'\n"
+                   "pretokenized_t2t_dataset.data_dir = 'd'",
+                   100);
+    assert_string_equal(o.run.vocabulary_text, "subwords:d/v.subwords");
+    assert_string_equal(o.run.train_data->files, "d/ende-train*");
+    assert_string_equal(o.run.train_data->objective, "pairs");
+    close_well(o.session);
 }
+
+/* ---- whole configurations ---- */
 
 static void test_t5_operative(void **state)
 {
@@ -411,6 +456,7 @@ static void test_t5_operative(void **state)
     assert_string_equal(o.run.minimize.schedule,
                         "noam(warmup=10000.0, fraction=0.0, multiplier=1.0, offset=0.0)");
     assert_string_equal(o.run.vocabulary->name, "get_vocabulary");
+    assert_true(!o.run.vocabulary_text && !o.run.train_data); /* T5's tasks are not here */
     assert_string_equal(mtf_config_argument_text(o.run.vocabulary, "mixture_or_task_name"),
                         "all_mix");
     assert_true(o.model.model.stack.dropout == 0.1 && o.model.model.encoder.dropout == 0.1);
@@ -548,7 +594,8 @@ int main(void)
         cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
         cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
         cmocka_unit_test(test_other_models),    cmocka_unit_test(test_sublayers),
-        cmocka_unit_test(test_minimize),        cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_texts),           cmocka_unit_test(test_minimize),
+        cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

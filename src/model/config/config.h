@@ -26,4 +26,10 @@ bool config_minimize(mtf_config *c, const run_args *a, int64_t steps, mtf_minimi
 const mtf_config_call *config_call(mtf_config *c, const gin_value *v, const char *scope,
                                    const char *what);
 
+/* config_data.c: a vocabulary as one text, a dataset as files.  NULL leaves a note where it cannot be
+ * opened here, or is an error. */
+const char               *config_vocabulary(mtf_config *c, const mtf_config_call *call);
+const mtf_config_dataset *config_dataset(mtf_config *c, const mtf_config_call *call,
+                                         mtf_model_type type);
+
 #endif

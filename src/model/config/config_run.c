@@ -216,6 +216,21 @@ static bool read_vocabularies(mtf_config *c, const gin_value *v, mtf_config_run 
                     "separate_vocabularies takes vocabularies for inputs and targets");
 }
 
+/* What can be opened here, of what is named. */
+static bool read_openable(mtf_config *c, mtf_config_run *run)
+{
+    if (run->vocabulary) {
+        bool one = run->targets_vocabulary == run->vocabulary;
+        run->vocabulary_text = config_vocabulary(c, run->vocabulary);
+        run->targets_vocabulary_text =
+            one ? run->vocabulary_text : config_vocabulary(c, run->targets_vocabulary);
+    }
+    if (run->train_dataset)
+        run->train_data = config_dataset(c, run->train_dataset, run->model_type);
+    if (run->eval_dataset) run->eval_data = config_dataset(c, run->eval_dataset, run->model_type);
+    return mtf_ok(c->gin.session);
+}
+
 static bool read_dataset(mtf_config *c, const gin_value *v, const char *what,
                          const mtf_config_call **to)
 {
@@ -369,7 +384,7 @@ static bool read_run(mtf_config *c, const run_args *a, mtf_config_run *run)
     TRY(read_vocabularies(c, a->vocabulary, run));
     TRY(read_dataset(c, a->train_dataset, "run.train_dataset_fn", &run->train_dataset));
     TRY(read_dataset(c, a->eval_dataset, "run.eval_dataset_fn", &run->eval_dataset));
-    return read_decode(c, run) && read_score(c, run);
+    return read_openable(c, run) && read_decode(c, run) && read_score(c, run);
 }
 
 bool mtf_config_get_run(mtf_config *c, mtf_config_run *run)
