@@ -44,6 +44,7 @@ typedef struct mtf_config_argument {
     const char            *name;
     const char            *text; /* strings without quotes, else in gin's syntax; NULL: None     */
     const mtf_config_call *call; /* the function or its result, where the value is one, or NULL  */
+    const char            *at;   /* "FILE:LINE:COLUMN: ", for messages; "" of a default        */
 } mtf_config_argument;
 
 /* A function that a file names, as a vocabulary or a dataset, with all its arguments. */

@@ -250,8 +250,8 @@ static void test_wrong_values(void **state)
     refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.objective = 'span'",
            "name: parameter 1:5:26: text_dataset.objective: there is no \"span\"; did you mean "
            "\"spans\"?");
-    refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.pack = 1",
-           "value: parameter 1:5:21: text_dataset.pack takes True or False, not 1");
+    refuse(LM "run.train_dataset_fn = @x/text_dataset\nx/text_dataset.pack = 1",
+           "value: parameter 1:5:23: text_dataset.pack takes True or False, not 1");
     refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.noise_density = 'x'",
            "value: parameter 1:5:30: text_dataset.noise_density takes a number from 0 to 1, not x");
     refuse(LM "run.vocabulary = @SelfAttention",

@@ -6,10 +6,12 @@
 #include "base/numbers.h"
 #include "model/config/config.h"
 
-static gin_place place_of(mtf_config *c, const mtf_config_call *call, const char *argument)
+/* Where an argument stands, for messages. */
+static const char *place_of(const mtf_config_call *call, const char *argument)
 {
-    const configurable *k = configurable_find(c, call->name, NULL, true);
-    return k ? configured_at(c, k, "", argument) : (gin_place){0};
+    for (int k = 0; k < call->n; k++)
+        if (strcmp(call->arguments[k].name, argument) == 0) return call->arguments[k].at;
+    return "";
 }
 
 static bool is_call(const mtf_config_call *call, const char *name)
@@ -27,8 +29,8 @@ static const char *with_file(mtf_config *c, const mtf_config_call *call, const c
     const char *extra = mtf_config_argument_text(call, "extra_ids");
     textbuf     t = {.arena = &c->gin.session->arena};
     if (!file) {
-        gin_place at = place_of(c, call, argument);
-        gin_say(&c->gin, &at, false, "%s.%s is not given: the vocabulary cannot be opened",
+        const char *at = place_of(call, argument);
+        gin_say(&c->gin, NULL, false, "%s%s.%s is not given: the vocabulary cannot be opened", at,
                 call->name, argument);
         return NULL;
     }
@@ -68,9 +70,9 @@ static bool truth_of(mtf_config *c, const mtf_config_call *call, const char *nam
     const char *text = mtf_config_argument_text(call, name);
     *to = text && strcmp(text, "True") == 0;
     if (*to || !text || strcmp(text, "False") == 0) return true;
-    gin_place at = place_of(c, call, name);
-    return gin_fail(&c->gin, &at, ERR_VALUE, "%s.%s takes True or False, not %s", call->name, name,
-                    text);
+    const char *at = place_of(call, name);
+    return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.%s takes True or False, not %s", at, call->name,
+                    name, text);
 }
 
 static bool number_of(mtf_config *c, const mtf_config_call *call, const char *name, double most,
@@ -80,8 +82,8 @@ static bool number_of(mtf_config *c, const mtf_config_call *call, const char *na
     char       *end = NULL;
     *to = text ? number_read(text, &end) : 0;
     if (!text || (end > text && !*end && *to >= 0 && *to <= most)) return true;
-    gin_place at = place_of(c, call, name);
-    return gin_fail(&c->gin, &at, ERR_VALUE, "%s.%s takes a number from 0 to %g, not %s",
+    const char *at = place_of(call, name);
+    return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.%s takes a number from 0 to %g, not %s", at,
                     call->name, name, most, text);
 }
 
@@ -96,8 +98,8 @@ static bool word_of(mtf_config *c, const mtf_config_call *call, const char *name
         if (strcmp(words[k], near.wanted) == 0) return true;
         nearest_offer(&near, words[k]);
     }
-    gin_place at = place_of(c, call, name);
-    return gin_fail(&c->gin, &at, ERR_NAME, "%s.%s: there is no \"%s\"%s", call->name, name,
+    const char *at = place_of(call, name);
+    return gin_fail(&c->gin, NULL, ERR_NAME, "%s%s.%s: there is no \"%s\"%s", at, call->name, name,
                     near.wanted, nearest_hint(&near, hint, sizeof hint));
 }
 
@@ -123,9 +125,9 @@ static bool text_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_
     d->targets = mtf_config_argument_text(call, "targets");
     d->files = mtf_config_argument_text(call, "files");
     if (d->files) return true;
-    gin_place at = place_of(c, call, "files");
-    return gin_fail(&c->gin, &at, ERR_VALUE,
-                    "text_dataset.files is not given: a path or a pattern, as 'train-*.tsv'");
+    const char *at = place_of(call, "files");
+    return gin_fail(&c->gin, NULL, ERR_VALUE,
+                    "%stext_dataset.files is not given: a path or a pattern, as 'train-*.tsv'", at);
 }
 
 /* Pairs of texts, one pair a line, in the files of another function. */
@@ -151,9 +153,9 @@ static bool t2t_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_d
     textbuf     t = {.arena = &c->gin.session->arena};
     bool        one;
     if (shift && strcmp(shift, "0") != 0) {
-        gin_place at = place_of(c, call, "vocab_shift");
-        return gin_fail(&c->gin, &at, ERR_VALUE, "%s.vocab_shift takes 0 here, not %s", call->name,
-                        shift);
+        const char *at = place_of(call, "vocab_shift");
+        return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.vocab_shift takes 0 here, not %s", at,
+                        call->name, shift);
     }
     TRY(truth_of(c, call, "text2self", &one));
     if (!folder || !name) return true;
