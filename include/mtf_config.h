@@ -58,8 +58,8 @@ MTF_API const char *mtf_config_argument_text(const mtf_config_call *call, const 
 
 /* Texts to learn from, as a dataset of the files names them. */
 typedef struct mtf_config_dataset {
-    const char *files,
-        *format;           /* a path or a pattern; "text", "tsv", "tfrecord", NULL: as they look */
+    const char *files;     /* a path or a pattern                                               */
+    const char *format;    /* "text", "tsv", "tfrecord", "u16", "u32"; NULL: as the files look  */
     const char *objective; /* "lm", "pairs", "delimited", "spans", "prefix", "prefix_delimited"  */
     const char *documents; /* "blank", "line", "file"; NULL: as is usual for the format         */
     const char *inputs, *targets; /* columns or features; NULL: the usual ones                   */
@@ -79,14 +79,13 @@ typedef struct mtf_config_decode {
     int64_t max_length; /* 0: the length of the inputs                                         */
     const char *input_file, *output_file; /* of mode "infer"; NULL: none                       */
     int64_t     repeats;                  /* each input is decoded so often                    */
-    bool        from_dataset;             /* mode "infer" decodes ... */
-    const mtf_config_call *dataset;       /* ... this dataset, not a file; NULL: none */
+    bool        from_dataset;             /* mode "infer" decodes ...                          */
+    const mtf_config_call *dataset;       /* ... this dataset, not a file; NULL: none          */
     const char            *dataset_split, *output_dir;
 } mtf_config_decode;
 
 typedef struct mtf_config_score {
-    const char *inputs,
-        *targets; /* of mode "score_from_strings": files, or lists in gin's syntax */
+    const char            *inputs, *targets; /* "score_from_strings": files, or lists as in gin  */
     const char            *scores_file;
     const mtf_config_call *dataset; /* of mode "score_from_dataset"; NULL: none                  */
     bool                   no_eos;  /* the token that ends a sequence is not scored              */
@@ -103,7 +102,7 @@ typedef struct mtf_config_run {
     int64_t microbatches;                  /* that a batch is taken apart into                   */
     int64_t train_steps;
     int64_t save_every, perplexity_steps;
-    int     keep; /* newest checkpoints that stay; 0: all                            */
+    int     keep; /* newest checkpoints that stay; 0: all                                      */
     const char *dataset_split;
     const char *eval_steps; /* checkpoints: "", a number, "all", or numbers with commas        */
     const char *eval_dir;   /* NULL: none                                                        */
@@ -132,7 +131,7 @@ MTF_API bool mtf_config_get_run(mtf_config *c, mtf_config_run *run);
 typedef struct mtf_config_model {
     mtf_transformer_opts model;   /* of student-teacher runs: the student                      */
     mtf_transformer_opts teacher; /* its stack has layers only there                           */
-    mtf_distill_opts     distill;
+    mtf_distill_opts     distill; /* without the step, which distilling from start_step on needs */
     const char          *teacher_checkpoint; /* NULL: none                                       */
     bool                 student_starts_as_teacher;
 } mtf_config_model;
