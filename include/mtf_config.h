@@ -160,11 +160,12 @@ MTF_API const char *mtf_config_operative(mtf_config *c);
 
 /* ---- all at once ----------------------------------------------------------------------- */
 
-/* How many tokens a vocabulary has; below 1: an error, which the function has left in the session. */
-typedef int64_t mtf_config_tokens(void *context, const mtf_config_call *vocabulary);
+/* How many tokens a vocabulary has, given as in vocabulary_text; below 1: an error, which the function
+ * has left in the session. */
+typedef int64_t mtf_config_tokens(void *context, const char *vocabulary);
 
-/* Opens, asks for run and model, finishes.  Without `tokens`, or where no vocabulary is named, the files
- * tell the numbers of tokens.  A session's mesh and layout are chosen when it is opened: read the files
+/* Opens, asks for run and model, finishes.  Without `tokens`, or where no vocabulary is named that can
+ * be opened, the files tell the numbers of tokens.  A session's mesh and layout are chosen when it is opened: read the files
  * in a session without a mesh first, and open another with run->mesh and run->layout.  NULL after an
  * error. */
 MTF_API mtf_config *mtf_configure(mtf_session *s, const mtf_config_opts *opts,

@@ -528,10 +528,10 @@ static void test_other_models(void **state)
 }
 
 /* Tokens by the name of the vocabulary. */
-static int64_t tokens_of(void *context, const mtf_config_call *vocabulary)
+static int64_t tokens_of(void *context, const char *vocabulary)
 {
     ++*(int *)context;
-    return strcmp(vocabulary->name, "ByteVocabulary") == 0 ? 259 : 32000;
+    return strcmp(vocabulary, "bytes") == 0 ? 259 : 32000;
 }
 
 static void test_all_at_once(void **state)
@@ -542,6 +542,7 @@ static void test_all_at_once(void **state)
         "run.vocabulary = @separate_vocabularies()\n"
         "separate_vocabularies.inputs = @ByteVocabulary()\n"
         "separate_vocabularies.targets = @SentencePieceVocabulary()\n"
+        "SentencePieceVocabulary.sentencepiece_model_file = 'a.model'\n"
         "Unitransformer.shared_embedding_and_softmax_weights = False",
         NULL};
     int              calls = 0;

@@ -141,12 +141,12 @@ mtf_config *mtf_configure(mtf_session *s, const mtf_config_opts *opts, mtf_confi
     mtf_config *c = mtf_config_open(s, opts);
     int64_t     input = 0, output = 0;
     if (!c || !mtf_config_get_run(c, run)) return NULL;
-    if (tokens && run->vocabulary) {
+    if (tokens && run->vocabulary_text && run->targets_vocabulary_text) {
         bool one = run->targets_vocabulary == run->vocabulary;
-        input = tokens(context, run->vocabulary);
-        output = one ? input : tokens(context, run->targets_vocabulary);
+        input = tokens(context, run->vocabulary_text);
+        output = one ? input : tokens(context, run->targets_vocabulary_text);
         if (input < 1 || output < 1) {
-            fail(&s->fault, ERR_VALUE, "the vocabulary %s has no tokens", run->vocabulary->name);
+            fail(&s->fault, ERR_VALUE, "the vocabulary %s has no tokens", run->vocabulary_text);
             return NULL;
         }
     }
