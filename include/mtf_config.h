@@ -95,8 +95,8 @@ typedef struct mtf_config_run {
     const char    *mode;      /* "train", "eval", "perplexity_eval", "infer", ...              */
     const char    *model_dir; /* NULL: none is given                                           */
     mtf_model_type model_type;
-    const char *mesh, *layout; /* as mtf_session_opts takes them; rules for axes that the mesh lacks
-                                  are left out                                                   */
+    const char *mesh, *layout; /* as mtf_session_opts takes them; a rule whose axis the mesh lacks
+                                  is left out, one whose dimension the model lacks has no effect */
     int64_t inputs_length, targets_length; /* 0: not given                                       */
     int64_t batch;                         /* sequences in a step                                */
     int64_t microbatches;                  /* that a batch is taken apart into                   */

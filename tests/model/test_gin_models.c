@@ -232,21 +232,21 @@ static void test_layouts(void **state)
         const char *name, *mesh, *layout;
         int64_t     batch;
     } want[] = {
-        {"2x2_dp", "all:8", "batch:all,experts:all", 32},
-        {"4x4_dp", "all:32", "batch:all,experts:all", 128},
-        {"8x8_dp", "all:128", "batch:all,experts:all", 512},
-        {"2x2_mp", "model:8", "d_ff:model,heads:model,vocab:model", 4},
-        {"8x8_mp", "model:128", "d_ff:model,heads:model,vocab:model", 4},
-        {"2x2_dp_mp", "batch:2,model:4", "batch:batch,d_ff:model,heads:model,vocab:model", 8},
-        {"8x8_m4", "batch:32,model:4", "batch:batch,d_ff:model,heads:model,vocab:model", 128},
-        {"8x16_m2", "batch:128,model:2", "batch:batch,d_ff:model,heads:model,vocab:model", 512},
-        {"8x16_m8", "batch:32,model:8", "batch:batch,d_ff:model,heads:model,vocab:model", 128},
-        {"16x16_m8", "batch:64,model:8", "batch:batch,d_ff:model,heads:model,vocab:model", 256},
-        {"8x8_dp_r4", "outer:4,inner:32", "outer_batch:outer,batch:inner,experts:inner", 512},
+        {"2x2_dp", "all:8", "batch:all?,experts:all?", 32},
+        {"4x4_dp", "all:32", "batch:all?,experts:all?", 128},
+        {"8x8_dp", "all:128", "batch:all?,experts:all?", 512},
+        {"2x2_mp", "model:8", "d_ff:model?,heads:model?,vocab:model?", 4},
+        {"8x8_mp", "model:128", "d_ff:model?,heads:model?,vocab:model?", 4},
+        {"2x2_dp_mp", "batch:2,model:4", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 8},
+        {"8x8_m4", "batch:32,model:4", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 128},
+        {"8x16_m2", "batch:128,model:2", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 512},
+        {"8x16_m8", "batch:32,model:8", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 128},
+        {"16x16_m8", "batch:64,model:8", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 256},
+        {"8x8_dp_r4", "outer:4,inner:32", "outer_batch:outer?,batch:inner?,experts:inner?", 512},
         {"single", "", "", 4},
-        {"data_parallel", "all:8", "batch:all", 32},
-        {"model_parallel", "all:8", "d_ff:all,heads:all,vocab:all", 4},
-        {"data_and_model", "rows:2,cols:4", "batch:rows,d_ff:cols,heads:cols,vocab:cols", 8}};
+        {"data_parallel", "all:8", "batch:all?", 32},
+        {"model_parallel", "all:8", "d_ff:all?,heads:all?,vocab:all?", 4},
+        {"data_and_model", "rows:2,cols:4", "batch:rows?,d_ff:cols?,heads:cols?,vocab:cols?", 8}};
     (void)state;
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
         opened o = open_names("tiny", want[k].name, NULL, 100);
@@ -256,6 +256,49 @@ static void test_layouts(void **state)
         assert_int_equal(o.run.activation, k == 11 ? MTF_F32 : MTF_BF16);
         close_well(o.session);
     }
+}
+
+/* A model on the mesh that its configuration asks for. */
+static void test_on_mesh(void **state)
+{
+    static const char *const files[] = {"tiny", NULL};
+    static const char *const rules[] = {
+        "run.mesh_shape = 'batch:2,model:2'\nd_model = 16\nd_ff = 8\nnum_heads = 2\nd_kv = 4\n"
+        "run.model_type = 'lm'\nget_variable_dtype.activation_dtype = 'float32'",
+        NULL};
+    mtf_config_opts  how = {.files = files, .params = rules};
+    mtf_config_run   run;
+    mtf_config_model m;
+    float            loss[2];
+    (void)state;
+    for (int cut = 0; cut < 2; cut++) {
+        opened       o = open_config(&how, 20);
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){
+            .mesh = cut ? o.run.mesh : NULL, .layout = cut ? o.run.layout : NULL, .threads = 1});
+        mtf_config  *c = mtf_config_open(s, &how);
+        assert_true(mtf_config_get_run(c, &run) && mtf_config_get_model(c, 20, 20, &m));
+        static const int32_t  text[] = {3, 5, 7, 1, 2, 4, 1, 0};
+        mtf_graph            *g = mtf_graph_new(s);
+        mtf_shape             ids = mtf_shape((mtf_dim){"batch", 2}, (mtf_dim){"length", 4});
+        mtf_transformer_batch b = {.targets = mtf_constant_data(g, text, MTF_I32, ids)};
+        evaluate(g, mtf_transformer_apply(mtf_transformer_new(s, &m.model), &b, NULL).loss,
+                 &loss[cut]);
+        close_well(s);
+        close_well(o.session);
+    }
+    assert_near(loss[1], loss[0], 1e-5);
+    opened o = open_names("tiny", NULL,
+                          "run.mesh_shape = 'a:2;b:3;c:5'\nrun.layout_rules = "
+                          "'batch:a+b,vocab:c!,heads:d,hedas:c'\n"
+                          "run.batch_size = ('sequences_per_replica', 1)",
+                          100);
+    assert_string_equal(o.run.layout, "batch:a+b?,vocab:c!?,hedas:c?");
+    assert_int_equal(o.run.batch, 6);
+    const mtf_config_note *notes;
+    assert_int_equal(mtf_config_notes(o.config, &notes), 1);
+    assert_string_equal(notes[0].text, "parameter 1:2:20: run.layout_rules: Transformers have no "
+                                       "dimension \"hedas\"; did you mean \"heads\"?");
+    close_well(o.session);
 }
 
 static const char *schedule_of(opened *o, const char *parameter)
@@ -449,7 +492,7 @@ static void test_t5_operative(void **state)
     assert_int_equal(count_warnings(o.config), 0);
     assert_string_equal(o.run.mesh, "batch:16,model:2");
     assert_string_equal(o.run.layout,
-                        "batch:batch,d_ff:model,heads:model,vocab:model,experts:batch");
+                        "batch:batch?,d_ff:model?,heads:model?,vocab:model?,experts:batch?");
     assert_int_equal(o.run.batch, 2048);
     assert_int_equal(o.run.microbatches, 8);
     assert_int_equal(o.run.train_steps, 524288);
@@ -587,6 +630,43 @@ static void test_sublayers(void **state)
     close_well(o.session);
 }
 
+/* ---- without memory ---- */
+
+typedef struct budget {
+    int left;
+} budget;
+
+static void *take(void *context, size_t bytes)
+{
+    budget *b = context;
+    return b->left-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+static void test_no_memory(void **state)
+{
+    static const char *const files[] = {"t5_small", "2x2_dp_mp", NULL};
+    (void)state;
+    for (int left = 0;; left++) {
+        budget           b = {left};
+        mtf_session     *s = mtf_open_with(&(mtf_session_opts){.allocator = {take, give, &b}});
+        mtf_config_run   run;
+        mtf_config_model m;
+        mtf_config      *c =
+            s ? mtf_configure(s, &(mtf_config_opts){.files = files}, NULL, NULL, &run, &m) : NULL;
+        bool ok = c && mtf_config_operative(c);
+        if (s && !ok) assert_contains(mtf_error(s), "memory: ");
+        if (s) mtf_close(s);
+        if (ok) break;
+        assert_true(left < 1000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -595,7 +675,8 @@ int main(void)
         cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
         cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
         cmocka_unit_test(test_other_models),    cmocka_unit_test(test_sublayers),
-        cmocka_unit_test(test_texts),           cmocka_unit_test(test_minimize),
+        cmocka_unit_test(test_texts),           cmocka_unit_test(test_on_mesh),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_minimize),
         cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
