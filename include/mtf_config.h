@@ -44,6 +44,7 @@ typedef struct mtf_config_argument {
     const char            *name;
     const char            *text; /* strings without quotes, else in gin's syntax; NULL: None     */
     const mtf_config_call *call; /* the function or its result, where the value is one, or NULL  */
+    const char            *at;   /* "FILE:LINE:COLUMN: ", for messages; "" of a default        */
 } mtf_config_argument;
 
 /* A function that a file names, as a vocabulary or a dataset, with all its arguments. */
@@ -55,6 +56,20 @@ struct mtf_config_call {
 /* The argument of that name as text; NULL: None, or there is none. */
 MTF_API const char *mtf_config_argument_text(const mtf_config_call *call, const char *name);
 
+/* Texts to learn from, as a dataset of the files names them. */
+typedef struct mtf_config_dataset {
+    const char *files;     /* a path or a pattern                                               */
+    const char *format;    /* "text", "tsv", "tfrecord", "u16", "u32"; NULL: as the files look  */
+    const char *objective; /* "lm", "pairs", "delimited", "spans", "prefix", "prefix_delimited"  */
+    const char *documents; /* "blank", "line", "file"; NULL: as is usual for the format         */
+    const char *inputs, *targets; /* columns or features; NULL: the usual ones                   */
+    bool        joined;           /* windows of all texts, one after another                     */
+    bool        split_long;       /* what is too long makes further examples; else it is cut     */
+    bool        pack, ensure_end, shuffle;
+    uint64_t    seed;
+    double noise, mean_span; /* of "spans"                                                       */
+} mtf_config_dataset;
+
 /* Decoding: of a language model its sampling, of an encoder-decoder its `decode`. */
 typedef struct mtf_config_decode {
     mtf_sampling how;
@@ -64,13 +79,13 @@ typedef struct mtf_config_decode {
     int64_t max_length; /* 0: the length of the inputs                                         */
     const char *input_file, *output_file; /* of mode "infer"; NULL: none                       */
     int64_t     repeats;                  /* each input is decoded so often                    */
-    const mtf_config_call *dataset;       /* of decoding from a dataset; NULL: none            */
+    bool        from_dataset;             /* mode "infer" decodes ...                          */
+    const mtf_config_call *dataset;       /* ... this dataset, not a file; NULL: none          */
     const char            *dataset_split, *output_dir;
 } mtf_config_decode;
 
 typedef struct mtf_config_score {
-    const char *inputs,
-        *targets; /* of mode "score_from_strings": files, or lists in gin's syntax */
+    const char            *inputs, *targets; /* "score_from_strings": files, or lists as in gin  */
     const char            *scores_file;
     const mtf_config_call *dataset; /* of mode "score_from_dataset"; NULL: none                  */
     bool                   no_eos;  /* the token that ends a sequence is not scored              */
@@ -80,14 +95,14 @@ typedef struct mtf_config_run {
     const char    *mode;      /* "train", "eval", "perplexity_eval", "infer", ...              */
     const char    *model_dir; /* NULL: none is given                                           */
     mtf_model_type model_type;
-    const char *mesh, *layout; /* as mtf_session_opts takes them; rules for axes that the mesh lacks
-                                  are left out                                                   */
+    const char *mesh, *layout; /* as mtf_session_opts takes them; a rule whose axis the mesh lacks
+                                  is left out, one whose dimension the model lacks has no effect */
     int64_t inputs_length, targets_length; /* 0: not given                                       */
     int64_t batch;                         /* sequences in a step                                */
     int64_t microbatches;                  /* that a batch is taken apart into                   */
     int64_t train_steps;
     int64_t save_every, perplexity_steps;
-    int     keep; /* newest checkpoints that stay; 0: all                            */
+    int     keep; /* newest checkpoints that stay; 0: all                                      */
     const char *dataset_split;
     const char *eval_steps; /* checkpoints: "", a number, "all", or numbers with commas        */
     const char *eval_dir;   /* NULL: none                                                        */
@@ -100,8 +115,12 @@ typedef struct mtf_config_run {
     mtf_minimize_opts      minimize;     /* optimizer, schedule and steps                      */
     const mtf_config_call *vocabulary, *targets_vocabulary; /* NULL: none is named             */
     const mtf_config_call *train_dataset, *eval_dataset;
-    mtf_config_decode      decode;
-    mtf_config_score       score;
+    /* The same, where they can be opened here; else NULL.  Vocabularies as one text: "bytes",
+     * "sentencepiece:FILE", "gpt2:DIR", "subwords:FILE", "words:FILE", ":extra=N" at the end. */
+    const char               *vocabulary_text, *targets_vocabulary_text;
+    const mtf_config_dataset *train_data, *eval_data;
+    mtf_config_decode         decode;
+    mtf_config_score          score;
 } mtf_config_run;
 
 /* All that the files say about the run.  False after an error. */
@@ -112,7 +131,7 @@ MTF_API bool mtf_config_get_run(mtf_config *c, mtf_config_run *run);
 typedef struct mtf_config_model {
     mtf_transformer_opts model;   /* of student-teacher runs: the student                      */
     mtf_transformer_opts teacher; /* its stack has layers only there                           */
-    mtf_distill_opts     distill;
+    mtf_distill_opts     distill; /* without the step, which distilling from start_step on needs */
     const char          *teacher_checkpoint; /* NULL: none                                       */
     bool                 student_starts_as_teacher;
 } mtf_config_model;
@@ -141,11 +160,12 @@ MTF_API const char *mtf_config_operative(mtf_config *c);
 
 /* ---- all at once ----------------------------------------------------------------------- */
 
-/* How many tokens a vocabulary has; below 1: an error, which the function has left in the session. */
-typedef int64_t mtf_config_tokens(void *context, const mtf_config_call *vocabulary);
+/* How many tokens a vocabulary has, given as in vocabulary_text; below 1: an error, which the function
+ * has left in the session. */
+typedef int64_t mtf_config_tokens(void *context, const char *vocabulary);
 
-/* Opens, asks for run and model, finishes.  Without `tokens`, or where no vocabulary is named, the files
- * tell the numbers of tokens.  A session's mesh and layout are chosen when it is opened: read the files
+/* Opens, asks for run and model, finishes.  Without `tokens`, or where no vocabulary is named that can
+ * be opened, the files tell the numbers of tokens.  A session's mesh and layout are chosen when it is opened: read the files
  * in a session without a mesh first, and open another with run->mesh and run->layout.  NULL after an
  * error. */
 MTF_API mtf_config *mtf_configure(mtf_session *s, const mtf_config_opts *opts,

@@ -225,6 +225,38 @@ static void test_wrong_values(void **state)
         LM "SelfAttention.keep_query_heads_dims = True",
         "value: parameter 1:4:39: SelfAttention.keep_query_heads_dims is not available here with "
         "any value but False");
+    refuse(
+        LM "VarianceScalingInitializer.scale = 2.0",
+        "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available here with any "
+        "value but 1.0");
+    refuse(LM "infer_model.decode_fn = @save_scores",
+           "value: parameter 1:4:25: infer_model.decode_fn takes @decode_from_file or "
+           "@decode_from_dataset, not @save_scores");
+    refuse(LM "run.mesh_shape = 'a:2,b:zwei'",
+           "value: parameter 1:4:18: run.mesh_shape: the size of an axis is a whole number from 1 "
+           "on, not \"zwei\"");
+    refuse(LM "run.mesh_shape = 'a:2 b'",
+           "value: parameter 1:4:18: run.mesh_shape is a list as in 'batch:4,model:2'; \"b\" is no "
+           "part of one");
+    refuse(
+        LM "run.batch_size = ('tokens_per_batch', 100)\n"
+           "run.sequence_length = {'targets': 30}",
+        "value: parameter 1:4:18: run.batch_size: 100 tokens are no whole number of sequences of "
+        "30");
+    refuse(LM "run.batch_size = 99999999999",
+           "value: parameter 1:4:18: run.batch_size: a batch has at most 16777216 sequences");
+    refuse(LM "run.train_dataset_fn = @text_dataset",
+           "value: text_dataset.files is not given: a path or a pattern, as 'train-*.tsv'");
+    refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.objective = 'span'",
+           "name: parameter 1:5:26: text_dataset.objective: there is no \"span\"; did you mean "
+           "\"spans\"?");
+    refuse(LM "run.train_dataset_fn = @x/text_dataset\nx/text_dataset.pack = 1",
+           "value: parameter 1:5:23: text_dataset.pack takes True or False, not 1");
+    refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.noise_density = 'x'",
+           "value: parameter 1:5:30: text_dataset.noise_density takes a number from 0 to 1, not x");
+    refuse(LM "run.vocabulary = @SelfAttention",
+           "value: parameter 1:4:18: run.vocabulary: @SelfAttention is no vocabulary, and no "
+           "dataset");
     refuse(LM "get_variable_dtype.activation_dtype = 'f32'",
            "value: parameter 1:4:39: get_variable_dtype.activation_dtype takes 'float32', "
            "'bfloat16', 'float16' or 'float64', not 'f32'");

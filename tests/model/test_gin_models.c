@@ -98,6 +98,22 @@ static void check_shape(mtf_graph *g, const char *name, int64_t a, int64_t b)
     fail_msg("there is no variable %s", name);
 }
 
+/* The operative configuration, read without defaults, gives the same again. */
+static void check_same_again(const opened *o, int64_t vocab)
+{
+    const char *text = mtf_config_operative(o->config);
+    assert_non_null(text);
+    opened again = open_config(
+        &(mtf_config_opts){.no_defaults = true, .params = (const char *const[]){text, NULL}},
+        vocab);
+    assert_string_equal(mtf_config_operative(again.config), text);
+    assert_int_equal(count_warnings(again.config), 0);
+    assert_int_equal(count_parameters(build(&again)), count_parameters(build(o)));
+    assert_string_equal(again.run.mesh, o->run.mesh);
+    assert_int_equal(again.run.batch, o->run.batch);
+    close_well(again.session);
+}
+
 /* ---- sizes ---- */
 
 /* Numbers of parameters that were published with the models. */
@@ -216,21 +232,21 @@ static void test_layouts(void **state)
         const char *name, *mesh, *layout;
         int64_t     batch;
     } want[] = {
-        {"2x2_dp", "all:8", "batch:all,experts:all", 32},
-        {"4x4_dp", "all:32", "batch:all,experts:all", 128},
-        {"8x8_dp", "all:128", "batch:all,experts:all", 512},
-        {"2x2_mp", "model:8", "d_ff:model,heads:model,vocab:model", 4},
-        {"8x8_mp", "model:128", "d_ff:model,heads:model,vocab:model", 4},
-        {"2x2_dp_mp", "batch:2,model:4", "batch:batch,d_ff:model,heads:model,vocab:model", 8},
-        {"8x8_m4", "batch:32,model:4", "batch:batch,d_ff:model,heads:model,vocab:model", 128},
-        {"8x16_m2", "batch:128,model:2", "batch:batch,d_ff:model,heads:model,vocab:model", 512},
-        {"8x16_m8", "batch:32,model:8", "batch:batch,d_ff:model,heads:model,vocab:model", 128},
-        {"16x16_m8", "batch:64,model:8", "batch:batch,d_ff:model,heads:model,vocab:model", 256},
-        {"8x8_dp_r4", "outer:4,inner:32", "outer_batch:outer,batch:inner,experts:inner", 512},
+        {"2x2_dp", "all:8", "batch:all?,experts:all?", 32},
+        {"4x4_dp", "all:32", "batch:all?,experts:all?", 128},
+        {"8x8_dp", "all:128", "batch:all?,experts:all?", 512},
+        {"2x2_mp", "model:8", "d_ff:model?,heads:model?,vocab:model?", 4},
+        {"8x8_mp", "model:128", "d_ff:model?,heads:model?,vocab:model?", 4},
+        {"2x2_dp_mp", "batch:2,model:4", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 8},
+        {"8x8_m4", "batch:32,model:4", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 128},
+        {"8x16_m2", "batch:128,model:2", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 512},
+        {"8x16_m8", "batch:32,model:8", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 128},
+        {"16x16_m8", "batch:64,model:8", "batch:batch?,d_ff:model?,heads:model?,vocab:model?", 256},
+        {"8x8_dp_r4", "outer:4,inner:32", "outer_batch:outer?,batch:inner?,experts:inner?", 512},
         {"single", "", "", 4},
-        {"data_parallel", "all:8", "batch:all", 32},
-        {"model_parallel", "all:8", "d_ff:all,heads:all,vocab:all", 4},
-        {"data_and_model", "rows:2,cols:4", "batch:rows,d_ff:cols,heads:cols,vocab:cols", 8}};
+        {"data_parallel", "all:8", "batch:all?", 32},
+        {"model_parallel", "all:8", "d_ff:all?,heads:all?,vocab:all?", 4},
+        {"data_and_model", "rows:2,cols:4", "batch:rows?,d_ff:cols?,heads:cols?,vocab:cols?", 8}};
     (void)state;
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
         opened o = open_names("tiny", want[k].name, NULL, 100);
@@ -240,6 +256,49 @@ static void test_layouts(void **state)
         assert_int_equal(o.run.activation, k == 11 ? MTF_F32 : MTF_BF16);
         close_well(o.session);
     }
+}
+
+/* A model on the mesh that its configuration asks for. */
+static void test_on_mesh(void **state)
+{
+    static const char *const files[] = {"tiny", NULL};
+    static const char *const rules[] = {
+        "run.mesh_shape = 'batch:2,model:2'\nd_model = 16\nd_ff = 8\nnum_heads = 2\nd_kv = 4\n"
+        "run.model_type = 'lm'\nget_variable_dtype.activation_dtype = 'float32'",
+        NULL};
+    mtf_config_opts  how = {.files = files, .params = rules};
+    mtf_config_run   run;
+    mtf_config_model m;
+    float            loss[2];
+    (void)state;
+    for (int cut = 0; cut < 2; cut++) {
+        opened       o = open_config(&how, 20);
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){
+            .mesh = cut ? o.run.mesh : NULL, .layout = cut ? o.run.layout : NULL, .threads = 1});
+        mtf_config  *c = mtf_config_open(s, &how);
+        assert_true(mtf_config_get_run(c, &run) && mtf_config_get_model(c, 20, 20, &m));
+        static const int32_t  text[] = {3, 5, 7, 1, 2, 4, 1, 0};
+        mtf_graph            *g = mtf_graph_new(s);
+        mtf_shape             ids = mtf_shape((mtf_dim){"batch", 2}, (mtf_dim){"length", 4});
+        mtf_transformer_batch b = {.targets = mtf_constant_data(g, text, MTF_I32, ids)};
+        evaluate(g, mtf_transformer_apply(mtf_transformer_new(s, &m.model), &b, NULL).loss,
+                 &loss[cut]);
+        close_well(s);
+        close_well(o.session);
+    }
+    assert_near(loss[1], loss[0], 1e-5);
+    opened o = open_names("tiny", NULL,
+                          "run.mesh_shape = 'a:2;b:3;c:5'\nrun.layout_rules = "
+                          "'batch:a+b,vocab:c!,heads:d,hedas:c'\n"
+                          "run.batch_size = ('sequences_per_replica', 1)",
+                          100);
+    assert_string_equal(o.run.layout, "batch:a+b?,vocab:c!?,hedas:c?");
+    assert_int_equal(o.run.batch, 6);
+    const mtf_config_note *notes;
+    assert_int_equal(mtf_config_notes(o.config, &notes), 1);
+    assert_string_equal(notes[0].text, "parameter 1:2:20: run.layout_rules: Transformers have no "
+                                       "dimension \"hedas\"; did you mean \"heads\"?");
+    close_well(o.session);
 }
 
 static const char *schedule_of(opened *o, const char *parameter)
@@ -300,6 +359,45 @@ static void test_rates(void **state)
     close_well(o.session);
 }
 
+/* Optimizers as they are configured take a step. */
+static void test_minimize(void **state)
+{
+    static const char *const optimizers[] = {
+        "run.optimizer = @AdafactorOptimizer\nAdafactorOptimizer.min_dim_size_to_factor = 8",
+        "run.optimizer = @AdamWeightDecayOptimizer\nAdamWeightDecayOptimizer.weight_decay_rate = "
+        "0.1",
+        "run.optimizer = @MomentumOptimizer", "run.optimizer = @SgdOptimizer",
+        "run.optimizer = @AdamWithMultiLRSchedule\n"
+        "AdamWithMultiLRSchedule.variable_search = ['^transformer/embedding']\n"
+        "AdamWithMultiLRSchedule.alt_lr_schedules = [[0.5]]"};
+    (void)state;
+    for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k++) {
+        opened o = open_config(
+            &(mtf_config_opts){
+                .files = (const char *const[]){"lm_base", "tiny", "single", "constant_0_01", NULL},
+                .params = (const char *const[]){"d_model = 16\nd_ff = 8\nnum_heads = 2\nd_kv = 4\n"
+                                                "Unitransformer.z_loss = 0.0",
+                                                optimizers[k], NULL}},
+            20);
+        static const int32_t text[] = {3, 5, 7, 1};
+        mtf_graph           *g = mtf_graph_new(o.session);
+        mtf_shape            ids = mtf_shape((mtf_dim){"batch", 1}, (mtf_dim){"length", 4});
+        mtf_tensor          *targets = mtf_constant_data(g, text, MTF_I32, ids);
+        mtf_transformer     *m = mtf_transformer_new(o.session, &o.model.model);
+        mtf_tensor *loss = mtf_transformer_apply(m, &(mtf_transformer_batch){.targets = targets},
+                                                 &(mtf_transformer_call){0})
+                               .loss;
+        mtf_minimize(g, loss, &o.run.minimize);
+        mtf_program *p = mtf_compile(g, loss);
+        float        first = 0, last = 0;
+        for (int step = 0; step < 5; step++)
+            assert_true(mtf_step(p) && mtf_fetch(p, loss, step ? &last : &first));
+        if (!(last < first)) fail_msg("%s: from %g to %g", optimizers[k], first, last);
+        mtf_program_free(p);
+        close_well(o.session);
+    }
+}
+
 static void test_data(void **state)
 {
     (void)state;
@@ -323,6 +421,12 @@ static void test_data(void **state)
     assert_string_equal(mtf_config_argument_text(o.run.vocabulary, "sentencepiece_model_file"),
                         "a.model");
     assert_string_equal(o.run.targets_vocabulary->name, "ByteVocabulary");
+    assert_string_equal(o.run.vocabulary_text, "sentencepiece:a.model");
+    assert_string_equal(o.run.targets_vocabulary_text, "bytes");
+    assert_string_equal(o.run.train_data->files, "train-*.tsv");
+    assert_string_equal(o.run.train_data->format, "tsv");
+    assert_string_equal(o.run.train_data->objective, "lm");
+    assert_null(o.run.eval_data);
     assert_string_equal(o.run.train_dataset->name, "packed_parallel_tsv_dataset");
     const mtf_config_call *lines = o.run.train_dataset->arguments[0].call;
     assert_string_equal(mtf_config_argument_text(lines, "glob"), "train-*.tsv");
@@ -339,22 +443,45 @@ static void test_data(void **state)
     close_well(o.session);
 }
 
-/* ---- whole configurations ---- */
-
-static void check_same_again(const opened *o, int64_t vocab)
+static void test_texts(void **state)
 {
-    const char *text = mtf_config_operative(o->config);
-    assert_non_null(text);
-    opened again = open_config(
-        &(mtf_config_opts){.no_defaults = true, .params = (const char *const[]){text, NULL}},
-        vocab);
-    assert_string_equal(mtf_config_operative(again.config), text);
-    assert_int_equal(count_warnings(again.config), 0);
-    assert_int_equal(count_parameters(build(&again)), count_parameters(build(o)));
-    assert_string_equal(again.run.mesh, o->run.mesh);
-    assert_int_equal(again.run.batch, o->run.batch);
-    close_well(again.session);
+    (void)state;
+    opened                    o = open_names("tiny", NULL,
+                                             "run.model_type = 'delimited_lm'\n"
+                                                                "run.vocabulary = @ByteVocabulary()\nByteVocabulary.extra_ids = 100\n"
+                                                                "run.train_dataset_fn = @text_dataset\n"
+                                                                "run.eval_dataset_fn = @held/text_dataset\n"
+                                                                "text_dataset.files = 'train/*.txt'\ntext_dataset.objective = 'prefix'\n"
+                                                                "text_dataset.documents = 'line'\ntext_dataset.joined = True\n"
+                                                                "text_dataset.seed = 7\ntext_dataset.noise_density = 0.5\n"
+                                                                "held/text_dataset.files = 'dev.txt'\nheld/text_dataset.pack = False",
+                                             100);
+    const mtf_config_dataset *d = o.run.train_data;
+    assert_string_equal(o.run.vocabulary_text, "bytes:extra=100");
+    assert_string_equal(d->files, "train/*.txt");
+    assert_string_equal(d->objective, "prefix_delimited");
+    assert_string_equal(d->documents, "line");
+    assert_true(d->joined && d->pack && d->shuffle && !d->split_long && !d->ensure_end);
+    assert_true(d->seed == 7 && d->noise == 0.5 && d->mean_span == 3 && !d->format && !d->inputs);
+    assert_string_equal(o.run.eval_data->files, "dev.txt");
+    assert_false(o.run.eval_data->pack);
+    check_same_again(&o, 100);
+    close_well(o.session);
+
+    o = open_names("tiny", NULL,
+                   "run.vocabulary = @get_t2t_vocabulary()\nget_t2t_vocabulary.data_dir = 'd'\n"
+                   "get_t2t_vocabulary.vocabulary_filename = 'v.subwords'\n"
+                   "run.train_dataset_fn = @pretokenized_t2t_dataset\n"
+                   "pretokenized_t2t_dataset.dataset_name = 'ende'\n"
+                   "pretokenized_t2t_dataset.data_dir = 'd'",
+                   100);
+    assert_string_equal(o.run.vocabulary_text, "subwords:d/v.subwords");
+    assert_string_equal(o.run.train_data->files, "d/ende-train*");
+    assert_string_equal(o.run.train_data->objective, "pairs");
+    close_well(o.session);
 }
+
+/* ---- whole configurations ---- */
 
 static void test_t5_operative(void **state)
 {
@@ -365,13 +492,14 @@ static void test_t5_operative(void **state)
     assert_int_equal(count_warnings(o.config), 0);
     assert_string_equal(o.run.mesh, "batch:16,model:2");
     assert_string_equal(o.run.layout,
-                        "batch:batch,d_ff:model,heads:model,vocab:model,experts:batch");
+                        "batch:batch?,d_ff:model?,heads:model?,vocab:model?,experts:batch?");
     assert_int_equal(o.run.batch, 2048);
     assert_int_equal(o.run.microbatches, 8);
     assert_int_equal(o.run.train_steps, 524288);
     assert_string_equal(o.run.minimize.schedule,
                         "noam(warmup=10000.0, fraction=0.0, multiplier=1.0, offset=0.0)");
     assert_string_equal(o.run.vocabulary->name, "get_vocabulary");
+    assert_true(!o.run.vocabulary_text && !o.run.train_data); /* T5's tasks are not here */
     assert_string_equal(mtf_config_argument_text(o.run.vocabulary, "mixture_or_task_name"),
                         "all_mix");
     assert_true(o.model.model.stack.dropout == 0.1 && o.model.model.encoder.dropout == 0.1);
@@ -443,10 +571,10 @@ static void test_other_models(void **state)
 }
 
 /* Tokens by the name of the vocabulary. */
-static int64_t tokens_of(void *context, const mtf_config_call *vocabulary)
+static int64_t tokens_of(void *context, const char *vocabulary)
 {
     ++*(int *)context;
-    return strcmp(vocabulary->name, "ByteVocabulary") == 0 ? 259 : 32000;
+    return strcmp(vocabulary, "bytes") == 0 ? 259 : 32000;
 }
 
 static void test_all_at_once(void **state)
@@ -457,6 +585,7 @@ static void test_all_at_once(void **state)
         "run.vocabulary = @separate_vocabularies()\n"
         "separate_vocabularies.inputs = @ByteVocabulary()\n"
         "separate_vocabularies.targets = @SentencePieceVocabulary()\n"
+        "SentencePieceVocabulary.sentencepiece_model_file = 'a.model'\n"
         "Unitransformer.shared_embedding_and_softmax_weights = False",
         NULL};
     int              calls = 0;
@@ -501,6 +630,43 @@ static void test_sublayers(void **state)
     close_well(o.session);
 }
 
+/* ---- without memory ---- */
+
+typedef struct budget {
+    int left;
+} budget;
+
+static void *take(void *context, size_t bytes)
+{
+    budget *b = context;
+    return b->left-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+static void test_no_memory(void **state)
+{
+    static const char *const files[] = {"t5_small", "2x2_dp_mp", NULL};
+    (void)state;
+    for (int left = 0;; left++) {
+        budget           b = {left};
+        mtf_session     *s = mtf_open_with(&(mtf_session_opts){.allocator = {take, give, &b}});
+        mtf_config_run   run;
+        mtf_config_model m;
+        mtf_config      *c =
+            s ? mtf_configure(s, &(mtf_config_opts){.files = files}, NULL, NULL, &run, &m) : NULL;
+        bool ok = c && mtf_config_operative(c);
+        if (s && !ok) assert_contains(mtf_error(s), "memory: ");
+        if (s) mtf_close(s);
+        if (ok) break;
+        assert_true(left < 1000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +675,8 @@ int main(void)
         cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
         cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
         cmocka_unit_test(test_other_models),    cmocka_unit_test(test_sublayers),
+        cmocka_unit_test(test_texts),           cmocka_unit_test(test_on_mesh),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_minimize),
         cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

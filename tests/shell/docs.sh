@@ -177,6 +177,9 @@ if [ $# -eq 0 ]; then
         named docs/optimizers.md "^| .$name. |" "the optimizer $name"
         named docs/mtf.1 "\b$name\b" "the optimizer $name"
     done
+    for name in share/gin/*.gin share/gin/*/*.gin; do
+        [[ $name == *_common.gin ]] || named docs/configuration.md "\`$(basename "$name" .gin)\`" "the configuration $name"
+    done
     for name in $(sed -n 's/^    {"\([a-z_]*\)", .*/\1/p' src/nn/schedule_text.c); do
         named docs/optimizers.md "^| .$name(" "the schedule $name"
     done

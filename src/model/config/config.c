@@ -74,17 +74,6 @@ const gin_value *config_item(mtf_config *c, const gin_value *list, int k)
     return gin_resolve(&c->gin, &list->items[k]);
 }
 
-const gin_value *config_entry(mtf_config *c, const gin_value *dictionary, const char *key)
-{
-    for (int k = dictionary->n - 1; k >= 0; k--) {
-        const gin_value *name = gin_resolve(&c->gin, &dictionary->items[2 * k]);
-        if (!name) return NULL;
-        if (name->kind == GIN_TEXT && strcmp(name->text, key) == 0)
-            return gin_resolve(&c->gin, &dictionary->items[2 * k + 1]);
-    }
-    return NULL;
-}
-
 const char *config_pattern(mtf_config *c, const gin_value *list, bool plain, const char *what)
 {
     textbuf t = {.arena = &c->gin.session->arena};
@@ -152,12 +141,12 @@ mtf_config *mtf_configure(mtf_session *s, const mtf_config_opts *opts, mtf_confi
     mtf_config *c = mtf_config_open(s, opts);
     int64_t     input = 0, output = 0;
     if (!c || !mtf_config_get_run(c, run)) return NULL;
-    if (tokens && run->vocabulary) {
+    if (tokens && run->vocabulary_text && run->targets_vocabulary_text) {
         bool one = run->targets_vocabulary == run->vocabulary;
-        input = tokens(context, run->vocabulary);
-        output = one ? input : tokens(context, run->targets_vocabulary);
+        input = tokens(context, run->vocabulary_text);
+        output = one ? input : tokens(context, run->targets_vocabulary_text);
         if (input < 1 || output < 1) {
-            fail(&s->fault, ERR_VALUE, "the vocabulary %s has no tokens", run->vocabulary->name);
+            fail(&s->fault, ERR_VALUE, "the vocabulary %s has no tokens", run->vocabulary_text);
             return NULL;
         }
     }

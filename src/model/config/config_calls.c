@@ -12,10 +12,12 @@ static const mtf_config_call *call_at(mtf_config *c, const gin_value *v, const c
 static bool argument_of(mtf_config *c, const gin_value *v, const char *scope, int depth,
                         mtf_config_argument *to)
 {
-    if (v->kind == GIN_NONE) return true;
+    char place[GIN_PLACE];
+    to->at = arena_text(&c->gin.session->arena, gin_place_text(&v->at, place));
+    if (v->kind == GIN_NONE) return to->at != NULL;
     to->text = v->kind == GIN_TEXT ? v->text : gin_text(&c->gin, v);
     if (v->kind == GIN_REFERENCE) to->call = call_at(c, v, scope, to->name, depth + 1);
-    return to->text && (v->kind != GIN_REFERENCE || to->call);
+    return to->at && to->text && (v->kind != GIN_REFERENCE || to->call);
 }
 
 static const mtf_config_call *call_at(mtf_config *c, const gin_value *v, const char *scope,

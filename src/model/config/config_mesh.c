@@ -2,8 +2,11 @@
 #include "model/config/config_mesh.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_PROCESSORS = 1 << 20 }; /* along an axis */
 
 /* ---- lists "name:value,name:value" ---- */
 
@@ -42,14 +45,29 @@ static int64_t axis_size(const char *mesh, const char *name, int length)
     return 0;
 }
 
+/* Into how many parts a rule's axes, as "rows+cols", cut; 0: the mesh lacks one of them. */
+static int64_t rule_size(const char *mesh, const pair *rule)
+{
+    int64_t     size = 1;
+    const char *axis = rule->value, *end = axis + rule->value_length;
+    while (end > axis && strchr("?!", end[-1])) end--;
+    while (axis < end && size > 0) {
+        int length = (int)strcspn(axis, "+");
+        if (length > end - axis) length = (int)(end - axis);
+        int64_t one = axis_size(mesh, axis, length);
+        size = size <= MOST_PROCESSORS ? size * one : 0;
+        axis += length + 1;
+    }
+    return size;
+}
+
 int64_t mesh_splits(const mesh_rules *m, const char *dimension)
 {
     const char *rules = m->layout;
     pair        p;
     int64_t     size = 1;
     while (next_pair(&rules, &p))
-        if (is_named(&p, dimension, (int)strlen(dimension)))
-            size = axis_size(m->mesh, p.value, p.value_length);
+        if (is_named(&p, dimension, (int)strlen(dimension))) size = rule_size(m->mesh, &p);
     return size > 0 ? size : 1;
 }
 
@@ -142,25 +160,60 @@ static bool check_pairs(mtf_config *c, const gin_value *v, const char *list, con
     pair  p;
     char *end;
     while (next_pair(&list, &p))
-        if (sizes && (strtoll(p.value, &end, 10) < 1 || end != p.value + p.value_length))
-            return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                            "run.%s: the size of an axis is a whole number from 1 on, not \"%.*s\"",
-                            what, p.value_length, p.value);
+        if (sizes) {
+            long long size = strtoll(p.value, &end, 10);
+            if (size < 1 || size > MOST_PROCESSORS || end != p.value + p.value_length)
+                return gin_fail(&c->gin, &v->at, ERR_VALUE,
+                                "run.%s: the size of an axis is a whole number from 1 on, not "
+                                "\"%.*s\"",
+                                what, p.value_length, p.value);
+        }
     return !*list ||
            gin_fail(&c->gin, &v->at, ERR_VALUE,
                     "run.%s is a list as in 'batch:4,model:2'; \"%.40s\" is no part of one", what,
                     list);
 }
 
-/* Rules for axes that the mesh has; the original left the others out silently as well. */
-static const char *kept_rules(mtf_config *c, const char *mesh, const char *rules)
+/* Dimensions of Transformers, those of layers that are not here yet included. */
+static const char *const dimensions[] = {"batch",       "outer_batch",
+                                         "length",      "memory_length",
+                                         "d_model",     "d_ff",
+                                         "heads",       "d_kv",
+                                         "vocab",       "experts",
+                                         "ensemble",    "expert_hidden",
+                                         "max_length",  "expert_capacity",
+                                         "group",       "buckets",
+                                         "query_heads", "beam",
+                                         "inner_batch", "expert_x",
+                                         "expert_y",    NULL};
+
+static void check_dimension(mtf_config *c, const gin_value *v, const pair *rule)
+{
+    char    name[60], hint[100];
+    nearest near = {.wanted = name};
+    snprintf(name, sizeof name, "%.*s", rule->name_length, rule->name);
+    for (int k = 0; dimensions[k]; k++) {
+        if (strcmp(dimensions[k], name) == 0) return;
+        nearest_offer(&near, dimensions[k]);
+    }
+    gin_say(&c->gin, &v->at, true, "run.layout_rules: Transformers have no dimension \"%s\"%s",
+            name, nearest_hint(&near, hint, sizeof hint));
+}
+
+/* Rules for axes that the mesh has.  As in the original, a model need not have their dimensions: each
+ * ends in "?". */
+static const char *kept_rules(mtf_config *c, const char *mesh, const gin_value *v,
+                              const char *rules)
 {
     textbuf t = {.arena = &c->gin.session->arena};
     pair    p;
-    while (next_pair(&rules, &p))
-        if (axis_size(mesh, p.value, p.value_length) > 0)
-            text_add(&t, "%s%.*s:%.*s", t.used ? "," : "", p.name_length, p.name, p.value_length,
-                     p.value);
+    while (next_pair(&rules, &p)) {
+        check_dimension(c, v, &p);
+        if (rule_size(mesh, &p) == 0) continue;
+        bool marked = memchr(p.value, '?', (size_t)p.value_length) != NULL;
+        text_add(&t, "%s%.*s:%.*s%s", t.used ? "," : "", p.name_length, p.name, p.value_length,
+                 p.value, marked ? "" : "?");
+    }
     return text_done(&t);
 }
 
@@ -181,6 +234,6 @@ bool mesh_read(mtf_config *c, const gin_value *shape, const gin_value *rules, me
     m->layout = all;
     if (strcmp(all, "auto") == 0) return true;
     TRY(check_pairs(c, rules, all, "layout_rules", false));
-    m->layout = kept_rules(c, m->mesh, all);
+    m->layout = kept_rules(c, m->mesh, rules, all);
     return m->layout != NULL;
 }

@@ -102,6 +102,7 @@ static bool common(mtf_config *c, const char *scope, const stack_build *b, mtf_t
     o->context.short_weights = slice == o->activation && slice != MTF_F32;
     TRY(configure(c, &known_unit_scaling, scope, NULL, &s));
     o->context.unit_scaling = s.unit;
+    TRY(configure(c, &known_initializer, scope, NULL, &s));
     TRY(configure(c, &known_embedding_class, scope, NULL, &e));
     if (e.class->kind != GIN_NONE) {
         const configurable *k = config_reference(c, e.class, "get_vocab_embedding_cls.cls");

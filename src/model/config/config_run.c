@@ -90,6 +90,8 @@ bool config_types(mtf_config *c, mtf_dtype *master, mtf_dtype *slice, mtf_dtype 
 
 /* ---- sizes ---- */
 
+enum { MOST_SEQUENCES = 1 << 24 }; /* of a batch */
+
 static bool read_lengths(mtf_config *c, const gin_value *v, mtf_config_run *run)
 {
     if (v->kind == GIN_NONE) return true;
@@ -144,7 +146,11 @@ static bool read_batch(mtf_config *c, const gin_value *v, const mesh_rules *m, m
                             (long long)sequences, (long long)length);
         sequences /= length;
     }
-    run->batch = sequences * (k >= 2 ? mesh_replicas(m) : 1);
+    int64_t replicas = k >= 2 ? mesh_replicas(m) : 1;
+    if (sequences > MOST_SEQUENCES / replicas)
+        return gin_fail(&c->gin, &v->at, ERR_VALUE,
+                        "run.batch_size: a batch has at most %d sequences", MOST_SEQUENCES);
+    run->batch = sequences * replicas;
     return true;
 }
 
@@ -156,7 +162,7 @@ static bool read_microbatches(mtf_config *c, const mesh_rules *m, mtf_config_run
     int64_t length = longest(run), own = run->batch / mesh_splits(m, "batch");
     if (!a.microbatch_tokens || !length || own < 1) return true;
     int64_t size = a.microbatch_tokens / length;
-    if (size < 1) size = 1;
+    size = size < 1 ? 1 : size > own ? own : size;
     while (own % size) size--;
     run->microbatches = own / size;
     return true;
@@ -210,6 +216,21 @@ static bool read_vocabularies(mtf_config *c, const gin_value *v, mtf_config_run 
                     "separate_vocabularies takes vocabularies for inputs and targets");
 }
 
+/* What can be opened here, of what is named. */
+static bool read_openable(mtf_config *c, mtf_config_run *run)
+{
+    if (run->vocabulary) {
+        bool one = run->targets_vocabulary == run->vocabulary;
+        run->vocabulary_text = config_vocabulary(c, run->vocabulary);
+        run->targets_vocabulary_text =
+            one ? run->vocabulary_text : config_vocabulary(c, run->targets_vocabulary);
+    }
+    if (run->train_dataset)
+        run->train_data = config_dataset(c, run->train_dataset, run->model_type);
+    if (run->eval_dataset) run->eval_data = config_dataset(c, run->eval_dataset, run->model_type);
+    return mtf_ok(c->gin.session);
+}
+
 static bool read_dataset(mtf_config *c, const gin_value *v, const char *what,
                          const mtf_config_call **to)
 {
@@ -243,6 +264,30 @@ static bool read_eval_steps(mtf_config *c, const gin_value *v, mtf_config_run *r
 
 /* ---- decoding and scoring ---- */
 
+/* Where prompts come from, and where answers go. */
+static bool read_decode_files(mtf_config *c, mtf_config_decode *d)
+{
+    decode_args a = {0};
+    TRY(configure(c, &known_decode_file, "", NULL, &a));
+    TRY(configure(c, &known_decode_dataset, "", NULL, &a));
+    TRY(configure(c, &known_infer_model, "", NULL, &a));
+    const configurable *from = config_reference(c, a.function, "infer_model.decode_fn");
+    TRY(from != NULL);
+    if (from != &known_decode_file && from != &known_decode_dataset)
+        return gin_fail(
+            &c->gin, &a.function->at, ERR_VALUE,
+            "infer_model.decode_fn takes @decode_from_file or @decode_from_dataset, not "
+            "@%s",
+            from->name);
+    d->from_dataset = from == &known_decode_dataset;
+    d->input_file = a.input_file;
+    d->output_file = a.output_file;
+    d->repeats = a.repeats;
+    d->dataset_split = a.dataset_split;
+    d->output_dir = a.output_dir;
+    return read_dataset(c, a.dataset, "decode_from_dataset.infer_dataset_fn", &d->dataset);
+}
+
 static bool read_decode(mtf_config *c, mtf_config_run *run)
 {
     decode_args a = {.stop = 1, .length_multiplier = 1.5, .length_constant = 10};
@@ -254,6 +299,10 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
         return gin_fail(&c->gin, &at, ERR_VALUE,
                         "sampling_keep_top_k takes -1 (all tokens) or a number from 1 on, not %lld",
                         (long long)a.top_k);
+    at = configured_at(c, k, "", "stop_at_token");
+    if (a.stop < 0 || a.stop > INT32_MAX)
+        return gin_fail(&c->gin, &at, ERR_VALUE, "stop_at_token takes a token, not %lld",
+                        (long long)a.stop);
     at = configured_at(c, k, "", "beam_size");
     if (a.beams > 1 && (a.temperature != 0 || a.top_k != -1 || a.top_p != 0))
         return gin_fail(&c->gin, &at, ERR_VALUE,
@@ -274,14 +323,7 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
     stop[0] = (int32_t)a.stop;
     stop[1] = -1;
     d->how.stop = stop;
-    TRY(configure(c, &known_decode_file, "", NULL, &a));
-    TRY(configure(c, &known_decode_dataset, "", NULL, &a));
-    d->input_file = a.input_file;
-    d->output_file = a.output_file;
-    d->repeats = a.repeats;
-    d->dataset_split = a.dataset_split;
-    d->output_dir = a.output_dir;
-    return read_dataset(c, a.dataset, "decode_from_dataset.infer_dataset_fn", &d->dataset);
+    return read_decode_files(c, d);
 }
 
 static bool text_or_list(mtf_config *c, const gin_value *v, const char **to)
@@ -342,7 +384,7 @@ static bool read_run(mtf_config *c, const run_args *a, mtf_config_run *run)
     TRY(read_vocabularies(c, a->vocabulary, run));
     TRY(read_dataset(c, a->train_dataset, "run.train_dataset_fn", &run->train_dataset));
     TRY(read_dataset(c, a->eval_dataset, "run.eval_dataset_fn", &run->eval_dataset));
-    return read_decode(c, run) && read_score(c, run);
+    return read_openable(c, run) && read_decode(c, run) && read_score(c, run);
 }
 
 bool mtf_config_get_run(mtf_config *c, mtf_config_run *run)

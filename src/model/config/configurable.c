@@ -250,7 +250,8 @@ static bool configure_one(mtf_config *c, const configurable *k, const configurab
         gin_say(&c->gin, &b->at, false, "%s.%s has no effect here", k->name, p->name);
     if (b) b->used = true;
     v = gin_resolve(&c->gin, v);
-    return v && (passed || record(c, by, scope, p->name, v)) && store(c, k, p, v, to);
+    bool silent = passed || p->takes == TAKES_NOTHING;
+    return v && (silent || record(c, by, scope, p->name, v)) && store(c, k, p, v, to);
 }
 
 static bool owns(const configurable *k, const configurable *before, const char *name)

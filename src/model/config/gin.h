@@ -87,6 +87,10 @@ bool gin_fail(gin_file *g, const gin_place *at, error_kind kind, const char *for
 void gin_say(gin_file *g, const gin_place *at, bool warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* "FILE:LINE:COLUMN: ", "" of a default. */
+enum { GIN_PLACE = 600 };
+const char *gin_place_text(const gin_place *at, char text[GIN_PLACE]);
+
 /* ---- values ---- */
 
 /* A macro's value, that of the last binding, through macros of macros; else the value itself.  NULL
@@ -96,7 +100,6 @@ const gin_value *gin_resolve(gin_file *g, const gin_value *v);
 void gin_write(gin_file *g, const gin_value *v, textbuf *t);
 void gin_write_real(double x, textbuf *t); /* the shortest digits that give the same number */
 const char *gin_text(gin_file *g, const gin_value *v); /* the same in the session's arena */
-const char *gin_kind_name(gin_kind kind);              /* "a whole number" */
 
 /* ---- files ---- */
 

@@ -2,6 +2,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,7 +55,10 @@ static bool try_installed(const char *path, char *found, size_t room)
     if (try_shared(MTF_BUILD_GIN, path, found, room)) return true;
     for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
         snprintf(folder, sizeof folder, "%s%s", home, beside[k]);
-        if (try_shared(folder, path, found, room)) return true;
+        char *whole = realpath(folder, NULL);
+        bool  ok = whole && try_shared(whole, path, found, room);
+        free(whole);
+        if (ok) return true;
     }
     return false;
 }

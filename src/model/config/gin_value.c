@@ -9,43 +9,35 @@
 
 /* ---- messages ---- */
 
-static const char *place_text(const gin_place *at, char text[600])
+const char *gin_place_text(const gin_place *at, char text[GIN_PLACE])
 {
     text[0] = 0;
-    if (at && at->file) snprintf(text, 600, "%s:%d:%d: ", at->file, at->line, at->column);
+    if (at && at->file) snprintf(text, GIN_PLACE, "%s:%d:%d: ", at->file, at->line, at->column);
     return text;
 }
 
 bool gin_fail(gin_file *g, const gin_place *at, error_kind kind, const char *format, ...)
 {
-    char    sentence[800], place[600];
+    char    sentence[800], place[GIN_PLACE];
     va_list args;
     va_start(args, format);
     number_vformat(sentence, sizeof sentence, format, args);
     va_end(args);
-    return fail(&g->session->fault, kind, "%s%s", place_text(at, place), sentence);
+    return fail(&g->session->fault, kind, "%s%s", gin_place_text(at, place), sentence);
 }
 
 void gin_say(gin_file *g, const gin_place *at, bool warning, const char *format, ...)
 {
     arena  *a = &g->session->arena;
-    char    sentence[800], place[600];
+    char    sentence[800], place[GIN_PLACE];
     textbuf t = {.arena = a};
     va_list args;
     va_start(args, format);
     number_vformat(sentence, sizeof sentence, format, args);
     va_end(args);
-    text_add(&t, "%s%s", place_text(at, place), sentence);
+    text_add(&t, "%s%s", gin_place_text(at, place), sentence);
     if (!arena_push(a, g->notes, g->nnotes, g->notes_room)) return;
     g->notes[g->nnotes++] = (mtf_config_note){warning, text_done(&t)};
-}
-
-const char *gin_kind_name(gin_kind kind)
-{
-    static const char *const names[] = {
-        "None",   "True or False", "a whole number", "a number",    "a text",
-        "a list", "a tuple",       "a dictionary",   "a reference", "a macro"};
-    return names[kind];
 }
 
 /* ---- macros ---- */

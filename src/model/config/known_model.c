@@ -233,13 +233,34 @@ static const gin_parameter unit_scaling[] = {
     {"value", TAKES_BOOL, "False", offsetof(scaling_args, unit)}, {0}};
 const configurable known_unit_scaling = {"mesh_tensorflow.layers", "unit_scaling_convention", unit_scaling, NULL, 0};
 
+static const gin_parameter initializer[] = {
+    {"scale",                          TAKES_DEFAULT, "1.0",      0},
+    {"mode",                           TAKES_DEFAULT, "'fan_in'", 0},
+    {"distribution",                   TAKES_DEFAULT, "'normal'", 0},
+    {0}};
+const configurable known_initializer = {"mesh_tensorflow.layers", "VarianceScalingInitializer", initializer, NULL, 0};
+
 /* clang-format on */
 
-const configurable *const known_model[] = {
-    &known_self_attention,  &known_enc_dec_attention,  &known_local_attention,
-    &known_talking_heads,   &known_talking_enc_dec,    &known_dense_relu_dense,
-    &known_layer_stack,     &known_make_layer_stack,   &known_unitransformer,
-    &known_bitransformer,   &known_make_bitransformer, &known_make_bi_student_teacher,
-    &known_student_teacher, &known_vocab_embedding,    &known_embedding_class,
-    &known_reduce_ensemble, &known_reduce_select,      &reduce_prob,
-    &reduce_logit,          &known_unit_scaling,       NULL};
+const configurable *const known_model[] = {&known_self_attention,
+                                           &known_enc_dec_attention,
+                                           &known_local_attention,
+                                           &known_talking_heads,
+                                           &known_talking_enc_dec,
+                                           &known_dense_relu_dense,
+                                           &known_layer_stack,
+                                           &known_make_layer_stack,
+                                           &known_unitransformer,
+                                           &known_bitransformer,
+                                           &known_make_bitransformer,
+                                           &known_make_bi_student_teacher,
+                                           &known_student_teacher,
+                                           &known_vocab_embedding,
+                                           &known_embedding_class,
+                                           &known_reduce_ensemble,
+                                           &known_reduce_select,
+                                           &reduce_prob,
+                                           &reduce_logit,
+                                           &known_unit_scaling,
+                                           &known_initializer,
+                                           NULL};

@@ -22,7 +22,7 @@ const configurable *const known_others[] = {
     NO_EFFECT("SimdMeshImpl"), NO_EFFECT("PlacementMeshImpl"), NO_EFFECT("HierarchicalTiling"),
     NO_EFFECT("auto_logical_to_physical_tpu"), NO_EFFECT("Lowering"), NO_EFFECT("get_estimator"),
     NO_EFFECT("parse_gin_defaults_and_flags"), NO_EFFECT("export_model"), NO_EFFECT("train_model"),
-    NO_EFFECT("eval_model"), NO_EFFECT("infer_model"), NO_EFFECT("get_checkpoint_iterator"),
+    NO_EFFECT("eval_model"), NO_EFFECT("get_checkpoint_iterator"),
     NO_EFFECT("write_lines_to_file"), NO_EFFECT("mesh_eval_dataset"), NO_EFFECT("compute_log_likelihoods"),
     /* reading of data, and T5's tasks */
     NO_EFFECT("pack_dataset"), NO_EFFECT("pack_or_pad"), NO_EFFECT("trim_and_pad_dataset"),
@@ -39,7 +39,7 @@ const configurable *const known_others[] = {
     NO_EFFECT("noise_token_to_random_token_or_sentinel"), NO_EFFECT("sentinel_id"),
     NO_EFFECT("prefix_lm"), NO_EFFECT("rate_num_examples"), NO_EFFECT("rate_unsupervised"),
     NO_EFFECT("preprocess_tsv"), NO_EFFECT("tsv_dataset_fn"), NO_EFFECT("get_mixture_or_task"),
-    NO_EFFECT("VarianceScalingInitializer"), NO_EFFECT("get_default_spm_path"), NO_EFFECT("get_default_vocabulary"),
+    NO_EFFECT("get_default_spm_path"), NO_EFFECT("get_default_vocabulary"),
     /* layers that are not there yet */
     ABSENT("MoE1D"), ABSENT("MoE2D"), ABSENT("ExpertsSelfAttention"), ABSENT("ExpertsEncDecAttention"),
     ABSENT("Synthesizer"), ABSENT("TransparentEncDecAttention"), ABSENT("GeneralBilinearSelfAttention"),

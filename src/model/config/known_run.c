@@ -224,6 +224,11 @@ static const gin_parameter decode_file[] = {
     {"repeats",                   TAKES_COUNT,   "1",      AT(repeats)},
     {0}};
 const configurable known_decode_file = {UTILS, "decode_from_file", decode_file, NULL, 0};
+static const gin_parameter infer_model[] = {
+    {"decode_fn",                 TAKES_VALUE,   "@decode_from_file", AT(function)},
+    {"checkpoint_paths",          TAKES_NOTHING, "None",   0},
+    {0}};
+const configurable known_infer_model = {UTILS, "infer_model", infer_model, NULL, 0};
 static const gin_parameter decode_dataset[] = {
     {"infer_dataset_fn",          TAKES_VALUE,   "None",   AT(dataset)},
     {"dataset_split",             TAKES_TEXT,    "'validation'", AT(dataset_split)},
@@ -260,7 +265,7 @@ const configurable known_save_scores = {UTILS, "save_scores", save_scores, NULL,
 static const gin_parameter bytes[] = {{"extra_ids", ELSE(0, "0")}, {0}};
 static const gin_parameter sentencepiece[] = {
     {"sentencepiece_model_file", ANY(0)}, {"extra_ids", ANY(1)}, {0}};
-static const gin_parameter gpt2[] = {{"vocab_file", ANY(0)}, {"merges_file", ANY(1)}, {0}};
+static const gin_parameter gpt2[] = {{"directory", ANY(0)}, {0}};
 static const gin_parameter word_list[] = {{"filename", ANY(0)}, {0}};
 static const gin_parameter t2t_vocabulary[] = {{"data_dir", ANY(0)}, {"vocabulary_filename", ANY(1)}, {0}};
 static const gin_parameter tfds_vocabulary[] = {{"dataset_name", ANY(0)}, {0}};
@@ -285,10 +290,10 @@ static const gin_parameter lines[] = {
 static const gin_parameter weighted_lines[] = {
     {"glob_weight_list", ANY(0)}, {"shuffle_buffer_size", ELSE(1, "100000")}, {"prefetch", ELSE(2, "1000")}, {0}};
 static const gin_parameter own_dataset[] = {
-    {"files", ANY(0)}, {"format", ANY(1)}, {"documents", ANY(2)}, {"pack", ELSE(3, "True")},
-    {"shuffle", ELSE(4, "True")}, {"seed", ELSE(5, "0")}, {"objective", ANY(6)}, {"noise_density", ELSE(7, "0.15")},
-    {"mean_noise_span_length", ELSE(8, "3.0")}, {"inputs_feature", ELSE(9, "'inputs'")},
-    {"targets_feature", ELSE(10, "'targets'")}, {0}};
+    {"files", ANY(0)}, {"format", ANY(1)}, {"objective", ANY(2)}, {"documents", ANY(3)}, {"inputs", ANY(4)},
+    {"targets", ANY(5)}, {"joined", ELSE(6, "False")}, {"split_long", ELSE(7, "False")}, {"pack", ELSE(8, "True")},
+    {"ensure_eos", ELSE(9, "False")}, {"shuffle", ELSE(10, "True")}, {"seed", ELSE(11, "0")},
+    {"noise_density", ELSE(12, "0.15")}, {"mean_noise_span_length", ELSE(13, "3.0")}, {0}};
 
 #define DATASET "mesh_tensorflow.transformer.dataset"
 const configurable known_calls[] = {
@@ -315,26 +320,12 @@ const configurable known_calls[] = {
 
 /* clang-format on */
 
-const configurable *const known_run[] = {&known_run_function,
-                                         &known_estimator,
-                                         &known_variable_dtype,
-                                         &known_tpu_mesh_shape,
-                                         &known_microbatches,
-                                         &known_auto_train_steps,
-                                         &known_product_rate,
-                                         &known_sgd,
-                                         &known_momentum,
-                                         &known_adam,
-                                         &known_adafactor,
-                                         &known_adafactor_rules,
-                                         &known_adam_rules,
-                                         &known_decay_pow,
-                                         &known_decay_adam,
-                                         &known_decode,
-                                         &known_sample,
-                                         &known_decode_file,
-                                         &known_decode_dataset,
-                                         &known_score_strings,
-                                         &known_score_dataset,
-                                         &known_save_scores,
-                                         NULL};
+const configurable *const known_run[] = {
+    &known_run_function,   &known_estimator,    &known_variable_dtype,
+    &known_tpu_mesh_shape, &known_microbatches, &known_auto_train_steps,
+    &known_product_rate,   &known_sgd,          &known_momentum,
+    &known_adam,           &known_adafactor,    &known_adafactor_rules,
+    &known_adam_rules,     &known_decay_pow,    &known_decay_adam,
+    &known_decode,         &known_sample,       &known_decode_file,
+    &known_decode_dataset, &known_infer_model,  &known_score_strings,
+    &known_score_dataset,  &known_save_scores,  NULL};
