@@ -47,11 +47,31 @@ static const char *const *list_of(const options *o, arena *a, const char *name)
     return list;
 }
 
+/* Batch sizes may go by the mesh, so the files must know which it is. */
+static bool add_binding(const options *o, arena *a, const char *option, const char *name,
+                        const char **list, int *n)
+{
+    const char *value = option_nth(o, option, 0);
+    textbuf     t = {.arena = a};
+    if (!value || strstr(value, "auto")) return true;
+    text_add(&t, "%s = '%s'", name, value);
+    list[(*n)++] = text_done(&t);
+    return list[*n - 1] != NULL;
+}
+
 static bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
-    *to = (mtf_config_opts){.files = list_of(o, &s->arena, "gin_file"),
-                            .params = list_of(o, &s->arena, "gin_param")};
-    return to->files && to->params;
+    arena             *a = &s->arena;
+    const char *const *given = list_of(o, a, "gin_param");
+    int                n = 0;
+    while (given && given[n]) n++;
+    const char **params = arena_array(a, const char *, n + 3);
+    TRY(given && params);
+    memcpy(params, given, sizeof *params * (size_t)n);
+    TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
+        add_binding(o, a, "layout", "run.layout_rules", params, &n));
+    *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
+    return to->files != NULL;
 }
 
 /* ---- completing a command line ---- */
@@ -126,44 +146,27 @@ int config_complete(options *o)
 
 /* ---- vocabularies ---- */
 
-/* What a function of the original that makes a vocabulary is called here; NULL after an error. */
-static const char *vocabulary_spec(mtf_session *s, const mtf_config_call *call)
-{
-    const char *extra = mtf_config_argument_text(call, "extra_ids");
-    const char *pieces = mtf_config_argument_text(call, "sentencepiece_model_file");
-    const char *path = mtf_config_argument_text(call, "filepath");
-    textbuf     t = {.arena = &s->arena};
-    if (strstr(call->name, "SentencePiece") && pieces) {
-        text_add(&t, "sentencepiece:%s", pieces);
-    } else if (strstr(call->name, "Byte")) {
-        text_add(&t, "bytes");
-    } else if (strstr(call->name, "T2t") && path) {
-        text_add(&t, "subwords:%s", path);
-    } else {
-        fail(&s->fault, ERR_VALUE,
-             "the files name the vocabulary %s, of which they do not say where it is; name it with "
-             "--vocabulary",
-             call->name);
-        return NULL;
-    }
-    if (extra && strcmp(extra, "0") != 0) text_add(&t, ":extra=%s", extra);
-    return text_done(&t);
-}
-
-static const mtf_vocabulary *open_vocabulary(config_setup *c, const mtf_config_call *call)
+/* As an option names it, or the files do; else bytes.  NULL after an error. */
+static const mtf_vocabulary *open_vocabulary(config_setup *c, const mtf_config_call *named,
+                                             const char *text)
 {
     const char *spec = option_nth(c->options, "vocabulary", 0);
-    if (!spec && call) spec = vocabulary_spec(c->session, call);
-    if (!spec && call) return NULL;
-    return mtf_vocabulary_open(c->session, spec);
+    if (!spec && named && !text) {
+        fail(&c->session->fault, ERR_VALUE,
+             "the files name the vocabulary %s, but not where it is; say it with --vocabulary",
+             named->name);
+        return NULL;
+    }
+    return mtf_vocabulary_open(c->session, spec ? spec : text);
 }
 
 static bool open_vocabularies(config_setup *c)
 {
-    c->targets = open_vocabulary(c, c->run.targets_vocabulary);
-    c->inputs = c->run.vocabulary == c->run.targets_vocabulary
+    const mtf_config_run *r = &c->run;
+    c->targets = open_vocabulary(c, r->targets_vocabulary, r->targets_vocabulary_text);
+    c->inputs = r->vocabulary == r->targets_vocabulary
                     ? c->targets
-                    : open_vocabulary(c, c->run.vocabulary);
+                    : open_vocabulary(c, r->vocabulary, r->vocabulary_text);
     return c->inputs && c->targets;
 }
 
@@ -286,14 +289,40 @@ static mtf_text_objective objective_of(const config_setup *c)
     }
 }
 
+/* A dataset of the files as the option's text would be. */
+static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
+{
+    const struct {
+        const char *word, *value;
+    } words[] = {{"format", d->format},
+                 {"objective", d->objective},
+                 {"documents", d->documents},
+                 {"inputs", d->inputs},
+                 {"targets", d->targets}};
+    const struct {
+        const char *word;
+        bool        given;
+    } flags[] = {{"joined", d->joined},
+                 {"split", d->split_long},
+                 {"pack", d->pack},
+                 {"ends", d->ensure_end}};
+    textbuf t = {.arena = &s->arena};
+    text_add(&t, "%s", d->files);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (words[k].value) text_add(&t, ":%s=%s", words[k].word, words[k].value);
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        if (flags[k].given) text_add(&t, ":%s", flags[k].word);
+    return text_done(&t);
+}
+
 bool config_data(const config_setup *c, bool training, mtf_dataset **data)
 {
     const char   *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
     mtf_text_opts o = {0};
-    const mtf_config_call *named = training ? c->run.train_dataset : c->run.eval_dataset;
+    const mtf_config_dataset *named = training ? c->run.train_data : c->run.eval_data;
     *data = NULL;
-    if (!text && named) text = mtf_config_argument_text(named, "glob");
-    if (!text) return true;
+    if (!text && named) text = dataset_text(c->session, named);
+    if (!text) return mtf_ok(c->session);
     TRY(text_option_parse(c->session, flag, text, &o));
     if (!strstr(text, ":objective=")) o.objective = objective_of(c);
     if (o.length || o.inputs_length)
@@ -305,6 +334,7 @@ bool config_data(const config_setup *c, bool training, mtf_dataset **data)
     o.length = c->run.targets_length;
     o.inputs_length = c->run.inputs_length;
     o.vocabulary = c->targets;
+    o.inputs_vocabulary = c->inputs;
     *data = mtf_text_open(c->session, &o);
     return *data != NULL;
 }
