@@ -334,7 +334,7 @@ bool config_data(const config_setup *c, bool training, mtf_dataset **data)
     o.length = c->run.targets_length;
     o.inputs_length = c->run.inputs_length;
     o.vocabulary = c->targets;
-    o.inputs_vocabulary = c->inputs;
+    if (c->inputs != c->targets) o.inputs_vocabulary = c->inputs;
     *data = mtf_text_open(c->session, &o);
     return *data != NULL;
 }
