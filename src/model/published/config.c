@@ -98,7 +98,7 @@ static bool get_projection(const config_reader *r, published_config *c)
 
 static bool read_t5(const config_reader *r, published_config *c)
 {
-    bool scaled = true;
+    bool scaled;
     c->family = PUBLISHED_T5;
     TRY(get_size(r, "d_model", 512, &c->d_model) && get_size(r, "d_kv", 64, &c->d_kv) &&
         get_size(r, "d_ff", 2048, &c->d_ff) && get_size(r, "num_heads", 8, &c->heads) &&
@@ -112,9 +112,7 @@ static bool read_t5(const config_reader *r, published_config *c)
         get_truth(r, "tie_word_embeddings", true, &c->tied) &&
         get_truth(r, "scale_decoder_outputs", c->tied, &scaled) && get_projection(r, c));
     c->attention_dropout = c->dropout;
-    c->unscaled = c->tied && !scaled;
-    if (!c->tied && scaled)
-        return wrong(r, "scale_decoder_outputs", "false where tie_word_embeddings is");
+    c->unscaled = !scaled;
     return true;
 }
 

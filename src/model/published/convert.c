@@ -119,7 +119,7 @@ static bool check_source(const conversion *v)
     complaint missing = {{.arena = a}, 0}, unfit = missing, unknown = missing;
     textbuf   all = {.arena = a};
     for (int k = 0; k < v->nweights; k++)
-        if (k == 0 || source_name(v, &v->weights[k]) != source_name(v, &v->weights[k - 1]))
+        if (!v->imports || v->weights[k].part == 0)
             check_weight(v, &v->weights[k], &missing, &unfit);
     if (v->imports) TRY(find_unknown(v, &unknown));
     close_complaint(&missing, &all, "missing");
@@ -290,10 +290,20 @@ static bool write_folder(conversion *v, const char *path)
     return whole_end(&w, ok, &s->fault);
 }
 
+/* Configurations of T5 say that logits are not scaled where they have weights of their own, and later
+ * ones say that all weights are tied: whether these are, the weights tell. */
+static void settle_logits(conversion *v)
+{
+    const char *own = v->imports ? "lm_head.weight" : "decoder/logits/kernel";
+    if (v->config.family == PUBLISHED_T5)
+        v->config.tied = !v->config.unscaled || !contents_find(&v->source, own);
+}
+
 static bool convert(conversion *v, const published_call *call, published_done *done)
 {
     mtf_session *s = v->session;
     const char  *sign = v->imports ? manifest_name : "config.json";
+    settle_logits(v);
     v->weights = published_weights(&s->arena, &v->config, &v->nweights);
     TRY(v->weights && check_source(v) &&
         whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault));

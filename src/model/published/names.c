@@ -171,6 +171,14 @@ static bool make_weight(arena *a, const row *r, const published_config *c, int64
     return w->ours && w->theirs;
 }
 
+/* Rows from r on that are in one tensor of theirs. */
+static int group_size(const row *r)
+{
+    int n = 1;
+    while (r[n].ours && strcmp(r[n].theirs, r->theirs) == 0) n++;
+    return n;
+}
+
 const published_weight *published_weights(arena *a, const published_config *c, int *count)
 {
     const row *rows = families[c->family].rows;
@@ -178,9 +186,10 @@ const published_weight *published_weights(arena *a, const published_config *c, i
     for (const row *r = rows; r->ours; r++) most += repeats(r, c);
     published_weight *all = arena_array(a, published_weight, most);
     *count = 0;
-    for (const row *r = rows; r->ours && all; r++)
+    for (const row *r = rows; r->ours && all; r += group_size(r))
         for (int64_t block = 0; applies(r, c) && block < repeats(r, c); block++)
-            if (!make_weight(a, r, c, block, &all[(*count)++])) return NULL;
+            for (int i = 0; i < group_size(r); i++)
+                if (!make_weight(a, r + i, c, block, &all[(*count)++])) return NULL;
     return all;
 }
 
