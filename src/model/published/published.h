@@ -1,7 +1,7 @@
 /* Published models: T5 and GPT-2 as Hugging Face keeps them.
  *
  * A folder of theirs has config.json, which says what the model is, and safetensors files with weights
- * under names and in orientations of their own.  A table (names.c) says which variable of this library
+ * under names and in orientations of their own.  A table (weight_names.c) says which variable of this library
  * each of them is.
  */
 #ifndef MODEL_PUBLISHED_H

@@ -1,5 +1,5 @@
 /* The names of published weights, as tables. */
-#include "model/published/names.h"
+#include "model/published/weight_names.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Which variable of this library each published weight is. */
-#ifndef MODEL_PUBLISHED_NAMES_H
-#define MODEL_PUBLISHED_NAMES_H
+#ifndef MODEL_WEIGHT_NAMES_H
+#define MODEL_WEIGHT_NAMES_H
 
 #include "checkpoint/contents.h"
 #include "model/published/published.h"

@@ -11,7 +11,7 @@
 #include "checkpoint/reading.h"
 #include "checkpoint/whole_folder.h"
 #include "checkpoint/writing.h"
-#include "model/published/names.h"
+#include "model/published/weight_names.h"
 
 /* Both directions: tensors of `source` become those of `target`. */
 typedef struct conversion {
