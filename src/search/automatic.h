@@ -15,12 +15,15 @@ typedef struct automatic_opts {
     int         want;
     int64_t     work;    /* nodes planned at most for each mesh; 0: the default */
     double      seconds; /* for everything; 0: 10 */
+    search_listener *tell; /* of every layout that was priced, some more than once; NULL: nobody */
+    void            *context;
 } automatic_opts;
 
 /* One layout, with all that it stands on. */
 typedef struct found_layout {
     mesh        mesh;
-    layout      layout; /* of that mesh: a found_layout stays where it is */
+    layout      layout; /* of that mesh: a found_layout stays where it is; it names the given rules
+                           for state that are declined */
     cost        cost;
     const char *mesh_text, *layout_text, *state_text; /* as users write them */
 } found_layout;
