@@ -157,8 +157,7 @@ static int64_t count_tokens(known *k)
 
 static void load(mtf_session *s, const char *path)
 {
-    if (!mtf_load(s, path, &(mtf_load_opts){.trainable = true}, NULL))
-        fail_msg("%s", mtf_error(s));
+    if (!mtf_load(s, path, &(mtf_load_opts){.trainable = true}, NULL)) fail_msg("%s", mtf_error(s));
 }
 
 /* The variables of a model are known when it was compiled. */
@@ -184,10 +183,10 @@ static void check_logits(known *k, const char *what, const float *got)
 
 static void check_values(known *k, const char *mesh, const char *layout)
 {
-    mtf_session     *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
-    mtf_transformer *m = make_model(s, k, count_tokens(k));
-    mtf_graph       *g = mtf_graph_new(s);
-    mtf_tensor      *in = input_of(k, g, "inputs"), *targets = input_of(k, g, "targets");
+    mtf_session           *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
+    mtf_transformer       *m = make_model(s, k, count_tokens(k));
+    mtf_graph             *g = mtf_graph_new(s);
+    mtf_tensor            *in = input_of(k, g, "inputs"), *targets = input_of(k, g, "targets");
     mtf_transformer_result r =
         mtf_transformer_apply(m, &(mtf_transformer_batch){.inputs = in, .targets = targets},
                               &(mtf_transformer_call){.training = true});
@@ -243,11 +242,10 @@ static void check_ids(const known *k, const char *how, const mtf_decode_job *job
 {
     int64_t n = 0;
     while (n < NEW && want[n] >= 0) n++;
-    if (job->lengths[result] != n ||
-        memcmp(job->ids[result], want, sizeof *want * (size_t)n) != 0)
-        fail_msg("%s, %s: result %d has %d tokens, the first is %d; there should be %d, the first %d",
-                 k->name, how, result, (int)job->lengths[result], job->ids[result][0], (int)n,
-                 want[0]);
+    if (job->lengths[result] != n || memcmp(job->ids[result], want, sizeof *want * (size_t)n) != 0)
+        fail_msg(
+            "%s, %s: result %d has %d tokens, the first is %d; there should be %d, the first %d",
+            k->name, how, result, (int)job->lengths[result], job->ids[result][0], (int)n, want[0]);
 }
 
 typedef struct search {
@@ -261,13 +259,14 @@ static void check_decoding(known *k, const search *how, const char *mesh, const 
     mtf_session     *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
     mtf_transformer *m = make_model(s, k, 1);
     mtf_decoder     *d = mtf_decoder_new(
-        m, &(mtf_decoder_opts){.batch = 2, .max_length = 40, .max_inputs = 20, .beams = how->beams});
-    int64_t          count, longest = tensor_file_size(&k->answers, "prompts", 1);
-    const int32_t   *prompts = tensor_file_get(&k->answers, "prompts", MTF_I32, &count);
-    const int32_t   *stop = tensor_file_get(&k->answers, "stop", MTF_I32, &count);
-    const int32_t   *want = tensor_file_get(&k->answers, how->name, MTF_I32, &count);
-    mtf_decode_job   job[PROMPTS], *jobs[PROMPTS];
-    int32_t          stops[PROMPTS][2];
+            m,
+            &(mtf_decoder_opts){.batch = 2, .max_length = 40, .max_inputs = 20, .beams = how->beams});
+    int64_t        count, longest = tensor_file_size(&k->answers, "prompts", 1);
+    const int32_t *prompts = tensor_file_get(&k->answers, "prompts", MTF_I32, &count);
+    const int32_t *stop = tensor_file_get(&k->answers, "stop", MTF_I32, &count);
+    const int32_t *want = tensor_file_get(&k->answers, how->name, MTF_I32, &count);
+    mtf_decode_job job[PROMPTS], *jobs[PROMPTS];
+    int32_t        stops[PROMPTS][2];
     load_for_decoding(k, s, m);
     for (int j = 0; j < PROMPTS; j++) {
         stops[j][0] = how->stops ? stop[j] : -1, stops[j][1] = -1;
@@ -368,8 +367,8 @@ static void refuse(const char *weights, const char *config, const char *piece)
     char         from[PATH], to[PATH];
     theirs(weights, "model.safetensors", from);
     in_scratch(&there, "made", to);
-    assert_false(published_import(
-        s, &(published_call){.from = from, .to = to, .config = config}, NULL));
+    assert_false(
+        published_import(s, &(published_call){.from = from, .to = to, .config = config}, NULL));
     assert_contains(mtf_error(s), piece);
     assert_int_not_equal(access(to, F_OK), 0); /* nothing was written */
     mtf_close(s);

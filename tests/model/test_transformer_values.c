@@ -48,8 +48,8 @@ static mtf_transformer_layer attention_of(const more *m, bool to_encoder)
 {
     mtf_transformer_layer l = {.kind = to_encoder ? MTF_ENC_DEC_ATTENTION : MTF_SELF_ATTENTION};
     if (m->talking) {
-        l.kind = to_encoder ? MTF_TALKING_HEADS_ENC_DEC_ATTENTION
-                            : MTF_TALKING_HEADS_SELF_ATTENTION;
+        l.kind =
+            to_encoder ? MTF_TALKING_HEADS_ENC_DEC_ATTENTION : MTF_TALKING_HEADS_SELF_ATTENTION;
         l.talking_heads = (mtf_talking_heads_layer){
             .key_heads = 2, .softmax_heads = 3, .value_heads = 4, .key_size = 6, .value_size = 5};
         if (to_encoder) return l;

@@ -66,8 +66,8 @@ static bool get_word(const config_reader *r, const char *key, const char *otherw
 
 static const struct {
     const char *theirs, *ours;
-} activations[] = {{"relu", "relu"},        {"gelu_new", "gelu"}, {"gelu_pytorch_tanh", "gelu"},
-                   {"gelu", "gelu_exact"},  {"silu", "swish"},    {"swish", "swish"},
+} activations[] = {{"relu", "relu"},       {"gelu_new", "gelu"}, {"gelu_pytorch_tanh", "gelu"},
+                   {"gelu", "gelu_exact"}, {"silu", "swish"},    {"swish", "swish"},
                    {"tanh", "tanh"}};
 
 static bool set_activation(const config_reader *r, const char *key, const char *word,
@@ -216,14 +216,14 @@ mtf_transformer_opts published_opts(const published_config *c, published_layers 
     if (t5) forward.feed_forward.dropout = c->dropout;
     *room = (published_layers){.encoder = {own, forward}, .decoder = {own, forward}};
     if (t5) room->decoder[1] = across, room->decoder[2] = forward;
-    mtf_stack_opts stack = {.layers = room->decoder,
-                            .blocks = c->layers,
-                            .dropout = c->dropout,
-                            .epsilon = c->epsilon,
-                            .max_length = c->positions,
-                            .positions = t5 ? MTF_POSITIONS_NONE : MTF_POSITIONS_LEARNED,
-                            .per_layer = t5 ? NULL : gpt2_layers,
-                            .final = t5 ? NULL : gpt2_final};
+    mtf_stack_opts       stack = {.layers = room->decoder,
+                                  .blocks = c->layers,
+                                  .dropout = c->dropout,
+                                  .epsilon = c->epsilon,
+                                  .max_length = c->positions,
+                                  .positions = t5 ? MTF_POSITIONS_NONE : MTF_POSITIONS_LEARNED,
+                                  .per_layer = t5 ? NULL : gpt2_layers,
+                                  .final = t5 ? NULL : gpt2_final};
     mtf_transformer_opts o = {.d_model = c->d_model,
                               .input_vocab = c->vocab,
                               .vocab_divisor = 1,

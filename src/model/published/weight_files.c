@@ -94,9 +94,9 @@ static void check_weight(const conversion *v, const published_weight *w, complai
 /* Tensors of a published file that the model does not have: the configuration may be another's. */
 static bool find_unknown(const conversion *v, complaint *unknown)
 {
-    arena         *a = &v->session->arena;
+    arena          *a = &v->session->arena;
     const contents *c = &v->source;
-    bool          *known = arena_array(a, bool, c->ntensors);
+    bool           *known = arena_array(a, bool, c->ntensors);
     TRY(known != NULL);
     for (int k = 0; k < v->nweights; k++) {
         const kept_tensor *t = find_source(v, &v->weights[k]);
@@ -219,7 +219,8 @@ static bool plan(conversion *v, const char *path)
     const published_weight *w;
     v->target = contents_make(&v->session->arena);
     v->target.path = v->target.folder = path;
-    if (!v->imports) v->target.format = "pt"; /* PyTorch's: the transformers library insists on it */
+    if (!v->imports)
+        v->target.format = "pt"; /* PyTorch's: the transformers library insists on it */
     for (int k = 0; k < v->nweights; k += v->imports ? 1 : group_size(v, k)) {
         w = &v->weights[k];
         const kept_tensor *from = find_source(v, w);
@@ -230,8 +231,8 @@ static bool plan(conversion *v, const char *path)
                             v->source.path, w->ours, mtf_dtype_name(from->type), w[i].ours,
                             mtf_dtype_name(find_source(v, w + i)->type));
         kept_tensor *to = contents_add(&v->target, v->imports ? w->ours : w->theirs);
-        TRY(to && contents_shape(&v->target, to, from->type,
-                                 v->imports ? &w->shape : &w->their_shape));
+        TRY(to &&
+            contents_shape(&v->target, to, from->type, v->imports ? &w->shape : &w->their_shape));
     }
     return true;
 }
@@ -255,7 +256,8 @@ static bool write_tensors(conversion *v, writer *w)
         bool    ok = true;
         writer_begin(w, to, to->type);
         for (int64_t at = 0; ok && at < count; at += room)
-            ok = writer_put(w, at, made + (size_t)at * bytes, count - at < room ? count - at : room);
+            ok =
+                writer_put(w, at, made + (size_t)at * bytes, count - at < room ? count - at : room);
         block_free(&s->allocator, made);
         TRY(ok && writer_end(w));
     }
@@ -341,7 +343,9 @@ bool published_import(mtf_session *s, const published_call *call, published_done
     conversion  v = {.session = s, .imports = true, .source = contents_make(&s->arena)};
     arena      *a = &s->arena;
     const char *folder = folder_of(a, call->from), *from = call->from;
-    const char *config = call->config ? call->config : folder ? beside(a, folder, "config.json") : NULL;
+    const char *config = call->config ? call->config
+                         : folder     ? beside(a, folder, "config.json")
+                                      : NULL;
     TRY(config && published_read(s, config, &v.config));
     if (folder == call->from) { /* other files of a folder may have other things */
         const char *usual = beside(a, folder, "model.safetensors");

@@ -87,9 +87,10 @@ static const struct {
     const char *prefix; /* that some files leave out */
     const char *extra;  /* copies of weights that are tied, masks, and a bias that was never used */
 } families[] = {
-    [PUBLISHED_T5] = {t5_rows, "",
-                      "^((encoder|decoder)\\.embed_tokens\\.weight|decoder\\.block\\.0\\.layer\\.1\\."
-                      "EncDecAttention\\.relative_attention_bias\\.weight)$"},
+    [PUBLISHED_T5] =
+        {t5_rows, "",
+         "^((encoder|decoder)\\.embed_tokens\\.weight|decoder\\.block\\.0\\.layer\\.1\\."
+         "EncDecAttention\\.relative_attention_bias\\.weight)$"},
     [PUBLISHED_GPT2] = {gpt2_rows, "transformer.",
                         "^(transformer\\.)?h\\.[0-9]+\\.attn\\.(bias|masked_bias)$"},
 };
@@ -148,8 +149,7 @@ static void set_shapes(const char *dims, const published_config *c, published_we
     w->rows = n == 2 ? pair[0].size : 1;
     w->columns = pair[n - 1].size;
     w->their_shape.ndims = n;
-    for (int d = 0; d < n; d++)
-        w->their_shape.dims[d].size = pair[w->turned ? n - 1 - d : d].size;
+    for (int d = 0; d < n; d++) w->their_shape.dims[d].size = pair[w->turned ? n - 1 - d : d].size;
     w->their_shape.dims[n - 1].size *= w->parts;
 }
 
