@@ -417,10 +417,39 @@ static void test_refusals(void **state)
     }
 }
 
+/* A model of one head has no dimension of heads; its weights fit all the same. */
+static void test_one_head(void **state)
+{
+    static const char text[] = "{\"model_type\":\"gpt2\",\"vocab_size\":60,\"n_embd\":12,"
+                               "\"n_head\":1,\"n_layer\":2,\"n_positions\":48}";
+    scratch           there = scratch_make();
+    char              from[PATH], to[PATH], config[PATH];
+    published_done    done;
+    published_layers  room;
+    (void)state;
+    write_config(&there, config, text);
+    theirs("gpt2", "model.safetensors", from);
+    in_scratch(&there, "ours", to);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){0});
+    assert_true(
+        published_import(s, &(published_call){.from = from, .to = to, .config = config}, &done));
+    mtf_transformer_opts o = published_opts(&done.config, &room);
+    mtf_graph           *g = mtf_graph_new(s);
+    mtf_tensor          *ids = mtf_input(g, "targets", MTF_I32, mtf_shape((mtf_dim){"length", 5}));
+    mtf_compile(g, mtf_transformer_apply(mtf_transformer_new(s, &o),
+                                         &(mtf_transformer_batch){.targets = ids}, NULL)
+                       .logits);
+    load(s, to);
+    close_well(s);
+    unlink(config);
+    scratch_remove(&there, 1, (const char *const[]){"ours"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refusals)};
+        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_one_head)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

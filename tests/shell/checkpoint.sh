@@ -76,6 +76,10 @@ run ckpt export one out-one --config "$published/t5/config.json"; check "export 
 run ckpt import "$published" in-none;   check "import without a configuration" 1 err 'published/config.json" cannot be opened'
 run ckpt import w.npy in-none;          check "import of an array" 1 err 'w.npy/config.json" cannot be opened'
 
+run ckpt convert in-t5 first-t5 --rename '(layer_00[0-9])/rms_norm=\1/layer_norm' --rename 'coder/rms_norm=coder/final_layer_norm'
+run ckpt export first-t5 out-first;     check "export of the original's first names" 0 out 'out-first: 47 tensors'
+run ckpt diff out-first/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
+
 # As the first files of GPT-2 have it: no word before the names, masks among the weights, half the width.
 mkdir old && cp "$published/gpt2/config.json" old
 run ckpt convert "$published/gpt2/model.safetensors" old/model.safetensors --rename '^transformer\.=' --type all=bf16

@@ -32,7 +32,7 @@ static const char *source_name(const conversion *v, const published_weight *w)
 static kept_tensor *find_source(const conversion *v, const published_weight *w)
 {
     return v->imports ? published_find(&v->config, &v->source, w->theirs)
-                      : contents_find(&v->source, w->ours);
+                      : published_find_ours(&v->session->arena, &v->source, w->ours);
 }
 
 /* ---- is everything there? ---- */

@@ -204,6 +204,20 @@ kept_tensor *published_find(const published_config *c, const contents *file, con
     return contents_find(file, theirs + n);
 }
 
+kept_tensor *published_find_ours(arena *a, const contents *file, const char *ours)
+{
+    static const char        now[] = "/rms_norm/";
+    static const char *const before[] = {"/layer_norm/", "/final_layer_norm/"};
+    kept_tensor             *t = contents_find(file, ours);
+    const char              *at = strstr(ours, now);
+    for (int i = 0; !t && at && i < 2; i++) {
+        textbuf other = {.arena = a};
+        text_add(&other, "%.*s%s%s", (int)(at - ours), ours, before[i], at + sizeof now - 1);
+        if (text_done(&other)) t = contents_find(file, other.text);
+    }
+    return t;
+}
+
 bool published_is_extra(const published_config *c, const char *name, fault *f)
 {
     if (c->tied && strcmp(name, "lm_head.weight") == 0) return true;
