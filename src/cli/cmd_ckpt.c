@@ -69,8 +69,8 @@ static const char *const examples[] = {
 const command command_ckpt = {
     .name = "ckpt",
     .says = "look into checkpoints, check, compare, convert, import and export them",
-    .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO | import FOLDER TO | "
-             "export FROM FOLDER",
+    .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO |\n"
+             "                import FOLDER TO | export FROM FOLDER",
     .least = 2,
     .most = 3,
     .options = table,

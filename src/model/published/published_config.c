@@ -1,6 +1,7 @@
 /* config.json of published models, and the models it describes. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,13 +29,21 @@ static bool is_absent(const cJSON *x)
     return !x || cJSON_IsNull(x);
 }
 
-/* A whole number from 1 on; `otherwise` 0: it must be there. */
+/* A whole number from 1 on, such that products of two are numbers still; `otherwise` 0: it must be
+ * there. */
 static bool get_size(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
 {
     const cJSON *x = json_member(r->root, key);
     *to = otherwise;
     if (is_absent(x) && otherwise) return true;
-    return (json_whole(x, to) && *to > 0) || wrong(r, key, "a whole number, 1 or more");
+    return (json_whole(x, to) && *to > 0 && *to < INT32_MAX) ||
+           wrong(r, key, "a whole number from 1 to 2147483646");
+}
+
+/* Blocks have numbers of three digits. */
+static bool get_layers(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
+{
+    return get_size(r, key, otherwise, to) && (*to < 1000 || wrong(r, key, "less than 1000"));
 }
 
 static bool get_number(const config_reader *r, const char *key, double otherwise, double *to)
@@ -102,8 +111,8 @@ static bool read_t5(const config_reader *r, published_config *c)
     c->family = PUBLISHED_T5;
     TRY(get_size(r, "d_model", 512, &c->d_model) && get_size(r, "d_kv", 64, &c->d_kv) &&
         get_size(r, "d_ff", 2048, &c->d_ff) && get_size(r, "num_heads", 8, &c->heads) &&
-        get_size(r, "num_layers", 6, &c->encoder_layers) &&
-        get_size(r, "num_decoder_layers", c->encoder_layers, &c->layers) &&
+        get_layers(r, "num_layers", 6, &c->encoder_layers) &&
+        get_layers(r, "num_decoder_layers", c->encoder_layers, &c->layers) &&
         get_size(r, "relative_attention_num_buckets", 32, &c->buckets) &&
         get_size(r, "relative_attention_max_distance", 128, &c->max_distance) &&
         get_size(r, "n_positions", 512, &c->positions) &&
@@ -122,7 +131,8 @@ static bool read_gpt2(const config_reader *r, published_config *c)
     bool        by_layer, crosses;
     c->family = PUBLISHED_GPT2;
     TRY(get_size(r, "n_embd", 768, &c->d_model) && get_size(r, "n_head", 12, &c->heads) &&
-        get_size(r, "n_layer", 12, &c->layers) && get_size(r, "n_positions", 1024, &c->positions) &&
+        get_layers(r, "n_layer", 12, &c->layers) &&
+        get_size(r, "n_positions", 1024, &c->positions) &&
         get_size(r, "n_inner", 4 * c->d_model, &c->d_ff) &&
         get_number(r, "layer_norm_epsilon", 1e-5, &c->epsilon) &&
         get_number(r, "resid_pdrop", 0.1, &c->dropout) &&
