@@ -18,6 +18,8 @@ typedef struct more {
     mtf_attention_layer    attention;
     mtf_feed_forward_layer feed_forward;
     bool                   talking, encoder, distilled;
+    bool                   evaluates;        /* not in training */
+    bool                   packed, negative; /* several examples in a row; targets without loss */
 } more;
 
 #define BUCKETS .buckets = 8, .max_distance = 12
@@ -41,6 +43,22 @@ static const more mores[] = {
      .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, BUCKETS}},
     {.what = "separate embeddings", .encoder = true, .opts = {.separate_embedding = true}},
     {.what = "distilled", .distilled = true},
+    {.what = "mean probability", .evaluates = true, .opts = {.ensemble = 2}},
+    {.what = "mean logit",
+     .evaluates = true,
+     .opts = {.ensemble = 2, .ensemble_output = MTF_ENSEMBLE_MEAN_LOGIT}},
+    {.what = "second member",
+     .evaluates = true,
+     .opts = {.ensemble = 2, .ensemble_output = MTF_ENSEMBLE_SELECT, .ensemble_member = 1}},
+    {.what = "grouped queries, relative bias, extra logit",
+     .attention = {.memory_heads = 2, .relative = MTF_RELATIVE_BIAS, .extra_logit = true, BUCKETS}},
+    {.what = "packed",
+     .packed = true,
+     .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, BUCKETS}},
+    {.what = "packed, negative targets",
+     .packed = true,
+     .negative = true,
+     .attention = {.window = 2}},
 };
 enum { MORES = sizeof mores / sizeof *mores };
 
@@ -102,6 +120,7 @@ static mtf_transformer_result apply(mtf_session *s, int k, mtf_transformer_batch
     if (!m) return mtf_transformer_apply(small_model(s, k, false, what), b, &how);
     *what = m->what;
     mtf_transformer *model = more_model(s, m);
+    how.training = !m->evaluates;
     if (!m->distilled) return mtf_transformer_apply(model, b, &how);
     return mtf_transformer_distill(model, more_model(s, m), b, &how,
                                    &(mtf_distill_opts){.temperature = 2, .fraction_soft = 0.25});
@@ -140,6 +159,30 @@ static void set_variable(mtf_tensor *v)
 static void tokens(int64_t n, int32_t *ids, int first)
 {
     for (int64_t i = 0; i < n; i++) ids[i] = (int32_t)(2 + (i * 7 + first) % (SMALL_VOCAB - 3));
+}
+
+/* Two examples and padding in each row. */
+static void set_packing(mtf_graph *g, mtf_transformer_batch *b)
+{
+    static const int32_t segment[LENGTH] = {1, 1, 1, 2, 2, 2, 0},
+                         position[LENGTH] = {0, 1, 2, 0, 1, 2, 0};
+    mtf_shape row = mtf_shape((mtf_dim){"length", LENGTH});
+    mtf_shape all = mtf_shape((mtf_dim){"batch", BATCH}, row.dims[0]);
+    b->targets_segment = mtf_broadcast(mtf_constant_data(g, segment, MTF_I32, row), all);
+    b->targets_position = mtf_broadcast(mtf_constant_data(g, position, MTF_I32, row), all);
+}
+
+static void set_tokens(const more *m, int64_t given, int32_t *ids, int32_t *inputs)
+{
+    tokens(BATCH * LENGTH, ids, 3);
+    tokens(BATCH * given, inputs, 1);
+    for (int row = 0; row < BATCH; row++) {
+        int32_t *of = ids + row * LENGTH;
+        of[2] = of[5] = 1;
+        if (m && m->packed) of[6] = 0;
+        if (m && m->negative) of[1] *= -1;
+    }
+    ids[LENGTH - 1] = inputs[2 * given - 1] = 0; /* padding */
 }
 
 /* ---- the reference ---- */
@@ -227,8 +270,9 @@ static void check_model(reference *r, int k)
     mtf_tensor  *in = reads ? mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, given)) : NULL;
     mtf_tensor  *targets = mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length));
     mtf_tensor  *variables[VARIABLES], *fetches[VARIABLES + 1];
-    mtf_transformer_result y =
-        apply(s, k, &(mtf_transformer_batch){.inputs = in, .targets = targets}, &what);
+    mtf_transformer_batch b = {.inputs = in, .targets = targets};
+    if (m && m->packed) set_packing(g, &b);
+    mtf_transformer_result y = apply(s, k, &b, &what);
     if (!mtf_ok(s)) fail_msg("%s: %s", what, mtf_error(s));
     reference_find(r, what);
     int n = mtf_variables(g, variables, VARIABLES);
@@ -238,10 +282,7 @@ static void check_model(reference *r, int k)
     mtf_program *p = mtf_compile_n(g, n + 1, fetches);
     set_variables(g);
     int32_t ids[BATCH * LENGTH], inputs[BATCH * LENGTH];
-    tokens(BATCH * LENGTH, ids, 3);
-    tokens(BATCH * given.size, inputs, 1);
-    for (int row = 0; row < BATCH; row++) ids[row * LENGTH + 2] = ids[row * LENGTH + 5] = 1;
-    ids[LENGTH - 1] = inputs[2 * given.size - 1] = 0; /* padding */
+    set_tokens(m, given.size, ids, inputs);
     mtf_feed(p, targets, ids);
     if (in) mtf_feed(p, in, inputs);
     mtf_step(p);

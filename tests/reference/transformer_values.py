@@ -227,6 +227,8 @@ class Stack:
 # ---- models ----
 
 RELATIVE = {"buckets": 8, "max_distance": 12}
+PACKED_SEGMENT = torch.tensor([1, 1, 1, 2, 2, 2, 0])
+PACKED_POSITION = torch.tensor([0, 1, 2, 0, 1, 2, 0])
 
 
 def embed(W, name, o, ids):
@@ -234,13 +236,13 @@ def embed(W, name, o, ids):
     return x * math.sqrt(D) if o.get("scaled_embedding") else x
 
 
-def positions(W, scope, o, length, limit):
+def positions(W, scope, o, place, limit):
     kind = o.get("positions", "learned")
     if kind == "learned":
-        return W(scope + "/positional_embedding", limit, D)[:length]
+        return W(scope + "/positional_embedding", limit, D)[place]
     if kind == "sinusoid":
         step = math.log(1e4) / (D // 2 - 1)
-        angle = torch.arange(length)[:, None] * torch.exp(-torch.arange(D // 2) * step)
+        angle = place[:, None] * torch.exp(-torch.arange(D // 2) * step)
         return torch.cat([torch.sin(angle), torch.cos(angle)], 1)
     return 0
 
@@ -267,7 +269,7 @@ def encode(W, prefix, o, inputs, table):
 
 def forward(W, prefix, o, inputs, targets):
     """Logits, and what they are to say."""
-    a, ids, said = o.get("attention", {}), shift(targets), targets
+    a, ids, said = o.get("attention", {}), shift(targets.abs()), targets
     kind = "TalkingHeadsSelfAttention" if o.get("talking") else "SelfAttention"
     layers = [(kind, a), ("feed_forward", {})]
     segment = priority = encoded = encoded_segment = None
@@ -282,6 +284,10 @@ def forward(W, prefix, o, inputs, targets):
         segment = (targets != 0).long()
         across = "TalkingHeadsEncDecAttention" if o.get("talking") else "EncDecAttention"
         layers.insert(1, (across, {}))
+    place = torch.arange(LENGTH)
+    if o.get("packed"):
+        segment, place = PACKED_SEGMENT.expand(BATCH, LENGTH), PACKED_POSITION
+        ids = torch.where(segment == shift(segment), ids, 0)
     if o.get("no_shift"):
         ids, said = targets, torch.cat([targets[:, 1:], torch.zeros_like(targets[:, :1])], 1)
     if o.get("bidirectional"):
@@ -294,12 +300,13 @@ def forward(W, prefix, o, inputs, targets):
         if o.get("loss_on_targets_only"):
             said = torch.where(inside, 0, said)
     stack = Stack(W, scope, o, not o.get("bidirectional"), segment, priority, encoded, encoded_segment)
-    x = embed(W, table, o, ids) + positions(W, scope, o, ids.shape[1], POSITIONS)
+    x = embed(W, table, o, ids) + positions(W, scope, o, place, POSITIONS)
     return logits_of(W, scope, table, o, stack.apply(layers, x)), said
 
 
 def token_losses(o, logits, said):
-    smoothing, z = o.get("label_smoothing", 0), o.get("z_loss", 1e-4)
+    smoothing, z = o.get("label_smoothing", 0), 0 if o.get("evaluate") else o.get("z_loss", 1e-4)
+    said = said.clamp(min=0)
     soft = torch.full(logits.shape, smoothing / PADDED)
     soft.scatter_add_(2, said[..., None], torch.full(said.shape + (1,), 1.0 - smoothing))
     log_z = torch.logsumexp(logits, 2)
@@ -309,6 +316,17 @@ def token_losses(o, logits, said):
 def loss_of(o, logits, said):
     count = o.get("loss_denominator", said.numel())
     return (token_losses(o, logits, said) * (said > 0)).sum() / count
+
+
+def evaluated(W, o, inputs, targets):
+    """The members of an ensemble answer as one."""
+    logits = []
+    for W.member in range(W.ensemble):
+        each, said = forward(W, "", o, inputs, targets)
+        logits.append(each)
+    logits = torch.stack(logits)
+    one = {"probability": torch.log(torch.softmax(logits, 3).mean(0)), "logit": logits.mean(0), "second": logits[1]}
+    return loss_of(o, one[o["evaluate"]], said)
 
 
 def distilled(W, o, inputs, targets):
@@ -365,6 +383,13 @@ MODELS = {
     "bidirectional": dict(bidirectional=True, attention=SHARED),
     "separate embeddings": dict(encoder=True, separate_embedding=True),
     "distilled": dict(distilled=True),
+    "mean probability": dict(ensemble=2, evaluate="probability"),
+    "mean logit": dict(ensemble=2, evaluate="logit"),
+    "second member": dict(ensemble=2, evaluate="second"),
+    "grouped queries, relative bias, extra logit": dict(attention=dict(RELATIVE, memory_heads=2, relative="each",
+                                                                       extra_logit=True)),
+    "packed": dict(packed=True, attention=SHARED),
+    "packed, negative targets": dict(packed=True, negative=True, attention=dict(window=2)),
 }
 
 
@@ -380,8 +405,14 @@ def main():
         inputs, targets = tokens(BATCH * length, 1), tokens(BATCH * LENGTH, 3)
         targets[:, 2] = targets[:, 5] = 1
         targets[0, 6] = inputs[1, -1] = 0
+        if o.get("packed"):
+            targets[:, 6] = 0
+        if o.get("negative"):
+            targets[:, 1] *= -1
         if o.get("distilled"):
             loss = distilled(W, o, inputs, targets)
+        elif o.get("evaluate"):
+            loss = evaluated(W, o, inputs, targets)
         else:
             loss = 0
             for W.member in range(W.ensemble):
@@ -392,7 +423,7 @@ def main():
             if not w.requires_grad:
                 lines.append("%s frozen" % name)
                 continue
-            g = w.grad.numpy().flatten()
+            g = (torch.zeros_like(w) if w.grad is None else w.grad).numpy().flatten()
             lines.append("%s %.10g %.10g" % (name, g @ noise(name + "?", g.size), np.linalg.norm(g)))
     with open(PATH, "w") as f:
         f.write("\n".join(lines) + "\n")
