@@ -46,6 +46,7 @@ static const option_spec table[] = {
     {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
     {"config", "FILE",                false, "import, export: the model's config.json; default: beside the weights, or as it was imported"},
     {"gin",    "FILE",                false, "import: write a configuration that builds the model"},
+    {"legacy-names", NULL,            false, "import: T5's norms are called as in the original's first checkpoints"},
     {"force",  NULL,                  false, "convert, import, export: replace what is there already"},
     {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
     {0},

@@ -78,6 +78,9 @@ run ckpt import w.npy in-none;          check "import of an array" 1 err 'w.npy/
 
 run ckpt convert in-t5 first-t5 --rename '(layer_00[0-9])/rms_norm=\1/layer_norm' --rename 'coder/rms_norm=coder/final_layer_norm'
 run ckpt export first-t5 out-first;     check "export of the original's first names" 0 out 'out-first: 47 tensors'
+run ckpt import "$published/t5" legacy-t5 --legacy-names --gin legacy.gin; check "import --legacy-names" 0 out 'legacy-t5: 47 tensors'
+run ckpt diff legacy-t5 first-t5;       check "the original's first names" 0 out '0 of 47'
+grep -qxF 'LayerStack.norm_epsilon = 1e-06' legacy.gin && pass || lose "--gin with --legacy-names" 'LayerStack.norm_epsilon = 1e-06' "$(cat legacy.gin)"
 run ckpt diff out-first/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
 
 # As the first files of GPT-2 have it: no word before the names, masks among the weights, half the width.

@@ -26,6 +26,7 @@ typedef struct published_config {
     bool             tied;       /* logits are products with the embedding */
     bool             unscaled;   /* such logits are not divided by sqrt(d_model) */
     bool             scaled_queries;
+    bool legacy_names; /* T5's norms are called as in the original's first checkpoints */
 } published_config;
 
 /* Reads config.json, at this path.  False after an error, such as a kind of model that is not known. */
@@ -45,7 +46,8 @@ typedef struct published_call {
     const char *from, *to;
     const char *config; /* path of config.json; NULL: import: beside the weights, export: as it was
                            when the weights were imported */
-    bool        force;  /* replaces what is there already */
+    bool legacy_names;  /* import: T5's norms are called as in the original's first checkpoints */
+    bool force;         /* replaces what is there already */
 } published_call;
 
 typedef struct published_done {

@@ -39,7 +39,11 @@ static void add_t5(textbuf *t, const published_config *c)
     text_add(t, "SelfAttention.relative_attention_type = 'bias_shared'\n");
     add_size(t, "SelfAttention.relative_attention_num_buckets", c->buckets);
     add_size(t, "SelfAttention.relative_attention_max_distance", c->max_distance);
-    text_add(t, "sublayer_rms_norm.epsilon = %.9g\n", c->epsilon);
+    if (c->legacy_names) /* these two choose the sublayers with such names */
+        text_add(t, "LayerStack.dropout_rate = %%dropout_rate\nLayerStack.norm_epsilon = %.9g\n",
+                 c->epsilon);
+    else
+        text_add(t, "sublayer_rms_norm.epsilon = %.9g\n", c->epsilon);
 }
 
 static void add_gpt2(textbuf *t, const published_config *c)

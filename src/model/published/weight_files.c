@@ -32,7 +32,7 @@ static const char *source_name(const conversion *v, const published_weight *w)
 static kept_tensor *find_source(const conversion *v, const published_weight *w)
 {
     return v->imports ? published_find(&v->config, &v->source, w->theirs)
-                      : published_find_ours(&v->session->arena, &v->source, w->ours);
+                      : contents_find(&v->source, w->ours);
 }
 
 /* ---- is everything there? ---- */
@@ -301,11 +301,16 @@ static void settle_logits(conversion *v)
         v->config.tied = !v->config.unscaled || !contents_find(&v->source, own);
 }
 
+static const char legacy_sign[] = "encoder/final_layer_norm/scale";
+
 static bool convert(conversion *v, const published_call *call, published_done *done)
 {
     mtf_session *s = v->session;
     const char  *sign = v->imports ? manifest_name : "config.json";
     settle_logits(v);
+    v->config.legacy_names =
+        v->config.family == PUBLISHED_T5 &&
+        (v->imports ? call->legacy_names : contents_find(&v->source, legacy_sign) != NULL);
     v->weights = published_weights(&s->arena, &v->config, &v->nweights);
     TRY(v->weights && check_source(v) &&
         whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault));

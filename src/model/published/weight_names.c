@@ -126,14 +126,25 @@ static mtf_dim dim_of(char letter, const published_config *c)
     }
 }
 
-static const char *numbered(arena *a, const char *name, const char *format, int64_t block)
+/* The name with the block's number, in at least so many digits. */
+static const char *numbered(arena *a, const char *name, int digits, int64_t block)
 {
     const char *mark = strchr(name, '#');
     if (!mark) return name;
     textbuf t = {.arena = a};
-    text_add(&t, "%.*s", (int)(mark - name), name);
-    text_add(&t, format, (int)block);
-    text_add(&t, "%s", mark + 1);
+    text_add(&t, "%.*s%0*d%s", (int)(mark - name), name, digits, (int)block, mark + 1);
+    return text_done(&t);
+}
+
+/* What a norm was called in the original's first checkpoints. */
+static const char *legacy_name(arena *a, const char *name)
+{
+    static const char now[] = "/rms_norm/";
+    const char       *at = strstr(name, now);
+    textbuf           t = {.arena = a};
+    if (!at) return name;
+    text_add(&t, "%.*s%s%s", (int)(at - name), name,
+             strstr(name, "/block_") ? "/layer_norm/" : "/final_layer_norm/", at + sizeof now - 1);
     return text_done(&t);
 }
 
@@ -157,8 +168,8 @@ static bool make_weight(arena *a, const row *r, const published_config *c, int64
                         published_weight *w)
 {
     const char *dims = r->dims;
-    *w = (published_weight){.ours = numbered(a, r->ours, "%03d", block),
-                            .theirs = numbered(a, r->theirs, "%d", block),
+    *w = (published_weight){.ours = numbered(a, r->ours, 3, block),
+                            .theirs = numbered(a, r->theirs, 1, block),
                             .parts = 1};
     if (*dims == '^') {
         w->turned = true;
@@ -168,6 +179,7 @@ static bool make_weight(arena *a, const row *r, const published_config *c, int64
         w->parts = 3;
     }
     set_shapes(dims, c, w);
+    if (c->legacy_names && w->ours) w->ours = legacy_name(a, w->ours);
     return w->ours && w->theirs;
 }
 
@@ -202,20 +214,6 @@ kept_tensor *published_find(const published_config *c, const contents *file, con
     size_t       n = strlen(prefix);
     if (t || n == 0 || strncmp(theirs, prefix, n) != 0) return t;
     return contents_find(file, theirs + n);
-}
-
-kept_tensor *published_find_ours(arena *a, const contents *file, const char *ours)
-{
-    static const char        now[] = "/rms_norm/";
-    static const char *const before[] = {"/layer_norm/", "/final_layer_norm/"};
-    kept_tensor             *t = contents_find(file, ours);
-    const char              *at = strstr(ours, now);
-    for (int i = 0; !t && at && i < 2; i++) {
-        textbuf other = {.arena = a};
-        text_add(&other, "%.*s%s%s", (int)(at - ours), ours, before[i], at + sizeof now - 1);
-        if (text_done(&other)) t = contents_find(file, other.text);
-    }
-    return t;
 }
 
 bool published_is_extra(const published_config *c, const char *name, fault *f)

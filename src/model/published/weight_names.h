@@ -20,9 +20,6 @@ typedef struct published_weight {
 const published_weight *published_weights(arena *a, const published_config *c, int *count);
 /* Their tensor in a file, which may leave out the first word of names; NULL where absent. */
 kept_tensor *published_find(const published_config *c, const contents *file, const char *theirs);
-/* Our variable in a checkpoint, in which T5's norms may have the names of the original's first
- * checkpoints; NULL where absent. */
-kept_tensor *published_find_ours(arena *a, const contents *file, const char *ours);
 /* Do files have tensors of this name that are no weights, or copies of others? */
 bool published_is_extra(const published_config *c, const char *name, fault *f);
 
