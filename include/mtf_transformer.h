@@ -230,7 +230,8 @@ typedef struct mtf_sampling {
     int64_t  top_k;       /* only the k most probable; 0: all                                  */
     double   top_p;       /* only the most probable that together have this probability; 0: all */
     uint64_t seed;
-    double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6       */
+    double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6,
+                             below 0: none                                                     */
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */
     int64_t  max_tokens; /* new ones; default: as many as fit                                 */
     const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */

@@ -75,4 +75,4 @@ def step():
     optimizer.step()
 
 
-serve(step)
+serve_steps(step)

@@ -71,6 +71,6 @@ int main(int argc, char **argv)
     if (steps > 0)
         take_steps(s, p, steps, predict(g, loss));
     else
-        serve(s, step, p);
+        serve_steps(s, step, p);
     return mtf_close(s);
 }

@@ -12,8 +12,7 @@ mtf_tensor *ensemble_logits(const stack_call *c, mtf_tensor *logits)
     switch (m->opts.ensemble_output) {
     case MTF_ENSEMBLE_SELECT:
         logits = mtf_slice(logits, ensemble.name, m->opts.ensemble_member, 1, 1);
-        ensemble.size = 1;
-        return mtf_reduce_sum(logits, mtf_shape(ensemble));
+        return mtf_reduce_sum(logits, mtf_shape((mtf_dim){ensemble.name, 1}));
     case MTF_ENSEMBLE_MEAN_LOGIT: return mtf_reduce_mean(logits, m->ensemble);
     default: {
         mtf_tensor *p = mtf_reduce_mean(mtf_softmax(logits, m->output_vocab, NULL), m->ensemble);
