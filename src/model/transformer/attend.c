@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "model/transformer/relative.h"
 #include "nn/attention.h"
 
 static mtf_tensor *both(mtf_tensor *a, mtf_tensor *b)
@@ -64,7 +65,7 @@ static mtf_tensor *composed(const stack_call *c, const attend_opts *o, mtf_tenso
     logits = mtf_cast(logits, MTF_F32);
     mtf_tensor *mask = attend_mask(c, &sees, o->memory);
     if (mask) logits = mtf_add(logits, mask);
-    if (o->bias) logits = mtf_add(logits, o->bias);
+    if (o->bias) logits = mtf_add(logits, relative_spread(c, o->bias, o->memory));
     mtf_tensor *weights =
         o->hybrid ? mix(c, logits, o->memory) : mtf_softmax(logits, o->memory, o->extra_logit);
     weights = mtf_cast(weights, c->type);
@@ -94,7 +95,7 @@ static bool is_plain(const stack_call *c, const attend_opts *o, const mtf_tensor
     const char *memory = o->self ? c->length.name : o->memory.name;
     if (o->composed || o->hybrid || c->context.unit_scaling || q->type == MTF_F64) return false;
     return k->type == q->type && v->type == q->type && within(k, &rows, memory, o->key.name) &&
-           within(v, &rows, memory, o->value.name) && within(o->bias, &rows, o->memory.name, "") &&
+           within(v, &rows, memory, o->value.name) && within(o->bias, &rows, o->memory.name, RELATIVE_DISTANCE) &&
            within(o->extra_logit, &rows, "", "") && within(o->sees.read, &rows, "", "") &&
            within(o->sees.query_segment, &rows, "", "") && within(o->sees.write, &along, "", "") &&
            within(o->sees.memory_segment, &along, "", "");
@@ -122,6 +123,9 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
                                  .max_relative = sees->causal ? &after : NULL,
                                  .bias = o->bias,
                                  .bias_memory = own ? o->memory.name : NULL,
+                                 .bias_relative = relative_is_by_distance(o->bias)
+                                                      ? RELATIVE_DISTANCE
+                                                      : NULL,
                                  .read = limited ? sees->read : NULL,
                                  .write = limited ? sees->write : NULL,
                                  .query_segment = sees->query_segment,
