@@ -28,8 +28,11 @@ const char *attending_at(const attending *t, attention_operand which, int64_t of
     return operand(t->run, x) + offset * (int64_t)mtf_dtype_bytes(x->type);
 }
 
+/* Gradients may have a loop along which an operand only repeats itself. */
 static bool in_memory(const instr *i, int loop)
 {
+    bool grad = i->kind == INSTR_ATTENTION_GRAD;
+    if (grad && (i->out[1].stride[loop] != 0 || i->out[2].stride[loop] != 0)) return true;
     static const attention_operand along[] = {ATTENTION_K, ATTENTION_V, ATTENTION_WRITE,
                                               ATTENTION_MEMORY_SEGMENT};
     for (size_t k = 0; k < sizeof along / sizeof *along; k++) {
