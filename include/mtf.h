@@ -105,8 +105,9 @@ typedef struct mtf_allocator {
 /* A layout rule as a value: {"batch", {"rows", "cols"}} is "batch:rows+cols". */
 typedef struct mtf_rule {
     const char *dim;
-    const char *axes[8];  /* NULL behind the last */
+    const char *axes[8];  /* NULL after the last */
     bool        optional; /* may name what the mesh or the model lacks */
+    bool        firm;     /* for stored state: kept even where it raises the planned memory */
 } mtf_rule;
 
 typedef struct mtf_session_opts {
@@ -119,7 +120,9 @@ typedef struct mtf_session_opts {
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes; "auto"  */
     mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
     const mtf_rule *rules;    /* the layout as a list, its last dim NULL, where `layout` is NULL */
-    const char     *state_layout; /* the same for stored state: cuts variables further between steps */
+    /* The same for stored state: cuts variables further between steps.  A rule that would raise the
+     * planned memory of the first program compiled is declined, unless it ends in "!". */
+    const char     *state_layout;
     const mtf_rule *state_rules;  /* that as a list, where `state_layout` is NULL                  */
     const char     *machine;  /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
     bool            measure;  /* count and time every instruction, for mtf_program_measured      */

@@ -120,9 +120,9 @@ static const mtf_tensor *choose_tensor(const plan_view *v)
 {
     const mtf_tensor *best = NULL;
     int64_t           score = -1;
-    for (int k = 0; k < v->ntenancies; k++) {
-        const tenancy *x = &v->tenancies[k];
-        placement      where;
+    for (int k = 0; k < v->nlifetimes; k++) {
+        const lifetime *x = &v->lifetimes[k];
+        placement       where;
         if (!x->tensor) continue;
         view_placement(v, x->tensor, &where);
         bool    cut = placement_axes(&where, x->tensor->shape.ndims) != 0;

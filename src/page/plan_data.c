@@ -153,8 +153,8 @@ static void write_wires(writer *w)
 static void write_memory(writer *w)
 {
     text_add(w->t, ",\"memory\":[");
-    for (int k = 0; k < w->view->ntenancies; k++) {
-        const tenancy *x = &w->view->tenancies[k];
+    for (int k = 0; k < w->view->nlifetimes; k++) {
+        const lifetime *x = &w->view->lifetimes[k];
         text_add(w->t, k ? ",[" : "[");
         if (x->tensor)
             text_add(w->t, "%d", tensor_number(w, x->tensor));

@@ -11,13 +11,13 @@ enum { LINES = 8 };
 
 /* Tensors that are alike. */
 typedef struct family {
-    const tenancy *one;
-    const char    *pattern; /* layer#/add_# */
-    int            members;
-    int64_t        bytes; /* of all */
+    const lifetime *one;
+    const char     *pattern; /* layer#/add_# */
+    int             members;
+    int64_t         bytes; /* of all */
 } family;
 
-static const char *name_of(const tenancy *x)
+static const char *name_of(const lifetime *x)
 {
     return x->tensor ? mtf_name_of_tensor(x->tensor) : x->what;
 }
@@ -56,8 +56,8 @@ static int by_bytes(const void *a, const void *b)
 static int find_families(const plan_view *v, family *list, int *alive)
 {
     int n = 0, joined = 0;
-    for (int k = 0; k < v->ntenancies; k++) {
-        const tenancy *x = &v->tenancies[k];
+    for (int k = 0; k < v->nlifetimes; k++) {
+        const lifetime *x = &v->lifetimes[k];
         if (x->first > v->peak || x->last < v->peak) continue;
         list[n] = (family){
             .one = x, .pattern = pattern_of(name_of(x), v->arena), .members = 1, .bytes = x->bytes};
@@ -95,7 +95,7 @@ static void write_family(const plan_view *v, const family *f, textbuf *t)
 
 void plan_write_peak(const plan_view *v, textbuf *t)
 {
-    family *list = arena_array(v->arena, family, v->ntenancies + 1);
+    family *list = arena_array(v->arena, family, v->nlifetimes + 1);
     int     alive = 0, n = list ? find_families(v, list, &alive) : 0;
     if (v->e->program->ninstrs == 0) return;
     const price_line *line = &v->e->price.lines[v->peak];

@@ -42,11 +42,11 @@ static memory_kind kind_of(const plan_view *v, const buffer *b)
     return v->phases.phase[b->cause->id] == PHASE_FORWARD ? MEMORY_ACTIVATIONS : MEMORY_GRADIENTS;
 }
 
-static bool add_tenancy(plan_view *v, tenancy t)
+static bool add_lifetime(plan_view *v, lifetime t)
 {
     if (t.bytes <= 0) return true;
-    TRY(arena_push(v->arena, v->tenancies, v->ntenancies, v->room));
-    v->tenancies[v->ntenancies++] = t;
+    TRY(arena_push(v->arena, v->lifetimes, v->nlifetimes, v->room));
+    v->lifetimes[v->nlifetimes++] = t;
     return true;
 }
 
@@ -67,12 +67,12 @@ static bool add_buffers(plan_view *v)
         bool          stays = x->kind == BUFFER_VARIABLE;
         if (!stays && x->first < 0) continue;
         int64_t bytes = stays ? x->bytes : ((x->bytes ? x->bytes : 1) + 63) / 64 * 64;
-        TRY(add_tenancy(
-            v, (tenancy){.tensor = x->cause,
-                         .kind = kind_of(v, x),
-                         .bytes = bytes,
-                         .first = stays ? 0 : x->first,
-                         .last = stays || until[b] >= p->ninstrs ? p->ninstrs - 1 : until[b]}));
+        TRY(add_lifetime(
+            v, (lifetime){.tensor = x->cause,
+                          .kind = kind_of(v, x),
+                          .bytes = bytes,
+                          .first = stays ? 0 : x->first,
+                          .last = stays || until[b] >= p->ninstrs ? p->ninstrs - 1 : until[b]}));
     }
     return true;
 }
@@ -80,11 +80,11 @@ static bool add_buffers(plan_view *v)
 static bool add_working_space(plan_view *v)
 {
     const price_memory *m = &v->e->price.memory;
-    tenancy             t = {.kind = MEMORY_BUFFERS, .last = v->e->program->ninstrs - 1};
+    lifetime            t = {.kind = MEMORY_BUFFERS, .last = v->e->program->ninstrs - 1};
     t.what = "working space of kernels", t.bytes = m->scratch;
-    TRY(add_tenancy(v, t));
+    TRY(add_lifetime(v, t));
     t.what = "working space of collectives", t.bytes = m->wire;
-    return add_tenancy(v, t);
+    return add_lifetime(v, t);
 }
 
 static bool find_alive(plan_view *v)
@@ -92,8 +92,8 @@ static bool find_alive(plan_view *v)
     int n = v->e->program->ninstrs;
     v->alive = arena_alloc(v->arena, sizeof *v->alive * (size_t)(n + 2));
     TRY(v->alive != NULL);
-    for (int k = 0; k < v->ntenancies; k++) {
-        const tenancy *t = &v->tenancies[k];
+    for (int k = 0; k < v->nlifetimes; k++) {
+        const lifetime *t = &v->lifetimes[k];
         v->alive[t->first][t->kind] += t->bytes;
         v->alive[t->last + 1][t->kind] -= t->bytes;
     }

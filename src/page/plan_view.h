@@ -19,13 +19,13 @@ extern const char *const memory_names[MEMORY_KINDS];   /* for people */
 extern const char *const memory_classes[MEMORY_KINDS]; /* for style sheets */
 
 /* A tensor in memory, from one instruction to another. */
-typedef struct tenancy {
+typedef struct lifetime {
     const mtf_tensor *tensor; /* NULL: working space */
     const char       *what;   /* of working space: its name */
     memory_kind       kind;
     int64_t           bytes;
     int               first, last;
-} tenancy;
+} lifetime;
 
 typedef struct plan_view {
     mtf_graph *graph;
@@ -34,8 +34,8 @@ typedef struct plan_view {
     phases     phases;
     double    *begin; /* seconds at which each instruction begins; one more, the end */
     double     end;   /* of the step, more than 0 */
-    tenancy   *tenancies;
-    int        ntenancies, room;
+    lifetime  *lifetimes;
+    int        nlifetimes, room;
     int64_t (*alive)[MEMORY_KINDS]; /* by instruction */
     int     peak;                   /* the instruction at which most is alive */
     int64_t most;                   /* and how much that is */

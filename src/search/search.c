@@ -16,7 +16,7 @@
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
-enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
+enum { MOST_EXTRA = 60 }; /* priced for the sake of the runners-up */
 
 typedef struct search {
     const search_opts *opts;
@@ -32,7 +32,7 @@ typedef struct search {
     int                order[MAX_SEARCHED];
     layout_rule       *rules; /* of the layout in hand */
     int64_t            work;  /* nodes planned so far */
-    int                extra;     /* priced for the sake of those behind the best */
+    int                extra;     /* priced for the sake of the runners-up */
     candidates         kept;      /* those that fit */
     price_cache        priced;    /* of all that were priced */
     int                corrected; /* of these, whose memory turned out to be more: of another
