@@ -104,12 +104,16 @@ static void compile_attention(step *s, int64_t positions, bool whole, const floa
     mtf_tensor   *xs[3] = {q, k, v}, *grads[3], *sums[3], *y;
     const int64_t none_later = 0;
     if (whole) {
-        mtf_attention_op_opts how = {.query = "length", .memory = "length", .key = "depth",
-                                     .value = "depth", .scale = 0.125, .max_relative = &none_later};
+        mtf_attention_op_opts how = {.query = "length",
+                                     .memory = "length",
+                                     .key = "depth",
+                                     .value = "depth",
+                                     .scale = 0.125,
+                                     .max_relative = &none_later};
         y = mtf_attention(q, k, v, &how, NULL);
     } else {
-        mtf_tensor *later = mtf_greater(mtf_range(s->graph, memory, MTF_I32),
-                                        mtf_range(s->graph, length, MTF_I32));
+        mtf_tensor *later =
+            mtf_greater(mtf_range(s->graph, memory, MTF_I32), mtf_range(s->graph, length, MTF_I32));
         mtf_tensor *s0 = mtf_einsum(mtf_shape(batch, heads, length, memory), q, k);
         mtf_tensor *mask = mtf_scale(mtf_cast(later, MTF_F32), -1e9);
         mtf_tensor *w = mtf_softmax(mtf_add(mtf_scale(s0, 0.125), mask), memory, NULL);
@@ -128,7 +132,7 @@ static void measure_causal(bench *b, const float *values)
         step    one = step_open(), composed = step_open();
         limit   l = limit_product(1024, 1024, 1024, false, false);
         racer   racers[] = {
-            {step_run, &one, 0, NULL}, {step_run, &composed, 0, NULL}, {l.run, &l, 0, NULL}};
+              {step_run, &one, 0, NULL}, {step_run, &composed, 0, NULL}, {l.run, &l, 0, NULL}};
         char name[64];
         compile_attention(&one, n, true, values);
         compile_attention(&composed, n, false, values);
@@ -156,10 +160,12 @@ static void measure_decoding(bench *b, const float *values)
     mtf_tensor *q = step_input(&s, mtf_shape(heads, depth));
     mtf_tensor *k = step_input(&s, mtf_shape(heads, memory, depth)),
                *v = step_input(&s, mtf_shape(heads, memory, depth));
-    limit       l = limit_read(2 * heads.size * memory.size * depth.size);
-    step_compile(&s, mtf_attention(q, k, v, &(mtf_attention_op_opts){.memory = "memory",
-                                                                     .key = "depth",
-                                                                     .value = "depth"}, NULL),
+    limit l = limit_read(2 * heads.size * memory.size * depth.size);
+    step_compile(&s,
+                 mtf_attention(
+                     q, k, v,
+                     &(mtf_attention_op_opts){.memory = "memory", .key = "depth", .value = "depth"},
+                     NULL),
                  values);
     race_limit(b, "attention of one position to 8192", &s, &l, 0.7);
     limit_free(&l);

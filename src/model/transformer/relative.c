@@ -48,7 +48,8 @@ static mtf_tensor *distances(const stack_call *c, mtf_dim memory, int64_t most)
 static mtf_tensor *all_distances(const stack_call *c, mtf_dim memory, int64_t most)
 {
     mtf_dim     all = {RELATIVE_DISTANCE, c->length.size + memory.size - 1};
-    mtf_tensor *at = mtf_add_scalar(mtf_range(c->graph, all, MTF_I32), 1.0 - (double)c->length.size);
+    mtf_tensor *at =
+        mtf_add_scalar(mtf_range(c->graph, all, MTF_I32), 1.0 - (double)c->length.size);
     return mtf_add_scalar(mtf_clip(at, (double)-most, (double)most), (double)most);
 }
 
