@@ -92,6 +92,85 @@ static void measure_attention(bench *b, const float *values)
     }
 }
 
+/* Attention to what came before, and its gradients: as one operation, or as products with a softmax in
+ * between; 2 x 12 heads of 64. */
+static void compile_attention(step *s, int64_t positions, bool whole, const float *values)
+{
+    mtf_dim       batch = {"batch", 2}, heads = {"heads", 12}, depth = {"depth", 64};
+    mtf_dim       length = {"length", positions}, memory = {whole ? "length" : "memory", positions};
+    mtf_shape     query = mtf_shape(batch, length, heads, depth);
+    mtf_shape     key = mtf_shape(batch, memory, heads, depth);
+    mtf_tensor   *q = step_input(s, query), *k = step_input(s, key), *v = step_input(s, key);
+    mtf_tensor   *xs[3] = {q, k, v}, *grads[3], *sums[3], *y;
+    const int64_t none_later = 0;
+    if (whole) {
+        mtf_attention_op_opts how = {.query = "length",
+                                     .memory = "length",
+                                     .key = "depth",
+                                     .value = "depth",
+                                     .scale = 0.125,
+                                     .max_relative = &none_later};
+        y = mtf_attention(q, k, v, &how, NULL);
+    } else {
+        mtf_tensor *later =
+            mtf_greater(mtf_range(s->graph, memory, MTF_I32), mtf_range(s->graph, length, MTF_I32));
+        mtf_tensor *s0 = mtf_einsum(mtf_shape(batch, heads, length, memory), q, k);
+        mtf_tensor *mask = mtf_scale(mtf_cast(later, MTF_F32), -1e9);
+        mtf_tensor *w = mtf_softmax(mtf_add(mtf_scale(s0, 0.125), mask), memory, NULL);
+        y = mtf_einsum(query, w, v);
+    }
+    mtf_gradients(1, &y, 3, xs, NULL, grads);
+    for (int i = 0; i < 3; i++) sums[i] = mtf_reduce_sum(grads[i], MTF_ALL);
+    step_compile(s, mtf_add_n(3, sums), values);
+}
+
+static void measure_causal(bench *b, const float *values)
+{
+    static const int64_t lengths[] = {256, 1024};
+    for (int k = 0; k < 2; k++) {
+        int64_t n = lengths[k];
+        step    one = step_open(), composed = step_open();
+        limit   l = limit_product(1024, 1024, 1024, false, false);
+        racer   racers[] = {
+              {step_run, &one, 0, NULL}, {step_run, &composed, 0, NULL}, {l.run, &l, 0, NULL}};
+        char name[64];
+        compile_attention(&one, n, true, values);
+        compile_attention(&composed, n, false, values);
+        snprintf(name, sizeof name, "attention, causal, length %lld", (long long)n);
+        bench_progress(b, "%s", name);
+        if (mtf_ok(one.session) && mtf_ok(composed.session)) {
+            /* Two products forward, five backward, of the pairs that see each other. */
+            double flops = 2.0 * 12 * (double)n * (double)(n + 1) / 2 * 64 * 14;
+            bench_race(3, racers, 2 * race_seconds);
+            add(b, name, "composed", &racers[0], racers[1].best, k ? 1.5 : 1.2);
+            add(b, name, "flops of its products", &racers[0],
+                racers[2].best * flops / (2.0 * 1024 * 1024 * 1024), k ? 0.7 : 0.6);
+        }
+        limit_free(&l);
+        step_close(b, &one);
+        step_close(b, &composed);
+    }
+}
+
+/* One position of 12 heads attends to 8192: as in decoding, keys and values are read once. */
+static void measure_decoding(bench *b, const float *values)
+{
+    mtf_dim     heads = {"heads", 12}, depth = {"depth", 64}, memory = {"memory", 8192};
+    step        s = step_open();
+    mtf_tensor *q = step_input(&s, mtf_shape(heads, depth));
+    mtf_tensor *k = step_input(&s, mtf_shape(heads, memory, depth)),
+               *v = step_input(&s, mtf_shape(heads, memory, depth));
+    limit l = limit_read(2 * heads.size * memory.size * depth.size);
+    step_compile(&s,
+                 mtf_attention(
+                     q, k, v,
+                     &(mtf_attention_op_opts){.memory = "memory", .key = "depth", .value = "depth"},
+                     NULL),
+                 values);
+    race_limit(b, "attention of one position to 8192", &s, &l, 0.7);
+    limit_free(&l);
+}
+
 /* A convolution and its two gradients, which each read two of three tensors, against a product of as many flops
  * that suits the library. */
 static void measure_convolution(bench *b, const float *values)
@@ -239,6 +318,8 @@ void kernels_measure(bench *b)
     for (int64_t i = 0; i < elements; i++) values[i] = (float)(i % 17) / 8 - 1;
     measure_products(b, values);
     measure_attention(b, values);
+    measure_causal(b, values);
+    measure_decoding(b, values);
     measure_convolution(b, values);
     measure_relu(b, values);
     measure_lines(b, values);

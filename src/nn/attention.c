@@ -114,7 +114,8 @@ static bool within(const mtf_tensor *x, const mtf_shape *dims, const char *a, co
 {
     for (int d = 0; d < x->shape.ndims; d++) {
         const char *name = x->shape.dims[d].name;
-        if (shape_find(dims, name) < 0 && strcmp(name, a) != 0 && strcmp(name, b) != 0) return false;
+        if (shape_find(dims, name) < 0 && strcmp(name, a) != 0 && strcmp(name, b) != 0)
+            return false;
     }
     return true;
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "ops/attention.h"
+#include "ops/attention_op.h"
 #include "ops/call.h"
 #include "ops/reach.h"
 #include "ops/tape.h"
@@ -11,10 +11,10 @@ static bool infer(node *n)
 {
     attention_roles r;
     TRY(attention_check(n, ATTENTION_GRAD_GIVEN, &r));
-    mtf_shape y = mtf_shape_plus(r.rows, mtf_shape(r.value));
+    mtf_shape   y = mtf_shape_plus(r.rows, mtf_shape(r.value));
     mtf_tensor *lse = n->in[ATTENTION_LSE], *dy = n->in[ATTENTION_DY],
                *delta = n->in[ATTENTION_DELTA];
-    char        a[SHAPE_TEXT], b[SHAPE_TEXT];
+    char             a[SHAPE_TEXT], b[SHAPE_TEXT];
     const mtf_shape *wrong = !shape_same_set(&lse->shape, &r.rows)     ? &lse->shape
                              : !shape_same_set(&delta->shape, &r.rows) ? &delta->shape
                              : !shape_same_set(&dy->shape, &y)         ? &dy->shape
@@ -124,12 +124,11 @@ bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor 
     mtf_dtype  wide = in[ATTENTION_LSE]->type;
     mtf_dim    memory = r->memory;
     double     scale = n->attrs[AT_SCALE].r;
-    if (r->self)
-        memory = internal_dim(INTERNAL_MEMORY, memory.size, &r->rows);
+    if (r->self) memory = internal_dim(INTERNAL_MEMORY, memory.size, &r->rows);
     mtf_shape   pairs = mtf_shape_plus(r->rows, mtf_shape(memory));
     mtf_tensor *q = mtf_cast(in[0], wide), *k = apart(r, mtf_cast(in[1], wide), memory),
-               *v = apart(r, mtf_cast(in[2], wide), memory),
-               *dy = mtf_cast(in[ATTENTION_DY], wide), *bias = NULL;
+               *v = apart(r, mtf_cast(in[2], wide), memory), *dy = mtf_cast(in[ATTENTION_DY], wide),
+               *bias = NULL;
     mtf_tensor *s = mtf_scale(mtf_einsum(pairs, q, k), scale);
     if (r->in[ATTENTION_BIAS] >= 0) {
         bias = in[r->in[ATTENTION_BIAS]];
@@ -258,8 +257,8 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     }
     if (nout < 4) return true;
     if (shared && shape_find(&out[3].shape, r.query.name) < 0)
-        TRY(emit_all_reduce(e, FOLD_SUM,
-                            cut_axes(&layout_find(e->layout, r.memory.name)->cut), &bias));
+        TRY(emit_all_reduce(e, FOLD_SUM, cut_axes(&layout_find(e->layout, r.memory.name)->cut),
+                            &bias));
     return hand_over(e, &bias, NULL, NULL, &out[3]);
 }
 

@@ -1,7 +1,7 @@
 /* Attention under layouts: what each processor fetches and where it begins. */
 #include <string.h>
 
-#include "ops/attention.h"
+#include "ops/attention_op.h"
 #include "ops/reach.h"
 
 static bool is_word(const char *a, const char *b)
@@ -83,8 +83,7 @@ static void set_numbers(emitter *e, const node *n, const attention_roles *r, con
     how->scale = n->attrs[AT_SCALE].r;
     how->relative = r->bias_relative.name != NULL;
     how->query = r->query.name ? shape_find(&r->rows, r->query.name) : -1;
-    if (r->query.name)
-        how->first_query = reach_part(e, rows, r->query.name, r->query.size).begin;
+    if (r->query.name) how->first_query = reach_part(e, rows, r->query.name, r->query.size).begin;
     how->first_memory = v->memory.begin;
 }
 
@@ -97,7 +96,8 @@ static void set_dropout(emitter *e, const node *n, const attention_roles *r, con
     bool       shared = false;
     how->dropout = n->attrs[AT_DROPOUT].r;
     how->stream = (uint32_t)n->attrs[AT_STREAM].i;
-    for (int k = 0; k < over.n; k++) shared = shared || (!r->self && is_word(over.v[k], r->memory.name));
+    for (int k = 0; k < over.n; k++)
+        shared = shared || (!r->self && is_word(over.v[k], r->memory.name));
     if (!shared) {
         how->memory_weight = 1;
         how->first = how->first_memory;
@@ -144,7 +144,8 @@ bool attention_bring(emitter *e, const node *n, const attention_roles *r, const 
         if (r->in[k] < 0) continue;
         if (lies_along(r, k)) attention_rename(&v->in[k], r->memory.name, MEMORY_DIM);
         if (k == ATTENTION_Q || k == ATTENTION_K) attention_rename(&v->in[k], r->key.name, KEY_DIM);
-        if (k == ATTENTION_V || k == ATTENTION_DY) attention_rename(&v->in[k], r->value.name, VALUE_DIM);
+        if (k == ATTENTION_V || k == ATTENTION_DY)
+            attention_rename(&v->in[k], r->value.name, VALUE_DIM);
     }
     return true;
 }

@@ -173,9 +173,21 @@ static bool updates(const program *p, const instr *i)
     return false;
 }
 
+/* Attention goes by products of blocks, in the type that elements are computed in. */
+static double attention_rate(const price_rates *r, const instr *i)
+{
+    enum { BLOCK_ROWS = 64, BLOCK_MEMORY = 240 };
+    const attention_args *a = i->attention;
+    double                rows = (double)instr_elements(i), memory = (double)a->memory;
+    if (r->nproducts == 0 || rows * memory == 0) return r->flops;
+    return rates_product(r, dtype_compute(i->in[0].type),
+                         fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
+}
+
 static double flops_rate(const price_rates *r, const instr *i)
 {
     const window_args *w = &i->window;
+    if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD) return attention_rate(r, i);
     if (i->kind != INSTR_WINDOW) return r->flops;
     return rates_window(r, i->cause->type, (double)w->chans, (double)w->outs);
 }

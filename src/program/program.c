@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
-#include "program/attention.h"
+#include "program/attention_cost.h"
 #include "program/scalar.h"
 
 static const struct {

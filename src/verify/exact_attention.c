@@ -5,7 +5,7 @@
  * sum itself, by which the gradient divides.
  */
 #include "base/philox.h"
-#include "program/attention.h"
+#include "program/attention_cost.h"
 #include "verify/exact.h"
 
 /* An operand's own dimensions, beyond the loops, in cells. */
@@ -36,8 +36,7 @@ static attention attention_begin(exact *x, const instr *i)
 {
     attention t = {.x = x, .instr = i, .args = i->attention, .type = MTF_F64};
     for (int r = 0; r < ATTENTION_OPERANDS; r++)
-        if (t.args->at[r] >= 0)
-            t.in[r] = table_of(x, i, &i->in[t.args->at[r]], t.args->step[r]);
+        if (t.args->at[r] >= 0) t.in[r] = table_of(x, i, &i->in[t.args->at[r]], t.args->step[r]);
     for (int o = 0; o < i->nout; o++) t.out[o] = table_of(x, i, &i->out[o], t.args->out_step[o]);
     t.scale = field_of_double(&x->field, t.args->scale);
     t.kept = field_of_double(&x->field, 1 / (1 - t.args->dropout));
@@ -183,7 +182,8 @@ bool exact_attention_grad(exact *x, const instr *i)
                 add_to(&t, 1, &at, m, d, scaled, *element(&t.in[ATTENTION_Q], &at, 0, d));
             }
             for (int64_t d = 0; d < t.args->value; d++)
-                add_to(&t, 2, &at, m, d, times(&t, p, kept), *element(&t.in[ATTENTION_DY], &at, 0, d));
+                add_to(&t, 2, &at, m, d, times(&t, p, kept),
+                       *element(&t.in[ATTENTION_DY], &at, 0, d));
             if (i->nout > 3) add_to(&t, 3, &at, m, 0, slope, 1);
         }
     }

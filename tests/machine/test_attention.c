@@ -34,8 +34,7 @@ static mtf_tensor *hidden(const trial *t, mtf_graph *g, mtf_dim query, mtf_dim m
     mtf_tensor *low = mtf_constant(g, t->min, MTF_I32, mtf_shape()),
                *high = mtf_constant(g, t->max, MTF_I32, mtf_shape());
     mtf_tensor *late = mtf_logical_or(mtf_greater(ahead, high), mtf_less(ahead, low));
-    if (query_segment)
-        late = mtf_logical_or(late, mtf_not_equal(query_segment, memory_segment));
+    if (query_segment) late = mtf_logical_or(late, mtf_not_equal(query_segment, memory_segment));
     return late;
 }
 
@@ -43,9 +42,9 @@ static mtf_tensor *composed(const trial *t, mtf_graph *g, mtf_tensor *q, mtf_ten
                             mtf_tensor *v, mtf_tensor *bias, mtf_tensor *late, mtf_dim memory,
                             mtf_shape rows, mtf_dim value, mtf_dim query, mtf_dim distance)
 {
-    mtf_tensor *s = mtf_scale(
-        mtf_einsum(mtf_shape_plus(rows, mtf_shape(memory)), mtf_cast(q, MTF_F64), mtf_cast(k, MTF_F64)),
-        0.25);
+    mtf_tensor *s = mtf_scale(mtf_einsum(mtf_shape_plus(rows, mtf_shape(memory)),
+                                         mtf_cast(q, MTF_F64), mtf_cast(k, MTF_F64)),
+                              0.25);
     if (bias && t->relative) {
         mtf_tensor *at = mtf_sub(mtf_range(g, memory, MTF_I32), mtf_range(g, query, MTF_I32));
         bias = mtf_gather(bias, mtf_add_scalar(at, (double)query.size - 1), distance);
@@ -82,10 +81,11 @@ static results run(const trial *t, bool whole, int threads)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = threads, .seed = 3});
     mtf_graph   *g = mtf_graph_new(s);
-    mtf_dim batch = {"batch", t->batch}, groups = {"groups", t->groups}, query = {"query", t->queries};
-    mtf_dim memory = {t->self && whole ? "query" : "memory", t->memory}, key = {"key", t->key};
-    mtf_dim value = {"value", t->value}, distance = {"distance", t->queries + t->memory - 1};
-    mtf_dim beside = {t->self && whole ? "beside" : "memory", t->memory};
+    mtf_dim      batch = {"batch", t->batch}, groups = {"groups", t->groups},
+            query = {"query", t->queries};
+    mtf_dim     memory = {t->self && whole ? "query" : "memory", t->memory}, key = {"key", t->key};
+    mtf_dim     value = {"value", t->value}, distance = {"distance", t->queries + t->memory - 1};
+    mtf_dim     beside = {t->self && whole ? "beside" : "memory", t->memory};
     mtf_shape   rows = mtf_shape(batch, groups, query);
     mtf_tensor *q = made(g, "q", t->type, mtf_shape_plus(rows, mtf_shape(key)));
     mtf_tensor *k = made(g, "k", t->type, mtf_shape(batch, memory, key));
@@ -141,15 +141,16 @@ static results run(const trial *t, bool whole, int threads)
     return r;
 }
 
-static void compare(const char *what, const trial *t, const results *a, const results *b, double least)
+static void compare(const char *what, const trial *t, const results *a, const results *b,
+                    double least)
 {
     for (int i = 0; i < RESULTS; i++) {
         double most = 0;
         for (int k = 0; k < b->n[i]; k++) most = fmax(most, fabs(b->at[i][k]));
         for (int k = 0; k < a->n[i]; k++)
             if (!(fabs(a->at[i][k] - b->at[i][k]) <= least * (most + 1e-3)))
-                fail_msg("%s, [%d %d %d] to %d of %d, %d: result %d, element %d: %.9g, not %.9g", what,
-                         t->batch, t->groups, t->queries, t->memory, t->key, t->value, i, k,
+                fail_msg("%s, [%d %d %d] to %d of %d, %d: result %d, element %d: %.9g, not %.9g",
+                         what, t->batch, t->groups, t->queries, t->memory, t->key, t->value, i, k,
                          a->at[i][k], b->at[i][k]);
     }
 }
@@ -176,15 +177,20 @@ static void check(const trial *t)
 
 static void test_edges(void **state)
 {
-    static const int sizes[][2] = {{1, 1},    {7, 8},     {8, 12},    {9, 13},   {63, 65},
-                                   {64, 239}, {65, 240},  {97, 241},  {96, 480}, {1, 500},
+    static const int sizes[][2] = {{1, 1},    {7, 8},     {8, 12},   {9, 13},   {63, 65},
+                                   {64, 239}, {65, 240},  {97, 241}, {96, 480}, {1, 500},
                                    {3, 493},  {130, 253}, {193, 192}};
     (void)state;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int limit = 0; limit < 3; limit++) {
-            trial t = {.batch = 2, .groups = 1 + (int)k % 2, .queries = sizes[k][0],
-                       .memory = sizes[k][1], .key = 4 + (int)k, .value = 13 - (int)k % 5,
-                       .min = limit == 2 ? -20 : -NONE, .max = limit ? limit - 1 : NONE,
+            trial t = {.batch = 2,
+                       .groups = 1 + (int)k % 2,
+                       .queries = sizes[k][0],
+                       .memory = sizes[k][1],
+                       .key = 4 + (int)k,
+                       .value = 13 - (int)k % 5,
+                       .min = limit == 2 ? -20 : -NONE,
+                       .max = limit ? limit - 1 : NONE,
                        .type = MTF_F32};
             check(&t);
         }
@@ -195,8 +201,15 @@ static void test_types(void **state)
     (void)state;
     for (int k = 0; k < 3; k++) {
         static const mtf_dtype types[] = {MTF_F64, MTF_BF16, MTF_F32};
-        trial t = {.batch = 3, .groups = 2, .queries = 70, .memory = 250, .key = 16, .value = 24,
-                   .min = -NONE, .max = 0, .type = types[k]};
+        trial                  t = {.batch = 3,
+                                    .groups = 2,
+                                    .queries = 70,
+                                    .memory = 250,
+                                    .key = 16,
+                                    .value = 24,
+                                    .min = -NONE,
+                                    .max = 0,
+                                    .type = types[k]};
         check(&t);
     }
 }
@@ -206,8 +219,15 @@ static void test_forms(void **state)
     (void)state;
     for (int form = 0; form < 6; form++)
         for (int type = 0; type < 2; type++) {
-            trial t = {.batch = 2, .groups = 2, .queries = 259, .memory = 259, .key = 8, .value = 12,
-                       .min = -100, .max = 0, .type = type ? MTF_F64 : MTF_F32};
+            trial t = {.batch = 2,
+                       .groups = 2,
+                       .queries = 259,
+                       .memory = 259,
+                       .key = 8,
+                       .value = 12,
+                       .min = -100,
+                       .max = 0,
+                       .type = type ? MTF_F64 : MTF_F32};
             t.self = form < 3;
             t.bias = form == 0 || form == 3;
             t.relative = form == 1 || form == 4;
@@ -223,8 +243,15 @@ static void test_forms(void **state)
 static void test_few_batches(void **state)
 {
     (void)state;
-    trial t = {.batch = 1, .groups = 3, .queries = 150, .memory = 500, .key = 8, .value = 8,
-               .min = -NONE, .max = 300, .type = MTF_F32};
+    trial t = {.batch = 1,
+               .groups = 3,
+               .queries = 150,
+               .memory = 500,
+               .key = 8,
+               .value = 8,
+               .min = -NONE,
+               .max = 300,
+               .type = MTF_F32};
     check(&t);
     t.type = MTF_F64;
     check(&t);

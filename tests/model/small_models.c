@@ -96,10 +96,9 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     a.composed = encoder[0].attention.composed = composed;
     layers[0].attention = a;
     if (m->encoder)
-        layers[n++] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
-                                              .attention = {.heads = 4,
-                                                            .kv = 8,
-                                                            .composed = composed}};
+        layers[n++] =
+            (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
+                                    .attention = {.heads = 4, .kv = 8, .composed = composed}};
     layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
     for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
     o.d_model = 16;

@@ -166,9 +166,8 @@ static void test_packing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_composed),
-        cmocka_unit_test(test_layouts),
-                                       cmocka_unit_test(test_loss_in_blocks),
-                                       cmocka_unit_test(test_packing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_composed), cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_loss_in_blocks), cmocka_unit_test(test_packing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

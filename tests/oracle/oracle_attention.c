@@ -48,7 +48,7 @@ static int64_t place(const mtf_shape *x, const walk *row, const char *along, int
     for (int k = 0; k < x->ndims; k++) {
         const char *name = x->dims[k].name;
         int         r = walk_find(row, name);
-        int64_t     index = along && strcmp(name, along) == 0  ? m
+        int64_t     index = along && strcmp(name, along) == 0 ? m
                             : last && strcmp(name, last) == 0 ? d
                             : r >= 0                          ? row->at[r]
                                                               : 0;
@@ -200,8 +200,8 @@ static void rule_attention_grad(oracle *o, const node *n, const value *const *in
     attention a = attention_of(o, n, in, 6);
     int64_t   memory = size_in(&in[1]->shape, a.memory), key = size_in(&in[1]->shape, a.key),
             wide = size_in(&in[2]->shape, a.value_dim);
-    walk    row = rows_of(&a);
-    double  scale = node_attr(n, "scale")->r;
+    walk   row = rows_of(&a);
+    double scale = node_attr(n, "scale")->r;
     o->work += row.count * memory * (3 * key + 2 * wide);
     if (!is_definite(&a) || node_attr(n, "dropout")->r > 0) {
         mark_unknown(out, n->nout);
@@ -239,6 +239,5 @@ static void rule_attention_grad(oracle *o, const node *n, const value *const *in
             out[k].at[i] = number_made(out[k].at[i].v, out[k].at[i].slack, false, out[k].type);
 }
 
-const named_rule attention_rules[] = {{"attention", rule_attention},
-                                      {"attention_grad", rule_attention_grad},
-                                      {NULL, NULL}};
+const named_rule attention_rules[] = {
+    {"attention", rule_attention}, {"attention_grad", rule_attention_grad}, {NULL, NULL}};

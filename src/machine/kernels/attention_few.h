@@ -56,8 +56,8 @@ static void few_block(const attending *t, const panel *p, const places *memory, 
 
 void NAME(attention_few)(const attending *t, int64_t batch, span some, void *total, void *scratch)
 {
-    int64_t  key = t->args->key, end = some.begin + some.size;
-    REAL    *q = scratch, *k_room = q + t->rows * key, *v_room = k_room + MEMORY_BLOCK * key,
+    int64_t key = t->args->key, end = some.begin + some.size;
+    REAL   *q = scratch, *k_room = q + t->rows * key, *v_room = k_room + MEMORY_BLOCK * key,
          *s = v_room + MEMORY_BLOCK * t->args->value;
     few_sums at = few_at(t, total);
     panel    p;
@@ -67,7 +67,8 @@ void NAME(attention_few)(const attending *t, int64_t batch, span some, void *tot
         const access *x = attending_input(t, ATTENTION_Q);
         const char   *from =
             attending_at(t, ATTENTION_Q, batch_offset(t, x, batch) + row_offset(t, x, r));
-        strided_loader(x->type)((strided){q + r * key, 0, 1}, (strided){(void *)from, 0, 1}, 1, key);
+        strided_loader(x->type)((strided){q + r * key, 0, 1}, (strided){(void *)from, 0, 1}, 1,
+                                key);
         at.top[r] = (REAL)NOTHING_SEEN;
         at.sum[r] = 0;
     }
@@ -96,9 +97,8 @@ static void few_add(const attending *t, const few_sums *to, const few_sums *more
 static void few_store(const attending *t, const access *out, int64_t batch, int64_t row,
                       int64_t wide, REAL *from)
 {
-    char *to = operand(t->run, out) +
-               (batch_offset(t, out, batch) + row_offset(t, out, row)) *
-                   (int64_t)mtf_dtype_bytes(out->type);
+    char *to = operand(t->run, out) + (batch_offset(t, out, batch) + row_offset(t, out, row)) *
+                                          (int64_t)mtf_dtype_bytes(out->type);
     strided_storer(out->type)((strided){to, 0, 1}, (strided){from, 0, 1}, 1, wide);
 }
 

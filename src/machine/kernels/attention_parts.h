@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "machine/kernels/attention.h"
+#include "machine/kernels/attention_tasks.h"
 #include "machine/kernels/strided.h"
 
 /* Some positions of k or v: where they are if they can be multiplied there, else a copy. */
@@ -86,8 +86,8 @@ static void store_rows(const attending *t, const panel *p, const access *out, in
 {
     int64_t at = batch_offset(t, out, p->batch), w = p->wide;
     for (int64_t k = 0; k < p->n; k++) {
-        char *to = operand(t->run, out) + (at + row_offset(t, out, p->first + k)) *
-                                              (int64_t)mtf_dtype_bytes(out->type);
+        char *to = operand(t->run, out) +
+                   (at + row_offset(t, out, p->first + k)) * (int64_t)mtf_dtype_bytes(out->type);
         strided_storer(out->type)((strided){to, 0, 1}, (strided){from + k, 0, w}, 1, wide);
     }
 }

@@ -93,9 +93,9 @@ static sums sums_of(const sums *all, const attending *t, int64_t row)
 
 void NAME(attention)(const attending *t, int64_t batch, span rows, void *scratch)
 {
-    REAL  *rest;
-    sums   all = sums_at(t, scratch, rows.size, &rest);
-    REAL  *k_room = rest, *v_room = k_room + MEMORY_BLOCK * t->args->key,
+    REAL *rest;
+    sums  all = sums_at(t, scratch, rows.size, &rest);
+    REAL *k_room = rest, *v_room = k_room + MEMORY_BLOCK * t->args->key,
          *s = v_room + MEMORY_BLOCK * t->args->value;
     panel  p;
     places memory;

@@ -28,7 +28,8 @@ enum { FEW = 8 };
                                          T *restrict top)                                          \
     {                                                                                              \
         for (int64_t m = 0; m < n; m++)                                                            \
-            for (int64_t r = 0; r < w; r++) top[r] = x[m * w + r] > top[r] ? x[m * w + r] : top[r]; \
+            for (int64_t r = 0; r < w; r++)                                                        \
+                top[r] = x[m * w + r] > top[r] ? x[m * w + r] : top[r];                            \
     }                                                                                              \
     static void top_##suffix(int64_t n, int64_t w, const T *x, T *top)                             \
     {                                                                                              \
@@ -60,7 +61,7 @@ enum { FEW = 8 };
     {                                                                                              \
         if (w == 1)                                                                                \
             weigh_one_##suffix(n, x, *top, sum);                                                   \
-        else if (w == FEW)                                                                              \
+        else if (w == FEW)                                                                         \
             weigh_rows_##suffix(n, FEW, x, top, sum);                                              \
         else                                                                                       \
             weigh_rows_##suffix(n, w, x, top, sum);                                                \

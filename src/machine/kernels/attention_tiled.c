@@ -75,7 +75,7 @@ static void multiply(const float *rows, const float *columns, int64_t deep, int6
 /* ---- forward ---- */
 
 typedef struct forward_room {
-    float *q, *o, *top, *sum;          /* of all rows of the task, panel by panel */
+    float *q, *o, *top, *sum; /* of all rows of the task, panel by panel */
     float *natural, *k, *v, *s, *keys, *values;
 } forward_room;
 
@@ -145,7 +145,8 @@ static void attend_panel(const attending *t, const panel *p, const places *memor
     }
     loops->weigh(seen.size, W, s, own->top, own->sum);
     if (t->args->dropout > 0) drop(t, p, seen.begin, seen.size, s);
-    add_values(s, r->values + skip * TILE_COLS, seen.size, memory->n, t->args->value, factor, own->o);
+    add_values(s, r->values + skip * TILE_COLS, seen.size, memory->n, t->args->value, factor,
+               own->o);
 }
 
 static void finish_panel(const attending *t, const panel *p, const forward_room *own)
@@ -156,8 +157,8 @@ static void finish_panel(const attending *t, const panel *p, const forward_room 
         for (int64_t k = 0; k < p->n; k++) {
             bool some = own->sum[k] != 0;
             factor[k] = some ? 1 / own->sum[k] : 0;
-            own->sum[k] =
-                some ? (float)((double)own->top[k] + log((double)own->sum[k])) : (float)NOTHING_SEEN;
+            own->sum[k] = some ? (float)((double)own->top[k] + log((double)own->sum[k]))
+                               : (float)NOTHING_SEEN;
         }
         for (int64_t k = p->n; k < W; k++) factor[k] = 0;
         attention_loops()->f32.times(t->args->value, W, own->o, factor);
@@ -281,8 +282,9 @@ static void turn(const float *from, float *to)
 {
     for (int i = 0; i < W; i += 4)
         for (int j = 0; j < W; j += 4) {
-            float32x4_t   a = vld1q_f32(from + i * W + j), b = vld1q_f32(from + (i + 1) * W + j),
-                        c = vld1q_f32(from + (i + 2) * W + j), d = vld1q_f32(from + (i + 3) * W + j);
+            float32x4_t a = vld1q_f32(from + i * W + j), b = vld1q_f32(from + (i + 1) * W + j),
+                        c = vld1q_f32(from + (i + 2) * W + j),
+                        d = vld1q_f32(from + (i + 3) * W + j);
             float32x4x2_t even = vzipq_f32(a, c), odd = vzipq_f32(b, d);
             float32x4x2_t low = vzipq_f32(even.val[0], odd.val[0]),
                           high = vzipq_f32(even.val[1], odd.val[1]);
@@ -322,8 +324,8 @@ static void panel_slopes(const attending *t, const panel *p, const places *memor
     span    seen = seen_of(p, memory);
     int64_t skip = seen.begin - memory->first, first = all.begin - memory->first,
             end = whole(first + all.size, W);
-    float   lse[W] = {0}, delta[W] = {0};
-    sight   how = sight_of(t, p, memory);
+    float lse[W] = {0}, delta[W] = {0};
+    sight how = sight_of(t, p, memory);
     first = first / W * W;
     if (!seen.size || how == SEES_NOTHING) skip = end, seen.size = 0;
     memset(weights + first * W, 0, (size_t)((skip - first) * W) * sizeof(float));
@@ -398,7 +400,7 @@ void attention_grad_f32(const attending *t, const grad_task *g, void *scratch)
 {
     backward_room r;
     places        memory;
-    int64_t       last = g->memory.begin + g->memory.size, key = t->args->key, value = t->args->value;
+    int64_t last = g->memory.begin + g->memory.size, key = t->args->key, value = t->args->value;
     backward_room_of(t, scratch, &r);
     for (int64_t first = g->memory.begin; first < last; first += MEMORY_BLOCK) {
         int64_t         n = last - first < MEMORY_BLOCK ? last - first : MEMORY_BLOCK;

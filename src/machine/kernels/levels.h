@@ -29,29 +29,29 @@
 #define OF_LEVEL__(name, level) name##_##level
 
 #define DECLARE_TABLES(level)                                                                      \
-    extern const map_tables     map_tables_##level;                                                \
-    extern const joined_tables  joined_tables_##level;                                             \
-    extern const formula_tables formula_tables_##level;                                            \
-    extern const soft_tables    soft_tables_##level;                                               \
-    extern const fold_tables    fold_tables_##level;                                               \
-    extern const strided_tables strided_tables_##level;                                            \
-    extern const terms_tables   terms_tables_##level;                                              \
-    extern const slim_tables    slim_tables_##level;                                               \
+    extern const map_tables       map_tables_##level;                                              \
+    extern const joined_tables    joined_tables_##level;                                           \
+    extern const formula_tables   formula_tables_##level;                                          \
+    extern const soft_tables      soft_tables_##level;                                             \
+    extern const fold_tables      fold_tables_##level;                                             \
+    extern const strided_tables   strided_tables_##level;                                          \
+    extern const terms_tables     terms_tables_##level;                                            \
+    extern const slim_tables      slim_tables_##level;                                             \
     extern const attention_tables attention_tables_##level;
 DECLARE_TABLES(plain)
 MTF_LEVELS(DECLARE_TABLES)
 #undef DECLARE_TABLES
 
 typedef struct level {
-    const char           *name;
-    const map_tables     *map;
-    const joined_tables  *joined;
-    const formula_tables *formulas;
-    const soft_tables    *soft;
-    const fold_tables    *fold;
-    const strided_tables *strided;
-    const terms_tables   *terms;
-    const slim_tables    *slim;
+    const char             *name;
+    const map_tables       *map;
+    const joined_tables    *joined;
+    const formula_tables   *formulas;
+    const soft_tables      *soft;
+    const fold_tables      *fold;
+    const strided_tables   *strided;
+    const terms_tables     *terms;
+    const slim_tables      *slim;
     const attention_tables *attention;
 } level;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "model/transformer/relative.h"
 #include "nn/attention.h"
 
 static mtf_tensor *both(mtf_tensor *a, mtf_tensor *b)
@@ -64,7 +65,7 @@ static mtf_tensor *composed(const stack_call *c, const attend_opts *o, mtf_tenso
     logits = mtf_cast(logits, MTF_F32);
     mtf_tensor *mask = attend_mask(c, &sees, o->memory);
     if (mask) logits = mtf_add(logits, mask);
-    if (o->bias) logits = mtf_add(logits, o->bias);
+    if (o->bias) logits = mtf_add(logits, relative_spread(c, o->bias, o->memory));
     mtf_tensor *weights =
         o->hybrid ? mix(c, logits, o->memory) : mtf_softmax(logits, o->memory, o->extra_logit);
     weights = mtf_cast(weights, c->type);
@@ -81,7 +82,8 @@ static bool within(const mtf_tensor *x, const mtf_shape *dims, const char *a, co
 {
     for (int d = 0; x && d < x->shape.ndims; d++) {
         const char *name = x->shape.dims[d].name;
-        if (shape_find(dims, name) < 0 && strcmp(name, a) != 0 && strcmp(name, b) != 0) return false;
+        if (shape_find(dims, name) < 0 && strcmp(name, a) != 0 && strcmp(name, b) != 0)
+            return false;
     }
     return true;
 }
@@ -94,7 +96,8 @@ static bool is_plain(const stack_call *c, const attend_opts *o, const mtf_tensor
     const char *memory = o->self ? c->length.name : o->memory.name;
     if (o->composed || o->hybrid || c->context.unit_scaling || q->type == MTF_F64) return false;
     return k->type == q->type && v->type == q->type && within(k, &rows, memory, o->key.name) &&
-           within(v, &rows, memory, o->value.name) && within(o->bias, &rows, o->memory.name, "") &&
+           within(v, &rows, memory, o->value.name) &&
+           within(o->bias, &rows, o->memory.name, RELATIVE_DISTANCE) &&
            within(o->extra_logit, &rows, "", "") && within(o->sees.read, &rows, "", "") &&
            within(o->sees.query_segment, &rows, "", "") && within(o->sees.write, &along, "", "") &&
            within(o->sees.memory_segment, &along, "", "");
@@ -107,10 +110,11 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
     if (!is_plain(c, o, q, k, v)) return composed(c, o, q, k, v);
     const visibility *sees = &o->sees;
     const int64_t     before = 1 - sees->window, after = 0;
-    bool       counts = shape_find(&q->shape, c->length.name) >= 0, limited = sees->causal || sees->window;
-    bool       own = o->bias && shape_find(&o->bias->shape, o->memory.name) >= 0;
-    mtf_shape  pairs = mtf_shape_minus(q->shape, mtf_shape(o->key));
-    mtf_shape  drops = mtf_shape_minus(pairs, mtf_shape_minus(pairs, o->dropout_shared));
+    bool              counts = shape_find(&q->shape, c->length.name) >= 0,
+         limited = sees->causal || sees->window;
+    bool        own = o->bias && shape_find(&o->bias->shape, o->memory.name) >= 0;
+    mtf_shape   pairs = mtf_shape_minus(q->shape, mtf_shape(o->key));
+    mtf_shape   drops = mtf_shape_minus(pairs, mtf_shape_minus(pairs, o->dropout_shared));
     mtf_tensor *lse;
     mtf_tensor *y = mtf_attention(
         q, k, v,
@@ -122,6 +126,8 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
                                  .max_relative = sees->causal ? &after : NULL,
                                  .bias = o->bias,
                                  .bias_memory = own ? o->memory.name : NULL,
+                                 .bias_relative =
+                                     relative_is_by_distance(o->bias) ? RELATIVE_DISTANCE : NULL,
                                  .read = limited ? sees->read : NULL,
                                  .write = limited ? sees->write : NULL,
                                  .query_segment = sees->query_segment,

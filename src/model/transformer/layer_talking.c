@@ -76,6 +76,7 @@ mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o,
     if (mask) logits = mtf_add(logits, mask);
     relative_opts relative = {o->relative, o->buckets, o->max_distance, mtf_shape(t.softmax_heads)};
     mtf_tensor   *bias = to_encoder ? NULL : relative_bias(c, &relative, q, memory);
+    bias = relative_spread(c, bias, memory);
     if (bias) logits = mtf_add(logits, bias);
     mtf_tensor *weights = mtf_cast(mtf_softmax(logits, memory, NULL), c->type);
     weights = dense(c, weights, "talking_heads_weights", mtf_shape(t.softmax_heads),

@@ -44,13 +44,38 @@ static mtf_tensor *distances(const stack_call *c, mtf_dim memory, int64_t most)
     return mtf_add_scalar(mtf_clip(distance, (double)-most, (double)most), (double)most);
 }
 
+/* The distances of all pairs, from the last query and the first of the memory on; the same. */
+static mtf_tensor *all_distances(const stack_call *c, mtf_dim memory, int64_t most)
+{
+    mtf_dim     all = {RELATIVE_DISTANCE, c->length.size + memory.size - 1};
+    mtf_tensor *at =
+        mtf_add_scalar(mtf_range(c->graph, all, MTF_I32), 1.0 - (double)c->length.size);
+    return mtf_add_scalar(mtf_clip(at, (double)-most, (double)most), (double)most);
+}
+
+bool relative_is_by_distance(const mtf_tensor *bias)
+{
+    return bias && shape_find(&bias->shape, RELATIVE_DISTANCE) >= 0;
+}
+
+mtf_tensor *relative_spread(const stack_call *c, mtf_tensor *bias, mtf_dim memory)
+{
+    if (!relative_is_by_distance(bias)) return bias;
+    mtf_tensor *ahead =
+        mtf_sub(mtf_range(c->graph, memory, MTF_I32), mtf_range(c->graph, c->length, MTF_I32));
+    return mtf_gather(bias, mtf_add_scalar(ahead, (double)c->length.size - 1),
+                      mtf_shape_dim(bias->shape, RELATIVE_DISTANCE));
+}
+
 static mtf_tensor *biases(stack_call *c, const relative_opts *o, mtf_tensor *by_bucket,
                           mtf_dim buckets, mtf_dim memory)
 {
     int64_t     most = o->max_distance > o->buckets ? o->max_distance : o->buckets;
     mtf_dim     relative = {"relative", 2 * most + 1};
     mtf_tensor *table = mtf_gather(by_bucket, bucket_table(c, o, most, relative), buckets);
-    mtf_tensor *bias = mtf_gather(table, distances(c, memory, most), relative);
+    bool        by_place = c->mode != CALL_DECODE && o->kind != MTF_RELATIVE_CONTEXTUAL;
+    mtf_tensor *at = by_place ? all_distances(c, memory, most) : distances(c, memory, most);
+    mtf_tensor *bias = mtf_gather(table, at, relative);
     return mtf_cast(bias, MTF_F32);
 }
 

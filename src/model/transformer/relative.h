@@ -16,8 +16,13 @@ typedef struct relative_opts {
     mtf_shape    heads; /* that have biases of their own */
 } relative_opts;
 
-/* What is added to the logits of queries q [.., length, ..], or NULL: [heads.., length, memory] where
- * places decide, with the batch's dimensions where positions do. */
+/* What is added to the logits of queries q [.., length, ..], or NULL.  Where places decide alone it is
+ * told by distance, [heads.., relative_distance]; else it is [.., length, memory], with the batch's
+ * dimensions where positions do. */
 mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, mtf_dim memory);
+#define RELATIVE_DISTANCE "relative_distance"
+bool relative_is_by_distance(const mtf_tensor *bias); /* NULL: no */
+/* Such a bias for each pair: [heads.., length, memory]; others are what they were. */
+mtf_tensor *relative_spread(const stack_call *c, mtf_tensor *bias, mtf_dim memory);
 
 #endif

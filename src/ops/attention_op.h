@@ -1,6 +1,6 @@
 /* What attention and its gradient share: who is who. */
-#ifndef OPS_ATTENTION_H
-#define OPS_ATTENTION_H
+#ifndef OPS_ATTENTION_OP_H
+#define OPS_ATTENTION_OP_H
 
 #include "ops/lowering.h"
 
@@ -27,13 +27,13 @@ extern const attr_spec attention_attrs[], attention_grad_attrs[];
 
 /* A node's dimensions and inputs by their part in it. */
 typedef struct attention_roles {
-    mtf_dim query; /* name NULL: one position */
-    mtf_dim memory, key, value;
-    bool    self;                     /* memory and query are one dimension */
-    int     in[ATTENTION_OPERANDS];   /* which input; -1: absent */
-    int     first_turn;               /* inputs from here on are the turns of loops around */
-    mtf_dim bias_memory;              /* what the bias calls the memory; name NULL: nothing */
-    mtf_dim bias_relative;            /* its dimension of distances; name NULL: it has none */
+    mtf_dim   query; /* name NULL: one position */
+    mtf_dim   memory, key, value;
+    bool      self;                   /* memory and query are one dimension */
+    int       in[ATTENTION_OPERANDS]; /* which input; -1: absent */
+    int       first_turn;             /* inputs from here on are the turns of loops around */
+    mtf_dim   bias_memory;            /* what the bias calls the memory; name NULL: nothing */
+    mtf_dim   bias_relative;          /* its dimension of distances; name NULL: it has none */
     mtf_shape rows;                   /* q's dimensions without key */
 } attention_roles;
 

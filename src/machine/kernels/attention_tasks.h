@@ -4,12 +4,12 @@
  * panel.  So what belongs to a row is a vector, products need no transposing,
  * and nothing is folded across a vector.
  */
-#ifndef MACHINE_ATTENTION_H
-#define MACHINE_ATTENTION_H
+#ifndef MACHINE_ATTENTION_TASKS_H
+#define MACHINE_ATTENTION_TASKS_H
 
 #include "base/philox.h"
 #include "machine/kernels/kernels.h"
-#include "program/attention.h"
+#include "program/attention_cost.h"
 
 enum {
     PANEL_ROWS = 64,   /* of one panel, at most */
@@ -31,8 +31,8 @@ typedef struct attending {
 
 attending attending_of(const instr *i, const run_state *r);
 /* Where a batch, and a row of it, lie in an operand. */
-int64_t batch_offset(const attending *t, const access *x, int64_t batch);
-int64_t row_offset(const attending *t, const access *x, int64_t row);
+int64_t       batch_offset(const attending *t, const access *x, int64_t batch);
+int64_t       row_offset(const attending *t, const access *x, int64_t row);
 const access *attending_input(const attending *t, attention_operand which); /* NULL: absent */
 const char   *attending_at(const attending *t, attention_operand which, int64_t offset);
 
@@ -49,7 +49,7 @@ typedef struct panel {
     int64_t wide; /* of its tables: n, or more */
     int32_t at[PANEL_ROWS], segment[PANEL_ROWS];
     int32_t least, most, low_segment, high_segment;
-    span    seen, all;        /* of the memory: what some of them, and what all of them, may see by index */
+    span seen, all; /* of the memory: what some of them, and what all of them, may see by index */
     int64_t bias[PANEL_ROWS]; /* offsets */
     int64_t pair[PANEL_ROWS]; /* dropout's index of the pair with the memory's first position */
 } panel;
@@ -67,8 +67,7 @@ static inline bool sees(const attending *t, const panel *p, int64_t row, const p
                         int64_t m)
 {
     int64_t ahead = (int64_t)memory->at[m] - p->at[row];
-    return ahead >= t->args->min && ahead <= t->args->max &&
-           memory->segment[m] == p->segment[row];
+    return ahead >= t->args->min && ahead <= t->args->max && memory->segment[m] == p->segment[row];
 }
 
 /* dropout's factors of n positions from `first` on, for a row. */

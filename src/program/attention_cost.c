@@ -1,5 +1,5 @@
 /* What an attention instruction sees, costs and reaches. */
-#include "program/attention.h"
+#include "program/attention_cost.h"
 
 #include "base/saturate.h"
 
@@ -72,8 +72,7 @@ bool attention_lies_along(const instr *i, int operand)
 {
     attention_operand role = role_of(i, operand);
     return role == ATTENTION_K || role == ATTENTION_V || role == ATTENTION_WRITE ||
-           role == ATTENTION_MEMORY_SEGMENT ||
-           (role == ATTENTION_BIAS && step_of(i, operand) != 0);
+           role == ATTENTION_MEMORY_SEGMENT || (role == ATTENTION_BIAS && step_of(i, operand) != 0);
 }
 
 /* How many elements each row, or each position of the memory, has. */

@@ -1,6 +1,6 @@
 /* What an attention instruction sees, costs and reaches. */
-#ifndef PROGRAM_ATTENTION_H
-#define PROGRAM_ATTENTION_H
+#ifndef PROGRAM_ATTENTION_COST_H
+#define PROGRAM_ATTENTION_COST_H
 
 #include "program/instr.h"
 

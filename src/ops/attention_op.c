@@ -1,5 +1,5 @@
 /* Attention: a weighted sum over a memory, without storing the weights. */
-#include "ops/attention.h"
+#include "ops/attention_op.h"
 
 #include <limits.h>
 #include <math.h>
@@ -105,11 +105,10 @@ static bool all_within(const node *n, const mtf_tensor *x, const mtf_shape *dims
     for (int d = 0; d < x->shape.ndims; d++) {
         const char *name = x->shape.dims[d].name;
         if (shape_find(dims, name) >= 0 || is_word(name, also) || is_word(name, last)) continue;
-        return node_fail(n, ERR_SHAPE,
-                         "%s \"%s\" is %s; its dimensions must be among %s%s%s%s%s, unlike \"%s\"",
-                         what, tensor_name(x), shape_text(&x->shape, a), shape_text(dims, b),
-                         also ? ", " : "", also ? also : "", last ? ", " : "", last ? last : "",
-                         name);
+        return node_fail(
+            n, ERR_SHAPE, "%s \"%s\" is %s; its dimensions must be among %s%s%s%s%s, unlike \"%s\"",
+            what, tensor_name(x), shape_text(&x->shape, a), shape_text(dims, b), also ? ", " : "",
+            also ? also : "", last ? ", " : "", last ? last : "", name);
     }
     return true;
 }
@@ -170,7 +169,8 @@ static bool check_bias(const node *n, const attention_roles *r)
                          mtf_dtype_name(dtype_compute(n->in[0]->type)));
     if (relative && *relative) {
         TRY(call_dim(n->op, bias, relative, &dim));
-        if (dim.size != distances || (r->query.name && shape_find(&bias->shape, r->query.name) >= 0))
+        if (dim.size != distances ||
+            (r->query.name && shape_find(&bias->shape, r->query.name) >= 0))
             return node_fail(n, ERR_SHAPE,
                              "the bias \"%s\" is %s; with \"%s\", whose size must be %lld, it has "
                              "no other dimension of positions",
@@ -198,7 +198,7 @@ static bool check_places(const node *n, const attention_roles *r)
                                        [ATTENTION_WRITE] = "write",
                                        [ATTENTION_QUERY_SEGMENT] = "query_segment",
                                        [ATTENTION_MEMORY_SEGMENT] = "memory_segment"};
-    mtf_shape along = mtf_shape_minus(n->in[1]->shape, mtf_shape(r->key));
+    mtf_shape                along = mtf_shape_minus(n->in[1]->shape, mtf_shape(r->key));
     for (int k = ATTENTION_READ; k <= ATTENTION_MEMORY_SEGMENT; k++) {
         if (r->in[k] < 0) continue;
         mtf_tensor *x = n->in[r->in[k]];
@@ -282,7 +282,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
     if (dy[1]) delta = delta ? mtf_sub(delta, dy[1]) : mtf_negative(dy[1]);
     if (!delta) return;
     mtf_tensor *in[ATTENTION_GRAD_GIVEN + OPTIONAL + MAX_NESTING] = {n->in[0], n->in[1], n->in[2],
-                                                                     lse, d, delta};
+                                                                     lse,      d,        delta};
     int         nin = ATTENTION_GRAD_GIVEN;
     for (int k = ATTENTION_GIVEN; k < n->nargs; k++) in[nin++] = n->in[k];
     attr attrs[AT_GRAD_ATTRS];
@@ -307,8 +307,8 @@ static bool join(emitter *e, const attention_view *v, slice *sum, const slice *w
     int64_t                  value = sum->shape.dims[last].size;
     mtf_shape                more = {.ndims = 1, .dims = {{packed_name, value + 1}}};
     mtf_shape                all = mtf_shape_plus(rows, more);
-    slice top = *most, below = emit_fresh(e, most->type, &rows), factor = below;
-    slice packed = emit_fresh(e, most->type, &all);
+    slice                    top = *most, below = emit_fresh(e, most->type, &rows), factor = below;
+    slice                    packed = emit_fresh(e, most->type, &all);
     TRY(emit_all_reduce(e, FOLD_MAX, v->axes, &top));
     factor = emit_fresh(e, most->type, &rows);
     TRY(emit_scalar(e, FN_sub, 2, (slice[]){*most, top}, &below) &&
@@ -409,26 +409,26 @@ mtf_tensor *mtf_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v,
     const char *with[OPTIONAL + MAX_NESTING], *over[MTF_SHAPE_ROOM];
     int         nwith = 0, nturns = 0;
     for (int i = 0; i < OPTIONAL; i++)
-        if (optional[i]) in[ATTENTION_GIVEN + nwith] = optional[i], with[nwith++] = optional_names[i];
+        if (optional[i])
+            in[ATTENTION_GIVEN + nwith] = optional[i], with[nwith++] = optional_names[i];
     mtf_tensor **turns = o->dropout > 0 ? loop_turns(g, &nturns) : NULL;
     if (o->dropout > 0 && !turns) return NULL;
     for (int i = 0; i < nturns && i < MAX_NESTING; i++)
         in[ATTENTION_GIVEN + nwith] = turns[i], with[nwith++] = "turn";
     for (int i = 0; i < o->dropout_over.ndims; i++) over[i] = o->dropout_over.dims[i].name;
-    attr attrs[AT_ATTRS] = {
-        [AT_QUERY] = {.text = o->query},
-        [AT_MEMORY] = {.text = o->memory ? o->memory : ""},
-        [AT_KEY] = {.text = o->key ? o->key : ""},
-        [AT_VALUE] = {.text = o->value ? o->value : ""},
-        [AT_SCALE] = {.r = o->scale == 0 ? 1 : o->scale},
-        [AT_MIN] = {.i = o->min_relative ? *o->min_relative : INT32_MIN},
-        [AT_MAX] = {.i = o->max_relative ? *o->max_relative : INT32_MAX},
-        [AT_WITH] = {.names = {nwith, with}},
-        [AT_BIAS_MEMORY] = {.text = o->bias_memory},
-        [AT_BIAS_RELATIVE] = {.text = o->bias_relative},
-        [AT_DROPOUT] = {.r = o->dropout},
-        [AT_DROPOUT_OVER] = {.names = {o->dropout_over.ndims, over}},
-        [AT_STREAM] = {.i = -1}};
+    attr  attrs[AT_ATTRS] = {[AT_QUERY] = {.text = o->query},
+                             [AT_MEMORY] = {.text = o->memory ? o->memory : ""},
+                             [AT_KEY] = {.text = o->key ? o->key : ""},
+                             [AT_VALUE] = {.text = o->value ? o->value : ""},
+                             [AT_SCALE] = {.r = o->scale == 0 ? 1 : o->scale},
+                             [AT_MIN] = {.i = o->min_relative ? *o->min_relative : INT32_MIN},
+                             [AT_MAX] = {.i = o->max_relative ? *o->max_relative : INT32_MAX},
+                             [AT_WITH] = {.names = {nwith, with}},
+                             [AT_BIAS_MEMORY] = {.text = o->bias_memory},
+                             [AT_BIAS_RELATIVE] = {.text = o->bias_relative},
+                             [AT_DROPOUT] = {.r = o->dropout},
+                             [AT_DROPOUT_OVER] = {.names = {o->dropout_over.ndims, over}},
+                             [AT_STREAM] = {.i = -1}};
     node *n = node_new(g, &op_attention, ATTENTION_GIVEN + nwith, in, attrs, NULL);
     if (!n) return NULL;
     if (lse) *lse = n->out[1];

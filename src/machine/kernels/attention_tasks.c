@@ -6,7 +6,7 @@
  * exponentials below the largest so far, the sum of values.  Threads take
  * batches, or rows of them, whose results do not depend on each other.
  */
-#include "machine/kernels/attention.h"
+#include "machine/kernels/attention_tasks.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,8 +28,11 @@ const char *attending_at(const attending *t, attention_operand which, int64_t of
     return operand(t->run, x) + offset * (int64_t)mtf_dtype_bytes(x->type);
 }
 
+/* Gradients may have a loop along which an operand only repeats itself. */
 static bool in_memory(const instr *i, int loop)
 {
+    bool grad = i->kind == INSTR_ATTENTION_GRAD;
+    if (grad && (i->out[1].stride[loop] != 0 || i->out[2].stride[loop] != 0)) return true;
     static const attention_operand along[] = {ATTENTION_K, ATTENTION_V, ATTENTION_WRITE,
                                               ATTENTION_MEMORY_SEGMENT};
     for (size_t k = 0; k < sizeof along / sizeof *along; k++) {
@@ -63,7 +66,8 @@ static bool adds_up(const instr *i, int loop)
 
 attending attending_of(const instr *i, const run_state *r)
 {
-    attending     t = {.instr = i, .args = i->attention, .run = r, .batches = 1, .rows = 1, .shared = 1};
+    attending t = {
+        .instr = i, .args = i->attention, .run = r, .batches = 1, .rows = 1, .shared = 1};
     for (int pass = 0; pass < 2; pass++) /* those first that have gradients to themselves */
         for (int l = 0; l < i->nloops; l++) {
             if (i->size[l] == 1 || !in_memory(i, l) || adds_up(i, l) != (pass == 1)) continue;
@@ -179,13 +183,13 @@ void memory_places(const attending *t, int64_t batch, int64_t first, int64_t n, 
             of = segment ? batch_offset(t, segment, batch) : 0;
     p->first = first, p->n = n;
     for (int64_t k = 0; k < n; k++) {
-        p->at[k] = write ? number_at(t, ATTENTION_WRITE,
-                                     at + (first + k) * t->args->step[ATTENTION_WRITE])
-                         : (int32_t)(t->args->first_memory + first + k);
-        p->segment[k] =
-            segment ? number_at(t, ATTENTION_MEMORY_SEGMENT,
-                                of + (first + k) * t->args->step[ATTENTION_MEMORY_SEGMENT])
-                    : 0;
+        p->at[k] =
+            write ? number_at(t, ATTENTION_WRITE, at + (first + k) * t->args->step[ATTENTION_WRITE])
+                  : (int32_t)(t->args->first_memory + first + k);
+        p->segment[k] = segment
+                            ? number_at(t, ATTENTION_MEMORY_SEGMENT,
+                                        of + (first + k) * t->args->step[ATTENTION_MEMORY_SEGMENT])
+                            : 0;
     }
     extremes(n, p->at, &p->least, &p->most);
     extremes(n, p->segment, &p->low_segment, &p->high_segment);
@@ -199,8 +203,8 @@ span seen_of(const panel *p, const places *memory)
 sight sight_of(const attending *t, const panel *p, const places *memory)
 {
     int64_t lowest = (int64_t)memory->least - p->most, highest = (int64_t)memory->most - p->least;
-    bool    one = memory->low_segment == memory->high_segment &&
-               p->low_segment == p->high_segment && memory->low_segment == p->low_segment;
+    bool one = memory->low_segment == memory->high_segment && p->low_segment == p->high_segment &&
+               memory->low_segment == p->low_segment;
     if (lowest > t->args->max || highest < t->args->min) return SEES_NOTHING;
     if (memory->low_segment > p->high_segment || memory->high_segment < p->low_segment)
         return SEES_NOTHING;
@@ -266,9 +270,10 @@ static bool is_f64(const instr *i)
 static size_t each_scratch(const attending *t, int threads)
 {
     bool   grad = t->instr->kind == INSTR_ATTENTION_GRAD;
-    size_t bytes = grad ? (is_f64(t->instr) ? attention_grad_bytes_f64(t) : attention_grad_bytes_f32(t))
-                        : (is_f64(t->instr) ? attention_bytes_f64(t, task_rows(t, threads))
-                                            : attention_bytes_f32(t, task_rows(t, threads)));
+    size_t bytes =
+        grad ? (is_f64(t->instr) ? attention_grad_bytes_f64(t) : attention_grad_bytes_f32(t))
+             : (is_f64(t->instr) ? attention_bytes_f64(t, task_rows(t, threads))
+                                 : attention_bytes_f32(t, task_rows(t, threads)));
     return (bytes + 63) / 64 * 64;
 }
 
@@ -312,13 +317,13 @@ static void run_few(const attending *t)
         for (int64_t task = tasks * part / parts; task < tasks * (part + 1) / parts; task++) {
             int64_t first = task % chunks * length;
             span    some = {first, memory - first < length ? memory - first : length};
-            (wide ? attention_few_f64 : attention_few_f32)(
-                t, task / chunks, some, sums + (size_t)task * each,
-                rest + (size_t)part * few_scratch(t));
+            (wide ? attention_few_f64 : attention_few_f32)(t, task / chunks, some,
+                                                           sums + (size_t)task * each,
+                                                           rest + (size_t)part * few_scratch(t));
         }
     for (int64_t b = 0; b < t->batches; b++)
-        (wide ? attention_few_finish_f64 : attention_few_finish_f32)(
-            t, b, chunks, sums + (size_t)(b * chunks) * each);
+        (wide ? attention_few_finish_f64
+              : attention_few_finish_f32)(t, b, chunks, sums + (size_t)(b * chunks) * each);
     report_flops(r, t->batches * pairs_seen(t, 0, t->rows) * attention_pair_flops(t->instr));
 }
 
@@ -371,7 +376,8 @@ static void clear(const attending *t)
         for (int64_t k = 0; k < t->batches * t->rows; k++) {
             int64_t batch = k / t->rows, row = k % t->rows;
             if ((o == 1 || o == 2) && row > 0) continue;
-            char *to = operand(t->run, x) + (batch_offset(t, x, batch) + row_offset(t, x, row)) * bytes;
+            char *to =
+                operand(t->run, x) + (batch_offset(t, x, batch) + row_offset(t, x, row)) * bytes;
             for (int64_t m = 0; m < (along ? a->memory : 1); m++)
                 memset(to + m * step * bytes, 0, (size_t)(wide[o] * bytes));
         }
@@ -384,8 +390,8 @@ static void run_grads(const attending *t, bool of_rows, bool of_memory, int64_t 
     const instr     *i = t->instr;
     const run_state *r = t->run;
     size_t           scratch = each_scratch(t, r->threads);
-    int64_t          whole = along_rows ? t->rows : t->args->memory, pieces = pieces_of(whole, each);
-    int              parts = parts_of(t, tasks * pieces);
+    int64_t whole = along_rows ? t->rows : t->args->memory, pieces = pieces_of(whole, each);
+    int     parts = parts_of(t, tasks * pieces);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         void *own = (char *)r->scratch + (size_t)part * scratch;
@@ -393,8 +399,11 @@ static void run_grads(const attending *t, bool of_rows, bool of_memory, int64_t 
             for (int64_t b = 0; b < t->batches / tasks; b++) {
                 int64_t   first = task % pieces * each;
                 span      some = {first, whole - first < each ? whole - first : each};
-                grad_task g = {task / pieces * (t->batches / tasks) + b, {0, t->rows},
-                               {0, t->args->memory}, of_rows, of_memory};
+                grad_task g = {task / pieces * (t->batches / tasks) + b,
+                               {0, t->rows},
+                               {0, t->args->memory},
+                               of_rows,
+                               of_memory};
                 *(along_rows ? &g.rows : &g.memory) = some;
                 (is_f64(i) ? attention_grad_f64 : attention_grad_f32)(t, &g, own);
             }
@@ -419,7 +428,7 @@ void kernel_attention_grad(const instr *i, const run_state *r)
 /* y = sum / weights, lse = most + log(weights); nothing where there are no weights. */
 void kernel_attention_join(const instr *i, const run_state *r)
 {
-    int64_t     n = instr_elements(i);
+    int64_t       n = instr_elements(i);
     strided_copy *load = strided_loader(i->in[0].type), *store = strided_storer(i->out[0].type);
     for (int64_t k = 0; k < n; k++) {
         int64_t at[5] = {0}, rest = k;
@@ -432,11 +441,12 @@ void kernel_attention_join(const instr *i, const run_state *r)
         double x[3];
         number y, one;
         for (int o = 0; o < 3; o++) {
-            char *from = operand(r, &i->in[o]) + at[o + 2] * (int64_t)mtf_dtype_bytes(i->in[o].type);
+            char *from =
+                operand(r, &i->in[o]) + at[o + 2] * (int64_t)mtf_dtype_bytes(i->in[o].type);
             load((strided){&one, 0, 1}, (strided){from, 0, 1}, 1, 1);
             x[o] = i->in[o].type == MTF_F64 ? one.f64 : (double)one.f32;
         }
-        bool some = x[1] != 0;
+        bool   some = x[1] != 0;
         double value = some ? x[0] / x[1] : 0, log_sum = some ? x[2] + log(x[1]) : NOTHING_SEEN;
         char  *to = operand(r, &i->out[0]) + at[0] * (int64_t)mtf_dtype_bytes(i->out[0].type);
         if (i->in[0].type == MTF_F64)
