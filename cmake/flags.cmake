@@ -30,7 +30,7 @@ endif()
 # Inner loops are compiled once more for each of these instruction sets, from the plainest upwards;
 # machine/kernels/levels.c picks among them at run time.
 set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c soft_steps.c fold_steps.c strided_steps.c
-    terms_steps.c slim_steps.c)
+    terms_steps.c slim_steps.c short_steps.c)
 list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
 set_source_files_properties(src/machine/kernels/soft_steps.c PROPERTIES
     COMPILE_OPTIONS "-ffinite-math-only")

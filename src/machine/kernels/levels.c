@@ -4,6 +4,9 @@
  */
 #include "machine/kernels/levels.h"
 
+#include "base/chip.h"
+#include "machine/kernels/short_tile.h"
+
 #if defined(__aarch64__)
 #include <sys/auxv.h>
 
@@ -35,7 +38,8 @@ static const struct {
 } levels[] = {
 #define ROW(l)                                                                                     \
     {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &soft_tables_##l,              \
-      &fold_tables_##l, &strided_tables_##l, &terms_tables_##l, &slim_tables_##l},                 \
+      &fold_tables_##l, &strided_tables_##l, &terms_tables_##l, &slim_tables_##l,                  \
+      &short_tables_##l},                                                                          \
      has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
@@ -137,4 +141,20 @@ const slim_tables *slim_loops(void)
 #else
     return highest()->slim;
 #endif
+}
+
+const short_tables *short_loops(void)
+{
+    return highest()->shorts;
+}
+
+const short_tile *short_tile_here(void)
+{
+#if defined(__aarch64__)
+    if (chip_has_bfmmla()) return &short_tile_bfmmla;
+#elif defined(__x86_64__)
+    if (chip_has_amx_bf16()) return &short_tile_amx;
+    if (chip_has_avx512_bf16()) return &short_tile_avx512;
+#endif
+    return NULL;
 }
