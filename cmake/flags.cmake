@@ -47,6 +47,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     set(MTF_FLAGS_avx2 -mavx2 -mfma)
     set(MTF_FLAGS_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
         -mprefer-vector-width=512)
+    set_source_files_properties(src/machine/kernels/short_tile_x86.c PROPERTIES COMPILE_OPTIONS
+        "${MTF_FLAGS_avx512};-mavx512bf16;-mamx-tile;-mamx-bf16")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     set(MTF_LEVELS sve)
     set(MTF_FLAGS_sve -march=armv8.2-a+sve)

@@ -14,10 +14,10 @@
 #include "machine/kernels/short_steps.h"
 #include "machine/kernels/short_tile.h"
 
-/* Sums begin anew every DEEP of k, so that a panel of columns fits into the first cache and a block
- * of rows into the second; so many columns wait in the third.  CHUNK: rows and columns of sums that
- * wait to be rounded, where the result is bf16 and k is longer. */
-enum { DEEP = 1024, BLOCK = 256, WAITING = 1056, CHUNK = 512, TOGETHER = 8, LINE = 64 };
+/* Where a panel of columns fits into the first cache, a block of rows fits into the second; so many
+ * columns wait in the third.  CHUNK: rows and columns of sums that wait to be rounded, where the result
+ * is bf16 and there are several stretches of k. */
+enum { BLOCK = 256, WAITING = 1056, CHUNK = 512, TOGETHER = 8, LINE = 64 };
 
 static int64_t at_most(int64_t n, int64_t most)
 {
@@ -92,9 +92,9 @@ static void run_stretch(const short_tile *t, const product *p, const uint16_t *a
 static void run_stretches(const short_tile *t, const product *p, const uint16_t *a,
                           const uint16_t *b, void *c, uint16_t *packed)
 {
-    for (int64_t l = 0; l < p->k; l += DEEP) {
+    for (int64_t l = 0; l < p->k; l += t->deep) {
         product part = *p;
-        part.k = at_most(p->k - l, DEEP);
+        part.k = at_most(p->k - l, t->deep);
         run_stretch(t, &part, a + l * p->a_k, b + l * p->b_k, l > 0, c, packed);
     }
 }
@@ -103,7 +103,7 @@ static void run_stretches(const short_tile *t, const product *p, const uint16_t 
 
 static bool has_waiting_sums(const product *p)
 {
-    return p->result == MTF_BF16 && p->k > DEEP;
+    return p->result == MTF_BF16 && p->k > p->tile->deep;
 }
 
 static size_t sums_bytes(const product *p)
@@ -142,7 +142,7 @@ static size_t packed_bytes(const short_tile *t, const product *p)
     int64_t longest = p->m > p->n ? p->m : p->n;
     int64_t columns = longest <= BLOCK ? TOGETHER * side : WAITING + side;
     int64_t lanes = at_most(longest, BLOCK) + side + columns;
-    return (size_t)(lanes * short_whole(at_most(p->k, DEEP), t->unit)) * sizeof(uint16_t);
+    return (size_t)(lanes * short_whole(at_most(p->k, t->deep), t->unit)) * sizeof(uint16_t);
 }
 
 size_t product_short_bytes(const product *p)

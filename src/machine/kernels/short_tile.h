@@ -22,6 +22,7 @@ enum { SHORT_MOST_TILE = 32 * 32 }; /* elements of the result in a tile */
 typedef struct short_tile {
     int rows, cols;
     int unit; /* k is filled up to a multiple of it */
+    int deep; /* sums begin anew after so many of k: a panel fits into the first cache */
     /* All lanes, panel by panel, the last one filled up. */
     void (*pack_rows)(const short_strip *s, int64_t k, uint16_t *to);
     void (*pack_columns)(const short_strip *s, int64_t k, uint16_t *to);

@@ -203,6 +203,7 @@ static void narrow(int64_t n, const float *from, uint16_t *to)
 const short_tile short_tile_bfmmla = {.rows = ROWS,
                                       .cols = COLS,
                                       .unit = GROUP,
+                                      .deep = 1024,
                                       .pack_rows = pack_rows,
                                       .pack_columns = pack_columns,
                                       .run = run_tile,
