@@ -1,4 +1,4 @@
-# The front door: `make help` says what there is.
+# What can be built and run here: `make help` lists it.
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 300
 SECONDS      ?= 600
@@ -8,20 +8,25 @@ SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test bench install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-page bench install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
 
-setup:              ## install missing Debian packages; silent when there are none
+setup:              ## name and install missing Debian packages (MTF_NO_INSTALL=1: only name them)
 	@tools/setup.sh
 
 demo: setup         ## train the README's network on a mesh, under two layouts
-	$(call build,release,build)
+	$(call build,release,build) --target mtf
 	@tools/demo.sh build
 
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 	@tools/test.sh $(PRESET)
+
+test-page:          ## look at pages in a browser, headless; installs Chromium where it is missing
+	@tools/setup.sh page
+	$(call build,release,build) --target mtf
+	@MTF=build/mtf MTF_BROWSER=needed tests/shell/page.sh
 
 bench:              ## measure ratios and print them beside their targets
 	@tools/setup.sh bench
@@ -42,11 +47,11 @@ fuzz:               ## run each fuzz target for FUZZ_SECONDS, from tests/fuzz/se
 	    build-fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
 	        -artifact_prefix=build-fuzz/ build-fuzz/found/$$f tests/fuzz/seeds/$$f || exit 1; done
 
-fuzz-programs:      ## hold random programs against the oracle for SECONDS, from SEED on
+fuzz-programs:      ## compare random programs with the oracle for SECONDS, from SEED on
 	$(call build,release,build) --target test_random_programs
 	@build/tests/test_random_programs --seconds $(SECONDS) $(SEED)
 
-format:             ## lay out the sources as .clang-format says
+format:             ## format the sources as .clang-format says
 	@clang-format -i $(SOURCES)
 
 tidy:               ## run clang-tidy over the sources
@@ -57,5 +62,5 @@ tidy:               ## run clang-tidy over the sources
 clean:              ## remove every build folder
 	@rm -rf build build-*
 
-help:               ## say this
+help:               ## print this
 	@sed -n 's/^\([a-z -]*\):[a-z ]* ## /\1\t/p' Makefile | expand -t 16

@@ -28,7 +28,7 @@ enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROU
 
 /* ---- visits ---- */
 
-/* Steps that take so many seconds in all, at least one, behind one that warms up.  Of such a visit
+/* Steps that take so many seconds in all, at least one, after one that warms up.  Of such a visit
  * counts the step than which a quarter were shorter: the shortest of them is luck. */
 static bool measure(prediction *t, const sample *x, double enough, double *step)
 {
@@ -67,7 +67,7 @@ static bool visit(prediction *t, int k, double enough)
     return true;
 }
 
-/* Of many layouts, those that are far behind are looked at once. */
+/* Of many layouts, those that are far slower are looked at once. */
 static bool is_worth_it(const prediction *t, const sample *x, double least)
 {
     return t->n <= MANY || x->measured <= FAR * t->fastest || x->predicted <= FAR * least;

@@ -105,7 +105,7 @@ typedef struct mtf_allocator {
 /* A layout rule as a value: {"batch", {"rows", "cols"}} is "batch:rows+cols". */
 typedef struct mtf_rule {
     const char *dim;
-    const char *axes[8];  /* NULL behind the last */
+    const char *axes[8];  /* NULL after the last */
     bool        optional; /* may name what the mesh or the model lacks */
 } mtf_rule;
 

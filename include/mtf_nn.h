@@ -460,7 +460,7 @@ typedef struct mtf_serialized {
 
 /* Computes loss and gradients in a loop over microbatches, to save memory.  Microbatch i has the
  * examples i, i + splits, i + 2 splits, ..., so that a cut batch stays where it is; processors add up
- * their gradients once, behind the loop.  Then mtf_minimize_apply takes the step.  A loss that is a
+ * their gradients once, after the loop.  Then mtf_minimize_apply takes the step.  A loss that is a
  * mean over its microbatch wants to be divided by `splits`. */
 MTF_API mtf_serialized mtf_serialize_training_step(mtf_graph *g, int nfeatures,
                                                    mtf_tensor *const        *features,

@@ -78,6 +78,17 @@ typedef struct mtf_trained {
     int     signal;      /* which one; 0: none                          */
 } mtf_trained;
 
+/* What a step of a training gave. */
+typedef struct mtf_train_step {
+    int64_t            step;     /* since the model's beginning                            */
+    int64_t            examples; /* in this one; 0: nobody counts them                     */
+    double             loss;
+    double             rate;    /* NAN: no learning rate was named                         */
+    double             seconds; /* that it took, with its batch                            */
+    bool               saved;   /* a checkpoint of it is written, or being written         */
+    const mtf_program *program;
+} mtf_train_step;
+
 typedef struct mtf_train_opts {
     /* what to run; the graph has its assignments already (mtf_minimize, mtf_sgd, ...) */
     mtf_dataset            *data;    /* default: the graph needs none                            */
@@ -115,7 +126,9 @@ typedef struct mtf_train_opts {
     bool (*ready)(void *context);
     /* Called after every step that `look_every` divides, to evaluate or to say something; likewise. */
     bool (*look)(void *context, int64_t step);
-    void        *look_context; /* of both */
+    /* Called after every step, on every rank, when its checkpoint is on its way; likewise. */
+    bool (*after_step)(void *context, const mtf_train_step *now);
+    void        *look_context; /* of all three */
     int64_t      look_every;
     mtf_trained *trained; /* filled in where it is not NULL                           */
 } mtf_train_opts;

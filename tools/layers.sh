@@ -1,8 +1,8 @@
 #!/bin/bash
-# Checks the floors of the house: who includes whom, and one name for one thing.
+# Checks the layers of the source: which folder includes which, and one name for one thing.
 #
-# src/LAYERS lists the folders, lowest floor first.  A file may include its own folder, lower
-# floors, and the public headers; includes are written from src/, as in "space/shape.h".
+# src/LAYERS lists the folders, lowest layer first.  A file may include its own folder, lower
+# layers, and the public headers; includes are written from src/, as in "space/shape.h".
 # Usage: tools/layers.sh [root of the tree]
 cd "${1:-$(dirname "$0")/..}" || exit 2
 bad=$(mktemp)
@@ -12,9 +12,9 @@ mapfile -t sources < <(find src -name '*.[ch]' -o -name '*.cu' | sort)
 
 # An include goes down, or stays in its own folder.
 awk '
-    FILENAME == "src/LAYERS" { for (i = 1; i <= NF; i++) floor[$i] = FNR; next }
+    FILENAME == "src/LAYERS" { for (i = 1; i <= NF; i++) layer[$i] = FNR; next }
     FNR == 1 { split(FILENAME, path, "/"); home = path[2]
-               if (!(home in floor)) print FILENAME ": folder " home " has no floor in src/LAYERS" }
+               if (!(home in layer)) print FILENAME ": folder " home " has no layer in src/LAYERS" }
     /^[ \t]*#[ \t]*include[ \t]*"/ {
         split($0, quoted, "\""); target = quoted[2]
         if (target ~ /^mtf(_nn|_data|_train|_build)?\.h$/) next
@@ -22,10 +22,10 @@ awk '
         where = FILENAME ":" FNR ": "
         if (folder == target || target ~ /\.\./)
             print where "write \"" target "\" from src/, as in \"space/shape.h\""
-        else if (!(folder in floor))
+        else if (!(folder in layer))
             print where "\"" target "\" is in no folder of src/LAYERS"
-        else if (folder != home && floor[folder] >= floor[home])
-            print where home " (floor " floor[home] ") includes " folder " (floor " floor[folder] ")"
+        else if (folder != home && layer[folder] >= layer[home])
+            print where home " (layer " layer[home] ") includes " folder " (layer " layer[folder] ")"
     }' src/LAYERS "${sources[@]}" >>"$bad" || exit 2
 
 # A stem belongs to one folder: x.c and x.h side by side are a pair, anything else is a clash.

@@ -12,18 +12,18 @@ find src -name '*.[ch]' ! -path src/base/numbers.c | sort | xargs awk '
     function look() {
         gsub(/%%/, "", statement)
         if (statement ~ /%[-+ #0]*[0-9*]*(\.[0-9*]*)?L?[aefgAEFG]/)
-            print place ": a floating number goes through number_format or number_print"
+            print place ": a floating number goes through number_read, number_format or number_print"
         statement = ""
     }
     FNR == 1 { statement = "" }
     { code = $0; sub(/\/\*.*/, "", code) }
-    code ~ /(^|[^A-Za-z0-9_])(strto(d|f|ld)|atof|v?f?s?scanf)[ ]*\(/ {
+    code ~ /(^|[^A-Za-z0-9_])(strto(d|f|ld)|atof)[ ]*\(/ {
         print FILENAME ":" FNR ": a number is read with number_read"
     }
     code ~ /(^|[^A-Za-z0-9_])v(f|d|s|sn|as)?printf[ ]*\(/ {
         print FILENAME ":" FNR ": a format is followed with number_vformat"
     }
-    code ~ /(^|[^A-Za-z0-9_])(f|d|s|sn|as)?printf[ ]*\(/ && statement == "" {
+    code ~ /(^|[^A-Za-z0-9_])((f|d|s|sn|as)?printf|v?f?s?scanf)[ ]*\(/ && statement == "" {
         place = FILENAME ":" FNR
         statement = " "
     }

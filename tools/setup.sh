@@ -1,9 +1,11 @@
 #!/bin/bash
 # Installs what the build needs and this machine lacks; silent when nothing is missing.
 #
-# Usage: tools/setup.sh [bench|full]  bench: also what `make bench` measures against;
+# Usage: tools/setup.sh [bench|page|full]  bench: also what `make bench` measures against;
+#                                   page: also a browser, for `make test-page`;
 #                                   full: also clang, its OpenMP and its sanitizers, for
 #                                   `make fuzz`, `make tidy`, `make format` and the clang preset
+#        MTF_NO_INSTALL=1 tools/setup.sh  only says what is missing, and fails if anything is
 has_tool()    { command -v "$1" >/dev/null 2>&1; }
 has_library() { has_tool pkg-config && pkg-config --exists "$1"; }
 has_package() { [ "$(dpkg-query -W -f '${Status}' "$1" 2>/dev/null)" = "install ok installed" ]; }
@@ -39,6 +41,9 @@ fi
 if [ "$1" = bench ]; then
     has_library sleef              || need "SLEEF, with headers" "libsleef-dev"
 fi
+if [ "$1" = page ]; then
+    has_tool chromium              || need "Chromium" "chromium"
+fi
 if [ "$1" = full ]; then
     has_tool clang                 || need "clang" "clang"
     has_tool clang-format          || need "clang-format" "clang-format"
@@ -59,18 +64,25 @@ if [ $debian = no ]; then
     exit 1
 fi
 
+needed="this machine lacks these Debian packages: ${missing[*]}"
+if [ -n "$MTF_NO_INSTALL" ]; then
+    echo "setup: $needed; MTF_NO_INSTALL is set, so nothing was installed:" \
+         "install them with apt-get install ${missing[*]}" >&2
+    exit 1
+fi
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-    has_tool sudo || { echo "setup: run this as root, or install sudo, to add: ${missing[*]}" >&2; exit 1; }
+    has_tool sudo || { echo "setup: $needed; run this as root, or install sudo, to add them" >&2; exit 1; }
     as_root=(sudo)
 fi
-echo "setup: installing ${missing[*]}"
+echo "setup: $needed"
+echo "setup: installing them with ${as_root[*]} apt-get now (MTF_NO_INSTALL=1 prevents this)" | tr -s ' '
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! { "${as_root[@]}" apt-get update -q &&
        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
            apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
     cat "$log"
-    echo "setup: apt-get could not install ${missing[*]}; its words are above" >&2
+    echo "setup: apt-get could not install ${missing[*]}; its messages are above" >&2
     exit 1
 fi

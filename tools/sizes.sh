@@ -1,11 +1,13 @@
 #!/bin/bash
-# Fails on a file over 800 lines or a function over 120 lines under src/.
+# Fails on files over 800 lines, functions over 120 lines, documents over 120 columns.
 #
-# A function begins at a brace in column 0 and ends at the next closing one.
+# Under src/ a function begins at a brace in column 0 and ends at the next closing one.  Of documents, the
+# rows of tables and what stands in blocks may be longer; docs/ops.md is not looked at.
 # Usage: tools/sizes.sh [root of the tree]
 cd "${1:-$(dirname "$0")/..}" || exit 2
 set -o pipefail
 
+bad=0
 find src \( -name '*.[ch]' -o -name '*.cu' \) -print0 | sort -z | xargs -0 -r awk '
     function close_file() {
         if (lines > 800) print file ": " lines " lines, over 800"
@@ -21,4 +23,13 @@ find src \( -name '*.[ch]' -o -name '*.cu' \) -print0 | sort -z | xargs -0 -r aw
             print file ":" begun ": " length_now " lines, over 120: " head
         begun = 0
     }
-    END { close_file() }' | { ! grep .; }
+    END { close_file() }' | { ! grep .; } || bad=1
+
+find . -name '*.md' -not -path './build*' -not -path './.git/*' -not -name ops.md -print0 |
+    sort -z | LC_ALL=C xargs -0 -r awk '
+    FNR == 1 { block = 0 }
+    /^ *```/ { block = !block; next }
+    { gsub(/[\200-\277]/, "") } # of a UTF-8 character its first byte counts
+    !block && !/^ *\|/ && !/^<!--/ && length($0) > 120 { print FILENAME ":" FNR ": " length($0) " columns, over 120" }
+    ' | { ! grep .; } || bad=1
+exit $bad

@@ -2,7 +2,8 @@
 # Builds one preset, runs every test in it, and sums up.
 #
 # A test says what it found in a last line `NAME: N passed, N failed`, or in cmocka's words.
-# One that crashes, runs out of time or says nothing counts as one failure.
+# One that crashes, runs out of time or says nothing counts as one failure.  A line `note: TEXT` tells
+# what could not be checked here, and is shown.
 # Usage: tools/test.sh [preset]       default: release
 #        MTF_TEST_TIMEOUT=seconds     for each test; default 600, and 900 under a sanitizer
 #        MTF_TEST_JOBS=n              tests that run at a time; default 2
@@ -45,6 +46,7 @@ run() {                                 # run KIND NAME COMMAND...: leaves NAME.
     fi
     if [ -n "$note" ] && [ "${failed:-0}" -eq 0 ]; then failed=1; fi
     echo "${passed:-0} ${failed:-0} $note" >"$work/$name.result"
+    [ -n "$note" ] || note=$(sed -n 's/^note: //p' "$log" | head -n 1)
     printf '%-32s %8d %8d %9.1f  %s\n' "$name" "${passed:-0}" "${failed:-0}" \
         "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$note"
 }

@@ -10,7 +10,7 @@ enum { CHUNK = 16 * 1024, ALIGN = 16, BLOCK_ALIGN = 64 };
 struct chunk {
     chunk *older;
     size_t room;
-    size_t pad[2]; /* keeps the bytes behind the header aligned */
+    size_t pad[2]; /* keeps the bytes after the header aligned */
 };
 
 arena arena_make(const mtf_allocator *from, fault *f)

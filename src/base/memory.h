@@ -37,7 +37,7 @@ void       arena_back(arena *a, arena_mark mark); /* ... and drop all since    *
 #define arena_new(a, type) ((type *)arena_alloc(a, sizeof(type)))
 #define arena_array(a, type, n) ((type *)arena_alloc(a, sizeof(type) * (size_t)(n)))
 
-/* A growable array inside an arena: makes room for one more element behind `count`. */
+/* A growable array inside an arena: makes room for one more element after `count`. */
 void *arena_grow(arena *a, void *array, size_t element, int count, int *room);
 #define arena_push(a, array, count, room)                                                          \
     (((count) < (room)) ? (array)                                                                  \

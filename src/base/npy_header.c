@@ -1,7 +1,7 @@
 /* The header of a .npy file: a small Python dictionary.
  *
  * Only what NumPy itself writes is accepted: the three keys, once each, in
- * any order.  The parser moves one pointer forward and never behind `end`.
+ * any order.  The parser moves one pointer forward and never past `end`.
  */
 #include "base/npy_header.h"
 
@@ -154,7 +154,7 @@ static bool take_shape(scanner *r, npy_header *h)
         h->ndims++;
         comma = take(r, ',');
     }
-    if (h->ndims == 1 && !comma) return broken(r, "a comma behind the only size");
+    if (h->ndims == 1 && !comma) return broken(r, "a comma after the only size");
     return true;
 }
 

@@ -10,7 +10,7 @@ typedef struct npy_header {
     int       ndims;
     int64_t   size[MTF_MAX_DIMS];
     int64_t   count;         /* product of the sizes; count * element bytes fits size_t */
-    size_t    data_at;       /* where the elements begin; never behind the end */
+    size_t    data_at;       /* where the elements begin; never past the end */
 } npy_header;
 
 /* Reads the header of a file that is `n` bytes long; an error names the file.  Types that no tensor

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
+#include "base/units.h"
 #include "cli/choices.h"
 #include "cli/plan_text.h"
-#include "cli/units.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "run/audit.h"

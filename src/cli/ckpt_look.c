@@ -8,13 +8,13 @@
 #include "base/numbers.h"
 #include "base/printable.h"
 #include "base/session.h"
+#include "base/units.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/opening.h"
 #include "checkpoint/writing.h"
 #include "cli/ckpt.h"
 #include "cli/json_out.h"
 #include "cli/show_values.h"
-#include "cli/units.h"
 
 static int64_t all_bytes(const contents *c)
 {

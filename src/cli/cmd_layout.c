@@ -2,13 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/put_file.h"
+#include "base/units.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
-#include "cli/units.h"
+#include "page/layout_page.h"
 #include "search/reasons.h"
 
 typedef struct job {
@@ -20,6 +22,7 @@ typedef struct job {
     automatic_opts   opts;
     site             site;
     automatic_answer answer;
+    seen_layouts     seen; /* for a page */
 } job;
 
 /* ---- text ---- */
@@ -118,17 +121,46 @@ static bool print_json(job *j)
     return json_print(j->session, root);
 }
 
+/* ---- a page ---- */
+
+static bool write_page(job *j)
+{
+    textbuf proof = {.arena = &j->session->arena};
+    write_proof(j, &proof);
+    layout_story story = {.what = j->options->words[0],
+                          .proof = text_done(&proof),
+                          .mesh = j->opts.mesh,
+                          .seen = &j->seen,
+                          .best = &j->answer.best[0],
+                          .smallest = j->opts.smallest,
+                          .limit = j->opts.limit};
+    for (int k = 0; k < j->answer.n; k++) {
+        textbuf t = {.arena = &j->session->arena};
+        TRY(k == 0 || write_reason(j, k, &t));
+        TRY(seen_add_best(&j->seen, &j->answer.best[k], k ? text_done(&t) + 3 : NULL));
+    }
+    return story.proof && layout_page(&story, option_nth(j->options, "html", 0));
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 static bool search_file(job *j)
 {
     const options *o = j->options;
+    const char    *html = option_nth(o, "html", 0);
+    TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(o, j->session, &j->opts.rates));
     TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
     if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
     j->graph = setup_plan(o, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
+    if (html) {
+        j->seen.session = j->session;
+        j->opts.tell = seen_add;
+        j->opts.context = &j->seen;
+    }
     TRY(automatic_find(j->graph, j->nfetches, j->fetches, &j->opts, &j->answer));
+    if (html) return write_page(j);
     return option_given(o, "json") ? print_json(j) : print_answer(j);
 }
 
@@ -141,6 +173,8 @@ static int run(const options *o)
         !option_number(o, "seconds", 1, 1000000, &seconds) ||
         !option_number(o, "most-axes", 1, MAX_AXES, &axes))
         return STATUS_USAGE;
+    if (option_given(o, "html") && option_given(o, "json"))
+        return usage_error(o->command, "--html writes a page: leave --json out");
     if (!option_given(o, "mesh"))
         return usage_error(o->command,
                            "--mesh is missing, as in --mesh rows:2,cols:4 or --mesh auto:8");
@@ -169,6 +203,7 @@ static const option_spec table[] = {
     {"fetch", "NAME", true, "for what computes NAME only, not everything"},
     {"show", "N", false, "print the best N; default 5"},
     {"json", NULL, false, "print JSON instead of text"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
     OPTION_TABLE(step_options),
     {0},
 };

@@ -1,6 +1,8 @@
 /* mtf plan: what a layout will cost, before anything runs. */
 #include <stdio.h>
 
+#include "base/put_file.h"
+#include "base/units.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/counters_text.h"
@@ -9,7 +11,7 @@
 #include "cli/plan_text.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
-#include "cli/units.h"
+#include "page/plan_page.h"
 
 typedef struct job {
     const options *options;
@@ -56,7 +58,10 @@ static bool plan_one(job *j)
     TRY(e != NULL);
     bool hints = e->processors > 1;
     bool ok = !hints || hint_find(j->graph, j->nfetches, j->fetches, &j->opts, &h);
-    if (ok && json) {
+    if (ok && option_given(j->options, "html")) {
+        ok = plan_page(j->graph, j->options->words[0], e, hints ? &h : NULL,
+                       option_nth(j->options, "html", 0));
+    } else if (ok && json) {
         ok = json_print(j->session, plan_json(e, hints ? &h : NULL, all));
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
@@ -78,7 +83,9 @@ static bool plan_two(job *j)
     estimate *a = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
     estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
     bool      ok = b != NULL;
-    if (ok && option_given(j->options, "json")) {
+    if (ok && option_given(j->options, "html")) {
+        ok = plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
+    } else if (ok && option_given(j->options, "json")) {
         cJSON *root = cJSON_CreateObject(), *list = json_list(root, "plans");
         cJSON_AddItemToArray(list, plan_json(a, NULL, option_given(j->options, "all")));
         cJSON_AddItemToArray(list, plan_json(b, NULL, option_given(j->options, "all")));
@@ -95,7 +102,8 @@ static bool plan_two(job *j)
 
 static bool plan_file(job *j)
 {
-    const char *diff = option_nth(j->options, "diff", 0);
+    const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
+    TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
@@ -128,6 +136,8 @@ static int run(const options *o)
     if (option_given(o, "diff") && option_given(o, "processor"))
         return usage_error(o->command,
                            "--diff compares the slowest processors: leave --processor out");
+    if (option_given(o, "html") && (option_given(o, "json") || j.opts.count))
+        return usage_error(o->command, "--html writes a page: leave --json and --counters out");
     j.session = file_session(&(mtf_session_opts){0});
     if (!j.session) return STATUS_FAILED;
     plan_file(&j);
@@ -145,6 +155,7 @@ static const option_spec table[] = {
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"json", NULL, false, "print JSON instead of text"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
     OPTION_TABLE(step_options),
     {0},
 };
@@ -155,6 +166,7 @@ static const char *const examples[] = {
     "mtf plan train.mtf --mesh all:8 --layout batch:all --diff hidden:all",
     "mtf plan model.mtf --loss loss --optimizer adam --mesh all:8 --layout batch:all",
     "mtf plan mnist --batch 800 --hidden 4096 --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
+    "mtf plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --html plan.html",
     NULL,
 };
 

@@ -35,7 +35,7 @@ typedef struct job {
 
 /* ---- names ------------------------------------------------------------------------------ */
 
-/* Splits the n-th "--flag NAME=FILE"; false behind the last one and after an error. */
+/* Splits the n-th "--flag NAME=FILE"; false after the last one and after an error. */
 static bool split_port(job *j, const char *flag, int n, const char **name, const char **file)
 {
     const char *text = option_nth(j->options, flag, n);

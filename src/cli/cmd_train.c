@@ -18,7 +18,7 @@ typedef struct job {
     mtf_train_opts train;
     int64_t        epoch; /* steps of one; 0: nobody knows */
     mtf_trained    trained;
-    evaluation     evaluation;
+    evaluation     evaluation; /* has the report, where one is wanted */
 } job;
 
 /* ---- how long --------------------------------------------------------------------------- */
@@ -84,6 +84,27 @@ static bool look(void *context, int64_t step)
 {
     job *j = context; /* the last step is evaluated in any case */
     return step == j->train.steps || evaluation_show(&j->evaluation, step, false);
+}
+
+/* ---- the report ------------------------------------------------------------------------- */
+
+static bool after_step(void *context, const mtf_train_step *now)
+{
+    job *j = context;
+    return train_report_step(j->evaluation.report, now);
+}
+
+static bool open_report(job *j)
+{
+    const char *path = option_nth(j->setup.options, "report", 0);
+    if (!path) return true;
+    j->evaluation.report = train_report_open(
+        j->setup.session, &(train_report_opts){.path = path,
+                                               .what = j->setup.word,
+                                               .command = j->train.config,
+                                               .steps = j->train.steps > 0 ? j->train.steps : 0});
+    j->train.after_step = after_step;
+    return j->evaluation.report != NULL;
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -200,8 +221,13 @@ static bool train(job *j)
     j->train.batches = &batches;
     j->train.init = &init;
     j->train.trained = &j->trained;
-    TRY(mtf_train(j->network.graph, j->network.loss, &j->train));
-    return j->trained.interrupted || evaluation_show(&j->evaluation, j->trained.step, false);
+    TRY(open_report(j));
+    if (!mtf_train(j->network.graph, j->network.loss, &j->train)) {
+        train_report_fail(j->evaluation.report);
+        return false;
+    }
+    TRY(j->trained.interrupted || evaluation_show(&j->evaluation, j->trained.step, false));
+    return train_report_write(j->evaluation.report, j->trained.interrupted ? "stopped by a signal" : "finished");
 }
 
 static int run(const options *o)
@@ -245,6 +271,7 @@ static const option_spec table[] = {
     OPTION_GROUP("what is shown"),
     {"json", NULL, false, "one object a line: steps with losses, at last the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
+    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
     {"profile", NULL, false, "a closing table of time by instruction and by scope"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/units.h"
+#include "base/units.h"
 #include "plan/counters.h"
 
 /* One blank for each slash. */

@@ -94,6 +94,8 @@ bool evaluation_show(evaluation *e, int64_t step, bool with_step)
     int n = make_figures(e, means, list);
     for (int i = 0; e->events && i < n; i++)
         TRY(events_scalar(e->events, step, list[i].event, list[i].value));
+    for (int i = 0; i < n; i++)
+        TRY(train_report_evaluation(e->report, step, list[i].json, list[i].value));
     if (e->json)
         print_json(step, n, list);
     else

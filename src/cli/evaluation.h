@@ -5,6 +5,7 @@
 #include "cli/train_setup.h"
 #include "model/events.h"
 #include "mtf_train.h"
+#include "page/train_report.h"
 
 typedef struct evaluation {
     setup          *setup;
@@ -13,6 +14,7 @@ typedef struct evaluation {
     mtf_evaluation *means; /* of the loss and, where something is right or wrong, of that */
     bool            perplexity, json;
     events         *events; /* NULL: none, or another rank writes them */
+    train_report   *report; /* gets the figures, too; NULL: none */
 } evaluation;
 
 /* Builds the network and opens the data, where there is some. */

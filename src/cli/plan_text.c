@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/units.h"
+#include "base/units.h"
 #include "plan/traffic.h"
 
 enum { LINE = 110, MATTER = 12 };
@@ -85,8 +85,8 @@ static void write_memory(const estimate *e, textbuf *t)
         write_row(t, rows[i].name, unit_bytes(rows[i].bytes));
         text_add(t, "%s\n", rows[i].says);
     }
-    write_row(t, "  bound", unit_bytes(m->bound));
-    text_add(t, "   where the slab has what must be alive at once; memory is %.3g of it\n",
+    write_row(t, "  lower bound", unit_bytes(m->bound));
+    text_add(t, "   with only what is alive at once; memory is %.2f x the lower bound\n",
              m->bound > 0 ? (double)m->peak / (double)m->bound : 1);
 }
 

@@ -32,7 +32,7 @@ static int write_element(view *v, textbuf *t, int64_t index)
     return t->used - before;
 }
 
-/* The index behind `i` that is shown; where some are left out between, `*gap` says so. */
+/* The index after `i` that is shown; where some are left out between, `*gap` says so. */
 static int64_t next_shown(const view *v, int64_t size, int64_t i, bool *gap)
 {
     *gap = v->edge && i == v->edge - 1 && size > 2 * v->edge;

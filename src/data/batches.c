@@ -1,7 +1,7 @@
 /* Batches, fed one by one, while a thread reads ahead.
  *
  * Buffers form a ring: batch k lies in buffer k modulo their number.  The one
- * fed last is lent to the program; the thread fills those behind it, up to
+ * fed last is lent to the program; the thread fills those after it, up to
  * `made`.  Its own error waits in `trouble` until all batches before it have been fed.  The thread allocates
  * nothing and touches neither the program nor the session.
  */

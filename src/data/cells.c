@@ -20,7 +20,7 @@ static const char *take_plain(const cell_style *style, const char *at, const cha
     return stop;
 }
 
-/* `at` is behind the opening quote. */
+/* `at` is after the opening quote. */
 static const char *take_quoted(const cell_style *style, const char *at, const char *end, cell *c)
 {
     const char *stop = at;

@@ -38,8 +38,8 @@ static bool guess_format(mtf_session *s, field *f, const input_file *file)
             f->format = formats[i];
     for (int i = 0; i < FORMATS && !f->format; i++) {
         const char *found = formats[i]->ending ? strstr(name, formats[i]->ending) : NULL;
-        char        behind = found ? found[strlen(formats[i]->ending)] : 'x';
-        if (behind == 0 || behind == '.' || behind == '-' || behind == 's') f->format = formats[i];
+        char        next = found ? found[strlen(formats[i]->ending)] : 'x';
+        if (next == 0 || next == '.' || next == '-' || next == 's') f->format = formats[i];
     }
     if (f->format) return true;
     return fail(&s->fault, ERR_FILE,

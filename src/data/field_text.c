@@ -76,7 +76,7 @@ static bool take_shift(mtf_field *f, const char *value)
     return take_count(value, 0, &f->shift);
 }
 
-/* "0-9", "-1-1": the sign between them stands behind a whole number. */
+/* "0-9", "-1-1": the sign between them stands after a whole number. */
 static bool take_range(mtf_field *f, const char *value)
 {
     char *end;
@@ -119,7 +119,7 @@ static const struct word *find_word(const char *piece)
     return NULL;
 }
 
-/* Does a piece begin here, behind a colon: "word=", or "header" and then another or nothing? */
+/* Does a piece begin here, after a colon: "word=", or "header" and then another or nothing? */
 static bool begins_piece(const char *at)
 {
     size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz");

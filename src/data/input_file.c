@@ -121,15 +121,15 @@ static bool unpack(unpacking *u)
             f->size += (size_t)got;
             continue;
         }
-        const char *words = gzerror(u->gz, &code), *behind = strstr(words, ">: ");
+        const char *words = gzerror(u->gz, &code), *after = strstr(words, ">: ");
         if (code == Z_OK || code == Z_STREAM_END) return true;
         if (code == Z_BUF_ERROR)
             return fail(why, ERR_FILE, "\"%s\" is cut short: its gzip data end after %zu bytes",
                         f->path, f->size);
         if (code == Z_ERRNO)
             words = strerror(errno);
-        else if (behind)
-            words = behind + 3; /* zlib, which has no path, begins with "<fd:3>: " */
+        else if (after)
+            words = after + 3; /* zlib, which has no path, begins with "<fd:3>: " */
         return fail(why, ERR_FILE, "\"%s\" is damaged: %s", f->path, words);
     }
 }

@@ -19,7 +19,7 @@ bool lines_index(mtf_session *s, input_file *f)
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         f->lines.at[k] = at - bytes;
         at =
-            (stop ? stop : end) + 1; /* behind a last line without end stands an end all the same */
+            (stop ? stop : end) + 1; /* after a last line without end stands an end all the same */
     }
     f->lines.at[count] = count ? at - bytes : 0;
     return true;

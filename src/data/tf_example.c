@@ -4,7 +4,7 @@
  *     entry     1: name  2: Feature    Feature   1: texts | 2: floats | 3: whole numbers
  *
  * Protocol buffers are fields, each a number, a kind and a value.  The reader
- * moves one pointer forward, never behind the message's end; fields that it
+ * moves one pointer forward, never past the message's end; fields that it
  * does not know are passed over.  A list may be packed into one field or come
  * one by one.  Of two entries with one name the last counts.
  */

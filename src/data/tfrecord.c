@@ -4,6 +4,7 @@
  * bytes, and their masked CRC-32C; all numbers have the lowest byte first.
  * Lengths are checked when the file is opened, contents when they are read.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/byte_order.h"
@@ -109,9 +110,17 @@ static bool read_tfrecord(const field *f, const shard *part, int64_t k, wanted *
     return true;
 }
 
+static void where_tfrecord(const field *f, const shard *part, int64_t k, int64_t element,
+                           char text[PLACE_ROOM])
+{
+    (void)f, (void)part;
+    snprintf(text, PLACE_ROOM, "record %lld, element %lld", (long long)k, (long long)element);
+}
+
 const format format_tfrecord = {.name = "tfrecord",
                                 .ending = ".tfrecord",
                                 .takes = TAKES_PART,
                                 .begins = begins_tfrecord,
                                 .open = open_tfrecord,
-                                .read = read_tfrecord};
+                                .read = read_tfrecord,
+                                .where = where_tfrecord};

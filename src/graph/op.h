@@ -82,7 +82,7 @@ struct op {
     /* Emits instructions that compute out from in.  Each out comes with its type and shape set, and
      * is to be replaced by the slice that holds the value. */
     bool (*lower)(emitter *e, const node *n, const slice *in, slice *out);
-    /* The sharding rule, as data: what a cut dimension means to this op.  NULL: all SPLIT_WHOLE. */
+    /* The split rule, as data: what a cut dimension means to this op.  NULL: all SPLIT_WHOLE. */
     dim_split (*split)(const node *n, const char *dim);
     debt (*debt)(const node *n, int input); /* NULL: DEBT_SETTLE */
     /* The multiplications, for counters.  NULL: none that are counted. */

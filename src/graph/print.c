@@ -141,7 +141,36 @@ static void write_left(printer *p, const node *n)
     text_add(&p->text, "%s = ", visible ? "" : "_");
 }
 
-/* Inputs behind nargs are captures: the blocks' own lines name them. */
+/* A reshape whose sizes stay, one by one: text has a word for it. */
+static bool only_renames(const node *n)
+{
+    if (strcmp(n->op->name, "reshape") != 0) return false;
+    const mtf_shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
+    for (int d = 0; d < y->ndims && x->ndims == y->ndims; d++)
+        if (x->dims[d].size != y->dims[d].size) return false;
+    return x->ndims == y->ndims;
+}
+
+static void write_rename(printer *p, const node *n)
+{
+    const mtf_shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
+    const char      *from[MTF_SHAPE_ROOM], *to[MTF_SHAPE_ROOM];
+    int              count = 0;
+    for (int d = 0; d < x->ndims; d++)
+        if (strcmp(x->dims[d].name, y->dims[d].name) != 0) {
+            from[count] = x->dims[d].name;
+            to[count++] = y->dims[d].name;
+        }
+    text_add(&p->text, "rename(");
+    write_names(p, 1, n->in);
+    text_add(&p->text, ", from=");
+    attr_write(ATTR_NAMES, &(attr){.names = {count, from}}, &p->text);
+    text_add(&p->text, ", to=");
+    attr_write(ATTR_NAMES, &(attr){.names = {count, to}}, &p->text);
+    text_add(&p->text, ")");
+}
+
+/* Inputs after nargs are captures: the blocks' own lines name them. */
 static void write_call(printer *p, const node *n)
 {
     textbuf *t = &p->text;
@@ -230,7 +259,10 @@ static void write_node(printer *p, const node *n, int level)
     if (n->op == &op_param) return;
     write_indent(p, level);
     write_left(p, n);
-    write_call(p, n);
+    if (only_renames(n))
+        write_rename(p, n);
+    else
+        write_call(p, n);
     int nblocks = block_count(n);
     if (nblocks) {
         text_add(&p->text, " {\n");

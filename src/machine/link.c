@@ -124,7 +124,7 @@ bool link_was_answered(int descriptor, const link_offer *whom)
 
 /* ---- afterwards ---- */
 
-void link_bid_farewell(int descriptor)
+void link_say_goodbye(int descriptor)
 {
     send(descriptor, "", 1, MSG_NOSIGNAL);
 }

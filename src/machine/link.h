@@ -1,7 +1,7 @@
 /* Links: connections that break when a process of another machine ends.
  *
  * Nothing is sent but two marks, which tell that the right two are connected, and
- * a farewell: a connection that breaks without one has lost its process.  Where
+ * a goodbye: a connection that breaks without one has lost its process.  Where
  * no connection is possible there is no link, and nothing is noticed.
  */
 #ifndef MACHINE_LINK_H
@@ -30,7 +30,7 @@ bool link_was_answered(int descriptor, const link_offer *whom);
 
 typedef enum link_news { LINK_NOTHING, LINK_FAREWELL, LINK_BROKEN } link_news;
 
-void      link_bid_farewell(int descriptor); /* before an orderly end */
-link_news link_hear(int descriptor);         /* does not wait */
+void      link_say_goodbye(int descriptor); /* before an orderly end */
+link_news link_hear(int descriptor);        /* does not wait */
 
 #endif

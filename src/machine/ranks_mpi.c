@@ -14,7 +14,7 @@
 
 /* On the alarm communicator: an error, "I have said it", "I know", "are you there?", "I am". */
 enum { TAG_ERROR, TAG_SAID, TAG_KNOWN, TAG_ASK, TAG_HERE };
-enum { GRACE = 3 };        /* seconds in which a rank that lives answers a farewell */
+enum { GRACE = 3 };        /* seconds in which a rank that lives answers a goodbye */
 #define ANSWER_SECONDS 1.0 /* in which a rank that waits answers a question */
 #define LAST_WORDS 0.01    /* in which the error of a rank that has ended arrives */
 
@@ -24,7 +24,7 @@ static const double under_way = 0.1;
 /* Seconds after which somebody may be lost: little, since the starter soon ends those that are left. */
 static const double worrying = 0.005;
 
-void ranks_breathe(int tries, double waited)
+void ranks_back_off(int tries, double waited)
 {
     struct timespec pause = {.tv_nsec = 50000};
     if (waited > under_way)
@@ -108,7 +108,7 @@ static void answer(ranks *r)
     send_word(r, status.MPI_SOURCE, TAG_HERE, NULL, 0);
 }
 
-/* Has a rank ended that has not said why?  Those of other machines bid farewell where they have. */
+/* Has a rank ended that has not said why?  Those of other machines say goodbye where they have. */
 static bool notice_loss(ranks *r)
 {
     enum { LOOKS = 200 }; /* at least: on a busy machine the time is soon over */
@@ -140,7 +140,7 @@ arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *
         }
         if (waited > worrying && tries % LOOK == 0 && notice_loss(r)) return SOMEBODY_LOST;
         if (waited > under_way) answer(r);
-        ranks_breathe(tries, waited);
+        ranks_back_off(tries, waited);
     }
 }
 
@@ -253,7 +253,7 @@ static int hear(ranks *r, int from, int tag, double seconds)
         if (done) return status.MPI_SOURCE;
         waited = clock_seconds() - begin;
         if (waited > seconds) return -1;
-        ranks_breathe(1000, waited);
+        ranks_back_off(1000, waited);
     }
 }
 
@@ -320,7 +320,7 @@ void ranks_close(ranks *r)
         spread_word(r);
     }
     if (!r->orderly) {
-        watch_bid_farewell(&r->watch);
+        watch_say_goodbye(&r->watch);
         return;
     }
     watch_close(&r->watch, r->session);

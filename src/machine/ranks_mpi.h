@@ -18,7 +18,7 @@ typedef struct rank_error {
 struct ranks {
     mtf_session *session;
     int          number, count, node; /* node: ranks on this machine */
-    MPI_Comm     comm, alarm;         /* data; errors and farewells */
+    MPI_Comm     comm, alarm;         /* data; errors and goodbyes */
     bool         ours;                /* we initialised MPI */
     const mesh  *mesh;                /* whose processors they have; NULL: not known yet */
     watch        watch;               /* over the other ranks of this machine */
@@ -52,7 +52,7 @@ bool messages_came(const awaited *what);
  * `*failed`, if given, is no longer negative. */
 arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *failed);
 /* Spins while an answer is likely, then gives the core away: there may be more ranks than cores. */
-void ranks_breathe(int tries, double waited);
+void ranks_back_off(int tries, double waited);
 /* Does this rank answer?  Those that wait themselves do; who computes or stands still does not. */
 bool ranks_answers(ranks *r, int rank);
 bool ranks_say_lost(ranks *r, const char *what); /* records who was; always false */

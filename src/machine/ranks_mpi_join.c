@@ -30,7 +30,7 @@ static void complete(MPI_Request *request)
     for (int tries = 0, done = 0;; tries++) {
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done) return;
-        ranks_breathe(tries, clock_seconds() - begin);
+        ranks_back_off(tries, clock_seconds() - begin);
     }
 }
 
@@ -187,7 +187,7 @@ ranks *ranks_open(mtf_session *s, bool threads)
     if (ranks_over()) {
         fail(&s->fault, ERR_MPI,
              "MPI was finalised when an earlier session closed; to open several, initialise it "
-             "before the first and finalise it behind the last");
+             "before the first and finalise it after the last");
         return NULL;
     }
     ranks *r = block_alloc(&s->allocator, &s->fault, sizeof *r, true);

@@ -106,7 +106,7 @@ void watch_link(watch *w, int descriptor, int mark)
     w->links++;
 }
 
-/* Who has bidden farewell is not watched any more. */
+/* Who has said goodbye is not watched any more. */
 static bool has_ended(const watch *w, const watch_end *end)
 {
     if (!end->link) return true;
@@ -124,15 +124,15 @@ int watch_ended(const watch *w, bool *link)
     return has_ended(w, end) ? end->mark : -1;
 }
 
-void watch_bid_farewell(watch *w)
+void watch_say_goodbye(watch *w)
 {
     for (int k = 0; k < w->count; k++)
-        if (w->ends[k].link) link_bid_farewell(w->ends[k].descriptor);
+        if (w->ends[k].link) link_say_goodbye(w->ends[k].descriptor);
 }
 
 void watch_close(watch *w, mtf_session *s)
 {
-    watch_bid_farewell(w);
+    watch_say_goodbye(w);
     for (int k = 0; k < w->count; k++) close(w->ends[k].descriptor);
     if (w->bell >= 0) close(w->bell);
     block_free(&s->allocator, w->ends);

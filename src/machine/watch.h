@@ -44,7 +44,7 @@ void watch_link(watch *w, int descriptor, int mark); /* which it owns from now o
 /* The mark of one that has ended, -1: none; for any thread.  `link`: it was on another machine. */
 int  watch_ended(const watch *w, bool *link);
 /* Tells other machines that this process ends, but is not lost. */
-void watch_bid_farewell(watch *w);
+void watch_say_goodbye(watch *w);
 void watch_close(watch *w, mtf_session *s);
 
 #endif

@@ -48,7 +48,7 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
 
 /* ---- what wires share ---- */
 
-/* The k-th member behind this one, round the circle: so that not all begin with the same. */
+/* The k-th member after this one, round the circle: so that not all begin with the same. */
 int group_after(const group *g, int k);
 
 void wire_give_up(wire *w, int me); /* notes the first that does */

@@ -36,7 +36,7 @@ static void unpack(const region *r, const char *from, char *to, int64_t bytes)
 
 /* What comes in, told by one walk over the regions. */
 typedef struct intake {
-    char *work;    /* behind what will have to be unpacked */
+    char *work;    /* after what will have to be unpacked */
     int   locals;  /* regions from this process, */
     leg   local;   /* the last of which is, as a rule, the only one */
     bool  unpacks; /* some region does not arrive where it belongs */

@@ -73,17 +73,17 @@ static int find_late(side *s, const awaited *what)
 }
 
 /* Whoever waits for somebody else is not to blame: leaves those who do not answer in s->late. */
-static int find_guilty(mpi_wire *w, side *s, const awaited *what)
+static int find_unresponsive(mpi_wire *w, side *s, const awaited *what)
 {
-    int  n = find_late(s, what), guilty = 0, asked = -1;
+    int  n = find_late(s, what), silent = 0, asked = -1;
     bool answers = false;
     for (int k = 0; k < n; k++) {
         int rank = rank_of(w, s->late[k]);
         if (rank != asked) answers = ranks_answers(w->ranks, rank);
-        if (!answers) s->late[guilty++] = s->late[k];
+        if (!answers) s->late[silent++] = s->late[k];
         asked = rank;
     }
-    return guilty;
+    return silent;
 }
 
 /* Messages that nobody waits for any more must not arrive in memory that is used again. */
@@ -113,10 +113,10 @@ bool mpi_await(mpi_wire *w, int me, const instr *i, const awaited *what)
     double  start = clock_seconds(), seconds = patience;
     arrival a;
     while ((a = ranks_await(w->ranks, what, seconds, &w->face.failed)) == SOMEBODY_LATE) {
-        int  guilty = find_guilty(w, s, what);
+        int  silent = find_unresponsive(w, s, what);
         bool enough = clock_seconds() - start > 2 * patience + 2;
-        if (guilty || enough) {
-            wire_late(&w->face, i, guilty ? guilty : find_late(s, what), s->late);
+        if (silent || enough) {
+            wire_late(&w->face, i, silent ? silent : find_late(s, what), s->late);
             break;
         }
         seconds = ASK_AGAIN;

@@ -29,11 +29,7 @@ typedef struct spent {
     int64_t calls;
 } spent;
 
-typedef struct row {
-    const char *name;
-    double      mean, least, most; /* seconds, over the processors */
-    int64_t     calls;             /* of the processor with most */
-} row;
+typedef profile_row row;
 
 typedef struct table {
     const mtf_program *program;
@@ -136,21 +132,39 @@ static int slower(const void *a, const void *b)
     return x->mean < y->mean ? 1 : x->mean > y->mean ? -1 : strcmp(x->name, y->name);
 }
 
-static void write_rows(const table *t, const char *head, int begin, int end, textbuf *out)
+/* Those with calls, the slowest first. */
+static int sort_rows(row *rows, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (rows[i].calls) rows[kept++] = rows[i];
+    if (kept) qsort(rows, (size_t)kept, sizeof *rows, slower);
+    return kept;
+}
+
+bool profile_collect(const mtf_program *p, arena *a, profile *all)
+{
+    table t = {.program = p, .arena = a};
+    TRY(name_rows(&t) && collect(&t));
+    all->kinds = t.rows;
+    all->nkinds = sort_rows(all->kinds, INSTR_KINDS);
+    all->scopes = t.rows + INSTR_KINDS;
+    all->nscopes = sort_rows(all->scopes, t.nrows - INSTR_KINDS);
+    return true;
+}
+
+static void write_rows(const char *head, const row *rows, int n, textbuf *out)
 {
     double all = 0;
     int    width = (int)strlen(head);
-    qsort(t->rows + begin, (size_t)(end - begin), sizeof *t->rows, slower);
-    for (int i = begin; i < end; i++) {
-        const row *r = &t->rows[i];
-        all += r->mean;
-        if (r->calls && (int)strlen(r->name) > width) width = (int)strlen(r->name);
+    for (int i = 0; i < n; i++) {
+        all += rows[i].mean;
+        if ((int)strlen(rows[i].name) > width) width = (int)strlen(rows[i].name);
     }
     text_add(out, "\n%-*s %10s %10s %8s  %s\n", width, head, "calls", "seconds", "share",
              "slowest : fastest processor");
-    for (int i = begin; i < end; i++) {
-        const row *r = &t->rows[i];
-        if (!r->calls) continue;
+    for (int i = 0; i < n; i++) {
+        const row *r = &rows[i];
         text_add(out, "%-*s %10lld %10.4f %6.1f %%", width, *r->name ? r->name : "-",
                  (long long)r->calls, r->mean, all > 0 ? 100 * r->mean / all : 0);
         if (r->least > 0)
@@ -162,12 +176,12 @@ static void write_rows(const table *t, const char *head, int begin, int end, tex
 
 bool profile_write(const mtf_program *p, textbuf *out)
 {
-    arena scratch = arena_make(&p->session->allocator, &p->session->fault);
-    table t = {.program = p, .arena = &scratch};
-    bool  ok = name_rows(&t) && collect(&t);
+    arena   scratch = arena_make(&p->session->allocator, &p->session->fault);
+    profile all;
+    bool    ok = profile_collect(p, &scratch, &all);
     if (ok) {
-        write_rows(&t, "instruction", 0, INSTR_KINDS, out);
-        write_rows(&t, "scope", INSTR_KINDS, t.nrows, out);
+        write_rows("instruction", all.kinds, all.nkinds, out);
+        write_rows("scope", all.scopes, all.nscopes, out);
     }
     arena_free(&scratch);
     return ok;

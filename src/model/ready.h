@@ -42,7 +42,7 @@ struct model {
 
 extern const model model_mnist, model_mnist_conv, model_toy;
 
-/* The n-th, NULL behind the last; by name, NULL where there is none. */
+/* The n-th, NULL after the last; by name, NULL where there is none. */
 const model *model_nth(int n);
 const model *model_find(const char *name);
 

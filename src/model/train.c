@@ -188,6 +188,12 @@ static bool show(training *t)
         now.wire = spent.all > 0 ? spent.wire / spent.all : 0;
     }
     progress_step(&t->progress, &now);
+    t->now = (mtf_train_step){.step = t->step,
+                              .examples = now.examples,
+                              .loss = now.loss,
+                              .rate = now.rate,
+                              .seconds = now.seconds,
+                              .program = t->program};
     if (t->events) {
         TRY(events_scalar(t->events, t->step, "loss", now.loss));
         if (t->opts->rate) TRY(events_scalar(t->events, t->step, "learning_rate", now.rate));
@@ -212,6 +218,15 @@ static void trace(training *t)
     timeline_record(t->program, t->step >= begin && t->step < begin + TRACED);
 }
 
+static bool tell_step(training *t)
+{
+    const mtf_train_opts *o = t->opts;
+    char                  when[40];
+    t->now.saved = t->saved == t->step;
+    snprintf(when, sizeof when, "after step %lld", (long long)t->step);
+    return !o->after_step || o->after_step(o->look_context, &t->now) || unwilling(t, when);
+}
+
 static bool step(training *t)
 {
     trace(t);
@@ -219,7 +234,7 @@ static bool step(training *t)
     t->step++;
     t->last_loss = mtf_fetch_scalar(t->program, t->loss);
     TRY(show(t));
-    return isfinite(t->last_loss) || training_explain(t, t->last_loss);
+    return isfinite(t->last_loss) || (tell_step(t) && training_explain(t, t->last_loss));
 }
 
 static bool let_look(training *t)
@@ -242,7 +257,7 @@ static bool run(training *t)
             break; /* the end of the data, or an error */
         TRY(step(t));
         if (o->save_every && t->step % o->save_every == 0) TRY(save(t, true));
-        TRY(let_look(t));
+        TRY(tell_step(t) && let_look(t));
         TRY(shall_stop(t, &s));
     }
     if (o->steps > 0 && t->step >= o->steps) t->stopped = 0; /* it came to its end all the same */

@@ -26,6 +26,7 @@ typedef struct training {
     int64_t first, step; /* steps since the model's beginning: at the start, and now */
     int64_t saved;       /* the step of the newest checkpoint; -1: there is none */
     double  last_loss;
+    mtf_train_step now; /* for whoever is told of steps */
     double  step_begin; /* of the current step, in seconds of the clock */
     int     stopped;    /* the signal that ends the training; 0: none */
     folder_lock  lock;       /* on the folder for checkpoints, of the first rank */

@@ -8,7 +8,7 @@
 mtf_attention_weights attention_weights(const mtf_tensor *x, mtf_dim heads, mtf_dim channels,
                                         mtf_dim kv, const mtf_attention_opts *o);
 /* x times one of the weights: x's dimensions without its last, `heads` before the last `inner` of
- * them, kv behind. */
+ * them, kv after. */
 mtf_tensor *attention_project(mtf_tensor *x, mtf_tensor *w, mtf_dim heads, mtf_dim kv, int inner,
                               const mtf_attention_opts *o);
 /* Back to the channels: heads and kv are summed, the other dimensions are those of `like`. */

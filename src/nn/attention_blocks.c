@@ -9,13 +9,13 @@ typedef struct side {
     mtf_dim size, memory;
 } side;
 
-static bool find_side(const mtf_tensor *x, const char *layer, int behind, mtf_dim blocks, side *s)
+static bool find_side(const mtf_tensor *x, const char *layer, int skip, mtf_dim blocks, side *s)
 {
     mtf_graph *g = x->node->graph;
     textbuf    t = {.arena = &g->arena};
     char       shape[SHAPE_TEXT];
     *s = (side){.blocks = blocks};
-    TRY(layer_last(x, layer, behind, &s->size));
+    TRY(layer_last(x, layer, skip, &s->size));
     if (blocks.name) {
         int at = mtf_shape_find(x->shape, blocks.name);
         if (at < 0)
@@ -29,7 +29,7 @@ static bool find_side(const mtf_tensor *x, const char *layer, int behind, mtf_di
     return s->memory.name != NULL;
 }
 
-/* With the block before, and the one behind unless nothing later may be seen. */
+/* With the block before, and the one after it unless nothing later may be seen. */
 static mtf_tensor *with_neighbours(mtf_tensor *x, const side *s, bool mask_right)
 {
     int64_t size = s->size.size;

@@ -10,7 +10,7 @@
 typedef struct margin {
     int64_t left, right;   /* elements of the neighbours */
     int64_t before, after; /* padding of the convolution */
-    int64_t missing;       /* transposed: zeros behind its result */
+    int64_t missing;       /* transposed: zeros after its result */
 } margin;
 
 static int64_t at_least_0(int64_t n)
@@ -29,7 +29,7 @@ static margin forward_margin(int64_t size, int64_t taps, int64_t stride, bool bl
 }
 
 /* Element i writes to i * stride - p on, p being what SAME takes off: a block's outputs come from
- * `left` elements before it and `right` behind it. */
+ * `left` elements before it and `right` after it. */
 static margin backward_margin(int64_t taps, int64_t stride, bool blocked)
 {
     int64_t p = at_least_0(taps - stride) / 2;

@@ -40,14 +40,14 @@ const char *layer_other_name(mtf_graph *g, const char *name, const mtf_shape *be
     return name ? graph_intern(g, name) : NULL;
 }
 
-bool layer_last(const mtf_tensor *x, const char *layer, int behind, mtf_dim *dim)
+bool layer_last(const mtf_tensor *x, const char *layer, int skip, mtf_dim *dim)
 {
     char text[SHAPE_TEXT];
-    int  at = x->shape.ndims - 1 - behind;
+    int  at = x->shape.ndims - 1 - skip;
     if (at < 0)
         return fail(&x->node->graph->session->fault, ERR_SHAPE,
                     "%s: \"%s\" is %s; it needs %d dimension%s or more", layer, tensor_name(x),
-                    shape_text(&x->shape, text), behind + 1, behind ? "s" : "");
+                    shape_text(&x->shape, text), skip + 1, skip ? "s" : "");
     *dim = x->shape.dims[at];
     return true;
 }

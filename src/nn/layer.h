@@ -37,8 +37,8 @@ mtf_tensor *layer_dropout(const mtf_layer_context *context, mtf_tensor *x, doubl
  * `noise` alone. */
 mtf_tensor *layer_drop(mtf_tensor *x, mtf_tensor *kept, mtf_shape noise);
 
-/* The last dimension but `behind`; where x has no such, an error that says what the layer needs. */
-bool layer_last(const mtf_tensor *x, const char *layer, int behind, mtf_dim *dim);
+/* The last dimension but `skip`; where x has no such, an error that says what the layer needs. */
+bool layer_last(const mtf_tensor *x, const char *layer, int skip, mtf_dim *dim);
 /* "_name", with more of _ where `beside` has it already; it lives in the graph. */
 const char *layer_other_name(mtf_graph *g, const char *name, const mtf_shape *beside);
 

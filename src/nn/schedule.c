@@ -90,7 +90,7 @@ mtf_tensor *mtf_schedule_linear_decay_learning_rate(mtf_tensor *step, double tot
 {
     mtf_tensor *s = real_step("linear_decay_learning_rate", step);
     double      steps = total - offset;
-    s = with_positive("linear_decay_learning_rate", s, "the number of steps behind the offset",
+    s = with_positive("linear_decay_learning_rate", s, "the number of steps after the offset",
                       steps);
     return mtf_scale(in_0_1(line(s, total / steps, -1 / steps)), initial);
 }

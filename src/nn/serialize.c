@@ -3,7 +3,7 @@
  * The batch is taken apart into [batch / splits, microbatch], with the
  * microbatch as the inner factor: where the batch is cut, each processor's part
  * of every microbatch comes from its own part of the batch.  Gradients are sums
- * of the loop, so what processors owe each other is paid once, behind it.
+ * of the loop, so what processors owe each other is paid once, after it.
  */
 #include "base/dtype.h"
 #include "mtf_nn.h"

@@ -15,7 +15,7 @@ static int64_t or_one(int64_t v)
     return v ? v : 1;
 }
 
-/* TensorFlow's rule: the odd element of padding goes behind. */
+/* TensorFlow's rule: the odd element of padding goes after. */
 static void pad_same(spelled *s, int i, int64_t in, int64_t out, int64_t reach)
 {
     int64_t total = (out - 1) * s->stride[i] + reach - in;

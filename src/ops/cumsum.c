@@ -16,7 +16,7 @@ static bool infer(node *n)
     return node_output(n, n->in[0]->type, &n->in[0]->shape);
 }
 
-/* The transpose of summing what lies before is summing what lies behind. */
+/* The transpose of summing what lies before is summing what lies after. */
 static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
     mtf_dim dim = mtf_shape_dim(n->in[0]->shape, n->attrs[DIM].text);
@@ -24,7 +24,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 }
 
 /* On a cut dimension: every processor's total goes to all along its axes; each adds those that
- * lie before it (behind it, in reverse) to its own running sums. */
+ * lie before it (after it, in reverse) to its own running sums. */
 static bool add_before(emitter *e, const node *n, const slice *in, const slice *own, slice *out)
 {
     const char        *dim = n->attrs[DIM].text;

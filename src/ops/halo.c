@@ -8,7 +8,7 @@
 #include "ops/call.h"
 #include "ops/catalogue.h"
 
-/* The `halo` elements that lie before each block (side -1) or behind it (side +1). */
+/* The `halo` elements that lie before each block (side -1) or after it (side +1). */
 static int margins(mtf_tensor *x, mtf_dim blocks, mtf_dim size, int64_t halo, bool wrap, int side,
                    mtf_tensor **parts)
 {
@@ -43,10 +43,10 @@ static mtf_tensor *exchange(mtf_tensor *x, mtf_dim blocks_given, mtf_dim size_gi
     int n = margins(x, blocks, size, halo, wrap, -1, parts);
     parts[n++] = x;
     if (right) {
-        mtf_tensor **behind = arena_array(&g->arena, mtf_tensor *, most);
-        if (!behind) return NULL;
-        for (int k = margins(x, blocks, size, halo, wrap, 1, behind) - 1; k >= 0; k--)
-            parts[n++] = behind[k];
+        mtf_tensor **after = arena_array(&g->arena, mtf_tensor *, most);
+        if (!after) return NULL;
+        for (int k = margins(x, blocks, size, halo, wrap, 1, after) - 1; k >= 0; k--)
+            parts[n++] = after[k];
     }
     return mtf_concat(size.name, n, parts);
 }

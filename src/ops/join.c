@@ -59,7 +59,7 @@ static bool lower_concat(emitter *e, const node *n, const slice *in, slice *out)
 }
 
 const op op_concat = {.name = "concat",
-                      .says = "its inputs one behind the other along dim",
+                      .says = "its inputs one after the other along dim",
                       .args = "xs...",
                       .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
                       .flags = OP_MOVES,

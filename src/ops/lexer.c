@@ -115,7 +115,7 @@ static token lex_text(lexer *l, token t)
         bool escaped = *p == '\\';
         if (escaped && !strchr("\"\\n", *++p))
             return bad(t, *p == '\n' ? endless
-                                     : "behind a backslash stands \", another backslash or n");
+                                     : "a backslash must be followed by \", another backslash or n");
         copy[t.length++] = escaped && *p == 'n' ? '\n' : *p;
     }
     l->at++;

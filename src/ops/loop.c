@@ -187,7 +187,7 @@ static bool advance(emitter *e, loop_state *l)
         bool              unrounded = term->type != more->type && !l->wide[i];
         if (term->owes != FOLD_SUM || unrounded) TRY(e->settle(e, more));
         slice both[] = {l->sum[i], *e->slice_of(e, more)};
-        l->sum[i].owed = both[1].owed; /* paid once, behind the loop */
+        l->sum[i].owed = both[1].owed; /* paid once, after the loop */
         TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
     }
     for (int i = 0; i < l->carried; i++) {

@@ -215,7 +215,7 @@ static bool block_read(parser *p, const call_text *c, block **blocks, int k, int
     p->line = ++p->lines;
     TRY(yield_read(p, blocks[k], c->op, sums) && skip_empty_lines(p));
     if (p->at.t.kind != TOKEN_END && !token_is(&p->at.t, '}'))
-        return parse_expected(p, "\"}\" behind the line yield");
+        return parse_expected(p, "\"}\" after the line yield");
     TRY(parse_closing(p, '}', &open));
     p->level--;
     return parse_leave(p, outer);
@@ -227,7 +227,7 @@ static bool blocks_read(parser *p, const call_text *c, call_place *place)
     while (c->op->blocks[n]) n++;
     token open = p->at.t;
     if (!token_is(&open, '{'))
-        return parse_fail(p, &open, "%s needs its block%s in { } behind the parentheses",
+        return parse_fail(p, &open, "%s needs its block%s in { } after the parentheses",
                           c->op->name, n == 1 ? "" : "s");
     TRY(parse_next(p) && skip_empty_lines(p));
     place->blocks = arena_array(&p->graph->arena, block *, n); /* the node keeps it */
@@ -246,7 +246,7 @@ static bool too_many_names(parser *p, const token *at, int n)
     return parse_fail(p, at, "the right side gives 1 result but the line names %d", n);
 }
 
-/* The right side is one call, and nothing behind it: it gets the annotation's wishes. */
+/* The right side is one call, and nothing after it: it gets the annotation's wishes. */
 static bool call_statement(parser *p, int n, target *targets, mtf_tensor ***xs)
 {
     call_text  c;

@@ -214,7 +214,7 @@ bool attr_read_pair(parser *p, const op *o, attr_slot *slots, attr *values)
         return parse_fail(p, &name, "the shape stands in front, as in name: [dim=size] = %s(...)",
                           o->name);
     if (o->blocks && strcmp(spec->name, "sums") == 0)
-        return parse_fail(p, &name, "the sums stand behind the semicolon of the line yield");
+        return parse_fail(p, &name, "the sums stand after the semicolon of the line yield");
     TRY(parse_next(p) && parse_sign(p, '=', "\"=\""));
     slots[i].given = true;
     slots[i].at = p->at.t;

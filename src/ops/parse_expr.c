@@ -107,7 +107,7 @@ static bool arguments_read(parser *p, call_text *c, const target *wish)
             TRY(parse_next(p));
         }
         if (p->at.t.kind == TOKEN_NAME && token_is(&p->at.next, '=')) {
-            /* Sizes of the inputs are known to the attributes behind them. */
+            /* Sizes of the inputs are known to the attributes after them. */
             if (!pairs++) TRY(take_inputs(p, c, n, values, wish));
             TRY(attr_read_pair(p, c->op, c->slots, c->attrs));
             continue;

@@ -179,7 +179,7 @@ mtf_tensor *parse_find_tensor(parser *p, const token *name)
     binding *b = names_get(&p->names, name->text);
     if (b) return b->x;
     if (name->kind == TOKEN_NAME && names_get(&p->ops, name->text)) {
-        parse_fail(p, name, "\"%s\" is an operation; its inputs stand in parentheses behind it",
+        parse_fail(p, name, "\"%s\" is an operation; its inputs stand in parentheses after it",
                    name->text);
         return NULL;
     }

@@ -14,7 +14,7 @@
 #include "program/exchange.h"
 
 typedef struct dim_group {
-    int     y_end;      /* behind its last dimension of the new shape */
+    int     y_end;      /* after its last dimension of the new shape */
     int     row, block; /* the outermost dimensions of more than one element; -1: none */
     int64_t in_row, in_block;
 } dim_group;

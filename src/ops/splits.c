@@ -1,4 +1,4 @@
-/* Sharding rules that many operations share. */
+/* Split rules that many operations share. */
 #include "ops/splits.h"
 
 #include <string.h>

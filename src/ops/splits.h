@@ -1,4 +1,4 @@
-/* Sharding rules that many operations share. */
+/* Split rules that many operations share. */
 #ifndef OPS_SPLITS_H
 #define OPS_SPLITS_H
 

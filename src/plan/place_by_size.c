@@ -9,14 +9,14 @@
 
 #include "plan/passes.h"
 
-enum { MOST_TENANTS = 4000 }; /* every one is held against all before it */
+enum { MOST_PLACED = 4000 }; /* each is compared with all before it */
 
 /* Buffers that take over each other's place, as one. */
-typedef struct tenant {
+typedef struct placed_buffer {
     int     buffer; /* the first of them */
     int     first, last;
     int64_t bytes, offset;
-} tenant;
+} placed_buffer;
 
 static int first_of_place(const program *p, int b)
 {
@@ -25,7 +25,8 @@ static int first_of_place(const program *p, int b)
 }
 
 /* Finds them; `of` gets each buffer's, or -1. */
-static int list_tenants(const program *p, int64_t align, int64_t guard, tenant *list, int *of)
+static int list_buffers(const program *p, int64_t align, int64_t guard, placed_buffer *list,
+                        int *of)
 {
     int n = 0;
     for (int b = 0; b < p->nbuffers; b++) {
@@ -33,13 +34,13 @@ static int list_tenants(const program *p, int64_t align, int64_t guard, tenant *
         of[b] = -1;
         if (x->kind == BUFFER_VARIABLE || x->first < 0 || x->shares != b) continue;
         int64_t bytes = ((x->bytes ? x->bytes : 1) + align - 1) / align * align + guard;
-        list[n] = (tenant){b, x->first, x->last, bytes, -1};
+        list[n] = (placed_buffer){b, x->first, x->last, bytes, -1};
         of[b] = n++;
     }
     for (int b = 0; b < p->nbuffers; b++) {
         const buffer *x = &p->buffers[b];
         if (x->kind == BUFFER_VARIABLE || x->first < 0 || x->shares == b) continue;
-        tenant *t = &list[of[first_of_place(p, b)]];
+        placed_buffer *t = &list[of[first_of_place(p, b)]];
         if (x->last > t->last) t->last = x->last;
     }
     return n;
@@ -47,17 +48,18 @@ static int list_tenants(const program *p, int64_t align, int64_t guard, tenant *
 
 static int larger_first(const void *a, const void *b)
 {
-    const tenant *x = a, *y = b;
+    const placed_buffer *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
     return x->buffer - y->buffer;
 }
 
 /* The lowest gap between those placed, by offset, that live at the same time. */
-static int64_t lowest_gap(const tenant *t, const tenant *placed, const int *by_offset, int n)
+static int64_t lowest_gap(const placed_buffer *t, const placed_buffer *placed, const int *by_offset,
+                          int n)
 {
     int64_t at = 0;
     for (int k = 0; k < n; k++) {
-        const tenant *x = &placed[by_offset[k]];
+        const placed_buffer *x = &placed[by_offset[k]];
         if (x->last < t->first || x->first > t->last) continue;
         if (x->offset >= at + t->bytes) break;
         if (x->offset + x->bytes > at) at = x->offset + x->bytes;
@@ -65,13 +67,13 @@ static int64_t lowest_gap(const tenant *t, const tenant *placed, const int *by_o
     return at;
 }
 
-static int64_t place_all(tenant *list, int n, int *by_offset)
+static int64_t place_all(placed_buffer *list, int n, int *by_offset)
 {
     int64_t end = 0;
     qsort(list, (size_t)n, sizeof *list, larger_first);
     for (int k = 0; k < n; k++) {
-        tenant *t = &list[k];
-        int     at = k;
+        placed_buffer *t = &list[k];
+        int            at = k;
         t->offset = lowest_gap(t, list, by_offset, k);
         while (at > 0 && list[by_offset[at - 1]].offset > t->offset) at--;
         memmove(&by_offset[at + 1], &by_offset[at], sizeof(int) * (size_t)(k - at));
@@ -84,12 +86,12 @@ static int64_t place_all(tenant *list, int n, int *by_offset)
 bool place_by_size(program *p, int64_t align, int64_t guard)
 {
     if (p->slab_bytes <= p->live_bytes) return true;
-    tenant *list = arena_array(&p->arena, tenant, p->nbuffers + 1);
-    int    *of = arena_array(&p->arena, int, p->nbuffers + 1);
-    int    *by_offset = arena_array(&p->arena, int, p->nbuffers + 1);
+    placed_buffer *list = arena_array(&p->arena, placed_buffer, p->nbuffers + 1);
+    int           *of = arena_array(&p->arena, int, p->nbuffers + 1);
+    int           *by_offset = arena_array(&p->arena, int, p->nbuffers + 1);
     TRY(list && of && by_offset);
-    int n = list_tenants(p, align, guard, list, of);
-    if (n > MOST_TENANTS) return true;
+    int n = list_buffers(p, align, guard, list, of);
+    if (n > MOST_PLACED) return true;
     int64_t end = place_all(list, n, by_offset);
     if (end >= p->slab_bytes) return true;
     p->slab_bytes = end;

@@ -18,7 +18,7 @@ typedef struct gap {
 typedef struct slab {
     gap    *gaps; /* ascending, never touching */
     int     ngaps, room;
-    int64_t end; /* everything behind is free */
+    int64_t end; /* everything after is free */
     arena  *arena;
 } slab;
 

@@ -1,4 +1,4 @@
-/* The planner's notes while a graph is lowered, behind an emitter's `planner`. */
+/* The planner's notes while a graph is lowered, reached through an emitter's `planner`. */
 #ifndef PLAN_PLANNER_H
 #define PLAN_PLANNER_H
 

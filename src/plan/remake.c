@@ -67,7 +67,7 @@ static bool is_there(const void *context, const access *a)
     return r->program->buffers[b].kind != BUFFER_TEMPORARY && r->first_write[b] >= r->wanted;
 }
 
-/* Its first reader behind the fullest instruction, where there is one on either side and no loop
+/* Its first reader after the fullest instruction, where there is one on either side and no loop
  * between; -1: it need not be kept across. */
 static int wanted_again(const remaker *r, int writer, int b)
 {

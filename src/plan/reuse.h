@@ -26,6 +26,6 @@ typedef struct reuse {
 bool reuse_begin(reuse *x, const program *p, double beyond, arena *a);
 /* Of operand k of an instruction, outputs first; not less than its own bytes. */
 double reuse_of(const reuse *x, const instr *i, int k);
-void   reuse_pass(reuse *x, const instr *i); /* goes on behind it */
+void   reuse_pass(reuse *x, const instr *i); /* goes on after it */
 
 #endif

@@ -1,7 +1,7 @@
 /* Updates in place: the last writer writes into the variable.
  *
  * Lowering ends with moves of new values into their variables.  Where the old
- * value has no reader behind the instruction that computes the new one, that
+ * value has no reader after the instruction that computes the new one, that
  * instruction writes into the variable itself and the move disappears.
  */
 #include <string.h>

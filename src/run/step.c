@@ -76,7 +76,7 @@ static void step_one(void *context, int index)
 }
 
 /* Says whose error ended the step, and tells the other processes. */
-static void own_up(store *s)
+static void report_failure(store *s)
 {
     char whose[200] = "processor ";
     if (!s->wire || (s->ranks && ranks_foreign(s->ranks))) return;
@@ -97,7 +97,7 @@ bool mtf_step(mtf_program *p)
     p->session->stepping = false;
     if (p->device->leave) p->device->leave(p->device);
     p->stepped = true;
-    if (!mtf_ok(p->session)) own_up(p->store);
+    if (!mtf_ok(p->session)) report_failure(p->store);
     return mtf_ok(p->session);
 }
 

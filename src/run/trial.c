@@ -101,7 +101,7 @@ static bool time_sum(const trial *t, const char *dim, int parts, int n, double *
     return timing_collective(t, &c, seconds);
 }
 
-/* Products with a short sum behind each, over all parts or within one. */
+/* Products with a short sum after each, over all parts or within one. */
 static const char *text_of_meetings(const trial *t, const char *dim, int parts, bool meet)
 {
     enum { SIDE = 192 };

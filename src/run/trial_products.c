@@ -15,7 +15,7 @@ static void link_product(textbuf *t, int k)
 }
 
 /* Small products come in crowds, as those of attention heads do: then not all is in the cache. */
-static int crowd_of(int n)
+static int batch_for(int n)
 {
     enum { FLOPS = 1 << 24, MOST = 64 };
     double crowd = FLOPS / (2.0 * n * n * n);
@@ -26,7 +26,7 @@ static int crowd_of(int n)
 static chain chain_of_products(const trial *t, int processors, mtf_dtype type, int n)
 {
     const char *name = mtf_dtype_name(type);
-    int         crowd = crowd_of(n);
+    int         crowd = batch_for(n);
     chain       c = {.head = {.arena = &t->session->arena},
                      .link = link_product,
                      .guess = 1e-6 + 2.0 * crowd * n * n * n / 20e9};
@@ -44,7 +44,7 @@ static bool time_product(const trial *t, mtf_dtype type, int n, double *seconds)
 {
     chain c = chain_of_products(t, mesh_size(&t->mesh), type, n);
     TRY(timing_link(t, &c, seconds));
-    *seconds /= crowd_of(n);
+    *seconds /= batch_for(n);
     return true;
 }
 
@@ -63,7 +63,7 @@ static bool time_cubes(const trial *t, price_rates *r)
                 {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
     double seconds;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        double n = rows[k].side, crowd = crowd_of(rows[k].side);
+        double n = rows[k].side, crowd = batch_for(rows[k].side);
         double bytes = 3 * n * n * (double)mtf_dtype_bytes(rows[k].type);
         double known = r->start / crowd + bytes / rates_memory(r, bytes * crowd);
         bool   first = k == 0 || rows[k].type != rows[k - 1].type;

@@ -111,7 +111,9 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .limit = limit,
                      .want = want,
                      .work = f->opts->work,
-                     .deadline = f->deadline};
+                     .deadline = f->deadline,
+                     .tell = f->opts->tell,
+                     .context = f->opts->context};
     TRY(search_layout(f->graph, f->nfetches, f->fetches, &o, f->last));
     f->late = f->late || f->last->late;
     return true;
@@ -123,7 +125,7 @@ static bool hear_state(void *context, const layout *l, const cost *c)
     bool     first;
     TRY(keep(f, l->mesh, l, c, &first));
     if (first) f->answer->search = *f->last;
-    return true;
+    return !f->opts->tell || f->opts->tell(f->opts->context, l, c);
 }
 
 /* The best layouts without are tried first with rules for state, those too that do not fit without. */
@@ -196,6 +198,7 @@ static bool find_smallest(const finding *f, const char *m, automatic_answer *lea
     o.smallest = true;
     o.limit = 0;
     o.want = 1;
+    o.tell = NULL;
     o.work = HASTE;
     return automatic_find(f->graph, f->nfetches, f->fetches, &o, least);
 }

@@ -15,6 +15,8 @@ typedef struct automatic_opts {
     int         want;
     int64_t     work;    /* nodes planned at most for each mesh; 0: the default */
     double      seconds; /* for everything; 0: 10 */
+    search_listener *tell; /* of every layout that was priced, some more than once; NULL: nobody */
+    void            *context;
 } automatic_opts;
 
 /* One layout, with all that it stands on. */

@@ -16,7 +16,7 @@
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
-enum { MOST_EXTRA = 60 }; /* priced for the sake of those behind the best */
+enum { MOST_EXTRA = 60 }; /* priced for the sake of the runners-up */
 
 typedef struct search {
     const search_opts *opts;
@@ -32,7 +32,7 @@ typedef struct search {
     int                order[MAX_SEARCHED];
     layout_rule       *rules; /* of the layout in hand */
     int64_t            work;  /* nodes planned so far */
-    int                extra;     /* priced for the sake of those behind the best */
+    int                extra;     /* priced for the sake of the runners-up */
     candidates         kept;      /* those that fit */
     price_cache        priced;    /* of all that were priced */
     int                corrected; /* of these, whose memory turned out to be more: of another
@@ -89,7 +89,7 @@ static void order_dims(search *s)
 
 static bool memory_matters(const search *s)
 {
-    return s->opts->smallest || s->opts->limit;
+    return s->opts->smallest || s->opts->limit || s->opts->tell;
 }
 
 static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetches)
@@ -372,6 +372,15 @@ static bool try_until_it_fits(search *s)
     return true;
 }
 
+static bool tell_all(search *s)
+{
+    for (int k = 0; s->opts->tell && k < s->priced.n; k++) {
+        candidate x = {.cuts = s->priced.list[k].cuts, .cost = s->priced.list[k].cost};
+        TRY(write_layout(s, &x) && s->opts->tell(s->opts->context, &x.layout, &x.cost));
+    }
+    return true;
+}
+
 bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const search_opts *opts,
                    search_answer *answer)
 {
@@ -383,7 +392,7 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
         free_list_open(&s->memory, &session->allocator);
-        ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s);
+        ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s) && tell_all(s);
         free_list_close(&s->memory);
     }
     arena_free(&scratch);

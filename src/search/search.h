@@ -10,6 +10,10 @@
 #include "search/candidates.h"
 #include "search/part_costs.h"
 
+/* Told of a layout that was priced; what it points to lives in the session.  False ends the search
+ * with an error. */
+typedef bool search_listener(void *context, const layout *l, const cost *c);
+
 typedef struct search_opts {
     const layout *given; /* mesh, rules that stand, rules for state */
     price_rates   rates;
@@ -19,6 +23,9 @@ typedef struct search_opts {
     int64_t       work;     /* nodes planned at most; 0: the default */
     double        deadline; /* by clock_thread(); 0: none */
     bool          plain;    /* no bounds, no layers left out: every legal layout is priced */
+    /* Told of every layout that was priced, at the end; then memory is found for all of them. */
+    search_listener *tell;
+    void            *context;
 } search_opts;
 
 typedef struct search_answer {

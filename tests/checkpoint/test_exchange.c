@@ -26,9 +26,9 @@ static int act(const char *verb, const char *folder, int64_t step, const char *m
         wrong = mtf_ok(m.session) ? model_wrong(&m, step) : 0;
     } else {
         model_fill(&m, step);
-        bool behind = strcmp(verb, "background") == 0;
-        mtf_save(m.session, folder, &(mtf_save_opts){.step = step, .background = behind});
-        for (int i = 0; behind && i < 3; i++) mtf_save_poll(m.session);
+        bool background = strcmp(verb, "background") == 0;
+        mtf_save(m.session, folder, &(mtf_save_opts){.step = step, .background = background});
+        for (int i = 0; background && i < 3; i++) mtf_save_poll(m.session);
     }
     if (mtf_is_first(m.session) && mtf_ok(m.session)) printf("%s: %d wrong\n", verb, wrong);
     return mtf_close(m.session) || wrong;

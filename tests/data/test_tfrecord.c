@@ -41,6 +41,14 @@ static void from_tensorflow(void **state)
     snprintf(packed, sizeof packed, "%s.gz", stored);
     check_stored(stored);
     check_stored(packed);
+    mtf_session *s = mtf_open_with(NULL);
+    mtf_field    f = {.name = "x", .files = MTF_SOURCE_DIR "/tests/data/examples.tfrecord", .part = "whole"};
+    mtf_dataset *d = open_field(s, f);
+    int32_t      narrow[3];
+    assert_true(mtf_dataset_read(d, "x", 0, MTF_I32, 3, narrow)); /* all zeros */
+    assert_false(mtf_dataset_read(d, "x", 2, MTF_I32, 3, narrow));
+    assert_contains(mtf_error(s), "record 2, element 2: 2000000000000 is out of the range of i32");
+    mtf_close(s);
 }
 
 /* ---- hand-made messages ---- */

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* Every tensor is inside the file, and each byte behind the header is in one. */
+/* Every tensor is inside the file, and each byte after the header is in one. */
 static void check(const contents *c, int64_t header, int64_t n)
 {
     int64_t sum = 0;

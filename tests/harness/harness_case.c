@@ -78,7 +78,7 @@ static bool take_option(test_case *c, const char *line)
     return false;
 }
 
-/* A line behind "#<" or "#>"; the copy it stands in lives as long as the case. */
+/* A line after "#<" or "#>"; the copy it stands in lives as long as the case. */
 static bool take_values(test_case *c, char kind, char *line)
 {
     case_values v = {0};

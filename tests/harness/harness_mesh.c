@@ -288,7 +288,7 @@ static void write_state(const choices *c, long number, char *text, size_t room)
     for (int k = 0; k < n && number % 2 && room > 140; k++) {
         int d = (int)((k * (number % 4 == 1 ? 1 : n - 1) + number / 4) % n);
         int used =
-            snprintf(text, room, "%s:%c ", c->t->one.dims[d], "xyz"[(d + number / 2) % c->naxes]);
+            snprintf(text, room, "%s:%c? ", c->t->one.dims[d], "xyz"[(d + number / 2) % c->naxes]);
         text += used, room -= (size_t)used;
     }
 }

@@ -36,7 +36,7 @@ static void check_along(const slim_tables *loops, slim_along s)
         }
 }
 
-/* Sums behind the stretch, and of columns that are not there, stay as they were. */
+/* Sums after the stretch, and of columns that are not there, stay as they were. */
 static void check_across(slim_across_loop *loop, int rows, int64_t length, int cols)
 {
     static float     a[SLIM_TOGETHER * (LENGTH + 3)];

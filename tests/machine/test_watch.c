@@ -135,7 +135,7 @@ static void test_a_link_that_breaks(void **state)
 }
 
 /* Who leaves in order is not lost. */
-static void test_farewell(void **state)
+static void test_goodbye(void **state)
 {
     (void)state;
     mtf_session *s = mtf_open_with(NULL);
@@ -174,7 +174,7 @@ int main(void)
         cmocka_unit_test(test_end_of_a_neighbour),
         cmocka_unit_test(test_a_stranger_with_the_same_number),
         cmocka_unit_test(test_a_link_that_breaks),
-        cmocka_unit_test(test_farewell),
+        cmocka_unit_test(test_goodbye),
         cmocka_unit_test(test_a_wrong_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,13 +242,29 @@ static void test_short_floats(void **state)
     }
 }
 
+/* What is added to the list of optimizers is compared with known values, too. */
+static void test_all_have_values(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define OPTIMIZER(name, method, opts) name,
+#include "nn/optimizers.h"
+#undef OPTIMIZER
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bool found = false;
+        for (int k = 0; k < RUNS; k++) found |= strcmp(runs[k].opts.optimizer, names[i]) == 0;
+        if (!found) fail_msg("no run of this test has the optimizer \"%s\"", names[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_direct),        cmocka_unit_test(test_momentum),
         cmocka_unit_test(test_adafactor),     cmocka_unit_test(test_adafactor_decay),
-        cmocka_unit_test(test_short_floats),
+        cmocka_unit_test(test_short_floats),  cmocka_unit_test(test_all_have_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

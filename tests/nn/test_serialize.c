@@ -1,4 +1,4 @@
-/* Tests microbatches: the whole batch's step, one sum behind the loop. */
+/* Tests microbatches: the whole batch's step, one sum after the loop. */
 #include "nn/problem.h"
 
 #include "ground.h"
@@ -114,7 +114,7 @@ static void two_layers(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_t
 }
 
 /* No processor waits for another inside the loop, and all gradients and the loss are added up in one
- * message behind it. */
+ * message after it. */
 static void test_plan(void **state)
 {
     (void)state;

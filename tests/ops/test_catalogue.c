@@ -41,7 +41,7 @@ static bool is_letter(int c)
     return isalnum(c) || c == '_' || c == '/';
 }
 
-/* Does `word` stand in the text by itself, with one of `after` behind it? */
+/* Does `word` stand in the text by itself, followed by one of `after`? */
 static bool has_word(const char *text, const char *word, const char *after)
 {
     size_t n = strlen(word);

@@ -291,7 +291,7 @@ static void test_reach_is_priced(void **state)
                  600);
 }
 
-/* What comes behind a sum finds its 560 bytes so far away: the sum's operands, and what it has read of
+/* What comes after a sum finds its 560 bytes so far away: the sum's operands, and what it has read of
  * the other processor's. */
 static void test_sums_pass_through_caches(void **state)
 {

@@ -7,7 +7,7 @@
 
 enum { ROWS = 64, COLS = 512, LAYERS = 4, BYTES = ROWS * COLS * 4 };
 
-/* Norms and products, one behind the other; then, from the last, what each norm gave and what it had
+/* Norms and products, one after the other; then, from the last, what each norm gave and what it had
  * is used again, as gradients do it, but not its bias.  At the end a loop, whose brackets know each
  * other by number. */
 static void write_graph(char *text, size_t room, bool loop_between)
@@ -74,7 +74,7 @@ static void test_norms_are_made_again(void **state)
     assert_in_range(peak, 0, (1 + LAYERS + 3) * BYTES + COLS * COLS * 4 + 64 * 1024);
 }
 
-/* What comes behind a loop is not made from what was there before it. */
+/* What comes after a loop is not made from what was there before it. */
 static void test_not_across_loops(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void test_not_across_loops(void **state)
 }
 
 /* h = 2 x + x turned, from one buffer in two orders; wanted by a product at once, and by another one
- * behind all that fills memory. */
+ * after all that fills memory. */
 static void test_two_views_of_one_buffer(void **state)
 {
     (void)state;

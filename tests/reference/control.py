@@ -227,7 +227,7 @@ def regions():
     c.expect("q", x - z, "a=3")
     c.gradients("dx, dz", "p", "x, z")
     c.write(3)
-    c = Case("control/recompute_chain", "regions one behind the other, as layers have them")
+    c = Case("control/recompute_chain", "regions one after the other, as layers have them")
     x = c.input("x", "f32", "a=5", low=-1, high=1)
     y = x
     for i in range(3):

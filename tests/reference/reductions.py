@@ -19,7 +19,7 @@ def einsum_of(xs, out):
 
 
 def einsum_case(path, says, inputs, out, text, kind="f32", gradient=3, line=None):
-    """inputs: dims of each; out: dims of the result; text: what stands behind the inputs."""
+    """inputs: dims of each; out: dims of the result; text: what stands after the inputs."""
     c = Case("einsum/" + path, says)
     xs = [(counted(c.input("x%d" % i, kind, dims)), names(dims)) for i, dims in enumerate(inputs)]
     called = ", ".join("x%d" % i for i in range(len(inputs)))
@@ -206,7 +206,7 @@ REDUCE = {
     "reduce_all": (lambda x: x.all(-1), ("bool",), 0),
     "reduce_any": (lambda x: x.any(-1), ("bool",), 0),
 }
-# dims of x, text before and behind, kept dims
+# dims of x, text before and after, kept dims
 KEPT = (
     ("", "", "", ""),
     ("a=1, b=3", "", ", over=(b)", "a=1"),
@@ -223,9 +223,9 @@ def reductions():
     for name, (f, kinds, derivatives) in REDUCE.items():
         kind = kinds[0]
         c = Case("reduce/" + name, name + ": nothing, one or several dimensions, in any order")
-        for i, (dims, before, behind, kept) in enumerate(KEPT):
+        for i, (dims, before, after, kept) in enumerate(KEPT):
             x = c.input("x%d" % i, kind, dims, low=-2, high=2)
-            c.line("y%d%s = %s(x%d%s)" % (i, before, name, i, behind))
+            c.line("y%d%s = %s(x%d%s)" % (i, before, name, i, after))
             c.expect("y%d" % i, reduce_flat(x, names(kept), names(dims), f), kept, kind)
         c.write(derivatives)
         if len(kinds) == 1:
@@ -273,11 +273,11 @@ def reductions():
 def positions():
     for name, f in (("argmax_over", np.argmax), ("argmin_over", np.argmin)):
         c = Case("reduce/" + name, name + ": the position in row-major order of what is reduced")
-        for i, (dims, before, behind, kept) in enumerate(KEPT):
+        for i, (dims, before, after, kept) in enumerate(KEPT):
             if not dims:
                 continue
             x = c.input("x%d" % i, "f32", dims)
-            c.line("y%d%s = %s(x%d%s)" % (i, before, name, i, behind))
+            c.line("y%d%s = %s(x%d%s)" % (i, before, name, i, after))
             place = lambda v: torch.as_tensor(f(v.detach().numpy(), axis=-1))
             c.expect("y%d" % i, reduce_flat(x, names(kept), names(dims), place), kept, "i32")
         c.write(0)

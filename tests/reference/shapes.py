@@ -97,7 +97,7 @@ def layouts():
         "reshape(X)",
         lambda x: x.reshape(5, 3),
     )
-    c = Case("shape/reshape_transposed", "a reshape right behind a transposition")
+    c = Case("shape/reshape_transposed", "a reshape right after a transposition")
     x = c.input("x", "f32", "a=3, b=5")
     c.line("t: [b, a] = transpose(x)\ny: [n=15] = reshape(t)")
     c.expect("y", x.T.reshape(15), "n=15")

@@ -188,7 +188,7 @@ def text():
     c.write(0)
     c = Case("text/dims", "sizes from `dim` lines and from inputs, lines that go on, quoted names")
     c.line("dim p = 3\ndim q = 2")
-    c.line("x: f32[p, q] = input  # a comment behind a line")
+    c.line("x: f32[p, q] = input  # a comment after a line")
     c.line(
         '"x two": f32[q] = input\nscope/y = add(\n    x,\n    "x two"\n)\n\n'
         "z: [q, p] = transpose(scope/y)"

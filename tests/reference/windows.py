@@ -108,7 +108,7 @@ def conv_case(
 def convolutions():
     conv_case("conv1d", "SAME, odd filter", "n=2, w=5, c=2", "fw=3, c=2, o=3")
     conv_case(
-        "conv1d_even", "SAME, even filter: one more zero behind", "n=1, w=5, c=1", "fw=4, c=1, o=2"
+        "conv1d_even", "SAME, even filter: one more zero after", "n=1, w=5, c=1", "fw=4, c=1, o=2"
     )
     conv_case("conv1d_valid", "VALID", "n=2, w=7, c=2", "fw=3, c=2, o=2", padding="valid")
     conv_case(

@@ -338,7 +338,7 @@ static void wrong_shapes(void **state)
         const char *shape, *words;
     } cases[] = {
         {"(-2,)", "negative"},
-        {"(2)", "a comma behind the only size"},
+        {"(2)", "a comma after the only size"},
         {"2", "the shape in parentheses"},
         {"[2]", "the shape in parentheses"},
         {"(2,,)", "a size"},

@@ -32,6 +32,7 @@ if grep -q draw out; then lose "no noise where nothing is assigned" "no draw" "$
 { cat net.mtf; echo 'new = assign(w, w + 1.0)'; } >assigns.mtf
 prints "5 where a file assigns" 'loss = 5' run assigns.mtf --fetch loss --feed x=x.npy
 prints "noise where a file assigns" 'draw' show assigns.mtf --program
+prints "noise in the step that an optimizer makes" 'draw' show net.mtf --program --optimizer sgd
 
 # ---- rename ----------------------------------------------------------------------------------------
 
@@ -42,7 +43,7 @@ y: [rows=2, all=2] = einsum(x, rename(x, from=rows, to=all))
 END
 prints "names exchanged" 't: f32[cols=2, rows=3]' run rename.mtf --fetch t
 prints "a product with itself" '[14, 32]' run rename.mtf --fetch y
-run show rename.mtf
+prints "shown by its name" 't: f32[cols=2, rows=3] = rename(x, from=(rows, cols), to=(cols, rows))' show rename.mtf
 cp out again.mtf
 prints "what is shown reads back" "$(cat again.mtf)" show again.mtf
 prints "the manual has it" 'y = rename(x, from=(NAMES), to=(NAMES))' ops rename

@@ -200,7 +200,7 @@ fi
 toy=(train toy --threads 1)
 refuses "NaN on one processor" 'made the first NaN, in "trouble"' "${toy[@]}" --steps 30 --nan-step 17
 says "which step" out "the loss is nan in step 18: replaying from step 0"
-refuses "NaN behind a checkpoint, on a mesh" 'made the first NaN, in "trouble"' \
+refuses "NaN after a checkpoint, on a mesh" 'made the first NaN, in "trouble"' \
     "${toy[@]}" --steps 30 --nan-step 17 --mesh x:2 --layout batch:x --checkpoint-dir nan --save-every 5
 says "from where" out "replaying from step 15"
 if [ -z "$without_ranks" ]; then

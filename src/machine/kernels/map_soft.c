@@ -59,7 +59,7 @@ static bool constant_of(const instr *i, int s, float *value)
 }
 
 /* Steps in between are none but constants and those of the softmax, of which there are this many. */
-static bool hang_together(const instr *i, const soft_place *p, int steps)
+static bool are_connected(const instr *i, const soft_place *p, int steps)
 {
     for (int s = p->first; s <= p->last; s++) steps -= i->map.steps[s].fn != FN_IMMEDIATE;
     return steps == 0;
@@ -80,7 +80,7 @@ static bool find_from(const instr *i, int maximum, soft_place *p)
     p->last = next_of(i, inverse, FN_multiply);
     p->result = i->nin + p->last;
     return i->map.steps[sum].fn == FN_ROW_SUM && p->last == readers[1] &&
-           hang_together(i, p, STEPS);
+           are_connected(i, p, STEPS);
 }
 
 soft_place soft_of(const instr *i, const bool *fixed, const bool *row)

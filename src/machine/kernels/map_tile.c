@@ -103,7 +103,7 @@ static bool is_stored(const instr *i, int reg)
     return false;
 }
 
-/* The next tile will probably read what lies behind input k of this one. */
+/* The next tile will probably read what lies after input k of this one. */
 static void will_follow(tile *t, int k)
 {
     int64_t bytes = t->walk.left * register_bytes(t, k);

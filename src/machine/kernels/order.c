@@ -4,7 +4,7 @@
  *
  * Each element becomes a whole number that sorts as the element should: NaN
  * above everything, both zeros equal, all of it mirrored when descending.
- * With the index behind it no two are equal, so any sort is a stable one.
+ * With the index after it no two are equal, so any sort is a stable one.
  * The k first pass through a heap; whole rows of short types are sorted digit
  * by digit.
  */

@@ -1,6 +1,6 @@
 /* Numbers with units, short enough for a column. */
-#ifndef CLI_UNITS_H
-#define CLI_UNITS_H
+#ifndef BASE_UNITS_H
+#define BASE_UNITS_H
 
 #include <stdint.h>
 

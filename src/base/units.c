@@ -1,5 +1,5 @@
 /* Numbers with units, short enough for a column. */
-#include "cli/units.h"
+#include "base/units.h"
 
 #include <stdio.h>
 

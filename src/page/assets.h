@@ -1,0 +1,10 @@
+/* The style sheet and the script of pages, as the build embeds them. */
+#ifndef PAGE_ASSETS_H
+#define PAGE_ASSETS_H
+
+#include <stddef.h>
+
+extern const unsigned char asset_css[], asset_js[];
+extern const size_t        asset_css_bytes, asset_js_bytes;
+
+#endif

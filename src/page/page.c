@@ -1,0 +1,97 @@
+/* Pages: plans and runs as one self-contained HTML file each. */
+#include "page/page.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "base/put_file.h"
+#include "page/assets.h"
+#include "page/escape.h"
+
+void page_open(page *p, mtf_session *s)
+{
+    *p = (page){.session = s};
+    p->arena = arena_make(&s->allocator, &s->fault);
+    p->body.arena = p->data.arena = &p->arena;
+}
+
+bool page_drop(page *p)
+{
+    arena_free(&p->arena);
+    return false;
+}
+
+static piece text_piece(const char *text)
+{
+    return (piece){text, strlen(text)};
+}
+
+bool page_put(page *p, const char *command, const char *what, const char *path)
+{
+    textbuf head = {.arena = &p->arena};
+    text_add(&head, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                    "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
+    html_text(&head, what);
+    text_add(&head, " &#183; %s</title>\n<style>\n", command);
+    const char *first = text_done(&head), *body = text_done(&p->body), *data = text_done(&p->data);
+    bool        ok = first && body && data;
+    if (ok) {
+        piece pieces[] = {
+            text_piece(first),
+            {asset_css, asset_css_bytes},
+            text_piece("</style>\n</head>\n<body>\n<main>\n"),
+            text_piece(body),
+            text_piece("</main>\n<script type=\"application/json\" id=\"data\">"),
+            text_piece(*data ? data : "null"),
+            text_piece("</script>\n<script>\n"),
+            {asset_js, asset_js_bytes},
+            text_piece("</script>\n</body>\n</html>\n"),
+        };
+        ok = put_file(&p->session->fault, path, (int)(sizeof pieces / sizeof *pieces), pieces);
+    }
+    arena_free(&p->arena);
+    return ok;
+}
+
+const char *page_model_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(path, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : path;
+}
+
+void page_head(textbuf *t, const char *what, const char *title)
+{
+    text_add(t, "<header>\n<p class=\"what\">%s</p>\n<h1>", what);
+    html_text(t, title);
+    text_add(t, "</h1>\n");
+}
+
+void page_figure(textbuf *t, const char *name, const char *number, const char *html)
+{
+    text_add(t, "<div class=\"figure\"><dt>%s</dt><dd><b>%s</b>", name, number);
+    if (html && *html) text_add(t, "<span>%s</span>", html);
+    text_add(t, "</dd></div>\n");
+}
+
+void page_number(textbuf *t, double x)
+{
+    char text[32];
+    int  n = number_format(text, sizeof text, "%.2f", x);
+    while (n > 1 && text[n - 1] == '0') text[--n] = 0;
+    if (n > 1 && text[n - 1] == '.') text[--n] = 0;
+    text_add(t, "%s", strcmp(text, "-0") == 0 ? "0" : text);
+}
+
+double page_round_up(double x)
+{
+    static const double steps[] = {1, 2, 2.5, 5, 10};
+    if (!(x > 0) || isinf(x)) return 1;
+    double power = pow(10, floor(log10(x)));
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+        if (x <= steps[k] * power * (1 + 1e-9)) return steps[k] * power;
+    return 10 * power;
+}

@@ -1,0 +1,248 @@
+/* Phases: what of a step is forward, backward or update, and its layer.
+ *
+ * Updates are found from the assignments backwards, as far as shapes stay those of
+ * the variables: what ends such a chain is a gradient.  What leads to a result
+ * that no gradient reaches is forward, and the rest is backward.
+ */
+#include "page/phases.h"
+
+#include <string.h>
+
+#include "base/names.h"
+
+/* What is known of a node of the root block, by node id. */
+typedef struct mark {
+    bool reached; /* its value goes into an update */
+    bool update, gradient, after, forward, wanted;
+    int  layer; /* -1: not known yet */
+} mark;
+
+typedef struct finder {
+    const mtf_graph *graph;
+    arena           *arena;
+    phases          *phases;
+    mark            *marks;
+    int             *used_in; /* by tensor id: the layer of its first forward use; -1: none */
+    name_table       known;
+} finder;
+
+static bool is_op(const node *n, const char *name)
+{
+    return strcmp(n->op->name, name) == 0;
+}
+
+static bool is_source(const node *n)
+{
+    return is_op(n, "variable") || is_op(n, "constant") || is_op(n, "input");
+}
+
+/* ---- phases ---- */
+
+static bool same_dims(const mtf_shape *a, const mtf_shape *b)
+{
+    if (a->ndims != b->ndims) return false;
+    for (int d = 0; d < a->ndims; d++)
+        if (shape_find(b, a->dims[d].name) < 0) return false;
+    return true;
+}
+
+/* Does it only change the elements of what it reads, or give one number? */
+static bool keeps_shape(const node *n)
+{
+    if (n->nout == 0 || n->op->blocks) return false;
+    if (n->out[0]->shape.ndims == 0) return true;
+    for (int i = 0; i < n->nin; i++)
+        if (n->in[i]->shape.ndims > 0 && !same_dims(&n->in[i]->shape, &n->out[0]->shape))
+            return false;
+    return true;
+}
+
+static void find_updates(finder *f)
+{
+    const block *b = &f->graph->root;
+    for (int k = b->nnodes - 1; k >= 0; k--) {
+        const node *n = b->nodes[k];
+        mark       *m = &f->marks[n->id];
+        bool        store = n->op->flags & OP_STORE;
+        if (!store && (!m->reached || is_source(n))) continue;
+        m->update = store || (keeps_shape(n) && !m->wanted);
+        m->gradient = !m->update;
+        for (int i = 0; m->update && i < n->nin; i++) f->marks[n->in[i]->node->id].reached = true;
+    }
+}
+
+static void find_after(finder *f)
+{
+    const block *b = &f->graph->root;
+    for (int k = 0; k < b->nnodes; k++) {
+        const node *n = b->nodes[k];
+        mark       *m = &f->marks[n->id];
+        m->after = m->update || m->gradient;
+        for (int i = 0; i < n->nin && !m->after; i++) m->after = f->marks[n->in[i]->node->id].after;
+    }
+}
+
+/* From the results that no gradient reaches, backwards: those wanted, and those that nobody uses. */
+static bool find_forward(finder *f)
+{
+    const block *b = &f->graph->root;
+    bool        *used = arena_array(f->arena, bool, f->graph->nnodes + 1), any = false;
+    TRY(used != NULL);
+    for (int k = b->nnodes - 1; k >= 0; k--) {
+        const node *n = b->nodes[k];
+        mark       *m = &f->marks[n->id];
+        any = any || m->update;
+        if (!m->after && (m->wanted || !used[n->id])) m->forward = true;
+        for (int i = 0; i < n->nin; i++) {
+            used[n->in[i]->node->id] = true;
+            if (m->forward) f->marks[n->in[i]->node->id].forward = true;
+        }
+    }
+    /* Nothing is trained: all of it is forward. */
+    for (int k = 0; !any && k < b->nnodes; k++) f->marks[b->nodes[k]->id].forward = true;
+    return true;
+}
+
+static phase phase_of(const mark *m)
+{
+    if (m->forward) return PHASE_FORWARD;
+    return m->update || (m->after && !m->gradient) ? PHASE_UPDATE : PHASE_BACKWARD;
+}
+
+/* ---- layers ---- */
+
+static bool ends_in_digit(const char *text, size_t n)
+{
+    return n > 0 && text[n - 1] >= '0' && text[n - 1] <= '9';
+}
+
+/* "encoder/layer_3" of encoder/layer_3/attention/q: up to the first scope with a number; the outermost
+ * scope where none has one. */
+static size_t layer_length(const char *scope)
+{
+    size_t first = strcspn(scope, "/");
+    for (const char *at = scope; *at;) {
+        size_t n = strcspn(at, "/");
+        if (ends_in_digit(at, n)) return (size_t)(at - scope) + n;
+        at += n + (at[n] == '/');
+    }
+    return first;
+}
+
+static int layer_named(finder *f, const char *scope, size_t length)
+{
+    char *name = arena_alloc(f->arena, length + 1);
+    if (!name) return -1;
+    memcpy(name, scope, length);
+    int *known = names_get(&f->known, name);
+    if (known) return *known;
+    int *number = arena_new(f->arena, int);
+    if (!number || !arena_push(f->arena, f->phases->names, f->phases->n, f->phases->room))
+        return -1;
+    *number = f->phases->n;
+    f->phases->names[f->phases->n++] = name;
+    return names_put(&f->known, name, number) ? *number : -1;
+}
+
+/* By its name.  What an optimizer keeps for a variable is named under it: layer0/q/adam_m. */
+static int layer_by_name(finder *f, const mtf_tensor *x)
+{
+    char *scope = arena_text(f->arena, x->name ? x->name : x->scope), *slash;
+    while (scope && (slash = strrchr(scope, '/')) != NULL) {
+        *slash = 0;
+        if (!names_get(&f->graph->tensors, scope))
+            return layer_named(f, scope, layer_length(scope));
+    }
+    return 0;
+}
+
+static void name_forward(finder *f)
+{
+    const block *b = &f->graph->root;
+    for (int i = 0; i < f->graph->ntensors; i++) f->used_in[i] = -1;
+    for (int k = 0; k < b->nnodes; k++) {
+        const node *n = b->nodes[k];
+        mark       *m = &f->marks[n->id];
+        if (!m->forward && !is_op(n, "variable")) continue;
+        m->layer = n->nout ? layer_by_name(f, n->out[0]) : 0;
+        for (int i = 0; m->forward && i < n->nin; i++)
+            if (f->used_in[n->in[i]->id] < 0) f->used_in[n->in[i]->id] = m->layer;
+    }
+}
+
+/* A gradient's node reads what its forward node read or gave, and the gradients after that one. */
+static int layer_of_gradient(const finder *f, const node *n)
+{
+    int later = -1, beside = -1, latest = -1;
+    for (int i = 0; i < n->nin; i++) {
+        const mtf_tensor *x = n->in[i];
+        const mark       *m = &f->marks[x->node->id];
+        if (is_op(x->node, "variable") && f->used_in[x->id] >= 0) return f->used_in[x->id];
+        if (!m->forward && m->layer >= 0 && x->node->id > latest)
+            later = m->layer, latest = x->node->id;
+    }
+    for (int i = 0; i < n->nin; i++) {
+        const mtf_tensor *x = n->in[i];
+        const mark       *m = &f->marks[x->node->id];
+        if (!m->forward || is_source(x->node)) continue;
+        if (later >= 0 && (m->layer == later || f->used_in[x->id] == later)) return later;
+        beside = f->used_in[x->id] >= 0 ? f->used_in[x->id] : m->layer;
+    }
+    return beside >= 0 ? beside : later;
+}
+
+static void name_others(finder *f)
+{
+    const block *b = &f->graph->root;
+    for (int k = b->nnodes - 1; k >= 0;
+         k--) { /* updates and the gradients they use: the layer of their variable */
+        const node *n = b->nodes[k];
+        mark       *m = &f->marks[n->id];
+        if (!m->update) continue;
+        if (n->op->flags & OP_STORE && n->nin) m->layer = f->marks[n->in[0]->node->id].layer;
+        for (int i = 0; i < n->nin; i++) {
+            mark *from = &f->marks[n->in[i]->node->id];
+            if ((from->update || from->gradient) && from->layer < 0) from->layer = m->layer;
+        }
+    }
+    for (int k = 0; k < b->nnodes; k++) {
+        mark *m = &f->marks[b->nodes[k]->id];
+        if (m->layer < 0) m->layer = layer_of_gradient(f, b->nodes[k]);
+    }
+}
+
+/* ---- all tensors ---- */
+
+/* What is inside of blocks belongs to their owner. */
+static void enter(finder *f, const node *n, phase when, int layer)
+{
+    for (int i = 0; i < n->nout; i++) {
+        f->phases->phase[n->out[i]->id] = (uint8_t)when;
+        f->phases->layer[n->out[i]->id] = layer < 0 ? 0 : layer;
+    }
+    for (int b = 0; n->op->blocks && n->op->blocks[b]; b++)
+        for (int k = 0; n->blocks[b] && k < n->blocks[b]->nnodes; k++)
+            enter(f, n->blocks[b]->nodes[k], when, layer);
+}
+
+bool phases_find(const mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, phases *p)
+{
+    finder f = {.graph = g, .arena = a, .phases = p, .known = {.arena = a}};
+    *p = (phases){.phase = arena_array(a, uint8_t, g->ntensors + 1),
+                  .layer = arena_array(a, int, g->ntensors + 1)};
+    f.marks = arena_array(a, mark, g->nnodes + 1);
+    f.used_in = arena_array(a, int, g->ntensors + 1);
+    TRY(p->phase && p->layer && f.marks && f.used_in && layer_named(&f, "", 0) == 0);
+    for (int k = 0; k < g->nnodes; k++) f.marks[k].layer = -1;
+    for (int k = 0; k < nfetches; k++) f.marks[fetches[k]->node->id].wanted = true;
+    find_updates(&f);
+    find_after(&f);
+    TRY(find_forward(&f));
+    name_forward(&f);
+    name_others(&f);
+    for (int k = 0; k < g->root.nnodes; k++) {
+        const node *n = g->root.nodes[k];
+        enter(&f, n, phase_of(&f.marks[n->id]), f.marks[n->id].layer);
+    }
+    return mtf_ok(g->session);
+}

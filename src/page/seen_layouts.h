@@ -1,0 +1,26 @@
+/* Layouts that a search priced, each once. */
+#ifndef PAGE_SEEN_LAYOUTS_H
+#define PAGE_SEEN_LAYOUTS_H
+
+#include "search/automatic.h"
+
+typedef struct seen_layout {
+    const char *mesh, *layout, *state; /* as users write them */
+    cost        cost;
+    const char *reason; /* what it loses by; NULL: told from the costs */
+} seen_layout;
+
+/* All layouts that a search priced, each once. */
+typedef struct seen_layouts {
+    mtf_session *session; /* where they live */
+    seen_layout *list;
+    int          n, room;
+    name_table   known; /* by their texts: pointers to their places in the list */
+} seen_layouts;
+
+/* Both keep the last cost that is told of a layout.  The first is a search_listener whose context
+ * is the seen_layouts. */
+bool seen_add(void *seen, const layout *l, const cost *c);
+bool seen_add_best(seen_layouts *s, const found_layout *x, const char *reason);
+
+#endif

@@ -1,0 +1,210 @@
+#!/bin/bash
+# Tests pages: what is in the file, and, where there is a browser, what a reader sees and can do.
+#
+# Usage: MTF=path/to/mtf tests/shell/page.sh      default: build/mtf
+#        MTF_BROWSER=needed                       without a browser it fails, instead of saying so
+#        KEEP=folder                              the pages are left there
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "page.sh: no command at $MTF"; exit 2; }
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+. "$root/tests/shell/cases.bash"
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$browser" ]; then
+    echo "note: no chromium: pages were not looked at in a browser (make test-page installs it)"
+    [ "$MTF_BROWSER" = needed ] && { echo "page.sh: 0 passed, 1 failed"; exit 1; }
+fi
+
+file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
+
+# ---- looking at a page ---------------------------------------------------------------------------
+
+# browse WIDTH PAGE: its document after all scripts have run; console messages in `console`.
+browse() {
+    local flags=(--headless --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$work/profile" --no-first-run
+                 --enable-logging=stderr --virtual-time-budget=5000 --window-size="$1,900")
+    [ "$(id -u)" -eq 0 ] && flags+=(--no-sandbox)
+    timeout 100 "$browser" "${flags[@]}" --dump-dom "file://$work/$2" 2>log >dom </dev/null
+    grep 'CONSOLE' log >console
+}
+
+# looks NAME PAGE SELECTOR...: the page has these, does what it should, and complains of nothing.
+looks() {
+    local name=$1 page=$2 wanted width line
+    if [ ! -s "$page" ]; then lose "$name" "a page" "none: $(head -c 400 err)"; return; fi
+    [ -n "$browser" ] || return
+    wanted=$(printf '"%s",' "${@:3}")
+    { head -n -2 "$page"; echo "<script>var WANTED = [${wanted%,}];"; cat "$root/tests/page/check.js"
+      printf '</script>\n</body>\n</html>\n'; } >checked.html
+    browse 1366 checked.html
+    if ! grep -q '^CHECK end' dom; then
+        lose "$name" "the checks run to their end" "$(tail -n 3 log | head -c 1500)"
+        return
+    fi
+    while read -r line; do
+        case $line in
+            "CHECK ok "*) pass ;;
+            "CHECK FAILED "*) lose "$name: ${line#CHECK FAILED }" "it holds" "it does not" ;;
+        esac
+    done < <(grep '^CHECK ' dom)
+    if [ -s console ]; then lose "$name: the console" "no message" "$(head -c 600 console)"; else pass; fi
+}
+
+# fits NAME PAGE: nothing is wider than a phone, which is narrower than the narrowest window.
+fits() {
+    [ -n "$browser" ] || return
+    { head -n -2 "$2"
+      echo '<script>parent.postMessage("WIDTH " + document.documentElement.scrollWidth, "*")</script></body></html>'; } >narrow.html
+    { echo '<!doctype html><body><script>onmessage = function (e) { document.body.append(e.data); };</script>'
+      echo '<iframe style="width:390px;height:800px;border:0" src="narrow.html"></iframe>'; } >phone.html
+    browse 1000 phone.html
+    if grep -q 'WIDTH 390' dom; then pass
+    else lose "$1: on a phone" "WIDTH 390" "$(grep -oE 'WIDTH [0-9]+' dom)"; fi
+}
+
+whole() {                               # whole NAME PAGE BYTES: one file, of at most so many bytes
+    local bytes
+    bytes=$(stat -c %s "$2" 2>/dev/null || echo 0)
+    if [ "$bytes" -gt 1000 ] && [ "$bytes" -le "$3" ]; then pass
+    else lose "$1: its size" "at most $3 bytes" "$bytes"; fi
+    if grep -qiE '(src|href)=|url\(|@import|https?://' <(sed 's#http://www.w3.org/2000/svg##' "$2"); then
+        lose "$1: self-contained" "no address" "$(grep -oiE '.{30}((src|href)=|url\(|@import|https?://).{30}' "$2" | head -n 1)"
+    else pass; fi
+    if [ "$(tail -n 1 "$2")" = "</html>" ]; then pass
+    else lose "$1: its end" "</html>" "$(tail -c 100 "$2")"; fi
+    [ -n "$KEEP" ] && cp "$2" "$KEEP/"
+}
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+step=(.plots .readout .peak '.plot.memory path.act' .instrs .wires .bars)
+
+run plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --html mnist.html
+check "a page instead of text" 0 mnist.html '<path class="par"' '<path class="fwd"' "mnist" "hidden:cols"
+if [ -s out ]; then lose "nothing is printed" "nothing" "$(head -c 200 out)"; else pass; fi
+whole "mnist" mnist.html 200000
+looks "mnist" mnist.html "${step[@]}" .meshes svg.traffic svg.parts '.along' '.hint'
+fits "mnist" mnist.html
+
+run plan mnist --html one.html
+check "one processor" 0 one.html "There is one processor" "No collectives"
+looks "one processor" one.html .plots .readout .instrs .empty
+
+# A stack of 48 layers with its training step; each layer is a scope.
+layers() {
+    local i x=x0 w=""
+    echo 'tokens: f32[batch=64, model=512] = input'
+    echo 'x0 = identity(tokens)'
+    for ((i = 0; i < 48; i++)); do
+        printf 'layer%d/in: f32[model=512, ff=2048] = variable\nlayer%d/out: f32[ff=2048, model=512] = variable\n' $i $i
+        printf 'layer%d/h: [batch, ff] = einsum(%s, layer%d/in)\n' $i $x $i
+        printf 'layer%d/y: [batch, model] = einsum(relu(layer%d/h), layer%d/out)\n' $i $i $i
+        printf 'layer%d/x = %s + layer%d/y\n' $i $x $i
+        x=layer$i/x w="$w, layer$i/in, layer$i/out"
+    done
+    echo "loss = reduce_mean($x * $x)"
+    local names=${w#, } grads
+    grads=$(sed 's/layer\([0-9]*\)\/\([a-z]*\)/g\2\1/g' <<<"$names")
+    echo "$grads = gradients(loss; $names)"
+    for ((i = 0; i < 48; i++)); do
+        echo "n$i = assign(layer$i/in, layer$i/in - 0.1 * gin$i)"
+        echo "m$i = assign(layer$i/out, layer$i/out - 0.1 * gout$i)"
+    done
+}
+layers >deep.mtf
+run plan deep.mtf --mesh rows:8,cols:8 --layout batch:rows,ff:cols --html deep.html
+check "48 layers" 0 deep.html "layer47" "64 processors"
+whole "48 layers" deep.html 2000000
+looks "48 layers" deep.html "${step[@]}" .meshes
+fits "48 layers" deep.html
+if [ -n "$browser" ]; then              # forward goes down through the layers, backward up again
+    grep -o '"layer":\[[^]]*\]' deep.html | tr -d '"a-z:[]' | tr ',' '\n' >lanes
+    if [ "$(awk '$1 > most { most = $1 } END { print most }' lanes)" = 48 ]; then pass
+    else lose "layers of instructions" "48 layers" "$(sort -n lanes | tail -n 1)"; fi
+fi
+
+# Names that would like to be code; bytes that are no text.
+evil='</script><script>hacked=1</script><img src=x onerror=hacked=2>"&'
+evil=${evil//\"/}
+file evil.mtf \
+    "\"$evil\": f32[\"<b>dim</b>\"=4, \"a&b\"=6] = variable" \
+    "\"it's / \`quoted\` \${x}\" = exp(\"$evil\")" \
+    "w = assign(\"$evil\", \"it's / \`quoted\` \${x}\")"
+run plan evil.mtf --mesh x:2 --layout '<b>dim</b>:x' --html evil.html
+check "hostile names" 0 evil.html "&lt;/script&gt;" "&lt;b&gt;dim&lt;/b&gt;"
+if [ "$(grep -c '<script' evil.html)" -eq 2 ]; then pass
+else lose "hostile names: scripts" "the page's two" "$(grep -c '<script' evil.html)"; fi
+looks "hostile names" evil.html .plots .readout .instrs
+
+run plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --diff batch:rows+cols --html diff.html
+check "two layouts" 0 diff.html "layout A" "layout B" "batch:rows+cols"
+looks "two layouts" diff.html .pairs '.sides .plots' '.readout[data-plan=\"1\"]' '.instrs[data-plan=\"1\"]'
+whole "two layouts" diff.html 300000
+fits "two layouts" diff.html
+
+refuses "a page that cannot be written" "cannot be written" plan mnist --html no/such/folder/x.html
+misused "a page and JSON" "leave --json" plan mnist --html x.html --json
+misused "a page of layouts and JSON" "leave --json out" layout mnist --mesh x:2 --html x.html --json
+run plan mnist --mesh big:4096 --layout batch:big --html big.html
+check "a large mesh" 0 big.html "The first 256 of 4096 processors are drawn"
+looks "a large mesh" big.html .meshes
+
+file nothing.mtf 'x: f32[a=3] = input'
+run plan nothing.mtf --fetch x --html nothing.html
+check "a program that computes nothing" 0 nothing.html "This program computes nothing"
+looks "a program that computes nothing" nothing.html .figures .empty
+
+# ---- layouts -------------------------------------------------------------------------------------
+
+run layout mnist --mesh rows:2,cols:4 --html layout.html
+check "layouts" 0 layout.html "Time against memory" "what it loses by" "optimal"
+whole "layouts" layout.html 300000
+looks "layouts" layout.html .scatter .layouts .readout 'circle.front'
+fits "layouts" layout.html
+run layout mnist --mesh rows:2,cols:4 --json
+best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
+if grep -qF "best: $best<" layout.html; then pass
+else lose "the page's best is the command's" "best: $best" "$(grep -o 'best: [^<]*' layout.html)"; fi
+run layout mnist --mesh auto:4 --memory-limit 12M --state-layout auto --html limit.html
+check "a limit and meshes to be found" 0 limit.html "limit 12"
+looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
+
+# ---- runs ----------------------------------------------------------------------------------------
+
+run train toy --mesh all:2 --layout batch:all --steps 300 --quiet --checkpoint-dir run --save-every 100 --report run.html
+check "a run" 0 run.html "finished, after step 300 of 300" "Where the time went" "learning rate" "steps a second"
+whole "a run" run.html 300000
+looks "a run" run.html .curve .profile
+fits "a run" run.html
+run train toy --steps 400 --quiet --checkpoint-dir run --resume --report run.html
+check "a run that goes on" 0 run.html "after step 400 of 400; this run began after step 300"
+looks "a run that goes on" run.html .curve
+refuses "a report that cannot be written" "cannot be written" train toy --steps 2 --quiet --report no/such/folder/x.html
+
+# The page is there from the first save on: a run that is killed later has left one.
+"$MTF" train toy --steps 1000000 --quiet --checkpoint-dir killed --save-every 50 --report killed.html >out 2>err </dev/null &
+pid=$!
+for ((k = 0; k < 600; k++)); do [ -s killed.html ] && break; sleep 0.1; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+status=0
+check "a run that was killed" 0 killed.html "running, after step" "</html>"
+
+# Evaluations, from a file's model.
+for ((k = 0; k < 40; k++)); do echo "$((k % 7)).5"; done >x.tsv
+file line.mtf 'x: f32[batch=8] = input' 'w: f32[] = variable' 'loss = reduce_mean(square(x * w - 3))'
+run train line.mtf --data x=x.tsv:part=0 --eval-data x=x.tsv:part=0 --loss loss --optimizer sgd --epochs 3 \
+    --eval-every 1 --quiet --report eval.html
+check "evaluations" 0 eval.html "test loss" "of the last evaluation"
+looks "evaluations" eval.html '.curve circle'
+
+run train line.mtf --data x=x.tsv:part=0 --loss loss --optimizer sgd --rate 1e20 --steps 9 --quiet --report nan.html
+check "a loss that is no number" 1 nan.html "failed: " "steps"
+looks "a loss that is no number" nan.html .setting
+
+echo "page.sh: $passed passed, $failed failed"
+[ $failed -eq 0 ]
