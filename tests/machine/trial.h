@@ -16,6 +16,7 @@
 /* Before cmocka, whose macro is called fail as our function is. */
 #include "base/dtype.h"
 #include "machine/kernels/kernels.h"
+#include "machine/kernels/short_tile.h"
 #include "program/contract_way.h"
 
 #include <cmocka.h>
@@ -123,6 +124,7 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
     t->i.nin = t->noperands - nout;
     t->run.base = base;
     t->run.threads = threads;
+    t->run.tile = short_tile_here();
     program p = {.instrs = &t->i, .ninstrs = 1};
     size_t  scratch = kernels_scratch_bytes(&p, threads);
     if (scratch) t->run.scratch = malloc(scratch);

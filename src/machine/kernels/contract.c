@@ -245,7 +245,7 @@ static contraction contraction_of(const instr *i, const run_state *r)
                         .b_n = b->stride[n],
                         .c_m = c->stride[m],
                         .c_n = c->stride[n],
-                        .tile = t.way == CONTRACT_SHORT ? short_tile_here() : NULL};
+                        .tile = r ? r->tile : short_tile_here()};
     for (int l = 0; l < outer; l++) t.batch *= i->size[l];
     t.cut = cutting_of(&t.whole, t.way, t.batch);
     return t;
