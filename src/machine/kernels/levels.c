@@ -145,7 +145,11 @@ const slim_tables *slim_loops(void)
 
 const short_tables *short_loops(void)
 {
+#if defined(__aarch64__)
+    return &short_tables_neon;
+#else
     return highest()->shorts;
+#endif
 }
 
 const short_tile *short_tile_here(void)

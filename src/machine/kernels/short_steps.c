@@ -1,7 +1,7 @@
 /* Inner loops of bf16 matrices times vectors, which wait for memory. */
 #include "machine/kernels/levels.h"
 
-enum { DEEP = 1024, LANES = 32, TOGETHER = 4 };
+enum { DEEP = 4096, LANES = 32, TOGETHER = 4 };
 
 /* A stretch of the vector, widened. */
 static void widen(const uint16_t *b, int64_t step, int64_t n, float *to)

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { SHORT_STRETCH = 1024 }; /* rows, at most */
+enum { SHORT_STRETCH = 4096 }; /* rows, at most */
 
 /* sums[m] = sum over k of a[m, k] * b[k], each k of b `b_step` after the one before.  Products are
  * exact in f32, so all levels give the same bits. */
@@ -15,6 +15,8 @@ typedef struct short_tables {
     short_vector *along;  /* a[m, k] at m * step + k */
     short_vector *across; /* at k * step + m */
 } short_tables;
+
+extern const short_tables short_tables_neon; /* arm64 */
 
 const short_tables *short_loops(void);
 
