@@ -56,6 +56,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     set(MTF_LEVELS sve)
     set(MTF_FLAGS_sve -march=armv8.2-a+sve)
+    set_source_files_properties(src/machine/kernels/short_bfdot.c
+        src/machine/kernels/short_tile_arm.c PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+bf16")
 endif()
 list(TRANSFORM MTF_LEVELS REPLACE "(.+)" "M(\\1)" OUTPUT_VARIABLE MTF_LEVEL_ROWS)
 list(JOIN MTF_LEVEL_ROWS " " MTF_LEVEL_ROWS)

@@ -148,7 +148,7 @@ static void test_narrowing(void **state)
     }
 }
 
-/* Every level of the loops with vectors gives the same bits, and so does the one that is used. */
+/* Every level of the loops with vectors gives the same bits. */
 static void test_levels(void **state)
 {
     (void)state;
@@ -161,11 +161,10 @@ static void test_levels(void **state)
     for (int k = 0; k < ROWS * K; k++) a[k] = (uint16_t)(a[k] | pick(0, 127));
     level_at(0)->shorts->along(ROWS, K, a, K, b, 1, want[0]);
     level_at(0)->shorts->across(ROWS, K, a, ROWS, b, 1, want[1]);
-    for (int i = 0; i == 0 || level_at(i); i++) {
-        const short_tables *loops = i ? level_at(i)->shorts : short_loops();
-        loops->along(ROWS, K, a, K, b, 1, got);
+    for (int i = 1; level_at(i); i++) {
+        level_at(i)->shorts->along(ROWS, K, a, K, b, 1, got);
         assert_memory_equal(got, want[0], sizeof got);
-        loops->across(ROWS, K, a, ROWS, b, 1, got);
+        level_at(i)->shorts->across(ROWS, K, a, ROWS, b, 1, got);
         assert_memory_equal(got, want[1], sizeof got);
     }
 }

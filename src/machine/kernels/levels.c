@@ -146,10 +146,9 @@ const slim_tables *slim_loops(void)
 const short_tables *short_loops(void)
 {
 #if defined(__aarch64__)
-    return &short_tables_neon;
-#else
-    return highest()->shorts;
+    if (chip_has_bfmmla()) return &short_tables_bfdot;
 #endif
+    return highest()->shorts;
 }
 
 const short_tile *short_tile_here(void)

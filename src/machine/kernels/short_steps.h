@@ -16,7 +16,7 @@ typedef struct short_tables {
     short_vector *across; /* at k * step + m */
 } short_tables;
 
-extern const short_tables short_tables_neon; /* arm64 */
+extern const short_tables short_tables_bfdot; /* of arm64, with other roundings */
 
 const short_tables *short_loops(void);
 

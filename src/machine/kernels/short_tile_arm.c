@@ -11,6 +11,9 @@
 
 #include <arm_neon.h>
 
+/* The assembly is one string, longer than what every compiler must take. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
 enum { ROWS = 8, COLS = 12, GROUP = 4 };
 
 /* ---- the tile ---- */
@@ -26,20 +29,28 @@ enum { ROWS = 8, COLS = 12, GROUP = 4 };
     "bfmmla v" #S3 ".4s, v27.8h, v" #b ".8h\n"
 
 /* The last pair of columns, after which the rows of the next step are fetched. */
+/* clang-format off */
 #define LAST_COLUMNS(b, LOAD, A0, A1, A2, A3)                                                      \
-    "bfmmla v20.4s, v24.8h, v" #b                                                                  \
-    ".8h\n" LOAD(24, a, A0) "bfmmla v21.4s, v25.8h, v" #b                                          \
-                            ".8h\n" LOAD(25, a, A1) "bfmmla v22.4s, v26.8h, v" #b ".8h\n" LOAD(    \
-                                26, a, A2) "bfmmla v23.4s, v27.8h, v" #b ".8h\n" LOAD(27, a, A3)
+    "bfmmla v20.4s, v24.8h, v" #b ".8h\n" LOAD(24, a, A0)                                          \
+    "bfmmla v21.4s, v25.8h, v" #b ".8h\n" LOAD(25, a, A1)                                          \
+    "bfmmla v22.4s, v26.8h, v" #b ".8h\n" LOAD(26, a, A2)                                          \
+    "bfmmla v23.4s, v27.8h, v" #b ".8h\n" LOAD(27, a, A3)
 
-/* Four of k: b in B0 .. B3 at first, which take turns; LOAD fetches what the next step needs. */
-#define STEP(B0, B1, B2, B3, THIS4, THIS5, LOAD, NEXT0, NEXT1, NEXT2, NEXT3, A0, A1, A2, A3)       \
+/* Four of k: b in B0 .. B3 at first, which take turns; NEXT fetches what the next step needs. */
+#define STEP(B0, B1, B2, B3, B_FIFTH, B_LAST, NEXT, N0, N1, N2, N3, A0, A1, A2, A3)                \
     COLUMNS(0, 1, 2, 3, B0)                                                                        \
-    "ldr q" #B0 ", [%[b], #" #THIS4                                                                \
-    "]\n" COLUMNS(4, 5, 6, 7, B1) "ldr q" #B1 ", [%[b], #" #THIS5 "]\n" COLUMNS(8, 9, 10, 11, B2)  \
-        LOAD(B2, b, NEXT0) COLUMNS(12, 13, 14, 15, B3) LOAD(B3, b, NEXT1)                          \
-            COLUMNS(16, 17, 18, 19, B0) LOAD(B0, b, NEXT2) LAST_COLUMNS(B1, LOAD, A0, A1, A2, A3)  \
-                LOAD(B1, b, NEXT3)
+    LOAD(B0, b, B_FIFTH)                                                                           \
+    COLUMNS(4, 5, 6, 7, B1)                                                                        \
+    LOAD(B1, b, B_LAST)                                                                            \
+    COLUMNS(8, 9, 10, 11, B2)                                                                      \
+    NEXT(B2, b, N0)                                                                                \
+    COLUMNS(12, 13, 14, 15, B3)                                                                    \
+    NEXT(B3, b, N1)                                                                                \
+    COLUMNS(16, 17, 18, 19, B0)                                                                    \
+    NEXT(B0, b, N2)                                                                                \
+    LAST_COLUMNS(B1, NEXT, A0, A1, A2, A3)                                                         \
+    NEXT(B1, b, N3)
+/* clang-format on */
 
 #define ZERO(v) "movi v" #v ".4s, #0\n"
 
@@ -62,7 +73,6 @@ static void run_tile(int64_t k, const uint16_t *a, const uint16_t *b, float *to,
     float  *next = to;
     /* clang-format off */
     __asm__ volatile(
-        ".arch_extension bf16\n"
         LOAD(24, a, 0) LOAD(25, a, 16) LOAD(26, a, 32) LOAD(27, a, 48)
         LOAD(28, b, 0) LOAD(29, b, 16) LOAD(30, b, 32) LOAD(31, b, 48)
         ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7)
@@ -87,7 +97,7 @@ static void run_tile(int64_t k, const uint16_t *a, const uint16_t *b, float *to,
         "4:\n"
         PUT_ROWS(0, 4, 8, 12, 16, 20) PUT_ROWS(1, 5, 9, 13, 17, 21)
         PUT_ROWS(2, 6, 10, 14, 18, 22) PUT_ROWS(3, 7, 11, 15, 19, 23)
-        : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to), [next] "+r"(next)
+        : [a] "+&r"(a), [b] "+&r"(b), [pairs] "+&r"(pairs), [to] "+&r"(to), [next] "+&r"(next)
         : [bytes] "r"(bytes), [one] "r"(one)
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
@@ -191,12 +201,8 @@ static void pack_columns(const short_strip *s, int64_t k, uint16_t *to)
 static void narrow(int64_t n, const float *from, uint16_t *to)
 {
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        float32x4_t x = vld1q_f32(from + i);
-        uint16x4_t  y;
-        __asm__(".arch_extension bf16\n bfcvtn %0.4h, %1.4s\n" : "=w"(y) : "w"(x));
-        vst1_u16(to + i, y);
-    }
+    for (; i + 4 <= n; i += 4)
+        vst1_u16(to + i, vreinterpret_u16_bf16(vcvt_bf16_f32(vld1q_f32(from + i))));
     for (; i < n; i++) to[i] = f32_to_bf16(from[i]);
 }
 

@@ -1,4 +1,7 @@
-/* The loops of short_steps.h for arm64: a compiler keeps sums in memory. */
+/* The loops of short_steps.h for chips with BFDOT.
+ *
+ * It takes operands as they are, where others are widened first.
+ */
 #include "machine/kernels/short_steps.h"
 
 #if defined(__aarch64__)
@@ -7,7 +10,7 @@
 
 #include "base/dtype.h"
 
-enum { DEEP = 4096, VECTORS = 8, LANES = 4, TOGETHER = 8 };
+enum { DEEP = 4096, VECTORS = 4, LANES = 4, SHORTS = 8, ROWS = 4, TOGETHER = 8 };
 
 /* Multiplying and adding at once rounds once as well as adding alone does: products are exact. */
 static inline float32x4_t low(uint16x8_t x)
@@ -20,59 +23,48 @@ static inline float32x4_t high(uint16x8_t x)
     return vreinterpretq_f32_u32(vshll_high_n_u16(x, 16));
 }
 
-/* Adds up 32 sums, in the order of short_steps.c. */
-static inline float total(float32x4_t sums[VECTORS])
-{
-    for (int wide = VECTORS / 2; wide > 0; wide /= 2)
-        for (int v = 0; v < wide; v++) sums[v] = vaddq_f32(sums[v], sums[v + wide]);
-    float32x2_t pair = vadd_f32(vget_low_f32(sums[0]), vget_high_f32(sums[0]));
-    return vget_lane_f32(pair, 0) + vget_lane_f32(pair, 1);
-}
-
-/* One row, or two that share what is loaded of b: to[row] = sum over n of a[row][n] * b[n] */
-static inline void dot(int rows, int64_t n, const uint16_t *a, int64_t step, const float *b,
+/* Rows that share what is loaded of b: to[row] = sum over n of a[row][n] * b[n] */
+static inline void dot(int rows, int64_t n, const uint16_t *a, int64_t step, const uint16_t *b,
                        float *to)
 {
-    enum { AHEAD = 512 };
-    float32x4_t sums[2][VECTORS];
+    float32x4_t sums[ROWS][VECTORS];
     int64_t     l = 0;
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < VECTORS; v++) sums[r][v] = vdupq_n_f32(0);
-    for (; l + VECTORS * LANES <= n; l += VECTORS * LANES) {
-        for (int r = 0; r < rows; r++) __builtin_prefetch(a + r * step + l + AHEAD);
-        for (int v = 0; v < VECTORS; v += 2) {
-            float32x4_t first = vld1q_f32(b + l + v * LANES);
-            float32x4_t second = vld1q_f32(b + l + (v + 1) * LANES);
+    for (; l + VECTORS * SHORTS <= n; l += VECTORS * SHORTS)
+        for (int v = 0; v < VECTORS; v++) {
+            bfloat16x8_t y = vreinterpretq_bf16_u16(vld1q_u16(b + l + v * SHORTS));
             for (int r = 0; r < rows; r++) {
-                uint16x8_t x = vld1q_u16(a + r * step + l + v * LANES);
-                sums[r][v] = vfmaq_f32(sums[r][v], low(x), first);
-                sums[r][v + 1] = vfmaq_f32(sums[r][v + 1], high(x), second);
+                uint16x8_t x = vld1q_u16(a + r * step + l + v * SHORTS);
+                sums[r][v] = vbfdotq_f32(sums[r][v], vreinterpretq_bf16_u16(x), y);
             }
         }
-    }
     for (int r = 0; r < rows; r++) {
         float rest = 0;
-        for (int64_t i = l; i < n; i++) rest += bf16_to_f32(a[r * step + i]) * b[i];
-        to[r] = total(sums[r]) + rest;
+        for (int64_t i = l; i < n; i++) rest += bf16_to_f32(a[r * step + i]) * bf16_to_f32(b[i]);
+        float32x4_t first = vaddq_f32(sums[r][0], sums[r][1]);
+        float32x4_t second = vaddq_f32(sums[r][2], sums[r][3]);
+        to[r] = vaddvq_f32(vaddq_f32(first, second)) + rest;
     }
 }
 
 static void along(int64_t rows, int64_t k, const uint16_t *a, int64_t step, const uint16_t *b,
                   int64_t b_step, float *sums)
 {
-    float wide[DEEP];
+    uint16_t dense[DEEP];
+    float    some[ROWS];
     for (int64_t l = 0; l < k; l += DEEP) {
-        int64_t n = k - l < DEEP ? k - l : DEEP;
-        for (int64_t i = 0; i < n; i++) wide[i] = bf16_to_f32(b[(l + i) * b_step]);
-        for (int64_t i = 0; i < rows; i += 2) {
-            float           two[2];
-            bool            both = i + 1 < rows;
+        int64_t n = k - l < DEEP ? k - l : DEEP, together;
+        for (int64_t i = 0; i < n; i++) dense[i] = b[(l + i) * b_step];
+        for (int64_t i = 0; i < rows; i += together) {
             const uint16_t *from = a + i * step + l;
-            if (both)
-                dot(2, n, from, step, wide, two);
+            together = i + ROWS <= rows ? ROWS : 1;
+            if (together == ROWS)
+                dot(ROWS, n, from, step, dense, some);
             else
-                dot(1, n, from, step, wide, two);
-            for (int r = 0; r <= both; r++) sums[i + r] = l > 0 ? sums[i + r] + two[r] : two[r];
+                dot(1, n, from, step, dense, some);
+            for (int r = 0; r < together; r++)
+                sums[i + r] = l > 0 ? sums[i + r] + some[r] : some[r];
         }
     }
 }
@@ -112,6 +104,6 @@ static void across(int64_t rows, int64_t k, const uint16_t *a, int64_t step, con
     }
 }
 
-const short_tables short_tables_neon = {along, across};
+const short_tables short_tables_bfdot = {along, across};
 
 #endif
