@@ -107,6 +107,7 @@ typedef struct mtf_rule {
     const char *dim;
     const char *axes[8];  /* NULL after the last */
     bool        optional; /* may name what the mesh or the model lacks */
+    bool        firm;     /* for stored state: kept even where it raises the planned memory */
 } mtf_rule;
 
 typedef struct mtf_session_opts {
@@ -119,7 +120,9 @@ typedef struct mtf_session_opts {
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes; "auto"  */
     mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
     const mtf_rule *rules;    /* the layout as a list, its last dim NULL, where `layout` is NULL */
-    const char     *state_layout; /* the same for stored state: cuts variables further between steps */
+    /* The same for stored state: cuts variables further between steps.  A rule that would raise the
+     * planned memory of the first program compiled is declined, unless it ends in "!". */
+    const char     *state_layout;
     const mtf_rule *state_rules;  /* that as a list, where `state_layout` is NULL                  */
     const char     *machine;  /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
     bool            measure;  /* count and time every instruction, for mtf_program_measured      */
@@ -351,6 +354,11 @@ MTF_API mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim);
  * dimensions disappear, but for those in `keep`, which go together. */
 MTF_API mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim,
                                     mtf_shape keep);
+/* x with `value` at a position along dim; a value that has dim as well goes there and after it.  The
+ * position has any of x's other dimensions.  Where nobody needs x any more, as for the cache of a
+ * decoder that is a variable assigned the result, only what is new is written. */
+MTF_API mtf_tensor *mtf_update(mtf_tensor *x, mtf_tensor *value, mtf_tensor *position,
+                               const char *dim);
 MTF_API mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices);
 MTF_API mtf_tensor *mtf_argsort(mtf_tensor *x, mtf_dim dim, bool descending);
 MTF_API mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices);

@@ -38,6 +38,7 @@ typedef struct mtf_layer_context {
     bool unit_scaling;  /* weights start with variance 1, and a product is divided by the root
                            of how many terms it sums; default: their initialisers see to that  */
     bool short_weights; /* weights of bf16 and f16 layers are stored as such; default: in f32   */
+    bool frozen;        /* weights are not trained                                              */
 } mtf_layer_context;
 
 /* "relu", "gelu", ...: any operation of one tensor alone; "linear" or NULL leaves x as it is. */

@@ -5,6 +5,7 @@
 #include "cli/graph_file.h"
 #include "machine/launch.h"
 #include "machine/machine.h"
+#include "plan/decline.h"
 #include "search/automatic.h"
 
 /* ---- the session ------------------------------------------------------------------------ */
@@ -79,24 +80,37 @@ bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *
            layout_parse_state(s, state, &c->layout);
 }
 
+/* Memory is that of a run, working space included, also where a command prices nothing. */
 bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
                  const price_rates *r, choice *c)
 {
+    price_rates rates = *r;
+    site        at;
     const char *m = option_nth(o, "mesh", 0), *rules = option_nth(o, "layout", 0),
                *state = option_nth(o, "state-layout", 0);
+    automatic_answer found = {0};
+    if (!rates.site) TRY(choose_site(o, g->session, &rates, &at));
     if (automatic_is_asked(m, rules, state)) {
         automatic_opts   how = {.mesh = m,
                                 .layout = rules,
                                 .state_layout = state,
-                                .rates = *r,
+                                .rates = rates,
                                 .limit = (int64_t)r->capacity};
-        automatic_answer found;
         TRY(automatic_find(g, n, fetches, &how, &found));
         m = found.best[0].mesh_text;
         rules = found.best[0].layout_text;
         state = found.best[0].state_text;
     }
-    return choice_parse(g->session, m, rules, state, c);
+    estimate_opts how = {.mesh = &c->mesh, .rates = rates};
+    TRY(choice_parse(g->session, m, rules, state, c));
+    c->state = c->layout.state;
+    c->nstate = c->layout.nstate;
+    TRY(decline_state_rules(g, n, fetches, &how, &c->layout));
+    if (found.n && found.best[0].layout.ndeclined) {
+        c->layout.declined = found.best[0].layout.declined;
+        c->layout.ndeclined = found.best[0].layout.ndeclined;
+    }
+    return true;
 }
 
 bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number)

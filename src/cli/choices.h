@@ -17,11 +17,14 @@ int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list);
 typedef struct choice {
     mesh   mesh;
     layout layout; /* refers to the mesh: a choice stays where it was filled in */
+    layout_rule *state; /* all rules for state that were asked for, those too that are declined */
+    int          nstate;
 } choice;
 
-/* Each text may be NULL. */
+/* Each text may be NULL.  Rules for state are those that are written. */
 bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c);
-/* What the options say; what they leave open (auto) is found for the graph and the machine. */
+/* What the options say; what they leave open (auto) is found for the graph and the machine, and rules
+ * for state are declined that would raise the memory (plan/decline.h). */
 bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
                  const price_rates *r, choice *c);
 /* --processor N; `*number` is unchanged where it is absent. */

@@ -11,6 +11,7 @@
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "page/layout_page.h"
+#include "plan/decline.h"
 #include "search/reasons.h"
 
 typedef struct job {
@@ -82,6 +83,11 @@ static bool print_answer(job *j)
         text_add(&t, "%s", *x->layout_text ? x->layout_text : "nothing cut");
         if (*x->state_text) text_add(&t, " --state-layout %s", x->state_text);
         text_add(&t, "\n");
+        for (int r = 0; r < x->layout.ndeclined; r++) {
+            text_add(&t, "%41s", "");
+            decline_write(&x->layout.declined[r], &t);
+            text_add(&t, "\n");
+        }
         if (k == 0) continue;
         text_add(&t, "%41s", "");
         TRY(write_reason(j, k, &t));

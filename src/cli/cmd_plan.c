@@ -12,6 +12,7 @@
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "page/plan_page.h"
+#include "plan/decline.h"
 
 typedef struct job {
     const options *options;
@@ -100,6 +101,17 @@ static bool plan_two(job *j)
     return ok;
 }
 
+/* --diff is about the other rules: those for state are the same, as far as they help here. */
+static bool choose_other(job *j, const char *rules)
+{
+    estimate_opts how = {.mesh = &j->choice.mesh, .rates = j->opts.rates};
+    if (!layout_parse(j->session, rules, &j->choice.mesh, &j->other))
+        return option_blame(j->session, "diff");
+    j->other.state = j->choice.state;
+    j->other.nstate = j->choice.nstate;
+    return decline_state_rules(j->graph, j->nfetches, j->fetches, &how, &j->other);
+}
+
 static bool plan_file(job *j)
 {
     const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
@@ -109,10 +121,7 @@ static bool plan_file(job *j)
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
-    if (diff && !layout_parse(j->session, diff, &j->choice.mesh, &j->other))
-        return option_blame(j->session, "diff");
-    j->other.state = j->choice.layout.state; /* --diff is about the other rules */
-    j->other.nstate = j->choice.layout.nstate;
+    TRY(!diff || choose_other(j, diff));
     j->opts.mesh = &j->choice.mesh;
     j->opts.layout = &j->choice.layout;
     j->opts.processor = -1;

@@ -10,6 +10,7 @@
 #include "cli/show_values.h"
 #include "cli/train_setup.h"
 #include "plan/plan.h"
+#include "run/settle.h"
 
 /* ---- the graph as JSON ------------------------------------------------------------------ */
 
@@ -114,6 +115,7 @@ static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *cons
     int          number = 0;
     TRY(choose_machine(o, s, &rates) && choose_mesh(o, g, n, fetches, &rates, &c) &&
         choose_processor(o, s, &c.mesh, &number));
+    TRY(settle_tell(s, &c.layout));
     program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};

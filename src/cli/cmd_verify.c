@@ -7,6 +7,7 @@
 #include "cli/json_out.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
+#include "run/settle.h"
 #include "search/automatic.h"
 #include "verify/shrink.h"
 #include "verify/verify.h"
@@ -176,6 +177,7 @@ static bool verify_file(job *j, uint64_t seed)
         return fail(&j->session->fault, ERR_USAGE, "\"%s\" computes nothing that could be verified",
                     j->options->words[0]);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &rates, &j->choice));
+    TRY(settle_tell(j->session, &j->choice.layout));
     if (!option_given(j->options, "json")) say_found(j);
     if (option_given(j->options, "shrink")) TRY(shrink(j));
     verify_opts how = {.layout = &j->choice.layout, .seed = seed};

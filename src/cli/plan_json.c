@@ -10,6 +10,15 @@ static void add_texts(cJSON *to, const estimate *e, arena *a)
     plan_write_layout(e->opts.layout, &l);
     json_text(to, "mesh", text_done(&m));
     json_text(to, "layout", text_done(&l));
+    cJSON *list = json_list(to, "declined");
+    for (int r = 0; r < e->opts.layout->ndeclined; r++) {
+        const declined_rule *d = &e->opts.layout->declined[r];
+        cJSON               *item = cJSON_CreateObject();
+        json_text(item, "rule", d->text);
+        json_int(item, "peak_without", d->without);
+        json_int(item, "peak_with", d->with);
+        if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+    }
 }
 
 static void add_axes(cJSON *to, const char *key, const mesh *m, unsigned axes)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "plan/decline.h"
 #include "plan/traffic.h"
 
 enum { LINE = 110, MATTER = 12 };
@@ -143,6 +144,10 @@ void plan_write_header(estimate *e, textbuf *t)
     if (r->site && r->site->hosts > 1) text_add(t, " on %d hosts", r->site->hosts);
     text_add(t, "\nlayout           ");
     plan_write_layout(e->opts.layout, t);
+    for (int d = 0; d < e->opts.layout->ndeclined; d++) {
+        text_add(t, "\n                 ");
+        decline_write(&e->opts.layout->declined[d], t);
+    }
     text_add(t, "\nmachine          flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory,
              r->wire, r->latency);
     if (e->processors > 1)

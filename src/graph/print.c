@@ -141,14 +141,17 @@ static void write_left(printer *p, const node *n)
     text_add(&p->text, "%s = ", visible ? "" : "_");
 }
 
-/* A reshape whose sizes stay, one by one: text has a word for it. */
+/* A reshape whose sizes stay, one by one, and some of whose names do not: text has a word for it. */
 static bool only_renames(const node *n)
 {
     if (strcmp(n->op->name, "reshape") != 0) return false;
     const mtf_shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
-    for (int d = 0; d < y->ndims && x->ndims == y->ndims; d++)
+    bool             some = false;
+    for (int d = 0; d < y->ndims && x->ndims == y->ndims; d++) {
         if (x->dims[d].size != y->dims[d].size) return false;
-    return x->ndims == y->ndims;
+        some = some || strcmp(x->dims[d].name, y->dims[d].name) != 0;
+    }
+    return x->ndims == y->ndims && some;
 }
 
 static void write_rename(printer *p, const node *n)

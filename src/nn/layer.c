@@ -59,7 +59,9 @@ mtf_tensor *layer_weight(mtf_graph *g, const mtf_layer_context *context, const c
 {
     mtf_dtype   stored = context && context->short_weights ? type : dtype_compute(type);
     mtf_tensor *w =
-        mtf_variable(g, name, shape, &(mtf_variable_opts){.type = stored, .init = init});
+        mtf_variable(g, name, shape,
+                     &(mtf_variable_opts){
+                         .type = stored, .init = init, .untrainable = context && context->frozen});
     return stored == type ? w : mtf_cast(w, type);
 }
 
@@ -106,8 +108,9 @@ mtf_tensor *mtf_activate(mtf_tensor *x, const char *activation)
 {
     mtf_graph *g = graph_of(x);
     if (!g || !activation || strcmp(activation, "linear") == 0) return g ? x : NULL;
+    const char *name = strcmp(activation, "swish") == 0 ? "silu" : activation; /* one function */
     for (int i = 0; op_catalogue[i]; i++)
-        if (strcmp(op_catalogue[i]->name, activation) == 0 && activates(op_catalogue[i]))
+        if (strcmp(op_catalogue[i]->name, name) == 0 && activates(op_catalogue[i]))
             return node_unary(op_catalogue[i], x, NULL);
     fail(&g->session->fault, ERR_NAME,
          "no activation is called \"%s\"; there are linear, relu, gelu, silu, sigmoid, tanh and "

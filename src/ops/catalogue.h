@@ -26,7 +26,7 @@
     OP(dynamic_shift) OP(halo_exchange) OP(left_halo_exchange) OP(pool_tensor_1d)                  \
     OP(stride_tensor_1d)
 #define INDICES(OP)                                                                                \
-    OP(one_hot) OP(gather) OP(scatter_add) OP(sort) OP(argsort) OP(top_k) OP(top_1)                \
+    OP(one_hot) OP(gather) OP(scatter_add) OP(update) OP(sort) OP(argsort) OP(top_k) OP(top_1)                \
     OP(nth_largest_element) OP(nth_smallest_element)
 #define WINDOWS(OP)                                                                                \
     OP(conv1d) OP(conv2d) OP(conv3d) OP(conv1d_transpose) OP(conv2d_transpose)                     \

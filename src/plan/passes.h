@@ -34,6 +34,8 @@ bool remake_values(program *p, arena *scratch);
 void find_rows(program *p);
 /* The program's counters, but for collectives. */
 bool count_graph(program *p, const survey *s, const layout *l);
+/* Lets updates write into the old value, where nobody needs it any more, instead of a copy. */
+bool update_in_place(program *p, arena *scratch);
 /* Lets instructions write straight into variables where no one needs the old value any more. */
 bool store_in_place(program *p);
 /* Lifetimes and places of all buffers. */

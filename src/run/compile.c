@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "plan/traffic.h"
 #include "run/compiled.h"
+#include "run/settle.h"
 #include "run/share.h"
 #include "search/automatic.h"
 
@@ -32,8 +33,9 @@ static bool fits(const mtf_program *p)
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
                 "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
-                "or recompute",
-                (long long)need, p->session->opts.memory);
+                "or recompute%s",
+                (long long)need, p->session->opts.memory,
+                p->store->layout.ndeclined ? ", or end a declined rule for state in !" : "");
 }
 
 static bool start_counting(processor *k)
@@ -178,7 +180,7 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     o->mesh = found.best[0].mesh_text;
     o->layout = found.best[0].layout_text;
     o->state_layout = found.best[0].state_text;
-    return true;
+    return settle_tell(g->session, &found.best[0].layout);
 }
 
 /* The session's layout, where it is left open, is the best for its first graph.  The first rank
@@ -213,7 +215,7 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     }
     if (!find_layout(g, n, fetches)) return NULL;
     store       *s = store_of(g->session);
-    mtf_program *p = s ? arena_new(&g->session->arena, mtf_program) : NULL;
+    mtf_program *p = s && settle_state(s, g, n, fetches) ? arena_new(&g->session->arena, mtf_program) : NULL;
     if (!p) return NULL;
     *p = (mtf_program){.session = g->session,
                        .graph = g,

@@ -16,7 +16,7 @@ int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
     return mtf_shape_size(local) * (int64_t)mtf_dtype_bytes(type);
 }
 
-static void release_parts(store *s, store_entry *e)
+void store_release(store *s, store_entry *e)
 {
     for (int p = s->first; e->parts && p < s->end; p++)
         if (e->parts[p])
@@ -28,7 +28,7 @@ static void close_store(void *what)
 {
     store *s = what;
     if (s->thread_pool) thread_pool_close(s->thread_pool);
-    for (int i = 0; i < s->count; i++) release_parts(s, s->all[i]);
+    for (int i = 0; i < s->count; i++) store_release(s, s->all[i]);
     if (s->wire) s->wire->close(s->wire);
     if (s->check && s->check != s->device)
         s->check->close(s->check); /* and the one inside */
@@ -185,7 +185,7 @@ store_entry *store_variable(store *s, const mtf_tensor *w)
     e = arena_new(a, store_entry);
     if (!e || !arena_push(a, s->all, s->count, s->room)) return NULL;
     if (!fill_entry(s, w, e)) {
-        release_parts(s, e);
+        store_release(s, e);
         return NULL;
     }
     s->all[s->count++] = e;

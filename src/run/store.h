@@ -35,6 +35,7 @@ typedef struct store {
     wire         *wire; /* NULL: one processor */
     thread_pool         *thread_pool;
     name_table    entries;
+    bool          settled; /* rules for state are those that hold to the end (run/settle.h) */
     store_entry **all;
     int           count, room;
 } store;
@@ -53,6 +54,8 @@ site    store_site(mtf_session *s);
 store_entry *store_variable(store *s, const mtf_tensor *w);
 /* Gives a variable its first value again. */
 bool store_restart(store *s, const mtf_tensor *w);
+/* Gives the memory of a variable's parts back. */
+void store_release(store *s, store_entry *e);
 /* A device that checks what runs on it, over the session's; NULL after an error. */
 device *store_check_device(store *s);
 /* Bytes of one processor's part of a tensor. */

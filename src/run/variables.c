@@ -16,18 +16,21 @@ static store_entry *entry_of(mtf_tensor *w)
     return s ? store_variable(s, w) : NULL;
 }
 
-static bool get(mtf_tensor *variable, void *data)
+bool parts_get(store *s, const store_entry *e, void *whole)
 {
-    store_entry *e = entry_of(variable);
-    if (!e) return false;
-    store *s = store_of(graph_of(variable)->session);
     for (int k = s->first; k < s->end; k++) {
         mesh_point here = mesh_place(&s->mesh, k);
         mtf_shape  local = placement_local(&s->mesh, &e->where, &here, &e->shape);
         slice      dense = slice_dense(0, e->type, &local);
-        part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, data);
+        part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, whole);
     }
-    return share_parts(s, e->name, e->type, &e->shape, &e->where, data);
+    return share_parts(s, e->name, e->type, &e->shape, &e->where, whole);
+}
+
+static bool get(mtf_tensor *variable, void *data)
+{
+    store_entry *e = entry_of(variable);
+    return e && parts_get(store_of(graph_of(variable)->session), e, data);
 }
 
 static bool set(mtf_tensor *variable, const void *data)

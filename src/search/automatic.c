@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "plan/decline.h"
 #include "search/shapes.h"
 #include "search/with_state.h"
 
@@ -21,6 +22,7 @@ typedef struct finding {
     int                   room;
     search_answer        *last;        /* of the mesh in hand */
     double                state_bound; /* nothing is better with rules for state */
+    layout                given;       /* on the mesh in hand */
     double                deadline;    /* by clock_thread() */
     bool                  late;        /* not all meshes were tried, or not all their layouts */
 } finding;
@@ -74,22 +76,60 @@ static bool is_kept(const automatic_answer *w, const found_layout *x)
     return false;
 }
 
+/* Where it belongs among the best: after those that are as good. */
+static int rank_of(const finding *f, const cost *c)
+{
+    const automatic_answer *w = f->answer;
+    int                     at = w->n;
+    if (worth_here(f, c).above > 0) return f->room;
+    while (at > 0 && worth_less(worth_here(f, c), worth_here(f, &w->best[at - 1].cost))) at--;
+    return at;
+}
+
+/* Rules that were given and are declined are told; those that were found are not missed. */
+static void forget_found(const finding *f, layout *l)
+{
+    int n = 0;
+    for (int r = 0; r < l->ndeclined; r++)
+        for (int k = 0; k < f->given.nstate; k++)
+            if (strcmp(f->given.state[k].text, l->declined[r].text) == 0)
+                l->declined[n++] = l->declined[r];
+    l->ndeclined = n;
+}
+
+/* Rules for state that would raise the memory do not count when the layout is used, and so not in
+ * its cost. */
+static bool decline(finding *f, layout *l, cost *c)
+{
+    mtf_session  *s = f->graph->session;
+    estimate_opts how = {.mesh = l->mesh, .rates = f->opts->rates};
+    subject       whole;
+    TRY(decline_state_rules(f->graph, f->nfetches, f->fetches, &how, l));
+    if (!l->ndeclined) return true;
+    arena scratch = arena_make(&s->allocator, &s->fault);
+    how.layout = l;
+    bool ok = subject_whole(f->graph, f->nfetches, f->fetches, &scratch, &whole) &&
+              cost_of(&whole, l, &f->opts->rates, NULL, NULL, c) &&
+              estimate_peak(f->graph, f->nfetches, f->fetches, &how, &c->peak);
+    arena_free(&scratch);
+    forget_found(f, l);
+    return ok;
+}
+
 /* Keeps it among the best, once; of equals the one that was there first. */
 static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool *first)
 {
     automatic_answer *w = f->answer;
     mtf_session      *s = f->graph->session;
-    int               at = w->n;
+    found_layout      x = {.mesh = *m, .layout = *l, .cost = *c};
     *first = false;
-    if (worth_here(f, c).above > 0) return true;
-    while (at > 0 && worth_less(worth_here(f, c), worth_here(f, &w->best[at - 1].cost))) at--;
+    if (rank_of(f, c) >= f->room) return true;
+    TRY(decline(f, &x.layout, &x.cost));
+    int at = rank_of(f, &x.cost);
     if (at >= f->room) return true;
-    found_layout x = {.mesh = *m,
-                      .layout = *l,
-                      .cost = *c,
-                      .mesh_text = mesh_text(s, m),
-                      .layout_text = rules_text(s, l->rules, l->nrules),
-                      .state_text = rules_text(s, l->state, l->nstate)};
+    x.mesh_text = mesh_text(s, m);
+    x.layout_text = rules_text(s, l->rules, l->nrules);
+    x.state_text = rules_text(s, x.layout.state, x.layout.nstate);
     TRY(x.mesh_text && x.layout_text && x.state_text);
     if (is_kept(w, &x)) return true;
     if (w->n < f->room) w->n++;
@@ -156,21 +196,21 @@ static bool try_mesh(void *context, const mesh *m)
     finding              *f = context;
     const automatic_opts *o = f->opts;
     mtf_session          *s = f->graph->session;
-    layout                given;
+    layout               *given = &f->given;
     bool                  first;
     if (f->answer->n && clock_thread() > f->deadline) {
         f->late = true;
         return true;
     }
     f->answer->meshes++;
-    TRY(layout_parse(s, o->layout, m, &given) && layout_parse_state(s, o->state_layout, &given));
-    TRY(search_mesh(f, &given, o->limit, f->room));
+    TRY(layout_parse(s, o->layout, m, given) && layout_parse_state(s, o->state_layout, given));
+    TRY(search_mesh(f, given, o->limit, f->room));
     for (int k = 0; k < f->last->n; k++) {
         const candidate *x = &f->last->best[k];
         TRY(keep(f, m, &x->layout, &x->cost, &first));
         if (first) f->answer->search = *f->last;
     }
-    return !given.asks_state || try_state(f, &given);
+    return !given->asks_state || try_state(f, given);
 }
 
 static bool try_all(finding *f)

@@ -22,7 +22,8 @@ typedef struct automatic_opts {
 /* One layout, with all that it stands on. */
 typedef struct found_layout {
     mesh        mesh;
-    layout      layout; /* of that mesh: a found_layout stays where it is */
+    layout      layout; /* of that mesh: a found_layout stays where it is; it names the given rules
+                           for state that are declined */
     cost        cost;
     const char *mesh_text, *layout_text, *state_text; /* as users write them */
 } found_layout;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "ops/state.h"
+#include "plan/decline.h"
 #include "plan/estimate.h"
 
 enum { MOST_PAIRS = 48, ALL_SETS_OF = 12, MOST_TRIED = 1024 };
@@ -126,6 +127,22 @@ static bool price_whole(const tries *t, cost *c)
     return estimate_peak(w->graph, w->nfetches, w->fetches, &how, &c->peak);
 }
 
+/* Would one of the rules that were added be declined when the layout is used? */
+static bool would_decline(const tries *t, bool *declined)
+{
+    state_opts   *o = t->opts;
+    estimate_opts how = {.mesh = t->layout->mesh, .rates = *o->rates, .memory = o->whole->memory};
+    layout        l = *t->layout;
+    *declined = false;
+    if (l.nstate == t->given) return true;
+    o->work -= (int64_t)o->whole->graph->nnodes * (l.nstate + 1);
+    TRY(decline_state_rules(o->whole->graph, o->whole->nfetches, o->whole->fetches, &how, &l));
+    int kept = 0;
+    for (int r = 0; r < l.nstate; r++) kept += !is_given(t, l.state[r].dim);
+    *declined = kept < t->layout->nstate - t->given;
+    return true;
+}
+
 /* Is the set better than the best so far?  Of those that need memory, only what might be is asked
  * for the processor that needs most. */
 static bool try_set(tries *t, uint64_t set, bool *helped)
@@ -151,6 +168,9 @@ static bool try_set(tries *t, uint64_t set, bool *helped)
         o->work -= o->whole->graph->nnodes;
         if (!first && !worth_less(worth_of(&c, o->smallest, o->limit), t->worth)) return true;
     }
+    bool declined;
+    TRY(would_decline(t, &declined));
+    if (declined) return true;
     t->worth = worth_of(&c, o->smallest, o->limit);
     t->best = set;
     *helped = true;

@@ -12,7 +12,8 @@ mtf_dim internal_dim(internal_kind kind, int64_t size, const mtf_shape *beside)
     static const char *const names[INTERNAL_KINDS][SAME_KIND] = {
         [INTERNAL_TAP] = NAMES("tap"),   [INTERNAL_GROUP] = NAMES("group"),
         [INTERNAL_RANK] = NAMES("rank"), [INTERNAL_FACTORS] = NAMES("factors"),
-        [INTERNAL_ONE] = NAMES("one"),   [INTERNAL_TURNS] = NAMES("turns")};
+        [INTERNAL_ONE] = NAMES("one"),   [INTERNAL_TURNS] = NAMES("turns"),
+        [INTERNAL_RUN] = NAMES("run")};
     int k = 0;
     while (k < SAME_KIND - 1 && shape_find(beside, names[kind][k]) >= 0) k++;
     return (mtf_dim){names[kind][k], size};

@@ -17,6 +17,7 @@ typedef enum internal_kind {
     INTERNAL_FACTORS, /* of a product */
     INTERNAL_ONE,     /* a single channel */
     INTERNAL_TURNS,   /* of a loop */
+    INTERNAL_RUN,     /* of positions that follow each other */
     INTERNAL_KINDS
 } internal_kind;
 

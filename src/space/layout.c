@@ -27,6 +27,15 @@ static bool unknown_axis(const rule_source *from, const char *rule, const char *
                 m->naxes ? text : "none", nearest_hint(&near, hint, sizeof hint));
 }
 
+/* Takes the mark off the end of a rule, if it is there. */
+static bool take_mark(char *piece, char mark)
+{
+    size_t n = strlen(piece);
+    if (n == 0 || piece[n - 1] != mark) return false;
+    piece[n - 1] = 0;
+    return true;
+}
+
 static bool no_rule(const rule_source *from, const char *rule)
 {
     return fail(&from->session->fault, ERR_USAGE,
@@ -34,20 +43,18 @@ static bool no_rule(const rule_source *from, const char *rule)
                 from->option, rule);
 }
 
-/* dim:axis+axis, with an optional `?` at the end. */
+/* dim:axis+axis, with `?` or `!` or both at the end, where they are meant. */
 static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, bool *keep)
 {
     mtf_session *s = from->session;
     r->text = arena_text(&s->arena, piece);
     TRY(r->text != NULL);
-    size_t n = strlen(piece);
-    if (n && piece[n - 1] == '?') {
-        r->optional = true;
-        piece[n - 1] = 0;
-    }
-    if (strchr(piece, '?'))
-        return fail(&s->fault, ERR_USAGE, "%s %s: a rule ends in one ? at most", from->option,
-                    r->text);
+    r->firm = take_mark(piece, '!');
+    r->optional = take_mark(piece, '?');
+    if (!r->firm) r->firm = take_mark(piece, '!');
+    if (strpbrk(piece, "?!"))
+        return fail(&s->fault, ERR_USAGE, "%s %s: a rule ends in one %c at most", from->option,
+                    r->text, *strpbrk(piece, "?!"));
     char *colon = strchr(piece, ':');
     if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':')) return no_rule(from, r->text);
     *colon = 0;
@@ -110,10 +117,20 @@ static bool parse_rules(const rule_source *from, const char *text, layout_rule *
                 "%s %s: a rule is missing; write dimension:axis,dimension:axis", from->option, text);
 }
 
+static bool check_marks(mtf_session *s, const layout *l)
+{
+    for (int r = 0; r < l->nrules; r++)
+        if (l->rules[r].firm)
+            return fail(&s->fault, ERR_USAGE, "--layout %s: only a rule of --state-layout can end in !",
+                        l->rules[r].text);
+    return true;
+}
+
 bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l)
 {
     *l = (layout){.mesh = m};
-    return parse_rules(&(rule_source){s, m, "--layout"}, text, &l->rules, &l->nrules, &l->asks);
+    return parse_rules(&(rule_source){s, m, "--layout"}, text, &l->rules, &l->nrules, &l->asks) &&
+           check_marks(s, l);
 }
 
 bool layout_parse_state(mtf_session *s, const char *text, layout *l)

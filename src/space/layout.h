@@ -2,7 +2,8 @@
  *
  * "batch:rows,hidden:cols"; "batch:rows+cols" cuts along both; a rule that ends
  * in `?` may name what the mesh or the model lacks.  A second set of rules may
- * cut stored state, the variables between steps, further than the first does.  The
+ * cut stored state, the variables between steps, further than the first does; such a
+ * rule is declined where it would raise the planned memory, unless it ends in `!`.  The
  * word `auto` in the place of a rule asks for the others to be found.
  */
 #ifndef SPACE_LAYOUT_H
@@ -14,8 +15,15 @@ typedef struct layout_rule {
     const char *dim;
     axis_list   cut;
     bool        optional;
+    bool        firm; /* a rule for state that stays even where it raises the planned memory */
     const char *text; /* as the user wrote it */
 } layout_rule;
+
+/* A rule for state that was left out: the planned bytes of the processor that needs most. */
+typedef struct declined_rule {
+    const char *text;
+    int64_t     without, with;
+} declined_rule;
 
 typedef struct layout {
     const mesh  *mesh;
@@ -23,6 +31,8 @@ typedef struct layout {
     layout_rule *rules;
     int          nstate;
     layout_rule *state; /* what cuts stored state further, in the order of writing */
+    int            ndeclined;
+    declined_rule *declined; /* rules for state that would raise the planned memory (plan/decline.h) */
     bool         asks, asks_state; /* `auto` stands there: rules are still to be found */
 } layout;
 

@@ -24,7 +24,7 @@ static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
     for (const mtf_rule *r = rules; r && r->dim; r++) {
         text_add(&t, "%s%s", r == rules ? "" : ",", r->dim);
         for (int a = 0; a < 8 && r->axes[a]; a++) text_add(&t, "%s%s", a ? "+" : ":", r->axes[a]);
-        text_add(&t, "%s", r->optional ? "?" : "");
+        text_add(&t, "%s%s", r->optional ? "?" : "", r->firm ? "!" : "");
     }
     return text_done(&t);
 }

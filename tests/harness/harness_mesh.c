@@ -280,7 +280,8 @@ static bool fits(const choices *c, int dim, int choice, unsigned decided)
 }
 
 /* Every second layout is tried with state cut further: each dimension along some axis, in an order
- * that changes, of which each variable takes what is free. */
+ * that changes, of which each variable takes what is free.  The rules are firm: most would raise the
+ * memory of cases as small as these. */
 static void write_state(const choices *c, long number, char *text, size_t room)
 {
     int n = c->t->one.ndims;
@@ -288,7 +289,7 @@ static void write_state(const choices *c, long number, char *text, size_t room)
     for (int k = 0; k < n && number % 2 && room > 140; k++) {
         int d = (int)((k * (number % 4 == 1 ? 1 : n - 1) + number / 4) % n);
         int used =
-            snprintf(text, room, "%s:%c? ", c->t->one.dims[d], "xyz"[(d + number / 2) % c->naxes]);
+            snprintf(text, room, "%s:%c?! ", c->t->one.dims[d], "xyz"[(d + number / 2) % c->naxes]);
         text += used, room -= (size_t)used;
     }
 }

@@ -49,10 +49,10 @@ void problem_layouts(void (*visit)(void *context, const mtf_session_opts *opts),
         }
     }
     static const mtf_session_opts states[] = {
-        {.mesh = "p:2", .layout = "n:p", .state_layout = "b:p"},
-        {.mesh = "p:3", .layout = "n:p", .state_layout = "a:p"},
-        {.mesh = "p:2,q:2", .layout = "n:p,b:q", .state_layout = "a:p,b:q"},
-        {.mesh = "p:2,q:2", .layout = "n:p+q", .state_layout = "b:p,d:q"},
+        {.mesh = "p:2", .layout = "n:p", .state_layout = "b:p!"},
+        {.mesh = "p:3", .layout = "n:p", .state_layout = "a:p!"},
+        {.mesh = "p:2,q:2", .layout = "n:p,b:q", .state_layout = "a:p!,b:q!"},
+        {.mesh = "p:2,q:2", .layout = "n:p+q", .state_layout = "b:p!,d:q!"},
     };
     for (size_t i = 0; i < sizeof states / sizeof *states; i++) visit(context, &states[i]);
 }

@@ -1,4 +1,4 @@
-/* Definitions of gather and scatter_add. */
+/* Definitions of gather, scatter_add and update. */
 #include <string.h>
 
 #include "rules.h"
@@ -57,5 +57,31 @@ static void rule_scatter_add(oracle *o, const node *n, const value *const *in, v
     for (int64_t i = 0; i < out->n; i++) out->at[i] = number_rounded(out->at[i], out->type, terms);
 }
 
-const named_rule index_rules[] = {
-    {"gather", rule_gather}, {"scatter_add", rule_scatter_add}, {NULL, NULL}};
+/* Element p of the result is that of the value whose place is p, else x's own. */
+static void rule_update(oracle *o, const node *n, const value *const *in, value *out)
+{
+    (void)o;
+    const char *dim = node_attr(n, "dim")->text;
+    walk        w = walk_over(&out->shape);
+    track       from = track_in(&w, &in[1]->shape), position = track_in(&w, &in[2]->shape);
+    int         along = walk_find(&w, dim);
+    int64_t run = mtf_shape_find(in[1]->shape, dim) < 0 ? 1 : mtf_shape_dim(in[1]->shape, dim).size;
+    int64_t step = run > 1 || from.step[along] ? stride_of(&in[1]->shape, dim) : 0, i = 0;
+    from.step[along] = 0;
+    do {
+        number  first = in[2]->at[track_at(&w, &position)];
+        int64_t place = w.at[along] - first.i;
+        if (!number_known(first))
+            out->at[i] = number_unknown();
+        else if (place >= 0 && place < run)
+            out->at[i] = in[1]->at[track_at(&w, &from) + place * step];
+        else
+            out->at[i] = in[0]->at[i];
+        i++;
+    } while (walk_next(&w));
+}
+
+const named_rule index_rules[] = {{"gather", rule_gather},
+                                  {"scatter_add", rule_scatter_add},
+                                  {"update", rule_update},
+                                  {NULL, NULL}};

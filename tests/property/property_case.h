@@ -72,8 +72,11 @@ void case_make_program(property_case *c, uint64_t seed);
 void case_make_graph(property_case *c, uint64_t seed);
 /* Other results of the same program. */
 void case_choose_fetches(property_case *c, dice *d);
+/* All that nobody uses. */
+void case_fetch_ends(property_case *c);
 /* A mesh of at most 12 processors and rules for the dimensions named. */
 void case_make_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM]);
+void case_no_layout(property_case *c); /* one processor */
 
 /* ---- running ---- */
 

@@ -104,8 +104,9 @@ const made_value *choose_operand(maker *m, const line_choice *l, char place)
     for (int i = 0; i < m->nvalues; i++) {
         const made_value *v = &m->values[i];
         if (v->retired || !fits_type(l, place, v) || !fits_shape(m, l, place, v)) continue;
-        /* Younger ones are likelier, so that graphs become deep. */
-        int weight = 1 + (i > m->nvalues - 7) * 4;
+        /* Younger ones are likelier, so that graphs become deep; so are those that nobody uses yet:
+         * what is owed on a value passes on to its only reader. */
+        int weight = (1 + (i > m->nvalues - 7) * 4) * (v->used ? 1 : 3);
         seen += weight;
         if (dice_below(&m->dice, seen) < weight) found = v;
     }

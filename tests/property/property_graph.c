@@ -162,6 +162,7 @@ bool add_line(maker *m)
         if (l.named[k]) memcpy(names[n++], l.results[k], NAME_ROOM);
     for (int k = 0; k < l.noperands; k++) ancestry_join(&from, &l.operand[k]->from);
     if (!maker_accept(m, text, n, names, &from)) return false;
+    for (int k = 0; k < l.noperands; k++) m->values[l.operand[k] - m->values].used = true;
     for (int i = before, end = m->nvalues; i < end; i++) tame(m, i);
     return true;
 }
@@ -358,6 +359,15 @@ void case_choose_fetches(property_case *c, dice *d)
         snprintf(c->fetches[c->nfetches++].name, NAME_ROOM, "%s", names[k]);
     }
     if (!c->nfetches && n) snprintf(c->fetches[c->nfetches++].name, NAME_ROOM, "%s", names[n - 1]);
+}
+
+void case_fetch_ends(property_case *c)
+{
+    static char names[2 * MAX_LINES][NAME_ROOM];
+    c->nfetches = 0;
+    for (int i = root_names(c, 2 * MAX_LINES, names) - 1; i >= 0 && c->nfetches < MAX_FETCHES; i--)
+        if (!is_used(c, names[i]))
+            snprintf(c->fetches[c->nfetches++].name, NAME_ROOM, "%s", names[i]);
 }
 
 static void make(property_case *c, maker *m, int wanted, bool wide)

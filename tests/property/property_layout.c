@@ -90,25 +90,33 @@ static void make_rule(property_case *c, dice *d, const char *dim)
     }
 }
 
-/* Rules for state in random order, optional so that lines and axes can be shrunk away. */
+/* Rules for state in random order, optional so that lines and axes can be shrunk away, and mostly
+ * firm: programs as small as these would decline many. */
 static void make_state_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
 {
     size_t room = sizeof c->state_layout, used = 0;
     int    first = dice_below(d, ndims);
+    bool   firm = dice_odds(d, 85);
     c->state_layout[0] = 0;
-    for (int i = 0; i < ndims && used + NAME_ROOM + 5 < room; i++)
+    for (int i = 0; i < ndims && used + NAME_ROOM + 6 < room; i++)
         if (dice_odds(d, 60))
             used +=
-                (size_t)snprintf(c->state_layout + used, room - used, "%s%s:%c?", used ? "," : "",
-                                 dims[(first + i) % ndims], 'x' + dice_below(d, c->naxes));
+                (size_t)snprintf(c->state_layout + used, room - used, "%s%s:%c?%s", used ? "," : "",
+                                 dims[(first + i) % ndims], 'x' + dice_below(d, c->naxes),
+                                 firm ? "!" : "");
+}
+
+void case_no_layout(property_case *c)
+{
+    c->naxes = c->nrules = 0;
+    c->automatic = false;
+    c->state_layout[0] = 0;
 }
 
 void case_make_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
 {
     int share = 20 + dice_below(d, 60);
-    c->naxes = c->nrules = 0;
-    c->automatic = false;
-    c->state_layout[0] = 0;
+    case_no_layout(c);
     if (dice_odds(d, 8)) return; /* one processor */
     make_mesh(c, d);
     if (dice_odds(d, 40)) make_state_layout(c, d, ndims, dims);

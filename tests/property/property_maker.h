@@ -20,6 +20,7 @@ typedef struct made_value {
     int64_t   sizes[MTF_SHAPE_ROOM];
     bool      retired; /* too large to go on with, or of no definite value */
     bool      variable;
+    bool      used; /* by some line */
     double    peak; /* largest magnitude in the first step */
     ancestry  from; /* itself included */
 } made_value;

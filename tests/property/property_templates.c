@@ -8,6 +8,10 @@ const line_template line_templates[] = {
     { 3, "%o: %Y[%S] = input",                                        SHAPE_POOL,   ROOT},
     { 9, "%o: %I[%S] = input",                                        SHAPE_POOL,   ROOT | BOTH},
     { 2, "%o: bool[%S] = input",                                      SHAPE_POOL,   ROOT | BOTH},
+    { 5, "%q: %T[owed=3, %S] = input\n"
+         "%o = reduce_sum(%q, over=(owed))",                          SHAPE_POOL,   ROOT},
+    { 7, "%q: %I[owed=3, %S] = input\n"
+         "%o = reduce_sum(%q, over=(owed))",                          SHAPE_POOL,   ROOT},
     { 2, "%o: %T[%S] = constant(value=0.75)",                         SHAPE_POOL,   WIDE | BOTH},
     { 2, "%o: %I[%S] = constant(value=%k)",                           SHAPE_POOL,   WIDE},
     { 3, "%o: i32[%S] = constant(value=1073741824)",                  SHAPE_POOL,   0},

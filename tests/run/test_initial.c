@@ -99,7 +99,7 @@ static void test_meshes(void **state)
         {.mesh = "p:2", .layout = "k:p"},
         {.mesh = "p:3", .layout = "b:p"},
         {.mesh = "p:2,q:2", .layout = "k:q,a:p"},
-        {.mesh = "p:2,q:2", .layout = "b:p", .state_layout = "a:q"},
+        {.mesh = "p:2,q:2", .layout = "b:p", .state_layout = "a:q!"},
         {.mesh = "p:5", .layout = "k:p", .device = "check"}, /* some have nothing */
     };
     double *one = malloc(MOST * sizeof *one), *many = malloc(MOST * sizeof *many);

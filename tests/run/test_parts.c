@@ -87,7 +87,7 @@ static void test_values(void **state)
     (void)state;
     mtf_dim a = {"a", 2}, b = {"b", 2};
     run_with(&(mtf_session_opts){.mesh_shape = mtf_shape(a, b),
-                                 .rules = (mtf_rule[]){{"rows", {"a", "b"}, false}, {"depth", {"c"}, true}, {0}}},
+                                 .rules = (mtf_rule[]){{.dim = "rows", .axes = {"a", "b"}}, {.dim = "depth", .axes = {"c"}, .optional = true}, {0}}},
              4, 1);
 }
 

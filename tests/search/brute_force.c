@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/free_list.h"
+#include "plan/decline.h"
 #include "plan/plan.h"
 #include "plan/price.h"
 
@@ -116,9 +117,19 @@ static bool is_stored(const walk *w, const char *dim)
     return false;
 }
 
+/* Rules for state that raise the memory do not come into force. */
+static bool is_declined(const walk *w)
+{
+    layout        l = w->layout;
+    estimate_opts how = {.mesh = w->b->mesh, .memory = &w->memory.as};
+    decline_state_rules(w->b->graph, w->b->nfetches, w->b->fetches, &how, &l);
+    return l.ndeclined > 0;
+}
+
 static bool price_one(walk *w)
 {
     brute *b = w->b;
+    if (w->layout.nstate && is_declined(w)) return true;
     if (b->legal >= b->most || b->legal >= ROOM) return false;
     return price_layout(w, &w->layout, &w->all[b->legal++]);
 }

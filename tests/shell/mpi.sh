@@ -215,6 +215,15 @@ two "${auto[@]}" $far : "${auto[@]}" $near
 if [ $status -eq 0 ] && cmp -s want out; then pass
 else lose "one rank's layout for all" "$(cat want)" "$status: $(cat out err)"; fi
 
+# So does what it says of rules for state, once: a loop needs all of w at once.
+file loop.mtf 'x: f32[batch=4, h=60] = constant(value=0.25)' 'w: f32[h=60, k=60] = variable' 'y = loop(x, trips=3) {' \
+    '    body(s; i) {' '        t: [batch, k] = einsum(s, w)' '        yield tanh(rename_dimension(t, from=k, to=h))' '    }' '}' \
+    'loss = reduce_mean(square(y))' 'dw = gradients(loss; w)' 'nw = assign(w, w - 0.5 * dw)'
+"$MTF" run loop.mtf --fetch loss --mesh x:2 --layout batch:x --steps 3 >want 2>err </dev/null
+ranks 2 "$MTF" run loop.mtf --fetch loss --mesh x:2 --layout batch:x --state-layout h:x --steps 3
+if [ $status -eq 0 ] && cmp -s want out && [ "$(grep -c 'state rule "h:x" is declined' err)" -eq 1 ]; then pass
+else lose "a rule for state is declined once for all ranks" "$(cat want)" "$status: $(cat out err)"; fi
+
 # ---- planned and measured, over all ranks --------------------------------------------------------
 
 file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] = variable' \

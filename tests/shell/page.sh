@@ -169,8 +169,8 @@ run layout mnist --mesh rows:2,cols:4 --json
 best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
 if grep -qF "best: $best<" layout.html; then pass
 else lose "the page's best is the command's" "best: $best" "$(grep -o 'best: [^<]*' layout.html)"; fi
-run layout mnist --mesh auto:4 --memory-limit 12M --state-layout auto --html limit.html
-check "a limit and meshes to be found" 0 limit.html "limit 12"
+run layout mnist --mesh auto:4 --memory-limit 18M --state-layout auto --html limit.html
+check "a limit and meshes to be found" 0 limit.html "limit 18"
 looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
 
 # ---- runs ----------------------------------------------------------------------------------------

@@ -278,6 +278,29 @@ holds "the first rule that is free" "p['memory']['parameters'] == $weights // 2"
 run plan net.mtf --mesh x:2 --layout hidden:x --state-layout hidden:x,d:x --fetch loss --json
 holds "rules on axes in use" "p['memory']['parameters'] == $weights // 2 and \
     all(c['kind'] != 'all_gather' for c in p['collectives'])"
+# A rule that would raise the memory is declined, unless it is firm: the loop needs all of w at once.
+file whole.mtf 'x: f32[batch=4, h=600] = constant(value=0.25)' 'w: f32[h=600, k=600] = variable' 'y = loop(x, trips=3) {' \
+    '    body(s; i) {' '        t: [batch, k] = einsum(s, w)' '        yield tanh(rename_dimension(t, from=k, to=h))' '    }' '}' \
+    'loss = reduce_mean(square(y))' 'dw = gradients(loss; w)' 'nw = assign(w, w - 0.5 * dw)'
+run plan whole.mtf --mesh x:2 --layout batch:x --fetch loss --json
+without=$(python3 -c "import json; print(json.load(open('out'))['memory']['peak'])")
+run plan whole.mtf --mesh x:2 --layout batch:x --state-layout h:x! --fetch loss --json
+with=$(python3 -c "import json; print(json.load(open('out'))['memory']['peak'])")
+holds "a firm rule is kept" "p['memory']['peak'] > $without and p['declined'] == [] and p['layout'] == 'batch:x; state h:x!'"
+run plan whole.mtf --mesh x:2 --layout batch:x --state-layout h:x --fetch loss --json
+holds "a rule that raises the memory is declined" "p['memory']['peak'] == $without and p['layout'] == 'batch:x' and \
+    p['declined'] == [{'rule': 'h:x', 'peak_without': $without, 'peak_with': $with}]"
+said="state rule \"h:x\" is declined: it would raise the planned memory from $without to $with bytes; \"h:x!\" keeps it"
+run plan whole.mtf --mesh x:2 --layout batch:x --state-layout h:x --fetch loss
+check "declined in words" 0 out "layout           batch:x" "                 $said"
+run plan whole.mtf --mesh x:2 --layout batch:x --diff k:x --state-layout h:x --fetch loss --json
+holds "each of two layouts declines for itself" "[len(q['declined']) for q in p['plans']] == [1, 0]"
+run layout whole.mtf --mesh x:2 --layout batch:x --state-layout h:x --fetch loss
+check "declined in a search" 0 out "  batch:x" "$said"
+run run whole.mtf --mesh x:2 --layout batch:x --state-layout h:x --fetch loss
+check "declined in a run" 0 err "mtf: $said"
+refuses "a firm rule that is none for state" '--layout batch:x!: only a rule of --state-layout can end in !' \
+    plan net.mtf --mesh x:2 --layout batch:x!
 refuses "a dimension for state that is not there" '--state-layout hiden:x: no variable has a dimension "hiden"; end the rule in ? if that is meant; did you mean "hidden"?' \
     plan net.mtf --mesh x:2 --state-layout hiden:x
 refuses "an axis for state that is not there" 'the mesh has no axis "y"' plan net.mtf --mesh x:2 --state-layout hidden:y

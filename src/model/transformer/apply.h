@@ -1,0 +1,16 @@
+/* Models in a graph: what training and decoding share. */
+#ifndef MODEL_APPLY_H
+#define MODEL_APPLY_H
+
+#include "model/transformer/stack_call.h"
+
+stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode, bool frozen);
+/* Fills in what follows from the tokens: graph, batch, length; false after an error. */
+bool stack_begin(stack_call *c, const mtf_tensor *ids);
+/* Tokens through the embedding and all layers, in the scope we are in. */
+mtf_tensor *stack_run(stack_call *c, mtf_dim vocab, mtf_tensor *ids);
+/* Runs the encoder, and tells the decoder's call of its output. */
+bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_mode mode,
+                 stack_call *decoder);
+
+#endif

@@ -1,0 +1,447 @@
+/* Decoding: sequences side by side, a token of each at a time.
+ *
+ * A decoder has a number of slots, one for each sequence, and beams rows of kept
+ * keys and values for each slot.  What a model is to read at the next positions
+ * is fed, what comes out decides the next tokens here, on the host: the same
+ * numbers give the same tokens in every process.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/transformer/beam.h"
+#include "model/transformer/decode_graph.h"
+#include "model/transformer/sample.h"
+
+enum { CHUNKS = 5, NO_POSITION = -1 };
+
+/* Lengths of prompts that programs are made for, when first needed. */
+static const int64_t chunk_lengths[CHUNKS] = {16, 64, 256, 1024, 4096};
+
+/* One sequence that is being decoded. */
+typedef struct slot {
+    mtf_decode_job *job; /* NULL: free */
+    mtf_sampling    how;
+    int64_t         position; /* of the next input */
+    int64_t         most;     /* tokens at most */
+    int64_t         made;
+    int32_t         next; /* the input there */
+    int64_t         seen; /* prefix models: positions that all of the prompt sees */
+    double          score;
+    int32_t        *ids; /* of a sequence that is sampled */
+    beam_search    *beam;
+} slot;
+
+struct mtf_decoder {
+    mtf_session *session;
+    decode_sizes sizes;
+    int64_t      slots, beams;
+    slot        *slot;
+    sampler     *sampler;
+    decode_graph step, best;
+    decode_graph prompts[CHUNKS], rows[CHUNKS];
+    encode_graph encoders[CHUNKS];
+    /* what is fed and fetched */
+    int32_t *ids, *first, *seen, *parent, *tokens, *segment;
+    int32_t *parent_of; /* beams: the row that each goes on from */
+    float   *logits, *log_probability;
+};
+
+static const int32_t end_only[] = {1, -1};
+
+/* ---- opening ---- */
+
+static bool complete_opts(const mtf_transformer *m, mtf_decoder_opts *o)
+{
+    fault *f = &m->session->fault;
+    if (o->batch == 0) o->batch = 1;
+    if (o->beams == 0) o->beams = 1;
+    if (o->max_length == 0) o->max_length = m->decoder.opts.max_length;
+    if (transformer_has_encoder(m) && o->max_inputs == 0)
+        o->max_inputs = m->encoder.opts.max_length;
+    if (o->batch < 1 || o->beams < 1 || o->max_length < 2)
+        return fail(
+            f, ERR_VALUE,
+            "a decoder of %lld sequences with %lld beams and %lld positions; there must be 1 "
+            "or more, 1 or more, and 2 or more",
+            (long long)o->batch, (long long)o->beams, (long long)o->max_length);
+    if (m->opts.bidirectional)
+        return fail(f, ERR_USAGE, "a bidirectional model labels its inputs; it cannot be decoded");
+    if (m->decoder.opts.positions == MTF_POSITIONS_LEARNED &&
+        o->max_length > m->decoder.opts.max_length)
+        return fail(f, ERR_VALUE, "decoding up to %lld positions; the model has learnt %lld",
+                    (long long)o->max_length, (long long)m->decoder.opts.max_length);
+    for (int k = 0; k < m->decoder.nlayers; k++) {
+        const mtf_transformer_layer *l = &m->decoder.layers[k];
+        bool mixes = (l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION) &&
+                     l->attention.hybrid;
+        if (mixes)
+            return fail(f, ERR_USAGE,
+                        "%s: hybrid attention looks at later positions; it cannot be decoded",
+                        l->name);
+    }
+    return true;
+}
+
+static bool make_slot(mtf_decoder *d, slot *s)
+{
+    arena    *a = &d->session->arena;
+    beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0, end_only};
+    s->ids = arena_array(a, int32_t, d->sizes.length);
+    if (d->beams > 1) s->beam = beam_new(d->session, &o);
+    return s->ids && (d->beams == 1 || s->beam);
+}
+
+static bool make_room(mtf_decoder *d)
+{
+    arena  *a = &d->session->arena;
+    int64_t rows = d->sizes.rows, longest = d->sizes.length;
+    if (d->sizes.inputs > longest) longest = d->sizes.inputs;
+    if (longest < chunk_lengths[CHUNKS - 1]) longest = chunk_lengths[CHUNKS - 1];
+    d->ids = arena_array(a, int32_t, rows * longest);
+    d->first = arena_array(a, int32_t, rows);
+    d->seen = arena_array(a, int32_t, rows);
+    d->parent = arena_array(a, int32_t, rows);
+    d->tokens = arena_array(a, int32_t, rows);
+    d->parent_of = arena_array(a, int32_t, rows);
+    d->segment = arena_array(a, int32_t, rows * (d->sizes.inputs + 1));
+    d->log_probability = arena_array(a, float, rows);
+    d->logits = arena_array(a, float, rows * d->sizes.model->opts.output_vocab);
+    d->slot = arena_array(a, slot, d->slots);
+    d->sampler = sampler_new(d->session, d->sizes.model->opts.output_vocab);
+    TRY(d->ids && d->first && d->seen && d->parent && d->parent_of && d->tokens && d->segment &&
+        d->log_probability && d->logits && d->slot && d->sampler);
+    for (int64_t k = 0; k < d->slots; k++) TRY(make_slot(d, &d->slot[k]));
+    return true;
+}
+
+mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *opts)
+{
+    mtf_decoder_opts o = opts ? *opts : (mtf_decoder_opts){0};
+    if (!m || !mtf_ok(m->session) || !complete_opts(m, &o)) return NULL;
+    mtf_decoder *d = arena_new(&m->session->arena, mtf_decoder);
+    char         scope[40];
+    if (!d) return NULL;
+    snprintf(scope, sizeof scope, "decoder_%d", ++*m->decoders);
+    *d = (mtf_decoder){.session = m->session,
+                       .slots = o.batch,
+                       .beams = o.beams,
+                       .sizes = {.model = m,
+                                 .scope = arena_text(&m->session->arena, scope),
+                                 .rows = o.batch * o.beams,
+                                 .length = o.max_length,
+                                 .inputs = transformer_has_encoder(m) ? o.max_inputs : 0,
+                                 .reorder = o.beams > 1}};
+    return d->sizes.scope && make_room(d) ? d : NULL;
+}
+
+/* ---- prompts ---- */
+
+/* The shortest that is long enough, or else the longest. */
+static int chunk_for(int64_t length)
+{
+    int k = 0;
+    while (k < CHUNKS - 1 && chunk_lengths[k] < length) k++;
+    return k;
+}
+
+static bool ready(mtf_decoder *d, decode_graph *g, decode_kind kind, int64_t length)
+{
+    if (length > d->sizes.length) length = d->sizes.length;
+    return g->program || decode_graph_make(&d->sizes, kind, length, g);
+}
+
+static void nothing_kept(mtf_decoder *d)
+{
+    for (int64_t k = 0; k < d->sizes.rows; k++)
+        d->first[k] = (int32_t)d->sizes.length, d->seen[k] = 0;
+}
+
+/* Inputs [0, n) of a model that begins with token 0, or with the prompt itself. */
+static int32_t input_at(const mtf_decoder *d, const mtf_decode_job *job, int64_t place)
+{
+    if (d->sizes.inputs) return 0; /* a decoder begins from nothing */
+    if (d->sizes.model->opts.no_shift) return job->prompt[place];
+    return place ? job->prompt[place - 1] : 0;
+}
+
+/* What precedes the first new token: all but the last go through `prompt` programs. */
+static int64_t inputs_of(const mtf_decoder *d, const mtf_decode_job *job)
+{
+    if (d->sizes.inputs) return 1;
+    return d->sizes.model->opts.no_shift ? job->length : job->length + 1;
+}
+
+static bool run_chunk(mtf_decoder *d, const slot *s, int64_t row, int64_t begin, int64_t count)
+{
+    int           size = chunk_for(count);
+    decode_graph *g = &d->rows[size];
+    int32_t       where = (int32_t)row, first = (int32_t)begin, seen = (int32_t)s->seen;
+    TRY(ready(d, g, DECODE_PROMPT_ROW, chunk_lengths[size]));
+    for (int64_t k = 0; k < g->length; k++)
+        d->ids[k] = k < count ? input_at(d, s->job, begin + k) : 0;
+    TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, &first) &&
+        mtf_feed(g->program, g->row, &where));
+    if (g->seen) TRY(mtf_feed(g->program, g->seen, &seen));
+    return mtf_step(g->program);
+}
+
+/* All inputs of the prompt but the last; with a prefix all of them, at once. */
+static bool run_prompt(mtf_decoder *d, const slot *s, int64_t row)
+{
+    bool    prefix = d->sizes.model->opts.prefix;
+    int64_t n = inputs_of(d, s->job) - !prefix;
+    for (int64_t at = 0; at < n;) {
+        int64_t count = n - at, most = chunk_lengths[CHUNKS - 1];
+        if (count > most) count = most;
+        TRY(run_chunk(d, s, row, at, count));
+        at += count;
+    }
+    return true;
+}
+
+/* ---- inputs of an encoder ---- */
+
+static bool run_encoder(mtf_decoder *d, int64_t slot_number)
+{
+    const mtf_decode_job *job = d->slot[slot_number].job;
+    int                   size = chunk_for(job->length);
+    encode_graph         *g = &d->encoders[size];
+    int64_t               length = chunk_lengths[size], rows = d->sizes.rows;
+    if (length > d->sizes.inputs) length = d->sizes.inputs;
+    TRY(g->program || encode_graph_make(&d->sizes, length, g));
+    memset(d->ids, 0, sizeof *d->ids * (size_t)(rows * length));
+    memset(d->segment, 0, sizeof *d->segment * (size_t)(rows * d->sizes.inputs));
+    for (int64_t k = 0; k < rows; k++) d->first[k] = (int32_t)d->sizes.inputs;
+    for (int64_t b = 0; b < d->beams; b++) {
+        int64_t row = slot_number * d->beams + b;
+        d->first[row] = 0;
+        for (int64_t k = 0; k < job->length; k++) {
+            d->ids[row * length + k] = job->prompt[k];
+            d->segment[row * d->sizes.inputs + k] = 1;
+        }
+    }
+    return mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->segment, d->segment) &&
+           mtf_feed(g->program, g->first, d->first) && mtf_step(g->program);
+}
+
+/* ---- jobs ---- */
+
+static bool check_job(const mtf_decoder *d, const mtf_decode_job *job)
+{
+    const mtf_transformer *m = d->sizes.model;
+    fault                 *f = &d->session->fault;
+    int64_t                most = d->sizes.inputs ? d->sizes.inputs : d->sizes.length - 1;
+    if (job->length < 0 || job->length > most)
+        return fail(f, ERR_VALUE, "a prompt of %lld tokens; at most %lld fit",
+                    (long long)job->length, (long long)most);
+    if (job->length == 0 && (m->opts.no_shift || d->sizes.inputs))
+        return fail(f, ERR_VALUE, "this model needs a prompt of one token or more");
+    for (int64_t k = 0; k < job->length; k++)
+        if (job->prompt[k] < 0 || job->prompt[k] >= m->opts.input_vocab)
+            return fail(f, ERR_VALUE, "token %lld of the prompt is %d; the vocabulary has %lld",
+                        (long long)k, job->prompt[k], (long long)m->opts.input_vocab);
+    if (job->how.temperature < 0 || job->how.top_k < 0 || job->how.top_p < 0 || job->how.top_p > 1)
+        return fail(f, ERR_VALUE,
+                    "sampling with temperature %g, top_k %lld and top_p %g; they must not be "
+                    "negative, and top_p at most 1",
+                    job->how.temperature, (long long)job->how.top_k, job->how.top_p);
+    if (d->beams > 1 && (job->how.temperature > 0 || job->how.top_k || job->how.top_p > 0))
+        return fail(f, ERR_VALUE,
+                    "beam search takes the best sequences; it has no temperature, top_k "
+                    "or top_p");
+    return true;
+}
+
+static void begin_slot(mtf_decoder *d, slot *s, mtf_decode_job *job)
+{
+    int64_t inputs = inputs_of(d, job);
+    s->job = job;
+    s->how = job->how;
+    if (!s->how.stop) s->how.stop = end_only;
+    s->position = inputs - 1;
+    s->next = input_at(d, job, inputs - 1);
+    s->seen = d->sizes.model->opts.prefix ? inputs : 0;
+    s->made = 0;
+    s->score = 0;
+    s->most = d->sizes.length - s->position;
+    if (s->how.max_tokens > 0 && s->how.max_tokens < s->most) s->most = s->how.max_tokens;
+    job->done = false;
+    job->nresults = 0;
+    job->scores = NULL;
+    if (!s->beam) return;
+    beam_begin(s->beam, &(beam_opts){(int)d->beams, d->sizes.model->opts.output_vocab, s->most,
+                                     s->how.alpha != 0 ? s->how.alpha : 0.6, s->how.stop});
+}
+
+bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job)
+{
+    if (!d || !mtf_ok(d->session)) return false;
+    int64_t k = 0;
+    while (k < d->slots && d->slot[k].job) k++;
+    if (k == d->slots || !check_job(d, job)) return false;
+    slot *s = &d->slot[k];
+    begin_slot(d, s, job);
+    if (d->sizes.inputs) return run_encoder(d, k);
+    return run_prompt(d, s, k * d->beams);
+}
+
+/* ---- results ---- */
+
+/* Room for n sequences of these lengths, in one block that belongs to the job. */
+static bool make_results(mtf_decoder *d, mtf_decode_job *job, int n, const hypothesis *list)
+{
+    size_t heads = (size_t)n * (sizeof *job->ids + sizeof *job->lengths + sizeof *job->scores);
+    size_t bytes = heads;
+    for (int k = 0; k < n; k++) bytes += sizeof(int32_t) * (size_t)list[k].length;
+    char *block = block_alloc(&d->session->allocator, &d->session->fault, bytes, false);
+    TRY(block != NULL);
+    double         *scores = (double *)block;
+    int64_t        *lengths = (int64_t *)(scores + n);
+    const int32_t **ids = (const int32_t **)(lengths + n);
+    int32_t        *at = (int32_t *)(block + heads);
+    for (int k = 0; k < n; k++) {
+        scores[k] = list[k].score;
+        lengths[k] = list[k].length;
+        ids[k] = memcpy(at, list[k].ids, sizeof *at * (size_t)list[k].length);
+        at += list[k].length;
+    }
+    job->scores = scores;
+    job->lengths = lengths;
+    job->ids = ids;
+    job->nresults = n;
+    return true;
+}
+
+void mtf_decode_free(mtf_decoder *d, mtf_decode_job *job)
+{
+    if (!d || !job->scores) return;
+    block_free(&d->session->allocator, (void *)job->scores);
+    job->scores = NULL, job->lengths = NULL, job->ids = NULL;
+    job->nresults = 0;
+}
+
+static void finish(mtf_decoder *d, slot *s)
+{
+    hypothesis        own = {s->ids, s->made, s->score, s->score};
+    const hypothesis *list = &own;
+    int               n = 1;
+    if (s->beam) {
+        int wanted = s->how.results > 0 ? (int)s->how.results : 1;
+        n = beam_results(s->beam, &list);
+        if (n > wanted) n = wanted;
+    }
+    make_results(d, s->job, n, list);
+    s->job->done = true;
+    s->job = NULL;
+}
+
+void mtf_decode_cancel(mtf_decoder *d, mtf_decode_job *job)
+{
+    for (int64_t k = 0; d && k < d->slots; k++)
+        if (d->slot[k].job == job) finish(d, &d->slot[k]);
+}
+
+/* ---- steps ---- */
+
+static bool ends(const slot *s, int32_t token)
+{
+    for (const int32_t *t = s->how.stop; *t >= 0; t++)
+        if (*t == token) return true;
+    return false;
+}
+
+static void take(mtf_decoder *d, slot *s, int32_t token, double log_probability)
+{
+    s->ids[s->made++] = token;
+    s->score += log_probability;
+    s->next = token;
+    s->position++;
+    bool goes_on = !s->job->token || s->job->token(s->job->context, token, log_probability);
+    if (!goes_on || ends(s, token) || s->made == s->most) finish(d, s);
+}
+
+static void feed_rows(mtf_decoder *d)
+{
+    nothing_kept(d);
+    for (int64_t k = 0; k < d->sizes.rows; k++) d->ids[k] = 0, d->parent[k] = (int32_t)k;
+    for (int64_t k = 0; k < d->slots; k++) {
+        const slot *s = &d->slot[k];
+        if (!s->job) continue;
+        for (int64_t b = 0; b < d->beams; b++) {
+            int64_t row = k * d->beams + b;
+            d->first[row] = (int32_t)s->position;
+            d->seen[row] = (int32_t)s->seen;
+            d->ids[row] = s->next;
+            if (!s->beam) continue;
+            d->parent[row] = (int32_t)(k * d->beams);
+            if (s->made == 0) continue; /* all go on from the prompt, which the first has */
+            d->ids[row] = d->tokens[row];
+            d->parent[row] = d->parent_of[row];
+        }
+    }
+}
+
+static bool run_step(mtf_decoder *d, decode_graph *g)
+{
+    feed_rows(d);
+    TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, d->first));
+    if (g->seen) TRY(mtf_feed(g->program, g->seen, d->seen));
+    if (g->parent) TRY(mtf_feed(g->program, g->parent, d->parent));
+    TRY(mtf_step(g->program));
+    if (g->logits) return mtf_fetch(g->program, g->logits, d->logits);
+    return mtf_fetch(g->program, g->best, d->tokens) &&
+           mtf_fetch(g->program, g->log_probability, d->log_probability);
+}
+
+static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
+{
+    int64_t  vocab = d->sizes.model->opts.output_vocab;
+    int32_t *parent = d->parent_of + row;
+    beam_advance(s->beam, d->logits + row * vocab, parent, d->tokens + row);
+    for (int64_t b = 0; b < d->beams; b++) parent[b] += (int32_t)row;
+    s->made++;
+    s->position++;
+    if (beam_done(s->beam)) finish(d, s);
+}
+
+int mtf_decode_step(mtf_decoder *d)
+{
+    if (!d || !mtf_ok(d->session)) return -1;
+    int  left = 0;
+    bool plain = d->beams == 1;
+    for (int64_t k = 0; k < d->slots; k++) {
+        if (!d->slot[k].job) continue;
+        left++;
+        plain = plain && d->slot[k].how.temperature == 0;
+    }
+    if (!left) return 0;
+    decode_graph *g = plain ? &d->best : &d->step;
+    if (!ready(d, g, plain ? DECODE_STEP_BEST : DECODE_STEP, 1) || !run_step(d, g)) return -1;
+    for (int64_t k = 0; k < d->slots; k++) {
+        slot   *s = &d->slot[k];
+        int64_t row = k * d->beams, vocab = d->sizes.model->opts.output_vocab;
+        if (!s->job) continue;
+        if (s->beam) {
+            advance_beam(d, s, row);
+        } else if (plain) {
+            take(d, s, d->tokens[row], (double)d->log_probability[row]);
+        } else {
+            sampled t = sample_token(d->sampler, d->logits + row * vocab, &s->how, s->made);
+            take(d, s, t.id, t.log_probability);
+        }
+    }
+    left = 0;
+    for (int64_t k = 0; k < d->slots; k++) left += d->slot[k].job != NULL;
+    return left;
+}
+
+bool mtf_decode(mtf_decoder *d, int n, mtf_decode_job *const *jobs)
+{
+    int begun = 0, left = 0;
+    if (!d) return false;
+    do {
+        while (begun < n && mtf_ok(d->session) && mtf_decode_start(d, jobs[begun])) begun++;
+        left = mtf_decode_step(d);
+    } while (left > 0 || (left == 0 && begun < n && mtf_ok(d->session)));
+    return left == 0 && mtf_ok(d->session);
+}

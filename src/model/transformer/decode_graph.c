@@ -1,0 +1,145 @@
+/* The programs of a decoder: the next positions of its sequences. */
+#include "model/transformer/decode_graph.h"
+
+#include <stdio.h>
+
+#include "graph/node.h"
+#include "model/transformer/token_loss.h"
+
+static mtf_dim rows_of(const decode_sizes *d)
+{
+    return (mtf_dim){"batch", d->rows};
+}
+
+static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g)
+{
+    stack_call c = call_of(d->model, s, CALL_DECODE, true);
+    c.graph = g;
+    c.cache_scope = d->scope;
+    c.rows = rows_of(d);
+    c.cache = (mtf_dim){"memory_length", d->length};
+    c.memory = (mtf_dim){"memory_length", d->inputs};
+    return c;
+}
+
+/* [rows, ..], or without rows where the program is for one of them. */
+static mtf_shape over_rows(const decode_sizes *d, decode_kind kind, mtf_shape rest)
+{
+    return kind == DECODE_PROMPT_ROW ? rest : mtf_shape_plus(mtf_shape(rows_of(d)), rest);
+}
+
+/* What the encoder left, for the layers that attend to it. */
+static bool find_encoded(const decode_sizes *d, stack_call *c, decode_kind kind)
+{
+    if (d->inputs == 0) return true;
+    mtf_scope_push(c->graph, "inputs");
+    c->encoded_segment = call_kept(c, "segment", MTF_I32, mtf_shape());
+    mtf_scope_pop(c->graph);
+    c->segment = mtf_ones(c->graph, MTF_I32, over_rows(d, kind, mtf_shape(c->length)));
+    return c->encoded_segment && c->segment;
+}
+
+/* Tokens that padding of the vocabulary made are never said. */
+static mtf_tensor *real_logits(const stack_call *c, mtf_tensor *x)
+{
+    const mtf_transformer *m = c->model;
+    mtf_tensor            *l = ensemble_logits(c, logits_of(c, x));
+    l = mtf_cast(l, MTF_F32);
+    if (m->opts.output_vocab < m->output_vocab.size)
+        l = mtf_slice(l, m->output_vocab.name, 0, m->opts.output_vocab, 1);
+    return l ? mtf_reshape(l, mtf_shape_minus(l->shape, mtf_shape(c->length))) : NULL;
+}
+
+static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *to,
+                        stack_call *c)
+{
+    mtf_graph *g = c->graph;
+    mtf_dim    next = {"length", length};
+    c->length = next;
+    to->length = length;
+    to->ids = mtf_input(g, "ids", MTF_I32, over_rows(d, kind, mtf_shape(next)));
+    to->first = mtf_input(g, "first", MTF_I32, over_rows(d, kind, mtf_shape()));
+    c->first = to->first;
+    c->position = mtf_add(to->first, mtf_range(g, next, MTF_I32));
+    if (d->model->opts.prefix) {
+        to->seen = mtf_input(g, "seen", MTF_I32, over_rows(d, kind, mtf_shape()));
+        c->priority = mtf_maximum(c->position, mtf_add_scalar(to->seen, -1));
+    }
+    if (kind == DECODE_PROMPT_ROW) c->row = to->row = mtf_input(g, "row", MTF_I32, mtf_shape());
+    if (d->reorder && kind == DECODE_STEP)
+        c->parent = to->parent = mtf_input(g, "parent", MTF_I32, mtf_shape(rows_of(d)));
+    return mtf_ok(d->model->session);
+}
+
+bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *to)
+{
+    const mtf_transformer *m = d->model;
+    mtf_graph             *g = mtf_graph_new(m->session);
+    stack_call             c = begin(d, &m->decoder, g);
+    mtf_tensor            *fetches[2];
+    int                    n = 0;
+    *to = (decode_graph){0};
+    TRY(g && read_inputs(d, kind, length, to, &c));
+    mtf_scope_push(g, m->decoder.opts.name);
+    TRY(find_encoded(d, &c, kind));
+    mtf_tensor *x = stack_run(&c, m->input_vocab, to->ids);
+    TRY(x != NULL);
+    if (kind == DECODE_STEP) fetches[n++] = to->logits = real_logits(&c, x);
+    if (kind == DECODE_STEP_BEST) {
+        mtf_tensor *l = real_logits(&c, x);
+        TRY(l != NULL);
+        mtf_dim vocab = mtf_shape_dim(l->shape, m->output_vocab.name);
+        fetches[n++] = to->best = mtf_argmax(l, vocab);
+        mtf_tensor *most = mtf_reduce_max(l, mtf_shape(vocab));
+        fetches[n++] = to->log_probability = mtf_sub(most, mtf_reduce_logsumexp(l, vocab, NULL));
+    }
+    mtf_scope_pop(g);
+    to->program = mtf_compile_n(g, n, fetches);
+    return to->program != NULL;
+}
+
+/* ---- the encoder ---- */
+
+/* Every layer of the decoder keeps what it will attend to. */
+static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
+{
+    const stack *s = c->stack;
+    char         scope[64];
+    for (int64_t b = 0; b < s->opts.blocks; b++)
+        for (int k = 0; k < s->nlayers; k++) {
+            const mtf_transformer_layer *l = &s->layers[k];
+            if (l->kind != MTF_ENC_DEC_ATTENTION) continue;
+            stack_scope(s, b, k, scope, sizeof scope);
+            const char *outside = c->graph->scope;
+            mtf_scope_push(c->graph, scope);
+            mtf_scope_push(c->graph, l->name);
+            enc_dec_attention_keep(c, &l->attention, encoded);
+            c->graph->scope = outside;
+        }
+}
+
+bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
+{
+    const mtf_transformer *m = d->model;
+    mtf_graph             *g = mtf_graph_new(m->session);
+    mtf_dim rows = rows_of(d), part = {"length", length}, all = {"length", d->inputs};
+    if (!g) return false;
+    *to = (encode_graph){.length = length,
+                         .ids = mtf_input(g, "ids", MTF_I32, mtf_shape(rows, part)),
+                         .segment = mtf_input(g, "segment", MTF_I32, mtf_shape(rows, all)),
+                         .first = mtf_input(g, "first", MTF_I32, mtf_shape(rows))};
+    stack_call c = begin(d, &m->decoder, g), run = {.context = {.frozen = true}};
+    TRY(encoder_run(m, &(mtf_transformer_batch){.inputs = to->ids}, CALL_EVALUATE, &run));
+    c.first = to->first;
+    c.length = part;
+    c.batch = mtf_shape_plus(m->ensemble, mtf_shape(rows));
+    mtf_scope_push(g, m->decoder.opts.name);
+    keep_for_layers(&c, mtf_rename_dimension(run.encoded, "memory_length", "length"));
+    c.length = all;
+    mtf_scope_push(g, "inputs");
+    call_keep_encoded(&c, "segment", to->segment);
+    mtf_scope_pop(g);
+    mtf_scope_pop(g);
+    to->program = mtf_compile_n(g, 0, NULL);
+    return to->program != NULL;
+}

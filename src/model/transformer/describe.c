@@ -1,0 +1,255 @@
+/* Descriptions of Transformers: checked, copied, completed with defaults. */
+#include <string.h>
+
+#include "base/dtype.h"
+#include "model/transformer/sublayers.h"
+
+const char *transformer_layer_class(mtf_layer_kind kind)
+{
+    switch (kind) {
+    case MTF_SELF_ATTENTION: return "SelfAttention";
+    case MTF_ENC_DEC_ATTENTION: return "EncDecAttention";
+    case MTF_TALKING_HEADS_SELF_ATTENTION: return "TalkingHeadsSelfAttention";
+    case MTF_TALKING_HEADS_ENC_DEC_ATTENTION: return "TalkingHeadsEncDecAttention";
+    default: return "DenseReluDense";
+    }
+}
+
+static void set_default(int64_t *value, int64_t otherwise)
+{
+    if (*value == 0) *value = otherwise;
+}
+
+/* ---- layers ---- */
+
+static bool check_share(fault *f, const char *what, double x)
+{
+    return (x >= 0 && x < 1) ||
+           fail(f, ERR_VALUE, "%s is %g; it must be from 0 up to, not including, 1", what, x);
+}
+
+static bool check_relative(fault *f, const char *layer, mtf_relative kind, int64_t buckets,
+                           int64_t max_distance)
+{
+    if (kind == MTF_RELATIVE_NONE) return true;
+    if (buckets < 4 || max_distance <= buckets / 2)
+        return fail(
+            f, ERR_VALUE,
+            "%s: %lld buckets of relative positions up to a distance of %lld; there must be "
+            "4 buckets or more, and the distance larger than half of them",
+            layer, (long long)buckets, (long long)max_distance);
+    return true;
+}
+
+static bool complete_attention(fault *f, const char *layer, mtf_attention_layer *o)
+{
+    set_default(&o->heads, 8);
+    set_default(&o->kv, 128);
+    set_default(&o->buckets, 32);
+    set_default(&o->max_distance, 128);
+    if (o->heads < 1 || o->kv < 1)
+        return fail(f, ERR_VALUE, "%s: %lld heads of size %lld; both must be 1 or more", layer,
+                    (long long)o->heads, (long long)o->kv);
+    if (o->memory_heads < 0 || (o->memory_heads > 0 && o->heads % o->memory_heads))
+        return fail(f, ERR_VALUE, "%s: %lld memory heads do not divide %lld heads", layer,
+                    (long long)o->memory_heads, (long long)o->heads);
+    if (o->window < 0)
+        return fail(f, ERR_VALUE, "%s: the window is %lld; it must be 0 (none) or more", layer,
+                    (long long)o->window);
+    if (o->rotary_size < 0 || o->rotary_size > o->kv || o->rotary_size % 2 ||
+        (o->rotary > 0 && o->rotary_size == 0 && o->kv % 2))
+        return fail(
+            f, ERR_VALUE,
+            "%s: rotary positions turn an even number of elements, of at most %lld, not %lld",
+            layer, (long long)o->kv, (long long)(o->rotary_size ? o->rotary_size : o->kv));
+    if (o->hybrid && o->extra_logit)
+        return fail(f, ERR_VALUE, "%s: hybrid attention has no extra logit", layer);
+    return check_share(f, "the dropout of attention", o->dropout) &&
+           check_relative(f, layer, o->relative, o->buckets, o->max_distance);
+}
+
+static bool complete_talking(fault *f, const char *layer, mtf_talking_heads_layer *o)
+{
+    set_default(&o->key_heads, 12);
+    set_default(&o->softmax_heads, 12);
+    set_default(&o->value_heads, 12);
+    set_default(&o->key_size, 64);
+    set_default(&o->value_size, 64);
+    set_default(&o->buckets, 32);
+    set_default(&o->max_distance, 128);
+    if (o->key_heads < 1 || o->softmax_heads < 1 || o->value_heads < 1 || o->key_size < 1 ||
+        o->value_size < 1)
+        return fail(f, ERR_VALUE, "%s: numbers of heads and their sizes must be 1 or more", layer);
+    return check_share(f, "the dropout of attention", o->dropout) &&
+           check_relative(f, layer, o->relative, o->buckets, o->max_distance);
+}
+
+static bool complete_layer(fault *f, mtf_transformer_layer *l)
+{
+    if (!l->name) l->name = transformer_layer_class(l->kind);
+    switch (l->kind) {
+    case MTF_SELF_ATTENTION:
+    case MTF_ENC_DEC_ATTENTION: return complete_attention(f, l->name, &l->attention);
+    case MTF_TALKING_HEADS_SELF_ATTENTION:
+    case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
+        return complete_talking(f, l->name, &l->talking_heads);
+    case MTF_FEED_FORWARD:
+        set_default(&l->feed_forward.hidden, 4096);
+        if (!l->feed_forward.activation[0]) l->feed_forward.activation[0] = "relu";
+        if (l->feed_forward.hidden < 1)
+            return fail(f, ERR_VALUE, "%s: %lld hidden units; there must be 1 or more", l->name,
+                        (long long)l->feed_forward.hidden);
+        return check_share(f, "the dropout of the feed-forward layer", l->feed_forward.dropout);
+    default: return fail(f, ERR_VALUE, "there is no kind %d of layers", (int)l->kind);
+    }
+}
+
+static bool attends_to_encoder(mtf_layer_kind kind)
+{
+    return kind == MTF_ENC_DEC_ATTENTION || kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION;
+}
+
+/* ---- stacks ---- */
+
+static const char *const initial_default[] = {"dropout", NULL};
+static const char *const per_layer_default[] = {"rms_norm", "call_layer", "dropout", "residual",
+                                                NULL};
+static const char *const final_default[] = {"rms_norm", "dropout", NULL};
+
+/* The list itself, where its words are known: they are texts of the program. */
+static bool complete_sublayers(mtf_session *s, const char *whose, bool around_layer,
+                               mtf_sublayers otherwise, mtf_sublayers *list)
+{
+    int n = 0, calls = 0;
+    if (!*list) *list = otherwise;
+    for (; (*list)[n]; n++) {
+        nearest near = {.wanted = (*list)[n]};
+        if (strcmp((*list)[n], "call_layer") == 0) calls++;
+        if (sublayer_find((*list)[n])) continue;
+        for (int k = 0; sublayer_nth(k); k++) nearest_offer(&near, sublayer_nth(k)->name);
+        return fail(&s->fault, ERR_NAME, "%s: there is no sublayer \"%s\"; did you mean \"%s\"?",
+                    whose, (*list)[n], near.best ? near.best : "rms_norm");
+    }
+    if (calls != around_layer)
+        return fail(&s->fault, ERR_VALUE,
+                    around_layer ? "%s: the sublayers of a layer must have \"call_layer\" once"
+                                 : "%s: \"call_layer\" belongs to the sublayers of a layer, not to "
+                                   "the initial or final ones",
+                    whose);
+    const char **own = arena_array(&s->arena, const char *, (size_t)n + 1);
+    for (int k = 0; own && k < n; k++) own[k] = arena_text(&s->arena, (*list)[k]);
+    *list = own;
+    return own != NULL;
+}
+
+static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const char *name,
+                           bool has_encoder, stack *to)
+{
+    mtf_stack_opts *o = &to->opts;
+    *o = *given;
+    o->name = arena_text(&s->arena, o->name ? o->name : name);
+    TRY(o->name != NULL);
+    set_default(&o->blocks, 6);
+    set_default(&o->max_length, 512);
+    if (o->epsilon == 0) o->epsilon = 1e-6;
+    while (o->layers && o->layers[to->nlayers].kind) to->nlayers++;
+    if (!to->nlayers) return fail(&s->fault, ERR_VALUE, "%s: the stack has no layers", o->name);
+    if (o->blocks < 1 || o->max_length < 1)
+        return fail(&s->fault, ERR_VALUE, "%s: %lld blocks, %lld positions; both must be 1 or more",
+                    o->name, (long long)o->blocks, (long long)o->max_length);
+    to->layers = arena_copy(&s->arena, o->layers, sizeof *to->layers * (size_t)to->nlayers);
+    TRY(to->layers != NULL);
+    o->layers = to->layers;
+    for (int k = 0; k < to->nlayers; k++) {
+        mtf_transformer_layer *l = &to->layers[k];
+        TRY(complete_layer(&s->fault, l));
+        l->name = arena_text(&s->arena, l->name);
+        TRY(l->name != NULL);
+        if (attends_to_encoder(l->kind) && !has_encoder)
+            return fail(&s->fault, ERR_VALUE,
+                        "%s: %s attends to an encoder, which the model does not have", o->name,
+                        l->name);
+    }
+    return check_share(&s->fault, "the dropout of a stack", o->dropout) &&
+           check_share(&s->fault, "the dropout of tokens", o->token_dropout) &&
+           complete_sublayers(s, o->name, false, initial_default, &o->initial) &&
+           complete_sublayers(s, o->name, true, per_layer_default, &o->per_layer) &&
+           complete_sublayers(s, o->name, false, final_default, &o->final);
+}
+
+/* ---- models ---- */
+
+static int64_t round_up(int64_t n, int64_t divisor)
+{
+    return (n + divisor - 1) / divisor * divisor;
+}
+
+static bool complete_sizes(mtf_transformer *m)
+{
+    mtf_transformer_opts *o = &m->opts;
+    fault                *f = &m->session->fault;
+    set_default(&o->d_model, 1024);
+    set_default(&o->vocab_divisor, 128);
+    set_default(&o->output_vocab, o->input_vocab);
+    set_default(&o->ensemble, 1);
+    if (o->z_loss == 0) o->z_loss = 1e-4;
+    if (o->input_vocab < 2 || o->output_vocab < 2 || o->vocab_divisor < 1)
+        return fail(
+            f, ERR_VALUE,
+            "a model of %lld input and %lld output tokens, rounded up to multiples of %lld; "
+            "there must be 2 tokens or more, and the divisor is 1 or more",
+            (long long)o->input_vocab, (long long)o->output_vocab, (long long)o->vocab_divisor);
+    if (o->d_model < 1 || o->ensemble < 1 || o->loss_block < 0)
+        return fail(f, ERR_VALUE,
+                    "d_model is %lld, the ensemble has %lld members; both must be 1 or "
+                    "more, and loss_block is 0 or more",
+                    (long long)o->d_model, (long long)o->ensemble);
+    m->d_model = (mtf_dim){"d_model", o->d_model};
+    m->input_vocab = (mtf_dim){"vocab", round_up(o->input_vocab, o->vocab_divisor)};
+    m->output_vocab = (mtf_dim){"vocab", round_up(o->output_vocab, o->vocab_divisor)};
+    if (o->ensemble > 1) m->ensemble = mtf_shape((mtf_dim){"ensemble", o->ensemble});
+    return true;
+}
+
+static bool check_model(const mtf_transformer *m)
+{
+    const mtf_transformer_opts *o = &m->opts;
+    fault                      *f = &m->session->fault;
+    bool one_table = o->shared_softmax || (transformer_has_encoder(m) && !o->separate_embedding);
+    if (one_table && m->input_vocab.size != m->output_vocab.size)
+        return fail(
+            f, ERR_VALUE,
+            "a shared table needs one number of tokens; there are %lld input and %lld output "
+            "tokens",
+            (long long)o->input_vocab, (long long)o->output_vocab);
+    if (o->bidirectional && (o->prefix || transformer_has_encoder(m)))
+        return fail(f, ERR_VALUE, "a bidirectional model is one stack without a prefix");
+    if (o->prefix && transformer_has_encoder(m))
+        return fail(f, ERR_VALUE, "a prefix belongs to models of one stack");
+    if (!dtype_is_float(o->activation))
+        return fail(f, ERR_TYPE, "a Transformer computes in f32, bf16, f16 or f64");
+    if (o->d_model % 2 &&
+        (m->decoder.opts.positions == MTF_POSITIONS_SINUSOID ||
+         (transformer_has_encoder(m) && m->encoder.opts.positions == MTF_POSITIONS_SINUSOID)))
+        return fail(f, ERR_VALUE, "sinusoid positions need an even d_model, not %lld",
+                    (long long)o->d_model);
+    return check_share(f, "label smoothing", o->label_smoothing);
+}
+
+mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts *opts)
+{
+    if (!s || !mtf_ok(s)) return NULL;
+    mtf_transformer *m = arena_array(&s->arena, mtf_transformer, 1);
+    if (!m) return NULL;
+    *m = (mtf_transformer){.session = s, .opts = *opts, .decoders = arena_new(&s->arena, int)};
+    if (!m->decoders) return NULL;
+    bool encodes = opts->encoder.layers != NULL;
+    bool ok = complete_sizes(m) &&
+              (!encodes || complete_stack(s, &opts->encoder, "encoder", false, &m->encoder)) &&
+              complete_stack(s, &opts->stack, encodes ? "decoder" : "transformer", encodes,
+                             &m->decoder) &&
+              check_model(m);
+    m->decoder.causal = !opts->bidirectional;
+    m->decoder.has_logits = true;
+    return ok ? m : NULL;
+}

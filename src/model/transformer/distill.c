@@ -1,0 +1,87 @@
+/* Distillation: a student that learns from targets and from a teacher. */
+#include "graph/node.h"
+#include "model/transformer/token_loss.h"
+
+/* 1 from the first step of distillation on, 0 before. */
+static mtf_tensor *started(const mtf_distill_opts *o)
+{
+    mtf_graph  *g = graph_of(o->step);
+    mtf_tensor *first =
+        mtf_constant(g, (double)o->start_step, mtf_dtype_of_tensor(o->step), mtf_shape());
+    return mtf_cast(mtf_greater_equal(o->step, first), MTF_F32);
+}
+
+/* Cross-entropy of the student's probabilities to the teacher's, both at this temperature. */
+static mtf_tensor *soft_losses(const mtf_transformer *m, mtf_tensor *student, mtf_tensor *teacher,
+                               double temperature)
+{
+    mtf_tensor *mine = mtf_scale(mtf_cast(student, MTF_F32), 1 / temperature);
+    mtf_tensor *theirs = mtf_scale(mtf_cast(mtf_stop_gradient(teacher), MTF_F32), 1 / temperature);
+    mtf_tensor *p = mtf_softmax(theirs, m->output_vocab, NULL);
+    double      z_loss = m->opts.z_loss > 0 ? m->opts.z_loss : 0;
+    return mtf_softmax_cross_entropy_with_logits(mine, p, m->output_vocab, z_loss);
+}
+
+/* (1 - f) hard + f T^2 soft, the soft losses weighed and divided as the hard ones are. */
+static mtf_tensor *mixed(const mtf_transformer *m, const mtf_transformer_result *hard,
+                         mtf_tensor *soft, const mtf_distill_opts *o, double microbatches)
+{
+    double      count = m->opts.loss_denominator > 0
+                            ? m->opts.loss_denominator
+                            : (double)mtf_shape_size(mtf_shape_of_tensor(soft)) * microbatches;
+    double      share = o->fraction_soft > 0 ? o->fraction_soft : 0.5;
+    double      temperature = o->temperature > 0 ? o->temperature : 1;
+    mtf_tensor *sum = mtf_reduce_sum(mtf_multiply(soft, hard->weights), MTF_ALL);
+    sum = mtf_scale(sum, temperature * temperature / count);
+    if (o->start_step <= 0) return mtf_add(mtf_scale(hard->loss, 1 - share), mtf_scale(sum, share));
+    mtf_tensor *f = mtf_scale(started(o), share);
+    return mtf_add(mtf_multiply(hard->loss, mtf_add_scalar(mtf_negative(f), 1)),
+                   mtf_multiply(sum, f));
+}
+
+static bool check(const mtf_transformer *student, const mtf_transformer *teacher,
+                  const mtf_distill_opts *o)
+{
+    fault *f = &student->session->fault;
+    if (student->output_vocab.size != teacher->output_vocab.size)
+        return fail(f, ERR_VALUE,
+                    "the student has %lld output tokens, the teacher %lld; they must "
+                    "have as many",
+                    (long long)student->output_vocab.size, (long long)teacher->output_vocab.size);
+    if (o->fraction_soft < 0 || o->fraction_soft > 1 || o->temperature < 0)
+        return fail(f, ERR_VALUE,
+                    "distillation: fraction_soft is %g and temperature %g; they must be "
+                    "from 0 to 1, and above 0",
+                    o->fraction_soft, o->temperature);
+    if (o->start_step > 0 && !o->step)
+        return fail(f, ERR_VALUE, "distillation from step %lld on needs the global step",
+                    (long long)o->start_step);
+    return true;
+}
+
+mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *student,
+                                               const mtf_transformer       *teacher,
+                                               const mtf_transformer_batch *batch,
+                                               const mtf_transformer_call  *how,
+                                               const mtf_distill_opts      *opts)
+{
+    mtf_distill_opts       o = opts ? *opts : (mtf_distill_opts){0};
+    mtf_transformer_result r = {0};
+    mtf_transformer_call   h = how ? *how : (mtf_transformer_call){0}, frozen = h;
+    mtf_graph             *g = batch ? graph_of(batch->targets) : NULL;
+    if (!student || !teacher || !g || !check(student, teacher, &o)) return r;
+    mtf_scope_push(g, "student");
+    r = mtf_transformer_apply(student, batch, &h);
+    mtf_scope_pop(g);
+    if (!h.training || !r.loss) return r;
+    frozen.training = false;
+    frozen.frozen = true;
+    mtf_scope_push(g, "teacher");
+    mtf_transformer_result t = mtf_transformer_apply(teacher, batch, &frozen);
+    mtf_scope_pop(g);
+    mtf_tensor *soft =
+        soft_losses(student, r.logits, t.logits, o.temperature > 0 ? o.temperature : 1);
+    if (soft)
+        r.loss = mixed(student, &r, soft, &o, (double)(h.microbatches > 1 ? h.microbatches : 1));
+    return r;
+}

@@ -1,0 +1,97 @@
+/* Tokens to vectors and back: embeddings, positions, logits. */
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "graph/node.h"
+#include "model/transformer/stack_call.h"
+
+/* The table of the stack, or the one that encoder and decoder share. */
+static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
+{
+    const mtf_transformer *m = c->model;
+    bool                   shared = transformer_has_encoder(m) && !m->opts.separate_embedding;
+    const char            *outside = c->graph->scope;
+    if (shared) {
+        c->graph->scope = "";
+        mtf_scope_push(c->graph, "shared");
+    }
+    mtf_shape shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));
+    char      init[40] = "normal(0, 1)";
+    if (m->opts.scaled_embedding)
+        number_format(init, sizeof init, "normal(0, %.17g)", pow((double)m->d_model.size, -0.5));
+    mtf_tensor *table = call_weight(c, "embedding", shape, init);
+    c->graph->scope = outside;
+    return table;
+}
+
+/* First half sines, second half cosines, of wavelengths from 2 pi to 10000 times that. */
+static mtf_tensor *sinusoids(const stack_call *c, mtf_tensor *position)
+{
+    mtf_dim half = c->model->d_model;
+    half.size /= 2;
+    float *f = arena_array(&c->graph->arena, float, (size_t)half.size);
+    if (!f) return NULL;
+    double step = log(1e4) / (double)(half.size > 1 ? half.size - 1 : 1);
+    for (int64_t i = 0; i < half.size; i++) f[i] = (float)exp(-(double)i * step);
+    mtf_tensor *angle = mtf_multiply(mtf_cast(position, MTF_F32),
+                                     mtf_constant_data(c->graph, f, MTF_F32, mtf_shape(half)));
+    mtf_tensor *parts[] = {mtf_sin(angle), mtf_cos(angle)};
+    return mtf_cast(mtf_concat(half.name, 2, parts), c->type);
+}
+
+static mtf_tensor *learned_positions(const stack_call *c)
+{
+    mtf_dim     rows = {"max_length", c->stack->opts.max_length};
+    mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(rows, c->model->d_model));
+    mtf_tensor *table = call_weight(c, "positional_embedding", shape, "normal(0, 1)");
+    if (c->position) return mtf_gather(table, c->position, rows);
+    table = mtf_slice(table, rows.name, 0, c->length.size, 1);
+    return table ? mtf_rename_dimension(table, rows.name, c->length.name) : NULL;
+}
+
+static mtf_tensor *positions(const stack_call *c)
+{
+    switch (c->stack->opts.positions) {
+    case MTF_POSITIONS_LEARNED: return learned_positions(c);
+    case MTF_POSITIONS_SINUSOID:
+        return sinusoids(c, c->position ? c->position : mtf_range(c->graph, c->length, MTF_I32));
+    default: return NULL;
+    }
+}
+
+/* Some ids of a training become padding. */
+static mtf_tensor *drop_tokens(const stack_call *c, mtf_tensor *ids)
+{
+    double rate = c->stack->opts.token_dropout;
+    if (rate == 0 || c->mode != CALL_TRAIN || !ids) return ids;
+    mtf_tensor *u = mtf_random_uniform(c->graph, MTF_F32, ids->shape, 0, 1);
+    mtf_tensor *stays = mtf_greater_equal(u, mtf_constant(c->graph, rate, MTF_F32, mtf_shape()));
+    return mtf_where(stays, ids, mtf_zeros_like(ids));
+}
+
+mtf_tensor *embed_tokens(const stack_call *c, mtf_dim vocab, mtf_tensor *ids)
+{
+    mtf_tensor *x = mtf_gather(token_table(c, vocab), drop_tokens(c, ids), vocab);
+    x = x ? mtf_transpose(x, call_shape(c, mtf_shape(c->model->d_model))) : NULL;
+    if (c->model->opts.scaled_embedding) x = mtf_scale(x, sqrt((double)c->model->d_model.size));
+    mtf_tensor *more = positions(c);
+    return more ? mtf_add(x, more) : x;
+}
+
+mtf_tensor *logits_of(const stack_call *c, mtf_tensor *x)
+{
+    const mtf_transformer *m = c->model;
+    mtf_shape              output = call_shape(c, mtf_shape(m->output_vocab));
+    if (!m->opts.shared_softmax)
+        return mtf_dense(x, mtf_shape(m->output_vocab),
+                         &(mtf_dense_opts){.name = "logits",
+                                           .reduced = mtf_shape(m->d_model),
+                                           .experts = m->ensemble,
+                                           .no_bias = true,
+                                           .context = &c->context});
+    bool scaled = m->opts.unscaled_softmax || m->opts.scaled_embedding || c->context.unit_scaling;
+    if (!scaled) x = mtf_scale(x, pow((double)m->d_model.size, -0.5));
+    return mtf_us_einsum(&c->context, output, 2,
+                         (mtf_tensor *[]){x, token_table(c, m->output_vocab)});
+}

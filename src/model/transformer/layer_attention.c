@@ -1,0 +1,245 @@
+/* Attention layers: projections, positions, kept keys and values. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/numbers.h"
+#include "graph/node.h"
+#include "model/transformer/attend.h"
+#include "model/transformer/relative.h"
+#include "model/transformer/rotary.h"
+
+/* Dimensions of a layer's heads: those of queries, and those that keys and values have as well. */
+typedef struct heads {
+    mtf_shape query, memory;
+    mtf_dim   kv;
+} heads;
+
+static heads heads_of(const mtf_attention_layer *o)
+{
+    mtf_dim all = {"heads", o->heads};
+    heads   h = {.kv = {"d_kv", o->kv}};
+    if (o->memory_heads > 1 && o->memory_heads < o->heads) {
+        h.memory = mtf_shape((mtf_dim){"heads", o->memory_heads});
+        h.query = mtf_shape((mtf_dim){"heads", o->memory_heads},
+                            (mtf_dim){"query_heads", o->heads / o->memory_heads});
+    } else if (o->heads > 1) {
+        h.query = mtf_shape(all);
+        if (o->memory_heads != 1) h.memory = mtf_shape(all);
+    }
+    return h;
+}
+
+/* ---- projections ---- */
+
+/* One dimension for heads and head size, called after the first, so that it is cut like heads. */
+static mtf_dim combined(mtf_shape dims)
+{
+    return mtf_combined_dimension(dims, NULL);
+}
+
+typedef struct projection {
+    const char *name;
+    mtf_shape   heads; /* and the size of one */
+    double      deviation;
+} projection;
+
+static mtf_tensor *weight(const stack_call *c, const mtf_attention_layer *o, const projection *p,
+                          bool outwards)
+{
+    mtf_shape all = o->separate_heads ? p->heads : mtf_shape(combined(p->heads));
+    mtf_shape channels = mtf_shape(c->model->d_model);
+    mtf_shape shape = outwards ? mtf_shape_plus(all, channels) : mtf_shape_plus(channels, all);
+    char      init[48];
+    number_format(init, sizeof init, "normal(0, %.17g)",
+                  c->context.unit_scaling ? 1.0 : p->deviation);
+    return call_weight(c, p->name, mtf_shape_plus(c->model->ensemble, shape), init);
+}
+
+static mtf_tensor *bias(const stack_call *c, const mtf_attention_layer *o, const projection *p,
+                        mtf_shape dims)
+{
+    char name[24];
+    (void)o;
+    snprintf(name, sizeof name, "%s_bias", p->name);
+    return call_weight(c, name, mtf_shape_plus(c->model->ensemble, dims), "zeros");
+}
+
+/* x [.., d_model] to [.., heads, d_kv] */
+static mtf_tensor *project(const stack_call *c, const mtf_attention_layer *o, const projection *p,
+                           mtf_tensor *x)
+{
+    if (!x) return NULL;
+    mtf_shape   rest = mtf_shape_minus(x->shape, mtf_shape(c->model->d_model));
+    mtf_shape   all = o->separate_heads ? p->heads : mtf_shape(combined(p->heads));
+    mtf_tensor *w = weight(c, o, p, false);
+    mtf_tensor *y =
+        mtf_us_einsum(&c->context, mtf_shape_plus(rest, all), 2, (mtf_tensor *[]){x, w});
+    if (o->bias) y = mtf_add(y, bias(c, o, p, all));
+    return o->separate_heads ? y : mtf_replace_dimensions(y, all, p->heads);
+}
+
+/* y [.., heads, d_kv] back to the model's dimension */
+static mtf_tensor *output(const stack_call *c, const mtf_attention_layer *o, const projection *p,
+                          mtf_tensor *y)
+{
+    if (!y) return NULL;
+    mtf_shape   rest = mtf_shape_minus(y->shape, p->heads);
+    mtf_shape   channels = mtf_shape(c->model->d_model);
+    mtf_tensor *w = weight(c, o, p, true);
+    if (!o->separate_heads) {
+        y = mtf_transpose(y, mtf_shape_plus(rest, p->heads));
+        y = mtf_replace_dimensions(y, p->heads, mtf_shape(combined(p->heads)));
+    }
+    y = mtf_us_einsum(&c->context, mtf_shape_plus(rest, channels), 2, (mtf_tensor *[]){y, w});
+    return o->bias ? mtf_add(y, bias(c, o, p, channels)) : y;
+}
+
+static projection projection_of(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+                                char which)
+{
+    double    in = pow((double)c->model->d_model.size, -0.5), kv = (double)o->kv;
+    mtf_shape one = mtf_shape(h->kv), query = mtf_shape_plus(h->query, one);
+    mtf_shape memory = mtf_shape_plus(h->memory, one);
+    switch (which) {
+    case 'q': return (projection){"q", query, o->scale_queries ? in : in * pow(kv, -0.5)};
+    case 'k': return (projection){o->shared_kv ? "kv" : "k", memory, in};
+    case 'v': return (projection){"v", memory, in};
+    default: return (projection){"o", query, pow((double)o->heads * kv, -0.5)};
+    }
+}
+
+static mtf_tensor *queries(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+                           mtf_tensor *x)
+{
+    projection  p = projection_of(c, o, h, 'q');
+    mtf_tensor *q = project(c, o, &p, x);
+    return o->scale_queries ? mtf_scale(q, pow((double)o->kv, -0.5)) : q;
+}
+
+static void keys_and_values(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+                            mtf_tensor *x, mtf_tensor **k, mtf_tensor **v)
+{
+    projection pk = projection_of(c, o, h, 'k'), pv = projection_of(c, o, h, 'v');
+    *k = project(c, o, &pk, x);
+    *v = o->shared_kv ? *k : project(c, o, &pv, x);
+}
+
+static mtf_tensor *extra_logit(const stack_call *c, const mtf_attention_layer *o, const heads *h)
+{
+    if (!o->extra_logit) return NULL;
+    mtf_shape shape = mtf_shape_plus(c->model->ensemble, h->query);
+    return mtf_cast(call_weight(c, "extra_logit", shape, "zeros"), MTF_F32);
+}
+
+static mtf_tensor *finish(stack_call *c, const mtf_attention_layer *o, const heads *h,
+                          const attend_opts *how, mtf_tensor *q, mtf_tensor *k, mtf_tensor *v)
+{
+    projection p = projection_of(c, o, h, 'o');
+    return output(c, o, &p, attend(c, how, q, k, v));
+}
+
+static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+                           mtf_dim memory)
+{
+    attend_opts how = {.memory = memory,
+                       .key = h->kv,
+                       .value = h->kv,
+                       .dropout = o->dropout,
+                       .hybrid = o->hybrid,
+                       .extra_logit = extra_logit(c, o, h)};
+    if (!o->dropout_each) how.dropout_shared = mtf_shape(c->length);
+    return how;
+}
+
+/* ---- a sequence attends to itself ---- */
+
+/* What queries attend to: the sequence itself, or in decoding what was kept of it, this included. */
+static mtf_tensor *as_memory(const stack_call *c, const char *name, mtf_tensor *x)
+{
+    if (!x) return NULL;
+    if (c->mode == CALL_DECODE) return call_keep(c, name, x);
+    return mtf_rename_dimension(x, c->length.name, "memory_length");
+}
+
+static mtf_dim own_memory(const stack_call *c)
+{
+    return c->mode == CALL_DECODE ? c->cache : (mtf_dim){"memory_length", c->length.size};
+}
+
+static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
+{
+    visibility v = {.causal = c->stack->causal, .window = o->window};
+    if (c->mode == CALL_DECODE) {
+        v.read = c->priority ? c->priority : c->position;
+        return v;
+    }
+    if (c->priority) v.read = c->priority, v.write = as_memory(c, NULL, c->priority);
+    if (c->segment) v.query_segment = c->segment, v.memory_segment = as_memory(c, NULL, c->segment);
+    return v;
+}
+
+static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const heads *h,
+                           mtf_tensor *q)
+{
+    relative_opts how = {o->relative, o->buckets, o->max_distance, h->query};
+    return relative_bias(c, &how, q, own_memory(c));
+}
+
+void self_attention_bias(stack_call *c, const mtf_attention_layer *o)
+{
+    heads h = heads_of(o);
+    bias_of(c, o, &h, NULL);
+}
+
+mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
+{
+    heads       h = heads_of(o);
+    mtf_tensor *q = queries(c, o, &h, x), *k, *v;
+    keys_and_values(c, o, &h, x, &k, &v);
+    bool one = v == k && o->rotary == 0; /* keys are kept for values as well */
+    if (o->rotary > 0) {
+        q = rotate(c, q, h.kv, o->rotary, o->rotary_size);
+        k = rotate(c, k, h.kv, o->rotary, o->rotary_size);
+    }
+    attend_opts how = opts_of(c, o, &h, own_memory(c));
+    how.sees = sees_itself(c, o);
+    how.bias = bias_of(c, o, &h, q);
+    k = as_memory(c, "cache_k", k);
+    v = one ? k : as_memory(c, "cache_v", v);
+    return finish(c, o, &h, &how, q, k, v);
+}
+
+/* ---- a decoder attends to the encoder's output ---- */
+
+/* Keys and values of the encoder's output: computed, or in decoding found as they were kept. */
+static void encoded_keys(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+                         mtf_tensor **k, mtf_tensor **v)
+{
+    mtf_shape rest = mtf_shape_plus(h->memory, mtf_shape(h->kv));
+    if (c->mode != CALL_DECODE) {
+        keys_and_values(c, o, h, c->encoded, k, v);
+        return;
+    }
+    *k = call_kept(c, "encoded_k", c->type, rest);
+    *v = o->shared_kv ? *k : call_kept(c, "encoded_v", c->type, rest);
+}
+
+void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded)
+{
+    heads       h = heads_of(o);
+    mtf_tensor *k, *v;
+    keys_and_values(c, o, &h, encoded, &k, &v);
+    call_keep_encoded(c, "encoded_k", k);
+    if (!o->shared_kv) call_keep_encoded(c, "encoded_v", v);
+}
+
+mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
+{
+    heads       h = heads_of(o);
+    mtf_tensor *q = queries(c, o, &h, x), *k, *v;
+    encoded_keys(c, o, &h, &k, &v);
+    attend_opts how = opts_of(c, o, &h, c->memory);
+    if (c->segment && c->encoded_segment)
+        how.sees = (visibility){.query_segment = c->segment, .memory_segment = c->encoded_segment};
+    return finish(c, o, &h, &how, q, k, v);
+}

@@ -1,0 +1,19 @@
+/* The feed-forward layer: out to many hidden units, and back. */
+#include "graph/node.h"
+#include "model/transformer/stack_call.h"
+
+mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x)
+{
+    mtf_dim        hidden = {"d_ff", o->hidden};
+    mtf_dense_opts in = {.name = "wi",
+                         .reduced = mtf_shape(c->model->d_model),
+                         .experts = c->model->ensemble,
+                         .no_bias = !o->bias,
+                         .context = &c->context};
+    mtf_dense_opts out = in;
+    out.name = "wo";
+    out.reduced = mtf_shape(hidden);
+    mtf_tensor *h = mtf_dense_product(x, mtf_shape(hidden), o->activation, &in);
+    h = call_dropout(c, h, o->dropout);
+    return mtf_dense(h, mtf_shape(c->model->d_model), &out);
+}

@@ -1,0 +1,79 @@
+/* Relative positions: buckets of distances, and biases by bucket. */
+#include "model/transformer/relative.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "graph/node.h"
+
+int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance, bool bidirectional)
+{
+    int64_t first = 0, distance = -relative;
+    if (bidirectional) {
+        buckets /= 2;
+        if (distance < 0) first = buckets, distance = -distance;
+    } else if (distance < 0) {
+        distance = 0;
+    }
+    int64_t exact = buckets / 2;
+    if (distance < exact) return first + distance;
+    /* The smallest margin keeps a distance that begins a bucket out of the one before. */
+    double share = log((double)distance / (double)exact) /
+                   log((double)max_distance / (double)exact) * (double)(buckets - exact);
+    int64_t bucket = exact + (int64_t)(share + 1e-9);
+    return first + (bucket < buckets ? bucket : buckets - 1);
+}
+
+/* Distances beyond `most` to either side are alike. */
+static mtf_tensor *bucket_table(const stack_call *c, const relative_opts *o, int64_t most,
+                                mtf_dim relative)
+{
+    int32_t *of = arena_array(&c->graph->arena, int32_t, (size_t)relative.size);
+    if (!of) return NULL;
+    for (int64_t k = 0; k < relative.size; k++)
+        of[k] = (int32_t)relative_bucket(k - most, o->buckets, o->max_distance, !c->stack->causal);
+    return mtf_constant_data(c->graph, of, MTF_I32, mtf_shape(relative));
+}
+
+/* Where each pair lies in a table of distances from -most to most. */
+static mtf_tensor *distances(const stack_call *c, mtf_dim memory, int64_t most)
+{
+    mtf_tensor *query =
+        c->mode == CALL_DECODE ? c->position : mtf_range(c->graph, c->length, MTF_I32);
+    mtf_tensor *distance = mtf_sub(mtf_range(c->graph, memory, MTF_I32), query);
+    return mtf_add_scalar(mtf_clip(distance, (double)-most, (double)most), (double)most);
+}
+
+static mtf_tensor *biases(stack_call *c, const relative_opts *o, mtf_tensor *by_bucket,
+                          mtf_dim buckets, mtf_dim memory)
+{
+    int64_t     most = o->max_distance > o->buckets ? o->max_distance : o->buckets;
+    mtf_dim     relative = {"relative", 2 * most + 1};
+    mtf_tensor *table = mtf_gather(by_bucket, bucket_table(c, o, most, relative), buckets);
+    mtf_tensor *bias = mtf_gather(table, distances(c, memory, most), relative);
+    return mtf_cast(bias, MTF_F32);
+}
+
+mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, mtf_dim memory)
+{
+    mtf_dim   buckets = {"buckets", o->buckets};
+    mtf_shape shape =
+        mtf_shape_plus(mtf_shape_plus(c->model->ensemble, o->heads), mtf_shape(buckets));
+    mtf_tensor *table, *bias;
+    switch (o->kind) {
+    case MTF_RELATIVE_NONE: return NULL;
+    case MTF_RELATIVE_CONTEXTUAL:
+        table = mtf_dense(q, mtf_shape(buckets),
+                          &(mtf_dense_opts){.name = "relative_attention",
+                                            .experts = mtf_shape_plus(c->model->ensemble, o->heads),
+                                            .no_bias = true,
+                                            .context = &c->context});
+        return biases(c, o, table, buckets, memory);
+    default:
+        if (c->shared_bias) return c->shared_bias;
+        table = call_weight(c, "relative_attention_bias", shape, "glorot_uniform");
+        bias = biases(c, o, table, buckets, memory);
+        if (o->kind == MTF_RELATIVE_BIAS_SHARED) c->shared_bias = bias;
+        return bias;
+    }
+}

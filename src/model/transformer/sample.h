@@ -1,0 +1,18 @@
+/* The next token, drawn from logits. */
+#ifndef MODEL_SAMPLE_H
+#define MODEL_SAMPLE_H
+
+#include "mtf_transformer.h"
+
+typedef struct sampled {
+    int32_t id;
+    double  log_probability; /* under the model itself: temperature 1, all tokens */
+} sampled;
+
+/* Room for sampling among n tokens; NULL where there is no memory. */
+typedef struct sampler sampler;
+sampler               *sampler_new(mtf_session *s, int64_t n);
+/* `number` counts the tokens of a sequence: with the seed it decides what is drawn. */
+sampled sample_token(sampler *s, const float *logits, const mtf_sampling *how, int64_t number);
+
+#endif

@@ -1,0 +1,99 @@
+/* Stacks: layers in blocks, each with its sublayers around it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/node.h"
+#include "model/transformer/sublayers.h"
+
+static mtf_tensor *call_layer(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
+{
+    mtf_tensor *y = NULL;
+    mtf_scope_push(c->graph, l->name);
+    switch (l->kind) {
+    case MTF_SELF_ATTENTION: y = self_attention_layer(c, &l->attention, x); break;
+    case MTF_ENC_DEC_ATTENTION: y = enc_dec_attention_layer(c, &l->attention, x); break;
+    case MTF_TALKING_HEADS_SELF_ATTENTION:
+        y = talking_heads_layer(c, &l->talking_heads, false, x);
+        break;
+    case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
+        y = talking_heads_layer(c, &l->talking_heads, true, x);
+        break;
+    default: y = feed_forward_layer(c, &l->feed_forward, x); break;
+    }
+    mtf_scope_pop(c->graph);
+    return y;
+}
+
+mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list, const mtf_transformer_layer *layer,
+                            mtf_tensor *x)
+{
+    mtf_tensor *before = x;
+    for (int i = 0; list[i] && x; i++) {
+        if (strcmp(list[i], "call_layer") == 0)
+            x = call_layer(c, layer, call_mask_padding(c, x));
+        else if (strcmp(list[i], "residual") == 0)
+            x = mtf_add(x, before);
+        else
+            x = sublayer_find(list[i])->apply(c, x);
+    }
+    return x;
+}
+
+/* A layer by itself, for regions that are computed again. */
+typedef struct layer_place {
+    stack_call                  *call;
+    const mtf_transformer_layer *layer;
+} layer_place;
+
+static void build_layer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
+{
+    layer_place *p = context;
+    (void)g;
+    out[0] = sublayers_apply(p->call, p->call->stack->opts.per_layer, p->layer, in[0]);
+}
+
+/* A bias that all layers share must not belong to the region of the first one. */
+static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
+{
+    const mtf_attention_layer *o = &l->attention;
+    if (l->kind != MTF_SELF_ATTENTION || o->relative != MTF_RELATIVE_BIAS_SHARED) return;
+    mtf_scope_push(c->graph, l->name);
+    self_attention_bias(c, o);
+    mtf_scope_pop(c->graph);
+}
+
+static mtf_tensor *apply_layer(stack_call *c, const mtf_transformer_layer *layer, mtf_tensor *x)
+{
+    mtf_tensor *y = NULL;
+    if (!c->stack->opts.recompute || c->mode != CALL_TRAIN)
+        return sublayers_apply(c, c->stack->opts.per_layer, layer, x);
+    make_shared_bias(c, layer);
+    mtf_recompute(c->graph, 1, &x, 1, &y, build_layer, &(layer_place){c, layer});
+    return y;
+}
+
+void stack_scope(const stack *s, int64_t number, int layer, char *text, size_t room)
+{
+    if (s->opts.flat_scopes)
+        snprintf(text, room, "layer_%03lld", (long long)(number * s->nlayers + layer));
+    else
+        snprintf(text, room, "block_%03lld/layer_%03d", (long long)number, layer);
+}
+
+mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
+{
+    const mtf_stack_opts *o = &c->stack->opts;
+    char                  scope[64];
+    x = sublayers_apply(c, o->initial, NULL, x);
+    for (int64_t b = 0; b < o->blocks && x; b++) {
+        for (int k = 0; k < c->stack->nlayers && x; k++) {
+            stack_scope(c->stack, b, k, scope, sizeof scope);
+            const char *outside = c->graph->scope;
+            mtf_scope_push(c->graph, scope);
+            x = apply_layer(c, &c->stack->layers[k], x);
+            c->graph->scope = outside; /* a pop would leave one of two levels */
+        }
+    }
+    x = sublayers_apply(c, o->final, NULL, x);
+    return call_mask_padding(c, x);
+}

@@ -1,0 +1,80 @@
+/* What the layers of a stack share: weights, padding, dropout. */
+#include "model/transformer/stack_call.h"
+
+#include "base/textbuf.h"
+#include "nn/layer.h"
+
+mtf_tensor *call_weight(const stack_call *c, const char *name, mtf_shape shape, const char *init)
+{
+    return layer_weight(c->graph, &c->context, name, c->type, shape, init);
+}
+
+mtf_shape call_shape(const stack_call *c, mtf_shape rest)
+{
+    return mtf_shape_plus(mtf_shape_plus(c->batch, mtf_shape(c->length)), rest);
+}
+
+mtf_tensor *call_mask_padding(const stack_call *c, mtf_tensor *x)
+{
+    if (!c->segment) return x;
+    return mtf_multiply(x, mtf_weights_nonzero(c->segment, c->type));
+}
+
+mtf_tensor *call_dropout(const stack_call *c, mtf_tensor *x, double rate)
+{
+    if (rate == 0 || c->context.inference || !x) return x;
+    return mtf_dropout(x, rate, mtf_shape_minus(x->shape, mtf_shape(c->length)));
+}
+
+/* ---- decoding ---- */
+
+/* A variable of the decoder's own: [rows, positions, rest..], with the ensemble first. */
+static mtf_tensor *kept_variable(const stack_call *c, const char *name, mtf_dtype type,
+                                 mtf_dim positions, mtf_shape rest)
+{
+    mtf_graph  *g = c->graph;
+    const char *scope = g->scope;
+    textbuf     full = {.arena = &g->arena};
+    mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(c->rows, positions));
+    text_add(&full, "%s/%s%s", c->cache_scope, scope, name);
+    g->scope = ""; /* the name has all of it */
+    mtf_tensor *kept =
+        mtf_variable(g, text_done(&full), mtf_shape_plus(shape, rest),
+                     &(mtf_variable_opts){.type = type, .init = "zeros", .untrainable = true});
+    g->scope = scope;
+    return kept;
+}
+
+static mtf_shape rest_of(const stack_call *c, const mtf_tensor *x)
+{
+    return mtf_shape_minus(x->shape, mtf_shape_plus(c->batch, mtf_shape(c->length)));
+}
+
+mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more)
+{
+    if (!graph_of(more)) return NULL;
+    mtf_tensor *kept = kept_variable(c, name, more->type, c->cache, rest_of(c, more));
+    more = mtf_rename_dimension(more, c->length.name, c->cache.name);
+    if (c->row) {
+        mtf_tensor *own = mtf_gather(kept, c->row, c->rows);
+        own = mtf_update(own, more, c->first, c->cache.name);
+        mtf_assign(kept, mtf_update(kept, own, c->row, c->rows.name));
+        return own;
+    }
+    mtf_tensor *old = c->parent ? mtf_gather(kept, c->parent, c->rows) : kept;
+    return mtf_assign(kept, mtf_update(old, more, c->first, c->cache.name));
+}
+
+mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest)
+{
+    mtf_tensor *kept = kept_variable(c, name, type, c->memory, rest);
+    return c->row ? mtf_gather(kept, c->row, c->rows) : kept;
+}
+
+void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more)
+{
+    if (!graph_of(more)) return;
+    mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest_of(c, more));
+    more = mtf_rename_dimension(more, c->length.name, c->memory.name);
+    mtf_assign(kept, mtf_update(kept, more, c->first, c->memory.name));
+}

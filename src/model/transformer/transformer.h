@@ -1,0 +1,35 @@
+/* A Transformer as it is kept: checked, with all defaults filled in. */
+#ifndef MODEL_TRANSFORMER_H
+#define MODEL_TRANSFORMER_H
+
+#include "base/session.h"
+#include "mtf_transformer.h"
+
+/* A stack of layers, and what surrounds it. */
+typedef struct stack {
+    mtf_stack_opts         opts; /* complete; lists are the model's own copies */
+    mtf_transformer_layer *layers;
+    int                    nlayers; /* of one block */
+    bool                   causal;  /* a position sees itself and what comes before */
+    bool                   has_logits;
+} stack;
+
+struct mtf_transformer {
+    mtf_session         *session;
+    mtf_transformer_opts opts;    /* complete */
+    stack                decoder; /* the only stack, or the decoder */
+    stack                encoder; /* nlayers 0: there is none */
+    mtf_dim              d_model, input_vocab, output_vocab;
+    mtf_shape            ensemble; /* one dimension, or none */
+    int                 *decoders; /* how many it has */
+};
+
+static inline bool transformer_has_encoder(const mtf_transformer *m)
+{
+    return m->encoder.nlayers > 0;
+}
+
+/* The original's name of a layer's class. */
+const char *transformer_layer_class(mtf_layer_kind kind);
+
+#endif

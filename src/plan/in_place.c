@@ -1,0 +1,147 @@
+/* Copies that are written in place: a copy becomes the original.
+ *
+ * An update is lowered as a copy of the old value, into which some positions are
+ * written.  Where nobody reads the old value after the copy was made, or only
+ * after the copy was moved back to it, as for variables and values that loops
+ * carry, both are one buffer, and neither move is needed.
+ */
+#include <string.h>
+
+#include "plan/passes.h"
+
+/* What surrounds an instruction: the index of the innermost LOOP, -1 for none. */
+static void find_loops(const program *p, int *loop)
+{
+    int stack[MAX_NESTING + 1] = {-1}, depth = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        if (p->instrs[k].kind == INSTR_LOOP && depth < MAX_NESTING) stack[++depth] = k;
+        loop[k] = stack[depth];
+        if (p->instrs[k].kind == INSTR_AGAIN && depth > 0) depth--;
+    }
+}
+
+/* Does i copy all of one buffer to all of another, element by element? */
+static bool copies_all(const program *p, const instr *i)
+{
+    const access *in = &i->in[0], *out = &i->out[0];
+    if (i->kind != INSTR_MOVE || in->type != out->type || in->offset != out->offset) return false;
+    for (int d = 0; d < i->nloops; d++)
+        if (i->size[d] > 1 && in->stride[d] != out->stride[d]) return false;
+    int64_t bytes = instr_elements(i) * (int64_t)mtf_dtype_bytes(in->type);
+    return in->buffer != out->buffer && bytes > 0 && p->buffers[in->buffer].bytes == bytes &&
+           p->buffers[out->buffer].bytes == bytes;
+}
+
+static bool reads(const instr *i, int b)
+{
+    for (int o = 0; o < i->nin; o++)
+        if (i->in[o].buffer == b) return true;
+    return false;
+}
+
+static bool writes(const instr *i, int b)
+{
+    for (int o = 0; o < i->nout; o++)
+        if (i->out[o].buffer == b) return true;
+    return false;
+}
+
+static bool is_move(const program *p, const instr *i, int from, int to)
+{
+    return copies_all(p, i) && i->in[0].buffer == from && i->out[0].buffer == to;
+}
+
+/* Are some positions of the copy written after it was made? */
+static bool is_updated(const program *p, int first, int copy)
+{
+    for (int k = first + 1; k < p->ninstrs; k++)
+        if (p->instrs[k].kind == INSTR_SCATTER && writes(&p->instrs[k], copy)) return true;
+    return false;
+}
+
+/* May the copy that instruction k makes be the original itself?  `*back` is where it is moved back,
+ * -1: nowhere. */
+static bool may_share(const program *p, const int *loop, const bool *gone, int k, int *back)
+{
+    int  old = p->instrs[k].in[0].buffer, copy = p->instrs[k].out[0].buffer;
+    int  kind = p->buffers[old].kind;
+    bool here = kind == BUFFER_TEMPORARY || kind == BUFFER_FETCH;
+    *back = -1;
+    if (p->buffers[copy].kind != BUFFER_TEMPORARY || (!here && kind != BUFFER_VARIABLE) ||
+        !is_updated(p, k, copy))
+        return false;
+    for (int j = 0; j < k; j++)
+        if (!gone[j] && (writes(&p->instrs[j], copy) || reads(&p->instrs[j], copy))) return false;
+    for (int j = k + 1; j < p->ninstrs; j++) {
+        const instr *i = &p->instrs[j];
+        if (gone[j]) continue;
+        if (*back < 0 && is_move(p, i, copy, old)) {
+            *back = j;
+        } else if (*back < 0 ? reads(i, old) || writes(i, old) : writes(i, copy)) {
+            return false; /* the old value is needed, or the two would differ again */
+        } else if (*back >= 0 && writes(i, old)) {
+            return false;
+        }
+    }
+    /* Stored state changes only where it is to; a loop finds what it carries as it left it. */
+    if (kind == BUFFER_VARIABLE && (*back < 0 || loop[k] != loop[*back])) return false;
+    if (loop[k] >= 0 && (*back < 0 || loop[*back] != loop[k])) {
+        for (int j = 0; j < loop[k]; j++)
+            if (writes(&p->instrs[j], old)) return false;
+        if (!here) return false;
+    }
+    return true;
+}
+
+static void replace(program *p, int from, int to)
+{
+    for (int k = 0; k < p->ninstrs; k++) {
+        instr *i = &p->instrs[k];
+        for (int o = 0; o < i->nin; o++)
+            if (i->in[o].buffer == from) i->in[o].buffer = to;
+        for (int o = 0; o < i->nout; o++)
+            if (i->out[o].buffer == from) i->out[o].buffer = to;
+    }
+}
+
+/* Leaves the marked instructions out; loops find their ends again. */
+static bool remove_marked(program *p, const bool *gone, int *at)
+{
+    int n = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        at[k] = n;
+        if (!gone[k]) p->instrs[n++] = p->instrs[k];
+    }
+    for (int k = 0; k < n; k++) {
+        instr_kind kind = p->instrs[k].kind;
+        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN)
+            p->instrs[k].loop.other = at[p->instrs[k].loop.other];
+    }
+    p->ninstrs = n;
+    return true;
+}
+
+bool update_in_place(program *p, arena *scratch)
+{
+    bool some = false;
+    for (int k = 0; k < p->ninstrs && !some; k++)
+        some = p->instrs[k].kind == INSTR_SCATTER && p->instrs[k].gather.set;
+    if (!some) return true;
+    int *loop = arena_array(scratch, int, p->ninstrs + 1),
+        *at = arena_array(scratch, int, p->ninstrs + 1);
+    bool *gone = arena_array(scratch, bool, p->ninstrs + 1);
+    TRY(loop && at && gone);
+    memset(gone, 0, sizeof *gone * (size_t)(p->ninstrs + 1));
+    find_loops(p, loop);
+    for (int k = 0; k < p->ninstrs; k++) {
+        int back, old, copy;
+        if (gone[k] || !copies_all(p, &p->instrs[k]) || !may_share(p, loop, gone, k, &back))
+            continue;
+        old = p->instrs[k].in[0].buffer;
+        copy = p->instrs[k].out[0].buffer;
+        gone[k] = true;
+        if (back >= 0) gone[back] = true;
+        replace(p, copy, old);
+    }
+    return remove_marked(p, gone, at);
+}

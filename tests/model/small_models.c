@@ -1,0 +1,108 @@
+/* Small Transformers, one for each option, for tests. */
+#include "small_models.h"
+
+#include <stddef.h>
+
+/* What makes a model differ from the plainest. */
+typedef struct small {
+    const char          *what;
+    mtf_attention_layer  attention; /* of the decoder's first layer */
+    mtf_transformer_opts opts;
+    bool                 encoder, talking;
+    const char          *activation[3];
+} small;
+
+static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
+static const char *const gpt2_final[] = {"layer_norm", NULL};
+static const char *const rezero_layers[] = {"call_layer", "rezero", "residual", NULL};
+
+static const small smalls[] = {
+    {.what = "plain"},
+    {.what = "encoder and decoder", .encoder = true},
+    {.what = "shared softmax", .opts = {.shared_softmax = true}},
+    {.what = "grouped queries", .attention = {.memory_heads = 2}},
+    {.what = "one memory head, rotary positions",
+     .attention = {.memory_heads = 1, .rotary = 1e4},
+     .opts = {.stack = {.positions = MTF_POSITIONS_NONE}}},
+    {.what = "half of a head rotated", .attention = {.rotary = 1e4, .rotary_size = 4}},
+    {.what = "relative bias",
+     .attention = {.relative = MTF_RELATIVE_BIAS, .buckets = 8, .max_distance = 12}},
+    {.what = "shared relative bias",
+     .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12}},
+    {.what = "contextual relative bias",
+     .attention = {.relative = MTF_RELATIVE_CONTEXTUAL, .buckets = 8, .max_distance = 12}},
+    {.what = "window", .attention = {.window = 3}},
+    {.what = "extra logit", .attention = {.extra_logit = true}},
+    {.what = "biases", .attention = {.bias = true}},
+    {.what = "keys are values", .attention = {.shared_kv = true}},
+    {.what = "separate dimensions of heads", .attention = {.separate_heads = true}},
+    {.what = "queries divided", .attention = {.scale_queries = true}},
+    {.what = "one head", .attention = {.heads = 1}},
+    {.what = "sinusoids", .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID}}},
+    {.what = "prefix", .opts = {.prefix = true}},
+    {.what = "no shift, as GPT-2",
+     .attention = {.bias = true},
+     .opts = {.no_shift = true,
+              .shared_softmax = true,
+              .unscaled_softmax = true,
+              .stack = {.per_layer = gpt2_layers, .final = gpt2_final}},
+     .activation = {"gelu"}},
+    {.what = "gated units", .activation = {"swish", "linear"}},
+    {.what = "rezero", .opts = {.stack = {.per_layer = rezero_layers}}},
+    {.what = "ensemble", .opts = {.ensemble = 2}},
+    {.what = "scaled embedding", .opts = {.scaled_embedding = true, .shared_softmax = true}},
+    {.what = "recomputed layers",
+     .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12},
+     .opts = {.stack = {.recompute = true}}},
+    {.what = "smoothed targets", .opts = {.label_smoothing = 0.1}},
+    {.what = "loss in blocks", .opts = {.loss_block = 3, .label_smoothing = 0.1}},
+    {.what = "flat scopes", .opts = {.stack = {.flat_scopes = true}}},
+};
+
+int small_models(void)
+{
+    return (int)(sizeof smalls / sizeof *smalls);
+}
+
+bool small_model_has_encoder(int k)
+{
+    return smalls[k].encoder;
+}
+
+mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **what)
+{
+    const small          *m = &smalls[k];
+    mtf_attention_layer   a = m->attention;
+    mtf_transformer_opts  o = m->opts;
+    mtf_transformer_layer encoder[] = {{.kind = MTF_SELF_ATTENTION,
+                                        .attention = {.heads = 4,
+                                                      .kv = 8,
+                                                      .relative = MTF_RELATIVE_BIAS_SHARED,
+                                                      .buckets = 8,
+                                                      .max_distance = 12}},
+                                       {.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}},
+                                       {0}};
+    mtf_transformer_layer layers[4] = {{.kind = MTF_SELF_ATTENTION}};
+    int                   n = 1;
+    if (!a.heads) a.heads = 4;
+    a.kv = 8;
+    a.dropout = dropout ? 0.1 : 0;
+    layers[0].attention = a;
+    if (m->encoder)
+        layers[n++] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
+                                              .attention = {.heads = 4, .kv = 8}};
+    layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
+    for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
+    o.d_model = 16;
+    o.input_vocab = SMALL_VOCAB;
+    o.vocab_divisor = 8;
+    o.stack.layers = layers;
+    o.stack.blocks = 2;
+    o.stack.max_length = 40;
+    o.stack.dropout = dropout ? 0.1 : 0;
+    if (m->encoder)
+        o.encoder = (mtf_stack_opts){
+            .layers = encoder, .blocks = 2, .positions = MTF_POSITIONS_NONE, .max_length = 20};
+    *what = m->what;
+    return mtf_transformer_new(s, &o);
+}

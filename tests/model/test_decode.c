@@ -1,0 +1,167 @@
+/* Tests that decoding says what the whole model says, on any mesh. */
+#include "small_models.h"
+
+#include "ground.h"
+
+enum { JOBS = 3, NEW = 9, LONGEST = 17 };
+
+static const int64_t lengths[JOBS] = {5, 2, LONGEST};
+static const int32_t never[] = {-1};
+
+static void fill(int32_t prompts[JOBS][LONGEST], bool prefix)
+{
+    for (int j = 0; j < JOBS; j++) {
+        for (int i = 0; i < LONGEST; i++) prompts[j][i] = 2 + (i * 7 + j * 11) % (SMALL_VOCAB - 3);
+        if (prefix) prompts[j][lengths[j] - 1] = 1;
+    }
+}
+
+typedef struct run {
+    mtf_session     *session;
+    mtf_transformer *model;
+    const char      *what;
+    mtf_decoder     *decoder;
+    int32_t          prompts[JOBS][LONGEST];
+    mtf_decode_job   job[JOBS];
+} run;
+
+/* Three sequences in two slots. */
+static void decode(run *r, int k, const char *mesh, const char *layout, int64_t beams,
+                   double temperature)
+{
+    *r = (run){.session = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout})};
+    mtf_decode_job *jobs[JOBS];
+    r->model = small_model(r->session, k, false, &r->what);
+    fill(r->prompts, strcmp(r->what, "prefix") == 0);
+    r->decoder = mtf_decoder_new(
+        r->model,
+        &(mtf_decoder_opts){.batch = 2, .max_length = 40, .max_inputs = 20, .beams = beams});
+    for (int j = 0; j < JOBS; j++) {
+        r->job[j] = (mtf_decode_job){.prompt = r->prompts[j],
+                                     .length = lengths[j],
+                                     .how = {.max_tokens = NEW,
+                                             .stop = never,
+                                             .seed = (uint64_t)(7 + j),
+                                             .temperature = temperature,
+                                             .top_p = temperature > 0 ? 0.9 : 0,
+                                             .results = beams}};
+        jobs[j] = &r->job[j];
+    }
+    if (!mtf_decode(r->decoder, JOBS, jobs)) fail_msg("%s: %s", r->what, mtf_error(r->session));
+}
+
+static void end(run *r)
+{
+    for (int j = 0; j < JOBS; j++) mtf_decode_free(r->decoder, &r->job[j]);
+    assert_int_equal(mtf_close(r->session), 0);
+}
+
+/* The most probable token after each, by the model applied to the whole sequence. */
+static void check_job(run *r, int k, int j)
+{
+    bool       encodes = small_model_has_encoder(k), late = strstr(r->what, "no shift") != NULL;
+    int64_t    before = encodes ? 0 : lengths[j];
+    mtf_graph *g = mtf_graph_new(r->session);
+    mtf_dim batch = {"batch", 1}, length = {"length", before + NEW}, given = {"length", lengths[j]};
+    mtf_tensor *in = encodes ? mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, given)) : NULL;
+    mtf_tensor *targets = mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length));
+    /* A model that was never trained may say 0, which is no padding here. */
+    mtf_tensor            *whole = encodes ? mtf_ones(g, MTF_I32, mtf_shape(batch, length)) : NULL;
+    mtf_transformer_result y = mtf_transformer_apply(
+        r->model,
+        &(mtf_transformer_batch){.inputs = in, .targets = targets, .targets_segment = whole}, NULL);
+    mtf_program *p = mtf_compile(g, y.logits);
+    int64_t      vocab = mtf_shape_dim(mtf_shape_of_tensor(y.logits), "vocab").size;
+    float       *logits = malloc(sizeof *logits * (size_t)(length.size * vocab));
+    int32_t      ids[LONGEST + NEW];
+    memcpy(ids, r->prompts[j], sizeof *ids * (size_t)before);
+    memcpy(ids + before, r->job[j].ids[0], sizeof *ids * NEW);
+    mtf_feed(p, targets, ids);
+    if (in) mtf_feed(p, in, r->prompts[j]);
+    mtf_step(p);
+    assert_true(mtf_fetch(p, y.logits, logits));
+    for (int64_t i = 0; i < NEW; i++) {
+        const float *l = logits + (before + i - late) * vocab;
+        int          best = 0;
+        for (int v = 1; v < SMALL_VOCAB; v++)
+            if (l[v] > l[best]) best = v;
+        if (best != r->job[j].ids[0][i] && l[best] - l[r->job[j].ids[0][i]] > 1e-4f)
+            fail_msg("%s: token %d of sequence %d is %d, but %d is more probable", r->what, (int)i,
+                     j, r->job[j].ids[0][i], best);
+    }
+    free(logits);
+}
+
+static void test_decoding_is_the_whole_model(void **state)
+{
+    (void)state;
+    for (int k = 0; k < small_models(); k++) {
+        run r;
+        decode(&r, k, NULL, NULL, 1, 0);
+        for (int j = 0; j < JOBS; j++) {
+            assert_int_equal(r.job[j].nresults, 1);
+            assert_int_equal(r.job[j].lengths[0], NEW);
+            check_job(&r, k, j);
+        }
+        end(&r);
+    }
+}
+
+static void check_same(run *a, run *b)
+{
+    for (int j = 0; j < JOBS; j++) {
+        assert_int_equal(a->job[j].nresults, b->job[j].nresults);
+        for (int n = 0; n < a->job[j].nresults; n++) {
+            assert_int_equal(a->job[j].lengths[n], b->job[j].lengths[n]);
+            if (memcmp(a->job[j].ids[n], b->job[j].ids[n],
+                       sizeof(int32_t) * (size_t)a->job[j].lengths[n]) != 0)
+                fail_msg("%s: sequence %d, result %d differs on the mesh", a->what, j, n);
+            assert_true(fabs(a->job[j].scores[n] - b->job[j].scores[n]) < 1e-3);
+        }
+    }
+}
+
+static void test_any_mesh_says_the_same(void **state)
+{
+    static const struct {
+        const char *mesh, *layout;
+    } places[] = {{"a:2,b:2", "batch:a,heads:b?,d_ff:b,vocab:b"},
+                  {"a:3", "vocab:a"},
+                  {"a:2,b:2", "memory_length:a,d_model:b"}};
+    (void)state;
+    for (int k = 0; k < small_models(); k++)
+        for (int how = 0; how < 3; how++) {
+            int64_t beams = how == 1 ? 3 : 1;
+            double  temperature = how == 2 ? 0.8 : 0;
+            run     one, many;
+            decode(&one, k, NULL, NULL, beams, temperature);
+            int place = (k + how) % 3;
+            decode(&many, k, places[place].mesh, places[place].layout, beams, temperature);
+            check_same(&one, &many);
+            end(&one);
+            end(&many);
+        }
+}
+
+static void test_refusals(void **state)
+{
+    static const int32_t prompt[] = {3, 4, 99};
+    const char          *what;
+    (void)state;
+    mtf_session     *s = mtf_open_with(&(mtf_session_opts){0});
+    mtf_transformer *m = small_model(s, 0, false, &what);
+    mtf_decoder     *d = mtf_decoder_new(m, NULL);
+    mtf_decode_job   job = {.prompt = prompt, .length = 3};
+    assert_non_null(d);
+    assert_false(mtf_decode_start(d, &job));
+    assert_non_null(strstr(mtf_error(s), "token 2 of the prompt is 99; the vocabulary has 50"));
+    mtf_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoding_is_the_whole_model),
+                                       cmocka_unit_test(test_any_mesh_says_the_same),
+                                       cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

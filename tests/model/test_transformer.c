@@ -1,0 +1,149 @@
+/* Tests that Transformers train alike under every layout, packed or not. */
+#include "small_models.h"
+
+#include "ground.h"
+
+enum { BATCH = 3, LENGTH = 7, INPUTS = 5, STEPS = 3 };
+
+static void tokens(int n, int32_t *ids, int step)
+{
+    for (int i = 0; i < n; i++) ids[i] = 2 + (i * 7 + step) % (SMALL_VOCAB - 3);
+}
+
+/* The losses of a few steps of training. */
+static void train(int k, bool dropout, const char *mesh, const char *layout, double *losses,
+                  const char **what)
+{
+    mtf_session     *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
+    mtf_transformer *m = small_model(s, k, dropout, what);
+    mtf_graph       *g = mtf_graph_new(s);
+    mtf_dim     batch = {"batch", BATCH}, length = {"length", LENGTH}, given = {"length", INPUTS};
+    bool        encodes = small_model_has_encoder(k);
+    mtf_tensor *in = encodes ? mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, given)) : NULL;
+    mtf_tensor *targets = mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length));
+    mtf_transformer_result r =
+        mtf_transformer_apply(m, &(mtf_transformer_batch){.inputs = in, .targets = targets},
+                              &(mtf_transformer_call){.training = true});
+    mtf_sgd(g, r.loss, &(mtf_sgd_opts){.rate = 0.02});
+    mtf_program *p = mtf_compile(g, r.loss);
+    int32_t      ids[BATCH * LENGTH], inputs[BATCH * INPUTS];
+    for (int step = 0; step < STEPS; step++) {
+        tokens(BATCH * LENGTH, ids, 3);
+        tokens(BATCH * INPUTS, inputs, 1);
+        ids[LENGTH - 1] = 0; /* padding */
+        mtf_feed(p, targets, ids);
+        if (in) mtf_feed(p, in, inputs);
+        mtf_step(p);
+        losses[step] = mtf_fetch_scalar(p, r.loss);
+    }
+    if (!mtf_ok(s)) fail_msg("%s, %s: %s", *what, layout ? layout : "one", mtf_error(s));
+    mtf_close(s);
+}
+
+static void test_layouts(void **state)
+{
+    static const struct {
+        const char *mesh, *layout;
+    } places[] = {{"a:2", "batch:a"},
+                  {"a:3", "heads:a?,d_ff:a,vocab:a"},
+                  {"a:2,b:2", "batch:a,heads:b?,d_ff:b,vocab:b"},
+                  {"a:2", "length:a"},
+                  {"a:2", "memory_length:a"},
+                  {"a:2,b:3", "length:a,d_model:b"}};
+    (void)state;
+    for (int k = 0; k < small_models(); k++) {
+        const char *what;
+        double      alone[STEPS], spread[STEPS];
+        bool        dropout = k % 2 == 0;
+        train(k, dropout, NULL, NULL, alone, &what);
+        if (!dropout) assert_true(alone[STEPS - 1] < alone[0]);
+        for (int l = 0; l < (int)(sizeof places / sizeof *places); l++) {
+            train(k, dropout, places[l].mesh, places[l].layout, spread, &what);
+            for (int i = 0; i < STEPS; i++)
+                if (fabs(alone[i] - spread[i]) > 2e-5 * fabs(alone[i]))
+                    fail_msg("%s under %s: loss %.9g instead of %.9g in step %d", what,
+                             places[l].layout, spread[i], alone[i], i);
+        }
+    }
+}
+
+/* A loss that is computed block by block has the same value and gradients. */
+static void test_loss_in_blocks(void **state)
+{
+    const char *what;
+    double      blocks[STEPS], whole[STEPS];
+    (void)state;
+    for (int k = 0; k + 1 < small_models(); k++) {
+        train(k, false, NULL, NULL, whole, &what);
+        if (strcmp(what, "smoothed targets") != 0) continue;
+        train(k + 1, false, NULL, NULL, blocks, &what);
+        assert_string_equal(what, "loss in blocks");
+        for (int i = 0; i < STEPS; i++) assert_true(fabs(whole[i] - blocks[i]) < 1e-5);
+        return;
+    }
+    fail_msg("there is no model with smoothed targets");
+}
+
+/* ---- packing ---- */
+
+enum { ROW = 9 };
+
+/* The token losses of examples in rows of their own, or of several in a row. */
+static void losses_of(int k, int rows, const int32_t *ids, const int32_t *segment,
+                      const int32_t *position, float *losses, const char **what)
+{
+    mtf_session     *s = mtf_open_with(&(mtf_session_opts){0});
+    mtf_transformer *m = small_model(s, k, false, what);
+    mtf_graph       *g = mtf_graph_new(s);
+    mtf_shape        shape = mtf_shape((mtf_dim){"batch", rows}, (mtf_dim){"length", ROW});
+    mtf_tensor      *t = mtf_input(g, "targets", MTF_I32, shape);
+    mtf_tensor      *seg = mtf_input(g, "segment", MTF_I32, shape),
+               *pos = mtf_input(g, "position", MTF_I32, shape);
+    mtf_transformer_batch  b = {.targets = t, .targets_segment = seg, .targets_position = pos};
+    mtf_transformer_result r = mtf_transformer_apply(m, &b, NULL);
+    mtf_tensor            *counted = mtf_multiply(r.token_losses, r.weights);
+    mtf_program           *p = mtf_compile(g, counted);
+    mtf_feed(p, t, ids);
+    mtf_feed(p, seg, segment);
+    mtf_feed(p, pos, position);
+    mtf_step(p);
+    mtf_fetch(p, counted, losses);
+    if (!mtf_ok(s)) fail_msg("%s: %s", *what, mtf_error(s));
+    mtf_close(s);
+}
+
+static void test_packing(void **state)
+{
+    /* Two examples, of 4 and 5 tokens: one after the other in a row, or in a row each. */
+    static const int32_t packed[ROW] = {11, 1, 13, 1, 21, 22, 1, 24, 1},
+                         segment[ROW] = {1, 1, 1, 1, 2, 2, 2, 2, 2},
+                         position[ROW] = {0, 1, 2, 3, 0, 1, 2, 3, 4};
+    static const int32_t apart[2 * ROW] = {11, 1,  13, 1,  0, 0, 0, 0, 0,
+                                           21, 22, 1,  24, 1, 0, 0, 0, 0},
+                                   segments[2 * ROW] = {1, 1, 1, 1, 0, 0, 0, 0, 0,
+                                                        1, 1, 1, 1, 1, 0, 0, 0, 0},
+                                   positions[2 * ROW] = {0, 1, 2, 3, 4, 5, 6, 7, 8,
+                                                         0, 1, 2, 3, 4, 5, 6, 7, 8};
+    (void)state;
+    for (int k = 0; k < small_models(); k++) {
+        const char *what;
+        float       together[ROW], each[2 * ROW];
+        if (small_model_has_encoder(k)) continue;
+        losses_of(k, 1, packed, segment, position, together, &what);
+        losses_of(k, 2, apart, segments, positions, each, &what);
+        for (int i = 0; i < ROW; i++) {
+            float alone = i < 4 ? each[i] : each[ROW + i - 4];
+            if (fabsf(together[i] - alone) > 2e-5f)
+                fail_msg("%s: token %d has loss %g, alone in its row %g", what, i,
+                         (double)together[i], (double)alone);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts),
+                                       cmocka_unit_test(test_loss_in_blocks),
+                                       cmocka_unit_test(test_packing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
