@@ -137,7 +137,7 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
 /* Does OpenBLAS compute it?  It may round a product otherwise where it gets it in other pieces. */
 static inline bool is_for_openblas(const trial *t)
 {
-    mtf_dtype type = t->operands[0].type;
+    mtf_dtype type = t->operands[1].type;
     return t->i.kind == INSTR_CONTRACT && (type == MTF_F32 || type == MTF_F64) &&
            contract_way_of(&t->i) != CONTRACT_SLIM && contract_way_of(&t->i) != CONTRACT_TILED;
 }

@@ -8,6 +8,7 @@
 
 #include "base/session.h"
 #include "plan/plan.h"
+#include "plan/rates.h"
 
 #include <cmocka.h>
 
@@ -118,9 +119,32 @@ static void test_nothing_widened(void **state)
     assert_int_equal(shorts, 0);
 }
 
+/* A machine file says what programs are planned for; rates alone say nothing about it. */
+static void test_other_machines(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    price_rates  r;
+    abilities    here = s->can;
+    assert_true(rates_read(s, "flops 1e9\nmultiplies f16\n", "m", &r));
+    rates_plan_for(&r, s);
+    assert_true(abilities_multiply(s->can, MTF_F16) && !abilities_multiply(s->can, MTF_BF16));
+    assert_true(rates_read(s, "flops 1e9\n", "m", &r));
+    rates_plan_for(&r, s);
+    assert_int_equal(s->can.products, 0);
+    s->can = here, r = PRICE_RATES;
+    assert_true(rates_choose(s, "flops=1e9", &r));
+    rates_plan_for(&r, s);
+    assert_int_equal(s->can.products, here.products);
+    assert_false(rates_read(s, "multiplies bf17\n", "m", &r));
+    assert_non_null(strstr(mtf_error(s), "m:1: \"multiplies bf17\" is no line of a machine"));
+    mtf_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ways),
-                                       cmocka_unit_test(test_nothing_widened)};
+                                       cmocka_unit_test(test_nothing_widened),
+                                       cmocka_unit_test(test_other_machines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

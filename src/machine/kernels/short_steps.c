@@ -3,6 +3,12 @@
 
 enum { DEEP = 4096, LANES = 32, TOGETHER = 4 };
 
+/* Half of the sums: in arrays, compilers would store them in every turn. */
+enum { HALF = LANES / 2 };
+typedef float    half_sums __attribute__((vector_size(HALF * sizeof(float))));
+typedef uint32_t half_bits __attribute__((vector_size(HALF * sizeof(uint32_t))));
+typedef uint16_t half_shorts __attribute__((vector_size(HALF * sizeof(uint16_t))));
+
 /* A stretch of the vector, widened. */
 static void widen(const uint16_t *b, int64_t step, int64_t n, float *to)
 {
@@ -12,12 +18,27 @@ static void widen(const uint16_t *b, int64_t step, int64_t n, float *to)
         for (int64_t l = 0; l < n; l++) to[l] = bf16_to_f32(b[l * step]);
 }
 
+/* sums += a * b */
+static inline void add_half(half_sums *sums, const uint16_t *a, const float *b)
+{
+    half_shorts x;
+    half_sums   y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    *sums += (half_sums)(__builtin_convertvector(x, half_bits) << 16) * y;
+}
+
 static float dot(int64_t n, const uint16_t *a, const float *b)
 {
-    float   sums[LANES] = {0}, sum = 0;
-    int64_t l = 0;
-    for (; l + LANES <= n; l += LANES)
-        for (int i = 0; i < LANES; i++) sums[i] += bf16_to_f32(a[l + i]) * b[l + i];
+    half_sums first = {0}, second = {0};
+    float     sums[LANES], sum = 0;
+    int64_t   l = 0;
+    for (; l + LANES <= n; l += LANES) {
+        add_half(&first, a + l, b + l);
+        add_half(&second, a + l + HALF, b + l + HALF);
+    }
+    memcpy(sums, &first, sizeof first);
+    memcpy(sums + HALF, &second, sizeof second);
     for (int wide = LANES / 2; wide > 0; wide /= 2)
         for (int i = 0; i < wide; i++) sums[i] += sums[i + wide];
     for (; l < n; l++) sum += bf16_to_f32(a[l]) * b[l];
