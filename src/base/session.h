@@ -24,7 +24,7 @@ struct mtf_session {
     fault            fault;
     mtf_allocator    allocator;
     mtf_session_opts opts; /* defaults filled in */
-    abilities        can;  /* of the device that programs are planned for: by default, this chip's */
+    abilities        can; /* of the device that programs are planned for: by default, this chip's */
     arena            arena;
     session_option  *options;
     int              noptions;

@@ -61,9 +61,10 @@ static bool has_batch(const sizes *s)
 static const struct {
     contract_way way;
     bool (*holds)(const sizes *s);
-} rules[] = {{CONTRACT_PLAIN, is_small},      {CONTRACT_DOT, is_dot},   {CONTRACT_GEMV, has_vector},
-             {CONTRACT_TERMS, has_few_terms}, {CONTRACT_SLIM, is_slim}, {CONTRACT_TILED, has_tiles},
-             {CONTRACT_SHORT, is_short},      {CONTRACT_BATCHED, has_batch}};
+} rules[] = {{CONTRACT_PLAIN, is_small},  {CONTRACT_DOT, is_dot},
+             {CONTRACT_GEMV, has_vector}, {CONTRACT_TERMS, has_few_terms},
+             {CONTRACT_SLIM, is_slim},    {CONTRACT_TILED, has_tiles},
+             {CONTRACT_SHORT, is_short},  {CONTRACT_BATCHED, has_batch}};
 
 contract_way contract_way_of(const instr *i)
 {
