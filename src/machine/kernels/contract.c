@@ -140,13 +140,18 @@ static bool product_blas(const product *p, const void *a, const void *b, void *c
     return true;
 }
 
-/* One column of the result is a matrix times a vector; else rows are stored whole where they can be. */
-static bool product_bf16(const product *p, const void *a, const void *b, void *c, void *scratch)
+/* What the whole is decides, for a piece of it may be a single row.  False where nothing was written. */
+static bool product_bf16(contract_way way, const product *p, const void *a, const void *b, void *c,
+                         void *scratch)
 {
     product turned = product_turned(p);
-    bool    row = p->m == 1 && (p->n > 1 || p->a_k != 1);
-    bool    turn = row || (p->n > 1 && p->c_n != 1 && p->c_m == 1);
-    return product_short(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+    if (way == CONTRACT_PLAIN) return false;
+    if (way == CONTRACT_SHORT) { /* rows of the result are stored whole where they can be */
+        bool turn = p->c_n != 1 && p->c_m == 1;
+        return product_short(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+    }
+    bool turn = p->m == 1 && (p->n > 1 || p->a_k != 1); /* the vector is b */
+    return product_short_vector(turn ? &turned : p, turn ? b : a, turn ? a : b, c);
 }
 
 static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c,
@@ -154,7 +159,7 @@ static void product_run(contract_way way, const product *p, const void *a, const
 {
     product turned = product_turned(p);
     if (p->type == MTF_BF16) {
-        if (way == CONTRACT_PLAIN || !product_bf16(p, a, b, c, scratch)) product_plain(p, a, b, c);
+        if (!product_bf16(way, p, a, b, c, scratch)) product_plain(p, a, b, c);
         return;
     }
     if (way == CONTRACT_TERMS) {
@@ -244,8 +249,8 @@ static contraction contraction_of(const instr *i, const run_state *r)
                         .b_k = b->stride[k],
                         .b_n = b->stride[n],
                         .c_m = c->stride[m],
-                        .c_n = c->stride[n],
-                        .tile = r ? r->tile : short_tile_here()};
+                        .c_n = c->stride[n]};
+    if (t.way == CONTRACT_SHORT) t.whole.tile = r ? r->tile : short_tile_here();
     for (int l = 0; l < outer; l++) t.batch *= i->size[l];
     t.cut = cutting_of(&t.whole, t.way, t.batch);
     return t;

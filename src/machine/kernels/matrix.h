@@ -88,10 +88,12 @@ void   product_pack(const product *p, const float *a, void *packed);
 void   product_add_packed(const product *p, const void *packed, const float *b, float *c,
                           void *scratch);
 
-/* A product in bf16 by the chip's own instructions, or with a vector; fastest where elements of c
- * along a row are adjacent.  False where the chip has none, or a vector meets no adjacent elements; then
- * nothing was written.  The scratch is enough for pieces, too, and from either side. */
+/* A product in bf16 by the chip's own instructions; fastest where elements of c along a row are
+ * adjacent.  False where the chip has none; then nothing was written.  The scratch is enough for pieces,
+ * too, and from either side. */
 bool product_short(const product *p, const uint16_t *a, const uint16_t *b, void *c, void *scratch);
 size_t product_short_bytes(const product *p);
+/* The same where n is 1.  False where a has no adjacent elements. */
+bool product_short_vector(const product *p, const uint16_t *a, const uint16_t *b, void *c);
 
 #endif

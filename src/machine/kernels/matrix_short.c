@@ -151,8 +151,8 @@ size_t product_short_bytes(const product *p)
     return (size_t)short_whole((int64_t)(sums_bytes(p) + packed_bytes(p->tile, p)), LINE);
 }
 
-/* c[m] = sum over k of a[m, k] * b[k]; false where neither loop of a has adjacent elements. */
-static bool product_vector(const product *p, const uint16_t *a, const uint16_t *b, void *c)
+/* c[m] = sum over k of a[m, k] * b[k] */
+bool product_short_vector(const product *p, const uint16_t *a, const uint16_t *b, void *c)
 {
     const short_tables *loops = short_loops();
     float               sums[SHORT_STRETCH];
@@ -176,7 +176,6 @@ static bool product_vector(const product *p, const uint16_t *a, const uint16_t *
 
 bool product_short(const product *p, const uint16_t *a, const uint16_t *b, void *c, void *scratch)
 {
-    if (p->n == 1) return product_vector(p, a, b, c);
     const short_tile *t = p->tile;
     if (!t) return false;
     uint16_t *packed = (uint16_t *)(void *)((char *)scratch + sums_bytes(p));
