@@ -356,7 +356,7 @@ hopeless() {                            # hopeless NAME TEXT OPTION...: also on 
     [ "$(grep -cF -- "$2" err)" = 1 ] && pass || lose "$1, on ranks" "once: $2" "$(cat err)"
 }
 hopeless "no file to evaluate on"     '"absent.tsv"'                                    --eval-data x=absent.tsv:part=0
-hopeless "no field to evaluate on"    'the data for evaluation has no field "x"'        --eval-data y=55.tsv:part=0
+hopeless "no such input to evaluate"  'the model has no input "y"'                      --eval-data y=55.tsv:part=0
 hopeless "examples of another shape"  '"55.tsv"'                                        --eval-data x=55.tsv:part=7
 hopeless "no shape to be averaged"    '"turned" cannot be averaged over examples'       --eval-data x=55.tsv:part=0 --right turned
 hopeless "no such tensor"             '"hot"'                                           --eval-data x=55.tsv:part=0 --right hot
