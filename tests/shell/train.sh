@@ -92,8 +92,8 @@ run "${net[@]}" --steps 25 --checkpoint-dir mesh --mesh x:2 --layout batch:x
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --mesh x:3 --layout hidden:x --resume
 check "resuming on another mesh" 0 out "resuming after step 25" "step 60 of 60"
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --resume
-check "nothing is left to do" 0 out "resuming after step 60"
-refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it, or name another' \
+check "nothing is left to do" 0 out "resuming after step 60: nothing is left to do up to step 60"
+refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it (--resume), or name another' \
     "${net[@]}" --steps 60 --checkpoint-dir straight
 refuses "another seed" 'was made with another seed; resume with --seed 0' \
     "${net[@]}" --steps 70 --checkpoint-dir straight --resume --seed 7
