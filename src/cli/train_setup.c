@@ -63,8 +63,9 @@ bool setup_open(const options *o, setup *s)
 {
     int          status;
     mtf_session *session = choose_session(o, false, &status);
+    price_rates  unused; /* by who finds no layout; a misspelt machine is an error all the same */
     *s = (setup){.options = o};
-    return session && setup_take(o, session, s);
+    return session && setup_take(o, session, s) && choose_machine(o, session, &unused);
 }
 
 /* ---- help ------------------------------------------------------------------------------- */

@@ -89,6 +89,8 @@ for option in only type rename; do
     misused "a faulty pattern of --$option" "--$option: pattern \"(" ckpt convert kept other --$option '(=bf16'
 done
 
+refuses "a machine that is not there" '--machine: there is no file "nope"' train net.mtf "${data[@]}" --steps 2 --machine nope
+
 # What a command reads is not what it writes.
 cp net.mtf before.mtf
 for option in trace report; do
