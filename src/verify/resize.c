@@ -1,6 +1,7 @@
 /* Copies of a graph in which dimensions have other sizes. */
 #include "verify/resize.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -121,6 +122,16 @@ static bool retype_data(const copying *c, const node *n, attr_data *data)
     return true;
 }
 
+/* A finite number stays one: what is too large for the new type becomes its largest. */
+static void retype_number(const copying *c, const node *n, attr_number *x)
+{
+    static const double largest[DTYPES] = {[MTF_F16] = 65504, [MTF_BF16] = 0x1.FEp127};
+    mtf_dtype           from = n->out[0]->type, to = retyped(c, from);
+    char                text[DTYPE_REFUSAL];
+    if (to == from || !isfinite(x->r) || !number_refused(to, *x, text)) return;
+    *x = (attr_number){.r = copysign(largest[to], x->r)};
+}
+
 static bool resize_attr(const copying *c, const node *n, int k, attr *a)
 {
     switch (n->op->attrs[k].kind) {
@@ -133,6 +144,7 @@ static bool resize_attr(const copying *c, const node *n, int k, attr *a)
     case ATTR_DATA:
         return !a->data.bytes || (resize_data(c, n, &a->data) && retype_data(c, n, &a->data));
     case ATTR_TYPE: a->type = retyped(c, a->type); return true;
+    case ATTR_NUMBER: retype_number(c, n, &a->number); return true;
     default: return true;
     }
 }
