@@ -54,6 +54,15 @@ run train softmax.mtf --data x=x.npy --steps 3 --dtype f16 --loss-scale dynamic 
 check "softmax in f16" 0 err
 run show softmax.mtf --dtype f16
 check "the largest of f16" 0 out 'f16[] = constant(value=-65504)'
+# Each part of a batch draws numbers of its own: the number of the part is an input of the draw.
+cat >noise.mtf <<'END'
+x: f32[batch=16, a=5] = input
+n: f32[batch=16] = random_uniform
+w: f32[a=5] = variable(init="zeros")
+loss = reduce_mean(n) + reduce_mean(einsum(x, w))
+END
+run show noise.mtf --microbatches 4 --optimizer sgd
+check "random numbers of each part" 0 out 'f32[batch=4] = random_uniform(param_1, key=0)'
 # What leaves it as it is, up to rounding.
 for options in '--microbatches 4' '--loss-scale 128' '--loss-scale dynamic' '--average 0.9' '--dtype f32' '--dtype f64' \
     '--optimizer adamw --weight-decay 0' '--optimizer adamw --weight-decay 0.9 --no-decay .'; do
