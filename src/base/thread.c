@@ -1,7 +1,7 @@
 /* Threads of the library: all signals stay with the caller's. */
 #include "base/thread.h"
 
-/* A thread's own mistakes are told to itself: a blocked one would end the process without a word. */
+/* A thread's own mistakes are told to itself: a blocked one would end the process without a message. */
 static const int mistakes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
 sigset_t thread_block_signals(void)

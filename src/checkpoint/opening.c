@@ -226,8 +226,9 @@ static bool open_step(contents *c, const char *path, int64_t step, bool *there)
         if (step == NEWEST || steps[i] == step) found = i;
     if (found < 0)
         return fail(c->arena->fault, ERR_FILE,
-                    "\"%s\" has no checkpoint of step %lld; its %d are from step %lld to %lld",
-                    path, (long long)step, n, (long long)steps[0], (long long)steps[n - 1]);
+                    "\"%s\" has no checkpoint of step %lld; the first is of step %lld, the last of "
+                    "step %lld",
+                    path, (long long)step, (long long)steps[0], (long long)steps[n - 1]);
     c->path = c->folder = folder_step_path(c->arena, path, steps[found]);
     const char *manifest = c->folder ? beside(c, c->folder, manifest_name) : NULL;
     return manifest && open_manifest(c, manifest);

@@ -15,6 +15,7 @@
 #include "checkpoint/whole_folder.h"
 #include "checkpoint/writing.h"
 #include "cli/ckpt.h"
+#include "cli/graph_file.h"
 #include "run/npy.h"
 
 /* A tensor as it was and as it becomes. */
@@ -51,6 +52,7 @@ static bool names(conversion *v, const char *option, int i, const char *name, ch
 {
     const char *text = option_nth(v->options, option, i);
     return halves(v, option, text, pattern, what) &&
+           option_is_pattern(v->session, option, *pattern) &&
            pattern_matches(*pattern, name, &v->session->fault);
 }
 
@@ -135,13 +137,10 @@ static bool plan(conversion *v)
     v->target.path = v->target.folder = v->options->words[2];
     v->target.step = c->step, v->target.position = c->position;
     v->target.seed = c->seed, v->target.config = c->config, v->target.facts = c->facts;
-    TRY(v->changes != NULL);
+    TRY(v->changes != NULL && option_is_pattern(s, "only", only));
     for (int i = 0; i < c->ntensors; i++) {
         const char *name = c->tensors[i]->name;
-        if (only && !pattern_matches(only, name, &s->fault)) {
-            TRY(mtf_ok(s));
-            continue;
-        }
+        if (only && !pattern_matches(only, name, &s->fault)) continue;
         const kept_tensor *from = ckpt_find(&v->source, name);
         kept_tensor       *to = from ? add_target(v, from) : NULL;
         mtf_dtype          type;

@@ -138,7 +138,8 @@ static const char *verify_one(mtf_session *s, const char *path, cJSON *list)
     json_flag(item, "sound", ok);
     if (!ok) json_text(item, "error", wrong);
     if (ok && !list)
-        printf("%s: sound: %d tensors, %s%s\n", called, c.contents.ntensors,
+        printf("%s: sound: %d tensor%s, %s%s\n", called, c.contents.ntensors,
+               c.contents.ntensors == 1 ? "" : "s",
                unit_bytes(all_bytes(&c.contents)).s,
                summed ? "" : "; it has no sums to compare with");
     ckpt_close(&c);

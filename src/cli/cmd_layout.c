@@ -154,6 +154,8 @@ static bool search_file(job *j)
 {
     const options *o = j->options;
     const char    *html = option_nth(o, "html", 0);
+    TRY(option_spares(j->session, "html", html, model_find(o->words[0]) ? NULL : o->words[0],
+                      "the model file"));
     TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(o, j->session, &j->opts.rates));
     TRY(choose_site(o, j->session, &j->opts.rates, &j->site));

@@ -115,6 +115,8 @@ static bool choose_other(job *j, const char *rules)
 static bool plan_file(job *j)
 {
     const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
+    TRY(option_spares(j->session, "html", html, model_find(j->options->words[0]) ? NULL : j->options->words[0],
+                      "the model file"));
     TRY(!html || put_file_check(&j->session->fault, html));
     TRY(choose_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));

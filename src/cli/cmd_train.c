@@ -1,4 +1,5 @@
 /* mtf train: trains a ready model or a file's on data. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/textbuf.h"
@@ -50,6 +51,9 @@ static bool choose_steps(job *j)
     if (none && !option_given(o, "checkpoint-dir"))
         return fail(&s->fault, ERR_USAGE,
                     "--steps 0 saves the initial weights: say where, with --checkpoint-dir DIR");
+    if (option_given(o, "steps") && option_given(o, "epochs"))
+        return fail(&s->fault, ERR_USAGE,
+                    "--steps and --epochs both say how long to train: leave one out");
     j->epoch = batch ? mtf_dataset_size(j->data) / batch : 0;
     if (none) {
         j->train.steps = -1;
@@ -148,8 +152,10 @@ static bool choose_init(job *j, mtf_load_opts *init)
                         "--init-rename takes HERE=THERE, a pattern and what replaces it, not \"%s\"",
                         text);
         *equals = 0;
+        TRY(option_is_pattern(j->setup.session, "init-rename", copy));
         pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
     }
+    TRY(option_is_pattern(j->setup.session, "init-only", option_nth(o, "init-only", 0)));
     *init = (mtf_load_opts){.only = option_nth(o, "init-only", 0), .rename = n ? pairs : NULL,
                             .trainable = !option_given(o, "init-all"), .partial = true,
                             .convert = option_given(o, "init-convert")};
@@ -194,6 +200,7 @@ static bool choose_showing(job *j)
     t->events_dir = option_nth(o, "events-dir", 0);
     t->trace = option_nth(o, "trace", 0);
     t->watch = option_nth(o, "watch", 0);
+    TRY(option_is_pattern(j->setup.session, "watch", t->watch));
     t->watch_every = (int64_t)every;
     t->profile = option_given(o, "profile");
     t->json = option_given(o, "json");
@@ -218,11 +225,35 @@ static bool minimize(job *j)
     return mtf_ok(j->setup.session);
 }
 
+/* A file that is read, or written by another option, is not to be lost. */
+static bool check_outputs(job *j)
+{
+    static const char *const outputs[] = {"trace", "report"}, *const inputs[] = {"data", "eval-data"};
+    const options           *o = j->setup.options;
+    mtf_session             *s = j->setup.session;
+    const char              *text;
+    for (int i = 0; i < 2; i++) {
+        const char *path = option_nth(o, outputs[i], 0);
+        char        called[40];
+        if (!j->setup.ready)
+            TRY(option_spares(s, outputs[i], path, j->setup.word, "the model file"));
+        for (int k = 0; k < 2 && path; k++)
+            for (int n = 0; (text = option_nth(o, inputs[k], n)) != NULL; n++) {
+                mtf_field field;
+                TRY(field_parse(s, inputs[k], text, &field));
+                snprintf(called, sizeof called, "a file of --%s", inputs[k]);
+                TRY(option_spares(s, outputs[i], path, field.files, called));
+            }
+    }
+    return option_spares(s, "report", option_nth(o, "report", 0), option_nth(o, "trace", 0),
+                         "what --trace writes");
+}
+
 static bool train(job *j)
 {
     mtf_session  *s = j->setup.session;
     mtf_load_opts init;
-    TRY(setup_network(&j->setup, true, &j->network));
+    TRY(setup_network(&j->setup, true, &j->network) && check_outputs(j));
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));

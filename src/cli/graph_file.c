@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/pattern.h"
 #include "base/textbuf.h"
 #include "cli/colour.h"
 #include "cli/options.h"
@@ -46,6 +48,23 @@ bool option_blame(mtf_session *s, const char *option)
     bool        named = strncmp(text, "--", 2) == 0; /* by an option that it shares its form with */
     const char *rest = named ? text + strcspn(text, ": ") : text;
     return fail(&s->fault, ERR_USAGE, "--%s%s%.900s", option, named ? "" : ": ", rest);
+}
+
+bool option_is_pattern(mtf_session *s, const char *option, const char *pattern)
+{
+    if (!pattern || pattern_matches(pattern, "", &s->fault) || mtf_ok(s)) return true;
+    return option_blame(s, option);
+}
+
+bool option_spares(mtf_session *s, const char *option, const char *path, const char *other,
+                   const char *called)
+{
+    struct stat a, b;
+    if (!path || !other) return true;
+    bool there = stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode);
+    bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(path, other) == 0;
+    return !same || fail(&s->fault, ERR_USAGE, "--%s %s would replace %s; give another name", option,
+                         path, called);
 }
 
 int close_session(mtf_session *s)

@@ -11,6 +11,13 @@ mtf_session *file_session(const mtf_session_opts *opts);
 int close_session(mtf_session *s);
 /* Makes the session's error one of this option's value; always false. */
 bool option_blame(mtf_session *s, const char *option);
+/* Is the option's value a pattern?  True for NULL; else an error of the command line. */
+bool option_is_pattern(mtf_session *s, const char *option, const char *pattern);
+
+/* Would writing the option's file replace `other`, which `called` says what it is?  Then an error of
+ * the command line, and false.  Either path may be NULL. */
+bool option_spares(mtf_session *s, const char *option, const char *path, const char *other,
+                   const char *called);
 
 /* Reads and parses a file; "-" is standard input.  NULL after an error. */
 mtf_graph *file_graph(mtf_session *s, const char *path);

@@ -53,6 +53,9 @@ bool setup_take(const options *o, mtf_session *session, setup *s)
         const char *name = o->values[i].spec->name;
         bool        chosen = is_in(model_options, name) || has_option(&file_model, name);
         if (s->config && strcmp(name, "batch") == 0) continue; /* it was read with the files */
+        if (!m && is_in(model_options, name))
+            return fail(&session->fault, ERR_USAGE,
+                        "a model file has no option --%s; change the file instead", name);
         if (chosen) TRY(settings_set(&s->settings, name, o->values[i].value));
         if (m && is_of_files(name))
             return fail(&session->fault, ERR_USAGE, "--%s is for model files; %s has its own", name,
@@ -65,8 +68,9 @@ bool setup_open(const options *o, setup *s)
 {
     int          status;
     mtf_session *session = choose_session(o, false, &status);
+    price_rates  unused; /* by who finds no layout; a misspelt machine is an error all the same */
     *s = (setup){.options = o};
-    return session && setup_take(o, session, s);
+    return session && setup_take(o, session, s) && choose_machine(o, session, &unused);
 }
 
 /* ---- help ------------------------------------------------------------------------------- */
@@ -93,13 +97,35 @@ void setup_list_models(const command *c, const char *word)
 
 /* ---- the network ------------------------------------------------------------------------ */
 
+/* The names before the equals signs are those of inputs. */
+static bool check_inputs(setup *s, const mtf_graph *g, const char *flag)
+{
+    const char *text;
+    for (int i = 0; (text = option_nth(s->options, flag, i)) != NULL; i++) {
+        char *name = arena_text(&s->session->arena, text), hint[100];
+        bool  found = false;
+        TRY(name != NULL);
+        nearest near = {.wanted = name};
+        name[strcspn(name, "=")] = 0;
+        for (int t = 0; t < g->ntensors; t++) {
+            if (!is_input(g->all[t])) continue;
+            found = found || strcmp(tensor_name(g->all[t]), name) == 0;
+            nearest_offer(&near, tensor_name(g->all[t]));
+        }
+        if (!found && strchr(text, '=') && *name)
+            return fail(&s->session->fault, ERR_USAGE, "--%s %s: the model has no input \"%s\"%s",
+                        flag, text, name, nearest_hint(&near, hint, sizeof hint));
+    }
+    return true;
+}
+
 static bool file_network(setup *s, network *n)
 {
     const char *loss = option_nth(s->options, "loss", 0), *right = option_nth(s->options, "right", 0);
     if (!s->text) s->text = file_text(s->session, s->word);
     TRY(s->text != NULL);
     *n = (network){.graph = file_parse(s->session, s->word, s->text)};
-    TRY(n->graph != NULL);
+    TRY(n->graph != NULL && check_inputs(s, n->graph, "data") && check_inputs(s, n->graph, "eval-data"));
     n->loss = file_find(n->graph, loss ? loss : "loss");
     if (!n->loss) return option_blame(s->session, "loss");
     if (right) n->right = file_find(n->graph, right);

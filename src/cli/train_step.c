@@ -112,8 +112,7 @@ static bool read_decay(setup *s)
     if (!*s->minimize.optimizer) s->minimize.optimizer = NULL;
     if (!pattern) return true;
     s->minimize.adam.undecayed = pattern;
-    if (!pattern_matches(pattern, "", &s->session->fault) && !mtf_ok(s->session))
-        return option_blame(s->session, "no-decay");
+    TRY(option_is_pattern(s->session, "no-decay", pattern));
     return check_optimizer(s, "no-decay", "adam|adamw");
 }
 
@@ -142,10 +141,29 @@ static bool any_given(const options *o, const option_spec *table)
     return false;
 }
 
+/* A pattern that matches nothing is a misspelt one. */
+static bool check_no_decay(setup *s, mtf_graph *g)
+{
+    const char *pattern = option_nth(s->options, "no-decay", 0);
+    if (!pattern) return true;
+    int          n = mtf_variables(g, NULL, 0);
+    mtf_tensor **all = arena_array(&s->session->arena, mtf_tensor *, n + 1);
+    TRY(all != NULL);
+    mtf_variables(g, all, n);
+    for (int i = 0; i < n; i++)
+        if (pattern_matches(pattern, tensor_name(all[i]), &s->session->fault)) return true;
+    return fail(&s->session->fault, ERR_USAGE,
+                "--no-decay %s: no trainable variable has a name that it matches", pattern);
+}
+
 /* In a graph of its own, so that what is wrong is known to be the option's fault. */
 static bool check_rate(setup *s, const char *schedule, int64_t steps)
 {
+    char *end;
     if (!option_given(s->options, "rate") || !*schedule) return true;
+    if (number_read(schedule, &end) < 0 && !*end)
+        return fail(&s->session->fault, ERR_USAGE,
+                    "--rate takes a number of 0 or more or a schedule, not \"%s\"", schedule);
     mtf_graph *scratch = mtf_graph_new(s->session);
     return mtf_schedule(mtf_global_step(scratch), (double)steps, schedule) ||
            option_blame(s->session, "rate");
@@ -173,7 +191,7 @@ bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
     if (!s->ready && !s->config && !any_given(s->options, training_options) &&
         graph_assigns(n->graph))
         return true; /* it knows how to learn */
-    TRY(check_rate(s, schedule, steps));
+    TRY(check_rate(s, schedule, steps) && check_no_decay(s, n->graph));
     if (s->config && !option_given(s->options, "optimizer") && !option_given(s->options, "rate"))
         take_config(s);
     else
@@ -211,7 +229,7 @@ mtf_graph *setup_graph(const options *o, mtf_session *session, network *n, mtf_t
     *n = (network){0};
     *rate = NULL;
     if (!config_given(o) && !model_find(o->words[0]) && !any_given(o, training_options) &&
-        !any_given(o, file_options))
+        !any_given(o, file_options) && !any_given(o, model_options))
         return n->graph = file_graph(session, o->words[0]);
     bool ok = setup_take(o, session, &s) && setup_network(&s, true, n) &&
               choose_total(&s, &steps) && setup_minimize(&s, n, steps, rate);

@@ -101,7 +101,7 @@ static const struct word {
 } words[] = {
     {"format=", take_format, "format=F, as csv or npy"},
     {"part=", take_part, "part=P: a column, as 3, 0-15 or a name, or a feature"},
-    {"scale=", take_scale, "scale=X, a number but 0, as 0.5 or 1/255"},
+    {"scale=", take_scale, "scale=X, a number other than 0, as 0.5 or 1/255"},
     {"length=", take_length, "length=N, a number from 1 on"},
     {"header", take_header, "header, without a value"},
     {"shift=", take_shift, "shift=N, a number from 0 on"},

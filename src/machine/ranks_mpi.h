@@ -25,7 +25,7 @@ struct ranks {
     mailbox    **mailboxes;           /* by rank; NULL: out of reach, it gets messages */
     mailbox_use  turn;
     bool         crowded;       /* more ranks on this machine than cores */
-    _Atomic int  lost;          /* a rank that ended without a word; -1: none */
+    _Atomic int  lost;          /* a rank that exited without a message; -1: none */
     _Atomic bool cut;           /* it was this rank's neighbour on another machine */
     _Atomic bool alarmed;       /* another rank's error came */
     _Atomic bool foreign;       /* and is the session's */

@@ -129,6 +129,23 @@ static bool all_are_used(const training *t, const contents *c, fault *f)
         c->path, n, n == 1 ? "" : "s", unused->shown);
 }
 
+/* What would stay as it was initialized. */
+static bool all_are_there(const training *t, const contents *c, fault *f)
+{
+    const store *s = t->program->store;
+    const char  *missing = NULL;
+    int          n = 0;
+    for (int i = 0; i < s->count; i++) {
+        if (contents_find(c, s->all[i]->name)) continue;
+        if (!n++) missing = s->all[i]->name;
+    }
+    if (!n) return true;
+    return fail(f, ERR_USAGE,
+                "\"%s\" lacks %d variable%s of this model and its optimizer, such as \"%s\"; resume "
+                "with the same, or say --resume-anyway",
+                c->path, n, n == 1 ? "" : "s", missing);
+}
+
 static bool accepts(void *context, const contents *c, fault *f)
 {
     const training *t = context;
@@ -143,7 +160,7 @@ static bool accepts(void *context, const contents *c, fault *f)
         const char *there = find_fact(c->facts, t->facts[i]);
         if (there && strcmp(there, t->facts[i + 1]) != 0) return other_fact(t, c, t->facts[i], f);
     }
-    return all_are_used(t, c, f);
+    return all_are_used(t, c, f) && all_are_there(t, c, f);
 }
 
 /* ---- loading ---- */
@@ -307,7 +324,13 @@ static bool resume(training *t)
                     t->opts->checkpoint_dir, sentence(&damaged));
     TRY(go_on_from(t, &from));
     t->saved = t->step;
-    progress_say(&t->progress, "resuming after step %" PRId64, t->step);
+    bool over = t->opts->steps > 0 && t->step >= t->opts->steps;
+    if (over)
+        progress_say(&t->progress,
+                     "resuming after step %" PRId64 ": nothing is left to do up to step %" PRId64,
+                     t->step, t->opts->steps);
+    else
+        progress_say(&t->progress, "resuming after step %" PRId64, t->step);
     return true;
 }
 
@@ -319,7 +342,7 @@ bool training_start(training *t)
         !o->resume_anyway) /* which would mix with another training's */
         return fail(&t->session->fault, ERR_USAGE,
                     "\"%s\" has a checkpoint of step %" PRId64
-                    " already: resume from it, or name another folder",
+                    " already: resume from it (--resume), or name another folder",
                     o->checkpoint_dir, t->saved);
     if (o->checkpoint_dir) TRY(find_facts(t));
     if (t->saved >= 0)

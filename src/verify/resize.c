@@ -1,15 +1,19 @@
 /* Copies of a graph in which dimensions have other sizes. */
 #include "verify/resize.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/catalogue.h"
 
 typedef struct copying {
     mtf_graph          *to;
     const resize_rules *rules;
     images             *images;
     bool                names;
+    mtf_tensor        **turns; /* of the loops around the copy, outermost first */
+    int                 nturns;
 } copying;
 
 /* ---- rules ---- */
@@ -121,6 +125,16 @@ static bool retype_data(const copying *c, const node *n, attr_data *data)
     return true;
 }
 
+/* A finite number stays one: what is too large for the new type becomes its largest. */
+static void retype_number(const copying *c, const node *n, attr_number *x)
+{
+    static const double largest[DTYPES] = {[MTF_F16] = 65504, [MTF_BF16] = 0x1.FEp127};
+    mtf_dtype           from = n->out[0]->type, to = retyped(c, from);
+    char                text[DTYPE_REFUSAL];
+    if (to == from || !isfinite(x->r) || !number_refused(to, *x, text)) return;
+    *x = (attr_number){.r = copysign(largest[to], x->r)};
+}
+
 static bool resize_attr(const copying *c, const node *n, int k, attr *a)
 {
     switch (n->op->attrs[k].kind) {
@@ -133,6 +147,7 @@ static bool resize_attr(const copying *c, const node *n, int k, attr *a)
     case ATTR_DATA:
         return !a->data.bytes || (resize_data(c, n, &a->data) && retype_data(c, n, &a->data));
     case ATTR_TYPE: a->type = retyped(c, a->type); return true;
+    case ATTR_NUMBER: retype_number(c, n, &a->number); return true;
     default: return true;
     }
 }
@@ -159,6 +174,12 @@ static attr *resize_attrs(const copying *c, const node *n)
 
 static block *copy_block(copying *c, const block *from);
 
+/* Random numbers that are others in each turn of a loop. */
+static bool draws_anew(const node *n)
+{
+    return n->op->flags & OP_TURN && !n->attrs[op_attr_find(n->op, "once")].b;
+}
+
 static bool copy_node(copying *c, const node *from)
 {
     images *m = c->images;
@@ -170,12 +191,14 @@ static bool copy_node(copying *c, const node *from)
     int nblocks = 0;
     while (from->op->blocks && from->op->blocks[nblocks]) nblocks++;
     block      **blocks = arena_array(&c->to->arena, block *, nblocks);
-    mtf_tensor **in = arena_array(&c->to->arena, mtf_tensor *, from->nargs);
+    int          around = draws_anew(from) ? c->nturns : 0;
+    mtf_tensor **in = arena_array(&c->to->arena, mtf_tensor *, around + from->nargs);
     attr        *attrs = resize_attrs(c, from);
     TRY(blocks && in && attrs);
     for (int b = 0; b < nblocks; b++) TRY((blocks[b] = copy_block(c, from->blocks[b])) != NULL);
-    for (int i = 0; i < from->nargs; i++) in[i] = image_of(m, from->in[i]);
-    node *n = node_new(c->to, from->op, from->nargs, in, attrs, blocks);
+    for (int i = 0; i < around; i++) in[i] = c->turns[i];
+    for (int i = 0; i < from->nargs; i++) in[around + i] = image_of(m, from->in[i]);
+    node *n = node_new(c->to, from->op, around + from->nargs, in, attrs, blocks);
     TRY(n != NULL);
     for (int i = 0; i < from->nout; i++) {
         const mtf_tensor *x = from->out[i];
@@ -213,5 +236,6 @@ static block *copy_block(copying *c, const block *from)
 bool resize_graph(const mtf_graph *g, const resize_rules *r, bool names, mtf_graph *to, images *m)
 {
     copying c = {.to = to, .rules = r, .images = m, .names = names};
-    return copy_nodes(&c, &g->root);
+    c.turns = loop_turns(to, &c.nturns);
+    return c.turns && copy_nodes(&c, &g->root);
 }

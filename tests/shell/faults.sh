@@ -130,7 +130,7 @@ a_kill() {
     kill -$signal "$(cat "pid.$victim")"
     finish
     verdict "rank $victim of $ranks, mesh $mesh$where: SIG$signal" \
-        "lost: rank $victim, processors? ($its)( and ($its))*: its process was killed or crashed; it ended without a word during [a-z_]+ of \"" \
+        "lost: rank $victim, processors? ($its)( and ($its))*: its process was killed or crashed; it exited without a message during [a-z_]+ of \"" \
         "$hasty_words"
 }
 

@@ -41,6 +41,28 @@ for options in '--clip-norm 0.1' '--clip-value 0.01' '--optimizer sgd' '--optimi
     if [ $status = 0 ] && [ "$(losses | wc -l)" = 6 ] && ! cmp -s <(losses) plain; then pass
     else lose "train $options" "another curve" "$status: $(cat err) $(losses | tr '\n' ' ')"; fi
 done
+# Numbers that only f32 has, such as those that softmax cuts infinities to, become the largest of f16.
+cat >softmax.mtf <<'END'
+x: f32[batch=16, a=5] = input
+w: f32[a=5, c=3] = variable
+p: [batch, c] = einsum(x, w)
+far: f32[] = constant(value=-1e9)
+cut = reduce_mean(minimum(far, p))
+loss = reduce_mean(0 - reduce_max(log_softmax(p, dim=c), over=(c)))
+END
+run train softmax.mtf --data x=x.npy --steps 3 --dtype f16 --loss-scale dynamic --quiet
+check "softmax in f16" 0 err
+run show softmax.mtf --dtype f16
+check "the largest of f16" 0 out 'f16[] = constant(value=-65504)'
+# Each part of a batch draws numbers of its own: the number of the part is an input of the draw.
+cat >noise.mtf <<'END'
+x: f32[batch=16, a=5] = input
+n: f32[batch=16] = random_uniform
+w: f32[a=5] = variable(init="zeros")
+loss = reduce_mean(n) + reduce_mean(einsum(x, w))
+END
+run show noise.mtf --microbatches 4 --optimizer sgd
+check "random numbers of each part" 0 out 'f32[batch=4] = random_uniform(param_1, key=0)'
 # What leaves it as it is, up to rounding.
 for options in '--microbatches 4' '--loss-scale 128' '--loss-scale dynamic' '--average 0.9' '--dtype f32' '--dtype f64' \
     '--optimizer adamw --weight-decay 0' '--optimizer adamw --weight-decay 0.9 --no-decay .'; do
@@ -72,7 +94,36 @@ wrong 'not "adm"; did you mean "adam"?' --optimizer adm
 wrong '--loss: no tensor is called "los"; did you mean "loss"?' --loss los
 wrong '--no-decay: pattern "("' --no-decay '('
 wrong '--dtype takes f32, bf16, f16 or f64, not "i32"' --dtype i32
-wrong 'a model file has no option --layers' --layers 3
+wrong 'a model file has no option --layers; change the file' --layers 3
+for command in plan layout 'show --program'; do
+    misused "$command of a file with a size" 'a model file has no option --batch; change the file' $command net.mtf --batch 64 --mesh x:2
+done
+wrong '--rate takes a number of 0 or more or a schedule, not "-1"' --rate=-1
+wrong '--steps and --epochs both say how long to train: leave one out' --epochs 2
+wrong '--data z=x.npy: the model has no input "z"' --data z=x.npy
+wrong '--eval-data X=x.npy: the model has no input "X"; did you mean "x"?' --eval-data X=x.npy
+wrong '--data loss=x.npy: the model has no input "loss"' --data loss=x.npy
+wrong '--no-decay nothing: no trainable variable has a name that it matches' --weight-decay 0.1 --no-decay nothing
+wrong '--watch: pattern "("' --watch '('
+wrong '--init-only: pattern "("' --init-from kept --init-only '('
+wrong '--init-rename: pattern "("' --init-from kept --init-rename '(=b'
+for option in only type rename; do
+    misused "a faulty pattern of --$option" "--$option: pattern \"(" ckpt convert kept other --$option '(=bf16'
+done
+
+refuses "a machine that is not there" '--machine: there is no file "nope"' train net.mtf "${data[@]}" --steps 2 --machine nope
+
+# What a command reads is not what it writes.
+cp net.mtf before.mtf
+for option in trace report; do
+    wrong "--$option net.mtf would replace the model file" --$option net.mtf
+    wrong "--$option ./net.mtf would replace the model file" --$option ./net.mtf
+    wrong "--$option x.npy would replace a file of --data" --$option x.npy
+done
+wrong '--report same would replace what --trace writes' --trace same --report same
+misused "a page in place of the model" '--html net.mtf would replace the model file' plan net.mtf --html net.mtf
+misused "a page in place of the model" '--html net.mtf would replace the model file' layout net.mtf --mesh x:2 --html net.mtf
+cmp -s net.mtf before.mtf && pass || lose "the model file" "as it was" "$(head -c 100 net.mtf)"
 misused "an option of another model" 'mnist has no option --layers; it has --batch, --hidden' train mnist --layers 3
 misused "a piece of an option" 'mtf eval has no option --data; did you mean "--eval-data"?' eval net.mtf --data x
 misused "a beginning of an option" 'did you mean "--momentum"?' train toy --moment 0.5

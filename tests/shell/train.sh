@@ -92,8 +92,8 @@ run "${net[@]}" --steps 25 --checkpoint-dir mesh --mesh x:2 --layout batch:x
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --mesh x:3 --layout hidden:x --resume
 check "resuming on another mesh" 0 out "resuming after step 25" "step 60 of 60"
 run "${net[@]}" --steps 60 --checkpoint-dir mesh --resume
-check "nothing is left to do" 0 out "resuming after step 60"
-refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it, or name another' \
+check "nothing is left to do" 0 out "resuming after step 60: nothing is left to do up to step 60"
+refuses "a folder with checkpoints" 'has a checkpoint of step 60 already: resume from it (--resume), or name another' \
     "${net[@]}" --steps 60 --checkpoint-dir straight
 refuses "another seed" 'was made with another seed; resume with --seed 0' \
     "${net[@]}" --steps 70 --checkpoint-dir straight --resume --seed 7
@@ -356,7 +356,7 @@ hopeless() {                            # hopeless NAME TEXT OPTION...: also on 
     [ "$(grep -cF -- "$2" err)" = 1 ] && pass || lose "$1, on ranks" "once: $2" "$(cat err)"
 }
 hopeless "no file to evaluate on"     '"absent.tsv"'                                    --eval-data x=absent.tsv:part=0
-hopeless "no field to evaluate on"    'the data for evaluation has no field "x"'        --eval-data y=55.tsv:part=0
+hopeless "no such input to evaluate"  'the model has no input "y"'                      --eval-data y=55.tsv:part=0
 hopeless "examples of another shape"  '"55.tsv"'                                        --eval-data x=55.tsv:part=7
 hopeless "no shape to be averaged"    '"turned" cannot be averaged over examples'       --eval-data x=55.tsv:part=0 --right turned
 hopeless "no such tensor"             '"hot"'                                           --eval-data x=55.tsv:part=0 --right hot
