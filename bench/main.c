@@ -20,6 +20,7 @@ static const group groups[] = {
     {"prediction",    "every layout of three models: predicted against measured; only if asked for", prediction_measure, true},
     {"scaling",  "tokens a second on 1 to 16 processors, threads and ranks, beside the plan's", scaling_measure, false},
     {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure, false},
+    {"bf16",     "products in bf16 against the same in f32",                         bf16_measure, false},
     {"training", "training steps against their matrix products alone",               training_measure, false},
     {"data",     "the input pipeline against a plain loop, and inside of training",   data_measure, false},
     {"peers",    "the same training by PyTorch and Mesh TensorFlow, where MTF_PEERS is", peers_measure, false},

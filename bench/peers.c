@@ -32,6 +32,7 @@ static const contest torch_contests[] = {
     {"README's network, batch 100",      "digits",          100, "", "", "", 0},
     {"README's network, batch 2048",     "digits",         2048, "", "", "", 0},
     {"Transformer of 6 layers, batch 8", "language_model",    8, "", "", "", 0},
+    {"the same in bf16",                 "language_model_bf16", 8, "", "", "", 1.0},
     {"3 convolutions, batch 32",         "convolutions",     32, "", "", "", 1.0},
 };
 static const contest mesh_contests[] = {

@@ -22,7 +22,7 @@ static long peak_bytes(void)
     return kib * 1024;
 }
 
-void serve(mtf_session *s, void (*step)(void *context), void *context)
+void serve_steps(mtf_session *s, void (*step)(void *context), void *context)
 {
     char line[32];
     for (int i = 0; i < WARM_UP; i++) step(context);

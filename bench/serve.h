@@ -6,6 +6,6 @@
 
 /* Says when it is ready, takes as many steps as each line of the input says, answers with seconds
  * for a step and the peak memory, and ends with its input. */
-void serve(mtf_session *s, void (*step)(void *context), void *context);
+void serve_steps(mtf_session *s, void (*step)(void *context), void *context);
 
 #endif

@@ -8,14 +8,19 @@ step step_open(void)
     return s;
 }
 
-mtf_tensor *step_input(step *s, mtf_shape shape)
+mtf_tensor *step_input_of(step *s, mtf_dtype type, mtf_shape shape)
 {
     static const char *const names[] = {"a", "b", "c"};
-    mtf_tensor              *x = mtf_input(s->graph, names[s->ninputs], MTF_F32, shape);
+    mtf_tensor              *x = mtf_input(s->graph, names[s->ninputs], type, shape);
     return s->inputs[s->ninputs++] = x;
 }
 
-void step_compile(step *s, mtf_tensor *result, const float *values)
+mtf_tensor *step_input(step *s, mtf_shape shape)
+{
+    return step_input_of(s, MTF_F32, shape);
+}
+
+void step_compile(step *s, mtf_tensor *result, const void *values)
 {
     s->program = mtf_compile(s->graph, result);
     for (int i = 0; i < s->ninputs; i++) mtf_feed(s->program, s->inputs[i], values);

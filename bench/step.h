@@ -14,9 +14,10 @@ typedef struct step {
 } step;
 
 step        step_open(void);
-mtf_tensor *step_input(step *s, mtf_shape shape);
+mtf_tensor *step_input(step *s, mtf_shape shape); /* f32 */
+mtf_tensor *step_input_of(step *s, mtf_dtype type, mtf_shape shape);
 /* All inputs get the same values, as many as the largest has elements. */
-void step_compile(step *s, mtf_tensor *result, const float *values);
+void step_compile(step *s, mtf_tensor *result, const void *values);
 void step_run(void *step);
 void step_close(bench *b, step *s);
 

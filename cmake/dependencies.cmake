@@ -73,6 +73,56 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
         -Wno-stringop-overflow)
 endif()
 
+# ---- vocabularies --------------------------------------------------------------------------------
+
+# Splitting by Unicode's classes, which GPT-2's vocabulary and lists of subwords need.
+pkg_check_modules(PCRE2 QUIET IMPORTED_TARGET libpcre2-8)
+set(MTF_HAVE_PCRE2 0)
+set(MTF_BUILD_PCRE2 none)
+if(PCRE2_FOUND)
+    set(MTF_HAVE_PCRE2 1)
+    set(MTF_BUILD_PCRE2 ${PCRE2_VERSION})
+    list(APPEND MTF_LIBRARIES PkgConfig::PCRE2)
+    list(APPEND MTF_LINK_FLAGS ${PCRE2_LDFLAGS})
+endif()
+
+# SentencePiece is C++: one file of ours calls it.  Its package lists the library that trains models,
+# too, which nobody needs here.
+include(CheckLanguage)
+pkg_check_modules(SENTENCEPIECE QUIET sentencepiece)
+find_library(MTF_SENTENCEPIECE sentencepiece HINTS ${SENTENCEPIECE_LIBRARY_DIRS})
+find_path(MTF_SENTENCEPIECE_HEADERS sentencepiece_processor.h HINTS ${SENTENCEPIECE_INCLUDE_DIRS})
+# Sanitizers need both compilers of one kind.
+if(CMAKE_C_COMPILER_ID MATCHES Clang AND NOT CMAKE_CXX_COMPILER)
+    string(REGEX REPLACE "clang(-[0-9]+|)$" "clang++\\1" clangxx "${CMAKE_C_COMPILER}")
+    if(EXISTS "${clangxx}")
+        set(CMAKE_CXX_COMPILER "${clangxx}")
+    endif()
+endif()
+check_language(CXX)
+set(MTF_HAVE_SENTENCEPIECE 0)
+set(MTF_BUILD_SENTENCEPIECE none)
+if(SENTENCEPIECE_FOUND AND MTF_SENTENCEPIECE AND MTF_SENTENCEPIECE_HEADERS AND CMAKE_CXX_COMPILER)
+    enable_language(CXX)
+    set(MTF_HAVE_SENTENCEPIECE 1)
+    set(MTF_BUILD_SENTENCEPIECE ${SENTENCEPIECE_VERSION})
+    list(APPEND MTF_LIBRARIES ${MTF_SENTENCEPIECE} stdc++)
+    list(APPEND MTF_LINK_FLAGS -lsentencepiece -lstdc++)
+endif()
+
+# ---- HTTP ----------------------------------------------------------------------------------------
+
+# For `mtf serve`.
+pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd)
+set(MTF_HAVE_MICROHTTPD 0)
+set(MTF_BUILD_MICROHTTPD none)
+if(MICROHTTPD_FOUND)
+    set(MTF_HAVE_MICROHTTPD 1)
+    set(MTF_BUILD_MICROHTTPD ${MICROHTTPD_VERSION})
+    list(APPEND MTF_LIBRARIES PkgConfig::MICROHTTPD)
+    list(APPEND MTF_LINK_FLAGS ${MICROHTTPD_LDFLAGS})
+endif()
+
 # ---- found, and only reported --------------------------------------------------------------------
 
 find_package(CUDAToolkit QUIET)
@@ -95,4 +145,6 @@ configure_file(cmake/mtf_build.h.in ${MTF_GENERATED}/mtf_build.h @ONLY)
 
 message(STATUS "mtf ${PROJECT_VERSION}: ${MTF_BUILD_TYPE}, ${MTF_BUILD_COMPILER}, "
     "BLAS ${MTF_BUILD_BLAS}, OpenMP ${MTF_BUILD_OPENMP}, "
-    "MPI ${MTF_BUILD_MPI}, CUDA ${MTF_BUILD_CUDA}")
+    "MPI ${MTF_BUILD_MPI}, PCRE2 ${MTF_BUILD_PCRE2}, SentencePiece ${MTF_BUILD_SENTENCEPIECE}, "
+    "microhttpd ${MTF_BUILD_MICROHTTPD}, "
+    "CUDA ${MTF_BUILD_CUDA}")

@@ -22,8 +22,10 @@ if(CMAKE_C_COMPILER_ID MATCHES Clang)
     list(APPEND MTF_WARNINGS -Wno-pass-failed)
 endif()
 add_compile_options(-ffp-contract=off)
+set(MTF_CXX_WARNINGS -Wall -Wextra -Wshadow)
 if(MTF_WERROR)
     list(APPEND MTF_WARNINGS -Werror)
+    list(APPEND MTF_CXX_WARNINGS -Werror)
 endif()
 
 if(MTF_SANITIZE)
@@ -34,7 +36,7 @@ endif()
 # Inner loops are compiled once more for each of these instruction sets, from the plainest upwards;
 # machine/kernels/levels.c picks among them at run time.
 set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c soft_steps.c fold_steps.c strided_steps.c
-    terms_steps.c slim_steps.c attention_steps.c)
+    terms_steps.c slim_steps.c attention_steps.c short_steps.c)
 list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
 set_source_files_properties(src/machine/kernels/soft_steps.c PROPERTIES
     COMPILE_OPTIONS "-ffinite-math-only")
@@ -51,9 +53,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     set(MTF_FLAGS_avx2 -mavx2 -mfma)
     set(MTF_FLAGS_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
         -mprefer-vector-width=512)
+    set_source_files_properties(src/machine/kernels/short_tile_x86.c PROPERTIES COMPILE_OPTIONS
+        "${MTF_FLAGS_avx512};-mavx512bf16;-mamx-tile;-mamx-bf16")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     set(MTF_LEVELS sve)
     set(MTF_FLAGS_sve -march=armv8.2-a+sve)
+    set_source_files_properties(src/machine/kernels/short_bfdot.c
+        src/machine/kernels/short_tile_arm.c PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+bf16")
 endif()
 list(TRANSFORM MTF_LEVELS REPLACE "(.+)" "M(\\1)" OUTPUT_VARIABLE MTF_LEVEL_ROWS)
 list(JOIN MTF_LEVEL_ROWS " " MTF_LEVEL_ROWS)

@@ -1,5 +1,5 @@
 # What `make install` puts where: headers, libraries, command, completions, package files,
-# man page, descriptions of machines.
+# man page, descriptions of machines, configurations.
 
 include(CMakePackageConfigHelpers)
 
@@ -7,6 +7,7 @@ file(GLOB public_headers CONFIGURE_DEPENDS include/*.h)
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 file(GLOB machines CONFIGURE_DEPENDS share/machines/*.machine)
 install(FILES ${machines} DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/machines)
+install(DIRECTORY share/gin/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/gin FILES_MATCHING PATTERN "*.gin")
 install(FILES docs/mtf.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(TARGETS mtf_shared mtf_static EXPORT mtf
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -98,8 +98,12 @@ typedef enum mtf_positions {
 
 /* What happens around a layer, a list of words that ends with NULL: "call_layer", "residual",
  * "dropout", "rms_norm", "layer_norm", "scale_norm", "rezero", "mask_padding",
- * "clip_activation_gradient".  Defaults: initial {"dropout"}, per_layer {"rms_norm", "call_layer",
- * "dropout", "residual"}, final {"rms_norm", "dropout"}. */
+ * "clip_activation_gradient"; "legacy_rms_norm" and "legacy_final_rms_norm" are rms_norm with the
+ * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  A word may have a number of
+ * its own, as "dropout(0.2)", a norm's epsilon, the first value of rezero (usually 0) or the largest
+ * root mean square that clip_activation_gradient lets pass (usually 1).  Defaults: initial
+ * {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final {"rms_norm",
+ * "dropout"}. */
 typedef const char *const *mtf_sublayers;
 
 typedef struct mtf_stack_opts {
@@ -141,7 +145,7 @@ typedef struct mtf_transformer_opts {
                             first, as in GPT-2; default: the input is shifted by one           */
     double  label_smoothing;
     double  z_loss;               /* default 1e-4; below 0: none                                */
-    bool    loss_on_targets_only; /* of prefix models                                          */
+    bool    loss_on_targets_only; /* of inputs, 1, targets, 1 in one sequence                  */
     double  loss_denominator;     /* default: the number of positions, padding included         */
     int64_t loss_block; /* positions whose logits are in memory at a time in training; 0: all  */
     int64_t ensemble;   /* models trained side by side; default: one                  */
@@ -226,7 +230,8 @@ typedef struct mtf_sampling {
     int64_t  top_k;       /* only the k most probable; 0: all                                  */
     double   top_p;       /* only the most probable that together have this probability; 0: all */
     uint64_t seed;
-    double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6       */
+    double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6,
+                             below 0: none                                                     */
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */
     int64_t  max_tokens; /* new ones; default: as many as fit                                 */
     const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */

@@ -19,6 +19,7 @@ lib=$(dirname "$(find "$tree" -name libmtf.so)")
 step="looking for what should be installed"
 test -f "$tree/include/mtf.h"
 test -f "$tree/share/man/man1/mtf.1"
+test -f "$tree/share/mtf/gin/models/bi_base.gin"
 "$tree/bin/mtf" --version >/dev/null
 grep -q 'complete -F _mtf mtf' "$tree/share/bash-completion/completions/mtf"
 grep -q '#compdef mtf' "$tree/share/zsh/site-functions/_mtf"
@@ -73,8 +74,10 @@ says_six "$work/build/static"
 # Every macro of the headers, with lists that are empty, of one, of several, and in braces.
 cat >"$work/outside.cpp" <<'END'
 #include <mtf.h>
+#include <mtf_config.h>
 #include <mtf_data.h>
 #include <mtf_nn.h>
+#include <mtf_text.h>
 #include <mtf_train.h>
 #include <cstdio>
 

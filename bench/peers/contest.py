@@ -14,7 +14,7 @@ def peak_bytes():
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
 
 
-def serve(step):
+def serve_steps(step):
     for _ in range(WARM_UP):
         step()
     print("ready", flush=True)

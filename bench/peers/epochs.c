@@ -38,6 +38,6 @@ int main(int argc, char **argv)
     training t = {.loss = network_digits(g, atoll(mtf_option(s, "batch", "100")), 0)};
     t.program = mtf_compile(g, t.loss);
     t.batches = mtf_batches_new(data, t.program, &(mtf_batches_opts){.shuffle = true});
-    serve(s, step, &t);
+    serve_steps(s, step, &t);
     return mtf_close(s);
 }

@@ -30,4 +30,4 @@ feeds = {
     labels: np.random.randint(0, 10, size),
 }
 step = mesh_tf.lower(graph, mesh, mesh_shape, layout, loss, updates, threads)
-serve(lambda: step(feeds))
+serve_steps(lambda: step(feeds))

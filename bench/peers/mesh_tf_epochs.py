@@ -63,7 +63,7 @@ updates = mtf.optimize.AdamWeightDecayOptimizer(0.001).apply_grads(gradients, we
 step = mesh_tf.lower(graph, mesh, mesh_shape, layout, loss, updates, threads)
 
 if source == "tf.data":
-    serve(lambda: step({}))
+    serve_steps(lambda: step({}))
 else:
     batches = arrays()
-    serve(lambda: step(dict(zip((images, labels), next(batches)))))
+    serve_steps(lambda: step(dict(zip((images, labels), next(batches)))))

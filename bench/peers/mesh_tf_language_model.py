@@ -57,4 +57,4 @@ updates = optimizer.apply_grads(gradients, variables)
 
 feeds = {fed: np.random.randint(0, VOCAB, (size, LENGTH))}
 step = mesh_tf.lower(graph, mesh, mesh_shape, layout, loss, updates, threads)
-serve(lambda: step(feeds))
+serve_steps(lambda: step(feeds))

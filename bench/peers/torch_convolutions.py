@@ -38,4 +38,4 @@ def step():
     optimizer.step()
 
 
-serve(step)
+serve_steps(step)

@@ -32,4 +32,4 @@ def step():
     optimizer.step()
 
 
-serve(step)
+serve_steps(step)

@@ -54,4 +54,4 @@ def step():
     return loss.item()
 
 
-serve(step)
+serve_steps(step)

@@ -1,6 +1,6 @@
 """A training step of the Transformer language model in PyTorch, as ../language_model.c has it.
 
-    torch_language_model.py THREADS eager|compiled BATCH
+    torch_language_model.py THREADS eager|compiled BATCH [bf16]
 """
 
 import sys
@@ -60,10 +60,12 @@ class LanguageModel(nn.Module):
 
     def forward(self, tokens, targets):
         x = self.layers(self.embedding(tokens) + self.positions)
-        return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1), targets.flatten())
+        return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1).float(), targets.flatten())
 
 
 model = LanguageModel()
+if sys.argv[4:] == ["bf16"]:
+    model = model.to(torch.bfloat16)
 loss_of = torch.compile(model) if mode == "compiled" else model
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
 tokens, targets = (torch.randint(0, VOCAB, (batch, LENGTH)) for _ in range(2))
@@ -75,4 +77,4 @@ def step():
     optimizer.step()
 
 
-serve(step)
+serve_steps(step)

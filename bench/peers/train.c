@@ -1,6 +1,7 @@
 /* mtf_train: a contestant of the benchmark, as those in Python.
  *
- *     mtf_train --network digits|convolutions|language_model --batch N [--threads N] [--mesh .. --layout ..]
+ *     mtf_train --network digits|convolutions|language_model|language_model_bf16 --batch N
+ *               [--threads N] [--mesh .. --layout ..]
  *     [mpirun ..] mtf_train .. --machine FILE --steps N     prints best and predicted seconds of a step
  */
 #include <math.h>
@@ -26,7 +27,8 @@ static mtf_tensor *build(mtf_graph *g, const char *network, int64_t batch)
 {
     if (strcmp(network, "digits") == 0) return network_digits(g, batch, 0.001f);
     if (strcmp(network, "convolutions") == 0) return network_convolutions(g, batch);
-    return language_model(g, &(language_model_opts){.layers = LAYERS, .batch = batch});
+    bool bf16 = strcmp(network, "language_model_bf16") == 0;
+    return language_model(g, &(language_model_opts){LAYERS, batch, bf16});
 }
 
 /* Seconds of a step on the machine that --machine describes. */
@@ -64,13 +66,13 @@ int main(int argc, char **argv)
     const char  *network = mtf_option(s, "network", "digits");
     mtf_tensor  *loss = build(g, network, atoll(mtf_option(s, "batch", "100")));
     mtf_program *p = mtf_compile(g, loss);
-    bool         language = strcmp(network, "language_model") == 0;
+    bool         language = strncmp(network, "language_model", strlen("language_model")) == 0;
     network_feed(p, mtf_find(g, language ? "tokens" : "images"));
     network_feed(p, mtf_find(g, language ? "targets" : "labels"));
     int steps = atoi(mtf_option(s, "steps", "0"));
     if (steps > 0)
         take_steps(s, p, steps, predict(g, loss));
     else
-        serve(s, step, p);
+        serve_steps(s, step, p);
     return mtf_close(s);
 }

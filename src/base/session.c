@@ -75,6 +75,7 @@ mtf_session *session_new(const mtf_session_opts *opts)
     memset(s, 0, sizeof *s);
     s->allocator = o.allocator;
     s->opts = o;
+    s->can = chip_abilities();
     s->default_threads = default_threads;
 #ifndef NDEBUG
     s->allocator = (mtf_allocator){take_checked, give_checked, s};

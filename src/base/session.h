@@ -2,6 +2,7 @@
 #ifndef BASE_SESSION_H
 #define BASE_SESSION_H
 
+#include "base/chip.h"
 #include "base/fault.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -23,6 +24,7 @@ struct mtf_session {
     fault            fault;
     mtf_allocator    allocator;
     mtf_session_opts opts; /* defaults filled in */
+    abilities        can; /* of the device that programs are planned for: by default, this chip's */
     arena            arena;
     session_option  *options;
     int              noptions;

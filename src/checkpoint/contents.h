@@ -40,6 +40,7 @@ typedef struct contents {
     int64_t       step, position;
     uint64_t      seed;
     const char   *config; /* NULL: none */
+    const char   *format; /* what files say of whose orientation their tensors have; NULL: nothing */
     const char  **facts;  /* pairs, then NULL: what a run that goes on from it has alike */
 } contents;
 

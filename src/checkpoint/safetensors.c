@@ -230,6 +230,7 @@ bool safetensors_parse(contents *c, int file, const char *path, const unsigned c
 static void write_metadata(const contents *c, int file, textbuf *t)
 {
     text_add(t, "{\"__metadata__\":{\"made_by\":\"mtf\",\"step\":\"%lld\"", (long long)c->step);
+    if (c->format) text_add(t, ",\"format\":\"%s\"", c->format);
     for (int i = 0; i < c->ntensors; i++) {
         const kept_tensor *x = c->tensors[i];
         if (x->file != file || !x->named || x->shape.ndims == 0) continue;

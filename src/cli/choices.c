@@ -129,7 +129,9 @@ bool choose_machine(const options *o, mtf_session *s, price_rates *r)
 {
     const char *text = option_nth(o, "machine", 0);
     *r = PRICE_RATES;
-    return !text || rates_choose(s, text, r);
+    TRY(!text || rates_choose(s, text, r));
+    rates_plan_for(r, s);
+    return true;
 }
 
 bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)

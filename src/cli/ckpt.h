@@ -27,5 +27,7 @@ bool ckpt_verify(mtf_session *s, const options *o);
 bool ckpt_show(mtf_session *s, const options *o);
 bool ckpt_diff(mtf_session *s, const options *o);
 bool ckpt_convert(mtf_session *s, const options *o);
+bool ckpt_import(mtf_session *s, const options *o);
+bool ckpt_export(mtf_session *s, const options *o);
 
 #endif

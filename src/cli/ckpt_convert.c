@@ -1,6 +1,5 @@
 /* mtf ckpt convert: another checkpoint, file or array of the same tensors. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/opening.h"
+#include "checkpoint/whole_folder.h"
 #include "checkpoint/writing.h"
 #include "cli/ckpt.h"
 #include "run/npy.h"
@@ -242,16 +242,6 @@ static bool to_npy(conversion *v, const char *path)
     return ok;
 }
 
-/* What is written has another name until it is whole: ".NAME.PROCESS.part", beside it. */
-static const char *part_name(arena *a, const char *path, bool with_folder)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    textbuf     t = {.arena = a};
-    text_add(&t, "%.*s.%s.%ld.part", with_folder ? (int)(name - path) : 0, path, name,
-             (long)getpid());
-    return text_done(&t);
-}
-
 static bool finish(mtf_session *s, const char *from, const char *to)
 {
     if (rename(from, to) == 0) return true;
@@ -262,7 +252,7 @@ static bool to_file(conversion *v, const char *path)
 {
     mtf_session *s = v->session;
     const char  *slash = strrchr(path, '/');
-    const char *part = part_name(&s->arena, path, false), *whole = part_name(&s->arena, path, true);
+    const char *part = draft_name(&s->arena, path, false), *whole = draft_name(&s->arena, path, true);
     textbuf     folder = {.arena = &s->arena};
     text_add(&folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     TRY(part && whole && text_done(&folder));
@@ -285,21 +275,10 @@ static bool write_folder(conversion *v, const char *part)
 static bool to_folder(conversion *v, const char *path)
 {
     mtf_session *s = v->session;
-    fault        unsaid = {0};
-    char        *name = arena_text(&s->arena, path);
-    TRY(name != NULL);
-    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--) name[n - 1] = 0;
-    const char *part = part_name(&s->arena, name, true);
-    TRY(part != NULL);
-    v->target.folder = part;
-    bool ok = write_folder(v, part);
-    /* What is replaced is there until the new one is whole. */
-    bool there = ok && access(name, F_OK) == 0;
-    bool swapped = there && renameat2(AT_FDCWD, part, AT_FDCWD, name, RENAME_EXCHANGE) == 0;
-    if (there && !swapped) ok = folder_remove(name, &s->fault);
-    if (ok && !swapped) ok = finish(s, part, name);
-    if (!ok || swapped) folder_remove(part, &unsaid);
-    return ok;
+    whole_folder w;
+    TRY(whole_begin(&w, &s->arena, path));
+    v->target.folder = w.draft;
+    return whole_end(&w, write_folder(v, w.draft), &s->fault);
 }
 
 /* ---- may it be written? ---- */
@@ -322,17 +301,13 @@ static bool may_write(conversion *v, const char *path, bool as_file)
 {
     mtf_session *s = v->session;
     struct stat  about;
-    textbuf      manifest = {.arena = &s->arena};
+    bool         force = option_given(v->options, "force");
     TRY(!is_foreign(s, path));
+    if (!as_file) return whole_may_replace(&s->arena, path, manifest_name, force, &s->fault);
     if (stat(path, &about) != 0) return true;
-    if (as_file && !S_ISREG(about.st_mode))
+    if (!S_ISREG(about.st_mode))
         return fail(&s->fault, ERR_FILE, "\"%s\" is there already and is no regular file", path);
-    text_add(&manifest, "%s/%s", path, manifest_name);
-    TRY(text_done(&manifest) != NULL);
-    if (!as_file && access(manifest.text, F_OK) != 0)
-        return fail(&s->fault, ERR_FILE,
-                    "\"%s\" is there already and is no checkpoint; give a new name", path);
-    return option_given(v->options, "force") ||
+    return force ||
            fail(&s->fault, ERR_FILE, "\"%s\" is there already; give a new name, or --force", path);
 }
 

@@ -15,6 +15,8 @@ static const struct {
     {"show", "show PATH NAME", 3, ckpt_show},
     {"diff", "diff A B", 3, ckpt_diff},
     {"convert", "convert FROM TO", 3, ckpt_convert},
+    {"import", "import FOLDER TO", 3, ckpt_import},
+    {"export", "export FROM FOLDER", 3, ckpt_export},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
@@ -42,7 +44,10 @@ static const option_spec table[] = {
     {"type",   "PATTERN=TYPE",        true,  "convert: element type of tensors so named; all=TYPE: of every floating one"},
     {"rename", "PATTERN=REPLACEMENT", true,  "convert: what takes the place of the matched piece of a name; \\1 is a group"},
     {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
-    {"force",  NULL,                  false, "convert: replace what is there already"},
+    {"config", "FILE",                false, "import, export: the model's config.json; default: beside the weights, or as it was imported"},
+    {"gin",    "FILE",                false, "import: write a configuration that builds the model"},
+    {"legacy-names", NULL,            false, "import: T5's norms are called as in the original's first checkpoints"},
+    {"force",  NULL,                  false, "convert, import, export: replace what is there already"},
     {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
     {0},
 };
@@ -57,13 +62,16 @@ static const char *const examples[] = {
     "mtf ckpt convert runs/mnist half.safetensors --type all=bf16 --only '^layer/'",
     "mtf ckpt convert other.safetensors start --rename '^model\\.(.*)=\\1'",
     "mtf ckpt convert runs/mnist w.npy --only '^layer/w$'",
+    "mtf ckpt import downloads/t5-small t5 --gin t5.gin",
+    "mtf ckpt export runs/translate my-t5 --config downloads/t5-small/config.json",
     NULL,
 };
 
 const command command_ckpt = {
     .name = "ckpt",
-    .says = "look into checkpoints, check, compare and convert them",
-    .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO",
+    .says = "look into checkpoints, check, compare, convert, import and export them",
+    .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO |\n"
+             "                import FOLDER TO | export FROM FOLDER",
     .least = 2,
     .most = 3,
     .options = table,
@@ -77,6 +85,8 @@ const command command_ckpt = {
         "name,\n"
         "a new checkpoint; it replaces nothing without --force.  Patterns are extended regular\n"
         "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff where\n"
-        "two differ.",
+        "two differ.\n"
+        "import makes a checkpoint of T5 or GPT-2 weights in Hugging Face's layout (config.json and\n"
+        "safetensors files), export makes such a folder of a checkpoint: docs/weights.md.",
     .run = run,
 };

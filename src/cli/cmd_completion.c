@@ -26,7 +26,7 @@ static void print_first_words(const command *c)
         int length = (int)strspn(at, "abcdefghijklmnopqrstuvwxyz");
         if (length > 0) printf(" %.*s", length, at);
         at += strcspn(at, "|");
-        at += strspn(at, "| ");
+        at += strspn(at, "| \n");
     }
     for (int i = 0; c->words && strncmp(c->words, "NAME", 4) == 0 && model_nth(i); i++)
         printf(" %s", model_nth(i)->name);

@@ -40,6 +40,8 @@ static const option_spec table[] = {
     {"step", "N", false, "the checkpoint of this step; default: the newest"},
     {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
     {"json", NULL, false, "print one JSON object"},
+    OPTION_TABLE(config_options),
+    OPTION_TABLE(config_data_options),
     OPTION_TABLE(model_options),
     OPTION_TABLE(file_options),
     OPTION_TABLE(judging_options),
@@ -58,7 +60,7 @@ static const char *const examples[] = {
 const command command_eval = {
     .name = "eval",
     .says = "say how good a trained model is on data it has not seen",
-    .words = "NAME|FILE.mtf",
+    .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,
     .options = table,

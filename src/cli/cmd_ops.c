@@ -192,6 +192,7 @@ static void write_page(textbuf *t)
              "Element types never change silently: cast. bf16 and f16 only store; arithmetic and "
              "sums happen in f32.\nEach result is rounded to its type once, and no part of a sum "
              "is, whatever the layout; a loop's sum is one sum over all turns.\n"
+             "A chip that multiplies bf16 matrices by itself may take elements below 2^-126 for 0.\n"
              "Integers wrap around.\n\n");
     for (int i = 0; op_catalogue[i]; i++)
         text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);

@@ -55,6 +55,7 @@ static bool choose_steps(job *j)
         j->train.steps = -1;
         return true;
     }
+    if (!steps && !epochs && j->setup.config) steps = (uint64_t)j->setup.config->run.train_steps;
     if (!steps && !epochs && settings_has(v, "steps")) {
         TRY(setting_count(v, "steps", 1, &usual));
         steps = (uint64_t)usual;
@@ -74,10 +75,18 @@ static bool choose_steps(job *j)
 
 /* ---- evaluating ------------------------------------------------------------------------- */
 
+/* Beside the checkpoints, so that other commands find what their model is. */
+static bool keep_config(job *j)
+{
+    const config_setup *c = j->setup.config;
+    if (!c || !j->train.checkpoint_dir || !mtf_is_first(j->setup.session)) return true;
+    return config_keep(c, j->train.checkpoint_dir);
+}
+
 static bool ready(void *context)
 {
     job *j = context;
-    return evaluation_prepare(&j->evaluation, j->train.events_dir);
+    return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 
 static bool look(void *context, int64_t step)
@@ -110,10 +119,11 @@ static bool open_report(job *j)
 /* ---- the command ------------------------------------------------------------------------ */
 
 /* What the model was made of: kept in checkpoints. */
-static const char *config_text(job *j)
+static const char *model_text(job *j)
 {
     textbuf         t = {.arena = &j->setup.session->arena};
     const settings *v = &j->setup.settings;
+    if (j->setup.config) return config_text(j->setup.config);
     text_add(&t, "mtf train %s", j->setup.word);
     for (int i = 0; v->model->options[i].name; i++)
         if (*v->values[i]) text_add(&t, " --%s %s", v->model->options[i].name, v->values[i]);
@@ -165,7 +175,7 @@ static bool choose_saving(job *j)
     t->keep = (int)keep;
     t->keep_every = (int64_t)keep_every;
     t->init_from = option_nth(o, "init-from", 0);
-    t->config = config_text(j);
+    t->config = model_text(j);
     const char *optimizer = setting_text(&j->setup.settings, "optimizer");
     t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
     if (!t->checkpoint_dir && (t->resume || every || keep || keep_every))
@@ -251,6 +261,8 @@ static const option_spec table[] = {
     {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
     {"no-shuffle", NULL, false, "take the examples in the order of the files"},
+    OPTION_TABLE(config_options),
+    OPTION_TABLE(config_data_options),
     OPTION_TABLE(model_options),
     OPTION_TABLE(file_options),
     OPTION_TABLE(judging_options),
@@ -293,7 +305,7 @@ static const char *const examples[] = {
 const command command_train = {
     .name = "train",
     .says = "train a ready model, or a file's, on a mesh",
-    .words = "NAME|FILE.mtf",
+    .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,
     .options = table,

@@ -7,7 +7,7 @@
 #include "base/numbers.h"
 #include "base/textbuf.h"
 
-enum { LOSS, RIGHT, VALUES };
+enum { LOSS, RIGHT, TOKENS, VALUES };
 
 /* One figure: its name in JSON and in event files, and how people read it. */
 typedef struct figure {
@@ -32,10 +32,12 @@ bool evaluation_open(evaluation *e, setup *s)
 bool evaluation_prepare(evaluation *e, const char *events_dir)
 {
     mtf_session *s = e->setup->session;
-    mtf_tensor  *values[VALUES] = {e->network.loss, e->network.right};
+    const network *n = &e->network;
+    mtf_tensor    *values[VALUES] = {n->loss, n->right, n->token_counts};
     if (!e->data) return true;
-    e->means =
-        mtf_evaluation_new(e->network.graph, values[RIGHT] ? VALUES : 1, values, e->data, NULL);
+    if (n->token_counts) values[LOSS] = n->token_losses;
+    e->means = mtf_evaluation_new(n->graph, n->token_counts ? VALUES : n->right ? TOKENS : RIGHT,
+                                  values, e->data, NULL);
     TRY(e->means != NULL);
     if (!events_dir || !mtf_is_first(s)) return true;
     textbuf path = {.arena = &s->arena};
@@ -49,7 +51,10 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
 
 static int make_figures(const evaluation *e, const double *means, figure *list)
 {
-    double loss = means[LOSS], right = means[RIGHT];
+    /* Of text, every token counts once, whatever padding a batch has. */
+    bool   tokens = e->network.token_counts != NULL;
+    double each = tokens && means[TOKENS] > 0 ? means[TOKENS] : 1;
+    double loss = means[LOSS] / each, right = means[RIGHT] / each;
     int    n = 0;
     if (e->network.right) {
         list[n] = (figure){.json = "accuracy", .event = "accuracy", .value = right};
@@ -59,7 +64,7 @@ static int make_figures(const evaluation *e, const double *means, figure *list)
     list[n] = (figure){.json = "eval_loss", .event = "loss", .value = loss};
     number_format(list[n].text, sizeof list->text, "loss %.6g", loss);
     n++;
-    if (e->perplexity) {
+    if (e->perplexity || tokens) {
         list[n] = (figure){.json = "perplexity", .event = "perplexity", .value = exp(loss)};
         number_format(list[n].text, sizeof list->text, "perplexity %.6g", exp(loss));
         n++;

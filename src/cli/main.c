@@ -8,13 +8,14 @@
 #include "base/names.h"
 #include "cli/colour.h"
 #include "cli/commands.h"
+#include "cli/config_setup.h"
 #include "mtf.h"
 
 /* The most used first. */
 static const command *const commands[] = {
-    &command_train, &command_eval,   &command_run,       &command_show, &command_plan,
-    &command_layout, &command_verify, &command_calibrate, &command_ckpt, &command_ops,
-    &command_completion};
+    &command_train, &command_eval,   &command_decode,    &command_score, &command_serve,
+    &command_run,   &command_show,   &command_plan,      &command_layout, &command_verify,
+    &command_calibrate, &command_ckpt, &command_ops,     &command_completion};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 const command *command_nth(int n)
@@ -73,6 +74,7 @@ static int run_command(const command *c, int argc, char **argv)
 {
     options o;
     int     status = options_parse(c, argc, argv, &o);
+    if (status < 0) status = config_complete(&o);
     if (status < 0) status = c->run(&o);
     options_free(&o);
     return status;

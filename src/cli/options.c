@@ -160,7 +160,9 @@ static int take_all(options *o, int argc, char **argv)
             o->words[o->nwords++] = argv[i];
         }
     }
-    if (o->nwords < o->command->least)
+    /* Configuration files take the place of the word. */
+    bool described = option_given(o, "gin_file") || option_given(o, "gin_param");
+    if (o->nwords < o->command->least && !described)
         return usage_error(o->command, "mtf %s needs %s", o->command->name,
                            o->command->words ? o->command->words : "more words");
     return -1;
@@ -180,6 +182,7 @@ int options_parse(const command *c, int argc, char **argv, options *o)
 
 void options_free(options *o)
 {
+    for (int k = 0; k < o->nowned; k++) free(o->owned[k]);
     free(o->words);
     free(o->values);
     *o = (options){0};

@@ -41,6 +41,8 @@ const option_spec *walk_next(option_walk *w); /* NULL after the last row */
 
 typedef struct options options;
 
+enum { MOST_OWNED = 4 };
+
 typedef struct command command;
 struct command {
     const char        *name;
@@ -67,6 +69,8 @@ struct options {
         const option_spec *spec;
         const char        *value; /* "" where it takes none */
     } *values;
+    int   nowned;
+    char *owned[MOST_OWNED]; /* texts of values that were added */
 };
 
 /* Parses what follows the command's name.  Returns -1 when the command shall run, else the exit

@@ -1,4 +1,5 @@
 /* Options that several commands take, each table once. */
+#include "cli/config_setup.h"
 #include "cli/shared_options.h"
 
 /* clang-format off */
@@ -72,6 +73,7 @@ const option_spec training_options[] = {
 };
 
 const option_spec step_options[] = {
+    OPTION_TABLE(config_options),
     OPTION_TABLE(model_options),
     OPTION_TABLE(file_options),
     OPTION_TABLE(training_options),

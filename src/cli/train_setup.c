@@ -42,12 +42,17 @@ static bool has_option(const model *m, const char *name)
 bool setup_take(const options *o, mtf_session *session, setup *s)
 {
     *s = (setup){.options = o, .session = session, .word = o->words[0]};
-    const model *m = model_find(s->word);
+    const model *m = config_given(o) ? NULL : model_find(s->word);
     s->ready = m != NULL;
+    if (config_given(o)) {
+        s->config = arena_new(&session->arena, config_setup);
+        TRY(s->config && config_open(o, session, false, s->config));
+    }
     s->settings = settings_of(session, m ? m : &file_model);
     for (int i = 0; i < o->nvalues; i++) {
         const char *name = o->values[i].spec->name;
         bool        chosen = is_in(model_options, name) || has_option(&file_model, name);
+        if (s->config && strcmp(name, "batch") == 0) continue; /* it was read with the files */
         if (chosen) TRY(settings_set(&s->settings, name, o->values[i].value));
         if (m && is_of_files(name))
             return fail(&session->fault, ERR_USAGE, "--%s is for model files; %s has its own", name,
@@ -105,7 +110,9 @@ bool setup_network(setup *s, bool training, network *n)
 {
     const options *o = s->options;
     *n = (network){.graph = NULL};
-    TRY(s->ready ? s->settings.model->build(&s->settings, training, n) : file_network(s, n));
+    TRY(s->config  ? config_network(s->config, training, n)
+        : s->ready ? s->settings.model->build(&s->settings, training, n)
+                   : file_network(s, n));
     bool averages = !training && (option_given(o, "average") || option_given(o, "averages"));
     return !averages || network_use_averages(n);
 }
@@ -130,6 +137,7 @@ bool setup_data(setup *s, bool training, mtf_dataset **data)
 {
     mtf_field fields[MOST_FIELDS] = {{.name = NULL}};
     *data = NULL;
+    if (s->config) return config_data(s->config, training, data);
     if (!s->ready)
         TRY(file_fields(s, training ? "data" : "eval-data", fields));
     else if (s->settings.model->fields)

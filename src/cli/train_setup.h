@@ -2,6 +2,7 @@
 #ifndef CLI_TRAIN_SETUP_H
 #define CLI_TRAIN_SETUP_H
 
+#include "cli/config_setup.h"
 #include "cli/options.h"
 #include "model/ready.h"
 #include "mtf_nn.h"
@@ -13,6 +14,7 @@ typedef struct setup {
     bool              ready; /* it is one of the ready models, not a file */
     const char       *text;  /* of the file, once it was read */
     settings          settings;
+    config_setup     *config;   /* of models that configuration files describe; NULL: none */
     mtf_minimize_opts minimize; /* what the options say about the optimizer, but for its rate */
     uint64_t          microbatches;
     mtf_dtype         type; /* what the network computes in where it says f32 */

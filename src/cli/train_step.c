@@ -125,6 +125,8 @@ bool step_read_options(setup *s)
     s->microbatches = 1;
     s->type = MTF_F32;
     TRY(!type || dtype_parse(type, &s->type));
+    if (s->config && s->config->run.microbatches > 1)
+        s->microbatches = (uint64_t)s->config->run.microbatches;
     return read_loss_scale(s) && read_decay(s) &&
            option_number(s->options, "microbatches", 1, INT32_MAX, &s->microbatches);
 }
@@ -149,14 +151,33 @@ static bool check_rate(setup *s, const char *schedule, int64_t steps)
            option_blame(s->session, "rate");
 }
 
+/* The optimizer of the files, with what options say besides. */
+static void take_config(setup *s)
+{
+    mtf_minimize_opts m = s->config->run.minimize;
+    const options    *o = s->options;
+    if (option_given(o, "clip-norm")) m.clip_norm = s->minimize.clip_norm;
+    if (option_given(o, "clip-value")) m.clip_value = s->minimize.clip_value;
+    if (option_given(o, "average")) m.average = s->minimize.average;
+    if (option_given(o, "loss-scale")) {
+        m.loss_scale = s->minimize.loss_scale;
+        m.dynamic_loss_scale = s->minimize.dynamic_loss_scale;
+    }
+    s->minimize = m;
+}
+
 bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
 {
     const char *schedule = setting_text(&s->settings, "rate");
     *rate = NULL;
-    if (!s->ready && !any_given(s->options, training_options) && graph_assigns(n->graph))
+    if (!s->ready && !s->config && !any_given(s->options, training_options) &&
+        graph_assigns(n->graph))
         return true; /* it knows how to learn */
     TRY(check_rate(s, schedule, steps));
-    s->minimize.schedule = *schedule ? schedule : NULL;
+    if (s->config && !option_given(s->options, "optimizer") && !option_given(s->options, "rate"))
+        take_config(s);
+    else
+        s->minimize.schedule = *schedule ? schedule : NULL;
     s->minimize.steps = (double)steps;
     if (s->type != MTF_F32) TRY(network_retype(n, s->type));
     if (s->microbatches > 1)
@@ -189,7 +210,7 @@ mtf_graph *setup_graph(const options *o, mtf_session *session, network *n, mtf_t
     int64_t steps;
     *n = (network){0};
     *rate = NULL;
-    if (!model_find(o->words[0]) && !any_given(o, training_options) &&
+    if (!config_given(o) && !model_find(o->words[0]) && !any_given(o, training_options) &&
         !any_given(o, file_options))
         return n->graph = file_graph(session, o->words[0]);
     bool ok = setup_take(o, session, &s) && setup_network(&s, true, n) &&

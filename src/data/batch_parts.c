@@ -154,31 +154,36 @@ typedef struct part_reading {
     fault            *why;
 } part_reading;
 
-static bool read_range(const part_reading *r, int64_t example, int64_t begin, int64_t count,
-                       void *out)
+/* An example and the epoch in which it is read. */
+typedef struct read_of {
+    int64_t example, epoch; /* example -1: zeros */
+} read_of;
+
+static bool read_range(const part_reading *r, read_of of, int64_t begin, int64_t count, void *out)
 {
     const batch_feed *f = r->feed;
-    wanted            w = {.begin = begin, .end = begin + count, .type = f->type, .out = out};
-    return field_read(f->field, example, f->elements, &w, r->why);
+    wanted w = {
+        .begin = begin, .end = begin + count, .type = f->type, .out = out, .epoch = of.epoch};
+    return field_read(f->field, of.example, f->elements, &w, r->why);
 }
 
 /* Run by run, straight to where they belong; or, where runs are short or finding them means
- * reading all before them, from a copy of the whole stretch.  Example -1: zeros. */
-static bool read_example(const part_reading *r, int64_t example, int64_t place)
+ * reading all before them, from a copy of the whole stretch. */
+static bool read_example(const part_reading *r, read_of of, int64_t place)
 {
     const batch_part *p = r->part;
     const batch_feed *f = r->feed;
     size_t            element = mtf_dtype_bytes(f->type);
     bool              direct = p->runs == 1 || (f->field->format->seeks && p->run >= SHORT_RUN);
     run_walk          w = {.to = place * r->to_stride[f->batch_dim]};
-    if (example < 0)
+    if (of.example < 0)
         memset(r->scratch, 0, (size_t)p->span * element);
     else if (!direct)
-        TRY(read_range(r, example, p->first, p->span, r->scratch));
+        TRY(read_range(r, of, p->first, p->span, r->scratch));
     for (int64_t i = 0; i < p->runs; i++) {
         char *to = r->to + (size_t)w.to * element;
-        if (direct && example >= 0)
-            TRY(read_range(r, example, p->first + w.from, p->run, to));
+        if (direct && of.example >= 0)
+            TRY(read_range(r, of, p->first + w.from, p->run, to));
         else
             memcpy(to, r->scratch + (size_t)w.from * element, (size_t)p->run * element);
         next_run(f, p, r->from_stride, r->to_stride, &w);
@@ -190,10 +195,12 @@ static bool read_example(const part_reading *r, int64_t example, int64_t place)
 static bool read_part(const part_reading *r, batch_example *example, void *context, int64_t count)
 {
     enum { AHEAD = 2 };
-    int64_t begin = r->part->where.begin[r->feed->batch_dim], next[AHEAD + 1];
+    int64_t begin = r->part->where.begin[r->feed->batch_dim];
+    read_of next[AHEAD + 1];
     for (int64_t at = 0; at < count + AHEAD; at++) {
-        int64_t soon = at < count ? example(context, begin + at) : -1;
-        if (soon >= 0) field_expect(r->feed->field, soon);
+        read_of soon = {.example = -1};
+        if (at < count) soon.example = example(context, begin + at, &soon.epoch);
+        if (soon.example >= 0) field_expect(r->feed->field, soon.example);
         next[at % (AHEAD + 1)] = soon;
         int64_t place = at - AHEAD;
         if (place >= 0) TRY(read_example(r, next[place % (AHEAD + 1)], place));

@@ -41,8 +41,8 @@ typedef struct batch_plan {
 /* Matches inputs and fields; `dim` counts the examples. */
 bool batch_plan_make(mtf_dataset *d, mtf_program *p, const char *dim, batch_plan *plan);
 
-/* The number of the example at a place of the batch; -1: zeros stand there. */
-typedef int64_t batch_example(void *context, int64_t place);
+/* The number of the example at a place of the batch, and its epoch; -1: zeros stand there. */
+typedef int64_t batch_example(void *context, int64_t place, int64_t *epoch);
 /* Fills a buffer. */
 bool batch_read(const batch_plan *plan, batch_example *example, void *context, char *buffer,
                 char *scratch, fault *why);

@@ -39,9 +39,12 @@ static char *buffer_of(const mtf_batches *b, int64_t number)
     return b->buffers + (size_t)(number % b->nbuffers) * b->plan.bytes;
 }
 
-static int64_t example_at(void *context, int64_t place)
+static int64_t example_at(void *context, int64_t place, int64_t *epoch)
 {
-    return batch_schedule_example(context, place);
+    scheduled_batch *batch = context;
+    int64_t          example = batch_schedule_example(batch, place);
+    *epoch = batch->epoch;
+    return example;
 }
 
 static bool make_batch(mtf_batches *b, int64_t number)

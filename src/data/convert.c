@@ -119,6 +119,7 @@ void offer(wanted *w, raw_type type, const void *from, int64_t count)
 {
     int64_t here = w->offered;
     w->offered += count;
+    w->offered_as = type;
     int64_t begin = w->begin > here ? w->begin : here;
     int64_t end = w->end < w->offered ? w->end : w->offered;
     size_t  size = raw_bytes(type), to_size = mtf_dtype_bytes(w->type);

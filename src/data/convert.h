@@ -14,6 +14,8 @@ typedef struct wanted {
     double    scale;
     mtf_dtype type;
     void     *out;
+    int64_t   epoch;      /* for examples that are made anew in each */
+    raw_type  offered_as; /* the type that the format gave last */
     /* The first number that the integer type does not have; "": all fit. */
     char    misfit[32];
     int64_t misfit_at; /* its element */

@@ -135,6 +135,16 @@ static void close_dataset(void *what)
     input_close(&d->files);
 }
 
+mtf_dataset *dataset_new(mtf_session *s, int nfields)
+{
+    mtf_dataset *d = arena_new(&s->arena, mtf_dataset);
+    if (!d || !(d->fields = arena_array(&s->arena, field, nfields))) return NULL;
+    d->session = s;
+    d->files.session = s;
+    crc32c_fill(&d->crc);
+    return session_at_close(s, close_dataset, d) ? d : NULL;
+}
+
 mtf_dataset *mtf_dataset_open(mtf_session *s, const mtf_field *fields)
 {
     int n = 0;
@@ -144,13 +154,8 @@ mtf_dataset *mtf_dataset_open(mtf_session *s, const mtf_field *fields)
         fail(&s->fault, ERR_USAGE, "a dataset needs a field at least");
         return NULL;
     }
-    mtf_dataset *d = arena_new(&s->arena, mtf_dataset);
-    if (!d || !(d->fields = arena_array(&s->arena, field, n))) return NULL;
-    d->session = s;
-    d->files.session = s;
-    crc32c_fill(&d->crc);
-    if (!session_at_close(s, close_dataset, d)) return NULL;
-    for (int i = 0; i < n; i++)
+    mtf_dataset *d = dataset_new(s, n);
+    for (int i = 0; d && i < n; i++)
         if (!open_field(d, &fields[i], has_names(fields, &fields[i]), &d->fields[i])) return NULL;
     return d;
 }

@@ -15,6 +15,7 @@
 
 #include "base/names.h"
 #include "base/numbers.h"
+#include "data/option_pieces.h"
 
 typedef struct field_text {
     mtf_session *session;
@@ -107,6 +108,7 @@ static const struct word {
     {"range=", take_range, "range=A-B, the least and the largest number, as 0-9"},
 };
 enum { WORDS = sizeof words / sizeof *words };
+static const char *const bare[] = {"header", NULL};
 
 /* ---- pieces ---- */
 
@@ -117,30 +119,6 @@ static const struct word *find_word(const char *piece)
         if (strncmp(piece, words[i].name, n) == 0) return &words[i];
     }
     return NULL;
-}
-
-/* Does a piece begin here, after a colon: "word=", or "header" and then another or nothing? */
-static bool begins_piece(const char *at)
-{
-    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz");
-    if (n && at[n] == '=') return true;
-    return n == strlen("header") && strncmp(at, "header", n) == 0 && (!at[n] || at[n] == ':');
-}
-
-/* Ends the piece at `at`, without the escapes in it, and returns the next; NULL: it was the last. */
-static char *end_piece(char *at)
-{
-    char *to = at;
-    for (; *at; at++) {
-        if (*at == '\\' && at[1] == ':')
-            at++;
-        else if (*at == ':' && begins_piece(at + 1))
-            break;
-        *to++ = *at;
-    }
-    char *next = *at ? at + 1 : NULL;
-    *to = 0;
-    return next;
 }
 
 static bool unknown_word(const field_text *t, char *piece)
@@ -160,7 +138,7 @@ bool field_parse(mtf_session *s, const char *flag, const char *text, mtf_field *
     field_text t = {s, flag, text, f};
     char      *copy = arena_text(&s->arena, text);
     TRY(copy != NULL);
-    char *next = end_piece(copy), *equals = strchr(copy, '=');
+    char *next = piece_end(copy, bare), *equals = strchr(copy, '=');
     if (!equals || equals == copy || !equals[1])
         return fail(&s->fault, ERR_USAGE,
                     "--%s takes NAME=FILES, then any of " FIELD_WORDS ", not \"%s\"", flag, text);
@@ -169,7 +147,7 @@ bool field_parse(mtf_session *s, const char *flag, const char *text, mtf_field *
     while (next) {
         char              *piece = next;
         const struct word *w;
-        next = end_piece(piece);
+        next = piece_end(piece, bare);
         if (!(w = find_word(piece))) return unknown_word(&t, piece);
         if (!w->take(f, piece + strlen(w->name))) return wrong(&t, piece, w->right);
     }

@@ -53,6 +53,7 @@ struct field {
     const crc32c_tables *crc;
     shard               *shards;
     int                  nshards;
+    const void          *inside; /* what only its format knows */
 };
 
 extern const format format_idx, format_npy;                /* arrays.c   */

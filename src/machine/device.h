@@ -11,6 +11,8 @@
 #include "base/session.h"
 #include "program/program.h"
 
+struct short_tile; /* machine/kernels/short_tile.h */
+
 typedef struct device device;
 
 /* What kernels did: each adds what its own loops ran over, whatever the instruction says of itself. */
@@ -26,6 +28,8 @@ typedef struct run_state {
     int               threads;
     void             *scratch;   /* working space, scratch_bytes for so many threads */
     work_done        *done;      /* NULL: nobody counts */
+    /* cpu: the chip's tiles of bf16 products, from begin on; NULL: plain loops */
+    const struct short_tile *tile;
     const mtf_tensor *infinite;  /* check: the step's first that had an infinity; NULL: none */
     bool              nan_given; /* check: a NaN came from outside, with any bits */
 } run_state;

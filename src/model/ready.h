@@ -29,6 +29,9 @@ typedef struct network {
     mtf_tensor *loss;
     mtf_tensor
         *right; /* [batch], 1 where the answer is right, else 0; NULL: nothing is right or wrong */
+    /* [batch], of models of text: the sum of the tokens' losses and their number, of which `right`
+     * counts the right ones; NULL: there are no tokens. */
+    mtf_tensor *token_losses, *token_counts;
 } network;
 
 struct model {

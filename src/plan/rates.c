@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/dtype.h"
 #include "base/numbers.h"
 #include "mtf_build.h"
 
@@ -151,7 +152,7 @@ static bool complain(const reading *r, const char *what)
     return fail(f, ERR_SYNTAX,
                 "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
                 "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
-                "\"cache BYTES MEMORY\" or \"axis NAME WIRE LATENCY\"",
+                "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"",
                 r->file, r->line, what, known);
 }
 
@@ -284,6 +285,14 @@ static bool take_axis(price_rates *r, char **words)
     return true;
 }
 
+static bool take_ability(price_rates *r, char **words)
+{
+    mtf_dtype type;
+    TRY(take_type(words[1], &type));
+    r->can.products |= 1u << type;
+    return true;
+}
+
 static bool take_line(const reading *r, char *line)
 {
     char *words[5] = {0}, *rest = line, *whole = arena_text(&r->session->arena, line);
@@ -291,7 +300,8 @@ static bool take_line(const reading *r, char *line)
     TRY(whole != NULL);
     while (n < 5 && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
-    if (n == 2) return take_number(r, words[0], words[1], whole);
+    bool ability = n == 2 && strcmp(words[0], "multiplies") == 0;
+    if (n == 2 && !ability) return take_number(r, words[0], words[1], whole);
     static const struct {
         const char *name;
         int         words;
@@ -299,7 +309,8 @@ static bool take_line(const reading *r, char *line)
     } lines[] = {{"product", 4, take_product},
                  {"window", 4, take_window},
                  {"axis", 4, take_axis},
-                 {"cache", 3, take_cache}};
+                 {"cache", 3, take_cache},
+                 {"multiplies", 2, take_ability}};
     bool ok = false;
     for (size_t k = 0; k < sizeof lines / sizeof *lines && !ok; k++)
         ok = n == lines[k].words && strcmp(words[0], lines[k].name) == 0 &&
@@ -326,8 +337,14 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
         line[strcspn(line, "#")] = 0;
         TRY(take_line(&in, line));
     }
+    r->described = true;
     complete(r);
     return true;
+}
+
+void rates_plan_for(const price_rates *r, mtf_session *s)
+{
+    if (r->described) s->can = r->can;
 }
 
 void rates_write(const price_rates *r, textbuf *t)
@@ -337,6 +354,9 @@ void rates_write(const price_rates *r, textbuf *t)
     for (int k = 0; k < r->nproducts; k++)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
+    for (mtf_dtype type = MTF_F32; type < MTF_BOOL; type++)
+        if (dtype_compute(type) != type && abilities_multiply(r->can, type))
+            text_add(t, "multiplies %s\n", mtf_dtype_name(type));
     for (int k = 0; k < r->nwindows; k++)
         text_add(t, "window %s %g %.3g\n", mtf_dtype_name(r->windows[k].type),
                  r->windows[k].channels, r->windows[k].flops);

@@ -89,6 +89,8 @@ typedef struct price_rates {
     cache_rate  caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
     int         naxes;
     axis_rate   axes[MAX_AXES]; /* axes with a wire of their own, by name */
+    bool        described;      /* by a file, which says what the machine can do; */
+    abilities   can;            /* else it is this machine */
 } price_rates;
 
 /* The default: one core of a modest computer, in one memory with the others. */
@@ -125,5 +127,7 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r);
 /* Reads the text of a machine file; `file` names it in errors. */
 bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r);
 void rates_write(const price_rates *r, textbuf *t); /* in the form that rates_read takes */
+/* From now on the session's programs are planned for the machine with these rates. */
+void rates_plan_for(const price_rates *r, mtf_session *s);
 
 #endif

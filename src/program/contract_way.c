@@ -9,13 +9,13 @@ enum {
 };
 
 typedef struct sizes {
-    mtf_dtype type;
+    mtf_dtype type; /* of the operands */
     int64_t   batch, m, n, k;
 } sizes;
 
 static bool is_small(const sizes *s)
 {
-    bool floats = s->type == MTF_F32 || s->type == MTF_F64;
+    bool floats = s->type == MTF_F32 || s->type == MTF_F64 || s->type == MTF_BF16;
     return !floats || s->m * s->n * s->k < TINY_PRODUCT;
 }
 
@@ -47,6 +47,11 @@ static bool has_tiles(const sizes *s)
     return MTF_OWN_PRODUCTS && s->type == MTF_F32;
 }
 
+static bool is_short(const sizes *s)
+{
+    return s->type == MTF_BF16;
+}
+
 static bool has_batch(const sizes *s)
 {
     return s->batch >= PLENTY_OF_BATCH;
@@ -56,14 +61,15 @@ static bool has_batch(const sizes *s)
 static const struct {
     contract_way way;
     bool (*holds)(const sizes *s);
-} rules[] = {{CONTRACT_PLAIN, is_small},      {CONTRACT_DOT, is_dot},   {CONTRACT_GEMV, has_vector},
-             {CONTRACT_TERMS, has_few_terms}, {CONTRACT_SLIM, is_slim}, {CONTRACT_TILED, has_tiles},
-             {CONTRACT_BATCHED, has_batch}};
+} rules[] = {{CONTRACT_PLAIN, is_small},  {CONTRACT_DOT, is_dot},
+             {CONTRACT_GEMV, has_vector}, {CONTRACT_TERMS, has_few_terms},
+             {CONTRACT_SLIM, is_slim},    {CONTRACT_TILED, has_tiles},
+             {CONTRACT_SHORT, is_short},  {CONTRACT_BATCHED, has_batch}};
 
 contract_way contract_way_of(const instr *i)
 {
     int   m = i->nloops - 3;
-    sizes s = {i->out[0].type, 1, i->size[m], i->size[m + 1], i->size[m + 2]};
+    sizes s = {i->in[0].type, 1, i->size[m], i->size[m + 1], i->size[m + 2]};
     for (int l = 0; l < m; l++) s.batch *= i->size[l];
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
         if (rules[k].holds(&s)) return rules[k].way;

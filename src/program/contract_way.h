@@ -29,6 +29,7 @@ enum { MOST_TERMS = 32 }; /* of a sum, at most */
     WAY(TERMS,   "terms",   "a few terms, in f32 on x86-64: our own loop writes the result once")  \
     WAY(SLIM,    "slim",    "a matrix times a few columns, in f32: our own loop")                  \
     WAY(TILED,   "tiled",   "products of matrices, in f32 on arm64: by tiles of our own")          \
+    WAY(SHORT,   "bf16",    "products of matrices, in bf16: by tiles of our own, sums in f32")     \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")
 /* clang-format on */

@@ -83,7 +83,7 @@ static mtf_shape matrix_like(const slice *like, const mtf_shape *batch, const mt
                           along_rows ? *rows : *cols);
 }
 
-/* Copies s into a matrix for each of batch, widening the short floats. */
+/* Copies s into a matrix for each of batch. */
 static bool pack(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *rows,
                  const mtf_shape *cols, mtf_dtype type)
 {
@@ -128,10 +128,17 @@ static bool emit_product(emitter *e, const slice *a, const slice *b, const slice
     return true;
 }
 
+/* Short floats stay what they are where the device multiplies them itself. */
+static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice *b, mtf_dtype wide)
+{
+    bool short_floats = a->type == b->type && dtype_compute(a->type) == wide;
+    return short_floats && abilities_multiply(e->program->session->can, a->type) ? a->type : wide;
+}
+
 bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const slice *c_given)
 {
     slice     a = *a_given, b = *b_given, c = *c_given;
-    mtf_dtype type = dtype_compute(c.type);
+    mtf_dtype wide = dtype_compute(c.type), type = type_of_operands(e, &a, &b, wide);
     TRY(emit_whole(e, &a) && emit_whole(e, &b));
     TRY(widen(e, &a, type) && widen(e, &b, type));
     groups g = classify(&a, &b, &c);
@@ -152,12 +159,12 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     }
     if (!is_matrix(&b, &g.k, &g.n)) TRY(pack(e, &b, &g.batch, &g.k, &g.n, type));
     bool fits = is_matrix(&c, &g.m, &g.n) && merged(&c, &g.m, &stride);
-    bool own_output = c.type != type || !fits;
+    bool own_output = (c.type != type && c.type != wide) || !fits;
     if (own_output) {
         /* Where only the type is another, in the order of memory: narrowing is one straight pass. */
         mtf_shape shape = fits ? c.shape : matrix_like(c_given, &g.batch, &g.m, &g.n);
         if (fits) order_like(&shape, c_given);
-        c = emit_fresh(e, type, &shape);
+        c = emit_fresh(e, c.type == type ? type : wide, &shape);
         TRY(!slice_is_uniform(&c));
     }
     TRY(emit_product(e, &a, &b, &c, &g));

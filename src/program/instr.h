@@ -94,9 +94,9 @@ typedef struct fold_args {
     int       nkept; /* loops 0 .. nkept-1 are kept, the others reduced; none reduced is a copy */
 } fold_args;
 
-/* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64: one of a's
+/* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64, BF16: one of a's
  * strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
- * Integers: any strides. */
+ * Integers: any strides.  All of one type, but for BF16, whose c may be F32. */
 
 typedef struct gather_args {
     int     nindex; /* loops 0 .. nindex-1 move the index; the rest only the data */

@@ -297,6 +297,8 @@ bool trial_begin(mtf_session *s, const mesh *m, bool divided, trial *t)
 bool trial_run(const trial *t, price_rates *r)
 {
     *r = PRICE_RATES;
+    r->described = true;
+    r->can = t->session->can;
     TRY(trial_start(t, r) && time_passes(t, r) && time_flops(t, r));
     TRY(trial_products(t, r) && trial_windows(t, r) && trial_fewer(t, r));
     TRY(time_wires(t, r) && time_pauses(t, r));

@@ -59,8 +59,8 @@ static bool time_cubes(const trial *t, price_rates *r)
     static const struct {
         mtf_dtype type;
         int       side;
-    } rows[] = {{MTF_F32, 16},  {MTF_F32, 64},   {MTF_F32, 320}, {MTF_F32, 512},
-                {MTF_BF16, 64}, {MTF_BF16, 384}, {MTF_F64, 64},  {MTF_F64, 384}};
+    } rows[] = {{MTF_F32, 16},   {MTF_F32, 64},   {MTF_F32, 320}, {MTF_F32, 512}, {MTF_BF16, 64},
+                {MTF_BF16, 192}, {MTF_BF16, 512}, {MTF_F64, 64},  {MTF_F64, 384}};
     double seconds;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         double n = rows[k].side, crowd = batch_for(rows[k].side);

@@ -19,9 +19,13 @@ int mtf_layout_find(mtf_graph *g, int n, mtf_tensor *const *fetches, const mtf_l
                             .want = room,
                             .seconds = opts->seconds};
     automatic_answer answer;
+    abilities        here = g->session->can;
     if (opts->machine && !rates_choose(g->session, opts->machine, &how.rates)) return 0;
     if (!how.limit) how.limit = (int64_t)how.rates.capacity;
-    if (!automatic_find(g, n, fetches, &how, &answer)) return 0;
+    rates_plan_for(&how.rates, g->session);
+    bool ok = automatic_find(g, n, fetches, &how, &answer);
+    g->session->can = here;
+    if (!ok) return 0;
     for (int k = 0; k < answer.n; k++) {
         const found_layout *x = &answer.best[k];
         found[k] = (mtf_layout_found){.mesh = x->mesh_text,

@@ -110,6 +110,7 @@ static void product_trial(trial *t, const int64_t *size, mtf_dtype type, int rou
     make_thirds(t, 1);
     make_thirds(t, 2);
     t->i.out = t->operands;
+    t->i.in = t->operands + 1;
 }
 
 /* Large enough for several blocks, in every order and in both types; where our tiles do them, the same

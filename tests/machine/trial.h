@@ -16,6 +16,7 @@
 /* Before cmocka, whose macro is called fail as our function is. */
 #include "base/dtype.h"
 #include "machine/kernels/kernels.h"
+#include "machine/kernels/short_tile.h"
 #include "program/contract_way.h"
 
 #include <cmocka.h>
@@ -123,6 +124,7 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
     t->i.nin = t->noperands - nout;
     t->run.base = base;
     t->run.threads = threads;
+    t->run.tile = short_tile_here();
     program p = {.instrs = &t->i, .ninstrs = 1};
     size_t  scratch = kernels_scratch_bytes(&p, threads);
     if (scratch) t->run.scratch = malloc(scratch);
@@ -135,7 +137,7 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
 /* Does OpenBLAS compute it?  It may round a product otherwise where it gets it in other pieces. */
 static inline bool is_for_openblas(const trial *t)
 {
-    mtf_dtype type = t->operands[0].type;
+    mtf_dtype type = t->operands[1].type;
     return t->i.kind == INSTR_CONTRACT && (type == MTF_F32 || type == MTF_F64) &&
            contract_way_of(&t->i) != CONTRACT_SLIM && contract_way_of(&t->i) != CONTRACT_TILED;
 }

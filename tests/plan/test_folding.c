@@ -114,6 +114,7 @@ static const row rows[] = {
     {"gather", ALL, {"x[a=5, b=3]", "i:i32[c=4]"}, "r@", "gather(x@, i@, dim=a)", NULL},
     {"gather", ALL, {"x[a=5, b=3]", "i:i64[b=3]"}, "r@", "gather(x@, i@, dim=a)", NULL},
     {"scatter_add", ALL, {"x[a=5, b=3]", "i:i32[a=5]"}, "r@", "scatter_add(x@, i@, dim=[c=4])", NULL},
+    {"update", ALL, {"x[a=5, b=3]", "y[b=3]", "i:i32[b=3]"}, "r@", "update(x@, y@, i@, dim=a)", NULL},
     GIVES(sort, ALL, "r@, s@", ", dim=a")
     SAME(argsort, ALL, ", dim=a, descending=true")
     GIVES(top_k, ALL, "r@, s@", ", dim=a, k=[c=2]")

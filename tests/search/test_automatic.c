@@ -566,8 +566,10 @@ static void test_machines(void **state)
                            "product f32 64 5\nproduct f32 0 2\nouter_wire 3\nouter_latency 2\n"
                            "message 0.25\nouter_message 0.5\n"
                            "axis far 1 9\npauses 200\npause 1e-3\nalone 1.5\nhalf 0\n"
-                           "cache 4e6 40\ncache 1e6 80\nwindow f32 64 40\nwindow f32 4 10\n",
+                           "cache 4e6 40\ncache 1e6 80\nwindow f32 64 40\nwindow f32 4 10\n"
+                           "multiplies bf16\n",
                            "m", &r));
+    assert_true(abilities_multiply(r.can, MTF_BF16) && !abilities_multiply(r.can, MTF_F16));
     assert_true(r.nwindows == 2 && rates_window(&r, MTF_F32, 4, 4) == 10);
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);

@@ -57,6 +57,44 @@ for words in "ls hostile.safetensors" "show hostile.safetensors a$(printf '\033'
     if grep -q "$(printf '\033')" out err || ! grep -qF 'x1b[31mred' out err; then lose "a name with an escape: $words" 'a\x1b[31mred' "$(cat -v out err)"; else pass; fi
 done
 
+# ---- published weights -----------------------------------------------------------------------------
+
+published=$root/tests/reference/published
+for model in t5 t5_1_1 gpt2; do
+    run ckpt import "$published/$model" in-$model --gin $model.gin; check "import $model" 0 out "in-$model: "
+    run ckpt verify in-$model;          check "import $model: the checkpoint" 0 out 'sound'
+    run ckpt export in-$model out-$model; check "export $model" 0 out "out-$model: "
+    run ckpt diff out-$model/model.safetensors "$published/$model/model.safetensors"; check "$model there and back" 0 out '0 of '
+    cmp -s out-$model/config.json "$published/$model/config.json" && pass || lose "export $model: config.json" "a copy" "$(ls out-$model)"
+done
+run ckpt ls in-gpt2;                    check "variables have their names" 0 out 'transformer/block_001/layer_000/SelfAttention/q  '
+grep -qxF 'd_ff = 48' gpt2.gin && pass || lose "--gin" 'd_ff = 48' "$(cat gpt2.gin)"
+run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" is there already; give a new name, or --force'
+run ckpt import "$published/t5" in-gpt2 --force; check "import --force" 0 out 'in-gpt2: 47 tensors'
+run ckpt export one out-one;            check "export without a configuration" 1 err 'give its config.json with --config'
+run ckpt export one out-one --config "$published/t5/config.json"; check "export of another model" 1 err '47 missing: shared/embedding [60,12], '
+run ckpt import "$published" in-none;   check "import without a configuration" 1 err 'published/config.json" cannot be opened'
+run ckpt import w.npy in-none;          check "import of an array" 1 err 'w.npy/config.json" cannot be opened'
+
+run ckpt convert in-t5 first-t5 --rename '(layer_00[0-9])/rms_norm=\1/layer_norm' --rename 'coder/rms_norm=coder/final_layer_norm'
+run ckpt export first-t5 out-first;     check "export of the original's first names" 0 out 'out-first: 47 tensors'
+run ckpt import "$published/t5" legacy-t5 --legacy-names --gin legacy.gin; check "import --legacy-names" 0 out 'legacy-t5: 47 tensors'
+run ckpt diff legacy-t5 first-t5;       check "the original's first names" 0 out '0 of 47'
+grep -qxF 'LayerStack.norm_epsilon = 1e-06' legacy.gin && pass || lose "--gin with --legacy-names" 'LayerStack.norm_epsilon = 1e-06' "$(cat legacy.gin)"
+run ckpt diff out-first/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
+
+# As the first files of GPT-2 have it: no word before the names, masks among the weights, half the width.
+mkdir old && cp "$published/gpt2/config.json" old
+run ckpt convert "$published/gpt2/model.safetensors" old/model.safetensors --rename '^transformer\.=' --type all=bf16
+run ckpt import old in-old;             check "import of an older file" 0 out 'in-old: 36 tensors'
+run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/layer_norm/scale                              bf16'
+file_of old/extra.safetensors '{"h.0.attn.bias":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
+run ckpt import old in-old --force;     check "other files beside the usual one" 0 out 'in-old: 36 tensors'
+mv old/model.safetensors old/model-00001-of-00002.safetensors
+run ckpt import old in-old --force;     check "several files, and a mask" 0 out 'in-old: 36 tensors'
+file_of old/more.safetensors '{"h.0.attn.rotary":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
+run ckpt import old in-old --force;     check "a weight that the model lacks" 1 err '1 unknown: h.0.attn.rotary [1]'
+
 # ---- what convert does not do --------------------------------------------------------------------
 
 untouched() {                           # untouched NAME FILE TEXT WORDS...: refused, and the folder is as it was

@@ -100,7 +100,7 @@ every_line() {                          # every_line PLACE: each is a command
 }
 
 statements() {                          # statements PLACE PARAMETERS: they compile
-    { printf '#include <%s.h>\n' mtf mtf_data mtf_nn mtf_train stdio
+    { printf '#include <%s.h>\n' mtf mtf_data mtf_nn mtf_text mtf_train stdio
       printf 'void block(%s);\nvoid block(%s)\n{\n' "$2" "$2"; cat "$work/block"; echo '}'; } >"$work/block.c"
     if ${CC:-cc} -std=c11 -Wall -Wno-unused -Werror -fsyntax-only "-I$root/include" "$work/block.c" 2>"$work/err"; then pass
     else lose "$1" "C that compiles" "$(head -c 900 "$work/err")"; fi
@@ -176,6 +176,9 @@ if [ $# -eq 0 ]; then
     for name in $(sed -n 's/^OPTIMIZER("\([a-z_]*\)",.*/\1/p' src/nn/optimizers.h); do
         named docs/optimizers.md "^| .$name. |" "the optimizer $name"
         named docs/mtf.1 "\b$name\b" "the optimizer $name"
+    done
+    for name in share/gin/*.gin share/gin/*/*.gin; do
+        [[ $name == *_common.gin ]] || named docs/configuration.md "\`$(basename "$name" .gin)\`" "the configuration $name"
     done
     for name in $(sed -n 's/^    {"\([a-z_]*\)", .*/\1/p' src/nn/schedule_text.c); do
         named docs/optimizers.md "^| .$name(" "the schedule $name"

@@ -148,6 +148,15 @@ batches 4 2 x:2,y:2
 ranks 2 "$(dirname "$MTF")/tests/test_batch_ranks" 3 x:2    # files cut otherwise than the mesh
 fails "an example of another rank" "nobody's"
 
+text() {                                # text RANKS MESH LAYOUT
+    ranks "$1" "$(dirname "$MTF")/tests/test_text_ranks" "$2" "$3"
+    if [ $status -eq 0 ] && grep -q '[1-9][0-9]* passed, 0 failed$' out; then pass
+    else lose "batches of text on $1 ranks, mesh $2, layout $3" "all right" "$status: $(head -c 600 out err)"; fi
+}
+text 2 x:2 batch:x
+text 3 x:3 length:x
+text 4 x:2,y:2 batch:x,length:y
+
 # ---- calibrating: what all ranks measure together ------------------------------------------------
 
 measures() {                            # measures RANKS MESH

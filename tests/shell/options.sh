@@ -147,7 +147,7 @@ completes "--optimizer" mtf train toy --opt
 completes "adam adamw adafactor" mtf train toy --optimizer ad
 completes "cpu check" mtf run net.mtf --device ""
 completes "folder" mtf train toy --checkpoint-dir f
-completes "ls verify show diff convert" mtf ckpt ""
+completes "ls verify show diff convert import export" mtf ckpt ""
 completes "--keep --keep-every" mtf train toy --resume --ke
 completes "net.mtf" mtf plan net
 misused "no such shell" 'takes bash or zsh, not "fish"' completion fish

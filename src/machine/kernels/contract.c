@@ -2,7 +2,7 @@
  *
  *     c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n]
  *
- * Floats go to our own loops and tiles (f32, as contract_way says), or to BLAS wherever it can
+ * Floats go to our own loops and tiles (f32 and bf16, as contract_way says), or to BLAS wherever it can
  * express the strides, everything else to a plain loop.  All of them run on one thread; we give our threads pieces of
  * the product.  Where pieces begin follows from the sizes alone; neighbouring
  * pieces of one thread are one call, for each call packs an operand anew.
@@ -12,6 +12,7 @@
 #include "machine/kernels/kernels.h"
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/nest.h"
+#include "machine/kernels/short_tile.h"
 #include "mtf_build.h"
 #include "program/contract_way.h"
 
@@ -25,6 +26,7 @@ enum {
 static product product_turned(const product *p)
 {
     return (product){.type = p->type,
+                     .result = p->result,
                      .m = p->n,
                      .n = p->m,
                      .k = p->k,
@@ -33,18 +35,19 @@ static product product_turned(const product *p)
                      .b_k = p->a_k,
                      .b_n = p->a_m,
                      .c_m = p->c_n,
-                     .c_n = p->c_m};
+                     .c_n = p->c_m,
+                     .tile = p->tile};
 }
 
 /* ---- plain loops -------------------------------------------------------------------------- */
 
 /* c[m, n] = sum over k of a[m, k] * b[k, n], a strip of n at a time so that the strip of b stays
  * in the cache over all m. */
-#define PLAIN_PRODUCT(suffix, element, sum)                                                        \
-    static void plain_##suffix(const product *p, const void *a_, const void *b_, void *c_)         \
+#define PLAIN_PRODUCT_TO(name, suffix, element, sum, result, result_suffix)                        \
+    static void name(const product *p, const void *a_, const void *b_, void *c_)                   \
     {                                                                                              \
         const element *a = a_, *b = b_;                                                            \
-        element       *c = c_;                                                                     \
+        result        *c = c_;                                                                     \
         for (int64_t first = 0; first < p->n; first += LANES) {                                    \
             int64_t lanes = p->n - first < LANES ? p->n - first : LANES;                           \
             for (int64_t i = 0; i < p->m; i++) {                                                   \
@@ -52,24 +55,29 @@ static product product_turned(const product *p)
                 for (int64_t l = 0; l < p->k; l++)                                                 \
                     add_lanes_##suffix(sums, lanes, a + i * p->a_m + l * p->a_k, 0,                \
                                        b + l * p->b_k + first * p->b_n, p->b_n);                   \
-                store_lanes_##suffix(c + i * p->c_m + first * p->c_n, p->c_n, sums, lanes);        \
+                store_lanes_##result_suffix(c + i * p->c_m + first * p->c_n, p->c_n, sums, lanes); \
             }                                                                                      \
         }                                                                                          \
     }
+#define PLAIN_PRODUCT(suffix, element, sum)                                                        \
+    PLAIN_PRODUCT_TO(plain_##suffix, suffix, element, sum, element, suffix)
 
 EACH_ELEMENT_TYPE(PLAIN_PRODUCT)
+PLAIN_PRODUCT_TO(plain_bf16_wide, bf16, uint16_t, float, float, f32)
 
 static void product_plain(const product *p, const void *a, const void *b, void *c)
 {
     static void (*const plain[DTYPES])(const product *, const void *, const void *, void *) =
         BY_ELEMENT_TYPE(plain);
+    void (*run)(const product *, const void *, const void *, void *) =
+        p->result == p->type ? plain[p->type] : plain_bf16_wide;
     /* The inner loop runs along n; turn the product where only m has adjacent elements, and where
      * n is too short to fill the lanes. */
     if ((p->b_n != 1 && p->a_m == 1) || (p->n == 1 && p->m > 1)) {
         product turned = product_turned(p);
-        plain[p->type](&turned, b, a, c);
+        run(&turned, b, a, c);
     } else {
-        plain[p->type](p, a, b, c);
+        run(p, a, b, c);
     }
 }
 
@@ -132,10 +140,28 @@ static bool product_blas(const product *p, const void *a, const void *b, void *c
     return true;
 }
 
+/* What the whole is decides, for a piece of it may be a single row.  False where nothing was written. */
+static bool product_bf16(contract_way way, const product *p, const void *a, const void *b, void *c,
+                         void *scratch)
+{
+    product turned = product_turned(p);
+    if (way == CONTRACT_PLAIN) return false;
+    if (way == CONTRACT_SHORT) { /* rows of the result are stored whole where they can be */
+        bool turn = p->c_n != 1 && p->c_m == 1;
+        return product_short(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+    }
+    bool turn = p->m == 1 && (p->n > 1 || p->a_k != 1); /* the vector is b */
+    return product_short_vector(turn ? &turned : p, turn ? b : a, turn ? a : b, c);
+}
+
 static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c,
                         void *scratch)
 {
     product turned = product_turned(p);
+    if (p->type == MTF_BF16) {
+        if (!product_bf16(way, p, a, b, c, scratch)) product_plain(p, a, b, c);
+        return;
+    }
     if (way == CONTRACT_TERMS) {
         bool turn = p->c_n != 1 || p->n == 1;
         if (product_terms(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
@@ -213,7 +239,8 @@ static contraction contraction_of(const instr *i, const run_state *r)
     const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
     int           outer = i->nloops - 3, m = outer, n = outer + 1, k = outer + 2;
     contraction   t = {.instr = i, .run = r, .way = contract_way_of(i), .batch = 1};
-    t.whole = (product){.type = c->type,
+    t.whole = (product){.type = a->type,
+                        .result = c->type,
                         .m = i->size[m],
                         .n = i->size[n],
                         .k = i->size[k],
@@ -223,6 +250,7 @@ static contraction contraction_of(const instr *i, const run_state *r)
                         .b_n = b->stride[n],
                         .c_m = c->stride[m],
                         .c_n = c->stride[n]};
+    if (t.way == CONTRACT_SHORT) t.whole.tile = r ? r->tile : short_tile_here();
     for (int l = 0; l < outer; l++) t.batch *= i->size[l];
     t.cut = cutting_of(&t.whole, t.way, t.batch);
     return t;
@@ -234,8 +262,7 @@ static size_t each_scratch_bytes(const contraction *t)
 #if MTF_OWN_PRODUCTS
     if (t->way == CONTRACT_TILED) return product_tiled_bytes(&t->whole);
 #endif
-    (void)t;
-    return 0;
+    return t->way == CONTRACT_SHORT ? product_short_bytes(&t->whole) : 0;
 }
 
 static void *scratch_of(const contraction *t, int thread)
@@ -255,17 +282,17 @@ static void run_block(const contraction *t, int64_t element, span rows, span col
     const instr  *i = t->instr;
     const access *a = &i->in[0], *b = &i->in[1], *c = &i->out[0];
     int           outer = i->nloops - 3;
-    int64_t       bytes = (int64_t)mtf_dtype_bytes(c->type);
-    int64_t       a_at = offset_of(element, outer, i->size, a->stride) + rows.begin * t->whole.a_m;
-    int64_t       b_at = offset_of(element, outer, i->size, b->stride) + cols.begin * t->whole.b_n;
-    int64_t       c_at = offset_of(element, outer, i->size, c->stride) + rows.begin * t->whole.c_m +
+    int64_t bytes = (int64_t)mtf_dtype_bytes(a->type), each = (int64_t)mtf_dtype_bytes(c->type);
+    int64_t a_at = offset_of(element, outer, i->size, a->stride) + rows.begin * t->whole.a_m;
+    int64_t b_at = offset_of(element, outer, i->size, b->stride) + cols.begin * t->whole.b_n;
+    int64_t c_at = offset_of(element, outer, i->size, c->stride) + rows.begin * t->whole.c_m +
                    cols.begin * t->whole.c_n;
     product piece = t->whole;
     piece.m = rows.size;
     piece.n = cols.size;
     report_product(t->run, &piece);
     product_run(t->way, &piece, operand(t->run, a) + a_at * bytes,
-                operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * bytes, scratch);
+                operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * each, scratch);
 }
 
 /* Pieces first .. last-1 of one product. */
@@ -290,7 +317,7 @@ static bool takes_grid(const contraction *t)
 {
     const product *p = &t->whole;
     return t->run->threads >= GRID_THREADS && t->batch == 1 &&
-           (t->way == CONTRACT_GEMM || t->way == CONTRACT_TILED) &&
+           (t->way == CONTRACT_GEMM || t->way == CONTRACT_TILED || t->way == CONTRACT_SHORT) &&
            p->m * p->n * p->k >= GRID_PRODUCT;
 }
 
@@ -343,25 +370,28 @@ size_t contract_scratch_bytes(const instr *i, size_t threads)
 {
     contraction t = contraction_of(i, NULL);
     if (!sums_in_parts(&t)) return threads * each_scratch_bytes(&t);
-    return (size_t)(SUM_PARTS * t.whole.m * t.whole.n) * mtf_dtype_bytes(t.whole.type);
+    return (size_t)(SUM_PARTS * t.whole.m * t.whole.n) *
+           mtf_dtype_bytes(dtype_compute(t.whole.type));
 }
 
-#define ADD_PARTS(suffix, element)                                                                 \
-    static void add_parts_##suffix(int64_t n, element *c, int64_t stride, const element *part)     \
+#define ADD_PARTS(suffix, element, sums)                                                           \
+    static void add_parts_##suffix(int64_t n, element *c, int64_t stride, const sums *part)        \
     {                                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            element sum = part[i];                                                                 \
+            sums sum = part[i];                                                                    \
             for (int k = 1; k < SUM_PARTS; k++) sum += part[k * n + i];                            \
-            c[i * stride] = sum;                                                                   \
+            c[i * stride] = store_##suffix(sum);                                                   \
         }                                                                                          \
     }
-ADD_PARTS(f32, float)
-ADD_PARTS(f64, double)
+ADD_PARTS(f32, float, float)
+ADD_PARTS(f64, double, double)
+ADD_PARTS(bf16, uint16_t, float)
 
 static void run_in_parts(const contraction *t)
 {
     const product *p = &t->whole;
     const access  *a = &t->instr->in[0], *b = &t->instr->in[1], *c = &t->instr->out[0];
+    mtf_dtype      sums = dtype_compute(p->type);
     int64_t        bytes = (int64_t)mtf_dtype_bytes(p->type), n = p->m * p->n;
     char          *parts = t->run->scratch;
     PARALLEL(t->run, t->run->threads)
@@ -370,12 +400,16 @@ static void run_in_parts(const contraction *t)
         product piece = *p;
         piece.k = p->k * (k + 1) / SUM_PARTS - first;
         piece.c_m = piece.c_n = 1;
+        piece.result = sums;
         report_product(t->run, &piece);
         product_run(t->way, &piece, operand(t->run, a) + first * p->a_k * bytes,
-                    operand(t->run, b) + first * p->b_k * bytes, parts + k * n * bytes, NULL);
+                    operand(t->run, b) + first * p->b_k * bytes,
+                    parts + k * n * (int64_t)mtf_dtype_bytes(sums), NULL);
     }
     int64_t stride = p->m == 1 ? p->c_n : p->c_m;
-    if (p->type == MTF_F32)
+    if (p->result == MTF_BF16)
+        add_parts_bf16(n, (uint16_t *)(void *)operand(t->run, c), stride, (float *)(void *)parts);
+    else if (p->result == MTF_F32)
         add_parts_f32(n, (float *)(void *)operand(t->run, c), stride, (float *)(void *)parts);
     else
         add_parts_f64(n, (double *)(void *)operand(t->run, c), stride, (double *)(void *)parts);

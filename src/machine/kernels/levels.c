@@ -4,6 +4,9 @@
  */
 #include "machine/kernels/levels.h"
 
+#include "base/chip.h"
+#include "machine/kernels/short_tile.h"
+
 #if defined(__aarch64__)
 #include <sys/auxv.h>
 
@@ -36,7 +39,8 @@ static const struct {
 #define ROW(l)                                                                                     \
     {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &soft_tables_##l,              \
       &fold_tables_##l, &strided_tables_##l, &terms_tables_##l, &slim_tables_##l,                  \
-      &attention_tables_##l},                                                                      \
+      &attention_tables_##l,                                                                       \
+      &short_tables_##l},                                                                          \
      has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW
@@ -143,4 +147,23 @@ const slim_tables *slim_loops(void)
 const attention_tables *attention_loops(void)
 {
     return highest()->attention;
+}
+
+const short_tables *short_loops(void)
+{
+#if defined(__aarch64__)
+    if (chip_has_bfmmla()) return &short_tables_bfdot;
+#endif
+    return highest()->shorts;
+}
+
+const short_tile *short_tile_here(void)
+{
+#if defined(__aarch64__)
+    if (chip_has_bfmmla()) return &short_tile_bfmmla;
+#elif defined(__x86_64__)
+    if (chip_has_amx_bf16()) return &short_tile_amx;
+    if (chip_has_avx512_bf16()) return &short_tile_avx512;
+#endif
+    return NULL;
 }

@@ -14,6 +14,7 @@
 #include "machine/kernels/map_formulas.h"
 #include "machine/kernels/map_joined.h"
 #include "machine/kernels/map_soft.h"
+#include "machine/kernels/short_steps.h"
 #include "machine/kernels/slim_steps.h"
 #include "machine/kernels/strided.h"
 #include "machine/kernels/terms_steps.h"
@@ -37,7 +38,8 @@
     extern const strided_tables   strided_tables_##level;                                          \
     extern const terms_tables     terms_tables_##level;                                            \
     extern const slim_tables      slim_tables_##level;                                             \
-    extern const attention_tables attention_tables_##level;
+    extern const attention_tables attention_tables_##level;                                        \
+    extern const short_tables     short_tables_##level;
 DECLARE_TABLES(plain)
 MTF_LEVELS(DECLARE_TABLES)
 #undef DECLARE_TABLES
@@ -53,6 +55,7 @@ typedef struct level {
     const terms_tables     *terms;
     const slim_tables      *slim;
     const attention_tables *attention;
+    const short_tables     *shorts;
 } level;
 
 /* Level i, from plain (0) upwards; NULL where i is one that this chip cannot run, or none. */

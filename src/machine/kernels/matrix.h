@@ -14,9 +14,11 @@
 
 /* c[m, n] = sum over k of a[m, k] * b[k, n], with the strides of the operands. */
 typedef struct product {
-    mtf_dtype type;
-    int64_t   m, n, k;
-    int64_t   a_m, a_k, b_k, b_n, c_m, c_n;
+    mtf_dtype                type; /* of the operands */
+    int64_t                  m, n, k;
+    int64_t                  a_m, a_k, b_k, b_n, c_m, c_n;
+    mtf_dtype                result; /* of bf16: that or f32; for kernel_contract, as is the tile */
+    const struct short_tile *tile;   /* of bf16; NULL: the chip has none */
 } product;
 
 typedef struct matrix {
@@ -88,5 +90,13 @@ size_t product_columns_bytes(int64_t n, int64_t k);
 void   product_pack_columns(const product *p, const float *b, void *packed);
 void   product_add_packed(const product *p, const void *packed, const float *b, float *c,
                           void *scratch);
+
+/* A product in bf16 by the chip's own instructions; fastest where elements of c along a row are
+ * adjacent.  False where the chip has none; then nothing was written.  The scratch is enough for pieces,
+ * too, and from either side. */
+bool product_short(const product *p, const uint16_t *a, const uint16_t *b, void *c, void *scratch);
+size_t product_short_bytes(const product *p);
+/* The same where n is 1.  False where a has no adjacent elements. */
+bool product_short_vector(const product *p, const uint16_t *a, const uint16_t *b, void *c);
 
 #endif

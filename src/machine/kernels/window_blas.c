@@ -85,7 +85,16 @@ static void passing_add(passing *f, int positions, const void *from, const void 
     g.m = positions;
 #if MTF_OWN_PRODUCTS
     if (f->packed) { /* seen from the other side */
-        product p = {g.type, g.n, g.m, g.k, 1, g.b.ld, 1, g.a.ld, 1, g.c.ld};
+        product p = {.type = g.type,
+                     .m = g.n,
+                     .n = g.m,
+                     .k = g.k,
+                     .a_m = 1,
+                     .a_k = g.b.ld,
+                     .b_k = 1,
+                     .b_n = g.a.ld,
+                     .c_m = 1,
+                     .c_n = g.c.ld};
         if (!f->ready) product_pack(&p, w, f->packed);
         f->ready = true;
         product_add_packed(&p, f->packed, from, to, f->scratch);

@@ -141,15 +141,22 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
     c->segment = b->targets_segment;
     c->position = b->targets_position;
     if (!c->segment && transformer_has_encoder(c->model)) c->segment = token_segment(targets);
+    /* Where segments are given they tell padding, and 0 may be a token, as in GPT-2. */
+    if (b->targets_segment)
+        t->loss.real = mtf_not_equal(b->targets_segment, mtf_zeros_like(b->targets_segment));
     if (o->no_shift) {
         t->ids = mtf_abs(targets);
         t->loss.targets = shifted(targets, c->segment, -1);
+        if (b->targets_segment) {
+            mtf_tensor *next = mtf_shift(c->segment, -1, length_of(c->segment), false);
+            t->loss.real = mtf_logical_and(t->loss.real, mtf_equal(c->segment, next));
+        }
     } else {
         t->ids = mtf_transformer_autoregressive_inputs(targets, b->targets_segment);
     }
-    if (o->prefix) {
+    if (o->prefix || o->loss_on_targets_only) {
         mtf_tensor *inputs = in_inputs(targets);
-        c->priority = prefix_priority(targets, inputs);
+        if (o->prefix) c->priority = prefix_priority(targets, inputs);
         if (o->loss_on_targets_only) t->loss.counts = mtf_logical_not(inputs);
     }
     return mtf_ok(c->model->session);

@@ -270,7 +270,7 @@ static void begin_slot(mtf_decoder *d, slot *s, mtf_decode_job *job)
     job->scores = NULL;
     if (!s->beam) return;
     beam_begin(s->beam, &(beam_opts){(int)d->beams, d->sizes.model->opts.output_vocab, s->most,
-                                     s->how.alpha != 0 ? s->how.alpha : 0.6, s->how.stop});
+                                     s->how.alpha < 0 ? 0 : s->how.alpha > 0 ? s->how.alpha : 0.6, s->how.stop});
 }
 
 bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job)

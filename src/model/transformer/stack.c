@@ -34,7 +34,7 @@ mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list, const mtf_transfo
         else if (strcmp(list[i], "residual") == 0)
             x = mtf_add(x, before);
         else
-            x = sublayer_find(list[i])->apply(c, x);
+            x = sublayer_apply(c, list[i], x);
     }
     return x;
 }

@@ -4,13 +4,17 @@
 
 #include "model/transformer/stack_call.h"
 
+/* A word may end with a number of its own, as "dropout(0.2)": what the sublayer is told instead of its
+ * usual one. */
 typedef struct sublayer {
     const char *name;
-    mtf_tensor *(*apply)(stack_call *c, mtf_tensor *x); /* NULL: the stack itself does it */
+    mtf_tensor *(*apply)(stack_call *c, mtf_tensor *x, double number); /* NULL: the stack does it */
+    double (*usual)(const mtf_stack_opts *o);                          /* NULL: takes no number  */
 } sublayer;
 
-const sublayer *sublayer_find(const char *name); /* NULL: there is none */
-const sublayer *sublayer_nth(int n);             /* NULL after the last */
+const sublayer *sublayer_find(const char *word); /* NULL: there is none */
+mtf_tensor     *sublayer_apply(stack_call *c, const char *word, mtf_tensor *x);
+const sublayer *sublayer_nth(int n); /* NULL after the last */
 
 /* The sublayers of a list, one after the other. */
 mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list, const mtf_transformer_layer *layer,

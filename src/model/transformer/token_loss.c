@@ -12,7 +12,7 @@ mtf_tensor *ensemble_logits(const stack_call *c, mtf_tensor *logits)
     switch (m->opts.ensemble_output) {
     case MTF_ENSEMBLE_SELECT:
         logits = mtf_slice(logits, ensemble.name, m->opts.ensemble_member, 1, 1);
-        return mtf_reduce_sum(logits, mtf_shape(ensemble));
+        return mtf_reduce_sum(logits, mtf_shape((mtf_dim){ensemble.name, 1}));
     case MTF_ENSEMBLE_MEAN_LOGIT: return mtf_reduce_mean(logits, m->ensemble);
     default: {
         mtf_tensor *p = mtf_reduce_mean(mtf_softmax(logits, m->output_vocab, NULL), m->ensemble);
@@ -103,7 +103,9 @@ static double denominator(const stack_call *c, const loss_opts *o, mtf_shape pos
 static mtf_tensor *count_targets(const stack_call *c, const loss_opts *o)
 {
     mtf_tensor *zero = mtf_constant(c->graph, 0, MTF_I32, mtf_shape());
-    mtf_tensor *counts = mtf_greater(o->targets, zero);
+    mtf_tensor *counts = o->real
+                             ? mtf_logical_and(o->real, mtf_greater_equal(o->targets, zero))
+                             : mtf_greater(o->targets, zero);
     if (o->counts) counts = mtf_logical_and(counts, o->counts);
     return mtf_cast(counts, MTF_F32);
 }

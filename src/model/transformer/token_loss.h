@@ -6,7 +6,8 @@
 
 typedef struct loss_opts {
     mtf_tensor *targets; /* i32; 0: padding, below 0: no loss */
-    mtf_tensor *counts;  /* bool, where a target counts; NULL: all but padding */
+    mtf_tensor *real;    /* bool, where there is a target; NULL: where its id is not 0 */
+    mtf_tensor *counts;  /* bool, which of these count; NULL: all */
     int64_t     microbatches;
 } loss_opts;
 

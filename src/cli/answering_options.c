@@ -1,0 +1,91 @@
+/* Options of the commands that answer: how, and how much. */
+#include "cli/answering_options.h"
+
+#include "base/numbers.h"
+
+/* clang-format off */
+const option_spec sampling_options[] = {
+    OPTION_GROUP("how answers are chosen"),
+    {"temperature", "T", false, "0: always the most probable token (default); 1: by its probability"},
+    {"top-k", "K", false, "draw among the K most probable tokens; default: all"},
+    {"top-p", "P", false, "draw among the most probable tokens that together have probability P"},
+    {"max-tokens", "N", false, "new tokens of an answer; default: as many as fit"},
+    {"stop", "TEXT", true, "end an answer before this text"},
+    {"results", "N", false, "answers to each prompt; default 1"},
+    {"beams", "N", false, "find the most probable answers by beam search with N beams"},
+    {"alpha", "A", false, "beam search: the length penalty is ((5 + length) / 6)^A; default 0.6"},
+    {"batch", "N", false, "prompts that are decoded together; default 8"},
+    {0},
+};
+/* clang-format on */
+
+bool option_real(const options *o, const char *name, double least, double most, double *value)
+{
+    const char *text = option_nth(o, name, 0);
+    char       *end;
+    if (!text) return true;
+    double x = number_read(text, &end);
+    if (end != text && !*end && x >= least && x <= most) {
+        *value = x;
+        return true;
+    }
+    usage_error(o->command, "--%s takes a number from %g to %g, not \"%s\"", name, least, most, text);
+    return false;
+}
+
+bool read_limits(const options *o, answers_opts *limits)
+{
+    uint64_t batch = 8, beams = 1;
+    if (!option_number(o, "batch", 1, 1 << 16, &batch) || !option_number(o, "beams", 1, 1 << 10, &beams))
+        return false;
+    limits->batch = (int64_t)batch;
+    limits->beams = (int64_t)beams;
+    limits->max_results = 1 << 10;
+    limits->max_waiting = 1 << 20;
+    return true;
+}
+
+/* Beam search takes the best: there is nothing to draw. */
+static bool agrees_with_beams(const options *o, const question *q)
+{
+    uint64_t beams = 1;
+    if (!option_number(o, "beams", 1, 1 << 10, &beams)) return false;
+    if (beams == 1) return true;
+    if (q->how.temperature > 0 || q->how.top_k > 0 || q->how.top_p > 0)
+        usage_error(o->command, "--beams finds the most probable answers: leave out --temperature, "
+                                "--top-k and --top-p");
+    else if ((uint64_t)q->results > beams)
+        usage_error(o->command, "--results %d: %llu beams find that many at most", q->results,
+                    (unsigned long long)beams);
+    else
+        return true;
+    return false;
+}
+
+bool read_question(const options *o, question *q, const char *stops[MOST_STOPS])
+{
+    uint64_t top_k = 0, seed = 0, tokens = 0, results = 1;
+    int      n = 0;
+    if (!option_real(o, "temperature", 0, 1e6, &q->how.temperature) ||
+        !option_real(o, "top-p", 0, 1, &q->how.top_p) ||
+        !option_real(o, "alpha", 0, 100, &q->how.alpha) ||
+        !option_number(o, "top-k", 1, 1 << 30, &top_k) ||
+        !option_number(o, "seed", 0, UINT64_MAX, &seed) ||
+        !option_number(o, "max-tokens", 1, 1 << 30, &tokens) ||
+        !option_number(o, "results", 1, 1 << 10, &results))
+        return false;
+    q->how.top_k = (int64_t)top_k;
+    q->how.seed = seed;
+    q->how.max_tokens = (int64_t)tokens;
+    q->results = (int)results;
+    for (; option_nth(o, "stop", n); n++) {
+        if (n == MOST_STOPS - 1) {
+            usage_error(o->command, "--stop was given more than %d times", MOST_STOPS - 1);
+            return false;
+        }
+        stops[n] = option_nth(o, "stop", n);
+    }
+    stops[n] = NULL;
+    q->stops = stops;
+    return agrees_with_beams(o, q);
+}

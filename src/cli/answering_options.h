@@ -1,0 +1,19 @@
+/* Options of the commands that answer: how, and how much. */
+#ifndef CLI_ANSWERING_OPTIONS_H
+#define CLI_ANSWERING_OPTIONS_H
+
+#include "cli/options.h"
+#include "serve/answers.h"
+
+enum { MOST_STOPS = 17 };
+
+extern const option_spec sampling_options[]; /* of mtf decode */
+
+/* Each is false after a usage error was said. */
+bool read_limits(const options *o, answers_opts *limits);
+/* All but the prompt; `stops` is where its stop strings are kept. */
+bool read_question(const options *o, question *q, const char *stops[MOST_STOPS]);
+/* Any number from `least` to `most`; unchanged where the option is absent. */
+bool option_real(const options *o, const char *name, double least, double most, double *value);
+
+#endif

@@ -1,0 +1,49 @@
+/* mtf ckpt import and export: published weights of T5 and GPT-2. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/put_file.h"
+#include "base/session.h"
+#include "cli/ckpt.h"
+#include "model/published/published.h"
+
+static published_call call_of(const options *o)
+{
+    return (published_call){.from = o->words[1],
+                            .to = o->words[2],
+                            .config = option_nth(o, "config", 0),
+                            .legacy_names = option_given(o, "legacy-names"),
+                            .force = option_given(o, "force")};
+}
+
+/* The model as a configuration, where --gin asks for it. */
+static bool write_gin(mtf_session *s, const options *o, const published_config *c)
+{
+    const char *path = option_nth(o, "gin", 0);
+    if (!path) return true;
+    const char *text = published_gin(&s->arena, c);
+    return text && put_file(&s->fault, path, 1, &(piece){text, strlen(text)});
+}
+
+static bool finish(const options *o, bool ok, const published_done *done)
+{
+    if (ok) printf("%s: %d tensor%s\n", o->words[2], done->tensors, done->tensors == 1 ? "" : "s");
+    return ok;
+}
+
+bool ckpt_import(mtf_session *s, const options *o)
+{
+    published_call call = call_of(o);
+    published_done done;
+    const char    *gin = option_nth(o, "gin", 0);
+    if (gin && !put_file_check(&s->fault, gin)) return false;
+    bool ok = published_import(s, &call, &done) && write_gin(s, o, &done.config);
+    return finish(o, ok, &done);
+}
+
+bool ckpt_export(mtf_session *s, const options *o)
+{
+    published_call call = call_of(o);
+    published_done done;
+    return finish(o, published_export(s, &call, &done), &done);
+}

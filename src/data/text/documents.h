@@ -1,0 +1,40 @@
+/* Files of text, read and tokenised. */
+#ifndef DATA_TEXT_DOCUMENTS_H
+#define DATA_TEXT_DOCUMENTS_H
+
+#include "data/dataset.h"
+#include "data/text/token_text.h"
+
+enum { INPUTS, TARGETS, SIDES };
+
+/* What a reader of some format fills in. */
+typedef struct documents {
+    mtf_dataset          *dataset; /* keeps files open that are not only passed over */
+    const mtf_text_opts  *opts;
+    const mtf_vocabulary *vocabulary[SIDES];
+    bool                  pairs;      /* each example has two texts; else only targets */
+    bool                  ends;       /* an end is put after each text */
+    bool                  join;       /* files of tokens need not be told apart into texts */
+    token_text           *text;       /* SIDES of them */
+    id_list               ids[SIDES]; /* of the texts that are being read */
+} documents;
+
+/* Reads all files, in whatever format they are. */
+bool documents_read(documents *d);
+
+/* A pair, or a single text with inputs NULL; texts without any ids are left out. */
+typedef struct text_span {
+    const char *at;
+    int64_t     size;
+} text_span;
+bool documents_add(documents *d, const text_span *inputs, const text_span *targets);
+/* The same for ids that are in d->ids already. */
+bool documents_add_ids(documents *d);
+
+/* Formats; each reads one file. */
+bool documents_plain(documents *d, input_file *f);    /* documents_plain.c    */
+bool documents_tsv(documents *d, input_file *f);      /* documents_tsv.c      */
+bool documents_tfrecord(documents *d, input_file *f); /* documents_tfrecord.c */
+bool documents_tokens(documents *d, input_file *f);   /* documents_tokens.c   */
+
+#endif

@@ -1,0 +1,78 @@
+/* Plain text: documents are paragraphs, lines or files. */
+#include <string.h>
+
+#include "data/text/documents.h"
+
+/* A zero byte tells a file that is no text. */
+static bool check_text(documents *d, const input_file *f)
+{
+    const uint8_t *zero = f->size ? memchr(f->bytes, 0, f->size) : NULL;
+    if (!zero) return true;
+    return fail(&d->dataset->session->fault, ERR_FILE,
+                "\"%s\" is no text: its byte %lld is zero; a format might say what it is", f->path,
+                (long long)(zero - f->bytes));
+}
+
+static bool is_blank(const char *line, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (line[i] != ' ' && line[i] != '\t') return false;
+    return true;
+}
+
+static bool add_lines(documents *d, const input_file *f)
+{
+    for (int64_t k = 0; k < f->lines.count; k++) {
+        text_span line;
+        line.at = lines_at(f, k, &line.size);
+        if (!is_blank(line.at, line.size)) TRY(documents_add(d, NULL, &line));
+    }
+    return true;
+}
+
+/* Lines that follow one another, with what stands between them. */
+static bool add_paragraphs(documents *d, const input_file *f)
+{
+    text_span now = {0};
+    for (int64_t k = 0; k <= f->lines.count; k++) {
+        text_span line = {0};
+        if (k < f->lines.count) line.at = lines_at(f, k, &line.size);
+        if (is_blank(line.at, line.size)) {
+            if (now.at) TRY(documents_add(d, NULL, &now));
+            now.at = NULL;
+        } else {
+            if (!now.at) now.at = line.at;
+            now.size = line.at + line.size - now.at;
+        }
+    }
+    return true;
+}
+
+bool documents_plain(documents *d, input_file *f)
+{
+    mtf_session *s = d->dataset->session;
+    bool         mark = f->size >= 3 && memcmp(f->bytes, "\xef\xbb\xbf", 3) == 0;
+    if (d->pairs)
+        return fail(&s->fault, ERR_USAGE,
+                    "\"%s\" is plain text, but the objective needs inputs and targets; a file of "
+                    "the format tsv or tfrecord has both",
+                    f->path);
+    TRY(check_text(d, f));
+    if (mark) { /* of the byte order: not part of the text */
+        f->bytes += 3;
+        f->size -= 3;
+    }
+    bool ok;
+    if (d->opts->documents == MTF_DOCUMENTS_FILE) {
+        text_span all = {(const char *)f->bytes, (int64_t)f->size};
+        ok = documents_add(d, NULL, &all);
+    } else {
+        ok = lines_index(s, f) &&
+             (d->opts->documents == MTF_DOCUMENTS_LINE ? add_lines(d, f) : add_paragraphs(d, f));
+    }
+    if (mark) {
+        f->bytes -= 3;
+        f->size += 3;
+    }
+    return ok;
+}

@@ -1,0 +1,41 @@
+/* Files of tokens: integers of two or four bytes, the lowest first. */
+#include "base/byte_order.h"
+#include "data/text/documents.h"
+
+/* Texts are what the vocabulary's end separates; it belongs to the one before it. */
+static bool add_texts(documents *d, const token_run *run)
+{
+    token_text *t = &d->text[TARGETS];
+    int64_t     begin = run->first, last = run->first + run->count;
+    int32_t     end = mtf_vocabulary_end(d->vocabulary[TARGETS]);
+    for (int64_t at = begin; at < last; at++) {
+        bool ends = token_run_id(t, run, at - run->first) == end;
+        if (!ends && at + 1 < last) continue;
+        int64_t length = at + 1 - begin - (ends && !d->ends);
+        if (length) TRY(token_text_add_stretch(t, (stretch){begin, length}));
+        begin = at + 1;
+    }
+    return true;
+}
+
+bool documents_tokens(documents *d, input_file *f)
+{
+    fault      *why = &d->dataset->session->fault;
+    token_text *t = &d->text[TARGETS];
+    size_t      size = raw_bytes(t->type);
+    TRY(byte_order_suits(why, f->path, HOST_IS_LITTLE_ENDIAN));
+    if (d->pairs)
+        return fail(why, ERR_USAGE,
+                    "\"%s\" has tokens of single texts, but the objective needs inputs and targets",
+                    f->path);
+    if (f->size % size)
+        return fail(
+            why, ERR_FILE,
+            "\"%s\" is cut short, or no file of tokens: its %zu bytes are not a multiple of "
+            "%zu",
+            f->path, f->size, size);
+    if (!f->size) return true;
+    TRY(token_text_add_run(
+        t, (token_run){.ids = f->bytes, .path = f->path, .count = (int64_t)(f->size / size)}));
+    return d->join || add_texts(d, &t->runs[t->nruns - 1]);
+}

@@ -1,0 +1,85 @@
+/* Pairs of texts: a line each, with tabs between columns. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/text/documents.h"
+
+/* The columns of a file; -1: not wanted. */
+typedef struct tsv_columns {
+    int64_t column[SIDES];
+    bool    header;
+} tsv_columns;
+
+/* Cell number `column`; false: the line has fewer. */
+static bool take_cell(const char *line, int64_t n, int64_t column, text_span *cell)
+{
+    const char *end = line + n;
+    for (;; column--) {
+        const char *tab = line < end ? memchr(line, '\t', (size_t)(end - line)) : NULL;
+        *cell = (text_span){line, (tab ? tab : end) - line};
+        if (column == 0) return true;
+        if (!tab) return false;
+        line = tab + 1;
+    }
+}
+
+static bool is_number(const char *text)
+{
+    return *text && strlen(text) < 10 && strspn(text, "0123456789") == strlen(text);
+}
+
+static bool find_name(documents *d, const input_file *f, const char *name, int64_t *column)
+{
+    text_span   cell;
+    int64_t     n = 0;
+    const char *line = f->lines.count ? lines_at(f, 0, &n) : "";
+    for (*column = 0; take_cell(line, n, *column, &cell); ++*column)
+        if ((size_t)cell.size == strlen(name) && memcmp(cell.at, name, (size_t)cell.size) == 0)
+            return true;
+    return fail(&d->dataset->session->fault, ERR_NAME, "\"%s\" has no column \"%s\"", f->path,
+                name);
+}
+
+static bool find_columns(documents *d, const input_file *f, tsv_columns *c)
+{
+    const char *asked[SIDES] = {d->opts->inputs, d->opts->targets};
+    *c = (tsv_columns){.column = {d->pairs ? 0 : -1, d->pairs ? 1 : 0}};
+    for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++) {
+        if (!asked[side]) continue;
+        if (is_number(asked[side])) {
+            c->column[side] = strtoll(asked[side], NULL, 10);
+        } else {
+            TRY(find_name(d, f, asked[side], &c->column[side]));
+            c->header = true;
+        }
+    }
+    return true;
+}
+
+static bool add_line(documents *d, const input_file *f, const tsv_columns *c, int64_t k)
+{
+    int64_t     n;
+    const char *line = lines_at(f, k, &n);
+    text_span   cells[SIDES];
+    fault      *why = &d->dataset->session->fault;
+    if (n == 0) return true;
+    if (memchr(line, 0, (size_t)n))
+        return fail(why, ERR_FILE, "\"%s\", line %lld is no text: it has a zero byte", f->path,
+                    (long long)k + 1);
+    for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++)
+        if (!take_cell(line, n, c->column[side], &cells[side]))
+            return fail(why, ERR_FILE,
+                        "\"%s\", line %lld has no column %lld; tabs separate columns", f->path,
+                        (long long)k + 1, (long long)c->column[side]);
+    return documents_add(d, d->pairs ? &cells[INPUTS] : NULL, &cells[TARGETS]);
+}
+
+bool documents_tsv(documents *d, input_file *f)
+{
+    tsv_columns columns;
+    TRY(lines_index(d->dataset->session, f));
+    TRY(find_columns(d, f, &columns));
+    for (int64_t k = columns.header; k < f->lines.count; k++) TRY(add_line(d, f, &columns, k));
+    return true;
+}

@@ -1,0 +1,22 @@
+/* Splits text by a pattern that knows Unicode's classes.
+ *
+ * Through PCRE2; where the build has none, opening says so.
+ */
+#ifndef DATA_TEXT_SPLITTER_H
+#define DATA_TEXT_SPLITTER_H
+
+#include "base/session.h"
+
+typedef struct splitter splitter;
+
+/* Lives as long as the session; `whose` is the vocabulary that needs it.  NULL after an error. */
+splitter *splitter_open(mtf_session *s, const char *pattern, const char *whose);
+
+/* Called with each stretch of the text: one that the pattern matches, or what is between two such.
+ * False ends the splitting. */
+typedef bool split_visit(void *context, const char *stretch, size_t n, bool matched);
+/* Bytes that are no UTF-8 match nothing.  Any thread may call it. */
+bool splitter_split(const splitter *p, const char *text, size_t n, split_visit *visit,
+                    void *context, fault *why);
+
+#endif

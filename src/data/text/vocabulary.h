@@ -1,0 +1,63 @@
+/* Vocabularies: what each kind of them can do. */
+#ifndef DATA_TEXT_VOCABULARY_H
+#define DATA_TEXT_VOCABULARY_H
+
+#include "base/session.h"
+#include "data/text/id_list.h"
+#include "mtf_text.h"
+
+/* Bytes that grow as they are written. */
+typedef struct byte_list {
+    const mtf_allocator *from;
+    fault               *why;
+    char                *bytes; /* a zero byte may be written at `count` */
+    int64_t              count, room;
+} byte_list;
+
+bool bytes_add(byte_list *l, const void *bytes, size_t n);
+/* The text with U+FFFD for bytes that are no UTF-8; the list stays empty where there are none. */
+bool text_mend(const char *text, size_t n, byte_list *mended);
+
+/* A text on its way out of its ids. */
+struct mtf_text_stream {
+    const mtf_vocabulary *vocabulary;
+    byte_list             raw;   /* bytes that make no whole character yet                     */
+    byte_list             token; /* subwords: a token without its end, as it is escaped        */
+    byte_list             out;   /* what the last call gave                                    */
+    bool                  begun; /* something was written                                      */
+    bool                  alnum; /* subwords: the last token was of letters and digits         */
+    bool                  closed;
+    fault                 why; /* several streams may run in as many threads                 */
+};
+
+typedef struct vocabulary_kind {
+    const char *name;
+    const char *place; /* what its specification names after the colon; NULL: nothing */
+    /* Reads the files and fills in `own`, the special ids and `inside`. */
+    bool (*open)(mtf_session *s, mtf_vocabulary *v, const char *place);
+    /* Appends the ids of a text.  Any thread may call it. */
+    bool (*encode)(const mtf_vocabulary *v, const char *text, size_t n, id_list *out);
+    /* Appends what one id of its own means to the stream's raw bytes. */
+    bool (*decode)(const mtf_vocabulary *v, int32_t id, mtf_text_stream *t);
+    /* The same for what is left at the end; NULL: nothing ever is. */
+    bool (*finish)(const mtf_vocabulary *v, mtf_text_stream *t);
+} vocabulary_kind;
+
+extern const vocabulary_kind vocabulary_bytes, vocabulary_words, vocabulary_subwords,
+    vocabulary_gpt2, vocabulary_sentencepiece;
+
+struct mtf_vocabulary {
+    mtf_session           *session;
+    const vocabulary_kind *kind;
+    const char            *spec;
+    void                  *inside;
+    int64_t                own, extra; /* ids of the kind's own, and those after them */
+    int32_t                padding, end, unknown;
+};
+
+/* The whole file, with a zero byte after it, in a block; NULL after an error. */
+char *vocabulary_file(mtf_session *s, const char *path, size_t *size);
+/* Appends ids, errors going to the list's fault. */
+bool vocabulary_encode(const mtf_vocabulary *v, const char *text, size_t n, id_list *out);
+
+#endif

@@ -1,0 +1,239 @@
+/* Models from a configuration: stacks, their layers and sublayers. */
+#include <string.h>
+
+#include "model/config/config.h"
+#include "model/config/config_layers.h"
+
+/* ---- stacks ---- */
+
+typedef struct stack_build {
+    unitransformer_args args;
+    mtf_stack_opts      opts;
+} stack_build;
+
+static bool build_layers(mtf_config *c, const make_stack_args *a, const char *scope,
+                         stack_kind kind, mtf_stack_opts *o)
+{
+    const gin_value *list = a->layers;
+    gin_place        at = configured_at(c, &known_make_layer_stack, scope, "layers");
+    if (!config_is_list(list) || list->n == 0)
+        return gin_fail(&c->gin, &at, ERR_VALUE,
+                        "%s%smake_layer_stack.layers takes a list of layers, as in "
+                        "[@SelfAttention, @DenseReluDense]",
+                        scope, *scope ? "/" : "");
+    mtf_transformer_layer *layers =
+        arena_array(&c->gin.session->arena, mtf_transformer_layer, (size_t)list->n + 1);
+    TRY(layers != NULL);
+    for (int k = 0; k < list->n; k++) {
+        const gin_value *item = config_item(c, list, k);
+        TRY(item && config_layer(c, item, scope, kind, &layers[k]));
+    }
+    o->layers = layers;
+    return true;
+}
+
+/* A Unitransformer with its layer stack, in a scope. */
+static bool build_stack(mtf_config *c, const char *scope, const char *name, stack_kind kind,
+                        stack_build *b)
+{
+    make_stack_args make = {0};
+    mtf_stack_opts *o = &b->opts;
+    TRY(configure(c, &known_unitransformer, scope, NULL, &b->args));
+    TRY(configure(c, &known_make_layer_stack, scope, NULL, &make));
+    const configurable *class = config_reference(c, make.stack_class, "layer_stack_cls");
+    TRY(class != NULL);
+    if (class != &known_layer_stack)
+        return gin_fail(&c->gin, &make.stack_class->at, ERR_VALUE,
+                        "layer_stack_cls takes @LayerStack, not @%s", class->name);
+    *o = (mtf_stack_opts){.name = name,
+                          .blocks = make.blocks,
+                          .flat_scopes = !make.block_scope,
+                          .max_length = b->args.max_length,
+                          .token_dropout = b->args.token_dropout};
+    o->positions = b->args.sinusoid    ? MTF_POSITIONS_SINUSOID
+                   : b->args.positions ? MTF_POSITIONS_LEARNED
+                                       : MTF_POSITIONS_NONE;
+    return config_sublayers(c, scope_of(make.stack_class, scope), o) &&
+           build_layers(c, &make, scope, kind, o);
+}
+
+/* ---- what all models have ---- */
+
+static bool ensemble_output(mtf_config *c, mtf_transformer_opts *o)
+{
+    ensemble_args a = {0};
+    TRY(configure(c, &known_reduce_ensemble, "", NULL, &a));
+    const configurable *k = config_reference(c, a.function, "reduce_fn");
+    TRY(k != NULL);
+    if (strcmp(k->name, "reduce_ensemble_logits_select") == 0) {
+        TRY(configure(c, k, scope_of(a.function, ""), NULL, &a));
+        o->ensemble_output = MTF_ENSEMBLE_SELECT;
+        o->ensemble_member = a.member;
+    } else if (strcmp(k->name, "reduce_ensemble_logits_mean_logit") == 0) {
+        o->ensemble_output = MTF_ENSEMBLE_MEAN_LOGIT;
+    } else if (strcmp(k->name, "reduce_ensemble_logits_mean_prob") != 0) {
+        return gin_fail(&c->gin, &a.function->at, ERR_VALUE,
+                        "reduce_fn takes @reduce_ensemble_logits_mean_prob, _mean_logit or "
+                        "_select, not @%s",
+                        k->name);
+    }
+    return true;
+}
+
+static bool common(mtf_config *c, const char *scope, const stack_build *b, mtf_transformer_opts *o)
+{
+    const unitransformer_args *a = &b->args;
+    embedding_args             e = {0};
+    scaling_args               s = {0};
+    mtf_dtype                  master, slice;
+    o->d_model = a->d_model;
+    o->vocab_divisor = a->vocab_divisor;
+    o->stack = b->opts;
+    o->shared_softmax = a->shared_softmax;
+    o->label_smoothing = a->label_smoothing;
+    o->z_loss = a->z_loss > 0 ? a->z_loss : -1;
+    o->loss_denominator = a->loss_denominator;
+    o->loss_on_targets_only = a->targets_only;
+    o->loss_block = a->loss_block;
+    o->ensemble = a->ensemble;
+    o->no_shift = !a->shift;
+    o->unscaled_softmax = !a->scale_logits;
+    TRY(config_types(c, &master, &slice, &o->activation));
+    o->context.short_weights = slice == o->activation && slice != MTF_F32;
+    TRY(configure(c, &known_unit_scaling, scope, NULL, &s));
+    o->context.unit_scaling = s.unit;
+    TRY(configure(c, &known_initializer, scope, NULL, &s));
+    TRY(configure(c, &known_embedding_class, scope, NULL, &e));
+    if (e.class->kind != GIN_NONE) {
+        const configurable *k = config_reference(c, e.class, "get_vocab_embedding_cls.cls");
+        TRY(k != NULL);
+        if (k != &known_vocab_embedding)
+            return gin_fail(&c->gin, &e.class->at, ERR_VALUE,
+                            "get_vocab_embedding_cls.cls takes @VocabEmbedding, not @%s", k->name);
+    }
+    TRY(configure(c, &known_vocab_embedding, scope, NULL, &e));
+    o->scaled_embedding = e.like_classifier;
+    return o->ensemble <= 1 || ensemble_output(c, o);
+}
+
+static bool vocab_sizes(mtf_config *c, const gin_place *at, int64_t input, int64_t output,
+                        mtf_transformer_opts *o)
+{
+    if (!output) output = input;
+    if (!input) input = output;
+    if (input < 2 || output < 2)
+        return gin_fail(&c->gin, at, ERR_VALUE,
+                        "the number of tokens is not known: name a vocabulary (run.vocabulary), or "
+                        "bind input_vocab_size and output_vocab_size");
+    o->input_vocab = input;
+    o->output_vocab = output;
+    return true;
+}
+
+/* ---- models ---- */
+
+/* What encoder and decoder must have in common. */
+static bool agree(mtf_config *c, const char *scope, const char *parameter, int64_t encoder,
+                  int64_t decoder)
+{
+    if (encoder == decoder) return true;
+    gin_place at = configured_at(c, &known_unitransformer, scope, parameter);
+    return gin_fail(&c->gin, &at, ERR_VALUE,
+                    "the encoder's %s is %lld, the decoder's %lld; they must be equal", parameter,
+                    (long long)encoder, (long long)decoder);
+}
+
+static const char *inner_scope(mtf_config *c, const char *scope, const char *name)
+{
+    textbuf t = {.arena = &c->gin.session->arena};
+    text_add(&t, "%s%s%s", scope, *scope ? "/" : "", name);
+    return text_done(&t);
+}
+
+static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64_t output,
+                          mtf_transformer_opts *o)
+{
+    bitransformer_args a = {0};
+    stack_build        encoder = {0}, decoder = {0};
+    const char        *e = inner_scope(c, scope, "encoder"), *d = inner_scope(c, scope, "decoder");
+    TRY(e && d && configure(c, &known_make_bitransformer, scope, NULL, &a));
+    const configurable *class = config_reference(c, a.class, "bitransformer_cls");
+    TRY(class != NULL);
+    if (class != &known_bitransformer)
+        return gin_fail(&c->gin, &a.class->at, ERR_VALUE,
+                        "bitransformer_cls takes @Bitransformer, not @%s", class->name);
+    TRY(build_stack(c, e, a.encoder_name, STACK_BIDIRECTIONAL, &encoder));
+    TRY(build_stack(c, d, a.decoder_name, STACK_DECODER, &decoder));
+    TRY(configure(c, &known_bitransformer, scope_of(a.class, scope), NULL, &a));
+    TRY(agree(c, d, "d_model", encoder.args.d_model, decoder.args.d_model));
+    TRY(agree(c, d, "vocab_divisor", encoder.args.vocab_divisor, decoder.args.vocab_divisor));
+    TRY(agree(c, d, "ensemble", encoder.args.ensemble, decoder.args.ensemble));
+    *o = (mtf_transformer_opts){.encoder = encoder.opts, .separate_embedding = !a.shared_embedding};
+    TRY(common(c, scope, &decoder, o));
+    gin_place at = configured_at(c, &known_unitransformer, d, "input_full_attention");
+    if (decoder.args.full_attention || decoder.args.targets_only)
+        return gin_fail(
+            &c->gin, &at, ERR_VALUE,
+            "input_full_attention and loss_on_targets_only are for models of one stack; "
+            "an encoder-decoder has its inputs apart");
+    at = configured_at(c, &known_make_bitransformer, scope, "input_vocab_size");
+    return vocab_sizes(c, &at,
+                       input           ? input
+                       : a.input_vocab ? a.input_vocab
+                                       : encoder.args.input_vocab,
+                       output           ? output
+                       : a.output_vocab ? a.output_vocab
+                                        : decoder.args.output_vocab,
+                       o);
+}
+
+static bool unitransformer(mtf_config *c, mtf_model_type type, int64_t input, int64_t output,
+                           mtf_transformer_opts *o)
+{
+    stack_build b = {0};
+    TRY(build_stack(c, "", "transformer",
+                    type == MTF_MODEL_ALIGNED ? STACK_BIDIRECTIONAL : STACK_CAUSAL, &b));
+    *o = (mtf_transformer_opts){.bidirectional = type == MTF_MODEL_ALIGNED,
+                                .prefix = b.args.full_attention};
+    TRY(common(c, "", &b, o));
+    gin_place at = configured_at(c, &known_unitransformer, "", "input_vocab_size");
+    return vocab_sizes(c, &at, input ? input : b.args.input_vocab,
+                       output ? output : b.args.output_vocab, o);
+}
+
+static bool student_teacher(mtf_config *c, int64_t input, int64_t output, mtf_config_model *m)
+{
+    bitransformer_args sizes = {0};
+    student_args       a = {0};
+    TRY(configure(c, &known_make_bi_student_teacher, "", NULL, &sizes));
+    TRY(configure(c, &known_student_teacher, "", NULL, &a));
+    if (!(a.fraction_soft > 0 && a.fraction_soft <= 1) || !(a.temperature > 0)) {
+        gin_place at = configured_at(c, &known_student_teacher, "", "fraction_soft");
+        return gin_fail(&c->gin, &at, ERR_VALUE,
+                        "StudentTeacher.fraction_soft must be above 0 and at most 1, and "
+                        "StudentTeacher.temperature above 0; they are %g and %g",
+                        a.fraction_soft, a.temperature);
+    }
+    if (!input) input = sizes.input_vocab;
+    if (!output) output = sizes.output_vocab;
+    m->distill = (mtf_distill_opts){
+        .temperature = a.temperature, .fraction_soft = a.fraction_soft, .start_step = a.start_step};
+    m->teacher_checkpoint = a.teacher_checkpoint;
+    m->student_starts_as_teacher = a.initialize_student;
+    return bitransformer(c, "student", input, output, &m->model) &&
+           bitransformer(c, "teacher", input, output, &m->teacher);
+}
+
+bool mtf_config_get_model(mtf_config *c, int64_t input_vocab, int64_t output_vocab,
+                          mtf_config_model *model)
+{
+    mtf_model_type type;
+    *model = (mtf_config_model){0};
+    if (!c || !mtf_ok(c->gin.session) || !config_model_type(c, &type)) return false;
+    switch (type) {
+    case MTF_MODEL_BITRANSFORMER:
+        return bitransformer(c, "", input_vocab, output_vocab, &model->model);
+    case MTF_MODEL_BI_STUDENT_TEACHER: return student_teacher(c, input_vocab, output_vocab, model);
+    default: return unitransformer(c, type, input_vocab, output_vocab, &model->model);
+    }
+}

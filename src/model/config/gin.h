@@ -1,0 +1,112 @@
+/* The gin language: values and bindings, as files have them.
+ *
+ *     file      = { statement newline }
+ *     statement = "include" text | "import" .. | "from" ..
+ *               | NAME "=" value                          (a macro)
+ *               | [ scope "/" ] selector "." parameter "=" value
+ *               | [ scope "/" ] selector ":" newline { indented parameter "=" value }
+ *     value     = None | True | False | number | text { text } | "%" name
+ *               | "@" [ scope "/" ] selector [ "()" ]
+ *               | "[" values "]" | "(" values ")" | "{" value ":" value, .. "}"
+ *
+ * Brackets may span lines, "\" continues a line, "#" begins a comment.  Nothing here knows what a
+ * selector means.
+ */
+#ifndef MODEL_GIN_H
+#define MODEL_GIN_H
+
+#include "base/session.h"
+#include "base/textbuf.h"
+#include "mtf_config.h"
+
+typedef struct gin_place {
+    const char *file;         /* NULL: a default, which no file has */
+    int         line, column; /* from 1 on                          */
+} gin_place;
+
+typedef enum gin_kind {
+    GIN_NONE,
+    GIN_BOOL,
+    GIN_INT,
+    GIN_REAL,
+    GIN_TEXT,
+    GIN_LIST,
+    GIN_TUPLE,
+    GIN_DICT,
+    GIN_REFERENCE,
+    GIN_MACRO
+} gin_kind;
+
+typedef struct gin_value gin_value;
+struct gin_value {
+    gin_kind    kind;
+    gin_place   at;
+    bool        truth;
+    bool        called; /* a reference with "()" */
+    int64_t     whole;
+    double      real;
+    const char *text;    /* a text, a selector, the name of a macro    */
+    const char *scope;   /* of a reference, "" for none                */
+    int         n, room; /* of a list; a dictionary has n pairs        */
+    gin_value  *items;   /* of a dictionary: key, value, key, value... */
+};
+
+typedef struct gin_binding {
+    const char      *scope;    /* "" for none               */
+    const char      *selector; /* NULL: a macro             */
+    const char      *parameter;
+    const gin_value *value;
+    gin_place        at;
+    bool             used;
+    bool             quiet; /* of the defaults: need not be used */
+} gin_binding;
+
+typedef struct gin_file {
+    mtf_session       *session;
+    const char *const *folders; /* where files are looked for, or NULL */
+    gin_binding       *bindings;
+    int                nbindings, room;
+    mtf_config_note   *notes;
+    int                nnotes, notes_room;
+    int                including; /* files that are open, one in the other */
+    bool               reading_defaults;
+} gin_file;
+
+/* ---- reading ---- */
+
+/* Appends the bindings of a text; `name` stands for the file in messages. */
+bool gin_read_text(gin_file *g, const char *text, const char *name);
+/* The same of a file, found by gin_find; `from` is the file that includes it, with the place. */
+bool gin_read_file(gin_file *g, const char *path, const gin_place *from);
+/* One value, alone; NULL after an error. */
+const gin_value *gin_read_value(gin_file *g, const char *text, const char *name);
+
+/* An error at a place; always false. */
+bool gin_fail(gin_file *g, const gin_place *at, error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void gin_say(gin_file *g, const gin_place *at, bool warning, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* "FILE:LINE:COLUMN: ", "" of a default. */
+enum { GIN_PLACE = 600 };
+const char *gin_place_text(const gin_place *at, char text[GIN_PLACE]);
+
+/* ---- values ---- */
+
+/* A macro's value, that of the last binding, through macros of macros; else the value itself.  NULL
+ * after an error: there is no such macro, or it is its own value. */
+const gin_value *gin_resolve(gin_file *g, const gin_value *v);
+/* A text in the same syntax, macros replaced by their values. */
+void gin_write(gin_file *g, const gin_value *v, textbuf *t);
+void gin_write_real(double x, textbuf *t); /* the shortest digits that give the same number */
+const char *gin_text(gin_file *g, const gin_value *v); /* the same in the session's arena */
+
+/* ---- files ---- */
+
+enum { GIN_LONGEST = 1 << 20 }; /* bytes of a file */
+
+/* The path of the file to read, in the session's arena; NULL where there is none.  Looks at the path
+ * as given, beside `from`, in the folders, and among the files that came with mtf. */
+const char *gin_find(gin_file *g, const char *path, const char *from);
+
+#endif

@@ -1,0 +1,31 @@
+/* Reading gin's text: blanks, words, texts and numbers. */
+#ifndef MODEL_GIN_SCAN_H
+#define MODEL_GIN_SCAN_H
+
+#include "model/config/gin.h"
+
+typedef struct gin_scanner {
+    gin_file   *gin;
+    const char *name; /* of the file */
+    const char *at, *line_start;
+    int         line;
+    int         brackets; /* that are open: line ends are blanks inside */
+} gin_scanner;
+
+gin_place scan_place(const gin_scanner *s);
+/* What stands here, for messages: a word, a character, or "the end of the line". */
+const char *scan_what(const gin_scanner *s, char text[64]);
+bool        scan_fail(const gin_scanner *s, const char *wanted); /* always false */
+
+void scan_blanks(gin_scanner *s);       /* and comments; line ends in brackets only */
+void scan_line_end(gin_scanner *s);     /* to the beginning of the next line        */
+bool scan_take(gin_scanner *s, char c); /* after blanks                             */
+bool scan_at_end(gin_scanner *s);       /* of the line or of the text, after blanks */
+
+/* Names with "." and "/" between them; NULL, where none is here, or one is not well formed. */
+const char *scan_name(gin_scanner *s);
+bool        scan_starts_text(const gin_scanner *s);
+bool        scan_text(gin_scanner *s, gin_value *v); /* several texts become one */
+bool        scan_number(gin_scanner *s, gin_value *v);
+
+#endif

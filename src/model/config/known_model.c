@@ -1,0 +1,266 @@
+/* Parameters of models: layers, stacks, Transformers. */
+#include "model/config/known_model.h"
+
+#define TRANSFORMER "mesh_tensorflow.transformer.transformer"
+#define LAYERS "mesh_tensorflow.transformer.transformer_layers"
+
+/* clang-format off */
+
+/* ---- layers ---- */
+
+#define AT(field) offsetof(attention_args, field)
+static const gin_parameter self_attention[] = {
+    {"num_heads",                      TAKES_COUNT,   "8",      AT(heads)},
+    {"num_memory_heads",               TAKES_INT,     "0",      AT(memory_heads)},
+    {"key_value_size",                 TAKES_COUNT,   "128",    AT(kv)},
+    {"shared_kv",                      TAKES_BOOL,    "False",  AT(shared_kv)},
+    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"attention_kwargs",               TAKES_VALUE,   "None",   AT(kwargs)},
+    {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
+    {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
+    {"attention_func",                 TAKES_TEXT,    "None",   AT(function)},
+    {"combine_dims",                   TAKES_BOOL,    "True",   AT(combine)},
+    {"keep_query_heads_dims",          TAKES_DEFAULT, "False",  0},
+    {"fold_scaling_into_initializer",  TAKES_BOOL,    "True",   AT(fold_scaling)},
+    /* this library's own */
+    {"relative_attention_max_distance", TAKES_COUNT,  "128",    AT(max_distance)},
+    {"rotary_base",                    TAKES_REAL,    "None",   AT(rotary)},
+    {"rotary_size",                    TAKES_INT,     "None",   AT(rotary_size)},
+    {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
+    {"dropout_each_query",             TAKES_BOOL,    "False",  AT(dropout_each)},
+    {0}};
+const configurable known_self_attention = {LAYERS, "SelfAttention", self_attention, NULL, 0};
+
+static const gin_parameter enc_dec_attention[] = {
+    {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
+    {0}};
+const configurable known_enc_dec_attention = {LAYERS, "EncDecAttention", enc_dec_attention, &known_self_attention, 0};
+
+static const gin_parameter local_attention[] = {
+    {"radius",                         TAKES_COUNT,   "128",    AT(radius)},
+    {"num_heads",                      TAKES_COUNT,   "8",      AT(heads)},
+    {"num_memory_heads",               TAKES_INT,     "0",      AT(memory_heads)},
+    {"key_value_size",                 TAKES_COUNT,   "128",    AT(kv)},
+    {"shared_kv",                      TAKES_BOOL,    "False",  AT(shared_kv)},
+    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"attention_kwargs",               TAKES_VALUE,   "None",   AT(kwargs)},
+    {0}};
+const configurable known_local_attention = {LAYERS, "LocalSelfAttention", local_attention, &known_self_attention, 0};
+#undef AT
+
+#define AT(field) offsetof(talking_args, field)
+static const gin_parameter talking_heads[] = {
+    {"key_heads_dims",                 TAKES_VALUE,   "(('heads', 12),)", AT(key_heads)},
+    {"softmax_heads_dims",             TAKES_VALUE,   "(('heads', 12),)", AT(softmax_heads)},
+    {"value_heads_dims",               TAKES_VALUE,   "(('heads', 12),)", AT(value_heads)},
+    {"key_size",                       TAKES_COUNT,   "64",     AT(key_size)},
+    {"value_size",                     TAKES_COUNT,   "64",     AT(value_size)},
+    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
+    {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
+    {"dynamic_projections",            TAKES_DEFAULT, "None",   0},
+    {"dynamic_projections_init_scale", TAKES_NOTHING, "0.01",   0},
+    {"relative_attention_max_distance", TAKES_COUNT,  "128",    AT(max_distance)},
+    {0}};
+const configurable known_talking_heads = {LAYERS, "TalkingHeadsSelfAttention", talking_heads, NULL, 0};
+
+static const gin_parameter talking_enc_dec[] = {
+    {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
+    {0}};
+const configurable known_talking_enc_dec = {LAYERS, "TalkingHeadsEncDecAttention", talking_enc_dec, &known_talking_heads, 0};
+#undef AT
+
+#define AT(field) offsetof(dense_args, field)
+static const gin_parameter dense_relu_dense[] = {
+    {"hidden_size",                    TAKES_COUNT,   "4096",   AT(hidden)},
+    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"activation",                     TAKES_VALUE,   "'relu'", AT(activation)},
+    {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
+    {0}};
+const configurable known_dense_relu_dense = {LAYERS, "DenseReluDense", dense_relu_dense, NULL, 0};
+#undef AT
+
+/* ---- stacks ---- */
+
+#define AT(field) offsetof(stack_args, field)
+static const gin_parameter layer_stack[] = {
+    {"sublayers_initial",              TAKES_VALUE,   "None",   AT(initial)},
+    {"sublayers_per_layer",            TAKES_VALUE,   "None",   AT(per_layer)},
+    {"sublayers_final",                TAKES_VALUE,   "None",   AT(final)},
+    {"dropout_rate",                   TAKES_VALUE,   "None",   AT(dropout)},
+    {"norm_epsilon",                   TAKES_VALUE,   "None",   AT(epsilon)},
+    {"recompute_grads",                TAKES_BOOL,    "False",  AT(recompute)},
+    {0}};
+const configurable known_layer_stack = {TRANSFORMER, "LayerStack", layer_stack, NULL, 0};
+#undef AT
+
+#define AT(field) offsetof(make_stack_args, field)
+static const gin_parameter make_layer_stack[] = {
+    {"layers",                         TAKES_VALUE,   "None",   AT(layers)},
+    {"layer_stack_cls",                TAKES_VALUE,   "@LayerStack", AT(stack_class)},
+    {"num_layers",                     TAKES_COUNT,   "6",      AT(blocks)},
+    {"block_scope",                    TAKES_BOOL,    "True",   AT(block_scope)},
+    {0}};
+const configurable known_make_layer_stack = {TRANSFORMER, "make_layer_stack", make_layer_stack, NULL, 0};
+#undef AT
+
+#define NUMBER offsetof(sublayer_args, number)
+static const gin_parameter no_parameters[] = {{0}};
+static const gin_parameter norm[] = {{"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
+static const gin_parameter dropout[] = {{"dropout_rate", TAKES_REAL, "0.0", NUMBER}, {0}};
+static const gin_parameter subsampled[] = {
+    {"percentage", TAKES_DEFAULT, "100.0", 0}, {"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
+static const gin_parameter clip[] = {{"rms_norm", TAKES_REAL, "1.0", NUMBER}, {0}};
+static const gin_parameter rezero[] = {{"initial_value", TAKES_REAL, "0.0", NUMBER}, {0}};
+static const gin_parameter annealed[] = {
+    {"init_dropout_rate", TAKES_REAL, "0.0", NUMBER}, {"start_step", TAKES_DEFAULT, "None", 0},
+    {"end_step", TAKES_DEFAULT, "None", 0}, {0}};
+const known_sublayer known_sublayers[] = {
+    {"call_layer",               {TRANSFORMER, "sublayer_call_layer",               no_parameters, NULL, 0}},
+    {"residual",                 {TRANSFORMER, "sublayer_residual",                 no_parameters, NULL, 0}},
+    {"mask_padding",             {TRANSFORMER, "sublayer_mask_padding",             no_parameters, NULL, 0}},
+    {"dropout",                  {TRANSFORMER, "sublayer_dropout",                  dropout,       NULL, 0}},
+    {"dropout",                  {TRANSFORMER, "sublayer_legacy_dropout",           no_parameters, NULL, 0}},
+    {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm",                 norm,          NULL, 0}},
+    {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm_subsampled",      subsampled,    NULL, 0}},
+    {"legacy_rms_norm",          {TRANSFORMER, "sublayer_legacy_rms_norm",          no_parameters, NULL, 0}},
+    {"legacy_final_rms_norm",    {TRANSFORMER, "sublayer_legacy_final_rms_norm",    no_parameters, NULL, 0}},
+    {"scale_norm",               {TRANSFORMER, "sublayer_scale_norm",               norm,          NULL, 0}},
+    {"layer_norm",               {TRANSFORMER, "sublayer_true_layer_norm",          norm,          NULL, 0}},
+    {"clip_activation_gradient", {TRANSFORMER, "sublayer_clip_activation_gradient", clip,          NULL, 0}},
+    {"rezero",                   {TRANSFORMER, "sublayer_rezero",                   rezero,        NULL, 0}},
+    {"dropout",                  {TRANSFORMER, "sublayer_annealed_dropout",         annealed,      NULL, STANDING_ABSENT}},
+    {NULL, {0}}};
+
+/* ---- models ---- */
+
+#define AT(field) offsetof(unitransformer_args, field)
+static const gin_parameter unitransformer[] = {
+    {"d_model",                        TAKES_COUNT,   "1024",   AT(d_model)},
+    {"input_vocab_size",               TAKES_INT,     "None",   AT(input_vocab)},
+    {"output_vocab_size",              TAKES_INT,     "None",   AT(output_vocab)},
+    {"max_length",                     TAKES_COUNT,   "512",    AT(max_length)},
+    {"shared_embedding_and_softmax_weights", TAKES_BOOL, "False", AT(shared_softmax)},
+    {"label_smoothing",                TAKES_REAL,    "0.0",    AT(label_smoothing)},
+    {"z_loss",                         TAKES_REAL,    "0.0001", AT(z_loss)},
+    {"vocab_divisor",                  TAKES_COUNT,   "128",    AT(vocab_divisor)},
+    {"ensemble",                       TAKES_INT,     "None",   AT(ensemble)},
+    {"loss_fn",                        TAKES_DEFAULT, "None",   0},
+    {"positional_embedding",           TAKES_BOOL,    "True",   AT(positions)},
+    {"sinusoid_positional_embedding",  TAKES_BOOL,    "False",  AT(sinusoid)},
+    {"input_full_attention",           TAKES_BOOL,    "False",  AT(full_attention)},
+    {"loss_on_targets_only",           TAKES_BOOL,    "False",  AT(targets_only)},
+    {"loss_denominator",               TAKES_REAL,    "None",   AT(loss_denominator)},
+    {"token_dropout_rate",             TAKES_REAL,    "0.0",    AT(token_dropout)},
+    /* what the caller gives */
+    {"layer_stack",                    TAKES_NOTHING, "None",   0},
+    {"autoregressive",                 TAKES_NOTHING, "None",   0},
+    {"name",                           TAKES_NOTHING, "None",   0},
+    {"layout",                         TAKES_NOTHING, "None",   0},
+    {"mesh_shape",                     TAKES_NOTHING, "None",   0},
+    /* this library's own */
+    {"shift_targets",                  TAKES_BOOL,    "True",   AT(shift)},
+    {"scale_logits",                   TAKES_BOOL,    "True",   AT(scale_logits)},
+    {"loss_block",                     TAKES_INT,     "None",   AT(loss_block)},
+    {0}};
+const configurable known_unitransformer = {TRANSFORMER, "Unitransformer", unitransformer, NULL, 0};
+#undef AT
+
+#define AT(field) offsetof(bitransformer_args, field)
+static const gin_parameter bitransformer[] = {
+    {"shared_embedding",               TAKES_BOOL,    "True",   AT(shared_embedding)},
+    {"encoder",                        TAKES_NOTHING, "None",   0},
+    {"decoder",                        TAKES_NOTHING, "None",   0},
+    {0}};
+const configurable known_bitransformer = {TRANSFORMER, "Bitransformer", bitransformer, NULL, 0};
+
+static const gin_parameter make_bitransformer[] = {
+    {"input_vocab_size",               TAKES_INT,     "None",   AT(input_vocab)},
+    {"output_vocab_size",              TAKES_INT,     "None",   AT(output_vocab)},
+    {"encoder_name",                   TAKES_TEXT,    "'encoder'", AT(encoder_name)},
+    {"decoder_name",                   TAKES_TEXT,    "'decoder'", AT(decoder_name)},
+    {"bitransformer_cls",              TAKES_VALUE,   "@Bitransformer", AT(class)},
+    {"layout",                         TAKES_NOTHING, "None",   0},
+    {"mesh_shape",                     TAKES_NOTHING, "None",   0},
+    {0}};
+const configurable known_make_bitransformer = {TRANSFORMER, "make_bitransformer", make_bitransformer, NULL, 0};
+
+static const gin_parameter make_bi_student_teacher[] = {
+    {"input_vocab_size",               TAKES_INT,     "None",   AT(input_vocab)},
+    {"output_vocab_size",              TAKES_INT,     "None",   AT(output_vocab)},
+    {"layout",                         TAKES_NOTHING, "None",   0},
+    {"mesh_shape",                     TAKES_NOTHING, "None",   0},
+    {0}};
+const configurable known_make_bi_student_teacher = {TRANSFORMER, "make_bi_student_teacher", make_bi_student_teacher, NULL, 0};
+#undef AT
+
+#define AT(field) offsetof(student_args, field)
+static const gin_parameter student_teacher[] = {
+    {"temperature",                    TAKES_REAL,    "None",   AT(temperature)},
+    {"fraction_soft",                  TAKES_REAL,    "None",   AT(fraction_soft)},
+    {"distill_start_step",             TAKES_INT,     "0",      AT(start_step)},
+    {"teacher_checkpoint",             TAKES_TEXT,    "None",   AT(teacher_checkpoint)},
+    {"initialize_student_weights",     TAKES_BOOL,    "False",  AT(initialize_student)},
+    {"student",                        TAKES_NOTHING, "None",   0},
+    {"teacher",                        TAKES_NOTHING, "None",   0},
+    {0}};
+const configurable known_student_teacher = {TRANSFORMER, "StudentTeacher", student_teacher, NULL, 0};
+#undef AT
+
+#define AT(field) offsetof(embedding_args, field)
+static const gin_parameter vocab_embedding[] = {
+    {"scale_variable_like_classifier_weights", TAKES_BOOL, "False", AT(like_classifier)},
+    {0}};
+const configurable known_vocab_embedding = {TRANSFORMER, "VocabEmbedding", vocab_embedding, NULL, 0};
+static const gin_parameter embedding_class[] = {
+    {"cls",                            TAKES_VALUE,   "None",   AT(class)},
+    {0}};
+const configurable known_embedding_class = {TRANSFORMER, "get_vocab_embedding_cls", embedding_class, NULL, 0};
+#undef AT
+
+#define AT(field) offsetof(ensemble_args, field)
+static const gin_parameter reduce_ensemble[] = {
+    {"reduce_fn",                      TAKES_VALUE,   "@reduce_ensemble_logits_mean_prob", AT(function)},
+    {0}};
+const configurable known_reduce_ensemble = {TRANSFORMER, "reduce_ensemble_logits", reduce_ensemble, NULL, 0};
+static const gin_parameter reduce_select[] = {{"model_id", TAKES_INT, "0", AT(member)}, {0}};
+const configurable known_reduce_select = {TRANSFORMER, "reduce_ensemble_logits_select", reduce_select, NULL, 0};
+static const configurable reduce_prob = {TRANSFORMER, "reduce_ensemble_logits_mean_prob", no_parameters, NULL, 0};
+static const configurable reduce_logit = {TRANSFORMER, "reduce_ensemble_logits_mean_logit", no_parameters, NULL, 0};
+#undef AT
+
+static const gin_parameter unit_scaling[] = {
+    {"value", TAKES_BOOL, "False", offsetof(scaling_args, unit)}, {0}};
+const configurable known_unit_scaling = {"mesh_tensorflow.layers", "unit_scaling_convention", unit_scaling, NULL, 0};
+
+static const gin_parameter initializer[] = {
+    {"scale",                          TAKES_DEFAULT, "1.0",      0},
+    {"mode",                           TAKES_DEFAULT, "'fan_in'", 0},
+    {"distribution",                   TAKES_DEFAULT, "'normal'", 0},
+    {0}};
+const configurable known_initializer = {"mesh_tensorflow.layers", "VarianceScalingInitializer", initializer, NULL, 0};
+
+/* clang-format on */
+
+const configurable *const known_model[] = {&known_self_attention,
+                                           &known_enc_dec_attention,
+                                           &known_local_attention,
+                                           &known_talking_heads,
+                                           &known_talking_enc_dec,
+                                           &known_dense_relu_dense,
+                                           &known_layer_stack,
+                                           &known_make_layer_stack,
+                                           &known_unitransformer,
+                                           &known_bitransformer,
+                                           &known_make_bitransformer,
+                                           &known_make_bi_student_teacher,
+                                           &known_student_teacher,
+                                           &known_vocab_embedding,
+                                           &known_embedding_class,
+                                           &known_reduce_ensemble,
+                                           &known_reduce_select,
+                                           &reduce_prob,
+                                           &reduce_logit,
+                                           &known_unit_scaling,
+                                           &known_initializer,
+                                           NULL};

@@ -1,0 +1,96 @@
+/* Parameters of models: layers, stacks, Transformers. */
+#ifndef MODEL_KNOWN_MODEL_H
+#define MODEL_KNOWN_MODEL_H
+
+#include "model/config/configurable.h"
+
+/* SelfAttention and its kin. */
+typedef struct attention_args {
+    int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
+    bool             shared_kv, combine, fold_scaling, bias, dropout_each;
+    double           dropout, rotary;
+    const char      *relative, *function;
+    const gin_value *kwargs;
+} attention_args;
+
+typedef struct talking_args {
+    const gin_value *key_heads, *softmax_heads, *value_heads;
+    int64_t          key_size, value_size, buckets, max_distance;
+    double           dropout;
+    const char      *relative;
+} talking_args;
+
+typedef struct dense_args {
+    int64_t          hidden;
+    double           dropout;
+    const gin_value *activation;
+    bool             bias;
+} dense_args;
+
+typedef struct stack_args {
+    const gin_value *initial, *per_layer, *final, *dropout, *epsilon;
+    bool             recompute;
+} stack_args;
+
+/* The number of a sublayer: its rate, its epsilon or the like. */
+typedef struct sublayer_args {
+    double number;
+} sublayer_args;
+
+typedef struct make_stack_args {
+    const gin_value *layers, *stack_class;
+    int64_t          blocks;
+    bool             block_scope;
+} make_stack_args;
+
+typedef struct unitransformer_args {
+    int64_t d_model, input_vocab, output_vocab, max_length, vocab_divisor, ensemble;
+    int64_t loss_block;
+    bool    shared_softmax, positions, sinusoid, full_attention, targets_only;
+    bool    shift, scale_logits;
+    double  label_smoothing, z_loss, token_dropout, loss_denominator;
+} unitransformer_args;
+
+typedef struct bitransformer_args {
+    bool        shared_embedding;
+    int64_t     input_vocab, output_vocab;
+    const char *encoder_name, *decoder_name;
+    const gin_value *class;
+} bitransformer_args;
+
+typedef struct student_args {
+    double      temperature, fraction_soft;
+    int64_t     start_step;
+    const char *teacher_checkpoint;
+    bool        initialize_student;
+} student_args;
+
+typedef struct embedding_args {
+    const gin_value *class;
+    bool like_classifier;
+} embedding_args;
+
+typedef struct ensemble_args {
+    const gin_value *function;
+    int64_t          member;
+} ensemble_args;
+
+typedef struct scaling_args {
+    bool unit;
+} scaling_args;
+
+extern const configurable known_self_attention, known_enc_dec_attention, known_local_attention,
+    known_talking_heads, known_talking_enc_dec, known_dense_relu_dense, known_layer_stack,
+    known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
+    known_make_bi_student_teacher, known_student_teacher, known_vocab_embedding,
+    known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,
+    known_initializer;
+
+/* Sublayers: their words in mtf_sublayers, the last without. */
+typedef struct known_sublayer {
+    const char  *word;
+    configurable as;
+} known_sublayer;
+extern const known_sublayer known_sublayers[];
+
+#endif

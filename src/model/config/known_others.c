@@ -1,0 +1,64 @@
+/* Names of the original that nothing here reads.
+ *
+ * Infrastructure has no counterpart: its parameters are accepted and noted.  Layers and functions
+ * that do not exist here yet are an error where a model uses them.
+ */
+#include "model/config/configurable.h"
+
+#define NO_EFFECT(name)                                                                            \
+    &(const configurable)                                                                          \
+    {                                                                                              \
+        NULL, name, NULL, NULL, STANDING_NO_EFFECT                                                 \
+    }
+#define ABSENT(name)                                                                               \
+    &(const configurable)                                                                          \
+    {                                                                                              \
+        NULL, name, NULL, NULL, STANDING_ABSENT                                                    \
+    }
+
+/* clang-format off */
+const configurable *const known_others[] = {
+    /* machines and the framework */
+    NO_EFFECT("SimdMeshImpl"), NO_EFFECT("PlacementMeshImpl"), NO_EFFECT("HierarchicalTiling"),
+    NO_EFFECT("auto_logical_to_physical_tpu"), NO_EFFECT("Lowering"), NO_EFFECT("get_estimator"),
+    NO_EFFECT("parse_gin_defaults_and_flags"), NO_EFFECT("export_model"), NO_EFFECT("train_model"),
+    NO_EFFECT("eval_model"), NO_EFFECT("get_checkpoint_iterator"),
+    NO_EFFECT("write_lines_to_file"), NO_EFFECT("mesh_eval_dataset"), NO_EFFECT("compute_log_likelihoods"),
+    /* reading of data, and T5's tasks */
+    NO_EFFECT("pack_dataset"), NO_EFFECT("pack_or_pad"), NO_EFFECT("trim_and_pad_dataset"),
+    NO_EFFECT("maybe_print_dataset"), NO_EFFECT("num_parallel_calls"), NO_EFFECT("denoise"),
+    NO_EFFECT("unsupervised"), NO_EFFECT("select_random_chunk"), NO_EFFECT("split_tokens"),
+    NO_EFFECT("reduce_concat_tokens"), NO_EFFECT("concatenate_and_split_to_fixed_length"),
+    NO_EFFECT("random_spans_helper"), NO_EFFECT("random_spans_tokens_length"),
+    NO_EFFECT("random_spans_noise_mask"), NO_EFFECT("iid_noise_mask"), NO_EFFECT("regular_noise_mask"),
+    NO_EFFECT("random_prefix_noise_mask"), NO_EFFECT("noise_token_to_sentinel"),
+    NO_EFFECT("noise_span_to_sentinel"), NO_EFFECT("noise_span_to_unique_sentinel"),
+    NO_EFFECT("nonnoise_span_to_unique_sentinel"), NO_EFFECT("drop_noise_tokens"),
+    NO_EFFECT("drop_nonnoise_tokens"), NO_EFFECT("permute_noise_tokens"),
+    NO_EFFECT("noise_token_to_gathered_token"), NO_EFFECT("noise_token_to_random_token"),
+    NO_EFFECT("noise_token_to_random_token_or_sentinel"), NO_EFFECT("sentinel_id"),
+    NO_EFFECT("prefix_lm"), NO_EFFECT("rate_num_examples"), NO_EFFECT("rate_unsupervised"),
+    NO_EFFECT("preprocess_tsv"), NO_EFFECT("tsv_dataset_fn"), NO_EFFECT("get_mixture_or_task"),
+    NO_EFFECT("get_default_spm_path"), NO_EFFECT("get_default_vocabulary"),
+    /* layers that are not there yet */
+    ABSENT("MoE1D"), ABSENT("MoE2D"), ABSENT("ExpertsSelfAttention"), ABSENT("ExpertsEncDecAttention"),
+    ABSENT("Synthesizer"), ABSENT("TransparentEncDecAttention"), ABSENT("GeneralBilinearSelfAttention"),
+    ABSENT("GeneralBilinearEncDecAttention"), ABSENT("BranchedSelfAttention"), ABSENT("BranchedEncDecAttention"),
+    ABSENT("Conv1DLayer"), ABSENT("SeparableConv1DLayer"), ABSENT("Conv1DLocalAttn"),
+    ABSENT("LightweightConv1DLocalAttn"), ABSENT("DynamicConv1DLocalAttn"), ABSENT("LocalConvAttnBlock"),
+    ABSENT("ParallelLayer"), ABSENT("GatedLinearUnitLayer"), ABSENT("EncoderConvolutionalLayer"),
+    ABSENT("DecoderAttentionLayer"), ABSENT("DecoderConvolutionalLayer"), ABSENT("UTLayerStack"),
+    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"), ABSENT("ReversibleLayerStack"),
+    ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
+    ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),
+    ABSENT("ProductKeyValueMemory"),
+    /* embeddings, losses and functions likewise */
+    ABSENT("FactorizedVocabEmbedding"), ABSENT("AdaptiveVocabEmbedding"), ABSENT("AdaptiveSoftmaxVocabEmbedding"),
+    ABSENT("adaptive_softmax_loss_fn"), ABSENT("MixtureOfSoftmaxes"), ABSENT("Mixtape"),
+    ABSENT("relative_position_spans"), ABSENT("enc_dec_attention_bias"), ABSENT("enc_dec_attention"),
+    ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("synthetic_attention"), ABSENT("local_attention_1d"),
+    ABSENT("attention_params"), ABSENT("variable_filter_max_size"), ABSENT("flexible_ckpt_init_mapping"),
+    ABSENT("init_checkpoint_variable_mapping"), ABSENT("should_load_variable"),
+    ABSENT("sinusoid_positional_embedding_weights"), ABSENT("beam_search"), ABSENT("greedy_decode"),
+    NULL};
+/* clang-format on */

@@ -1,0 +1,250 @@
+/* config.json of published models, and the models it describes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/session.h"
+#include "checkpoint/json_in.h"
+#include "checkpoint/opening.h"
+#include "model/published/published.h"
+
+/* ---- members of the file ---- */
+
+typedef struct config_reader {
+    mtf_session *session;
+    const char  *path;
+    const cJSON *root;
+} config_reader;
+
+static bool wrong(const config_reader *r, const char *key, const char *should)
+{
+    return fail(&r->session->fault, ERR_FILE, "\"%s\": \"%s\" must be %s", r->path, key, should);
+}
+
+static bool is_absent(const cJSON *x)
+{
+    return !x || cJSON_IsNull(x);
+}
+
+/* A whole number from 1 on, such that products of two are numbers still; `otherwise` 0: it must be
+ * there. */
+static bool get_size(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
+{
+    const cJSON *x = json_member(r->root, key);
+    *to = otherwise;
+    if (is_absent(x) && otherwise) return true;
+    return (json_whole(x, to) && *to > 0 && *to < INT32_MAX) ||
+           wrong(r, key, "a whole number from 1 to 2147483646");
+}
+
+/* Blocks have numbers of three digits. */
+static bool get_layers(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
+{
+    return get_size(r, key, otherwise, to) && (*to < 1000 || wrong(r, key, "less than 1000"));
+}
+
+static bool get_number(const config_reader *r, const char *key, double otherwise, double *to)
+{
+    const cJSON *x = json_member(r->root, key);
+    *to = otherwise;
+    if (is_absent(x)) return true;
+    if (!cJSON_IsNumber(x) || !(x->valuedouble >= 0)) return wrong(r, key, "a number, 0 or more");
+    *to = x->valuedouble;
+    return true;
+}
+
+static bool get_truth(const config_reader *r, const char *key, bool otherwise, bool *to)
+{
+    const cJSON *x = json_member(r->root, key);
+    *to = is_absent(x) ? otherwise : cJSON_IsTrue(x);
+    return is_absent(x) || cJSON_IsBool(x) || wrong(r, key, "true or false");
+}
+
+static bool get_word(const config_reader *r, const char *key, const char *otherwise,
+                     const char **to)
+{
+    const cJSON *x = json_member(r->root, key);
+    *to = is_absent(x) ? otherwise : cJSON_GetStringValue(x);
+    return *to || wrong(r, key, "a word");
+}
+
+/* ---- activations ---- */
+
+static const struct {
+    const char *theirs, *ours;
+} activations[] = {{"relu", "relu"},       {"gelu_new", "gelu"}, {"gelu_pytorch_tanh", "gelu"},
+                   {"gelu", "gelu_exact"}, {"silu", "swish"},    {"swish", "swish"},
+                   {"tanh", "tanh"}};
+
+static bool set_activation(const config_reader *r, const char *key, const char *word,
+                           published_config *c)
+{
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strcmp(word, activations[i].theirs) == 0) {
+            c->activation = activations[i].ours;
+            return true;
+        }
+    return fail(&r->session->fault, ERR_FILE, "\"%s\": \"%s\" is \"%s\", which mtf does not know",
+                r->path, key, word);
+}
+
+/* T5's "relu", or "gated-gelu", whose gelu is the approximation. */
+static bool get_projection(const config_reader *r, published_config *c)
+{
+    static const char key[] = "feed_forward_proj", gated[] = "gated-";
+    const char       *word;
+    TRY(get_word(r, key, "relu", &word));
+    c->gated = strncmp(word, gated, sizeof gated - 1) == 0;
+    if (c->gated) word += sizeof gated - 1;
+    if (c->gated && strcmp(word, "gelu") == 0) word = "gelu_new";
+    return set_activation(r, key, word, c);
+}
+
+/* ---- families ---- */
+
+static bool read_t5(const config_reader *r, published_config *c)
+{
+    bool scaled;
+    c->family = PUBLISHED_T5;
+    TRY(get_size(r, "d_model", 512, &c->d_model) && get_size(r, "d_kv", 64, &c->d_kv) &&
+        get_size(r, "d_ff", 2048, &c->d_ff) && get_size(r, "num_heads", 8, &c->heads) &&
+        get_layers(r, "num_layers", 6, &c->encoder_layers) &&
+        get_layers(r, "num_decoder_layers", c->encoder_layers, &c->layers) &&
+        get_size(r, "relative_attention_num_buckets", 32, &c->buckets) &&
+        get_size(r, "relative_attention_max_distance", 128, &c->max_distance) &&
+        get_size(r, "n_positions", 512, &c->positions) &&
+        get_number(r, "layer_norm_epsilon", 1e-6, &c->epsilon) &&
+        get_number(r, "dropout_rate", 0.1, &c->dropout) &&
+        get_truth(r, "tie_word_embeddings", true, &c->tied) &&
+        get_truth(r, "scale_decoder_outputs", c->tied, &scaled) && get_projection(r, c));
+    c->attention_dropout = c->dropout;
+    c->unscaled = !scaled;
+    return true;
+}
+
+static bool read_gpt2(const config_reader *r, published_config *c)
+{
+    const char *word;
+    bool        by_layer, crosses;
+    c->family = PUBLISHED_GPT2;
+    TRY(get_size(r, "n_embd", 768, &c->d_model) && get_size(r, "n_head", 12, &c->heads) &&
+        get_layers(r, "n_layer", 12, &c->layers) &&
+        get_size(r, "n_positions", 1024, &c->positions) &&
+        get_size(r, "n_inner", 4 * c->d_model, &c->d_ff) &&
+        get_number(r, "layer_norm_epsilon", 1e-5, &c->epsilon) &&
+        get_number(r, "resid_pdrop", 0.1, &c->dropout) &&
+        get_number(r, "attn_pdrop", 0.1, &c->attention_dropout) &&
+        get_word(r, "activation_function", "gelu_new", &word) &&
+        set_activation(r, "activation_function", word, c) &&
+        get_truth(r, "tie_word_embeddings", true, &c->tied) &&
+        get_truth(r, "scale_attn_weights", true, &c->scaled_queries) &&
+        get_truth(r, "scale_attn_by_inverse_layer_idx", false, &by_layer) &&
+        get_truth(r, "add_cross_attention", false, &crosses));
+    if (by_layer) return wrong(r, "scale_attn_by_inverse_layer_idx", "false");
+    if (crosses) return wrong(r, "add_cross_attention", "false");
+    if (c->d_model % c->heads) return wrong(r, "n_embd", "a multiple of n_head");
+    c->d_kv = c->d_model / c->heads;
+    c->unscaled = true;
+    return true;
+}
+
+static const struct {
+    const char *type;
+    bool (*read)(const config_reader *r, published_config *c);
+} families[] = {{"t5", read_t5}, {"mt5", read_t5}, {"gpt2", read_gpt2}};
+
+static bool read_family(const config_reader *r, published_config *c)
+{
+    const char *type;
+    TRY(get_word(r, "model_type", "", &type));
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(type, families[i].type) == 0)
+            return get_size(r, "vocab_size", 0, &c->vocab) && families[i].read(r, c);
+    return wrong(r, "model_type", "\"t5\", \"mt5\" or \"gpt2\"");
+}
+
+/* The whole file as text in the arena. */
+static const char *read_text(mtf_session *s, const char *path)
+{
+    enum { MOST = 1 << 24 };
+    struct stat about;
+    int         file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char       *text = NULL;
+    if (file < 0 || fstat(file, &about) != 0) {
+        fail(&s->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
+    } else if (!S_ISREG(about.st_mode) || about.st_size > MOST) {
+        fail(&s->fault, ERR_FILE, "\"%s\" is no configuration of a model", path);
+    } else {
+        text = arena_alloc(&s->arena, (size_t)about.st_size + 1);
+        if (text && !file_read(file, path, 0, text, about.st_size, &s->fault)) text = NULL;
+    }
+    if (file >= 0) close(file);
+    return text;
+}
+
+bool published_parse(mtf_session *s, const char *path, const char *text, published_config *c)
+{
+    *c = (published_config){.text = text};
+    cJSON *root = json_read(text, strlen(text));
+    if (!root) return fail(&s->fault, ERR_FILE, "\"%s\" is no JSON object", path);
+    bool ok = read_family(&(config_reader){s, path, root}, c);
+    cJSON_Delete(root);
+    return ok;
+}
+
+bool published_read(mtf_session *s, const char *path, published_config *c)
+{
+    const char *text = read_text(s, path);
+    return text && published_parse(s, path, text, c);
+}
+
+/* ---- models ---- */
+
+static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
+static const char *const gpt2_final[] = {"layer_norm", NULL};
+
+mtf_transformer_opts published_opts(const published_config *c, published_layers *room)
+{
+    bool                  t5 = c->family == PUBLISHED_T5;
+    mtf_transformer_layer own = {.kind = MTF_SELF_ATTENTION,
+                                 .attention = {.heads = c->heads,
+                                               .kv = c->d_kv,
+                                               .dropout = c->attention_dropout,
+                                               .dropout_each = !t5,
+                                               .bias = !t5,
+                                               .scale_queries = c->scaled_queries,
+                                               .buckets = c->buckets,
+                                               .max_distance = c->max_distance}};
+    mtf_transformer_layer across = own, forward = {.kind = MTF_FEED_FORWARD};
+    if (t5) own.attention.relative = MTF_RELATIVE_BIAS_SHARED;
+    across.kind = MTF_ENC_DEC_ATTENTION;
+    forward.feed_forward = (mtf_feed_forward_layer){
+        .hidden = c->d_ff, .bias = !t5, .activation = {c->activation, c->gated ? "linear" : NULL}};
+    if (t5) forward.feed_forward.dropout = c->dropout;
+    *room = (published_layers){.encoder = {own, forward}, .decoder = {own, forward}};
+    if (t5) room->decoder[1] = across, room->decoder[2] = forward;
+    mtf_stack_opts       stack = {.layers = room->decoder,
+                                  .blocks = c->layers,
+                                  .dropout = c->dropout,
+                                  .epsilon = c->epsilon,
+                                  .max_length = c->positions,
+                                  .positions = t5 ? MTF_POSITIONS_NONE : MTF_POSITIONS_LEARNED,
+                                  .per_layer = t5 ? NULL : gpt2_layers,
+                                  .final = t5 ? NULL : gpt2_final};
+    mtf_transformer_opts o = {.d_model = c->d_model,
+                              .input_vocab = c->vocab,
+                              .vocab_divisor = 1,
+                              .stack = stack,
+                              .shared_softmax = c->tied,
+                              .unscaled_softmax = c->tied && c->unscaled,
+                              .no_shift = !t5,
+                              .z_loss = t5 ? 0 : -1};
+    if (!t5) return o;
+    o.encoder = stack;
+    o.encoder.layers = room->encoder;
+    o.encoder.blocks = c->encoder_layers;
+    return o;
+}

@@ -1,0 +1,86 @@
+/* Published models as configuration files in gin's syntax. */
+#include "base/textbuf.h"
+#include "model/published/published.h"
+
+static const char *truth(bool x)
+{
+    return x ? "True" : "False";
+}
+
+static void add_size(textbuf *t, const char *name, int64_t value)
+{
+    text_add(t, "%s = %lld\n", name, (long long)value);
+}
+
+static void add_sizes(textbuf *t, const published_config *c)
+{
+    add_size(t, "num_layers", c->layers);
+    add_size(t, "d_model", c->d_model);
+    add_size(t, "d_ff", c->d_ff);
+    add_size(t, "d_kv", c->d_kv);
+    add_size(t, "num_heads", c->heads);
+    add_size(t, "max_length", c->positions);
+    text_add(t, "dropout_rate = %.9g\n", c->dropout);
+    text_add(t, "SelfAttention.dropout_rate = %.9g\n", c->attention_dropout);
+    if (c->gated)
+        text_add(t, "DenseReluDense.activation = ['%s', 'linear']\n", c->activation);
+    else
+        text_add(t, "DenseReluDense.activation = '%s'\n", c->activation);
+}
+
+static void add_t5(textbuf *t, const published_config *c)
+{
+    text_add(t, "run.model_type = 'bitransformer'\n");
+    add_size(t, "make_bitransformer.input_vocab_size", c->vocab);
+    add_size(t, "make_bitransformer.output_vocab_size", c->vocab);
+    if (c->encoder_layers != c->layers)
+        add_size(t, "encoder/make_layer_stack.num_layers", c->encoder_layers);
+    text_add(t, "Unitransformer.positional_embedding = False\n");
+    text_add(t, "SelfAttention.relative_attention_type = 'bias_shared'\n");
+    add_size(t, "SelfAttention.relative_attention_num_buckets", c->buckets);
+    add_size(t, "SelfAttention.relative_attention_max_distance", c->max_distance);
+    if (c->legacy_names) /* these two choose the sublayers with such names */
+        text_add(t, "LayerStack.dropout_rate = %%dropout_rate\nLayerStack.norm_epsilon = %.9g\n",
+                 c->epsilon);
+    else
+        text_add(t, "sublayer_rms_norm.epsilon = %.9g\n", c->epsilon);
+}
+
+static void add_gpt2(textbuf *t, const published_config *c)
+{
+    text_add(t, "run.model_type = 'lm'\n");
+    text_add(t, "run.sequence_length = {'targets': %lld}\n", (long long)c->positions);
+    if (2048 % c->positions) /* of the usual number of tokens there would be parts of sequences */
+        text_add(t, "run.batch_size = ('sequences_per_batch', 1)\n");
+    add_size(t, "Unitransformer.input_vocab_size", c->vocab);
+    add_size(t, "Unitransformer.output_vocab_size", c->vocab);
+    text_add(t, "Unitransformer.shift_targets = False\n"
+                "Unitransformer.z_loss = 0.0\n"
+                "SelfAttention.use_bias = True\n"
+                "SelfAttention.dropout_each_query = True\n"
+                "DenseReluDense.use_bias = True\n"
+                "DenseReluDense.dropout_rate = 0.0\n"
+                "LayerStack.sublayers_initial = [@sublayer_dropout]\n"
+                "LayerStack.sublayers_per_layer = [\n"
+                "    @sublayer_true_layer_norm, @sublayer_call_layer, @sublayer_dropout, "
+                "@sublayer_residual\n]\n"
+                "LayerStack.sublayers_final = [@sublayer_true_layer_norm]\n");
+    text_add(t, "SelfAttention.fold_scaling_into_initializer = %s\n", truth(!c->scaled_queries));
+    text_add(t, "sublayer_true_layer_norm.epsilon = %.9g\n", c->epsilon);
+}
+
+const char *published_gin(arena *a, const published_config *c)
+{
+    textbuf t = {.arena = a};
+    text_add(&t, "# A published model; mtf ckpt import made this of its config.json.\n\n");
+    add_sizes(&t, c);
+    if (c->family == PUBLISHED_T5)
+        add_t5(&t, c);
+    else
+        add_gpt2(&t, c);
+    text_add(&t, "Unitransformer.vocab_divisor = 1\n");
+    text_add(&t, "Unitransformer.shared_embedding_and_softmax_weights = %s\n", truth(c->tied));
+    if (c->tied && c->unscaled) text_add(&t, "Unitransformer.scale_logits = False\n");
+    text_add(&t, "get_variable_dtype.activation_dtype = 'float32'\n");
+    return text_done(&t);
+}

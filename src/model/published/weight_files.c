@@ -1,0 +1,378 @@
+/* Published weights to checkpoints and back. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/session.h"
+#include "base/textbuf.h"
+#include "checkpoint/checksum.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/opening.h"
+#include "checkpoint/reading.h"
+#include "checkpoint/whole_folder.h"
+#include "checkpoint/writing.h"
+#include "model/published/weight_names.h"
+
+/* Both directions: tensors of `source` become those of `target`. */
+typedef struct conversion {
+    mtf_session            *session;
+    published_config        config;
+    const published_weight *weights;
+    int                     nweights;
+    bool                    imports; /* else it exports */
+    contents                source, target;
+    reader                  reader;
+} conversion;
+
+static const char *source_name(const conversion *v, const published_weight *w)
+{
+    return v->imports ? w->theirs : w->ours;
+}
+
+static kept_tensor *find_source(const conversion *v, const published_weight *w)
+{
+    return v->imports ? published_find(&v->config, &v->source, w->theirs)
+                      : contents_find(&v->source, w->ours);
+}
+
+/* ---- is everything there? ---- */
+
+/* Names under one heading, of which the first few are said. */
+typedef struct complaint {
+    textbuf text;
+    int     count;
+} complaint;
+
+enum { COMPLAINTS_SAID = 4 };
+
+static bool says(complaint *c)
+{
+    return c->count++ < COMPLAINTS_SAID;
+}
+
+static void close_complaint(complaint *c, textbuf *all, const char *heading)
+{
+    if (!c->count) return;
+    text_add(all, "%s %d %s:%s", all->used ? ";" : "", c->count, heading, c->text.text);
+    if (c->count > COMPLAINTS_SAID) text_add(all, ", ...");
+}
+
+static bool same_sizes(const mtf_shape *a, const mtf_shape *b)
+{
+    bool same = a->ndims == b->ndims;
+    for (int d = 0; same && d < a->ndims; d++) same = a->dims[d].size == b->dims[d].size;
+    return same;
+}
+
+static void add_sizes(textbuf *t, const mtf_shape *s)
+{
+    for (int d = 0; d < s->ndims; d++)
+        text_add(t, "%s%lld", d ? "," : "[", (long long)s->dims[d].size);
+    text_add(t, "%s", s->ndims ? "]" : "[]");
+}
+
+static void check_weight(const conversion *v, const published_weight *w, complaint *missing,
+                         complaint *unfit)
+{
+    const kept_tensor *t = find_source(v, w);
+    const mtf_shape   *wanted = v->imports ? &w->their_shape : &w->shape;
+    if (!t) {
+        if (says(missing)) {
+            text_add(&missing->text, "%s %s ", missing->count > 1 ? "," : "", source_name(v, w));
+            add_sizes(&missing->text, wanted);
+        }
+    } else if (t->foreign || !same_sizes(&t->shape, wanted)) {
+        if (!says(unfit)) return;
+        text_add(&unfit->text, "%s %s is %s", unfit->count > 1 ? "," : "", t->shown,
+                 t->foreign ? t->foreign : "");
+        add_sizes(&unfit->text, &t->shape);
+        text_add(&unfit->text, ", not ");
+        add_sizes(&unfit->text, wanted);
+    }
+}
+
+/* Tensors of a published file that the model does not have: the configuration may be another's. */
+static bool find_unknown(const conversion *v, complaint *unknown)
+{
+    arena          *a = &v->session->arena;
+    const contents *c = &v->source;
+    bool           *known = arena_array(a, bool, c->ntensors);
+    TRY(known != NULL);
+    for (int k = 0; k < v->nweights; k++) {
+        const kept_tensor *t = find_source(v, &v->weights[k]);
+        for (int i = 0; t && i < c->ntensors; i++) known[i] = known[i] || c->tensors[i] == t;
+    }
+    for (int i = 0; i < c->ntensors; i++) {
+        if (known[i] || published_is_extra(&v->config, c->tensors[i]->name, &v->session->fault))
+            continue;
+        TRY(mtf_ok(v->session));
+        if (!says(unknown)) continue;
+        text_add(&unknown->text, "%s %s ", unknown->count > 1 ? "," : "", c->tensors[i]->shown);
+        add_sizes(&unknown->text, &c->tensors[i]->shape);
+    }
+    return true;
+}
+
+static bool check_source(const conversion *v)
+{
+    arena    *a = &v->session->arena;
+    complaint missing = {{.arena = a}, 0}, unfit = missing, unknown = missing;
+    textbuf   all = {.arena = a};
+    for (int k = 0; k < v->nweights; k++)
+        if (!v->imports || v->weights[k].part == 0)
+            check_weight(v, &v->weights[k], &missing, &unfit);
+    if (v->imports) TRY(find_unknown(v, &unknown));
+    close_complaint(&missing, &all, "missing");
+    close_complaint(&unfit, &all, "of another shape");
+    close_complaint(&unknown, &all, "unknown");
+    TRY(text_done(&all) != NULL);
+    if (!all.used) return true;
+    return fail(&v->session->fault, ERR_FILE,
+                "\"%s\" does not have the tensors of the model that its config.json describes:%s",
+                v->source.path, all.text);
+}
+
+/* ---- elements ---- */
+
+/* Copies elements of `bytes` each between ours and theirs, in small squares: one side is read or
+ * written against its order. */
+static inline void copy_elements(const published_weight *w, bool imports, char *ours, char *theirs,
+                                 size_t bytes)
+{
+    enum { SQUARE = 32 };
+    int64_t row = w->turned ? 1 : w->columns * w->parts, column = w->turned ? w->rows : 1;
+    int64_t first = w->part * w->columns;
+    for (int64_t i0 = 0; i0 < w->rows; i0 += SQUARE)
+        for (int64_t j0 = 0; j0 < w->columns; j0 += SQUARE)
+            for (int64_t i = i0; i < w->rows && i < i0 + SQUARE; i++)
+                for (int64_t j = j0; j < w->columns && j < j0 + SQUARE; j++) {
+                    char *mine = ours + (size_t)(i * w->columns + j) * bytes;
+                    char *other = theirs + (size_t)(first + i * row + j * column) * bytes;
+                    if (imports)
+                        memcpy(mine, other, bytes);
+                    else
+                        memcpy(other, mine, bytes);
+                }
+}
+
+static void copy_weight(const published_weight *w, bool imports, mtf_dtype type, char *ours,
+                        char *theirs)
+{
+    switch (mtf_dtype_bytes(type)) {
+    case 2: copy_elements(w, imports, ours, theirs, 2); break;
+    case 4: copy_elements(w, imports, ours, theirs, 4); break;
+    default: copy_elements(w, imports, ours, theirs, mtf_dtype_bytes(type)); break;
+    }
+}
+
+/* A whole tensor into a block of its own, to be freed; NULL after an error. */
+static char *read_tensor(conversion *v, const kept_tensor *t)
+{
+    mtf_session *s = v->session;
+    size_t       bytes = mtf_dtype_bytes(t->type);
+    int64_t      count = shape_size(&t->shape), room = reader_room(t);
+    char        *block = block_alloc(&s->allocator, &s->fault, (size_t)t->bytes, false);
+    bool         ok = block != NULL;
+    uint64_t     sum = 0;
+    for (int64_t at = 0; ok && at < count; at += room) {
+        int64_t n = count - at < room ? count - at : room;
+        char   *to = block + (size_t)at * bytes;
+        ok = reader_get(&v->reader, t, at, to, n);
+        if (ok) sum += checksum_elements(bytes, to, n, at);
+    }
+    if (ok && contents_agrees(&v->source, t, sum, &s->fault)) return block;
+    block_free(&s->allocator, block);
+    return NULL;
+}
+
+/* Weights k and following that are in one tensor of theirs. */
+static int group_size(const conversion *v, int k)
+{
+    return v->weights[k].parts;
+}
+
+/* Import: one variable out of their tensor.  Export: their tensor out of all its variables. */
+static char *make_tensor(conversion *v, int k, const kept_tensor *to)
+{
+    mtf_session *s = v->session;
+    char        *made = block_alloc(&s->allocator, &s->fault, (size_t)to->bytes, false);
+    int          n = v->imports ? 1 : group_size(v, k);
+    for (int i = k; made && i < k + n; i++) {
+        const published_weight *w = &v->weights[i];
+        char                   *from = read_tensor(v, find_source(v, w));
+        if (from)
+            copy_weight(w, v->imports, to->type, v->imports ? made : from,
+                        v->imports ? from : made);
+        block_free(&s->allocator, from);
+        if (from) continue;
+        block_free(&s->allocator, made);
+        made = NULL;
+    }
+    return made;
+}
+
+/* ---- writing ---- */
+
+/* The tensors to write, and for each the number of its first weight. */
+static bool plan(conversion *v, const char *path)
+{
+    const published_weight *w;
+    v->target = contents_make(&v->session->arena);
+    v->target.path = v->target.folder = path;
+    if (!v->imports)
+        v->target.format = "pt"; /* PyTorch's: the transformers library insists on it */
+    for (int k = 0; k < v->nweights; k += v->imports ? 1 : group_size(v, k)) {
+        w = &v->weights[k];
+        const kept_tensor *from = find_source(v, w);
+        for (int i = 1; !v->imports && i < group_size(v, k); i++)
+            if (find_source(v, w + i)->type != from->type)
+                return fail(&v->session->fault, ERR_TYPE,
+                            "\"%s\": \"%s\" is %s and \"%s\" %s; they become one tensor",
+                            v->source.path, w->ours, mtf_dtype_name(from->type), w[i].ours,
+                            mtf_dtype_name(find_source(v, w + i)->type));
+        kept_tensor *to = contents_add(&v->target, v->imports ? w->ours : w->theirs);
+        TRY(to &&
+            contents_shape(&v->target, to, from->type, v->imports ? &w->shape : &w->their_shape));
+    }
+    return true;
+}
+
+static int weight_of(const conversion *v, const kept_tensor *to)
+{
+    int k = 0;
+    while (strcmp(v->imports ? v->weights[k].ours : v->weights[k].theirs, to->name) != 0) k++;
+    return k;
+}
+
+static bool write_tensors(conversion *v, writer *w)
+{
+    mtf_session *s = v->session;
+    for (int i = 0; i < v->target.ntensors; i++) {
+        kept_tensor *to = v->target.tensors[i];
+        char        *made = make_tensor(v, weight_of(v, to), to);
+        TRY(made != NULL);
+        int64_t count = shape_size(&to->shape), room = reader_room(to);
+        size_t  bytes = mtf_dtype_bytes(to->type);
+        bool    ok = true;
+        writer_begin(w, to, to->type);
+        for (int64_t at = 0; ok && at < count; at += room)
+            ok =
+                writer_put(w, at, made + (size_t)at * bytes, count - at < room ? count - at : room);
+        block_free(&s->allocator, made);
+        TRY(ok && writer_end(w));
+    }
+    return writer_sync(w);
+}
+
+static bool write_files(conversion *v)
+{
+    mtf_session *s = v->session;
+    writer       w;
+    const char **headers = contents_arrange(&v->target, v->imports ? NULL : "model.safetensors");
+    TRY(headers && writing_prepare(&v->target, headers) &&
+        writer_open(&w, &v->target, &s->allocator, (part_copier){0}, 1, &s->fault));
+    bool ok = write_tensors(v, &w);
+    writer_close(&w);
+    const char *text = v->config.text;
+    TRY(ok);
+    if (v->imports) v->target.config = text;
+    if (v->imports) text = manifest_print(&v->target);
+    return text && writing_small(&v->target, v->imports ? manifest_name : "config.json", text,
+                                 strlen(text));
+}
+
+/* All or nothing: the folder has another name until it is whole. */
+static bool write_folder(conversion *v, const char *path)
+{
+    mtf_session *s = v->session;
+    whole_folder w;
+    TRY(plan(v, path) && whole_begin(&w, &s->arena, path));
+    v->target.folder = w.draft;
+    bool ok = write_files(v) && folder_sync(w.draft, &s->fault);
+    return whole_end(&w, ok, &s->fault);
+}
+
+/* Configurations of T5 say that logits are not scaled where they have weights of their own, and later
+ * ones say that all weights are tied: whether these are, the weights tell. */
+static void settle_logits(conversion *v)
+{
+    const char *own = v->imports ? "lm_head.weight" : "decoder/logits/kernel";
+    if (v->config.family == PUBLISHED_T5)
+        v->config.tied = !v->config.unscaled || !contents_find(&v->source, own);
+}
+
+static const char legacy_sign[] = "encoder/final_layer_norm/scale";
+
+static bool convert(conversion *v, const published_call *call, published_done *done)
+{
+    mtf_session *s = v->session;
+    const char  *sign = v->imports ? manifest_name : "config.json";
+    settle_logits(v);
+    v->config.legacy_names =
+        v->config.family == PUBLISHED_T5 &&
+        (v->imports ? call->legacy_names : contents_find(&v->source, legacy_sign) != NULL);
+    v->weights = published_weights(&s->arena, &v->config, &v->nweights);
+    TRY(v->weights && check_source(v) &&
+        whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault));
+    TRY(reader_open(&v->reader, &v->source, &s->allocator, (part_copier){0}, 1, &s->fault));
+    bool ok = write_folder(v, call->to);
+    reader_close(&v->reader);
+    if (done) *done = (published_done){v->config, v->target.ntensors};
+    return ok;
+}
+
+/* ---- the two directions ---- */
+
+static const char *beside(arena *a, const char *folder, const char *name)
+{
+    textbuf t = {.arena = a};
+    text_add(&t, "%s/%s", folder, name);
+    return text_done(&t);
+}
+
+/* The folder of a safetensors file, or the folder itself. */
+static const char *folder_of(arena *a, const char *path)
+{
+    static const char suffix[] = ".safetensors";
+    size_t            n = strlen(path), k = sizeof suffix - 1;
+    if (n < k || strcmp(path + n - k, suffix) != 0) return path;
+    char *copy = arena_text(a, path), *slash = copy ? strrchr(copy, '/') : NULL;
+    if (!copy) return NULL;
+    if (!slash) return ".";
+    slash[slash == copy] = 0;
+    return copy;
+}
+
+bool published_import(mtf_session *s, const published_call *call, published_done *done)
+{
+    conversion  v = {.session = s, .imports = true, .source = contents_make(&s->arena)};
+    arena      *a = &s->arena;
+    const char *folder = folder_of(a, call->from), *from = call->from;
+    const char *config = call->config ? call->config
+                         : folder     ? beside(a, folder, "config.json")
+                                      : NULL;
+    TRY(config && published_read(s, config, &v.config));
+    if (folder == call->from) { /* other files of a folder may have other things */
+        const char *usual = beside(a, folder, "model.safetensors");
+        TRY(usual != NULL);
+        if (access(usual, F_OK) == 0) from = usual;
+    }
+    return checkpoint_open(&v.source, from, NEWEST) && convert(&v, call, done);
+}
+
+bool published_export(mtf_session *s, const published_call *call, published_done *done)
+{
+    conversion v = {.session = s, .source = contents_make(&s->arena)};
+    TRY(checkpoint_open(&v.source, call->from, NEWEST));
+    if (call->config) {
+        TRY(published_read(s, call->config, &v.config));
+    } else {
+        if (!v.source.config || v.source.config[0] != '{')
+            return fail(&s->fault, ERR_FILE,
+                        "\"%s\" was not made by mtf ckpt import, so that it does not say what the "
+                        "model is; give its config.json with --config",
+                        v.source.path);
+        TRY(published_parse(s, v.source.path, v.source.config, &v.config));
+    }
+    return convert(&v, call, done);
+}

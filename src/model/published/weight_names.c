@@ -1,0 +1,223 @@
+/* The names of published weights, as tables. */
+#include "model/published/weight_names.h"
+
+#include <string.h>
+
+#include "base/pattern.h"
+#include "base/textbuf.h"
+
+typedef enum when { ALWAYS, IF_PLAIN, IF_GATED, IF_UNTIED } when;
+typedef enum blocks { ONCE, ENCODER, DECODER } blocks;
+
+/* A # in a name is the number of a block.  Letters stand for dimensions: v vocabulary, d model, h all
+ * heads side by side, H heads, f hidden units, b buckets, p positions.  A ^ before them: theirs has
+ * them in the other order; a digit: theirs holds three side by side, of which this is that one. */
+typedef struct row {
+    blocks      blocks;
+    when        when;
+    const char *theirs, *ours, *dims;
+} row;
+
+/* clang-format off */
+static const row t5_rows[] = {
+    {ONCE,    ALWAYS,    "shared.weight",                                                    "shared/embedding",                                              "vd"},
+    {ONCE,    ALWAYS,    "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", "encoder/block_000/layer_000/SelfAttention/relative_attention_bias", "^Hb"},
+    {ENCODER, ALWAYS,    "encoder.block.#.layer.0.layer_norm.weight",                        "encoder/block_#/layer_000/rms_norm/scale",                      "d"},
+    {ENCODER, ALWAYS,    "encoder.block.#.layer.0.SelfAttention.q.weight",                   "encoder/block_#/layer_000/SelfAttention/q",                     "^dh"},
+    {ENCODER, ALWAYS,    "encoder.block.#.layer.0.SelfAttention.k.weight",                   "encoder/block_#/layer_000/SelfAttention/k",                     "^dh"},
+    {ENCODER, ALWAYS,    "encoder.block.#.layer.0.SelfAttention.v.weight",                   "encoder/block_#/layer_000/SelfAttention/v",                     "^dh"},
+    {ENCODER, ALWAYS,    "encoder.block.#.layer.0.SelfAttention.o.weight",                   "encoder/block_#/layer_000/SelfAttention/o",                     "^hd"},
+    {ENCODER, ALWAYS,    "encoder.block.#.layer.1.layer_norm.weight",                        "encoder/block_#/layer_001/rms_norm/scale",                      "d"},
+    {ENCODER, IF_PLAIN,  "encoder.block.#.layer.1.DenseReluDense.wi.weight",                 "encoder/block_#/layer_001/DenseReluDense/wi/kernel",            "^df"},
+    {ENCODER, IF_GATED,  "encoder.block.#.layer.1.DenseReluDense.wi_0.weight",               "encoder/block_#/layer_001/DenseReluDense/wi_0/kernel",          "^df"},
+    {ENCODER, IF_GATED,  "encoder.block.#.layer.1.DenseReluDense.wi_1.weight",               "encoder/block_#/layer_001/DenseReluDense/wi_1/kernel",          "^df"},
+    {ENCODER, ALWAYS,    "encoder.block.#.layer.1.DenseReluDense.wo.weight",                 "encoder/block_#/layer_001/DenseReluDense/wo/kernel",            "^fd"},
+    {ONCE,    ALWAYS,    "encoder.final_layer_norm.weight",                                  "encoder/rms_norm/scale",                                        "d"},
+    {ONCE,    ALWAYS,    "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", "decoder/block_000/layer_000/SelfAttention/relative_attention_bias", "^Hb"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.0.layer_norm.weight",                        "decoder/block_#/layer_000/rms_norm/scale",                      "d"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.0.SelfAttention.q.weight",                   "decoder/block_#/layer_000/SelfAttention/q",                     "^dh"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.0.SelfAttention.k.weight",                   "decoder/block_#/layer_000/SelfAttention/k",                     "^dh"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.0.SelfAttention.v.weight",                   "decoder/block_#/layer_000/SelfAttention/v",                     "^dh"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.0.SelfAttention.o.weight",                   "decoder/block_#/layer_000/SelfAttention/o",                     "^hd"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.1.layer_norm.weight",                        "decoder/block_#/layer_001/rms_norm/scale",                      "d"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.1.EncDecAttention.q.weight",                 "decoder/block_#/layer_001/EncDecAttention/q",                   "^dh"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.1.EncDecAttention.k.weight",                 "decoder/block_#/layer_001/EncDecAttention/k",                   "^dh"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.1.EncDecAttention.v.weight",                 "decoder/block_#/layer_001/EncDecAttention/v",                   "^dh"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.1.EncDecAttention.o.weight",                 "decoder/block_#/layer_001/EncDecAttention/o",                   "^hd"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.2.layer_norm.weight",                        "decoder/block_#/layer_002/rms_norm/scale",                      "d"},
+    {DECODER, IF_PLAIN,  "decoder.block.#.layer.2.DenseReluDense.wi.weight",                 "decoder/block_#/layer_002/DenseReluDense/wi/kernel",            "^df"},
+    {DECODER, IF_GATED,  "decoder.block.#.layer.2.DenseReluDense.wi_0.weight",               "decoder/block_#/layer_002/DenseReluDense/wi_0/kernel",          "^df"},
+    {DECODER, IF_GATED,  "decoder.block.#.layer.2.DenseReluDense.wi_1.weight",               "decoder/block_#/layer_002/DenseReluDense/wi_1/kernel",          "^df"},
+    {DECODER, ALWAYS,    "decoder.block.#.layer.2.DenseReluDense.wo.weight",                 "decoder/block_#/layer_002/DenseReluDense/wo/kernel",            "^fd"},
+    {ONCE,    ALWAYS,    "decoder.final_layer_norm.weight",                                  "decoder/rms_norm/scale",                                        "d"},
+    {ONCE,    IF_UNTIED, "lm_head.weight",                                                   "decoder/logits/kernel",                                         "^dv"},
+    {0},
+};
+
+/* Linear layers are "Conv1D" there, which keeps its weights as this library does. */
+static const row gpt2_rows[] = {
+    {ONCE,    ALWAYS,    "transformer.wte.weight",             "transformer/embedding",                                  "vd"},
+    {ONCE,    ALWAYS,    "transformer.wpe.weight",             "transformer/positional_embedding",                       "pd"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_1.weight",        "transformer/block_#/layer_000/layer_norm/scale",         "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_1.bias",          "transformer/block_#/layer_000/layer_norm/bias",          "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.weight", "transformer/block_#/layer_000/SelfAttention/q",          "0dh"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.weight", "transformer/block_#/layer_000/SelfAttention/k",          "1dh"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.weight", "transformer/block_#/layer_000/SelfAttention/v",          "2dh"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.bias",   "transformer/block_#/layer_000/SelfAttention/q_bias",     "0h"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.bias",   "transformer/block_#/layer_000/SelfAttention/k_bias",     "1h"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.bias",   "transformer/block_#/layer_000/SelfAttention/v_bias",     "2h"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_proj.weight", "transformer/block_#/layer_000/SelfAttention/o",          "hd"},
+    {DECODER, ALWAYS,    "transformer.h.#.attn.c_proj.bias",   "transformer/block_#/layer_000/SelfAttention/o_bias",     "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_2.weight",        "transformer/block_#/layer_001/layer_norm/scale",         "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_2.bias",          "transformer/block_#/layer_001/layer_norm/bias",          "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.mlp.c_fc.weight",    "transformer/block_#/layer_001/DenseReluDense/wi/kernel", "df"},
+    {DECODER, ALWAYS,    "transformer.h.#.mlp.c_fc.bias",      "transformer/block_#/layer_001/DenseReluDense/wi/bias",   "f"},
+    {DECODER, ALWAYS,    "transformer.h.#.mlp.c_proj.weight",  "transformer/block_#/layer_001/DenseReluDense/wo/kernel", "fd"},
+    {DECODER, ALWAYS,    "transformer.h.#.mlp.c_proj.bias",    "transformer/block_#/layer_001/DenseReluDense/wo/bias",   "d"},
+    {ONCE,    ALWAYS,    "transformer.ln_f.weight",            "transformer/layer_norm/scale",                           "d"},
+    {ONCE,    ALWAYS,    "transformer.ln_f.bias",              "transformer/layer_norm/bias",                            "d"},
+    {ONCE,    IF_UNTIED, "lm_head.weight",                     "transformer/logits/kernel",                              "^dv"},
+    {0},
+};
+/* clang-format on */
+
+/* What differs between families, besides the rows. */
+static const struct {
+    const row  *rows;
+    const char *prefix; /* that some files leave out */
+    const char *extra;  /* copies of weights that are tied, masks, and a bias that was never used */
+} families[] = {
+    [PUBLISHED_T5] =
+        {t5_rows, "",
+         "^((encoder|decoder)\\.embed_tokens\\.weight|decoder\\.block\\.0\\.layer\\.1\\."
+         "EncDecAttention\\.relative_attention_bias\\.weight)$"},
+    [PUBLISHED_GPT2] = {gpt2_rows, "transformer.",
+                        "^(transformer\\.)?h\\.[0-9]+\\.attn\\.(bias|masked_bias)$"},
+};
+
+/* ---- rows to weights ---- */
+
+static bool applies(const row *r, const published_config *c)
+{
+    switch (r->when) {
+    case IF_PLAIN: return !c->gated;
+    case IF_GATED: return c->gated;
+    case IF_UNTIED: return !c->tied;
+    default: return true;
+    }
+}
+
+static int64_t repeats(const row *r, const published_config *c)
+{
+    return r->blocks == ENCODER ? c->encoder_layers : r->blocks == DECODER ? c->layers : 1;
+}
+
+/* A dimension by its letter.  A model of one head has no dimension of heads. */
+static mtf_dim dim_of(char letter, const published_config *c)
+{
+    switch (letter) {
+    case 'v': return (mtf_dim){"vocab", c->vocab};
+    case 'd': return (mtf_dim){"d_model", c->d_model};
+    case 'h': return (mtf_dim){c->heads > 1 ? "heads" : "d_kv", c->heads * c->d_kv};
+    case 'H': return (mtf_dim){"heads", c->heads};
+    case 'f': return (mtf_dim){"d_ff", c->d_ff};
+    case 'b': return (mtf_dim){"buckets", c->buckets};
+    default: return (mtf_dim){"max_length", c->positions};
+    }
+}
+
+/* The name with the block's number, in at least so many digits. */
+static const char *numbered(arena *a, const char *name, int digits, int64_t block)
+{
+    const char *mark = strchr(name, '#');
+    if (!mark) return name;
+    textbuf t = {.arena = a};
+    text_add(&t, "%.*s%0*d%s", (int)(mark - name), name, digits, (int)block, mark + 1);
+    return text_done(&t);
+}
+
+/* What a norm was called in the original's first checkpoints. */
+static const char *legacy_name(arena *a, const char *name)
+{
+    static const char now[] = "/rms_norm/";
+    const char       *at = strstr(name, now);
+    textbuf           t = {.arena = a};
+    if (!at) return name;
+    text_add(&t, "%.*s%s%s", (int)(at - name), name,
+             strstr(name, "/block_") ? "/layer_norm/" : "/final_layer_norm/", at + sizeof now - 1);
+    return text_done(&t);
+}
+
+/* The shapes of both, from the letters of ours. */
+static void set_shapes(const char *dims, const published_config *c, published_weight *w)
+{
+    mtf_dim pair[2];
+    int     n = 0;
+    for (; *dims; dims++) {
+        pair[n++] = dim_of(*dims, c);
+        if (*dims != 'H' || c->heads > 1) w->shape.dims[w->shape.ndims++] = pair[n - 1];
+    }
+    w->rows = n == 2 ? pair[0].size : 1;
+    w->columns = pair[n - 1].size;
+    w->their_shape.ndims = n;
+    for (int d = 0; d < n; d++) w->their_shape.dims[d].size = pair[w->turned ? n - 1 - d : d].size;
+    w->their_shape.dims[n - 1].size *= w->parts;
+}
+
+static bool make_weight(arena *a, const row *r, const published_config *c, int64_t block,
+                        published_weight *w)
+{
+    const char *dims = r->dims;
+    *w = (published_weight){.ours = numbered(a, r->ours, 3, block),
+                            .theirs = numbered(a, r->theirs, 1, block),
+                            .parts = 1};
+    if (*dims == '^') {
+        w->turned = true;
+        dims++;
+    } else if (*dims >= '0' && *dims <= '2') {
+        w->part = *dims++ - '0';
+        w->parts = 3;
+    }
+    set_shapes(dims, c, w);
+    if (c->legacy_names && w->ours) w->ours = legacy_name(a, w->ours);
+    return w->ours && w->theirs;
+}
+
+/* Rows from r on that are in one tensor of theirs. */
+static int group_size(const row *r)
+{
+    int n = 1;
+    while (r[n].ours && strcmp(r[n].theirs, r->theirs) == 0) n++;
+    return n;
+}
+
+const published_weight *published_weights(arena *a, const published_config *c, int *count)
+{
+    const row *rows = families[c->family].rows;
+    int64_t    most = 0;
+    for (const row *r = rows; r->ours; r++) most += repeats(r, c);
+    published_weight *all = arena_array(a, published_weight, most);
+    *count = 0;
+    for (const row *r = rows; r->ours && all; r += group_size(r))
+        for (int64_t block = 0; applies(r, c) && block < repeats(r, c); block++)
+            for (int i = 0; i < group_size(r); i++)
+                if (!make_weight(a, r + i, c, block, &all[(*count)++])) return NULL;
+    return all;
+}
+
+/* ---- names in files ---- */
+
+kept_tensor *published_find(const published_config *c, const contents *file, const char *theirs)
+{
+    kept_tensor *t = contents_find(file, theirs);
+    const char  *prefix = families[c->family].prefix;
+    size_t       n = strlen(prefix);
+    if (t || n == 0 || strncmp(theirs, prefix, n) != 0) return t;
+    return contents_find(file, theirs + n);
+}
+
+bool published_is_extra(const published_config *c, const char *name, fault *f)
+{
+    if (c->tied && strcmp(name, "lm_head.weight") == 0) return true;
+    return pattern_matches(families[c->family].extra, name, f);
+}

@@ -1,0 +1,232 @@
+/* Prompts line by line, and the answers to them in order. */
+#include "serve/decode_lines.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/textbuf.h"
+#include "model/interrupt.h"
+#include "serve/line_reader.h"
+
+/* ---- files ---- */
+
+const char *step_path(const opened_model *m, const char *output, const char *suffix)
+{
+    textbuf t = {.arena = &m->session->arena};
+    text_add(&t, "%s-%lld%s", output, (long long)m->step, suffix);
+    return text_done(&t);
+}
+
+FILE *output_open(const opened_model *m, const char *path)
+{
+    FILE *f = path ? fopen(mtf_is_first(m->session) ? path : "/dev/null", "w") : NULL;
+    if (path && !f) fail(&m->session->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
+    return f;
+}
+
+bool output_close(const opened_model *m, const char *path, FILE *file)
+{
+    bool bad = ferror(file) != 0;
+    errno = 0;
+    bad |= (file == stdout ? fflush(file) : fclose(file)) != 0;
+    return !bad || fail(&m->session->fault, ERR_FILE, "\"%s\": %s", path,
+                        strerror(errno ? errno : EIO));
+}
+
+/* ---- lines ---- */
+
+/* An answer on its way to its lines. */
+typedef struct line_answer {
+    answer *answer;
+    char  **texts; /* by result */
+    size_t *lengths;
+} line_answer;
+
+/* The queue of answers, a ring. */
+typedef struct decoding {
+    const opened_model *model;
+    question            like;
+    int                 results;
+    answers            *engine;
+    line_reader         reader;
+    line_answer        *ring;
+    int                 room, first, count;
+    FILE               *to;
+    char                refused[400]; /* why a line has no answer; "": none was refused */
+} decoding;
+
+static bool no_memory(const decoding *d)
+{
+    return fail(&d->model->session->fault, ERR_MEMORY, "no memory for the answers to %s",
+                d->reader.name);
+}
+
+static bool append(line_answer *l, const answer_piece *p)
+{
+    size_t n = strlen(p->text), *used = &l->lengths[p->result];
+    char  *text = realloc(l->texts[p->result], *used + n + 1);
+    TRY(text != NULL);
+    for (size_t k = 0; k <= n; k++) {
+        bool breaks = p->text[k] == '\n' || p->text[k] == '\r';
+        text[*used + k] = breaks ? ' ' : p->text[k];
+    }
+    l->texts[p->result] = text;
+    *used += n;
+    return true;
+}
+
+static void free_line(const decoding *d, line_answer *l)
+{
+    if (l->answer) answer_free(l->answer);
+    for (int k = 0; l->texts && k < d->results; k++) free(l->texts[k]);
+    free(l->texts);
+    free(l->lengths);
+    *l = (line_answer){.answer = NULL};
+}
+
+static bool ask(decoding *d, const char *text, size_t bytes)
+{
+    line_answer *l = &d->ring[(d->first + d->count) % d->room];
+    question     q = d->like;
+    refusal      why;
+    q.text = text;
+    q.bytes = bytes;
+    *l = (line_answer){.texts = calloc((size_t)d->results, sizeof *l->texts),
+                       .lengths = calloc((size_t)d->results, sizeof *l->lengths)};
+    d->count++;
+    if (!l->texts || !l->lengths) return no_memory(d);
+    l->answer = answers_ask(d->engine, &q, &why);
+    if (l->answer) return true;
+    snprintf(d->refused, sizeof d->refused, "line %lld: %s", (long long)d->reader.number, why.text);
+    return false;
+}
+
+/* Reads what there is, as long as there is room. */
+static line_state read_lines(decoding *d)
+{
+    const char *line;
+    size_t      bytes;
+    line_state  state = LINE_READ;
+    while (d->count < d->room && state == LINE_READ) {
+        state = lines_next(&d->reader, d->count == 0, &line, &bytes);
+        if (state == LINE_READ && !ask(d, line, bytes)) {
+            free_line(d, &d->ring[(d->first + --d->count) % d->room]);
+            state = d->refused[0] ? LINE_END : LINE_FAILED;
+        }
+    }
+    return state;
+}
+
+/* Takes what was said, and writes the answers that are complete, in the order of their lines. */
+static bool write_answers(decoding *d)
+{
+    answer_piece p;
+    for (int k = 0; k < d->count; k++) {
+        line_answer *l = &d->ring[(d->first + k) % d->room];
+        while (answer_next(l->answer, 0, &p)) {
+            if (p.end == ANSWER_FAILED) return fail(&d->model->session->fault, ERR_VALUE, "%s", p.text);
+            if (!append(l, &p)) return no_memory(d);
+        }
+    }
+    while (d->count && answer_over(d->ring[d->first].answer)) {
+        line_answer *l = &d->ring[d->first];
+        for (int k = 0; k < d->results; k++) fprintf(d->to, "%s\n", l->texts[k] ? l->texts[k] : "");
+        fflush(d->to);
+        free_line(d, l);
+        d->first = (d->first + 1) % d->room;
+        d->count--;
+    }
+    return true;
+}
+
+static bool answer_all(decoding *d)
+{
+    line_state state = LINE_READ;
+    while (state != LINE_END || d->count) {
+        if (state != LINE_END) state = read_lines(d);
+        TRY(state != LINE_FAILED && answers_turn(d->engine, 0) && write_answers(d));
+    }
+    /* Now that the lines before it have their answers. */
+    return !d->refused[0] ||
+           fail(&d->model->session->fault, ERR_VALUE, "%s: %s", d->reader.name, d->refused);
+}
+
+bool decode_lines(const opened_model *m, const decode_lines_opts *o)
+{
+    const char *path = o->output ? step_path(m, o->output, "") : "standard output";
+    decoding    d = {.model = m, .like = o->like, .to = stdout};
+    TRY(path != NULL);
+    d.engine = answers_open(m, &o->limits);
+    TRY(d.engine != NULL);
+    d.results = o->like.results > 0 ? o->like.results : 1;
+    d.room = 2 * (int)answers_limits(d.engine)->batch;
+    d.ring = arena_array(&m->session->arena, line_answer, d.room);
+    bool ok = d.ring && lines_open(&d.reader, m->session, o->inputs);
+    if (ok && o->output) ok = (d.to = output_open(m, path)) != NULL;
+    if (ok) {
+        ok = answer_all(&d);
+        ok = output_close(m, path, d.to) && ok;
+    }
+    for (; d.count; d.count--) free_line(&d, &d.ring[(d.first + d.count - 1) % d.room]);
+    lines_close(&d.reader);
+    answers_close(d.engine);
+    return ok;
+}
+
+/* ---- a dialogue ---- */
+
+/* Says one answer; false after an error. */
+static bool say_answer(answers *engine, answer *x, FILE *to)
+{
+    interrupt    stop;
+    answer_piece p;
+    bool         ok = true;
+    int          last = 0, came = 0;
+    interrupt_watch(&stop);
+    while (ok && !came && !answer_over(x)) {
+        ok = answers_turn(engine, 0);
+        while (answer_next(x, 0, &p)) {
+            if (p.result != last) fputc('\n', to);
+            last = p.result;
+            if (p.end != ANSWER_FAILED) fputs(p.text, to);
+        }
+        fflush(to);
+        came = interrupt_came(&stop);
+    }
+    interrupt_leave(&stop);
+    fputc('\n', to);
+    if (came && came != SIGINT) raise(came);
+    return ok;
+}
+
+bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *from, FILE *to)
+{
+    answers *engine = answers_open(m, &o->limits);
+    char    *line = NULL;
+    size_t   room = 0;
+    bool     ok = engine != NULL;
+    while (ok) {
+        fputs("> ", to);
+        fflush(to);
+        ssize_t n = getline(&line, &room, from);
+        if (n < 0) break;
+        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) n--;
+        question q = o->like;
+        refusal  why;
+        q.text = line;
+        q.bytes = (size_t)n;
+        answer *x = answers_ask(engine, &q, &why);
+        if (!x) {
+            fprintf(to, "%s\n", why.text);
+            continue;
+        }
+        ok = say_answer(engine, x, to);
+        answer_free(x);
+    }
+    fputc('\n', to);
+    free(line);
+    if (engine) answers_close(engine);
+    return ok;
+}

@@ -1,0 +1,387 @@
+/* Completions over HTTP: whole, or as a stream of events. */
+#include "serve/http_exchange.h"
+
+#if MTF_HAVE_MICROHTTPD
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "serve/serve_reply.h"
+
+/* One choice, as far as it was said. */
+typedef struct choice {
+    char         *text;
+    size_t        used, room;
+    char        **tokens; /* with log probabilities */
+    double       *log_probabilities;
+    int           ntokens, token_room;
+    answer_end    end;
+    int64_t       offset; /* streams: bytes said before */
+} choice;
+
+typedef struct completion {
+    http_exchange      exchange; /* a copy, which outlives the request's */
+    completion_request request;
+    answer           **answers; /* one for each prompt; NULL where nothing new is wanted */
+    int                results; /* of each prompt */
+    int                nchoices;
+    choice            *choices;
+    char               id[40];
+    reply_head         head;
+    reply_usage        usage;
+    char               failed[300];
+    /* streams */
+    choice out; /* events that were not sent yet */
+    size_t sent;
+    bool   begun, over;
+} completion;
+
+/* ---- memory ---- */
+
+static void free_choice(choice *c)
+{
+    for (int k = 0; k < c->ntokens; k++) free(c->tokens[k]);
+    free(c->tokens);
+    free(c->log_probabilities);
+    free(c->text);
+    *c = (choice){.text = NULL};
+}
+
+static void completion_end(void *context)
+{
+    completion *c = context;
+    for (int k = 0; c->answers && k < c->request.nprompts; k++)
+        if (c->answers[k]) answer_free(c->answers[k]);
+    for (int k = 0; c->choices && k < c->nchoices; k++) free_choice(&c->choices[k]);
+    free_choice(&c->out);
+    free(c->answers);
+    free(c->choices);
+    completion_free(&c->request);
+    free(c);
+}
+
+static bool add_text(choice *c, const char *text)
+{
+    size_t n = strlen(text);
+    if (c->used + n + 1 > c->room) {
+        size_t room = 2 * (c->used + n) + 64;
+        char  *grown = realloc(c->text, room);
+        TRY(grown != NULL);
+        c->text = grown;
+        c->room = room;
+    }
+    memcpy(c->text + c->used, text, n + 1);
+    c->used += n;
+    return true;
+}
+
+static bool add_token(choice *c, const char *text, double log_probability)
+{
+    if (c->ntokens == c->token_room) {
+        int     room = 2 * c->token_room + 16;
+        char  **tokens = realloc(c->tokens, sizeof *tokens * (size_t)room);
+        if (tokens) c->tokens = tokens;
+        double *values = realloc(c->log_probabilities, sizeof *values * (size_t)room);
+        if (values) c->log_probabilities = values;
+        TRY(tokens && values);
+        c->token_room = room;
+    }
+    c->tokens[c->ntokens] = strdup(text);
+    TRY(c->tokens[c->ntokens] != NULL);
+    c->log_probabilities[c->ntokens++] = log_probability;
+    return true;
+}
+
+/* ---- the prompt again ---- */
+
+static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *to)
+{
+    if (p->text) return model_encode_prompt(m, p->text, p->bytes, to);
+    for (int64_t k = 0; k < p->nids; k++) TRY(ids_add(to, p->ids[k]));
+    return true;
+}
+
+/* How probable the prompt's own tokens were. */
+static bool echo_tokens(completion *c, const id_list *ids, choice *to, refusal *why)
+{
+    const opened_model *m = answers_model(c->exchange.engine);
+    double             *each = calloc((size_t)ids->count + 1, sizeof *each);
+    score_item          item = {.ids = ids->ids, .nids = ids->count, .log_probability = each};
+    bool                ok = each && scorer_takes(m, &item, why->text, sizeof why->text) &&
+              answers_score(c->exchange.engine, 1, &item, why);
+    for (int64_t k = 0; ok && k < ids->count; k++) {
+        char *text = model_text(m, &ids->ids[k], 1);
+        ok = text && add_token(to, text, each[k]);
+        free(text);
+    }
+    free(each);
+    return ok;
+}
+
+static bool echo(completion *c, int number, refusal *why)
+{
+    const opened_model   *m = answers_model(c->exchange.engine);
+    const request_prompt *p = &c->request.prompts[number];
+    fault                 own = {0};
+    id_list               ids = model_ids(&own);
+    *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the prompt"};
+    bool ok = prompt_ids(m, p, &ids);
+    char *text = !ok ? NULL : p->text ? strdup(p->text) : model_text(m, ids.ids, ids.count);
+    ok = text != NULL;
+    for (int k = 0; ok && k < c->results; k++) {
+        choice *to = &c->choices[number * c->results + k];
+        ok = add_text(to, text) &&
+             (!c->request.log_probabilities || echo_tokens(c, &ids, to, why));
+    }
+    if (!c->answers) c->usage.prompt_tokens += ids.count;
+    free(text);
+    ids_free(&ids);
+    return ok;
+}
+
+/* ---- asking ---- */
+
+static void make_head(completion *c)
+{
+    uint64_t random[2] = {0, 0};
+    if (getrandom(random, sizeof random, 0) != sizeof random) random[0] = (uint64_t)time(NULL);
+    snprintf(c->id, sizeof c->id, "cmpl-%016llx", (unsigned long long)random[0]);
+    if (!c->request.seeded) c->request.like.how.seed = random[1];
+    c->head = (reply_head){.id = c->id,
+                           .model = answers_model(c->exchange.engine)->name,
+                           .created = (int64_t)time(NULL),
+                           .log_probabilities = c->request.log_probabilities};
+}
+
+static bool ask(completion *c, refusal *why)
+{
+    int n = c->request.nprompts;
+    c->results = c->request.like.results;
+    if (c->results > answers_limits(c->exchange.engine)->max_results) {
+        *why = (refusal){.kind = REFUSED_WRONG};
+        snprintf(why->text, sizeof why->text, "\"n\" is %d; there can be %lld results", c->results,
+                 (long long)answers_limits(c->exchange.engine)->max_results);
+        return false;
+    }
+    c->nchoices = n * c->results;
+    c->choices = calloc((size_t)c->nchoices, sizeof *c->choices);
+    if (!c->request.nothing_new) c->answers = calloc((size_t)n, sizeof *c->answers);
+    *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the request"};
+    TRY(c->choices && (c->answers || c->request.nothing_new));
+    for (int k = 0; k < c->nchoices; k++) {
+        if (!c->answers) c->choices[k].end = ANSWER_LENGTH;
+        TRY(add_text(&c->choices[k], ""));
+    }
+    for (int k = 0; k < n; k++) {
+        const request_prompt *p = &c->request.prompts[k];
+        question              q = c->request.like;
+        q.text = p->text, q.bytes = p->bytes, q.ids = p->ids, q.nids = p->nids;
+        if (c->request.echo) TRY(echo(c, k, why));
+        if (!c->answers) continue;
+        c->answers[k] = answers_ask(c->exchange.engine, &q, why);
+        TRY(c->answers[k] != NULL);
+        c->usage.prompt_tokens += answer_prompt_tokens(c->answers[k]);
+    }
+    return true;
+}
+
+/* ---- whole ---- */
+
+static void take_piece(completion *c, int prompt, const answer_piece *p)
+{
+    choice *to = &c->choices[prompt * c->results + p->result];
+    c->usage.completion_tokens += p->tokens;
+    if (p->end) to->end = p->end;
+    bool ok = true;
+    if (p->end == ANSWER_FAILED) {
+        snprintf(c->failed, sizeof c->failed, "%s", p->text);
+    } else {
+        ok = add_text(to, p->text);
+        if (ok && c->request.log_probabilities && p->tokens)
+            ok = add_token(to, p->text, p->log_probability);
+    }
+    if (!ok) snprintf(c->failed, sizeof c->failed, "there is no memory for the answer");
+}
+
+/* Waits for all of it; false: the client hung up. */
+static bool collect(completion *c)
+{
+    answer_piece p;
+    for (int k = 0; c->answers && k < c->request.nprompts; k++)
+        while (!answer_over(c->answers[k])) {
+            if (answer_next(c->answers[k], 0.2, &p))
+                take_piece(c, k, &p);
+            else if (http_hung_up(&c->exchange))
+                return false;
+        }
+    return true;
+}
+
+static reply_choice as_reply(const choice *c, int index)
+{
+    return (reply_choice){.index = index,
+                          .text = c->text,
+                          .end = c->end,
+                          .ntokens = c->ntokens,
+                          .tokens = (const char **)c->tokens,
+                          .log_probabilities = c->log_probabilities,
+                          .offset = c->offset};
+}
+
+/* Nothing was said in the time that there was. */
+static bool only_late(const completion *c)
+{
+    for (int k = 0; k < c->nchoices; k++)
+        if (c->choices[k].end != ANSWER_LATE) return false;
+    return c->usage.completion_tokens == 0;
+}
+
+static enum MHD_Result reply_whole(http_exchange *x, completion *c)
+{
+    http_patience(x, true);
+    bool there = collect(c);
+    http_patience(x, false);
+    if (!there) return MHD_NO;
+    if (c->failed[0]) return http_error(x, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", c->failed);
+    if (only_late(c))
+        return http_error(x, MHD_HTTP_SERVICE_UNAVAILABLE,
+                          "there was no room for the request in the %g seconds that it may take",
+                          answers_limits(x->engine)->max_seconds);
+    reply_choice *list = calloc((size_t)c->nchoices, sizeof *list);
+    if (!list) return MHD_NO;
+    for (int k = 0; k < c->nchoices; k++) list[k] = as_reply(&c->choices[k], k);
+    enum MHD_Result result =
+        http_reply(x, MHD_HTTP_OK, reply_completion(&c->head, c->nchoices, list, &c->usage));
+    free(list);
+    return result;
+}
+
+/* ---- as a stream ---- */
+
+static bool add_event(completion *c, char *json)
+{
+    bool ok = json && add_text(&c->out, "data: ") && add_text(&c->out, json) &&
+              add_text(&c->out, "\n\n");
+    cJSON_free(json);
+    return ok;
+}
+
+/* What the choices hold by now, and forgets it. */
+static bool add_choice_event(completion *c, int index)
+{
+    choice      *from = &c->choices[index];
+    reply_choice reply = as_reply(from, index);
+    bool         ok = add_event(c, reply_completion(&c->head, 1, &reply, NULL));
+    from->offset += (int64_t)from->used;
+    from->used = 0;
+    from->text[0] = 0;
+    for (; from->ntokens; from->ntokens--) free(from->tokens[from->ntokens - 1]);
+    return ok;
+}
+
+static bool add_piece_event(completion *c, int prompt, const answer_piece *p)
+{
+    if (p->end == ANSWER_FAILED) {
+        c->choices[prompt * c->results + p->result].end = p->end;
+        return add_event(c, reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, p->text));
+    }
+    take_piece(c, prompt, p);
+    bool nothing = !*p->text && !p->end && !c->request.log_probabilities;
+    return nothing || add_choice_event(c, prompt * c->results + p->result);
+}
+
+static bool add_last_events(completion *c)
+{
+    c->over = true;
+    if (c->request.usage) TRY(add_event(c, reply_completion(&c->head, 0, NULL, &c->usage)));
+    return add_text(&c->out, "data: [DONE]\n\n");
+}
+
+/* Waits for something to send; false: the client hung up, or there is no memory. */
+static bool fill(completion *c)
+{
+    answer_piece p;
+    int          open = -1, nopen = 0;
+    c->out.used = c->sent = 0;
+    if (!c->begun) {
+        c->begun = true;
+        for (int k = 0; k < c->nchoices; k++)
+            if (c->request.echo) TRY(add_choice_event(c, k));
+        if (c->out.used) return true;
+    }
+    for (int k = 0; c->answers && k < c->request.nprompts; k++) {
+        while (answer_next(c->answers[k], 0, &p)) TRY(add_piece_event(c, k, &p));
+        if (!answer_over(c->answers[k])) open = k, nopen++;
+    }
+    if (c->out.used) return true;
+    if (open < 0) return add_last_events(c);
+    /* Several are waited for in turns. */
+    if (answer_next(c->answers[open], nopen > 1 ? 0.01 : 0.2, &p))
+        return add_piece_event(c, open, &p);
+    return !http_hung_up(&c->exchange);
+}
+
+static ssize_t read_stream(void *context, uint64_t position, char *to, size_t room)
+{
+    completion *c = context;
+    (void)position;
+    while (c->sent == c->out.used) {
+        if (c->over) return MHD_CONTENT_READER_END_OF_STREAM;
+        http_patience(&c->exchange, true);
+        bool filled = fill(c);
+        http_patience(&c->exchange, false);
+        if (!filled) return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    size_t n = c->out.used - c->sent;
+    if (n > room) n = room;
+    memcpy(to, c->out.text + c->sent, n);
+    c->sent += n;
+    return (ssize_t)n;
+}
+
+static enum MHD_Result reply_stream(http_exchange *x, completion *c)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, read_stream, c, completion_end);
+    if (!r) {
+        completion_end(c);
+        return MHD_NO;
+    }
+    MHD_add_response_header(r, "Content-Type", "text/event-stream; charset=utf-8");
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    enum MHD_Result result = MHD_queue_response(x->connection, MHD_HTTP_OK, r);
+    MHD_destroy_response(r);
+    return result;
+}
+
+enum MHD_Result http_completions(http_exchange *x)
+{
+    completion *c = calloc(1, sizeof *c);
+    refusal     why;
+    if (!c) return MHD_NO;
+    c->exchange = *x;
+    enum MHD_Result     result;
+    const opened_model *m = answers_model(x->engine);
+    bool ok = completion_parse(x->body ? x->body : "", x->used, &c->request, why.text,
+                               sizeof why.text);
+    if (!ok) {
+        result = http_error(x, MHD_HTTP_BAD_REQUEST, "%s", why.text);
+    } else if (c->request.model && strcmp(c->request.model, m->name) != 0) {
+        result = http_error(x, MHD_HTTP_NOT_FOUND, "there is no model \"%.100s\"; this is \"%s\"",
+                            c->request.model, m->name);
+    } else {
+        make_head(c);
+        if (!ask(c, &why))
+            result = http_refused(x, &why);
+        else if (c->request.stream)
+            return reply_stream(x, c);
+        else
+            result = reply_whole(x, c);
+    }
+    completion_end(c);
+    return result;
+}
+
+#endif

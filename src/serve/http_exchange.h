@@ -1,0 +1,35 @@
+/* One request over HTTP and its reply. */
+#ifndef SERVE_HTTP_EXCHANGE_H
+#define SERVE_HTTP_EXCHANGE_H
+
+#include "mtf_build.h"
+#include "serve/answers.h"
+
+#if MTF_HAVE_MICROHTTPD
+#include <microhttpd.h>
+
+typedef struct http_exchange {
+    answers               *engine;
+    struct MHD_Connection *connection;
+    char                  *body;
+    size_t                 used, room;
+    bool                   too_large;
+    const char            *allow; /* the methods that its path takes, where this one is not */
+} http_exchange;
+
+/* Each queues a reply; the library's answer. */
+enum MHD_Result http_reply(http_exchange *x, int status, char *json); /* frees the text */
+enum MHD_Result http_error(http_exchange *x, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+enum MHD_Result http_refused(http_exchange *x, const refusal *why);
+enum MHD_Result http_completions(http_exchange *x);
+enum MHD_Result http_scores(http_exchange *x);
+
+/* While a thread waits for the engine, slowness is not the client's; and again while it sends. */
+void http_patience(http_exchange *x, bool waiting);
+bool http_hung_up(const http_exchange *x); /* has the client left? */
+
+enum { HTTP_SECONDS = 30 }; /* that a client may take to send or to receive something */
+
+#endif
+#endif

@@ -1,0 +1,334 @@
+/* The HTTP side of mtf serve: listening, and one thread for each client. */
+#include "serve/http_server.h"
+
+#include "serve/http_exchange.h"
+
+#if MTF_HAVE_MICROHTTPD
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/numbers.h"
+#include "base/thread.h"
+#include "serve/serve_assets.h"
+#include "serve/serve_reply.h"
+
+struct http_server {
+    answers           *engine;
+    struct MHD_Daemon *daemon;
+    size_t             max_body;
+    int                listener; /* until it is quiet */
+    char               address[200];
+    time_t             started;
+    _Atomic int        exchanges;
+};
+
+/* ---- replies ---- */
+
+static enum MHD_Result queue(http_exchange *x, int status, struct MHD_Response *r, const char *type)
+{
+    if (!r) return MHD_NO;
+    MHD_add_response_header(r, "Content-Type", type);
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    if (x->allow) MHD_add_response_header(r, "Allow", x->allow);
+    if (status == MHD_HTTP_TOO_MANY_REQUESTS) MHD_add_response_header(r, "Retry-After", "1");
+    enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)status, r);
+    MHD_destroy_response(r);
+    return result;
+}
+
+enum MHD_Result http_reply(http_exchange *x, int status, char *json)
+{
+    if (!json) return MHD_NO; /* no memory: the connection ends */
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_COPY);
+    cJSON_free(json);
+    return queue(x, status, r, "application/json");
+}
+
+enum MHD_Result http_error(http_exchange *x, int status, const char *format, ...)
+{
+    char    text[600];
+    va_list args;
+    va_start(args, format);
+    number_vformat(text, sizeof text, format, args);
+    va_end(args);
+    return http_reply(x, status, reply_error(status, text));
+}
+
+enum MHD_Result http_refused(http_exchange *x, const refusal *why)
+{
+    static const int statuses[] = {[REFUSED_WRONG] = MHD_HTTP_BAD_REQUEST,
+                                   [REFUSED_BUSY] = MHD_HTTP_TOO_MANY_REQUESTS,
+                                   [REFUSED_STOPPING] = MHD_HTTP_SERVICE_UNAVAILABLE};
+    return http_error(x, statuses[why->kind], "%s", why->text);
+}
+
+void http_patience(http_exchange *x, bool waiting)
+{
+    MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                              waiting ? 0u : (unsigned)HTTP_SECONDS);
+}
+
+bool http_hung_up(const http_exchange *x)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    char byte;
+    if (!info) return true;
+    ssize_t got = recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+/* ---- paths ---- */
+
+static enum MHD_Result get_page(http_server *h, http_exchange *x)
+{
+    (void)h;
+    return queue(x, MHD_HTTP_OK,
+                 MHD_create_response_from_buffer(asset_serve_page_bytes, (void *)asset_serve_page,
+                                                 MHD_RESPMEM_PERSISTENT),
+                 "text/html; charset=utf-8");
+}
+
+static enum MHD_Result get_health(http_server *h, http_exchange *x)
+{
+    static const char ok[] = "{\"status\":\"ok\"}";
+    (void)h;
+    return queue(x, MHD_HTTP_OK,
+                 MHD_create_response_from_buffer(sizeof ok - 1, (void *)ok, MHD_RESPMEM_PERSISTENT),
+                 "application/json");
+}
+
+static enum MHD_Result get_models(http_server *h, http_exchange *x)
+{
+    return http_reply(x, MHD_HTTP_OK, reply_models(answers_model(h->engine), (int64_t)h->started));
+}
+
+static enum MHD_Result post_completions(http_server *h, http_exchange *x)
+{
+    (void)h;
+    return http_completions(x);
+}
+
+static enum MHD_Result post_scores(http_server *h, http_exchange *x)
+{
+    (void)h;
+    return http_scores(x);
+}
+
+typedef struct http_path {
+    const char *path;
+    bool        posts;
+    enum MHD_Result (*answer)(http_server *h, http_exchange *x);
+} http_path;
+
+static const http_path paths[] = {
+    {"/", false, get_page},
+    {"/health", false, get_health},
+    {"/v1/models", false, get_models},
+    {"/v1/completions", true, post_completions},
+    {"/v1/score", true, post_scores},
+};
+
+static enum MHD_Result route(http_server *h, http_exchange *x, const char *url, const char *method)
+{
+    bool posts = strcmp(method, "POST") == 0;
+    bool gets = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+        if (strcmp(paths[k].path, url) != 0) continue;
+        if (paths[k].posts ? posts : gets) return paths[k].answer(h, x);
+        x->allow = paths[k].posts ? "POST" : "GET, HEAD";
+        return http_error(x, MHD_HTTP_METHOD_NOT_ALLOWED, "%s takes %s, not %.20s", url, x->allow,
+                          method);
+    }
+    return http_error(x, MHD_HTTP_NOT_FOUND, "there is no %.100s here; there are /, /health, "
+                      "/v1/models, /v1/completions and /v1/score", url);
+}
+
+/* ---- requests as they come ---- */
+
+static bool announces_too_much(const http_server *h, struct MHD_Connection *c)
+{
+    const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+    return length && strtoull(length, NULL, 10) > h->max_body;
+}
+
+static enum MHD_Result too_large(const http_server *h, http_exchange *x)
+{
+    return http_error(x, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than %zu bytes",
+                      h->max_body);
+}
+
+static bool keep(const http_server *h, http_exchange *x, const char *data, size_t n)
+{
+    if (x->used + n > h->max_body) x->too_large = true;
+    if (x->too_large) return true;
+    if (x->used + n + 1 > x->room) {
+        size_t room = 2 * (x->used + n) + 1000;
+        char  *body = realloc(x->body, room);
+        if (!body) return false;
+        x->body = body;
+        x->room = room;
+    }
+    memcpy(x->body + x->used, data, n);
+    x->used += n;
+    return true;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *bytes, void **state)
+{
+    http_server   *h = context;
+    http_exchange *x = *state;
+    (void)version;
+    if (!x) {
+        x = *state = calloc(1, sizeof *x);
+        if (!x) return MHD_NO;
+        *x = (http_exchange){.engine = h->engine, .connection = connection};
+        h->exchanges++;
+        return announces_too_much(h, connection) ? too_large(h, x) : MHD_YES;
+    }
+    if (*bytes) {
+        if (!keep(h, x, data, *bytes)) return MHD_NO;
+        *bytes = 0;
+        return MHD_YES;
+    }
+    return x->too_large ? too_large(h, x) : route(h, x, url, method);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode how)
+{
+    http_server   *h = context;
+    http_exchange *x = *state;
+    (void)connection, (void)how;
+    if (!x) return;
+    free(x->body);
+    free(x);
+    *state = NULL;
+    h->exchanges--;
+}
+
+/* ---- listening ---- */
+
+static bool listen_at(http_server *h, mtf_session *s, const char *host, int port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    char             number[16], place[100];
+    snprintf(number, sizeof number, "%d", port);
+    int wrong = getaddrinfo(host, number, &hints, &list);
+    if (wrong) return fail(&s->fault, ERR_VALUE, "--host %s: %s", host, gai_strerror(wrong));
+    int one = 1;
+    h->listener = socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC, list->ai_protocol);
+    bool ok = h->listener >= 0 &&
+              setsockopt(h->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+              bind(h->listener, list->ai_addr, list->ai_addrlen) == 0 &&
+              listen(h->listener, SOMAXCONN) == 0;
+    int why = errno;
+    freeaddrinfo(list);
+    if (!ok)
+        return fail(&s->fault, ERR_VALUE, "cannot listen on %s, port %d: %s", host, port,
+                    strerror(why));
+    struct sockaddr_storage at;
+    socklen_t               size = sizeof at;
+    getsockname(h->listener, (struct sockaddr *)&at, &size);
+    getnameinfo((struct sockaddr *)&at, size, place, sizeof place, number, sizeof number,
+                NI_NUMERICHOST | NI_NUMERICSERV);
+    bool colons = strchr(place, ':') != NULL;
+    snprintf(h->address, sizeof h->address, "http://%s%s%s:%s", colons ? "[" : "", place,
+             colons ? "]" : "", number);
+    return true;
+}
+
+http_server *http_start(answers *engine, const http_opts *o)
+{
+    mtf_session *s = answers_model(engine)->session;
+    http_server *h = arena_new(&s->arena, http_server);
+    if (!h) return NULL;
+    h->engine = engine;
+    h->max_body = o->max_body ? o->max_body : 1 << 20;
+    h->listener = -1;
+    h->started = time(NULL);
+    if (listen_at(h, s, o->host ? o->host : "127.0.0.1", o->port)) {
+        sigset_t before = thread_block_signals(); /* its threads inherit that */
+        h->daemon = MHD_start_daemon(
+            MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
+                MHD_USE_ITC,
+            0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->listener,
+            MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_CONNECTION_TIMEOUT,
+            (unsigned)HTTP_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
+            (unsigned)(o->max_clients ? o->max_clients : 64), MHD_OPTION_END);
+        thread_restore_signals(&before);
+        if (h->daemon) return h;
+        fail(&s->fault, ERR_VALUE, "libmicrohttpd cannot start to listen on %s", h->address);
+    }
+    if (h->listener >= 0) close(h->listener);
+    return NULL;
+}
+
+const char *http_address(const http_server *h)
+{
+    return h->address;
+}
+
+void http_quiet(http_server *h)
+{
+    int listener = MHD_quiesce_daemon(h->daemon);
+    if (listener >= 0) close(listener);
+}
+
+bool http_busy(const http_server *h)
+{
+    return h->exchanges > 0;
+}
+
+void http_stop(http_server *h)
+{
+    MHD_stop_daemon(h->daemon);
+}
+
+#else
+
+http_server *http_start(answers *engine, const http_opts *o)
+{
+    (void)o;
+    fail(&answers_model(engine)->session->fault, ERR_USAGE,
+         "this build of mtf has no HTTP: install libmicrohttpd-dev, and build it again");
+    return NULL;
+}
+
+const char *http_address(const http_server *h)
+{
+    (void)h;
+    return "";
+}
+
+void http_quiet(http_server *h)
+{
+    (void)h;
+}
+
+bool http_busy(const http_server *h)
+{
+    (void)h;
+    return false;
+}
+
+void http_stop(http_server *h)
+{
+    (void)h;
+}
+
+#endif

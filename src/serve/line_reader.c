@@ -1,0 +1,131 @@
+/* Lines of a file or of standard input, as they come. */
+#include "serve/line_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine/launch.h"
+#include "serve/shared_text.h"
+
+enum { MOST_LINE = 1 << 26, A_READ = 1 << 16 };
+
+static bool fails(line_reader *r, const char *why)
+{
+    return fail(&r->session->fault, ERR_FILE, "%s: %s", r->name, why);
+}
+
+/* Reads some more; false at the end, or after an error. */
+static bool read_more(line_reader *r)
+{
+    if (r->begin) memmove(r->text, r->text + r->begin, r->end - r->begin);
+    r->end -= r->begin;
+    r->begin = 0;
+    if (r->end + A_READ + 1 > r->room) {
+        size_t room = 2 * r->room + A_READ + 1;
+        char  *text = realloc(r->text, room);
+        if (!text) return fail(&r->session->fault, ERR_MEMORY, "%s: no memory for a line", r->name);
+        r->text = text;
+        r->room = room;
+    }
+    ssize_t got;
+    do {
+        got = read(r->file, r->text + r->end, A_READ);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return fails(r, strerror(errno));
+    r->end += (size_t)got;
+    r->text[r->end] = 0;
+    if (got > 0) return true;
+    if (r->file > STDERR_FILENO) close(r->file);
+    r->file = -1;
+    return false;
+}
+
+/* The first rank reads all of it, and passes it on. */
+static bool share(line_reader *r)
+{
+    const char *text = "";
+    if (mtf_is_first(r->session)) {
+        while (r->file >= 0 && (read_more(r) || mtf_ok(r->session))) continue;
+        if (r->text && memchr(r->text, 0, r->end)) fails(r, "a zero byte; this is no text");
+        if (r->text) text = r->text;
+    }
+    r->file = -1;
+    TRY(shared_text(r->session, &text));
+    char *copy = strdup(text);
+    if (!copy) return fail(&r->session->fault, ERR_MEMORY, "%s: no memory for its text", r->name);
+    free(r->text);
+    r->text = copy;
+    r->begin = 0;
+    r->end = strlen(copy);
+    r->room = r->end + 1;
+    return true;
+}
+
+bool lines_open(line_reader *r, mtf_session *s, const char *path)
+{
+    bool standard = !path || strcmp(path, "-") == 0, alone = launch_find().size <= 1;
+    *r = (line_reader){.session = s, .name = standard ? "standard input" : path, .file = -1};
+    if (alone || mtf_is_first(s)) {
+        r->file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+        if (r->file < 0) return fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
+    }
+    return alone || share(r);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
+
+static line_state give(line_reader *r, size_t length, const char **line, size_t *bytes)
+{
+    const char *text = r->text + r->begin;
+    size_t      n = length;
+    r->number++;
+    r->begin += length;
+    if (r->begin < r->end) r->begin++; /* the newline */
+    if (memchr(text, 0, n)) {
+        fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is no text", r->name,
+             (long long)r->number);
+        return LINE_FAILED;
+    }
+    while (n && is_blank(text[n - 1])) n--;
+    while (n && is_blank(*text)) text++, n--;
+    *line = text;
+    *bytes = n;
+    return LINE_READ;
+}
+
+static bool comes_now(const line_reader *r)
+{
+    struct pollfd p = {.fd = r->file, .events = POLLIN};
+    return poll(&p, 1, 0) != 0;
+}
+
+line_state lines_next(line_reader *r, bool wait, const char **line, size_t *bytes)
+{
+    for (;;) {
+        size_t left = r->end - r->begin;
+        char  *newline = left ? memchr(r->text + r->begin, '\n', left) : NULL;
+        if (newline) return give(r, (size_t)(newline - (r->text + r->begin)), line, bytes);
+        if (r->file < 0) return left ? give(r, left, line, bytes) : LINE_END;
+        if (left > MOST_LINE) {
+            fail(&r->session->fault, ERR_FILE, "%s: line %lld is longer than %d bytes", r->name,
+                 (long long)r->number + 1, MOST_LINE);
+            return LINE_FAILED;
+        }
+        if (!wait && !comes_now(r)) return LINE_NOT_YET;
+        if (!read_more(r) && !mtf_ok(r->session)) return LINE_FAILED;
+    }
+}
+
+void lines_close(line_reader *r)
+{
+    if (r->file > STDERR_FILENO) close(r->file);
+    free(r->text);
+    *r = (line_reader){.file = -1};
+}

@@ -1,0 +1,28 @@
+/* Lines of a file or of standard input, as they come. */
+#ifndef SERVE_LINE_READER_H
+#define SERVE_LINE_READER_H
+
+#include <stddef.h>
+
+#include "base/session.h"
+
+typedef struct line_reader {
+    mtf_session *session;
+    const char  *name; /* in messages */
+    int          file; /* -1: nothing more comes */
+    char        *text;
+    size_t       begin, end, room; /* what was read and not yet given */
+    int64_t      number;           /* of the last line, from 1 on */
+} line_reader;
+
+typedef enum line_state { LINE_READ, LINE_NOT_YET, LINE_END, LINE_FAILED } line_state;
+
+/* A path, or NULL or "-" for standard input.  Where several ranks run, all get the whole text that
+ * the first one reads.  False after an error. */
+bool lines_open(line_reader *r, mtf_session *s, const char *path);
+/* The next line without its end and the blanks around it, which stays until the next call; waits for
+ * it where `wait`. */
+line_state lines_next(line_reader *r, bool wait, const char **line, size_t *bytes);
+void       lines_close(line_reader *r);
+
+#endif

@@ -1,0 +1,205 @@
+/* Scores: the log probability of given texts, token by token. */
+#include "serve/scoring.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/node.h"
+
+enum { SIZES = 5, TOKENS = 1024 };
+
+/* Lengths that programs are made for; the logits of about TOKENS positions are in memory at a time. */
+static const int64_t sizes[SIZES] = {16, 64, 256, 1024, 4096};
+
+typedef struct score_graph {
+    mtf_program *program;
+    mtf_tensor  *inputs, *inputs_segment, *targets, *targets_segment, *result;
+    int64_t      rows, length, inputs_length;
+} score_graph;
+
+struct scorer {
+    const opened_model *model;
+    int64_t             batch;
+    score_graph         graphs[SIZES][SIZES]; /* by the size of an encoder's inputs, and of the text */
+    int32_t            *ids, *segment;
+    float              *result;
+};
+
+static int size_for(int64_t length)
+{
+    int k = 0;
+    while (k < SIZES - 1 && sizes[k] < length) k++;
+    return k;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Tokens of a row: without an encoder the prompt is one with the text. */
+static int64_t row_length(const opened_model *m, const score_item *x)
+{
+    return transformer_has_encoder(m->model) ? x->nids : x->nprompt + x->nids;
+}
+
+static int64_t longest_row(const opened_model *m)
+{
+    return smaller(model_max_length(m), sizes[SIZES - 1]);
+}
+
+scorer *scorer_new(const opened_model *m, int64_t batch)
+{
+    arena  *a = &m->session->arena;
+    scorer *s = arena_new(a, scorer);
+    int64_t most = TOKENS;
+    if (!s) return NULL;
+    *s = (scorer){.model = m, .batch = batch < 1 ? 1 : batch};
+    if (most < longest_row(m)) most = longest_row(m);
+    if (most < model_max_inputs(m)) most = model_max_inputs(m);
+    if (most < s->batch * sizes[0]) most = s->batch * sizes[0];
+    s->ids = arena_array(a, int32_t, most);
+    s->segment = arena_array(a, int32_t, most);
+    s->result = arena_array(a, float, most);
+    return s->ids && s->segment && s->result ? s : NULL;
+}
+
+bool scorer_takes(const opened_model *m, const score_item *x, char *why, size_t room)
+{
+    int64_t length = row_length(m, x), most = longest_row(m), inputs = model_max_inputs(m);
+    why[0] = 0;
+    if (length > most)
+        snprintf(why, room, "the text to score has %lld tokens, its prompt included; this model takes "
+                            "%lld", (long long)length, (long long)most);
+    else if (inputs && x->nprompt > smaller(inputs, sizes[SIZES - 1]))
+        snprintf(why, room, "the prompt has %lld tokens; this model takes %lld",
+                 (long long)x->nprompt, (long long)smaller(inputs, sizes[SIZES - 1]));
+    return !why[0];
+}
+
+/* ---- programs ---- */
+
+static mtf_tensor *input(mtf_graph *g, const char *name, mtf_dim batch, int64_t length)
+{
+    return mtf_input(g, name, MTF_I32, mtf_shape(batch, (mtf_dim){"length", length}));
+}
+
+/* The log probability of each target among the tokens that the model can say; those that only fill
+ * its table up do not count, as in decoding. */
+static mtf_tensor *log_probabilities(const mtf_transformer *m, mtf_tensor *logits,
+                                     mtf_tensor *targets)
+{
+    mtf_dim vocab = m->output_vocab;
+    if (!logits) return NULL;
+    logits = mtf_cast(logits, MTF_F32);
+    if (m->opts.output_vocab < vocab.size) {
+        logits = mtf_slice(logits, vocab.name, 0, m->opts.output_vocab, 1);
+        vocab.size = m->opts.output_vocab;
+    }
+    if (m->opts.no_shift) targets = mtf_shift(targets, -1, targets->shape.dims[1], false);
+    mtf_tensor *hit = mtf_one_hot(targets, vocab);
+    mtf_tensor *at_target = mtf_reduce_sum(mtf_multiply(logits, hit), mtf_shape(vocab));
+    return mtf_sub(at_target, mtf_reduce_logsumexp(logits, vocab, NULL));
+}
+
+static bool make_graph(const scorer *s, int inputs_size, int size, score_graph *to)
+{
+    const mtf_transformer *m = s->model->model;
+    bool                   encodes = transformer_has_encoder(m);
+    int64_t length = smaller(sizes[size], longest_row(s->model)), most = length;
+    int64_t inputs = encodes ? smaller(sizes[inputs_size], model_max_inputs(s->model)) : 0;
+    if (inputs > most) most = inputs;
+    int64_t    rows = most < TOKENS ? smaller(s->batch, TOKENS / most) : 1;
+    mtf_dim    batch = {"batch", rows};
+    mtf_graph *g = mtf_graph_new(s->model->session);
+    TRY(g != NULL);
+    *to = (score_graph){.rows = rows, .length = length, .inputs_length = inputs};
+    if (encodes) {
+        to->inputs = input(g, "inputs", batch, inputs);
+        to->inputs_segment = input(g, "inputs_segment", batch, inputs);
+    }
+    to->targets = input(g, "targets", batch, length);
+    to->targets_segment = input(g, "targets_segment", batch, length);
+    mtf_transformer_result r = mtf_transformer_apply(
+        m,
+        &(mtf_transformer_batch){.inputs = to->inputs,
+                                 .inputs_segment = to->inputs_segment,
+                                 .targets = to->targets,
+                                 .targets_segment = to->targets_segment},
+        NULL);
+    to->result = log_probabilities(m, r.logits, to->targets);
+    TRY(to->result != NULL);
+    to->program = mtf_compile(g, to->result);
+    return to->program != NULL;
+}
+
+/* ---- steps ---- */
+
+static void clear(scorer *s, int64_t elements)
+{
+    memset(s->ids, 0, sizeof *s->ids * (size_t)elements);
+    memset(s->segment, 0, sizeof *s->segment * (size_t)elements);
+}
+
+static int64_t put(scorer *s, int64_t at, const int32_t *ids, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) s->ids[at + k] = ids[k], s->segment[at + k] = 1;
+    return at + n;
+}
+
+static bool feed(scorer *s, const score_graph *g, int n, const score_item *items)
+{
+    if (g->inputs) {
+        clear(s, g->rows * g->inputs_length);
+        for (int k = 0; k < n; k++) put(s, k * g->inputs_length, items[k].prompt, items[k].nprompt);
+        TRY(mtf_feed(g->program, g->inputs, s->ids) &&
+            mtf_feed(g->program, g->inputs_segment, s->segment));
+    }
+    clear(s, g->rows * g->length);
+    for (int k = 0; k < n; k++) {
+        int64_t at = k * g->length;
+        if (!g->inputs) at = put(s, at, items[k].prompt, items[k].nprompt);
+        put(s, at, items[k].ids, items[k].nids);
+    }
+    return mtf_feed(g->program, g->targets, s->ids) &&
+           mtf_feed(g->program, g->targets_segment, s->segment);
+}
+
+static void take(const scorer *s, const score_graph *g, const float *row, score_item *x)
+{
+    bool    late = s->model->model->opts.no_shift; /* a place tells of the next token */
+    int64_t begin = g->inputs ? 0 : x->nprompt;
+    x->sum = 0;
+    for (int64_t k = 0; k < x->nids; k++) {
+        int64_t at = begin + k - late;
+        x->log_probability[k] = at < 0 ? 0 : (double)row[at];
+        x->sum += x->log_probability[k];
+    }
+}
+
+int scorer_step(scorer *s, int n, score_item *items)
+{
+    int size = size_for(row_length(s->model, &items[0]));
+    int inputs = transformer_has_encoder(s->model->model) ? size_for(items[0].nprompt) : 0;
+    score_graph *g = &s->graphs[inputs][size];
+    if (!g->program && !make_graph(s, inputs, size, g)) return 0;
+    int count = 0;
+    while (count < n && count < g->rows && row_length(s->model, &items[count]) <= g->length &&
+           (!g->inputs || items[count].nprompt <= g->inputs_length))
+        count++;
+    if (!feed(s, g, count, items) || !mtf_step(g->program) ||
+        !mtf_fetch(g->program, g->result, s->result))
+        return 0;
+    for (int k = 0; k < count; k++) take(s, g, s->result + k * g->length, &items[k]);
+    return count;
+}
+
+bool scorer_run(scorer *s, int n, score_item *items)
+{
+    for (int done = 0; done < n;) {
+        int count = scorer_step(s, n - done, items + done);
+        TRY(count > 0);
+        done += count;
+    }
+    return true;
+}

@@ -1,0 +1,68 @@
+/* mtf serve: a model that answers over HTTP until it is told to stop. */
+#include "serve/serve.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "machine/launch.h"
+#include "model/interrupt.h"
+
+static const char   shutting_down[] = "the server is shutting down";
+static const double grace = 3; /* seconds that answers have to end */
+
+/* Plans what decoding needs, so that the first request need not wait for it. */
+static bool warm_up(answers *engine)
+{
+    bool beams = answers_limits(engine)->beams > 1;
+    for (int drawn = 0; drawn < (beams ? 1 : 2); drawn++) {
+        question q = {.text = "", .how = {.temperature = drawn, .max_tokens = 1}};
+        refusal  why;
+        answer  *x = answers_ask(engine, &q, &why);
+        if (!x) return fail(&answers_model(engine)->session->fault, ERR_VALUE, "%s", why.text);
+        bool ok = true;
+        while (ok && !answers_idle(engine)) ok = answers_turn(engine, 0);
+        answer_free(x);
+        TRY(ok && answers_turn(engine, 0));
+    }
+    return true;
+}
+
+/* Lets what is being answered end, for a while, and then ends it. */
+static bool wind_down(answers *engine, http_server *h)
+{
+    double until = clock_seconds() + grace;
+    bool   ok = true;
+    http_quiet(h);
+    answers_refuse(engine, shutting_down);
+    while (ok && http_busy(h) && clock_seconds() < until) ok = answers_turn(engine, 0.02);
+    answers_end(engine, shutting_down);
+    until = clock_seconds() + 1;
+    while (http_busy(h) && clock_seconds() < until) usleep(10000); /* the last words are sent */
+    http_stop(h);
+    return ok;
+}
+
+bool serve(const opened_model *m, const serve_opts *o, int *signal)
+{
+    interrupt stop;
+    *signal = 0;
+    if (launch_find().size > 1)
+        return fail(&m->session->fault, ERR_USAGE,
+                    "mtf serve runs in one process, not in %d: start it without mpirun; its mesh may "
+                    "have as many processors as this machine has cores", launch_find().size);
+    answers *engine = answers_open(m, &o->limits);
+    TRY(engine != NULL);
+    http_server *h = warm_up(engine) ? http_start(engine, &o->http) : NULL;
+    bool         ok = h != NULL;
+    if (ok) {
+        interrupt_watch(&stop);
+        printf("mtf serve: %s answers at %s\n", m->name, http_address(h));
+        fflush(stdout);
+        while (ok && (*signal = interrupt_came(&stop)) == 0) ok = answers_turn(engine, 0.1);
+        ok = wind_down(engine, h) && ok;
+        interrupt_leave(&stop);
+    }
+    answers_close(engine);
+    return ok;
+}

@@ -1,0 +1,133 @@
+/* Replies as JSON, in the form of the OpenAI completions interface. */
+#include "serve/serve_reply.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/numbers.h"
+
+/* Whole numbers as they are, whatever their size. */
+static void add_whole(cJSON *to, const char *key, int64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)value);
+    cJSON_AddRawToObject(to, key, digits);
+}
+
+static void append(cJSON *list, cJSON *item)
+{
+    if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+}
+
+static char *printed(cJSON *root)
+{
+    locale_t before = number_begin();
+    char    *text = cJSON_PrintUnformatted(root);
+    number_end(before);
+    cJSON_Delete(root);
+    return text;
+}
+
+static void add_end(cJSON *to, answer_end end)
+{
+    static const char *const words[] = {
+        [ANSWER_STOPPED] = "stop", [ANSWER_LENGTH] = "length", [ANSWER_LATE] = "timeout",
+        [ANSWER_FAILED] = "error"};
+    if (end == ANSWER_GOES_ON)
+        cJSON_AddNullToObject(to, "finish_reason");
+    else
+        cJSON_AddStringToObject(to, "finish_reason", words[end]);
+}
+
+static void add_log_probabilities(cJSON *to, const reply_choice *c)
+{
+    cJSON  *l = cJSON_AddObjectToObject(to, "logprobs");
+    cJSON  *tokens = cJSON_AddArrayToObject(l, "tokens");
+    cJSON  *values = cJSON_AddArrayToObject(l, "token_logprobs");
+    cJSON  *offsets = cJSON_AddArrayToObject(l, "text_offset");
+    int64_t at = c->offset;
+    cJSON_AddNullToObject(l, "top_logprobs");
+    for (int k = 0; k < c->ntokens; k++) {
+        append(tokens, cJSON_CreateString(c->tokens[k]));
+        append(values, cJSON_CreateNumber(c->log_probabilities[k]));
+        append(offsets, cJSON_CreateNumber((double)at));
+        at += (int64_t)strlen(c->tokens[k]);
+    }
+}
+
+static void add_usage(cJSON *to, const reply_usage *u)
+{
+    cJSON *o = cJSON_AddObjectToObject(to, "usage");
+    add_whole(o, "prompt_tokens", u->prompt_tokens);
+    add_whole(o, "completion_tokens", u->completion_tokens);
+    add_whole(o, "total_tokens", u->prompt_tokens + u->completion_tokens);
+}
+
+char *reply_completion(const reply_head *h, int n, const reply_choice *choices, const reply_usage *u)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "id", h->id);
+    cJSON_AddStringToObject(root, "object", "text_completion");
+    add_whole(root, "created", h->created);
+    cJSON_AddStringToObject(root, "model", h->model);
+    cJSON *list = cJSON_AddArrayToObject(root, "choices");
+    for (int k = 0; k < n; k++) {
+        cJSON *c = cJSON_CreateObject();
+        cJSON_AddStringToObject(c, "text", choices[k].text);
+        add_whole(c, "index", choices[k].index);
+        if (h->log_probabilities)
+            add_log_probabilities(c, &choices[k]);
+        else
+            cJSON_AddNullToObject(c, "logprobs");
+        add_end(c, choices[k].end);
+        append(list, c);
+    }
+    if (u) add_usage(root, u);
+    return printed(root);
+}
+
+char *reply_error(int status, const char *message)
+{
+    cJSON *root = cJSON_CreateObject(), *e = cJSON_AddObjectToObject(root, "error");
+    cJSON_AddStringToObject(e, "message", message);
+    cJSON_AddStringToObject(e, "type", status == 429   ? "rate_limit_error"
+                                       : status >= 500 ? "server_error"
+                                                       : "invalid_request_error");
+    cJSON_AddNullToObject(e, "param");
+    add_whole(e, "code", status);
+    return printed(root);
+}
+
+char *reply_models(const opened_model *m, int64_t created)
+{
+    cJSON *root = cJSON_CreateObject(), *one = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "object", "list");
+    cJSON_AddStringToObject(one, "id", m->name);
+    cJSON_AddStringToObject(one, "object", "model");
+    add_whole(one, "created", created);
+    cJSON_AddStringToObject(one, "owned_by", "mtf");
+    add_whole(one, "step", m->step);
+    add_whole(one, "max_prompt_tokens", model_max_prompt(m));
+    append(cJSON_AddArrayToObject(root, "data"), one);
+    return printed(root);
+}
+
+char *reply_scores(const opened_model *m, int n, const score_item *items)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "object", "scores");
+    cJSON_AddStringToObject(root, "model", m->name);
+    cJSON *list = cJSON_AddArrayToObject(root, "scores");
+    for (int k = 0; k < n; k++) {
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddNumberToObject(one, "log_probability", items[k].sum);
+        cJSON *ids = cJSON_AddArrayToObject(one, "tokens");
+        cJSON *each = cJSON_AddArrayToObject(one, "token_logprobs");
+        for (int64_t i = 0; i < items[k].nids; i++) {
+            append(ids, cJSON_CreateNumber(items[k].ids[i]));
+            append(each, cJSON_CreateNumber(items[k].log_probability[i]));
+        }
+        append(list, one);
+    }
+    return printed(root);
+}

@@ -1,0 +1,34 @@
+/* Replies as JSON, in the form of the OpenAI completions interface. */
+#ifndef SERVE_SERVE_REPLY_H
+#define SERVE_SERVE_REPLY_H
+
+#include "serve/serve_request.h"
+
+/* One choice of a completion, as far as it was said. */
+typedef struct reply_choice {
+    int            index;
+    const char    *text;
+    answer_end     end;
+    int            ntokens; /* with log probabilities: of these tokens */
+    const char   **tokens;
+    const double  *log_probabilities;
+    int64_t        offset; /* bytes of text before the first of them */
+} reply_choice;
+
+typedef struct reply_head {
+    const char *id, *model;
+    int64_t     created; /* seconds since 1970 */
+    bool        log_probabilities;
+} reply_head;
+
+typedef struct reply_usage {
+    int64_t prompt_tokens, completion_tokens;
+} reply_usage;
+
+/* Each gives a text to be freed with cJSON_free; NULL: no memory. */
+char *reply_completion(const reply_head *h, int n, const reply_choice *choices, const reply_usage *u);
+char *reply_error(int status, const char *message);
+char *reply_models(const opened_model *m, int64_t created);
+char *reply_scores(const opened_model *m, int n, const score_item *items);
+
+#endif

@@ -1,0 +1,394 @@
+/* Requests as JSON: what a client asks for, read and checked. */
+#include "serve/serve_request.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/numbers.h"
+#include "data/text/utf8.h"
+
+/* Where the sentence about what is wrong goes. */
+typedef struct reading {
+    char  *why;
+    size_t room;
+    void  *request;
+} reading;
+
+static bool wrong(reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool wrong(reading *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    number_vformat(r->why, r->room, format, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- the body ---- */
+
+static bool is_utf8(const char *text, size_t n)
+{
+    uint32_t character;
+    for (size_t at = 0, taken; at < n; at += taken)
+        if (utf8_take(text + at, n - at, &taken, &character) != UTF8_CHARACTER) return false;
+    return true;
+}
+
+/* A character of number 0, which no C string can hold. */
+static bool has_zero(const char *text, size_t n)
+{
+    for (size_t k = 0; k + 1 < n; k++) {
+        if (text[k] != '\\') continue;
+        if (k + 5 < n && memcmp(text + k, "\\u0000", 6) == 0) return true;
+        k++;
+    }
+    return memchr(text, 0, n) != NULL;
+}
+
+static cJSON *read_object(reading *r, const char *body, size_t bytes)
+{
+    const char *end = NULL;
+    bool        text = is_utf8(body, bytes), zero = has_zero(body, bytes);
+    if (!text || zero) {
+        wrong(r, text ? "the body has a character of number 0" : "the body is no UTF-8");
+        return NULL;
+    }
+    cJSON *root = bytes ? cJSON_ParseWithLengthOpts(body, bytes, &end, false) : NULL;
+    while (root && end < body + bytes && strchr(" \t\r\n", *end)) end++;
+    if (root && end == body + bytes && cJSON_IsObject(root)) return root;
+    if (root && end == body + bytes)
+        wrong(r, "the body is no JSON object");
+    else
+        wrong(r, "the body is no JSON%s", bytes ? "" : ": it is empty");
+    cJSON_Delete(root);
+    return NULL;
+}
+
+/* ---- fields ---- */
+
+typedef struct request_field {
+    const char *name;
+    bool (*take)(reading *r, const cJSON *value);
+} request_field;
+
+enum { MOST_FIELDS_READ = 64 };
+
+/* Each member by the field that has its name. */
+static bool take_fields(reading *r, const cJSON *root, const request_field *fields)
+{
+    bool         seen[MOST_FIELDS_READ] = {false};
+    const cJSON *member;
+    cJSON_ArrayForEach(member, root)
+    {
+        nearest near = {.wanted = member->string};
+        char    hint[100];
+        int     k = 0;
+        for (; fields[k].name && strcmp(fields[k].name, member->string) != 0; k++)
+            nearest_offer(&near, fields[k].name);
+        if (!fields[k].name)
+            return wrong(r, "there is no parameter \"%.60s\"%s", member->string,
+                         nearest_hint(&near, hint, sizeof hint));
+        if (seen[k]) return wrong(r, "\"%s\" is there twice", fields[k].name);
+        seen[k] = true;
+        if (!cJSON_IsNull(member)) TRY(fields[k].take(r, member));
+    }
+    return true;
+}
+
+static bool take_number(reading *r, const cJSON *v, double least, double most, double *to)
+{
+    *to = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+    if (*to >= least && *to <= most) return true;
+    return wrong(r, "\"%s\" must be a number from %g to %g", v->string, least, most);
+}
+
+static bool take_whole(reading *r, const cJSON *v, int64_t least, int64_t most, int64_t *to)
+{
+    double x = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+    if (!(x >= (double)least && x <= (double)most) || x != floor(x))
+        return wrong(r, "\"%s\" must be a whole number from %lld to %lld", v->string,
+                     (long long)least, (long long)most);
+    *to = (int64_t)x;
+    return true;
+}
+
+static bool take_flag(reading *r, const cJSON *v, bool *to)
+{
+    *to = cJSON_IsTrue(v);
+    return cJSON_IsBool(v) || wrong(r, "\"%s\" must be true or false", v->string);
+}
+
+/* What clients send without need. */
+static bool take_zero(reading *r, const cJSON *v)
+{
+    if (cJSON_IsNumber(v) && v->valuedouble == 0) return true;
+    return wrong(r, "\"%s\" is not supported here; leave it out", v->string);
+}
+
+/* ---- prompts ---- */
+
+static bool is_ids(const cJSON *list)
+{
+    const cJSON *item;
+    if (!cJSON_IsArray(list) || !list->child) return false;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNumber(item)) return false;
+    }
+    return true;
+}
+
+static bool take_prompt(reading *r, const char *name, const cJSON *v, request_prompt *to)
+{
+    if (cJSON_IsString(v)) {
+        *to = (request_prompt){.text = v->valuestring, .bytes = strlen(v->valuestring)};
+        return true;
+    }
+    if (!is_ids(v))
+        return wrong(r, "\"%s\" must be a text, a list of texts, or a list of token numbers", name);
+    to->ids = calloc((size_t)cJSON_GetArraySize(v), sizeof *to->ids);
+    if (!to->ids) return wrong(r, "there is no memory for \"%s\"", name);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v)
+    {
+        double x = item->valuedouble;
+        if (!(x >= 0 && x <= INT32_MAX) || x != floor(x))
+            return wrong(r, "\"%s\" holds %g, which is no token", name, x);
+        to->ids[to->nids++] = (int32_t)x;
+    }
+    return true;
+}
+
+static bool take_prompts(reading *r, const cJSON *v, request_prompt **to, int *n)
+{
+    bool several = cJSON_IsArray(v) && !is_ids(v);
+    int  count = several ? cJSON_GetArraySize(v) : 1;
+    if (count == 0) return wrong(r, "\"%s\" is an empty list", v->string);
+    *to = calloc((size_t)count, sizeof **to);
+    if (!*to) return wrong(r, "there is no memory for \"%s\"", v->string);
+    *n = count;
+    if (!several) return take_prompt(r, v->string, v, *to);
+    const cJSON *item = v->child;
+    for (int k = 0; k < count; k++, item = item->next)
+        TRY(take_prompt(r, v->string, item, *to + k));
+    return true;
+}
+
+static void free_prompts(request_prompt *list, int n)
+{
+    for (int k = 0; list && k < n; k++) free(list[k].ids);
+    free(list);
+}
+
+/* ---- completions ---- */
+
+#define FIELD(name) static bool take_##name(reading *r, const cJSON *v)
+#define COMPLETION  ((completion_request *)r->request)
+
+FIELD(completion_prompts) { return take_prompts(r, v, &COMPLETION->prompts, &COMPLETION->nprompts); }
+FIELD(temperature) { return take_number(r, v, 0, 1e6, &COMPLETION->like.how.temperature); }
+FIELD(top_p) { return take_number(r, v, 0, 1, &COMPLETION->like.how.top_p); }
+FIELD(top_k) { return take_whole(r, v, 0, INT32_MAX, &COMPLETION->like.how.top_k); }
+FIELD(alpha) { return take_number(r, v, 0, 100, &COMPLETION->like.how.alpha); }
+FIELD(stream) { return take_flag(r, v, &COMPLETION->stream); }
+FIELD(echo) { return take_flag(r, v, &COMPLETION->echo); }
+
+FIELD(max_tokens)
+{
+    TRY(take_whole(r, v, 0, INT32_MAX, &COMPLETION->like.how.max_tokens));
+    COMPLETION->nothing_new = COMPLETION->like.how.max_tokens == 0;
+    return true;
+}
+
+FIELD(n)
+{
+    int64_t n = 0;
+    TRY(take_whole(r, v, 1, INT32_MAX, &n));
+    COMPLETION->like.results = (int)n;
+    return true;
+}
+
+FIELD(best_of) { return take_whole(r, v, 1, INT32_MAX, &COMPLETION->best_of); }
+
+FIELD(seed)
+{
+    int64_t seed = 0;
+    TRY(take_whole(r, v, -(1LL << 53), 1LL << 53, &seed));
+    COMPLETION->like.how.seed = (uint64_t)seed;
+    COMPLETION->seeded = true;
+    return true;
+}
+
+FIELD(logprobs)
+{
+    int64_t alternatives;
+    if (!cJSON_IsNumber(v) || !take_whole(r, v, 0, 1, &alternatives))
+        return wrong(r, "\"logprobs\" must be 0 or 1: only the tokens that are said have log "
+                        "probabilities here");
+    COMPLETION->log_probabilities = true;
+    return true;
+}
+
+FIELD(stop)
+{
+    bool list = cJSON_IsArray(v);
+    int  n = list ? cJSON_GetArraySize(v) : 1;
+    if (n > MOST_STOP_STRINGS) return wrong(r, "\"stop\" has more than %d texts", MOST_STOP_STRINGS);
+    for (int k = 0; k < n; k++) {
+        const cJSON *item = list ? cJSON_GetArrayItem(v, k) : v;
+        if (!cJSON_IsString(item) || !*item->valuestring)
+            return wrong(r, "\"stop\" must be a text or a list of texts, none of them empty");
+        COMPLETION->stops[k] = item->valuestring;
+    }
+    return true;
+}
+
+static bool take_model_name(reading *r, const cJSON *v, const char **to)
+{
+    *to = cJSON_IsString(v) ? v->valuestring : NULL;
+    return *to || wrong(r, "\"model\" must be a text");
+}
+
+FIELD(completion_model) { return take_model_name(r, v, &COMPLETION->model); }
+
+FIELD(user) { return cJSON_IsString(v) || wrong(r, "\"user\" must be a text"); }
+
+FIELD(stream_options)
+{
+    static const char word[] = "include_usage";
+    const cJSON      *usage = cJSON_GetObjectItemCaseSensitive(v, word);
+    if (!cJSON_IsObject(v) || cJSON_GetArraySize(v) != (usage != NULL))
+        return wrong(r, "\"stream_options\" must be an object with \"%s\"", word);
+    return !usage || take_flag(r, usage, &COMPLETION->usage);
+}
+
+FIELD(unsupported) { return wrong(r, "\"%s\" is not supported here; leave it out", v->string); }
+
+static const request_field completion_fields[] = {
+    {"prompt", take_completion_prompts},
+    {"model", take_completion_model},
+    {"max_tokens", take_max_tokens},
+    {"temperature", take_temperature},
+    {"top_p", take_top_p},
+    {"top_k", take_top_k},
+    {"n", take_n},
+    {"best_of", take_best_of},
+    {"stop", take_stop},
+    {"seed", take_seed},
+    {"stream", take_stream},
+    {"stream_options", take_stream_options},
+    {"echo", take_echo},
+    {"logprobs", take_logprobs},
+    {"alpha", take_alpha},
+    {"user", take_user},
+    {"presence_penalty", take_zero},
+    {"frequency_penalty", take_zero},
+    {"logit_bias", take_unsupported},
+    {"suffix", take_unsupported},
+    {0},
+};
+
+bool completion_parse(const char *body, size_t bytes, completion_request *r, char *why, size_t room)
+{
+    enum { MOST_BY_DEFAULT = 16 };
+    reading in = {why, room, r};
+    *r = (completion_request){
+        .like = {.results = 1, .how = {.temperature = 1, .max_tokens = MOST_BY_DEFAULT}}};
+    r->like.stops = r->stops;
+    r->root = read_object(&in, body, bytes);
+    TRY(r->root && take_fields(&in, r->root, completion_fields));
+    if (!r->nprompts) return wrong(&in, "\"prompt\" is missing");
+    if (r->nothing_new && !r->echo)
+        return wrong(&in, "\"max_tokens\" is 0: without \"echo\" there is nothing to say");
+    if (r->best_of && r->best_of != r->like.results)
+        return wrong(&in, "\"best_of\" is not supported here: there are as many results as \"n\" says");
+    if (r->like.how.top_p == 1) r->like.how.top_p = 0;
+    return true;
+}
+
+void completion_free(completion_request *r)
+{
+    free_prompts(r->prompts, r->nprompts);
+    cJSON_Delete(r->root);
+    *r = (completion_request){.root = NULL};
+}
+
+/* ---- scores ---- */
+
+#define SCORE ((score_request *)r->request)
+
+FIELD(score_model) { return take_model_name(r, v, &SCORE->model); }
+FIELD(end) { return take_flag(r, v, &SCORE->end); }
+/* They are read once all others are known. */
+FIELD(later)
+{
+    (void)r, (void)v;
+    return true;
+}
+
+static const request_field score_fields[] = {
+    {"prompt", take_later}, {"continuation", take_later},
+    {"model", take_score_model},   {"end", take_end},
+    {"user", take_user},           {0},
+};
+
+/* One prompt may precede many continuations; ids are copied, since each frees its own. */
+static bool repeat_prompt(reading *in, score_request *r)
+{
+    request_prompt first = r->prompts[0], *all = calloc((size_t)r->count, sizeof *all);
+    bool           enough = true;
+    if (!all) {
+        free_prompts(r->prompts, 1);
+        r->prompts = NULL;
+        return wrong(in, "there is no memory for \"prompt\"");
+    }
+    for (int k = 0; k < r->count; k++) {
+        all[k] = first;
+        if (!first.ids || k == 0) continue;
+        all[k].ids = malloc(sizeof *first.ids * (size_t)first.nids);
+        enough = enough && all[k].ids;
+        if (all[k].ids) memcpy(all[k].ids, first.ids, sizeof *first.ids * (size_t)first.nids);
+    }
+    free(r->prompts);
+    r->prompts = all;
+    return enough || wrong(in, "there is no memory for \"prompt\"");
+}
+
+bool score_parse(const char *body, size_t bytes, score_request *r, char *why, size_t room)
+{
+    reading in = {why, room, r};
+    int     prompts = 0;
+    *r = (score_request){.root = read_object(&in, body, bytes)};
+    TRY(r->root && take_fields(&in, r->root, score_fields));
+    const cJSON *targets = cJSON_GetObjectItemCaseSensitive(r->root, "continuation");
+    const cJSON *prompt = cJSON_GetObjectItemCaseSensitive(r->root, "prompt");
+    if (!targets || cJSON_IsNull(targets)) return wrong(&in, "\"continuation\" is missing");
+    TRY(take_prompts(&in, targets, &r->targets, &r->count));
+    if (!prompt || cJSON_IsNull(prompt)) {
+        r->prompts = calloc((size_t)r->count, sizeof *r->prompts);
+        for (int k = 0; r->prompts && k < r->count; k++) r->prompts[k].text = "";
+        return r->prompts || wrong(&in, "there is no memory for the request");
+    }
+    int count = r->count;
+    bool ok = take_prompts(&in, prompt, &r->prompts, &prompts);
+    if (ok && prompts == count) return true;
+    if (ok && prompts == 1) return repeat_prompt(&in, r);
+    free_prompts(r->prompts, prompts);
+    r->prompts = NULL;
+    return ok ? wrong(&in, "there are %d prompts and %d continuations: one prompt, or one for each",
+                      prompts, count)
+              : false;
+}
+
+void score_free(score_request *r)
+{
+    free_prompts(r->prompts, r->count);
+    free_prompts(r->targets, r->count);
+    cJSON_Delete(r->root);
+    *r = (score_request){.root = NULL};
+}

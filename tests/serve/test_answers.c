@@ -1,0 +1,382 @@
+/* Tests that requests are answered alike, alone and together. */
+#include <pthread.h>
+
+#include "base/thread.h"
+#include "serve/answers.h"
+#include "serve_model.h"
+
+#include "ground.h"
+
+enum { REQUESTS = 7, ROOM = 4096 };
+
+static const char *const prompts[REQUESTS] = {"once", "a", "upon a time there was", "", "xyz",
+                                              "q\xc3\xbc", "the end."};
+
+static question ask_for(int k, double temperature)
+{
+    return (question){.text = prompts[k],
+                      .bytes = strlen(prompts[k]),
+                      .how = {.temperature = temperature,
+                              .max_tokens = 5 + 2 * k,
+                              .seed = (uint64_t)(10 * k)},
+                      .results = 1 + (k == 2)};
+}
+
+typedef struct heard {
+    char       text[2][ROOM];
+    int        tokens[2];
+    double     sum[2];
+    int32_t    ids[2][64];
+    answer_end end[2];
+} heard;
+
+static void hear(heard *h, const answer_piece *p)
+{
+    assert_in_range(p->result, 0, 1);
+    strcat(h->text[p->result], p->text);
+    if (p->tokens) h->ids[p->result][h->tokens[p->result]] = p->id;
+    h->tokens[p->result] += p->tokens;
+    h->sum[p->result] += p->log_probability;
+    if (p->end) h->end[p->result] = p->end;
+}
+
+/* Reads what there is; true where all was said. */
+static bool listen(answer *x, heard *h)
+{
+    answer_piece p;
+    while (answer_next(x, 0, &p)) hear(h, &p);
+    return answer_over(x);
+}
+
+static heard alone(answers *a, const question *q)
+{
+    refusal why = {0};
+    heard   h = {0};
+    answer *x = answers_ask(a, q, &why);
+    if (!x) fail_msg("%s", why.text);
+    while (!listen(x, &h)) assert_true(answers_turn(a, 0));
+    answer_free(x);
+    return h;
+}
+
+static void same(const heard *a, const heard *b)
+{
+    for (int r = 0; r < 2; r++) {
+        assert_string_equal(a->text[r], b->text[r]);
+        assert_int_equal(a->tokens[r], b->tokens[r]);
+        assert_int_equal(a->end[r], b->end[r]);
+    }
+}
+
+static void close_model(answers *a, opened_model *m)
+{
+    if (a) answers_close(a);
+    close_well(m->session);
+}
+
+static void test_together_as_alone(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SERVE_KINDS; kind++)
+        for (int sampled = 0; sampled < 2; sampled++) {
+            opened_model m = serve_model(kind, NULL, NULL);
+            answers     *a = answers_open(&m, &(answers_opts){.batch = 3});
+            heard        one[REQUESTS], many[REQUESTS];
+            answer      *x[REQUESTS];
+            refusal      why;
+            int          left = REQUESTS;
+            memset(many, 0, sizeof many);
+            for (int k = 0; k < REQUESTS; k++) {
+                question q = ask_for(k, sampled);
+                one[k] = alone(a, &q);
+                assert_int_equal(one[k].tokens[0] <= q.how.max_tokens, true);
+                assert_int_not_equal(one[k].end[0], ANSWER_GOES_ON);
+            }
+            for (int k = 0; k < REQUESTS; k++) {
+                question q = ask_for(k, sampled);
+                x[k] = answers_ask(a, &q, &why);
+                assert_non_null(x[k]);
+                assert_true(answers_turn(a, 0)); /* they come between tokens */
+            }
+            while (left) {
+                assert_true(answers_turn(a, 0));
+                left = 0;
+                for (int k = 0; k < REQUESTS; k++) left += !listen(x[k], &many[k]);
+            }
+            for (int k = 0; k < REQUESTS; k++) {
+                same(&one[k], &many[k]);
+                answer_free(x[k]);
+            }
+            assert_true(answers_turn(a, 0));
+            assert_true(answers_idle(a));
+            if (sampled) assert_string_not_equal(one[2].text[0], one[2].text[1]); /* seeds */
+            close_model(a, &m);
+        }
+}
+
+static void test_on_a_mesh_as_on_one(void **state)
+{
+    (void)state;
+    heard one[2];
+    for (int k = 0; k < 2; k++) {
+        opened_model m = serve_model(SERVE_LM, k ? "a:2" : NULL, k ? "heads:a,vocab:a" : NULL);
+        answers     *a = answers_open(&m, NULL);
+        question     q = ask_for(2, 1);
+        one[k] = alone(a, &q);
+        close_model(a, &m);
+    }
+    same(&one[0], &one[1]);
+}
+
+/* ---- threads ---- */
+
+typedef struct asker {
+    answers     *engine;
+    int          k;
+    heard        heard;
+    pthread_t    thread;
+    _Atomic int *left;
+} asker;
+
+static void *ask_and_wait(void *context)
+{
+    asker       *t = context;
+    question     q = ask_for(t->k, 1);
+    refusal      why;
+    answer_piece p;
+    answer      *x = answers_ask(t->engine, &q, &why);
+    while (x && !answer_over(x))
+        if (answer_next(x, 30, &p)) hear(&t->heard, &p);
+    if (x) answer_free(x);
+    --*t->left;
+    return NULL;
+}
+
+static void test_any_thread_may_ask(void **state)
+{
+    opened_model m = serve_model(SERVE_LM, NULL, NULL);
+    answers     *a = answers_open(&m, &(answers_opts){.batch = 2});
+    asker        t[REQUESTS];
+    heard        one[REQUESTS];
+    _Atomic int  left = REQUESTS;
+    (void)state;
+    for (int k = 0; k < REQUESTS; k++) {
+        question q = ask_for(k, 1);
+        one[k] = alone(a, &q);
+    }
+    for (int k = 0; k < REQUESTS; k++) {
+        t[k] = (asker){.engine = a, .k = k, .left = &left};
+        assert_true(thread_start(&t[k].thread, ask_and_wait, &t[k]));
+    }
+    while (left > 0) assert_true(answers_turn(a, 0.01));
+    for (int k = 0; k < REQUESTS; k++) {
+        pthread_join(t[k].thread, NULL);
+        same(&one[k], &t[k].heard);
+    }
+    close_model(a, &m);
+}
+
+/* ---- ends ---- */
+
+static void test_stop_strings(void **state)
+{
+    (void)state;
+    for (int beams = 1; beams <= 2; beams++) {
+        opened_model m = serve_model(SERVE_LM, NULL, NULL);
+        answers     *a = answers_open(&m, &(answers_opts){.beams = beams});
+        question     q = {.text = "once", .bytes = 4, .how = {.max_tokens = 30}};
+        if (beams == 1) q.how.temperature = 1, q.how.seed = 3;
+        heard       whole = alone(a, &q);
+        size_t      n = strlen(whole.text[0]);
+        char        stop[8] = {0};
+        const char *stops[] = {"never said", stop, NULL};
+        assert_true(n > 8);
+        memcpy(stop, whole.text[0] + n / 2, 3);
+        q.stops = stops;
+        heard part = alone(a, &q);
+        size_t want = (size_t)(strstr(whole.text[0], stop) - whole.text[0]);
+        assert_int_equal(strlen(part.text[0]), want);
+        assert_memory_equal(part.text[0], whole.text[0], want);
+        assert_int_equal(part.end[0], ANSWER_STOPPED);
+        assert_true(part.tokens[0] < whole.tokens[0]);
+        close_model(a, &m);
+    }
+}
+
+static void test_given_up(void **state)
+{
+    opened_model m = serve_model(SERVE_LM, NULL, NULL);
+    answers     *a = answers_open(&m, &(answers_opts){.batch = 2});
+    question     q = ask_for(2, 1), other = ask_for(6, 1);
+    refusal      why;
+    answer_piece p;
+    heard        one = alone(a, &other), h = {0};
+    (void)state;
+    answer *x = answers_ask(a, &q, &why), *y = answers_ask(a, &other, &why);
+    for (int k = 0; k < 3; k++) assert_true(answers_turn(a, 0));
+    assert_true(answer_next(x, 0, &p));
+    answer_free(x); /* one that is being decoded, */
+    answer_free(answers_ask(a, &q, &why)); /* and one that waits */
+    while (!listen(y, &h)) assert_true(answers_turn(a, 0));
+    same(&one, &h);
+    answer_free(y);
+    assert_true(answers_turn(a, 0));
+    assert_true(answers_idle(a));
+    close_model(a, &m);
+}
+
+static void test_time_is_limited(void **state)
+{
+    opened_model m = serve_model(SERVE_LM, NULL, NULL);
+    answers     *a = answers_open(&m, &(answers_opts){.max_seconds = 1e-9});
+    question     q = ask_for(2, 0);
+    heard        h = alone(a, &q);
+    (void)state;
+    assert_int_equal(h.end[0], ANSWER_LATE);
+    assert_int_equal(h.end[1], ANSWER_LATE);
+    assert_int_equal(h.tokens[0], 0);
+    assert_true(answers_idle(a) || answers_turn(a, 0));
+    close_model(a, &m);
+}
+
+static void test_the_end_reaches_all(void **state)
+{
+    opened_model m = serve_model(SERVE_LM, NULL, NULL);
+    answers     *a = answers_open(&m, &(answers_opts){.batch = 1});
+    question     q = ask_for(2, 1);
+    refusal      why;
+    heard        h = {0}, g = {0};
+    (void)state;
+    answer *x = answers_ask(a, &q, &why), *y = answers_ask(a, &q, &why);
+    assert_true(answers_turn(a, 0));
+    answers_end(a, "shutting down");
+    assert_true(listen(x, &h));
+    assert_true(listen(y, &g));
+    assert_int_equal(g.end[0], ANSWER_FAILED);
+    assert_contains(g.text[0], "shutting down");
+    assert_null(answers_ask(a, &q, &why));
+    assert_int_equal(why.kind, REFUSED_STOPPING);
+    assert_false(answers_score(a, 1, &(score_item){0}, &why));
+    answer_free(x);
+    answer_free(y);
+    close_model(a, &m);
+}
+
+/* ---- limits ---- */
+
+static void refused(answers *a, question q, refusal_kind kind, const char *sentence)
+{
+    refusal why = {0};
+    assert_null(answers_ask(a, &q, &why));
+    assert_int_equal(why.kind, kind);
+    assert_contains(why.text, sentence);
+}
+
+static void test_limits(void **state)
+{
+    static const char    long_text[] = "123456789 123456789 123456789 123456789 123456789 ";
+    static const int32_t strange[] = {5, 259};
+    opened_model         m = serve_model(SERVE_LM, NULL, NULL);
+    answers *a = answers_open(&m, &(answers_opts){.max_tokens = 9, .max_results = 3, .max_waiting = 4});
+    question q = {.text = "x", .bytes = 1}, w = q;
+    refusal  why;
+    (void)state;
+    w.text = long_text, w.bytes = 48;
+    refused(a, w, REFUSED_WRONG, "the prompt has 48 tokens; this model takes 47");
+    w = q, w.how.max_tokens = 10;
+    refused(a, w, REFUSED_WRONG, "10 new tokens are wanted; there can be 9");
+    w = q, w.results = 4;
+    refused(a, w, REFUSED_WRONG, "4 results are wanted; there can be 3");
+    w = q, w.how.temperature = -1;
+    refused(a, w, REFUSED_WRONG, "temperature and top_k must not be negative");
+    w = q, w.how.temperature = NAN;
+    refused(a, w, REFUSED_WRONG, "temperature and top_k must not be negative");
+    w = q, w.how.top_p = 1.5;
+    refused(a, w, REFUSED_WRONG, "top_p is from 0 to 1");
+    w = q, w.ids = strange, w.nids = 2;
+    refused(a, w, REFUSED_WRONG, "token 1 of the prompt is 259; the model's vocabulary has 259");
+    w = q, w.results = 3;
+    answer *x = answers_ask(a, &w, &why);
+    w.results = 2;
+    refused(a, w, REFUSED_BUSY, "3 sequences wait already; there is room for 4");
+    answer_free(x);
+    assert_true(answers_turn(a, 0));
+    assert_true(answers_idle(a));
+    close_model(a, &m);
+    m = serve_model(SERVE_LM, NULL, NULL);
+    a = answers_open(&m, &(answers_opts){.beams = 2});
+    w = q, w.how.temperature = 1;
+    refused(a, w, REFUSED_WRONG, "temperature must be 0");
+    w = q, w.results = 3;
+    refused(a, w, REFUSED_WRONG, "there can be 2");
+    close_model(a, &m);
+}
+
+/* ---- scores ---- */
+
+static void test_scores_are_what_decoding_says(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SERVE_KINDS; kind++) {
+        opened_model m = serve_model(kind, NULL, NULL);
+        answers     *a = answers_open(&m, NULL);
+        scorer      *s = scorer_new(&m, 3);
+        heard        h[REQUESTS];
+        score_item   items[REQUESTS];
+        fault        own = {0};
+        id_list      ids[REQUESTS];
+        double       each[REQUESTS][64];
+        for (int k = 0; k < REQUESTS; k++) {
+            question q = ask_for(k, 1);
+            q.results = 1;
+            h[k] = alone(a, &q);
+            ids[k] = model_ids(&own);
+            assert_true(model_encode_prompt(&m, prompts[k], strlen(prompts[k]), &ids[k]));
+            items[k] = (score_item){.prompt = ids[k].ids,
+                                    .nprompt = ids[k].count,
+                                    .ids = h[k].ids[0],
+                                    .nids = h[k].tokens[0],
+                                    .log_probability = each[k]};
+        }
+        assert_true(scorer_run(s, REQUESTS, items));
+        for (int k = 0; k < REQUESTS; k++) {
+            double sum = 0;
+            assert_near(items[k].sum, h[k].sum[0], 1e-4);
+            for (int i = 0; i < h[k].tokens[0]; i++) {
+                assert_true(each[k][i] < 0);
+                sum += each[k][i];
+            }
+            assert_near(sum, items[k].sum, 1e-9);
+            ids_free(&ids[k]);
+        }
+        close_model(a, &m);
+    }
+}
+
+static void test_what_cannot_be_scored(void **state)
+{
+    opened_model m = serve_model(SERVE_ENCODER, NULL, NULL);
+    char         why[200];
+    (void)state;
+    assert_true(scorer_takes(&m, &(score_item){.nprompt = 40, .nids = 48}, why, sizeof why));
+    assert_false(scorer_takes(&m, &(score_item){.nprompt = 40, .nids = 49}, why, sizeof why));
+    assert_contains(why, "49 tokens, its prompt included; this model takes 48");
+    assert_false(scorer_takes(&m, &(score_item){.nprompt = 41, .nids = 1}, why, sizeof why));
+    assert_contains(why, "the prompt has 41 tokens; this model takes 40");
+    close_model(NULL, &m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_together_as_alone),
+                                       cmocka_unit_test(test_on_a_mesh_as_on_one),
+                                       cmocka_unit_test(test_any_thread_may_ask),
+                                       cmocka_unit_test(test_stop_strings),
+                                       cmocka_unit_test(test_given_up),
+                                       cmocka_unit_test(test_time_is_limited),
+                                       cmocka_unit_test(test_the_end_reaches_all),
+                                       cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_scores_are_what_decoding_says),
+                                       cmocka_unit_test(test_what_cannot_be_scored)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

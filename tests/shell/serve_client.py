@@ -1,0 +1,158 @@
+"""Clients of mtf serve: what tests/shell/serve.sh checks with more than one connection.
+
+Usage: serve_client.py PORT CASE; prints nothing where all is well.
+"""
+import http.client, json, socket, sys, threading, time
+
+PORT, CASE = int(sys.argv[1]), sys.argv[2]
+PROMPTS = ["once upon a time", "x", "", "gr\u00fc\u00df Gott", "a longer prompt than all others here", "end."]
+
+
+def post(path, body, timeout=60):
+    c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=timeout)
+    c.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    reply = c.getresponse()
+    text = reply.read().decode("utf-8")
+    c.close()
+    return reply.status, text
+
+
+def complete(prompt, **options):
+    status, text = post("/v1/completions", dict(prompt=prompt, **options))
+    assert status == 200, (status, text)
+    return json.loads(text)
+
+
+def events(prompt, **options):
+    """The events of a stream."""
+    status, text = post("/v1/completions", dict(prompt=prompt, stream=True, **options))
+    assert status == 200, (status, text)
+    lines = [line for line in text.split("\n") if line]
+    assert all(line.startswith("data: ") for line in lines), lines
+    assert lines[-1] == "data: [DONE]", lines[-1]
+    return [json.loads(line[6:]) for line in lines[:-1]]
+
+
+def in_threads(works):
+    """What each gives, all run at once."""
+    results, wrong = [None] * len(works), []
+
+    def run(k):
+        try:
+            results[k] = works[k]()
+        except BaseException as e:
+            wrong.append(e)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(len(works))]
+    for t in threads: t.start()
+    for t in threads: t.join(60)
+    assert not wrong, wrong
+    return results
+
+
+def options(k):
+    return dict(max_tokens=5 + 6 * k, temperature=[0, 1][k % 2], seed=k)
+
+
+def case_together():
+    alone = [complete(p, **options(k))["choices"][0] for k, p in enumerate(PROMPTS)]
+    assert len({c["text"] for c in alone}) > 3, alone
+    for _ in range(3):
+        got = in_threads([lambda k=k, p=p: complete(p, **options(k))["choices"][0] for k, p in enumerate(PROMPTS)])
+        assert got == alone, (got, alone)
+    got = in_threads([lambda k=k, p=p: "".join(e["choices"][0]["text"] for e in events(p, **options(k)))
+                      for k, p in enumerate(PROMPTS)])
+    assert got == [c["text"] for c in alone], (got, alone)
+
+
+def case_stream():
+    whole = complete("once", max_tokens=20, seed=4)
+    got = events("once", max_tokens=20, seed=4, stream_options={"include_usage": True})
+    assert got[-1]["choices"] == [] and got[-1]["usage"] == whole["usage"], got[-1]
+    assert len(got) > 5, got
+    assert "".join(e["choices"][0]["text"] for e in got[:-1]) == whole["choices"][0]["text"]
+    reasons = [e["choices"][0]["finish_reason"] for e in got[:-1]]
+    assert reasons == [None] * (len(reasons) - 1) + [whole["choices"][0]["finish_reason"]], reasons
+    assert {e["id"] for e in got} == {got[0]["id"]} and got[0]["object"] == "text_completion"
+    # Several prompts and results: each has its own events.
+    whole = complete(["a", "b"], n=2, max_tokens=9, seed=1)
+    assert [c["index"] for c in whole["choices"]] == [0, 1, 2, 3]
+    texts = [""] * 4
+    for e in events(["a", "b"], n=2, max_tokens=9, seed=1, echo=True):
+        texts[e["choices"][0]["index"]] += e["choices"][0]["text"]
+    assert texts == ["aabb"[k] + c["text"] for k, c in enumerate(whole["choices"])], (texts, whole)
+
+
+def case_score():
+    reply = complete("once", max_tokens=12, seed=9, logprobs=0)
+    said, count = reply["choices"][0]["logprobs"], reply["usage"]["completion_tokens"]
+    assert 0 < count == len(said["token_logprobs"]) == len(said["tokens"]) == len(said["text_offset"]), reply
+    assert all(v < 0 for v in said["token_logprobs"]) and "".join(said["tokens"]) == reply["choices"][0]["text"], reply
+    status, text = post("/v1/score", {"prompt": "once", "continuation": [" upon", " a time"], "end": True})
+    assert status == 200, text
+    scores = json.loads(text)["scores"]
+    assert [len(s["tokens"]) for s in scores] == [6, 8]
+    for s in scores: assert abs(sum(s["token_logprobs"]) - s["log_probability"]) < 1e-6
+    # The same text in two parts is as probable as in one.
+    status, text = post("/v1/score", {"continuation": ["once upon", "once"]})
+    both, first = [s["log_probability"] for s in json.loads(text)["scores"]]
+    status, text = post("/v1/score", {"prompt": "once", "continuation": " upon"})
+    assert abs(first + json.loads(text)["scores"][0]["log_probability"] - both) < 1e-3
+    # What is echoed has the scores that scoring gives.
+    echoed = complete("once", max_tokens=0, echo=True, logprobs=1)["choices"][0]
+    assert echoed["text"] == "once" and abs(sum(echoed["logprobs"]["token_logprobs"]) - first) < 1e-3, echoed
+
+
+def hang_up(body, read):
+    s = socket.create_connection(("127.0.0.1", PORT), timeout=60)
+    text = json.dumps(body).encode()
+    s.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+    if read: assert s.recv(read)
+    s.close()
+
+
+def case_hang_up():
+    """Clients that leave make room: what follows would be refused else (--max-waiting)."""
+    alone = complete("once", max_tokens=8, seed=2)["choices"]
+    for k in range(12):
+        hang_up({"prompt": "once", "max_tokens": 200, "n": 4, "stream": k % 2 == 0}, 20 if k % 2 == 0 else 0)
+    deadline = time.monotonic() + 60
+    while True:
+        status, text = post("/v1/completions", {"prompt": ["once"] * 4, "max_tokens": 8, "seed": 2, "n": 1})
+        if status == 200: break
+        assert status == 429 and time.monotonic() < deadline, (status, text)
+        time.sleep(0.05)
+    assert json.loads(text)["choices"][0]["text"] == alone[0]["text"]
+    # Half a request, and nothing more.
+    for part in (b"POST /v1/comp", b"POST /v1/completions HTTP/1.1\r\nContent-Length: 50\r\n\r\n{\"pro", b"\r\n\r\n\xff\x00"):
+        s = socket.create_connection(("127.0.0.1", PORT), timeout=60)
+        s.sendall(part)
+        s.close()
+    assert complete("once", max_tokens=8, seed=2)["choices"] == alone
+
+
+def case_busy():
+    """More than may wait is refused, and says so; what was taken is answered."""
+    works = [lambda: post("/v1/completions", {"prompt": "x", "n": 8, "max_tokens": 150})[0] for _ in range(12)]
+    statuses = in_threads(works)
+    assert set(statuses) == {200, 429}, statuses
+    complete("x", max_tokens=1)
+
+
+def case_last_words():
+    """Started before the end: the text, or an error, but an answer."""
+    c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
+    c.request("POST", "/v1/completions", json.dumps({"prompt": "x", "max_tokens": 200, "n": 8, "stream": True}))
+    reply = c.getresponse()
+    print(reply.readline().decode()[:6], flush=True)   # it goes on: the signal may come
+    rest = reply.read().decode()
+    assert rest.endswith("data: [DONE]\n\n"), rest[-300:]
+
+
+def case_timeout():
+    """A request that takes too long ends, with what it has or with an error."""
+    status, text = post("/v1/completions", {"prompt": "x", "max_tokens": 250, "n": 16})
+    assert status == 503 and "in the 0.001 seconds that it may take" in text or '"finish_reason":"timeout"' in text, text
+
+
+globals()["case_" + CASE]()
