@@ -386,8 +386,10 @@ static void grad_group(const attending *t, const grad_task *g, int64_t first, in
                      weights, own);
         clear_missing(&list[k], begin / W * W, whole(end, W), weights);
         clear_missing(&list[k], begin / W * W, whole(end, W), own);
-        if (g->of_rows)
-            add_queries(t, &list[k], own + begin * W, r->k_columns + begin * TILE_COLS, all.size,
+        span    seen = seen_of(&list[k], memory);
+        int64_t skip = seen.begin - memory->first;
+        if (g->of_rows && seen.size)
+            add_queries(t, &list[k], own + skip * W, r->k_columns + skip * TILE_COLS, seen.size,
                         memory->n);
         if (g->of_memory && t->instr->nout > 3) add_bias_grad(t, &list[k], all, own + begin * W);
     }
