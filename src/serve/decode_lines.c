@@ -177,6 +177,17 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
 
 /* ---- a dialogue ---- */
 
+/* Text for a terminal, which takes control characters for commands: '?' stands for them. */
+static void put_plain(const char *text, FILE *to)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        bool wide = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 to U+009F */
+        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || wide;
+        fputc(control ? '?' : *p, to);
+        p += wide;
+    }
+}
+
 /* Says one answer; false after an error. */
 static bool say_answer(answers *engine, answer *x, FILE *to)
 {
@@ -190,7 +201,7 @@ static bool say_answer(answers *engine, answer *x, FILE *to)
         while (answer_next(x, 0, &p)) {
             if (p.result != last) fputc('\n', to);
             last = p.result;
-            if (p.end != ANSWER_FAILED) fputs(p.text, to);
+            if (p.end != ANSWER_FAILED) put_plain(p.text, to);
         }
         fflush(to);
         came = interrupt_came(&stop);

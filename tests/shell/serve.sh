@@ -70,9 +70,10 @@ while time.monotonic() < deadline:
 sys.stdout.buffer.write(text)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-timeout 90 python3 terminal.py "$MTF" decode "${small[@]}" --max-tokens 9 --temperature 0.5 >out 2>err
+timeout 90 python3 terminal.py "$MTF" decode "${small[@]}" --max-tokens 60 --temperature 1 >out 2>err
 status=$?
 check "a dialogue" 0 out "the prompt has 300 tokens; this model takes 255"
+[ "$(tr -d '\r\n\t -~\200-\377' <out | wc -c)" = 0 ] && pass || lose "no control characters" none "$(cat -v out)"
 [ "$(grep -c '^> |' out)" = 4 ] && pass || lose "four prompts" 4 "$(cat -v out)"
 
 { echo ok; printf '%0300d\n' 0; echo more; } >long
