@@ -158,12 +158,19 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     const char *path = o->output ? step_path(m, o->output, "") : "standard output";
     decoding    d = {.model = m, .like = o->like, .to = stdout};
     TRY(path != NULL);
-    d.engine = answers_open(m, &o->limits);
+    answers_opts limits = o->limits;
+    limits.led = true;
+    d.engine = answers_open(m, &limits);
     TRY(d.engine != NULL);
+    if (!mtf_is_first(m->session)) {
+        bool followed = answers_follow(d.engine);
+        answers_close(d.engine);
+        return followed;
+    }
     d.results = o->like.results > 0 ? o->like.results : 1;
     d.room = 2 * (int)answers_limits(d.engine)->batch;
     d.ring = arena_array(&m->session->arena, line_answer, d.room);
-    bool ok = d.ring && lines_open(&d.reader, m->session, o->inputs);
+    bool ok = d.ring && lines_open(&d.reader, m->session, o->inputs, false);
     if (ok && o->output) ok = (d.to = output_open(m, path)) != NULL;
     if (ok) {
         ok = answer_all(&d);
@@ -171,6 +178,7 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     }
     for (; d.count; d.count--) free_line(&d, &d.ring[(d.first + d.count - 1) % d.room]);
     lines_close(&d.reader);
+    ok = ok && answers_dismiss(d.engine);
     answers_close(d.engine);
     return ok;
 }

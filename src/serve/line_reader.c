@@ -65,9 +65,9 @@ static bool share(line_reader *r)
     return true;
 }
 
-bool lines_open(line_reader *r, mtf_session *s, const char *path)
+bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared)
 {
-    bool standard = !path || strcmp(path, "-") == 0, alone = launch_find().size <= 1;
+    bool standard = !path || strcmp(path, "-") == 0, alone = !shared || launch_find().size <= 1;
     *r = (line_reader){.session = s, .name = standard ? "standard input" : path, .file = -1};
     if (alone || mtf_is_first(s)) {
         r->file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);

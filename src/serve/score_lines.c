@@ -20,7 +20,7 @@ static bool read_list(mtf_session *s, const char *path, line_list *to)
     const char *line;
     size_t      bytes;
     line_state  state = LINE_END;
-    bool        ok = lines_open(&r, s, path);
+    bool        ok = lines_open(&r, s, path, true);
     while (ok && (state = lines_next(&r, true, &line, &bytes)) == LINE_READ) {
         ok = arena_push(&s->arena, to->texts, to->count, to->room) != NULL;
         char *text = ok ? arena_array(&s->arena, char, bytes + 1) : NULL;
