@@ -30,7 +30,7 @@ static void say_token(sequence *s, int result, stop_text *stop, int32_t id, doub
 /* What was held back is said, and the result is over. */
 static void say_end(sequence *s, int result, stop_text *stop, answer_end end)
 {
-    const char  *text = s->place < 0 ? "" : mtf_text_stream_end(s->owner->engine->streams[s->place]);
+    const char *text = s->place < 0 ? "" : mtf_text_stream_end(s->owner->engine->streams[s->place]);
     answer_piece piece = {.result = result, .id = -1};
     text = text ? stop_text_add(stop, text) : "";
     if (text && *text) {

@@ -31,8 +31,8 @@ bool output_close(const opened_model *m, const char *path, FILE *file)
     bool bad = ferror(file) != 0;
     errno = 0;
     bad |= (file == stdout ? fflush(file) : fclose(file)) != 0;
-    return !bad || fail(&m->session->fault, ERR_FILE, "\"%s\": %s", path,
-                        strerror(errno ? errno : EIO));
+    return !bad ||
+           fail(&m->session->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno ? errno : EIO));
 }
 
 /* ---- lines ---- */
@@ -126,7 +126,8 @@ static bool write_answers(decoding *d)
     for (int k = 0; k < d->count; k++) {
         line_answer *l = &d->ring[(d->first + k) % d->room];
         while (answer_next(l->answer, 0, &p)) {
-            if (p.end == ANSWER_FAILED) return fail(&d->model->session->fault, ERR_VALUE, "%s", p.text);
+            if (p.end == ANSWER_FAILED)
+                return fail(&d->model->session->fault, ERR_VALUE, "%s", p.text);
             if (!append(l, &p)) return no_memory(d);
         }
     }

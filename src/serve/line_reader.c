@@ -89,8 +89,8 @@ static line_state give(line_reader *r, size_t length, const char **line, size_t 
     r->begin += length;
     if (r->begin < r->end) r->begin++; /* the newline */
     if (memchr(text, 0, n)) {
-        fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is no text", r->name,
-             (long long)r->number);
+        fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is no text",
+             r->name, (long long)r->number);
         return LINE_FAILED;
     }
     while (n && is_blank(text[n - 1])) n--;
