@@ -38,6 +38,7 @@ has_library cmocka                 || need "cmocka, with headers" "libcmocka-dev
 has_tool mpicc                     || need "MPI, with headers" "libopenmpi-dev"
 has_tool mpirun                    || need "mpirun" "openmpi-bin"
 has_tool curl                      || need "curl, for tests of mtf serve" "curl"
+has_tool python3                   || need "Python 3, for tests of mtf serve" "python3"
 has_tool localedef                 || need "localedef" "libc-bin"
 if [ $debian = yes ]; then
     has_package libc6-dev          || need "the C library's headers" "libc6-dev"

@@ -29,14 +29,16 @@ bool option_real(const options *o, const char *name, double least, double most, 
         *value = x;
         return true;
     }
-    usage_error(o->command, "--%s takes a number from %g to %g, not \"%s\"", name, least, most, text);
+    usage_error(o->command, "--%s takes a number from %g to %g, not \"%s\"", name, least, most,
+                text);
     return false;
 }
 
 bool read_limits(const options *o, answers_opts *limits)
 {
     uint64_t batch = 8, beams = 1;
-    if (!option_number(o, "batch", 1, 1 << 16, &batch) || !option_number(o, "beams", 1, 1 << 10, &beams))
+    if (!option_number(o, "batch", 1, 1 << 16, &batch) ||
+        !option_number(o, "beams", 1, 1 << 10, &beams))
         return false;
     limits->batch = (int64_t)batch;
     limits->beams = (int64_t)beams;

@@ -58,8 +58,8 @@ static mtf_transformer *build(mtf_session *s, const sizes *n, int64_t vocab)
 /* Variables must be there before a checkpoint is read into them. */
 static bool make_variables(const opened_model *m)
 {
-    mtf_graph *g = mtf_graph_new(m->session);
-    mtf_dim    batch = {"batch", 1}, length = {"length", 2};
+    mtf_graph  *g = mtf_graph_new(m->session);
+    mtf_dim     batch = {"batch", 1}, length = {"length", 2};
     mtf_tensor *targets = g ? mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length)) : NULL;
     TRY(targets != NULL);
     mtf_tensor *inputs = transformer_has_encoder(m->model)

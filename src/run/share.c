@@ -77,7 +77,7 @@ bool share_agrees(mtf_session *s, ranks *r, const char *what, bool answer)
     return true;
 }
 
-static bool spread_bytes(ranks *r, const char *what, int n, void *bytes)
+bool share_bytes(ranks *r, const char *what, int n, void *bytes)
 {
     rank_block all = {.ndims = 1, .whole = {n}, .size = {n}, .bytes = 1};
     return ranks_spread(r, what, 0, &all, bytes);
@@ -87,12 +87,12 @@ bool share_text(mtf_session *s, ranks *r, const char *what, const char **text)
 {
     bool first = ranks_number(r) == 0;
     int  room = first ? (int)strlen(*text) + 1 : 0;
-    TRY(spread_bytes(r, what, (int)sizeof room, &room));
+    TRY(share_bytes(r, what, (int)sizeof room, &room));
     char *copy = arena_array(&s->arena, char, room);
     TRY(copy != NULL);
     if (first) memcpy(copy, *text, (size_t)room);
     *text = copy;
-    return spread_bytes(r, what, room, copy);
+    return share_bytes(r, what, room, copy);
 }
 
 /* ---- schedules ---- */

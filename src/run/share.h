@@ -11,6 +11,8 @@ bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *sh
                  const placement *where, char *data);
 /* Do all ranks give the same answer?  `what` is what they were started with. */
 bool share_agrees(mtf_session *s, ranks *r, const char *what, bool answer);
+/* So many bytes of all ranks become the first one's. */
+bool share_bytes(ranks *r, const char *what, int n, void *bytes);
 /* The text of all ranks becomes the first one's; it lives in the session. */
 bool share_text(mtf_session *s, ranks *r, const char *what, const char **text);
 /* Do all ranks meet for the same collectives in the same order?  `*peak` becomes that of all. */

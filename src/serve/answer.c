@@ -46,10 +46,8 @@ answer *answer_new(answers *a, const question *q, id_list *prompt, int nsequence
     }
     for (int k = 0; k < nsequences; k++) {
         sequence *s = &x->sequences[k];
-        *s = (sequence){.owner = x,
-                        .number = k,
-                        .place = -1,
-                        .stop = {.stops = (const char *const *)x->stops}};
+        *s = (sequence){
+            .owner = x, .number = k, .place = -1, .stop = {.stops = (const char *const *)x->stops}};
         s->job = (mtf_decode_job){.prompt = x->prompt, .length = x->nprompt, .how = q->how};
         s->job.how.seed += (uint64_t)k;
         s->job.how.results = x->results;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "serve/engine.h"
+#include "serve/orders.h"
 
 /* ---- saying ---- */
 
@@ -30,7 +30,7 @@ static void say_token(sequence *s, int result, stop_text *stop, int32_t id, doub
 /* What was held back is said, and the result is over. */
 static void say_end(sequence *s, int result, stop_text *stop, answer_end end)
 {
-    const char  *text = s->place < 0 ? "" : mtf_text_stream_end(s->owner->engine->streams[s->place]);
+    const char *text = s->place < 0 ? "" : mtf_text_stream_end(s->owner->engine->streams[s->place]);
     answer_piece piece = {.result = result, .id = -1};
     text = text ? stop_text_add(stop, text) : "";
     if (text && *text) {
@@ -42,12 +42,12 @@ static void say_end(sequence *s, int result, stop_text *stop, answer_end end)
     say(s, &piece);
 }
 
-/* A new token, while a step is taken; false: a stop string came. */
+/* A new token, while a step is taken; a stop string ends the sequence after it, on all ranks. */
 static bool on_token(void *context, int32_t id, double log_probability)
 {
     sequence *s = context;
     say_token(s, s->number, &s->stop, id, log_probability);
-    return !s->stop.found;
+    return true;
 }
 
 /* ---- places ---- */
@@ -79,7 +79,7 @@ static void end_sequence(answers *a, sequence *s, answer_end end)
 {
     if (s->over) return;
     s->over = true;
-    if (s->begun && !s->job.done) mtf_decode_cancel(a->decoder, &s->job);
+    if (s->begun && !s->job.done) order_cancel(a, s->place, &s->job);
     if (a->opts.beams > 1)
         say_beams(a, s, end);
     else
@@ -107,7 +107,7 @@ static bool begin_sequence(answers *a, sequence *s, int64_t place)
     pthread_mutex_lock(&a->lock);
     a->waiting--;
     pthread_mutex_unlock(&a->lock);
-    return mtf_decode_start(a->decoder, &s->job);
+    return order_start(a, place, &s->job);
 }
 
 /* ---- requests ---- */
@@ -166,9 +166,9 @@ static bool any_active(const answers *a)
 static bool decode(answers *a)
 {
     if (!any_active(a)) return true;
-    TRY(mtf_decode_step(a->decoder) >= 0);
+    TRY(order_step(a) >= 0);
     for (int64_t k = 0; k < a->opts.batch; k++)
-        if (a->active[k] && a->active[k]->job.done)
+        if (a->active[k] && (a->active[k]->job.done || a->active[k]->stop.found))
             end_sequence(a, a->active[k], ANSWER_GOES_ON);
     return mtf_ok(a->model->session);
 }
@@ -193,7 +193,7 @@ static bool score(answers *a)
     score_task *t = a->scores;
     pthread_mutex_unlock(&a->lock);
     if (!t) return true;
-    int count = t->done < t->n ? scorer_step(a->scorer, t->n - t->done, t->items + t->done) : 0;
+    int count = t->done < t->n ? order_score(a, t->n - t->done, t->items + t->done) : 0;
     TRY(mtf_ok(a->model->session));
     pthread_mutex_lock(&a->lock);
     t->done += count;
@@ -229,7 +229,7 @@ bool answers_turn(answers *a, double seconds)
     for (int late = 0; seconds > 0 && !has_work(a) && !late;)
         late = pthread_cond_timedwait(&a->work, &a->lock, &until);
     pthread_mutex_unlock(&a->lock);
-    if (look_at_requests(a) && decode(a) && score(a)) return true;
+    if (order_nothing(a) && look_at_requests(a) && decode(a) && score(a)) return true;
     answers_end(a, mtf_error(a->model->session));
     return false;
 }
@@ -239,7 +239,7 @@ void answers_end(answers *a, const char *why)
     answers_refuse(a, why);
     for (int64_t k = 0; k < a->opts.batch; k++) {
         if (!a->active[k]) continue;
-        if (!a->active[k]->job.done) mtf_decode_cancel(a->decoder, &a->active[k]->job);
+        if (!a->active[k]->job.done) order_cancel(a, k, &a->active[k]->job);
         mtf_decode_free(a->decoder, &a->active[k]->job);
         a->active[k] = NULL;
     }
@@ -252,4 +252,14 @@ void answers_end(answers *a, const char *why)
     }
     a->waiting = 0;
     pthread_mutex_unlock(&a->lock);
+}
+
+bool answers_follow(answers *a)
+{
+    return orders_follow(a);
+}
+
+bool answers_dismiss(answers *a)
+{
+    return order_end(a);
 }

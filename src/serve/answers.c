@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "serve/engine.h"
+#include "serve/orders.h"
 
 const opened_model *answers_model(const answers *a)
 {
@@ -54,7 +54,8 @@ answers *answers_open(const opened_model *m, const answers_opts *o)
                                                                .max_length = model_max_length(m),
                                                                .max_inputs = model_max_inputs(m)});
     a->scorer = scorer_new(m, a->opts.batch);
-    if (!a->decoder || !a->scorer || !make_places(a)) return NULL;
+    if (!a->decoder || !a->scorer || !make_places(a) || (o && o->led && !orders_open(a)))
+        return NULL;
     pthread_mutex_init(&a->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -187,8 +188,8 @@ static bool admit(answers *a, int64_t n, refusal *why)
     char text[200];
     if (a->refuses[0]) return refuse(why, REFUSED_STOPPING, a->refuses);
     if (n > a->opts.max_waiting) {
-        snprintf(text, sizeof text, "%lld sequences in one request; there can be %lld", (long long)n,
-                 (long long)a->opts.max_waiting);
+        snprintf(text, sizeof text, "%lld sequences in one request; there can be %lld",
+                 (long long)n, (long long)a->opts.max_waiting);
         return refuse(why, REFUSED_WRONG, text);
     }
     if (a->waiting + n > a->opts.max_waiting) {

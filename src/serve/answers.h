@@ -23,6 +23,8 @@ typedef struct answers_opts {
     int64_t max_results; /* of a request; default 16 */
     int64_t max_waiting; /* sequences and scores that wait for room; default 256 */
     double  max_seconds; /* from asking to the end; default 0: any */
+    bool    led;         /* of several ranks the first is asked, and the others follow it; default:
+                            all are asked the same */
 } answers_opts;
 
 /* NULL after an error. */
@@ -32,6 +34,10 @@ answers *answers_open(const opened_model *m, const answers_opts *o);
  * all requests. */
 bool answers_turn(answers *a, double seconds);
 bool answers_idle(answers *a);
+/* Where ranks are led, all but the first call this instead of everything else, and take part in its work
+ * until it calls answers_dismiss.  False after an error. */
+bool answers_follow(answers *a);
+bool answers_dismiss(answers *a);
 /* From now on nothing more may be asked; the sentence says why. */
 void answers_refuse(answers *a, const char *why);
 /* Ends all that still goes on, with this sentence as their error. */

@@ -31,8 +31,8 @@ bool output_close(const opened_model *m, const char *path, FILE *file)
     bool bad = ferror(file) != 0;
     errno = 0;
     bad |= (file == stdout ? fflush(file) : fclose(file)) != 0;
-    return !bad || fail(&m->session->fault, ERR_FILE, "\"%s\": %s", path,
-                        strerror(errno ? errno : EIO));
+    return !bad ||
+           fail(&m->session->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno ? errno : EIO));
 }
 
 /* ---- lines ---- */
@@ -126,7 +126,8 @@ static bool write_answers(decoding *d)
     for (int k = 0; k < d->count; k++) {
         line_answer *l = &d->ring[(d->first + k) % d->room];
         while (answer_next(l->answer, 0, &p)) {
-            if (p.end == ANSWER_FAILED) return fail(&d->model->session->fault, ERR_VALUE, "%s", p.text);
+            if (p.end == ANSWER_FAILED)
+                return fail(&d->model->session->fault, ERR_VALUE, "%s", p.text);
             if (!append(l, &p)) return no_memory(d);
         }
     }
@@ -158,12 +159,19 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     const char *path = o->output ? step_path(m, o->output, "") : "standard output";
     decoding    d = {.model = m, .like = o->like, .to = stdout};
     TRY(path != NULL);
-    d.engine = answers_open(m, &o->limits);
+    answers_opts limits = o->limits;
+    limits.led = true;
+    d.engine = answers_open(m, &limits);
     TRY(d.engine != NULL);
+    if (!mtf_is_first(m->session)) {
+        bool followed = answers_follow(d.engine);
+        answers_close(d.engine);
+        return followed;
+    }
     d.results = o->like.results > 0 ? o->like.results : 1;
     d.room = 2 * (int)answers_limits(d.engine)->batch;
     d.ring = arena_array(&m->session->arena, line_answer, d.room);
-    bool ok = d.ring && lines_open(&d.reader, m->session, o->inputs);
+    bool ok = d.ring && lines_open(&d.reader, m->session, o->inputs, false);
     if (ok && o->output) ok = (d.to = output_open(m, path)) != NULL;
     if (ok) {
         ok = answer_all(&d);
@@ -171,11 +179,23 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     }
     for (; d.count; d.count--) free_line(&d, &d.ring[(d.first + d.count - 1) % d.room]);
     lines_close(&d.reader);
+    ok = ok && answers_dismiss(d.engine);
     answers_close(d.engine);
     return ok;
 }
 
 /* ---- a dialogue ---- */
+
+/* Text for a terminal, which takes control characters for commands: '?' stands for them. */
+static void put_plain(const char *text, FILE *to)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        bool wide = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 to U+009F */
+        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || wide;
+        fputc(control ? '?' : *p, to);
+        p += wide;
+    }
+}
 
 /* Says one answer; false after an error. */
 static bool say_answer(answers *engine, answer *x, FILE *to)
@@ -190,7 +210,7 @@ static bool say_answer(answers *engine, answer *x, FILE *to)
         while (answer_next(x, 0, &p)) {
             if (p.result != last) fputc('\n', to);
             last = p.result;
-            if (p.end != ANSWER_FAILED) fputs(p.text, to);
+            if (p.end != ANSWER_FAILED) put_plain(p.text, to);
         }
         fflush(to);
         came = interrupt_came(&stop);

@@ -8,9 +8,9 @@
 
 typedef struct decode_lines_opts {
     answers_opts limits;
-    question     like;    /* what each prompt is asked with */
-    const char  *inputs;  /* a file; NULL or "-": standard input */
-    const char  *output;  /* OUTPUT-STEP is written; NULL: standard output */
+    question     like;   /* what each prompt is asked with */
+    const char  *inputs; /* a file; NULL or "-": standard input */
+    const char  *output; /* OUTPUT-STEP is written; NULL: standard output */
 } decode_lines_opts;
 
 /* Answers every line, as soon as it is read: each result is a line, its own newlines made blanks.

@@ -12,14 +12,17 @@ typedef struct score_task {
     bool               over, failed;
 } score_task;
 
+typedef struct orders orders;
+
 struct answers {
     const opened_model *model;
     answers_opts        opts; /* complete */
     mtf_decoder        *decoder;
     scorer             *scorer;
-    int32_t             stop[2];  /* the token that ends a text */
-    sequence          **active;   /* opts.batch places of the decoder, NULL where free */
-    mtf_text_stream   **streams;  /* one for each place */
+    orders             *orders;  /* to the other ranks; NULL: there are none */
+    int32_t             stop[2]; /* the token that ends a text */
+    sequence          **active;  /* opts.batch places of the decoder, NULL where free */
+    mtf_text_stream   **streams; /* one for each place */
     pthread_mutex_t     lock;
     pthread_cond_t      work;   /* for the engine: something was asked or given up */
     pthread_cond_t      scored; /* for those who wait for scores */

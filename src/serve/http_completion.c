@@ -12,13 +12,13 @@
 
 /* One choice, as far as it was said. */
 typedef struct choice {
-    char         *text;
-    size_t        used, room;
-    char        **tokens; /* with log probabilities */
-    double       *log_probabilities;
-    int           ntokens, token_room;
-    answer_end    end;
-    int64_t       offset; /* streams: bytes said before */
+    char      *text;
+    size_t     used, room;
+    char     **tokens; /* with log probabilities */
+    double    *log_probabilities;
+    int        ntokens, token_room;
+    answer_end end;
+    int64_t    offset; /* streams: bytes said before */
 } choice;
 
 typedef struct completion {
@@ -80,8 +80,8 @@ static bool add_text(choice *c, const char *text)
 static bool add_token(choice *c, const char *text, double log_probability)
 {
     if (c->ntokens == c->token_room) {
-        int     room = 2 * c->token_room + 16;
-        char  **tokens = realloc(c->tokens, sizeof *tokens * (size_t)room);
+        int    room = 2 * c->token_room + 16;
+        char **tokens = realloc(c->tokens, sizeof *tokens * (size_t)room);
         if (tokens) c->tokens = tokens;
         double *values = realloc(c->log_probabilities, sizeof *values * (size_t)room);
         if (values) c->log_probabilities = values;
@@ -127,13 +127,12 @@ static bool echo(completion *c, int number, refusal *why)
     fault                 own = {0};
     id_list               ids = model_ids(&own);
     *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the prompt"};
-    bool ok = prompt_ids(m, p, &ids);
+    bool  ok = prompt_ids(m, p, &ids);
     char *text = !ok ? NULL : p->text ? strdup(p->text) : model_text(m, ids.ids, ids.count);
     ok = text != NULL;
     for (int k = 0; ok && k < c->results; k++) {
         choice *to = &c->choices[number * c->results + k];
-        ok = add_text(to, text) &&
-             (!c->request.log_probabilities || echo_tokens(c, &ids, to, why));
+        ok = add_text(to, text) && (!c->request.log_probabilities || echo_tokens(c, &ids, to, why));
     }
     if (!c->answers) c->usage.prompt_tokens += ids.count;
     free(text);
@@ -262,8 +261,8 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
 
 static bool add_event(completion *c, char *json)
 {
-    bool ok = json && add_text(&c->out, "data: ") && add_text(&c->out, json) &&
-              add_text(&c->out, "\n\n");
+    bool ok =
+        json && add_text(&c->out, "data: ") && add_text(&c->out, json) && add_text(&c->out, "\n\n");
     cJSON_free(json);
     return ok;
 }
@@ -364,8 +363,8 @@ enum MHD_Result http_completions(http_exchange *x)
     c->exchange = *x;
     enum MHD_Result     result;
     const opened_model *m = answers_model(x->engine);
-    bool ok = completion_parse(x->body ? x->body : "", x->used, &c->request, why.text,
-                               sizeof why.text);
+    bool                ok =
+        completion_parse(x->body ? x->body : "", x->used, &c->request, why.text, sizeof why.text);
     if (!ok) {
         result = http_error(x, MHD_HTTP_BAD_REQUEST, "%s", why.text);
     } else if (c->request.model && strcmp(c->request.model, m->name) != 0) {

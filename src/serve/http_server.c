@@ -151,8 +151,10 @@ static enum MHD_Result route(http_server *h, http_exchange *x, const char *url, 
         return http_error(x, MHD_HTTP_METHOD_NOT_ALLOWED, "%s takes %s, not %.20s", url, x->allow,
                           method);
     }
-    return http_error(x, MHD_HTTP_NOT_FOUND, "there is no %.100s here; there are /, /health, "
-                      "/v1/models, /v1/completions and /v1/score", url);
+    return http_error(x, MHD_HTTP_NOT_FOUND,
+                      "there is no %.100s here; there are /, /health, "
+                      "/v1/models, /v1/completions and /v1/score",
+                      url);
 }
 
 /* ---- requests as they come ---- */
@@ -224,7 +226,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 
 static bool listen_at(http_server *h, mtf_session *s, const char *host, int port)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo  hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *list = NULL;
     char             number[16], place[100];
     snprintf(number, sizeof number, "%d", port);

@@ -65,9 +65,9 @@ static bool share(line_reader *r)
     return true;
 }
 
-bool lines_open(line_reader *r, mtf_session *s, const char *path)
+bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared)
 {
-    bool standard = !path || strcmp(path, "-") == 0, alone = launch_find().size <= 1;
+    bool standard = !path || strcmp(path, "-") == 0, alone = !shared || launch_find().size <= 1;
     *r = (line_reader){.session = s, .name = standard ? "standard input" : path, .file = -1};
     if (alone || mtf_is_first(s)) {
         r->file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -89,8 +89,8 @@ static line_state give(line_reader *r, size_t length, const char **line, size_t 
     r->begin += length;
     if (r->begin < r->end) r->begin++; /* the newline */
     if (memchr(text, 0, n)) {
-        fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is no text", r->name,
-             (long long)r->number);
+        fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is no text",
+             r->name, (long long)r->number);
         return LINE_FAILED;
     }
     while (n && is_blank(text[n - 1])) n--;

@@ -20,7 +20,7 @@ static bool read_list(mtf_session *s, const char *path, line_list *to)
     const char *line;
     size_t      bytes;
     line_state  state = LINE_END;
-    bool        ok = lines_open(&r, s, path);
+    bool        ok = lines_open(&r, s, path, true);
     while (ok && (state = lines_next(&r, true, &line, &bytes)) == LINE_READ) {
         ok = arena_push(&s->arena, to->texts, to->count, to->room) != NULL;
         char *text = ok ? arena_array(&s->arena, char, bytes + 1) : NULL;
@@ -41,18 +41,20 @@ static bool read_ids(const opened_model *m, const char *text, bool target, const
                         : model_encode_prompt(m, text, strlen(text), &list);
     if (ok && target && end >= 0) ok = ids_add(&list, end);
     *n = list.count;
-    *ids = ok ? arena_copy(&m->session->arena, list.ids, sizeof *list.ids * (size_t)list.count) : NULL;
+    *ids =
+        ok ? arena_copy(&m->session->arena, list.ids, sizeof *list.ids * (size_t)list.count) : NULL;
     ids_free(&list);
     return ok && (*ids || list.count == 0);
 }
 
-static bool make_item(const opened_model *m, const line_list *inputs, const line_list *targets, int k,
-                      score_item *to)
+static bool make_item(const opened_model *m, const line_list *inputs, const line_list *targets,
+                      int k, score_item *to)
 {
     char        why[200];
     const char *prompt = inputs->count ? inputs->texts[k] : "";
     *to = (score_item){.sum = 0};
-    if (inputs->count || model_max_inputs(m)) TRY(read_ids(m, prompt, false, &to->prompt, &to->nprompt));
+    if (inputs->count || model_max_inputs(m))
+        TRY(read_ids(m, prompt, false, &to->prompt, &to->nprompt));
     TRY(read_ids(m, targets->texts[k], true, &to->ids, &to->nids));
     to->log_probability = arena_array(&m->session->arena, double, to->nids + 1);
     TRY(to->log_probability != NULL);
@@ -120,8 +122,10 @@ bool score_lines(const opened_model *m, const score_lines_opts *o)
     mtf_session *s = m->session;
     TRY(read_list(s, o->targets, &targets) && (!o->inputs || read_list(s, o->inputs, &inputs)));
     if (o->inputs && inputs.count != targets.count)
-        return fail(&s->fault, ERR_VALUE, "\"%s\" has %d lines and \"%s\" has %d; each target needs its "
-                    "input", o->inputs, inputs.count, o->targets, targets.count);
+        return fail(&s->fault, ERR_VALUE,
+                    "\"%s\" has %d lines and \"%s\" has %d; each target needs its "
+                    "input",
+                    o->inputs, inputs.count, o->targets, targets.count);
     score_item *items = arena_array(&s->arena, score_item, targets.count + 1);
     scorer     *by = scorer_new(m, o->batch);
     TRY(items && by);

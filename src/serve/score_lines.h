@@ -7,10 +7,10 @@
 typedef struct score_lines_opts {
     const char *inputs;  /* a file of what precedes each text; NULL: nothing does */
     const char *targets; /* a file of the texts; "-": standard input */
-    const char *output;  /* OUTPUT-STEP.scores, .targets, .lengths and .inputs are written; NULL: the
+    const char *output; /* OUTPUT-STEP.scores, .targets, .lengths and .inputs are written; NULL: the
                             scores go to standard output */
-    int64_t batch;
-    bool    each; /* standard output has the scores of single tokens, too */
+    int64_t     batch;
+    bool        each; /* standard output has the scores of single tokens, too */
 } score_lines_opts;
 
 /* The log probability of each target and its end, given its input.  False after an error. */

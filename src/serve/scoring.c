@@ -20,9 +20,9 @@ typedef struct score_graph {
 struct scorer {
     const opened_model *model;
     int64_t             batch;
-    score_graph         graphs[SIZES][SIZES]; /* by the size of an encoder's inputs, and of the text */
-    int32_t            *ids, *segment;
-    float              *result;
+    score_graph graphs[SIZES][SIZES]; /* by the size of an encoder's inputs, and of the text */
+    int32_t    *ids, *segment;
+    float      *result;
 };
 
 static int size_for(int64_t length)
@@ -69,8 +69,10 @@ bool scorer_takes(const opened_model *m, const score_item *x, char *why, size_t 
     int64_t length = row_length(m, x), most = longest_row(m), inputs = model_max_inputs(m);
     why[0] = 0;
     if (length > most)
-        snprintf(why, room, "the text to score has %lld tokens, its prompt included; this model takes "
-                            "%lld", (long long)length, (long long)most);
+        snprintf(why, room,
+                 "the text to score has %lld tokens, its prompt included; this model takes "
+                 "%lld",
+                 (long long)length, (long long)most);
     else if (inputs && x->nprompt > smaller(inputs, sizes[SIZES - 1]))
         snprintf(why, room, "the prompt has %lld tokens; this model takes %lld",
                  (long long)x->nprompt, (long long)smaller(inputs, sizes[SIZES - 1]));
@@ -106,7 +108,7 @@ static bool make_graph(const scorer *s, int inputs_size, int size, score_graph *
 {
     const mtf_transformer *m = s->model->model;
     bool                   encodes = transformer_has_encoder(m);
-    int64_t length = smaller(sizes[size], longest_row(s->model)), most = length;
+    int64_t                length = smaller(sizes[size], longest_row(s->model)), most = length;
     int64_t inputs = encodes ? smaller(sizes[inputs_size], model_max_inputs(s->model)) : 0;
     if (inputs > most) most = inputs;
     int64_t    rows = most < TOKENS ? smaller(s->batch, TOKENS / most) : 1;
@@ -120,13 +122,13 @@ static bool make_graph(const scorer *s, int inputs_size, int size, score_graph *
     }
     to->targets = input(g, "targets", batch, length);
     to->targets_segment = input(g, "targets_segment", batch, length);
-    mtf_transformer_result r = mtf_transformer_apply(
-        m,
-        &(mtf_transformer_batch){.inputs = to->inputs,
-                                 .inputs_segment = to->inputs_segment,
-                                 .targets = to->targets,
-                                 .targets_segment = to->targets_segment},
-        NULL);
+    mtf_transformer_result r =
+        mtf_transformer_apply(m,
+                              &(mtf_transformer_batch){.inputs = to->inputs,
+                                                       .inputs_segment = to->inputs_segment,
+                                                       .targets = to->targets,
+                                                       .targets_segment = to->targets_segment},
+                              NULL);
     to->result = log_probabilities(m, r.logits, to->targets);
     TRY(to->result != NULL);
     to->program = mtf_compile(g, to->result);
@@ -179,8 +181,8 @@ static void take(const scorer *s, const score_graph *g, const float *row, score_
 
 int scorer_step(scorer *s, int n, score_item *items)
 {
-    int size = size_for(row_length(s->model, &items[0]));
-    int inputs = transformer_has_encoder(s->model->model) ? size_for(items[0].nprompt) : 0;
+    int          size = size_for(row_length(s->model, &items[0]));
+    int          inputs = transformer_has_encoder(s->model->model) ? size_for(items[0].nprompt) : 0;
     score_graph *g = &s->graphs[inputs][size];
     if (!g->program && !make_graph(s, inputs, size, g)) return 0;
     int count = 0;

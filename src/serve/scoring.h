@@ -23,7 +23,7 @@ scorer *scorer_new(const opened_model *m, int64_t batch);
 bool scorer_takes(const opened_model *m, const score_item *item, char *why, size_t room);
 /* Scores some items from the first on, as many as one step takes; returns how many, 0 after an
  * error. */
-int scorer_step(scorer *s, int n, score_item *items);
+int  scorer_step(scorer *s, int n, score_item *items);
 bool scorer_run(scorer *s, int n, score_item *items); /* all of them */
 
 #endif

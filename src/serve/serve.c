@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "machine/launch.h"
 #include "model/interrupt.h"
 
 static const char   shutting_down[] = "the server is shutting down";
@@ -40,6 +39,17 @@ static bool wind_down(answers *engine, http_server *h)
     until = clock_seconds() + 1;
     while (http_busy(h) && clock_seconds() < until) usleep(10000); /* the last words are sent */
     http_stop(h);
+    return ok && answers_dismiss(engine);
+}
+
+/* Starters send signals to all ranks: the first one decides. */
+static bool follow(answers *engine)
+{
+    interrupt stop;
+    interrupt_watch(&stop);
+    bool ok = answers_follow(engine);
+    interrupt_leave(&stop);
+    answers_close(engine);
     return ok;
 }
 
@@ -47,12 +57,11 @@ bool serve(const opened_model *m, const serve_opts *o, int *signal)
 {
     interrupt stop;
     *signal = 0;
-    if (launch_find().size > 1)
-        return fail(&m->session->fault, ERR_USAGE,
-                    "mtf serve runs in one process, not in %d: start it without mpirun; its mesh may "
-                    "have as many processors as this machine has cores", launch_find().size);
-    answers *engine = answers_open(m, &o->limits);
+    answers_opts limits = o->limits;
+    limits.led = true;
+    answers *engine = answers_open(m, &limits);
     TRY(engine != NULL);
+    if (!mtf_is_first(m->session)) return follow(engine);
     http_server *h = warm_up(engine) ? http_start(engine, &o->http) : NULL;
     bool         ok = h != NULL;
     if (ok) {

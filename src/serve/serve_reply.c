@@ -30,9 +30,10 @@ static char *printed(cJSON *root)
 
 static void add_end(cJSON *to, answer_end end)
 {
-    static const char *const words[] = {
-        [ANSWER_STOPPED] = "stop", [ANSWER_LENGTH] = "length", [ANSWER_LATE] = "timeout",
-        [ANSWER_FAILED] = "error"};
+    static const char *const words[] = {[ANSWER_STOPPED] = "stop",
+                                        [ANSWER_LENGTH] = "length",
+                                        [ANSWER_LATE] = "timeout",
+                                        [ANSWER_FAILED] = "error"};
     if (end == ANSWER_GOES_ON)
         cJSON_AddNullToObject(to, "finish_reason");
     else
@@ -63,7 +64,8 @@ static void add_usage(cJSON *to, const reply_usage *u)
     add_whole(o, "total_tokens", u->prompt_tokens + u->completion_tokens);
 }
 
-char *reply_completion(const reply_head *h, int n, const reply_choice *choices, const reply_usage *u)
+char *reply_completion(const reply_head *h, int n, const reply_choice *choices,
+                       const reply_usage *u)
 {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "id", h->id);
@@ -90,9 +92,10 @@ char *reply_error(int status, const char *message)
 {
     cJSON *root = cJSON_CreateObject(), *e = cJSON_AddObjectToObject(root, "error");
     cJSON_AddStringToObject(e, "message", message);
-    cJSON_AddStringToObject(e, "type", status == 429   ? "rate_limit_error"
-                                       : status >= 500 ? "server_error"
-                                                       : "invalid_request_error");
+    cJSON_AddStringToObject(e, "type",
+                            status == 429   ? "rate_limit_error"
+                            : status >= 500 ? "server_error"
+                                            : "invalid_request_error");
     cJSON_AddNullToObject(e, "param");
     add_whole(e, "code", status);
     return printed(root);

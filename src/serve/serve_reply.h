@@ -6,13 +6,13 @@
 
 /* One choice of a completion, as far as it was said. */
 typedef struct reply_choice {
-    int            index;
-    const char    *text;
-    answer_end     end;
-    int            ntokens; /* with log probabilities: of these tokens */
-    const char   **tokens;
-    const double  *log_probabilities;
-    int64_t        offset; /* bytes of text before the first of them */
+    int           index;
+    const char   *text;
+    answer_end    end;
+    int           ntokens; /* with log probabilities: of these tokens */
+    const char  **tokens;
+    const double *log_probabilities;
+    int64_t       offset; /* bytes of text before the first of them */
 } reply_choice;
 
 typedef struct reply_head {
@@ -26,7 +26,8 @@ typedef struct reply_usage {
 } reply_usage;
 
 /* Each gives a text to be freed with cJSON_free; NULL: no memory. */
-char *reply_completion(const reply_head *h, int n, const reply_choice *choices, const reply_usage *u);
+char *reply_completion(const reply_head *h, int n, const reply_choice *choices,
+                       const reply_usage *u);
 char *reply_error(int status, const char *message);
 char *reply_models(const opened_model *m, int64_t created);
 char *reply_scores(const opened_model *m, int n, const score_item *items);

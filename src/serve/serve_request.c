@@ -11,6 +11,9 @@
 #include "base/numbers.h"
 #include "data/text/utf8.h"
 
+/* Rows of tables leave out what is zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 /* Where the sentence about what is wrong goes. */
 typedef struct reading {
     char  *why;
@@ -71,12 +74,20 @@ static cJSON *read_object(reading *r, const char *body, size_t bytes)
 
 /* ---- fields ---- */
 
+typedef enum field_kind { FIELD_OWN, FIELD_NUMBER, FIELD_WHOLE, FIELD_FLAG, FIELD_TEXT } field_kind;
+
+/* A parameter: where its value goes, from which to which; or a function of its own. */
 typedef struct request_field {
     const char *name;
+    field_kind  kind;
+    size_t      at; /* in the request: double, int64_t, bool or const char * */
+    double      least, most;
     bool (*take)(reading *r, const cJSON *value);
 } request_field;
 
 enum { MOST_FIELDS_READ = 64 };
+
+static bool take_field(reading *r, const request_field *f, const cJSON *v);
 
 /* Each member by the field that has its name. */
 static bool take_fields(reading *r, const cJSON *root, const request_field *fields)
@@ -95,7 +106,7 @@ static bool take_fields(reading *r, const cJSON *root, const request_field *fiel
                          nearest_hint(&near, hint, sizeof hint));
         if (seen[k]) return wrong(r, "\"%s\" is there twice", fields[k].name);
         seen[k] = true;
-        if (!cJSON_IsNull(member)) TRY(fields[k].take(r, member));
+        if (!cJSON_IsNull(member)) TRY(take_field(r, &fields[k], member));
     }
     return true;
 }
@@ -121,6 +132,24 @@ static bool take_flag(reading *r, const cJSON *v, bool *to)
 {
     *to = cJSON_IsTrue(v);
     return cJSON_IsBool(v) || wrong(r, "\"%s\" must be true or false", v->string);
+}
+
+static bool take_text(reading *r, const cJSON *v, const char **to)
+{
+    *to = cJSON_IsString(v) ? v->valuestring : NULL;
+    return *to || wrong(r, "\"%s\" must be a text", v->string);
+}
+
+static bool take_field(reading *r, const request_field *f, const cJSON *v)
+{
+    void *to = (char *)r->request + f->at;
+    switch (f->kind) {
+    case FIELD_NUMBER: return take_number(r, v, f->least, f->most, to);
+    case FIELD_WHOLE: return take_whole(r, v, (int64_t)f->least, (int64_t)f->most, to);
+    case FIELD_FLAG: return take_flag(r, v, to);
+    case FIELD_TEXT: return take_text(r, v, to);
+    default: return f->take(r, v);
+    }
 }
 
 /* What clients send without need. */
@@ -187,111 +216,105 @@ static void free_prompts(request_prompt *list, int n)
 
 /* ---- completions ---- */
 
-#define FIELD(name) static bool take_##name(reading *r, const cJSON *v)
-#define COMPLETION  ((completion_request *)r->request)
-
-FIELD(completion_prompts) { return take_prompts(r, v, &COMPLETION->prompts, &COMPLETION->nprompts); }
-FIELD(temperature) { return take_number(r, v, 0, 1e6, &COMPLETION->like.how.temperature); }
-FIELD(top_p) { return take_number(r, v, 0, 1, &COMPLETION->like.how.top_p); }
-FIELD(top_k) { return take_whole(r, v, 0, INT32_MAX, &COMPLETION->like.how.top_k); }
-FIELD(alpha) { return take_number(r, v, 0, 100, &COMPLETION->like.how.alpha); }
-FIELD(stream) { return take_flag(r, v, &COMPLETION->stream); }
-FIELD(echo) { return take_flag(r, v, &COMPLETION->echo); }
-
-FIELD(max_tokens)
+static bool take_completion_prompts(reading *r, const cJSON *v)
 {
-    TRY(take_whole(r, v, 0, INT32_MAX, &COMPLETION->like.how.max_tokens));
-    COMPLETION->nothing_new = COMPLETION->like.how.max_tokens == 0;
-    return true;
+    completion_request *c = r->request;
+    return take_prompts(r, v, &c->prompts, &c->nprompts);
 }
 
-FIELD(n)
+static bool take_results(reading *r, const cJSON *v)
 {
+<<<<<<< HEAD
     int64_t n = 0;
+=======
+    completion_request *c = r->request;
+    int64_t             n;
+>>>>>>> serve
     TRY(take_whole(r, v, 1, INT32_MAX, &n));
-    COMPLETION->like.results = (int)n;
+    c->like.results = (int)n;
     return true;
 }
 
-FIELD(best_of) { return take_whole(r, v, 1, INT32_MAX, &COMPLETION->best_of); }
-
-FIELD(seed)
+static bool take_seed(reading *r, const cJSON *v)
 {
+<<<<<<< HEAD
     int64_t seed = 0;
+=======
+    completion_request *c = r->request;
+    int64_t             seed;
+>>>>>>> serve
     TRY(take_whole(r, v, -(1LL << 53), 1LL << 53, &seed));
-    COMPLETION->like.how.seed = (uint64_t)seed;
-    COMPLETION->seeded = true;
+    c->like.how.seed = (uint64_t)seed;
+    c->seeded = true;
     return true;
 }
 
-FIELD(logprobs)
+static bool take_logprobs(reading *r, const cJSON *v)
 {
-    int64_t alternatives;
-    if (!cJSON_IsNumber(v) || !take_whole(r, v, 0, 1, &alternatives))
-        return wrong(r, "\"logprobs\" must be 0 or 1: only the tokens that are said have log "
-                        "probabilities here");
-    COMPLETION->log_probabilities = true;
-    return true;
+    completion_request *c = r->request;
+    c->log_probabilities = cJSON_IsNumber(v) && (v->valuedouble == 0 || v->valuedouble == 1);
+    return c->log_probabilities ||
+           wrong(r, "\"logprobs\" must be 0 or 1: only the tokens that are said have log "
+                    "probabilities here");
 }
 
-FIELD(stop)
+static bool take_stop(reading *r, const cJSON *v)
 {
-    bool list = cJSON_IsArray(v);
-    int  n = list ? cJSON_GetArraySize(v) : 1;
-    if (n > MOST_STOP_STRINGS) return wrong(r, "\"stop\" has more than %d texts", MOST_STOP_STRINGS);
+    completion_request *c = r->request;
+    bool                list = cJSON_IsArray(v);
+    int                 n = list ? cJSON_GetArraySize(v) : 1;
+    if (n > MOST_STOP_STRINGS)
+        return wrong(r, "\"stop\" has more than %d texts", MOST_STOP_STRINGS);
     for (int k = 0; k < n; k++) {
         const cJSON *item = list ? cJSON_GetArrayItem(v, k) : v;
         if (!cJSON_IsString(item) || !*item->valuestring)
             return wrong(r, "\"stop\" must be a text or a list of texts, none of them empty");
-        COMPLETION->stops[k] = item->valuestring;
+        c->stops[k] = item->valuestring;
     }
     return true;
 }
 
-static bool take_model_name(reading *r, const cJSON *v, const char **to)
+static bool take_stream_options(reading *r, const cJSON *v)
 {
-    *to = cJSON_IsString(v) ? v->valuestring : NULL;
-    return *to || wrong(r, "\"model\" must be a text");
-}
-
-FIELD(completion_model) { return take_model_name(r, v, &COMPLETION->model); }
-
-FIELD(user) { return cJSON_IsString(v) || wrong(r, "\"user\" must be a text"); }
-
-FIELD(stream_options)
-{
-    static const char word[] = "include_usage";
-    const cJSON      *usage = cJSON_GetObjectItemCaseSensitive(v, word);
+    static const char   word[] = "include_usage";
+    completion_request *c = r->request;
+    const cJSON        *usage = cJSON_GetObjectItemCaseSensitive(v, word);
     if (!cJSON_IsObject(v) || cJSON_GetArraySize(v) != (usage != NULL))
         return wrong(r, "\"stream_options\" must be an object with \"%s\"", word);
-    return !usage || take_flag(r, usage, &COMPLETION->usage);
+    return !usage || take_flag(r, usage, &c->usage);
 }
 
-FIELD(unsupported) { return wrong(r, "\"%s\" is not supported here; leave it out", v->string); }
+static bool take_unsupported(reading *r, const cJSON *v)
+{
+    return wrong(r, "\"%s\" is not supported here; leave it out", v->string);
+}
 
+#define IN(member) offsetof(completion_request, member)
+/* clang-format off */
 static const request_field completion_fields[] = {
-    {"prompt", take_completion_prompts},
-    {"model", take_completion_model},
-    {"max_tokens", take_max_tokens},
-    {"temperature", take_temperature},
-    {"top_p", take_top_p},
-    {"top_k", take_top_k},
-    {"n", take_n},
-    {"best_of", take_best_of},
-    {"stop", take_stop},
-    {"seed", take_seed},
-    {"stream", take_stream},
-    {"stream_options", take_stream_options},
-    {"echo", take_echo},
-    {"logprobs", take_logprobs},
-    {"alpha", take_alpha},
-    {"user", take_user},
-    {"presence_penalty", take_zero},
-    {"frequency_penalty", take_zero},
-    {"logit_bias", take_unsupported},
-    {"suffix", take_unsupported},
-    {0},
+    {"prompt",            .take = take_completion_prompts},
+    {"model",             FIELD_TEXT,   IN(model)},
+    {"max_tokens",        FIELD_WHOLE,  IN(like.how.max_tokens),  0, INT32_MAX},
+    {"temperature",       FIELD_NUMBER, IN(like.how.temperature), 0, 1e6},
+    {"top_p",             FIELD_NUMBER, IN(like.how.top_p),       0, 1},
+    {"top_k",             FIELD_WHOLE,  IN(like.how.top_k),       0, INT32_MAX},
+    {"n",                 .take = take_results},
+    {"best_of",           FIELD_WHOLE,  IN(best_of),              1, INT32_MAX},
+    {"stop",              .take = take_stop},
+    {"seed",              .take = take_seed},
+    {"stream",            FIELD_FLAG,   IN(stream)},
+    {"stream_options",    .take = take_stream_options},
+    {"echo",              FIELD_FLAG,   IN(echo)},
+    {"logprobs",          .take = take_logprobs},
+    {"alpha",             FIELD_NUMBER, IN(like.how.alpha),       0, 100},
+    {"user",              FIELD_TEXT,   IN(user)},
+    {"presence_penalty",  .take = take_zero},
+    {"frequency_penalty", .take = take_zero},
+    {"logit_bias",        .take = take_unsupported},
+    {"suffix",            .take = take_unsupported},
+    {.name = NULL},
 };
+/* clang-format on */
 
 bool completion_parse(const char *body, size_t bytes, completion_request *r, char *why, size_t room)
 {
@@ -302,11 +325,13 @@ bool completion_parse(const char *body, size_t bytes, completion_request *r, cha
     r->like.stops = r->stops;
     r->root = read_object(&in, body, bytes);
     TRY(r->root && take_fields(&in, r->root, completion_fields));
+    r->nothing_new = r->like.how.max_tokens == 0;
     if (!r->nprompts) return wrong(&in, "\"prompt\" is missing");
     if (r->nothing_new && !r->echo)
         return wrong(&in, "\"max_tokens\" is 0: without \"echo\" there is nothing to say");
     if (r->best_of && r->best_of != r->like.results)
-        return wrong(&in, "\"best_of\" is not supported here: there are as many results as \"n\" says");
+        return wrong(&in,
+                     "\"best_of\" is not supported here: there are as many results as \"n\" says");
     if (r->like.how.top_p == 1) r->like.how.top_p = 0;
     return true;
 }
@@ -320,21 +345,20 @@ void completion_free(completion_request *r)
 
 /* ---- scores ---- */
 
-#define SCORE ((score_request *)r->request)
-
-FIELD(score_model) { return take_model_name(r, v, &SCORE->model); }
-FIELD(end) { return take_flag(r, v, &SCORE->end); }
 /* They are read once all others are known. */
-FIELD(later)
+static bool take_later(reading *r, const cJSON *v)
 {
     (void)r, (void)v;
     return true;
 }
 
 static const request_field score_fields[] = {
-    {"prompt", take_later}, {"continuation", take_later},
-    {"model", take_score_model},   {"end", take_end},
-    {"user", take_user},           {0},
+    {"prompt", .take = take_later},
+    {"continuation", .take = take_later},
+    {"model", FIELD_TEXT, offsetof(score_request, model)},
+    {"end", FIELD_FLAG, offsetof(score_request, end)},
+    {"user", FIELD_TEXT, offsetof(score_request, user)},
+    {.name = NULL},
 };
 
 /* One prompt may precede many continuations; ids are copied, since each frees its own. */
@@ -374,7 +398,7 @@ bool score_parse(const char *body, size_t bytes, score_request *r, char *why, si
         for (int k = 0; r->prompts && k < r->count; k++) r->prompts[k].text = "";
         return r->prompts || wrong(&in, "there is no memory for the request");
     }
-    int count = r->count;
+    int  count = r->count;
     bool ok = take_prompts(&in, prompt, &r->prompts, &prompts);
     if (ok && prompts == count) return true;
     if (ok && prompts == 1) return repeat_prompt(&in, r);

@@ -9,17 +9,16 @@
 
 enum { REQUESTS = 7, ROOM = 4096 };
 
-static const char *const prompts[REQUESTS] = {"once", "a", "upon a time there was", "", "xyz",
-                                              "q\xc3\xbc", "the end."};
+static const char *const prompts[REQUESTS] = {
+    "once", "a", "upon a time there was", "", "xyz", "q\xc3\xbc", "the end."};
 
 static question ask_for(int k, double temperature)
 {
-    return (question){.text = prompts[k],
-                      .bytes = strlen(prompts[k]),
-                      .how = {.temperature = temperature,
-                              .max_tokens = 5 + 2 * k,
-                              .seed = (uint64_t)(10 * k)},
-                      .results = 1 + (k == 2)};
+    return (question){
+        .text = prompts[k],
+        .bytes = strlen(prompts[k]),
+        .how = {.temperature = temperature, .max_tokens = 5 + 2 * k, .seed = (uint64_t)(10 * k)},
+        .results = 1 + (k == 2)};
 }
 
 typedef struct heard {
@@ -193,7 +192,7 @@ static void test_stop_strings(void **state)
         assert_true(n > 8);
         memcpy(stop, whole.text[0] + n / 2, 3);
         q.stops = stops;
-        heard part = alone(a, &q);
+        heard  part = alone(a, &q);
         size_t want = (size_t)(strstr(whole.text[0], stop) - whole.text[0]);
         assert_int_equal(strlen(part.text[0]), want);
         assert_memory_equal(part.text[0], whole.text[0], want);
@@ -215,7 +214,7 @@ static void test_given_up(void **state)
     answer *x = answers_ask(a, &q, &why), *y = answers_ask(a, &other, &why);
     for (int k = 0; k < 3; k++) assert_true(answers_turn(a, 0));
     assert_true(answer_next(x, 0, &p));
-    answer_free(x); /* one that is being decoded, */
+    answer_free(x);                        /* one that is being decoded, */
     answer_free(answers_ask(a, &q, &why)); /* and one that waits */
     while (!listen(y, &h)) assert_true(answers_turn(a, 0));
     same(&one, &h);
@@ -277,7 +276,8 @@ static void test_limits(void **state)
     static const char    long_text[] = "123456789 123456789 123456789 123456789 123456789 ";
     static const int32_t strange[] = {5, 259};
     opened_model         m = serve_model(SERVE_LM, NULL, NULL);
-    answers *a = answers_open(&m, &(answers_opts){.max_tokens = 9, .max_results = 3, .max_waiting = 4});
+    answers             *a =
+        answers_open(&m, &(answers_opts){.max_tokens = 9, .max_results = 3, .max_waiting = 4});
     question q = {.text = "x", .bytes = 1}, w = q;
     refusal  why;
     (void)state;

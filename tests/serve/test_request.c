@@ -15,11 +15,13 @@ static void refused(const char *body, const char *sentence)
 
 static void test_completions(void **state)
 {
-    static const char body[] =
-        "{\"prompt\": [\"a\", \"b\\n\\u00fc\"], \"max_tokens\": 7, \"temperature\": 0.5, \"top_p\": 0.9,"
-        " \"top_k\": 4, \"n\": 2, \"best_of\": 2, \"stop\": [\"x\", \"yz\"], \"seed\": -3, \"stream\": true,"
-        " \"stream_options\": {\"include_usage\": true}, \"echo\": true, \"logprobs\": 1, \"user\": \"me\","
-        " \"model\": \"m\", \"presence_penalty\": 0, \"suffix\": null}\r\n";
+    static const char  body[] = "{\"prompt\": [\"a\", \"b\\n\\u00fc\"], \"max_tokens\": 7, "
+                                "\"temperature\": 0.5, \"top_p\": 0.9,"
+                                " \"top_k\": 4, \"n\": 2, \"best_of\": 2, \"stop\": [\"x\", "
+                                "\"yz\"], \"seed\": -3, \"stream\": true,"
+                                " \"stream_options\": {\"include_usage\": true}, \"echo\": true, "
+                                "\"logprobs\": 1, \"user\": \"me\","
+                                " \"model\": \"m\", \"presence_penalty\": 0, \"suffix\": null}\r\n";
     completion_request r;
     char               why[300];
     (void)state;
@@ -68,7 +70,8 @@ static void test_faulty_completions(void **state)
     refused("{}", "\"prompt\" is missing");
     refused("{\"prompt\": null}", "\"prompt\" is missing");
     refused("{\"prompt\": []}", "\"prompt\" is an empty list");
-    refused("{\"prompt\": 3}", "\"prompt\" must be a text, a list of texts, or a list of token numbers");
+    refused("{\"prompt\": 3}",
+            "\"prompt\" must be a text, a list of texts, or a list of token numbers");
     refused("{\"prompt\": [\"a\", 3]}",
             "\"prompt\" must be a text, a list of texts, or a list of token numbers");
     refused("{\"prompt\": [1.5]}", "\"prompt\" holds 1.5, which is no token");
@@ -89,13 +92,15 @@ static void test_faulty_completions(void **state)
     refused("{\"prompt\": \"a\", \"stream\": 1}", "\"stream\" must be true or false");
     refused("{\"prompt\": \"a\", \"stop\": [\"\"]}",
             "\"stop\" must be a text or a list of texts, none of them empty");
-    refused("{\"prompt\": \"a\", \"logprobs\": 5}",
-            "\"logprobs\" must be 0 or 1: only the tokens that are said have log probabilities here");
+    refused(
+        "{\"prompt\": \"a\", \"logprobs\": 5}",
+        "\"logprobs\" must be 0 or 1: only the tokens that are said have log probabilities here");
     refused("{\"prompt\": \"a\", \"n\": 2, \"best_of\": 3}",
             "\"best_of\" is not supported here: there are as many results as \"n\" says");
     refused("{\"prompt\": \"a\", \"frequency_penalty\": 0.5}",
             "\"frequency_penalty\" is not supported here; leave it out");
-    refused("{\"prompt\": \"a\", \"suffix\": \"b\"}", "\"suffix\" is not supported here; leave it out");
+    refused("{\"prompt\": \"a\", \"suffix\": \"b\"}",
+            "\"suffix\" is not supported here; leave it out");
     refused("{\"prompt\": \"a\", \"stream_options\": {\"x\": 1}}",
             "\"stream_options\" must be an object with \"include_usage\"");
 }
@@ -126,7 +131,8 @@ static void test_scores(void **state)
     assert_string_equal(r.prompts[0].text, "");
     assert_false(r.end);
     score_free(&r);
-    assert_true(score("{\"prompt\": [4, 5], \"continuation\": [\"a\", \"b\"], \"end\": true}", &r, why));
+    assert_true(
+        score("{\"prompt\": [4, 5], \"continuation\": [\"a\", \"b\"], \"end\": true}", &r, why));
     assert_int_equal(r.count, 2);
     assert_int_equal(r.prompts[1].nids, 2);
     assert_int_equal(r.prompts[1].ids[1], 5);
@@ -137,8 +143,10 @@ static void test_scores(void **state)
     assert_string_equal(r.prompts[1].text, "q");
     assert_int_equal(r.targets[0].ids[0], 6);
     score_free(&r);
-    assert_false(score("{\"prompt\": [\"p\", \"q\"], \"continuation\": [\"a\", \"b\", \"c\"]}", &r, why));
-    assert_string_equal(why, "there are 2 prompts and 3 continuations: one prompt, or one for each");
+    assert_false(
+        score("{\"prompt\": [\"p\", \"q\"], \"continuation\": [\"a\", \"b\", \"c\"]}", &r, why));
+    assert_string_equal(why,
+                        "there are 2 prompts and 3 continuations: one prompt, or one for each");
     score_free(&r);
     assert_false(score("{\"prompt\": \"p\"}", &r, why));
     assert_string_equal(why, "\"continuation\" is missing");

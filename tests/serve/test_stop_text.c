@@ -26,11 +26,16 @@ static void test_text_ends_before_a_stop_string(void **state)
     static const struct {
         const char *text, *want;
         bool        found;
-    } rows[] = {{"one END two", "one ", true},   {"one EN", "one EN", false},
-                {"ENEND", "EN", true},           {"a\n\nb", "a", true},
-                {"aababa", "a", true},           {"abaEND", "aba", true},
-                {"", "", false},                 {"END", "", true},
-                {"x\nEND\n\n", "x\n", true},     {"ababEND", "", true},
+    } rows[] = {{"one END two", "one ", true},
+                {"one EN", "one EN", false},
+                {"ENEND", "EN", true},
+                {"a\n\nb", "a", true},
+                {"aababa", "a", true},
+                {"abaEND", "aba", true},
+                {"", "", false},
+                {"END", "", true},
+                {"x\nEND\n\n", "x\n", true},
+                {"ababEND", "", true},
                 {"E\nN\nD aba", "E\nN\nD aba", false}};
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)

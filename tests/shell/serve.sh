@@ -12,6 +12,7 @@ trap '[ -n "$server" ] && kill -9 "$server" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/ranks.bash"
+by=()
 small=(--d-model 16 --d-ff 32 --heads 2 --d-kv 8 --layers 1 --threads 1)
 
 # ---- mtf decode ----------------------------------------------------------------------------------
@@ -50,6 +51,7 @@ eval "exec ${talk[1]}>&-"
 wait $talk_pid
 
 # At a terminal it asks, says the answer as it comes, and goes on after a prompt that it cannot take.
+if command -v python3 >/dev/null; then
 cat >terminal.py <<'END'
 import os, pty, select, sys, time
 pid, fd = pty.fork()
@@ -70,10 +72,12 @@ while time.monotonic() < deadline:
 sys.stdout.buffer.write(text)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-timeout 90 python3 terminal.py "$MTF" decode "${small[@]}" --max-tokens 9 --temperature 0.5 >out 2>err
+timeout 90 python3 terminal.py "$MTF" decode "${small[@]}" --max-tokens 60 --temperature 1 >out 2>err
 status=$?
 check "a dialogue" 0 out "the prompt has 300 tokens; this model takes 255"
+[ "$(tr -d '\r\n\t -~\200-\377' <out | wc -c)" = 0 ] && pass || lose "no control characters" none "$(cat -v out)"
 [ "$(grep -c '^> |' out)" = 4 ] && pass || lose "four prompts" 4 "$(cat -v out)"
+fi
 
 { echo ok; printf '%0300d\n' 0; echo more; } >long
 decode --max-tokens 3 <long
@@ -122,9 +126,14 @@ check "a text that is too long" 1 err "line 2: the text to score has 301 tokens,
 if [ -z "$without_ranks" ]; then
     "${launcher[@]}" -n 2 "$MTF" decode "${small[@]}" --max-tokens 9 --temperature 1 --mesh a:2 --layout heads:a <prompts >out 2>err
     cmp -s out all && pass || lose "decoding on two ranks" "$(cat all)" "$(cat out err)"
-    "${launcher[@]}" -n 2 "$MTF" serve "${small[@]}" --mesh a:2 --layout heads:a --port 0 >out 2>err
+    "${launcher[@]}" -n 2 "$MTF" decode "${small[@]}" --max-tokens 3 --mesh a:2 --layout heads:a <long >out 2>err
     status=$?
-    check "serving on ranks" 2 err "mtf serve runs in one process, not in 2"
+    check "an error of a line on two ranks" 1 err "line 2: the prompt has 300 tokens; this model takes 255"
+    [ "$(wc -l <out)" = 1 ] && pass || lose "what precedes it is answered" "one line" "$(cat out)"
+    cut -d' ' -f1 plain >want
+    "${launcher[@]}" -n 2 "$MTF" score "${small[@]}" --targets - --mesh a:2 --layout heads:a <targets >out 2>err
+    paste want out | awk '{ d = $1 - $2; if (d > 0.01 || d < -0.01) exit 1 } END { exit NR != 4 }' && pass ||
+        lose "scoring on two ranks" "$(cat want)" "$(cat out err)"
 else
     echo "note: $without_ranks"
 fi
@@ -138,9 +147,13 @@ if "$MTF" --version | grep -q 'microhttpd: none'; then
     finish
 fi
 
-start() {                               # start OPTION...: sets server, url, port
+for tool in curl python3; do
+    command -v $tool >/dev/null || { echo "note: there is no $tool to test mtf serve with"; finish; }
+done
+
+start() {                               # start OPTION...: sets server, url, port; by="mpirun ..."
     : >log
-    env --default-signal=INT "$MTF" serve "${small[@]}" --port 0 "$@" >log 2>errors &
+    env --default-signal=INT "${by[@]}" "$MTF" serve "${small[@]}" --port 0 "$@" >log 2>errors &
     server=$!
     for _ in $(seq 600); do
         grep -q ' answers at ' log && break
@@ -149,6 +162,7 @@ start() {                               # start OPTION...: sets server, url, por
     done
     url=$(sed -n 's/.* answers at //p' log)
     port=${url##*:}
+    by=()
     [ -n "$port" ] || { lose "the server starts" "an address" "$(cat log errors)"; finish; }
 }
 stop() {                                # stop SIGNAL: sets status
@@ -159,6 +173,7 @@ stop() {                                # stop SIGNAL: sets status
     status=$?
     server=""
 }
+children() { awk -v parent="$1" '$4 == parent { print $1 }' /proc/[0-9]*/stat 2>/dev/null; }
 # asks NAME STATUS TEXT CURL-OPTION... PATH
 asks() {
     local name=$1 want=$2 text=$3 got
@@ -229,6 +244,17 @@ start --beams 3
 asks "beams" 200 '"index":1' -d '{"prompt": "a", "n": 2, "temperature": 0, "max_tokens": 6}' /v1/completions
 asks "beams do not draw" 400 'temperature must be 0' -d '{"prompt": "a"}' /v1/completions
 stop TERM
+if [ -z "$without_ranks" ]; then
+    by=("${launcher[@]}" -n 2)
+    start --mesh a:2 --layout heads:a --batch 4 --max-waiting 40 --patience 30
+    for case in together stream score hang_up; do client $case; done
+    kill -TERM $(children $server)      # the ranks; the launcher itself would leave them no time
+    for _ in $(seq 200); do lives $server || break; sleep 0.1; done
+    lives $server && lose "the end on two ranks" "an end" "none: $(cat errors)" || pass
+    kill -9 $server 2>/dev/null
+    wait $server 2>/dev/null
+    server=""
+fi
 refuses "a host that is none" '--host no.such.host.invalid: ' serve "${small[@]}" --host no.such.host.invalid
 misused "a port that is none" '--port takes a whole number from 0 to 65535, not "65536"' serve --port 65536
 finish
