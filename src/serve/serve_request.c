@@ -224,12 +224,8 @@ static bool take_completion_prompts(reading *r, const cJSON *v)
 
 static bool take_results(reading *r, const cJSON *v)
 {
-<<<<<<< HEAD
-    int64_t n = 0;
-=======
     completion_request *c = r->request;
-    int64_t             n;
->>>>>>> serve
+    int64_t             n = 0;
     TRY(take_whole(r, v, 1, INT32_MAX, &n));
     c->like.results = (int)n;
     return true;
@@ -237,12 +233,8 @@ static bool take_results(reading *r, const cJSON *v)
 
 static bool take_seed(reading *r, const cJSON *v)
 {
-<<<<<<< HEAD
-    int64_t seed = 0;
-=======
     completion_request *c = r->request;
-    int64_t             seed;
->>>>>>> serve
+    int64_t             seed = 0;
     TRY(take_whole(r, v, -(1LL << 53), 1LL << 53, &seed));
     c->like.how.seed = (uint64_t)seed;
     c->seeded = true;
