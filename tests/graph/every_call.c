@@ -107,7 +107,7 @@ static void call_indices_and_windows(mtf_tensor *x, calls *c)
     mtf_tensor        *indices;
     const mtf_pool_opts pool = {.window = {2}};
     CALL(mtf_one_hot, x, b) CALL(mtf_one_hot_as, x, b, 1, 0, MTF_F32)
-    CALL(mtf_gather, x, x, a) CALL(mtf_scatter_add, x, x, a, mtf_shape())
+    CALL(mtf_gather, x, x, a) CALL(mtf_update, x, x, x, "a") CALL(mtf_scatter_add, x, x, a, mtf_shape())
     CALL(mtf_sort, x, a, false, &indices) CALL(mtf_argsort, x, a, false)
     CALL(mtf_top_k, x, a, two, &indices) CALL(mtf_top_1, x, a, &indices)
     CALL(mtf_nth_largest_element, x, 1, a) CALL(mtf_nth_smallest_element, x, 1, a)
