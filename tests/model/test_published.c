@@ -26,7 +26,7 @@ static const struct {
               {"a:3", "heads:a,d_ff:a,vocab:a"},
               {"a:2,b:2", "batch:a,heads:b?,d_ff:b,vocab:b"},
               {"a:2", "length:a"},
-              {"a:2,b:2", "memory_length:a,d_model:b"}};
+              {"a:2,b:2", "memory_length:a?,d_model:b"}};
 enum { PLACES = sizeof places / sizeof *places };
 
 /* ---- folders ---- */

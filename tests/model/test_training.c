@@ -203,7 +203,7 @@ static void test_evaluation_refusals(void **state)
     mtf_dim batch = {"batch", 2}, other = {"other", 2};
     (void)state;
     refuse_to_evaluate(mtf_shape(other, batch), "x", "its first dimension must be \"batch\"");
-    refuse_to_evaluate(mtf_shape(batch, other), "x", "elements");
+    refuse_to_evaluate(mtf_shape(batch, other), "x", "takes 2");
     refuse_to_evaluate(mtf_shape(batch), "y", "the data for evaluation has no field \"y\"");
 }
 

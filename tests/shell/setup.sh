@@ -15,7 +15,7 @@ machine() {                             # machine USER [sudo]: a fresh Debian ma
     rm -rf bin calls && mkdir bin && : >calls
     local tool
     for tool in bash cat env mktemp rm tr; do ln -s "$(command -v $tool)" "bin/$tool"; done
-    for tool in make gcc g++ objcopy ninja pkg-config mpicc mpirun localedef; do stub $tool 'exit 0'; done
+    for tool in make gcc g++ objcopy ninja pkg-config mpicc mpirun localedef curl python3; do stub $tool 'exit 0'; done
     stub id "echo $1"
     stub dpkg-query 'echo -n "install ok installed"'
     stub apt-get "echo \"apt-get \$*\" >>$work/calls" "cat $work/out >$work/said"
