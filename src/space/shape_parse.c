@@ -33,12 +33,12 @@ mtf_shape mtf_shape_parse(mtf_session *s, const char *text)
     if (!mtf_ok(s)) return none;
     char *copy = arena_text(&s->arena, text);
     if (!copy) return none;
-    mtf_dim dims[MTF_MAX_DIMS];
+    mtf_dim dims[MTF_MAX_DIMS + 1] = {{0}};
     int     n = 0;
     char   *rest = copy;
     for (char *piece; (piece = strtok_r(rest, ",.; \t\n", &rest)); n++) {
         if (n == MTF_MAX_DIMS) {
-            n++; /* one too many, as mtf_shape_of will say */
+            n++; /* one too many, whose name is not looked at: mtf_shape_of will say it */
             break;
         }
         if (!parse_dim(s, piece, &dims[n])) return none;
