@@ -1,6 +1,8 @@
 /* Which way a contraction takes through the library of matrix products. */
 #include "program/contract_way.h"
 
+#include "base/saturate.h"
+
 enum {
     TINY_PRODUCT = 512,   /* multiply-adds below which calling the library costs more */
     PLENTY_OF_BATCH = 32, /* products that feed all threads without being cut */
@@ -16,7 +18,7 @@ typedef struct sizes {
 static bool is_small(const sizes *s)
 {
     bool floats = s->type == MTF_F32 || s->type == MTF_F64 || s->type == MTF_BF16;
-    return !floats || s->m * s->n * s->k < TINY_PRODUCT;
+    return !floats || saturate_times(saturate_times(s->m, s->n), s->k) < TINY_PRODUCT;
 }
 
 static bool is_dot(const sizes *s)
@@ -39,7 +41,7 @@ static bool is_slim(const sizes *s)
 {
     int64_t few = s->m < s->n ? s->m : s->n, many = s->m < s->n ? s->n : s->m;
     return s->type == MTF_F32 && few <= SLIM_WIDE && many >= SLIM_LONG && s->k >= SLIM_LONG &&
-           s->m * s->n * s->k >= SLIM_WORK;
+           saturate_times(saturate_times(s->m, s->n), s->k) >= SLIM_WORK;
 }
 
 static bool has_tiles(const sizes *s)

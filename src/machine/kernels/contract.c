@@ -8,6 +8,7 @@
  * pieces of one thread are one call, for each call packs an operand anew.
  * Many threads take blocks instead.
  */
+#include "base/saturate.h"
 #include "machine/kernels/arith.h"
 #include "machine/kernels/kernels.h"
 #include "machine/kernels/matrix.h"
@@ -205,7 +206,8 @@ static cutting cutting_of(const product *p, contract_way way, int64_t batch)
     c.length = extent;
     c.pieces = 1;
     if (way == CONTRACT_BATCHED || batch >= MOST_PIECES) return c;
-    if (p->m * p->n * p->k * batch < PARALLEL_PRODUCT) return c;
+    int64_t work = saturate_times(saturate_times(p->m, p->n), saturate_times(p->k, batch));
+    if (work < PARALLEL_PRODUCT) return c;
     int64_t least = extent >= 128 ? 64 : 32;
     if (way == CONTRACT_GEMV && !has_long_rows(p)) least = 1024; /* a stretch of every row */
     c.length = (extent + MOST_PIECES - 1) / MOST_PIECES;
