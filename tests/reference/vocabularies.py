@@ -12,6 +12,7 @@ texts in hexadecimal digits.
 
 import collections
 import gzip
+import io
 import json
 import os
 import sys
@@ -53,10 +54,12 @@ def sentencepieces(lines, texts):
     for name, more in (("unigram", {}), ("bytes", dict(byte_fallback=True, model_type="bpe", normalization_rule_name="identity"))):
         path = os.path.join(TO, name)
         size = 300 if name == "unigram" else 500
+        model = io.BytesIO()  # a file's path would be kept in the model
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(lines), model_prefix=path, vocab_size=size, pad_id=0, eos_id=1, unk_id=2,
+            sentence_iterator=iter(lines), model_writer=model, vocab_size=size, pad_id=0, eos_id=1, unk_id=2,
             bos_id=-1, minloglevel=2, num_threads=1, **more)
-        os.remove(path + ".vocab")
+        with open(path + ".model", "wb") as f:
+            f.write(model.getvalue())
         processor = sentencepiece.SentencePieceProcessor(model_file=path + ".model")
         # Zero bytes: the library's own words for C strings differ between versions.
         usable = [t for t in texts if "\x00" not in t]
