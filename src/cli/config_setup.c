@@ -322,6 +322,9 @@ bool config_data(const config_setup *c, bool training, mtf_dataset **data)
     const mtf_config_dataset *named = training ? c->run.train_data : c->run.eval_data;
     *data = NULL;
     if (!text && named) text = dataset_text(c->session, named);
+    if (!text && training)
+        return fail(&c->session->fault, ERR_USAGE,
+                    "a model of text needs text to train on: name it with --text FILES");
     if (!text) return mtf_ok(c->session);
     TRY(text_option_parse(c->session, flag, text, &o));
     if (!strstr(text, ":objective=")) o.objective = objective_of(c);

@@ -49,6 +49,15 @@ static bool begin(copying *c, const network *n, const char *option)
     return true;
 }
 
+/* The network becomes its copy, with all that it is judged by. */
+static void take_images(const copying *c, network *n)
+{
+    mtf_tensor **all[] = {&n->loss, &n->right, &n->token_losses, &n->token_counts};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (*all[k]) *all[k] = image_of(&c->images, *all[k]);
+    n->graph = c->to;
+}
+
 bool network_retype(network *n, mtf_dtype type)
 {
     copying c;
@@ -61,9 +70,8 @@ bool network_retype(network *n, mtf_dtype type)
     }
     TRY(mtf_ok(c.to->session));
     TRY(resize_graph(n->graph, &c.rules, true, c.to, &c.images));
-    n->loss = mtf_cast(image_of(&c.images, n->loss), MTF_F32);
-    if (n->right) n->right = image_of(&c.images, n->right);
-    n->graph = c.to;
+    take_images(&c, n);
+    n->loss = mtf_cast(n->loss, MTF_F32);
     return n->loss != NULL;
 }
 
@@ -80,9 +88,7 @@ bool network_use_averages(network *n)
         c.images.of[i] = mtf_cast(average, w->type);
     }
     TRY(mtf_ok(c.to->session) && resize_graph(n->graph, &c.rules, true, c.to, &c.images));
-    *n = (network){.graph = c.to,
-                   .loss = image_of(&c.images, n->loss),
-                   .right = n->right ? image_of(&c.images, n->right) : NULL};
+    take_images(&c, n);
     return true;
 }
 

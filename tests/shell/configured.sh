@@ -73,6 +73,15 @@ run decode --checkpoint-dir whole --inputs prompts --max-tokens 12 --mesh x:2,y:
 if [ -s answer ] && cmp -s out answer; then pass
 else lose "the same answer on a mesh" "$(cat answer)" "$(cat out err)"; fi
 
+# ---- averages, evaluated -------------------------------------------------------------------------
+
+run train --gin_file small.gin --text $book --eval-text $book --optimizer adam --rate 0.01 --steps 6 --average 0.9 --quiet --checkpoint-dir mean
+cp out averaged
+run eval --gin_file small.gin --eval-text $book --checkpoint-dir mean --averages
+check "averages of a model of text" 0 out "perplexity" "$(sed 's/^test //' averaged)"
+if awk '{ for (i = 1; i < NF; i++) if ($i == "accuracy") found = $(i + 1) >= 0 && $(i + 1) <= 100 } END { exit !found }' out; then pass
+else lose "a share of tokens is right" "0 to 100 %" "$(cat out)"; fi
+
 # ---- encoder and decoder, on pairs ---------------------------------------------------------------
 
 run train --gin_file small.gin --gin_param "run.model_type = 'bitransformer'" \
@@ -94,6 +103,7 @@ refuses "an unknown name" "d_modle" plan --gin_file small.gin --gin_param "Unitr
 refuses "no such file" "nothing.gin" plan --gin_file nothing.gin
 misused "a word and files" "leave one out" plan mnist --gin_file small.gin
 misused "lengths in two places" "run.sequence_length" train --gin_file small.gin --text book.txt:length=8 --steps 1
+misused "no text" "name it with --text" train --gin_file small.gin --steps 1
 refuses "text that is not there" "nowhere.txt" train --gin_file small.gin --text nowhere.txt --steps 1
 refuses "a vocabulary that is not there" "nowhere.model" train --gin_file small.gin --text $book --steps 1 \
     --vocabulary sentencepiece:nowhere.model
