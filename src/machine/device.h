@@ -43,10 +43,30 @@ typedef struct device_context {
     int     processor;
 } device_context;
 
+struct region; /* machine/overlap.h */
+
+/* What processors of one process do in each other's memory, where that is not the host's.  All of it is
+ * queued; functions return false after an error. */
+typedef struct device_peers {
+    /* Makes ready what the program's collectives will ask for. */
+    bool (*prepare)(device_context *c, const mesh *m, const program *p);
+    /* A point in the queue, which holds until the next but one of this context, */
+    void *(*mark)(device_context *c);
+    /* and makes work that is queued from now on wait for such a point of another context. */
+    bool (*follow)(device_context *c, void *mark);
+    bool (*copy)(device_context *c, void *to, const void *from, int64_t bytes);
+    bool (*copy_region)(device_context *c, const struct region *r, const char *from, char *to,
+                        int64_t element);
+    /* As combine() of machine/combine.h. */
+    bool (*combine)(device_context *c, fold_kind kind, mtf_dtype type, int n,
+                    const char *const *parts, char *out, int64_t elements);
+} device_peers;
+
 struct device {
     const char *name;
     const char *says;
     bool        host_memory; /* the host can read and write the device's memory directly */
+    const device_peers *peers; /* NULL where host_memory is set */
     /* A processor's context; NULL after an error. */
     device_context *(*open_context)(device *d, int processor);
     void (*close_context)(device_context *c);

@@ -177,6 +177,43 @@ static void check_leave(device *d)
     if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d));
 }
 
+/* ---- in each other's memory ---- */
+
+static bool check_peers_prepare(device_context *c, const mesh *m, const program *p)
+{
+    return under(c)->peers->prepare(inside(c), m, p);
+}
+
+static void *check_mark(device_context *c)
+{
+    return under(c)->peers->mark(inside(c));
+}
+
+static bool check_follow(device_context *c, void *mark)
+{
+    return under(c)->peers->follow(inside(c), mark);
+}
+
+static bool check_copy(device_context *c, void *to, const void *from, int64_t bytes)
+{
+    return under(c)->peers->copy(inside(c), to, from, bytes);
+}
+
+static bool check_copy_region(device_context *c, const struct region *r, const char *from, char *to,
+                              int64_t element)
+{
+    return under(c)->peers->copy_region(inside(c), r, from, to, element);
+}
+
+static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int n,
+                          const char *const *parts, char *out, int64_t elements)
+{
+    return under(c)->peers->combine(inside(c), kind, type, n, parts, out, elements);
+}
+
+static const device_peers check_peers = {check_peers_prepare, check_mark, check_follow,
+                                         check_copy,          check_copy_region, check_combine};
+
 /* ---- looking at elements ---- */
 
 typedef enum finding { CLEAN, HAS_INFINITY, HAS_NAN, HAS_POISON } finding;
@@ -412,6 +449,7 @@ device *device_check_open(mtf_session *s, device *inner)
     c->face = (device){.name = "check",
                        .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
                        .host_memory = inner->host_memory,
+                       .peers = inner->peers ? &check_peers : NULL,
                        .open_context = check_open_context,
                        .close_context = check_close_context,
                        .alloc = check_alloc,

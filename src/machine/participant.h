@@ -8,6 +8,7 @@
 #define MACHINE_PARTICIPANT_H
 
 #include "machine/mailbox.h"
+#include "machine/overlap.h"
 #include "machine/wire.h"
 
 typedef struct participant participant;
@@ -24,6 +25,7 @@ struct participant {
     int             me;
     mailbox *const *mailboxes; /* by processor; NULL: out of reach */
     mailbox_use    *turn;
+    device_context *context; /* whose queue copies and sums go to; NULL: the host does them */
     const char     *in; /* operands of the current collective */
     char           *out;
     void           *wire;
@@ -60,10 +62,13 @@ uint64_t participant_number(const participant *g, uint64_t step);
 bool participant_lacks(const participant *g, const post_condition *what, int k);
 bool participant_has_all(const participant *g, const post_condition *what);
 
-/* Copies from the memory of another participant. */
-void participant_read(participant *g, void *to, const void *from, int64_t bytes);
+/* Copies, in general and from the memory of another participant. */
+bool participant_copy(participant *g, void *to, const void *from, int64_t bytes);
+bool participant_copy_region(participant *g, const region *r, const char *from, char *to,
+                             int64_t element);
+bool participant_read(participant *g, void *to, const void *from, int64_t bytes);
 /* Combines elements of `parts` operands, of which `others` lie in the memory of others. */
-void participant_combine(participant *g, int parts, int others, const instr *i, void *out,
+bool participant_combine(participant *g, int parts, int others, const instr *i, void *out,
                          int64_t elements);
 
 static inline mailbox *participant_mailbox(const participant *g)

@@ -41,8 +41,9 @@ struct wire {
     _Atomic int  failed; /* the processor that gave up first; -1: none */
 };
 
-/* All processors in this process, each with a thread that reads its neighbours' memory. */
-wire *wire_threads_open(mtf_session *s, const mesh *m);
+/* All processors in this process, each with a thread that reads its neighbours' memory, or queues that
+ * on its device.  Contexts are by processor; NULL: memory is the host's. */
+wire *wire_threads_open(mtf_session *s, const mesh *m, device_context *const *contexts);
 /* Processors first .. end-1 in this process, the others in other ranks. */
 wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end);
 

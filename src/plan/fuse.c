@@ -54,7 +54,7 @@ static bool fold_to_map(program *p, instr *i)
         row *= i->size[k];
         dense = dense || (i->size[k] > 1 && i->in[0].stride[k] == 1);
     }
-    if (!dense || row < SHORTEST_ROW || row > LONGEST_ROW || instr_elements(i) == 0 ||
+    if (!dense || row < SHORTEST_ROW || row > p->session->can.longest_row || instr_elements(i) == 0 ||
         !is_float(i->in[0].type))
         return true;
     mtf_dtype   type = dtype_compute(i->in[0].type);

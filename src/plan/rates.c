@@ -344,7 +344,7 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
 
 void rates_plan_for(const price_rates *r, mtf_session *s)
 {
-    if (r->described) s->can = r->can;
+    if (r->described) s->can.products = r->can.products;
 }
 
 void rates_write(const price_rates *r, textbuf *t)

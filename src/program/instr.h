@@ -68,7 +68,7 @@ typedef struct scalar_step {
     scalar    value; /* of `type` */
 } scalar_step;
 
-enum { MAX_REGISTERS = 128, LONGEST_ROW = 8192 };
+enum { MAX_REGISTERS = 128 };
 
 typedef struct map_args {
     int                nsteps;

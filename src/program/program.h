@@ -51,6 +51,9 @@ void     program_free(program *p);
  * is a bug of ours; `pass` names who made it. */
 bool program_verify(const program *p, const char *pass);
 void program_price(program *p);                   /* fills in flops, bytes, cost */
-void program_write(const program *p, textbuf *t); /* one line per instruction, with price */
+/* How a device carries out an instruction, in a word; NULL: there is only one way. */
+typedef const char *instr_way(const instr *i);
+/* One line per instruction, with price; `way` may be NULL. */
+void program_write(const program *p, instr_way *way, textbuf *t);
 
 #endif

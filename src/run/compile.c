@@ -316,6 +316,6 @@ char *mtf_program_print(const mtf_program *p)
 {
     if (!alive(p)) return NULL;
     textbuf t = {.arena = &p->session->arena};
-    program_write(first_program(p), &t);
+    program_write(first_program(p), machine_way(p->session), &t);
     return text_done(&t);
 }

@@ -99,8 +99,9 @@ static bool run_all(device_context *c, const program *p, void *memory)
         ok = (base[1] = d->alloc(c, bytes)) != NULL;
         if (ok) d->write(c, base[1], p->buffers[1].data, bytes);
     }
-    ok = ok && (!d->prepare || d->prepare(c, p, &r));
+    ok = ok && (!d->prepare || d->prepare(c, p, &r)) && d->begin(c, p, &r);
     for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(c, p, i, &r);
+    ok = ok && d->end(c, p, &r);
     if (d->forget) d->forget(c, p, &r);
     if (bytes) d->release(c, base[1], bytes);
     d->release(c, r.scratch, scratch);

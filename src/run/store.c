@@ -104,9 +104,9 @@ static bool open_machine(store *s)
     if (s->ranks)
         s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
     else if (s->processors > 1)
-        s->wire = wire_threads_open(s->session, &s->mesh);
+        s->wire = wire_threads_open(s->session, &s->mesh, s->contexts);
     TRY(s->wire || s->processors == 1);
-    s->site = machine_site(o->threads);
+    s->site = machine_site(s->session, o->threads);
     if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
     s->threads = site_threads(&s->site, &s->mesh, s->first);
     s->thread_pool = thread_pool_open(s->session, here, s->threads);
@@ -135,7 +135,7 @@ int64_t store_memory_each(mtf_session *session)
 
 site store_site(mtf_session *session)
 {
-    site s = machine_site(session->opts.threads);
+    site s = machine_site(session, session->opts.threads);
     s.ranks = launch_find().size;
     return s;
 }

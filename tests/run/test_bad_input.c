@@ -252,7 +252,7 @@ static void test_unknown_device(void **state)
     mtf_graph   *g = mtf_graph_new(s);
     assert_null(mtf_compile(g, mtf_ones(g, MTF_F32, mtf_shape(a))));
     close_with(
-        s, "usage: no device is called \"cup\"; there are cpu and check; did you mean \"cpu\"?");
+        s, "usage: no device is called \"cup\"; there are cpu, cuda, check and check:cuda; did you mean \"cpu\"?");
 }
 
 /* NaN in the middle of a run, under the device that looks for it. */

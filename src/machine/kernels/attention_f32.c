@@ -1,6 +1,6 @@
 /* Attention in f32, which short floats are widened to, by BLAS. */
 #include "machine/kernels/attention_steps.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 #if !MTF_OWN_PRODUCTS /* else attention_tiled.c */
 

@@ -15,7 +15,7 @@
 #include "machine/kernels/nest.h"
 #include "machine/kernels/short_tile.h"
 #include "mtf_build.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum {
     PARALLEL_PRODUCT = 64 * 1024, /* multiply-adds below which one core does it all */

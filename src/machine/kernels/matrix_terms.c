@@ -6,7 +6,7 @@
  */
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/terms_steps.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum { STRIP = 8192 }; /* elements of b that are packed together */
 

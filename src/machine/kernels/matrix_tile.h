@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum { TILE_ROWS = 8, TILE_COLS = 12 };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 /* A stretch of a sum that runs along rows of a: c[i, j] = or += sum over l of a[i, l] * b[l, j]. */
 typedef struct slim_along {

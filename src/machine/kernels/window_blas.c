@@ -10,7 +10,7 @@
 
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/window_filter.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum {
     LEAST_ROWS = 4,    /* of a part of the filter's gradient              */

@@ -5,8 +5,8 @@
  * (An operand whose strides no way can express was packed when the contraction
  * was emitted: a move before it.)
  */
-#ifndef PROGRAM_CONTRACT_WAY_H
-#define PROGRAM_CONTRACT_WAY_H
+#ifndef MACHINE_CONTRACT_WAY_H
+#define MACHINE_CONTRACT_WAY_H
 
 #include "program/instr.h"
 

@@ -1,5 +1,5 @@
 /* Which way a contraction takes through the library of matrix products. */
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 #include "base/saturate.h"
 
