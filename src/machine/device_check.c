@@ -1,13 +1,13 @@
 /* A device that catches mistakes: poison, guards, the first NaN.
  *
  * It runs another device's kernels.  Fresh buffers are filled with a pattern
- * that no kernel computes, so reading what nobody wrote is seen; bytes between
- * buffers must stay as they are; the first instruction that makes a NaN from
+ * that no kernel computes, so reads of unwritten memory are found; guard bytes
+ * between buffers must not change; the first instruction that makes a NaN from
  * operands without one stops the run.
  *
- * The pattern is a NaN, and so a user may have it in inputs, variables and
- * constants, or another processor may send it.  Once a NaN has come from there,
- * the rest of the step takes the pattern for what it may be: the user's.
+ * The pattern is a NaN with certain bits, so inputs, variables, constants and
+ * data from other processors may contain it too.  Once a NaN has come from one
+ * of these, the pattern is no longer reported in this step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ static finding look_at(mtf_dtype type, const char *element)
     return isnan(x) ? HAS_NAN : isinf(x) ? HAS_INFINITY : CLEAN;
 }
 
-/* The worst that an operand's elements show.  Only what the loops reach is looked at. */
+/* The worst finding among the elements of an operand that the instruction's loops reach. */
 static finding look(const program *p, const instr *i, const access *a, const run_state *r)
 {
     if (!dtype_is_float(a->type) || p->buffers[a->buffer].bytes == 0) return CLEAN;
@@ -103,7 +103,7 @@ static finding look(const program *p, const instr *i, const access *a, const run
     }
 }
 
-/* The worst of all elements of a buffer, taken as this type. */
+/* The worst finding among all elements of a buffer, interpreted as this type. */
 static finding look_at_buffer(const program *p, int b, mtf_dtype type, const run_state *r)
 {
     finding worst = CLEAN;
@@ -116,7 +116,7 @@ static finding look_at_buffer(const program *p, int b, mtf_dtype type, const run
     return worst;
 }
 
-/* What a step begins with may be infinite already, or a NaN. */
+/* Inputs and variables may hold an infinity or a NaN before the step begins. */
 static void look_at_ports(int n, const port *ports, const program *p, run_state *r)
 {
     for (int i = 0; i < n; i++) {
@@ -126,7 +126,7 @@ static void look_at_ports(int n, const port *ports, const program *p, run_state 
     }
 }
 
-/* Are its bits a user's, or another processor's? */
+/* Does the buffer's content come from the user or from another processor? */
 static bool is_from_outside(const program *p, int b)
 {
     buffer_kind kind = p->buffers[b].kind;
@@ -148,7 +148,8 @@ static bool check_begin(device *d, const program *p, run_state *r)
     r->nan_given = false;
     look_at_ports(p->ninputs, p->inputs, p, r);
     look_at_ports(p->nvariables, p->variables, p, r);
-    /* Not in the replay of a training, which looks for something else. */
+    /* Not when a training step is replayed to find its first NaN: positions are not the question
+     * then. */
     if (strcmp(d->session->opts.device, "check") == 0)
         TRY(check_positions(p, r, &d->session->fault));
     return inner_of(d)->begin(inner_of(d), p, r);
@@ -156,7 +157,7 @@ static bool check_begin(device *d, const program *p, run_state *r)
 
 /* ---- running ---- */
 
-/* Is this the instruction that gives life to its o-th output? */
+/* Is this the instruction with which the live range of its o-th output begins? */
 static bool is_born(const program *p, int index, int o)
 {
     int           b = p->instrs[index].out[o].buffer;
@@ -182,7 +183,7 @@ static const char *who(const instr *i)
     return mtf_name_of_tensor(i->cause);
 }
 
-/* What an operand shows; a NaN that came from outside is noted, whatever its bits. */
+/* The worst finding of an operand; records that a NaN came from outside, whatever its bits are. */
 static finding look_at_operand(const program *p, const instr *i, const access *a, run_state *r)
 {
     finding f = look(p, i, a, r);
@@ -191,7 +192,8 @@ static finding look_at_operand(const program *p, const instr *i, const access *a
     return f == HAS_POISON && r->nan_given ? HAS_NAN : f;
 }
 
-/* Kernels that gather step beyond their loops: is there a NaN elsewhere in what they read from? */
+/* Gathering kernels read beyond the instruction's loops: is there a NaN anywhere in their
+ * operands? */
 static bool may_have_read_nan(const program *p, const instr *i, const run_state *r)
 {
     for (int k = 0; k < i->nin; k++) {
@@ -206,7 +208,7 @@ static bool may_have_read_nan(const program *p, const instr *i, const run_state 
     return false;
 }
 
-/* An infinity is no error, masks are made of it; but a NaN often comes from one. */
+/* An infinity is no error, since masks contain it; but a NaN often results from one. */
 static bool first_nan(fault *f, const program *p, int index, const run_state *r)
 {
     const instr *i = &p->instrs[index];
@@ -225,7 +227,7 @@ static bool first_nan(fault *f, const program *p, int index, const run_state *r)
                 (long long)r->step + 1, before);
 }
 
-/* Of what the instruction has made. */
+/* Checks what the instruction has written. */
 static bool check_outputs(fault *f, const program *p, int index, finding before, run_state *r)
 {
     const instr *i = &p->instrs[index];
@@ -239,7 +241,8 @@ static bool check_outputs(fault *f, const program *p, int index, finding before,
     return true;
 }
 
-/* Kernels that step beyond their loops are looked at through the loops alone: enough for NaN. */
+/* For kernels that access memory beyond their loops, only the elements within the loops are
+ * checked, which is enough to find a NaN. */
 static bool check_run(device *d, const program *p, int index, run_state *r)
 {
     const instr *i = &p->instrs[index];

@@ -5,11 +5,12 @@
 #include "machine/device.h"
 #include "program/site.h"
 
-/* The device that the session's options name; NULL after an error. Closed by its own close. */
+/* The device that the session's options name; NULL after an error.  The device's close function
+ * closes it. */
 device *machine_open(mtf_session *s);
-/* One process whose processors have so many threads each. */
+/* One process whose processors have `threads` threads each. */
 site machine_site(int threads);
-/* Unused bytes that the device wants between buffers. */
+/* Unused bytes that the device needs between buffers. */
 int64_t machine_guard(const mtf_session *s);
 
 #endif
