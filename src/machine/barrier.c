@@ -70,8 +70,8 @@ static bool spin(barrier_test *came, const void *what, bool crowded)
     return false;
 }
 
-/* Waking a sleeping thread takes tens of microseconds. With more threads than cores, a thread
- * spins for about that long. Otherwise it spins much longer: a thread that had to be woken arrives
+/* Waking a sleeping thread takes tens of microseconds.  With more threads than cores, a thread
+ * spins for about that long.  Otherwise it spins much longer: a thread that had to be woken arrives
  * late at the next barrier, the other threads fall asleep there, and the delay repeats at every
  * barrier. */
 bool barrier_spin(barrier_test *came, const void *what, bool crowded)

@@ -17,7 +17,7 @@ size_t window_scratch_bytes(const instr *i, size_t threads)
                                  : 0;
 }
 
-/* Taps in the padding count: panels multiply zeros there. */
+/* Taps in the padding are counted: panels multiply zeros there. */
 static int64_t window_flops(const window_nest *n)
 {
     int64_t taps = n->outer_taps * n->row.taps, positions = n->outer_out * n->row.out;
