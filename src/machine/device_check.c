@@ -287,7 +287,7 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes",
                        .alloc = check_alloc,
                        .release = check_release,
                        .taken = check_taken,

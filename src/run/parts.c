@@ -56,7 +56,7 @@ void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
     char   *to = part;
     if (!start(s, p, shape, where, &w)) return;
-    /* Trailing dimensions that are whole are one run. */
+    /* Trailing dimensions that are not cut are contiguous. */
     int     fixed = 0;
     int64_t run = 1;
     while (fixed < w.nd && w.size[w.nd - 1 - fixed] == shape->dims[w.nd - 1 - fixed].size)
@@ -74,7 +74,7 @@ void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
     walk    w;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
     if (!start(s, p, shape, where, &w)) return;
-    /* A last dimension that is dense in the part is one run. */
+    /* A last dimension that is dense in the part is copied at once. */
     bool    dense = w.nd && (stride[w.nd - 1] == 1 || w.size[w.nd - 1] == 1);
     int64_t run = dense ? w.size[w.nd - 1] : 1;
     do {

@@ -11,7 +11,7 @@ void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, c
                 const char *whole, void *part);
 void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
                const char *part, const int64_t *stride, char *whole);
-/* The whole of a variable, in its own type; every process gets it. */
+/* The whole of a variable, in its own type, in every process. */
 bool parts_get(store *s, const store_entry *e, void *whole);
 
 #endif
