@@ -1,4 +1,4 @@
-/* What a map's registers hold: an element each, or one number a row. */
+/* What a map's registers hold: values per element or per row. */
 #include "program/map_form.h"
 
 #include "base/saturate.h"
