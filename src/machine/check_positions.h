@@ -4,8 +4,8 @@
 
 #include "machine/device.h"
 
-/* Checks every input whose values are positions along a dimension (mtf_tensor.counts); false after
- * an error. */
-bool check_positions(const program *p, const run_state *r, fault *f);
+/* Checks an input whose values are positions along a dimension (mtf_tensor.counts), with its buffer
+ * at `data`.  False after an error. */
+bool check_positions(const port *input, const void *data, fault *f);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* The processor whose part of a variable is filled. */
 typedef struct initial_place {
-    device       *device;
+    device_context *context;
     const layout *layout;
     mesh_point    here;
 } initial_place;
