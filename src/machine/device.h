@@ -38,8 +38,8 @@ typedef struct run_state {
 
 /* One processor's part of a device: a queue of work, and what that work needs.
  *
- * Work may be queued.  It runs in the order in which it was queued; a read waits for all work before
- * it. */
+ * Work may be queued.  It runs in the order in which it was queued; a read waits for all earlier
+ * work. */
 typedef struct device_context {
     device *device;
     int     processor;

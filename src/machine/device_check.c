@@ -30,7 +30,7 @@ typedef struct check_context {
     device_context  face;
     device_context *inner;
     bool            owned;  /* inner was opened for this one */
-    char           *mirror; /* of memory that the host cannot read */
+    char           *mirror; /* a copy of memory that the host cannot read */
     size_t          room;
 } check_context;
 
@@ -247,7 +247,7 @@ static bool is_from_outside(const program *p, int b)
     return false;
 }
 
-/* Do the numbers of inputs name positions that exist? */
+/* Do integer inputs hold positions that exist? */
 static bool positions_exist(device_context *c, const program *p, const run_state *r)
 {
     for (int i = 0; i < p->ninputs; i++) {

@@ -1,4 +1,4 @@
-/* Links: connections that break when a process of another machine ends. */
+/* Links: connections that break when a remote process ends. */
 #include "machine/link.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Links: connections that break when a process of another machine ends.
+/* Links: connections that break when a remote process ends.
  *
  * Only two marks, with which both ends identify themselves, and a goodbye are
  * sent.  A connection that breaks without a goodbye means that its process was

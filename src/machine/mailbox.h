@@ -1,4 +1,4 @@
-/* Mailboxes: memory of a processor that others on its machine can read.
+/* Mailboxes: memory that other processors of the machine can read.
  *
  * Posts are numbered, and the numbers only grow: the owner fills its mailbox and then publishes the
  * number; a reader waits for that number, and publishes in its own mailbox which post it has

@@ -1,4 +1,4 @@
-/* Regions: which parts of an old placement make up a new part. */
+/* Regions: the old parts that make up a new part. */
 #include "machine/overlap.h"
 
 #include <string.h>

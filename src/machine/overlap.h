@@ -1,4 +1,4 @@
-/* Regions: which parts of an old placement make up a new part.
+/* Regions: the old parts that make up a new part.
  *
  * The general exchange by intersection of index ranges: gathers, slices and
  * all-to-alls are special cases of it, with uneven parts as well.

@@ -1,4 +1,4 @@
-/* Rules for state that would raise the planned memory are declined.
+/* Declines rules for state that would raise the memory.
  *
  * A variable that is stored in parts is gathered when a step needs the whole: then its part is
  * in memory twice.  Usually the parts that other processors store save more than that, but not

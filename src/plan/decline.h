@@ -1,4 +1,4 @@
-/* Rules for state that would raise the planned memory are declined. */
+/* Declines rules for state that would raise the memory. */
 #ifndef PLAN_DECLINE_H
 #define PLAN_DECLINE_H
 

@@ -1,4 +1,4 @@
-/* Estimates: what a step costs on every processor of a mesh. */
+/* Estimates: the cost of a step on all processors. */
 #include "plan/estimate.h"
 
 #include <assert.h>

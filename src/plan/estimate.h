@@ -1,4 +1,4 @@
-/* Estimates: what a step costs on every processor of a mesh.
+/* Estimates: the cost of a step on all processors.
  *
  * Small meshes are priced processor by processor.  On large ones, processors
  * with parts of equal sizes do equal work, so one program is built for each

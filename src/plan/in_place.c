@@ -1,4 +1,4 @@
-/* Updates in place: a copy and its original share a buffer.
+/* Updates in place: copy and original share a buffer.
  *
  * An update is lowered as a copy of the old value, into which some positions are
  * written.  If the old value is not read after the copy, or only after the copy

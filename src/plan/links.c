@@ -1,4 +1,4 @@
-/* Links: seconds of a collective on the wires between its members. */
+/* Links: seconds of a collective on its members' wires. */
 #include "plan/links.h"
 
 #include <math.h>

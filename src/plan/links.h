@@ -1,4 +1,4 @@
-/* Links: seconds of a collective on the wires between its members.
+/* Links: seconds of a collective on its members' wires.
  *
  * Reductions and gathers in a group of n = inside * nodes members have two
  * stages.  Inside a node members share the work at `wire`; between nodes each

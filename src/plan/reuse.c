@@ -1,4 +1,4 @@
-/* Reuse: how many bytes are accessed between two uses of memory. */
+/* Reuse: bytes accessed between two uses of the same memory. */
 #include "plan/reuse.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Reuse: how many bytes are accessed between two uses of memory.
+/* Reuse: bytes accessed between two uses of the same memory.
  *
  * Memory that was used recently is still in the caches.  The program is visited
  * twice, because what a step uses first was last used in the step before.

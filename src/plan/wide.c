@@ -1,4 +1,4 @@
-/* Short floats that are kept in the type of their sum.
+/* Keeps short floats in the type of their sum.
  *
  * bf16 and f16 are summed in f32, and an operation's result is rounded once.  So
  * a sum that is still owed is kept in f32: rounded parts would add up to

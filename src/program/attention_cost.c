@@ -1,4 +1,4 @@
-/* Which pairs an attention instruction sees, its flops and its operands. */
+/* Attention instructions: visible pairs, flops, operands. */
 #include "program/attention_cost.h"
 
 #include "base/saturate.h"

@@ -1,4 +1,4 @@
-/* Which pairs an attention instruction sees, its flops and its operands. */
+/* Attention instructions: visible pairs, flops, operands. */
 #ifndef PROGRAM_ATTENTION_COST_H
 #define PROGRAM_ATTENTION_COST_H
 

@@ -1,4 +1,4 @@
-/* What a map's registers hold: values per element or per row. */
+/* Which registers of a map hold one value per row. */
 #ifndef PROGRAM_MAP_FORM_H
 #define PROGRAM_MAP_FORM_H
 

@@ -46,8 +46,8 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
     return p->fed[i] = true;
 }
 
-/* Programs only read their inputs, so that the host's memory can take a buffer's place; a device with
- * memory of its own copies it. */
+/* Programs only read their inputs, so host memory can replace a buffer; a device with its own
+ * memory copies it. */
 static void lend(const mtf_program *p, processor *mine, int b, const void *data)
 {
     if (p->device->host_memory)
@@ -139,7 +139,7 @@ static char *fetched_at(const mtf_program *p, int k, int i)
     return (char *)p->processors[k].base[s->buffer] + s->offset * (int64_t)mtf_dtype_bytes(s->type);
 }
 
-/* The same where the host can read it: there, or a copy; NULL after an error. */
+/* The same in memory that the host can read: in place, or a copy; NULL after an error. */
 static char *visible(const mtf_program *p, int k, int i)
 {
     char *there = fetched_at(p, k, i);

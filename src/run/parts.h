@@ -1,4 +1,4 @@
-/* Whole arrays on the host, parts on processors: cutting and joining. */
+/* Cuts arrays of the host into parts, and joins them. */
 #ifndef RUN_PARTS_H
 #define RUN_PARTS_H
 

@@ -1,4 +1,4 @@
-/* Pauses: how often the system takes cores away, and how long. */
+/* Pauses: when the system takes cores away, and how long. */
 #ifndef RUN_PAUSES_H
 #define RUN_PAUSES_H
 

@@ -1,4 +1,4 @@
-/* Rules for state are settled when a session's first program is compiled. */
+/* Decides on rules for state at the first compilation. */
 #include "run/settle.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Rules for state are settled when a session's first program is compiled. */
+/* Decides on rules for state at the first compilation. */
 #ifndef RUN_SETTLE_H
 #define RUN_SETTLE_H
 

@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, thread pool, variables by name. */
+/* The session's mesh, device, wire, thread pool and variables. */
 #include "run/store.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, thread pool, and variables by name.
+/* The session's mesh, device, wire, thread pool and variables.
  *
  * Variables belong to the session, not to a program: programs that name the
  * same variable share it.  Each processor holds its own part.

@@ -1,4 +1,4 @@
-/* A thread pool: one thread for each processor, called for each step. */
+/* A thread pool: one thread for each processor. */
 #include "run/thread_pool.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* A thread pool: one thread for each processor, called for each step.
+/* A thread pool: one thread for each processor.
  *
  * The caller is one of the threads.  An extra thread would displace a processor from
  * its core whenever it ran, and that processor would displace another one: with as

@@ -1,4 +1,4 @@
-/* A trial: what this machine does in a second, measured once. */
+/* A trial: measures once how fast this machine is. */
 #include "run/trial.h"
 
 #include <math.h>

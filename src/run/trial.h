@@ -1,4 +1,4 @@
-/* A trial: what this machine does in a second, measured once.
+/* A trial: measures once how fast this machine is.
  *
  * Small programs run on the session's mesh, on all processors at once: products of several sizes
  * and types, convolutions with few and with many channels, a pass over memory, a tiny instruction,

@@ -1,4 +1,4 @@
-/* Products in a trial: cubes, flat ones, few processors against all. */
+/* Products in a trial: cubes, flat ones, few processors. */
 #include "run/trial_products.h"
 
 #include <math.h>

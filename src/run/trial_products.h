@@ -1,4 +1,4 @@
-/* Products in a trial, and the speed of processors while others idle. */
+/* Products in a trial; processors' speed while others idle. */
 #ifndef RUN_TRIAL_PRODUCTS_H
 #define RUN_TRIAL_PRODUCTS_H
 

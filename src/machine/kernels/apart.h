@@ -1,9 +1,10 @@
-/* Loops of f32 functions whose result does not overlap their operands.
+/* Loops of f32 functions that do not compute in place.
  *
- * `restrict` tells the compiler so, which then overlaps several iterations.  A
- * function is a chain of about twenty dependent operations: run one iteration
- * after the other, the loop would mostly wait for results.  To compute in place,
- * the operand is copied first, in pieces that stay in the L1 cache.
+ * `restrict` tells the compiler that results and operands do not overlap, so it
+ * runs several iterations at once.  A function is a chain of about twenty
+ * dependent operations: run one iteration after the other, the loop would
+ * mostly wait for results.  To compute in place, the operand is copied first,
+ * in pieces that stay in the L1 cache.
  */
 #ifndef MACHINE_KERNELS_APART_H
 #define MACHINE_KERNELS_APART_H

@@ -1,4 +1,4 @@
-/* Attention in f32, and in short floats widened to it, by BLAS. */
+/* Attention in f32 by BLAS; short floats are widened. */
 #include "machine/kernels/attention_steps.h"
 #include "program/contract_way.h"
 

@@ -1,4 +1,4 @@
-/* Attention of a few rows, in one compute type: reads k and v once.
+/* Attention of a few rows: reads k and v once.
  *
  * Decoding a token takes this path.  A long memory is split into chunks, whose
  * length does not depend on the number of threads, and whose results are combined

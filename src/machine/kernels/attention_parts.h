@@ -1,4 +1,4 @@
-/* What attention does beside the products, in one compute type: REAL.
+/* Attention besides the products, in one compute type: REAL.
  *
  * Tables are [positions][w] or [elements][w]; the w rows of a panel are
  * contiguous.

@@ -1,7 +1,8 @@
-/* Attention in one compute type: REAL, with names that end in it.
+/* Attention in one compute type: REAL.
  *
- * Included by attention_f32.c and attention_f64.c.  Tables are [positions][w] or
- * [elements][w]; the w rows of a panel are contiguous.
+ * Included by attention_f32.c and attention_f64.c; names end in the type.
+ * Tables are [positions][w] or [elements][w]; the w rows of a panel are
+ * contiguous.
  */
 #include <cblas.h>
 

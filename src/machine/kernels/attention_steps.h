@@ -1,4 +1,4 @@
-/* The inner loops of attention, on tables of n positions by w rows. */
+/* The inner loops of attention, on [positions][rows] tables. */
 #ifndef MACHINE_ATTENTION_STEPS_H
 #define MACHINE_ATTENTION_STEPS_H
 

@@ -1,4 +1,4 @@
-/* Attention in blocks: no table of rows by memory is stored.
+/* Attention in blocks, without a table of all scores.
  *
  *     y[i] = sum over m of softmax(q[i] k[m]) v[m]
  *

@@ -1,4 +1,4 @@
-/* The inner loops of folds, for every kind and compute type.
+/* Inner loops of folds, for every kind and compute type.
  *
  * Along a line sixteen sums run side by side, which suits vector units and
  * shortens each sum.  Extremes of f32 are found by their bits, others by

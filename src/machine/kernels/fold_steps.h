@@ -1,4 +1,4 @@
-/* The inner loops of folds, for every kind and compute type. */
+/* Inner loops of folds, for every kind and compute type. */
 #ifndef MACHINE_FOLD_STEPS_H
 #define MACHINE_FOLD_STEPS_H
 

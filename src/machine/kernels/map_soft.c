@@ -1,4 +1,4 @@
-/* Finds a softmax among the steps of a map, and runs it. */
+/* Finds a softmax within a map, and runs it. */
 #include "machine/kernels/map_soft.h"
 
 #include "machine/kernels/apart.h"

@@ -1,4 +1,4 @@
-/* A softmax among the steps of a map, computed row by row.
+/* A softmax within a map, computed row by row.
  *
  * Step by step, each pass would go over all rows of a tile, and exp would first
  * check whether its fast form applies: here the extremes of a row, found with its

@@ -1,4 +1,4 @@
-/* The steps of a map, each over one tile of registers.
+/* The steps of a map, over one tile of registers.
  *
  * There is one short loop for each row of scalars.h in each type for which it
  * is legal, simple enough for the compiler to vectorise; and the tables of this

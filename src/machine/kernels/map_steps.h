@@ -1,4 +1,4 @@
-/* The steps of a map, each over one tile of registers. */
+/* The steps of a map, over one tile of registers. */
 #ifndef MACHINE_MAP_STEPS_H
 #define MACHINE_MAP_STEPS_H
 

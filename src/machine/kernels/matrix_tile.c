@@ -1,10 +1,10 @@
-/* The tile of matrix_tile.h for arm64: 24 vectors of sums, 2 of a, 3 of b.
+/* The tile of matrix_tile.h for arm64.
  *
- * Written in assembly because the order matters: the loads for the next k stand
- * between the multiplications of this one, each just after the last use of the
- * register that it overwrites.  On a Neoverse-V1 core, whose peak is 83
- * GFLOP/s, it reaches 79; the same loop from compilers, which group the loads,
- * reached 68 to 75.
+ * It has 24 vectors of sums, 2 of a, 3 of b.  It is written in assembly because
+ * the order matters: the loads for the next k stand between the multiplications
+ * of this one, each just after the last use of the register that it overwrites.
+ * On a Neoverse-V1 core, whose peak is 83 GFLOP/s, it reaches 79; the same loop
+ * from compilers, which group the loads, reached 68 to 75.
  */
 #include "machine/kernels/matrix_tile.h"
 

@@ -1,4 +1,4 @@
-/* The innermost part of a product: a tile of the result that stays in registers.
+/* The innermost loop of a product: a tile in registers.
  *
  * Operands are packed so that a tile's rows of a and columns of b are
  * contiguous, one k after the other; what remains is this loop, in which a large

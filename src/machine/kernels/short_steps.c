@@ -1,4 +1,4 @@
-/* Inner loops of bf16 matrices times vectors, bound by memory bandwidth. */
+/* Inner loops of bf16 matrices times vectors, bound by memory. */
 #include "machine/kernels/levels.h"
 
 enum { DEEP = 4096, LANES = 32, TOGETHER = 4 };

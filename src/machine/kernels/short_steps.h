@@ -1,4 +1,4 @@
-/* Inner loops of bf16 matrices times vectors, bound by memory bandwidth. */
+/* Inner loops of bf16 matrices times vectors, bound by memory. */
 #ifndef MACHINE_KERNELS_SHORT_STEPS_H
 #define MACHINE_KERNELS_SHORT_STEPS_H
 

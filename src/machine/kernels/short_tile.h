@@ -1,4 +1,4 @@
-/* Tiles of bf16 products: operands and results of a chip's instructions.
+/* Tiles of bf16 products, for each chip's instructions.
  *
  * Such instructions multiply 2 or 4 adjacent k at once.  So operands are packed
  * in panels of a tile's lanes, which are rows of a or columns of b, in groups

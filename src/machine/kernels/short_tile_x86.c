@@ -1,4 +1,4 @@
-/* Tiles of bf16 products on x86-64, by AVX512-BF16 and by AMX.
+/* Tiles of bf16 products on x86-64: AVX512-BF16 and AMX.
  *
  * VDPBF16PS multiplies 16 pairs of k by one pair each: 24 vectors of sums are 12
  * rows by 32 columns.  TDPBF16PS multiplies 16 rows of 32 by 16 columns: four

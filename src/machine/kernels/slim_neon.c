@@ -1,4 +1,4 @@
-/* The inner loops of products with a few columns, on arm64. */
+/* Inner loops of products with a few columns, on arm64. */
 #include <math.h>
 
 #include "machine/kernels/slim_steps.h"

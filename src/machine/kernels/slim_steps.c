@@ -1,4 +1,4 @@
-/* The inner loops of products with a few columns, for the level being compiled. */
+/* Inner loops of products with few columns, for one level. */
 #include <math.h>
 
 #include "machine/kernels/lanes.h"
