@@ -94,7 +94,7 @@ static void fill(device_context *c, void *memory, int value, size_t bytes)
     }
 }
 
-/* The same bytes where the host can read them, until the next call; NULL after an error. */
+/* A host-readable copy of memory, or memory itself; valid until the next call; NULL: error. */
 static const char *view(device_context *c, const void *memory, size_t bytes)
 {
     if (under(c)->host_memory || bytes == 0) return memory;

@@ -320,7 +320,7 @@ static void spread_word(ranks *r)
 void ranks_close(ranks *r)
 {
     if (r->speaks) {
-        ranks_tell(r); /* where it was postponed */
+        ranks_tell(r); /* if it was postponed */
         spread_word(r);
     }
     if (!r->orderly) {

@@ -1,6 +1,6 @@
 /* Random numbers by position.
  *
- *     out[i..] = f(seed, op, step, turns, g),  g = first + sum of weight * i
+ *     out[i..] = f(seed, op, step, iterations, g),  g = first + sum of weight * i
  *
  * A number depends on the stream and on the element's global index g, on
  * nothing else: not on strides, the order of loops, threads or cuts.

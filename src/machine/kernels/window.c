@@ -3,9 +3,10 @@
  *     y[b.., o.., g*outs+n] = sum over taps t.., c of
  *         x[b.., o*step + t*dilation - before.., g*chans+c] * w[t.., c, g*outs+n]
  *
- * FORWARD computes y, INPUT the x whose gradient it is, FILTER the w.  Matrix
- * products do the work where the channels are adjacent in memory: of a tap and
- * a row where these are large, else of panels; plain loops do the rest.
+ * FORWARD computes y, INPUT the gradient of x, FILTER the gradient of w.
+ * Matrix products are used if the channels are adjacent in memory: one for each
+ * tap and row if these are large, else products of panels; otherwise plain
+ * loops.
  */
 #include "machine/kernels/window_nest.h"
 
