@@ -1,13 +1,13 @@
 /* A device that catches mistakes: poison, guards, the first NaN.
  *
  * It runs another device's kernels.  Fresh buffers are filled with a pattern
- * that no kernel computes, so reading what nobody wrote is seen; bytes between
- * buffers must stay as they are; the first instruction that makes a NaN from
+ * that no kernel computes, so reads of unwritten memory are found; guard bytes
+ * between buffers must not change; the first instruction that makes a NaN from
  * operands without one stops the run.
  *
- * The pattern is a NaN, and so a user may have it in inputs, variables and
- * constants, or another processor may send it.  Once a NaN has come from there,
- * the rest of the step takes the pattern for what it may be: the user's.
+ * The pattern is a NaN with certain bits, so inputs, variables, constants and
+ * data from other processors may contain it too.  Once a NaN has come from one
+ * of these, the pattern is no longer reported in this step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ typedef struct check_context {
     device_context  face;
     device_context *inner;
     bool            owned;  /* inner was opened for this one */
-    char           *mirror; /* of memory that the host cannot read */
+    char           *mirror; /* a copy of memory that the host cannot read */
     size_t          room;
 } check_context;
 
@@ -94,7 +94,7 @@ static void fill(device_context *c, void *memory, int value, size_t bytes)
     }
 }
 
-/* The same bytes where the host can read them, until the next call; NULL after an error. */
+/* A host-readable copy of memory, or memory itself; valid until the next call; NULL: error. */
 static const char *view(device_context *c, const void *memory, size_t bytes)
 {
     if (under(c)->host_memory || bytes == 0) return memory;
@@ -227,7 +227,7 @@ static finding look_at(mtf_dtype type, const char *element)
     return isnan(x) ? HAS_NAN : isinf(x) ? HAS_INFINITY : CLEAN;
 }
 
-/* The worst that an operand's elements show.  Only what the loops reach is looked at. */
+/* The worst finding among the elements of an operand that the instruction's loops reach. */
 static finding look(device_context *c, const program *p, const instr *i, const access *a,
                     const run_state *r)
 {
@@ -247,7 +247,7 @@ static finding look(device_context *c, const program *p, const instr *i, const a
     }
 }
 
-/* The worst of all elements of a buffer, taken as this type. */
+/* The worst finding among all elements of a buffer, interpreted as this type. */
 static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dtype type,
                               const run_state *r)
 {
@@ -262,7 +262,7 @@ static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dt
     return worst;
 }
 
-/* What a step begins with may be infinite already, or a NaN. */
+/* Inputs and variables may hold an infinity or a NaN before the step begins. */
 static void look_at_ports(device_context *c, int n, const port *ports, const program *p,
                           run_state *r)
 {
@@ -273,7 +273,7 @@ static void look_at_ports(device_context *c, int n, const port *ports, const pro
     }
 }
 
-/* Are its bits a user's, or another processor's? */
+/* Does the buffer's content come from the user or from another processor? */
 static bool is_from_outside(const program *p, int b)
 {
     buffer_kind kind = p->buffers[b].kind;
@@ -284,7 +284,7 @@ static bool is_from_outside(const program *p, int b)
     return false;
 }
 
-/* Do the numbers of inputs name positions that exist? */
+/* Do integer inputs hold positions that exist? */
 static bool positions_exist(device_context *c, const program *p, const run_state *r)
 {
     for (int i = 0; i < p->ninputs; i++) {
@@ -307,14 +307,14 @@ static bool check_begin(device_context *c, const program *p, run_state *r)
     r->nan_given = false;
     look_at_ports(c, p->ninputs, p->inputs, p, r);
     look_at_ports(c, p->nvariables, p->variables, p, r);
-    /* Not in the replay of a training, which looks for something else. */
+    /* Not when a training step is replayed, which only searches for the first NaN. */
     if (((const check_context *)c)->owned) TRY(positions_exist(c, p, r));
     return under(c)->begin(inside(c), p, r);
 }
 
 /* ---- running ---- */
 
-/* Is this the instruction that gives life to its o-th output? */
+/* Is this the instruction with which the live range of its o-th output begins? */
 static bool is_born(const program *p, int index, int o)
 {
     int           b = p->instrs[index].out[o].buffer;
@@ -341,7 +341,7 @@ static const char *who(const instr *i)
     return mtf_name_of_tensor(i->cause);
 }
 
-/* What an operand shows; a NaN that came from outside is noted, whatever its bits. */
+/* The worst finding of an operand; records that a NaN came from outside, whatever its bits are. */
 static finding look_at_operand(device_context *c, const program *p, const instr *i,
                                const access *a, run_state *r)
 {
@@ -351,7 +351,7 @@ static finding look_at_operand(device_context *c, const program *p, const instr 
     return f == HAS_POISON && r->nan_given ? HAS_NAN : f;
 }
 
-/* Kernels that gather step beyond their loops: is there a NaN elsewhere in what they read from? */
+/* Gathering kernels read beyond their loops: is there a NaN anywhere in their operands? */
 static bool may_have_read_nan(device_context *c, const program *p, const instr *i,
                               const run_state *r)
 {
@@ -367,7 +367,7 @@ static bool may_have_read_nan(device_context *c, const program *p, const instr *
     return false;
 }
 
-/* An infinity is no error, masks are made of it; but a NaN often comes from one. */
+/* An infinity is no error, since masks contain it; but a NaN often results from one. */
 static bool first_nan(fault *f, const program *p, int index, const run_state *r)
 {
     const instr *i = &p->instrs[index];
@@ -386,7 +386,7 @@ static bool first_nan(fault *f, const program *p, int index, const run_state *r)
                 (long long)r->step + 1, before);
 }
 
-/* Of what the instruction has made. */
+/* Checks what the instruction has written. */
 static bool check_outputs(device_context *c, const program *p, int index, finding before,
                           run_state *r)
 {
@@ -402,7 +402,7 @@ static bool check_outputs(device_context *c, const program *p, int index, findin
     return true;
 }
 
-/* Kernels that step beyond their loops are looked at through the loops alone: enough for NaN. */
+/* Kernels may access more than their loops; checking within the loops is enough to find a NaN. */
 static bool check_run(device_context *c, const program *p, int index, run_state *r)
 {
     const instr *i = &p->instrs[index];
@@ -447,7 +447,7 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes",
                        .host_memory = inner->host_memory,
                        .peers = inner->peers ? &check_peers : NULL,
                        .open_context = check_open_context,

@@ -1,13 +1,13 @@
-/* Participants: processors that meet in collectives through their mailboxes. */
+/* Participants: processors that take part in collectives through mailboxes. */
 #include "machine/participant.h"
 
 #include <string.h>
 
 #include "machine/combine.h"
 
-enum { STEP_BITS = 24 }; /* of a number: the rest counts collectives */
+enum { STEP_BITS = 24 }; /* of a post's number: the other bits count collectives */
 
-/* ---- those who meet ---- */
+/* ---- the group ---- */
 
 bool participant_make_room(participant *g, mtf_session *s, int members)
 {
@@ -51,7 +51,7 @@ static bool lacks_post(const mailbox *s, uint64_t number)
     return atomic_load_explicit(&s->posted, memory_order_acquire) < number;
 }
 
-/* Whoever has posted something later is done as well. */
+/* A processor that has posted a later number has finished reading this one as well. */
 static bool lacks_done(const mailbox *s, uint64_t number)
 {
     return atomic_load_explicit(&s->posted, memory_order_acquire) <= number &&

@@ -1,10 +1,11 @@
 /* A mesh of threads that read each other's memory.
  *
- * A collective begins when all of a group have posted where their operands
- * are, and ends when all are done, for then they may change.  A long reduction
- * is done in shards: each processor combines one, then copies the others'.
- * Always it is in the order of the group's members, so that the result is the
- * same bit for bit on every processor and in every run.
+ * A collective begins when all members of a group have posted the addresses of
+ * their operands, and ends when all have finished reading, after which operands
+ * may change.  A long reduction is done in shards: each processor combines one,
+ * then copies the others.  Operands are always combined in the order of the
+ * group's members, so that the result is the same bit for bit on every
+ * processor and in every run.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #include "machine/overlap.h"
 #include "program/exchange.h"
 
-/* What one processor writes: no line of another's is among it. */
+/* What one processor writes, in cache lines of its own. */
 typedef struct place {
     _Alignas(CACHE_LINE) mailbox mailbox;
     participant participant;
@@ -27,9 +28,9 @@ typedef struct thread_wire {
     wire      face;
     int       count;
     char     *room;
-    place    *places; /* by processor; in the room, each beginning a line */
+    place    *places; /* by processor; within `room`, aligned to cache lines */
     mailbox **mailboxes;
-    int      *late; /* room for their numbers */
+    int      *late; /* numbers of late processors */
     barrier   barrier;
 } thread_wire;
 
@@ -46,7 +47,7 @@ static bool is_fulfilled(const void *what)
     return participant_has_all(w->participant, w->note);
 }
 
-/* Those who wait for others are not to blame. */
+/* A processor that waits for another one is not the cause. */
 static bool report_late(thread_wire *w, const participant *g, const instr *i,
                         const post_condition *what)
 {
@@ -58,7 +59,8 @@ static bool report_late(thread_wire *w, const participant *g, const instr *i,
     return wire_late(&w->face, i, n, w->late);
 }
 
-/* Who is disappointed still counts as waiting: somebody may just be looking for those who are late. */
+/* After a failure `waits` stays set: another thread may be looking for late processors at this
+ * moment. */
 static bool wait_for_posts(participant *g, const instr *i, const post_condition *what)
 {
     thread_wire *w = g->wire;
@@ -87,7 +89,7 @@ static void post_operands(participant *g)
     participant_post(g, 1);
 }
 
-/* Where the result takes the operand's place, the others read a copy. */
+/* If the result overwrites the operand, the other members read a copy. */
 static bool reduce_whole(participant *g, const instr *i, int64_t bytes)
 {
     if (g->in == g->out) {
@@ -123,7 +125,7 @@ static bool reduce(participant *g, const instr *i)
     return participant_swap(g, i, 3);
 }
 
-/* The first half of a reduction: a shard is what a processor keeps. */
+/* The first half of a reduction: each processor keeps its shard. */
 static bool reduce_scatter(participant *g, const instr *i)
 {
     const scatter_args *how = &i->reduce_scatter;
@@ -192,7 +194,7 @@ static void threads_abort(wire *face, int me)
     barrier_abort(&((thread_wire *)face)->barrier);
 }
 
-/* After a failure processors stand at different collectives. */
+/* After a failure, processors may have stopped at different collectives. */
 static void threads_reset(wire *face)
 {
     thread_wire *w = (thread_wire *)face;

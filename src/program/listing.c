@@ -10,7 +10,7 @@ static const char *const fold_names[] = {
     [FOLD_SUM] = "sum",   [FOLD_MAX] = "max",       [FOLD_MIN] = "min",
     [FOLD_PROD] = "prod", [FOLD_ARGMAX] = "argmax", [FOLD_ARGMIN] = "argmin"};
 
-/* 1234567 as 1.23M: four characters tell enough in a column. */
+/* 1234567 as 1.23M: four characters are enough for a column. */
 static const char *short_number(int64_t n, char text[16])
 {
     static const char units[] = " KMGTPE";
@@ -87,7 +87,7 @@ static void write_details(const instr *i, textbuf *t)
         break;
     case INSTR_LOOP:
         if (i->loop.trips >= 0)
-            text_add(t, " %lld turns", (long long)i->loop.trips);
+            text_add(t, " %lld iterations", (long long)i->loop.trips);
         else
             text_add(t, " while");
         break;

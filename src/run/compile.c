@@ -33,10 +33,10 @@ static bool fits(const mtf_program *p)
         need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
-                "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
-                "or recompute%s",
+                "the program needs %lld bytes, but only %zu are allowed (--memory); use a "
+                "smaller batch or recompute%s",
                 (long long)need, p->session->opts.memory,
-                p->store->layout.ndeclined ? ", or end a declined rule for state in !" : "");
+                p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 
 static bool start_counting(processor *k)
@@ -77,7 +77,7 @@ static bool load(mtf_program *p, int number)
     return !p->device->prepare || p->device->prepare(k->context, q, &k->state);
 }
 
-/* Do all processors meet for the same collectives in the same order? */
+/* Do all processors run the same collectives in the same order? */
 static bool schedules_agree(const mtf_program *p)
 {
     const program *a = first_program(p);
@@ -103,7 +103,8 @@ static bool schedules_agree(const mtf_program *p)
     return true;
 }
 
-/* Processors meet for the same collectives in the same order, so their numbers are added one by one. */
+/* All processors run the same collectives in the same order, so their counts are added one by
+ * one. */
 static bool count_collectives(const mtf_program *p, arena *scratch)
 {
     store   *s = p->store;
@@ -184,8 +185,8 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     return settle_tell(g->session, &found.best[0].layout);
 }
 
-/* The session's layout, where it is left open, is the best for its first graph.  The first rank
- * searches for all: a search may end by the clock, and elsewhere with another answer. */
+/* If the session's layout is auto, it becomes the best one for its first graph.  The first rank
+ * searches for all: a search may end by the clock, and other ranks might find another one. */
 static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     static const char what[] = "finding a layout";
@@ -257,7 +258,8 @@ void mtf_program_free(mtf_program *p)
 
 /* ---- what it costs ---- */
 
-/* Of the first processor, which has the smallest parts; memory of the one that needs most. */
+/* Counts of the first processor, which has the smallest parts; memory of the processor that needs
+ * most. */
 mtf_cost mtf_program_cost(const mtf_program *p)
 {
     if (!p || p->closed || !first_program(p)) return (mtf_cost){0};

@@ -1,4 +1,4 @@
-/* Steps: every processor walks its program. */
+/* Steps: every processor runs its program. */
 
 #include "base/dtype.h"
 #include "run/compiled.h"
@@ -75,7 +75,7 @@ static void step_one(void *context, int index)
     me->state.step++;
 }
 
-/* Says whose error ended the step, and tells the other processes. */
+/* Adds the failed processor to the error, and sends it to the other processes. */
 static void report_failure(store *s)
 {
     char whose[200] = "processor ";

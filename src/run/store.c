@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, thread pool, variables by name. */
+/* The session's mesh, device, wire, thread pool and variables. */
 #include "run/store.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static void close_store(void *what)
     if (s->check != s->device) close_contexts(s, s->check, s->check_contexts);
     close_contexts(s, s->device, s->contexts);
     if (s->check && s->check != s->device)
-        s->check->close(s->check); /* and the one inside */
+        s->check->close(s->check); /* closes its inner device as well */
     else if (s->device)
         s->device->close(s->device);
     s->session->store = NULL;
@@ -55,7 +55,7 @@ static bool join_ranks(mtf_session *s, int processors, ranks **r)
     return *r && mtf_ok(s);
 }
 
-/* This process's share of the mesh. */
+/* Determines which processors of the mesh this process has. */
 static bool take_share(store *s)
 {
     mtf_session *m = s->session;
@@ -119,7 +119,7 @@ bool store_prepare(mtf_session *s, ranks **r)
     return mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
 }
 
-/* Processors in a process, at most. */
+/* The most processors in one process. */
 static int processors_here(mtf_session *session)
 {
     mesh m;
