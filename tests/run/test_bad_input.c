@@ -297,10 +297,10 @@ static void refuse_options(int argc, const char **argv, const char *sentence)
 static void test_options(void **state)
 {
     (void)state;
-    OPTIONS("usage: option --epoch was never read; did you mean \"epochs\"?", "--epoch", "3",
+    OPTIONS("usage: unknown option --epoch; did you mean \"epochs\"?", "--epoch", "3",
             "--epochs=3");
-    OPTIONS("usage: option --sede was never read; did you mean \"seed\"?", "--sede", "3");
-    OPTIONS("usage: option --frobnicate was never read", "--frobnicate");
+    OPTIONS("usage: unknown option --sede; did you mean \"seed\"?", "--sede", "3");
+    OPTIONS("usage: unknown option --frobnicate", "--frobnicate");
     OPTIONS("usage: \"epochs\" is not an option; options start with --", "epochs");
     OPTIONS("usage: --seed takes a whole number, not \"x\"", "--seed", "x");
     OPTIONS("usage: --seed takes a whole number, not \"-1\"", "--seed", "-1");
