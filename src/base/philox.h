@@ -40,7 +40,7 @@ static inline philox_block philox_at(philox_stream s, uint64_t index)
                   (uint32_t)s.seed, (uint32_t)(s.seed >> 32));
 }
 
-/* The stream for one iteration of a loop and one of a loop inside it; 0 where there is no such loop.
+/* The stream for one iteration of a loop and one of a loop inside it; 0 where there is no loop.
  * Every pair of iterations has a block of its own, and all of it goes into the stream. */
 static inline philox_stream philox_turn(philox_stream s, uint32_t outer, uint32_t inner)
 {

@@ -22,7 +22,7 @@ static bool write_all(int file, const piece *p)
 }
 
 /* Writes and closes; 0, or the errno of the first failure.  A file that will be renamed is flushed
- * first: otherwise the new name could reach the disk before the bytes, and a crash lose the file. */
+ * first: otherwise the new name could reach the disk before the bytes, and a crash lose it. */
 static int fill_file(int file, int n, const piece *pieces, bool flush)
 {
     int wrong = 0;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* The limit of the control groups that `membership` lists, below `root`; for the calling process
- * these are /proc/self/cgroup and /sys/fs/cgroup.  Whole cores, at least 1; 0: there is no limit. */
+ * these are /proc/self/cgroup and /sys/fs/cgroup.  Whole cores, at least 1; 0: no limit. */
 int quota_cores(const char *membership, const char *root);
 /* Likewise bytes of memory; 0: there is no limit. */
 int64_t quota_memory(const char *membership, const char *root);

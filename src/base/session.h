@@ -39,7 +39,7 @@ struct mtf_session {
     _Atomic bool     stepping;        /* a program runs: nothing may be allocated */
 };
 
-/* A session whose mesh and layout are not parsed yet: an upper layer does that.  NULL: no memory. */
+/* A session whose mesh and layout are not parsed yet: an upper layer does it.  NULL: no memory. */
 mtf_session *session_new(const mtf_session_opts *opts);
 mtf_session *session_new_from(int argc, char **argv);
 

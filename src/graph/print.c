@@ -75,7 +75,7 @@ static bool is_default(printer *p, const attr_spec *spec, const attr *a)
     return same;
 }
 
-/* What the annotation or the yield line tells is no attribute in text. */
+/* Attributes that the annotation or the yield line shows are not written again. */
 static bool is_silent(printer *p, const attr_spec *spec, const attr *a)
 {
     switch (spec->kind) {
@@ -284,7 +284,7 @@ char *mtf_print(mtf_graph *g)
     mtf_session *s = g->session;
     arena        output = arena_make(&s->allocator, &s->fault);
     printer      p = {.scratch = arena_make(&s->allocator, &s->fault)};
-    p.text.arena = &output; /* apart from scratch, whose marks would cut into the growing text */
+    p.text.arena = &output; /* not in scratch: returning to a mark would free part of the text */
     p.used = arena_array(&p.scratch, bool, g->ntensors + 1);
     if (p.used) {
         mark_used(&p, &g->root);
