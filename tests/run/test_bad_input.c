@@ -198,7 +198,7 @@ static void test_assignments(void **state)
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "normal(0)"}));
     assert_contains(mtf_error(c.s),
-                    "value: variable: no initialiser is written \"normal(0)\"; there are zeros, ");
+                    "value: variable: \"normal(0)\" is no initialiser; write one of zeros, ");
     assert_int_equal(mtf_close(c.s), 1);
 }
 
