@@ -1,4 +1,4 @@
-/* Which nodes rules for state may touch.
+/* Which nodes rules for state may affect.
  *
  * A node works on finer parts where its result is on its way into a variable, or where it reads
  * something that may be finer and is no smaller than the result (plan/spread.c).

@@ -72,7 +72,7 @@ static inline void turns_next(turns *t)
 /* ---- numbers ---- */
 
 cell exact_constant(const exact *x, mtf_dtype type, scalar value);
-cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer truncated to its width, a bool to 1 bit */
+cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer cut to its width; a bool to 0 or 1 */
 cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a);
 /* A number that sorts as the element does. */
 int64_t exact_order(const exact *x, mtf_dtype type, cell a);

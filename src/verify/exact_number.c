@@ -125,7 +125,7 @@ static cell floor_division(const exact *x, scalar_fn fn, cell a, cell b)
 }
 
 /* Polynomials and choices between two operands are computed; all other functions, also those of one
- * operand that choose, are a hash of the operands: a hash shows every difference, a choice only half
+ * operand that choose, are a hash of the operands: a hash shows every difference, a choice half
  * of them.  exact_map.c does the divisions. */
 static cell scalar_of_real(const exact *x, scalar_fn fn, cell a, cell b)
 {

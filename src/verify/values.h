@@ -5,7 +5,7 @@
 #include "verify/lockstep.h"
 
 /* Fills inputs and variables of every lane as functions of the position in the whole tensor:
- * floating elements are any residues, integers are small and inside the dimension that they index. */
+ * floating elements are any residues, integers are small and index their dimension. */
 bool values_fill(lockstep *l, const layout *rules, uint64_t key, const int64_t *limits);
 /* By tensor id: integers of this tensor are to be below it; 0: unknown.  NULL after an error. */
 int64_t *values_limits(const mtf_graph *g, arena *a);
