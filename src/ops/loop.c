@@ -1,4 +1,4 @@
-/* Loops: while a condition holds, or a fixed number of times.
+/* Loops, with a condition or a fixed number of iterations.
  *
  * Carried values have buffers of their own; each iteration reads them, computes
  * the body and stores the new values.  A `loop` has a fixed number of iterations,
