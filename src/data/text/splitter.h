@@ -1,6 +1,6 @@
-/* Splits text by a pattern that knows Unicode's classes.
+/* Splits text by a pattern with Unicode classes.
  *
- * Through PCRE2; where the build has none, opening says so.
+ * Uses PCRE2; in a build without it, opening is an error.
  */
 #ifndef DATA_TEXT_SPLITTER_H
 #define DATA_TEXT_SPLITTER_H

@@ -1,7 +1,7 @@
-/* UTF-8: characters of texts that may be none.
+/* UTF-8: characters of text that may be invalid.
  *
  * Invalid bytes are grouped as the Unicode standard recommends and Python does: as many as could
- * have begun a character are one mistake.
+ * have begun a character are one error.
  */
 #include "data/text/utf8.h"
 
