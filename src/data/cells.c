@@ -46,7 +46,7 @@ const char *cell_take(const cell_style *style, const char *at, const char *end, 
     return quoted ? take_quoted(style, at + 1, end, c) : take_plain(style, at, end, c);
 }
 
-/* ---- what it says ---- */
+/* ---- its text ---- */
 
 static cell without_blanks(const cell_style *style, cell c)
 {

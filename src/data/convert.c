@@ -130,7 +130,7 @@ void offer(wanted *w, raw_type type, const void *from, int64_t count)
         convert(type, first, end - begin, w, to);
     } else if (type == (raw_type)w->type && w->scale == 1) {
         memcpy(to, first, (size_t)(end - begin) * size);
-    } else { /* by way of aligned memory */
+    } else { /* through aligned memory */
         _Alignas(8) char staged[2048];
         int64_t          most = (int64_t)(sizeof staged / size);
         for (int64_t done = 0, n; done < end - begin; done += n) {

@@ -1,7 +1,7 @@
 /* Tables: CSV and TSV files, a row an example.
  *
  * A field is some columns, each a number, or one that is a text where the field
- * has a length.  In CSV files a cell may stand in quotes, with line ends and
+ * has a length.  In CSV files a cell may be quoted, with line ends and
  * doubled quotes inside; empty lines are ignored, and all rows must have the
  * same number of columns.  In TSV files a tab always ends a cell.
  */

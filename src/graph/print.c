@@ -141,7 +141,7 @@ static void write_left(printer *p, const node *n)
     text_add(&p->text, "%s = ", visible ? "" : "_");
 }
 
-/* A reshape whose sizes stay, one by one, and some of whose names do not: text has a word for it. */
+/* Does a reshape only rename dimensions?  Text has an operation for that. */
 static bool only_renames(const node *n)
 {
     if (strcmp(n->op->name, "reshape") != 0) return false;
@@ -224,7 +224,7 @@ static void write_second_names(printer *p, const mtf_tensor *x)
 
 static void write_node(printer *p, const node *n, int level);
 
-/* How many of a block's results stand before the semicolon of its yield line. */
+/* How many of a block's results precede the semicolon of its yield line. */
 static int plain_results(const node *owner, const block *b)
 {
     int sums = op_attr_find(owner->op, "sums");

@@ -8,7 +8,7 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 
-/* Words that mean something else where a name may stand; such names are quoted. */
+/* Words that have another meaning in the grammar; names equal to one are quoted. */
 static const char *const grammar[] = {"_", "dim", "yield", "nan", "inf"};
 
 bool name_is_plain(const char *name)

@@ -142,8 +142,8 @@ static bool check_dims(const node *n, const attention_roles *r)
     TRY(node_sizes_agree(n));
     if (!r->self && shape_find(&q->shape, r->memory.name) >= 0)
         return node_fail(n, ERR_SHAPE,
-                         "\"%s\" has the memory's dimension \"%s\"; that is right where it is the "
-                         "query's as well",
+                         "\"%s\" has the memory's dimension \"%s\"; that is right only where it is "
+                         "the query's as well",
                          tensor_name(q), r->memory.name);
     if (shape_find(&r->rows, r->value.name) >= 0 || is_word(r->memory.name, r->key.name) ||
         is_word(r->memory.name, r->value.name) || is_word(r->query.name, r->key.name))

@@ -186,8 +186,8 @@ static void grad_filter(tape *t, const node *n, mtf_tensor *const *dw)
 
 /* ---- lowering ---- */
 
-/* Of x, for this processor's positions [b, e) of y: from b*step - before to
- * (e-1)*step - before + reach - 1.  Of y, for its part [b, e) of x: all positions that touch it. */
+/* Needed of x for this processor's positions [b, e) of y: from b*step - before to (e-1)*step -
+ * before + reach - 1.  Needed of y for its part [b, e) of x: all positions that touch it. */
 static span_map touched(window_kind kind, const window_args *how, int i, int64_t taps)
 {
     int64_t last = (taps - 1) * how->dilation[i], before = how->before[i];

@@ -284,7 +284,7 @@ static void grad_shift(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, n->in[0], mtf_shift(dy[0], -n->attrs[OFFSET].i, dim, n->attrs[WRAP].b));
 }
 
-/* Copies what this part of the result takes from x shifted by `by`; says which part that fills. */
+/* Copies what this part of the result takes from x shifted by `by`, to the span `filled`. */
 static bool place_shifted(emitter *e, const node *n, const slice *in, int64_t by, const slice *out,
                           span *filled)
 {

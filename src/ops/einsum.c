@@ -116,8 +116,8 @@ static bool factors_have(const plan *p, unsigned set, const char *dim)
     return false;
 }
 
-/* Dimensions of the factors in `set` that the outside of `set` or the output needs; broken where
- * they are too many for a shape. */
+/* Dimensions of the factors in `set` that the outside of `set` or the output needs; an invalid
+ * shape where they are too many. */
 static mtf_shape needed(const plan *p, unsigned set)
 {
     mtf_shape out = {0};

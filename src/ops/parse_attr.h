@@ -13,8 +13,8 @@ typedef struct attr_slot {
 
 /* Reads `name=value`; the value goes to its place in `values`. */
 bool attr_read_pair(parser *p, const op *o, attr_slot *slots, attr *values);
-/* Gives the attributes that the text left out their value: from the annotation `wish` (or NULL),
- * else the default.  `sums` is what the op's block yields after the semicolon. */
+/* Fills in the attributes that the text omits: from the annotation `wish` (or NULL), else the
+ * default.  `sums` is what the op's block yields after the semicolon. */
 bool attrs_complete(parser *p, const token *call, const op *o, attr_slot *slots, attr *values,
                     const target *wish, int sums);
 /* Fails at a `true` or `false` where elements of this type are not bool. */

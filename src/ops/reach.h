@@ -1,7 +1,7 @@
 /* Fetches elements beyond a processor's part of a dimension.
  *
  * Operations that move data along a dimension need, for their part of the
- * result, a span of the input that may lie with neighbours.  On an input that
+ * result, a span of the input that neighbours may have.  On an input that
  * is not cut along the dimension nothing is fetched.
  */
 #ifndef OPS_REACH_H

@@ -9,7 +9,7 @@
 #include "search/space.h"
 
 typedef struct extent {
-    int     part;                         /* of which this is; -1: of none */
+    int     part;                         /* that it belongs to; -1: none */
     int     ndims, dim[2 * MTF_SHAPE_ROOM]; /* places in the space */
     int64_t size[2 * MTF_SHAPE_ROOM];
     double  amount; /* on one processor; seconds are the least that a product can take */
@@ -18,7 +18,7 @@ typedef struct extent {
 typedef struct extents {
     extent *list;
     int     n, room;
-    double  alone; /* seconds: how many times as fast a processor is then (see rates_speed) */
+    double  alone; /* seconds: the speedup of a processor while others idle (see rates_speed) */
 } extents;
 
 /* Adds to the one of the same dimensions, or as a new one.  False: no memory. */

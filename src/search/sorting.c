@@ -67,7 +67,7 @@ static uint64_t carried(const sorting *s, const node *n)
         if (rule == DEBT_SETTLE) continue;
         /* Owed sums in short floats are paid before arithmetic. */
         if (dtype_compute(x->type) != x->type && !(n->op->flags & OP_MOVES)) return 0;
-        if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros owe anything */
+        if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros do not prevent it */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;
     }

@@ -7,7 +7,7 @@
 
 #include "ops/state.h"
 
-/* Backwards from what is stored, through whatever it is computed from in its own shape or less. */
+/* Goes backwards from stored values through all that they are computed from pointwise. */
 static void mark_wanted(const survey *s, bool *wanted)
 {
     const block *root = &s->graph->root;

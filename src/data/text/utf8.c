@@ -5,7 +5,7 @@
  */
 #include "data/text/utf8.h"
 
-/* How many bytes the first one asks for, and between which the second must lie. */
+/* The length that the first byte announces, and the range of the second byte. */
 static int lead(uint8_t first, uint8_t *least, uint8_t *most)
 {
     *least = 0x80;
