@@ -1,4 +1,4 @@
-/* A folder that is there whole, or not at all. */
+/* A folder that is published complete or not at all. */
 #include "checkpoint/whole_folder.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ bool whole_begin(whole_folder *w, arena *a, const char *path)
 bool whole_end(const whole_folder *w, bool ok, fault *f)
 {
     fault unsaid = {0};
-    /* What is replaced is there until the new one is whole. */
+    /* The old folder stays until the new one is complete. */
     bool there = ok && access(w->path, F_OK) == 0;
     bool swapped = there && renameat2(AT_FDCWD, w->draft, AT_FDCWD, w->path, RENAME_EXCHANGE) == 0;
     if (there && !swapped) ok = folder_remove(w->path, f);
