@@ -1,4 +1,4 @@
-/* Configurations: read, asked, and written down again. */
+/* Configurations: opened, queried, and printed as operative. */
 #include "model/config/config.h"
 
 #include <stdio.h>
@@ -93,7 +93,7 @@ const char *config_pattern(mtf_config *c, const gin_value *list, bool plain, con
     return text_done(&t);
 }
 
-/* ---- what is left ---- */
+/* ---- unused parameters ---- */
 
 bool mtf_config_finish(mtf_config *c)
 {

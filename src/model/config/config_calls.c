@@ -8,7 +8,7 @@ enum { MOST_NESTED_CALLS = 8 };
 static const mtf_config_call *call_at(mtf_config *c, const gin_value *v, const char *scope,
                                       const char *what, int depth);
 
-/* As text, or as a call of its own. */
+/* An argument as text, or as a nested call. */
 static bool argument_of(mtf_config *c, const gin_value *v, const char *scope, int depth,
                         mtf_config_argument *to)
 {

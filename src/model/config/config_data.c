@@ -1,4 +1,4 @@
-/* Vocabularies and datasets that can be opened here. */
+/* Vocabularies and datasets that mtf can open. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/numbers.h"
 #include "model/config/config.h"
 
-/* Where an argument stands, for messages. */
+/* The place of an argument in its file, for messages. */
 static const char *place_of(const mtf_config_call *call, const char *argument)
 {
     for (int k = 0; k < call->n; k++)
@@ -130,7 +130,7 @@ static bool text_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_
                     "%stext_dataset.files is not given: a path or a pattern, as 'train-*.tsv'", at);
 }
 
-/* Pairs of texts, one pair a line, in the files of another function. */
+/* Pairs of texts, one pair a line, in the files that another function names. */
 static bool tsv_dataset(const mtf_config_call *call, mtf_config_dataset *d)
 {
     const mtf_config_call *lines = NULL;

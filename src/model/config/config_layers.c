@@ -36,7 +36,7 @@ static bool none_to_encoder(mtf_config *c, const configurable *k, const char *sc
                     k->name);
 }
 
-/* {'dropout_broadcast_dims': []}: each query decides for itself. */
+/* {'dropout_broadcast_dims': []}: each query has its own dropout mask. */
 static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_layer *o)
 {
     if (kwargs->kind == GIN_NONE) return true;
@@ -90,7 +90,7 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
     return read_kwargs(c, a.kwargs, o);
 }
 
-/* (("heads", 12),): one dimension, called heads. */
+/* (("heads", 12),): one dimension, named heads. */
 static bool one_dim(mtf_config *c, const gin_value *v, int64_t *size)
 {
     const gin_value *dim = config_is_list(v) && v->n == 1 ? config_item(c, v, 0) : NULL;
@@ -166,7 +166,7 @@ static const struct {
     {&known_dense_relu_dense, MTF_FEED_FORWARD, feed_forward_layer_of},
 };
 
-/* Takes [class, "name", {arguments}] apart; what is left out is NULL. */
+/* Splits [class, "name", {arguments}]; omitted items are NULL. */
 static bool take_apart(mtf_config *c, const gin_value *item, const gin_value **class,
                        const gin_value **name, const gin_value **given)
 {
@@ -221,7 +221,7 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
 
 /* ---- sublayers ---- */
 
-/* The word of mtf_sublayers, with the number that the reference's scope tells. */
+/* The name for mtf_sublayers, with the number that is bound in the reference's scope. */
 static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *scope)
 {
     const configurable *k = config_reference(c, v, "a sublayer");
@@ -275,7 +275,7 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
     stack_args a = {0};
     TRY(configure(c, &known_layer_stack, scope, NULL, &a));
     o->recompute = a.recompute;
-    bool old = a.dropout->kind != GIN_NONE; /* the older way, whose norms have other names */
+    bool old = a.dropout->kind != GIN_NONE; /* the older interface, whose norms have other names */
     if (old != (a.epsilon->kind != GIN_NONE))
         return gin_fail(&c->gin, old ? &a.dropout->at : &a.epsilon->at, ERR_VALUE,
                         "LayerStack takes both dropout_rate and norm_epsilon, or neither");

@@ -73,7 +73,7 @@ static const char *schedule_text(mtf_config *c, const gin_value *v)
 
 /* ---- optimizers ---- */
 
-/* What is 0 means the default in the library's options; a real 0 is as small as can be. */
+/* In the library's options 0 means the default; the smallest positive number stands for a real 0. */
 static double or_least(double x)
 {
     return x == 0 ? DBL_TRUE_MIN : x;
@@ -153,7 +153,7 @@ static bool adam(mtf_config *c, const optimizer_args *a, mtf_minimize_opts *to)
     return true;
 }
 
-/* Other learning rates for variables whose names match. */
+/* Separate learning rates for variables whose names match. */
 static bool rules(mtf_config *c, const optimizer_args *a, mtf_minimize_opts *to)
 {
     const gin_value *search = a->search, *rates = a->alternatives;

@@ -1,4 +1,4 @@
-/* Reads gin: statements and values, every one with its place. */
+/* Parses gin: statements and values, each with its place. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static bool read_items(gin_scanner *s, char close, gin_value *v)
     return true;
 }
 
-/* Cuts "a/b/name" after its last "/". */
+/* Splits "a/b/name" at its last "/". */
 static bool split_scope(gin_scanner *s, const char *name, const char **scope, const char **rest)
 {
     const char *slash = strrchr(name, '/');

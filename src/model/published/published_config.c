@@ -1,4 +1,4 @@
-/* config.json of published models, and the models it describes. */
+/* config.json of published models, and the models they describe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -29,8 +29,8 @@ static bool is_absent(const cJSON *x)
     return !x || cJSON_IsNull(x);
 }
 
-/* A whole number from 1 on, such that products of two are numbers still; `otherwise` 0: it must be
- * there. */
+/* A whole number from 1 on, small enough that a product of two fits int64_t; `otherwise` 0: it is
+ * required. */
 static bool get_size(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
 {
     const cJSON *x = json_member(r->root, key);
@@ -40,7 +40,7 @@ static bool get_size(const config_reader *r, const char *key, int64_t otherwise,
            wrong(r, key, "a whole number from 1 to 2147483646");
 }
 
-/* Blocks have numbers of three digits. */
+/* Names of variables number blocks with three digits. */
 static bool get_layers(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
 {
     return get_size(r, key, otherwise, to) && (*to < 1000 || wrong(r, key, "less than 1000"));
