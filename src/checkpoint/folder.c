@@ -42,7 +42,7 @@ bool folder_make(const char *folder, fault *f)
     char   path[PATH_MAX];
     size_t length = strlen(folder);
     if (length == 0 || length >= sizeof path)
-        return fail(f, ERR_FILE, "\"%s\" is no name for a folder", folder);
+        return fail(f, ERR_FILE, "\"%s\" is not a valid name for a folder", folder);
     memcpy(path, folder, length + 1);
     for (char *p = path + 1;; p++) {
         if (*p && *p != '/') continue;
@@ -54,7 +54,7 @@ bool folder_make(const char *folder, fault *f)
     }
     struct stat about;
     if (stat(folder, &about) == 0 && S_ISDIR(about.st_mode)) return true;
-    return fail(f, ERR_FILE, "\"%s\" is there already and is no folder", folder);
+    return fail(f, ERR_FILE, "\"%s\" already exists and is not a folder", folder);
 }
 
 bool folder_ready(const char *folder, fault *f)

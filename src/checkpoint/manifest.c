@@ -212,7 +212,7 @@ static bool is_readable(const parsing *p, const char *word)
     char        *end;
     long         version = strncmp(word, format, prefix) == 0 ? strtol(word + prefix, &end, 10) : 0;
     if (version < 1 || *end)
-        return fail(p->fault, ERR_DAMAGED, "\"%s\" is no manifest: its format is not \"%s%d\"",
+        return fail(p->fault, ERR_DAMAGED, "\"%s\" is not a manifest: its format is not \"%s%d\"",
                     p->path, format, VERSION);
     if (version <= VERSION) return true;
     return fail(p->fault, ERR_FILE,

@@ -31,7 +31,7 @@ static int open_file(const char *path, int64_t *bytes, fault *f)
     if (file < 0 || fstat(file, &about) != 0) {
         fail(f, kind_of(errno), "\"%s\" cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode)) {
-        fail(f, ERR_DAMAGED, "\"%s\" is no regular file", path);
+        fail(f, ERR_DAMAGED, "\"%s\" is not a regular file", path);
     } else {
         *bytes = about.st_size;
         return file;

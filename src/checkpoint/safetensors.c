@@ -40,7 +40,7 @@ int64_t safetensors_header_bytes(const char *path, const unsigned char head[SAFE
     }
     if (length > HEADER_MOST) {
         fail(f, ERR_DAMAGED,
-             "\"%s\" is no safetensors file: its header would be %llu bytes long; at most %d are "
+             "\"%s\" is not a safetensors file: its header would be %llu bytes long; at most %d are "
              "read",
              path, (unsigned long long)length, HEADER_MOST);
         return 0;
@@ -219,7 +219,7 @@ bool safetensors_parse(contents *c, int file, const char *path, const unsigned c
     cJSON *root = length > 0 && text[0] == '{' ? json_read(text, length) : NULL;
     if (!root)
         return fail(r.fault, ERR_DAMAGED,
-                    "\"%s\" is no safetensors file: its header is no JSON object", path);
+                    "\"%s\" is not a safetensors file: its header is not a JSON object", path);
     bool ok = read_header(&r, root, header_bytes);
     cJSON_Delete(root);
     return ok;

@@ -29,9 +29,9 @@ bool whole_may_replace(arena *a, const char *path, const char *sign, bool force,
     text_add(&inside, "%s/%s", path, sign);
     TRY(text_done(&inside) != NULL);
     if (access(inside.text, F_OK) != 0)
-        return fail(f, ERR_FILE, "\"%s\" is there already and is no %s; give a new name", path,
+        return fail(f, ERR_FILE, "\"%s\" already exists and is not a %s; give a new name", path,
                     strcmp(sign, manifest_name) == 0 ? "checkpoint" : "published model");
-    return force || fail(f, ERR_FILE, "\"%s\" is there already; give a new name, or --force", path);
+    return force || fail(f, ERR_FILE, "\"%s\" already exists; give a new name, or --force", path);
 }
 
 bool whole_begin(whole_folder *w, arena *a, const char *path)

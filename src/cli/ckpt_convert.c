@@ -305,9 +305,9 @@ static bool may_write(conversion *v, const char *path, bool as_file)
     if (!as_file) return whole_may_replace(&s->arena, path, manifest_name, force, &s->fault);
     if (stat(path, &about) != 0) return true;
     if (!S_ISREG(about.st_mode))
-        return fail(&s->fault, ERR_FILE, "\"%s\" is there already and is no regular file", path);
+        return fail(&s->fault, ERR_FILE, "\"%s\" already exists and is not a regular file", path);
     return force ||
-           fail(&s->fault, ERR_FILE, "\"%s\" is there already; give a new name, or --force", path);
+           fail(&s->fault, ERR_FILE, "\"%s\" already exists; give a new name, or --force", path);
 }
 
 bool ckpt_convert(mtf_session *s, const options *o)

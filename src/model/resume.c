@@ -232,7 +232,7 @@ static bool load_step(training *t, int64_t step, mtf_loaded *from, fault *why)
     return true;
 }
 
-/* Loads the newest complete checkpoint up to step `most`.  Skips incomplete ones; `damaged` holds the
+/* Loads the newest undamaged checkpoint up to step `most`.  Skips damaged ones; `damaged` holds the
  * error of the first of them.  from->step is -1 where none is left. */
 static bool load_newest(training *t, int64_t most, mtf_loaded *from, fault *damaged)
 {
@@ -247,7 +247,7 @@ static bool load_newest(training *t, int64_t most, mtf_loaded *from, fault *dama
                 t->session->fault.named = why.named;
             return false;
         }
-        progress_say(&t->progress, "passing over step %" PRId64 ", which is not whole: %s", step,
+        progress_say(&t->progress, "skipping step %" PRId64 ", which is damaged: %s", step,
                      sentence(&why));
         fault_take(damaged, why.kind, why.text);
         most = step - 1;
@@ -320,7 +320,7 @@ static bool resume(training *t)
     TRY(load_newest(t, INT64_MAX, &from, &damaged));
     if (from.step < 0)
         return fail(&t->session->fault, ERR_FILE,
-                    "\"%s\" has no whole checkpoint to resume from; in the newest %s",
+                    "\"%s\" has no undamaged checkpoint to resume from; in the newest %s",
                     t->opts->checkpoint_dir, sentence(&damaged));
     TRY(go_on_from(t, &from));
     t->saved = t->step;

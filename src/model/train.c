@@ -66,7 +66,7 @@ static bool compile(training *t)
 /* A callback that returned false without reporting an error gets one. */
 static bool unwilling(training *t, const char *when)
 {
-    return fail(&t->session->fault, ERR_USAGE, "what was called %s does not want to go on", when);
+    return fail(&t->session->fault, ERR_USAGE, "the function that is called %s returned false", when);
 }
 
 /* Reports unwritable files before the first step, not after the last. */
@@ -282,7 +282,7 @@ static bool check(training *t)
     const mtf_train_opts *o = t->opts;
     if (t->loss->shape.ndims != 0)
         return fail(&t->session->fault, ERR_SHAPE,
-                    "the loss \"%s\" is no scalar; reduce_mean makes one of it",
+                    "the loss \"%s\" is not a scalar; apply reduce_mean to it",
                     tensor_name(t->loss));
     if (!o->steps && !(o->data && o->batches && o->batches->epochs))
         return fail(&t->session->fault, ERR_USAGE,

@@ -388,7 +388,7 @@ static void test_refusals(void **state)
     static const struct {
         const char *weights, *config, *says;
     } cases[] = {
-        {"gpt2", "[1]", "is no JSON object"},
+        {"gpt2", "[1]", "is not a JSON object"},
         {"gpt2", "{\"model_type\":\"bert\"}", "\"model_type\" must be \"t5\", \"mt5\" or \"gpt2\""},
         {"gpt2", "{\"model_type\":\"gpt2\"}",
          "\"vocab_size\" must be a whole number from 1 to 2147483646"},

@@ -390,7 +390,7 @@ refuses "an input without data" '"images"'                      train net.mtf --
 refuses "a watch that sees nothing" 'no tensor'"'"'s name matches "zebra"' "${toy[@]}" --steps 1 --watch zebra
 refuses "a watch that is no pattern" 'pattern "("'              "${toy[@]}" --steps 1 --watch '('
 refuses "a loss that is not there" '"los"'                      "${net[@]}" --steps 1 --loss los
-refuses "a loss that is no scalar" 'is no scalar'               "${net[@]}" --steps 1 --loss logits
+refuses "a loss that is no scalar" 'is not a scalar'            "${net[@]}" --steps 1 --loss logits
 
 printf 'train: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

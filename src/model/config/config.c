@@ -58,7 +58,7 @@ const configurable *config_reference(mtf_config *c, const gin_value *v, const ch
     }
     const configurable *k = configurable_find(c, v->text, &v->at, false);
     if (k && k->standing == STANDING_ABSENT) {
-        gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not available here yet", k->name);
+        gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not available in mtf yet", k->name);
         return NULL;
     }
     return k;

@@ -57,7 +57,7 @@ const char *config_vocabulary(mtf_config *c, const mtf_config_call *call)
                          mtf_config_argument_text(call, "data_dir"));
     gin_place at = configured_at(c, &known_run_function, "", "vocabulary");
     gin_say(&c->gin, &at, false,
-            "the vocabulary %s cannot be opened here; name its file, as by "
+            "the vocabulary %s cannot be opened by mtf; name its file, as by "
             "@SentencePieceVocabulary()",
             call->name);
     return NULL;
@@ -154,7 +154,7 @@ static bool t2t_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_d
     bool        one;
     if (shift && strcmp(shift, "0") != 0) {
         const char *at = place_of(call, "vocab_shift");
-        return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.vocab_shift takes 0 here, not %s", at,
+        return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.vocab_shift must be 0, not %s", at,
                         call->name, shift);
     }
     TRY(truth_of(c, call, "text2self", &one));
@@ -181,7 +181,7 @@ const mtf_config_dataset *config_dataset(mtf_config *c, const mtf_config_call *c
     if (!d->files) {
         gin_place at = configured_at(c, &known_run_function, "", "train_dataset_fn");
         gin_say(&c->gin, &at, false,
-                "the dataset %s cannot be opened here; name its files, as by @text_dataset",
+                "the dataset %s cannot be opened by mtf; name its files, as by @text_dataset",
                 call->name);
         return NULL;
     }

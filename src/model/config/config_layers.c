@@ -32,7 +32,7 @@ static bool none_to_encoder(mtf_config *c, const configurable *k, const char *sc
     gin_place at = configured_at(c, k, scope, "relative_attention_type");
     return relative == MTF_RELATIVE_NONE ||
            gin_fail(&c->gin, &at, ERR_VALUE,
-                    "%s has no relative positions here; relative_attention_type takes None",
+                    "%s has no relative positions in mtf; relative_attention_type takes None",
                     k->name);
 }
 
@@ -52,7 +52,7 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
             o->dropout_each = true;
         else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL && value->truth))
             return gin_fail(&c->gin, &key->at, ERR_VALUE,
-                            "attention_kwargs: \"%s\" is not available here with this value; "
+                            "attention_kwargs: \"%s\" is not available in mtf with this value; "
                             "'dropout_broadcast_dims': [] and 'float32_logits': True are",
                             name);
     }
@@ -103,7 +103,7 @@ static bool one_dim(mtf_config *c, const gin_value *v, int64_t *size)
         }
     }
     return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "the heads are one dimension here, as in (('heads', 12),)");
+                    "the heads must be one dimension, as in (('heads', 12),)");
 }
 
 static bool talking_layer(mtf_config *c, const configurable *k, const char *scope,
@@ -204,7 +204,7 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
         l->name = name ? name->text : k->name;
         if (in == STACK_BIDIRECTIONAL && k == &known_local_attention)
             return gin_fail(&c->gin, &class->at, ERR_VALUE,
-                            "%s is available here in stacks that see what came before only",
+                            "%s is available only in causal stacks",
                             k->name);
         if (in != STACK_DECODER &&
             (l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION))
@@ -214,7 +214,7 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
     }
     return gin_fail(
         &c->gin, &class->at, ERR_VALUE,
-        "%s is no layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
+        "%s is not a layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
         "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention and DenseReluDense",
         k->name);
 }
@@ -239,7 +239,7 @@ static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *
         text_add(&t, ")");
         return text_done(&t);
     }
-    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is no sublayer, as @sublayer_rms_norm is", k->name);
+    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not a sublayer, such as @sublayer_rms_norm", k->name);
     return NULL;
 }
 

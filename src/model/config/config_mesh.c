@@ -170,7 +170,7 @@ static bool check_pairs(mtf_config *c, const gin_value *v, const char *list, con
         }
     return !*list ||
            gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "run.%s is a list as in 'batch:4,model:2'; \"%.40s\" is no part of one", what,
+                    "run.%s is a list as in 'batch:4,model:2'; \"%.40s\" is not name:value", what,
                     list);
 }
 

@@ -208,7 +208,7 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
     case TAKES_DEFAULT:
         return same_as_default(c, p, v) || !mtf_ok(c->gin.session) ||
                gin_fail(&c->gin, &v->at, ERR_VALUE,
-                        "%s.%s is not available here with any value but %s", k->name, p->name,
+                        "%s.%s is not available in mtf with any value but %s", k->name, p->name,
                         p->otherwise);
     }
     return false;
@@ -247,7 +247,7 @@ static bool configure_one(mtf_config *c, const configurable *k, const configurab
         TRY(v != NULL);
     }
     if (b && p->takes == TAKES_NOTHING && !b->used && !b->quiet && !same_as_default(c, p, v))
-        gin_say(&c->gin, &b->at, false, "%s.%s has no effect here", k->name, p->name);
+        gin_say(&c->gin, &b->at, false, "%s.%s has no effect in mtf", k->name, p->name);
     if (b) b->used = true;
     v = gin_resolve(&c->gin, v);
     bool silent = passed || p->takes == TAKES_NOTHING;
@@ -324,11 +324,11 @@ void note_unused(mtf_config *c)
         b->used = true;
         gin_text(g, b->value); /* marks the macros that it mentions as used */
         if (k->standing == STANDING_NO_EFFECT)
-            gin_say(g, &b->at, false, "%s.%s has no effect here", k->name, b->parameter);
+            gin_say(g, &b->at, false, "%s.%s has no effect in mtf", k->name, b->parameter);
         else
             gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s",
                     b->scope, *b->scope ? "/" : "", k->name, b->parameter,
-                    k->standing == STANDING_ABSENT ? ", and it is not available here" : "");
+                    k->standing == STANDING_ABSENT ? ", and it is not available in mtf" : "");
     }
     for (int i = 0; i < g->nbindings; i++) {
         gin_binding *b = &g->bindings[i];

@@ -236,7 +236,7 @@ static char *file_text(gin_file *g, const char *path, const gin_place *from)
         return gin_fail(g, from, ERR_FILE, "\"%s\" is larger than %d bytes", path, GIN_LONGEST),
                NULL;
     if (memchr(text, 0, n))
-        return gin_fail(g, from, ERR_FILE, "\"%s\" is no text: it has a byte 0", path), NULL;
+        return gin_fail(g, from, ERR_FILE, "\"%s\" is not a text: it has a zero byte", path), NULL;
     text[n] = 0;
     return text;
 }

@@ -176,7 +176,7 @@ static const char *read_text(mtf_session *s, const char *path)
     if (file < 0 || fstat(file, &about) != 0) {
         fail(&s->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode) || about.st_size > MOST) {
-        fail(&s->fault, ERR_FILE, "\"%s\" is no configuration of a model", path);
+        fail(&s->fault, ERR_FILE, "\"%s\" is not a configuration of a model", path);
     } else {
         text = arena_alloc(&s->arena, (size_t)about.st_size + 1);
         if (text && !file_read(file, path, 0, text, about.st_size, &s->fault)) text = NULL;
@@ -189,7 +189,7 @@ bool published_parse(mtf_session *s, const char *path, const char *text, publish
 {
     *c = (published_config){.text = text};
     cJSON *root = json_read(text, strlen(text));
-    if (!root) return fail(&s->fault, ERR_FILE, "\"%s\" is no JSON object", path);
+    if (!root) return fail(&s->fault, ERR_FILE, "\"%s\" is not a JSON object", path);
     bool ok = read_family(&(config_reader){s, path, root}, c);
     cJSON_Delete(root);
     return ok;
