@@ -108,7 +108,7 @@ untouched "integers to floats"   w.npy '--type ^count$=f32: tensor "count" is i6
 untouched "no such type"         w.npy 'there is no element type "f33"'                    convert one ints --type all=f33
 untouched "a type for nobody"    w.npy '--type zebra=f32: the pattern matches no name'     convert one ints --type zebra=f32
 untouched "a new name for nobody" w.npy '--rename zebra=x: the pattern matches no name'    convert one ints --rename zebra=x
-untouched "one name for two"     w.npy 'two tensors would be called "same"'                convert one ints --rename '.*=same'
+untouched "one name for two"     w.npy 'two tensors would have the name "same"'               convert one ints --rename '.*=same'
 untouched "another's format"     w.npy 'but no .npz files'                                 convert one w.npz
 untouched "a .npy file is there" w.npy '"w.npy" already exists; give a new name, or --force' convert one w.npy --only '^half$'
 untouched "a file is there"      w.safetensors '"w.safetensors" already exists; give a new name, or --force' convert one w.safetensors
