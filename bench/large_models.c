@@ -1,4 +1,4 @@
-/* Large models, for planning only: nobody runs them here. */
+/* Large models, for planning only; they are not run. */
 #include "large_models.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Layouts run in turns, again and again.
  *
- * On a shared machine somebody else's work slows down a core for seconds, now one and now another,
- * and a step takes as long as its slowest processor: by a quarter more, or several times as long.  So
- * no visit of a layout is believed before another was as short.
+ * On a shared machine other programs slow down a core for seconds, now one and now another, and a step
+ * takes as long as its slowest processor: a quarter longer, or several times as long.  So a time of a
+ * layout counts only when a second visit was as short.
  */
 #include <math.h>
 #include <stdio.h>
@@ -142,8 +142,8 @@ static bool was_calm(const prediction *t, const int *list, int n)
     return true;
 }
 
-/* In turn, so that what slows one down slows down all.  While somebody else has half of the machine,
- * whoever wins does so by chance: then a heat goes on, as long as there is patience. */
+/* Runs the layouts alternately, so that a disturbance slows down all of them.  While other programs use
+ * half of the machine the result is chance: then a heat goes on, up to its limit of time. */
 static bool run_heat(prediction *t, const int *list, int n)
 {
     double took[FINALISTS][MOST_VISITS];
