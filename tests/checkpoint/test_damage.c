@@ -1,4 +1,4 @@
-/* Checkpoints that were damaged, cut short, cut off in the writing: all are refused, or not there. */
+/* Tests that damaged and incomplete checkpoints are refused. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

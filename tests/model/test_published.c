@@ -1,4 +1,4 @@
-/* Tests that published models answer here as they do there.
+/* Tests published models against the transformers library.
  *
  * tests/reference/published has small T5 and GPT-2 models, made and run by the transformers library.
  */

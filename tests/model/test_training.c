@@ -1,4 +1,4 @@
-/* Tests the training loop as C programs use it: what it shows, returns and refuses. */
+/* Tests the training loop's output, results and errors, from C. */
 #include "model/profile.h"
 #include "model/statistics.h"
 #include "mtf_nn.h"

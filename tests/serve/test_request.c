@@ -1,4 +1,4 @@
-/* Tests what requests may say, and what they are told. */
+/* Tests the parameters of requests, and their error messages. */
 #include "serve/serve_request.h"
 #include "serve/serve_reply.h"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tests the command as its users meet it: what it prints, what it refuses.
+# Tests the command line: what it prints, what it refuses.
 #
 # Usage: MTF=path/to/mtf tests/shell/cli.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2
