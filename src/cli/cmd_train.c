@@ -122,7 +122,7 @@ static bool open_report(job *j)
 
 /* ---- the command ------------------------------------------------------------------------ */
 
-/* The command line, stored in checkpoints. */
+/* The description of the model that checkpoints store: a command line, or a configuration. */
 static const char *model_text(job *j)
 {
     textbuf         t = {.arena = &j->setup.session->arena};
