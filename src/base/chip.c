@@ -64,9 +64,3 @@ bool chip_has_amx_bf16(void)
 }
 
 #endif
-
-abilities chip_abilities(void)
-{
-    bool bf16 = chip_has_bfmmla() || chip_has_avx512_bf16();
-    return (abilities){.products = (unsigned)bf16 << MTF_BF16};
-}

@@ -75,7 +75,7 @@ mtf_session *session_new(const mtf_session_opts *opts)
     memset(s, 0, sizeof *s);
     s->allocator = o.allocator;
     s->opts = o;
-    s->can = chip_abilities();
+    s->can = abilities_of(o.device);
     s->default_threads = default_threads;
 #ifndef NDEBUG
     s->allocator = (mtf_allocator){take_checked, give_checked, s};
@@ -151,6 +151,7 @@ mtf_session *session_new_from(int argc, char **argv)
     s->opts.patience = (int)patience;
     s->opts.memory = memory;
     s->opts.device = mtf_option(s, "device", s->opts.device);
+    s->can = abilities_of(s->opts.device);
     s->opts.mesh = mtf_option(s, "mesh", NULL);
     s->opts.layout = mtf_option(s, "layout", NULL);
     s->opts.state_layout = mtf_option(s, "state-layout", NULL);

@@ -2,7 +2,7 @@
 #ifndef BASE_SESSION_H
 #define BASE_SESSION_H
 
-#include "base/chip.h"
+#include "base/abilities.h"
 #include "base/fault.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -24,7 +24,7 @@ struct mtf_session {
     fault            fault;
     mtf_allocator    allocator;
     mtf_session_opts opts; /* defaults filled in */
-    abilities        can; /* of the device that programs are planned for: by default, this chip's */
+    abilities        can; /* of the device that programs are planned for */
     arena            arena;
     session_option  *options;
     int              noptions;
