@@ -15,16 +15,16 @@
 #include "prediction.h"
 
 enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROUNDS = 4 };
-#define FAR 4.0   /* so many times the least, as predicted and at a look: of many, that is enough */
-#define NEAR 1.5  /* so many times the least measured: it may yet be the fastest */
+#define FAR 4.0   /* times the fastest, predicted and at the first visit: such layouts are not visited again */
+#define NEAR 1.5  /* times the fastest measured: such a layout may still be the fastest */
 #define LOOK 0.05 /* seconds of steps, the first time, */
 #define VISIT 0.1 /* and whenever a layout is measured again */
 #define SECONDS 45.0       /* for a model, after all its layouts ran once, and for those near, */
 #define PATIENCE 60.0      /* and for those whose best two visits do not agree, */
 #define RACE_SECONDS 6.0   /* and for each heat of the fastest of them, */
 #define LAST_SECONDS 20.0  /* the last one being that of two, */
-#define HEAT_PATIENCE 24.0 /* and so many more while the machine is not calm: */
-#define CALM 1.25          /* each takes at most so many times as long as at its best */
+#define HEAT_PATIENCE 24.0 /* and this many more while the machine is not calm: */
+#define CALM 1.25          /* each takes at most this many times as long as at its best */
 
 /* ---- visits ---- */
 

@@ -530,7 +530,7 @@ MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                         
 typedef enum mtf_objective { MTF_FASTEST, MTF_SMALLEST } mtf_objective;
 
 typedef struct mtf_layout_opts {
-    const char   *mesh;      /* "rows:2,cols:4", or "auto:64": the best shape for so many processors */
+    const char   *mesh;      /* "rows:2,cols:4", or "auto:64": the best shape of 64 processors      */
     const char   *layout;    /* rules that are fixed, as in "batch:rows,auto"; default "auto"       */
     const char   *state_layout; /* for stored state; "auto" finds rules that help; default: none    */
     const char   *machine;   /* a file that describes it, or "flops=1e12,wire=25e9"; see docs        */
@@ -574,7 +574,7 @@ MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
  *
  *     output/OP, output_unique/OP        results of an operation: counting every copy that a processor
  *                                        holds, and counting each element once
- *     einsum, einsum_unique              multiplications, likewise; they have no bytes
+ *     einsum, einsum_unique              multiplications, counted the same way; they have no bytes
  *     conv2d/forward, conv2d/backprop_input, conv2d/backprop_filter, conv2d_unique/...
  *     allreduce/[AXES]/OP, allgather/..., alltoall/...    results of collectives, counting every copy
  *     exchange/[AXES]/OP                 what is sent to other processors, where only margins move

@@ -80,7 +80,7 @@ const command command_ckpt = {
         "A checkpoint is a folder with safetensors files, which hold whole tensors by name, and\n"
         "manifest.json.  A path names a checkpoint, a folder of checkpoints (ls and verify take "
         "all\n"
-        "of them, the others the newest), a safetensors file made by anybody, or a .npy file.\n"
+        "of them, the others the newest), a safetensors file of any program, or a .npy file.\n"
         "convert writes a .npy file of one tensor, one .safetensors file, or, under any other "
         "name,\n"
         "a new checkpoint; it replaces nothing without --force.  Patterns are extended regular\n"

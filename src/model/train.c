@@ -137,7 +137,7 @@ static bool ask_others(training *t, stopping *s)
     stop_word  mine = {.wait = 1 + (int64_t)(wait < 1e6 ? wait : 1e6), .wanted = s->wanted};
     arena_mark mark = arena_here(&t->session->arena);
     stop_word *all = arena_array(&t->session->arena, stop_word, count);
-    TRY(all && ranks_gather(r, "asking who wants to stop", &mine, all, (int)sizeof mine));
+    TRY(all && ranks_gather(r, "asking whether to stop", &mine, all, (int)sizeof mine));
     for (int k = 0; k < count && !t->stopped; k++) t->stopped = (int)all[k].wanted;
     *s = (stopping){
         .next = t->step + all[0].wait, .last = t->step, .asked = now, .wanted = s->wanted};

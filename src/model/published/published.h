@@ -47,7 +47,7 @@ typedef struct published_call {
     const char *config; /* path of config.json; NULL: the one beside the weights for import, the one
                            that was imported for export */
     bool legacy_names;  /* import: T5's norms get the names of the original's first checkpoints */
-    bool force;         /* replaces what is there already */
+    bool force;         /* replaces what exists */
 } published_call;
 
 typedef struct published_done {
