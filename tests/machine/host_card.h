@@ -65,26 +65,26 @@ static inline host_card host_card_open(void)
 /* Kernels that are there from here on; those before are forgotten. */
 static inline void host_card_load(host_card *c, const char *text)
 {
-    kernel_images images;
+    kernel_images made;
     arena_free(&c->arena);
     c->arena = arena_make(&c->session->allocator, &c->session->fault);
     while (c->nmodules > 0) c->api.driver.cuModuleUnload(c->module[--c->nmodules]);
-    if (!kernel_compile(&c->api, &c->session->fault, &c->arena, text, "sm_90a", &images))
+    if (!kernel_compile(&c->api, &c->session->fault, &c->arena, text, "sm_90a", &made))
         fail_msg("%s", c->session->fault.text);
-    for (int k = 0; k < images.n; k++)
+    for (int k = 0; k < made.n; k++)
         assert_int_equal(
-            c->api.driver.cuModuleLoadData(&c->module[c->nmodules++], images.image[k].bytes), 0);
+            c->api.driver.cuModuleLoadData(&c->module[c->nmodules++], made.image[k].bytes), 0);
 }
 
 /* The same with the real NVRTC; what it makes is not run. */
 static inline void host_card_compile_for_real(host_card *c, const char *text)
 {
-    kernel_images images;
+    kernel_images made;
     if (!c->has_real) {
         printf("no NVRTC here: kernels were compiled for the host only\n");
         return;
     }
-    if (!kernel_compile(&c->real, &c->session->fault, &c->arena, text, "sm_90a", &images))
+    if (!kernel_compile(&c->real, &c->session->fault, &c->arena, text, "sm_90a", &made))
         fail_msg("%s", c->session->fault.text);
 }
 
