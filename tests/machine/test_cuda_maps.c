@@ -451,34 +451,36 @@ static void run_subject(const subject *s)
     static int64_t at[MOST_BUFFERS];
     const instr   *i = s->instr;
     int64_t        bytes = places(s->program, at);
-    CUdeviceptr    memory;
     if (bytes > MOST_BYTES) return;
-    char *cpu = aligned_alloc(256, (size_t)bytes + 256);
-    assert_int_equal(card.api.driver.cuMemAlloc(&memory, (size_t)bytes + 256), 0);
-    memset(cpu, 0x55, (size_t)bytes + 256);
+    size_t whole = (size_t)bytes + 256;
+    char  *cpu = aligned_alloc(256, whole), *got = aligned_alloc(256, whole);
+    char  *memory = host_card_take(&card, whole);
+    memset(cpu, 0x55, whole);
     for (int b = 0; b < s->program->nbuffers; b++)
-        cpu_base[b] = cpu + at[b], card_base[b] = (char *)memory + at[b];
+        cpu_base[b] = cpu + at[b], card_base[b] = memory + at[b];
     for (int k = 0; k < i->nin; k++)
         each_element(i, &i->in[k], cpu_base[i->in[k].buffer], fill_element, NULL);
-    memcpy((void *)memory, cpu, (size_t)bytes + 256);
+    host_card_put(&card, memory, cpu, whole);
 
     run_state run = {.base = cpu_base, .threads = 1};
     run.scratch = malloc(map_scratch_bytes(i) + 64);
     kernel_map(i, &run);
     host_card_run(&card, i, &s->plan, card_base, (step_words){0});
+    host_card_get(&card, got, memory, whole);
     for (int o = 0; o < i->nout; o++) {
         comparison c = {.other = cpu_base[i->out[o].buffer]};
         each_element(i, &i->out[o], cpu_base[i->out[o].buffer], find_largest, &c);
-        each_element(i, &i->out[o], card_base[i->out[o].buffer], compare_element, &c);
+        each_element(i, &i->out[o], got + at[i->out[o].buffer], compare_element, &c);
         if (c.wrong)
             fail_msg("%s: output %d of %s: %lld elements differ, by %g of %g", s->from, o,
                      s->plan.launch[0].name, (long long)c.wrong, c.worst, c.largest);
     }
-    if (memcmp((void *)memory, cpu, (size_t)bytes + 256) != 0)
+    if (memcmp(got, cpu, whole) != 0)
         fail_msg("%s: %s wrote something else", s->from, s->plan.launch[0].name);
     free(run.scratch);
     free(cpu);
-    card.api.driver.cuMemFree(memory);
+    free(got);
+    host_card_give(&card, memory);
 }
 
 static int set_up(void **unused)

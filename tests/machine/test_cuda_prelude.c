@@ -20,7 +20,8 @@
 enum { NUMBERS = 48, PAIRS = NUMBERS * NUMBERS, SHORTS = 65536, ROOM = SHORTS * 8 };
 
 static host_card card;
-static char     *in, *other, *out; /* in the card's memory */
+static char      in[ROOM], other[ROOM], out[ROOM];
+static char     *card_in, *card_other, *card_out;
 
 static const mtf_dtype compute_types[] = {MTF_F32, MTF_F64, MTF_I32, MTF_I64, MTF_BOOL};
 enum { TYPES = sizeof compute_types / sizeof *compute_types };
@@ -80,23 +81,26 @@ static char *write_kernels(void)
 
 static int set_up(void **state)
 {
-    CUdeviceptr memory[3];
     (void)state;
     card = host_card_open();
     char *text = write_kernels();
     host_card_load(&card, text);
     host_card_compile_for_real(&card, text);
-    for (int k = 0; k < 3; k++) assert_int_equal(card.api.driver.cuMemAlloc(&memory[k], ROOM), 0);
-    in = (char *)memory[0], other = (char *)memory[1], out = (char *)memory[2];
+    card_in = host_card_take(&card, ROOM);
+    card_other = host_card_take(&card, ROOM);
+    card_out = host_card_take(&card, ROOM);
     return 0;
 }
 
 static void launch(const char *name, int64_t elements)
 {
     char *scratch = NULL;
-    void *pointers[] = {&out, &in, &other, &scratch, &card.words};
+    void *pointers[] = {&card_out, &card_in, &card_other, &scratch, &card.words};
     assert_true(elements % 64 == 0);
+    host_card_put(&card, card_in, in, ROOM);
+    host_card_put(&card, card_other, other, ROOM);
     host_card_launch(&card, &(kernel_launch){name, elements / 64, 64, 0}, pointers);
+    host_card_get(&card, out, card_out, ROOM);
 }
 
 /* Ordinary numbers, and those at the ends of their type. */
@@ -216,7 +220,8 @@ static void test_short_floats_are_rounded_to_even(void **state)
 static void test_random_numbers_are_those_of_the_cpu(void **state)
 {
     (void)state;
-    *card.words = (step_words){.seed = 0x123456789abcdefu, .step = 9};
+    step_words words = {.seed = 0x123456789abcdefu, .step = 9};
+    host_card_put(&card, card.words, &words, sizeof words);
     launch("draws", 64);
     philox_stream s = philox_turn((philox_stream){0x123456789abcdefu, 7, 9}, 3, 5);
     for (int k = 0; k < 64; k++) {
