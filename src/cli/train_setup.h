@@ -29,6 +29,8 @@ bool setup_take(const options *o, mtf_session *session, setup *s);
 bool step_read_options(setup *s);
 /* The network, without an optimizer. */
 bool setup_network(setup *s, bool training, network *n);
+/* Has every input of a file's network that the loss needs, in evaluation also what is right, data? */
+bool setup_check_feeds(setup *s, bool training, const network *n);
 /* Makes a training step of the network, for so many steps; `*rate` is the learning rate, or NULL. */
 bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate);
 /* The data that `--data` or `--eval-data` and the model name; `*data` is NULL where there is none. */

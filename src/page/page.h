@@ -18,8 +18,8 @@ typedef struct page {
 } page;
 
 void page_open(page *p, mtf_session *s);
-/* Writes the file in one piece and frees the page; false after an error.  Its title is made of the
- * command and of what that was about. */
+/* Writes the file in one piece ("-": standard output) and frees the page; false after an error.  Its
+ * title is made of the command and of what that was about. */
 bool page_put(page *p, const char *command, const char *what, const char *path);
 /* The same without a file, after an error: always false. */
 bool page_drop(page *p);

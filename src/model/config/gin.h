@@ -108,5 +108,7 @@ enum { GIN_LONGEST = 1 << 20 }; /* bytes of a file */
 /* The path of the file to read, in the session's arena; NULL where there is none.  Looks at the path
  * as given, beside `from`, in the folders, and among the files that came with mtf. */
 const char *gin_find(gin_file *g, const char *path, const char *from);
+/* Offers the names of all files that came with mtf. */
+void gin_offer_names(gin_file *g, nearest *near);
 
 #endif
