@@ -46,7 +46,7 @@ misused "needed only for what is right" 'input "unused", f32[batch=16], has no d
 misused "nothing to watch" "no tensor's name matches \"zzz\"" "${train[@]}" --watch zzz
 misused "a name misspelt" "no tensor's name matches \"lsos\", which is to be watched; did you mean \"loss\"?" "${train[@]}" --watch lsos
 printf 'x: f32[batch=16, a=5] = input\nw: f32[a=5] = variable\nloss = reduce_mean(x)\n' >idle.mtf
-failed_with "nothing to train" 'minimize: no trainable variable matters to the loss' train idle.mtf --data x=x.npy --steps 1
+failed_with "nothing to train" 'minimize: no trainable variable affects the loss' train idle.mtf --data x=x.npy --steps 1
 
 # ---- misspelt words ------------------------------------------------------------------------------
 
