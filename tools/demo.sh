@@ -1,6 +1,6 @@
 #!/bin/bash
 # Trains a digit reader and a small language model on a mesh of four processors, and shows that the layout
-# changes nothing.
+# does not change the results.
 #
 # Begins with examples/03_mnist, which needs only the core of the library, and builds the command after it: so the
 # first digits are read within half a minute.

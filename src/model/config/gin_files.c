@@ -1,4 +1,4 @@
-/* Where gin files are looked for. */
+/* The folders in which gin files are searched. */
 #include <dirent.h>
 #include <libgen.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "model/config/gin.h"
 #include "mtf_build.h"
 
-/* Kinds of files that came with mtf, each in a folder of its own; a name may leave it out. */
+/* The subfolders of files installed with mtf; a name may omit them. */
 static const char *const inside[] = {"", "models/", "layouts/", "learning_rates/", "decoding/"};
 
 static bool is_file(const char *path)
@@ -20,7 +20,7 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* FOLDER/PATH, or with ".gin" after it. */
+/* FOLDER/PATH or FOLDER/PATH.gin. */
 static bool try_in(const char *folder, const char *path, char *found, size_t room)
 {
     static const char *const endings[] = {"", ".gin"};
@@ -31,7 +31,7 @@ static bool try_in(const char *folder, const char *path, char *found, size_t roo
     return false;
 }
 
-/* The file as it came with mtf, by its whole path or by its name alone. */
+/* A file installed with mtf, by its path or by its name alone. */
 static bool try_shared(const char *folder, const char *path, char *found, size_t room)
 {
     const char *last = strrchr(path, '/');
@@ -44,9 +44,9 @@ static bool try_shared(const char *folder, const char *path, char *found, size_t
     return false;
 }
 
-/* Calls `visit` with folders of what came with mtf until it returns true: where mtf was installed,
- * then beside the running program, in case the installation was moved or the program, or a test,
- * runs from its build folder. */
+/* Calls `visit` with folders of files that came with mtf until it returns true: the installation
+ * folder, then paths relative to the running program, in case the installation was moved or the
+ * program runs from its build folder. */
 static bool each_shared(bool (*visit)(void *context, const char *folder), void *context)
 {
     static const char *const beside[] = {"/../share/mtf/gin", "/../share/gin", "/../../share/gin"};
