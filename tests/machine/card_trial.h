@@ -63,6 +63,24 @@ static inline int64_t card_lay_out(int n, const int64_t *size, bool plain, acces
     return count;
 }
 
+/* Adds an operand that lies as `a` says; those of no elements have memory, too. */
+static inline access *card_operand(trial *t, const access *a, int64_t count, bool out)
+{
+    access *to = add_operand(t, a->type, count + 1, out);
+    memcpy(to->stride, a->stride, sizeof a->stride);
+    to->offset = a->offset;
+    return to;
+}
+
+/* Some NaN, infinities and zeros of both signs among floats. */
+static inline void card_make_wild(mtf_dtype type, void *to, int64_t count)
+{
+    static const double wild[] = {0.0, -0.0, (double)INFINITY, -(double)INFINITY, (double)NAN};
+    if (!is_float(type)) return;
+    for (int64_t k = 0; k < count; k++)
+        if (chance(9)) dtype_store(type, to, k, wild[pick(0, chance(4) ? 4 : 3)]);
+}
+
 static inline bool card_near(mtf_dtype type, const void *a, const void *b, int64_t at, double allowed)
 {
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
@@ -106,9 +124,26 @@ static inline void card_run_trial(card_trials *l, int number, host_card *c, kern
     for (int o = 0; o < t->noperands; o++) c->api.driver.cuMemFree(memory[o]);
 }
 
-/* Compiles and runs all trials, and frees them. */
-static inline void card_trials_run(card_trials *l, host_card *c, kernel *on_cpu)
+static host_card card;
+
+static inline int card_set_up(void **state)
 {
+    (void)state;
+    card = host_card_open();
+    return 0;
+}
+
+static inline int card_tear_down(void **state)
+{
+    (void)state;
+    host_card_close(&card);
+    return 0;
+}
+
+/* Compiles and runs all trials, and frees them. */
+static inline void card_trials_run(card_trials *l, kernel *on_cpu)
+{
+    host_card    *c = &card;
     kernel_source s = kernel_source_make(&c->session->arena);
     for (int k = 0; k < l->n; k++) {
         trial *t = &l->trial[k];

@@ -4,7 +4,6 @@
 #if MTF_HAVE_CUDA
 #include "machine/card_trial.h"
 
-static host_card   card;
 static card_trials list;
 
 static int64_t some_size(void)
@@ -35,12 +34,8 @@ static void add_move(instr_kind kind, int n, const int64_t *size, mtf_dtype type
     int64_t out_count = card_lay_out(n, size, chance(3), &out);
     int64_t in_count = card_lay_out(n, size, chance(3), &in);
     if (n > 0 && chance(4)) in.stride[pick(0, n - 1)] = 0;
-    access *to = add_operand(&t, type, out_count + 1, kind == INSTR_MOVE);
-    memcpy(to->stride, out.stride, sizeof out.stride);
-    to->offset = out.offset;
-    access *from = add_operand(&t, type, in_count + 1, false);
-    memcpy(from->stride, in.stride, sizeof in.stride);
-    from->offset = in.offset;
+    card_operand(&t, &out, out_count, kind == INSTR_MOVE);
+    card_operand(&t, &in, in_count, false);
     card_trials_add(&list, t);
 }
 
@@ -57,7 +52,7 @@ static void test_moves(void **state)
     /* transpositions: larger than a tile */
     for (int round = 0; round < DTYPES; round++)
         add_move(INSTR_MOVE, 3, (int64_t[]){2, 67, 130}, all_types[round]);
-    card_trials_run(&list, &card, kernel_move);
+    card_trials_run(&list, kernel_move);
 }
 
 /* out += in; some loops meet in one element, or overlap. */
@@ -89,21 +84,7 @@ static void test_sums_into_place(void **state)
     list.allowed[MTF_BF16] = 0.5; /* the CPU rounds after each term */
     list.allowed[MTF_F16] = 0.1;
     for (int round = 0; round < 150; round++) add_sum(round);
-    card_trials_run(&list, &card, kernel_add_into);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    card = host_card_open();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    host_card_close(&card);
-    return 0;
+    card_trials_run(&list, kernel_add_into);
 }
 
 int main(void)
@@ -112,7 +93,7 @@ int main(void)
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_sums_into_place),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
 #else
 #include <stdio.h>
