@@ -72,6 +72,8 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_MOVE] = write_move,
         [INSTR_ADD_INTO] = write_add_into,
         [INSTR_FOLD] = write_fold,
+        [INSTR_GATHER] = write_gather,
+        [INSTR_SCATTER] = write_scatter,
     };
     return writers[kind];
 }

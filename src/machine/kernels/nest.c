@@ -74,6 +74,19 @@ uint32_t nest_apart(const instr *i)
     }
 }
 
+bool nest_distinct(int n, const int64_t *size, const int64_t *stride)
+{
+    for (int k = 0; k < n; k++) {
+        int64_t mine = magnitude(stride[k]), reach = 0;
+        for (int o = 0; o < n; o++) {
+            int64_t other = magnitude(stride[o]);
+            if (o != k && size[o] > 1 && other <= mine) reach += (size[o] - 1) * other;
+        }
+        if (size[k] > 1 && mine <= reach) return false;
+    }
+    return true;
+}
+
 /* Whole rows if the walk is at the start of one, else the rest of the current row. */
 static void find_block(walk *w)
 {
