@@ -38,7 +38,8 @@ typedef struct mtf_attention_layer {
     mtf_relative relative;
     int64_t      buckets;        /* of relative positions; default 32                           */
     int64_t      max_distance;   /* from which on all distances are alike; default 128          */
-    int64_t      window;         /* sees so many positions back, itself included; 0: all        */
+    int64_t      window; /* sees fewer than so many positions back, and where it may look ahead
+                             so many ahead; 0: all                                             */
     bool         extra_logit;    /* may attend to nothing: a learned logit for each head        */
     bool         hybrid;         /* a learned mix of ordinary and doubly normalised weights     */
     double       rotary;         /* base of rotary positions, as 10000; 0: none                 */

@@ -7,6 +7,7 @@
 typedef struct small {
     const char          *what;
     mtf_attention_layer  attention; /* of the decoder's first layer */
+    mtf_attention_layer  of_encoder, across; /* of the encoder, and of the decoder to it */
     mtf_transformer_opts opts;
     bool                 encoder, talking;
     const char          *activation[3];
@@ -57,6 +58,11 @@ static const small smalls[] = {
     {.what = "smoothed targets", .opts = {.label_smoothing = 0.1}},
     {.what = "loss in blocks", .opts = {.loss_block = 3, .label_smoothing = 0.1}},
     {.what = "flat scopes", .opts = {.stack = {.flat_scopes = true}}},
+    {.what = "prefix, relative bias",
+     .attention = {.relative = MTF_RELATIVE_BIAS, .buckets = 8, .max_distance = 12},
+     .opts = {.prefix = true}},
+    {.what = "prefix, window", .attention = {.window = 2}, .opts = {.prefix = true}},
+    {.what = "encoder with a window", .encoder = true, .of_encoder = {.window = 2}},
 };
 
 int small_models(void)
@@ -74,18 +80,24 @@ mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **w
     return small_model_by(s, k, dropout, false, what);
 }
 
+/* An attention of the usual size. */
+static mtf_attention_layer usual_size(mtf_attention_layer o, bool composed)
+{
+    o.heads = 4;
+    o.kv = 8;
+    o.buckets = 8;
+    o.max_distance = 12;
+    o.composed = composed;
+    return o;
+}
+
 mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool composed,
                                 const char **what)
 {
     const small          *m = &smalls[k];
     mtf_attention_layer   a = m->attention;
     mtf_transformer_opts  o = m->opts;
-    mtf_transformer_layer encoder[] = {{.kind = MTF_SELF_ATTENTION,
-                                        .attention = {.heads = 4,
-                                                      .kv = 8,
-                                                      .relative = MTF_RELATIVE_BIAS_SHARED,
-                                                      .buckets = 8,
-                                                      .max_distance = 12}},
+    mtf_transformer_layer encoder[] = {{.kind = MTF_SELF_ATTENTION, .attention = m->of_encoder},
                                        {.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}},
                                        {0}};
     mtf_transformer_layer layers[4] = {{.kind = MTF_SELF_ATTENTION}};
@@ -93,12 +105,13 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     if (!a.heads) a.heads = 4;
     a.kv = 8;
     a.dropout = dropout ? 0.1 : 0;
-    a.composed = encoder[0].attention.composed = composed;
+    a.composed = composed;
     layers[0].attention = a;
+    encoder[0].attention = usual_size(m->of_encoder, composed);
+    encoder[0].attention.relative = MTF_RELATIVE_BIAS_SHARED;
     if (m->encoder)
-        layers[n++] =
-            (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
-                                    .attention = {.heads = 4, .kv = 8, .composed = composed}};
+        layers[n++] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
+                                              .attention = usual_size(m->across, composed)};
     layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
     for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
     o.d_model = 16;

@@ -32,7 +32,7 @@ static void decode(run *r, int k, const char *mesh, const char *layout, int64_t 
     *r = (run){.session = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout})};
     mtf_decode_job *jobs[JOBS];
     r->model = small_model(r->session, k, false, &r->what);
-    fill(r->prompts, strcmp(r->what, "prefix") == 0);
+    fill(r->prompts, strncmp(r->what, "prefix", 6) == 0);
     r->decoder = mtf_decoder_new(
         r->model,
         &(mtf_decoder_opts){.batch = 2, .max_length = 40, .max_inputs = 20, .beams = beams});

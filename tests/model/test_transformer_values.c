@@ -59,6 +59,9 @@ static const more mores[] = {
      .packed = true,
      .negative = true,
      .attention = {.window = 2}},
+    {.what = "bidirectional, window",
+     .opts = {.bidirectional = true},
+     .attention = {.window = 2}},
 };
 enum { MORES = sizeof mores / sizeof *mores };
 

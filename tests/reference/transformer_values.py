@@ -99,7 +99,8 @@ class Stack:
         if self.causal:
             seen &= rank[:, None, :] <= rank[:, :, None]
         if a.get("window"):
-            seen &= rank[:, :, None] - rank[:, None, :] < a["window"]
+            ahead = place[:, None, :] - place[:, :, None]
+            seen &= (ahead > -a["window"]) & (ahead <= a["window"])
         if self.segment is not None:
             seen &= self.segment[:, :, None] == self.segment[:, None, :]
         return seen
@@ -111,7 +112,7 @@ class Stack:
             return 0
         if kind == "shared" and self.shared is not None:
             return self.shared
-        of = buckets_of(length, length, a, not self.causal)
+        of = buckets_of(length, length, a, not self.causal or self.priority is not None)
         if kind == "contextual":
             kernel = self.W(scope + "relative_attention/kernel", heads, KV, a["buckets"])
             by_bucket = torch.einsum("bhqd,hdn->bhqn", q, kernel)
@@ -262,7 +263,7 @@ def shift(x):
 def encode(W, prefix, o, inputs, table):
     segment = (inputs != 0).long()
     stack = Stack(W, prefix + "encoder", {}, False, segment)
-    own = dict(RELATIVE, relative="shared")
+    own = dict(RELATIVE, relative="shared", **o.get("of_encoder", {}))
     layers = [("SelfAttention", own), ("feed_forward", {})]
     return stack.apply(layers, embed(W, table, o, inputs)), segment
 
@@ -372,6 +373,9 @@ MODELS = {
     "smoothed targets": dict(label_smoothing=0.1),
     "loss in blocks": dict(label_smoothing=0.1),
     "flat scopes": dict(flat_scopes=True),
+    "prefix, relative bias": dict(prefix=True, attention=dict(RELATIVE, relative="each")),
+    "prefix, window": dict(prefix=True, attention=dict(window=2)),
+    "encoder with a window": dict(encoder=True, of_encoder=dict(window=2)),
     # beyond tests/model/small_models.c
     "hybrid": dict(attention=dict(hybrid=True)),
     "talking heads": dict(talking=True, attention=dict(RELATIVE, relative="each")),
@@ -390,6 +394,7 @@ MODELS = {
                                                                        extra_logit=True)),
     "packed": dict(packed=True, attention=SHARED),
     "packed, negative targets": dict(packed=True, negative=True, attention=dict(window=2)),
+    "bidirectional, window": dict(bidirectional=True, attention=dict(window=2)),
 }
 
 

@@ -202,10 +202,6 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
         if (classes[i].as != k) continue;
         l->kind = classes[i].kind;
         l->name = name ? name->text : k->name;
-        if (in == STACK_BIDIRECTIONAL && k == &known_local_attention)
-            return gin_fail(&c->gin, &class->at, ERR_VALUE,
-                            "%s is available here in stacks that see what came before only",
-                            k->name);
         if (in != STACK_DECODER &&
             (l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION))
             return gin_fail(&c->gin, &class->at, ERR_VALUE,

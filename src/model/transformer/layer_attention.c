@@ -170,7 +170,8 @@ static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
 {
     visibility v = {.causal = c->stack->causal, .window = o->window};
     if (c->mode == CALL_DECODE) {
-        v.read = c->priority ? c->priority : c->position;
+        v.place = c->position;
+        v.read = c->priority;
         return v;
     }
     if (c->priority) v.read = v.write = c->priority;

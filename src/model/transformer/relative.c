@@ -29,9 +29,10 @@ static mtf_tensor *bucket_table(const stack_call *c, const relative_opts *o, int
                                 mtf_dim relative)
 {
     int32_t *of = arena_array(&c->graph->arena, int32_t, (size_t)relative.size);
+    bool     both = !c->stack->causal || c->model->opts.prefix; /* memory may follow the query */
     if (!of) return NULL;
     for (int64_t k = 0; k < relative.size; k++)
-        of[k] = (int32_t)relative_bucket(k - most, o->buckets, o->max_distance, !c->stack->causal);
+        of[k] = (int32_t)relative_bucket(k - most, o->buckets, o->max_distance, both);
     return mtf_constant_data(c->graph, of, MTF_I32, mtf_shape(relative));
 }
 
