@@ -5,7 +5,8 @@
  * layouts and published weights fit.  Everything here is written in the language of mtf.h: any mesh,
  * any layout, gradients and plans need nothing more.
  *
- * Conventions: token 0 is padding and what a decoder starts from, token 1 ends a sequence.
+ * Conventions: token 0 is padding and what a decoder starts from; token 1 ends a sequence, unless the
+ * model says otherwise.
  */
 #ifndef MTF_TRANSFORMER_H
 #define MTF_TRANSFORMER_H
@@ -141,12 +142,13 @@ typedef struct mtf_transformer_opts {
     bool    scaled_embedding; /* the table starts like a classifier's weights, and lookups are
                               multiplied by sqrt(d_model)                                      */
     bool    bidirectional; /* one stack that sees everything and labels each position            */
-    bool    prefix;        /* inputs, 1, targets, 1 in one sequence; inputs see each other       */
+    int32_t end;           /* the token that ends a sequence; default 1                          */
+    bool    prefix;        /* inputs, end, targets, end in one sequence; inputs see each other   */
     bool    no_shift;      /* a token's logits predict the next one, and nothing precedes the
                             first, as in GPT-2; default: the input is shifted by one           */
     double  label_smoothing;
     double  z_loss;               /* default 1e-4; below 0: none                                */
-    bool    loss_on_targets_only; /* of inputs, 1, targets, 1 in one sequence                  */
+    bool    loss_on_targets_only; /* of inputs, end, targets, end in one sequence              */
     double  loss_denominator;     /* default: the number of positions, padding included         */
     int64_t loss_block; /* positions whose logits are in memory at a time in training; 0: all  */
     int64_t ensemble;   /* models trained side by side; default: one                  */
@@ -199,9 +201,10 @@ MTF_API mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, m
 
 typedef struct mtf_distill_opts {
     double      temperature;   /* default 1                                                    */
-    double      fraction_soft; /* share of the loss that follows the teacher; default 0.5      */
+    double      fraction_soft; /* share of the loss that follows the teacher; default 0.5; below
+                                  0: none, and the teacher is not computed                     */
     int64_t     start_step;    /* before it the targets alone count                            */
-    mtf_tensor *step;          /* the global step; needed with start_step                      */
+    mtf_tensor *step;          /* that start_step counts; default: mtf_global_step             */
 } mtf_distill_opts;
 /* The student's loss with a share of cross-entropy to the teacher's probabilities.  Variables are in the
  * scopes student/ and teacher/; the teacher's are not trained. */
@@ -235,7 +238,9 @@ typedef struct mtf_sampling {
                              below 0: none                                                     */
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */
     int64_t  max_tokens; /* new ones; default: as many as fit                                 */
-    const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */
+    const int32_t *stop; /* tokens that end a sequence, ended by -1; default: the model's end  */
+    bool     never_end;  /* these tokens are never chosen: a sequence grows as long as it may  */
+    int32_t  start;      /* what a decoder reads first; default 0                              */
 } mtf_sampling;
 
 /* One sequence to decode. */

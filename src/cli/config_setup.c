@@ -198,6 +198,13 @@ static bool describe(config_setup *c)
                                 mtf_vocabulary_size(c->targets), &c->described);
 }
 
+/* Texts end as their vocabulary says, unless the files do. */
+static void end_as_vocabulary(const config_setup *c, mtf_transformer_opts *model)
+{
+    int32_t end = c->targets ? mtf_vocabulary_end(c->targets) : 0;
+    if (!model->end && end > 0) model->end = end;
+}
+
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c)
 {
     mtf_config_opts files;
@@ -209,6 +216,8 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
         mtf_config_finish(c->config));
     say_notes(c);
     c->batch = batch ? (int64_t)batch : c->run.batch;
+    end_as_vocabulary(c, &c->described.model);
+    end_as_vocabulary(c, &c->described.teacher);
     c->model = mtf_transformer_new(s, &c->described.model);
     TRY(c->model != NULL);
     if (!c->described.teacher.stack.layers) return true;

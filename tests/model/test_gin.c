@@ -263,6 +263,14 @@ static void test_wrong_values(void **state)
     refuse(LM "Unitransformer.sample_autoregressive.sampling_keep_top_k = 0",
            "value: parameter 1:4:60: sampling_keep_top_k takes -1 (all tokens) or a number from 1 "
            "on, not 0");
+    refuse(LM "Unitransformer.sample_autoregressive.bos_id = -1",
+           "value: parameter 1:4:47: bos_id takes a token, not -1");
+    refuse(LM "Unitransformer.loss_on_targets_only = True\ndelimited_lm_inputs_mask.eos_id = -1",
+           "value: parameter 1:5:35: delimited_lm_inputs_mask.eos_id takes a token, not -1");
+    refuse("run.batch_size = 1\nrun.model_type = 'bi_student_teacher'\n"
+           "StudentTeacher.temperature = 1.0\nStudentTeacher.fraction_soft = 1.5",
+           "value: parameter 1:4:32: StudentTeacher.fraction_soft takes a number from 0 to 1: the "
+           "share of the loss that follows the teacher");
 }
 
 /* ---- scopes ---- */

@@ -415,6 +415,8 @@ static void test_data(void **state)
                           "decode_from_file.input_filename = 'in.txt'\n"
                           "Unitransformer.sample_autoregressive.temperature = 0.5\n"
                           "Unitransformer.sample_autoregressive.sampling_keep_top_k = 7\n"
+                          "Unitransformer.sample_autoregressive.never_end = True\n"
+                          "Unitransformer.sample_autoregressive.bos_id = 3\n"
                           "run.tpu = 'somewhere'\n",
                           100);
     assert_string_equal(o.run.vocabulary->name, "SentencePieceVocabulary");
@@ -436,9 +438,10 @@ static void test_data(void **state)
     assert_string_equal(o.run.eval_steps, "10,20");
     assert_string_equal(o.run.decode.input_file, "in.txt");
     assert_true(o.run.decode.how.temperature == 0.5 && o.run.decode.how.top_k == 7);
+    assert_true(o.run.decode.how.never_end && o.run.decode.how.start == 3);
     const mtf_config_note *notes;
     assert_int_equal(mtf_config_notes(o.config, &notes), 1);
-    assert_string_equal(notes[0].text, "parameter 1:14:1: run.tpu has no effect here");
+    assert_string_equal(notes[0].text, "parameter 1:16:1: run.tpu has no effect here");
     assert_false(notes[0].warning);
     close_well(o.session);
 }
@@ -544,7 +547,19 @@ static void test_other_models(void **state)
     close_well(o.session);
 
     o = open_names("tiny", NULL,
+                   "run.model_type = 'bi_student_teacher'\n"
+                   "StudentTeacher.fraction_soft = 0\nStudentTeacher.temperature = 2.0\n"
+                   "student/encoder/make_layer_stack.layers = [@LocalSelfAttention, @DenseReluDense]",
+                   100);
+    assert_true(o.model.distill.fraction_soft < 0); /* none, where 0 is the default */
+    assert_int_equal(o.model.model.encoder.layers[0].attention.window, 128);
+    build(&o);
+    check_same_again(&o, 100);
+    close_well(o.session);
+
+    o = open_names("tiny", NULL,
                    "run.model_type = 'delimited_lm'\n"
+                   "delimited_lm_inputs_mask.eos_id = 99\n"
                    "Unitransformer.input_full_attention = True\n"
                    "Unitransformer.loss_on_targets_only = True\n"
                    "make_layer_stack.layers = [[@SelfAttention, 'first', {'num_memory_heads': 1}], "
@@ -557,7 +572,7 @@ static void test_other_models(void **state)
                    "DenseReluDense.activation = ['swish', 'linear']",
                    100);
     const mtf_transformer_opts *m = &o.model.model;
-    assert_true(m->prefix && m->loss_on_targets_only && m->ensemble == 2);
+    assert_true(m->prefix && m->loss_on_targets_only && m->ensemble == 2 && m->end == 99);
     assert_true(m->ensemble_output == MTF_ENSEMBLE_SELECT && m->ensemble_member == 1);
     assert_string_equal(m->stack.layers[0].name, "first");
     assert_int_equal(m->stack.layers[0].attention.memory_heads, 1);

@@ -8,7 +8,7 @@
 
 #include "ground.h"
 
-enum { BATCH = 3, LENGTH = 7, INPUTS = 5, VARIABLES = 100, ELEMENTS = 4096, NAME = 200 };
+enum { BATCH = 3, LENGTH = 7, INPUTS = 5, VARIABLES = 100, ELEMENTS = 4096, NAME = 200, OTHER_END = 49 };
 
 /* ---- models that small_models does not have: most of them cannot be decoded ---- */
 
@@ -18,6 +18,7 @@ typedef struct more {
     mtf_attention_layer    attention;
     mtf_feed_forward_layer feed_forward;
     bool                   talking, encoder, distilled;
+    double                 soft; /* of the distilled */
     bool                   evaluates;        /* not in training */
     bool                   packed, negative; /* several examples in a row; targets without loss */
 } more;
@@ -38,11 +39,14 @@ static const more mores[] = {
      .opts = {.stack = {.per_layer = scale_layers, .final = scale_final}}},
     {.what = "large z-loss, own denominator", .opts = {.z_loss = 0.05, .loss_denominator = 5}},
     {.what = "loss on targets only", .opts = {.prefix = true, .loss_on_targets_only = true}},
+    {.what = "another end",
+     .opts = {.prefix = true, .loss_on_targets_only = true, .end = OTHER_END}},
     {.what = "bidirectional",
      .opts = {.bidirectional = true},
      .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, BUCKETS}},
     {.what = "separate embeddings", .encoder = true, .opts = {.separate_embedding = true}},
-    {.what = "distilled", .distilled = true},
+    {.what = "distilled", .distilled = true, .soft = 0.25},
+    {.what = "distilled without a teacher's share", .distilled = true, .soft = -1},
     {.what = "mean probability", .evaluates = true, .opts = {.ensemble = 2}},
     {.what = "mean logit",
      .evaluates = true,
@@ -126,7 +130,7 @@ static mtf_transformer_result apply(mtf_session *s, int k, mtf_transformer_batch
     how.training = !m->evaluates;
     if (!m->distilled) return mtf_transformer_apply(model, b, &how);
     return mtf_transformer_distill(model, more_model(s, m), b, &how,
-                                   &(mtf_distill_opts){.temperature = 2, .fraction_soft = 0.25});
+                                   &(mtf_distill_opts){.temperature = 2, .fraction_soft = m->soft});
 }
 
 /* ---- numbers that both sides make ---- */
@@ -181,7 +185,7 @@ static void set_tokens(const more *m, int64_t given, int32_t *ids, int32_t *inpu
     tokens(BATCH * given, inputs, 1);
     for (int row = 0; row < BATCH; row++) {
         int32_t *of = ids + row * LENGTH;
-        of[2] = of[5] = 1;
+        of[2] = of[5] = m && m->opts.end ? m->opts.end : 1;
         if (m && m->packed) of[6] = 0;
         if (m && m->negative) of[1] *= -1;
     }

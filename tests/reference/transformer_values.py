@@ -294,7 +294,7 @@ def forward(W, prefix, o, inputs, targets):
     if o.get("bidirectional"):
         ids, segment = inputs, (inputs != 0).long()
     if o.get("prefix"):
-        ends = (targets == 1).long()
+        ends = (targets == o.get("end", 1)).long()
         inside = (torch.cumsum(ends, 1) - ends) % 2 == 0
         wider = inside | shift(inside.long()).bool()
         priority = torch.where(wider, 0, torch.arange(LENGTH).expand(BATCH, LENGTH))
@@ -331,15 +331,18 @@ def evaluated(W, o, inputs, targets):
 
 
 def distilled(W, o, inputs, targets):
-    """(1 - f) hard + f T^2 soft with f = 0.25, T = 2."""
+    """(1 - f) hard + f T^2 soft with T = 2."""
+    f = o["distilled"]
     logits, said = forward(W, "student/", o, inputs, targets)
+    if f < 0:
+        return loss_of(o, logits, said)
     W.frozen = True
     teacher, _ = forward(W, "teacher/", o, inputs, targets)
     p = torch.softmax(teacher / 2, 2)
     log_z = torch.logsumexp(logits / 2, 2)
     soft = -(p * torch.log_softmax(logits / 2, 2)).sum(2) + 1e-4 * log_z**2
     soft = (soft * (said > 0)).sum() / said.numel()
-    return 0.75 * loss_of(o, logits, said) + 0.25 * 4 * soft
+    return (1 - f) * loss_of(o, logits, said) + f * 4 * soft
 
 
 GPT2 = dict(no_shift=True, shared_softmax=True, unscaled_softmax=True, norm="layer_norm", final="layer_norm",
@@ -384,9 +387,11 @@ MODELS = {
                                            ff_bias=True),
     "large z-loss, own denominator": dict(z_loss=0.05, loss_denominator=5),
     "loss on targets only": dict(prefix=True, loss_on_targets_only=True),
+    "another end": dict(prefix=True, loss_on_targets_only=True, end=49),
     "bidirectional": dict(bidirectional=True, attention=SHARED),
     "separate embeddings": dict(encoder=True, separate_embedding=True),
-    "distilled": dict(distilled=True),
+    "distilled": dict(distilled=0.25),
+    "distilled without a teacher's share": dict(distilled=-1),
     "mean probability": dict(ensemble=2, evaluate="probability"),
     "mean logit": dict(ensemble=2, evaluate="logit"),
     "second member": dict(ensemble=2, evaluate="second"),
@@ -408,7 +413,7 @@ def main():
         W = Variables(o.get("ensemble", 1))
         length = LENGTH if o.get("bidirectional") else INPUTS
         inputs, targets = tokens(BATCH * length, 1), tokens(BATCH * LENGTH, 3)
-        targets[:, 2] = targets[:, 5] = 1
+        targets[:, 2] = targets[:, 5] = o.get("end", 1)
         targets[0, 6] = inputs[1, -1] = 0
         if o.get("packed"):
             targets[:, 6] = 0

@@ -1,4 +1,5 @@
 /* Models from a configuration: stacks, their layers and sublayers. */
+#include <stdint.h>
 #include <string.h>
 
 #include "model/config/config.h"
@@ -187,6 +188,20 @@ static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64
                        o);
 }
 
+/* What ends inputs and targets in one sequence; 0: as the vocabulary has it. */
+static bool delimiter_of(mtf_config *c, int32_t *end)
+{
+    delimiter_args a = {0};
+    gin_place      at = configured_at(c, &known_delimiter, "", "eos_id");
+    TRY(configure(c, &known_delimiter, "", NULL, &a));
+    if (a.end < 0 || a.end > INT32_MAX)
+        return gin_fail(&c->gin, &at, ERR_VALUE,
+                        "delimited_lm_inputs_mask.eos_id takes a token, not %lld",
+                        (long long)a.end);
+    *end = (int32_t)a.end;
+    return true;
+}
+
 static bool unitransformer(mtf_config *c, mtf_model_type type, int64_t input, int64_t output,
                            mtf_transformer_opts *o)
 {
@@ -196,6 +211,7 @@ static bool unitransformer(mtf_config *c, mtf_model_type type, int64_t input, in
     *o = (mtf_transformer_opts){.bidirectional = type == MTF_MODEL_ALIGNED,
                                 .prefix = b.args.full_attention};
     TRY(common(c, "", &b, o));
+    if (o->prefix || o->loss_on_targets_only) TRY(delimiter_of(c, &o->end));
     gin_place at = configured_at(c, &known_unitransformer, "", "input_vocab_size");
     return vocab_sizes(c, &at, input ? input : b.args.input_vocab,
                        output ? output : b.args.output_vocab, o);
@@ -207,17 +223,23 @@ static bool student_teacher(mtf_config *c, int64_t input, int64_t output, mtf_co
     student_args       a = {0};
     TRY(configure(c, &known_make_bi_student_teacher, "", NULL, &sizes));
     TRY(configure(c, &known_student_teacher, "", NULL, &a));
-    if (!(a.fraction_soft > 0 && a.fraction_soft <= 1) || !(a.temperature > 0)) {
-        gin_place at = configured_at(c, &known_student_teacher, "", "fraction_soft");
+    const gin_value *share = a.fraction_soft;
+    double           soft = share->kind == GIN_INT    ? (double)share->whole
+                            : share->kind == GIN_REAL ? share->real
+                                                      : -1;
+    if (!(soft >= 0 && soft <= 1))
+        return gin_fail(&c->gin, &share->at, ERR_VALUE,
+                        "StudentTeacher.fraction_soft takes a number from 0 to 1: the share of the "
+                        "loss that follows the teacher");
+    if (!(a.temperature > 0)) {
+        gin_place at = configured_at(c, &known_student_teacher, "", "temperature");
         return gin_fail(&c->gin, &at, ERR_VALUE,
-                        "StudentTeacher.fraction_soft must be above 0 and at most 1, and "
-                        "StudentTeacher.temperature above 0; they are %g and %g",
-                        a.fraction_soft, a.temperature);
+                        "StudentTeacher.temperature takes a number above 0, not %g", a.temperature);
     }
     if (!input) input = sizes.input_vocab;
     if (!output) output = sizes.output_vocab;
     m->distill = (mtf_distill_opts){
-        .temperature = a.temperature, .fraction_soft = a.fraction_soft, .start_step = a.start_step};
+        .temperature = a.temperature, .fraction_soft = soft > 0 ? soft : -1, .start_step = a.start_step};
     m->teacher_checkpoint = a.teacher_checkpoint;
     m->student_starts_as_teacher = a.initialize_student;
     return bitransformer(c, "student", input, output, &m->model) &&

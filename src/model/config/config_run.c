@@ -303,6 +303,10 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
     if (a.stop < 0 || a.stop > INT32_MAX)
         return gin_fail(&c->gin, &at, ERR_VALUE, "stop_at_token takes a token, not %lld",
                         (long long)a.stop);
+    at = configured_at(c, k, "", "bos_id");
+    if (a.start < 0 || a.start > INT32_MAX)
+        return gin_fail(&c->gin, &at, ERR_VALUE, "bos_id takes a token, not %lld",
+                        (long long)a.start);
     at = configured_at(c, k, "", "beam_size");
     if (a.beams > 1 && (a.temperature != 0 || a.top_k != -1 || a.top_p != 0))
         return gin_fail(&c->gin, &at, ERR_VALUE,
@@ -317,7 +321,9 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
                             .top_k = a.top_k < 0 ? 0 : a.top_k,
                             .top_p = a.top_p,
                             .alpha = a.alpha,
-                            .max_tokens = a.max_steps};
+                            .max_tokens = a.max_steps,
+                            .never_end = a.never_end,
+                            .start = (int32_t)a.start};
     int32_t *stop = arena_array(&c->gin.session->arena, int32_t, 2);
     TRY(stop != NULL);
     stop[0] = (int32_t)a.stop;

@@ -197,7 +197,7 @@ const configurable known_make_bi_student_teacher = {TRANSFORMER, "make_bi_studen
 #define AT(field) offsetof(student_args, field)
 static const gin_parameter student_teacher[] = {
     {"temperature",                    TAKES_REAL,    "None",   AT(temperature)},
-    {"fraction_soft",                  TAKES_REAL,    "None",   AT(fraction_soft)},
+    {"fraction_soft",                  TAKES_VALUE,   "None",   AT(fraction_soft)},
     {"distill_start_step",             TAKES_INT,     "0",      AT(start_step)},
     {"teacher_checkpoint",             TAKES_TEXT,    "None",   AT(teacher_checkpoint)},
     {"initialize_student_weights",     TAKES_BOOL,    "False",  AT(initialize_student)},
@@ -228,6 +228,10 @@ const configurable known_reduce_select = {TRANSFORMER, "reduce_ensemble_logits_s
 static const configurable reduce_prob = {TRANSFORMER, "reduce_ensemble_logits_mean_prob", no_parameters, NULL, 0};
 static const configurable reduce_logit = {TRANSFORMER, "reduce_ensemble_logits_mean_logit", no_parameters, NULL, 0};
 #undef AT
+
+static const gin_parameter delimiter[] = { /* None: as the vocabulary has it */
+    {"eos_id", TAKES_INT, "None", offsetof(delimiter_args, end)}, {0}};
+const configurable known_delimiter = {TRANSFORMER, "delimited_lm_inputs_mask", delimiter, NULL, 0};
 
 static const gin_parameter unit_scaling[] = {
     {"value", TAKES_BOOL, "False", offsetof(scaling_args, unit)}, {0}};
@@ -263,4 +267,5 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &reduce_logit,
                                            &known_unit_scaling,
                                            &known_initializer,
+                                           &known_delimiter,
                                            NULL};

@@ -59,7 +59,8 @@ typedef struct bitransformer_args {
 } bitransformer_args;
 
 typedef struct student_args {
-    double      temperature, fraction_soft;
+    double           temperature;
+    const gin_value *fraction_soft;
     int64_t     start_step;
     const char *teacher_checkpoint;
     bool        initialize_student;
@@ -75,6 +76,11 @@ typedef struct ensemble_args {
     int64_t          member;
 } ensemble_args;
 
+/* delimited_lm_inputs_mask: what ends inputs and targets. */
+typedef struct delimiter_args {
+    int64_t end;
+} delimiter_args;
+
 typedef struct scaling_args {
     bool unit;
 } scaling_args;
@@ -84,7 +90,7 @@ extern const configurable known_self_attention, known_enc_dec_attention, known_l
     known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
     known_make_bi_student_teacher, known_student_teacher, known_vocab_embedding,
     known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,
-    known_initializer;
+    known_initializer, known_delimiter;
 
 /* Sublayers: their words in mtf_sublayers, the last without. */
 typedef struct known_sublayer {

@@ -210,8 +210,8 @@ static const gin_parameter sample[] = {
     {"sampling_keep_top_k",       TAKES_INT,     "-1",     AT(top_k)},
     {"has_partial_sequences",     TAKES_NOTHING, "True",   0},
     {"remove_partial_sequences",  TAKES_NOTHING, "False",  0},
-    {"never_end",                 TAKES_DEFAULT, "False",  0},
-    {"bos_id",                    TAKES_DEFAULT, "0",      0},
+    {"never_end",                 TAKES_BOOL,    "False",  AT(never_end)},
+    {"bos_id",                    TAKES_INT,     "0",      AT(start)},
     {"sampling_keep_top_p",       TAKES_REAL,    "None",   AT(top_p)}, /* this library's own ... */
     {"beam_size",                 TAKES_COUNT,   "1",      AT(beams)},
     {"alpha",                     TAKES_REAL,    "0.6",    AT(alpha)},

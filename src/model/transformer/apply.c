@@ -32,13 +32,13 @@ mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, mtf_tenso
     return graph_of(targets) ? mtf_abs(shifted(targets, segment, 1)) : NULL;
 }
 
-/* Of inputs, 1, targets, 1, ...: where the number of ends before is even. */
-static mtf_tensor *in_inputs(mtf_tensor *ids)
+/* Of inputs, end, targets, end, ...: where the number of ends before is even. */
+static mtf_tensor *in_inputs(mtf_tensor *ids, int32_t end)
 {
     mtf_graph  *g = graph_of(ids);
-    mtf_tensor *one = mtf_constant(g, 1, MTF_I32, mtf_shape());
+    mtf_tensor *last = mtf_constant(g, end, MTF_I32, mtf_shape());
     mtf_tensor *two = mtf_constant(g, 2, MTF_I32, mtf_shape());
-    mtf_tensor *ends = mtf_cast(mtf_equal(mtf_abs(ids), one), MTF_I32);
+    mtf_tensor *ends = mtf_cast(mtf_equal(mtf_abs(ids), last), MTF_I32);
     mtf_tensor *before = mtf_cumsum(ends, length_of(ids), true, false);
     return mtf_equal(mtf_mod(before, two), mtf_zeros_like(before));
 }
@@ -155,7 +155,7 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
         t->ids = mtf_transformer_autoregressive_inputs(targets, b->targets_segment);
     }
     if (o->prefix || o->loss_on_targets_only) {
-        mtf_tensor *inputs = in_inputs(targets);
+        mtf_tensor *inputs = in_inputs(targets, o->end);
         if (o->prefix) c->priority = prefix_priority(targets, inputs);
         if (o->loss_on_targets_only) t->loss.counts = mtf_logical_not(inputs);
     }

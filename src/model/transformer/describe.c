@@ -192,6 +192,7 @@ static bool complete_sizes(mtf_transformer *m)
     set_default(&o->vocab_divisor, 128);
     set_default(&o->output_vocab, o->input_vocab);
     set_default(&o->ensemble, 1);
+    if (o->end == 0) o->end = 1;
     if (o->z_loss == 0) o->z_loss = 1e-4;
     if (o->input_vocab < 2 || o->output_vocab < 2 || o->vocab_divisor < 1)
         return fail(
@@ -204,6 +205,9 @@ static bool complete_sizes(mtf_transformer *m)
                     "d_model is %lld, the ensemble has %lld members; both must be 1 or "
                     "more, and loss_block is 0 or more",
                     (long long)o->d_model, (long long)o->ensemble);
+    if (o->end < 0 || o->end >= o->output_vocab)
+        return fail(f, ERR_VALUE, "the token %d ends a sequence; there are %lld output tokens",
+                    o->end, (long long)o->output_vocab);
     m->d_model = (mtf_dim){"d_model", o->d_model};
     m->input_vocab = (mtf_dim){"vocab", round_up(o->input_vocab, o->vocab_divisor)};
     m->output_vocab = (mtf_dim){"vocab", round_up(o->output_vocab, o->vocab_divisor)};
