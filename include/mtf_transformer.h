@@ -103,9 +103,12 @@ typedef enum mtf_positions {
  * "clip_activation_gradient"; "legacy_rms_norm" and "legacy_final_rms_norm" are rms_norm with the
  * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  A word may have a number of
  * its own, as "dropout(0.2)", a norm's epsilon, the first value of rezero (usually 0) or the largest
- * root mean square that clip_activation_gradient lets pass (usually 1).  Defaults: initial
- * {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final {"rms_norm",
- * "dropout"}. */
+ * root mean square that clip_activation_gradient lets pass (usually 1).
+ * "rms_norm_subsampled(40)" takes the mean of the first 40 % of the elements; an epsilon may follow.
+ * "annealed_dropout(0.2,1000,5000)" is dropout(0.2) up to mtf_global_step 1000, from where the rate
+ * falls to 0 at step 5000.
+ * Defaults: initial {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final
+ * {"rms_norm", "dropout"}. */
 typedef const char *const *mtf_sublayers;
 
 typedef struct mtf_stack_opts {

@@ -199,10 +199,10 @@ static bool describe(config_setup *c)
 }
 
 /* Texts end as their vocabulary says, unless the files do. */
-static void end_as_vocabulary(const config_setup *c, mtf_transformer_opts *model)
+static void end_as_vocabulary(const config_setup *c, mtf_transformer_opts *o)
 {
     int32_t end = c->targets ? mtf_vocabulary_end(c->targets) : 0;
-    if (!model->end && end > 0) model->end = end;
+    if (!o->end && end > 0) o->end = end;
 }
 
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c)

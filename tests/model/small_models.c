@@ -15,6 +15,9 @@ typedef struct small {
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
 static const char *const gpt2_final[] = {"layer_norm", NULL};
+static const char *const part_layers[] = {"rms_norm_subsampled(40)", "call_layer", "dropout",
+                                          "residual", NULL};
+static const char *const part_final[] = {"rms_norm_subsampled(40,1e-6)", NULL};
 static const char *const rezero_layers[] = {"call_layer", "rezero", "residual", NULL};
 
 static const small smalls[] = {
@@ -62,6 +65,8 @@ static const small smalls[] = {
      .attention = {.relative = MTF_RELATIVE_BIAS, .buckets = 8, .max_distance = 12},
      .opts = {.prefix = true}},
     {.what = "prefix, window", .attention = {.window = 2}, .opts = {.prefix = true}},
+    {.what = "norm of a part",
+     .opts = {.stack = {.per_layer = part_layers, .final = part_final}}},
     {.what = "encoder with a window", .encoder = true, .of_encoder = {.window = 2}},
 };
 

@@ -263,6 +263,12 @@ static void test_wrong_values(void **state)
     refuse(LM "Unitransformer.sample_autoregressive.sampling_keep_top_k = 0",
            "value: parameter 1:4:60: sampling_keep_top_k takes -1 (all tokens) or a number from 1 "
            "on, not 0");
+    refuse(LM "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
+              "sublayer_annealed_dropout.start_step = 5",
+           "value: parameter 1:5:40: sublayer_annealed_dropout takes init_dropout_rate, from 0 to "
+           "below 1, start_step, and end_step, which is later");
+    refuse(LM "sublayer_dropout.dropout_rate = 1.5",
+           "value: parameter 1:4:33: sublayer_dropout takes a dropout_rate from 0 to below 1");
     refuse(LM "Unitransformer.sample_autoregressive.bos_id = -1",
            "value: parameter 1:4:47: bos_id takes a token, not -1");
     refuse(LM "Unitransformer.loss_on_targets_only = True\ndelimited_lm_inputs_mask.eos_id = -1",

@@ -195,8 +195,9 @@ class Stack:
         if kind == "layer_norm":
             y = torch.nn.functional.layer_norm(x, (D,), eps=1e-6)
             return y * self.W(scope + "layer_norm/scale", D) + self.W(scope + "layer_norm/bias", D)
-        y = x / torch.sqrt((x**2).mean(-1, keepdim=True) + 1e-6)
-        return y * self.W(scope + kind + "/scale", *((D,) if kind == "rms_norm" else ()))
+        some = x[..., :math.ceil(D * 0.4)] if kind == "layer_norm_subsampled" else x
+        y = x / torch.sqrt((some**2).mean(-1, keepdim=True) + 1e-6)
+        return y * self.W(scope + kind + "/scale", *((D,) if kind != "scale_norm" else ()))
 
     def keep(self, x):
         return x if self.segment is None else x * (self.segment != 0)[..., None]
@@ -378,6 +379,7 @@ MODELS = {
     "flat scopes": dict(flat_scopes=True),
     "prefix, relative bias": dict(prefix=True, attention=dict(RELATIVE, relative="each")),
     "prefix, window": dict(prefix=True, attention=dict(window=2)),
+    "norm of a part": dict(norm="layer_norm_subsampled", final="layer_norm_subsampled"),
     "encoder with a window": dict(encoder=True, of_encoder=dict(window=2)),
     # beyond tests/model/small_models.c
     "hybrid": dict(attention=dict(hybrid=True)),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/config/config.h"
+#include "model/transformer/sublayers.h"
 
 /* ---- attention ---- */
 
@@ -217,23 +218,41 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
 
 /* ---- sublayers ---- */
 
-/* The word of mtf_sublayers, with the number that the reference's scope tells. */
+static const char *word_with_numbers(mtf_config *c, const known_sublayer *s, const gin_value *v,
+                                     const char *scope)
+{
+    sublayer_args a = {.number = {NAN, NAN, NAN}};
+    textbuf       t = {.arena = &c->gin.session->arena};
+    int           n = 0;
+    if (!configure(c, &s->as, scope, NULL, &a)) return NULL;
+    text_add(&t, "%s", s->word);
+    for (; n < MOST_SUBLAYER_NUMBERS && !isnan(a.number[n]); n++) {
+        text_add(&t, n ? "," : "(");
+        gin_write_real(a.number[n], &t);
+    }
+    if (n) text_add(&t, ")");
+    const char *word = text_done(&t);
+    if (!word || sublayer_find(word)) return word;
+    const gin_parameter *first = s->as.parameters;
+    gin_place            at = configured_at(c, &s->as, scope, first->name);
+    for (int k = 1; !at.file && first[k].name; k++) at = configured_at(c, &s->as, scope, first[k].name);
+    gin_fail(&c->gin, at.file ? &at : &v->at, ERR_VALUE, "%s takes %s", s->as.name,
+             strcmp(s->word, "annealed_dropout") == 0
+                 ? "init_dropout_rate, from 0 to below 1, start_step, and end_step, which is later"
+             : strcmp(s->word, "rms_norm_subsampled") == 0 ? "a percentage above 0, at most 100"
+                                                           : "a dropout_rate from 0 to below 1");
+    return NULL;
+}
+
+/* The word of mtf_sublayers, with the numbers that the reference's scope tells. */
 static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *scope)
 {
     const configurable *k = config_reference(c, v, "a sublayer");
     if (!k) return NULL;
     for (int i = 0; known_sublayers[i].word; i++) {
         const known_sublayer *s = &known_sublayers[i];
-        sublayer_args         a = {.number = NAN};
-        textbuf               t = {.arena = &c->gin.session->arena};
         if (k != &s->as) continue;
-        if (!configure(c, k, scope_of(v, scope), NULL, &a)) return NULL;
-        text_add(&t, "%s", s->word);
-        if (isnan(a.number)) return text_done(&t);
-        text_add(&t, "(");
-        gin_write_real(a.number, &t);
-        text_add(&t, ")");
-        return text_done(&t);
+        return word_with_numbers(c, s, v, scope_of(v, scope));
     }
     gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is no sublayer, as @sublayer_rms_norm is", k->name);
     return NULL;

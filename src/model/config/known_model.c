@@ -105,16 +105,17 @@ const configurable known_make_layer_stack = {TRANSFORMER, "make_layer_stack", ma
 #undef AT
 
 #define NUMBER offsetof(sublayer_args, number)
+#define MORE(n) NUMBER + (n) * sizeof(double)
 static const gin_parameter no_parameters[] = {{0}};
 static const gin_parameter norm[] = {{"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
 static const gin_parameter dropout[] = {{"dropout_rate", TAKES_REAL, "0.0", NUMBER}, {0}};
 static const gin_parameter subsampled[] = {
-    {"percentage", TAKES_DEFAULT, "100.0", 0}, {"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
+    {"percentage", TAKES_REAL, "100.0", NUMBER}, {"epsilon", TAKES_REAL, "1e-06", MORE(1)}, {0}};
 static const gin_parameter clip[] = {{"rms_norm", TAKES_REAL, "1.0", NUMBER}, {0}};
 static const gin_parameter rezero[] = {{"initial_value", TAKES_REAL, "0.0", NUMBER}, {0}};
 static const gin_parameter annealed[] = {
-    {"init_dropout_rate", TAKES_REAL, "0.0", NUMBER}, {"start_step", TAKES_DEFAULT, "None", 0},
-    {"end_step", TAKES_DEFAULT, "None", 0}, {0}};
+    {"init_dropout_rate", TAKES_REAL, "0.0", NUMBER}, {"start_step", TAKES_REAL, "None", MORE(1)},
+    {"end_step", TAKES_REAL, "None", MORE(2)}, {0}};
 const known_sublayer known_sublayers[] = {
     {"call_layer",               {TRANSFORMER, "sublayer_call_layer",               no_parameters, NULL, 0}},
     {"residual",                 {TRANSFORMER, "sublayer_residual",                 no_parameters, NULL, 0}},
@@ -122,14 +123,14 @@ const known_sublayer known_sublayers[] = {
     {"dropout",                  {TRANSFORMER, "sublayer_dropout",                  dropout,       NULL, 0}},
     {"dropout",                  {TRANSFORMER, "sublayer_legacy_dropout",           no_parameters, NULL, 0}},
     {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm",                 norm,          NULL, 0}},
-    {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm_subsampled",      subsampled,    NULL, 0}},
+    {"rms_norm_subsampled",      {TRANSFORMER, "sublayer_rms_norm_subsampled",      subsampled,    NULL, 0}},
     {"legacy_rms_norm",          {TRANSFORMER, "sublayer_legacy_rms_norm",          no_parameters, NULL, 0}},
     {"legacy_final_rms_norm",    {TRANSFORMER, "sublayer_legacy_final_rms_norm",    no_parameters, NULL, 0}},
     {"scale_norm",               {TRANSFORMER, "sublayer_scale_norm",               norm,          NULL, 0}},
     {"layer_norm",               {TRANSFORMER, "sublayer_true_layer_norm",          norm,          NULL, 0}},
     {"clip_activation_gradient", {TRANSFORMER, "sublayer_clip_activation_gradient", clip,          NULL, 0}},
     {"rezero",                   {TRANSFORMER, "sublayer_rezero",                   rezero,        NULL, 0}},
-    {"dropout",                  {TRANSFORMER, "sublayer_annealed_dropout",         annealed,      NULL, STANDING_ABSENT}},
+    {"annealed_dropout",         {TRANSFORMER, "sublayer_annealed_dropout",         annealed,      NULL, 0}},
     {NULL, {0}}};
 
 /* ---- models ---- */

@@ -32,9 +32,10 @@ typedef struct stack_args {
     bool             recompute;
 } stack_args;
 
-/* The number of a sublayer: its rate, its epsilon or the like. */
+/* The numbers of a sublayer, as its word has them: its rate, its epsilon or the like. */
+enum { MOST_SUBLAYER_NUMBERS = 3 };
 typedef struct sublayer_args {
-    double number;
+    double number[MOST_SUBLAYER_NUMBERS];
 } sublayer_args;
 
 typedef struct make_stack_args {
