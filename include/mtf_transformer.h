@@ -36,12 +36,14 @@ typedef struct mtf_attention_layer {
     bool         shared_kv; /* keys are the values                                             */
     double       dropout;   /* of the attention weights                                        */
     bool         dropout_each; /* a decision for each query; default: one for all queries     */
-    mtf_relative relative;
+    mtf_relative relative; /* to an encoder: from the place of the last sentinel that was read */
     int64_t      buckets;        /* of relative positions; default 32                           */
     int64_t      max_distance;   /* from which on all distances are alike; default 128          */
     int64_t      window; /* sees fewer than so many positions back, and where it may look ahead
                              so many ahead; 0: all                                             */
     bool         extra_logit;    /* may attend to nothing: a learned logit for each head        */
+    bool         fixed_extra_logit; /* the same with one logit for all heads, not learned, ... */
+    double       extra_logit_value; /* ... which is this                                       */
     bool         hybrid;         /* a learned mix of ordinary and doubly normalised weights     */
     double       rotary;         /* base of rotary positions, as 10000; 0: none                 */
     int64_t      rotary_size;    /* how much of a head is rotated; default: all of it           */
@@ -144,6 +146,8 @@ typedef struct mtf_transformer_opts {
     bool           unscaled_softmax;   /* not divided by sqrt(d_model), as in GPT-2          */
     bool    scaled_embedding; /* the table starts like a classifier's weights, and lookups are
                               multiplied by sqrt(d_model)                                      */
+    int64_t sentinels; /* how many of the last input tokens mark spans of the inputs, for relative
+                          positions of a decoder in them                                        */
     bool    bidirectional; /* one stack that sees everything and labels each position            */
     int32_t end;           /* the token that ends a sequence; default 1                          */
     bool    prefix;        /* inputs, end, targets, end in one sequence; inputs see each other   */

@@ -87,10 +87,12 @@ def rotate(x, base, size):
 class Stack:
     """A stack that is being applied: what its layers see of each other."""
 
-    def __init__(self, W, scope, o, causal, segment=None, priority=None, encoded=None, encoded_segment=None):
+    def __init__(self, W, scope, o, causal, segment=None, priority=None, encoded=None, encoded_segment=None,
+                 spans=None):
         self.W, self.scope, self.o, self.causal = W, scope, o, causal
         self.segment, self.priority = segment, priority
-        self.encoded, self.encoded_segment, self.shared = encoded, encoded_segment, None
+        self.encoded, self.encoded_segment, self.shared = encoded, encoded_segment, {}
+        self.spans = spans
 
     def mask(self, length, a):
         place = torch.arange(length).expand(BATCH, length)
@@ -105,23 +107,40 @@ class Stack:
             seen &= self.segment[:, :, None] == self.segment[:, None, :]
         return seen
 
-    def relative(self, scope, a, q, heads, length):
+    def relative(self, scope, a, q, heads, length, across=False):
         """[batch, heads, query, memory] or less."""
         kind = a.get("relative")
         if not kind:
             return 0
-        if kind == "shared" and self.shared is not None:
-            return self.shared
-        of = buckets_of(length, length, a, not self.causal or self.priority is not None)
+        if kind == "shared" and across in self.shared:
+            return self.shared[across]
+        if across:
+            of = self.span_buckets(a)
+        else:
+            of = buckets_of(length, length, a, not self.causal or self.priority is not None).expand(BATCH, -1, -1)
         if kind == "contextual":
             kernel = self.W(scope + "relative_attention/kernel", heads, KV, a["buckets"])
             by_bucket = torch.einsum("bhqd,hdn->bhqn", q, kernel)
-            return torch.gather(by_bucket, 3, of.expand(BATCH, heads, length, length))
-        table = self.W(scope + "relative_attention_bias", *((heads,) if heads > 1 else ()), a["buckets"])
-        bias = table.reshape(heads, -1)[:, of]
+            return torch.gather(by_bucket, 3, of[:, None].expand(-1, heads, -1, -1))
+        name = "enc_dec_relative_attention_bias" if across else "relative_attention_bias"
+        table = self.W(scope + name, *((heads,) if heads > 1 else ()), a["buckets"])
+        bias = table.reshape(heads, -1)[:, of].transpose(0, 1)
         if kind == "shared":
-            self.shared = bias
+            self.shared[across] = bias
         return bias
+
+    def span_buckets(self, a):
+        """A token stands where the inputs have the sentinel that it has read last."""
+        ids, inputs, first = self.spans
+        of = torch.zeros(BATCH, LENGTH, INPUTS, dtype=torch.long)
+        for b in range(BATCH):
+            theirs = torch.cumsum((inputs[b] >= first).long(), 0)
+            own = torch.cumsum((ids[b] >= first).long(), 0)
+            for q in range(LENGTH):
+                place = int(((theirs < own[q]) & (inputs[b] != 0)).sum())
+                for m in range(INPUTS):
+                    of[b, q, m] = bucket(place - m, a["buckets"], a["max_distance"], True)
+        return of
 
     def project(self, scope, a, name, x, n):
         y = x @ self.W(scope + name, D, n * KV)
@@ -140,7 +159,7 @@ class Stack:
             q = q / math.sqrt(KV)
         if a.get("rotary"):
             q, k = (rotate(y, a["rotary"], a.get("rotary_size", KV)) for y in (q, k))
-        bias = 0 if to_encoder else self.relative(scope, a, q, heads, x.shape[1])
+        bias = self.relative(scope, a, q, heads, x.shape[1], to_encoder)
         k, v = (y.repeat_interleave(heads // groups, 1) for y in (k, v))
         logits = q @ k.transpose(2, 3)
         if to_encoder:
@@ -154,7 +173,9 @@ class Stack:
             share = W(scope + "hybrid_attention_mix").clamp(0, 1)
             weights = share * torch.softmax(logits, 3) + (1 - share) * twice
         elif a.get("extra_logit"):
-            extra = W(scope + "extra_logit", heads)[:, None, None].expand(BATCH, heads, x.shape[1], 1)
+            extra = a["extra_logit"]
+            extra = W(scope + "extra_logit", heads) if extra is True else torch.full((heads,), extra)
+            extra = extra[:, None, None].expand(BATCH, heads, x.shape[1], 1)
             weights = torch.softmax(torch.cat([logits, extra], 3), 3)[..., :-1]
         else:
             weights = torch.softmax(logits, 3)
@@ -285,7 +306,7 @@ def forward(W, prefix, o, inputs, targets):
             table = scope + "/embedding"
         segment = (targets != 0).long()
         across = "TalkingHeadsEncDecAttention" if o.get("talking") else "EncDecAttention"
-        layers.insert(1, (across, {}))
+        layers.insert(1, (across, o.get("across", {})))
     place = torch.arange(LENGTH)
     if o.get("packed"):
         segment, place = PACKED_SEGMENT.expand(BATCH, LENGTH), PACKED_POSITION
@@ -301,7 +322,8 @@ def forward(W, prefix, o, inputs, targets):
         priority = torch.where(wider, 0, torch.arange(LENGTH).expand(BATCH, LENGTH))
         if o.get("loss_on_targets_only"):
             said = torch.where(inside, 0, said)
-    stack = Stack(W, scope, o, not o.get("bidirectional"), segment, priority, encoded, encoded_segment)
+    spans = (ids, inputs, VOCAB - o.get("sentinels", 0))
+    stack = Stack(W, scope, o, not o.get("bidirectional"), segment, priority, encoded, encoded_segment, spans)
     x = embed(W, table, o, ids) + positions(W, scope, o, place, POSITIONS)
     return logits_of(W, scope, table, o, stack.apply(layers, x)), said
 
@@ -380,6 +402,15 @@ MODELS = {
     "prefix, relative bias": dict(prefix=True, attention=dict(RELATIVE, relative="each")),
     "prefix, window": dict(prefix=True, attention=dict(window=2)),
     "norm of a part": dict(norm="layer_norm_subsampled", final="layer_norm_subsampled"),
+    "fixed extra logit": dict(attention=dict(extra_logit=0.7)),
+    "relative bias to the encoder": dict(encoder=True, sentinels=20,
+                                         across=dict(RELATIVE, relative="each", extra_logit=True)),
+    "shared relative bias to the encoder": dict(encoder=True, sentinels=20,
+                                                across=dict(SHARED, memory_heads=2)),
+    "contextual relative bias to the encoder": dict(encoder=True, sentinels=20,
+                                                    across=dict(RELATIVE, relative="contextual")),
+    "ensemble with relative bias to the encoder": dict(encoder=True, sentinels=20, ensemble=2,
+                                                       across=dict(RELATIVE, relative="each")),
     "encoder with a window": dict(encoder=True, of_encoder=dict(window=2)),
     # beyond tests/model/small_models.c
     "hybrid": dict(attention=dict(hybrid=True)),

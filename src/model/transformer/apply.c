@@ -1,6 +1,7 @@
 /* Models in a graph: encoder, decoder, inputs and losses. */
 #include "graph/node.h"
 #include "model/transformer/apply.h"
+#include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
 
 /* ---- what sequences say of themselves ---- */
@@ -80,6 +81,7 @@ bool stack_begin(stack_call *c, const mtf_tensor *ids)
 mtf_tensor *stack_run(stack_call *c, mtf_dim vocab, mtf_tensor *ids)
 {
     if (!graph_of(ids) || !stack_begin(c, ids)) return NULL;
+    if (span_places_needed(c->model)) c->spans = span_places_count(c, ids);
     return stack_apply(c, embed_tokens(c, vocab, ids));
 }
 
@@ -113,6 +115,8 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
     decoder->memory = (mtf_dim){"memory_length", c.length.size};
     decoder->encoded = mtf_rename_dimension(x, c.length.name, "memory_length");
     decoder->encoded_segment = mtf_rename_dimension(c.segment, c.length.name, "memory_length");
+    if (c.spans)
+        decoder->encoded_spans = mtf_rename_dimension(c.spans, c.length.name, "memory_length");
     return decoder->encoded && decoder->encoded_segment;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "graph/node.h"
+#include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
 
 static mtf_dim rows_of(const decode_sizes *d)
@@ -34,6 +35,7 @@ static bool find_encoded(const decode_sizes *d, stack_call *c, decode_kind kind)
     if (d->inputs == 0) return true;
     mtf_scope_push(c->graph, "inputs");
     c->encoded_segment = call_kept(c, "segment", MTF_I32, mtf_shape());
+    if (span_places_needed(d->model)) c->encoded_spans = call_kept(c, "spans", MTF_I32, mtf_shape());
     mtf_scope_pop(c->graph);
     c->segment = mtf_ones(c->graph, MTF_I32, over_rows(d, kind, mtf_shape(c->length)));
     return c->encoded_segment && c->segment;
@@ -135,8 +137,11 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
     c.batch = mtf_shape_plus(m->ensemble, mtf_shape(rows));
     mtf_scope_push(g, m->decoder.opts.name);
     keep_for_layers(&c, mtf_rename_dimension(run.encoded, "memory_length", "length"));
-    c.length = all;
     mtf_scope_push(g, "inputs");
+    if (run.encoded_spans)
+        call_keep_encoded(&c, "spans",
+                          mtf_rename_dimension(run.encoded_spans, "memory_length", "length"));
+    c.length = all;
     call_keep_encoded(&c, "segment", to->segment);
     mtf_scope_pop(g);
     mtf_scope_pop(g);

@@ -62,7 +62,9 @@ static bool complete_attention(fault *f, const char *layer, mtf_attention_layer 
             f, ERR_VALUE,
             "%s: rotary positions turn an even number of elements, of at most %lld, not %lld",
             layer, (long long)o->kv, (long long)(o->rotary_size ? o->rotary_size : o->kv));
-    if (o->hybrid && o->extra_logit)
+    if (o->extra_logit && o->fixed_extra_logit)
+        return fail(f, ERR_VALUE, "%s: the extra logit is either learned or fixed", layer);
+    if (o->hybrid && (o->extra_logit || o->fixed_extra_logit))
         return fail(f, ERR_VALUE, "%s: hybrid attention has no extra logit", layer);
     return check_share(f, "the dropout of attention", o->dropout) &&
            check_relative(f, layer, o->relative, o->buckets, o->max_distance);
@@ -230,6 +232,9 @@ static bool check_model(const mtf_transformer *m)
         return fail(f, ERR_VALUE, "a bidirectional model is one stack without a prefix");
     if (o->prefix && transformer_has_encoder(m))
         return fail(f, ERR_VALUE, "a prefix belongs to models of one stack");
+    if (o->sentinels < 0 || o->sentinels > o->input_vocab)
+        return fail(f, ERR_VALUE, "%lld of %lld tokens are sentinels; there must be fewer",
+                    (long long)o->sentinels, (long long)o->input_vocab);
     if (!dtype_is_float(o->activation))
         return fail(f, ERR_TYPE, "a Transformer computes in f32, bf16, f16 or f64");
     if (o->d_model % 2 &&

@@ -74,8 +74,8 @@ mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o,
     }
     mtf_tensor *mask = attend_mask(c, &sees, memory);
     if (mask) logits = mtf_add(logits, mask);
-    relative_opts relative = {o->relative, o->buckets, o->max_distance, mtf_shape(t.softmax_heads)};
-    mtf_tensor   *bias = to_encoder ? NULL : relative_bias(c, &relative, q, memory);
+    relative_opts relative = {o->relative, o->buckets, o->max_distance, mtf_shape(t.softmax_heads), to_encoder};
+    mtf_tensor   *bias = relative_bias(c, &relative, q, memory);
     bias = relative_spread(c, bias, memory);
     if (bias) logits = mtf_add(logits, bias);
     mtf_tensor *weights = mtf_cast(mtf_softmax(logits, memory, NULL), c->type);

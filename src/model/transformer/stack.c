@@ -56,9 +56,11 @@ static void build_layer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
 static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 {
     const mtf_attention_layer *o = &l->attention;
-    if (l->kind != MTF_SELF_ATTENTION || o->relative != MTF_RELATIVE_BIAS_SHARED) return;
+    bool                       across = l->kind == MTF_ENC_DEC_ATTENTION;
+    if ((l->kind != MTF_SELF_ATTENTION && !across) || o->relative != MTF_RELATIVE_BIAS_SHARED)
+        return;
     mtf_scope_push(c->graph, l->name);
-    self_attention_bias(c, o);
+    attention_shared_bias(c, o, across);
     mtf_scope_pop(c->graph);
 }
 

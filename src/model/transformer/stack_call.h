@@ -31,7 +31,9 @@ typedef struct stack_call {
      * values are kept. */
     mtf_tensor *encoded, *encoded_segment;
     mtf_dim     memory;      /* its length */
+    mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
     mtf_tensor *shared_bias; /* relative bias of the stack, once it was made */
+    mtf_tensor *shared_across; /* the same of its attention to the encoder */
     /* CALL_DECODE */
     const char *cache_scope; /* where keys and values are kept */
     mtf_dim     cache;       /* positions that are kept of each sequence */
@@ -61,8 +63,8 @@ void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more);
 /* ---- layers: x [batch.., length, d_model] to the same ---- */
 
 mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
-/* Makes the bias that the self-attention layers of a stack share, where they do. */
-void        self_attention_bias(stack_call *c, const mtf_attention_layer *o);
+/* Makes the bias that such layers of a stack share, where they do. */
+void        attention_shared_bias(stack_call *c, const mtf_attention_layer *o, bool across);
 mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
 /* Keeps what such a layer needs of the encoder's output [batch.., length, d_model]. */
 void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded);
