@@ -223,8 +223,8 @@ static void test_wrong_values(void **state)
            "neither");
     refuse(
         LM "SelfAttention.keep_query_heads_dims = True",
-        "value: parameter 1:4:39: SelfAttention.keep_query_heads_dims is not available here with "
-        "any value but False");
+        "value: parameter 1:4:39: keep_query_heads_dims leaves the heads in the result, which no "
+        "stack of layers takes; it is for BranchedSelfAttention, which is not available here");
     refuse(
         LM "VarianceScalingInitializer.scale = 2.0",
         "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available here with any "
@@ -263,6 +263,15 @@ static void test_wrong_values(void **state)
     refuse(LM "Unitransformer.sample_autoregressive.sampling_keep_top_k = 0",
            "value: parameter 1:4:60: sampling_keep_top_k takes -1 (all tokens) or a number from 1 "
            "on, not 0");
+    refuse("run.batch_size = 1\nmake_layer_stack.layers = [@SelfAttention]\n"
+           "decoder/make_layer_stack.layers = [@EncDecAttention]\n"
+           "EncDecAttention.relative_attention_type = 'bias'",
+           "value: parameter 1:4:43: relative positions in the inputs need the number of sentinels; "
+           "bind relative_position_spans.num_sentinels, as to the extra ids of the vocabulary");
+    refuse(LM "SelfAttention.attention_kwargs = {'extra_logit': 'x'}",
+           "value: parameter 1:4:35: attention_kwargs: \"extra_logit\" is not available here with "
+           "this value; 'dropout_broadcast_dims': [], 'extra_logit': 0.0 and 'float32_logits': True "
+           "are");
     refuse(LM "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
               "sublayer_annealed_dropout.start_step = 5",
            "value: parameter 1:5:40: sublayer_annealed_dropout takes init_dropout_rate, from 0 to "

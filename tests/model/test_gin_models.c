@@ -558,6 +558,28 @@ static void test_other_models(void **state)
     close_well(o.session);
 
     o = open_names("tiny", NULL,
+                   "run.model_type = 'bitransformer'\n"
+                   "EncDecAttention.relative_attention_type = 'bias_shared'\n"
+                   "relative_position_spans.num_sentinels = 20\n"
+                   "SelfAttention.attention_kwargs = {'extra_logit': -1.5}\n"
+                   "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
+                   "sublayer_annealed_dropout.init_dropout_rate = 0.25\n"
+                   "sublayer_annealed_dropout.start_step = 5\n"
+                   "sublayer_annealed_dropout.end_step = 10\n"
+                   "LayerStack.sublayers_final = [@sublayer_rms_norm_subsampled]\n"
+                   "sublayer_rms_norm_subsampled.percentage = 30.0\n",
+                   100);
+    assert_int_equal(o.model.model.sentinels, 20);
+    assert_int_equal(o.model.model.stack.layers[1].attention.relative, MTF_RELATIVE_BIAS_SHARED);
+    assert_true(o.model.model.stack.layers[0].attention.fixed_extra_logit &&
+                o.model.model.stack.layers[0].attention.extra_logit_value == -1.5);
+    assert_string_equal(o.model.model.stack.initial[0], "annealed_dropout(0.25,5.0,10.0)");
+    assert_string_equal(o.model.model.stack.final[0], "rms_norm_subsampled(30.0,1e-06)");
+    build(&o);
+    check_same_again(&o, 100);
+    close_well(o.session);
+
+    o = open_names("tiny", NULL,
                    "run.model_type = 'delimited_lm'\n"
                    "delimited_lm_inputs_mask.eos_id = 99\n"
                    "Unitransformer.input_full_attention = True\n"

@@ -27,17 +27,8 @@ static bool relative_kind(mtf_config *c, const configurable *k, const char *scop
                     text);
 }
 
-static bool none_to_encoder(mtf_config *c, const configurable *k, const char *scope,
-                            mtf_relative relative)
-{
-    gin_place at = configured_at(c, k, scope, "relative_attention_type");
-    return relative == MTF_RELATIVE_NONE ||
-           gin_fail(&c->gin, &at, ERR_VALUE,
-                    "%s has no relative positions here; relative_attention_type takes None",
-                    k->name);
-}
-
-/* {'dropout_broadcast_dims': []}: each query decides for itself. */
+/* {'dropout_broadcast_dims': []}: each query decides for itself; {'extra_logit': 0.0}: one may attend
+ * to nothing. */
 static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_layer *o)
 {
     if (kwargs->kind == GIN_NONE) return true;
@@ -49,12 +40,17 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
         const gin_value *value = gin_resolve(&c->gin, &kwargs->items[2 * k + 1]);
         TRY(value != NULL);
         const char *name = key->kind == GIN_TEXT ? key->text : "";
-        if (strcmp(name, "dropout_broadcast_dims") == 0 && config_is_list(value) && value->n == 0)
+        if (strcmp(name, "dropout_broadcast_dims") == 0 && config_is_list(value) && value->n == 0) {
             o->dropout_each = true;
-        else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL && value->truth))
+        } else if (strcmp(name, "extra_logit") == 0 &&
+                 (value->kind == GIN_INT || value->kind == GIN_REAL || value->kind == GIN_NONE)) {
+            o->fixed_extra_logit = value->kind != GIN_NONE;
+            o->extra_logit_value = value->kind == GIN_INT ? (double)value->whole : value->real;
+        } else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL && value->truth))
             return gin_fail(&c->gin, &key->at, ERR_VALUE,
                             "attention_kwargs: \"%s\" is not available here with this value; "
-                            "'dropout_broadcast_dims': [] and 'float32_logits': True are",
+                            "'dropout_broadcast_dims': [], 'extra_logit': 0.0 and "
+                            "'float32_logits': True are",
                             name);
     }
     return true;
@@ -87,7 +83,12 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
     }
     o->hybrid = a.function != NULL;
     TRY(relative_kind(c, k, scope, a.relative, &o->relative));
-    if (l->kind == MTF_ENC_DEC_ATTENTION) TRY(none_to_encoder(c, k, scope, o->relative));
+    if (a.keep_heads) {
+        gin_place at = configured_at(c, k, scope, "keep_query_heads_dims");
+        return gin_fail(&c->gin, &at, ERR_VALUE,
+                        "keep_query_heads_dims leaves the heads in the result, which no stack of "
+                        "layers takes; it is for BranchedSelfAttention, which is not available here");
+    }
     return read_kwargs(c, a.kwargs, o);
 }
 
@@ -119,8 +120,6 @@ static bool talking_layer(mtf_config *c, const configurable *k, const char *scop
                                    .buckets = a.buckets,
                                    .max_distance = a.max_distance};
     TRY(relative_kind(c, k, scope, a.relative, &o->relative));
-    if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION)
-        TRY(none_to_encoder(c, k, scope, o->relative));
     return one_dim(c, a.key_heads, &o->key_heads) &&
            one_dim(c, a.softmax_heads, &o->softmax_heads) &&
            one_dim(c, a.value_heads, &o->value_heads);

@@ -151,6 +151,37 @@ static const char *inner_scope(mtf_config *c, const char *scope, const char *nam
     return text_done(&t);
 }
 
+static bool is_relative(const mtf_transformer_layer *l)
+{
+    return (l->kind == MTF_ENC_DEC_ATTENTION && l->attention.relative) ||
+           (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION && l->talking_heads.relative);
+}
+
+/* Tokens that tell a decoder's places in the inputs, where a layer asks for these. */
+static bool sentinels_of(mtf_config *c, const stack_build *decoder, const char *scope, int64_t *n)
+{
+    const mtf_transformer_layer *l = decoder->opts.layers;
+    span_args                    a = {0};
+    while (l->kind && !is_relative(l)) l++;
+    if (!l->kind) return true;
+    TRY(configure(c, &known_enc_dec_bias, scope, NULL, &a));
+    const configurable *k = config_reference(c, a.function, "relative_position_fn");
+    TRY(k != NULL);
+    if (k != &known_spans)
+        return gin_fail(&c->gin, &a.function->at, ERR_VALUE,
+                        "relative_position_fn takes @relative_position_spans, not @%s", k->name);
+    TRY(configure(c, &known_spans, scope_of(a.function, scope), NULL, &a));
+    gin_place at = configured_at(c,
+                                 l->kind == MTF_ENC_DEC_ATTENTION ? &known_enc_dec_attention
+                                                                  : &known_talking_enc_dec,
+                                 scope, "relative_attention_type");
+    *n = a.sentinels;
+    return *n > 0 || gin_fail(&c->gin, &at, ERR_VALUE,
+                              "relative positions in the inputs need the number of sentinels; bind "
+                              "relative_position_spans.num_sentinels, as to the extra ids of the "
+                              "vocabulary");
+}
+
 static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64_t output,
                           mtf_transformer_opts *o)
 {
@@ -170,7 +201,7 @@ static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64
     TRY(agree(c, d, "vocab_divisor", encoder.args.vocab_divisor, decoder.args.vocab_divisor));
     TRY(agree(c, d, "ensemble", encoder.args.ensemble, decoder.args.ensemble));
     *o = (mtf_transformer_opts){.encoder = encoder.opts, .separate_embedding = !a.shared_embedding};
-    TRY(common(c, scope, &decoder, o));
+    TRY(common(c, scope, &decoder, o) && sentinels_of(c, &decoder, d, &o->sentinels));
     gin_place at = configured_at(c, &known_unitransformer, d, "input_full_attention");
     if (decoder.args.full_attention || decoder.args.targets_only)
         return gin_fail(

@@ -20,7 +20,7 @@ static const gin_parameter self_attention[] = {
     {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
     {"attention_func",                 TAKES_TEXT,    "None",   AT(function)},
     {"combine_dims",                   TAKES_BOOL,    "True",   AT(combine)},
-    {"keep_query_heads_dims",          TAKES_DEFAULT, "False",  0},
+    {"keep_query_heads_dims",          TAKES_BOOL,    "False",  AT(keep_heads)},
     {"fold_scaling_into_initializer",  TAKES_BOOL,    "True",   AT(fold_scaling)},
     /* this library's own */
     {"relative_attention_max_distance", TAKES_COUNT,  "128",    AT(max_distance)},
@@ -230,6 +230,13 @@ static const configurable reduce_prob = {TRANSFORMER, "reduce_ensemble_logits_me
 static const configurable reduce_logit = {TRANSFORMER, "reduce_ensemble_logits_mean_logit", no_parameters, NULL, 0};
 #undef AT
 
+static const gin_parameter spans[] = {
+    {"num_sentinels", TAKES_COUNT, "None", offsetof(span_args, sentinels)}, {0}};
+const configurable known_spans = {LAYERS, "relative_position_spans", spans, NULL, 0};
+static const gin_parameter enc_dec_bias[] = {
+    {"relative_position_fn", TAKES_VALUE, "@relative_position_spans", offsetof(span_args, function)}, {0}};
+const configurable known_enc_dec_bias = {LAYERS, "enc_dec_attention_bias", enc_dec_bias, NULL, 0};
+
 static const gin_parameter delimiter[] = { /* None: as the vocabulary has it */
     {"eos_id", TAKES_INT, "None", offsetof(delimiter_args, end)}, {0}};
 const configurable known_delimiter = {TRANSFORMER, "delimited_lm_inputs_mask", delimiter, NULL, 0};
@@ -269,4 +276,6 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_unit_scaling,
                                            &known_initializer,
                                            &known_delimiter,
+                                           &known_spans,
+                                           &known_enc_dec_bias,
                                            NULL};

@@ -7,7 +7,7 @@
 /* SelfAttention and its kin. */
 typedef struct attention_args {
     int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
-    bool             shared_kv, combine, fold_scaling, bias, dropout_each;
+    bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each;
     double           dropout, rotary;
     const char      *relative, *function;
     const gin_value *kwargs;
@@ -77,6 +77,12 @@ typedef struct ensemble_args {
     int64_t          member;
 } ensemble_args;
 
+/* Relative positions of a decoder in the inputs. */
+typedef struct span_args {
+    int64_t          sentinels;
+    const gin_value *function;
+} span_args;
+
 /* delimited_lm_inputs_mask: what ends inputs and targets. */
 typedef struct delimiter_args {
     int64_t end;
@@ -91,7 +97,7 @@ extern const configurable known_self_attention, known_enc_dec_attention, known_l
     known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
     known_make_bi_student_teacher, known_student_teacher, known_vocab_embedding,
     known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,
-    known_initializer, known_delimiter;
+    known_initializer, known_delimiter, known_spans, known_enc_dec_bias;
 
 /* Sublayers: their words in mtf_sublayers, the last without. */
 typedef struct known_sublayer {

@@ -55,7 +55,7 @@ const configurable *const known_others[] = {
     /* embeddings, losses and functions likewise */
     ABSENT("FactorizedVocabEmbedding"), ABSENT("AdaptiveVocabEmbedding"), ABSENT("AdaptiveSoftmaxVocabEmbedding"),
     ABSENT("adaptive_softmax_loss_fn"), ABSENT("MixtureOfSoftmaxes"), ABSENT("Mixtape"),
-    ABSENT("relative_position_spans"), ABSENT("enc_dec_attention_bias"), ABSENT("enc_dec_attention"),
+    ABSENT("enc_dec_attention"),
     ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("synthetic_attention"), ABSENT("local_attention_1d"),
     ABSENT("attention_params"), ABSENT("variable_filter_max_size"), ABSENT("flexible_ckpt_init_mapping"),
     ABSENT("init_checkpoint_variable_mapping"), ABSENT("should_load_variable"),
