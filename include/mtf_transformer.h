@@ -57,11 +57,18 @@ typedef struct mtf_attention_layer {
 
 /* Attention whose heads are mixed before and after the softmax. */
 typedef struct mtf_talking_heads_layer {
-    int64_t      key_heads, softmax_heads, value_heads; /* default 12 each                     */
-    int64_t      key_size, value_size;                  /* default 64 each                     */
+    int64_t key_heads, softmax_heads, value_heads; /* default 12 each                          */
+    /* The same as dimensions, one or more.  Where two sets have the same one, it is not mixed between
+     * them.  Default: "key_heads", "heads" and "value_heads" of these numbers. */
+    mtf_shape    key_dims, softmax_dims, value_dims;
+    int64_t      key_size, value_size; /* default 64 each                                      */
     double       dropout;
     mtf_relative relative;
     int64_t      buckets, max_distance;
+    /* The matrix that mixes logits (l) or weights (w) has a part that is a linear function of the
+     * query's input (x) or of the memory's (m). */
+    bool   x2l, m2l, x2w, m2w;
+    double dynamic_scale; /* of the variance with which these functions start; default 0.01    */
 } mtf_talking_heads_layer;
 
 typedef struct mtf_feed_forward_layer {

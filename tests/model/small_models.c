@@ -9,7 +9,8 @@ typedef struct small {
     mtf_attention_layer  attention; /* of the decoder's first layer */
     mtf_attention_layer  of_encoder, across; /* of the encoder, and of the decoder to it */
     mtf_transformer_opts opts;
-    bool                 encoder, talking;
+    mtf_talking_heads_layer talks, talks_across; /* with heads: instead of these */
+    bool                 encoder;
     const char          *activation[3];
 } small;
 
@@ -67,6 +68,58 @@ static const small smalls[] = {
     {.what = "prefix, window", .attention = {.window = 2}, .opts = {.prefix = true}},
     {.what = "norm of a part",
      .opts = {.stack = {.per_layer = part_layers, .final = part_final}}},
+    {.what = "talking heads",
+     .talks = {.key_heads = 2,
+               .softmax_heads = 3,
+               .value_heads = 4,
+               .key_size = 6,
+               .value_size = 5,
+               .relative = MTF_RELATIVE_BIAS,
+               .buckets = 8,
+               .max_distance = 12}},
+    {.what = "talking heads in several dimensions",
+     .talks = {.key_dims = {2, {{"heads", 2}, {"key_heads", 3}}},
+               .softmax_dims = {1, {{"heads", 2}}},
+               .value_dims = {2, {{"heads", 2}, {"value_heads", 3}}},
+               .key_size = 6,
+               .value_size = 5,
+               .relative = MTF_RELATIVE_CONTEXTUAL,
+               .buckets = 8,
+               .max_distance = 12,
+               .x2l = true,
+               .m2l = true,
+               .x2w = true,
+               .m2w = true}},
+    {.what = "talking heads that keep to themselves",
+     .talks = {.key_dims = {1, {{"heads", 3}}},
+               .softmax_dims = {1, {{"heads", 3}}},
+               .value_dims = {1, {{"heads", 3}}},
+               .key_size = 6,
+               .value_size = 5,
+               .relative = MTF_RELATIVE_BIAS_SHARED,
+               .buckets = 8,
+               .max_distance = 12,
+               .x2l = true},
+     .opts = {.stack = {.recompute = true}}},
+    {.what = "talking heads to an encoder",
+     .encoder = true,
+     .opts = {.sentinels = 20},
+     .talks = {.key_heads = 2,
+               .softmax_heads = 3,
+               .value_heads = 4,
+               .key_size = 6,
+               .value_size = 5,
+               .m2w = true},
+     .talks_across = {.key_heads = 2,
+                      .softmax_heads = 3,
+                      .value_heads = 4,
+                      .key_size = 6,
+                      .value_size = 5,
+                      .relative = MTF_RELATIVE_BIAS_SHARED,
+                      .buckets = 8,
+                      .max_distance = 12,
+                      .m2l = true,
+                      .x2w = true}},
     {.what = "fixed extra logit",
      .attention = {.fixed_extra_logit = true, .extra_logit_value = 0.7}},
     {.what = "relative bias to the encoder",
@@ -114,6 +167,14 @@ static mtf_attention_layer usual_size(mtf_attention_layer o, bool composed)
     return o;
 }
 
+static mtf_transformer_layer talking(mtf_layer_kind kind, const mtf_talking_heads_layer *o,
+                                     bool dropout)
+{
+    mtf_transformer_layer l = {.kind = kind, .talking_heads = *o};
+    l.talking_heads.dropout = dropout ? 0.1 : 0;
+    return l;
+}
+
 mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool composed,
                                 const char **what)
 {
@@ -130,11 +191,14 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     a.dropout = dropout ? 0.1 : 0;
     a.composed = composed;
     layers[0].attention = a;
+    if (m->talks.key_size) layers[0] = talking(MTF_TALKING_HEADS_SELF_ATTENTION, &m->talks, dropout);
     encoder[0].attention = usual_size(m->of_encoder, composed);
     encoder[0].attention.relative = MTF_RELATIVE_BIAS_SHARED;
     if (m->encoder)
         layers[n++] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
                                               .attention = usual_size(m->across, composed)};
+    if (m->talks_across.key_size)
+        layers[1] = talking(MTF_TALKING_HEADS_ENC_DEC_ATTENTION, &m->talks_across, dropout);
     layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
     for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
     o.d_model = 16;

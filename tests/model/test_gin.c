@@ -268,6 +268,18 @@ static void test_wrong_values(void **state)
            "EncDecAttention.relative_attention_type = 'bias'",
            "value: parameter 1:4:43: relative positions in the inputs need the number of sentinels; "
            "bind relative_position_spans.num_sentinels, as to the extra ids of the vocabulary");
+#define TALKS                                                                                      \
+    "run.batch_size = 1\nrun.model_type = 'lm'\n"                                                  \
+    "make_layer_stack.layers = [@TalkingHeadsSelfAttention]\nTalkingHeadsSelfAttention."
+    refuse(TALKS "key_heads_dims = (('heads', 6),)",
+           "value: parameter 1:4:44: there are 6 of 'heads' here and 12 in another set of heads; "
+           "give what differs different names");
+    refuse(TALKS "key_heads_dims = (('heads', 6), ('heads', 2))",
+           "value: parameter 1:4:44: heads are one to 4 dimensions, as in (('heads', 4), "
+           "('key_heads', 3))");
+    refuse(TALKS "dynamic_projections = ['x2l', 'l2x']",
+           "value: parameter 1:4:49: dynamic_projections takes None or a list of 'x2l', 'm2l', "
+           "'x2w' and 'm2w'");
     refuse(LM "SelfAttention.attention_kwargs = {'extra_logit': 'x'}",
            "value: parameter 1:4:35: attention_kwargs: \"extra_logit\" is not available here with "
            "this value; 'dropout_broadcast_dims': [], 'extra_logit': 0.0 and 'float32_logits': True "

@@ -587,7 +587,10 @@ static void test_other_models(void **state)
                    "make_layer_stack.layers = [[@SelfAttention, 'first', {'num_memory_heads': 1}], "
                    "@LocalSelfAttention, @TalkingHeadsSelfAttention, @DenseReluDense]\n"
                    "LocalSelfAttention.radius = 3\n"
-                   "TalkingHeadsSelfAttention.key_heads_dims = (('heads', 6),)\n"
+                   "TalkingHeadsSelfAttention.key_heads_dims = (('heads', 2), ('key_heads', 3))\n"
+                   "TalkingHeadsSelfAttention.softmax_heads_dims = (('heads', 2),)\n"
+                   "TalkingHeadsSelfAttention.value_heads_dims = (('heads', 2), ('value_heads', 5))\n"
+                   "TalkingHeadsSelfAttention.dynamic_projections = ['x2l', 'm2w']\n"
                    "Unitransformer.ensemble = 2\n"
                    "reduce_ensemble_logits.reduce_fn = @reduce_ensemble_logits_select\n"
                    "reduce_ensemble_logits_select.model_id = 1\n"
@@ -599,7 +602,11 @@ static void test_other_models(void **state)
     assert_string_equal(m->stack.layers[0].name, "first");
     assert_int_equal(m->stack.layers[0].attention.memory_heads, 1);
     assert_int_equal(m->stack.layers[1].attention.window, 3);
-    assert_int_equal(m->stack.layers[2].talking_heads.key_heads, 6);
+    const mtf_talking_heads_layer *talks = &m->stack.layers[2].talking_heads;
+    assert_int_equal(talks->key_dims.ndims, 2);
+    assert_string_equal(talks->key_dims.dims[1].name, "key_heads");
+    assert_int_equal(talks->value_dims.dims[1].size, 5);
+    assert_true(talks->x2l && !talks->m2l && !talks->x2w && talks->m2w);
     assert_string_equal(m->stack.layers[3].feed_forward.activation[1], "linear");
     assert_int_equal(count_warnings(o.config), 0);
     build(&o);

@@ -17,7 +17,7 @@ typedef struct more {
     mtf_transformer_opts   opts;
     mtf_attention_layer    attention;
     mtf_feed_forward_layer feed_forward;
-    bool                   talking, encoder, distilled;
+    bool                   encoder, distilled;
     double                 soft; /* of the distilled */
     bool                   evaluates;        /* not in training */
     bool                   packed, negative; /* several examples in a row; targets without loss */
@@ -30,10 +30,6 @@ static const char *const scale_final[] = {"scale_norm", NULL};
 
 static const more mores[] = {
     {.what = "hybrid", .attention = {.hybrid = true}},
-    {.what = "talking heads",
-     .talking = true,
-     .attention = {.relative = MTF_RELATIVE_BIAS, BUCKETS}},
-    {.what = "talking heads to an encoder", .talking = true, .encoder = true},
     {.what = "scale norm, gated gelu, biases",
      .feed_forward = {.activation = {"gelu", "linear"}, .bias = true},
      .opts = {.stack = {.per_layer = scale_layers, .final = scale_final}}},
@@ -72,17 +68,6 @@ enum { MORES = sizeof mores / sizeof *mores };
 static mtf_transformer_layer attention_of(const more *m, bool to_encoder)
 {
     mtf_transformer_layer l = {.kind = to_encoder ? MTF_ENC_DEC_ATTENTION : MTF_SELF_ATTENTION};
-    if (m->talking) {
-        l.kind =
-            to_encoder ? MTF_TALKING_HEADS_ENC_DEC_ATTENTION : MTF_TALKING_HEADS_SELF_ATTENTION;
-        l.talking_heads = (mtf_talking_heads_layer){
-            .key_heads = 2, .softmax_heads = 3, .value_heads = 4, .key_size = 6, .value_size = 5};
-        if (to_encoder) return l;
-        l.talking_heads.relative = m->attention.relative;
-        l.talking_heads.buckets = m->attention.buckets;
-        l.talking_heads.max_distance = m->attention.max_distance;
-        return l;
-    }
     if (!to_encoder) l.attention = m->attention;
     l.attention.heads = 4;
     l.attention.kv = 8;

@@ -183,20 +183,48 @@ class Stack:
         return y + W(scope + "o_bias", D) if a.get("bias") else y
 
     def talking(self, scope, a, x, to_encoder):
-        """Key heads 2 of size 6, softmax heads 3, value heads 4 of size 5."""
-        W, from_ = self.W, self.encoded if to_encoder else x
-        q = torch.einsum("bld,dhk->bhlk", x, W(scope + "q/kernel", D, 2, 6))
-        k = torch.einsum("bld,dhk->bhlk", from_, W(scope + "k/kernel", D, 2, 6))
-        v = torch.einsum("bld,dhk->bhlk", from_, W(scope + "v/kernel", D, 4, 5))
-        logits = torch.einsum("bhqm,hs->bsqm", q @ k.transpose(2, 3), W(scope + "talking_heads_logits/kernel", 2, 3))
+        """Heads of keys, of the softmax and of values are dimensions with names, which are letters here."""
+        W, from_, length = self.W, self.encoded if to_encoder else x, x.shape[1]
+        keys, soft, values = ("".join(name for name, _ in a[part]) for part in ("key", "softmax", "value"))
+        size = dict(a["key"] + a["softmax"] + a["value"], d=D, x=6, y=5)
+        shape = lambda letters: [size[c] for c in letters]
+        dense = lambda name, x, letters, memory: torch.einsum(
+            "b%sd,d%s->b%s%s" % (memory, letters, memory, letters), x, W(scope + name + "/kernel", D, *shape(letters)))
+
+        def mixed(name, to, p, heads, made):
+            """p [b, q, m, heads] with other heads."""
+            reduced = "".join(c for c in heads if c not in made)
+            matrix = "".join(c for c in heads if c in made) + reduced + "".join(c for c in made if c not in heads)
+            if heads == made:
+                return p
+            mix = lambda w, before: torch.einsum("bqm%s,%s%s->bqm%s" % (heads, before, matrix, made), p, w)
+            y, n = mix(W(scope + name + "/kernel", *shape(matrix)), ""), 0
+            for whose, input_, letter in (("x", x, "q"), ("m", from_, "m")):
+                if whose + "2" + to in a.get("dynamic", []):
+                    y = y + mix(dense("%s/%s_dynamic_%d" % (name, name, n), input_, matrix, letter), "b" + letter)
+                    n += 1
+            return y
+
+        q, k = dense("q", x, keys + "x", "q"), dense("k", from_, keys + "x", "m")
+        v = dense("v", from_, values + "y", "m")
+        p = torch.einsum("bq%sx,bm%sx->bqm%s" % (keys, keys, keys), q, k)
+        logits = mixed("logits", "l", p, keys, soft)
         if to_encoder:
             seen = self.segment[:, :, None] == self.encoded_segment[:, None, :]
         else:
-            seen = self.mask(x.shape[1], a)
-            logits = logits + self.relative(scope, a, q, 3, x.shape[1])
-        weights = torch.softmax(logits + HIDDEN * (~seen)[:, None], 3)
-        weights = torch.einsum("bsqm,sv->bvqm", weights, W(scope + "talking_heads_weights/kernel", 3, 4))
-        return torch.einsum("bvqk,vkd->bqd", weights @ v, W(scope + "o/kernel", 4, 5, D))
+            seen = self.mask(length, a)
+        if a.get("relative") == "contextual":
+            of = buckets_of(length, length, a, not self.causal).expand(BATCH, -1, -1)
+            others = "".join(c for c in keys if c not in soft) + "x"
+            w = W(scope + "relative_attention/kernel", *shape(soft + others), a["buckets"])
+            by_bucket = torch.einsum("bq%sx,%s%sn->bqn%s" % (keys, soft, others, soft), q, w)
+            logits = logits + torch.gather(by_bucket, 2, of[..., None].expand(-1, -1, -1, size[soft]))
+        elif a.get("relative"):
+            logits = logits + self.relative(scope, a, q, size[soft], length, to_encoder).permute(0, 2, 3, 1)
+        weights = torch.softmax(logits + HIDDEN * (~seen)[..., None], 2)
+        weights = mixed("weights", "w", weights, soft, values)
+        u = torch.einsum("bqm%s,bm%sy->bq%sy" % (values, values, values), weights, v)
+        return torch.einsum("bq%sy,%syd->bqd" % (values, values), u, W(scope + "y/kernel", *shape(values + "yd")))
 
     def feed_forward(self, scope, o, x):
         W, words = self.W, o.get("activation", ["relu"])
@@ -293,7 +321,7 @@ def encode(W, prefix, o, inputs, table):
 def forward(W, prefix, o, inputs, targets):
     """Logits, and what they are to say."""
     a, ids, said = o.get("attention", {}), shift(targets.abs()), targets
-    kind = "TalkingHeadsSelfAttention" if o.get("talking") else "SelfAttention"
+    kind = "TalkingHeadsSelfAttention" if a.get("key") else "SelfAttention"
     layers = [(kind, a), ("feed_forward", {})]
     segment = priority = encoded = encoded_segment = None
     scope = prefix + "transformer"
@@ -305,7 +333,7 @@ def forward(W, prefix, o, inputs, targets):
         if o.get("separate_embedding"):
             table = scope + "/embedding"
         segment = (targets != 0).long()
-        across = "TalkingHeadsEncDecAttention" if o.get("talking") else "EncDecAttention"
+        across = "TalkingHeadsEncDecAttention" if a.get("key") else "EncDecAttention"
         layers.insert(1, (across, o.get("across", {})))
     place = torch.arange(LENGTH)
     if o.get("packed"):
@@ -371,6 +399,7 @@ def distilled(W, o, inputs, targets):
 GPT2 = dict(no_shift=True, shared_softmax=True, unscaled_softmax=True, norm="layer_norm", final="layer_norm",
             activation=["gelu"], attention=dict(bias=True))
 SHARED = dict(RELATIVE, relative="shared")
+TALKS = dict(key=[("k", 2)], softmax=[("h", 3)], value=[("v", 4)])
 MODELS = {
     "plain": {},
     "encoder and decoder": dict(encoder=True),
@@ -402,6 +431,14 @@ MODELS = {
     "prefix, relative bias": dict(prefix=True, attention=dict(RELATIVE, relative="each")),
     "prefix, window": dict(prefix=True, attention=dict(window=2)),
     "norm of a part": dict(norm="layer_norm_subsampled", final="layer_norm_subsampled"),
+    "talking heads": dict(attention=dict(TALKS, **RELATIVE, relative="each")),
+    "talking heads in several dimensions": dict(attention=dict(
+        RELATIVE, key=[("h", 2), ("k", 3)], softmax=[("h", 2)], value=[("h", 2), ("v", 3)], relative="contextual",
+        dynamic=["x2l", "m2l", "x2w", "m2w"])),
+    "talking heads that keep to themselves": dict(attention=dict(SHARED, key=[("h", 3)], softmax=[("h", 3)],
+                                                                 value=[("h", 3)], dynamic=["x2l"])),
+    "talking heads to an encoder": dict(encoder=True, sentinels=20, attention=dict(TALKS, dynamic=["m2w"]),
+                                        across=dict(TALKS, **SHARED, dynamic=["m2l", "x2w"])),
     "fixed extra logit": dict(attention=dict(extra_logit=0.7)),
     "relative bias to the encoder": dict(encoder=True, sentinels=20,
                                          across=dict(RELATIVE, relative="each", extra_logit=True)),
@@ -414,8 +451,6 @@ MODELS = {
     "encoder with a window": dict(encoder=True, of_encoder=dict(window=2)),
     # beyond tests/model/small_models.c
     "hybrid": dict(attention=dict(hybrid=True)),
-    "talking heads": dict(talking=True, attention=dict(RELATIVE, relative="each")),
-    "talking heads to an encoder": dict(talking=True, encoder=True),
     "scale norm, gated gelu, biases": dict(norm="scale_norm", final="scale_norm", activation=["gelu", "linear"],
                                            ff_bias=True),
     "large z-loss, own denominator": dict(z_loss=0.05, loss_denominator=5),

@@ -6,6 +6,7 @@
 
 #include "model/config/config.h"
 #include "model/transformer/sublayers.h"
+#include "space/shape.h"
 
 /* ---- attention ---- */
 
@@ -92,20 +93,59 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
     return read_kwargs(c, a.kwargs, o);
 }
 
-/* (("heads", 12),): one dimension, called heads. */
-static bool one_dim(mtf_config *c, const gin_value *v, int64_t *size)
+/* (("heads", 4), ("key_heads", 3)): dimensions of heads. */
+static bool read_heads(mtf_config *c, const gin_value *v, mtf_shape *dims)
 {
-    const gin_value *dim = config_is_list(v) && v->n == 1 ? config_item(c, v, 0) : NULL;
-    if (dim && config_is_list(dim) && dim->n == 2) {
-        const gin_value *name = config_item(c, dim, 0), *n = config_item(c, dim, 1);
-        TRY(name && n);
-        if (name->kind == GIN_TEXT && n->kind == GIN_INT && n->whole > 0) {
-            *size = n->whole;
-            return true;
-        }
+    enum { MOST = 4 };
+    bool ok = config_is_list(v) && v->n >= 1 && v->n <= MOST;
+    for (int k = 0; ok && k < v->n; k++) {
+        const gin_value *dim = config_item(c, v, k);
+        TRY(dim != NULL);
+        ok = config_is_list(dim) && dim->n == 2;
+        const gin_value *name = ok ? config_item(c, dim, 0) : NULL,
+                        *n = ok ? config_item(c, dim, 1) : NULL;
+        TRY(!ok || (name && n));
+        ok = ok && name->kind == GIN_TEXT && *name->text && n->kind == GIN_INT && n->whole > 0;
+        if (ok) *dims = mtf_shape_plus(*dims, mtf_shape((mtf_dim){name->text, n->whole}));
+        ok = ok && dims->ndims == k + 1; /* no name twice */
     }
-    return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "the heads are one dimension here, as in (('heads', 12),)");
+    return ok || gin_fail(&c->gin, &v->at, ERR_VALUE,
+                          "heads are one to %d dimensions, as in (('heads', 4), ('key_heads', 3))",
+                          (int)MOST);
+}
+
+/* Dimensions of one name are one dimension. */
+static bool agree(mtf_config *c, const gin_value *v, const mtf_shape *own, const mtf_shape *others)
+{
+    for (int k = 0; k < own->ndims; k++) {
+        mtf_dim same = mtf_shape_dim(*others, own->dims[k].name);
+        if (shape_find(others, own->dims[k].name) >= 0 && same.size != own->dims[k].size)
+            return gin_fail(&c->gin, &v->at, ERR_VALUE,
+                            "there are %lld of '%s' here and %lld in another set of heads; give what "
+                            "differs different names",
+                            (long long)own->dims[k].size, same.name, (long long)same.size);
+    }
+    return true;
+}
+
+/* ["x2l", "m2w"]: what the matrices that mix heads depend on. */
+static bool read_dynamic(mtf_config *c, const gin_value *v, mtf_talking_heads_layer *o)
+{
+    bool ok = v->kind == GIN_NONE || config_is_list(v);
+    for (int k = 0; ok && v->kind != GIN_NONE && k < v->n; k++) {
+        const gin_value *one = config_item(c, v, k);
+        TRY(one != NULL);
+        const char *word = one->kind == GIN_TEXT ? one->text : "";
+        bool       *to = strcmp(word, "x2l") == 0   ? &o->x2l
+                         : strcmp(word, "m2l") == 0 ? &o->m2l
+                         : strcmp(word, "x2w") == 0 ? &o->x2w
+                         : strcmp(word, "m2w") == 0 ? &o->m2w
+                                                    : NULL;
+        ok = to != NULL;
+        if (to) *to = true;
+    }
+    return ok || gin_fail(&c->gin, &v->at, ERR_VALUE,
+                          "dynamic_projections takes None or a list of 'x2l', 'm2l', 'x2w' and 'm2w'");
 }
 
 static bool talking_layer(mtf_config *c, const configurable *k, const char *scope,
@@ -118,11 +158,15 @@ static bool talking_layer(mtf_config *c, const configurable *k, const char *scop
                                    .value_size = a.value_size,
                                    .dropout = a.dropout,
                                    .buckets = a.buckets,
-                                   .max_distance = a.max_distance};
+                                   .max_distance = a.max_distance,
+                                   .dynamic_scale = a.dynamic_scale};
     TRY(relative_kind(c, k, scope, a.relative, &o->relative));
-    return one_dim(c, a.key_heads, &o->key_heads) &&
-           one_dim(c, a.softmax_heads, &o->softmax_heads) &&
-           one_dim(c, a.value_heads, &o->value_heads);
+    return read_heads(c, a.key_heads, &o->key_dims) &&
+           read_heads(c, a.softmax_heads, &o->softmax_dims) &&
+           read_heads(c, a.value_heads, &o->value_dims) &&
+           agree(c, a.key_heads, &o->key_dims, &o->softmax_dims) &&
+           agree(c, a.value_heads, &o->value_dims, &o->softmax_dims) &&
+           agree(c, a.key_heads, &o->key_dims, &o->value_dims) && read_dynamic(c, a.dynamic, o);
 }
 
 /* ---- feed-forward ---- */

@@ -58,8 +58,8 @@ static const gin_parameter talking_heads[] = {
     {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
     {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
     {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
-    {"dynamic_projections",            TAKES_DEFAULT, "None",   0},
-    {"dynamic_projections_init_scale", TAKES_NOTHING, "0.01",   0},
+    {"dynamic_projections",            TAKES_VALUE,   "None",   AT(dynamic)},
+    {"dynamic_projections_init_scale", TAKES_REAL,    "0.01",   AT(dynamic_scale)},
     {"relative_attention_max_distance", TAKES_COUNT,  "128",    AT(max_distance)},
     {0}};
 const configurable known_talking_heads = {LAYERS, "TalkingHeadsSelfAttention", talking_heads, NULL, 0};

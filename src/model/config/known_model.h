@@ -14,9 +14,9 @@ typedef struct attention_args {
 } attention_args;
 
 typedef struct talking_args {
-    const gin_value *key_heads, *softmax_heads, *value_heads;
+    const gin_value *key_heads, *softmax_heads, *value_heads, *dynamic;
     int64_t          key_size, value_size, buckets, max_distance;
-    double           dropout;
+    double           dropout, dynamic_scale;
     const char      *relative;
 } talking_args;
 

@@ -110,12 +110,14 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
     for (int64_t b = 0; b < s->opts.blocks; b++)
         for (int k = 0; k < s->nlayers; k++) {
             const mtf_transformer_layer *l = &s->layers[k];
-            if (l->kind != MTF_ENC_DEC_ATTENTION) continue;
             stack_scope(s, b, k, scope, sizeof scope);
             const char *outside = c->graph->scope;
             mtf_scope_push(c->graph, scope);
             mtf_scope_push(c->graph, l->name);
-            enc_dec_attention_keep(c, &l->attention, encoded);
+            if (l->kind == MTF_ENC_DEC_ATTENTION)
+                enc_dec_attention_keep(c, &l->attention, encoded);
+            else if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION)
+                talking_heads_keep(c, &l->talking_heads, encoded);
             c->graph->scope = outside;
         }
 }

@@ -70,8 +70,38 @@ static bool complete_attention(fault *f, const char *layer, mtf_attention_layer 
            check_relative(f, layer, o->relative, o->buckets, o->max_distance);
 }
 
-static bool complete_talking(fault *f, const char *layer, mtf_talking_heads_layer *o)
+/* A set of heads as dimensions, with names of the session's own. */
+static bool complete_heads(mtf_session *s, const char *layer, const char *name, int64_t heads,
+                           mtf_shape *dims)
 {
+    if (dims->ndims == 0) *dims = mtf_shape((mtf_dim){name, heads});
+    for (int k = 0; k < dims->ndims; k++) {
+        if (dims->dims[k].size < 1)
+            return fail(&s->fault, ERR_VALUE, "%s: there are %lld heads \"%s\"; there must be 1 or more",
+                        layer, (long long)dims->dims[k].size, dims->dims[k].name);
+        dims->dims[k].name = arena_text(&s->arena, dims->dims[k].name);
+        TRY(dims->dims[k].name != NULL);
+    }
+    return true;
+}
+
+/* Dimensions of one name have one size. */
+static bool heads_agree(fault *f, const char *layer, const mtf_shape *a, const mtf_shape *b)
+{
+    for (int i = 0; i < a->ndims; i++)
+        for (int k = 0; k < b->ndims; k++)
+            if (strcmp(a->dims[i].name, b->dims[k].name) == 0 && a->dims[i].size != b->dims[k].size)
+                return fail(f, ERR_VALUE,
+                            "%s: two sets of heads have \"%s\", with %lld and %lld; give what "
+                            "differs different names",
+                            layer, a->dims[i].name, (long long)a->dims[i].size,
+                            (long long)b->dims[k].size);
+    return true;
+}
+
+static bool complete_talking(mtf_session *s, const char *layer, mtf_talking_heads_layer *o)
+{
+    fault *f = &s->fault;
     set_default(&o->key_heads, 12);
     set_default(&o->softmax_heads, 12);
     set_default(&o->value_heads, 12);
@@ -79,22 +109,32 @@ static bool complete_talking(fault *f, const char *layer, mtf_talking_heads_laye
     set_default(&o->value_size, 64);
     set_default(&o->buckets, 32);
     set_default(&o->max_distance, 128);
-    if (o->key_heads < 1 || o->softmax_heads < 1 || o->value_heads < 1 || o->key_size < 1 ||
-        o->value_size < 1)
-        return fail(f, ERR_VALUE, "%s: numbers of heads and their sizes must be 1 or more", layer);
+    if (o->dynamic_scale == 0) o->dynamic_scale = 0.01;
+    if (o->key_size < 1 || o->value_size < 1 || o->dynamic_scale < 0)
+        return fail(f, ERR_VALUE,
+                    "%s: heads of size %lld and %lld, a dynamic scale of %g; they must be 1 or more, "
+                    "and above 0",
+                    layer, (long long)o->key_size, (long long)o->value_size, o->dynamic_scale);
+    TRY(complete_heads(s, layer, "key_heads", o->key_heads, &o->key_dims) &&
+        complete_heads(s, layer, "heads", o->softmax_heads, &o->softmax_dims) &&
+        complete_heads(s, layer, "value_heads", o->value_heads, &o->value_dims) &&
+        heads_agree(f, layer, &o->key_dims, &o->softmax_dims) &&
+        heads_agree(f, layer, &o->key_dims, &o->value_dims) &&
+        heads_agree(f, layer, &o->softmax_dims, &o->value_dims));
     return check_share(f, "the dropout of attention", o->dropout) &&
            check_relative(f, layer, o->relative, o->buckets, o->max_distance);
 }
 
-static bool complete_layer(fault *f, mtf_transformer_layer *l)
+static bool complete_layer(mtf_session *s, mtf_transformer_layer *l)
 {
+    fault *f = &s->fault;
     if (!l->name) l->name = transformer_layer_class(l->kind);
     switch (l->kind) {
     case MTF_SELF_ATTENTION:
     case MTF_ENC_DEC_ATTENTION: return complete_attention(f, l->name, &l->attention);
     case MTF_TALKING_HEADS_SELF_ATTENTION:
     case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
-        return complete_talking(f, l->name, &l->talking_heads);
+        return complete_talking(s, l->name, &l->talking_heads);
     case MTF_FEED_FORWARD:
         set_default(&l->feed_forward.hidden, 4096);
         if (!l->feed_forward.activation[0]) l->feed_forward.activation[0] = "relu";
@@ -164,7 +204,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     o->layers = to->layers;
     for (int k = 0; k < to->nlayers; k++) {
         mtf_transformer_layer *l = &to->layers[k];
-        TRY(complete_layer(&s->fault, l));
+        TRY(complete_layer(s, l));
         l->name = arena_text(&s->arena, l->name);
         TRY(l->name != NULL);
         if (attends_to_encoder(l->kind) && !has_encoder)

@@ -85,6 +85,20 @@ static mtf_tensor *biases(stack_call *c, const relative_opts *o, mtf_tensor *by_
     return mtf_cast(bias, MTF_F32);
 }
 
+/* [.., heads.., buckets]: heads that queries have no dimension for are made of all others. */
+static mtf_tensor *by_query(const stack_call *c, const relative_opts *o, mtf_tensor *q,
+                            mtf_dim buckets)
+{
+    if (!graph_of(q)) return NULL;
+    mtf_shape made = mtf_shape_minus(o->heads, q->shape), own = mtf_shape_minus(o->heads, made);
+    return mtf_dense(q, mtf_shape_plus(made, mtf_shape(buckets)),
+                     &(mtf_dense_opts){.name = "relative_attention",
+                                       .reduced = mtf_shape_minus(q->shape, call_shape(c, own)),
+                                       .experts = mtf_shape_plus(c->model->ensemble, own),
+                                       .no_bias = true,
+                                       .context = &c->context});
+}
+
 mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, mtf_dim memory)
 {
     mtf_dim   buckets = {"buckets", o->buckets};
@@ -94,12 +108,7 @@ mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, 
     switch (o->kind) {
     case MTF_RELATIVE_NONE: return NULL;
     case MTF_RELATIVE_CONTEXTUAL:
-        table = mtf_dense(q, mtf_shape(buckets),
-                          &(mtf_dense_opts){.name = "relative_attention",
-                                            .experts = mtf_shape_plus(c->model->ensemble, o->heads),
-                                            .no_bias = true,
-                                            .context = &c->context});
-        return biases(c, o, table, buckets, memory);
+        return biases(c, o, by_query(c, o, q, buckets), buckets, memory);
     default:
         if (*shared) return *shared;
         table = call_weight(c, o->across ? "enc_dec_relative_attention_bias"

@@ -55,12 +55,17 @@ static void build_layer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
 /* A bias that all layers share must not belong to the region of the first one. */
 static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 {
-    const mtf_attention_layer *o = &l->attention;
-    bool                       across = l->kind == MTF_ENC_DEC_ATTENTION;
-    if ((l->kind != MTF_SELF_ATTENTION && !across) || o->relative != MTF_RELATIVE_BIAS_SHARED)
+    bool plain = l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION;
+    bool across =
+        l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION;
+    if (l->kind == MTF_FEED_FORWARD ||
+        (plain ? l->attention.relative : l->talking_heads.relative) != MTF_RELATIVE_BIAS_SHARED)
         return;
     mtf_scope_push(c->graph, l->name);
-    attention_shared_bias(c, o, across);
+    if (plain)
+        attention_shared_bias(c, &l->attention, across);
+    else
+        talking_heads_shared_bias(c, &l->talking_heads, across);
     mtf_scope_pop(c->graph);
 }
 

@@ -68,6 +68,8 @@ void        attention_shared_bias(stack_call *c, const mtf_attention_layer *o, b
 mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
 /* Keeps what such a layer needs of the encoder's output [batch.., length, d_model]. */
 void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded);
+void talking_heads_shared_bias(stack_call *c, const mtf_talking_heads_layer *o, bool across);
+void talking_heads_keep(const stack_call *c, const mtf_talking_heads_layer *o, mtf_tensor *encoded);
 mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
                                 mtf_tensor *x);
 mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);
