@@ -99,6 +99,7 @@ typedef struct mtf_config_run {
                                   is left out, one whose dimension the model lacks has no effect */
     int64_t inputs_length, targets_length; /* 0: not given                                       */
     int64_t batch;                         /* sequences in a step                                */
+    int64_t outer_batch;                   /* parts of it that are a dimension of their own      */
     int64_t microbatches;                  /* that a batch is taken apart into                   */
     int64_t train_steps;
     int64_t save_every, perplexity_steps;

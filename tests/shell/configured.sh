@@ -29,6 +29,7 @@ printf 'a b\tA B\nc d\tC D\ne f\tE F\ng h\tG H\ni j\tI J\nk l\tK L\nm n\tM N\no 
 book=book.txt:documents=file:joined
 train() { run train --gin_file small.gin --text $book --optimizer adam --rate 0.01 --threads 1 --json "$@"; }
 losses() { sed -n 's/.*"loss":\([^,}]*\).*/\1/p' out; }
+evals() { sed -n 's/.*"eval_loss":\([^,}]*\).*/\1/p' out; }
 near() {                                # near NAME FILE FILE: losses agree, up to rounding
     if [ "$(wc -l <"$2")" -gt 0 ] && paste "$2" "$3" |
         awk '{ gap = ($1 - $2) / $1; if (gap < 0) gap = -gap } gap > 1e-4 || NF != 2 { bad = 1 } END { exit bad }'; then pass
@@ -50,6 +51,17 @@ near "the files' mesh" one two
 train --steps 12 --microbatches 2
 losses >parts
 near "microbatches change nothing" one parts
+outer="tpu_estimator_model_fn.outer_batch_size = 2"
+train --steps 12 --gin_param "$outer" --mesh x:2,y:2 --layout outer_batch:x,batch:y --microbatches 2 \
+    --eval-text $book --eval-every 12
+losses >outer
+near "an outer batch" one outer
+evals >outer_eval
+train --steps 12 --eval-text $book --eval-every 12
+evals >plain_eval
+near "an evaluation with an outer batch" plain_eval outer_eval
+train --steps 1 --gin_param "tpu_estimator_model_fn.outer_batch_size = 3"
+check "an outer batch that divides nothing" 1 err 'outer_batch_size: 3 does not divide the batch of 8'
 train --steps 6 --checkpoint-dir half
 train --steps 12 --checkpoint-dir half --resume
 losses >rest

@@ -59,7 +59,7 @@ const configurable known_run_function = {UTILS, "run", run_function, NULL, 0};
 static const gin_parameter estimator[] = {
     {"init_checkpoint",           TAKES_TEXT,    "None",   AT(init_checkpoint)},
     {"init_variable_filter",      TAKES_TEXT,    "''",     AT(init_filter)},
-    {"outer_batch_size",          TAKES_DEFAULT, "1",      0},
+    {"outer_batch_size",          TAKES_COUNT,   "1",      AT(outer_batch)},
     {"predict_fn",                TAKES_DEFAULT, "None",   0},
     {"tpu_summaries",             TAKES_NOTHING, "False",  0},
     {"model_info_file",           TAKES_NOTHING, "None",   0},

@@ -16,6 +16,7 @@ typedef struct run_args {
 
 typedef struct estimator_args {
     const char *init_checkpoint, *init_filter;
+    int64_t     outer_batch;
 } estimator_args;
 
 typedef struct dtype_args {
