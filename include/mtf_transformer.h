@@ -130,6 +130,7 @@ typedef struct mtf_stack_opts {
     bool          recompute; /* layers are computed again in the backward pass: less memory */
     bool          flat_scopes; /* layer_000 instead of block_000/layer_000                    */
     mtf_positions positions;
+    double        min_timescale, max_timescale; /* of sinusoids; default 1 and 10000           */
     int64_t       max_length;    /* of learned positions, and of decoding; default 512         */
     double        token_dropout; /* in training, ids that become 0                             */
 } mtf_stack_opts;

@@ -44,6 +44,8 @@ static const small smalls[] = {
     {.what = "queries divided", .attention = {.scale_queries = true}},
     {.what = "one head", .attention = {.heads = 1}},
     {.what = "sinusoids", .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID}}},
+    {.what = "slower sinusoids",
+     .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID, .min_timescale = 3, .max_timescale = 50}}},
     {.what = "prefix", .opts = {.prefix = true}},
     {.what = "no shift, as GPT-2",
      .attention = {.bias = true},

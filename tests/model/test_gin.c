@@ -290,6 +290,8 @@ static void test_wrong_values(void **state)
            "below 1, start_step, and end_step, which is later");
     refuse(LM "sublayer_dropout.dropout_rate = 1.5",
            "value: parameter 1:4:33: sublayer_dropout takes a dropout_rate from 0 to below 1");
+    refuse(LM "shift_targets.bos_id = 5",
+           "value: parameter 1:4:24: shift_targets.bos_id is not available here with any value but 0");
     refuse(LM "Unitransformer.sample_autoregressive.bos_id = -1",
            "value: parameter 1:4:47: bos_id takes a token, not -1");
     refuse(LM "Unitransformer.loss_on_targets_only = True\ndelimited_lm_inputs_mask.eos_id = -1",

@@ -560,6 +560,9 @@ static void test_other_models(void **state)
     o = open_names("tiny", NULL,
                    "run.model_type = 'bitransformer'\n"
                    "EncDecAttention.relative_attention_type = 'bias_shared'\n"
+                   "decoder/Unitransformer.sinusoid_positional_embedding = True\n"
+                   "sinusoid_positional_embedding_weights.max_timescale = 500.0\n"
+                   "shift_targets.bos_id = 0\nshift_targets.eos_id = 1\n"
                    "relative_position_spans.num_sentinels = 20\n"
                    "SelfAttention.attention_kwargs = {'extra_logit': -1.5}\n"
                    "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
@@ -570,6 +573,8 @@ static void test_other_models(void **state)
                    "sublayer_rms_norm_subsampled.percentage = 30.0\n",
                    100);
     assert_int_equal(o.model.model.sentinels, 20);
+    assert_true(o.model.model.stack.max_timescale == 500);
+    assert_int_equal(count_warnings(o.config), 0);
     assert_int_equal(o.model.model.stack.layers[1].attention.relative, MTF_RELATIVE_BIAS_SHARED);
     assert_true(o.model.model.stack.layers[0].attention.fixed_extra_logit &&
                 o.model.model.stack.layers[0].attention.extra_logit_value == -1.5);

@@ -292,8 +292,9 @@ def positions(W, scope, o, place, limit):
     if kind == "learned":
         return W(scope + "/positional_embedding", limit, D)[place]
     if kind == "sinusoid":
-        step = math.log(1e4) / (D // 2 - 1)
-        angle = place[:, None] * torch.exp(-torch.arange(D // 2) * step)
+        first, last = o.get("timescales", (1, 1e4))
+        step = math.log(last / first) / (D // 2 - 1)
+        angle = place[:, None] / (first * torch.exp(torch.arange(D // 2) * step))
         return torch.cat([torch.sin(angle), torch.cos(angle)], 1)
     return 0
 
@@ -418,6 +419,7 @@ MODELS = {
     "queries divided": dict(attention=dict(scale_queries=True)),
     "one head": dict(attention=dict(heads=1)),
     "sinusoids": dict(positions="sinusoid"),
+    "slower sinusoids": dict(positions="sinusoid", timescales=(3, 50)),
     "prefix": dict(prefix=True),
     "no shift, as GPT-2": GPT2,
     "gated units": dict(activation=["swish", "linear"]),

@@ -33,6 +33,17 @@ static bool build_layers(mtf_config *c, const make_stack_args *a, const char *sc
     return true;
 }
 
+static bool timescales_of(mtf_config *c, const char *scope, mtf_stack_opts *o)
+{
+    sinusoid_args a = {0};
+    TRY(configure(c, &known_sinusoids, scope, NULL, &a));
+    o->min_timescale = a.min;
+    o->max_timescale = a.max;
+    gin_place at = configured_at(c, &known_sinusoids, scope, a.min > 0 ? "max_timescale" : "min_timescale");
+    return (a.min > 0 && a.max > 0) ||
+           gin_fail(&c->gin, &at, ERR_VALUE, "timescales of sinusoids are above 0");
+}
+
 /* A Unitransformer with its layer stack, in a scope. */
 static bool build_stack(mtf_config *c, const char *scope, const char *name, stack_kind kind,
                         stack_build *b)
@@ -54,6 +65,7 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
     o->positions = b->args.sinusoid    ? MTF_POSITIONS_SINUSOID
                    : b->args.positions ? MTF_POSITIONS_LEARNED
                                        : MTF_POSITIONS_NONE;
+    if (b->args.sinusoid) TRY(timescales_of(c, scope, o));
     return config_sublayers(c, scope_of(make.stack_class, scope), o) &&
            build_layers(c, &make, scope, kind, o);
 }
@@ -101,6 +113,7 @@ static bool common(mtf_config *c, const char *scope, const stack_build *b, mtf_t
     o->unscaled_softmax = !a->scale_logits;
     TRY(config_types(c, &master, &slice, &o->activation));
     o->context.short_weights = slice == o->activation && slice != MTF_F32;
+    TRY(configure(c, &known_shift_targets, scope, NULL, &s));
     TRY(configure(c, &known_unit_scaling, scope, NULL, &s));
     o->context.unit_scaling = s.unit;
     TRY(configure(c, &known_initializer, scope, NULL, &s));

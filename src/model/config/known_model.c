@@ -237,6 +237,15 @@ static const gin_parameter enc_dec_bias[] = {
     {"relative_position_fn", TAKES_VALUE, "@relative_position_spans", offsetof(span_args, function)}, {0}};
 const configurable known_enc_dec_bias = {LAYERS, "enc_dec_attention_bias", enc_dec_bias, NULL, 0};
 
+static const gin_parameter sinusoids[] = {
+    {"min_timescale", TAKES_REAL, "1.0", offsetof(sinusoid_args, min)},
+    {"max_timescale", TAKES_REAL, "10000.0", offsetof(sinusoid_args, max)}, {0}};
+const configurable known_sinusoids = {TRANSFORMER, "sinusoid_positional_embedding_weights", sinusoids, NULL, 0};
+
+static const gin_parameter shift_targets[] = { /* older files; a decoder starts from 0 */
+    {"bos_id", TAKES_DEFAULT, "0", 0}, {"eos_id", TAKES_DEFAULT, "1", 0}, {0}};
+const configurable known_shift_targets = {TRANSFORMER, "shift_targets", shift_targets, NULL, 0};
+
 static const gin_parameter delimiter[] = { /* None: as the vocabulary has it */
     {"eos_id", TAKES_INT, "None", offsetof(delimiter_args, end)}, {0}};
 const configurable known_delimiter = {TRANSFORMER, "delimited_lm_inputs_mask", delimiter, NULL, 0};
@@ -278,4 +287,6 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_delimiter,
                                            &known_spans,
                                            &known_enc_dec_bias,
+                                           &known_sinusoids,
+                                           &known_shift_targets,
                                            NULL};

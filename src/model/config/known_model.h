@@ -83,6 +83,10 @@ typedef struct span_args {
     const gin_value *function;
 } span_args;
 
+typedef struct sinusoid_args {
+    double min, max;
+} sinusoid_args;
+
 /* delimited_lm_inputs_mask: what ends inputs and targets. */
 typedef struct delimiter_args {
     int64_t end;
@@ -97,7 +101,8 @@ extern const configurable known_self_attention, known_enc_dec_attention, known_l
     known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
     known_make_bi_student_teacher, known_student_teacher, known_vocab_embedding,
     known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,
-    known_initializer, known_delimiter, known_spans, known_enc_dec_bias;
+    known_initializer, known_delimiter, known_spans, known_enc_dec_bias,
+    known_sinusoids, known_shift_targets;
 
 /* Sublayers: their words in mtf_sublayers, the last without. */
 typedef struct known_sublayer {

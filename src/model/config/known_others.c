@@ -59,6 +59,6 @@ const configurable *const known_others[] = {
     ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("synthetic_attention"), ABSENT("local_attention_1d"),
     ABSENT("attention_params"), ABSENT("variable_filter_max_size"), ABSENT("flexible_ckpt_init_mapping"),
     ABSENT("init_checkpoint_variable_mapping"), ABSENT("should_load_variable"),
-    ABSENT("sinusoid_positional_embedding_weights"), ABSENT("beam_search"), ABSENT("greedy_decode"),
+    ABSENT("beam_search"), ABSENT("greedy_decode"),
     NULL};
 /* clang-format on */

@@ -61,6 +61,10 @@ static const gin_parameter estimator[] = {
     {"init_variable_filter",      TAKES_TEXT,    "''",     AT(init_filter)},
     {"outer_batch_size",          TAKES_COUNT,   "1",      AT(outer_batch)},
     {"predict_fn",                TAKES_DEFAULT, "None",   0},
+    {"learning_rate_schedule",    TAKES_NOTHING, "None",   0}, /* what `run` gives */
+    {"optimizer",                 TAKES_NOTHING, "None",   0},
+    {"variable_filter",           TAKES_NOTHING, "None",   0},
+    {"ensemble_inputs",           TAKES_NOTHING, "None",   0},
     {"tpu_summaries",             TAKES_NOTHING, "False",  0},
     {"model_info_file",           TAKES_NOTHING, "None",   0},
     {"hierarchical_tiling_spec",  TAKES_NOTHING, "None",   0},
@@ -222,6 +226,7 @@ static const gin_parameter decode_file[] = {
     {"output_filename",           TAKES_TEXT,    "None",   AT(output_file)},
     {"eos_id",                    TAKES_DEFAULT, "1",      0},
     {"repeats",                   TAKES_COUNT,   "1",      AT(repeats)},
+    {"checkpoint_path",           TAKES_NOTHING, "''",     0}, /* what infer_model gives */
     {0}};
 const configurable known_decode_file = {UTILS, "decode_from_file", decode_file, NULL, 0};
 static const gin_parameter infer_model[] = {
@@ -233,6 +238,7 @@ static const gin_parameter decode_dataset[] = {
     {"infer_dataset_fn",          TAKES_VALUE,   "None",   AT(dataset)},
     {"dataset_split",             TAKES_TEXT,    "'validation'", AT(dataset_split)},
     {"decode_output_dir",         TAKES_TEXT,    "None",   AT(output_dir)},
+    {"checkpoint_path",           TAKES_NOTHING, "''",     0},
     {0}};
 const configurable known_decode_dataset = {UTILS, "decode_from_dataset", decode_dataset, NULL, 0};
 #undef AT

@@ -194,6 +194,11 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     set_default(&o->blocks, 6);
     set_default(&o->max_length, 512);
     if (o->epsilon == 0) o->epsilon = 1e-6;
+    if (o->min_timescale == 0) o->min_timescale = 1;
+    if (o->max_timescale == 0) o->max_timescale = 1e4;
+    if (!(o->min_timescale > 0 && o->max_timescale > 0))
+        return fail(&s->fault, ERR_VALUE, "%s: sinusoids of timescales from %g to %g; both must be above 0",
+                    o->name, o->min_timescale, o->max_timescale);
     while (o->layers && o->layers[to->nlayers].kind) to->nlayers++;
     if (!to->nlayers) return fail(&s->fault, ERR_VALUE, "%s: the stack has no layers", o->name);
     if (o->blocks < 1 || o->max_length < 1)
