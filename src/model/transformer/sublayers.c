@@ -77,16 +77,14 @@ static mtf_tensor *dropout(stack_call *c, mtf_tensor *x, const double *number)
 /* The rate falls in a line from its first value, up to one step, to 0, from another on. */
 static mtf_tensor *annealed_dropout(stack_call *c, mtf_tensor *x, const double *number)
 {
-    double rate = number[0], begin = number[1], end = number[2];
-    if (rate == 0 || c->context.inference || !graph_of(x)) return x;
-    mtf_shape   noise = mtf_shape_minus(x->shape, mtf_shape(c->length));
-    mtf_tensor *left = mtf_add_scalar(mtf_negative(mtf_cast(mtf_global_step(c->graph), MTF_F64)), end);
-    left = mtf_clip(mtf_scale(left, 1 / (end - begin)), 0, 1);
-    mtf_tensor *keep = mtf_cast(mtf_add_scalar(mtf_scale(left, -rate), 1), MTF_F32);
-    mtf_tensor *kept = mtf_less(mtf_random_uniform(c->graph, MTF_F32, noise, 0, 1), keep);
-    mtf_tensor *y = mtf_where(kept, mtf_divide(x, mtf_cast(keep, x->type)),
-                              mtf_constant(c->graph, 0, x->type, mtf_shape()));
-    return mtf_transpose(y, x->shape);
+    if (number[0] == 0 || c->context.inference || !graph_of(x)) return x;
+    return mtf_annealed_dropout(
+        x, mtf_global_step(c->graph),
+        &(mtf_annealed_dropout_opts){.rate = number[0],
+                                     .start = number[1],
+                                     .end = number[2],
+                                     .noise = mtf_shape_minus(x->shape, mtf_shape(c->length)),
+                                     .context = &c->context});
 }
 
 static mtf_tensor *rezero(stack_call *c, mtf_tensor *x, const double *number)
