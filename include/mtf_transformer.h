@@ -187,6 +187,9 @@ typedef struct mtf_transformer_batch {
     mtf_tensor *inputs_segment, *inputs_position;
     mtf_tensor *targets; /* of bidirectional models: labels; their inputs are `inputs` */
     mtf_tensor *targets_segment, *targets_position;
+    /* Numbers several targets of one input, from 1 on: they share its segment, and do not see each
+     * other.  NULL: there is one. */
+    mtf_tensor *targets_subsegment;
 } mtf_transformer_batch;
 
 typedef struct mtf_transformer_result {

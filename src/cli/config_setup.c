@@ -292,7 +292,12 @@ bool config_network(const config_setup *c, bool training, network *n)
                     (long long)c->batch, (long long)c->run.outer_batch);
     if (reads) read_side(c, g, "inputs", mtf_shape(batch, inputs), in);
     read_side(c, g, "targets", mtf_shape(batch, targets), out);
-    b = (mtf_transformer_batch){in[0], in[1], in[2], out[0], out[1], out[2]};
+    b = (mtf_transformer_batch){.inputs = in[0],
+                                .inputs_segment = in[1],
+                                .inputs_position = in[2],
+                                .targets = out[0],
+                                .targets_segment = out[1],
+                                .targets_position = out[2]};
     mtf_transformer_result r =
         c->teacher ? mtf_transformer_distill(c->model, c->teacher, &b, &how, &c->described.distill)
                    : mtf_transformer_apply(c->model, &b, &how);

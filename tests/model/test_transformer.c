@@ -118,6 +118,7 @@ typedef struct rows {
     int            n;
     const int32_t *ids, *segment, *position;
     const int32_t *inputs, *inputs_segment, *inputs_position;
+    const int32_t *subsegment; /* NULL: none */
 } rows;
 
 static const rows packed = {
@@ -128,6 +129,7 @@ static const rows packed = {
     (const int32_t[]){14, 33, 1, 15, 42, 16, 44, 1, 0},
     (const int32_t[]){1, 1, 1, 2, 2, 2, 2, 2, 0},
     (const int32_t[]){0, 1, 2, 0, 1, 2, 3, 4, 0},
+    NULL,
 };
 static const rows apart = {
     2,
@@ -137,6 +139,29 @@ static const rows apart = {
     (const int32_t[]){14, 33, 1, 0, 0, 0, 0, 0, 0, 15, 42, 16, 44, 1, 0, 0, 0, 0},
     (const int32_t[]){1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
     (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    NULL,
+};
+
+/* The same targets of one input, which is there once. */
+static const rows one_input = {
+    1,
+    (const int32_t[]){11, 1, 33, 1, 21, 42, 1, 44, 1},
+    (const int32_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1},
+    (const int32_t[]){0, 1, 2, 3, 0, 1, 2, 3, 4},
+    (const int32_t[]){15, 42, 33, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8},
+    (const int32_t[]){1, 1, 1, 1, 2, 2, 2, 2, 2},
+};
+static const rows input_twice = {
+    2,
+    (const int32_t[]){11, 1, 33, 1, 0, 0, 0, 0, 0, 21, 42, 1, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    (const int32_t[]){15, 42, 33, 44, 1, 0, 0, 0, 0, 15, 42, 33, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    NULL,
 };
 
 /* The token losses of examples in rows of their own, or of several in a row. */
@@ -150,6 +175,7 @@ static void losses_of(int k, const rows *x, float *losses, const char **what)
         .targets = mtf_constant_data(g, x->ids, MTF_I32, shape),
         .targets_segment = mtf_constant_data(g, x->segment, MTF_I32, shape),
         .targets_position = mtf_constant_data(g, x->position, MTF_I32, shape)};
+    if (x->subsegment) b.targets_subsegment = mtf_constant_data(g, x->subsegment, MTF_I32, shape);
     if (small_model_has_encoder(k)) {
         b.inputs = mtf_constant_data(g, x->inputs, MTF_I32, shape);
         b.inputs_segment = mtf_constant_data(g, x->inputs_segment, MTF_I32, shape);
@@ -164,27 +190,37 @@ static void losses_of(int k, const rows *x, float *losses, const char **what)
     mtf_close(s);
 }
 
+static void check_rows(int k, const rows *shared, const rows *own)
+{
+    const char *what;
+    float       together[ROW], each[2 * ROW];
+    losses_of(k, shared, together, &what);
+    losses_of(k, own, each, &what);
+    for (int i = 0; i < ROW; i++) {
+        float alone = i < 4 ? each[i] : each[ROW + i - 4];
+        if (fabsf(together[i] - alone) > 2e-5f)
+            fail_msg("%s: token %d has loss %g, alone in its row %g", what, i, (double)together[i],
+                     (double)alone);
+    }
+}
+
 static void test_packing(void **state)
 {
     (void)state;
-    for (int k = 0; k < small_models(); k++) {
-        const char *what;
-        float       together[ROW], each[2 * ROW];
-        losses_of(k, &packed, together, &what);
-        losses_of(k, &apart, each, &what);
-        for (int i = 0; i < ROW; i++) {
-            float alone = i < 4 ? each[i] : each[ROW + i - 4];
-            if (fabsf(together[i] - alone) > 2e-5f)
-                fail_msg("%s: token %d has loss %g, alone in its row %g", what, i,
-                         (double)together[i], (double)alone);
-        }
-    }
+    for (int k = 0; k < small_models(); k++) check_rows(k, &packed, &apart);
+}
+
+static void test_several_targets(void **state)
+{
+    (void)state;
+    for (int k = 0; k < small_models(); k++) check_rows(k, &one_input, &input_twice);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_composed), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_loss_in_blocks), cmocka_unit_test(test_packing)};
+        cmocka_unit_test(test_loss_in_blocks), cmocka_unit_test(test_packing),
+        cmocka_unit_test(test_several_targets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,13 @@ static mtf_tensor *shifted(mtf_tensor *x, mtf_tensor *segment, int64_t by)
     return mtf_where(same, y, mtf_zeros_like(y));
 }
 
+/* Segments that are told apart by subsegments as well. */
+static mtf_tensor *finer(mtf_tensor *segment, mtf_tensor *part)
+{
+    if (!graph_of(segment) || !part) return segment;
+    return mtf_add(mtf_scale(segment, (double)length_of(segment).size + 1), part);
+}
+
 mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, mtf_tensor *segment)
 {
     return graph_of(targets) ? mtf_abs(shifted(targets, segment, 1)) : NULL;
@@ -104,7 +111,7 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
                     "an encoder-decoder needs inputs, besides targets");
     stack_call c = call_of(m, &m->encoder, mode == CALL_TRAIN ? CALL_TRAIN : CALL_EVALUATE,
                            decoder->context.frozen);
-    c.segment = b->inputs_segment ? b->inputs_segment : token_segment(ids);
+    c.segment = c.own = b->inputs_segment ? b->inputs_segment : token_segment(ids);
     c.position = b->inputs_position;
     mtf_graph *g = graph_of(ids);
     if (!g) return false;
@@ -137,26 +144,29 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
     if (o->bidirectional) {
         if (!b->inputs) return fail(f, ERR_VALUE, "a bidirectional model needs inputs");
         t->ids = b->inputs;
-        c->segment = b->inputs_segment ? b->inputs_segment : token_segment(b->inputs);
+        c->segment = c->own = b->inputs_segment ? b->inputs_segment : token_segment(b->inputs);
         c->position = b->inputs_position;
         return mtf_ok(c->model->session);
     }
     if (!targets) return fail(f, ERR_VALUE, "a language model needs targets");
     c->segment = b->targets_segment;
     c->position = b->targets_position;
-    if (!c->segment && transformer_has_encoder(c->model)) c->segment = token_segment(targets);
+    if (!c->segment && (transformer_has_encoder(c->model) || b->targets_subsegment))
+        c->segment = token_segment(targets);
+    c->own = finer(c->segment, b->targets_subsegment);
+    mtf_tensor *ends = b->targets_segment || b->targets_subsegment ? c->own : NULL;
     /* Where segments are given they tell padding, and 0 may be a token, as in GPT-2. */
     if (b->targets_segment)
         t->loss.real = mtf_not_equal(b->targets_segment, mtf_zeros_like(b->targets_segment));
     if (o->no_shift) {
         t->ids = mtf_abs(targets);
-        t->loss.targets = shifted(targets, c->segment, -1);
+        t->loss.targets = shifted(targets, c->own, -1);
         if (b->targets_segment) {
-            mtf_tensor *next = mtf_shift(c->segment, -1, length_of(c->segment), false);
-            t->loss.real = mtf_logical_and(t->loss.real, mtf_equal(c->segment, next));
+            mtf_tensor *next = mtf_shift(c->own, -1, length_of(c->own), false);
+            t->loss.real = mtf_logical_and(t->loss.real, mtf_equal(c->own, next));
         }
     } else {
-        t->ids = mtf_transformer_autoregressive_inputs(targets, b->targets_segment);
+        t->ids = mtf_transformer_autoregressive_inputs(targets, ends);
     }
     if (o->prefix || o->loss_on_targets_only) {
         mtf_tensor *inputs = in_inputs(targets, o->end);

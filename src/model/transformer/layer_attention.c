@@ -177,7 +177,7 @@ static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
         return v;
     }
     if (c->priority) v.read = v.write = c->priority;
-    if (c->segment) v.query_segment = v.memory_segment = c->segment;
+    if (c->own) v.query_segment = v.memory_segment = c->own;
     return v;
 }
 

@@ -187,8 +187,8 @@ static visibility seen_by(const stack_call *c, bool to_encoder, mtf_dim memory)
         return v;
     }
     v.write = renamed(c, c->priority, memory);
-    v.query_segment = c->segment;
-    v.memory_segment = renamed(c, c->segment, memory);
+    v.query_segment = c->own;
+    v.memory_segment = renamed(c, c->own, memory);
     return v;
 }
 

@@ -37,10 +37,10 @@ mtf_tensor *span_places_count(const stack_call *c, mtf_tensor *ids)
     } else {
         read = mtf_rename_dimension(ids, c->length.name, before.name);
         seen = mtf_less_equal(index, mtf_range(c->graph, c->length, MTF_I32));
-        if (c->segment)
+        if (c->own)
             seen = mtf_logical_and(
-                seen, mtf_equal(c->segment,
-                                mtf_rename_dimension(c->segment, c->length.name, before.name)));
+                seen,
+                mtf_equal(c->own, mtf_rename_dimension(c->own, c->length.name, before.name)));
     }
     if (!graph_of(read) || !seen) return NULL;
     return mtf_reduce_sum(mtf_multiply(mtf_cast(seen, MTF_I32), sentinels(c, read)),

@@ -25,6 +25,7 @@ typedef struct stack_call {
     mtf_dim                length;
     mtf_tensor            *position; /* i32; NULL: by place */
     mtf_tensor            *segment;  /* i32, 0 is padding; NULL: there is none, all are one */
+    mtf_tensor            *own;      /* the same, which also tells targets of one input apart */
     /* Causal stacks: a position sees those whose priority is at most its own; NULL: by place. */
     mtf_tensor *priority;
     /* What a decoder attends to: [batch.., memory_length, d_model]; in CALL_DECODE NULL, for keys and
