@@ -142,6 +142,28 @@ static const rows apart = {
     NULL,
 };
 
+/* The first example has no inputs of its own: it was cut before its second end. */
+static const rows packed_cut = {
+    1,
+    (const int32_t[]){11, 12, 33, 1, 21, 42, 1, 44, 1},
+    (const int32_t[]){1, 1, 1, 1, 2, 2, 2, 2, 2},
+    (const int32_t[]){0, 1, 2, 3, 0, 1, 2, 3, 4},
+    (const int32_t[]){14, 33, 1, 15, 42, 16, 44, 1, 0},
+    (const int32_t[]){1, 1, 1, 2, 2, 2, 2, 2, 0},
+    (const int32_t[]){0, 1, 2, 0, 1, 2, 3, 4, 0},
+    NULL,
+};
+static const rows apart_cut = {
+    2,
+    (const int32_t[]){11, 12, 33, 1, 0, 0, 0, 0, 0, 21, 42, 1, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    (const int32_t[]){14, 33, 1, 0, 0, 0, 0, 0, 0, 15, 42, 16, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    NULL,
+};
+
 /* The same targets of one input, which is there once. */
 static const rows one_input = {
     1,
@@ -207,7 +229,10 @@ static void check_rows(int k, const rows *shared, const rows *own)
 static void test_packing(void **state)
 {
     (void)state;
-    for (int k = 0; k < small_models(); k++) check_rows(k, &packed, &apart);
+    for (int k = 0; k < small_models(); k++) {
+        check_rows(k, &packed, &apart);
+        check_rows(k, &packed_cut, &apart_cut);
+    }
 }
 
 static void test_several_targets(void **state)

@@ -40,14 +40,25 @@ mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, mtf_tenso
     return graph_of(targets) ? mtf_abs(shifted(targets, segment, 1)) : NULL;
 }
 
-/* Of inputs, end, targets, end, ...: where the number of ends before is even. */
-static mtf_tensor *in_inputs(mtf_tensor *ids, int32_t end)
+/* x less what it is where the example of each position begins. */
+static mtf_tensor *since_beginning(mtf_tensor *x, mtf_tensor *position)
+{
+    mtf_dim length = length_of(x), from = {"memory_length", length.size};
+    if (!position) return x;
+    mtf_tensor *begin = mtf_sub(mtf_range(graph_of(x), length, MTF_I32), position);
+    return mtf_sub(x, mtf_gather(mtf_rename_dimension(x, length.name, from.name), begin, from));
+}
+
+/* Of inputs, end, targets, end, ...: where the example has an even number of ends before. */
+static mtf_tensor *in_inputs(mtf_tensor *ids, mtf_tensor *position, int32_t end)
 {
     mtf_graph  *g = graph_of(ids);
     mtf_tensor *last = mtf_constant(g, end, MTF_I32, mtf_shape());
     mtf_tensor *two = mtf_constant(g, 2, MTF_I32, mtf_shape());
     mtf_tensor *ends = mtf_cast(mtf_equal(mtf_abs(ids), last), MTF_I32);
     mtf_tensor *before = mtf_cumsum(ends, length_of(ids), true, false);
+    if (!before) return NULL;
+    before = since_beginning(before, position);
     return mtf_equal(mtf_mod(before, two), mtf_zeros_like(before));
 }
 
@@ -169,7 +180,7 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
         t->ids = mtf_transformer_autoregressive_inputs(targets, ends);
     }
     if (o->prefix || o->loss_on_targets_only) {
-        mtf_tensor *inputs = in_inputs(targets, o->end);
+        mtf_tensor *inputs = in_inputs(targets, b->targets_position, o->end);
         if (o->prefix) c->priority = prefix_priority(targets, inputs);
         if (o->loss_on_targets_only) t->loss.counts = mtf_logical_not(inputs);
     }
