@@ -128,6 +128,9 @@ typedef struct mtf_stack_opts {
     double        dropout;   /* of the sublayers                                                 */
     double        epsilon;   /* of the norms; default 1e-6                                       */
     bool          recompute; /* layers are computed again in the backward pass: less memory */
+    bool          reversible; /* layer f takes (a, b) to (b, a + f(b)), from (x, x) on, and the
+                                 sum of both is the result; per_layer has no "residual", and layers are
+                                 computed again in the backward pass                           */
     bool          flat_scopes; /* layer_000 instead of block_000/layer_000                    */
     mtf_positions positions;
     double        min_timescale, max_timescale; /* of sinusoids; default 1 and 10000           */

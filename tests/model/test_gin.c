@@ -290,6 +290,10 @@ static void test_wrong_values(void **state)
            "below 1, start_step, and end_step, which is later");
     refuse(LM "sublayer_dropout.dropout_rate = 1.5",
            "value: parameter 1:4:33: sublayer_dropout takes a dropout_rate from 0 to below 1");
+    refuse(LM "make_layer_stack.layer_stack_cls = @ReversibleLayerStack\n"
+              "LayerStack.sublayers_per_layer = [@sublayer_call_layer, @sublayer_residual]",
+           "value: parameter 1:5:34: a ReversibleLayerStack adds what its layers give; bind "
+           "ReversibleLayerStack.sublayers_per_layer without sublayer_residual");
     refuse(LM "shift_targets.bos_id = 5",
            "value: parameter 1:4:24: shift_targets.bos_id is not available here with any value but 0");
     refuse(LM "Unitransformer.sample_autoregressive.bos_id = -1",

@@ -549,8 +549,11 @@ static void test_other_models(void **state)
     o = open_names("tiny", NULL,
                    "run.model_type = 'bi_student_teacher'\n"
                    "StudentTeacher.fraction_soft = 0\nStudentTeacher.temperature = 2.0\n"
+                   "teacher/make_layer_stack.layer_stack_cls = @ReversibleLayerStack\n"
+                   "ReversibleLayerStack.sublayers_per_layer = [@sublayer_rms_norm, @sublayer_call_layer]\n"
                    "student/encoder/make_layer_stack.layers = [@LocalSelfAttention, @DenseReluDense]",
                    100);
+    assert_true(o.model.teacher.encoder.reversible && !o.model.model.encoder.reversible);
     assert_true(o.model.distill.fraction_soft < 0); /* none, where 0 is the default */
     assert_int_equal(o.model.model.encoder.layers[0].attention.window, 128);
     build(&o);

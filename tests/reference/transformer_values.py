@@ -263,15 +263,21 @@ class Stack:
             y = self.attention(scope + kind + "/", a, y, "EncDec" in kind)
         if not norm:
             y = y * self.W(scope + "rezero_scale")
-        return x + y
+        return y if self.o.get("reversible") else x + y
 
     def apply(self, layers, x):
+        before, after = x, x
         for b in range(2):
-            for i, (kind, a) in enumerate(layers):
+            for i, (kind, o) in enumerate(layers):
                 scope = "%s/block_%03d/layer_%03d/" % (self.scope, b, i)
                 if self.o.get("flat_scopes"):
                     scope = "%s/layer_%03d/" % (self.scope, b * len(layers) + i)
-                x = self.layer(scope, kind, a, x)
+                if self.o.get("reversible"):
+                    before, after = after, before + self.layer(scope, kind, o, after)
+                else:
+                    x = self.layer(scope, kind, o, x)
+        if self.o.get("reversible"):
+            x = before + after
         return self.keep(self.norm(self.scope + "/", self.o.get("final", "rms_norm"), x))
 
 
@@ -427,6 +433,7 @@ MODELS = {
     "ensemble": dict(ensemble=2),
     "scaled embedding": dict(scaled_embedding=True, shared_softmax=True),
     "recomputed layers": dict(attention=SHARED),
+    "reversible layers": dict(attention=SHARED, reversible=True),
     "smoothed targets": dict(label_smoothing=0.1),
     "loss in blocks": dict(label_smoothing=0.1),
     "flat scopes": dict(flat_scopes=True),

@@ -330,8 +330,9 @@ static bool number_of(mtf_config *c, const gin_value *v, const char *what, doubl
 
 bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
 {
-    stack_args a = {0};
-    TRY(configure(c, &known_layer_stack, scope, NULL, &a));
+    stack_args          a = {0};
+    const configurable *k = o->reversible ? &known_reversible_stack : &known_layer_stack;
+    TRY(configure(c, k, scope, NULL, &a));
     o->recompute = a.recompute;
     bool old = a.dropout->kind != GIN_NONE; /* the older way, whose norms have other names */
     if (old != (a.epsilon->kind != GIN_NONE))
@@ -353,5 +354,12 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
                       old ? "[@sublayer_legacy_final_rms_norm, @sublayer_legacy_dropout]"
                           : "[@sublayer_rms_norm, @sublayer_dropout]",
                       scope, &o->final));
+    for (int i = 0; o->reversible && o->per_layer[i]; i++)
+        if (strcmp(o->per_layer[i], "residual") == 0) {
+            gin_place at = configured_at(c, k, scope, "sublayers_per_layer");
+            return gin_fail(&c->gin, &at, ERR_VALUE,
+                            "a ReversibleLayerStack adds what its layers give; bind "
+                            "ReversibleLayerStack.sublayers_per_layer without sublayer_residual");
+        }
     return true;
 }

@@ -54,12 +54,14 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
     TRY(configure(c, &known_make_layer_stack, scope, NULL, &make));
     const configurable *class = config_reference(c, make.stack_class, "layer_stack_cls");
     TRY(class != NULL);
-    if (class != &known_layer_stack)
+    if (class != &known_layer_stack && class != &known_reversible_stack)
         return gin_fail(&c->gin, &make.stack_class->at, ERR_VALUE,
-                        "layer_stack_cls takes @LayerStack, not @%s", class->name);
+                        "layer_stack_cls takes @LayerStack or @ReversibleLayerStack, not @%s",
+                        class->name);
     *o = (mtf_stack_opts){.name = name,
                           .blocks = make.blocks,
                           .flat_scopes = !make.block_scope,
+                          .reversible = class == &known_reversible_stack,
                           .max_length = b->args.max_length,
                           .token_dropout = b->args.token_dropout};
     o->positions = b->args.sinusoid    ? MTF_POSITIONS_SINUSOID

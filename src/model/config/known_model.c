@@ -92,6 +92,8 @@ static const gin_parameter layer_stack[] = {
     {"recompute_grads",                TAKES_BOOL,    "False",  AT(recompute)},
     {0}};
 const configurable known_layer_stack = {TRANSFORMER, "LayerStack", layer_stack, NULL, 0};
+static const gin_parameter reversible_stack[] = {{0}};
+const configurable known_reversible_stack = {TRANSFORMER, "ReversibleLayerStack", reversible_stack, &known_layer_stack, 0};
 #undef AT
 
 #define AT(field) offsetof(make_stack_args, field)
@@ -270,6 +272,7 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_talking_enc_dec,
                                            &known_dense_relu_dense,
                                            &known_layer_stack,
+                                           &known_reversible_stack,
                                            &known_make_layer_stack,
                                            &known_unitransformer,
                                            &known_bitransformer,

@@ -98,6 +98,7 @@ typedef struct scaling_args {
 
 extern const configurable known_self_attention, known_enc_dec_attention, known_local_attention,
     known_talking_heads, known_talking_enc_dec, known_dense_relu_dense, known_layer_stack,
+    known_reversible_stack,
     known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
     known_make_bi_student_teacher, known_student_teacher, known_vocab_embedding,
     known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,

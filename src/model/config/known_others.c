@@ -48,7 +48,7 @@ const configurable *const known_others[] = {
     ABSENT("LightweightConv1DLocalAttn"), ABSENT("DynamicConv1DLocalAttn"), ABSENT("LocalConvAttnBlock"),
     ABSENT("ParallelLayer"), ABSENT("GatedLinearUnitLayer"), ABSENT("EncoderConvolutionalLayer"),
     ABSENT("DecoderAttentionLayer"), ABSENT("DecoderConvolutionalLayer"), ABSENT("UTLayerStack"),
-    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"), ABSENT("ReversibleLayerStack"),
+    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"),
     ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
     ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),
     ABSENT("ProductKeyValueMemory"),

@@ -156,6 +156,7 @@ static bool attends_to_encoder(mtf_layer_kind kind)
 static const char *const initial_default[] = {"dropout", NULL};
 static const char *const per_layer_default[] = {"rms_norm", "call_layer", "dropout", "residual",
                                                 NULL};
+static const char *const half_default[] = {"rms_norm", "call_layer", "dropout", NULL};
 static const char *const final_default[] = {"rms_norm", "dropout", NULL};
 
 /* The list itself, where its words are known: they are texts of the program. */
@@ -182,6 +183,17 @@ static bool complete_sublayers(mtf_session *s, const char *whose, bool around_la
     for (int k = 0; own && k < n; k++) own[k] = arena_text(&s->arena, (*list)[k]);
     *list = own;
     return own != NULL;
+}
+
+static bool check_reversible(fault *f, const mtf_stack_opts *o)
+{
+    for (int k = 0; o->reversible && o->per_layer[k]; k++)
+        if (strcmp(o->per_layer[k], "residual") == 0)
+            return fail(f, ERR_VALUE,
+                        "%s: a reversible stack adds what its layers give; leave \"residual\" out of "
+                        "the sublayers of a layer",
+                        o->name);
+    return true;
 }
 
 static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const char *name,
@@ -220,7 +232,9 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     return check_share(&s->fault, "the dropout of a stack", o->dropout) &&
            check_share(&s->fault, "the dropout of tokens", o->token_dropout) &&
            complete_sublayers(s, o->name, false, initial_default, &o->initial) &&
-           complete_sublayers(s, o->name, true, per_layer_default, &o->per_layer) &&
+           complete_sublayers(s, o->name, true, o->reversible ? half_default : per_layer_default,
+                              &o->per_layer) &&
+           check_reversible(&s->fault, o) &&
            complete_sublayers(s, o->name, false, final_default, &o->final);
 }
 

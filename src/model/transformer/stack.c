@@ -79,6 +79,21 @@ static mtf_tensor *apply_layer(stack_call *c, const mtf_transformer_layer *layer
     return y;
 }
 
+/* (a, b) becomes (b, a + f(b)). */
+static void apply_half(stack_call *c, const mtf_transformer_layer *layer, mtf_tensor *pair[2])
+{
+    if (c->mode == CALL_TRAIN) {
+        make_shared_bias(c, layer);
+        mtf_reversible_half_residual_and_swap(&pair[0], &pair[1], build_layer,
+                                              &(layer_place){c, layer});
+        return;
+    }
+    mtf_tensor *y = sublayers_apply(c, c->stack->opts.per_layer, layer, pair[1]);
+    y = mtf_add(pair[0], y);
+    pair[0] = pair[1];
+    pair[1] = y;
+}
+
 void stack_scope(const stack *s, int64_t number, int layer, char *text, size_t room)
 {
     if (s->opts.flat_scopes)
@@ -92,15 +107,20 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
     const mtf_stack_opts *o = &c->stack->opts;
     char                  scope[64];
     x = sublayers_apply(c, o->initial, NULL, x);
-    for (int64_t b = 0; b < o->blocks && x; b++) {
-        for (int k = 0; k < c->stack->nlayers && x; k++) {
+    mtf_tensor *pair[2] = {x, x};
+    for (int64_t b = 0; b < o->blocks && x && pair[1]; b++) {
+        for (int k = 0; k < c->stack->nlayers && x && pair[1]; k++) {
             stack_scope(c->stack, b, k, scope, sizeof scope);
             const char *outside = c->graph->scope;
             mtf_scope_push(c->graph, scope);
-            x = apply_layer(c, &c->stack->layers[k], x);
+            if (o->reversible)
+                apply_half(c, &c->stack->layers[k], pair);
+            else
+                x = apply_layer(c, &c->stack->layers[k], x);
             c->graph->scope = outside; /* a pop would leave one of two levels */
         }
     }
+    if (o->reversible) x = mtf_add(pair[0], pair[1]);
     x = sublayers_apply(c, o->final, NULL, x);
     return call_mask_padding(c, x);
 }
