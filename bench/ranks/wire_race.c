@@ -225,7 +225,7 @@ int main(void)
     snprintf(text, sizeof text, "x:%d", r.processors);
     ranks *all = r.session && r.processors <= MOST_RANKS ? ranks_open(r.session, false) : NULL;
     if (!all || !mesh_parse(r.session, text, &r.mesh)) return 1;
-    r.threads = r.rank == 0 ? wire_threads_open(r.session, &r.mesh) : NULL;
+    r.threads = r.rank == 0 ? wire_threads_open(r.session, &r.mesh, NULL) : NULL;
     r.ranks = wire_mpi_open(r.session, &r.mesh, all, r.rank, r.rank + 1);
     if (!r.ranks || (r.rank == 0 && !r.threads)) return 1;
     make_members(&r);

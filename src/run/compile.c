@@ -17,8 +17,9 @@ static void close_program(void *what)
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
         if (!q->program) continue;
-        p->device->release(p->device, q->slab, (size_t)q->program->slab_bytes);
-        p->device->release(p->device, q->state.scratch, q->scratch_bytes);
+        if (p->device->forget) p->device->forget(q->context, q->program, &q->state);
+        p->device->release(q->context, q->slab, (size_t)q->program->slab_bytes);
+        p->device->release(q->context, q->state.scratch, q->scratch_bytes);
         program_free(q->program);
     }
 }
@@ -32,10 +33,10 @@ static bool fits(const mtf_program *p)
         need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
-                "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
-                "or recompute%s",
+                "the program needs %lld bytes, but only %zu are allowed (--memory); use a "
+                "smaller batch or recompute%s",
                 (long long)need, p->session->opts.memory,
-                p->store->layout.ndeclined ? ", or end a declined rule for state in !" : "");
+                p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 
 static bool start_counting(processor *k)
@@ -55,9 +56,9 @@ static bool load(mtf_program *p, int number)
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
     if (p->session->opts.measure) TRY(start_counting(k));
-    k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
+    k->slab = p->device->alloc(k->context, (size_t)q->slab_bytes);
     TRY(k->slab != NULL);
-    k->state.scratch = p->device->alloc(p->device, k->scratch_bytes);
+    k->state.scratch = p->device->alloc(k->context, k->scratch_bytes);
     TRY(k->state.scratch != NULL);
     wire *w = p->store->wire;
     TRY(!w || !w->prepare || w->prepare(w, number, q));
@@ -71,12 +72,12 @@ static bool load(mtf_program *p, int number)
         if (x->kind == BUFFER_VARIABLE || x->offset < 0) continue;
         k->base[b] = k->slab + x->offset;
         if (x->kind == BUFFER_CONSTANT)
-            p->device->write(p->device, k->base[b], x->data, (size_t)x->bytes);
+            p->device->write(k->context, k->base[b], x->data, (size_t)x->bytes);
     }
-    return true;
+    return !p->device->prepare || p->device->prepare(k->context, q, &k->state);
 }
 
-/* Do all processors meet for the same collectives in the same order? */
+/* Do all processors run the same collectives in the same order? */
 static bool schedules_agree(const mtf_program *p)
 {
     const program *a = first_program(p);
@@ -102,7 +103,8 @@ static bool schedules_agree(const mtf_program *p)
     return true;
 }
 
-/* Processors meet for the same collectives in the same order, so their numbers are added one by one. */
+/* All processors run the same collectives in the same order, so their counts are added one by
+ * one. */
 static bool count_collectives(const mtf_program *p, arena *scratch)
 {
     store   *s = p->store;
@@ -183,8 +185,8 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     return settle_tell(g->session, &found.best[0].layout);
 }
 
-/* The session's layout, where it is left open, is the best for its first graph.  The first rank
- * searches for all: a search may end by the clock, and elsewhere with another answer. */
+/* If the session's layout is auto, it becomes the best one for its first graph.  The first rank
+ * searches for all: a search may end by the clock, and other ranks might find another one. */
 static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     static const char what[] = "finding a layout";
@@ -220,11 +222,13 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     *p = (mtf_program){.session = g->session,
                        .graph = g,
                        .store = s,
-                       .device = checked ? store_check_device(s) : s->device,
                        .guard = checked ? CHECK_GUARD : machine_guard(g->session)};
-    if (!p->device) return NULL;
+    device_context **contexts = checked ? store_check_contexts(s) : s->contexts;
     p->processors = arena_array(&g->session->arena, processor, s->processors);
-    if (!p->processors || !session_at_close(g->session, close_program, p)) return NULL;
+    if (!contexts || !p->processors) return NULL;
+    p->device = contexts[s->first]->device;
+    for (int k = s->first; k < s->end; k++) p->processors[k].context = contexts[k];
+    if (!session_at_close(g->session, close_program, p)) return NULL;
     return build(p, n, fetches) ? p : NULL;
 }
 
@@ -254,7 +258,8 @@ void mtf_program_free(mtf_program *p)
 
 /* ---- what it costs ---- */
 
-/* Of the first processor, which has the smallest parts; memory of the one that needs most. */
+/* Counts of the first processor, which has the smallest parts; memory of the processor that needs
+ * most. */
 mtf_cost mtf_program_cost(const mtf_program *p)
 {
     if (!p || p->closed || !first_program(p)) return (mtf_cost){0};
@@ -299,12 +304,12 @@ mtf_measured mtf_program_measured(const mtf_program *p, int number)
     m.received_messages = k->counts.moved.received_bytes;
     m.sent_messages = k->counts.moved.sent_bytes;
     m.received_bytes = m.read_bytes + m.received_messages;
-    m.peak_bytes = (int64_t)d->taken(d, k->slab);
+    m.peak_bytes = (int64_t)d->taken(k->context, k->slab);
     for (int v = 0; v < q->nvariables; v++) {
         const store_entry *e = store_variable(p->store, q->variables[v].tensor);
-        if (e) m.peak_bytes += (int64_t)d->taken(d, e->parts[number]);
+        if (e) m.peak_bytes += (int64_t)d->taken(k->context, e->parts[number]);
     }
-    m.scratch_bytes = (int64_t)d->taken(d, k->state.scratch);
+    m.scratch_bytes = (int64_t)d->taken(k->context, k->state.scratch);
     m.wire_bytes = w ? w->taken(w, number) : 0;
     return m;
 }
@@ -313,6 +318,6 @@ char *mtf_program_print(const mtf_program *p)
 {
     if (!alive(p)) return NULL;
     textbuf t = {.arena = &p->session->arena};
-    program_write(first_program(p), &t);
+    program_write(first_program(p), machine_way(p->session), &t);
     return text_done(&t);
 }
