@@ -568,6 +568,8 @@ static void test_other_models(void **state)
                    "shift_targets.bos_id = 0\nshift_targets.eos_id = 1\n"
                    "relative_position_spans.num_sentinels = 20\n"
                    "SelfAttention.attention_kwargs = {'extra_logit': -1.5}\n"
+                   "EncDecAttention.attention_kwargs = None\n"
+                   "EncDecAttention.learned_extra_logit = True\n"
                    "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
                    "sublayer_annealed_dropout.init_dropout_rate = 0.25\n"
                    "sublayer_annealed_dropout.start_step = 5\n"
@@ -576,6 +578,7 @@ static void test_other_models(void **state)
                    "sublayer_rms_norm_subsampled.percentage = 30.0\n",
                    100);
     assert_int_equal(o.model.model.sentinels, 20);
+    assert_true(o.model.model.stack.layers[1].attention.extra_logit);
     assert_true(o.model.model.stack.max_timescale == 500);
     assert_int_equal(count_warnings(o.config), 0);
     assert_int_equal(o.model.model.stack.layers[1].attention.relative, MTF_RELATIVE_BIAS_SHARED);

@@ -134,7 +134,7 @@ static double noise(const char *name, uint32_t i)
 
 static void set_variable(mtf_tensor *v)
 {
-    static const char *const positive[] = {"scale", "rezero_scale", "hybrid_attention_mix"};
+    static const char *const positive[] = {"scale", "rezero_weight", "hybrid_attention_mix"};
     const char              *name = tensor_name(v), *slash = strrchr(name, '/');
     float                    x[ELEMENTS];
     int64_t                  n = mtf_shape_size(mtf_shape_of_tensor(v));

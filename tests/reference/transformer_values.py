@@ -47,7 +47,7 @@ class Variables:
             whole = (self.ensemble,) + shape if self.ensemble > 1 else shape
             u = noise(name, int(np.prod(whole)))
             last = name.split("/")[-1]
-            positive = last in ("scale", "rezero_scale", "hybrid_attention_mix")
+            positive = last in ("scale", "rezero_weight", "hybrid_attention_mix")
             x = (0.75 + 0.5 * u if positive else 1.2 * u).astype(np.float32)
             self.all[name] = torch.tensor(x.reshape(whole), dtype=torch.float64, requires_grad=not self.frozen)
         return self.all[name][self.member] if self.ensemble > 1 else self.all[name]
@@ -119,7 +119,7 @@ class Stack:
         else:
             of = buckets_of(length, length, a, not self.causal or self.priority is not None).expand(BATCH, -1, -1)
         if kind == "contextual":
-            kernel = self.W(scope + "relative_attention/kernel", heads, KV, a["buckets"])
+            kernel = self.W(scope + "relative_attention_ak/kernel", heads, KV, a["buckets"])
             by_bucket = torch.einsum("bhqd,hdn->bhqn", q, kernel)
             return torch.gather(by_bucket, 3, of[:, None].expand(-1, heads, -1, -1))
         name = "enc_dec_relative_attention_bias" if across else "relative_attention_bias"
@@ -216,7 +216,7 @@ class Stack:
         if a.get("relative") == "contextual":
             of = buckets_of(length, length, a, not self.causal).expand(BATCH, -1, -1)
             others = "".join(c for c in keys if c not in soft) + "x"
-            w = W(scope + "relative_attention/kernel", *shape(soft + others), a["buckets"])
+            w = W(scope + "relative_attention_ak/kernel", *shape(soft + others), a["buckets"])
             by_bucket = torch.einsum("bq%sx,%s%sn->bqn%s" % (keys, soft, others, soft), q, w)
             logits = logits + torch.gather(by_bucket, 2, of[..., None].expand(-1, -1, -1, size[soft]))
         elif a.get("relative"):
@@ -262,7 +262,7 @@ class Stack:
         else:
             y = self.attention(scope + kind + "/", a, y, "EncDec" in kind)
         if not norm:
-            y = y * self.W(scope + "rezero_scale")
+            y = y * self.W(scope + "rezero_weight")
         return y if self.o.get("reversible") else x + y
 
     def apply(self, layers, x):

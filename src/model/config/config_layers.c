@@ -75,6 +75,7 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
                                .rotary = a.rotary,
                                .rotary_size = a.rotary_size,
                                .bias = a.bias,
+                               .extra_logit = a.extra_logit,
                                .separate_heads = !a.combine,
                                .scale_queries = !a.fold_scaling};
     if (a.function && strcmp(a.function, "hybrid") != 0) {

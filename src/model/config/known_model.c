@@ -28,6 +28,7 @@ static const gin_parameter self_attention[] = {
     {"rotary_size",                    TAKES_INT,     "None",   AT(rotary_size)},
     {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
     {"dropout_each_query",             TAKES_BOOL,    "False",  AT(dropout_each)},
+    {"learned_extra_logit",            TAKES_BOOL,    "False",  AT(extra_logit)},
     {0}};
 const configurable known_self_attention = {LAYERS, "SelfAttention", self_attention, NULL, 0};
 

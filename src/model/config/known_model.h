@@ -7,7 +7,8 @@
 /* SelfAttention and its kin. */
 typedef struct attention_args {
     int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
-    bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each;
+    bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each,
+        extra_logit;
     double           dropout, rotary;
     const char      *relative, *function;
     const gin_value *kwargs;

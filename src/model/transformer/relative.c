@@ -92,7 +92,7 @@ static mtf_tensor *by_query(const stack_call *c, const relative_opts *o, mtf_ten
     if (!graph_of(q)) return NULL;
     mtf_shape made = mtf_shape_minus(o->heads, q->shape), own = mtf_shape_minus(o->heads, made);
     return mtf_dense(q, mtf_shape_plus(made, mtf_shape(buckets)),
-                     &(mtf_dense_opts){.name = "relative_attention",
+                     &(mtf_dense_opts){.name = "relative_attention_ak",
                                        .reduced = mtf_shape_minus(q->shape, call_shape(c, own)),
                                        .experts = mtf_shape_plus(c->model->ensemble, own),
                                        .no_bias = true,

@@ -91,7 +91,7 @@ static mtf_tensor *rezero(stack_call *c, mtf_tensor *x, const double *number)
 {
     char init[40];
     number_format(init, sizeof init, "constant(%.17g)", number[0]);
-    return mtf_multiply(x, call_weight(c, "rezero_scale", c->model->ensemble, init));
+    return mtf_multiply(x, call_weight(c, "rezero_weight", c->model->ensemble, init));
 }
 
 static mtf_tensor *mask_padding(stack_call *c, mtf_tensor *x, const double *none)
