@@ -5,13 +5,13 @@
 
 /* What makes a model differ from the plainest. */
 typedef struct small {
-    const char          *what;
-    mtf_attention_layer  attention; /* of the decoder's first layer */
-    mtf_attention_layer  of_encoder, across; /* of the encoder, and of the decoder to it */
-    mtf_transformer_opts opts;
+    const char             *what;
+    mtf_attention_layer     attention;          /* of the decoder's first layer */
+    mtf_attention_layer     of_encoder, across; /* of the encoder, and of the decoder to it */
+    mtf_transformer_opts    opts;
     mtf_talking_heads_layer talks, talks_across; /* with heads: instead of these */
-    bool                 encoder;
-    const char          *activation[3];
+    bool                    encoder;
+    const char             *activation[3];
 } small;
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
@@ -45,7 +45,9 @@ static const small smalls[] = {
     {.what = "one head", .attention = {.heads = 1}},
     {.what = "sinusoids", .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID}}},
     {.what = "slower sinusoids",
-     .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID, .min_timescale = 3, .max_timescale = 50}}},
+     .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID,
+                        .min_timescale = 3,
+                        .max_timescale = 50}}},
     {.what = "prefix", .opts = {.prefix = true}},
     {.what = "no shift, as GPT-2",
      .attention = {.bias = true},
@@ -71,8 +73,7 @@ static const small smalls[] = {
      .attention = {.relative = MTF_RELATIVE_BIAS, .buckets = 8, .max_distance = 12},
      .opts = {.prefix = true}},
     {.what = "prefix, window", .attention = {.window = 2}, .opts = {.prefix = true}},
-    {.what = "norm of a part",
-     .opts = {.stack = {.per_layer = part_layers, .final = part_final}}},
+    {.what = "norm of a part", .opts = {.stack = {.per_layer = part_layers, .final = part_final}}},
     {.what = "talking heads",
      .talks = {.key_heads = 2,
                .softmax_heads = 3,
@@ -196,7 +197,8 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     a.dropout = dropout ? 0.1 : 0;
     a.composed = composed;
     layers[0].attention = a;
-    if (m->talks.key_size) layers[0] = talking(MTF_TALKING_HEADS_SELF_ATTENTION, &m->talks, dropout);
+    if (m->talks.key_size)
+        layers[0] = talking(MTF_TALKING_HEADS_SELF_ATTENTION, &m->talks, dropout);
     encoder[0].attention = usual_size(m->of_encoder, composed);
     encoder[0].attention.relative = MTF_RELATIVE_BIAS_SHARED;
     if (m->encoder)

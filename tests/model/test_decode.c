@@ -158,8 +158,9 @@ static int64_t added(mtf_transformer_opts o, int64_t beams, int64_t length, cons
     o.d_model = 8;
     o.input_vocab = SMALL_VOCAB;
     o.stack = (mtf_stack_opts){.layers = two_layers, .blocks = 1, .max_length = 40};
-    mtf_decoder    *d = mtf_decoder_new(mtf_transformer_new(s, &o), &(mtf_decoder_opts){.beams = beams});
-    mtf_decode_job  job = {.prompt = prompt, .length = length, .how = how}, *jobs[] = {&job};
+    mtf_decoder *d =
+        mtf_decoder_new(mtf_transformer_new(s, &o), &(mtf_decoder_opts){.beams = beams});
+    mtf_decode_job job = {.prompt = prompt, .length = length, .how = how}, *jobs[] = {&job};
     how.max_tokens = NEW;
     job.how = how;
     if (!mtf_decode(d, 1, jobs)) fail_msg("%s", mtf_error(s));
@@ -234,8 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoding_is_the_whole_model),
                                        cmocka_unit_test(test_any_mesh_says_the_same),
-                                       cmocka_unit_test(test_own_end),
-                                       cmocka_unit_test(test_start),
+                                       cmocka_unit_test(test_own_end), cmocka_unit_test(test_start),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

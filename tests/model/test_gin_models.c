@@ -546,13 +546,14 @@ static void test_other_models(void **state)
     check_same_again(&o, 100);
     close_well(o.session);
 
-    o = open_names("tiny", NULL,
-                   "run.model_type = 'bi_student_teacher'\n"
-                   "StudentTeacher.fraction_soft = 0\nStudentTeacher.temperature = 2.0\n"
-                   "teacher/make_layer_stack.layer_stack_cls = @ReversibleLayerStack\n"
-                   "ReversibleLayerStack.sublayers_per_layer = [@sublayer_rms_norm, @sublayer_call_layer]\n"
-                   "student/encoder/make_layer_stack.layers = [@LocalSelfAttention, @DenseReluDense]",
-                   100);
+    o = open_names(
+        "tiny", NULL,
+        "run.model_type = 'bi_student_teacher'\n"
+        "StudentTeacher.fraction_soft = 0\nStudentTeacher.temperature = 2.0\n"
+        "teacher/make_layer_stack.layer_stack_cls = @ReversibleLayerStack\n"
+        "ReversibleLayerStack.sublayers_per_layer = [@sublayer_rms_norm, @sublayer_call_layer]\n"
+        "student/encoder/make_layer_stack.layers = [@LocalSelfAttention, @DenseReluDense]",
+        100);
     assert_true(o.model.teacher.encoder.reversible && !o.model.model.encoder.reversible);
     assert_true(o.model.distill.fraction_soft < 0); /* none, where 0 is the default */
     assert_int_equal(o.model.model.encoder.layers[0].attention.window, 128);
@@ -590,23 +591,24 @@ static void test_other_models(void **state)
     check_same_again(&o, 100);
     close_well(o.session);
 
-    o = open_names("tiny", NULL,
-                   "run.model_type = 'delimited_lm'\n"
-                   "delimited_lm_inputs_mask.eos_id = 99\n"
-                   "Unitransformer.input_full_attention = True\n"
-                   "Unitransformer.loss_on_targets_only = True\n"
-                   "make_layer_stack.layers = [[@SelfAttention, 'first', {'num_memory_heads': 1}], "
-                   "@LocalSelfAttention, @TalkingHeadsSelfAttention, @DenseReluDense]\n"
-                   "LocalSelfAttention.radius = 3\n"
-                   "TalkingHeadsSelfAttention.key_heads_dims = (('heads', 2), ('key_heads', 3))\n"
-                   "TalkingHeadsSelfAttention.softmax_heads_dims = (('heads', 2),)\n"
-                   "TalkingHeadsSelfAttention.value_heads_dims = (('heads', 2), ('value_heads', 5))\n"
-                   "TalkingHeadsSelfAttention.dynamic_projections = ['x2l', 'm2w']\n"
-                   "Unitransformer.ensemble = 2\n"
-                   "reduce_ensemble_logits.reduce_fn = @reduce_ensemble_logits_select\n"
-                   "reduce_ensemble_logits_select.model_id = 1\n"
-                   "DenseReluDense.activation = ['swish', 'linear']",
-                   100);
+    o = open_names(
+        "tiny", NULL,
+        "run.model_type = 'delimited_lm'\n"
+        "delimited_lm_inputs_mask.eos_id = 99\n"
+        "Unitransformer.input_full_attention = True\n"
+        "Unitransformer.loss_on_targets_only = True\n"
+        "make_layer_stack.layers = [[@SelfAttention, 'first', {'num_memory_heads': 1}], "
+        "@LocalSelfAttention, @TalkingHeadsSelfAttention, @DenseReluDense]\n"
+        "LocalSelfAttention.radius = 3\n"
+        "TalkingHeadsSelfAttention.key_heads_dims = (('heads', 2), ('key_heads', 3))\n"
+        "TalkingHeadsSelfAttention.softmax_heads_dims = (('heads', 2),)\n"
+        "TalkingHeadsSelfAttention.value_heads_dims = (('heads', 2), ('value_heads', 5))\n"
+        "TalkingHeadsSelfAttention.dynamic_projections = ['x2l', 'm2w']\n"
+        "Unitransformer.ensemble = 2\n"
+        "reduce_ensemble_logits.reduce_fn = @reduce_ensemble_logits_select\n"
+        "reduce_ensemble_logits_select.model_id = 1\n"
+        "DenseReluDense.activation = ['swish', 'linear']",
+        100);
     const mtf_transformer_opts *m = &o.model.model;
     assert_true(m->prefix && m->loss_on_targets_only && m->ensemble == 2 && m->end == 99);
     assert_true(m->ensemble_output == MTF_ENSEMBLE_SELECT && m->ensemble_member == 1);

@@ -75,8 +75,8 @@ static void test_annealed(void **state)
     static const struct {
         int64_t     step;
         const char *same;
-    } steps[] = {{0, "dropout(0.5)"},   {10, "dropout(0.5)"},  {15, "dropout(0.375)"},
-                 {20, "dropout(0.25)"}, {30, "dropout(0)"},    {1000, "dropout(0)"}};
+    } steps[] = {{0, "dropout(0.5)"},   {10, "dropout(0.5)"}, {15, "dropout(0.375)"},
+                 {20, "dropout(0.25)"}, {30, "dropout(0)"},   {1000, "dropout(0)"}};
     (void)state;
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
         float y = trained_at((const char *const[]){"rms_norm", "annealed_dropout(0.5,10,30)", NULL},
@@ -149,9 +149,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_epsilon),
-                                       cmocka_unit_test(test_annealed),
-                                       cmocka_unit_test(test_annealed_layouts),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_epsilon), cmocka_unit_test(test_annealed),
+        cmocka_unit_test(test_annealed_layouts), cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

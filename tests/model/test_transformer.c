@@ -189,14 +189,14 @@ static const rows input_twice = {
 /* The token losses of examples in rows of their own, or of several in a row. */
 static void losses_of(int k, const rows *x, float *losses, const char **what)
 {
-    mtf_session     *s = mtf_open_with(&(mtf_session_opts){0});
-    mtf_transformer *m = small_model(s, k, false, what);
-    mtf_graph       *g = mtf_graph_new(s);
-    mtf_shape        shape = mtf_shape((mtf_dim){"batch", x->n}, (mtf_dim){"length", ROW});
-    mtf_transformer_batch b = {
-        .targets = mtf_constant_data(g, x->ids, MTF_I32, shape),
-        .targets_segment = mtf_constant_data(g, x->segment, MTF_I32, shape),
-        .targets_position = mtf_constant_data(g, x->position, MTF_I32, shape)};
+    mtf_session          *s = mtf_open_with(&(mtf_session_opts){0});
+    mtf_transformer      *m = small_model(s, k, false, what);
+    mtf_graph            *g = mtf_graph_new(s);
+    mtf_shape             shape = mtf_shape((mtf_dim){"batch", x->n}, (mtf_dim){"length", ROW});
+    mtf_transformer_batch b = {.targets = mtf_constant_data(g, x->ids, MTF_I32, shape),
+                               .targets_segment = mtf_constant_data(g, x->segment, MTF_I32, shape),
+                               .targets_position =
+                                   mtf_constant_data(g, x->position, MTF_I32, shape)};
     if (x->subsegment) b.targets_subsegment = mtf_constant_data(g, x->subsegment, MTF_I32, shape);
     if (small_model_has_encoder(k)) {
         b.inputs = mtf_constant_data(g, x->inputs, MTF_I32, shape);

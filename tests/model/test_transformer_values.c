@@ -8,7 +8,15 @@
 
 #include "ground.h"
 
-enum { BATCH = 3, LENGTH = 7, INPUTS = 5, VARIABLES = 100, ELEMENTS = 4096, NAME = 200, OTHER_END = 49 };
+enum {
+    BATCH = 3,
+    LENGTH = 7,
+    INPUTS = 5,
+    VARIABLES = 100,
+    ELEMENTS = 4096,
+    NAME = 200,
+    OTHER_END = 49
+};
 
 /* ---- models that small_models does not have: most of them cannot be decoded ---- */
 
@@ -18,7 +26,7 @@ typedef struct more {
     mtf_attention_layer    attention;
     mtf_feed_forward_layer feed_forward;
     bool                   encoder, distilled;
-    double                 soft; /* of the distilled */
+    double                 soft;             /* of the distilled */
     bool                   evaluates;        /* not in training */
     bool                   packed, negative; /* several examples in a row; targets without loss */
 } more;
@@ -59,9 +67,7 @@ static const more mores[] = {
      .packed = true,
      .negative = true,
      .attention = {.window = 2}},
-    {.what = "bidirectional, window",
-     .opts = {.bidirectional = true},
-     .attention = {.window = 2}},
+    {.what = "bidirectional, window", .opts = {.bidirectional = true}, .attention = {.window = 2}},
 };
 enum { MORES = sizeof mores / sizeof *mores };
 

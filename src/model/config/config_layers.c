@@ -44,10 +44,11 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
         if (strcmp(name, "dropout_broadcast_dims") == 0 && config_is_list(value) && value->n == 0) {
             o->dropout_each = true;
         } else if (strcmp(name, "extra_logit") == 0 &&
-                 (value->kind == GIN_INT || value->kind == GIN_REAL || value->kind == GIN_NONE)) {
+                   (value->kind == GIN_INT || value->kind == GIN_REAL || value->kind == GIN_NONE)) {
             o->fixed_extra_logit = value->kind != GIN_NONE;
             o->extra_logit_value = value->kind == GIN_INT ? (double)value->whole : value->real;
-        } else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL && value->truth))
+        } else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL &&
+                     value->truth))
             return gin_fail(&c->gin, &key->at, ERR_VALUE,
                             "attention_kwargs: \"%s\" is not available here with this value; "
                             "'dropout_broadcast_dims': [], 'extra_logit': 0.0 and "
@@ -87,9 +88,10 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
     TRY(relative_kind(c, k, scope, a.relative, &o->relative));
     if (a.keep_heads) {
         gin_place at = configured_at(c, k, scope, "keep_query_heads_dims");
-        return gin_fail(&c->gin, &at, ERR_VALUE,
-                        "keep_query_heads_dims leaves the heads in the result, which no stack of "
-                        "layers takes; it is for BranchedSelfAttention, which is not available here");
+        return gin_fail(
+            &c->gin, &at, ERR_VALUE,
+            "keep_query_heads_dims leaves the heads in the result, which no stack of "
+            "layers takes; it is for BranchedSelfAttention, which is not available here");
     }
     return read_kwargs(c, a.kwargs, o);
 }
@@ -121,10 +123,11 @@ static bool agree(mtf_config *c, const gin_value *v, const mtf_shape *own, const
     for (int k = 0; k < own->ndims; k++) {
         mtf_dim same = mtf_shape_dim(*others, own->dims[k].name);
         if (shape_find(others, own->dims[k].name) >= 0 && same.size != own->dims[k].size)
-            return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                            "there are %lld of '%s' here and %lld in another set of heads; give what "
-                            "differs different names",
-                            (long long)own->dims[k].size, same.name, (long long)same.size);
+            return gin_fail(
+                &c->gin, &v->at, ERR_VALUE,
+                "there are %lld of '%s' here and %lld in another set of heads; give what "
+                "differs different names",
+                (long long)own->dims[k].size, same.name, (long long)same.size);
     }
     return true;
 }
@@ -145,8 +148,9 @@ static bool read_dynamic(mtf_config *c, const gin_value *v, mtf_talking_heads_la
         ok = to != NULL;
         if (to) *to = true;
     }
-    return ok || gin_fail(&c->gin, &v->at, ERR_VALUE,
-                          "dynamic_projections takes None or a list of 'x2l', 'm2l', 'x2w' and 'm2w'");
+    return ok ||
+           gin_fail(&c->gin, &v->at, ERR_VALUE,
+                    "dynamic_projections takes None or a list of 'x2l', 'm2l', 'x2w' and 'm2w'");
 }
 
 static bool talking_layer(mtf_config *c, const configurable *k, const char *scope,
@@ -279,7 +283,8 @@ static const char *word_with_numbers(mtf_config *c, const known_sublayer *s, con
     if (!word || sublayer_find(word)) return word;
     const gin_parameter *first = s->as.parameters;
     gin_place            at = configured_at(c, &s->as, scope, first->name);
-    for (int k = 1; !at.file && first[k].name; k++) at = configured_at(c, &s->as, scope, first[k].name);
+    for (int k = 1; !at.file && first[k].name; k++)
+        at = configured_at(c, &s->as, scope, first[k].name);
     gin_fail(&c->gin, at.file ? &at : &v->at, ERR_VALUE, "%s takes %s", s->as.name,
              strcmp(s->word, "annealed_dropout") == 0
                  ? "init_dropout_rate, from 0 to below 1, start_step, and end_step, which is later"

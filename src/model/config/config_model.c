@@ -39,7 +39,8 @@ static bool timescales_of(mtf_config *c, const char *scope, mtf_stack_opts *o)
     TRY(configure(c, &known_sinusoids, scope, NULL, &a));
     o->min_timescale = a.min;
     o->max_timescale = a.max;
-    gin_place at = configured_at(c, &known_sinusoids, scope, a.min > 0 ? "max_timescale" : "min_timescale");
+    gin_place at =
+        configured_at(c, &known_sinusoids, scope, a.min > 0 ? "max_timescale" : "min_timescale");
     return (a.min > 0 && a.max > 0) ||
            gin_fail(&c->gin, &at, ERR_VALUE, "timescales of sinusoids are above 0");
 }
@@ -186,10 +187,9 @@ static bool sentinels_of(mtf_config *c, const stack_build *decoder, const char *
         return gin_fail(&c->gin, &a.function->at, ERR_VALUE,
                         "relative_position_fn takes @relative_position_spans, not @%s", k->name);
     TRY(configure(c, &known_spans, scope_of(a.function, scope), NULL, &a));
-    gin_place at = configured_at(c,
-                                 l->kind == MTF_ENC_DEC_ATTENTION ? &known_enc_dec_attention
-                                                                  : &known_talking_enc_dec,
-                                 scope, "relative_attention_type");
+    gin_place at = configured_at(
+        c, l->kind == MTF_ENC_DEC_ATTENTION ? &known_enc_dec_attention : &known_talking_enc_dec,
+        scope, "relative_attention_type");
     *n = a.sentinels;
     return *n > 0 || gin_fail(&c->gin, &at, ERR_VALUE,
                               "relative positions in the inputs need the number of sentinels; bind "
@@ -284,8 +284,9 @@ static bool student_teacher(mtf_config *c, int64_t input, int64_t output, mtf_co
     }
     if (!input) input = sizes.input_vocab;
     if (!output) output = sizes.output_vocab;
-    m->distill = (mtf_distill_opts){
-        .temperature = a.temperature, .fraction_soft = soft > 0 ? soft : -1, .start_step = a.start_step};
+    m->distill = (mtf_distill_opts){.temperature = a.temperature,
+                                    .fraction_soft = soft > 0 ? soft : -1,
+                                    .start_step = a.start_step};
     m->teacher_checkpoint = a.teacher_checkpoint;
     m->student_starts_as_teacher = a.initialize_student;
     return bitransformer(c, "student", input, output, &m->model) &&

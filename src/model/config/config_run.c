@@ -363,9 +363,10 @@ static bool read_starts(mtf_config *c, const run_args *a, mtf_config_run *run)
     run->outer_batch = e.outer_batch;
     gin_place at = configured_at(c, &known_estimator, "", "outer_batch_size");
     return run->batch % run->outer_batch == 0 ||
-           gin_fail(&c->gin, &at, ERR_VALUE,
-                    "tpu_estimator_model_fn.outer_batch_size: %lld does not divide the batch of %lld",
-                    (long long)run->outer_batch, (long long)run->batch);
+           gin_fail(
+               &c->gin, &at, ERR_VALUE,
+               "tpu_estimator_model_fn.outer_batch_size: %lld does not divide the batch of %lld",
+               (long long)run->outer_batch, (long long)run->batch);
 }
 
 static bool read_run(mtf_config *c, const run_args *a, mtf_config_run *run)

@@ -7,8 +7,7 @@
 /* SelfAttention and its kin. */
 typedef struct attention_args {
     int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
-    bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each,
-        extra_logit;
+    bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each, extra_logit;
     double           dropout, rotary;
     const char      *relative, *function;
     const gin_value *kwargs;
@@ -63,9 +62,9 @@ typedef struct bitransformer_args {
 typedef struct student_args {
     double           temperature;
     const gin_value *fraction_soft;
-    int64_t     start_step;
-    const char *teacher_checkpoint;
-    bool        initialize_student;
+    int64_t          start_step;
+    const char      *teacher_checkpoint;
+    bool             initialize_student;
 } student_args;
 
 typedef struct embedding_args {
@@ -99,11 +98,10 @@ typedef struct scaling_args {
 
 extern const configurable known_self_attention, known_enc_dec_attention, known_local_attention,
     known_talking_heads, known_talking_enc_dec, known_dense_relu_dense, known_layer_stack,
-    known_reversible_stack,
-    known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
-    known_make_bi_student_teacher, known_student_teacher, known_vocab_embedding,
-    known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,
-    known_initializer, known_delimiter, known_spans, known_enc_dec_bias,
+    known_reversible_stack, known_make_layer_stack, known_unitransformer, known_bitransformer,
+    known_make_bitransformer, known_make_bi_student_teacher, known_student_teacher,
+    known_vocab_embedding, known_embedding_class, known_reduce_ensemble, known_reduce_select,
+    known_unit_scaling, known_initializer, known_delimiter, known_spans, known_enc_dec_bias,
     known_sinusoids, known_shift_targets;
 
 /* Sublayers: their words in mtf_sublayers, the last without. */

@@ -24,8 +24,8 @@ mtf_tensor *attend_mask(const stack_call *c, const visibility *sees, mtf_dim mem
         mtf_tensor *place = sees->place ? sees->place : mtf_range(c->graph, c->length, MTF_I32);
         mtf_tensor *index = mtf_range(c->graph, memory, MTF_I32);
         if (sees->causal)
-            seen = mtf_less_equal(sees->write ? sees->write : index,
-                                  sees->read ? sees->read : place);
+            seen =
+                mtf_less_equal(sees->write ? sees->write : index, sees->read ? sees->read : place);
         if (sees->window) {
             mtf_tensor *ahead = mtf_sub(index, place);
             seen = both(seen, mtf_greater(ahead, number(c, -sees->window)));
@@ -108,9 +108,8 @@ static bool is_plain(const stack_call *c, const attend_opts *o, const mtf_tensor
            within(v, &rows, memory, o->value.name) &&
            within(o->bias, &rows, o->memory.name, RELATIVE_DISTANCE) &&
            within(o->extra_logit, &rows, "", "") && within(o->sees.read, &rows, "", "") &&
-           within(o->sees.place, &rows, "", "") &&
-           within(o->sees.query_segment, &rows, "", "") && within(o->sees.write, &along, "", "") &&
-           within(o->sees.memory_segment, &along, "", "");
+           within(o->sees.place, &rows, "", "") && within(o->sees.query_segment, &rows, "", "") &&
+           within(o->sees.write, &along, "", "") && within(o->sees.memory_segment, &along, "", "");
 }
 
 mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,

@@ -35,7 +35,8 @@ static bool find_encoded(const decode_sizes *d, stack_call *c, decode_kind kind)
     if (d->inputs == 0) return true;
     mtf_scope_push(c->graph, "inputs");
     c->encoded_segment = call_kept(c, "segment", MTF_I32, mtf_shape());
-    if (span_places_needed(d->model)) c->encoded_spans = call_kept(c, "spans", MTF_I32, mtf_shape());
+    if (span_places_needed(d->model))
+        c->encoded_spans = call_kept(c, "spans", MTF_I32, mtf_shape());
     mtf_scope_pop(c->graph);
     c->segment = mtf_ones(c->graph, MTF_I32, over_rows(d, kind, mtf_shape(c->length)));
     return c->encoded_segment && c->segment;

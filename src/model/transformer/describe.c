@@ -77,8 +77,9 @@ static bool complete_heads(mtf_session *s, const char *layer, const char *name, 
     if (dims->ndims == 0) *dims = mtf_shape((mtf_dim){name, heads});
     for (int k = 0; k < dims->ndims; k++) {
         if (dims->dims[k].size < 1)
-            return fail(&s->fault, ERR_VALUE, "%s: there are %lld heads \"%s\"; there must be 1 or more",
-                        layer, (long long)dims->dims[k].size, dims->dims[k].name);
+            return fail(&s->fault, ERR_VALUE,
+                        "%s: there are %lld heads \"%s\"; there must be 1 or more", layer,
+                        (long long)dims->dims[k].size, dims->dims[k].name);
         dims->dims[k].name = arena_text(&s->arena, dims->dims[k].name);
         TRY(dims->dims[k].name != NULL);
     }
@@ -111,10 +112,11 @@ static bool complete_talking(mtf_session *s, const char *layer, mtf_talking_head
     set_default(&o->max_distance, 128);
     if (o->dynamic_scale == 0) o->dynamic_scale = 0.01;
     if (o->key_size < 1 || o->value_size < 1 || o->dynamic_scale < 0)
-        return fail(f, ERR_VALUE,
-                    "%s: heads of size %lld and %lld, a dynamic scale of %g; they must be 1 or more, "
-                    "and above 0",
-                    layer, (long long)o->key_size, (long long)o->value_size, o->dynamic_scale);
+        return fail(
+            f, ERR_VALUE,
+            "%s: heads of size %lld and %lld, a dynamic scale of %g; they must be 1 or more, "
+            "and above 0",
+            layer, (long long)o->key_size, (long long)o->value_size, o->dynamic_scale);
     TRY(complete_heads(s, layer, "key_heads", o->key_heads, &o->key_dims) &&
         complete_heads(s, layer, "heads", o->softmax_heads, &o->softmax_dims) &&
         complete_heads(s, layer, "value_heads", o->value_heads, &o->value_dims) &&
@@ -189,10 +191,11 @@ static bool check_reversible(fault *f, const mtf_stack_opts *o)
 {
     for (int k = 0; o->reversible && o->per_layer[k]; k++)
         if (strcmp(o->per_layer[k], "residual") == 0)
-            return fail(f, ERR_VALUE,
-                        "%s: a reversible stack adds what its layers give; leave \"residual\" out of "
-                        "the sublayers of a layer",
-                        o->name);
+            return fail(
+                f, ERR_VALUE,
+                "%s: a reversible stack adds what its layers give; leave \"residual\" out of "
+                "the sublayers of a layer",
+                o->name);
     return true;
 }
 
@@ -209,8 +212,9 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     if (o->min_timescale == 0) o->min_timescale = 1;
     if (o->max_timescale == 0) o->max_timescale = 1e4;
     if (!(o->min_timescale > 0 && o->max_timescale > 0))
-        return fail(&s->fault, ERR_VALUE, "%s: sinusoids of timescales from %g to %g; both must be above 0",
-                    o->name, o->min_timescale, o->max_timescale);
+        return fail(&s->fault, ERR_VALUE,
+                    "%s: sinusoids of timescales from %g to %g; both must be above 0", o->name,
+                    o->min_timescale, o->max_timescale);
     while (o->layers && o->layers[to->nlayers].kind) to->nlayers++;
     if (!to->nlayers) return fail(&s->fault, ERR_VALUE, "%s: the stack has no layers", o->name);
     if (o->blocks < 1 || o->max_length < 1)

@@ -181,8 +181,8 @@ static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
     return v;
 }
 
-static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const heads *h,
-                           bool across, mtf_tensor *q)
+static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const heads *h, bool across,
+                           mtf_tensor *q)
 {
     relative_opts how = {o->relative, o->buckets, o->max_distance, h->query, across};
     return relative_bias(c, &how, q, across ? c->memory : own_memory(c));

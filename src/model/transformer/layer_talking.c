@@ -50,8 +50,8 @@ static mtf_tensor *project(const stack_call *c, mtf_tensor *x, const char *name,
                            double scale)
 {
     mtf_shape   model = mtf_shape(c->model->d_model);
-    mtf_tensor *w = kernel(c, name, mtf_shape_plus(model, made),
-                           scale / (double)c->model->d_model.size);
+    mtf_tensor *w =
+        kernel(c, name, mtf_shape_plus(model, made), scale / (double)c->model->d_model.size);
     return product(c, x, w, model, made);
 }
 
@@ -68,12 +68,9 @@ static mixing mixing_of(const mtf_talking_heads_layer *o, bool weights)
 {
     mtf_shape a = weights ? o->softmax_dims : o->key_dims;
     mtf_shape b = weights ? o->value_dims : o->softmax_dims;
-    mixing    m = {weights ? "weights" : "logits",
-                   mtf_shape_minus(a, mtf_shape_minus(a, b)),
-                   mtf_shape_minus(a, b),
-                   mtf_shape_minus(b, a),
-                   weights ? o->x2w : o->x2l,
-                   weights ? o->m2w : o->m2l};
+    mixing    m = {weights ? "weights" : "logits", mtf_shape_minus(a, mtf_shape_minus(a, b)),
+                mtf_shape_minus(a, b),          mtf_shape_minus(b, a),
+                weights ? o->x2w : o->x2l,      weights ? o->m2w : o->m2l};
     if (!m.reduced.ndims && !m.made.ndims) m.from_query = m.from_memory = false;
     return m;
 }
@@ -201,8 +198,7 @@ static mtf_tensor *bias_of(stack_call *c, const mtf_talking_heads_layer *o, bool
 
 void talking_heads_shared_bias(stack_call *c, const mtf_talking_heads_layer *o, bool across)
 {
-    bias_of(c, o, across, NULL,
-            across ? c->memory : (mtf_dim){"memory_length", c->length.size});
+    bias_of(c, o, across, NULL, across ? c->memory : (mtf_dim){"memory_length", c->length.size});
 }
 
 /* ---- the layer ---- */
@@ -218,8 +214,7 @@ mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o,
                             1 / (double)o->key_size);
     mtf_dim     memory = to_encoder ? encoded_memory(c, o, part) : own_memory(c, o, x, part);
     mtf_shape   pairs = mtf_shape_plus(call_shape(c, mtf_shape(memory)), o->key_dims);
-    mtf_tensor *logits =
-        mtf_us_einsum(&c->context, pairs, 2, (mtf_tensor *[]){q, part[KEYS]});
+    mtf_tensor *logits = mtf_us_einsum(&c->context, pairs, 2, (mtf_tensor *[]){q, part[KEYS]});
     logits = mixed(c, &before, logits, matrix_from(c, o, &before, false, x), part[TO_LOGITS]);
     logits = mtf_cast(logits, MTF_F32);
     visibility  sees = seen_by(c, to_encoder, memory);

@@ -44,8 +44,8 @@ static mtf_tensor *distances(const stack_call *c, const relative_opts *o, mtf_di
 {
     mtf_tensor *query =
         c->mode == CALL_DECODE ? c->position : mtf_range(c->graph, c->length, MTF_I32);
-    mtf_tensor *distance = o->across ? span_places_relative(c)
-                                     : mtf_sub(mtf_range(c->graph, memory, MTF_I32), query);
+    mtf_tensor *distance =
+        o->across ? span_places_relative(c) : mtf_sub(mtf_range(c->graph, memory, MTF_I32), query);
     return mtf_add_scalar(mtf_clip(distance, (double)-most, (double)most), (double)most);
 }
 
@@ -78,8 +78,7 @@ static mtf_tensor *biases(stack_call *c, const relative_opts *o, mtf_tensor *by_
     int64_t     most = o->max_distance > o->buckets ? o->max_distance : o->buckets;
     mtf_dim     relative = {"relative", 2 * most + 1};
     mtf_tensor *table = mtf_gather(by_bucket, bucket_table(c, o, most, relative), buckets);
-    bool        by_place =
-        c->mode != CALL_DECODE && o->kind != MTF_RELATIVE_CONTEXTUAL && !o->across;
+    bool by_place = c->mode != CALL_DECODE && o->kind != MTF_RELATIVE_CONTEXTUAL && !o->across;
     mtf_tensor *at = by_place ? all_distances(c, memory, most) : distances(c, o, memory, most);
     mtf_tensor *bias = mtf_gather(table, at, relative);
     return mtf_cast(bias, MTF_F32);
@@ -107,13 +106,12 @@ mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, 
     mtf_tensor *table, *bias, **shared = o->across ? &c->shared_across : &c->shared_bias;
     switch (o->kind) {
     case MTF_RELATIVE_NONE: return NULL;
-    case MTF_RELATIVE_CONTEXTUAL:
-        return biases(c, o, by_query(c, o, q, buckets), buckets, memory);
+    case MTF_RELATIVE_CONTEXTUAL: return biases(c, o, by_query(c, o, q, buckets), buckets, memory);
     default:
         if (*shared) return *shared;
-        table = call_weight(c, o->across ? "enc_dec_relative_attention_bias"
-                                         : "relative_attention_bias",
-                            shape, "glorot_uniform");
+        table = call_weight(
+            c, o->across ? "enc_dec_relative_attention_bias" : "relative_attention_bias", shape,
+            "glorot_uniform");
         bias = biases(c, o, table, buckets, memory);
         if (o->kind == MTF_RELATIVE_BIAS_SHARED) *shared = bias;
         return bias;

@@ -8,7 +8,8 @@ bool span_places_needed(const mtf_transformer *m)
     for (int k = 0; k < m->decoder.nlayers; k++) {
         const mtf_transformer_layer *l = &m->decoder.layers[k];
         if (l->kind == MTF_ENC_DEC_ATTENTION && l->attention.relative) return true;
-        if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION && l->talking_heads.relative) return true;
+        if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION && l->talking_heads.relative)
+            return true;
     }
     return false;
 }
@@ -17,8 +18,8 @@ bool span_places_needed(const mtf_transformer *m)
 static mtf_tensor *sentinels(const stack_call *c, mtf_tensor *ids)
 {
     double first = (double)(c->model->opts.input_vocab - c->model->opts.sentinels);
-    return mtf_cast(
-        mtf_greater_equal(ids, mtf_constant(c->graph, first, MTF_I32, mtf_shape())), MTF_I32);
+    return mtf_cast(mtf_greater_equal(ids, mtf_constant(c->graph, first, MTF_I32, mtf_shape())),
+                    MTF_I32);
 }
 
 static mtf_tensor *count(mtf_tensor *seen, mtf_dim dim)
@@ -28,8 +29,7 @@ static mtf_tensor *count(mtf_tensor *seen, mtf_dim dim)
 
 mtf_tensor *span_places_count(const stack_call *c, mtf_tensor *ids)
 {
-    mtf_dim     before = c->mode == CALL_DECODE ? c->cache
-                                                : (mtf_dim){"memory_length", c->length.size};
+    mtf_dim before = c->mode == CALL_DECODE ? c->cache : (mtf_dim){"memory_length", c->length.size};
     mtf_tensor *index = mtf_range(c->graph, before, MTF_I32), *read, *seen;
     if (c->mode == CALL_DECODE) {
         read = call_keep(c, "read", mtf_broadcast(ids, call_shape(c, mtf_shape())));
@@ -39,8 +39,7 @@ mtf_tensor *span_places_count(const stack_call *c, mtf_tensor *ids)
         seen = mtf_less_equal(index, mtf_range(c->graph, c->length, MTF_I32));
         if (c->own)
             seen = mtf_logical_and(
-                seen,
-                mtf_equal(c->own, mtf_rename_dimension(c->own, c->length.name, before.name)));
+                seen, mtf_equal(c->own, mtf_rename_dimension(c->own, c->length.name, before.name)));
     }
     if (!graph_of(read) || !seen) return NULL;
     return mtf_reduce_sum(mtf_multiply(mtf_cast(seen, MTF_I32), sentinels(c, read)),

@@ -31,10 +31,10 @@ typedef struct stack_call {
     /* What a decoder attends to: [batch.., memory_length, d_model]; in CALL_DECODE NULL, for keys and
      * values are kept. */
     mtf_tensor *encoded, *encoded_segment;
-    mtf_dim     memory;      /* its length */
+    mtf_dim     memory;                /* its length */
     mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
-    mtf_tensor *shared_bias; /* relative bias of the stack, once it was made */
-    mtf_tensor *shared_across; /* the same of its attention to the encoder */
+    mtf_tensor *shared_bias;           /* relative bias of the stack, once it was made */
+    mtf_tensor *shared_across;         /* the same of its attention to the encoder */
     /* CALL_DECODE */
     const char *cache_scope; /* where keys and values are kept */
     mtf_dim     cache;       /* positions that are kept of each sequence */

@@ -184,7 +184,8 @@ static bool read_numbers(const sublayer *s, const char *after, double *number)
         char *end;
         if (n == s->most) return false;
         number[n] = number_read(after + 1, &end);
-        if (end == after + 1 || !isfinite(number[n++]) || (*end != ',' && *end != ')')) return false;
+        if (end == after + 1 || !isfinite(number[n++]) || (*end != ',' && *end != ')'))
+            return false;
         after = end;
     }
     if (n < s->least || (*after && after[1])) return false;

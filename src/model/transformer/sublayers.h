@@ -9,10 +9,12 @@
 enum { SUBLAYER_NUMBERS = 3 };
 typedef struct sublayer {
     const char *name;
-    mtf_tensor *(*apply)(stack_call *c, mtf_tensor *x, const double *number); /* NULL: the stack does */
-    int least, most;                                           /* how many numbers it takes           */
-    void (*usual)(const mtf_stack_opts *o, double *number);    /* NULL: there are none                */
-    bool (*right)(const double *number);                       /* NULL: any number is                 */
+    mtf_tensor *(*apply)(stack_call *c, mtf_tensor *x,
+                         const double *number); /* NULL: the stack does */
+    int least, most;                            /* how many numbers it takes           */
+    void (*usual)(const mtf_stack_opts *o,
+                  double               *number);       /* NULL: there are none                */
+    bool (*right)(const double *number); /* NULL: any number is                 */
 } sublayer;
 
 const sublayer *sublayer_find(const char *word); /* NULL: there is none */
