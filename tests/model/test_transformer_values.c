@@ -50,6 +50,7 @@ static const more mores[] = {
      .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, BUCKETS}},
     {.what = "separate embeddings", .encoder = true, .opts = {.separate_embedding = true}},
     {.what = "distilled", .distilled = true, .soft = 0.25},
+    {.what = "distilled encoder and decoder", .encoder = true, .distilled = true, .soft = 0.25},
     {.what = "distilled without a teacher's share", .distilled = true, .soft = -1},
     {.what = "mean probability", .evaluates = true, .opts = {.ensemble = 2}},
     {.what = "mean logit",

@@ -334,7 +334,7 @@ def forward(W, prefix, o, inputs, targets):
     scope = prefix + "transformer"
     table = scope + "/embedding"
     if o.get("encoder"):
-        scope, table = prefix + "decoder", "shared/embedding"
+        scope, table = prefix + "decoder", prefix + "shared/embedding"
         first = prefix + "encoder/embedding" if o.get("separate_embedding") else table
         encoded, encoded_segment = encode(W, prefix, o, inputs, first)
         if o.get("separate_embedding"):
@@ -468,6 +468,7 @@ MODELS = {
     "bidirectional": dict(bidirectional=True, attention=SHARED),
     "separate embeddings": dict(encoder=True, separate_embedding=True),
     "distilled": dict(distilled=0.25),
+    "distilled encoder and decoder": dict(encoder=True, distilled=0.25),
     "distilled without a teacher's share": dict(distilled=-1),
     "mean probability": dict(ensemble=2, evaluate="probability"),
     "mean logit": dict(ensemble=2, evaluate="logit"),

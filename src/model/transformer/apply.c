@@ -126,6 +126,7 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
     c.position = b->inputs_position;
     mtf_graph *g = graph_of(ids);
     if (!g) return false;
+    c.outside = g->scope;
     mtf_scope_push(g, m->encoder.opts.name);
     mtf_tensor *x = stack_run(&c, m->input_vocab, ids);
     mtf_scope_pop(g);
@@ -201,6 +202,7 @@ mtf_transformer_result mtf_transformer_apply(const mtf_transformer       *m,
     if (transformer_has_encoder(m) && !encoder_run(m, batch, mode, &c)) return none;
     mtf_graph *g = graph_of(t.ids);
     if (!g) return none;
+    c.outside = g->scope;
     mtf_scope_push(g, m->decoder.opts.name);
     mtf_tensor            *x = stack_run(&c, m->input_vocab, t.ids);
     mtf_transformer_result r = token_loss(&c, x, &t.loss);

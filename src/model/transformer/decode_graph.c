@@ -16,6 +16,7 @@ static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g)
 {
     stack_call c = call_of(d->model, s, CALL_DECODE, true);
     c.graph = g;
+    c.outside = g ? g->scope : "";
     c.cache_scope = d->scope;
     c.rows = rows_of(d);
     c.cache = (mtf_dim){"memory_length", d->length};

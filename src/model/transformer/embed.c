@@ -13,7 +13,7 @@ static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
     bool                   shared = transformer_has_encoder(m) && !m->opts.separate_embedding;
     const char            *outside = c->graph->scope;
     if (shared) {
-        c->graph->scope = "";
+        c->graph->scope = c->outside;
         mtf_scope_push(c->graph, "shared");
     }
     mtf_shape shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));

@@ -18,6 +18,7 @@ typedef struct stack_call {
     const mtf_transformer *model;
     const stack           *stack;
     mtf_graph             *graph;
+    const char            *outside; /* the scope around all stacks of the model */
     mtf_layer_context      context;
     mtf_dtype              type; /* of activations */
     call_mode              mode;
