@@ -62,6 +62,38 @@ evals >plain_eval
 near "an evaluation with an outer batch" plain_eval outer_eval
 train --steps 1 --gin_param "tpu_estimator_model_fn.outer_batch_size = 3"
 check "an outer batch that divides nothing" 1 err 'outer_batch_size: 3 does not divide the batch of 8'
+
+# ---- a student and a teacher
+
+sed 's/lm_base/bi_base/; s/32}/8, "inputs": 8}/' small.gin >pair.gin
+pair() { run train --gin_file pair.gin --text pairs.tsv --optimizer adam --rate 0.01 --threads 1 --json "$@"; }
+learn() {
+    pair --gin_param "run.model_type = 'bi_student_teacher'" --gin_param "StudentTeacher.temperature = 2.0" \
+        --gin_param "StudentTeacher.teacher_checkpoint = 'teacher'" "$@"
+}
+pair --steps 5 --checkpoint-dir teacher
+check "a teacher" 0 out '"step":5'
+learn --steps 5 --gin_param "StudentTeacher.fraction_soft = 0"
+losses >hard
+learn --steps 5 --gin_param "StudentTeacher.fraction_soft = 0.5" --gin_param "StudentTeacher.distill_start_step = 3"
+losses >late_soft
+head -n 3 hard >before; head -n 3 late_soft >before_soft
+near "a student before the teacher's first step" before before_soft
+tail -n 2 hard >after; tail -n 2 late_soft >after_soft
+if cmp -s after after_soft; then lose "a student from that step on" "other losses" "$(cat after_soft)"; else pass; fi
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 1.0" --gin_param "StudentTeacher.initialize_student_weights = True"
+losses >as_teacher
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 1.0"
+losses >as_new
+if paste as_teacher as_new | awk 'NF == 2 && $1 < $2 { ok = 1 } END { exit !ok }'; then pass
+else lose "a student that starts as its teacher" "a smaller loss" "$(paste as_teacher as_new) $(cat err)"; fi
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 0.5" --gin_param "teacher/Unitransformer.d_model = 16"
+check "another teacher's weights" 1 err 'teacher/shared/embedding" is f32'
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 0.5" --gin_param "StudentTeacher.teacher_checkpoint = None"
+check "no teacher's weights" 1 err 'bind StudentTeacher.teacher_checkpoint'
+
+# ---- checkpoints
+
 train --steps 6 --checkpoint-dir half
 train --steps 12 --checkpoint-dir half --resume
 losses >rest
