@@ -22,6 +22,7 @@ __attribute__((visibility("default"))) const host_calls *host_cuda;
 #define INLINE inline __attribute__((unused))
 #define SHARED static thread_local /* all threads of a block run in one thread of the host */
 #define UNROLL
+#define UNROLL_4
 #define __launch_bounds__(...)
 #define THREAD (host_cuda->now()->thread)
 #define THREADS (host_cuda->now()->threads)

@@ -1,4 +1,4 @@
-/* Tests the training step: scales, skips, averages, names, sentences. */
+/* Tests the training step: scales, skips, averages, names, errors. */
 #include "mtf_nn.h"
 #include "nn/problem.h"
 

@@ -29,6 +29,7 @@ struct step_words { u64 seed; u32 step, unused; };
 #define INLINE __device__ __forceinline__
 #define SHARED __shared__
 #define UNROLL _Pragma("unroll")
+#define UNROLL_4 _Pragma("unroll 4")
 #define THREAD ((int)threadIdx.x)
 #define THREADS ((int)blockDim.x)
 #define BLOCK ((i64)blockIdx.x)

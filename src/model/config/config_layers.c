@@ -28,8 +28,8 @@ static bool relative_kind(mtf_config *c, const configurable *k, const char *scop
                     text);
 }
 
-/* {'dropout_broadcast_dims': []}: each query decides for itself; {'extra_logit': 0.0}: one may attend
- * to nothing. */
+/* {'dropout_broadcast_dims': []}: each query has its own dropout mask; {'extra_logit': 0.0}: a query may
+ * attend to nothing. */
 static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_layer *o)
 {
     if (kwargs->kind == GIN_NONE) return true;
@@ -50,7 +50,7 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
         } else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL &&
                      value->truth))
             return gin_fail(&c->gin, &key->at, ERR_VALUE,
-                            "attention_kwargs: \"%s\" is not available here with this value; "
+                            "attention_kwargs: \"%s\" is not available in mtf with this value; "
                             "'dropout_broadcast_dims': [], 'extra_logit': 0.0 and "
                             "'float32_logits': True are",
                             name);
@@ -91,7 +91,7 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
         return gin_fail(
             &c->gin, &at, ERR_VALUE,
             "keep_query_heads_dims leaves the heads in the result, which no stack of "
-            "layers takes; it is for BranchedSelfAttention, which is not available here");
+            "layers takes; it is for BranchedSelfAttention, which is not available in mtf");
     }
     return read_kwargs(c, a.kwargs, o);
 }
@@ -215,7 +215,7 @@ static const struct {
     {&known_dense_relu_dense, MTF_FEED_FORWARD, feed_forward_layer_of},
 };
 
-/* Takes [class, "name", {arguments}] apart; what is left out is NULL. */
+/* Splits [class, "name", {arguments}]; omitted items are NULL. */
 static bool take_apart(mtf_config *c, const gin_value *item, const gin_value **class,
                        const gin_value **name, const gin_value **given)
 {
@@ -259,7 +259,7 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
     }
     return gin_fail(
         &c->gin, &class->at, ERR_VALUE,
-        "%s is no layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
+        "%s is not a layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
         "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention and DenseReluDense",
         k->name);
 }
@@ -303,7 +303,7 @@ static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *
         if (k != &s->as) continue;
         return word_with_numbers(c, s, v, scope_of(v, scope));
     }
-    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is no sublayer, as @sublayer_rms_norm is", k->name);
+    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not a sublayer, such as @sublayer_rms_norm", k->name);
     return NULL;
 }
 
@@ -340,7 +340,7 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
     const configurable *k = o->reversible ? &known_reversible_stack : &known_layer_stack;
     TRY(configure(c, k, scope, NULL, &a));
     o->recompute = a.recompute;
-    bool old = a.dropout->kind != GIN_NONE; /* the older way, whose norms have other names */
+    bool old = a.dropout->kind != GIN_NONE; /* the older interface, whose norms have other names */
     if (old != (a.epsilon->kind != GIN_NONE))
         return gin_fail(&c->gin, old ? &a.dropout->at : &a.epsilon->at, ERR_VALUE,
                         "LayerStack takes both dropout_rate and norm_epsilon, or neither");

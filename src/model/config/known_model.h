@@ -4,7 +4,7 @@
 
 #include "model/config/configurable.h"
 
-/* SelfAttention and its kin. */
+/* SelfAttention and its variants. */
 typedef struct attention_args {
     int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
     bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each, extra_logit;
@@ -104,7 +104,7 @@ extern const configurable known_self_attention, known_enc_dec_attention, known_l
     known_unit_scaling, known_initializer, known_delimiter, known_spans, known_enc_dec_bias,
     known_sinusoids, known_shift_targets;
 
-/* Sublayers: their words in mtf_sublayers, the last without. */
+/* Sublayers and their names in mtf_sublayers; the last has none. */
 typedef struct known_sublayer {
     const char  *word;
     configurable as;

@@ -4,7 +4,7 @@
 #include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
 
-/* ---- what sequences say of themselves ---- */
+/* ---- properties of sequences ---- */
 
 static mtf_dim length_of(const mtf_tensor *ids)
 {
@@ -18,7 +18,7 @@ static mtf_tensor *token_segment(mtf_tensor *ids)
     return mtf_cast(mtf_not_equal(ids, zero), MTF_I32);
 }
 
-/* x one place later, 0 where a sequence begins. */
+/* x shifted right by one, 0 where a sequence begins. */
 static mtf_tensor *shifted(mtf_tensor *x, mtf_tensor *segment, int64_t by)
 {
     if (!x) return NULL;
@@ -62,7 +62,7 @@ static mtf_tensor *in_inputs(mtf_tensor *ids, mtf_tensor *position, int32_t end)
     return mtf_equal(mtf_mod(before, two), mtf_zeros_like(before));
 }
 
-/* Inputs, and the place after them, see all of each other; later places see what is before them. */
+/* Inputs and the position after them see each other; later positions see themselves and earlier ones. */
 static mtf_tensor *prefix_priority(mtf_tensor *ids, mtf_tensor *inputs)
 {
     mtf_graph  *g = graph_of(ids);
@@ -112,7 +112,7 @@ stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode, boo
     return c;
 }
 
-/* The encoder's output and its segments, for a decoder. */
+/* Runs the encoder, and gives its output and segments to the decoder's call. */
 bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_mode mode,
                  stack_call *decoder)
 {
@@ -141,7 +141,7 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
 
 /* ---- whole models ---- */
 
-/* What the decoder reads, and what it is to say. */
+/* The decoder's input, and its targets. */
 typedef struct decoder_text {
     mtf_tensor *ids;
     loss_opts   loss;

@@ -33,7 +33,7 @@ static mtf_tensor *kernel(const stack_call *c, const char *scope, mtf_shape shap
                   c->context.unit_scaling ? 1.0 : sqrt(variance));
     mtf_scope_push(c->graph, scope);
     mtf_tensor *w = call_weight(c, "kernel", mtf_shape_plus(c->model->ensemble, shape), init);
-    c->graph->scope = outside; /* a pop would leave one of two levels */
+    c->graph->scope = outside; /* mtf_scope_pop would remove only one of two levels */
     return w;
 }
 

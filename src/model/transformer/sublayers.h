@@ -1,11 +1,10 @@
-/* Sublayers: what happens around a layer, by name. */
+/* Sublayers: the steps around a layer, by name. */
 #ifndef MODEL_SUBLAYERS_H
 #define MODEL_SUBLAYERS_H
 
 #include "model/transformer/stack_call.h"
 
-/* A word may end with numbers of its own, as "dropout(0.2)": what the sublayer is told instead of its
- * usual ones. */
+/* A name may end with numbers, as in "dropout(0.2)": they replace the sublayer's defaults. */
 enum { SUBLAYER_NUMBERS = 3 };
 typedef struct sublayer {
     const char *name;
@@ -21,7 +20,7 @@ const sublayer *sublayer_find(const char *word); /* NULL: there is none */
 mtf_tensor     *sublayer_apply(stack_call *c, const char *word, mtf_tensor *x);
 const sublayer *sublayer_nth(int n); /* NULL after the last */
 
-/* The sublayers of a list, one after the other. */
+/* Applies the sublayers of a list, one after the other. */
 mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list, const mtf_transformer_layer *layer,
                             mtf_tensor *x);
 
