@@ -147,6 +147,7 @@ typedef enum mtf_ensemble_output {
 } mtf_ensemble_output;
 
 typedef struct mtf_transformer_opts {
+    const char *scope;                 /* of all its variables; default: none                */
     int64_t d_model;                   /* default 1024                                       */
     int64_t input_vocab, output_vocab; /* numbers of tokens; output: default as input        */
     int64_t vocab_divisor;             /* both are rounded up to its multiples; default 128  */
@@ -228,7 +229,7 @@ typedef struct mtf_distill_opts {
     mtf_tensor *step;          /* for start_step; default: mtf_global_step                     */
 } mtf_distill_opts;
 /* The student's loss, mixed with the cross-entropy to the teacher's probabilities.  Variables are in
- * the scopes student/ and teacher/; the teacher's are not trained. */
+ * the scopes student/ and teacher/, unless the models have scopes; the teacher's are not trained. */
 MTF_API mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *student,
                                                        const mtf_transformer       *teacher,
                                                        const mtf_transformer_batch *batch,

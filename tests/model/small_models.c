@@ -73,6 +73,7 @@ static const small smalls[] = {
      .attention = {.relative = MTF_RELATIVE_BIAS, .buckets = 8, .max_distance = 12},
      .opts = {.prefix = true}},
     {.what = "prefix, window", .attention = {.window = 2}, .opts = {.prefix = true}},
+    {.what = "encoder and decoder in a scope", .encoder = true, .opts = {.scope = "student"}},
     {.what = "norm of a part", .opts = {.stack = {.per_layer = part_layers, .final = part_final}}},
     {.what = "talking heads",
      .talks = {.key_heads = 2,

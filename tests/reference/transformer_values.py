@@ -439,6 +439,7 @@ MODELS = {
     "flat scopes": dict(flat_scopes=True),
     "prefix, relative bias": dict(prefix=True, attention=dict(RELATIVE, relative="each")),
     "prefix, window": dict(prefix=True, attention=dict(window=2)),
+    "encoder and decoder in a scope": dict(encoder=True, scope="student/"),
     "norm of a part": dict(norm="layer_norm_subsampled", final="layer_norm_subsampled"),
     "talking heads": dict(attention=dict(TALKS, **RELATIVE, relative="each")),
     "talking heads in several dimensions": dict(attention=dict(
@@ -504,7 +505,7 @@ def main():
         else:
             loss = 0
             for W.member in range(W.ensemble):
-                loss = loss + loss_of(o, *forward(W, "", o, inputs, targets))
+                loss = loss + loss_of(o, *forward(W, o.get("scope", ""), o, inputs, targets))
         loss.backward()
         lines.append("model %s\nloss %.10g" % (what, loss.item()))
         for name, w in sorted(W.all.items()):

@@ -81,6 +81,13 @@ head -n 3 hard >before; head -n 3 late_soft >before_soft
 near "a student before the teacher's first step" before before_soft
 tail -n 2 hard >after; tail -n 2 late_soft >after_soft
 if cmp -s after after_soft; then lose "a student from that step on" "other losses" "$(cat after_soft)"; else pass; fi
+printf 'a b\nc d\n' >asked
+learn --steps 0 --gin_param "StudentTeacher.fraction_soft = 1.0" --gin_param "StudentTeacher.initialize_student_weights = True" --checkpoint-dir pupil
+run decode --checkpoint-dir pupil --inputs asked --max-tokens 6
+mv out pupil_says
+run decode --checkpoint-dir teacher --inputs asked --max-tokens 6
+if [ -s out ] && cmp -s out pupil_says; then pass
+else lose "a student that starts as its teacher says the same" "$(cat out err)" "$(cat pupil_says)"; fi
 learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 1.0" --gin_param "StudentTeacher.initialize_student_weights = True"
 losses >as_teacher
 learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 1.0"

@@ -289,8 +289,11 @@ static bool student_teacher(mtf_config *c, int64_t input, int64_t output, mtf_co
                                     .start_step = a.start_step};
     m->teacher_checkpoint = a.teacher_checkpoint;
     m->student_starts_as_teacher = a.initialize_student;
-    return bitransformer(c, "student", input, output, &m->model) &&
-           bitransformer(c, "teacher", input, output, &m->teacher);
+    TRY(bitransformer(c, "student", input, output, &m->model) &&
+        bitransformer(c, "teacher", input, output, &m->teacher));
+    m->model.scope = "student"; /* in decoding as well, which knows no teacher */
+    m->teacher.scope = "teacher";
+    return true;
 }
 
 bool mtf_config_get_model(mtf_config *c, int64_t input_vocab, int64_t output_vocab,

@@ -199,13 +199,15 @@ mtf_transformer_result mtf_transformer_apply(const mtf_transformer       *m,
     stack_call   c = call_of(m, &m->decoder, mode, h.frozen);
     decoder_text t = {.loss = {.microbatches = h.microbatches}};
     if (!read_text(&c, batch, &t)) return none;
-    if (transformer_has_encoder(m) && !encoder_run(m, batch, mode, &c)) return none;
     mtf_graph *g = graph_of(t.ids);
     if (!g) return none;
+    const char *before = g->scope;
+    if (m->opts.scope) mtf_scope_push(g, m->opts.scope);
+    bool encoded = !transformer_has_encoder(m) || encoder_run(m, batch, mode, &c);
     c.outside = g->scope;
     mtf_scope_push(g, m->decoder.opts.name);
-    mtf_tensor            *x = stack_run(&c, m->input_vocab, t.ids);
+    mtf_tensor            *x = encoded ? stack_run(&c, m->input_vocab, t.ids) : NULL;
     mtf_transformer_result r = token_loss(&c, x, &t.loss);
-    mtf_scope_pop(g);
+    g->scope = before;
     return r;
 }

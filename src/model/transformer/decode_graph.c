@@ -12,6 +12,14 @@ static mtf_dim rows_of(const decode_sizes *d)
     return (mtf_dim){"batch", d->rows};
 }
 
+/* A new graph, in the scope of the model's variables. */
+static mtf_graph *graph_of_decoder(const mtf_transformer *m)
+{
+    mtf_graph *g = mtf_graph_new(m->session);
+    if (g && m->opts.scope) mtf_scope_push(g, m->opts.scope);
+    return g;
+}
+
 static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g)
 {
     stack_call c = call_of(d->model, s, CALL_DECODE, true);
@@ -78,7 +86,7 @@ static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length,
 bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *to)
 {
     const mtf_transformer *m = d->model;
-    mtf_graph             *g = mtf_graph_new(m->session);
+    mtf_graph             *g = graph_of_decoder(m);
     stack_call             c = begin(d, &m->decoder, g);
     mtf_tensor            *fetches[2];
     int                    n = 0;
@@ -127,7 +135,7 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
 bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
 {
     const mtf_transformer *m = d->model;
-    mtf_graph             *g = mtf_graph_new(m->session);
+    mtf_graph             *g = graph_of_decoder(m);
     mtf_dim rows = rows_of(d), part = {"length", length}, all = {"length", d->inputs};
     if (!g) return false;
     *to = (encode_graph){.length = length,

@@ -315,6 +315,8 @@ mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts 
     if (!m) return NULL;
     *m = (mtf_transformer){.session = s, .opts = *opts, .decoders = arena_new(&s->arena, int)};
     if (!m->decoders) return NULL;
+    if (opts->scope) m->opts.scope = arena_text(&s->arena, opts->scope);
+    if (opts->scope && !m->opts.scope) return NULL;
     bool encodes = opts->encoder.layers != NULL;
     bool ok = complete_sizes(m) &&
               (!encodes || complete_stack(s, &opts->encoder, "encoder", false, &m->encoder)) &&

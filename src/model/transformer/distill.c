@@ -55,6 +55,18 @@ static bool check(const mtf_transformer *student, const mtf_transformer *teacher
                 o->fraction_soft, o->temperature);
 }
 
+/* In this scope, unless the model has one. */
+static mtf_transformer_result apply_in(mtf_graph *g, const char *scope, const mtf_transformer *m,
+                                       const mtf_transformer_batch *batch,
+                                       const mtf_transformer_call  *how)
+{
+    if (m->opts.scope) return mtf_transformer_apply(m, batch, how);
+    mtf_scope_push(g, scope);
+    mtf_transformer_result r = mtf_transformer_apply(m, batch, how);
+    mtf_scope_pop(g);
+    return r;
+}
+
 mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *student,
                                                const mtf_transformer       *teacher,
                                                const mtf_transformer_batch *batch,
@@ -66,15 +78,11 @@ mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *stud
     mtf_transformer_call   h = how ? *how : (mtf_transformer_call){0}, frozen = h;
     mtf_graph             *g = batch ? graph_of(batch->targets) : NULL;
     if (!student || !teacher || !g || !check(student, teacher, &o)) return r;
-    mtf_scope_push(g, "student");
-    r = mtf_transformer_apply(student, batch, &h);
-    mtf_scope_pop(g);
+    r = apply_in(g, "student", student, batch, &h);
     if (!h.training || !r.loss || o.fraction_soft < 0) return r;
     frozen.training = false;
     frozen.frozen = true;
-    mtf_scope_push(g, "teacher");
-    mtf_transformer_result t = mtf_transformer_apply(teacher, batch, &frozen);
-    mtf_scope_pop(g);
+    mtf_transformer_result t = apply_in(g, "teacher", teacher, batch, &frozen);
     mtf_tensor *soft =
         soft_losses(student, r.logits, t.logits, o.temperature > 0 ? o.temperature : 1);
     if (soft)
