@@ -8,6 +8,9 @@ enable_testing()
 # ---- tests: tests/<folder>/test_x.c, each with the folder's other .c files ------------------------
 
 file(GLOB test_sources CONFIGURE_DEPENDS tests/*/test_*.c)
+if(NOT MTF_HAVE_CUDA)
+    list(FILTER test_sources EXCLUDE REGEX "/test_cuda_[^/]*$")
+endif()
 
 set(test_list "")
 foreach(source IN LISTS test_sources)
@@ -57,9 +60,11 @@ if(MTF_HAVE_CUDA)
     add_library(host_cuda_driver SHARED ${host_cuda}/host_driver.c ${host_cuda}/host_work.c
         ${host_cuda}/host_block.c ${host_cuda}/host_memory.c ${host_cuda}/host_compile.c)
     add_library(host_cuda_nvrtc SHARED ${host_cuda}/host_nvrtc.c ${host_cuda}/host_compile.c)
+    add_library(host_cuda_products SHARED ${host_cuda}/host_products.c ${host_cuda}/host_multiply.c)
     set_target_properties(host_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
     set_target_properties(host_cuda_nvrtc PROPERTIES OUTPUT_NAME nvrtc SOVERSION 13)
-    foreach(target host_cuda_driver host_cuda_nvrtc)
+    set_target_properties(host_cuda_products PROPERTIES OUTPUT_NAME cublasLt SOVERSION 13)
+    foreach(target host_cuda_driver host_cuda_nvrtc host_cuda_products)
         set_target_properties(${target} PROPERTIES
             LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/host_cuda)
         target_include_directories(${target} SYSTEM PRIVATE ${MTF_CUDA_HEADERS})
@@ -68,10 +73,11 @@ if(MTF_HAVE_CUDA)
             -fno-sanitize=all)
         target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
     endforeach()
+    target_link_libraries(host_cuda_products PRIVATE host_cuda_driver) # products are work on its queues
     file(GLOB card_tests CONFIGURE_DEPENDS tests/*/test_cuda_*.c)
     foreach(source IN LISTS card_tests)
         cmake_path(GET source STEM name)
-        add_dependencies(${name} host_cuda_driver host_cuda_nvrtc)
+        add_dependencies(${name} host_cuda_driver host_cuda_nvrtc host_cuda_products)
         target_compile_definitions(${name} PRIVATE
             HOST_CUDA_FOLDER="${PROJECT_BINARY_DIR}/tests/host_cuda")
     endforeach()
@@ -79,6 +85,7 @@ endif()
 
 # ---- examples: nothing but the public headers and the archive ------------------------------------
 
+# `make demo` begins with the digits, before the rest of the library is built: they link its core.
 file(GLOB example_sources CONFIGURE_DEPENDS examples/[0-9][0-9]_*.c)
 foreach(source IN LISTS example_sources)
     cmake_path(GET source STEM name)
@@ -86,7 +93,7 @@ foreach(source IN LISTS example_sources)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
     target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
     target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
-    target_link_libraries(${name} PRIVATE mtf_static)
+    target_link_libraries(${name} PRIVATE $<IF:$<STREQUAL:${name},03_mnist>,mtf_core,mtf_static>)
 endforeach()
 
 # ---- benchmarks: the program that `make bench` runs, and those that it starts --------------------

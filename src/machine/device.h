@@ -64,6 +64,17 @@ typedef struct device_peers {
                     const char *const *parts, char *out, int64_t elements);
 } device_peers;
 
+/* A program's step on all processors of a process. */
+typedef struct device_step {
+    int              n;
+    device_context **contexts;
+    const program  **programs;
+    run_state      **states;
+    bool             repeats;   /* every step queues the same work, so that it may be recorded */
+    bool             played;    /* this step was played from the recording */
+    void            *recording; /* belongs to the device */
+} device_step;
+
 struct device {
     const char *name;
     const char *says;
@@ -85,9 +96,11 @@ struct device {
     void *(*stage)(device_context *c, size_t bytes);
     void (*wait)(device_context *c); /* until all queued work is done; NULL: work is never queued */
     /* Called before and after each step of all processors, in the caller's thread: the device sets,
-     * and restores, process-wide settings that it shares with the host program.  May be NULL. */
-    void (*enter)(device *d);
-    void (*leave)(device *d);
+     * and restores, process-wide settings that it shares with the host program.  If it plays the whole
+     * step from a recording it sets s->played, and no processor runs.  May be NULL. */
+    void (*enter)(device *d, device_step *s);
+    void (*leave)(device *d, device_step *s);
+    void (*drop)(device *d, device_step *s); /* the program ends; may be NULL */
     /* Called once, before a program's first step, when its buffers are allocated, and when it is
      * closed.  May be NULL. */
     bool (*prepare)(device_context *c, const program *p, run_state *r);

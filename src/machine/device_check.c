@@ -167,14 +167,16 @@ static size_t check_scratch(device *d, const program *p, int threads)
     return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
 }
 
-static void check_enter(device *d)
+/* Checked steps are not recorded. */
+static void check_enter(device *d, device_step *s)
 {
-    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d));
+    s->repeats = false;
+    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d), s);
 }
 
-static void check_leave(device *d)
+static void check_leave(device *d, device_step *s)
 {
-    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d));
+    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d), s);
 }
 
 /* ---- in each other's memory ---- */

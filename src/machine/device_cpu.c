@@ -59,15 +59,17 @@ static void cpu_copy(device_context *c, void *to, const void *from, size_t bytes
 
 /* Kernels split products among their own threads, so the BLAS must use one.  The library has one
  * setting for the whole process: the host program's value is restored after each step. */
-static void cpu_enter(device *d)
+static void cpu_enter(device *d, device_step *s)
 {
+    (void)s;
     cpu_device *c = (cpu_device *)d;
     c->host_threads = openblas_get_num_threads();
     if (c->host_threads != 1) openblas_set_num_threads(1);
 }
 
-static void cpu_leave(device *d)
+static void cpu_leave(device *d, device_step *s)
 {
+    (void)s;
     const cpu_device *c = (const cpu_device *)d;
     if (c->host_threads != 1) openblas_set_num_threads(c->host_threads);
 }

@@ -14,6 +14,7 @@ static void close_program(void *what)
     mtf_program *p = what;
     if (p->closed) return;
     p->closed = true;
+    if (p->device->drop) p->device->drop(p->device, &p->step);
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
         if (!q->program) continue;
@@ -145,6 +146,33 @@ static bool count_all(const mtf_program *p)
     return ok;
 }
 
+/* Whether every step queues the same work, whatever its results. */
+static bool repeats(const program *q)
+{
+    for (int k = 0; k < q->ninstrs; k++)
+        if (q->instrs[k].kind == INSTR_TEST || q->instrs[k].kind == INSTR_SAY) return false;
+    return true;
+}
+
+static bool make_step(mtf_program *p)
+{
+    arena *a = &p->session->arena;
+    int    n = p->store->end - p->store->first;
+    p->step = (device_step){.n = n,
+                            .contexts = arena_array(a, device_context *, n),
+                            .programs = arena_array(a, const program *, n),
+                            .states = arena_array(a, run_state *, n),
+                            .repeats = repeats(first_program(p)) && !p->session->opts.measure};
+    TRY(p->step.contexts && p->step.programs && p->step.states);
+    for (int k = 0; k < n; k++) {
+        processor *q = &p->processors[p->store->first + k];
+        p->step.contexts[k] = q->context;
+        p->step.programs[k] = q->program;
+        p->step.states[k] = &q->state;
+    }
+    return true;
+}
+
 static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
 {
     store *s = p->store;
@@ -163,7 +191,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     TRY(p->fed && schedules_agree(p) && fits(p) &&
         share_schedule(s, first_program(p), &p->peak_bytes) && count_all(p));
     for (int k = s->first; k < s->end; k++) TRY(load(p, k));
-    return true;
+    return make_step(p);
 }
 
 static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
@@ -248,6 +276,7 @@ bool program_measure(mtf_program *p)
         processor *q = &p->processors[k];
         if (!q->counts.program) TRY(start_counting(q));
     }
+    p->step.repeats = false;
     return true;
 }
 

@@ -26,6 +26,7 @@ struct mtf_program {
     store       *store;
     device      *device;
     processor   *processors;
+    device_step  step;
     bool        *fed;        /* by input */
     int64_t      peak_bytes; /* of the processor that needs most */
     int64_t      guard;      /* unused bytes between buffers */

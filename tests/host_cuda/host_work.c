@@ -30,6 +30,10 @@ static void do_now(const work *w)
         memset(w->copy.dstHost, w->fill, w->copy.WidthInBytes);
         host_memory_check("a fill");
         break;
+    case WORK_CALL:
+        w->call(w->parameters);
+        host_memory_check(w->name);
+        break;
     }
 }
 
@@ -46,6 +50,15 @@ CUresult host_do(CUstream stream, const work *w)
     *graph->end = kept;
     graph->end = &kept->next;
     return CUDA_SUCCESS;
+}
+
+CUresult host_queue(CUstream stream, const char *name, host_call *call, const void *data,
+                    size_t bytes)
+{
+    work w = {.kind = WORK_CALL, .call = call, .name = name};
+    if (bytes > sizeof w.parameters) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(w.parameters, data, bytes);
+    return host_do(stream, &w);
 }
 
 /* ---- copies ---- */

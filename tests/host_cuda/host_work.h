@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "host_block.h"
 
@@ -17,14 +18,19 @@ struct CUfunc_st {
     int               most_shared;
 };
 
-typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL } work_kind;
+/* What another library does on a queue; `data` is a copy of what it gave. */
+typedef void host_call(const void *data);
+
+typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL } work_kind;
 
 typedef struct work {
     work_kind     kind;
     CUfunction    function;
     long long     blocks;
     int           threads, shared;
-    void         *parameters[MOST_PARAMETERS];
+    void         *parameters[MOST_PARAMETERS]; /* of a kernel, or a call's data */
+    host_call    *call;
+    const char   *name; /* of the call */
     CUDA_MEMCPY2D copy; /* addresses of both sides in the fields of the host */
     unsigned char fill;
     struct work  *next;
@@ -52,5 +58,9 @@ struct CUstream_st {
 };
 
 CUresult host_do(CUstream stream, const work *w);
+
+/* Queues a call of another library; `name` says what it is. */
+CUresult host_queue(CUstream stream, const char *name, host_call *call, const void *data,
+                    size_t bytes);
 
 #endif

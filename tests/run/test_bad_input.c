@@ -198,7 +198,7 @@ static void test_assignments(void **state)
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "normal(0)"}));
     assert_contains(mtf_error(c.s),
-                    "value: variable: no initialiser is written \"normal(0)\"; there are zeros, ");
+                    "value: variable: \"normal(0)\" is no initialiser; write one of zeros, ");
     assert_int_equal(mtf_close(c.s), 1);
 }
 
@@ -297,10 +297,10 @@ static void refuse_options(int argc, const char **argv, const char *sentence)
 static void test_options(void **state)
 {
     (void)state;
-    OPTIONS("usage: option --epoch was never read; did you mean \"epochs\"?", "--epoch", "3",
+    OPTIONS("usage: unknown option --epoch; did you mean \"epochs\"?", "--epoch", "3",
             "--epochs=3");
-    OPTIONS("usage: option --sede was never read; did you mean \"seed\"?", "--sede", "3");
-    OPTIONS("usage: option --frobnicate was never read", "--frobnicate");
+    OPTIONS("usage: unknown option --sede; did you mean \"seed\"?", "--sede", "3");
+    OPTIONS("usage: unknown option --frobnicate", "--frobnicate");
     OPTIONS("usage: \"epochs\" is not an option; options start with --", "epochs");
     OPTIONS("usage: --seed takes a whole number, not \"x\"", "--seed", "x");
     OPTIONS("usage: --seed takes a whole number, not \"-1\"", "--seed", "-1");

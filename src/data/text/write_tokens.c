@@ -1,4 +1,4 @@
-/* Texts, tokenised into a file. */
+/* Writes the tokens of texts to a file. */
 #include "base/byte_order.h"
 #include "base/put_file.h"
 #include "data/text/documents.h"

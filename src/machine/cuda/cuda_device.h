@@ -60,6 +60,7 @@ typedef struct cuda_context {
     int64_t          turns; /* blocks given out */
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
+    bool             recording; /* what is queued is being recorded */
 } cuda_context;
 
 static inline cuda_context *cuda_of(device_context *c)
@@ -89,6 +90,13 @@ staging_block *cuda_staged(cuda_context *c, const void *memory);
 void           cuda_close_staging(cuda_context *c);
 
 extern const device_peers cuda_peers; /* cuda_peers.c */
+
+/* ---- whole steps (cuda_recording.c) ---- */
+void cuda_enter(device *d, device_step *s);
+void cuda_leave(device *d, device_step *s);
+void cuda_drop(device *d, device_step *s);
+/* Queues the number of the step and the seed for one processor. */
+bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on);
 
 /* ---- programs (cuda_program.c) ---- */
 bool   cuda_prepare(device_context *c, const program *p, run_state *r);

@@ -164,17 +164,21 @@ int64_t cuda_scratch(const program *p, int threads)
 
 /* ---- each step ---- */
 
-/* So few bytes are taken along when the copy is queued. */
-bool cuda_begin(device_context *face, const program *p, run_state *r)
+/* So few bytes of ordinary memory are copied away before the call returns. */
+bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
 {
-    cuda_context           *c = cuda_of(face);
     const prepared_program *q = r->prepared;
     step_words              words = {.seed = r->seed, .step = r->step};
-    (void)p;
-    TRY(cuda_use(c));
-    CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)q->words, &words, sizeof words, c->stream),
+    CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)q->words, &words, sizeof words, on),
              "take the number of the step");
     return true;
+}
+
+bool cuda_begin(device_context *face, const program *p, run_state *r)
+{
+    cuda_context *c = cuda_of(face);
+    (void)p;
+    return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 
 bool cuda_run(device_context *face, const program *p, int index, run_state *r)
