@@ -68,6 +68,6 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
 
 kernel_writer *kernel_writer_of(instr_kind kind)
 {
-    static kernel_writer *const writers[INSTR_KINDS] = {NULL};
+    static kernel_writer *const writers[INSTR_KINDS] = {[INSTR_CONTRACT] = write_contract};
     return writers[kind];
 }
