@@ -1,4 +1,4 @@
-/* mtf eval: how good a trained model is. */
+/* mtf eval: loss and accuracy of a trained model. */
 #include "cli/commands.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
@@ -14,7 +14,7 @@ static bool evaluate(setup *s)
     if (!e.data)
         return fail(&s->session->fault, ERR_USAGE, "%s has no data to be evaluated on%s", s->word,
                     s->ready ? "" : "; name it with --eval-data NAME=FILES");
-    /* The network's variables must be there before a checkpoint is read into them. */
+    /* The network's variables must exist before a checkpoint is loaded. */
     return evaluation_prepare(&e, NULL) &&
            mtf_load(s->session, option_nth(o, "checkpoint-dir", 0),
                     &(mtf_load_opts){.step = (int64_t)step}, &from) &&
@@ -36,7 +36,7 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_GROUP("what is evaluated"),
-    {"checkpoint-dir", "DIR", false, "where mtf train saved"},
+    {"checkpoint-dir", "DIR", false, "the folder in which mtf train saved"},
     {"step", "N", false, "the checkpoint of this step; default: the newest"},
     {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
     {"json", NULL, false, "print one JSON object"},
@@ -59,7 +59,7 @@ static const char *const examples[] = {
 
 const command command_eval = {
     .name = "eval",
-    .says = "say how good a trained model is on data it has not seen",
+    .says = "compute the loss and accuracy of a trained model on test data",
     .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,

@@ -1,4 +1,4 @@
-/* mtf score: how probable given texts are. */
+/* mtf score: the log probability of given texts. */
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/model_open.h"
@@ -29,7 +29,7 @@ static const option_spec table[] = {
     {"targets", "FILE", false, "the texts to score, one on each line; -: standard input"},
     {"inputs", "FILE", false, "what precedes each of them, or an encoder's inputs; default: nothing"},
     {"output", "FILE", false, "write FILE-STEP.scores, .targets, .lengths and .inputs; default: scores to standard output"},
-    {"tokens", NULL, false, "after each score the scores of its tokens"},
+    {"tokens", NULL, false, "print the scores of the tokens after each score"},
     {"batch", "N", false, "texts that are scored together; default 8"},
     OPTION_TABLE(opening_options),
     OPTION_TABLE(mesh_options),
@@ -45,7 +45,7 @@ static const char *const examples[] = {
 
 const command command_score = {
     .name = "score",
-    .says = "say how probable given texts are to a trained model",
+    .says = "compute how probable given texts are for a trained model",
     .options = table,
     .examples = examples,
     .teaches =

@@ -1,4 +1,4 @@
-/* Evaluating a model: the figures of mtf train and mtf eval. */
+/* Evaluation of a model, for mtf train and mtf eval. */
 #include "cli/evaluation.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { LOSS, RIGHT, TOKENS, VALUES };
 
-/* One figure: its name in JSON and in event files, and how people read it. */
+/* One figure: its name in JSON and in event files, and in printed text. */
 typedef struct figure {
     const char *json, *event;
     double      value;
@@ -22,7 +22,7 @@ bool evaluation_open(evaluation *e, setup *s)
                       .perplexity = option_given(s->options, "perplexity"),
                       .json = option_given(s->options, "json")};
     TRY(setup_data(s, false, &e->data));
-    if (e->data) return setup_network(s, false, &e->network);
+    if (e->data) return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network);
     if (!e->perplexity && !option_given(s->options, "right")) return true;
     return fail(&s->session->fault, ERR_USAGE, "--%s needs data to evaluate on%s",
                 e->perplexity ? "perplexity" : "right",
@@ -51,7 +51,7 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
 
 static int make_figures(const evaluation *e, const double *means, figure *list)
 {
-    /* Of text, every token counts once, whatever padding a batch has. */
+    /* For text, every token counts once; padding does not count. */
     bool   tokens = e->network.token_counts != NULL;
     double each = tokens && means[TOKENS] > 0 ? means[TOKENS] : 1;
     double loss = means[LOSS] / each, right = means[RIGHT] / each;
@@ -72,7 +72,7 @@ static int make_figures(const evaluation *e, const double *means, figure *list)
     return n;
 }
 
-/* JSON has no numbers for nan and the infinities: they are texts. */
+/* JSON has no numbers for nan and the infinities: they are written as texts. */
 static void print_json(int64_t step, int n, const figure *list)
 {
     printf("{\"step\":%lld", (long long)step);

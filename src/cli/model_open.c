@@ -1,4 +1,4 @@
-/* The model that a command answers with, opened as its options say. */
+/* Opens the model of decode, score and serve. */
 #include "cli/model_open.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static mtf_transformer *build(mtf_session *s, const sizes *n, int64_t vocab)
                                              .max_length = (int64_t)n->max_length}});
 }
 
-/* Variables must be there before a checkpoint is read into them. */
+/* Variables must exist before a checkpoint is loaded. */
 static bool make_variables(const opened_model *m)
 {
     mtf_graph  *g = mtf_graph_new(m->session);

@@ -10,7 +10,7 @@
 
 #include "serve/serve_reply.h"
 
-/* One choice, as far as it was said. */
+/* One choice, as far as it is decoded. */
 typedef struct choice {
     char      *text;
     size_t     used, room;
@@ -18,13 +18,13 @@ typedef struct choice {
     double    *log_probabilities;
     int        ntokens, token_room;
     answer_end end;
-    int64_t    offset; /* streams: bytes said before */
+    int64_t    offset; /* streams: bytes sent before */
 } choice;
 
 typedef struct completion {
-    http_exchange      exchange; /* a copy, which outlives the request's */
+    http_exchange      exchange; /* a copy, which outlives the caller's */
     completion_request request;
-    answer           **answers; /* one for each prompt; NULL where nothing new is wanted */
+    answer           **answers; /* one for each prompt; NULL where no new tokens are wanted */
     int                results; /* of each prompt */
     int                nchoices;
     choice            *choices;
@@ -33,7 +33,7 @@ typedef struct completion {
     reply_usage        usage;
     char               failed[300];
     /* streams */
-    choice out; /* events that were not sent yet */
+    choice out; /* events that are not sent yet */
     size_t sent;
     bool   begun, over;
 } completion;
@@ -94,7 +94,7 @@ static bool add_token(choice *c, const char *text, double log_probability)
     return true;
 }
 
-/* ---- the prompt again ---- */
+/* ---- echo of the prompt ---- */
 
 static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *to)
 {
@@ -103,7 +103,7 @@ static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *
     return true;
 }
 
-/* How probable the prompt's own tokens were. */
+/* The log probabilities of the prompt's tokens. */
 static bool echo_tokens(completion *c, const id_list *ids, choice *to, refusal *why)
 {
     const opened_model *m = answers_model(c->exchange.engine);
@@ -140,7 +140,7 @@ static bool echo(completion *c, int number, refusal *why)
     return ok;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void make_head(completion *c)
 {
@@ -186,7 +186,7 @@ static bool ask(completion *c, refusal *why)
     return true;
 }
 
-/* ---- whole ---- */
+/* ---- complete replies ---- */
 
 static void take_piece(completion *c, int prompt, const answer_piece *p)
 {
@@ -204,7 +204,7 @@ static void take_piece(completion *c, int prompt, const answer_piece *p)
     if (!ok) snprintf(c->failed, sizeof c->failed, "there is no memory for the answer");
 }
 
-/* Waits for all of it; false: the client hung up. */
+/* Waits for the complete answer; false: the client disconnected. */
 static bool collect(completion *c)
 {
     answer_piece p;
@@ -229,7 +229,7 @@ static reply_choice as_reply(const choice *c, int index)
                           .offset = c->offset};
 }
 
-/* Nothing was said in the time that there was. */
+/* Whether the time limit passed before the first token. */
 static bool only_late(const completion *c)
 {
     for (int k = 0; k < c->nchoices; k++)
@@ -257,7 +257,7 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
     return result;
 }
 
-/* ---- as a stream ---- */
+/* ---- streams ---- */
 
 static bool add_event(completion *c, char *json)
 {
@@ -267,7 +267,7 @@ static bool add_event(completion *c, char *json)
     return ok;
 }
 
-/* What the choices hold by now, and forgets it. */
+/* Moves a choice's new text into an event. */
 static bool add_choice_event(completion *c, int index)
 {
     choice      *from = &c->choices[index];
@@ -298,7 +298,7 @@ static bool add_last_events(completion *c)
     return add_text(&c->out, "data: [DONE]\n\n");
 }
 
-/* Waits for something to send; false: the client hung up, or there is no memory. */
+/* Waits for something to send; false: the client disconnected, or there is no memory. */
 static bool fill(completion *c)
 {
     answer_piece p;
@@ -316,7 +316,7 @@ static bool fill(completion *c)
     }
     if (c->out.used) return true;
     if (open < 0) return add_last_events(c);
-    /* Several are waited for in turns. */
+    /* Polls several answers in rotation. */
     if (answer_next(c->answers[open], nopen > 1 ? 0.01 : 0.2, &p))
         return add_piece_event(c, open, &p);
     return !http_hung_up(&c->exchange);

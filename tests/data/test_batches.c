@@ -1,4 +1,4 @@
-/* Tests batches: order, remainders, meshes, going on from a position, errors. */
+/* Tests batches: order, remainders, meshes, seeking, errors. */
 #include "data/batch_schedule.h"
 #include "data/shuffle.h"
 

@@ -22,6 +22,7 @@ __attribute__((visibility("default"))) const host_calls *host_cuda;
 #define INLINE inline __attribute__((unused))
 #define SHARED static thread_local /* all threads of a block run in one thread of the host */
 #define UNROLL
+#define UNROLL_4
 #define __launch_bounds__(...)
 #define THREAD (host_cuda->now()->thread)
 #define THREADS (host_cuda->now()->threads)
@@ -98,6 +99,10 @@ static INLINE float widen(f16 v)
     unsigned most = rest >= 0x0f800000u ? 0x7f800000u : 0;
     return f32_of_bits(bits_of(f32_of_bits(rest) * 0x1p112f) | most | sign);
 }
+
+static INLINE float quotient(float a, float b) { return a / b; }
+static INLINE float larger_f32(float a, float b) { return b > a || b != b ? b : a; }
+static INLINE float smaller_f32(float a, float b) { return b < a || b != b ? b : a; }
 
 /* Other blocks may run in other threads of the host: launches on several queues. */
 template <class T, class F> static T host_atomic(T *at, F change)

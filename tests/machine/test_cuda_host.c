@@ -65,6 +65,7 @@ static int set_up(void **state)
 {
     CUdeviceptr memory[2];
     (void)state;
+    unsetenv("MTF_TEST_CARD");
     card = host_card_open();
     host_card_load(&card, kernels);
     for (int k = 0; k < 2; k++)

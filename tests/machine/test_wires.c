@@ -1,4 +1,4 @@
-/* Tests what wires promise when a processor fails or does not come. */
+/* Tests wires when a processor fails or does not arrive. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>

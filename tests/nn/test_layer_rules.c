@@ -1,4 +1,4 @@
-/* Layers: what travels, what they are called, how they start, what they refuse. */
+/* Tests layers: communication, names, initial values, errors. */
 #include "mtf_nn.h"
 
 #include "ground.h"

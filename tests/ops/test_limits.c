@@ -1,4 +1,4 @@
-/* Tests what is too large for its positions, or has too many dimensions. */
+/* Tests sizes beyond i32, and too many dimensions. */
 #include "ground.h"
 
 /* What reading the text says; "": all is well.  Nothing runs, so sizes may be any. */

@@ -1,4 +1,4 @@
-/* Tests plans: what is left out, what is ordered, what memory it takes. */
+/* Tests plans: dead code, order, memory. */
 #include <math.h>
 
 #include "ops/reach.h"

@@ -1,4 +1,4 @@
-/* First values of variables: their spread, their form, the same on any mesh. */
+/* Tests initial values of variables, on any mesh. */
 #include "ground.h"
 
 enum { MOST = 1 << 16 };

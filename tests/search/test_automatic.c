@@ -1,4 +1,4 @@
-/* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
+/* Tests automatic layouts: known answers, fixed rules, meshes, state. */
 #include "plan/estimate.h"
 #include "plan/links.h"
 #include "search/automatic.h"

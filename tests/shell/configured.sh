@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tests models that configuration files describe: trained, evaluated, planned, asked, on meshes.
+# Tests models that configuration files describe: training, evaluating, planning, decoding, on meshes.
 #
 # Usage: MTF=path/to/mtf tests/shell/configured.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2

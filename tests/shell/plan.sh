@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tests plans as their users meet them: figures known by hand, refusals, planned against measured.
+# Tests mtf plan: figures computed by hand, refusals, planned against measured.
 #
 # Usage: MTF=path/to/mtf tests/shell/plan.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2
