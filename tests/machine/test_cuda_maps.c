@@ -340,13 +340,15 @@ static void add_counts(sketch *s, mtf_dtype type)
 
 static void add_rows(void)
 {
-    static const int64_t lengths[] = {1, 2, 31, 33, 64, 96, 1000, 1024, 5000, 5120, 20000};
+    static const int64_t lengths[] = {1,    2,    31,   33,   64,   67,    96,
+                                      1000, 1001, 1024, 5000, 5003, 5120, 20000, 20001};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         int64_t n = lengths[k], rows = n > 4000 ? 2 : 7;
         int64_t two[] = {rows, n}, three[] = {rows, n % 8 ? 1 : 8, n % 8 ? n : n / 8};
         for (int t = 0; t < 4; t++) {
             add_softmax(sketch_of(2, two, 1), every_type[t], false, t % 2);
             add_softmax(sketch_of(3, three, 2), every_type[t], true, t % 2);
+            add_softmax(sketch_of(2, two, 1), every_type[t], false, true);
             add_norm(sketch_of(2, two, 1), every_type[t], (double)n);
         }
         for (int t = 4; t < EVERY_TYPE; t++) add_counts(sketch_of(3, three, 2), every_type[t]);
