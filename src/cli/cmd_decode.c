@@ -16,8 +16,12 @@ static int run(const options *o)
     decode_lines_opts d = {.inputs = option_nth(o, "inputs", 0), .output = option_nth(o, "output", 0)};
     const char       *stops[MOST_STOPS];
     if (!read_limits(o, &d.limits) || !read_question(o, &d.like, stops)) return STATUS_USAGE;
-    opened_model *m = model_open(o, &status);
+    config_setup  c;
+    opened_model *m = model_open(o, &c, &status);
     if (!m) return status;
+    decode_as_configured(o, &c.run.decode, &d.limits, &d.like);
+    if (!d.inputs) d.inputs = c.run.decode.input_file;
+    if (!d.output) d.output = c.run.decode.output_file;
     bool talks = !d.inputs && !d.output && isatty(STDIN_FILENO) && launch_find().size <= 1;
     if (talks)
         decode_dialogue(m, &d, stdin, stdout);
@@ -38,18 +42,23 @@ static const option_spec table[] = {
 };
 
 static const char *const examples[] = {
-    "mtf decode --checkpoint-dir run < prompts.txt",
-    "mtf decode --checkpoint-dir run --inputs prompts.txt --output answers --beams 4",
-    "mtf decode --checkpoint-dir run --temperature 0.8 --top-p 0.95 --max-tokens 100",
+    "mtf decode run < prompts.txt",
+    "mtf decode run --inputs prompts.txt --output answers --beams 4",
+    "mtf decode run --temperature 0.8 --top-p 0.95 --max-tokens 100",
+    "mtf decode t5 --gin_file t5_small --vocabulary sentencepiece:spiece.model:extra=100",
     NULL,
 };
 
 const command command_decode = {
     .name = "decode",
     .says = "answer prompts with a trained model, line by line",
+    .words = FOLDER_WORDS,
+    .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
+        FOLDER_TEACHES
         "Reads prompts, one a line, and writes the answers in the same order, each on a line of its\n"
         "own, as soon as they are known; blanks stand for their newlines.  The model is opened and\n"
         "planned once.  At a terminal it asks for prompts, and says each answer as it comes.",

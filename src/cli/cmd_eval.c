@@ -26,6 +26,11 @@ static int run(const options *o)
     setup s;
     if (!option_given(o, "checkpoint-dir"))
         return usage_error(o->command, "mtf eval needs --checkpoint-dir DIR, where mtf train saved");
+    if (!o->nwords)
+        return usage_error(o->command,
+                           "\"%s\" has no " CONFIG_KEPT ", as mtf train --gin_file writes it: say "
+                           "what the model is, %s",
+                           option_nth(o, "checkpoint-dir", 0), o->command->words);
     bool ok = setup_open(o, &s);
     if (!s.session) return STATUS_USAGE;
     if (ok) ok = evaluate(&s);
@@ -60,9 +65,10 @@ static const char *const examples[] = {
 const command command_eval = {
     .name = "eval",
     .says = "say how good a trained model is on data it has not seen",
-    .words = "NAME|FILE.mtf|--gin_file FILE",
+    .words = "NAME|FILE.mtf|FOLDER|--gin_file FILE",
     .least = 1,
     .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =

@@ -18,7 +18,8 @@ static int run(const options *o)
         return usage_error(o->command, "mtf score needs --targets FILE, a text on each line; - is "
                                        "standard input");
     s.batch = (int64_t)batch;
-    opened_model *m = model_open(o, &status);
+    config_setup  c;
+    opened_model *m = model_open(o, &c, &status);
     if (!m) return status;
     score_lines(m, &s);
     return close_session(m->session);
@@ -38,17 +39,21 @@ static const option_spec table[] = {
 };
 
 static const char *const examples[] = {
-    "mtf score --checkpoint-dir run --targets texts.txt",
-    "mtf score --checkpoint-dir run --inputs english.txt --targets german.txt --output scores",
+    "mtf score run --targets texts.txt",
+    "mtf score run --inputs english.txt --targets german.txt --output scores",
     NULL,
 };
 
 const command command_score = {
     .name = "score",
     .says = "say how probable given texts are to a trained model",
+    .words = FOLDER_WORDS,
+    .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
+        FOLDER_TEACHES
         "The score of a text is the natural logarithm of its probability, its end included, given\n"
         "what precedes it: the sum over its tokens.  The longer and the stranger, the lower.",
     .run = run,

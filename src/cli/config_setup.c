@@ -1,11 +1,8 @@
 /* Transformers that configuration files describe, for the commands. */
 #include "cli/config_setup.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/put_file.h"
 #include "base/textbuf.h"
@@ -28,8 +25,6 @@ const option_spec config_data_options[] = {
     {0},
 };
 /* clang-format on */
-
-static const char kept_name[] = "operative_config.gin";
 
 bool config_given(const options *o)
 {
@@ -59,7 +54,7 @@ static bool add_binding(const options *o, arena *a, const char *option, const ch
     return list[*n - 1] != NULL;
 }
 
-static bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
+bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
     arena             *a = &s->arena;
     const char *const *given = list_of(o, a, "gin_param");
@@ -72,76 +67,6 @@ static bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
         add_binding(o, a, "layout", "run.layout_rules", params, &n));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
     return to->files != NULL;
-}
-
-/* ---- completing a command line ---- */
-
-static const option_spec *find_spec(const command *c, const char *name)
-{
-    option_walk        w = walk_options(c->options);
-    const option_spec *spec;
-    while ((spec = walk_next(&w)) != NULL)
-        if (spec->name && strcmp(spec->name, name) == 0) return spec;
-    return NULL;
-}
-
-/* As if it had been given; the text is the options'. */
-static bool add_option(options *o, const char *name, const char *value)
-{
-    const option_spec *spec = find_spec(o->command, name);
-    if (!spec || !value || !*value || option_given(o, name)) return true;
-    size_t n = (size_t)o->nvalues + 1;
-    void  *values = realloc(o->values, n * sizeof *o->values);
-    char  *text = strdup(value);
-    if (values) o->values = values;
-    if (!values || !text || o->nowned == MOST_OWNED) {
-        free(text);
-        return false;
-    }
-    o->owned[o->nowned++] = text;
-    o->values[o->nvalues++] = (struct option_value){spec, text};
-    return true;
-}
-
-/* Rules of the files are for meshes that may have other axes. */
-static bool add_layout(options *o, const mtf_config_run *r)
-{
-    bool mesh = option_given(o, "mesh");
-    TRY(add_option(o, "mesh", r->mesh));
-    return mesh || add_option(o, "layout", r->layout);
-}
-
-/* The configuration that a training left in the folder of its checkpoints. */
-static bool find_kept(options *o)
-{
-    const char *folder = option_nth(o, "checkpoint-dir", 0);
-    char        path[PATH_MAX];
-    if (config_given(o) || o->nwords || !folder || !find_spec(o->command, "gin_file") ||
-        o->command->least > 0)
-        return true;
-    if (snprintf(path, sizeof path, "%s/%s", folder, kept_name) >= (int)sizeof path) return true;
-    return access(path, R_OK) != 0 || add_option(o, "gin_file", path);
-}
-
-int config_complete(options *o)
-{
-    const command *c = o->command;
-    if (!find_kept(o)) return STATUS_FAILED;
-    if (!config_given(o)) return -1;
-    if (o->nwords)
-        return usage_error(c, "\"%s\" is one model, and --gin_file another; leave one out",
-                           o->words[0]);
-    const char *first = option_nth(o, "gin_file", 0);
-    o->words[o->nwords++] = first ? first : "configuration";
-    if (!find_spec(c, "mesh") || option_given(o, "mesh")) return -1;
-    mtf_session    *s = file_session(&(mtf_session_opts){0});
-    mtf_config_opts files;
-    mtf_config_run  run;
-    if (!s) return STATUS_FAILED;
-    mtf_config *config = config_files(o, s, &files) ? mtf_config_open(s, &files) : NULL;
-    bool        ok = config && mtf_config_get_run(config, &run) && add_layout(o, &run);
-    int         status = close_session(s);
-    return ok ? -1 : status;
 }
 
 /* ---- vocabularies ---- */
@@ -225,7 +150,7 @@ bool config_keep(const config_setup *c, const char *folder)
 {
     const char *text = config_text(c);
     textbuf     path = {.arena = &c->session->arena};
-    text_add(&path, "%s/%s", folder, kept_name);
+    text_add(&path, "%s/%s", folder, CONFIG_KEPT);
     const char *file = text_done(&path);
     return text && file && put_file(&c->session->fault, file, 1, &(piece){text, strlen(text)});
 }

@@ -73,6 +73,34 @@ run decode --checkpoint-dir whole --inputs prompts --max-tokens 12 --mesh x:2,y:
 if [ -s answer ] && cmp -s out answer; then pass
 else lose "the same answer on a mesh" "$(cat answer)" "$(cat out err)"; fi
 
+# ---- a folder is enough --------------------------------------------------------------------------
+
+run decode whole --inputs prompts --max-tokens 12
+if [ $status = 0 ] && cmp -s out answer; then pass; else lose "a folder alone" "$(cat answer)" "$(cat out err)"; fi
+run decode whole/step_00000012 --inputs prompts --max-tokens 12
+if [ $status = 0 ] && cmp -s out answer; then pass; else lose "one checkpoint of it" "$(cat answer)" "$(cat out err)"; fi
+run eval whole --eval-text $book
+if [ $status = 0 ] && cmp -s out figures; then pass; else lose "its evaluation" "$(cat figures)" "$(cat out err)"; fi
+run eval --checkpoint-dir whole --eval-text $book
+if [ $status = 0 ] && cmp -s out figures; then pass; else lose "its evaluation by the option" "$(cat figures)" "$(cat out err)"; fi
+run score whole --targets prompts
+check "its scores" 0 out "-"
+run decode whole --inputs prompts --max-tokens 12 --gin_param "Unitransformer.sample_autoregressive.temperature = 1.0"
+if [ $status = 0 ] && ! cmp -s out answer; then pass; else lose "sampling as configured" "another answer" "$(cat out err)"; fi
+run decode whole --inputs prompts --max-tokens 12 --beams 3
+cp out beams
+run decode whole --inputs prompts --max-tokens 12 --gin_param "Unitransformer.sample_autoregressive.beam_size = 3"
+if [ $status = 0 ] && cmp -s out beams; then pass; else lose "beams as configured" "$(cat beams)" "$(cat out err)"; fi
+run decode whole --inputs prompts --max-tokens 12 --temperature 0 --gin_param "Unitransformer.sample_autoregressive.beam_size = 3"
+if [ $status = 0 ] && cmp -s out answer; then pass; else lose "options come first" "$(cat answer)" "$(cat out err)"; fi
+misused "two folders" "leave one out" decode whole --checkpoint-dir half --inputs prompts
+misused "no model" "mtf decode needs a model" decode --inputs prompts
+mkdir bare
+misused "a folder without a configuration" '"bare" has no operative_config.gin' decode bare --inputs prompts
+misused "the same of an evaluation" '"bare" has no operative_config.gin' eval --checkpoint-dir bare --eval-text $book
+refuses "a folder that is not there" 'nowhere' decode nowhere --gin_file small.gin --inputs prompts
+misused "a size is no option" "has no option --d-model" decode --d-model 8
+
 # ---- averages, evaluated -------------------------------------------------------------------------
 
 run train --gin_file small.gin --text $book --eval-text $book --optimizer adam --rate 0.01 --steps 6 --average 0.9 --quiet --checkpoint-dir mean

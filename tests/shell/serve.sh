@@ -13,7 +13,18 @@ cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/ranks.bash"
 by=()
-small=(--d-model 16 --d-ff 32 --heads 2 --d-kv 8 --layers 1 --threads 1)
+cat >small.gin <<'END'
+include 'lm_base.gin'
+num_layers = 1
+d_model = 16
+d_ff = 32
+num_heads = 2
+d_kv = 8
+max_length = 256
+run.sequence_length = {'targets': 256}
+get_variable_dtype.activation_dtype = 'float32'
+END
+small=(--gin_file small.gin --threads 1)
 
 # ---- mtf decode ----------------------------------------------------------------------------------
 
@@ -86,8 +97,8 @@ check "a prompt that is too long" 1 err "standard input: line 2: the prompt has 
 printf 'a\0b\n' >zero
 decode <zero
 check "a zero byte" 1 err "standard input: line 1 has a zero byte; this is no text"
-refuses "no such file" '"nowhere": No such file or directory' decode --inputs nowhere
-refuses "an output that cannot be written" 'no/answers-0' decode --inputs prompts --output no/answers
+refuses "no such file" '"nowhere": No such file or directory' decode "${small[@]}" --inputs nowhere
+refuses "an output that cannot be written" 'no/answers-0' decode "${small[@]}" --inputs prompts --output no/answers
 misused "beams and temperature" "--beams finds the most probable answers" decode --beams 2 --temperature 1
 misused "more results than beams" "--results 3: 2 beams find that many at most" decode --beams 2 --results 3
 misused "a wrong temperature" '--temperature takes a number from 0 to' decode --temperature=-1
@@ -115,7 +126,7 @@ if [ $status = 0 ] && [ ! -s out ] && cmp -s scored-0.targets targets && cmp -s 
     ! cmp -s scored-0.scores plain; then pass
 else lose "files of scores" "four files" "$(ls; cat err scored*)"; fi
 refuses "files of different lengths" '"prompts" has 5 lines and "targets" has 4; each target needs its input' \
-    score --targets targets --inputs prompts
+    score "${small[@]}" --targets targets --inputs prompts
 misused "no targets" "mtf score needs --targets FILE" score
 printf 'a\n%0300d\n' 0 >long
 score --targets long
