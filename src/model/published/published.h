@@ -46,7 +46,6 @@ typedef struct published_call {
     const char *from, *to;
     const char *config; /* path of config.json; NULL: import: beside the weights, export: as it was
                            when the weights were imported */
-    bool legacy_names;  /* import: T5's norms are called as in the original's first checkpoints */
     bool force;         /* replaces what is there already */
 } published_call;
 
@@ -55,7 +54,9 @@ typedef struct published_done {
     int              tensors; /* that were written */
 } published_done;
 
-/* Weights in Hugging Face's layout, a folder or one of its files, become a checkpoint of this library. */
+/* Weights in Hugging Face's layout, a folder or one of its files, become a checkpoint of this library,
+ * with a configuration beside it.  Norms of T5 1.0 have the names that its published configurations
+ * give them, which are the original's first. */
 bool published_import(mtf_session *s, const published_call *call, published_done *done);
 /* The variables of a model in a checkpoint become a folder that the transformers library opens. */
 bool published_export(mtf_session *s, const published_call *call, published_done *done);
