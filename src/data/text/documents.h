@@ -7,6 +7,11 @@
 
 enum { INPUTS, TARGETS, SIDES };
 
+typedef struct text_span {
+    const char *at;
+    int64_t     size;
+} text_span;
+
 /* What a reader of some format fills in. */
 typedef struct documents {
     mtf_dataset          *dataset; /* keeps files open that are not only passed over */
@@ -17,16 +22,16 @@ typedef struct documents {
     bool                  join;       /* files of tokens need not be told apart into texts */
     token_text           *text;       /* SIDES of them */
     id_list               ids[SIDES]; /* of the texts that are being read */
+    int64_t               bytes;      /* of the texts that were encoded */
+    /* Takes texts as they are, which are not encoded then; without `pairs` the inputs are NULL. */
+    bool (*each)(void *context, const text_span *inputs, const text_span *targets);
+    void *context;
 } documents;
 
 /* Reads all files, in whatever format they are. */
 bool documents_read(documents *d);
 
 /* A pair, or a single text with inputs NULL; texts without any ids are left out. */
-typedef struct text_span {
-    const char *at;
-    int64_t     size;
-} text_span;
 bool documents_add(documents *d, const text_span *inputs, const text_span *targets);
 /* The same for ids that are in d->ids already. */
 bool documents_add_ids(documents *d);
