@@ -88,6 +88,7 @@ static const mtf_vocabulary *open_vocabulary(config_setup *c, const mtf_config_c
 static bool open_vocabularies(config_setup *c)
 {
     const mtf_config_run *r = &c->run;
+    if (c->targets) return true;
     c->targets = open_vocabulary(c, r->targets_vocabulary, r->targets_vocabulary_text);
     c->inputs = r->vocabulary == r->targets_vocabulary
                     ? c->targets
@@ -199,6 +200,9 @@ bool config_network(const config_setup *c, bool training, network *n)
     n->token_losses = by_example(mtf_multiply(r.token_losses, r.weights), batch);
     n->token_counts = by_example(r.weights, batch);
     n->right = by_example(r.right, batch);
+    n->sequences = mtf_cast(mtf_greater(n->token_counts, mtf_zeros_like(n->token_counts)), MTF_F32);
+    mtf_tensor *all = mtf_cast(mtf_equal(n->right, n->token_counts), MTF_F32);
+    n->sequences_right = mtf_multiply(n->sequences, all);
     return mtf_ok(c->session);
 }
 
@@ -240,29 +244,37 @@ static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
     return text_done(&t);
 }
 
-bool config_data(const config_setup *c, bool training, mtf_dataset **data)
+bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
 {
-    const char   *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
-    mtf_text_opts o = {0};
+    const char *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
     const mtf_config_dataset *named = training ? c->run.train_data : c->run.eval_data;
-    *data = NULL;
+    *o = (mtf_text_opts){0};
     if (!text && named) text = dataset_text(c->session, named);
     if (!text && training)
         return fail(&c->session->fault, ERR_USAGE,
                     "a model of text needs text to train on: name it with --text FILES");
     if (!text) return mtf_ok(c->session);
-    TRY(text_option_parse(c->session, flag, text, &o));
-    if (!strstr(text, ":objective=")) o.objective = objective_of(c);
-    if (o.length || o.inputs_length)
+    TRY(open_vocabularies(c) && text_option_parse(c->session, flag, text, o));
+    if (!strstr(text, ":objective=")) o->objective = objective_of(c);
+    if (o->length || o->inputs_length)
         return fail(
             &c->session->fault, ERR_USAGE,
             "--%s: the files say how long sequences are; bind run.sequence_length instead of "
             ":length= and :inputs_length=",
             flag);
-    o.length = c->run.targets_length;
-    o.inputs_length = c->run.inputs_length;
-    o.vocabulary = c->targets;
-    if (c->inputs != c->targets) o.inputs_vocabulary = c->inputs;
+    o->length = c->run.targets_length;
+    o->inputs_length = c->run.inputs_length;
+    o->vocabulary = c->targets;
+    if (c->inputs != c->targets) o->inputs_vocabulary = c->inputs;
+    return true;
+}
+
+bool config_data(config_setup *c, bool training, mtf_dataset **data)
+{
+    mtf_text_opts o;
+    *data = NULL;
+    TRY(config_text_opts(c, training, &o));
+    if (!o.files) return true;
     *data = mtf_text_open(c->session, &o);
     return *data != NULL;
 }

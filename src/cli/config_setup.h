@@ -35,8 +35,10 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to);
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c);
 /* The network of a step, or of an evaluation. */
 bool config_network(const config_setup *c, bool training, network *n);
-/* What --text or --eval-text names, or the files' dataset; `*data` is NULL where there is none. */
-bool config_data(const config_setup *c, bool training, mtf_dataset **data);
+/* What --text or --eval-text names, or the files' dataset; `files` is NULL where there is none. */
+bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o);
+/* The dataset of that; `*data` is NULL where there is none. */
+bool config_data(config_setup *c, bool training, mtf_dataset **data);
 /* The whole of it as one file, for checkpoints; and that file written into their folder. */
 const char *config_text(const config_setup *c);
 bool        config_keep(const config_setup *c, const char *folder);

@@ -2,6 +2,7 @@
 #ifndef CLI_EVALUATION_H
 #define CLI_EVALUATION_H
 
+#include "cli/decoded_eval.h"
 #include "cli/train_setup.h"
 #include "model/events.h"
 #include "mtf_train.h"
@@ -13,6 +14,9 @@ typedef struct evaluation {
     mtf_dataset    *data;  /* NULL: there is nothing to evaluate on */
     mtf_evaluation *means; /* of the loss and, where something is right or wrong, of that */
     bool            perplexity, json;
+    bool            pairs;   /* of text: targets belong to inputs, each row being one */
+    int64_t         bytes;   /* of text: that the targets stand for; 0: nobody knows */
+    decoded_eval   *decoded; /* decodes the inputs as well; NULL: nobody asked for it */
     events         *events; /* NULL: none, or another rank writes them */
     train_report   *report; /* gets the figures, too; NULL: none */
 } evaluation;

@@ -13,7 +13,7 @@
 
 /* The most used first. */
 static const command *const commands[] = {
-    &command_train, &command_eval,   &command_decode, &command_score, &command_serve, &command_tokenize,
+    &command_train, &command_eval,   &command_perplexity, &command_decode, &command_score, &command_serve, &command_tokenize,
     &command_run,   &command_show,   &command_plan,      &command_layout, &command_verify,
     &command_calibrate, &command_ckpt, &command_ops,     &command_completion};
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -32,6 +32,8 @@ typedef struct network {
     /* [batch], of models of text: the sum of the tokens' losses and their number, of which `right`
      * counts the right ones; NULL: there are no tokens. */
     mtf_tensor *token_losses, *token_counts;
+    /* [batch], likewise: 1 where a row has tokens, and where it has and all of them are right. */
+    mtf_tensor *sequences, *sequences_right;
 } network;
 
 struct model {

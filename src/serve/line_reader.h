@@ -20,6 +20,8 @@ typedef enum line_state { LINE_READ, LINE_NOT_YET, LINE_END, LINE_FAILED } line_
 /* A path, or NULL or "-" for standard input.  Where several ranks run and it is `shared`, all get the whole
  * text that the first one reads.  False after an error. */
 bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared);
+/* The lines of a text that is there already, called `name` in messages.  False after an error. */
+bool lines_of(line_reader *r, mtf_session *s, const char *name, const char *text);
 /* The next line without its end and the blanks around it, which stays until the next call; waits for
  * it where `wait`. */
 line_state lines_next(line_reader *r, bool wait, const char **line, size_t *bytes);

@@ -7,6 +7,8 @@
 typedef struct score_lines_opts {
     const char *inputs;  /* a file of what precedes each text; NULL: nothing does */
     const char *targets; /* a file of the texts; "-": standard input */
+    const char *inputs_text, *targets_text; /* these themselves, the files being what they are called;
+                                               NULL: they are read */
     const char *output; /* OUTPUT-STEP.scores, .targets, .lengths and .inputs are written; NULL: the
                             scores go to standard output */
     int64_t     batch;

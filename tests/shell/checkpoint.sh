@@ -188,7 +188,7 @@ cp -r run whole
 misused "variables that are not there" 'variables of this model and its optimizer, such as "' \
     "${resumed[@]}" --average 0.9 --steps 8
 refuses "a step that is not there" '"run" has no checkpoint of step 5; the first is of step 2, the last of step 6' \
-    eval net.mtf --checkpoint-dir run --step 5 --eval-data x=x.tsv:part=0
+    eval net.mtf --checkpoint-dir run --eval-checkpoints 5 --eval-data x=x.tsv:part=0
 refuses "another optimizer"  'was made with the optimizer adam, and this run has sgd; resume with the same, or say --resume-anyway' \
     train net.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer sgd --steps 8
 refuses "another batch size" '"run/step_00000006" was made with batches of 4 examples, and this run has batches of 5' \

@@ -120,6 +120,66 @@ printf 'a b\n' >prompts
 run decode --checkpoint-dir pairs --inputs prompts --max-tokens 8
 check "translates" 0 out "A B"
 
+# ---- figures of text, against scores -------------------------------------------------------------
+
+# Each line is a text with its end: the loss is the mean of what mtf score adds up.  Tokens that only fill
+# the table up have a share of the probability in training, but not in scores: there are none here.
+train --steps 2 --gin_param "Unitransformer.vocab_divisor = 1" --checkpoint-dir exact
+printf 'Call me Ishmael.\nSome years ago\nnever mind how long\n' >lines
+run score exact --targets lines
+awk '{ sum -= $1 } END { print sum }' out >nats
+bytes=$(tr -d '\n' <lines | wc -c)
+run perplexity exact --eval-text lines:documents=line --json
+if [ $status = 0 ] && awk -v bytes=$bytes 'function near(a, b) { return a - b < 1e-3 * b && b - a < 1e-3 * b }
+    function value(name) { match($0, "\"" name "\":[^,}]*"); return substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) }
+    NR == FNR { nats = $1; next }
+    { exit !(value("tokens") == bytes + 3 && near(value("eval_loss"), nats / (bytes + 3)) &&
+             near(value("perplexity"), exp(nats / (bytes + 3))) && near(value("bits_per_byte"), nats / log(2) / bytes)) }' nats out; then pass
+else lose "figures of text" "$(cat nats) nats of $bytes bytes and 3 ends" "$(cat out err)"; fi
+run perplexity --gin_file small.gin --checkpoint-dir whole --eval-text $book
+if [ $status = 0 ] && cmp -s out figures; then pass; else lose "mtf perplexity" "$(cat figures)" "$(cat out err)"; fi
+run score exact --eval-text lines:documents=line
+awk '{ sum -= $1 } END { print sum }' out >again
+if [ $status = 0 ] && cmp -s nats again; then pass; else lose "scores of a dataset" "$(cat nats)" "$(cat again err)"; fi
+misused "no text to evaluate on" "name it with --eval-text" perplexity whole
+misused "no folder" "mtf perplexity needs the folder" perplexity --gin_file small.gin --eval-text $book
+
+# ---- checkpoints, one and all --------------------------------------------------------------------
+
+train --steps 6 --save-every 2 --checkpoint-dir several
+run eval several --eval-text $book --eval-checkpoints all
+if [ "$(cut -d' ' -f1,2 out | tr '\n' ' ')" = "step 2 step 4 step 6 " ]; then pass; else lose "all checkpoints" "steps 2, 4, 6" "$(cat out err)"; fi
+cp out all
+run eval several --eval-text $book --eval-checkpoints 4,2
+if cmp -s out <(sed -n '2p;1p' all | sort -r); then pass; else lose "two of them" "$(cat all)" "$(cat out err)"; fi
+run eval several --eval-text $book --eval-checkpoints last
+if cmp -s out <(sed -n 3p all); then pass; else lose "the last one" "$(tail -n 1 all)" "$(cat out err)"; fi
+run eval several --eval-text $book --gin_param "run.eval_checkpoint_step = 'all'"
+if cmp -s out all; then pass; else lose "all, as configured" "$(cat all)" "$(cat out err)"; fi
+refuses "a step that is not there" "several" eval several --eval-text $book --eval-checkpoints 3
+misused "no step" "takes all, last, or steps" eval several --eval-text $book --eval-checkpoints newest
+
+# ---- answers to a dataset, evaluated -------------------------------------------------------------
+
+cut -f1 pairs.tsv >sources
+cut -f2 pairs.tsv >wanted
+run decode pairs --inputs sources --max-tokens 8
+cp out answers
+run eval pairs --eval-text pairs.tsv --bleu --output dev
+check "answers, evaluated" 0 out "sequence accuracy" "BLEU" "exact"
+if cmp -s dev_inputs sources && cmp -s dev_targets wanted && cmp -s dev_60_predictions answers; then pass
+else lose "files of answers" "$(cat answers)" "$(ls; cat dev_60_predictions)"; fi
+want=$(paste answers wanted | awk -F'\t' '$1 == $2 { same++ } END { printf "exact %.2f %%", 100 * same / NR }')
+check "the share of exact answers" 0 out "$want"
+run eval pairs --eval-text pairs.tsv --bleu --mesh x:2 --layout heads:x,vocab:x
+check "the same on a mesh" 0 out "$want"
+run decode pairs --eval-text pairs.tsv --max-tokens 8 --output data
+if cmp -s data-60 answers && cmp -s data-60.inputs sources && cmp -s data-60.targets wanted; then pass
+else lose "answers to a dataset" "$(cat answers)" "$(cat err data-60*)"; fi
+misused "prompts from two places" "leave one out" decode pairs --eval-text pairs.tsv --inputs sources
+misused "BLEU of text without inputs" "--bleu needs text with inputs and targets" eval whole --eval-text $book --bleu
+misused "files of answers that nobody decodes" "add --bleu" eval pairs --eval-text pairs.tsv --output dev
+
 # ---- plans ---------------------------------------------------------------------------------------
 
 prints "a plan of a published shape" "512 processors" plan --gin_file t5_11b --mesh batch:64,model:8 \
