@@ -163,8 +163,8 @@ static bool choose(loader *l)
 
 static void to_device(void *where, void *to, const void *from, size_t bytes)
 {
-    device *d = where;
-    d->write(d, to, from, bytes);
+    device_context *c = where;
+    c->device->write(c, to, from, bytes);
 }
 
 /* A part that another processor of this process has as well is copied from there. */
@@ -174,8 +174,8 @@ static void copy_part(const loader *l, reader *r, const store_entry *e, int from
     size_t       left = (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, to);
     for (size_t at = 0; left > 0;) {
         size_t n = left < STAGE_BYTES ? left : STAGE_BYTES;
-        s->device->read(s->device, r->stage, (const char *)e->parts[from] + at, n);
-        s->device->write(s->device, (char *)e->parts[to] + at, r->stage, n);
+        s->device->read(s->contexts[from], r->stage, (const char *)e->parts[from] + at, n);
+        s->device->write(s->contexts[to], (char *)e->parts[to] + at, r->stage, n);
         at += n, left -= n;
     }
 }
@@ -257,8 +257,9 @@ static bool read_all(loader *l, uint64_t *sums)
                          .counts = arena_array(&l->arena, bool, here),
                          .first = arena_array(&l->arena, int, here)};
     TRY(room.parts && room.counts && room.first);
-    TRY(reader_open(&r, &l->contents, &s->session->allocator, (part_copier){to_device, s->device},
-                    here, &l->fault));
+    store_wait(s);
+    TRY(reader_open(&r, &l->contents, &s->session->allocator,
+                    (part_copier){to_device, s->contexts[s->first]}, here, &l->fault));
     bool ok = true;
     for (int i = 0; ok && i < l->nwishes; i++) ok = read_one(l, &r, &room, &l->wishes[i], &sums[i]);
     reader_close(&r);

@@ -112,7 +112,7 @@ static bool copy_parts(saver *v, int64_t bytes)
         for (int k = 0; k < v->pieces[i].nparts; k++) {
             mtf_part *part = &v->pieces[i].parts[k];
             size_t    n = (size_t)mtf_shape_size(part->shape) * mtf_dtype_bytes(v->pieces[i].type);
-            s->device->read(s->device, to, part->data, n);
+            s->device->read(s->contexts[part->processor], to, part->data, n);
             part->data = to;
             to += n;
         }
@@ -122,8 +122,8 @@ static bool copy_parts(saver *v, int64_t bytes)
 
 static void from_device(void *where, void *to, const void *from, size_t bytes)
 {
-    device *d = where;
-    d->read(d, to, from, bytes);
+    device_context *c = where;
+    c->device->read(c, to, from, bytes);
 }
 
 static bool prepare(saver *v, int64_t *bytes)
@@ -132,8 +132,9 @@ static bool prepare(saver *v, int64_t *bytes)
     TRY(list_tensors(v));
     const char **headers = contents_arrange(&v->contents, NULL);
     TRY(headers && list_parts(v, bytes));
+    store_wait(s);
     TRY(writer_open(&v->writer, &v->contents, &s->session->allocator,
-                    (part_copier){from_device, s->device}, s->end - s->first, &v->fault));
+                    (part_copier){from_device, s->contexts[s->first]}, s->end - s->first, &v->fault));
     if (!is_first(s)) return true;
     TRY(folder_ready(v->folder, &v->fault));
     if (!lock_is_of(s->session->lock, v->folder)) TRY(lock_take(&v->lock, v->folder, &v->fault));

@@ -4,7 +4,8 @@
 
 #include "machine/device.h"
 
-/* Looks at every input that counts along a dimension (mtf_tensor.counts); false after an error. */
-bool check_positions(const program *p, const run_state *r, fault *f);
+/* Looks at an input that counts along a dimension (mtf_tensor.counts), whose buffer is at `data`;
+ * false after an error. */
+bool check_positions(const port *input, const void *data, fault *f);
 
 #endif

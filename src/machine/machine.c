@@ -37,7 +37,12 @@ site machine_site(int threads)
         .threads = threads, .scratch_bytes = scratch_bytes, .wire_bytes = wire_room_bytes};
 }
 
+bool machine_checks(const mtf_session *s)
+{
+    return strcmp(s->opts.device, "check") == 0;
+}
+
 int64_t machine_guard(const mtf_session *s)
 {
-    return strcmp(s->opts.device, "check") == 0 ? CHECK_GUARD : 0;
+    return machine_checks(s) ? CHECK_GUARD : 0;
 }

@@ -9,6 +9,7 @@
 device *machine_open(mtf_session *s);
 /* One process whose processors have so many threads each. */
 site machine_site(int threads);
+bool machine_checks(const mtf_session *s); /* does the session's device check what runs on it? */
 /* Unused bytes that the device wants between buffers. */
 int64_t machine_guard(const mtf_session *s);
 

@@ -17,8 +17,9 @@ static void close_program(void *what)
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
         if (!q->program) continue;
-        p->device->release(p->device, q->slab, (size_t)q->program->slab_bytes);
-        p->device->release(p->device, q->state.scratch, q->scratch_bytes);
+        if (p->device->forget) p->device->forget(q->context, q->program, &q->state);
+        p->device->release(q->context, q->slab, (size_t)q->program->slab_bytes);
+        p->device->release(q->context, q->state.scratch, q->scratch_bytes);
         program_free(q->program);
     }
 }
@@ -55,9 +56,9 @@ static bool load(mtf_program *p, int number)
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
     if (p->session->opts.measure) TRY(start_counting(k));
-    k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
+    k->slab = p->device->alloc(k->context, (size_t)q->slab_bytes);
     TRY(k->slab != NULL);
-    k->state.scratch = p->device->alloc(p->device, k->scratch_bytes);
+    k->state.scratch = p->device->alloc(k->context, k->scratch_bytes);
     TRY(k->state.scratch != NULL);
     wire *w = p->store->wire;
     TRY(!w || !w->prepare || w->prepare(w, number, q));
@@ -71,9 +72,9 @@ static bool load(mtf_program *p, int number)
         if (x->kind == BUFFER_VARIABLE || x->offset < 0) continue;
         k->base[b] = k->slab + x->offset;
         if (x->kind == BUFFER_CONSTANT)
-            p->device->write(p->device, k->base[b], x->data, (size_t)x->bytes);
+            p->device->write(k->context, k->base[b], x->data, (size_t)x->bytes);
     }
-    return true;
+    return !p->device->prepare || p->device->prepare(k->context, q, &k->state);
 }
 
 /* Do all processors meet for the same collectives in the same order? */
@@ -220,11 +221,13 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     *p = (mtf_program){.session = g->session,
                        .graph = g,
                        .store = s,
-                       .device = checked ? store_check_device(s) : s->device,
                        .guard = checked ? CHECK_GUARD : machine_guard(g->session)};
-    if (!p->device) return NULL;
+    device_context **contexts = checked ? store_check_contexts(s) : s->contexts;
     p->processors = arena_array(&g->session->arena, processor, s->processors);
-    if (!p->processors || !session_at_close(g->session, close_program, p)) return NULL;
+    if (!contexts || !p->processors) return NULL;
+    p->device = contexts[s->first]->device;
+    for (int k = s->first; k < s->end; k++) p->processors[k].context = contexts[k];
+    if (!session_at_close(g->session, close_program, p)) return NULL;
     return build(p, n, fetches) ? p : NULL;
 }
 
@@ -299,12 +302,12 @@ mtf_measured mtf_program_measured(const mtf_program *p, int number)
     m.received_messages = k->counts.moved.received_bytes;
     m.sent_messages = k->counts.moved.sent_bytes;
     m.received_bytes = m.read_bytes + m.received_messages;
-    m.peak_bytes = (int64_t)d->taken(d, k->slab);
+    m.peak_bytes = (int64_t)d->taken(k->context, k->slab);
     for (int v = 0; v < q->nvariables; v++) {
         const store_entry *e = store_variable(p->store, q->variables[v].tensor);
-        if (e) m.peak_bytes += (int64_t)d->taken(d, e->parts[number]);
+        if (e) m.peak_bytes += (int64_t)d->taken(k->context, e->parts[number]);
     }
-    m.scratch_bytes = (int64_t)d->taken(d, k->state.scratch);
+    m.scratch_bytes = (int64_t)d->taken(k->context, k->state.scratch);
     m.wire_bytes = w ? w->taken(w, number) : 0;
     return m;
 }

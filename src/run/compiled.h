@@ -12,6 +12,7 @@
 /* One processor's side of a program. */
 typedef struct processor {
     program   *program;
+    device_context *context;
     char      *slab;
     void     **base; /* by buffer */
     run_state  state;

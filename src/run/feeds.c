@@ -34,11 +34,27 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *mine = &p->processors[k];
         int        b = mine->program->inputs[i].slice.buffer;
+        size_t     bytes = (size_t)mine->program->buffers[b].bytes;
         mine->base[b] = mine->slab + mine->program->buffers[b].offset; /* something may be lent */
-        mtf_part part = part_of(p->store, k, &input->shape, &where, mine->base[b]);
+        void *host = p->device->host_memory ? mine->base[b]
+                                            : p->device->stage(mine->context, bytes);
+        TRY(host != NULL);
+        mtf_part part = part_of(p->store, k, &input->shape, &where, host);
         fill(context, &part);
+        if (host != mine->base[b]) p->device->write(mine->context, mine->base[b], host, bytes);
     }
     return p->fed[i] = true;
+}
+
+/* Programs only read their inputs, so that the host's memory can take a buffer's place; a device with
+ * memory of its own copies it. */
+static void lend(const mtf_program *p, processor *mine, int b, const void *data)
+{
+    if (p->device->host_memory)
+        mine->base[b] = (void *)(uintptr_t)data;
+    else
+        p->device->write(mine->context, mine->base[b], data,
+                         (size_t)mine->program->buffers[b].bytes);
 }
 
 bool mtf_lend_parts(mtf_program *p, mtf_tensor                          *input,
@@ -52,8 +68,7 @@ bool mtf_lend_parts(mtf_program *p, mtf_tensor                          *input,
     for (int k = p->store->first; find && k < p->store->end; k++) {
         processor *mine = &p->processors[k];
         mtf_part   part = part_of(p->store, k, &input->shape, &where, NULL);
-        /* Programs only read their inputs. */
-        mine->base[mine->program->inputs[i].slice.buffer] = (void *)(uintptr_t)find(context, &part);
+        lend(p, mine, mine->program->inputs[i].slice.buffer, find(context, &part));
     }
     p->fed[i] = find != NULL;
     return true;
@@ -93,8 +108,8 @@ static void take_part(void *context, const mtf_part *part)
     const whole_feed *f = context;
     placement         where;
     if (!where_is(f->program, f->input, &where)) return;
-    part_write(f->program->store, part->processor, f->input->type, &f->input->shape, &where,
-               f->data, part->data);
+    part_pack(f->program->store, part->processor, f->input->type, &f->input->shape, &where,
+              f->data, part->data);
 }
 
 bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
@@ -124,6 +139,20 @@ static char *fetched_at(const mtf_program *p, int k, int i)
     return (char *)p->processors[k].base[s->buffer] + s->offset * (int64_t)mtf_dtype_bytes(s->type);
 }
 
+/* The same where the host can read it: there, or a copy; NULL after an error. */
+static char *visible(const mtf_program *p, int k, int i)
+{
+    char *there = fetched_at(p, k, i);
+    if (p->device->host_memory) return there;
+    const processor *mine = &p->processors[k];
+    const slice     *s = &mine->program->fetches[i].slice;
+    int64_t          before = s->offset * (int64_t)mtf_dtype_bytes(s->type);
+    size_t           bytes = (size_t)(mine->program->buffers[s->buffer].bytes - before);
+    char *copy = block_alloc(&p->session->allocator, &p->session->fault, bytes, false);
+    if (copy) p->device->read(mine->context, copy, there, bytes);
+    return copy;
+}
+
 bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
 {
     if (!alive(p) || !x) return false;
@@ -132,7 +161,8 @@ bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
     TRY(i >= 0 && where_is(p, x, &where));
     for (int k = p->store->first; k < p->store->end; k++) { /* equal parts overwrite each other */
         const slice *s = &p->processors[k].program->fetches[i].slice;
-        part_read(p->store, k, x->type, &x->shape, &where, fetched_at(p, k, i), s->stride, data);
+        TRY(part_read(p->store, k, x->type, &x->shape, &where, fetched_at(p, k, i), s->stride,
+                      data));
     }
     return share_parts(p->store, tensor_name(x), x->type, &x->shape, &where, data);
 }
@@ -145,8 +175,11 @@ bool mtf_fetch_parts(mtf_program *p, mtf_tensor *x, void (*visit)(void *, const 
     placement where;
     TRY(i >= 0 && where_is(p, x, &where));
     for (int k = p->store->first; k < p->store->end; k++) {
-        mtf_part part = part_of(p->store, k, &x->shape, &where, fetched_at(p, k, i));
+        char *host = visible(p, k, i);
+        TRY(host != NULL);
+        mtf_part part = part_of(p->store, k, &x->shape, &where, host);
         visit(context, &part);
+        if (!p->device->host_memory) block_free(&p->session->allocator, host);
     }
     return true;
 }

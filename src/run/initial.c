@@ -86,31 +86,34 @@ static bool emit_initial(emitter *e, const mtf_tensor *w)
 }
 
 /* Runs the program, whose only buffers are the variable's and, perhaps, one constant. */
-static bool run_all(device *d, const program *p, void *memory)
+static bool run_all(device_context *c, const program *p, void *memory)
 {
+    device   *d = c->device;
     void     *base[2] = {memory, NULL};
     run_state r = {
         .base = base, .seed = d->session->opts.seed, .threads = d->session->opts.threads};
     size_t scratch = d->scratch_bytes(d, p, r.threads);
     size_t bytes = p->nbuffers > 1 ? (size_t)p->buffers[1].bytes : 0;
-    bool   ok = (r.scratch = d->alloc(d, scratch)) != NULL;
+    bool   ok = (r.scratch = d->alloc(c, scratch)) != NULL;
     if (ok && bytes) {
-        ok = (base[1] = d->alloc(d, bytes)) != NULL;
-        if (ok) d->write(d, base[1], p->buffers[1].data, bytes);
+        ok = (base[1] = d->alloc(c, bytes)) != NULL;
+        if (ok) d->write(c, base[1], p->buffers[1].data, bytes);
     }
-    for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(d, p, i, &r);
-    if (bytes) d->release(d, base[1], bytes);
-    d->release(d, r.scratch, scratch);
+    ok = ok && (!d->prepare || d->prepare(c, p, &r));
+    for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(c, p, i, &r);
+    if (d->forget) d->forget(c, p, &r);
+    if (bytes) d->release(c, base[1], bytes);
+    d->release(c, r.scratch, scratch);
     return ok;
 }
 
 bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory)
 {
-    program *p = program_new(at->device->session, NULL);
+    program *p = program_new(at->context->device->session, NULL);
     TRY(p != NULL);
     emitter e = {.program = p, .cause = w, .layout = at->layout, .here = at->here};
     bool    ok = emit_initial(&e, w) && program_verify(p, "initialising");
-    ok = ok && run_all(at->device, p, memory);
+    ok = ok && run_all(at->context, p, memory);
     program_free(p);
     return ok;
 }

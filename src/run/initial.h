@@ -8,7 +8,7 @@
 
 /* Whose part of a variable it is. */
 typedef struct initial_place {
-    device       *device;
+    device_context *context;
     const layout *layout;
     mesh_point    here;
 } initial_place;

@@ -21,7 +21,7 @@ static void write_element(mtf_dtype type, const char *element, char *text, size_
 }
 
 /* message: f32 [2 3] 1 2 3 4 5 6 */
-void say_value(mtf_session *s, device *d, const instr *i, void *const *base)
+void say_value(mtf_session *s, device_context *c, const instr *i, void *const *base)
 {
     const access *a = &i->in[0];
     int64_t       at[MAX_LOOPS] = {0}, total = instr_elements(i), bytes = (int64_t)mtf_dtype_bytes(a->type);
@@ -38,7 +38,7 @@ void say_value(mtf_session *s, device *d, const instr *i, void *const *base)
         _Alignas(8) char element[8];
         int64_t          where = a->offset;
         for (int k = 0; k < i->nloops; k++) where += at[k] * a->stride[k];
-        d->read(d, element, (const char *)base[a->buffer] + where * bytes, (size_t)bytes);
+        c->device->read(c, element, (const char *)base[a->buffer] + where * bytes, (size_t)bytes);
         write_element(a->type, element, text, sizeof text);
         session_say(s, text);
         for (int k = i->nloops - 1; k >= 0 && ++at[k] == i->size[k]; k--) at[k] = 0;

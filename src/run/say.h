@@ -4,6 +4,6 @@
 
 #include "machine/device.h"
 
-void say_value(mtf_session *s, device *d, const instr *i, void *const *base);
+void say_value(mtf_session *s, device_context *c, const instr *i, void *const *base);
 
 #endif

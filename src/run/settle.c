@@ -76,9 +76,9 @@ static bool change_parts(store *s, store_entry *e, const placement *where, const
     e->where = *where;
     for (int p = s->first; p < s->end; p++) {
         parts[p] = s->device->alloc(
-            s->device, (size_t)store_part_bytes(s, e->type, &e->shape, where, p));
+            s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, where, p));
         TRY(parts[p] != NULL);
-        part_write(s, p, e->type, &e->shape, where, whole, parts[p]);
+        TRY(part_write(s, p, e->type, &e->shape, where, whole, parts[p]));
     }
     return true;
 }

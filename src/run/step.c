@@ -19,7 +19,7 @@ static bool all_fed(const mtf_program *p)
 static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
 {
     uint8_t flag = 0;
-    p->device->read(p->device, &flag,
+    p->device->read(k->context, &flag,
                     (const char *)k->base[test->in[0].buffer] + test->in[0].offset, 1);
     return flag != 0;
 }
@@ -48,13 +48,13 @@ static bool walk(mtf_program *p, int number)
             break;
         }
         case INSTR_SAY:
-            if (number == 0) say_value(p->session, p->device, i, me->base);
+            if (number == 0) say_value(p->session, me->context, i, me->base);
             break;
         case INSTR_REDUCE:
         case INSTR_REDUCE_SCATTER:
         case INSTR_EXCHANGE: TRY(p->store->wire->run(p->store->wire, number, i, me->base)); break;
         default:
-            if (instr_elements(i) > 0) TRY(p->device->run(p->device, q, k, &me->state));
+            if (instr_elements(i) > 0) TRY(p->device->run(me->context, q, k, &me->state));
         }
     }
     count_instr(&me->counts, -1);
@@ -68,8 +68,8 @@ static void step_one(void *context, int index)
     processor   *me = &p->processors[number];
     wire        *w = p->store->wire;
     count_begin(&me->counts, w, number);
-    bool ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
-              p->device->end(p->device, me->program, &me->state);
+    bool ok = p->device->begin(me->context, me->program, &me->state) && walk(p, number) &&
+              p->device->end(me->context, me->program, &me->state);
     count_end(&me->counts, w, number);
     if (!ok && w) w->abort(w, number);
     me->state.step++;

@@ -31,7 +31,9 @@ typedef struct store {
     site          site;       /* what plans have to know of all that */
     ranks        *ranks;      /* the other processes; NULL: none */
     device       *device;
-    device       *check; /* one that checks, for the same memory; NULL: nobody has asked */
+    device_context **contexts; /* by processor */
+    device       *check; /* one that checks, for the same memory; NULL: it was not asked for, */
+    device_context **check_contexts; /* and its contexts over these */
     wire         *wire; /* NULL: one processor */
     thread_pool         *thread_pool;
     name_table    entries;
@@ -56,8 +58,9 @@ store_entry *store_variable(store *s, const mtf_tensor *w);
 bool store_restart(store *s, const mtf_tensor *w);
 /* Gives the memory of a variable's parts back. */
 void store_release(store *s, store_entry *e);
-/* A device that checks what runs on it, over the session's; NULL after an error. */
-device *store_check_device(store *s);
+/* Contexts, by processor, that check what runs in them, over the session's; NULL after an error. */
+device_context **store_check_contexts(store *s);
+void store_wait(const store *s); /* until all work of this process is done */
 /* Bytes of one processor's part of a tensor. */
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
                          const placement *where, int processor);

@@ -22,7 +22,7 @@ bool parts_get(store *s, const store_entry *e, void *whole)
         mesh_point here = mesh_place(&s->mesh, k);
         mtf_shape  local = placement_local(&s->mesh, &e->where, &here, &e->shape);
         slice      dense = slice_dense(0, e->type, &local);
-        part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, whole);
+        TRY(part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, whole));
     }
     return share_parts(s, e->name, e->type, &e->shape, &e->where, whole);
 }
@@ -39,7 +39,7 @@ static bool set(mtf_tensor *variable, const void *data)
     if (!e) return false;
     store *s = store_of(graph_of(variable)->session);
     for (int k = s->first; k < s->end; k++)
-        part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]);
+        TRY(part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]));
     return true;
 }
 
