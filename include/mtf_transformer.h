@@ -235,7 +235,14 @@ typedef struct mtf_sampling {
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */
     int64_t  max_tokens; /* new ones; default: as many as fit                                 */
     const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */
+    int64_t alternatives; /* told with each token: so many of the most probable, up to 20; not with
+                             beams                                                            */
 } mtf_sampling;
+
+typedef struct mtf_alternative {
+    int32_t id;
+    double  log_probability;
+} mtf_alternative;
 
 /* One sequence to decode. */
 typedef struct mtf_decode_job {
@@ -245,6 +252,9 @@ typedef struct mtf_decode_job {
     /* Called with each new token as it is known, not with beams; false ends the sequence. */
     bool (*token)(void *context, int32_t id, double log_probability);
     void *context;
+    /* Filled while that is called: the most probable tokens in its place, best first. */
+    int                    nalternatives;
+    const mtf_alternative *alternatives;
     /* to be filled; they live until mtf_decode_free */
     bool            done;
     int             nresults; /* best first                                                    */

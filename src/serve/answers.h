@@ -84,6 +84,8 @@ typedef struct answer_piece {
     int         tokens; /* that it stands for */
     int32_t     id;     /* of the one token; -1: none, or several */
     double      log_probability; /* of its tokens */
+    int         nalternatives; /* the most probable tokens in its place, best first */
+    const mtf_alternative *alternatives;
     answer_end  end;             /* of this result */
 } answer_piece;
 

@@ -12,18 +12,24 @@ typedef struct reply_choice {
     int           ntokens; /* with log probabilities: of these tokens */
     const char  **tokens;
     const double *log_probabilities;
+    cJSON *const *alternatives; /* to each of them, as reply_alternatives makes them */
     int64_t       offset; /* bytes of text before the first of them */
 } reply_choice;
 
 typedef struct reply_head {
     const char *id, *model;
     int64_t     created; /* seconds since 1970 */
-    bool        log_probabilities;
+    bool        log_probabilities, alternatives;
 } reply_head;
 
 typedef struct reply_usage {
     int64_t prompt_tokens, completion_tokens;
 } reply_usage;
+
+/* Tokens that might have stood in a place, and the one that does, with their log probabilities: an object
+ * whose keys are texts, or "token_id:N" of a token that is no text by itself.  NULL: no memory. */
+cJSON *reply_alternatives(const opened_model *m, int n, const mtf_alternative *list, int32_t id,
+                          double log_probability);
 
 /* Each gives a text to be freed with cJSON_free; NULL: no memory. */
 char *reply_completion(const reply_head *h, int n, const reply_choice *choices,

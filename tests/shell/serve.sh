@@ -253,6 +253,7 @@ refuses "a port that is taken" "cannot listen on 127.0.0.1, port $port: Address 
 stop TERM
 start --beams 3
 asks "beams" 200 '"index":1' -d '{"prompt": "a", "n": 2, "temperature": 0, "max_tokens": 6}' /v1/completions
+asks "beams have no alternatives" 400 'beam search has no alternatives' -d '{"prompt": "a", "temperature": 0, "logprobs": 2}' /v1/completions
 asks "beams do not draw" 400 'temperature must be 0' -d '{"prompt": "a"}' /v1/completions
 stop TERM
 if [ -z "$without_ranks" ]; then
