@@ -1,7 +1,9 @@
 /* Transformers that configuration files describe, for the commands. */
 #include "cli/config_setup.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/put_file.h"
@@ -54,17 +56,52 @@ static bool add_binding(const options *o, arena *a, const char *option, const ch
     return list[*n - 1] != NULL;
 }
 
+/* The vocabulary of the command line as the files would name it, so that what is kept with the
+ * checkpoints is enough to open the model again, from any folder.  One that cannot be opened is said
+ * when it is. */
+static bool add_vocabulary(const options *o, arena *a, const char **list, int *n)
+{
+    static const struct {
+        const char *kind, *function, *argument;
+    } known[] = {{"bytes", "ByteVocabulary", NULL},
+                 {"sentencepiece", "SentencePieceVocabulary", "sentencepiece_model_file"},
+                 {"gpt2", "Gpt2Vocabulary", "directory"},
+                 {"subwords", "get_t2t_vocabulary", "vocabulary_filename"},
+                 {"words", "WordListVocabulary", "filename"}};
+    const char *given = option_nth(o, "vocabulary", 0);
+    char       *spec = given ? arena_text(a, given) : NULL, *extra = spec ? strstr(spec, ":extra=") : NULL;
+    char        path[PATH_MAX];
+    if (!given || !*given) return true;
+    TRY(spec != NULL);
+    if (extra) *extra = 0, extra += strlen(":extra=");
+    if (extra && (!*extra || extra[strspn(extra, "0123456789")])) return true;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        size_t  length = strlen(known[k].kind);
+        textbuf lines = {.arena = a};
+        bool    file = known[k].argument != NULL;
+        if (strncmp(spec, known[k].kind, length) != 0 || spec[length] != (file ? ':' : 0)) continue;
+        if (file && (!realpath(spec + length + 1, path) || strpbrk(path, "'\\\n"))) return true;
+        text_add(&lines, "run.vocabulary = @%s()\n", known[k].function);
+        if (file) text_add(&lines, "%s.%s = '%s'\n", known[k].function, known[k].argument, path);
+        text_add(&lines, "%s.extra_ids = %s\n", known[k].function, extra ? extra : "0");
+        list[(*n)++] = text_done(&lines);
+        return list[*n - 1] != NULL;
+    }
+    return true;
+}
+
 bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
     arena             *a = &s->arena;
     const char *const *given = list_of(o, a, "gin_param");
     int                n = 0;
     while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 3);
+    const char **params = arena_array(a, const char *, n + 4);
     TRY(given && params);
     memcpy(params, given, sizeof *params * (size_t)n);
     TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
-        add_binding(o, a, "layout", "run.layout_rules", params, &n));
+        add_binding(o, a, "layout", "run.layout_rules", params, &n) &&
+        add_vocabulary(o, a, params, &n));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
     return to->files != NULL;
 }
@@ -96,6 +133,25 @@ static bool open_vocabularies(config_setup *c)
     return c->inputs && c->targets;
 }
 
+/* A model's table may be larger than the vocabulary, as that of T5, but not smaller. */
+static bool check_size(const config_setup *c, const mtf_vocabulary *v, const char *parameter,
+                       int64_t has)
+{
+    if (mtf_vocabulary_size(v) <= has) return true;
+    return fail(&c->session->fault, ERR_VALUE,
+                "the vocabulary has %lld ids, and the model %lld, as the files bind %s; give the "
+                "model's own with --vocabulary",
+                (long long)mtf_vocabulary_size(v), (long long)has, parameter);
+}
+
+static bool vocabularies_fit(const config_setup *c)
+{
+    const mtf_transformer_opts *m = &c->described.model;
+    int64_t                     output = m->output_vocab ? m->output_vocab : m->input_vocab;
+    return check_size(c, c->inputs, "input_vocab_size", m->input_vocab) &&
+           check_size(c, c->targets, "output_vocab_size", output);
+}
+
 /* ---- the model ---- */
 
 static void say_notes(const config_setup *c)
@@ -114,13 +170,12 @@ static bool has_text(const options *o)
 /* Plans of published shapes need no vocabulary: their files tell how many tokens there are. */
 static bool describe(config_setup *c)
 {
-    fault *f = &c->session->fault;
-    if (!has_text(c->options) && !c->answers) {
-        if (mtf_config_get_model(c->config, 0, 0, &c->described)) return true;
-        fault_clear(f);
-    }
-    return open_vocabularies(c) &&
-           mtf_config_get_model(c->config, mtf_vocabulary_size(c->inputs),
+    bool told = mtf_config_get_model(c->config, 0, 0, &c->described);
+    if (!told) fault_clear(&c->session->fault);
+    if (told && !has_text(c->options) && !c->answers) return true;
+    TRY(open_vocabularies(c));
+    if (told) return vocabularies_fit(c);
+    return mtf_config_get_model(c->config, mtf_vocabulary_size(c->inputs),
                                 mtf_vocabulary_size(c->targets), &c->described);
 }
 
@@ -254,7 +309,7 @@ bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
         return fail(&c->session->fault, ERR_USAGE,
                     "a model of text needs text to train on: name it with --text FILES");
     if (!text) return mtf_ok(c->session);
-    TRY(open_vocabularies(c) && text_option_parse(c->session, flag, text, o));
+    TRY(open_vocabularies(c) && vocabularies_fit(c) && text_option_parse(c->session, flag, text, o));
     if (!strstr(text, ":objective=")) o->objective = objective_of(c);
     if (o->length || o->inputs_length)
         return fail(

@@ -101,6 +101,29 @@ misused "the same of an evaluation" '"bare" has no operative_config.gin' eval --
 refuses "a folder that is not there" 'nowhere' decode nowhere --gin_file small.gin --inputs prompts
 misused "a size is no option" "has no option --d-model" decode --d-model 8
 
+# ---- the vocabulary is kept as well --------------------------------------------------------------
+
+seq 100 | sed 's/^/w/' >words
+seq 100 | sed 's/^/w/' | paste -sd' ' >counting
+for kept in words:words words:words:extra=10 bytes:extra=5; do
+    rm -rf named
+    run train --gin_file small.gin --text counting:joined --gin_param "run.sequence_length = {'targets': 8}" --steps 2 \
+        --checkpoint-dir named --quiet --vocabulary $kept
+    echo "w1 w2" >prompts.words
+    run decode named --inputs prompts.words --max-tokens 3 --vocabulary $kept
+    cp out told
+    mkdir -p elsewhere
+    (cd elsewhere && "$MTF" decode ../named --inputs ../prompts.words --max-tokens 3 >../out 2>../err)
+    if [ -s told ] && cmp -s out told; then pass; else lose "$kept, from another folder" "$(cat told)" "$(cat out err)"; fi
+done
+refuses "a vocabulary larger than the model's" "the vocabulary has 259 ids, and the model 100, as the files bind input_vocab_size" \
+    train --gin_file small.gin --gin_param "Unitransformer.input_vocab_size = 100" --text $book --steps 1
+# A table may be larger than the vocabulary: T5's has 32128 tokens for 32100 ids.
+run train --gin_file small.gin --gin_param "Unitransformer.input_vocab_size = 300" --gin_param "Unitransformer.vocab_divisor = 1" \
+    --text $book --steps 1 --quiet --checkpoint-dir wide
+run ckpt ls wide/step_00000001
+check "a table that is larger" 0 out "vocab=300"
+
 # ---- averages, evaluated -------------------------------------------------------------------------
 
 run train --gin_file small.gin --text $book --eval-text $book --optimizer adam --rate 0.01 --steps 6 --average 0.9 --quiet --checkpoint-dir mean
@@ -187,6 +210,43 @@ prints "a plan of a published shape" "512 processors" plan --gin_file t5_11b --m
 
 # ---- refusals ------------------------------------------------------------------------------------
 
+wrong() {                               # wrong NAME TEXT LINE...: a file of these lines, after small.gin
+    { echo "include 'small.gin'"; printf '%s\n' "${@:3}"; } >wrong.gin
+    refuses "$1" "wrong.gin:$2" train --gin_file wrong.gin --text $book --steps 1
+}
+wrong "a list without an end" '4:1: "," or "]" was expected, not the end' '' 'd_model = [1, 2'
+wrong "an unknown parameter" '3:1: Unitransformer has no parameter "d_modle"; did you mean "d_model"?' '' 'Unitransformer.d_modle = 3'
+wrong "an unknown layer" '2:44: there is no configurable "NoSuchLayer"' 'make_layer_stack.layers = [@SelfAttention, @NoSuchLayer]'
+wrong "a size that is none" "2:11: Unitransformer.d_model takes a whole number, not 'wide'" "d_model = 'wide'"
+wrong "no size" '2:11: Unitransformer.d_model takes a whole number from 1 on, not 0' 'd_model = 0'
+wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are no whole number of sequences of 32' "run.batch_size = ('tokens_per_batch', 33)"
+refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads" train --gin_file small.gin \
+    --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
+printf '\177ELF\000\001' >binary.gin
+refuses "a binary configuration" '"binary.gin" is no text' train --gin_file binary.gin --text $book --steps 1
+: >empty.txt
+refuses "empty text" '"empty.txt" has no text' train --gin_file small.gin --text empty.txt --steps 1
+refuses "empty text to evaluate on" '"empty.txt" has no text' perplexity whole --eval-text empty.txt
+printf 'a\000b' >binary.txt
+refuses "binary text" '"binary.txt" is no text: its byte 1 is zero' train --gin_file small.gin --text binary.txt --steps 1
+refuses "binary text to score" "line 1 has a zero byte; this is no text" score whole --targets binary.txt
+{ printf 'd\000%.0s' {1..999}; printf '\347\003'; } >far.u16
+refuses "an id out of the vocabulary" '"far.u16", element 999: 999 is no id of the vocabulary "bytes", which has 259' \
+    perplexity whole --eval-text far.u16:joined
+printf 'one column\n' >one.tsv
+refuses "no targets" '"one.tsv", line 1 has no column 1; tabs separate columns' eval pairs --eval-text one.tsv
+printf '%040d\n' 0 >long
+refuses "a prompt longer than the model takes" "line 1: the prompt has 40 tokens; this model takes 31" decode whole --inputs long
+refuses "a text longer than the model takes" "line 1: the text to score has 41 tokens, its prompt included; this model takes 32" \
+    score whole --targets long
+refuses "another model's checkpoint, with all that does not fit" \
+    'tensor "transformer/embedding" is f32[vocab=384, d_model=32], but the variable "transformer/embedding" is f32[vocab=384, d_model=16]; 18 others do not fit: "transformer/positional_embedding" is [max_length=32, d_model=32] there and [max_length=32, d_model=16] here' \
+    decode whole --gin_param "d_model = 16" --gin_param "Unitransformer.d_model = 16" --inputs prompts
+refuses "a checkpoint with fewer layers" '7 others do not fit: "transformer/block_002/layer_000/SelfAttention/q" f32[d_model=32, heads=32] is missing' \
+    decode whole --gin_param "make_layer_stack.num_layers = 3" --inputs prompts
+cp -r whole cut
+truncate -s 500 cut/step_00000012/*.safetensors
+refuses "a checkpoint that is cut short" "has 500 bytes and should have" decode cut --inputs prompts
 refuses "an unknown name" "d_modle" plan --gin_file small.gin --gin_param "Unitransformer.d_modle = 8"
 refuses "no such file" "nothing.gin" plan --gin_file nothing.gin
 misused "a word and files" "leave one out" plan mnist --gin_file small.gin
