@@ -56,7 +56,7 @@ static const char *const examples[] = {
     "mtf decode run --inputs prompts.txt --output answers --beams 4",
     "mtf decode run --temperature 0.8 --top-p 0.95 --max-tokens 100",
     "mtf decode translator --eval-text dev.tsv --output dev --beams 4",
-    "mtf decode t5 --gin_file t5_small --vocabulary sentencepiece:spiece.model:extra=100",
+    "mtf ckpt import downloads/t5-small t5 && mtf decode t5",
     NULL,
 };
 

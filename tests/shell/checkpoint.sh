@@ -81,6 +81,14 @@ run ckpt import w.npy in-none;          check "import of an array" 1 err 'w.npy/
 run ckpt convert in-t5 later-t5 --rename '(layer_00[0-9])/layer_norm=\1/rms_norm' --rename 'coder/final_layer_norm=coder/rms_norm'
 run ckpt export later-t5 out-later;     check "export of the original's later names" 0 out 'out-later: 47 tensors'
 run ckpt diff out-later/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
+# The vocabulary beside the weights is taken as well; a model's table may be larger.
+cp -r "$published/gpt2" with-words && cp "$root"/tests/text/pairs/{vocab.json,merges.txt} with-words
+run ckpt import with-words in-words --gin words.gin
+grep -qxF "Gpt2Vocabulary.directory = '$(realpath with-words)'" words.gin && pass ||
+    lose "the vocabulary of a folder" "Gpt2Vocabulary.directory" "$(cat words.gin out err)"
+seq 40 >few
+run score in-t5 --vocabulary words:few --targets few --inputs few --threads 1
+check "a vocabulary smaller than the table" 0 out "-"
 cat >sizes.gin <<'END'
 num_layers = 2
 d_model = 12

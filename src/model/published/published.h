@@ -27,6 +27,7 @@ typedef struct published_config {
     bool             unscaled;   /* such logits are not divided by sqrt(d_model) */
     bool             scaled_queries;
     bool legacy_names; /* T5's norms are called as in the original's first checkpoints */
+    const char *folder; /* where it was published, as an absolute path; NULL: nobody knows */
 } published_config;
 
 /* Reads config.json, at this path.  False after an error, such as a kind of model that is not known. */

@@ -1,4 +1,6 @@
 /* Published weights to checkpoints and back. */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -356,7 +358,9 @@ bool published_import(mtf_session *s, const published_call *call, published_done
     const char *config = call->config ? call->config
                          : folder     ? beside(a, folder, "config.json")
                                       : NULL;
+    char        whole[PATH_MAX];
     TRY(config && published_read(s, config, &v.config));
+    if (realpath(folder, whole)) TRY((v.config.folder = arena_text(a, whole)) != NULL);
     if (folder == call->from) { /* other files of a folder may have other things */
         const char *usual = beside(a, folder, "model.safetensors");
         TRY(usual != NULL);
