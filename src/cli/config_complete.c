@@ -102,13 +102,18 @@ int config_complete(options *o)
                            o->words[0]);
     const char *first = option_nth(o, "gin_file", 0);
     o->words[o->nwords++] = first ? first : "configuration";
-    if (!find_spec(c, "mesh") || option_given(o, "mesh")) return -1;
+    if (!find_spec(c, "mesh")) return -1;
     mtf_session    *s = file_session(&(mtf_session_opts){0});
     mtf_config_opts files;
     mtf_config_run  run;
     if (!s) return STATUS_FAILED;
     mtf_config *config = config_files(o, s, &files) ? mtf_config_open(s, &files) : NULL;
-    bool        ok = config && mtf_config_get_run(config, &run) && add_layout(o, &run);
-    status = close_session(s);
-    return ok ? -1 : status;
+    bool        ok = config && mtf_config_get_run(config, &run) && add_layout(o, &run) &&
+              add_option(o, "checkpoint-dir", run.model_dir);
+    if (!ok) {
+        status = close_session(s);
+        return status == STATUS_DONE ? STATUS_FAILED : status;
+    }
+    session_free(s); /* without meeting other ranks, which the session that follows does */
+    return -1;
 }

@@ -154,12 +154,13 @@ static bool vocabularies_fit(const config_setup *c)
 
 /* ---- the model ---- */
 
+/* What was kept has all parameters that a run had: another mesh, say, leaves some of them unused. */
 static void say_notes(const config_setup *c)
 {
     const mtf_config_note *notes;
     int                    n = mtf_config_notes(c->config, &notes);
     for (int k = 0; k < n && mtf_is_first(c->session); k++)
-        if (notes[k].warning) fprintf(stderr, "mtf: warning: %s\n", notes[k].text);
+        if (notes[k].warning && !strstr(notes[k].text, CONFIG_KEPT ":")) fprintf(stderr, "mtf: warning: %s\n", notes[k].text);
 }
 
 static bool has_text(const options *o)

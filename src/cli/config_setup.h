@@ -25,8 +25,8 @@ typedef struct config_setup {
 
 bool config_given(const options *o);
 /* Completes a command line that names configuration files, or a folder with what a training left
- * there: the first file's name stands for the model, and the files' mesh and layout for options that
- * were not given.  -1, or the exit status after an error was said. */
+ * there: the first file's name stands for the model, and the files' mesh, layout and folder for options
+ * that were not given.  -1, or the exit status after an error was said. */
 int config_complete(options *o);
 /* The files and parameters that the command line names. */
 bool config_files(const options *o, mtf_session *s, mtf_config_opts *to);

@@ -10,6 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
+. "$root/tests/shell/ranks.bash"
 
 cat >small.gin <<'END'
 include 'lm_base.gin'
@@ -72,6 +73,7 @@ cp out answer
 run decode --checkpoint-dir whole --inputs prompts --max-tokens 12 --mesh x:2,y:2 --layout heads:x,vocab:y
 if [ -s answer ] && cmp -s out answer; then pass
 else lose "the same answer on a mesh" "$(cat answer)" "$(cat out err)"; fi
+[ ! -s err ] && pass || lose "nothing to warn of" "" "$(cat err)"
 
 # ---- a folder is enough --------------------------------------------------------------------------
 
@@ -167,6 +169,20 @@ if [ $status = 0 ] && cmp -s nats again; then pass; else lose "scores of a datas
 misused "no text to evaluate on" "name it with --eval-text" perplexity whole
 misused "no folder" "mtf perplexity needs the folder" perplexity --gin_file small.gin --eval-text $book
 
+# ---- what the files say about saving -------------------------------------------------------------
+
+run train --gin_file small.gin --text $book --steps 6 --quiet --eval-text $book --eval-steps 2 --gin_param "run.model_dir = 'of_files'" \
+    --gin_param "run.save_checkpoints_steps = 2" --gin_param "run.keep_checkpoint_max = 2"
+if [ "$(grep -c '^test ' out)" = 3 ]; then pass; else lose "evaluations every two steps" 3 "$(cat out err)"; fi
+if [ "$(cd of_files && echo step_*)" = "step_00000004 step_00000006" ]; then pass
+else lose "saving as the files say" "steps 4 and 6" "$(ls of_files) $(cat err)"; fi
+run decode --gin_file of_files/operative_config.gin --inputs prompts --max-tokens 3
+if [ $status = 0 ] && ! grep -q random err; then pass; else lose "the folder that the files name" "its weights" "$(cat err)"; fi
+run train --gin_file small.gin --text $book --steps 0 --checkpoint-dir begun --gin_param "run.init_checkpoint = 'of_files'"
+check "a start from another checkpoint" 0 out 'loaded 19 of 19 trainable variables from "of_files/step_00000006"'
+misused "evaluations twice" "leave one out" train --gin_file small.gin --text $book --eval-text $book --steps 1 --eval-every 1 --eval-steps 1
+misused "evaluations of nothing" "--eval-steps needs data to evaluate on: name it with --eval-text" train --gin_file small.gin --text $book --steps 1 --eval-steps 1
+
 # ---- checkpoints, one and all --------------------------------------------------------------------
 
 train --steps 6 --save-every 2 --checkpoint-dir several
@@ -196,6 +212,17 @@ want=$(paste answers wanted | awk -F'\t' '$1 == $2 { same++ } END { printf "exac
 check "the share of exact answers" 0 out "$want"
 run eval pairs --eval-text pairs.tsv --bleu --mesh x:2 --layout heads:x,vocab:x
 check "the same on a mesh" 0 out "$want"
+if [ -z "$without_ranks" ]; then
+    "${launcher[@]}" -n 2 "$MTF" eval pairs --eval-text pairs.tsv --bleu --output ranks --mesh x:2 --layout heads:x >out 2>err </dev/null
+    status=$?
+    check "the same on two ranks" 0 out "$want"
+    if [ "$(wc -l <out)" = 1 ] && cmp -s ranks_60_predictions answers; then pass
+    else lose "said and written once" "$(cat answers)" "$(cat out err ranks_60_predictions)"; fi
+    "${launcher[@]}" -n 2 "$MTF" score pairs --eval-text pairs.tsv --mesh x:2 --layout heads:x >out 2>err </dev/null
+    if [ "$(wc -l <out)" = 8 ]; then pass; else lose "scores of a dataset on two ranks" "8 lines" "$(cat out err)"; fi
+else
+    echo "note: $without_ranks"
+fi
 run decode pairs --eval-text pairs.tsv --max-tokens 8 --output data
 if cmp -s data-60 answers && cmp -s data-60.inputs sources && cmp -s data-60.targets wanted; then pass
 else lose "answers to a dataset" "$(cat answers)" "$(cat err data-60*)"; fi
