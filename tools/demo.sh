@@ -1,6 +1,6 @@
 #!/bin/bash
 # Trains a digit reader and a small language model on a mesh of four processors, and shows that the layout
-# changes nothing.
+# does not change the results.
 #
 # Usage: tools/demo.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2

@@ -8,7 +8,7 @@ ERROR(NAME,    "name")
 ERROR(SYNTAX,  "syntax")
 ERROR(GRADIENT, "gradient")
 ERROR(FILE,    "file")
-ERROR(DAMAGED, "file") /* what is in it is not what was written */
+ERROR(DAMAGED, "file") /* its contents are not what was written */
 ERROR(MEMORY,  "memory")
 ERROR(VALUE,   "value")
 ERROR(LATE,    "late")

@@ -1,4 +1,4 @@
-/* Loading: every process reads its own parts, and all compare sums. */
+/* Loading: every process reads its parts, and all compare sums. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,29 +14,29 @@
 #include "run/parts.h"
 #include "run/share.h"
 
-/* A variable and the tensor that it becomes. */
+/* A variable and the tensor that it is loaded from. */
 typedef struct wish {
     store_entry *entry;
     kept_tensor *tensor;
-    bool         turned; /* its dimensions are in another order there */
+    bool         turned; /* the tensor has its dimensions in another order */
 } wish;
 
 typedef struct loader {
     store        *store;
     arena         arena;
-    fault         fault; /* of this rank, until all know of it */
+    fault         fault; /* of this rank, until all agree */
     fault        *why;   /* of all ranks */
     contents      contents;
     mtf_load_opts opts;
     wish         *wishes;
     int           nwishes, wanted;
-    const char  **missing; /* names of variables that were wanted and are not there, then NULL */
+    const char  **missing; /* names of wanted variables that the checkpoint lacks, then NULL */
     int           nmissing;
 } loader;
 
 static const char what[] = "loading a checkpoint";
 
-/* ---- who becomes what ---- */
+/* ---- matching variables and tensors ---- */
 
 /* Its name in the checkpoint; NULL after an error. */
 static const char *name_there(loader *l, const char *name)
@@ -67,7 +67,7 @@ static bool same_sizes(const mtf_shape *a, const mtf_shape *b)
     return true;
 }
 
-/* Names decide where there are names. */
+/* Dimensions are compared by name where the file names them. */
 static bool shapes_fit(const store_entry *e, const kept_tensor *t)
 {
     if (!t->named) return same_sizes(&t->shape, &e->shape);
@@ -103,7 +103,7 @@ static bool is_wanted(loader *l, const store_entry *e)
     return !l->opts.only || pattern_matches(l->opts.only, e->name, &l->fault);
 }
 
-/* A pattern that renames nothing was meant for something. */
+/* A pattern that renames nothing is probably a mistake. */
 static bool renames_match(loader *l)
 {
     const store *s = l->store;
@@ -111,7 +111,7 @@ static bool renames_match(loader *l)
         bool matched = false;
         for (int i = 0; i < s->count && !matched; i++)
             matched = is_wanted(l, s->all[i]) && pattern_matches(r[0], s->all[i]->name, &l->fault);
-        if (!matched) /* unless the pattern is none, which was said */
+        if (!matched) /* unless the pattern is invalid, which was reported */
             return fail(
                 &l->fault, ERR_USAGE,
                 "nothing is renamed by \"%s=%s\": the pattern matches the name of none of the "
@@ -207,7 +207,7 @@ static void to_device(void *where, void *to, const void *from, size_t bytes)
     c->device->write(c, to, from, bytes);
 }
 
-/* A part that another processor of this process has as well is copied from there. */
+/* Where two processors of this process have the same part, it is read once and copied. */
 static void copy_part(const loader *l, reader *r, const store_entry *e, int from, int to)
 {
     const store *s = l->store;
@@ -220,14 +220,14 @@ static void copy_part(const loader *l, reader *r, const store_entry *e, int from
     }
 }
 
-/* Room for what one tensor needs, by processor of this process. */
+/* Work space for one tensor, by processor of this process. */
 typedef struct read_room {
     mtf_part *parts;
     bool     *counts;
-    int      *first; /* by speaker: who of this process has its part already */
+    int      *first; /* the first processor of this process that has the same part */
 } read_room;
 
-/* The part as it lies in the file, with its dimensions in that order. */
+/* The part with its dimensions in the file's order. */
 static mtf_part part_there(const mtf_shape *there, const mtf_part *p, void *data)
 {
     mtf_part q = {.processor = p->processor, .shape = {.ndims = there->ndims}, .data = data};
@@ -239,7 +239,7 @@ static mtf_part part_there(const mtf_shape *there, const mtf_part *p, void *data
     return q;
 }
 
-/* Takes memory for one part: its elements are read in one order and written in another. */
+/* Allocates memory for one part, because its elements are read in one order and written in another. */
 static bool read_turned(loader *l, reader *r, const wish *w, const mtf_part *p, bool counts,
                         uint64_t *sum)
 {
@@ -313,7 +313,7 @@ static bool sums_agree(const loader *l, const uint64_t *sums)
     return true;
 }
 
-/* A copy of texts that end with NULL, for as long as the session lives. */
+/* A copy of a NULL-terminated list of texts, which lives as long as the session. */
 static const char *const *copy_texts(arena *a, const char *const *from)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* Options of the commands that answer: how, and how much. */
+/* Sampling options of decode and serve. */
 #include "cli/answering_options.h"
 
 #include "base/numbers.h"
@@ -7,8 +7,8 @@
 const option_spec sampling_options[] = {
     OPTION_GROUP("how answers are chosen"),
     {"temperature", "T", false, "0: always the most probable token (default); 1: by its probability"},
-    {"top-k", "K", false, "draw among the K most probable tokens; default: all"},
-    {"top-p", "P", false, "draw among the most probable tokens that together have probability P"},
+    {"top-k", "K", false, "sample among the K most probable tokens; default: all"},
+    {"top-p", "P", false, "sample among the most probable tokens, up to a total probability of P"},
     {"max-tokens", "N", false, "new tokens of an answer; default: as many as fit"},
     {"stop", "TEXT", true, "end an answer before this text"},
     {"results", "N", false, "answers to each prompt; default 1"},
@@ -47,7 +47,7 @@ bool read_limits(const options *o, answers_opts *limits)
     return true;
 }
 
-/* Beam search takes the best: there is nothing to draw. */
+/* Beam search does not sample: options of sampling are an error. */
 static bool agrees_with_beams(const options *o, const question *q)
 {
     uint64_t beams = 1;

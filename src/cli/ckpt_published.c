@@ -15,7 +15,7 @@ static published_call call_of(const options *o)
                             .force = option_given(o, "force")};
 }
 
-/* The model as a configuration, where --gin asks for it. */
+/* Writes the model as a configuration, for --gin. */
 static bool write_gin(mtf_session *s, const options *o, const published_config *c)
 {
     const char *path = option_nth(o, "gin", 0);

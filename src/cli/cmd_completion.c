@@ -1,4 +1,4 @@
-/* mtf completion: what shells complete, from the option tables. */
+/* mtf completion: completion scripts, from the option tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "cli/shared_options.h"
 #include "model/ready.h"
 
-/* ---- what a value may be ---- */
+/* ---- values of options ---- */
 
 typedef enum value_kind { VALUE_WORDS, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER } value_kind;
 
@@ -17,8 +17,8 @@ static value_kind kind_of(const option_spec *spec)
     return strstr(spec->argument, "FILE") ? VALUE_FILE : VALUE_OTHER;
 }
 
-/* The words in lower case with which the alternatives of c->words begin, as ls and verify in
- * "ls PATH | verify PATH"; where NAME is one, the ready models. */
+/* The lower-case words with which the alternatives of c->words begin, such as ls and verify in
+ * "ls PATH | verify PATH"; for NAME the built-in models. */
 static void print_first_words(const command *c)
 {
     const char *at = c->words ? c->words : "";
@@ -32,7 +32,7 @@ static void print_first_words(const command *c)
         printf(" %s", model_nth(i)->name);
 }
 
-/* May the first word be a file? */
+/* Whether the first word may be a file. */
 static bool takes_file(const command *c)
 {
     return c->words && (strncmp(c->words, "FILE", 4) == 0 || strstr(c->words, "|FILE"));
@@ -43,7 +43,7 @@ static bool takes_folder(const command *c)
     return c->words && strstr(c->words, "FOLDER") && c->from_folder;
 }
 
-/* Text inside single quotes of a shell, where brackets and colons of zsh's descriptions are escaped. */
+/* Text for single quotes of a shell, with the brackets and colons of zsh's descriptions escaped. */
 static void print_quoted(const char *text, bool zsh)
 {
     for (; *text; text++) {
@@ -216,7 +216,7 @@ static const char *const examples[] = {
 
 const command command_completion = {
     .name = "completion",
-    .says = "print what lets a shell complete commands and options",
+    .says = "print a script with which a shell completes commands and options",
     .words = "bash|zsh",
     .least = 1,
     .most = 1,

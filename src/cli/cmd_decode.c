@@ -1,4 +1,4 @@
-/* mtf decode: answers to prompts, line by line. */
+/* mtf decode: answers prompts, line by line. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ const command command_decode = {
     .teaches =
         FOLDER_TEACHES
         "Reads prompts, one a line, and writes the answers in the same order, each on a line of its\n"
-        "own, as soon as they are known; blanks stand for their newlines.  The model is opened and\n"
-        "planned once.  At a terminal it asks for prompts, and says each answer as it comes.",
+        "own, as soon as they are known, with blanks for newlines.  The model is loaded and planned\n"
+        "once.  At a terminal it asks for prompts, and prints each answer as it is decoded.",
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* mtf eval: how good a trained model is. */
+/* mtf eval: loss and accuracy of a trained model. */
 #include "cli/commands.h"
 #include "cli/config_setup.h"
 #include "cli/eval_checkpoints.h"
@@ -33,7 +33,7 @@ static const char *const examples[] = {
 
 const command command_eval = {
     .name = "eval",
-    .says = "say how good a trained model is on data it has not seen",
+    .says = "compute the loss and accuracy of a trained model on test data",
     .words = "NAME|FILE.mtf|FOLDER|--gin_file FILE",
     .least = 1,
     .most = 1,

@@ -1,4 +1,4 @@
-/* mtf plan: what a layout will cost, before anything runs. */
+/* mtf plan: the cost of a layout, before anything runs. */
 #include <stdio.h>
 
 #include "base/put_file.h"
@@ -101,7 +101,7 @@ static bool plan_two(job *j)
     return ok;
 }
 
-/* --diff is about the other rules: those for state are the same, as far as they help here. */
+/* --diff changes the layout only: the rules for state are the same, except where they are declined. */
 static bool choose_other(job *j, const char *rules)
 {
     estimate_opts how = {.mesh = &j->choice.mesh, .rates = j->opts.rates};
@@ -198,7 +198,7 @@ const command command_plan = {
         "alike.  The hint is the best single rule to add, to leave out, or to give to another\n"
         "dimension.  FILE.mtf may be - for standard input.\n"
         "\n"
-        "A ready model's step is that of mtf train, and so is a file's with any option of the\n"
+        "A built-in model's step is that of mtf train; so is a file's with any option of the\n"
         "optimizer or with --loss; without them the file is planned as it is.\n"
         "\n"
         "--counters adds a tree of what all processors do in a step, as Mesh TensorFlow counts.\n"

@@ -1,4 +1,4 @@
-/* mtf score: how probable given texts are. */
+/* mtf score: the log probability of given texts. */
 #include "cli/commands.h"
 #include "cli/dataset_lines.h"
 #include "cli/graph_file.h"
@@ -57,7 +57,7 @@ static const option_spec table[] = {
     {"inputs", "FILE", false, "what precedes each of them, or an encoder's inputs; default: nothing"},
     {"eval-text", "FILES[:...]", false, "the targets of this data, after its inputs, or its texts; " TEXT_WORDS},
     {"output", "FILE", false, "write FILE-STEP.scores, .targets, .lengths and .inputs; default: scores to standard output"},
-    {"tokens", NULL, false, "after each score the scores of its tokens"},
+    {"tokens", NULL, false, "print the scores of the tokens after each score"},
     {"batch", "N", false, "texts that are scored together; default 8"},
     OPTION_TABLE(opening_options),
     OPTION_TABLE(mesh_options),
@@ -73,7 +73,7 @@ static const char *const examples[] = {
 
 const command command_score = {
     .name = "score",
-    .says = "say how probable given texts are to a trained model",
+    .says = "compute how probable given texts are for a trained model",
     .words = FOLDER_WORDS,
     .most = 1,
     .from_folder = true,

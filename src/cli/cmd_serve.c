@@ -1,4 +1,4 @@
-/* mtf serve: a model that answers over HTTP. */
+/* mtf serve: a model that answers requests over HTTP. */
 #include "cli/answering_options.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"

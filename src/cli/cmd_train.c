@@ -1,4 +1,4 @@
-/* mtf train: trains a ready model or a file's on data. */
+/* mtf train: trains a built-in model or a model file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,21 +10,21 @@
 #include "data/field_text.h"
 #include "graph/node.h"
 
-enum { SIGNAL_STATUS = 128 }; /* and the signal's number: as a shell says it */
+enum { SIGNAL_STATUS = 128 }; /* plus the signal's number, as in shells */
 
 typedef struct job {
     setup          setup;
     network        network;
     mtf_dataset   *data;
     mtf_train_opts train;
-    int64_t        epoch; /* steps of one; 0: nobody knows */
+    int64_t        epoch; /* steps in an epoch; 0: unknown */
     mtf_trained    trained;
-    evaluation     evaluation; /* has the report, where one is wanted */
+    evaluation     evaluation; /* holds the report, if there is one */
 } job;
 
-/* ---- how long --------------------------------------------------------------------------- */
+/* ---- number of steps -------------------------------------------------------------------- */
 
-/* Examples of a step: the size of the dimension that the inputs have first. */
+/* Examples in a step: the size of the inputs' first dimension. */
 static int64_t batch_size(const job *j)
 {
     const mtf_graph *g = j->network.graph;
@@ -37,7 +37,7 @@ static int64_t batch_size(const job *j)
     return 0;
 }
 
-/* --steps, --epochs, or what the model is used to. */
+/* From --steps, --epochs, or the model's default. */
 static bool choose_steps(job *j)
 {
     const options  *o = j->setup.options;
@@ -79,7 +79,7 @@ static bool choose_steps(job *j)
 
 /* ---- evaluating ------------------------------------------------------------------------- */
 
-/* Beside the checkpoints, so that other commands find what their model is. */
+/* Written beside the checkpoints, so that other commands find the model's description. */
 static bool keep_config(job *j)
 {
     const config_setup *c = j->setup.config;
@@ -95,7 +95,7 @@ static bool ready(void *context)
 
 static bool look(void *context, int64_t step)
 {
-    job *j = context; /* the last step is evaluated in any case */
+    job *j = context; /* the last step is always evaluated */
     return step == j->train.steps || evaluation_show(&j->evaluation, step, false);
 }
 
@@ -122,7 +122,7 @@ static bool open_report(job *j)
 
 /* ---- the command ------------------------------------------------------------------------ */
 
-/* What the model was made of: kept in checkpoints. */
+/* The description of the model that checkpoints store: a command line, or a configuration. */
 static const char *model_text(job *j)
 {
     textbuf         t = {.arena = &j->setup.session->arena};
@@ -134,7 +134,7 @@ static const char *model_text(job *j)
     return text_done(&t);
 }
 
-/* --init-rename HERE=THERE, each a pair. */
+/* Pairs from --init-rename HERE=THERE. */
 static bool choose_init(job *j, mtf_load_opts *init)
 {
     const options *o = j->setup.options;
@@ -228,17 +228,17 @@ static bool choose_showing(job *j)
     return true;
 }
 
-/* The optimizer, with what is shown of it. */
+/* Adds the optimizer, and finds the tensors to show. */
 static bool minimize(job *j)
 {
     int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
     TRY(setup_minimize(&j->setup, &j->network, steps, &j->train.rate));
     mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
-    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else it is the model's own */
+    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else a tensor of the model has that name */
     return mtf_ok(j->setup.session);
 }
 
-/* A file that is read, or written by another option, is not to be lost. */
+/* An output must not overwrite a file that is read, or that another option writes. */
 static bool check_outputs(job *j)
 {
     static const char *const outputs[] = {"trace", "report"}, *const inputs[] = {"data", "eval-data"};
@@ -291,7 +291,7 @@ static int run(const options *o)
     if (!j.setup.session) return STATUS_USAGE;
     if (ok) ok = train(&j);
     ok = evaluation_close(&j.evaluation) && ok;
-    /* A number that is none was said already, and is no error of the session. */
+    /* An invalid number was already reported, and is not an error of the session. */
     bool said = !ok && mtf_ok(j.setup.session);
     int  status = close_session(j.setup.session);
     if (said) return STATUS_USAGE;
@@ -300,7 +300,7 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_GROUP("how long, and on what"),
-    {"steps", "N", false, "up to which step, from the model's beginning; 0: save initial weights"},
+    {"steps", "N", false, "the last step, counted from the model's beginning; 0: save initial weights"},
     {"epochs", "N", false, "how often to go through the data, instead of --steps"},
     {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
@@ -313,23 +313,23 @@ static const option_spec table[] = {
     OPTION_TABLE(judging_options),
     OPTION_TABLE(mesh_options),
     OPTION_GROUP("checkpoints"),
-    {"checkpoint-dir", "DIR", false, "keep what was learned there"},
-    {"resume", NULL, false, "go on from the newest whole checkpoint, where there is one"},
+    {"checkpoint-dir", "DIR", false, "save checkpoints there"},
+    {"resume", NULL, false, "continue from the newest undamaged checkpoint, if there is one"},
     {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
-    {"keep", "N", false, "how many of the newest checkpoints stay; default: all"},
-    {"keep-every", "N", false, "those whose step N divides stay as well"},
+    {"keep", "N", false, "how many of the newest checkpoints to keep; default: all"},
+    {"keep-every", "N", false, "also keep those whose step N divides"},
     {"init-from", "PATH", false, "start with the trainable variables of another model's checkpoint"},
     {"init-only", "PATTERN", false, "only those whose names match"},
-    {"init-all", NULL, false, "those that are not trainable, too: optimizer state, counters, means"},
-    {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
+    {"init-all", NULL, false, "also those that are not trainable: optimizer state, counters, means"},
+    {"init-rename", "HERE=THERE", true, "a pattern in this model's names, and its replacement in the checkpoint's"},
     {"init-convert", NULL, false, "convert other floating types to those of the variables"},
     OPTION_TABLE(training_options),
     OPTION_GROUP("what is shown"),
-    {"json", NULL, false, "one object a line: steps with losses, at last the evaluation"},
+    {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
     {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
-    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
+    {"profile", NULL, false, "a table of time by instruction and by scope at the end"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},
@@ -349,20 +349,20 @@ static const char *const examples[] = {
 
 const command command_train = {
     .name = "train",
-    .says = "train a ready model, or a file's, on a mesh",
+    .says = "train a built-in model, or a model file, on a mesh",
     .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,
     .options = table,
     .examples = examples,
     .teaches =
-        "NAME is a ready model.  A file says how its loss follows from its inputs; an optimizer is\n"
-        "added, unless the file assigns to variables itself.\n"
+        "NAME is a built-in model.  A file computes its loss from its inputs; an optimizer is added,\n"
+        "unless the file assigns to variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
         "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; the\n"
-        "status is then 128 and the signal's number.  A second one ends it at once.  With\n"
-        "--resume a run goes on as if it had never stopped, bit for bit on the same mesh.",
+        "status is then 128 plus the signal's number.  A second signal ends it at once.  With\n"
+        "--resume a run continues as if it had never stopped, bit for bit on the same mesh.",
     .run = run,
     .concerns = setup_concerns,
     .adds = setup_list_models,

@@ -18,7 +18,7 @@ static const option_spec *find_spec(const command *c, const char *name)
     return NULL;
 }
 
-/* As if it had been given; the text is the options'. */
+/* Adds an option as if it had been given; the options own the text. */
 static bool add_option(options *o, const char *name, const char *value)
 {
     const option_spec *spec = find_spec(o->command, name);
@@ -36,7 +36,7 @@ static bool add_option(options *o, const char *name, const char *value)
     return true;
 }
 
-/* Rules of the files are for meshes that may have other axes. */
+/* The files' rules may be for meshes with other axes. */
 static bool add_layout(options *o, const mtf_config_run *r)
 {
     bool mesh = option_given(o, "mesh");
@@ -98,7 +98,7 @@ int config_complete(options *o)
     if (!find_kept(o)) return STATUS_FAILED;
     if (!config_given(o)) return -1;
     if (o->nwords)
-        return usage_error(c, "\"%s\" is one model, and --gin_file another; leave one out",
+        return usage_error(c, "\"%s\" and --gin_file name two models; leave one out",
                            o->words[0]);
     const char *first = option_nth(o, "gin_file", 0);
     o->words[o->nwords++] = first ? first : "configuration";

@@ -15,7 +15,7 @@
 /* clang-format off */
 const option_spec config_options[] = {
     OPTION_GROUP("a configuration"),
-    {"gin_file", "FILE", true, "a Transformer as configuration files describe it, read in this order: paths, or names that came with mtf, such as lm_base"},
+    {"gin_file", "FILE", true, "a Transformer described by configuration files, read in this order: paths, or names of installed files, such as lm_base"},
     {"gin_param", "NAME = VALUE", true, "one more line, read after the files"},
     {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, subwords:FILE or words:FILE; :extra=N adds ids"},
     {0},
@@ -44,7 +44,7 @@ static const char *const *list_of(const options *o, arena *a, const char *name)
     return list;
 }
 
-/* Batch sizes may go by the mesh, so the files must know which it is. */
+/* Batch sizes may depend on the mesh, so the files must see which it is. */
 static bool add_binding(const options *o, arena *a, const char *option, const char *name,
                         const char **list, int *n)
 {
@@ -108,14 +108,14 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 
 /* ---- vocabularies ---- */
 
-/* As an option names it, or the files do; else bytes.  NULL after an error. */
+/* The vocabulary of the option, or else of the files, or else bytes.  NULL after an error. */
 static const mtf_vocabulary *open_vocabulary(config_setup *c, const mtf_config_call *named,
                                              const char *text)
 {
     const char *spec = option_nth(c->options, "vocabulary", 0);
     if (!spec && named && !text) {
         fail(&c->session->fault, ERR_VALUE,
-             "the files name the vocabulary %s, but not where it is; say it with --vocabulary",
+             "the files name the vocabulary %s, but not its file; name it with --vocabulary",
              named->name);
         return NULL;
     }
@@ -168,7 +168,7 @@ static bool has_text(const options *o)
     return option_given(o, "text") || option_given(o, "eval-text") || option_given(o, "vocabulary");
 }
 
-/* Plans of published shapes need no vocabulary: their files tell how many tokens there are. */
+/* Planning a published model needs no vocabulary: its files give the number of tokens. */
 static bool describe(config_setup *c)
 {
     bool told = mtf_config_get_model(c->config, 0, 0, &c->described);
@@ -214,7 +214,7 @@ bool config_keep(const config_setup *c, const char *folder)
 
 /* ---- networks ---- */
 
-/* The features that packed text has: ids, segments, positions. */
+/* The features of packed text: ids, segments, positions. */
 static void read_side(mtf_graph *g, const char *name, mtf_shape shape, mtf_tensor *to[3])
 {
     static const char *const more[] = {"", "_segmentation", "_position"};
@@ -242,7 +242,7 @@ bool config_network(const config_setup *c, bool training, network *n)
     if (!g) return false;
     if (targets.size < 1 || (reads && inputs.size < 1))
         return fail(&c->session->fault, ERR_VALUE,
-                    "the files do not say how long sequences are; bind run.sequence_length, as in "
+                    "the files do not give the length of sequences; bind run.sequence_length, as in "
                     "--gin_param \"run.sequence_length = {'inputs': 512, 'targets': 512}\"");
     if (reads) read_side(g, "inputs", mtf_shape(batch, inputs), in);
     read_side(g, "targets", mtf_shape(batch, targets), out);
@@ -264,7 +264,7 @@ bool config_network(const config_setup *c, bool training, network *n)
 
 /* ---- data ---- */
 
-/* What a model of this type learns from, where the option does not say it. */
+/* The default objective of a model of this type. */
 static mtf_text_objective objective_of(const config_setup *c)
 {
     switch (c->run.model_type) {
@@ -274,7 +274,7 @@ static mtf_text_objective objective_of(const config_setup *c)
     }
 }
 
-/* A dataset of the files as the option's text would be. */
+/* A dataset of the files, in the syntax of the option. */
 static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
 {
     const struct {
@@ -315,7 +315,7 @@ bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
     if (o->length || o->inputs_length)
         return fail(
             &c->session->fault, ERR_USAGE,
-            "--%s: the files say how long sequences are; bind run.sequence_length instead of "
+            "--%s: the files give the length of sequences; bind run.sequence_length instead of "
             ":length= and :inputs_length=",
             flag);
     o->length = c->run.targets_length;

@@ -1,4 +1,4 @@
-/* Evaluating a model: the figures of mtf train and mtf eval. */
+/* Evaluation of a model, for mtf train and mtf eval. */
 #include "cli/evaluation.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { LOSS, RIGHT, TOKENS, SEQUENCES, SEQUENCES_RIGHT, VALUES };
 
-/* One figure: its name in JSON and in event files, and how people read it, "" where they do not. */
+/* One figure: its name in JSON and in event files, and in printed text; "": it is not printed. */
 typedef struct figure {
     const char *json, *event;
     double      value;
@@ -80,7 +80,7 @@ static void add(figures *f, const char *json, const char *event, const char *for
     if (format) number_format(to->text, sizeof to->text, format, shown);
 }
 
-/* Of text, every token counts once, whatever padding a batch has. */
+/* For text, every token counts once; padding does not count. */
 static void add_text_figures(const evaluation *e, const double *means, figures *f)
 {
     double rows = (double)mtf_dataset_size(e->data), nats = means[LOSS] * rows;
@@ -108,7 +108,7 @@ static void make_figures(const evaluation *e, const double *means, figures *f)
     if (tokens) add_text_figures(e, means, f);
 }
 
-/* JSON has no numbers for nan and the infinities: they are texts. */
+/* JSON has no numbers for nan and the infinities: they are written as texts. */
 static void print_json(int64_t step, int n, const figure *list)
 {
     printf("{\"step\":%lld", (long long)step);

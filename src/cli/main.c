@@ -108,12 +108,12 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its write, with words */
+    signal(SIGXFSZ, SIG_IGN); /* writing a file that is too large then fails with an error message */
     bool first = mtf_is_first(NULL);
     if (!first && !freopen("/dev/null", "w", stdout)) return STATUS_FAILED;
     int status = dispatch(argc, argv);
-    /* All ranks misread the command line alike: the first to exit ends the job, so let the one go
-     * first that says what is wrong. */
+    /* All ranks find the same error in the command line, and the first to exit ends the job: so the one
+     * that prints the error exits first. */
     if (!first && status == STATUS_USAGE) sleep(1);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {

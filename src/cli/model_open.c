@@ -1,4 +1,4 @@
-/* The model that a command answers with, opened as its options say. */
+/* Opens the model of decode, score and serve. */
 #include "cli/model_open.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ const option_spec opening_options[] = {
 };
 /* clang-format on */
 
-/* Variables must be there before a checkpoint is read into them. */
+/* Variables must exist before a checkpoint is loaded. */
 static bool make_variables(const opened_model *m)
 {
     mtf_graph  *g = mtf_graph_new(m->session);

@@ -1,4 +1,4 @@
-/* The model that a command answers with, opened as its options say. */
+/* Opens the model of decode, score and serve. */
 #ifndef CLI_MODEL_OPEN_H
 #define CLI_MODEL_OPEN_H
 
@@ -13,13 +13,13 @@
 
 extern const option_spec opening_options[]; /* which model, and where its weights are */
 
-/* Opens a session, the model, its vocabulary, and loads its checkpoint; `c` is its configuration.  The
- * session is closed with close_session.  NULL after an error that was said, `*status` being the exit
- * status. */
+/* Opens a session, the model and its vocabulary, and loads its checkpoint; fills in the configuration `c`.
+ * The session is closed with close_session.  NULL after an error, which was reported; `*status` is then
+ * the exit status. */
 opened_model *model_open(const options *o, config_setup *c, int *status);
-/* The same in a session that is open, and without its weights.  NULL after an error. */
+/* The model of a configuration, without its weights.  NULL after an error. */
 opened_model *model_of(const config_setup *c);
-/* Reads the weights of that step, 0 being the newest; without a folder they stay random, with a note. */
+/* Loads the checkpoint of a step; 0: the newest.  Without a folder weights stay random, which is noted. */
 bool model_load(const options *o, int64_t step, opened_model *m);
 
 #endif

@@ -32,7 +32,7 @@ static bool new_copy(copying *c, const network *n)
     return c->to && c->images.of && c->inputs && resize_list(n->graph, &s->arena, &c->rules);
 }
 
-/* A new graph with the inputs and variables of the old one, which stand outside of all blocks. */
+/* A new graph with the inputs and variables of the old one; these are outside all blocks. */
 static bool begin(copying *c, const network *n, const char *option)
 {
     mtf_session *s = n->graph->session;
@@ -49,7 +49,7 @@ static bool begin(copying *c, const network *n, const char *option)
     return true;
 }
 
-/* The network becomes its copy, with all that it is judged by. */
+/* Replaces the network's tensors by those of the copy. */
 static void take_images(const copying *c, network *n)
 {
     mtf_tensor **all[] = {&n->loss, &n->right, &n->token_losses, &n->token_counts,
@@ -95,7 +95,7 @@ bool network_use_averages(network *n)
 
 /* ---- parts of a batch ---- */
 
-/* The batch of the inputs, or of a network that makes its own examples. */
+/* The batch size of the inputs, or of a network that generates its examples. */
 static mtf_dim batch_of(const mtf_graph *g)
 {
     mtf_dim found = {0};
@@ -107,7 +107,7 @@ static mtf_dim batch_of(const mtf_graph *g)
     return found;
 }
 
-/* The network on the part of each input that this turn of the loop is given. */
+/* The network on the microbatch of this iteration. */
 static void build_part(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
 {
     copying *c = context;

@@ -1,7 +1,7 @@
-/* Do the numbers of inputs name positions that exist?
+/* Do integer inputs hold positions that exist?
  *
- * one_hot, gather and scatter_add take an index out of range for nothing, which
- * is well defined, and hides a label that is no class.
+ * one_hot, gather and scatter_add ignore an index out of range.  That is well
+ * defined, but it hides a label that is no class.
  */
 #include "machine/check_positions.h"
 
@@ -16,7 +16,7 @@ static int64_t element_at(const slice *s, const void *base, const int64_t *at)
     return s->type == MTF_I64 ? ((const int64_t *)base)[where] : ((const int32_t *)base)[where];
 }
 
-/* " at batch=3": in the whole, or in what this processor has of it. */
+/* " at batch=3": indices into the whole tensor, or into this processor's part of it. */
 static void write_place(const port *input, const int64_t *at, char *text, size_t room)
 {
     const mtf_shape *here = &input->slice.shape;

@@ -1,13 +1,13 @@
 /* A device that catches mistakes: poison, guards, the first NaN.
  *
  * It runs another device's kernels.  Fresh buffers are filled with a pattern
- * that no kernel computes, so reading what nobody wrote is seen; bytes between
- * buffers must stay as they are; the first instruction that makes a NaN from
+ * that no kernel computes, so reads of unwritten memory are found; guard bytes
+ * between buffers must not change; the first instruction that makes a NaN from
  * operands without one stops the run.
  *
- * The pattern is a NaN, and so a user may have it in inputs, variables and
- * constants, or another processor may send it.  Once a NaN has come from there,
- * the rest of the step takes the pattern for what it may be: the user's.
+ * The pattern is a NaN with certain bits, so inputs, variables, constants and
+ * data from other processors may contain it too.  Once a NaN has come from one
+ * of these, the pattern is no longer reported in this step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ typedef struct check_context {
     device_context  face;
     device_context *inner;
     bool            owned;  /* inner was opened for this one */
-    char           *mirror; /* of memory that the host cannot read */
+    char           *mirror; /* a copy of memory that the host cannot read */
     size_t          room;
 } check_context;
 
@@ -94,7 +94,7 @@ static void fill(device_context *c, void *memory, int value, size_t bytes)
     }
 }
 
-/* The same bytes where the host can read them, until the next call; NULL after an error. */
+/* A host-readable copy of memory, or memory itself; valid until the next call; NULL: error. */
 static const char *view(device_context *c, const void *memory, size_t bytes)
 {
     if (under(c)->host_memory || bytes == 0) return memory;
@@ -167,15 +167,54 @@ static size_t check_scratch(device *d, const program *p, int threads)
     return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
 }
 
-static void check_enter(device *d)
+/* Checked steps are not recorded. */
+static void check_enter(device *d, device_step *s)
 {
-    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d));
+    s->repeats = false;
+    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d), s);
 }
 
-static void check_leave(device *d)
+static void check_leave(device *d, device_step *s)
 {
-    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d));
+    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d), s);
 }
+
+/* ---- in each other's memory ---- */
+
+static bool check_peers_prepare(device_context *c, const mesh *m, const program *p)
+{
+    return under(c)->peers->prepare(inside(c), m, p);
+}
+
+static void *check_mark(device_context *c)
+{
+    return under(c)->peers->mark(inside(c));
+}
+
+static bool check_follow(device_context *c, void *mark)
+{
+    return under(c)->peers->follow(inside(c), mark);
+}
+
+static bool check_copy(device_context *c, void *to, const void *from, int64_t bytes)
+{
+    return under(c)->peers->copy(inside(c), to, from, bytes);
+}
+
+static bool check_copy_region(device_context *c, const struct region *r, const char *from, char *to,
+                              int64_t element)
+{
+    return under(c)->peers->copy_region(inside(c), r, from, to, element);
+}
+
+static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int n,
+                          const char *const *parts, char *out, int64_t elements)
+{
+    return under(c)->peers->combine(inside(c), kind, type, n, parts, out, elements);
+}
+
+static const device_peers check_peers = {check_peers_prepare, check_mark, check_follow,
+                                         check_copy,          check_copy_region, check_combine};
 
 /* ---- looking at elements ---- */
 
@@ -190,7 +229,7 @@ static finding look_at(mtf_dtype type, const char *element)
     return isnan(x) ? HAS_NAN : isinf(x) ? HAS_INFINITY : CLEAN;
 }
 
-/* The worst that an operand's elements show.  Only what the loops reach is looked at. */
+/* The worst finding among the elements of an operand that the instruction's loops reach. */
 static finding look(device_context *c, const program *p, const instr *i, const access *a,
                     const run_state *r)
 {
@@ -210,7 +249,7 @@ static finding look(device_context *c, const program *p, const instr *i, const a
     }
 }
 
-/* The worst of all elements of a buffer, taken as this type. */
+/* The worst finding among all elements of a buffer, interpreted as this type. */
 static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dtype type,
                               const run_state *r)
 {
@@ -225,7 +264,7 @@ static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dt
     return worst;
 }
 
-/* What a step begins with may be infinite already, or a NaN. */
+/* Inputs and variables may hold an infinity or a NaN before the step begins. */
 static void look_at_ports(device_context *c, int n, const port *ports, const program *p,
                           run_state *r)
 {
@@ -236,7 +275,7 @@ static void look_at_ports(device_context *c, int n, const port *ports, const pro
     }
 }
 
-/* Are its bits a user's, or another processor's? */
+/* Does the buffer's content come from the user or from another processor? */
 static bool is_from_outside(const program *p, int b)
 {
     buffer_kind kind = p->buffers[b].kind;
@@ -247,7 +286,7 @@ static bool is_from_outside(const program *p, int b)
     return false;
 }
 
-/* Do the numbers of inputs name positions that exist? */
+/* Do integer inputs hold positions that exist? */
 static bool positions_exist(device_context *c, const program *p, const run_state *r)
 {
     for (int i = 0; i < p->ninputs; i++) {
@@ -270,14 +309,14 @@ static bool check_begin(device_context *c, const program *p, run_state *r)
     r->nan_given = false;
     look_at_ports(c, p->ninputs, p->inputs, p, r);
     look_at_ports(c, p->nvariables, p->variables, p, r);
-    /* Not in the replay of a training, which looks for something else. */
+    /* Not when a training step is replayed, which only searches for the first NaN. */
     if (((const check_context *)c)->owned) TRY(positions_exist(c, p, r));
     return under(c)->begin(inside(c), p, r);
 }
 
 /* ---- running ---- */
 
-/* Is this the instruction that gives life to its o-th output? */
+/* Is this the instruction with which the live range of its o-th output begins? */
 static bool is_born(const program *p, int index, int o)
 {
     int           b = p->instrs[index].out[o].buffer;
@@ -304,7 +343,7 @@ static const char *who(const instr *i)
     return mtf_name_of_tensor(i->cause);
 }
 
-/* What an operand shows; a NaN that came from outside is noted, whatever its bits. */
+/* The worst finding of an operand; records that a NaN came from outside, whatever its bits are. */
 static finding look_at_operand(device_context *c, const program *p, const instr *i,
                                const access *a, run_state *r)
 {
@@ -314,7 +353,7 @@ static finding look_at_operand(device_context *c, const program *p, const instr 
     return f == HAS_POISON && r->nan_given ? HAS_NAN : f;
 }
 
-/* Kernels that gather step beyond their loops: is there a NaN elsewhere in what they read from? */
+/* Gathering kernels read beyond their loops: is there a NaN anywhere in their operands? */
 static bool may_have_read_nan(device_context *c, const program *p, const instr *i,
                               const run_state *r)
 {
@@ -330,7 +369,7 @@ static bool may_have_read_nan(device_context *c, const program *p, const instr *
     return false;
 }
 
-/* An infinity is no error, masks are made of it; but a NaN often comes from one. */
+/* An infinity is no error, since masks contain it; but a NaN often results from one. */
 static bool first_nan(fault *f, const program *p, int index, const run_state *r)
 {
     const instr *i = &p->instrs[index];
@@ -349,7 +388,7 @@ static bool first_nan(fault *f, const program *p, int index, const run_state *r)
                 (long long)r->step + 1, before);
 }
 
-/* Of what the instruction has made. */
+/* Checks what the instruction has written. */
 static bool check_outputs(device_context *c, const program *p, int index, finding before,
                           run_state *r)
 {
@@ -365,7 +404,7 @@ static bool check_outputs(device_context *c, const program *p, int index, findin
     return true;
 }
 
-/* Kernels that step beyond their loops are looked at through the loops alone: enough for NaN. */
+/* Kernels may access more than their loops; checking within the loops is enough to find a NaN. */
 static bool check_run(device_context *c, const program *p, int index, run_state *r)
 {
     const instr *i = &p->instrs[index];
@@ -410,8 +449,9 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes",
                        .host_memory = inner->host_memory,
+                       .peers = inner->peers ? &check_peers : NULL,
                        .open_context = check_open_context,
                        .close_context = check_close_context,
                        .alloc = check_alloc,

@@ -1,4 +1,4 @@
-/* The processor itself: host memory, kernels in C. */
+/* The host's processor: host memory, kernels in C. */
 #include <cblas.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static kernel *const kernels[INSTR_KINDS] = {
 
 typedef struct cpu_device {
     device face;
-    int    host_threads; /* of the BLAS, as the program around wants it */
+    int    host_threads; /* of the BLAS, as the host program set them */
 } cpu_device;
 
 static device_context *cpu_open_context(device *d, int processor)
@@ -57,22 +57,24 @@ static void cpu_copy(device_context *c, void *to, const void *from, size_t bytes
     memcpy(to, from, bytes);
 }
 
-/* Kernels split products among their own threads.  The library has one number for the whole
- * process; what a program around does with it between steps is its own affair. */
-static void cpu_enter(device *d)
+/* Kernels split products among their own threads, so the BLAS must use one.  The library has one
+ * setting for the whole process: the host program's value is restored after each step. */
+static void cpu_enter(device *d, device_step *s)
 {
+    (void)s;
     cpu_device *c = (cpu_device *)d;
     c->host_threads = openblas_get_num_threads();
     if (c->host_threads != 1) openblas_set_num_threads(1);
 }
 
-static void cpu_leave(device *d)
+static void cpu_leave(device *d, device_step *s)
 {
+    (void)s;
     const cpu_device *c = (const cpu_device *)d;
     if (c->host_threads != 1) openblas_set_num_threads(c->host_threads);
 }
 
-/* What the chip can do is asked once a step: the answer may come from the system. */
+/* Once a step, since the answer may need a system call. */
 static bool cpu_begin(device_context *c, const program *p, run_state *r)
 {
     (void)c, (void)p;

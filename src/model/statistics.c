@@ -1,4 +1,4 @@
-/* Statistics of tensors by name, step by step, beside the model. */
+/* Statistics of tensors, selected by name, in each step. */
 #include "model/statistics.h"
 
 #include "base/dtype.h"
@@ -6,7 +6,7 @@
 
 const char *const statistic_names[STATISTICS] = {"mean", "stddev", "min", "max", "nonfinite"};
 
-/* What is not finite differs from itself, and so does its difference with itself. */
+/* x - x is 0 for a finite x, and NaN for an infinity or a NaN. */
 static mtf_tensor *count_nonfinite(mtf_tensor *x)
 {
     mtf_tensor *strange = mtf_isnan(mtf_sub(x, x));

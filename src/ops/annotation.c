@@ -139,7 +139,7 @@ static bool target_read(parser *p, target *t)
     if (t->name.kind != TOKEN_NAME && t->name.kind != TOKEN_TEXT)
         return parse_expected(p, "the name of a result");
     if (parse_number_follows(p))
-        return parse_fail(p, &t->name, "\"%s\" is a number; as a name it stands in quotes",
+        return parse_fail(p, &t->name, "\"%s\" is a number; to use it as a name, quote it",
                           t->name.text);
     if (!t->name.length) return parse_fail(p, &t->name, "a name has at least one letter");
     t->dropped = token_is_word(&t->name, "_");
@@ -182,10 +182,10 @@ bool targets_resolve(parser *p, int n, target *targets)
 bool target_check(parser *p, const target *t, const mtf_tensor *x)
 {
     if (t->has_type && t->type != x->type)
-        return parse_fail(p, &t->name, "\"%.80s\" is said to be %s but is %s", t->name.text,
+        return parse_fail(p, &t->name, "\"%.80s\" is declared as %s but is %s", t->name.text,
                           mtf_dtype_name(t->type), mtf_dtype_name(x->type));
     if (!t->has_shape || mtf_shape_equal(t->shape, x->shape)) return true;
     char said[SHAPE_TEXT], is[SHAPE_TEXT];
-    return parse_fail(p, &t->name, "\"%.80s\" is said to be %.250s but is %.250s", t->name.text,
+    return parse_fail(p, &t->name, "\"%.80s\" is declared as %.250s but is %.250s", t->name.text,
                       shape_text(&t->shape, said), shape_text(&x->shape, is));
 }

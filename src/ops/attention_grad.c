@@ -30,7 +30,7 @@ static bool infer(node *n)
 
 /* ---- by ordinary operations ---- */
 
-/* x with its memory under a name of its own; [.., memory]. */
+/* x with its memory dimension under another name, where it is the query's too; [.., memory]. */
 static mtf_tensor *apart(const attention_roles *r, mtf_tensor *x, mtf_dim memory)
 {
     if (!x || !r->self || shape_find(&x->shape, r->memory.name) < 0) return x;
@@ -54,7 +54,7 @@ static mtf_tensor *both(mtf_tensor *a, mtf_tensor *b)
     return a ? mtf_logical_and(a, b) : b;
 }
 
-/* Which pairs see each other; NULL: all. */
+/* Which queries see which positions of the memory; NULL: all. */
 static mtf_tensor *visible(const node *n, const attention_roles *r, mtf_tensor *const *in,
                            mtf_dim memory)
 {
@@ -78,7 +78,7 @@ static mtf_tensor *visible(const node *n, const attention_roles *r, mtf_tensor *
     return seen;
 }
 
-/* The bias as [rows.., memory], or less. */
+/* The bias as [rows.., memory], or with fewer dimensions. */
 static mtf_tensor *spread_bias(const node *n, const attention_roles *r, mtf_tensor *bias,
                                mtf_dim memory)
 {
@@ -95,7 +95,7 @@ static mtf_tensor *spread_bias(const node *n, const attention_roles *r, mtf_tens
     return mtf_reshape(bias, shape);
 }
 
-/* Its transpose. */
+/* The transpose of spread_bias. */
 static mtf_tensor *gather_bias(const node *n, const attention_roles *r, const mtf_tensor *bias,
                                mtf_tensor *ds, mtf_dim memory)
 {
@@ -148,7 +148,7 @@ bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor 
     return d[0] && d[1] && d[2];
 }
 
-/* Gradients of gradients: the same in ordinary operations, which are differentiated. */
+/* Gradients of gradients: differentiates the same gradients, composed of ordinary operations. */
 static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
     attention_roles r = attention_roles_of(n, ATTENTION_GRAD_GIVEN);
@@ -161,7 +161,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
     }
     for (int o = 0; o < n->nout; o++)
         if (dy[o]) dys[ny++] = dy[o];
-    /* Tensors of its own: through lse, say, no path may lead back to q. */
+    /* Copies of the inputs, so that no path leads back to them, as from lse to q. */
     for (int i = 0; i < n->nargs; i++) {
         bool real = i < ATTENTION_GRAD_GIVEN || i == r.in[ATTENTION_BIAS];
         late[i] = real ? mtf_depend(n->in[i], ny, dys) : n->in[i];
@@ -177,7 +177,8 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 
 /* ---- lowering ---- */
 
-/* A gradient that is to have out's shape, under the kernel's names, the last dimension adjacent. */
+/* Makes a slice for a gradient of out's shape, with the kernel's names and the last dimension
+ * contiguous. */
 static slice make(emitter *e, const slice *out, const mtf_shape *shape, const char *dim,
                   const char *to)
 {
@@ -192,8 +193,8 @@ static slice make(emitter *e, const slice *out, const mtf_shape *shape, const ch
     return s;
 }
 
-/* The gradient of what queries saw along their own dimension, of which each processor has a part:
- * `all` of it, to which this processor contributes `seen`. */
+/* The gradient of a memory that is the query's own dimension, which is cut: `all` of it is summed
+ * over processors, and this one computes the span `seen`. */
 static bool seen_grad(emitter *e, const attention_roles *r, const attention_view *v,
                       const slice *out, const char *along, const char *to, slice *all, slice *seen)
 {
@@ -206,7 +207,7 @@ static bool seen_grad(emitter *e, const attention_roles *r, const attention_view
     return true;
 }
 
-/* From the kernel's names to the op's, and to out's type and order. */
+/* Converts from the kernel's names to the op's, and to out's type and order. */
 static bool hand_over(emitter *e, const slice *made, const char *dim, const char *own, slice *out)
 {
     slice s = *made;
@@ -235,7 +236,7 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     }
     if (nout > 3) {
         bias = make(e, &out[3], &out[3].shape, NULL, NULL);
-        /* Some of it may concern pairs that others have. */
+        /* Some elements may belong only to pairs of other processors. */
         if (r.bias_relative.name || v.memory.size < r.memory.size) TRY(emit_fill(e, 0, &bias));
         made[3] = bias;
         attention_view_bias(&r, &v, &made[3]);

@@ -33,7 +33,7 @@ bool parse_place(parser *p, const token *at)
 {
     fault *f = &p->session->fault;
     if (f->kind == ERR_NONE) fail(f, ERR_INTERNAL, "an operation failed without a reason");
-    if (p->placed || f->kind == ERR_MEMORY) return false; /* memory: the text is not to blame */
+    if (p->placed || f->kind == ERR_MEMORY) return false; /* memory: no error in the text */
     fault       old = *f;
     const char *rest = strstr(old.text, ": ");
     fault_clear(f);
@@ -210,8 +210,8 @@ static bool add_second_name(mtf_graph *g, mtf_tensor *x, const char *name)
     return true;
 }
 
-/* Names of the outermost lines are those by which programs find tensors, so whoever took one
- * before, an inner line or an automatic name, makes way. */
+/* Programs find tensors by the names of outermost lines, so an equal name of an inner line or an
+ * automatic one is replaced. */
 static bool name_outermost(parser *p, const token *name, mtf_tensor *x, bool fresh)
 {
     mtf_graph  *g = p->graph;

@@ -108,7 +108,7 @@ static void write_columns(const plan_view *v, const char *title, column *write, 
     text_add(t, "</div>\n</section>\n");
 }
 
-/* Both pictures have the scale of the larger. */
+/* Both pictures use the scale of the larger one. */
 static picture_scale common_scale(const plan_view *v)
 {
     picture_scale s = {0};

@@ -5,8 +5,8 @@
 
 #include "plan/passes.h"
 
-/* Layouts tried at most, and instructions planned for them; dimensions of the largest tensors come
- * first. */
+/* The most layouts to try, and the most instructions to plan for them; dimensions of the largest
+ * tensors come first. */
 enum { MOST_TRIALS = 200, MOST_INSTRS = 200 * 1000 };
 
 typedef struct trial {
@@ -15,8 +15,8 @@ typedef struct trial {
     mtf_tensor *const   *fetches;
     const estimate_opts *opts;
     const bool          *live;
-    layout               layout; /* rules of the layout that is tried */
-    int                  most;   /* trials */
+    layout               layout; /* rules of the current trial */
+    int                  most;   /* number of trials */
     hint                *best;
 } trial;
 
@@ -36,7 +36,7 @@ static bool is_legal(const trial *t)
     return true;
 }
 
-/* A layout that cannot be planned is no hint and no error. */
+/* A layout that cannot be planned is neither a hint nor an error. */
 static void try_layout(trial *t, const char *add, const char *remove)
 {
     mtf_session  *s = t->graph->session;
@@ -55,7 +55,7 @@ static void try_layout(trial *t, const char *add, const char *remove)
     b->found = true, b->add = add, b->remove = remove, b->seconds = seconds, b->peak = peak;
 }
 
-/* The layout without `out` (NULL: nothing), with `in` (NULL: nothing). */
+/* Tries the layout without `out` (NULL: all rules stay), with `in` (NULL: none is added). */
 static void try_change(trial *t, const layout_rule *out, const layout_rule *in)
 {
     const layout *l = t->opts->layout;
@@ -76,7 +76,7 @@ static bool write_rule(trial *t, layout_rule *r)
     return r->text != NULL;
 }
 
-/* dim:axis, or, where the dimension is cut already, dim:its axes+axis. */
+/* dim:axis, or, if the dimension is cut already, dim:its axes+axis. */
 static bool try_adding(trial *t, const char *dim)
 {
     const layout_rule *known = layout_find(t->opts->layout, dim);
@@ -90,7 +90,7 @@ static bool try_adding(trial *t, const char *dim)
     return true;
 }
 
-/* The axes of each rule go to `dim` instead. */
+/* Tries to move the axes of each rule to `dim`. */
 static bool try_moving(trial *t, const char *dim)
 {
     const layout *l = t->opts->layout;
@@ -142,7 +142,7 @@ static bool try_all(trial *t, arena *scratch)
                          &instrs));
     t->most = (int)(MOST_INSTRS / (instrs + 1)) < MOST_TRIALS ? (int)(MOST_INSTRS / (instrs + 1))
                                                               : MOST_TRIALS;
-    /* Below a hundredth it is not worth a word. */
+    /* Less than a hundredth is not worth a hint. */
     b->seconds = 0.99 * b->seconds_now;
     t->layout = (layout){.mesh = t->opts->mesh,
                          .nstate = t->opts->layout->nstate,

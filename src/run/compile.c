@@ -14,6 +14,7 @@ static void close_program(void *what)
     mtf_program *p = what;
     if (p->closed) return;
     p->closed = true;
+    if (p->device->drop) p->device->drop(p->device, &p->step);
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
         if (!q->program) continue;
@@ -33,10 +34,10 @@ static bool fits(const mtf_program *p)
         need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
-                "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
-                "or recompute%s",
+                "the program needs %lld bytes, but only %zu are allowed (--memory); use a "
+                "smaller batch or recompute%s",
                 (long long)need, p->session->opts.memory,
-                p->store->layout.ndeclined ? ", or end a declined rule for state in !" : "");
+                p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 
 static bool start_counting(processor *k)
@@ -77,7 +78,7 @@ static bool load(mtf_program *p, int number)
     return !p->device->prepare || p->device->prepare(k->context, q, &k->state);
 }
 
-/* Do all processors meet for the same collectives in the same order? */
+/* Do all processors run the same collectives in the same order? */
 static bool schedules_agree(const mtf_program *p)
 {
     const program *a = first_program(p);
@@ -103,7 +104,8 @@ static bool schedules_agree(const mtf_program *p)
     return true;
 }
 
-/* Processors meet for the same collectives in the same order, so their numbers are added one by one. */
+/* All processors run the same collectives in the same order, so their counts are added one by
+ * one. */
 static bool count_collectives(const mtf_program *p, arena *scratch)
 {
     store   *s = p->store;
@@ -144,6 +146,33 @@ static bool count_all(const mtf_program *p)
     return ok;
 }
 
+/* Whether every step queues the same work, whatever its results. */
+static bool repeats(const program *q)
+{
+    for (int k = 0; k < q->ninstrs; k++)
+        if (q->instrs[k].kind == INSTR_TEST || q->instrs[k].kind == INSTR_SAY) return false;
+    return true;
+}
+
+static bool make_step(mtf_program *p)
+{
+    arena *a = &p->session->arena;
+    int    n = p->store->end - p->store->first;
+    p->step = (device_step){.n = n,
+                            .contexts = arena_array(a, device_context *, n),
+                            .programs = arena_array(a, const program *, n),
+                            .states = arena_array(a, run_state *, n),
+                            .repeats = repeats(first_program(p)) && !p->session->opts.measure};
+    TRY(p->step.contexts && p->step.programs && p->step.states);
+    for (int k = 0; k < n; k++) {
+        processor *q = &p->processors[p->store->first + k];
+        p->step.contexts[k] = q->context;
+        p->step.programs[k] = q->program;
+        p->step.states[k] = &q->state;
+    }
+    return true;
+}
+
 static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
 {
     store *s = p->store;
@@ -162,7 +191,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     TRY(p->fed && schedules_agree(p) && fits(p) &&
         share_schedule(s, first_program(p), &p->peak_bytes) && count_all(p));
     for (int k = s->first; k < s->end; k++) TRY(load(p, k));
-    return true;
+    return make_step(p);
 }
 
 static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
@@ -184,8 +213,8 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     return settle_tell(g->session, &found.best[0].layout);
 }
 
-/* The session's layout, where it is left open, is the best for its first graph.  The first rank
- * searches for all: a search may end by the clock, and elsewhere with another answer. */
+/* If the session's layout is auto, it becomes the best one for its first graph.  The first rank
+ * searches for all: a search may end by the clock, and other ranks might find another one. */
 static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     static const char what[] = "finding a layout";
@@ -247,6 +276,7 @@ bool program_measure(mtf_program *p)
         processor *q = &p->processors[k];
         if (!q->counts.program) TRY(start_counting(q));
     }
+    p->step.repeats = false;
     return true;
 }
 
@@ -257,7 +287,8 @@ void mtf_program_free(mtf_program *p)
 
 /* ---- what it costs ---- */
 
-/* Of the first processor, which has the smallest parts; memory of the one that needs most. */
+/* Counts of the first processor, which has the smallest parts; memory of the processor that needs
+ * most. */
 mtf_cost mtf_program_cost(const mtf_program *p)
 {
     if (!p || p->closed || !first_program(p)) return (mtf_cost){0};
@@ -316,6 +347,6 @@ char *mtf_program_print(const mtf_program *p)
 {
     if (!alive(p)) return NULL;
     textbuf t = {.arena = &p->session->arena};
-    program_write(first_program(p), &t);
+    program_write(first_program(p), machine_way(p->session), &t);
     return text_done(&t);
 }

@@ -1,4 +1,4 @@
-/* Whole arrays on the host, parts on processors: cutting and joining. */
+/* Cuts arrays of the host into parts, and joins them. */
 #include "run/parts.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ void part_pack(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
     walk    w;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
     if (!start(s, p, shape, where, &w)) return;
-    /* Trailing dimensions that are whole are one run. */
+    /* Trailing dimensions that are not cut are contiguous. */
     int     fixed = 0;
     int64_t run = 1;
     while (fixed < w.nd && w.size[w.nd - 1 - fixed] == shape->dims[w.nd - 1 - fixed].size)
@@ -86,7 +86,7 @@ bool part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
     return mtf_ok(m);
 }
 
-/* The elements of a part: those before and after its first, in memory. */
+/* How many elements of a part lie before, and after, its first one in memory. */
 static void find_extent(const walk *w, const int64_t *stride, int64_t *before, int64_t *after)
 {
     *before = *after = 0;
@@ -98,7 +98,7 @@ static void find_extent(const walk *w, const int64_t *stride, int64_t *before, i
 
 static void unpack(walk *w, int64_t bytes, const char *part, const int64_t *stride, char *whole)
 {
-    /* A last dimension that is dense in the part is one run. */
+    /* A last dimension that is dense in the part is copied at once. */
     bool    dense = w->nd && (stride[w->nd - 1] == 1 || w->size[w->nd - 1] == 1);
     int64_t run = dense ? w->size[w->nd - 1] : 1;
     do {

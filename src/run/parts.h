@@ -1,4 +1,4 @@
-/* Whole arrays on the host, parts on processors: cutting and joining. */
+/* Cuts arrays of the host into parts, and joins them. */
 #ifndef RUN_PARTS_H
 #define RUN_PARTS_H
 
@@ -14,7 +14,7 @@ bool part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape, c
                 const char *whole, void *part);
 bool part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape, const placement *where,
                const char *part, const int64_t *stride, char *whole);
-/* The whole of a variable, in its own type; every process gets it. */
+/* The whole of a variable, in its own type, in every process. */
 bool parts_get(store *s, const store_entry *e, void *whole);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shows tensors to the session's user: print and scalar_summary. */
+/* Prints tensors for the session's user: print and scalar_summary. */
 #include "run/say.h"
 
 #include <stdio.h>
@@ -6,9 +6,9 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 
-enum { SHOWN = 24 }; /* elements; the rest is counted */
+enum { SHOWN = 24 }; /* elements; of the others only the number is printed */
 
-/* Integers with all their digits. */
+/* Integers are printed with all their digits. */
 static void write_element(mtf_dtype type, const char *element, char *text, size_t room)
 {
     if (dtype_is_int(type)) {

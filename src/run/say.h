@@ -1,4 +1,4 @@
-/* Shows tensors to the session's user: print and scalar_summary. */
+/* Prints tensors for the session's user: print and scalar_summary. */
 #ifndef RUN_SAY_H
 #define RUN_SAY_H
 

@@ -1,4 +1,4 @@
-/* Steps: every processor walks its program. */
+/* Steps: every processor runs its program. */
 
 #include "base/dtype.h"
 #include "run/compiled.h"
@@ -24,6 +24,14 @@ static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
     return flag != 0;
 }
 
+/* The time of queued work is known only when it is done. */
+static void count(processor *me, int k)
+{
+    const device *d = me->context->device;
+    if (me->counts.program && d->wait) d->wait(me->context);
+    count_instr(&me->counts, k);
+}
+
 static bool walk(mtf_program *p, int number)
 {
     processor     *me = &p->processors[number];
@@ -32,7 +40,7 @@ static bool walk(mtf_program *p, int number)
     int            depth = 0;
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
-        count_instr(&me->counts, k);
+        count(me, k);
         switch (i->kind) {
         case INSTR_LOOP: turns[depth++] = 0; break;
         case INSTR_TEST:
@@ -57,7 +65,7 @@ static bool walk(mtf_program *p, int number)
             if (instr_elements(i) > 0) TRY(p->device->run(me->context, q, k, &me->state));
         }
     }
-    count_instr(&me->counts, -1);
+    count(me, -1);
     return true;
 }
 
@@ -75,7 +83,7 @@ static void step_one(void *context, int index)
     me->state.step++;
 }
 
-/* Says whose error ended the step, and tells the other processes. */
+/* Adds the failed processor to the error, and sends it to the other processes. */
 static void report_failure(store *s)
 {
     char whose[200] = "processor ";
@@ -91,11 +99,15 @@ bool mtf_step(mtf_program *p)
     if (!alive(p)) return false;
     TRY(all_fed(p));
     if (p->store->wire) p->store->wire->reset(p->store->wire);
-    if (p->device->enter) p->device->enter(p->device);
-    p->session->stepping = true;
-    thread_pool_run(p->store->thread_pool, step_one, p);
-    p->session->stepping = false;
-    if (p->device->leave) p->device->leave(p->device);
+    if (p->device->enter) p->device->enter(p->device, &p->step);
+    if (p->step.played) {
+        for (int k = p->store->first; k < p->store->end; k++) p->processors[k].state.step++;
+    } else {
+        p->session->stepping = true;
+        thread_pool_run(p->store->thread_pool, step_one, p);
+        p->session->stepping = false;
+    }
+    if (p->device->leave) p->device->leave(p->device, &p->step);
     p->stepped = true;
     if (!mtf_ok(p->session)) report_failure(p->store);
     return mtf_ok(p->session);

@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, thread pool, variables by name. */
+/* The session's mesh, device, wire, thread pool and variables. */
 #include "run/store.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static void close_store(void *what)
     if (s->check != s->device) close_contexts(s, s->check, s->check_contexts);
     close_contexts(s, s->device, s->contexts);
     if (s->check && s->check != s->device)
-        s->check->close(s->check); /* and the one inside */
+        s->check->close(s->check); /* closes its inner device as well */
     else if (s->device)
         s->device->close(s->device);
     s->session->store = NULL;
@@ -55,7 +55,7 @@ static bool join_ranks(mtf_session *s, int processors, ranks **r)
     return *r && mtf_ok(s);
 }
 
-/* This process's share of the mesh. */
+/* Determines which processors of the mesh this process has. */
 static bool take_share(store *s)
 {
     mtf_session *m = s->session;
@@ -104,9 +104,9 @@ static bool open_machine(store *s)
     if (s->ranks)
         s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
     else if (s->processors > 1)
-        s->wire = wire_threads_open(s->session, &s->mesh);
+        s->wire = wire_threads_open(s->session, &s->mesh, s->contexts);
     TRY(s->wire || s->processors == 1);
-    s->site = machine_site(o->threads);
+    s->site = machine_site(s->session, o->threads);
     if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
     s->threads = site_threads(&s->site, &s->mesh, s->first);
     s->thread_pool = thread_pool_open(s->session, here, s->threads);
@@ -119,7 +119,7 @@ bool store_prepare(mtf_session *s, ranks **r)
     return mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
 }
 
-/* Processors in a process, at most. */
+/* The most processors in one process. */
 static int processors_here(mtf_session *session)
 {
     mesh m;
@@ -135,7 +135,7 @@ int64_t store_memory_each(mtf_session *session)
 
 site store_site(mtf_session *session)
 {
-    site s = machine_site(session->opts.threads);
+    site s = machine_site(session, session->opts.threads);
     s.ranks = launch_find().size;
     return s;
 }

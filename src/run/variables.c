@@ -9,7 +9,7 @@ static store_entry *entry_of(mtf_tensor *w)
     mtf_graph *g = graph_of(w);
     if (!g) return NULL;
     if (!variable_is(w->node)) {
-        fail(&g->session->fault, ERR_USAGE, "\"%s\" is no variable", tensor_name(w));
+        fail(&g->session->fault, ERR_USAGE, "\"%s\" is not a variable", tensor_name(w));
         return NULL;
     }
     store *s = store_of(g->session);
@@ -43,7 +43,7 @@ static bool set(mtf_tensor *variable, const void *data)
     return true;
 }
 
-/* Room for w's elements in its own type, where the caller has them in another. */
+/* Room for w's elements in its own type, if the caller has them in another one. */
 static void *room_for(const mtf_tensor *w)
 {
     mtf_session *s = w->node->graph->session;

@@ -1,4 +1,4 @@
-/* One request on its way: its sequences, and what was said. */
+/* One request: its sequences and the text decoded so far. */
 #include "serve/answer.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static bool copy_stops(answer *x, const char *const *stops)
     return true;
 }
 
-/* The ids become the answer's own. */
+/* Takes ownership of the ids. */
 static bool copy_prompt(answer *x, const id_list *prompt)
 {
     x->nprompt = prompt->count;

@@ -1,4 +1,4 @@
-/* Answers: requests for text, decoded together, said as it comes. */
+/* The engine: decodes many requests together, and streams their text. */
 #include "serve/answers.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ bool answer_next(answer *x, double seconds, answer_piece *piece)
     return s != NULL;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static bool refuse(refusal *why, refusal_kind kind, const char *text)
 {
@@ -185,7 +185,7 @@ static bool check_question(const answers *a, const question *q, refusal *why)
     return true;
 }
 
-/* Under the lock: is there room for n more to wait? */
+/* Under the lock: whether n more sequences may wait. */
 static bool admit(answers *a, int64_t n, refusal *why)
 {
     char text[200];
@@ -269,7 +269,7 @@ bool answers_score(answers *a, int n, score_item *items, refusal *why)
     return ok;
 }
 
-/* The engine's thread forgets it, which knows what is still being decoded. */
+/* The engine's thread frees it, because only that one knows what is still being decoded. */
 void answer_free(answer *x)
 {
     answers *a = x->engine;

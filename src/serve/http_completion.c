@@ -10,7 +10,7 @@
 
 #include "serve/serve_reply.h"
 
-/* One choice, as far as it was said. */
+/* One choice, as far as it is decoded. */
 typedef struct choice {
     char      *text;
     size_t     used, room;
@@ -19,13 +19,13 @@ typedef struct choice {
     cJSON    **alternatives; /* to each token, an object; NULL where none were wanted */
     int        ntokens, token_room;
     answer_end end;
-    int64_t    offset; /* streams: bytes said before */
+    int64_t    offset; /* streams: bytes sent before */
 } choice;
 
 typedef struct completion {
-    http_exchange      exchange; /* a copy, which outlives the request's */
+    http_exchange      exchange; /* a copy, which outlives the caller's */
     completion_request request;
-    answer           **answers; /* one for each prompt; NULL where nothing new is wanted */
+    answer           **answers; /* one for each prompt; NULL where no new tokens are wanted */
     int                results; /* of each prompt */
     int                nchoices;
     choice            *choices;
@@ -34,7 +34,7 @@ typedef struct completion {
     reply_usage        usage;
     char               failed[300];
     /* streams */
-    choice out; /* events that were not sent yet */
+    choice out; /* events that are not sent yet */
     size_t sent;
     bool   begun, over;
 } completion;
@@ -111,7 +111,7 @@ static bool add_token(choice *c, const char *text, double log_probability, cJSON
     return true;
 }
 
-/* ---- the prompt again ---- */
+/* ---- echo of the prompt ---- */
 
 static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *to)
 {
@@ -120,7 +120,7 @@ static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *
     return true;
 }
 
-/* How probable the prompt's own tokens were; nothing foretells a first one without a start. */
+/* The log probabilities of the prompt's tokens; without a start token the first has no alternatives. */
 static bool echo_tokens(completion *c, const id_list *ids, choice *to, refusal *why)
 {
     const opened_model *m = answers_model(c->exchange.engine);
@@ -169,7 +169,7 @@ static bool echo(completion *c, int number, refusal *why)
     return ok;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void make_head(completion *c)
 {
@@ -216,7 +216,7 @@ static bool ask(completion *c, refusal *why)
     return true;
 }
 
-/* ---- whole ---- */
+/* ---- complete replies ---- */
 
 static void take_piece(completion *c, int prompt, const answer_piece *p)
 {
@@ -239,7 +239,7 @@ static void take_piece(completion *c, int prompt, const answer_piece *p)
     if (!ok) snprintf(c->failed, sizeof c->failed, "there is no memory for the answer");
 }
 
-/* Waits for all of it; false: the client hung up. */
+/* Waits for the complete answer; false: the client disconnected. */
 static bool collect(completion *c)
 {
     answer_piece p;
@@ -265,7 +265,7 @@ static reply_choice as_reply(const choice *c, int index)
                           .offset = c->offset};
 }
 
-/* Nothing was said in the time that there was. */
+/* Whether the time limit passed before the first token. */
 static bool only_late(const completion *c)
 {
     for (int k = 0; k < c->nchoices; k++)
@@ -293,7 +293,7 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
     return result;
 }
 
-/* ---- as a stream ---- */
+/* ---- streams ---- */
 
 static bool add_event(completion *c, char *json)
 {
@@ -303,7 +303,7 @@ static bool add_event(completion *c, char *json)
     return ok;
 }
 
-/* What the choices hold by now, and forgets it. */
+/* Moves a choice's new text into an event. */
 static bool add_choice_event(completion *c, int index)
 {
     choice      *from = &c->choices[index];
@@ -334,7 +334,7 @@ static bool add_last_events(completion *c)
     return add_text(&c->out, "data: [DONE]\n\n");
 }
 
-/* Waits for something to send; false: the client hung up, or there is no memory. */
+/* Waits for something to send; false: the client disconnected, or there is no memory. */
 static bool fill(completion *c)
 {
     answer_piece p;
@@ -352,7 +352,7 @@ static bool fill(completion *c)
     }
     if (c->out.used) return true;
     if (open < 0) return add_last_events(c);
-    /* Several are waited for in turns. */
+    /* Polls several answers in rotation. */
     if (answer_next(c->answers[open], nopen > 1 ? 0.01 : 0.2, &p))
         return add_piece_event(c, open, &p);
     return !http_hung_up(&c->exchange);

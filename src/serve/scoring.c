@@ -8,7 +8,7 @@
 
 enum { SIZES = 5, TOKENS = 1024, ALTERNATIVES = 20 };
 
-/* Lengths that programs are made for; the logits of about TOKENS positions are in memory at a time. */
+/* Lengths for which programs are compiled; about TOKENS positions have their logits in memory at once. */
 static const int64_t sizes[SIZES] = {16, 64, 256, 1024, 4096};
 
 typedef struct score_graph {
@@ -41,7 +41,7 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Tokens of a row: without an encoder the prompt is one with the text. */
+/* Tokens of a row; without an encoder it includes the prompt. */
 static int64_t row_length(const opened_model *m, const score_item *x)
 {
     return transformer_has_encoder(m->model) ? x->nids : x->nprompt + x->nids;
@@ -105,8 +105,8 @@ static mtf_tensor *input(mtf_graph *g, const char *name, mtf_dim batch, int64_t 
     return mtf_input(g, name, MTF_I32, mtf_shape(batch, (mtf_dim){"length", length}));
 }
 
-/* The log probability of each target among the tokens that the model can say; those that only fill
- * its table up do not count, as in decoding. */
+/* The log probability of each target among the tokens of the vocabulary, without those that only pad it,
+ * as in decoding. */
 static bool log_probabilities(const mtf_transformer *m, mtf_tensor *logits, bool alternatives,
                               score_graph *to)
 {
@@ -209,7 +209,7 @@ static void take_alternatives(const scorer *s, const score_graph *g, int64_t pla
 /* What belongs to the text in a row that begins at this place of the results. */
 static void take(const scorer *s, const score_graph *g, int64_t row, score_item *x)
 {
-    bool    late = s->model->model->opts.no_shift; /* a place tells of the next token */
+    bool    late = s->model->model->opts.no_shift; /* the output at a position predicts the next token */
     int64_t begin = g->inputs ? 0 : x->nprompt;
     x->sum = 0;
     for (int64_t k = 0; k < x->nids; k++) {

@@ -1,4 +1,4 @@
-/* Replies as JSON, in the form of the OpenAI completions interface. */
+/* Replies as JSON, as in OpenAI's completions interface. */
 #include "serve/serve_reply.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/numbers.h"
 
-/* Whole numbers as they are, whatever their size. */
+/* Whole numbers of any size, exactly. */
 static void add_whole(cJSON *to, const char *key, int64_t value)
 {
     char digits[24];

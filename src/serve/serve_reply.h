@@ -1,15 +1,15 @@
-/* Replies as JSON, in the form of the OpenAI completions interface. */
+/* Replies as JSON, as in OpenAI's completions interface. */
 #ifndef SERVE_SERVE_REPLY_H
 #define SERVE_SERVE_REPLY_H
 
 #include "serve/serve_request.h"
 
-/* One choice of a completion, as far as it was said. */
+/* One choice of a completion, as far as it is decoded. */
 typedef struct reply_choice {
     int           index;
     const char   *text;
     answer_end    end;
-    int           ntokens; /* with log probabilities: of these tokens */
+    int           ntokens; /* number of tokens with log probabilities */
     const char  **tokens;
     const double *log_probabilities;
     cJSON *const *alternatives; /* to each of them, as reply_alternatives makes them */
@@ -26,12 +26,12 @@ typedef struct reply_usage {
     int64_t prompt_tokens, completion_tokens;
 } reply_usage;
 
-/* Tokens that might have stood in a place, and the one that does, with their log probabilities: an object
- * whose keys are texts, or "token_id:N" of a token that is no text by itself.  NULL: no memory. */
+/* The alternatives at one position and the token there, with their log probabilities: an object whose keys
+ * are texts, or "token_id:N" for a token that is no whole character.  NULL: no memory. */
 cJSON *reply_alternatives(const opened_model *m, int n, const mtf_alternative *list, int32_t id,
                           double log_probability);
 
-/* Each gives a text to be freed with cJSON_free; NULL: no memory. */
+/* Each returns a text, to be freed with cJSON_free; NULL: no memory. */
 char *reply_completion(const reply_head *h, int n, const reply_choice *choices,
                        const reply_usage *u);
 char *reply_error(int status, const char *message);

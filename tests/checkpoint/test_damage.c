@@ -1,4 +1,4 @@
-/* Checkpoints that were damaged, cut short, cut off in the writing: all are refused, or not there. */
+/* Tests that damaged and incomplete checkpoints are refused. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -260,7 +260,7 @@ static void test_versions(void **state)
                         "/manifest.json\" was made by a newer mtf: its version is 2, and "
                         "this mtf reads up to 1");
     rewrite_manifest("version/step_00000001", "mtf checkpoint 2", "mtf checkpoint x");
-    assert_contains(load_error(open_small(), "version"), "is no manifest");
+    assert_contains(load_error(open_small(), "version"), "is not a manifest");
 }
 
 /* ---- death ---- */

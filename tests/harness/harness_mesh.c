@@ -2,7 +2,7 @@
  *
  * A layout gives each dimension of the case no axis, one, or several.  It is
  * legal where no tensor has two dimensions on one axis: a relation of pairs,
- * so that trying all pairs on two processors tells all legal layouts.
+ * so that trying all pairs on two processors finds all legal layouts.
  */
 #include "harness_mesh.h"
 

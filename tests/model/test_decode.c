@@ -1,4 +1,4 @@
-/* Tests that decoding says what the whole model says, on any mesh. */
+/* Tests that decoding equals the whole model, on any mesh. */
 #include "small_models.h"
 
 #include "ground.h"

@@ -205,7 +205,7 @@ static void test_wrong_values(void **state)
     refuse(LM "run.model_type = 'ml'",
            "name: parameter 1:4:18: run.model_type: there is no \"ml\"; did you mean \"lm\"?");
     refuse(LM "make_layer_stack.layers = [@SelfAttention,\n  @MoE1D]",
-           "value: parameter 1:5:3: MoE1D is not available here yet");
+           "value: parameter 1:5:3: MoE1D is not available in mtf yet");
     refuse(LM "make_layer_stack.layers = [@SelfAtention]",
            "name: parameter 1:4:28: there is no configurable \"SelfAtention\"; did you mean "
            "\"SelfAttention\"?");
@@ -223,11 +223,11 @@ static void test_wrong_values(void **state)
            "neither");
     refuse(
         LM "SelfAttention.keep_query_heads_dims = True",
-        "value: parameter 1:4:39: SelfAttention.keep_query_heads_dims is not available here with "
+        "value: parameter 1:4:39: SelfAttention.keep_query_heads_dims is not available in mtf with "
         "any value but False");
     refuse(
         LM "VarianceScalingInitializer.scale = 2.0",
-        "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available here with any "
+        "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available in mtf with any "
         "value but 1.0");
     refuse(LM "infer_model.decode_fn = @save_scores",
            "value: parameter 1:4:25: infer_model.decode_fn takes @decode_from_file or "
@@ -236,8 +236,8 @@ static void test_wrong_values(void **state)
            "value: parameter 1:4:18: run.mesh_shape: the size of an axis is a whole number from 1 "
            "on, not \"zwei\"");
     refuse(LM "run.mesh_shape = 'a:2 b'",
-           "value: parameter 1:4:18: run.mesh_shape is a list as in 'batch:4,model:2'; \"b\" is no "
-           "part of one");
+           "value: parameter 1:4:18: run.mesh_shape is a list as in 'batch:4,model:2'; \"b\" is not "
+           "name:value");
     refuse(
         LM "run.batch_size = ('tokens_per_batch', 100)\n"
            "run.sequence_length = {'targets': 30}",
@@ -255,8 +255,8 @@ static void test_wrong_values(void **state)
     refuse(LM "run.train_dataset_fn = @text_dataset\ntext_dataset.noise_density = 'x'",
            "value: parameter 1:5:30: text_dataset.noise_density takes a number from 0 to 1, not x");
     refuse(LM "run.vocabulary = @SelfAttention",
-           "value: parameter 1:4:18: run.vocabulary: @SelfAttention is no vocabulary, and no "
-           "dataset");
+           "value: parameter 1:4:18: run.vocabulary: @SelfAttention is neither a vocabulary "
+           "nor a dataset");
     refuse(LM "get_variable_dtype.activation_dtype = 'f32'",
            "value: parameter 1:4:39: get_variable_dtype.activation_dtype takes 'float32', "
            "'bfloat16', 'float16' or 'float64', not 'f32'");
@@ -354,7 +354,7 @@ static void test_includes(void **state)
     s = mtf_open_with(NULL);
     assert_null(
         mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){path[3], NULL}}));
-    assert_contains(mtf_error(s), "bad.gin\" is no text: it has a byte 0");
+    assert_contains(mtf_error(s), "bad.gin\" is not a text: it has a zero byte");
     mtf_close(s);
     for (int k = 0; k < 4; k++) unlink(path[k]);
     rmdir(folder);

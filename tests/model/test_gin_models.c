@@ -438,7 +438,7 @@ static void test_data(void **state)
     assert_true(o.run.decode.how.temperature == 0.5 && o.run.decode.how.top_k == 7);
     const mtf_config_note *notes;
     assert_int_equal(mtf_config_notes(o.config, &notes), 1);
-    assert_string_equal(notes[0].text, "parameter 1:14:1: run.tpu has no effect here");
+    assert_string_equal(notes[0].text, "parameter 1:14:1: run.tpu has no effect in mtf");
     assert_false(notes[0].warning);
     close_well(o.session);
 }

@@ -1,4 +1,4 @@
-/* Tests the numbers that sublayers have of their own. */
+/* Tests the numbers in parentheses of sublayers. */
 #include "mtf_transformer.h"
 
 /* last */

@@ -1,4 +1,4 @@
-/* Tests that Transformers train alike under every layout, packed or not. */
+/* Tests that Transformers train the same under every layout. */
 #include "small_models.h"
 
 #include "ground.h"

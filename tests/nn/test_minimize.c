@@ -1,4 +1,4 @@
-/* Tests the training step: scales, skips, averages, names, sentences. */
+/* Tests the training step: scales, skips, averages, names, errors. */
 #include "mtf_nn.h"
 #include "nn/problem.h"
 
@@ -273,7 +273,7 @@ static void test_refused(void **state)
            "value: minimize: loss_scale is -2 and loss_scale_steps 0; they must be above 0, or 0 "
            "for the default");
     refuse((mtf_minimize_opts){.only = "x"},
-           "usage: minimize: no trainable variable that \"x\" matches matters to the loss");
+           "usage: minimize: no trainable variable that \"x\" matches affects the loss");
     refuse((mtf_minimize_opts){RULES({.pattern = "z", .rate = 1})},
            "name: minimize: the rule \"z\" matches no trained variable");
     refuse((mtf_minimize_opts){RULES({.pattern = "w|c", .rate = 1}, {.pattern = "c", .rate = 2})},

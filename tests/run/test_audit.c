@@ -1,4 +1,4 @@
-/* Tests that an audit of a run can disagree: each promise is falsified in turn. */
+/* Tests that an audit finds each planned figure when falsified. */
 #include "run/audit.h"
 #include "run/compiled.h"
 

@@ -35,7 +35,7 @@ run ckpt convert one w.npy --only '^layer/w$'; check "convert to .npy" 0 out 'w.
 run ckpt convert w.npy w.safetensors --rename '^w$=layer/w'; check "convert from .npy" 0 out 'w.safetensors: 1 tensor'
 run ckpt diff w.safetensors one;  check "the array is the tensor" 1 out '7 of 8 tensors differ'
 refuses "a .npy file of several" 'holds one tensor, and 8 were chosen' ckpt convert one all.npy
-run ckpt convert one one;         check "convert onto itself" 1 err 'is there already'
+run ckpt convert one one;         check "convert onto itself" 1 err 'already exists'
 run ckpt lst one;                 check "a misspelt word" 2 err 'mtf ckpt has no "lst"; did you mean "ls"?'
 run ckpt diff one;                check "a word too few" 2 err 'write mtf ckpt diff A B'
 run ckpt ls nowhere;              check "no such path" 1 err '"nowhere" cannot be opened: No such file or directory'
@@ -70,7 +70,7 @@ done
 run ckpt ls in-gpt2;                    check "variables have their names" 0 out 'transformer/block_001/layer_000/SelfAttention/q  '
 cmp -s gpt2.gin in-gpt2/operative_config.gin && pass || lose "a configuration in the checkpoint" "$(cat gpt2.gin)" "$(ls in-gpt2)"
 grep -qxF 'd_ff = 48' gpt2.gin && pass || lose "--gin" 'd_ff = 48' "$(cat gpt2.gin)"
-run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" is there already; give a new name, or --force'
+run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" already exists; give a new name, or --force'
 run ckpt import "$published/t5" in-gpt2 --force; check "import --force" 0 out 'in-gpt2: 47 tensors'
 run ckpt export one out-one;            check "export without a configuration" 1 err 'give its config.json with --config'
 run ckpt export one out-one --config "$published/t5/config.json"; check "export of another model" 1 err '47 missing: shared/embedding [60,12], '
@@ -136,12 +136,12 @@ untouched "integers to floats"   w.npy '--type ^count$=f32: tensor "count" is i6
 untouched "no such type"         w.npy 'there is no element type "f33"'                    convert one ints --type all=f33
 untouched "a type for nobody"    w.npy '--type zebra=f32: the pattern matches no name'     convert one ints --type zebra=f32
 untouched "a new name for nobody" w.npy '--rename zebra=x: the pattern matches no name'    convert one ints --rename zebra=x
-untouched "one name for two"     w.npy 'two tensors would be called "same"'                convert one ints --rename '.*=same'
+untouched "one name for two"     w.npy 'two tensors would have the name "same"'               convert one ints --rename '.*=same'
 untouched "another's format"     w.npy 'but no .npz files'                                 convert one w.npz
-untouched "a .npy file is there" w.npy '"w.npy" is there already; give a new name, or --force' convert one w.npy --only '^half$'
-untouched "a file is there"      w.safetensors '"w.safetensors" is there already; give a new name, or --force' convert one w.safetensors
-untouched "a checkpoint is there" two/manifest.json '"two" is there already; give a new name, or --force' convert one two
-untouched "a folder that is no checkpoint" one/step_00000001/manifest.json '"one" is there already and is no checkpoint' convert two one --force
+untouched "a .npy file is there" w.npy '"w.npy" already exists; give a new name, or --force' convert one w.npy --only '^half$'
+untouched "a file is there"      w.safetensors '"w.safetensors" already exists; give a new name, or --force' convert one w.safetensors
+untouched "a checkpoint is there" two/manifest.json '"two" already exists; give a new name, or --force' convert one two
+untouched "a folder that is no checkpoint" one/step_00000001/manifest.json '"one" already exists and is not a checkpoint' convert two one --force
 run ckpt convert one two --force;  check "a checkpoint is replaced" 0 out 'two: 8 tensors'
 run ckpt diff one two;             check "by the new one" 0 out '0 of 8 tensors differ'
 run ckpt convert one w.npy --only '^half$' --force; check "a file is replaced" 0 out 'w.npy: 1 tensor'
@@ -220,19 +220,19 @@ check "with a word" 0 out 'loaded 3 of 5 variables from "anyway/step_00000006"; 
 run ckpt ls anyway --json
 check "the same examples are other batches" 0 out '"position":	6'    # 6 batches of 4 are 4 of 5, and two more
 
-# ---- what is not whole is passed over ------------------------------------------------------------
+# ---- damaged checkpoints are skipped ---------------------------------------------------------------
 
 printf x | dd of=run/step_00000006/weights-00001-of-00001.safetensors bs=1 seek=700 conv=notrunc 2>/dev/null
 rm run/step_00000004/manifest.json
 run "${resumed[@]}" --steps 8
-check "the newest whole one" 0 out 'passing over step 6, which is not whole: "run/step_00000006/weights-00001-of-00001.safetensors": tensor "' \
-    'passing over step 4, which is not whole: "run/step_00000004/manifest.json" cannot be opened: No such file or directory' \
+check "the newest undamaged one" 0 out 'skipping step 6, which is damaged: "run/step_00000006/weights-00001-of-00001.safetensors": tensor "' \
+    'skipping step 4, which is damaged: "run/step_00000004/manifest.json" cannot be opened: No such file or directory' \
     "resuming after step 2" "step 8 of 8"
 run "${resumed[@]/run/whole}" --steps 8
 run ckpt diff run whole;           check "it comes to the same end" 0 out '0 of 7 tensors differ'
 rm -r run && cp -r whole run
 for step in 2 4 6 8; do truncate -s -1 run/step_0000000$step/manifest.json; done
-refuses "none is whole" '"run" has no whole checkpoint to resume from; in the newest "run/step_00000008/manifest.json" is cut short' "${resumed[@]}" --steps 9
+refuses "all are damaged" '"run" has no undamaged checkpoint to resume from; in the newest "run/step_00000008/manifest.json" is cut short' "${resumed[@]}" --steps 9
 chmod 0 whole/step_00000008/manifest.json
 if [ "$(id -u)" != 0 ]; then refuses "one that may not be read is not damaged" 'Permission denied' "${resumed[@]/run/whole}" --steps 9; fi
 chmod 644 whole/step_00000008/manifest.json
@@ -248,7 +248,7 @@ run "${from[@]}" other.safetensors; check "one is not found" 0 out 'loaded 1 of 
 run "${from[@]}" other.safetensors --init-rename '^w$=layer/w'; check "renamed" 0 out 'loaded 2 of 2 trainable variables'
 refuses "a rename of nothing" 'nothing is renamed by "^u$=w": the pattern matches the name of none of the 2 variables' "${from[@]}" whole --init-rename '^u$=w'
 refuses "nothing of that name" 'no trainable variable has a name that "global" matches' "${from[@]}" whole --init-only global
-refuses "the file has none"   '"w.npy" is no safetensors file'        "${from[@]}" w.npy
+refuses "the file has none"   '"w.npy" is not a safetensors file'       "${from[@]}" w.npy
 refuses "none of them"        '"hostile.safetensors" has none of the 2 variables' "${from[@]}" hostile.safetensors
 run ckpt convert whole short --type all=bf16
 refuses "another type"        '"short/weights-00001-of-00001.safetensors": tensor "w" is bf16, but the variable "w" is kept as f32; ask for a conversion (--init-convert)' \
@@ -301,7 +301,7 @@ if [ -z "$without_ranks" ]; then
     [ "$(grep -c 'resuming after step 9' out)" = 1 ] && pass || lose "ranks resume" "said once" "$(cat out err)"
     truncate -s -1 whole/step_00000012/manifest.json
     "${ranks[@]}" --steps 13 >out 2>err </dev/null
-    [ "$(grep -c 'passing over step 12' out),$(grep -c 'resuming after step 9' out)" = 1,1 ] && pass || lose "ranks pass over" "said once" "$(cat out err)"
+    [ "$(grep -c 'skipping step 12' out),$(grep -c 'resuming after step 9' out)" = 1,1 ] && pass || lose "ranks pass over" "said once" "$(cat out err)"
     "${ranks[@]}" --steps 14 --seed 3 >out 2>err </dev/null
     [ "$(grep -c 'resume with --seed 0' err)" = 1 ] && pass || lose "another seed on ranks" "said once" "$(cat out err)"
     [ -z "$(find whole -name '.*')" ] && pass || lose "ranks leave no lock" "" "$(find whole -name '.*')"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tests models that configuration files describe: trained, evaluated, planned, asked, on meshes.
+# Tests models that configuration files describe: training, evaluating, planning, decoding, on meshes.
 #
 # Usage: MTF=path/to/mtf tests/shell/configured.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2
@@ -250,13 +250,13 @@ wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are no wh
 refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads" train --gin_file small.gin \
     --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
 printf '\177ELF\000\001' >binary.gin
-refuses "a binary configuration" '"binary.gin" is no text' train --gin_file binary.gin --text $book --steps 1
+refuses "a binary configuration" '"binary.gin" is not a text: it has a zero byte' train --gin_file binary.gin --text $book --steps 1
 : >empty.txt
 refuses "empty text" '"empty.txt" has no text' train --gin_file small.gin --text empty.txt --steps 1
 refuses "empty text to evaluate on" '"empty.txt" has no text' perplexity whole --eval-text empty.txt
 printf 'a\000b' >binary.txt
 refuses "binary text" '"binary.txt" is no text: its byte 1 is zero' train --gin_file small.gin --text binary.txt --steps 1
-refuses "binary text to score" "line 1 has a zero byte; this is no text" score whole --targets binary.txt
+refuses "binary text to score" "line 1 has a zero byte; this is not text" score whole --targets binary.txt
 { printf 'd\000%.0s' {1..999}; printf '\347\003'; } >far.u16
 refuses "an id out of the vocabulary" '"far.u16", element 999: 999 is no id of the vocabulary "bytes", which has 259' \
     perplexity whole --eval-text far.u16:joined

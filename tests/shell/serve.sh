@@ -96,7 +96,7 @@ check "a prompt that is too long" 1 err "standard input: line 2: the prompt has 
 [ "$(wc -l <out)" = 1 ] && pass || lose "what precedes it is answered" "one line" "$(cat out)"
 printf 'a\0b\n' >zero
 decode <zero
-check "a zero byte" 1 err "standard input: line 1 has a zero byte; this is no text"
+check "a zero byte" 1 err "standard input: line 1 has a zero byte; this is not text"
 refuses "no such file" '"nowhere": No such file or directory' decode "${small[@]}" --inputs nowhere
 refuses "an output that cannot be written" 'no/answers-0' decode "${small[@]}" --inputs prompts --output no/answers
 misused "beams and temperature" "--beams finds the most probable answers" decode --beams 2 --temperature 1
@@ -209,7 +209,7 @@ asks "an unknown path" 404 'there is no /v2 here' /v2
 asks "an unknown model" 404 'there is no model \"gpt\"' -d '{"prompt": "a", "model": "gpt"}' /v1/completions
 asks "the wrong method" 405 '/v1/completions takes POST, not GET' /v1/completions
 asks "the wrong method of another" 405 '/health takes GET, HEAD, not DELETE' -X DELETE /health
-asks "no JSON" 400 'the body is no JSON' -d '{"prompt": "a"' /v1/completions
+asks "no JSON" 400 'the body is not JSON' -d '{"prompt": "a"' /v1/completions
 asks "no body" 400 'it is empty' -X POST /v1/completions
 asks "a misspelt parameter" 400 'did you mean \"prompt\"?' -d '{"promt": "a"}' /v1/completions
 asks "too many tokens" 400 '257 new tokens are wanted; there can be 256' -d '{"prompt": "a", "max_tokens": 257}' /v1/completions

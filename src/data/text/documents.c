@@ -16,7 +16,7 @@ static const struct text_format {
     {"tsv", ".tsv", documents_tsv, false},
     {"u16", ".u16", documents_tokens, true},
     {"u32", ".u32", documents_tokens, true},
-    {"text", "", documents_plain, false}, /* whatever has no other name */
+    {"text", "", documents_plain, false}, /* any other file name */
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 

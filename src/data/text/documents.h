@@ -14,12 +14,12 @@ typedef struct text_span {
 
 /* What a reader of some format fills in. */
 typedef struct documents {
-    mtf_dataset          *dataset; /* keeps files open that are not only passed over */
+    mtf_dataset          *dataset; /* keeps files open whose ids stay in the file */
     const mtf_text_opts  *opts;
     const mtf_vocabulary *vocabulary[SIDES];
     bool                  pairs;      /* each example has two texts; else only targets */
-    bool                  ends;       /* an end is put after each text */
-    bool                  join;       /* files of tokens need not be told apart into texts */
+    bool                  ends;       /* the end id is put after each text */
+    bool                  join;       /* files of tokens need not be divided into texts */
     token_text           *text;       /* SIDES of them */
     id_list               ids[SIDES]; /* of the texts that are being read */
     int64_t               bytes;      /* of the texts that were encoded */
@@ -28,7 +28,7 @@ typedef struct documents {
     void *context;
 } documents;
 
-/* Reads all files, in whatever format they are. */
+/* Reads all files, of any format. */
 bool documents_read(documents *d);
 
 /* A pair, or a single text with inputs NULL; texts without any ids are left out. */

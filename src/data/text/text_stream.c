@@ -1,4 +1,4 @@
-/* Text as its ids come, character by character. */
+/* Decodes ids one by one into whole characters. */
 #include <stdio.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static bool add_sentinel(mtf_text_stream *t, int64_t k)
     return bytes_add(&t->raw, name, (size_t)n);
 }
 
-/* Ids from the vocabulary's end on exist where a model's table is rounded up: they mean nothing. */
+/* A model's table may be rounded up: ids beyond the vocabulary decode to nothing. */
 static bool add_id(mtf_text_stream *t, int32_t id)
 {
     const mtf_vocabulary *v = t->vocabulary;

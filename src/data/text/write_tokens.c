@@ -1,4 +1,4 @@
-/* Texts, tokenised into a file. */
+/* Writes the tokens of texts to a file. */
 #include "data/text/write_tokens.h"
 
 #include "base/byte_order.h"

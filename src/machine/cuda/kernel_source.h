@@ -41,10 +41,16 @@ typedef struct kernel_plan {
     int64_t       scratch_bytes;
 } kernel_plan;
 
+/* A kernel's name says what its text is: kernels of one name are equal. */
+typedef struct kernel_entry {
+    const char *name, *text;
+} kernel_entry;
+
 typedef struct kernel_source {
-    arena     *arena;
-    textbuf    text;  /* kernels, without the prelude */
-    name_table names; /* of kernels that it has */
+    arena        *arena;
+    kernel_entry *kernels; /* each once */
+    int           nkernels, kernels_room;
+    name_table    names;
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);
@@ -53,6 +59,12 @@ kernel_source kernel_source_make(arena *a);
  * of it to the plan.  The body may name the parameters above and whatever prelude.cuh has. */
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared);
+
+/* Adds a kernel with parameters of its own: its whole text, and a name that no other text has. */
+bool kernel_source_put(kernel_source *s, const char *name, const char *text);
+
+/* All kernels, one after another; NULL after an error. */
+const char *kernel_source_text(const kernel_source *s);
 
 /* Writes the kernels of an instruction; false after an error. */
 typedef bool kernel_writer(kernel_source *s, const instr *i, kernel_plan *plan);

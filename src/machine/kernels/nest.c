@@ -1,4 +1,4 @@
-/* Loop nests made simple, and walks through parts of them. */
+/* Simplified loop nests, and walks through parts of them. */
 #include "machine/kernels/nest.h"
 
 static int64_t magnitude(int64_t v)
@@ -51,7 +51,7 @@ nest nest_of(const instr *i, uint32_t loops, const access *order, uint32_t alone
     return n;
 }
 
-/* Whole rows where the walk stands at the start of one, else what is left of this row. */
+/* Whole rows if the walk is at the start of one, else the rest of the current row. */
 static void find_block(walk *w)
 {
     const nest *n = w->nest;

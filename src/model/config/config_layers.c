@@ -32,11 +32,11 @@ static bool none_to_encoder(mtf_config *c, const configurable *k, const char *sc
     gin_place at = configured_at(c, k, scope, "relative_attention_type");
     return relative == MTF_RELATIVE_NONE ||
            gin_fail(&c->gin, &at, ERR_VALUE,
-                    "%s has no relative positions here; relative_attention_type takes None",
+                    "%s has no relative positions in mtf; relative_attention_type takes None",
                     k->name);
 }
 
-/* {'dropout_broadcast_dims': []}: each query decides for itself. */
+/* {'dropout_broadcast_dims': []}: each query has its own dropout mask. */
 static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_layer *o)
 {
     if (kwargs->kind == GIN_NONE) return true;
@@ -52,7 +52,7 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
             o->dropout_each = true;
         else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL && value->truth))
             return gin_fail(&c->gin, &key->at, ERR_VALUE,
-                            "attention_kwargs: \"%s\" is not available here with this value; "
+                            "attention_kwargs: \"%s\" is not available in mtf with this value; "
                             "'dropout_broadcast_dims': [] and 'float32_logits': True are",
                             name);
     }
@@ -90,7 +90,7 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
     return read_kwargs(c, a.kwargs, o);
 }
 
-/* (("heads", 12),): one dimension, called heads. */
+/* (("heads", 12),): one dimension, named heads. */
 static bool one_dim(mtf_config *c, const gin_value *v, int64_t *size)
 {
     const gin_value *dim = config_is_list(v) && v->n == 1 ? config_item(c, v, 0) : NULL;
@@ -103,7 +103,7 @@ static bool one_dim(mtf_config *c, const gin_value *v, int64_t *size)
         }
     }
     return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "the heads are one dimension here, as in (('heads', 12),)");
+                    "the heads must be one dimension, as in (('heads', 12),)");
 }
 
 static bool talking_layer(mtf_config *c, const configurable *k, const char *scope,
@@ -166,7 +166,7 @@ static const struct {
     {&known_dense_relu_dense, MTF_FEED_FORWARD, feed_forward_layer_of},
 };
 
-/* Takes [class, "name", {arguments}] apart; what is left out is NULL. */
+/* Splits [class, "name", {arguments}]; omitted items are NULL. */
 static bool take_apart(mtf_config *c, const gin_value *item, const gin_value **class,
                        const gin_value **name, const gin_value **given)
 {
@@ -204,7 +204,7 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
         l->name = name ? name->text : k->name;
         if (in == STACK_BIDIRECTIONAL && k == &known_local_attention)
             return gin_fail(&c->gin, &class->at, ERR_VALUE,
-                            "%s is available here in stacks that see what came before only",
+                            "%s is available only in causal stacks",
                             k->name);
         if (in != STACK_DECODER &&
             (l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION))
@@ -214,14 +214,14 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
     }
     return gin_fail(
         &c->gin, &class->at, ERR_VALUE,
-        "%s is no layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
+        "%s is not a layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
         "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention and DenseReluDense",
         k->name);
 }
 
 /* ---- sublayers ---- */
 
-/* The word of mtf_sublayers, with the number that the reference's scope tells. */
+/* The name for mtf_sublayers, with the number that is bound in the reference's scope. */
 static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *scope)
 {
     const configurable *k = config_reference(c, v, "a sublayer");
@@ -239,7 +239,7 @@ static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *
         text_add(&t, ")");
         return text_done(&t);
     }
-    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is no sublayer, as @sublayer_rms_norm is", k->name);
+    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not a sublayer, such as @sublayer_rms_norm", k->name);
     return NULL;
 }
 
@@ -275,7 +275,7 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
     stack_args a = {0};
     TRY(configure(c, &known_layer_stack, scope, NULL, &a));
     o->recompute = a.recompute;
-    bool old = a.dropout->kind != GIN_NONE; /* the older way, whose norms have other names */
+    bool old = a.dropout->kind != GIN_NONE; /* the older interface, whose norms have other names */
     if (old != (a.epsilon->kind != GIN_NONE))
         return gin_fail(&c->gin, old ? &a.dropout->at : &a.epsilon->at, ERR_VALUE,
                         "LayerStack takes both dropout_rate and norm_epsilon, or neither");

@@ -57,7 +57,7 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
            build_layers(c, &make, scope, kind, o);
 }
 
-/* ---- what all models have ---- */
+/* ---- settings of all models ---- */
 
 static bool ensemble_output(mtf_config *c, mtf_transformer_opts *o)
 {

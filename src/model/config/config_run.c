@@ -118,7 +118,7 @@ static int64_t longest(const mtf_config_run *run)
     return run->inputs_length > run->targets_length ? run->inputs_length : run->targets_length;
 }
 
-/* ("tokens_per_batch", 65536) and its like, or a number of sequences. */
+/* A pair such as ("tokens_per_batch", 65536), or a number of sequences. */
 static bool read_batch(mtf_config *c, const gin_value *v, const mesh_rules *m, mtf_config_run *run)
 {
     static const char *const methods[] = {"sequences_per_batch", "tokens_per_batch",
@@ -216,7 +216,7 @@ static bool read_vocabularies(mtf_config *c, const gin_value *v, mtf_config_run 
                     "separate_vocabularies takes vocabularies for inputs and targets");
 }
 
-/* What can be opened here, of what is named. */
+/* The vocabularies and datasets that mtf can open. */
 static bool read_openable(mtf_config *c, mtf_config_run *run)
 {
     if (run->vocabulary) {
@@ -264,7 +264,7 @@ static bool read_eval_steps(mtf_config *c, const gin_value *v, mtf_config_run *r
 
 /* ---- decoding and scoring ---- */
 
-/* Where prompts come from, and where answers go. */
+/* The source of prompts, and the destination of results. */
 static bool read_decode_files(mtf_config *c, mtf_config_decode *d)
 {
     decode_args a = {0};

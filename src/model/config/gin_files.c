@@ -1,4 +1,4 @@
-/* Where gin files are looked for. */
+/* The folders in which gin files are searched. */
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "model/config/gin.h"
 #include "mtf_build.h"
 
-/* Kinds of files that came with mtf, each in a folder of its own; a name may leave it out. */
+/* The subfolders of files installed with mtf; a name may omit them. */
 static const char *const inside[] = {"", "models/", "layouts/", "learning_rates/", "decoding/"};
 
 static bool is_file(const char *path)
@@ -19,7 +19,7 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* FOLDER/PATH, or with ".gin" after it. */
+/* FOLDER/PATH or FOLDER/PATH.gin. */
 static bool try_in(const char *folder, const char *path, char *found, size_t room)
 {
     static const char *const endings[] = {"", ".gin"};
@@ -30,7 +30,7 @@ static bool try_in(const char *folder, const char *path, char *found, size_t roo
     return false;
 }
 
-/* The file as it came with mtf, by its whole path or by its name alone. */
+/* A file installed with mtf, by its path or by its name alone. */
 static bool try_shared(const char *folder, const char *path, char *found, size_t room)
 {
     const char *last = strrchr(path, '/');
@@ -43,8 +43,8 @@ static bool try_shared(const char *folder, const char *path, char *found, size_t
     return false;
 }
 
-/* Where mtf was installed, then beside the running program, in case the installation was moved or
- * the program, or a test, runs from its build folder. */
+/* Tries the installation folder, then paths relative to the running program, in case the installation
+ * was moved or the program runs from its build folder. */
 static bool try_installed(const char *path, char *found, size_t room)
 {
     static const char *const beside[] = {"/../share/mtf/gin", "/../share/gin", "/../../share/gin"};

@@ -152,7 +152,7 @@ static const gin_parameter unitransformer[] = {
     {"loss_on_targets_only",           TAKES_BOOL,    "False",  AT(targets_only)},
     {"loss_denominator",               TAKES_REAL,    "None",   AT(loss_denominator)},
     {"token_dropout_rate",             TAKES_REAL,    "0.0",    AT(token_dropout)},
-    /* what the caller gives */
+    /* arguments of the caller */
     {"layer_stack",                    TAKES_NOTHING, "None",   0},
     {"autoregressive",                 TAKES_NOTHING, "None",   0},
     {"name",                           TAKES_NOTHING, "None",   0},

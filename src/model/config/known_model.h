@@ -4,7 +4,7 @@
 
 #include "model/config/configurable.h"
 
-/* SelfAttention and its kin. */
+/* SelfAttention and its variants. */
 typedef struct attention_args {
     int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
     bool             shared_kv, combine, fold_scaling, bias, dropout_each;
@@ -32,7 +32,7 @@ typedef struct stack_args {
     bool             recompute;
 } stack_args;
 
-/* The number of a sublayer: its rate, its epsilon or the like. */
+/* The number of a sublayer, such as its rate or its epsilon. */
 typedef struct sublayer_args {
     double number;
 } sublayer_args;
@@ -86,7 +86,7 @@ extern const configurable known_self_attention, known_enc_dec_attention, known_l
     known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,
     known_initializer;
 
-/* Sublayers: their words in mtf_sublayers, the last without. */
+/* Sublayers and their names in mtf_sublayers; the last has none. */
 typedef struct known_sublayer {
     const char  *word;
     configurable as;

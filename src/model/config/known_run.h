@@ -70,12 +70,12 @@ extern const configurable known_run_function, known_estimator, known_variable_dt
     known_decode_dataset, known_infer_model, known_score_strings, known_score_dataset,
     known_save_scores;
 
-/* Schedules: their words in mtf_schedule, and the names of their arguments there. */
+/* Schedules: their names in mtf_schedule, and the names of their arguments there. */
 typedef struct known_schedule {
     const char  *word, *arguments[4];
     configurable as;
 } known_schedule;
-extern const known_schedule known_schedules[]; /* the last has no word */
+extern const known_schedule known_schedules[]; /* the last has no name */
 
 /* Vocabularies and datasets, which fill in call_args; the last has no name. */
 extern const configurable known_calls[];

@@ -42,7 +42,7 @@ static void add_t5(textbuf *t, const published_config *c)
     text_add(t, "SelfAttention.relative_attention_type = 'bias_shared'\n");
     add_size(t, "SelfAttention.relative_attention_num_buckets", c->buckets);
     add_size(t, "SelfAttention.relative_attention_max_distance", c->max_distance);
-    if (c->legacy_names) /* these two choose the sublayers with such names */
+    if (c->legacy_names) /* these two parameters select the sublayers with legacy names */
         text_add(t, "LayerStack.dropout_rate = %%dropout_rate\nLayerStack.norm_epsilon = %.9g\n",
                  c->epsilon);
     else
@@ -53,7 +53,7 @@ static void add_gpt2(textbuf *t, const published_config *c)
 {
     text_add(t, "run.model_type = 'lm'\n");
     text_add(t, "run.sequence_length = {'targets': %lld}\n", (long long)c->positions);
-    if (2048 % c->positions) /* of the usual number of tokens there would be parts of sequences */
+    if (2048 % c->positions) /* the default batch of 2048 tokens would not be whole sequences */
         text_add(t, "run.batch_size = ('sequences_per_batch', 1)\n");
     add_size(t, "Unitransformer.input_vocab_size", c->vocab);
     add_size(t, "Unitransformer.output_vocab_size", c->vocab);

@@ -3,7 +3,7 @@
 #include "model/transformer/apply.h"
 #include "model/transformer/token_loss.h"
 
-/* ---- what sequences say of themselves ---- */
+/* ---- properties of sequences ---- */
 
 static mtf_dim length_of(const mtf_tensor *ids)
 {
@@ -17,7 +17,7 @@ static mtf_tensor *token_segment(mtf_tensor *ids)
     return mtf_cast(mtf_not_equal(ids, zero), MTF_I32);
 }
 
-/* x one place later, 0 where a sequence begins. */
+/* x shifted right by one, 0 where a sequence begins. */
 static mtf_tensor *shifted(mtf_tensor *x, mtf_tensor *segment, int64_t by)
 {
     if (!x) return NULL;
@@ -32,7 +32,7 @@ mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, mtf_tenso
     return graph_of(targets) ? mtf_abs(shifted(targets, segment, 1)) : NULL;
 }
 
-/* Of inputs, 1, targets, 1, ...: where the number of ends before is even. */
+/* True at inputs in a sequence "inputs, 1, targets, 1, ...": where the number of 1s before is even. */
 static mtf_tensor *in_inputs(mtf_tensor *ids)
 {
     mtf_graph  *g = graph_of(ids);
@@ -43,7 +43,7 @@ static mtf_tensor *in_inputs(mtf_tensor *ids)
     return mtf_equal(mtf_mod(before, two), mtf_zeros_like(before));
 }
 
-/* Inputs, and the place after them, see all of each other; later places see what is before them. */
+/* Inputs and the position after them see each other; later positions see themselves and earlier ones. */
 static mtf_tensor *prefix_priority(mtf_tensor *ids, mtf_tensor *inputs)
 {
     mtf_graph  *g = graph_of(ids);
@@ -92,7 +92,7 @@ stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode, boo
     return c;
 }
 
-/* The encoder's output and its segments, for a decoder. */
+/* Runs the encoder, and gives its output and segments to the decoder's call. */
 bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_mode mode,
                  stack_call *decoder)
 {
@@ -118,7 +118,7 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
 
 /* ---- whole models ---- */
 
-/* What the decoder reads, and what it is to say. */
+/* The decoder's input, and its targets. */
 typedef struct decoder_text {
     mtf_tensor *ids;
     loss_opts   loss;
@@ -141,7 +141,7 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
     c->segment = b->targets_segment;
     c->position = b->targets_position;
     if (!c->segment && transformer_has_encoder(c->model)) c->segment = token_segment(targets);
-    /* Where segments are given they tell padding, and 0 may be a token, as in GPT-2. */
+    /* Where segments are given they mark padding, and 0 may be an ordinary token, as in GPT-2. */
     if (b->targets_segment)
         t->loss.real = mtf_not_equal(b->targets_segment, mtf_zeros_like(b->targets_segment));
     if (o->no_shift) {

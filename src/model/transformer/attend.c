@@ -1,4 +1,4 @@
-/* Queries attend to a memory: which positions see which, and the sum. */
+/* Attention of queries to a memory, with masks. */
 #include "model/transformer/attend.h"
 
 #include <string.h>
@@ -29,8 +29,8 @@ mtf_tensor *attend_mask(const stack_call *c, const visibility *sees, mtf_dim mem
     return seen ? mtf_scale(mtf_cast(mtf_logical_not(seen), MTF_F32), -1e9) : NULL;
 }
 
-/* A learned mix of weights that sum to 1 over the memory, and of weights that were first divided by
- * their sum over the queries. */
+/* A learned mix of two kinds of weights: normalised over the memory, and normalised first over the
+ * queries, then over the memory. */
 static mtf_tensor *mix(const stack_call *c, mtf_tensor *logits, mtf_dim memory)
 {
     mtf_tensor *ordinary = mtf_softmax(logits, memory, NULL);
@@ -44,7 +44,7 @@ static mtf_tensor *mix(const stack_call *c, mtf_tensor *logits, mtf_dim memory)
                    mtf_multiply(twice, mtf_add_scalar(mtf_negative(share), 1)));
 }
 
-/* ---- by products and a softmax ---- */
+/* ---- composed of einsums and a softmax ---- */
 
 static mtf_tensor *as_memory(const stack_call *c, const attend_opts *o, mtf_tensor *x)
 {
@@ -75,9 +75,9 @@ static mtf_tensor *composed(const stack_call *c, const attend_opts *o, mtf_tenso
     return mtf_einsum(mtf_shape_plus(queries, mtf_shape(o->value)), weights, values);
 }
 
-/* ---- by one operation ---- */
+/* ---- one fused operation ---- */
 
-/* Are x's dimensions among these and the two?  Nothing has all it needs. */
+/* Whether all dimensions of x are among `dims`, `a` and `b`; true for NULL. */
 static bool within(const mtf_tensor *x, const mtf_shape *dims, const char *a, const char *b)
 {
     for (int d = 0; x && d < x->shape.ndims; d++) {

@@ -1,9 +1,9 @@
-/* Decoding: sequences side by side, a token of each at a time.
+/* Decodes a batch of sequences, one token of each per step.
  *
- * A decoder has a number of slots, one for each sequence, and beams rows of kept
- * keys and values for each slot.  What a model is to read at the next positions
- * is fed, what comes out decides the next tokens here, on the host: the same
- * numbers give the same tokens in every process.
+ * A decoder has a slot for each sequence of the batch, and for each slot as many
+ * rows of cached keys and values as there are beams.  Each step feeds the next
+ * inputs and fetches logits; the host chooses the next tokens, deterministically,
+ * so that every process chooses the same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { CHUNKS = 5, NO_POSITION = -1 };
 
-/* Lengths of prompts that programs are made for, when first needed. */
+/* Prompts are processed in chunks of these lengths; a program is compiled when first needed. */
 static const int64_t chunk_lengths[CHUNKS] = {16, 64, 256, 1024, 4096};
 
 /* One sequence that is being decoded. */
@@ -24,8 +24,8 @@ typedef struct slot {
     int64_t         position; /* of the next input */
     int64_t         most;     /* tokens at most */
     int64_t         made;
-    int32_t         next; /* the input there */
-    int64_t         seen; /* prefix models: positions that all of the prompt sees */
+    int32_t         next; /* the next input */
+    int64_t         seen; /* prefix models: the number of positions that see each other */
     double          score;
     int32_t        *ids; /* of a sequence that is sampled */
     beam_search    *beam;
@@ -40,9 +40,9 @@ struct mtf_decoder {
     decode_graph step, best;
     decode_graph prompts[CHUNKS], rows[CHUNKS];
     encode_graph encoders[CHUNKS];
-    /* what is fed and fetched */
+    /* buffers for feeds and fetches */
     int32_t *ids, *first, *seen, *parent, *tokens, *segment;
-    int32_t *parent_of; /* beams: the row that each goes on from */
+    int32_t *parent_of; /* beams: the row that each row continues */
     float   *logits, *log_probability;
 };
 
@@ -136,7 +136,7 @@ mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *o
 
 /* ---- prompts ---- */
 
-/* The shortest that is long enough, or else the longest. */
+/* The shortest chunk that is long enough, or else the longest. */
 static int chunk_for(int64_t length)
 {
     int k = 0;
@@ -156,15 +156,15 @@ static void nothing_kept(mtf_decoder *d)
         d->first[k] = (int32_t)d->sizes.length, d->seen[k] = 0;
 }
 
-/* Inputs [0, n) of a model that begins with token 0, or with the prompt itself. */
+/* The input at a position: the prompt, after token 0 in a model that shifts its inputs. */
 static int32_t input_at(const mtf_decoder *d, const mtf_decode_job *job, int64_t place)
 {
-    if (d->sizes.inputs) return 0; /* a decoder begins from nothing */
+    if (d->sizes.inputs) return 0; /* the decoder of an encoder-decoder has no prompt */
     if (d->sizes.model->opts.no_shift) return job->prompt[place];
     return place ? job->prompt[place - 1] : 0;
 }
 
-/* What precedes the first new token: all but the last go through `prompt` programs. */
+/* The number of inputs before the first new token; the last of them goes through a `step` program. */
 static int64_t inputs_of(const mtf_decoder *d, const mtf_decode_job *job)
 {
     if (d->sizes.inputs) return 1;
@@ -185,7 +185,7 @@ static bool run_chunk(mtf_decoder *d, const slot *s, int64_t row, int64_t begin,
     return mtf_step(g->program);
 }
 
-/* All inputs of the prompt but the last; with a prefix all of them, at once. */
+/* Processes all inputs of the prompt but the last; in a prefix model all of them. */
 static bool run_prompt(mtf_decoder *d, const slot *s, int64_t row)
 {
     bool    prefix = d->sizes.model->opts.prefix;
@@ -292,7 +292,7 @@ bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job)
 
 /* ---- results ---- */
 
-/* Room for n sequences of these lengths, in one block that belongs to the job. */
+/* Allocates room for n sequences of these lengths, in one block that belongs to the job. */
 static bool make_results(mtf_decoder *d, mtf_decode_job *job, int n, const hypothesis *list)
 {
     size_t heads = (size_t)n * (sizeof *job->ids + sizeof *job->lengths + sizeof *job->scores);
@@ -379,7 +379,7 @@ static void feed_rows(mtf_decoder *d)
             d->ids[row] = s->next;
             if (!s->beam) continue;
             d->parent[row] = (int32_t)(k * d->beams);
-            if (s->made == 0) continue; /* all go on from the prompt, which the first has */
+            if (s->made == 0) continue; /* all continue the prompt, which is in the first row */
             d->ids[row] = d->tokens[row];
             d->parent[row] = d->parent_of[row];
         }

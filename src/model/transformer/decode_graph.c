@@ -1,4 +1,4 @@
-/* The programs of a decoder: the next positions of its sequences. */
+/* The programs of a decoder. */
 #include "model/transformer/decode_graph.h"
 
 #include <stdio.h>
@@ -22,13 +22,13 @@ static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g)
     return c;
 }
 
-/* [rows, ..], or without rows where the program is for one of them. */
+/* [rows, ..], or without rows in a program for a single row. */
 static mtf_shape over_rows(const decode_sizes *d, decode_kind kind, mtf_shape rest)
 {
     return kind == DECODE_PROMPT_ROW ? rest : mtf_shape_plus(mtf_shape(rows_of(d)), rest);
 }
 
-/* What the encoder left, for the layers that attend to it. */
+/* The cached segments of the encoder's output, for the layers that attend to it. */
 static bool find_encoded(const decode_sizes *d, stack_call *c, decode_kind kind)
 {
     if (d->inputs == 0) return true;
@@ -39,7 +39,7 @@ static bool find_encoded(const decode_sizes *d, stack_call *c, decode_kind kind)
     return c->encoded_segment && c->segment;
 }
 
-/* Tokens that padding of the vocabulary made are never said. */
+/* Removes the tokens that only pad the vocabulary, so that they are never chosen. */
 static mtf_tensor *real_logits(const stack_call *c, mtf_tensor *x)
 {
     const mtf_transformer *m = c->model;
@@ -100,7 +100,7 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, 
 
 /* ---- the encoder ---- */
 
-/* Every layer of the decoder keeps what it will attend to. */
+/* Stores, for each layer of the decoder, the keys and values of the encoder's output. */
 static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
 {
     const stack *s = c->stack;

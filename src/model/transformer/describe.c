@@ -116,7 +116,7 @@ static const char *const per_layer_default[] = {"rms_norm", "call_layer", "dropo
                                                 NULL};
 static const char *const final_default[] = {"rms_norm", "dropout", NULL};
 
-/* The list itself, where its words are known: they are texts of the program. */
+/* Returns the list itself where all its names are known; they are string literals of the program. */
 static bool complete_sublayers(mtf_session *s, const char *whose, bool around_layer,
                                mtf_sublayers otherwise, mtf_sublayers *list)
 {

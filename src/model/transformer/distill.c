@@ -1,4 +1,4 @@
-/* Distillation: a student that learns from targets and from a teacher. */
+/* Distillation: a student learns from targets and a teacher. */
 #include "graph/node.h"
 #include "model/transformer/token_loss.h"
 
@@ -22,7 +22,7 @@ static mtf_tensor *soft_losses(const mtf_transformer *m, mtf_tensor *student, mt
     return mtf_softmax_cross_entropy_with_logits(mine, p, m->output_vocab, z_loss);
 }
 
-/* (1 - f) hard + f T^2 soft, the soft losses weighed and divided as the hard ones are. */
+/* (1 - f) hard + f T^2 soft; soft losses have the same weights and denominator as hard ones. */
 static mtf_tensor *mixed(const mtf_transformer *m, const mtf_transformer_result *hard,
                          mtf_tensor *soft, const mtf_distill_opts *o, double microbatches)
 {

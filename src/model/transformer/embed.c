@@ -6,7 +6,7 @@
 #include "graph/node.h"
 #include "model/transformer/stack_call.h"
 
-/* The table of the stack, or the one that encoder and decoder share. */
+/* The embedding table of the stack, or the one that encoder and decoder share. */
 static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
 {
     const mtf_transformer *m = c->model;
@@ -60,7 +60,7 @@ static mtf_tensor *positions(const stack_call *c)
     }
 }
 
-/* Some ids of a training become padding. */
+/* Token dropout: in training some ids are replaced by padding. */
 static mtf_tensor *drop_tokens(const stack_call *c, mtf_tensor *ids)
 {
     double rate = c->stack->opts.token_dropout;

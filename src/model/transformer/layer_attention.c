@@ -1,4 +1,4 @@
-/* Attention layers: projections, positions, kept keys and values. */
+/* Attention layers: projections, positions, cached keys and values. */
 #include <math.h>
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static heads heads_of(const mtf_attention_layer *o)
 
 /* ---- projections ---- */
 
-/* One dimension for heads and head size, called after the first, so that it is cut like heads. */
+/* One dimension for heads and head size, with the name of the heads, so that it is cut like them. */
 static mtf_dim combined(mtf_shape dims)
 {
     return mtf_combined_dimension(dims, NULL);
@@ -39,7 +39,7 @@ static mtf_dim combined(mtf_shape dims)
 
 typedef struct projection {
     const char *name;
-    mtf_shape   heads; /* and the size of one */
+    mtf_shape   heads; /* heads, then the size of a head */
     double      deviation;
 } projection;
 
@@ -154,7 +154,7 @@ static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, co
 
 /* ---- a sequence attends to itself ---- */
 
-/* What queries attend to: the sequence itself, or in decoding what was kept of it, this included. */
+/* What queries attend to: the sequence itself, or in decoding its cache, including these positions. */
 static mtf_tensor *as_memory(const stack_call *c, const char *name, mtf_tensor *x)
 {
     if (!x) return NULL;
@@ -196,7 +196,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
     heads       h = heads_of(o);
     mtf_tensor *q = queries(c, o, &h, x), *k, *v;
     keys_and_values(c, o, &h, x, &k, &v);
-    bool one = v == k && o->rotary == 0; /* keys are kept for values as well */
+    bool one = v == k && o->rotary == 0; /* one cache holds keys and values */
     if (o->rotary > 0) {
         q = rotate(c, q, h.kv, o->rotary, o->rotary_size);
         k = rotate(c, k, h.kv, o->rotary, o->rotary_size);
@@ -212,7 +212,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
 
 /* ---- a decoder attends to the encoder's output ---- */
 
-/* Keys and values of the encoder's output: computed, or in decoding found as they were kept. */
+/* Keys and values of the encoder's output: computed, or in decoding read from the cache. */
 static void encoded_keys(const stack_call *c, const mtf_attention_layer *o, const heads *h,
                          mtf_tensor **k, mtf_tensor **v)
 {

@@ -7,7 +7,7 @@
 #include "model/transformer/attend.h"
 #include "model/transformer/relative.h"
 
-/* The three sets of heads have one name where their sizes are equal: then nothing is mixed. */
+/* The dimensions of the three sets of heads. */
 typedef struct talkers {
     mtf_dim key_heads, softmax_heads, value_heads, key, value;
 } talkers;
@@ -19,7 +19,7 @@ static talkers talkers_of(const mtf_talking_heads_layer *o)
                  {"heads", o->value_heads},
                  {"d_k", o->key_size},
                  {"d_v", o->value_size}};
-    /* Different sets are told apart by name; the softmax's is the one that layouts cut. */
+    /* The sets have different names; layouts cut "heads", those of the softmax. */
     t.key_heads.name = "key_heads";
     t.value_heads.name = "value_heads";
     return t;

@@ -17,14 +17,14 @@ int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance,
     }
     int64_t exact = buckets / 2;
     if (distance < exact) return first + distance;
-    /* The smallest margin keeps a distance that begins a bucket out of the one before. */
+    /* The margin keeps rounding from putting a bucket's first distance into the previous bucket. */
     double share = log((double)distance / (double)exact) /
                    log((double)max_distance / (double)exact) * (double)(buckets - exact);
     int64_t bucket = exact + (int64_t)(share + 1e-9);
     return first + (bucket < buckets ? bucket : buckets - 1);
 }
 
-/* Distances beyond `most` to either side are alike. */
+/* The bucket of each distance from -most to most; longer ones have the same buckets as these. */
 static mtf_tensor *bucket_table(const stack_call *c, const relative_opts *o, int64_t most,
                                 mtf_dim relative)
 {
@@ -35,7 +35,7 @@ static mtf_tensor *bucket_table(const stack_call *c, const relative_opts *o, int
     return mtf_constant_data(c->graph, of, MTF_I32, mtf_shape(relative));
 }
 
-/* Where each pair lies in a table of distances from -most to most. */
+/* The index of each pair of positions in that table. */
 static mtf_tensor *distances(const stack_call *c, mtf_dim memory, int64_t most)
 {
     mtf_tensor *query =
@@ -44,7 +44,7 @@ static mtf_tensor *distances(const stack_call *c, mtf_dim memory, int64_t most)
     return mtf_add_scalar(mtf_clip(distance, (double)-most, (double)most), (double)most);
 }
 
-/* The distances of all pairs, from the last query and the first of the memory on; the same. */
+/* The index of each distance that occurs, the smallest first: last query, first of the memory. */
 static mtf_tensor *all_distances(const stack_call *c, mtf_dim memory, int64_t most)
 {
     mtf_dim     all = {RELATIVE_DISTANCE, c->length.size + memory.size - 1};

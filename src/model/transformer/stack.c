@@ -39,7 +39,7 @@ mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list, const mtf_transfo
     return x;
 }
 
-/* A layer by itself, for regions that are computed again. */
+/* A layer as a region that the backward pass recomputes. */
 typedef struct layer_place {
     stack_call                  *call;
     const mtf_transformer_layer *layer;
@@ -52,7 +52,7 @@ static void build_layer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
     out[0] = sublayers_apply(p->call, p->call->stack->opts.per_layer, p->layer, in[0]);
 }
 
-/* A bias that all layers share must not belong to the region of the first one. */
+/* A bias that all layers share must not be part of the first layer's region. */
 static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 {
     const mtf_attention_layer *o = &l->attention;
@@ -91,7 +91,7 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
             const char *outside = c->graph->scope;
             mtf_scope_push(c->graph, scope);
             x = apply_layer(c, &c->stack->layers[k], x);
-            c->graph->scope = outside; /* a pop would leave one of two levels */
+            c->graph->scope = outside; /* mtf_scope_pop would remove only one of two levels */
         }
     }
     x = sublayers_apply(c, o->final, NULL, x);

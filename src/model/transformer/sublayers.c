@@ -1,4 +1,4 @@
-/* Sublayers: what happens around a layer, by name. */
+/* Sublayers: the steps around a layer, by name. */
 #include "model/transformer/sublayers.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/numbers.h"
 #include "graph/node.h"
 
-/* x / sqrt(mean of x^2 + epsilon), in f32, times a scale of its own: [d_model], or one number. */
+/* x / sqrt(mean of x^2 + epsilon), in f32, times a learned scale: [d_model], or one number. */
 static mtf_tensor *scaled(stack_call *c, mtf_tensor *x, double epsilon, const char *scope,
                           mtf_shape shape)
 {
@@ -123,7 +123,7 @@ const sublayer *sublayer_nth(int n)
     return all[n].name ? &all[n] : NULL;
 }
 
-/* The number in parentheses after the name, if any; false where that is none. */
+/* The number in parentheses after the name, if any; false where it is malformed. */
 static bool read_number(const sublayer *s, const char *after, double *number)
 {
     char *end;
