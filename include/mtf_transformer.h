@@ -234,8 +234,7 @@ typedef struct mtf_sampling {
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */
     int64_t  max_tokens; /* new ones; default: as many as fit                                 */
     const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */
-    int64_t alternatives; /* told with each token: so many of the most probable, up to 20; not with
-                             beams                                                            */
+    int64_t alternatives; /* most probable tokens to return with each token, up to 20; 0 with beams */
 } mtf_sampling;
 
 typedef struct mtf_alternative {

@@ -134,7 +134,7 @@ static bool count_wanted(loader *l)
     return fail(&l->fault, ERR_USAGE, "there is no %s to load", kind);
 }
 
-/* What is wrong with a variable, after one was complained of; "": nothing. */
+/* Why a variable does not fit; "": it does. */
 static void misfit(loader *l, const store_entry *e, char *text, size_t room)
 {
     char               shape[SHAPE_TEXT];
@@ -150,7 +150,7 @@ static void misfit(loader *l, const store_entry *e, char *text, size_t room)
                  contents_shape_text(&l->contents, t), shape_text(&e->shape, shape));
 }
 
-/* A checkpoint of another model: the complaint is about the first variable, and names others. */
+/* Adds the other variables that do not fit to the error about the first. */
 static bool misfits(loader *l, int first)
 {
     enum { MOST_NAMED = 4 };
@@ -164,7 +164,7 @@ static bool misfits(loader *l, int first)
         if (one[0] && n++ < MOST_NAMED) text_add(&others, "%s%s", n > 1 ? ", " : "", one);
     }
     const char *list = n ? text_done(&others) : NULL;
-    fault_clear(&l->fault); /* whatever came while looking further, the first counts */
+    fault_clear(&l->fault); /* errors of the search do not count */
     if (!list) return fault_take(&l->fault, kind, said) && false;
     size_t used = strlen(said);
     snprintf(said + used, sizeof said - used, "; %d other%s not fit: %s%s", n,

@@ -103,7 +103,7 @@ void decode_as_configured(const options *o, const mtf_config_decode *d, answers_
                           question *q)
 {
     static const char *const ways[] = {"beams", "temperature", "top-k", "top-p", "alpha"};
-    if (!any_given(o, 5, ways)) { /* they belong together */
+    if (!any_given(o, 5, ways)) { /* these depend on each other */
         limits->beams = d->beams;
         q->how.temperature = d->how.temperature;
         q->how.top_k = d->how.top_k;

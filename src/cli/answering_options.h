@@ -14,7 +14,7 @@ extern const option_spec sampling_options[]; /* of mtf decode */
 bool read_limits(const options *o, answers_opts *limits);
 /* Fills in everything except the prompt; `stops` holds the stop strings. */
 bool read_question(const options *o, question *q, const char *stops[MOST_STOPS]);
-/* What the configuration says about decoding, where the options do not. */
+/* Takes the configuration's decoding parameters where no option is given. */
 void decode_as_configured(const options *o, const mtf_config_decode *d, answers_opts *limits,
                           question *q);
 /* Any number from `least` to `most`; unchanged where the option is absent. */

@@ -9,7 +9,7 @@
 static const option_spec table[] = {
     OPTION_GROUP("what is evaluated"),
     OPTION_TABLE(checkpoint_options),
-    {"bleu", NULL, false, "of text with inputs and targets: answer the inputs as well, and give BLEU and the share of exact answers"},
+    {"bleu", NULL, false, "for text with inputs and targets: also decode answers to the inputs, and print BLEU and the share of exact answers"},
     {"output", "NAME", false, "with --bleu: write NAME_inputs, NAME_targets and, for each checkpoint, NAME_STEP_predictions"},
     OPTION_TABLE(config_options),
     OPTION_TABLE(config_data_options),
@@ -46,9 +46,9 @@ const command command_eval = {
         "once.  The options that shape the network, such as --hidden, must be those of the\n"
         "training.\n"
         "\n"
-        "Of text every token counts once: accuracy, loss, perplexity, bits per byte of the text,\n"
-        "and, where targets belong to inputs, the share of sequences of which every token is right.\n"
-        "FOLDER has checkpoints and the configuration that mtf train keeps there.",
+        "For text, every token counts once: it prints accuracy, loss, perplexity, bits per byte of\n"
+        "the text and, where there are inputs, the share of targets with every token right.\n"
+        "FOLDER has checkpoints and the configuration that mtf train writes there.",
     .run = eval_checkpoints,
     .concerns = setup_concerns,
     .adds = setup_list_models,

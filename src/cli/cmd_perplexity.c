@@ -1,4 +1,4 @@
-/* mtf perplexity: how well a model foretells text. */
+/* mtf perplexity: how well a model predicts text. */
 #include "cli/commands.h"
 #include "cli/config_setup.h"
 #include "cli/eval_checkpoints.h"
@@ -27,16 +27,16 @@ static const char *const examples[] = {
 
 const command command_perplexity = {
     .name = "perplexity",
-    .says = "say how well a trained model foretells text",
+    .says = "compute the loss and perplexity of a trained model on text",
     .words = FOLDER_WORDS,
     .most = 1,
     .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
-        "FOLDER has the checkpoints of a model, and the configuration that mtf train keeps there.\n"
-        "The loss is the mean of -log p over all tokens, ends of texts included; the perplexity is e\n"
-        "to the loss.  Bits per byte are those of all tokens for each byte of text, so that models\n"
-        "with different vocabularies can be compared.",
+        "FOLDER has the checkpoints of a model and the configuration that mtf train writes there.\n"
+        "The loss is the mean of -log p over all tokens, end tokens included; the perplexity is e to\n"
+        "the power of the loss.  Bits per byte are the loss of all tokens in bits, divided by the\n"
+        "bytes of the text: so models with different vocabularies can be compared.",
     .run = eval_checkpoints,
 };

@@ -7,7 +7,7 @@
 #include "data/text/text_option.h"
 #include "serve/score_lines.h"
 
-/* Texts of a dataset, or of files that the configuration names. */
+/* Takes the texts of a dataset, or of files that the configuration names. */
 static bool take_texts(config_setup *c, score_lines_opts *s)
 {
     const mtf_config_score *named = &c->run.score;

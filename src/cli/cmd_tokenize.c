@@ -14,7 +14,7 @@
 
 static const char standard_input[] = "/dev/stdin";
 
-/* What comes through a pipe is kept in memory, where it has a size and can be read again. */
+/* Copies a pipe into memory, so that it can be opened as a file of known size. */
 static bool keep_standard_input(mtf_session *s)
 {
     struct stat about;
@@ -39,8 +39,8 @@ static const char *path_of(const char *word, const char *standard)
     return word && strcmp(word, "-") != 0 ? word : standard;
 }
 
-/* Figures go to where the result does not. */
-static void say_counts(const options *o, const char *what, const tokens_written *n)
+/* Prints the figures to standard error where the result goes to standard output. */
+static void print_counts(const options *o, const char *what, const tokens_written *n)
 {
     const char *output = option_nth(o, "output", 0);
     bool        taken = output ? strcmp(path_of(output, "-"), "-") == 0 : option_given(o, "decode");
@@ -77,10 +77,10 @@ static bool encode(mtf_session *s, const options *o, const mtf_vocabulary *v, co
     TRY(tokens_write(s, &t, output ? path_of(output, "/dev/stdout") : NULL, &n));
     if (!n.tokens)
         return fail(&s->fault, ERR_FILE,
-                    n.texts ? "\"%s\" has tokens already; --decode turns them into text"
+                    n.texts ? "\"%s\" has tokens already; --decode converts them to text"
                             : "\"%s\" has no text",
                     files);
-    say_counts(o, output && strcmp(output, "-") != 0 ? output : "", &n);
+    print_counts(o, output && strcmp(output, "-") != 0 ? output : "", &n);
     return true;
 }
 
@@ -110,7 +110,7 @@ static bool decode(mtf_session *s, const options *o, const mtf_vocabulary *v, co
         return fail(&s->fault, ERR_FILE, "\"%s\": %s", output ? output : "standard output",
                     strerror(errno ? errno : EIO));
     TRY(ok);
-    say_counts(o, output ? output : "", &n);
+    print_counts(o, output ? output : "", &n);
     return true;
 }
 
@@ -129,7 +129,7 @@ static int run(const options *o)
 static const option_spec table[] = {
     {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, subwords:FILE or words:FILE; :extra=N adds ids"},
     {"output", "FILE", false, "where tokens, or with --decode text, go; -: standard output; default: tokens are only counted, text goes to standard output"},
-    {"decode", NULL, false, "turn tokens into text"},
+    {"decode", NULL, false, "convert tokens to text"},
     {"format", "FORMAT", false, "of what is read; default: as its bytes or its name tell", "text|tsv|tfrecord|u16|u32"},
     {"documents", "WHAT", false, "what a text is: what blank lines separate (default), a line, or a file", "blank|line|file"},
     {"column", "NAME", false, "tsv: the column, by number from 0 or by name; tfrecord: the feature"},
@@ -147,7 +147,7 @@ static const char *const examples[] = {
 
 const command command_tokenize = {
     .name = "tokenize",
-    .says = "turn text into files of tokens, and back; count tokens",
+    .says = "convert text to files of tokens and back; count tokens",
     .words = "[FILES]",
     .most = 1,
     .options = table,
@@ -156,6 +156,6 @@ const command command_tokenize = {
         "Reads files (a pattern names several; they may be gzip) or standard input, and writes the\n"
         "tokens of each text with its end: integers of two bytes, or of four where the vocabulary is\n"
         "larger than 65536.  Training maps such files instead of tokenising the text each time.\n"
-        "Without --output it only says how many tokens there are, and how many bytes each stands for.",
+        "Without --output it only prints the number of tokens and the mean bytes of text of a token.",
     .run = run,
 };

@@ -52,7 +52,7 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Where a command takes other words as well, those come first. */
+/* A ready model of that name comes first. */
 static bool names_folder(const options *o)
 {
     const command *c = o->command;
@@ -60,7 +60,7 @@ static bool names_folder(const options *o)
     return c->least == 0 || (!model_find(o->words[0]) && is_folder(o->words[0]));
 }
 
-/* A word that is a folder stands for --checkpoint-dir. */
+/* Makes a word that is a folder the value of --checkpoint-dir. */
 static int take_folder(options *o)
 {
     if (!names_folder(o)) return -1;
@@ -74,7 +74,7 @@ static int take_folder(options *o)
     return -1;
 }
 
-/* The configuration in a folder of checkpoints; that of one of them is in the folder around it. */
+/* Finds the configuration in a folder of checkpoints, or in the parent folder of one checkpoint. */
 static bool find_kept(options *o)
 {
     static const char *const places[] = {"", "../"};
@@ -114,6 +114,6 @@ int config_complete(options *o)
         status = close_session(s);
         return status == STATUS_DONE ? STATUS_FAILED : status;
     }
-    session_free(s); /* without meeting other ranks, which the session that follows does */
+    session_free(s); /* mtf_close would join the other ranks and end MPI */
     return -1;
 }

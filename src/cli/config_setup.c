@@ -56,9 +56,8 @@ static bool add_binding(const options *o, arena *a, const char *option, const ch
     return list[*n - 1] != NULL;
 }
 
-/* The vocabulary of the command line as the files would name it, so that what is kept with the
- * checkpoints is enough to open the model again, from any folder.  One that cannot be opened is said
- * when it is. */
+/* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
+ * is enough to open the model again from any folder.  Errors are reported when it is opened. */
 static bool add_vocabulary(const options *o, arena *a, const char **list, int *n)
 {
     static const struct {
@@ -133,7 +132,7 @@ static bool open_vocabularies(config_setup *c)
     return c->inputs && c->targets;
 }
 
-/* A model's table may be larger than the vocabulary, as that of T5, but not smaller. */
+/* A model's embedding may have more rows than the vocabulary has ids, as T5's has, but not fewer. */
 static bool check_size(const config_setup *c, const mtf_vocabulary *v, const char *parameter,
                        int64_t has)
 {
@@ -154,7 +153,7 @@ static bool vocabularies_fit(const config_setup *c)
 
 /* ---- the model ---- */
 
-/* What was kept has all parameters that a run had: another mesh, say, leaves some of them unused. */
+/* A saved configuration has every parameter of its run; another mesh, for example, leaves some unused. */
 static void say_notes(const config_setup *c)
 {
     const mtf_config_note *notes;

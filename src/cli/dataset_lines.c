@@ -1,4 +1,4 @@
-/* A dataset of text as lines: prompts, and what should follow them. */
+/* A dataset of text as lines of inputs and targets. */
 #include "cli/dataset_lines.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "data/text/text_pairs.h"
 #include "serve/decode_lines.h"
 
-/* A line for each; newlines of a text become blanks. */
+/* One line for each text, with blanks in place of newlines. */
 static char *join(mtf_session *s, const text_pairs *p, bool targets)
 {
     size_t size = 1;

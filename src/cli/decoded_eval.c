@@ -1,4 +1,4 @@
-/* Evaluating what a model answers to the inputs of some text. */
+/* Evaluates decoded answers to the inputs of a dataset. */
 #include "cli/decoded_eval.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 struct decoded_eval {
     config_setup       *config;
     opened_model       *model;
-    text_decoder       *decoder; /* NULL: nothing was decoded yet */
+    text_decoder       *decoder; /* NULL until the first run */
     int64_t             count;
     const char *const  *inputs, *const *targets;
     const char         *name; /* of files; NULL: none are written */
@@ -64,7 +64,7 @@ decoded_eval *decoded_open(config_setup *c, const char *name)
     return ok ? d : NULL;
 }
 
-/* As the configuration says how answers are chosen. */
+/* Samples or searches as the configuration says. */
 static bool open_decoder(decoded_eval *d)
 {
     enum { MOST_ROWS = 32 };

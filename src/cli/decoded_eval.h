@@ -1,4 +1,4 @@
-/* Evaluating what a model answers to the inputs of some text. */
+/* Evaluates decoded answers to the inputs of a dataset. */
 #ifndef CLI_DECODED_EVAL_H
 #define CLI_DECODED_EVAL_H
 
@@ -11,11 +11,11 @@ typedef struct decoded_figures {
     double exact; /* share of answers that are their targets */
 } decoded_figures;
 
-/* Reads the inputs and targets of the text to evaluate on.  With a name, NAME_inputs and NAME_targets
- * are written, and NAME_STEP_predictions for each checkpoint.  NULL after an error. */
+/* Reads the inputs and targets of the evaluation text.  `name`, where given: writes NAME_inputs and
+ * NAME_targets, and decoded_run writes NAME_STEP_predictions.  NULL after an error. */
 decoded_eval *decoded_open(config_setup *c, const char *name);
-/* Answers every input with the variables as they are after a step, and compares. */
+/* Decodes an answer to every input with the current variables, and compares it with its target. */
 bool decoded_run(decoded_eval *d, int64_t step, decoded_figures *to);
-void decoded_close(decoded_eval *d); /* NULL: nothing */
+void decoded_close(decoded_eval *d); /* NULL: does nothing */
 
 #endif

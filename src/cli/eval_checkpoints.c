@@ -1,4 +1,4 @@
-/* Evaluating one checkpoint of a folder, some, or all. */
+/* Evaluates one checkpoint of a folder, some, or all. */
 #include "cli/eval_checkpoints.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ const option_spec checkpoint_options[] = {
 };
 /* clang-format on */
 
-/* Steps of checkpoints; 0 stands for the newest. */
+/* Steps of checkpoints; 0: the newest. */
 typedef struct step_list {
     int64_t *steps;
     int      count;
@@ -59,7 +59,7 @@ static bool list_steps(setup *s, const char *folder, step_list *to)
     return to->steps != NULL;
 }
 
-/* What decoding keeps is in variables that no checkpoint has, so that only trainable ones are read. */
+/* With a decoder only trainable variables are loaded: no checkpoint has the decoder's cached keys. */
 static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
     mtf_loaded    from;
@@ -73,12 +73,12 @@ static bool open_decoded(evaluation *e)
     const char *output = option_nth(s->options, "output", 0);
     if (!option_given(s->options, "bleu"))
         return !output || fail(&s->session->fault, ERR_USAGE,
-                               "--output is about answers: add --bleu, which decodes them");
+                               "--output writes decoded answers: add --bleu, which decodes them");
     if (!s->config)
         return fail(&s->session->fault, ERR_USAGE, "--bleu is for models that configurations describe");
     if (option_given(s->options, "averages"))
         return fail(&s->session->fault, ERR_USAGE,
-                    "--bleu answers with the variables themselves: leave out --averages");
+                    "--bleu decodes with the variables, not with their averages: leave out --averages");
     e->decoded = decoded_open(s->config, output);
     return e->decoded != NULL;
 }
@@ -93,7 +93,7 @@ static bool evaluate(setup *s, evaluation *e)
                     s->config  ? "; name it with --eval-text FILES"
                     : s->ready ? ""
                                : "; name it with --eval-data NAME=FILES");
-    /* The network's variables must be there before a checkpoint is read into them. */
+    /* The network's variables must exist before a checkpoint is loaded. */
     TRY(evaluation_prepare(e, NULL) && open_decoded(e));
     for (int k = 0; k < list.count; k++) TRY(evaluate_step(e, folder, list.steps[k]));
     return true;

@@ -1,4 +1,4 @@
-/* Evaluating one checkpoint of a folder, some, or all. */
+/* Evaluates one checkpoint of a folder, some, or all. */
 #ifndef CLI_EVAL_CHECKPOINTS_H
 #define CLI_EVAL_CHECKPOINTS_H
 
@@ -6,7 +6,7 @@
 
 extern const option_spec checkpoint_options[]; /* which checkpoints */
 
-/* Evaluates as the options say, and prints a line for each checkpoint; returns the exit status. */
+/* Evaluates the checkpoints that the options name, and prints a line for each; returns the exit status. */
 int eval_checkpoints(const options *o);
 
 #endif

@@ -30,7 +30,8 @@ bool evaluation_open(evaluation *e, setup *s)
                 s->ready ? "" : ": name it with --eval-data NAME=FILES");
 }
 
-/* What the text is: a spans' target is no text of its own, and in one sequence inputs are no target. */
+/* Targets of span corruption are not whole texts, and those in one sequence include inputs: their bytes
+ * are not counted. */
 static bool look_at_text(evaluation *e)
 {
     config_setup *c = e->setup->config;
@@ -71,7 +72,7 @@ typedef struct figures {
     figure list[MOST];
 } figures;
 
-/* `format` is how people read it; NULL: only programs do. */
+/* `format` is of the printed text; NULL: it is not printed. */
 static void add(figures *f, const char *json, const char *event, const char *format, double value,
                 double shown)
 {
@@ -126,7 +127,7 @@ static void print_text(int64_t step, bool with_step, int n, const figure *list)
     puts("");
 }
 
-/* What decoding gives. */
+/* The figures of decoded answers. */
 static bool add_decoded(evaluation *e, int64_t step, figures *f)
 {
     decoded_figures d;

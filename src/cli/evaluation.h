@@ -14,9 +14,9 @@ typedef struct evaluation {
     mtf_dataset    *data;  /* NULL: no data for evaluation */
     mtf_evaluation *means; /* of the loss and, for classifiers, of the accuracy */
     bool            perplexity, json;
-    bool            pairs;   /* of text: targets belong to inputs, each row being one */
-    int64_t         bytes;   /* of text: that the targets stand for; 0: nobody knows */
-    decoded_eval   *decoded; /* decodes the inputs as well; NULL: nobody asked for it */
+    bool            pairs;   /* text: rows are pairs of inputs and targets */
+    int64_t         bytes;   /* text: bytes of the targets; 0: unknown */
+    decoded_eval   *decoded; /* also decodes answers; NULL: does not */
     events         *events; /* NULL: none, or another rank writes them */
     train_report   *report; /* also receives the figures; NULL: none */
 } evaluation;

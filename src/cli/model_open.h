@@ -8,8 +8,8 @@
 /* The word of such commands, and the beginning of their help. */
 #define FOLDER_WORDS "[FOLDER]"
 #define FOLDER_TEACHES                                                                             \
-    "FOLDER has the checkpoints of a model, and the configuration that mtf train keeps there.\n"   \
-    "--gin_file names another configuration, or that of a model with random weights.\n\n"
+    "FOLDER has the checkpoints of a model and the configuration that mtf train writes there.\n"   \
+    "--gin_file names another configuration; without FOLDER the weights are random.\n\n"
 
 extern const option_spec opening_options[]; /* which model, and where its weights are */
 

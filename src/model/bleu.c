@@ -1,4 +1,4 @@
-/* BLEU: how much of translations stands in their references. */
+/* BLEU: n-grams that texts share with their references. */
 #include "model/bleu.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 /* ---- words ---- */
 
-/* A text that grows; room is made for the longest that a rule can leave. */
+/* A text with enough room for every rule's result. */
 typedef struct words_text {
     char  *bytes;
     size_t n;
@@ -84,7 +84,7 @@ static void separate_signs(const words_text *from, words_text *to)
     }
 }
 
-/* Matches do not overlap: what one took, the next does not see. */
+/* Matches do not overlap, as with Python's re.sub. */
 static void separate_points_after_others(const words_text *from, words_text *to)
 {
     for (size_t i = 0; i < from->n; i++) {
@@ -234,7 +234,7 @@ static int32_t make_grams(const int32_t *ids, int32_t n, int order, gram *to)
     return count;
 }
 
-/* How many stand in both, each as often as it does in both. */
+/* The n-grams of both, each counted as often as it is in both. */
 static int64_t common(const gram *a, int32_t n, const gram *b, int32_t m)
 {
     int64_t both = 0;

@@ -1,4 +1,4 @@
-/* BLEU: how much of translations stands in their references. */
+/* BLEU: n-grams that texts share with their references. */
 #ifndef MODEL_BLEU_H
 #define MODEL_BLEU_H
 

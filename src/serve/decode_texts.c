@@ -1,4 +1,4 @@
-/* Answers to a list of prompts, all of them together. */
+/* Decodes answers to a list of prompts. */
 #include "serve/decode_texts.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ void text_decoder_free(text_decoder *d)
     answers_close(d->engine);
 }
 
-/* What does not fit is left out, but not the end of what the encoder or a prefix has. */
+/* Cuts a prompt that is too long, but keeps its end token. */
 static void cut(const text_decoder *d, id_list *ids)
 {
     int64_t most = model_max_prompt(d->model);
@@ -105,7 +105,7 @@ static bool run_some(text_decoder *d, int64_t n, const char *const *prompts, cha
         ok = ok && collect(d, asked[k], &texts[k]);
         answer_free(asked[k]);
     }
-    return ok && answers_turn(d->engine, 0); /* which forgets what was freed */
+    return ok && answers_turn(d->engine, 0); /* frees the answers */
 }
 
 bool text_decoder_run(text_decoder *d, int64_t n, const char *const *prompts,

@@ -14,7 +14,7 @@ static const int64_t sizes[SIZES] = {16, 64, 256, 1024, 4096};
 typedef struct score_graph {
     mtf_program *program;
     mtf_tensor  *inputs, *inputs_segment, *targets, *targets_segment, *result;
-    mtf_tensor  *best, *best_ids; /* [batch, length, choices]; NULL: nobody wants them */
+    mtf_tensor  *best, *best_ids; /* [batch, length, choices]; NULL: not computed */
     int64_t      rows, length, inputs_length;
 } score_graph;
 
@@ -25,7 +25,7 @@ struct scorer {
     score_graph graphs[SIZES][SIZES][2];
     int32_t    *ids, *segment;
     float      *result;
-    float      *best; /* with their ids; NULL: nobody has asked for any */
+    float      *best; /* NULL until alternatives are asked for */
     int32_t    *best_ids;
 };
 
@@ -206,7 +206,7 @@ static void take_alternatives(const scorer *s, const score_graph *g, int64_t pla
                                         (double)s->best[place * room + k]};
 }
 
-/* What belongs to the text in a row that begins at this place of the results. */
+/* Copies the results of one text, whose row begins at `row`. */
 static void take(const scorer *s, const score_graph *g, int64_t row, score_item *x)
 {
     bool    late = s->model->model->opts.no_shift; /* the output at a position predicts the next token */

@@ -53,7 +53,7 @@ static bool close_text(documents *d, int side)
     return !d->ends || ended || ids_add(ids, end);
 }
 
-/* Ids of a file, for who wants text. */
+/* Decodes the ids of a file for `each`. */
 static bool give_texts(documents *d)
 {
     text_span spans[SIDES] = {{"", 0}, {"", 0}};

@@ -23,7 +23,8 @@ typedef struct documents {
     token_text           *text;       /* SIDES of them */
     id_list               ids[SIDES]; /* of the texts that are being read */
     int64_t               bytes;      /* of the texts that were encoded */
-    /* Takes texts as they are, which are not encoded then; without `pairs` the inputs are NULL. */
+    /* Gets every text, which is then not encoded; without `pairs` the inputs are NULL.  NULL: texts are
+     * encoded. */
     bool (*each)(void *context, const text_span *inputs, const text_span *targets);
     void *context;
 } documents;

@@ -1,4 +1,4 @@
-/* Files of tokens, turned back into text. */
+/* Converts files of tokens to text. */
 #include <string.h>
 
 #include "base/byte_order.h"

@@ -1,4 +1,4 @@
-/* Bytes of the text that a dataset's targets stand for. */
+/* Counts the bytes of text of a dataset's targets. */
 #include "data/text/target_bytes.h"
 
 #include "data/text/vocabulary.h"

@@ -1,4 +1,4 @@
-/* Texts of files as they are, before they are tokens. */
+/* The texts of a dataset, before they are tokenised. */
 #include "data/text/text_pairs.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ bool text_pairs_read(mtf_session *s, const mtf_text_opts *opts, text_pairs *to)
     TRY(ok);
     if (tokens)
         return fail(&s->fault, ERR_FILE,
-                    "\"%s\" has tokens, and text is needed; mtf tokenize --decode makes text of it",
+                    "\"%s\" has tokens, but text is needed; mtf tokenize --decode converts it",
                     opts->files);
     return to->count > 0 || fail(&s->fault, ERR_FILE, "\"%s\" has no text", opts->files);
 }

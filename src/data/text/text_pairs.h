@@ -1,12 +1,12 @@
-/* Texts of files as they are, before they are tokens. */
+/* The texts of a dataset, before they are tokenised. */
 #ifndef DATA_TEXT_TEXT_PAIRS_H
 #define DATA_TEXT_TEXT_PAIRS_H
 
 #include "data/text/documents.h"
 
 typedef struct text_pair {
-    const char *inputs; /* of a file of single texts: the text */
-    const char *targets; /* NULL: there are only inputs */
+    const char *inputs; /* or the text, in files of single texts */
+    const char *targets; /* NULL: the files have single texts */
 } text_pair;
 
 typedef struct text_pairs {

@@ -1,4 +1,4 @@
-/* Texts, tokenised into a file; and the text of such a file. */
+/* Writes the tokens of texts to a file, and reads them back. */
 #ifndef DATA_TEXT_WRITE_TOKENS_H
 #define DATA_TEXT_WRITE_TOKENS_H
 

@@ -27,7 +27,7 @@ typedef struct published_config {
     bool             unscaled;   /* tied logits are not divided by sqrt(d_model) */
     bool             scaled_queries;
     bool legacy_names; /* T5's norms have the names of the original's first checkpoints */
-    const char *folder; /* where it was published, as an absolute path; NULL: nobody knows */
+    const char *folder; /* absolute path of the imported folder; NULL: unknown */
 } published_config;
 
 /* Reads config.json at this path.  False after an error, such as an unknown kind of model. */

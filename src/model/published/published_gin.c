@@ -80,7 +80,7 @@ static bool has_file(arena *a, const char *folder, const char *name)
     return path && access(path, R_OK) == 0;
 }
 
-/* That of the folder, under the names that Hugging Face gives its files; T5's has 100 sentinels. */
+/* Binds the vocabulary of the published folder, found by its file names; T5's has 100 sentinels. */
 static void add_vocabulary(textbuf *t, const published_config *c)
 {
     if (!c->folder || strpbrk(c->folder, "'\\\n")) return;
