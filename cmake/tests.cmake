@@ -8,6 +8,9 @@ enable_testing()
 # ---- tests: tests/<folder>/test_x.c, each with the folder's other .c files ------------------------
 
 file(GLOB test_sources CONFIGURE_DEPENDS tests/*/test_*.c)
+if(NOT MTF_HAVE_CUDA)
+    list(FILTER test_sources EXCLUDE REGEX "/test_cuda_[^/]*$")
+endif()
 
 set(test_list "")
 foreach(source IN LISTS test_sources)
@@ -82,6 +85,7 @@ endif()
 
 # ---- examples: nothing but the public headers and the archive ------------------------------------
 
+# `make demo` begins with the digits, before the rest of the library is built: they link its core.
 file(GLOB example_sources CONFIGURE_DEPENDS examples/[0-9][0-9]_*.c)
 foreach(source IN LISTS example_sources)
     cmake_path(GET source STEM name)
@@ -89,7 +93,7 @@ foreach(source IN LISTS example_sources)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
     target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
     target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
-    target_link_libraries(${name} PRIVATE mtf_static)
+    target_link_libraries(${name} PRIVATE $<IF:$<STREQUAL:${name},03_mnist>,mtf_core,mtf_static>)
 endforeach()
 
 # ---- benchmarks: the program that `make bench` runs, and those that it starts --------------------

@@ -7,6 +7,7 @@
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
 #include "cli/shared_options.h"
+#include "cli/teacher.h"
 #include "data/field_text.h"
 #include "graph/node.h"
 
@@ -90,6 +91,7 @@ static bool keep_config(job *j)
 static bool ready(void *context)
 {
     job *j = context;
+    TRY(!j->setup.config || teacher_load(j->setup.config, j->network.graph));
     return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 
@@ -248,6 +250,7 @@ static bool check_outputs(job *j)
     for (int i = 0; i < 2; i++) {
         const char *path = option_nth(o, outputs[i], 0);
         char        called[40];
+        TRY(option_names_file(s, outputs[i], path, path, "the progress of the run"));
         if (!j->setup.ready)
             TRY(option_spares(s, outputs[i], path, j->setup.word, "the model file"));
         for (int k = 0; k < 2 && path; k++)
@@ -268,6 +271,7 @@ static bool train(job *j)
     mtf_load_opts init;
     TRY(setup_network(&j->setup, true, &j->network) && check_outputs(j));
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
+    TRY(setup_check_feeds(&j->setup, true, &j->network));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
     mtf_batches_opts batches = {.shuffle = !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};

@@ -23,7 +23,7 @@ bool evaluation_open(evaluation *e, setup *s)
                       .perplexity = option_given(s->options, "perplexity"),
                       .json = option_given(s->options, "json")};
     TRY(setup_data(s, false, &e->data));
-    if (e->data) return setup_network(s, false, &e->network);
+    if (e->data) return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network);
     if (!e->perplexity && !option_given(s->options, "right")) return true;
     return fail(&s->session->fault, ERR_USAGE, "--%s needs data to evaluate on%s",
                 e->perplexity ? "perplexity" : "right",

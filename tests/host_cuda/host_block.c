@@ -119,11 +119,13 @@ static fiber *fiber_take(host_block *b)
     pthread_mutex_lock(&pool_lock);
     if ((f = pool)) pool = f->next;
     pthread_mutex_unlock(&pool_lock);
-    if (f) return f;
-    f = calloc(1, sizeof *f);
-    f->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (f->stack == MAP_FAILED) stop("no memory for its stack");
+    if (!f) {
+        f = calloc(1, sizeof *f);
+        f->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (f->stack == MAP_FAILED) stop("no memory for its stack");
+    }
+    /* It may have run in another thread, whose `block` its frames still address. */
     f->at = first_frame(f->stack + STACK, fiber_body);
     return f;
 }

@@ -57,7 +57,7 @@ static bool is_another(const instr *i)
     kernel_plan       plan = {0};
     forms.arena = &forms_arena;
     assert_true(write_map(&alone, i, &plan));
-    char *form = arena_text(&forms_arena, text_done(&alone.text)), *to = form;
+    char *form = arena_text(&forms_arena, kernel_source_text(&alone)), *to = form;
     for (const char *from = form; *from; from++)
         if (strchr("0123456789", *from) == NULL) *to++ = *from;
     *to = 0;
@@ -495,21 +495,21 @@ static int set_up(void **unused)
     for (int k = 0; k < 150; k++) add_random_map();
     add_rows();
     add_large();
-    printf("%d maps, %d kernels\n", nsubjects, source.names.count);
+    printf("%d maps, %d kernels\n", nsubjects, source.nkernels);
     return 0;
 }
 
 static void test_maps_give_what_the_cpu_gives(void **unused)
 {
     (void)unused;
-    host_card_load(&card, text_done(&source.text));
+    host_card_load(&card, kernel_source_text(&source));
     for (int k = 0; k < nsubjects; k++) run_subject(&subjects[k]);
 }
 
 static void test_maps_compile_for_a_card(void **unused)
 {
     (void)unused;
-    host_card_compile_for_real(&card, text_done(&source.text));
+    host_card_compile_for_real(&card, kernel_source_text(&source));
 }
 
 int main(void)

@@ -271,15 +271,29 @@ job=$!
 for _ in $(seq 100); do [ -s locked/.lock ] && break; sleep 0.05; done
 refuses "a second training" "\"locked\" is in use by another training, process $job on host $(hostname)" "${long[@]}"
 refuses "which would resume" "process $job on host" "${long[@]}" --resume
-if [ -z "$without_ranks" ]; then
-    "${launcher[@]}" -n 2 "$MTF" "${long[@]}" --mesh x:2 --layout batch:x >out 2>err </dev/null
-    if [ "$(grep -c "process $job on host" err)" = 1 ]; then pass; else lose "a second one on ranks" "said once" "$(head -c 900 err)"; fi
-fi
+on_ranks=(timeout -k 5 200 "${launcher[@]}" -n 2 "$MTF" train net.mtf "${data[@]}" --steps 1000000000 --optimizer adam --quiet
+    --mesh x:2 --layout batch:x --checkpoint-dir)
+second_on_ranks() {                     # second_on_ranks NAME FOLDER: it ends, says so once, and so do all its ranks
+    "${on_ranks[@]}" "$2" >out 2>err </dev/null
+    status=$?
+    check "$1" 1 err "\"$2\" is in use by another training, process"
+    if [ "$(grep -c "process $(sed -n 's/^process //p' "$2/.lock") on host" err)" = 1 ]; then pass
+    else lose "$1" "said once" "$(head -c 900 err)"; fi
+}
+[ -n "$without_ranks" ] || second_on_ranks "a second one on ranks" locked
 { kill -KILL $job; wait $job; } 2>/dev/null
 [ -s locked/.lock ] && pass || lose "a killed run leaves its lock" locked/.lock "$(ls -A locked)"
 run train net.mtf "${data[@]}" --steps 3 --optimizer adam --checkpoint-dir locked
 check "a stale lock is taken over" 0 out "took over \"locked\" from process $job on host $(hostname), which has ended" "step 3 of 3"
 [ -e locked/.lock ] && lose "a lock that has ended" "no .lock" "$(ls -A locked)" || pass
+if [ -z "$without_ranks" ]; then
+    "${on_ranks[@]}" ranked >first.out 2>first.err </dev/null &
+    job=$!
+    for _ in $(seq 100); do [ -s ranked/.lock ] && break; sleep 0.05; done
+    second_on_ranks "both on ranks" ranked
+    lives $job && pass || lose "the first one goes on" "a process" "$(cat first.err)"
+    { kill $job; wait $job; } 2>/dev/null
+fi
 if unshare --uts hostname elsewhere 2>/dev/null; then
     unshare --uts bash -c 'hostname elsewhere; exec "$@"' - "$MTF" "${long[@]}" --resume >first.out 2>first.err </dev/null &
     job=$!
