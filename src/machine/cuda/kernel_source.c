@@ -68,6 +68,11 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
 
 kernel_writer *kernel_writer_of(instr_kind kind)
 {
-    static kernel_writer *const writers[INSTR_KINDS] = {[INSTR_MAP] = write_map};
+    static kernel_writer *const writers[INSTR_KINDS] = {
+        [INSTR_MAP] = write_map,
+        [INSTR_ATTENTION] = write_attention,
+        [INSTR_ATTENTION_JOIN] = write_attention_join,
+        [INSTR_ATTENTION_GRAD] = write_attention_grad,
+    };
     return writers[kind];
 }
