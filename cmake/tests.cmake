@@ -8,6 +8,9 @@ enable_testing()
 # ---- tests: tests/<folder>/test_x.c, each with the folder's other .c files ------------------------
 
 file(GLOB test_sources CONFIGURE_DEPENDS tests/*/test_*.c)
+if(NOT MTF_HAVE_CUDA)
+    list(FILTER test_sources EXCLUDE REGEX "/test_cuda_[^/]*$")
+endif()
 
 set(test_list "")
 foreach(source IN LISTS test_sources)
