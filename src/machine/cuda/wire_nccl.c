@@ -114,24 +114,34 @@ static int64_t taken(const wire *face, int me)
     return w->nrooms ? w->rooms[w->nrooms - 1].bytes : 0;
 }
 
+/* While the other ranks can still be heard: afterwards nobody would notice that one has failed. */
+static void leave_ranks(void *what)
+{
+    nccl_wire *w = what;
+    if (!w->ranks) return;
+    if (mtf_ok(w->face.session) && cuda_use(w->context)) cuda_finish(w->context, "finish its work");
+    if (!mtf_ok(w->face.session)) nccl_abort_all(w);
+    w->context->look = NULL;
+    w->ranks = NULL;
+}
+
 static void close_wire(wire *face)
 {
     nccl_wire      *w = (nccl_wire *)face;
     device_context *c = &w->context->face;
     nccl_leave(w);
     w->context->look = NULL;
+    w->ranks = NULL;
     for (int k = 0; k < w->nrooms; k++)
         c->device->release(c, w->rooms[k].memory, (size_t)w->rooms[k].bytes);
     arena_free(&w->arena);
-    block_free(&face->session->allocator, w);
 }
 
 wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
 {
     mtf_session *s = c->device->session;
-    nccl_wire   *w = NULL;
     ranks_know_mesh(r, m);
-    if (one_each(s, m, r)) w = block_alloc(&s->allocator, &s->fault, sizeof *w, true);
+    nccl_wire *w = one_each(s, m, r) ? arena_new(&s->arena, nccl_wire) : NULL;
     if (!w) return NULL;
     w->face = (wire){.name = "nccl",
                      .prepare = prepare,
@@ -149,7 +159,7 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
     w->site = (site){.ranks = ranks_count(r), .cards = true};
     w->face.site = &w->site;
     w->arena = arena_make(&s->allocator, &s->fault);
-    if (nccl_join(w)) {
+    if (nccl_join(w) && session_before_close(s, leave_ranks, w)) {
         w->context->look = nccl_look;
         w->context->look_with = w;
         return &w->face;

@@ -21,7 +21,7 @@ typedef struct nccl_room {
 
 typedef struct nccl_wire {
     wire          face;
-    ranks        *ranks;
+    ranks        *ranks; /* NULL: the session is closing, and no more work is queued */
     cuda_context *context;
     site          site;
     arena         arena;

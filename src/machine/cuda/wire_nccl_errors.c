@@ -25,6 +25,14 @@ void nccl_abort_all(nccl_wire *w)
         if (w->groups[k].comm) nccl_api(w)->ncclCommAbort(w->groups[k].comm);
 }
 
+/* At the end, without ranks: other cards may be slower, or gone. */
+static bool is_patient(nccl_wire *w, double waited)
+{
+    if (waited < w->face.session->opts.patience) return true;
+    nccl_abort_all(w);
+    return false;
+}
+
 static void take_a_break(void)
 {
     struct timespec pause = {.tv_nsec = 50000};
@@ -36,7 +44,7 @@ static bool report(nccl_wire *w, ncclResult_t r, const char *what)
 {
     const cuda_collectives *api = nccl_api(w);
     double                  begin = clock_seconds();
-    bool                    remote = r == ncclRemoteError || r == ncclSystemError;
+    bool remote = w->ranks && (r == ncclRemoteError || r == ncclSystemError);
     while (remote && clock_seconds() - begin < last_words && ranks_look(w->ranks, what_runs))
         take_a_break();
     if (mtf_ok(w->face.session)) {
@@ -66,6 +74,7 @@ bool nccl_look(void *with, double waited)
     nccl_wire *w = with;
     double     patience = w->face.session->opts.patience;
     if (w->aborted) return true; /* its kernels end */
+    if (!w->ranks) return is_patient(w, waited);
     for (int k = 0; k < w->ngroups; k++) {
         ncclResult_t now = ncclSuccess;
         ncclResult_t asked = nccl_api(w)->ncclCommGetAsyncError(w->groups[k].comm, &now);
