@@ -32,7 +32,7 @@ static int set_up(void **state)
     setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
     session = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
     cuda = device_cuda_open(session);
-    context = cuda ? cuda->open_context(cuda, 0) : NULL;
+    context = cuda ? cuda->open_context(cuda, 0, 0) : NULL;
     if (!context) fail_msg("%s", mtf_error(session));
     return 0;
 }
