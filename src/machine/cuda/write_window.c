@@ -51,13 +51,13 @@ static const char *taps_text(windowing *c)
         long long dilation = (long long)a->dilation[d], before = (long long)a->before[d];
         text_add(&t, "    for ($I t%d = 0; t%d < %lld; t%d++) {\n", d, d, taps, d);
         if (a->kind == WINDOW_INPUT) {
-            text_add(&t, "    $I s%d = i%d + (%lld) - t%d * %lld, o%d = s%d / %lld;\n", d, d, before,
-                     d, dilation, d, d, step);
-            text_add(&t, "    if (s%d < 0 || s%d %% %lld != 0 || o%d >= %lld) continue;\n", d, d, step,
-                     d, (long long)a->out_size[d]);
+            text_add(&t, "    $I s%d = i%d + (%lld) - t%d * %lld, o%d = s%d / %lld;\n", d, d,
+                     before, d, dilation, d, d, step);
+            text_add(&t, "    if (s%d < 0 || s%d %% %lld != 0 || o%d >= %lld) continue;\n", d, d,
+                     step, d, (long long)a->out_size[d]);
         } else {
-            text_add(&t, "    $I i%d = o%d * %lld + t%d * %lld - (%lld);\n", d, d, step, d, dilation,
-                     before);
+            text_add(&t, "    $I i%d = o%d * %lld + t%d * %lld - (%lld);\n", d, d, step, d,
+                     dilation, before);
             text_add(&t, "    if (i%d < 0 || i%d >= %lld) continue;\n", d, d,
                      (long long)a->in_size[d]);
         }
@@ -69,18 +69,17 @@ static const char *taps_text(windowing *c)
 
 /* ---- y, and the gradient of x ---- */
 
-static const char result[] =
-    "    $U rest = ($U)BLOCK * 256 + THREAD;\n"
-    "    if (rest >= $UNITS) return;\n"
-    "    $I lane = ($I)(rest % $LANES);\n"
-    "    rest /= $LANES;\n"
-    "    $PLACE\n"
-    "    $LOOPS\n"
-    "    $I group = lane / $EACH, one = lane % $EACH;\n"
-    "    (void)one;\n"
-    "    $C sum = 0;\n"
-    "$TAPS"
-    "    store(out0 + ($OUTBATCH + $OUTPLACE + lane * $OUTLANE), sum);\n";
+static const char result[] = "    $U rest = ($U)BLOCK * 256 + THREAD;\n"
+                             "    if (rest >= $UNITS) return;\n"
+                             "    $I lane = ($I)(rest % $LANES);\n"
+                             "    rest /= $LANES;\n"
+                             "    $PLACE\n"
+                             "    $LOOPS\n"
+                             "    $I group = lane / $EACH, one = lane % $EACH;\n"
+                             "    (void)one;\n"
+                             "    $C sum = 0;\n"
+                             "$TAPS"
+                             "    store(out0 + ($OUTBATCH + $OUTPLACE + lane * $OUTLANE), sum);\n";
 
 static const char forward_body[] =
     "    const $T *x = in0 + ($INBATCH + $INPLACE + group * $CHANS * $XCHAN);\n"
@@ -103,22 +102,24 @@ static bool write_result(windowing *c, kernel_plan *plan)
     const window_args *a = c->a;
     kernel_text       *k = &c->k;
     bool               input = a->kind == WINDOW_INPUT;
-    int64_t            each = input ? a->chans : a->outs, units = c->batch.elements * a->groups * each;
+    int64_t each = input ? a->chans : a->outs, units = c->batch.elements * a->groups * each;
     FOR_EACH_DIM(c, d) units *= input ? a->in_size[d] : a->out_size[d];
     if (units == 0) return true;
     kernel_set_number(k, "UNITS", units);
     kernel_set_number(k, "LANES", a->groups * each);
     kernel_set_number(k, "EACH", each);
     kernel_set_number(k, "OUTLANE", input ? a->x_chan : a->y_out);
-    kernel_set_pattern(k, "PLACE", input ? split_text(c, 'i', a->in_size)
-                                         : split_text(c, 'o', a->out_size));
+    kernel_set_pattern(k, "PLACE",
+                       input ? split_text(c, 'i', a->in_size) : split_text(c, 'o', a->out_size));
     kernel_set_loops(k, "LOOPS", &c->batch, 'l', "rest", 1);
     kernel_set_offset(k, "OUTBATCH", &c->batch, 'l', input ? c->x : c->y);
     kernel_set_offset(k, "INBATCH", &c->batch, 'l', input ? c->y : c->x);
-    kernel_set_pattern(k, "OUTPLACE", input ? offset_text(c, 'i', a->x_spatial)
-                                            : offset_text(c, 'o', a->y_spatial));
-    kernel_set_pattern(k, "INPLACE", input ? offset_text(c, 'o', a->y_spatial)
-                                           : offset_text(c, 'i', a->x_spatial));
+    kernel_set_pattern(k, "OUTPLACE",
+                       input ? offset_text(c, 'i', a->x_spatial)
+                             : offset_text(c, 'o', a->y_spatial));
+    kernel_set_pattern(k, "INPLACE",
+                       input ? offset_text(c, 'o', a->y_spatial)
+                             : offset_text(c, 'i', a->x_spatial));
     kernel_set_pattern(k, "BODY", input ? input_body : forward_body);
     kernel_set_pattern(k, "TAPS", taps_text(c));
     kernel_say(k, result);
@@ -195,8 +196,9 @@ static bool write_filter(windowing *c, kernel_plan *plan)
     kernel_set_pattern(k, "INSIDE", inside_text(c));
     kernel_set_pattern(k, "OUTLOOPS", filter_element);
     kernel_set_pattern(k, "OUT", "($WPLACE + chan * $WCHAN + lane * $WOUT)");
-    kernel_set_pattern(k, "KEEP", chunks > 1 ? "(($C *)scratch)[chunk * $KEPT + row] = sum;"
-                                             : "store(out0 + $OUT, sum);");
+    kernel_set_pattern(k, "KEEP",
+                       chunks > 1 ? "(($C *)scratch)[chunk * $KEPT + row] = sum;"
+                                  : "store(out0 + $OUT, sum);");
     kernel_say(k, filter);
     TRY(kernel_done(k, plan, blocks * chunks, BLOCK_THREADS, 0));
     if (chunks == 1) return true;
@@ -206,13 +208,28 @@ static bool write_filter(windowing *c, kernel_plan *plan)
 
 /* ---- the writer ---- */
 
-static int64_t reach(const windowing *c)
+/* Numbers of results and of terms, and how far each operand reaches beside the batch. */
+static int64_t most_of(const windowing *c)
 {
     const window_args *a = c->a;
-    double             all = (double)a->groups * (double)(a->chans + a->outs);
-    FOR_EACH_DIM(c, d) all *= (double)(a->in_size[d] + a->out_size[d] + a->taps[d]);
-    all *= (double)(c->batch.elements + 1);
-    return all < (double)INT64_MAX / 2 ? (int64_t)all : INT64_MAX / 2;
+    int64_t            inputs = c->batch.elements, outputs = c->batch.elements;
+    int64_t            x = kernel_reach(a->groups * a->chans, a->x_chan);
+    int64_t            y = kernel_reach(a->groups * a->outs, a->y_out);
+    int64_t w = kernel_reach(a->chans, a->w_chan) + kernel_reach(a->groups * a->outs, a->w_out);
+    FOR_EACH_DIM(c, d)
+    {
+        inputs = saturate_times(inputs, a->in_size[d]);
+        outputs = saturate_times(outputs, a->out_size[d]);
+        x = saturate_plus(x, kernel_reach(a->in_size[d], a->x_spatial[d]));
+        y = saturate_plus(y, kernel_reach(a->out_size[d], a->y_spatial[d]));
+        w = saturate_plus(w, kernel_reach(a->taps[d], a->w_tap[d]));
+    }
+    inputs = saturate_times(inputs, a->groups * a->chans);
+    outputs = saturate_times(outputs, a->groups * a->outs);
+    int64_t most = inputs > outputs ? inputs : outputs;
+    most = x > most ? x : most;
+    most = y > most ? y : most;
+    return w > most ? w : most;
 }
 
 bool write_window(kernel_source *s, const instr *i, kernel_plan *plan)
@@ -224,11 +241,14 @@ bool write_window(kernel_source *s, const instr *i, kernel_plan *plan)
                             .batch = nest_of(i, loops_between(0, i->nloops), NULL, 0),
                             .x = input ? &i->out[0] : &i->in[0],
                             .w = forward || input ? &i->in[1] : &i->out[0],
-                            .y = forward ? &i->out[0] : input ? &i->in[0] : &i->in[1]};
-    c.k = kernel_text_of(s, i, reach(&c));
+                            .y = forward ? &i->out[0]
+                                 : input ? &i->in[0]
+                                         : &i->in[1]};
+    c.k = kernel_text_of(s, i, most_of(&c));
     fold_set_words(&c.k, FOLD_SUM, false);
     bool real = dtype_is_float(i->out[0].type);
-    kernel_set_pattern(&c.k, "TERM", real ? "sum = fused(p, q, sum);" : "sum = ADD(sum, MUL(p, q));");
+    kernel_set_pattern(&c.k, "TERM",
+                       real ? "sum = fused(p, q, sum);" : "sum = ADD(sum, MUL(p, q));");
     kernel_set_number(&c.k, "CHANS", a->chans);
     kernel_set_number(&c.k, "OUTS", a->outs);
     kernel_set_number(&c.k, "XCHAN", a->x_chan);
