@@ -41,8 +41,8 @@ static inline trial *card_trials_add(card_trials *l, trial t)
     return &l->trial[l->n++];
 }
 
-/* Strides of an operand over dimensions in any order, some of them backwards, with gaps: returns how
- * many elements there are and sets the offset. */
+/* Strides of an operand over dimensions in any order, some of them backwards, with gaps: returns
+ * how many elements there are and sets the offset. */
 static inline int64_t card_lay_out(int n, const int64_t *size, bool plain, access *a)
 {
     int     order[MAX_LOOPS];

@@ -22,6 +22,30 @@ static bool seeks(fold_kind kind)
     return kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
 }
 
+/* What is written for positions, where they are sought. */
+static void set_positions(kernel_text *k, bool sought)
+{
+    static const struct {
+        const char *name, *pattern;
+    } words[] = {
+        {"W", "i32 w = $NOWHERE;"},
+        {"WS", "i32 ws[$V];"},
+        {"WSNONE", "ws[e] = $NOWHERE;"},
+        {"WFIRST", "i32 w = ws[0];"},
+        {"WOFE", "i32 wx = ws[e];"},
+        {"WINE", "i32 &w = ws[e];"},
+        {"WOFLANE", "i32 wx = shuffle_xor(w, mask);"},
+        {"WSHARED", "SHARED i32 where[$ROOM];"},
+        {"WKEEP", "where[$SLOT] = $KEPTW;"},
+        {"WBEGIN", "i32 w = where[c];"},
+        {"WOFPART", "i32 wx = where[$OTHER];"},
+        {"WOFCHUNK", "i32 wx = ((const i32 *)(scratch + $WHEREAT))[$CHUNKAT];"},
+        {"WSAVE", " ((i32 *)(scratch + $WHEREAT))[$CHUNKAT] = w;"},
+    };
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        kernel_set_pattern(k, words[n].name, sought ? words[n].pattern : "");
+}
+
 void fold_set_words(kernel_text *k, fold_kind kind, bool adds)
 {
     static const char *const none[] = {"($C)0", "lowest<$C>()", "highest<$C>()",
@@ -43,22 +67,7 @@ void fold_set_words(kernel_text *k, fold_kind kind, bool adds)
                        positions ? "store(to, w);"
                        : adds    ? "store(to, ADD(load(to), v));"
                                  : "store(to, v);");
-    /* Positions, where they are sought. */
-    kernel_set_pattern(k, "W", positions ? "i32 w = $NOWHERE;" : "");
-    kernel_set_pattern(k, "WS", positions ? "i32 ws[$V];" : "");
-    kernel_set_pattern(k, "WSNONE", positions ? "ws[e] = $NOWHERE;" : "");
-    kernel_set_pattern(k, "WFIRST", positions ? "i32 w = ws[0];" : "");
-    kernel_set_pattern(k, "WOFE", positions ? "i32 wx = ws[e];" : "");
-    kernel_set_pattern(k, "WINE", positions ? "i32 &w = ws[e];" : "");
-    kernel_set_pattern(k, "WOFLANE", positions ? "i32 wx = shuffle_xor(w, mask);" : "");
-    kernel_set_pattern(k, "WSHARED", positions ? "SHARED i32 where[$ROOM];" : "");
-    kernel_set_pattern(k, "WKEEP", positions ? "where[$SLOT] = $KEPTW;" : "");
-    kernel_set_pattern(k, "WBEGIN", positions ? "i32 w = where[c];" : "");
-    kernel_set_pattern(k, "WOFPART", positions ? "i32 wx = where[$OTHER];" : "");
-    kernel_set_pattern(k, "WOFCHUNK",
-                       positions ? "i32 wx = ((const i32 *)(scratch + $WHEREAT))[$CHUNKAT];" : "");
-    kernel_set_pattern(k, "WSAVE",
-                       positions ? " ((i32 *)(scratch + $WHEREAT))[$CHUNKAT] = w;" : "");
+    set_positions(k, positions);
 }
 
 /* ---- partial results ---- */

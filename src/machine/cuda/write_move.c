@@ -206,8 +206,8 @@ static int64_t reach_of_output(const instr *i)
     return reach;
 }
 
-/* A thread for each element of the output; for each iteration of the meeting loops, $FIND sees whether
- * the loops that are apart reach the element from there, and where the term is. */
+/* A thread for each element of the output; for each iteration of the meeting loops, $FIND sees
+ * whether the loops that are apart reach the element from there, and where the term is. */
 static const char add_overlapping[] = "    i64 at = BLOCK * 256 + THREAD;\n"
                                       "    if (at >= $SPAN) return;\n"
                                       "    at += $LOW;\n"

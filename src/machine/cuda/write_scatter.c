@@ -138,7 +138,7 @@ static const char run_begin[] =
     "    i64 piece = (i64)(at % $PIECES), tile = (i64)(at / $PIECES);\n"
     "    i64 first = tile * $RUN, end = first + $RUN < $TURNS ? first + $RUN : $TURNS;\n";
 
-/* All runs but those that go on beyond the tile; of one that began before it, what this tile has. */
+/* All runs but those that go on beyond the tile; of one that began before it, this tile's part. */
 static const char run_add[] =
     "    u32 key = (u32)(sorted[first] >> 32);\n"
     "    bool head = first > 0 && (u32)(sorted[first - 1] >> 32) == key;\n"
