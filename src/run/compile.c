@@ -200,10 +200,10 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     automatic_opts    how = {.mesh = o->mesh,
                              .layout = o->layout,
                              .state_layout = o->state_layout,
-                             .rates = PRICE_RATES,
                              .limit = store_memory_each(g->session)};
     automatic_answer  found;
     site              at = store_site(g->session);
+    TRY(rates_default(g->session, &how.rates));
     TRY(!o->machine || rates_choose(g->session, o->machine, &how.rates));
     how.rates.site = &at;
     TRY(automatic_find(g, n, fetches, &how, &found));
