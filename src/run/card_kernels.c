@@ -114,8 +114,8 @@ bool card_attentions(card_trial *c)
     for (int t = 0; t < 2; t++)
         for (int k = 0; k < 2; k++) {
             attention_case a = {types[t], 64, 1024, keys[k]};
-            while (a.length > 32 &&
-                   4.0 * a.heads * a.length * a.length * a.key / c->rates->flops > MOST_SECONDS)
+            while (a.length > 16 &&
+                   4.0 * a.heads * a.length * a.length * a.key / c->rates->flops > MOST_SECONDS / 4)
                 a.length /= 2, a.heads = a.heads > 2 ? a.heads / 2 : 2;
             TRY(time_attention(c, &a));
         }
@@ -153,7 +153,7 @@ bool card_windows(card_trial *c)
             double one = 2.0 * 9 * channels[k] * channels[k] / c->rates->flops;
             while (images > 1 && one * side * side * images > MOST_SECONDS / 10) images /= 2;
             while (side > 4 && one * side * side > MOST_SECONDS) side /= 2;
-            if (k > 0 && one * side * side > 10 * MOST_SECONDS) continue;
+            if (k > 0 && one * side * side > MOST_SECONDS) continue;
             TRY(time_window(c, types[t], channels[k], images, side));
         }
     return true;
