@@ -13,6 +13,7 @@
 static mtf_session    *session;
 static device         *cuda;
 static device_context *context;
+static bool            with_tf32;
 static buffer_kind     result_kind; /* of the product's result */
 
 /* A library that is loaded is found by its name from then on. */
@@ -28,7 +29,7 @@ static inline void card_libraries(void)
 
 static inline void card_open(void)
 {
-    session = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    session = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda", .tf32 = with_tf32});
     cuda = device_cuda_open(session);
     context = cuda ? cuda->open_context(cuda, 0) : NULL;
     if (!context) fail_msg("%s", mtf_error(session));

@@ -141,6 +141,35 @@ static void test_first_decides(void **state)
     assert_int_equal(kept_choices(path), 1);
 }
 
+/* The factor 1 + 2^-13 is 1 in tf32; f32 keeps it. */
+static void test_tf32_only_by_option(void **state)
+{
+    const int64_t size[3] = {5, 6, 8};
+    (void)state;
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        loaded l;
+        float  got[30];
+        with_tf32 = tf32;
+        card_open();
+        trial t = trial_of(INSTR_CONTRACT, 3, size);
+        for (int o = 0; o < 3; o++) add_operand(&t, MTF_F32, 48, o == 0);
+        t.operands[0].stride[0] = 6, t.operands[0].stride[1] = 1;
+        t.operands[1].stride[0] = 8, t.operands[1].stride[2] = 1;
+        t.operands[2].stride[2] = 6, t.operands[2].stride[1] = 1;
+        for (int k = 0; k < 48; k++)
+            ((float *)t.memory[1])[k] = 1 + 0x1p-13f, ((float *)t.memory[2])[k] = 1;
+        load(&l, &t);
+        step(&l);
+        cuda->read(context, got, l.base[0], sizeof got);
+        for (int k = 0; k < 30; k++)
+            assert_true((double)got[k] == (tf32 ? 8.0 : 8.0 + 0x1p-10));
+        unload(&l);
+        trial_free(&t);
+        card_close();
+    }
+    with_tf32 = false;
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -156,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup(test_variables_keep_their_values, forget_choices),
         cmocka_unit_test_setup(test_damaged_ones_are_replaced, forget_choices),
         cmocka_unit_test_setup(test_first_decides, forget_choices),
+        cmocka_unit_test_setup(test_tf32_only_by_option, forget_choices),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
