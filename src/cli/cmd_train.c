@@ -7,6 +7,7 @@
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
 #include "cli/shared_options.h"
+#include "cli/teacher.h"
 #include "data/field_text.h"
 #include "graph/node.h"
 
@@ -90,6 +91,7 @@ static bool keep_config(job *j)
 static bool ready(void *context)
 {
     job *j = context;
+    TRY(!j->setup.config || teacher_load(j->setup.config, j->network.graph));
     return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 

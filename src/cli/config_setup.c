@@ -198,6 +198,13 @@ static bool describe(config_setup *c)
                                 mtf_vocabulary_size(c->targets), &c->described);
 }
 
+/* Texts end as their vocabulary says, unless the files do. */
+static void end_as_vocabulary(const config_setup *c, mtf_transformer_opts *o)
+{
+    int32_t end = c->targets ? mtf_vocabulary_end(c->targets) : 0;
+    if (!o->end && end > 0) o->end = end;
+}
+
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c)
 {
     mtf_config_opts files;
@@ -209,6 +216,8 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
         mtf_config_finish(c->config));
     say_notes(c);
     c->batch = batch ? (int64_t)batch : c->run.batch;
+    end_as_vocabulary(c, &c->described.model);
+    end_as_vocabulary(c, &c->described.teacher);
     c->model = mtf_transformer_new(s, &c->described.model);
     TRY(c->model != NULL);
     if (!c->described.teacher.stack.layers) return true;
@@ -232,20 +241,35 @@ bool config_keep(const config_setup *c, const char *folder)
 
 /* ---- networks ---- */
 
-/* The features of packed text: ids, segments, positions. */
-static void read_side(mtf_graph *g, const char *name, mtf_shape shape, mtf_tensor *to[3])
+/* [batch, ..] as [outer_batch, batch, ..], where the batch has parts of its own. */
+static mtf_tensor *by_outer_batch(const config_setup *c, mtf_tensor *x)
+{
+    int64_t parts = c->run.outer_batch;
+    if (parts == 1 || !x) return x;
+    mtf_dim   batch = {"batch", c->batch}, outer = {"outer_batch", parts}, inner = batch;
+    mtf_shape rest = mtf_shape_minus(x->shape, mtf_shape(batch));
+    inner.size /= parts;
+    return mtf_reshape(x, mtf_shape_plus(mtf_shape(outer, inner), rest));
+}
+
+/* The features that packed text has: ids, segments, positions. */
+static void read_side(const config_setup *c, mtf_graph *g, const char *name, mtf_shape shape,
+                      mtf_tensor *to[3])
 {
     static const char *const more[] = {"", "_segmentation", "_position"};
     char                     full[40];
     for (int k = 0; k < 3; k++) {
         snprintf(full, sizeof full, "%s%s", name, more[k]);
-        to[k] = mtf_input(g, full, MTF_I32, shape);
+        to[k] = by_outer_batch(c, mtf_input(g, full, MTF_I32, shape));
     }
 }
 
-static mtf_tensor *by_example(mtf_tensor *x, mtf_dim batch)
+static mtf_tensor *by_example(const config_setup *c, mtf_tensor *x)
 {
-    return mtf_reduce_sum_to(x, mtf_shape(batch));
+    mtf_dim batch = {"batch", c->batch}, outer = {"outer_batch", c->run.outer_batch}, inner = batch;
+    inner.size /= outer.size;
+    if (outer.size == 1) return mtf_reduce_sum_to(x, mtf_shape(batch));
+    return mtf_reshape(mtf_reduce_sum_to(x, mtf_shape(outer, inner)), mtf_shape(batch));
 }
 
 bool config_network(const config_setup *c, bool training, network *n)
@@ -262,18 +286,27 @@ bool config_network(const config_setup *c, bool training, network *n)
         return fail(&c->session->fault, ERR_VALUE,
                     "the files do not give the length of sequences; bind run.sequence_length, as in "
                     "--gin_param \"run.sequence_length = {'inputs': 512, 'targets': 512}\"");
-    if (reads) read_side(g, "inputs", mtf_shape(batch, inputs), in);
-    read_side(g, "targets", mtf_shape(batch, targets), out);
-    b = (mtf_transformer_batch){in[0], in[1], in[2], out[0], out[1], out[2]};
+    if (c->batch % c->run.outer_batch)
+        return fail(&c->session->fault, ERR_VALUE,
+                    "the batch of %lld is not divided by the outer_batch_size %lld",
+                    (long long)c->batch, (long long)c->run.outer_batch);
+    if (reads) read_side(c, g, "inputs", mtf_shape(batch, inputs), in);
+    read_side(c, g, "targets", mtf_shape(batch, targets), out);
+    b = (mtf_transformer_batch){.inputs = in[0],
+                                .inputs_segment = in[1],
+                                .inputs_position = in[2],
+                                .targets = out[0],
+                                .targets_segment = out[1],
+                                .targets_position = out[2]};
     mtf_transformer_result r =
         c->teacher ? mtf_transformer_distill(c->model, c->teacher, &b, &how, &c->described.distill)
                    : mtf_transformer_apply(c->model, &b, &how);
     if (!r.loss) return false;
     *n = (network){.graph = g, .loss = mtf_name(r.loss, "loss")};
     if (training) return n->loss != NULL;
-    n->token_losses = by_example(mtf_multiply(r.token_losses, r.weights), batch);
-    n->token_counts = by_example(r.weights, batch);
-    n->right = by_example(r.right, batch);
+    n->token_losses = by_example(c, mtf_multiply(r.token_losses, r.weights));
+    n->token_counts = by_example(c, r.weights);
+    n->right = by_example(c, r.right);
     return mtf_ok(c->session);
 }
 

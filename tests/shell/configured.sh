@@ -29,6 +29,7 @@ printf 'a b\tA B\nc d\tC D\ne f\tE F\ng h\tG H\ni j\tI J\nk l\tK L\nm n\tM N\no 
 book=book.txt:documents=file:joined
 train() { run train --gin_file small.gin --text $book --optimizer adam --rate 0.01 --threads 1 --json "$@"; }
 losses() { sed -n 's/.*"loss":\([^,}]*\).*/\1/p' out; }
+evals() { sed -n 's/.*"eval_loss":\([^,}]*\).*/\1/p' out; }
 near() {                                # near NAME FILE FILE: losses agree, up to rounding
     if [ "$(wc -l <"$2")" -gt 0 ] && paste "$2" "$3" |
         awk '{ gap = ($1 - $2) / $1; if (gap < 0) gap = -gap } gap > 1e-4 || NF != 2 { bad = 1 } END { exit bad }'; then pass
@@ -50,6 +51,56 @@ near "the files' mesh" one two
 train --steps 12 --microbatches 2
 losses >parts
 near "microbatches change nothing" one parts
+outer="tpu_estimator_model_fn.outer_batch_size = 2"
+train --steps 12 --gin_param "$outer" --mesh x:2,y:2 --layout outer_batch:x,batch:y --microbatches 2 \
+    --eval-text $book --eval-every 12
+losses >outer
+near "an outer batch" one outer
+evals >outer_eval
+train --steps 12 --eval-text $book --eval-every 12
+evals >plain_eval
+near "an evaluation with an outer batch" plain_eval outer_eval
+train --steps 1 --gin_param "tpu_estimator_model_fn.outer_batch_size = 3"
+check "an outer batch that divides nothing" 1 err 'outer_batch_size: 3 does not divide the batch of 8'
+
+# ---- a student and a teacher
+
+sed 's/lm_base/bi_base/; s/32}/8, "inputs": 8}/' small.gin >pair.gin
+pair() { run train --gin_file pair.gin --text pairs.tsv --optimizer adam --rate 0.01 --threads 1 --json "$@"; }
+learn() {
+    pair --gin_param "run.model_type = 'bi_student_teacher'" --gin_param "StudentTeacher.temperature = 2.0" \
+        --gin_param "StudentTeacher.teacher_checkpoint = 'teacher'" "$@"
+}
+pair --steps 5 --checkpoint-dir teacher
+check "a teacher" 0 out '"step":5'
+learn --steps 5 --gin_param "StudentTeacher.fraction_soft = 0"
+losses >hard
+learn --steps 5 --gin_param "StudentTeacher.fraction_soft = 0.5" --gin_param "StudentTeacher.distill_start_step = 3"
+losses >late_soft
+head -n 3 hard >before; head -n 3 late_soft >before_soft
+near "a student before the teacher's first step" before before_soft
+tail -n 2 hard >after; tail -n 2 late_soft >after_soft
+if cmp -s after after_soft; then lose "a student from that step on" "other losses" "$(cat after_soft)"; else pass; fi
+printf 'a b\nc d\n' >asked
+learn --steps 0 --gin_param "StudentTeacher.fraction_soft = 1.0" --gin_param "StudentTeacher.initialize_student_weights = True" --checkpoint-dir pupil
+run decode --checkpoint-dir pupil --inputs asked --max-tokens 6
+mv out pupil_says
+run decode --checkpoint-dir teacher --inputs asked --max-tokens 6
+if [ -s out ] && cmp -s out pupil_says; then pass
+else lose "a student that starts as its teacher says the same" "$(cat out err)" "$(cat pupil_says)"; fi
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 1.0" --gin_param "StudentTeacher.initialize_student_weights = True"
+losses >as_teacher
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 1.0"
+losses >as_new
+if paste as_teacher as_new | awk 'NF == 2 && $1 < $2 { ok = 1 } END { exit !ok }'; then pass
+else lose "a student that starts as its teacher" "a smaller loss" "$(paste as_teacher as_new) $(cat err)"; fi
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 0.5" --gin_param "teacher/Unitransformer.d_model = 16"
+check "another teacher's weights" 1 err 'teacher/shared/embedding" is f32'
+learn --steps 1 --gin_param "StudentTeacher.fraction_soft = 0.5" --gin_param "StudentTeacher.teacher_checkpoint = None"
+check "no teacher's weights" 1 err 'bind StudentTeacher.teacher_checkpoint'
+
+# ---- checkpoints
+
 train --steps 6 --checkpoint-dir half
 train --steps 12 --checkpoint-dir half --resume
 losses >rest

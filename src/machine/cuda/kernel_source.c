@@ -76,6 +76,10 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_GATHER] = write_gather,
         [INSTR_SCATTER] = write_scatter,
         [INSTR_CONTRACT] = write_contract,
+        [INSTR_SCAN] = write_scan,
+        [INSTR_ORDER] = write_order,
+        [INSTR_WINDOW] = write_window,
+        [INSTR_DRAW] = write_draw,
     };
     return writers[kind];
 }

@@ -96,9 +96,11 @@ static const char join_parts[] =
     "        $WOFPART\n"
     "        $JOIN\n"
     "    }\n"
-    "    $OUTLOOPS\n"
-    "    auto *to = out0 + $OUT;\n"
-    "    $PUT\n";
+    "    {\n"
+    "        $OUTLOOPS\n"
+    "        auto *to = out0 + $OUT;\n"
+    "        $PUT\n"
+    "    }\n";
 
 bool fold_join_parts(kernel_text *k, kernel_plan *plan, int64_t parts, int64_t kept)
 {
