@@ -161,8 +161,7 @@ static void test_tf32_only_by_option(void **state)
         load(&l, &t);
         step(&l);
         cuda->read(context, got, l.base[0], sizeof got);
-        for (int k = 0; k < 30; k++)
-            assert_true((double)got[k] == (tf32 ? 8.0 : 8.0 + 0x1p-10));
+        for (int k = 0; k < 30; k++) assert_true((double)got[k] == (tf32 ? 8.0 : 8.0 + 0x1p-10));
         unload(&l);
         trial_free(&t);
         card_close();
