@@ -31,7 +31,7 @@ static inline void card_open(void)
 {
     session = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda", .tf32 = with_tf32});
     cuda = device_cuda_open(session);
-    context = cuda ? cuda->open_context(cuda, 0) : NULL;
+    context = cuda ? cuda->open_context(cuda, 0, 0) : NULL;
     if (!context) fail_msg("%s", mtf_error(session));
 }
 

@@ -75,11 +75,14 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_FOLD] = write_fold,
         [INSTR_GATHER] = write_gather,
         [INSTR_SCATTER] = write_scatter,
-        [INSTR_CONTRACT] = write_contract,
         [INSTR_SCAN] = write_scan,
         [INSTR_ORDER] = write_order,
         [INSTR_WINDOW] = write_window,
         [INSTR_DRAW] = write_draw,
+        [INSTR_CONTRACT] = write_contract,
+        [INSTR_ATTENTION] = write_attention,
+        [INSTR_ATTENTION_JOIN] = write_attention_join,
+        [INSTR_ATTENTION_GRAD] = write_attention_grad,
     };
     return writers[kind];
 }
