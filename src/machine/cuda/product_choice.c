@@ -66,9 +66,10 @@ static int find_candidates(cuda_context *c, const product_call *p,
     if (!product_ok(c, lt->cublasLtMatmulPreferenceCreate(&wish), "take a preference")) return 0;
     bool ok = prefer(c, &p->key, wish) &&
               product_ok(c,
-                         lt->cublasLtMatmulAlgoGetHeuristic(
-                             c->products, p->how, p->layout[LEFT], p->layout[RIGHT],
-                             p->layout[RESULT], p->layout[RESULT], wish, MOST_CANDIDATES, found, &n),
+                         lt->cublasLtMatmulAlgoGetHeuristic(c->products, p->how, p->layout[LEFT],
+                                                            p->layout[RIGHT], p->layout[RESULT],
+                                                            p->layout[RESULT], wish,
+                                                            MOST_CANDIDATES, found, &n),
                          "find a way to multiply");
     lt->cublasLtMatmulPreferenceDestroy(wish);
     for (int k = 0; ok && k < n; k++)
