@@ -59,15 +59,29 @@ static bool add_binding(const options *o, arena *a, const char *option, const ch
     return list[*n - 1] != NULL;
 }
 
+/* On a mesh that is yet to be found nobody knows how many sequences a processor will have: the batch
+ * is not taken apart, unless a parameter that was given says so. */
+static const char one_microbatch[] =
+    "serialize_num_microbatches.tokens_per_microbatch_per_replica = None";
+
+static bool mesh_is_open(const options *o)
+{
+    const char *mesh = option_nth(o, "mesh", 0);
+    return mesh && strncmp(mesh, "auto:", 5) == 0;
+}
+
 static bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
     arena             *a = &s->arena;
     const char *const *given = list_of(o, a, "gin_param");
     int                n = 0;
     while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 3);
+    const char **params = arena_array(a, const char *, n + 4);
     TRY(given && params);
-    memcpy(params, given, sizeof *params * (size_t)n);
+    bool open = mesh_is_open(o);
+    if (open) params[0] = one_microbatch;
+    memcpy(params + open, given, sizeof *params * (size_t)n);
+    n += open;
     TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
         add_binding(o, a, "layout", "run.layout_rules", params, &n));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};

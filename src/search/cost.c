@@ -101,7 +101,9 @@ static bool add_other(const subject *s, const layout *l, const price_rates *r, p
 }
 
 /* Where parts are uneven, or some fetch more than others, the last processor need not be the
- * slowest: one of each kind is asked. */
+ * slowest: one of each kind is asked.  Along a cut length every processor may fetch another amount,
+ * which grows from one to the next: of many kinds only some are asked, evenly spaced. */
+enum { MOST_KINDS = 12 };
 static bool ask_others(census *kinds, const subject *s, const price_rates *r, cost *c)
 {
     const layout *l = kinds->opts.layout;
@@ -109,7 +111,8 @@ static bool ask_others(census *kinds, const subject *s, const price_rates *r, co
     if (census_is_even(kinds)) return true;
     kinds->edges = ~0u; /* also what is received differs at the edges */
     TRY(census_take(kinds));
-    for (int k = 0; k < kinds->nkinds; k++) {
+    int apart = (kinds->nkinds + MOST_KINDS - 1) / MOST_KINDS;
+    for (int k = kinds->nkinds - 1; k >= 0; k -= apart) {
         const kind *x = &kinds->kinds[k];
         int         last = kinds->processors - 1;
         if (x->last == last) continue;
