@@ -44,7 +44,9 @@ enum op_flags {
     OP_STORE = 32,    /* what it gives is stored in the variable that is its first input */
     OP_ANYWHERE = 64, /* takes its input wherever that lies, finer than the layout too */
     OP_IDENTITY = 4,  /* its output is its first input; copies of a region leave the effect out */
-    OP_MOVES = 128    /* each element of its output is one of an input's, or a constant */
+    OP_MOVES = 128,   /* each element of its output is one of an input's, or a constant */
+    OP_ALIKE = 256,   /* lowers cut dimensions alike on all processors whose parts are equal */
+    OP_REGROUPS = 512 /* keeps the row-major order of the elements of its input */
 };
 
 /* A call of a composite op: its inputs and attributes, complete with defaults. */
