@@ -74,8 +74,8 @@ static double bytes_of_copies(const subject *s, const program *q)
 
 /* One processor's program. */
 static bool cost_of_program(const subject *s, const layout *l, const price_rates *r,
-                            const program *q, const mesh_point *here, arena *a,
-                            cost_listener *tell, void *context, cost *c)
+                            const program *q, const mesh_point *here, arena *a, cost_listener *tell,
+                            void *context, cost *c)
 {
     price p = {
         .program = q, .mesh = l->mesh, .layout = l, .here = *here, .rates = *r, .brief = true};
@@ -100,10 +100,17 @@ static bool add_other(const subject *s, const layout *l, const price_rates *r, p
     return true;
 }
 
+/* Too slow already: nobody asks by how much. */
+static bool is_enough(const subject *s, const cost *c)
+{
+    return s->enough > 0 && c->seconds > s->enough;
+}
+
 /* Where parts are uneven, or some fetch more than others, the last processor need not be the
  * slowest: one of each kind is asked.  Along a cut length every processor may fetch another amount,
- * which grows from one to the next: of many kinds only some are asked, evenly spaced. */
-enum { MOST_KINDS = 12 };
+ * which grows from one to the next: of more than MOST_KINDS only SOME_KINDS are asked, evenly
+ * spaced. */
+enum { MOST_KINDS = 12, SOME_KINDS = 4 };
 static bool ask_others(census *kinds, const subject *s, const price_rates *r, cost *c)
 {
     const layout *l = kinds->opts.layout;
@@ -111,16 +118,16 @@ static bool ask_others(census *kinds, const subject *s, const price_rates *r, co
     if (census_is_even(kinds)) return true;
     kinds->edges = ~0u; /* also what is received differs at the edges */
     TRY(census_take(kinds));
-    int apart = (kinds->nkinds + MOST_KINDS - 1) / MOST_KINDS;
-    for (int k = kinds->nkinds - 1; k >= 0; k -= apart) {
+    int n = kinds->nkinds, apart = n > MOST_KINDS ? (n + SOME_KINDS - 1) / SOME_KINDS : 1;
+    for (int k = n - 1; k >= 0 && !is_enough(s, c); k -= apart) {
         const kind *x = &kinds->kinds[k];
         int         last = kinds->processors - 1;
         if (x->last == last) continue;
         program *q = census_plan(kinds, x->first);
         bool     ok = q != NULL;
         /* Of a kind, the last has the longest shards of what is combined. */
-        for (int n = 0; ok && n < (x->last > x->first ? 2 : 1); n++) {
-            mesh_point here = mesh_place(l->mesh, n ? x->last : x->first);
+        for (int i = 0; ok && i < (x->last > x->first ? 2 : 1); i++) {
+            mesh_point here = mesh_place(l->mesh, i ? x->last : x->first);
             ok = add_other(s, l, r, q, &here, c);
         }
         program_free(q);

@@ -19,6 +19,7 @@ typedef struct subject {
     survey       survey; /* of the graph, the same under every layout */
     const mtf_allocator *memory; /* for programs of it; NULL: the session's */
     bool                 quick;  /* nobody asks for its memory: a peak is that of variables alone */
+    double               enough; /* seconds beyond which nobody asks who is slowest; 0: none */
 } subject;
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s);

@@ -11,7 +11,8 @@
 #include "mtf_build.h"
 
 /* Kinds of files that came with mtf, each in a folder of its own; a name may leave it out. */
-static const char *const inside[] = {"", "models/", "layouts/", "learning_rates/", "decoding/"};
+static const char *const inside[] = {"",          "models/", "layouts/", "learning_rates/",
+                                     "decoding/", "recipes/"};
 
 static bool is_file(const char *path)
 {
