@@ -7,7 +7,7 @@
 
 #include "base/cores.h"
 
-/* Found out once: looking takes its time, which is not a limit's. */
+/* Determined once, so that the time of determining it is not measured. */
 int limit_threads(void)
 {
     static int threads;
@@ -39,8 +39,8 @@ static int64_t part_begin(int64_t count, int n, int k)
 
 /* ---- products ---- */
 
-/* The rows are split by hand: the library runs on one thread for each caller, as it must where
- * several processors share a process, and reaches the full rate so. */
+/* The rows are split here: the library runs on one thread for each caller, as it must where several
+ * processors share a process, and reaches its full rate this way. */
 static void run_product(void *what)
 {
     limit *l = what;
@@ -148,7 +148,7 @@ static void run_relu(void *what)
     }
 }
 
-/* Integers, which may be summed in any order, in so many sums that none waits for another. */
+/* Integers, which may be summed in any order, in enough independent sums to hide the latency. */
 static uint64_t sum_of(const uint64_t *words, int64_t count)
 {
     enum { SUMS = 16 };

@@ -1,6 +1,6 @@
-/* Functions of every element, by SLEEF: vectors written by hand, by others.
+/* Elementwise functions by SLEEF, a library of vector functions.
  *
- * Its variants are the fastest that keep our own bounds on errors: one unit in the last place for exp,
+ * The variants are the fastest within mtf's own error bounds: one unit in the last place for exp,
  * 3.5 for tanh.
  */
 #include "bare.h"
@@ -33,7 +33,7 @@ enum { WIDTH = 8 };
 #define EXP Sleef_expf8_u10
 #define TANH Sleef_tanhf8_u35
 #define CAN_RUN __builtin_cpu_supports("avx2")
-#ifndef __AVX__ /* its header tells of them only where all is compiled for such chips */
+#ifndef __AVX__ /* its header declares them only where all code is compiled for such chips */
 FOR_CHIP __m256 Sleef_expf8_u10(__m256 x);
 FOR_CHIP __m256 Sleef_tanhf8_u35(__m256 x);
 #endif

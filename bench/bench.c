@@ -40,7 +40,7 @@ static void race(int n, racer *racers, double seconds, clockid_t clock)
 {
     int    turns = 1;
     double begin = read_clock(CLOCK_MONOTONIC), fastest = 1;
-    for (int k = 0; k < n; k++) { /* the first run warms up, the second tells how long one takes */
+    for (int k = 0; k < n; k++) { /* the first run warms up, the second measures the duration */
         run_for(&racers[k], 1, clock);
         racers[k].best = run_for(&racers[k], 1, clock);
         if (racers[k].best < fastest) fastest = racers[k].best;
@@ -95,7 +95,7 @@ static int count_missed(const bench *b)
     return missed;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 void bench_error(bench *b, const char *format, ...)
 {

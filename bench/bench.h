@@ -1,8 +1,8 @@
 /* Benchmarks: ratios measured in one run, beside their targets.
  *
  * A machine may be twice as fast a minute later, so nothing is compared with a
- * stored number: what is measured and what it is measured against race each
- * other, turn by turn, and the best time of each counts.
+ * stored number: both sides of a ratio run alternately, and the best time of
+ * each counts.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -31,18 +31,18 @@ typedef struct bench {
     bool        json, progress;
     figure     *figures;
     int         count, room;
-    int         errors; /* things that could not be measured */
+    int         errors; /* how many figures could not be measured */
 } bench;
 
 void bench_figure(bench *b, const figure *f);
-/* Something could not be measured: said at once, and by the exit status at the end. */
+/* Reports that something could not be measured, at once and by the exit status. */
 void bench_error(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Is a contest of this name to be held? */
+/* Whether the figure of this name is to be measured. */
 bool bench_wants(const bench *b, const char *name);
-/* From here on a signal to end is answered by the table as it is then, at the next progress; a second
- * interrupt ends at once. */
+/* From here on a signal ends the benchmark at the next progress message, with the table so far; a second
+ * interrupt ends it at once. */
 void bench_heed_signals(void);
-/* What is being done, where somebody watches. */
+/* Prints a progress line, on a terminal. */
 void bench_progress(const bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_print_machine(const bench *b);
 void bench_print_table(const bench *b); /* and how many missed */
@@ -50,7 +50,7 @@ double bench_ratio(const figure *f);
 /* "1 KiB" or "64 MiB". */
 const char *bench_bytes(int64_t bytes, char *text, size_t room);
 
-/* One of those who race. */
+/* One side of a comparison. */
 typedef struct racer {
     void (*run)(void *context);
     void  *context;
@@ -58,9 +58,9 @@ typedef struct racer {
     void (*before)(void *context); /* each run, not timed; or NULL */
 } racer;
 
-/* Lets all run in turn, again and again, for about `seconds` in all but at least five times. */
+/* Runs all alternately, repeatedly, for about `seconds` in total, but at least five times. */
 void bench_race(int n, racer *racers, double seconds);
-/* The same for what one thread does: only its own time counts, whoever else is busy. */
+/* The same for code of one thread: measures the thread's CPU time. */
 void bench_race_single(int n, racer *racers, double seconds);
 
 #endif

@@ -12,10 +12,10 @@
 extern char **environ;
 
 enum { MOST = 8, ROUNDS = 5 };
-static const double turn_seconds = 0.3; /* short steps are taken many at a time */
+static const double turn_seconds = 0.3; /* short steps are measured many at a time */
 
-/* Runs the command with these ends of pipes as its input and output.  Warnings of libraries are
- * nobody's concern here; whoever starts the command by hand sees them. */
+/* Runs the command with these ends of pipes as its input and output.  Discards warnings of libraries,
+ * which are visible when the command is run by hand. */
 static bool spawn(contestant *c, int input, int output)
 {
     posix_spawn_file_actions_t actions;

@@ -22,7 +22,7 @@ static mtf_dataset *open_digits(mtf_session *s)
                {0}});
 }
 
-/* ---- what anybody would write ---- */
+/* ---- the plain loop ---- */
 
 /* All digits in memory, and a loop that converts a batch of them and copies it to its place. */
 typedef struct plain_loop {
@@ -101,7 +101,7 @@ static void measure_alone(bench *b, mtf_dataset *d, mtf_program *p, int64_t batc
     mtf_batches_free(one);
 }
 
-/* How long a training step waits for its batch, in the middle. */
+/* The median time that a training step waits for its batch. */
 static void measure_share(bench *b, mtf_batches *ahead, mtf_program *p, int64_t batch)
 {
     double taking[STEPS], stepping[STEPS];

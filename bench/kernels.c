@@ -33,7 +33,7 @@ static void race_limit(bench *b, const char *name, step *s, limit *l, double tar
     racer racers[] = {{step_run, s, 0, NULL}, {l->run, l, 0, NULL}};
     bench_progress(b, "%s", name);
     if (s->program &&
-        mtf_ok(s->session)) { /* what fails takes no time, and would be repeated without end */
+        mtf_ok(s->session)) { /* a failing step takes no time, and would be repeated forever */
         bench_race(2, racers, race_seconds);
         add(b, name, l->name, &racers[0], racers[1].best * l->scale, target);
     }
@@ -201,8 +201,8 @@ static void measure_convolution(bench *b, const float *values)
 
 /* ---- passes over memory ---- */
 
-/* Against a triad, and a bare loop of the same likewise: four arrays at once are slower than three,
- * for whoever goes over them. */
+/* Against a triad, which a bare loop of the same is compared with, too: four arrays are slower than three,
+ * for any code. */
 static void measure_relu(bench *b, const float *values)
 {
     static const char *const name = "relu(a*b+c), 64 MiB each";

@@ -1,4 +1,4 @@
-/* Large models, for planning only: nobody runs them here. */
+/* Large models, for planning only; they are not run. */
 #include "large_models.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static mtf_tensor *feed_forward(mtf_tensor *x)
 }
 
 /* Every token goes to two of the experts, each of which takes as many tokens of a group as it has
- * room for; who goes where is a product with a mask.  x: [batch, length, model] */
+ * room for; tokens are dispatched by products with a mask.  x: [batch, length, model] */
 static mtf_tensor *mixture(mtf_graph *g, mtf_tensor *x, mtf_dim length)
 {
     mtf_dim     experts = {"experts", 64}, room = {"room", 32}, hidden = {"hidden", 16384};

@@ -1,4 +1,4 @@
-/* Large models, for planning only: nobody runs them here. */
+/* Large models, for planning only; they are not run. */
 #ifndef BENCH_LARGE_MODELS_H
 #define BENCH_LARGE_MODELS_H
 

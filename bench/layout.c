@@ -39,7 +39,7 @@ static void run_search(void *what)
         bench_error(t->bench, "layout of %s: the gap is %.3g %%", t->name, 100 * t->gap);
 }
 
-/* The graph is there already: what counts is the search. */
+/* The graph exists already: only the search is timed. */
 static void measure(bench *b, task *t)
 {
     t->bench = b;

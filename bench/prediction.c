@@ -129,7 +129,7 @@ static void show_machine(const price_rates *r)
     mtf_close(s);
 }
 
-/* So many trials more. */
+/* Runs this many more trials. */
 static bool try_machine(prediction *t, int trials)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = t->mesh});

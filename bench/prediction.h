@@ -6,7 +6,7 @@
 #include "run/calibrate.h"
 
 enum { MOST_LAYOUTS = 1000 };
-#define SAME 1.02 /* times that nobody would choose between */
+#define SAME 1.02 /* a ratio of times that counts as equal */
 
 typedef struct sample {
     char   layout[300];

@@ -1,8 +1,8 @@
 /* Layouts run in turns, again and again.
  *
- * On a shared machine somebody else's work slows down a core for seconds, now one and now another,
- * and a step takes as long as its slowest processor: by a quarter more, or several times as long.  So
- * no visit of a layout is believed before another was as short.
+ * On a shared machine other programs slow down a core for seconds, now one and now another, and a step
+ * takes as long as its slowest processor: a quarter longer, or several times as long.  So a time of a
+ * layout counts only when a second visit was as short.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,16 +15,16 @@
 #include "prediction.h"
 
 enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROUNDS = 4 };
-#define FAR 4.0   /* so many times the least, as predicted and at a look: of many, that is enough */
-#define NEAR 1.5  /* so many times the least measured: it may yet be the fastest */
+#define FAR 4.0   /* times the fastest, predicted and at the first visit: such layouts are not visited again */
+#define NEAR 1.5  /* times the fastest measured: such a layout may still be the fastest */
 #define LOOK 0.05 /* seconds of steps, the first time, */
 #define VISIT 0.1 /* and whenever a layout is measured again */
 #define SECONDS 45.0       /* for a model, after all its layouts ran once, and for those near, */
 #define PATIENCE 60.0      /* and for those whose best two visits do not agree, */
 #define RACE_SECONDS 6.0   /* and for each heat of the fastest of them, */
 #define LAST_SECONDS 20.0  /* the last one being that of two, */
-#define HEAT_PATIENCE 24.0 /* and so many more while the machine is not calm: */
-#define CALM 1.25          /* each takes at most so many times as long as at its best */
+#define HEAT_PATIENCE 24.0 /* and this many more while the machine is not calm: */
+#define CALM 1.25          /* each takes at most this many times as long as at its best */
 
 /* ---- visits ---- */
 
@@ -142,8 +142,8 @@ static bool was_calm(const prediction *t, const int *list, int n)
     return true;
 }
 
-/* In turn, so that what slows one down slows down all.  While somebody else has half of the machine,
- * whoever wins does so by chance: then a heat goes on, as long as there is patience. */
+/* Runs the layouts alternately, so that a disturbance slows down all of them.  While other programs use
+ * half of the machine the result is chance: then a heat goes on, up to its limit of time. */
 static bool run_heat(prediction *t, const int *list, int n)
 {
     double took[FINALISTS][MOST_VISITS];

@@ -144,7 +144,7 @@ static product product_of(const instr *i, char *const *base)
     return p;
 }
 
-/* Touched, for pages that nobody wrote are all one page. */
+/* Written once, because unwritten pages are all one page of zeros. */
 static char *make(int64_t bytes)
 {
     size_t size = ((size_t)bytes + 127) / 64 * 64;

@@ -27,7 +27,7 @@ typedef struct wire_run {
     bool        ranks;
     int         batch;         /* as many rows as there are cores */
     char        machine[1000]; /* the file that describes it */
-    char        launch[1000];  /* what stands before a command */
+    char        launch[1000];  /* the command's prefix */
 } wire_run;
 
 /* clang-format off */

@@ -1,4 +1,4 @@
-/* How a contestant in C talks, as those in Python do. */
+/* The protocol of a contestant in C. */
 #include "serve.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { WARM_UP = 2 };
 
-/* The most memory that this process ever had.  (What getrusage tells begins with that of the process
+/* The peak memory of this process.  (The value of getrusage begins with that of the process
  * that started it.) */
 static long peak_bytes(void)
 {

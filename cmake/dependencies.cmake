@@ -123,12 +123,41 @@ if(MICROHTTPD_FOUND)
     list(APPEND MTF_LINK_FLAGS ${MICROHTTPD_LDFLAGS})
 endif()
 
-# ---- found, and only reported --------------------------------------------------------------------
+# ---- CUDA ----------------------------------------------------------------------------------------
 
-find_package(CUDAToolkit QUIET)
+# Only headers: the libraries are opened when the device is asked for.
+set(MTF_HAVE_CUDA 0)
+set(MTF_HAVE_NCCL 0)
+set(MTF_HAVE_CUDNN 0)
 set(MTF_BUILD_CUDA none)
-if(CUDAToolkit_FOUND)
-    set(MTF_BUILD_CUDA "${CUDAToolkit_VERSION}")
+set(MTF_CUDA_HEADERS "")
+if(NOT MTF_CUDA STREQUAL "OFF")
+    find_package(CUDAToolkit 12.4 QUIET)
+    find_path(MTF_CUBLASLT_HEADER cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_path(MTF_NVRTC_HEADER nvrtc.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    if(CUDAToolkit_FOUND AND MTF_CUBLASLT_HEADER AND MTF_NVRTC_HEADER)
+        set(MTF_HAVE_CUDA 1)
+        set(MTF_BUILD_CUDA "${CUDAToolkit_VERSION}")
+        set(MTF_CUDA_HEADERS ${CUDAToolkit_INCLUDE_DIRS})
+        find_path(MTF_NCCL_HEADER nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+        find_path(MTF_CUDNN_HEADER cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+        if(MTF_NCCL_HEADER)
+            set(MTF_HAVE_NCCL 1)
+            list(APPEND MTF_CUDA_HEADERS ${MTF_NCCL_HEADER})
+            string(APPEND MTF_BUILD_CUDA " with NCCL")
+        endif()
+        if(MTF_CUDNN_HEADER)
+            set(MTF_HAVE_CUDNN 1)
+            list(APPEND MTF_CUDA_HEADERS ${MTF_CUDNN_HEADER})
+            string(APPEND MTF_BUILD_CUDA " with cuDNN")
+        endif()
+        string(REPLACE "with NCCL with cuDNN" "with NCCL and cuDNN" MTF_BUILD_CUDA
+            "${MTF_BUILD_CUDA}")
+        list(APPEND MTF_LIBRARIES ${CMAKE_DL_LIBS})
+    elseif(MTF_CUDA STREQUAL "ON")
+        message(FATAL_ERROR "MTF_CUDA is ON, but no CUDA toolkit from 12.4 on, with the headers of "
+            "cuBLASLt and NVRTC, was found")
+    endif()
 endif()
 
 # ---- what was found ------------------------------------------------------------------------------

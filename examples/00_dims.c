@@ -27,7 +27,7 @@ int main(void)
     show("weights", weights);
     show("a scalar", mtf_shape());
 
-    /* Sets by name: what both have together, what one has beyond the other. */
+    /* Set operations by name: union and difference. */
     show("images + weights", mtf_shape_plus(images, weights));
     show("images - weights", mtf_shape_minus(images, weights));
     show("rename cols", mtf_shape_rename(images, "cols", "width"));
@@ -46,9 +46,9 @@ int main(void)
     show("b + x", mtf_shape_of_tensor(y));
     show("its mean over batch", mtf_shape_of_tensor(mtf_reduce_mean(y, mtf_shape(batch))));
 
-    /* A mistake is a sentence.  Nothing needs checking on the way: the first error is kept. */
+    /* An error is a sentence.  Calls need no checks: the session keeps the first error. */
     mtf_tensor *wrong = mtf_input(g, "wrong", MTF_F32, mtf_shape(((mtf_dim){"hidden", 46})));
     mtf_tensor *never = mtf_exp(mtf_add(x, wrong));
     printf("%s\n", never ? "this cannot happen" : mtf_error(s));
-    return mtf_close(s) ? 0 : 1; /* here the error was the point */
+    return mtf_close(s) ? 0 : 1; /* this example expects the error */
 }

@@ -1,6 +1,6 @@
 /* Differentiates: once, twice, and through a loop.
  *
- * A gradient is made of the same operations as what it is the gradient of, so
+ * A gradient consists of ordinary operations, so
  * it can be printed, fetched, and differentiated again.
  */
 #include <mtf.h>
@@ -25,7 +25,7 @@ static void show(mtf_program *p, const char *what, mtf_tensor *x)
     printf("\n");
 }
 
-/* One step of Newton's way to the square root of x: r <- (r + x / r) / 2. */
+/* One step of Newton's method for the square root of x: r <- (r + x / r) / 2. */
 static void closer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
 {
     (void)g;
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     mtf_tensor *dy = derivative(y, x);              /* 3 x^2 */
     mtf_tensor *ddy = derivative(dy, x);            /* 6 x */
 
-    /* Six turns from 1.  Its derivative runs the loop backwards, and is that of the root. */
+    /* Six iterations from 1.  The derivative runs the loop backwards, and is that of the root. */
     mtf_tensor *one = mtf_ones_like(x), *root;
     mtf_while_loop(g, 1, &one, &root, &(mtf_loop_opts){.trips = 6, .body = closer, .context = x});
     mtf_tensor *droot = derivative(root, x); /* 1 / (2 root) */

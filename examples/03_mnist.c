@@ -25,7 +25,7 @@ static mtf_dataset *open_digits(mtf_session *s, const char *dir, const char *par
                                              {0}});
 }
 
-/* What a batch of images comes to: their mean loss, and how many are read right. */
+/* The results of a batch of images: their mean loss, and how many are classified right. */
 typedef struct network {
     mtf_tensor *loss, *right;
 } network;

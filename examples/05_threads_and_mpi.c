@@ -4,9 +4,9 @@
  *     mpirun -n 4 build/examples/05_threads_and_mpi         four ranks, a processor each
  *     mpirun -n 2 build/examples/05_threads_and_mpi         two ranks, two threads each
  *
- * All print the same, to the digit.  Nothing below asks how it was started but for one line: the
- * first process prints, and alone it is the first.  Every rank makes the same calls with the same
- * values; a fetch gives each of them the whole.
+ * All print the same digits.  The program does not depend on how it was started, except for one line: only
+ * the first process prints, and a single process is the first.  Every rank makes the same calls with the
+ * same values; a fetch gives each of them the whole tensor.
  */
 #include <mtf.h>
 #include <mtf_nn.h>
@@ -52,11 +52,11 @@ int main(void)
     mtf_feed(step, labels, answers);
     for (int i = 1; i <= STEPS; i++) {
         mtf_step(step);
-        double now = mtf_fetch_scalar(step, loss); /* by all, though only one prints it */
+        double now = mtf_fetch_scalar(step, loss); /* all ranks fetch it, one prints it */
         if (i % 10 == 0 && mtf_is_first(s)) printf("step %2d  loss %.4f\n", i, now);
     }
 
-    float weights[HIDDEN * CLASSES]; /* cut along "hidden": the parts come together here */
+    float weights[HIDDEN * CLASSES]; /* cut along "hidden": fetching gathers the parts */
     mtf_variable_get(w2, weights);
     if (mtf_is_first(s)) printf("w2[0]  %7.4f %7.4f %7.4f\n", weights[0], weights[1], weights[2]);
     return mtf_close(s);

@@ -1,7 +1,7 @@
 /* Reading a plan: what layouts cost, and which to choose.
  *
- * Everything here is known when a program is compiled; nothing runs.  The command says the same and
- * more, and without taking the memory.  For this model as text, the third row of the table below:
+ * Everything here is known when a program is compiled; nothing runs.  The command prints the same and
+ * more, and without allocating the memory.  For this model as text, the third row of the table below:
  *
  *     $ mtf plan model.mtf --mesh p:4 --layout batch:p
  *     memory           2.63 MB   at most, on processor 0 ...          the column "memory"
@@ -17,7 +17,7 @@
 
 enum { BATCH = 4096, IN = 64, HIDDEN = 256, CLASSES = 32 };
 
-/* A modest machine: what a processor does in a second, and what every collective costs besides. */
+/* A modest machine: what a processor does in a second, and the latency of a collective. */
 static const double flops_rate = 30e9, wire_rate = 5e9, latency = 10e-6;
 
 typedef struct way {

@@ -12,7 +12,7 @@
 
 static mtf_tensor *labels, *logits, *loss;
 
-/* Built twice: to be trained, and without an optimizer to be judged.  Variables are the same by name. */
+/* Built twice: for training, and without an optimizer for evaluation.  Both share variables by name. */
 static mtf_graph *build(mtf_session *s)
 {
     mtf_dim     batch = {"batch", 100}, rows = {"rows", 28}, cols = {"cols", 28};

@@ -1,11 +1,11 @@
 /* The language of mtf: named dimensions, tensors, operations, programs.
  *
- * Everything hangs on a session.  The first error is kept there; afterwards
- * every call is a harmless no-op (NULL in, NULL out), so model code reads as
- * mathematics and one function, mtf_close, reports what went wrong.
+ * Everything belongs to a session.  The session keeps the first error; after
+ * it every call is a harmless no-op (NULL in, NULL out).  So model code reads
+ * as mathematics, and one function, mtf_close, reports what went wrong.
  *
  * Names follow the original Mesh TensorFlow: mtf.einsum is mtf_einsum.
- * Configuration is a literal with fields by name; zero means the default.
+ * Options are structs written as literals; a field that is zero has its default.
  */
 #ifndef MTF_H
 #define MTF_H
@@ -27,8 +27,8 @@ extern "C" {
 
 /* ---- dimensions and shapes ------------------------------------------------------------- */
 
-/* A shape has at most MTF_MAX_DIMS dimensions.  There is room for a few more, which only the library's
- * own have, on the way to a result; their names begin with a dot, as no other may. */
+/* A shape has at most MTF_MAX_DIMS dimensions.  The library's own intermediate shapes may have a few
+ * more, up to MTF_SHAPE_ROOM; the names of those begin with a dot, which is reserved for them. */
 enum { MTF_MAX_DIMS = 16, MTF_SHAPE_ROOM = 20 };
 
 /* A dimension has a name and a size.  Everything in the language matches by name. */
@@ -38,8 +38,8 @@ typedef struct mtf_dim {
 } mtf_dim;
 
 /* A shape is an ordered set of dimensions with distinct names; {0} is the shape of a scalar.
- * A shape that could not be made (a duplicate, too many) has ndims < 0; whoever receives it
- * reports the reason. */
+ * A shape that could not be made (a duplicate name, too many dimensions) has ndims < 0; the function
+ * that is given it reports the reason. */
 typedef struct mtf_shape {
     int     ndims;
     mtf_dim dims[MTF_SHAPE_ROOM];
@@ -63,8 +63,8 @@ MTF_API int64_t   mtf_shape_size(mtf_shape s);                   /* product of t
 MTF_API bool      mtf_shape_equal(mtf_shape a, mtf_shape b);     /* order matters         */
 MTF_API int       mtf_shape_find(mtf_shape s, const char *name); /* position, or -1       */
 MTF_API mtf_dim   mtf_shape_dim(mtf_shape s, const char *name);  /* {0} where absent      */
-MTF_API mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b);      /* a, then what b adds   */
-MTF_API mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b);     /* a without names of b  */
+MTF_API mtf_shape mtf_shape_plus(mtf_shape a, mtf_shape b);      /* a, then b's new dims  */
+MTF_API mtf_shape mtf_shape_minus(mtf_shape a, mtf_shape b);     /* a without b's names   */
 MTF_API mtf_shape mtf_shape_rename(mtf_shape s, const char *from, const char *to);
 MTF_API mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size);
 MTF_API mtf_shape mtf_shape_replace(mtf_shape s, mtf_shape old_dims, mtf_shape new_dims);
@@ -74,7 +74,7 @@ MTF_API mtf_dim mtf_combined_dimension(mtf_shape dims, const char *name); /* NUL
 
 /* ---- element types --------------------------------------------------------------------- */
 
-/* There is no silent promotion.  bf16 and f16 store; arithmetic happens in f32. */
+/* Types are never promoted implicitly.  bf16 and f16 are for storage; arithmetic on them is in f32. */
 typedef enum mtf_dtype {
     MTF_F32,
     MTF_BF16,
@@ -95,9 +95,9 @@ typedef struct mtf_graph   mtf_graph;
 typedef struct mtf_tensor  mtf_tensor;
 typedef struct mtf_program mtf_program;
 
-/* Where memory comes from: embedding, limits, fault injection. */
+/* Supplies memory: for programs that embed the library, limit its memory or inject faults. */
 typedef struct mtf_allocator {
-    void *(*alloc)(void *context, size_t bytes); /* NULL when there is none */
+    void *(*alloc)(void *context, size_t bytes); /* NULL: out of memory */
     void (*release)(void *context, void *memory);
     void *context;
 } mtf_allocator;
@@ -106,7 +106,7 @@ typedef struct mtf_allocator {
 typedef struct mtf_rule {
     const char *dim;
     const char *axes[8];  /* NULL after the last */
-    bool        optional; /* may name what the mesh or the model lacks */
+    bool        optional; /* its dimension or axes may be missing in the model or the mesh */
     bool        firm;     /* for stored state: kept even where it raises the planned memory */
 } mtf_rule;
 
@@ -120,33 +120,34 @@ typedef struct mtf_session_opts {
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes; "auto"  */
     mtf_shape     mesh_shape; /* the mesh as a value, where `mesh` is NULL                       */
     const mtf_rule *rules;    /* the layout as a list, its last dim NULL, where `layout` is NULL */
-    /* The same for stored state: cuts variables further between steps.  A rule that would raise the
-     * planned memory of the first program compiled is declined, unless it ends in "!". */
+    /* Rules for stored state, which cut variables further between steps.  A rule that would raise the
+     * planned memory of the first program compiled is ignored, unless it ends in "!". */
     const char     *state_layout;
     const mtf_rule *state_rules;  /* that as a list, where `state_layout` is NULL                  */
     const char     *machine;  /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
     bool            measure;  /* count and time every instruction, for mtf_program_measured      */
     int             patience; /* seconds that a processor waits for another; default 600        */
-    /* Receives every text the session has to say: errors at mtf_close, print ops.  Default: none. */
+    bool            tf32;     /* cards round the factors of f32 products to 11 bits: faster       */
+    /* Receives every text that the session prints: errors at mtf_close, print ops.  Default: none. */
     void (*say)(void *context, const char *text);
     void *say_context;
 } mtf_session_opts;
 
 /* Takes --seed, --threads, --device, --memory, --mesh, --layout, --state-layout, --machine, --patience
- * from the arguments, leaves the others to the program (mtf_option finds them), and says errors on stderr.
+ * from the arguments, leaves the others to the program (mtf_option), and prints errors on stderr.
  *
  * Started by mpirun or srun, each process is a rank with some of the mesh's processors.  Every rank
- * makes the same calls with the same values; fetches give each of them the whole. */
+ * makes the same calls with the same values; a fetch gives each of them the whole tensor. */
 MTF_API mtf_session *mtf_open(int argc, char **argv);
 MTF_API mtf_session *mtf_open_with(const mtf_session_opts *opts);
 MTF_API bool         mtf_ok(const mtf_session *s);
-/* Is this the only process or the first of several: the one that prints and writes files? */
+/* True in the only process, or the first of several: the one that prints and writes files. */
 MTF_API bool        mtf_is_first(const mtf_session *s);
 MTF_API const char *mtf_error(const mtf_session *s); /* the first error, "" where none      */
-/* The value of --name VALUE or --name=VALUE, or `otherwise`.  An option nobody asked for is
- * reported by mtf_close. */
+/* The value of --name VALUE or --name=VALUE, or `otherwise`.  mtf_close reports an option that the
+ * program never asked for. */
 MTF_API const char *mtf_option(mtf_session *s, const char *name, const char *otherwise);
-MTF_API int         mtf_close(mtf_session *s); /* says the first error; 0 where none  */
+MTF_API int         mtf_close(mtf_session *s); /* prints the first error; 0: none     */
 MTF_API const char *mtf_version(void);         /* version and what the build found    */
 /* "batch:100,hidden:1024"; `,` `;` `.` and blanks all separate.  Names live in the session. */
 MTF_API mtf_shape mtf_shape_parse(mtf_session *s, const char *text);
@@ -169,7 +170,7 @@ MTF_API mtf_tensor *mtf_name(mtf_tensor *x, const char *name); /* renames x; uni
 
 MTF_API mtf_tensor *mtf_input(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant(mtf_graph *g, double value, mtf_dtype type, mtf_shape shape);
-/* The same of i64, for numbers that a double would round. */
+/* An i64 constant, for numbers that a double would round. */
 MTF_API mtf_tensor *mtf_constant_i64(mtf_graph *g, int64_t value, mtf_shape shape);
 MTF_API mtf_tensor *mtf_constant_data(mtf_graph *g, const void *data, mtf_dtype type,
                                       mtf_shape shape);
@@ -189,13 +190,14 @@ typedef struct mtf_variable_opts {
                          "truncated_normal(mean, stddev)", "orthogonal(gain)", "glorot_uniform"
                          (default), ...: docs/layers.md has all                               */
     bool        untrainable;
-    const char *master;     /* "bf16", ...: its type in checkpoints; default: as `type`         */
-    const char *activation; /* likewise the type of the tensor that mtf_variable gives          */
+    const char *master;     /* "bf16", ...: its type in checkpoints; default: `type`            */
+    const char *activation; /* the type of the tensor that mtf_variable returns; default: `type` */
 } mtf_variable_opts;
 
-/* The same name gives the same variable; another shape or type under it is an error. The
- * tensor is the variable's value at the start of a step.  Where that has an activation type of its
- * own, it stands for the variable in all calls below; mtf_variables lists what is kept and updated. */
+/* The same name gives the same variable; another shape or type with that name is an error.  The
+ * tensor is the variable's value at the start of a step.  Where opts->activation differs from the
+ * variable's type, the tensor is a converted copy; the calls below accept it in place of the variable,
+ * and mtf_variables lists the variables themselves. */
 MTF_API mtf_tensor *mtf_variable(mtf_graph *g, const char *name, mtf_shape shape,
                                  const mtf_variable_opts *opts);
 MTF_API int mtf_variables(mtf_graph *g, mtf_tensor **list, int room); /* trainable ones; count */
@@ -206,7 +208,7 @@ MTF_API mtf_tensor *mtf_assign_sub(mtf_tensor *variable, mtf_tensor *value);
 
 /* ---- elementwise ----------------------------------------------------------------------- */
 
-/* One declaration for each row of the table in src/program/scalars.h.  Floating types. */
+/* One function for each row of the table in src/program/scalars.h.  First those for floating types. */
 MTF_API mtf_tensor *mtf_exp(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_expm1(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_log(mtf_tensor *x);
@@ -230,7 +232,7 @@ MTF_API mtf_tensor *mtf_floor(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_ceil(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_round(mtf_tensor *x); /* halves to even */
 MTF_API mtf_tensor *mtf_isnan(mtf_tensor *x); /* bool */
-/* Floating and integer types. */
+/* These take floating and integer types. */
 MTF_API mtf_tensor *mtf_negative(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_abs(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_sign(mtf_tensor *x);
@@ -241,8 +243,8 @@ MTF_API mtf_tensor *mtf_clip(mtf_tensor *x, double low, double high);
 MTF_API mtf_tensor *mtf_identity(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_cast(mtf_tensor *x, mtf_dtype type);
 
-/* Binary, broadcasting by name: the result has the dimensions of the operand that contains the
- * other's as a subsequence, else x's followed by what y adds. */
+/* Binary operations broadcast by name: the result has the dimensions of the operand that contains the
+ * other's as a subsequence, else x's dimensions followed by those that only y has. */
 MTF_API mtf_tensor *mtf_add(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_sub(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_multiply(mtf_tensor *x, mtf_tensor *y);
@@ -263,7 +265,7 @@ MTF_API mtf_tensor *mtf_logical_or(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_logical_not(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_where(mtf_tensor *condition, mtf_tensor *x, mtf_tensor *y);
 
-/* With a number on the right, of x's type. */
+/* The second operand is a number, converted to x's type. */
 MTF_API mtf_tensor *mtf_add_scalar(mtf_tensor *x, double y);
 MTF_API mtf_tensor *mtf_scale(mtf_tensor *x, double y);
 MTF_API mtf_tensor *mtf_add_n(int n, mtf_tensor *const *xs);
@@ -302,27 +304,27 @@ MTF_API mtf_tensor *mtf_reduce_logsumexp(mtf_tensor *x, mtf_dim dim, mtf_tensor 
 MTF_API mtf_tensor *mtf_log_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
 MTF_API mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_logit);
 
-/* Attention: y = sum over the memory of softmax(scale q k + bias) v, of which no weights are stored.
+/* Attention: y = sum over the memory of softmax(scale q k + bias) v; the weights are never stored.
  * q has `key` and any others, of which `query` counts its positions; k has `memory`, `key` and any of
- * q's others, v has `memory`, `value` and any of q's others: what they lack is shared.  memory may be
- * query: a sequence attends to itself.  A query sees what min_relative <= write - read <= max_relative
- * allows, and where segments are equal. */
+ * q's others, v has `memory`, `value` and any of q's others: dimensions that they lack are broadcast.
+ * memory may be query: a sequence attends to itself.  A query sees a position of the memory where
+ * min_relative <= write - read <= max_relative and both are in the same segment. */
 typedef struct mtf_attention_op_opts {
-    const char    *query;                         /* NULL: there is one position */
+    const char    *query;                         /* NULL: q has one position */
     const char    *memory, *key, *value;          /* value may be key */
-    double         scale;                         /* 0: 1 */
+    double         scale;                         /* default 1 */
     const int64_t *min_relative, *max_relative;   /* NULL: no limit */
     mtf_tensor    *bias;                          /* any of q's dimensions but key, and memory */
-    const char    *bias_memory;                   /* what the bias calls the memory; NULL: memory */
+    const char    *bias_memory;                   /* the bias's name for the memory; NULL: memory */
     const char    *bias_relative;                 /* its dimension of distances, of size query + memory - 1:
                                                      element memory - query + (size of query) - 1 */
-    mtf_tensor    *read, *write;                  /* i32 places; NULL: the index */
+    mtf_tensor    *read, *write;                  /* i32 positions of q and k; NULL: the index */
     mtf_tensor    *query_segment, *memory_segment; /* i32; NULL: one segment */
     double         dropout;                       /* of weights */
-    mtf_shape      dropout_over;                  /* dimensions that share decisions */
+    mtf_shape      dropout_over;                  /* dimensions that share the dropout mask */
 } mtf_attention_op_opts;
-/* y: q's dimensions with value in place of key, which comes last.  *lse, unless NULL: the log of the
- * sum of exponentials, f32, or f64 for f64.  A query that sees nothing has y 0 and lse -1e30. */
+/* y has q's dimensions without key, then value.  *lse, unless NULL, receives the log of the sum of
+ * exponentials, in f32, or f64 for f64.  A query that sees nothing has y 0 and lse -1e30. */
 MTF_API mtf_tensor *mtf_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v,
                                   const mtf_attention_op_opts *opts, mtf_tensor **lse);
 MTF_API mtf_tensor *mtf_cumsum(mtf_tensor *x, mtf_dim dim, bool exclusive, bool reverse);
@@ -333,7 +335,7 @@ MTF_API mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape);
 MTF_API mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape);
 MTF_API mtf_tensor *mtf_reshape(mtf_tensor *x, mtf_shape shape);
 MTF_API mtf_tensor *mtf_rename_dimension(mtf_tensor *x, const char *from, const char *to);
-/* Several at once, such as an exchange of two names. */
+/* Renames several at once, so that two names can be exchanged. */
 MTF_API mtf_tensor *mtf_rename(mtf_tensor *x, int n, const char *const *from,
                                const char *const *to);
 MTF_API mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape new_dims);
@@ -349,13 +351,13 @@ MTF_API mtf_tensor *mtf_slice(mtf_tensor *x, const char *dim, int64_t begin, int
 typedef enum mtf_pad_mode { MTF_PAD_CONSTANT, MTF_PAD_REFLECT, MTF_PAD_EDGE } mtf_pad_mode;
 typedef struct mtf_pad_opts {
     int64_t      before, after;
-    int64_t      between; /* fill between neighbours; constant mode only */
+    int64_t      between; /* elements inserted between neighbours; constant mode only */
     mtf_pad_mode mode;    /* default constant                           */
     double       value;   /* default 0                                  */
 } mtf_pad_opts;
 MTF_API mtf_tensor *mtf_pad(mtf_tensor *x, const char *dim, const mtf_pad_opts *opts);
 MTF_API mtf_tensor *mtf_reverse(mtf_tensor *x, mtf_dim dim);
-/* Moves contents to the right by offset (left where negative); zeros or wraps around. */
+/* Moves contents to the right by offset (left where negative); fills with zeros or wraps around. */
 MTF_API mtf_tensor *mtf_shift(mtf_tensor *x, int64_t offset, mtf_dim dim, bool wrap);
 MTF_API mtf_tensor *mtf_dynamic_shift(mtf_tensor *x, mtf_tensor *offset, mtf_dim dim, bool wrap);
 MTF_API mtf_tensor *mtf_halo_exchange(mtf_tensor *x, mtf_dim blocks, mtf_dim block_size,
@@ -372,15 +374,15 @@ MTF_API mtf_tensor *mtf_stride_tensor_1d(mtf_tensor *x, mtf_dim dim, int64_t siz
 MTF_API mtf_tensor *mtf_one_hot(mtf_tensor *indices, mtf_dim dim); /* f32, 1 and 0 */
 MTF_API mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off,
                                    mtf_dtype type);
-/* y[..index dims.., ..rest..] = x[.., indices, ..]; shared dimensions go together. */
+/* y[..index dims.., ..rest..] = x[.., indices, ..]; dimensions that both have act as a batch. */
 MTF_API mtf_tensor *mtf_gather(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim);
-/* The transpose of gather: sums x into a tensor that has `dim`, where indices say.  The indices'
- * dimensions disappear, but for those in `keep`, which go together. */
+/* The transpose of gather: adds the elements of x into a tensor that has `dim`, at the indices.  The
+ * indices' dimensions disappear, except those in `keep`, which act as a batch. */
 MTF_API mtf_tensor *mtf_scatter_add(mtf_tensor *x, mtf_tensor *indices, mtf_dim dim,
                                     mtf_shape keep);
-/* x with `value` at a position along dim; a value that has dim as well goes there and after it.  The
- * position has any of x's other dimensions.  Where nobody needs x any more, as for the cache of a
- * decoder that is a variable assigned the result, only what is new is written. */
+/* x with `value` at a position along dim; a value that has dim as well starts at that position.  The
+ * position may have any of x's other dimensions.  Where x is not read again, as for a decoder's cache
+ * (a variable assigned the result), only the new elements are written. */
 MTF_API mtf_tensor *mtf_update(mtf_tensor *x, mtf_tensor *value, mtf_tensor *position,
                                const char *dim);
 MTF_API mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_tensor **indices);
@@ -421,13 +423,13 @@ typedef struct mtf_pool_opts {
     int64_t stride[3]; /* default: the window                             */
     bool    same;      /* padded: ceil(size / stride) windows; else only full ones */
 } mtf_pool_opts;
-/* Over the `spatial` dimensions just before the last one.  Average counts real elements only. */
+/* Pools the `spatial` dimensions just before the last one.  An average excludes padding. */
 MTF_API mtf_tensor *mtf_max_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts);
 MTF_API mtf_tensor *mtf_avg_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts);
 
 /* ---- random numbers -------------------------------------------------------------------- */
 
-/* Functions of (seed, op, step, global index) alone: docs/random.md. */
+/* Every number is a function of (seed, op, step, global index) alone: docs/random.md. */
 MTF_API mtf_tensor *mtf_random_uniform(mtf_graph *g, mtf_dtype type, mtf_shape shape, double low,
                                        double high);
 MTF_API mtf_tensor *mtf_random_normal(mtf_graph *g, mtf_dtype type, mtf_shape shape, double mean,
@@ -438,7 +440,7 @@ MTF_API mtf_tensor *mtf_sample_with_temperature(mtf_tensor *logits, mtf_dim dim,
                                                 double temperature);
 MTF_API mtf_tensor *mtf_categorical(mtf_tensor *logits, mtf_dim dim); /* temperature 1 */
 /* Keeps each element with probability 1 - rate and divides by it; `noise` lists the dimensions
- * along which decisions differ, mtf_shape() means all of x's. */
+ * along which the mask varies, mtf_shape() means all of x's. */
 MTF_API mtf_tensor *mtf_dropout(mtf_tensor *x, double rate, mtf_shape noise);
 
 /* ---- control --------------------------------------------------------------------------- */
@@ -452,17 +454,17 @@ MTF_API mtf_tensor *mtf_scalar_summary(const char *name, mtf_tensor *x);  /* ide
 typedef void mtf_build(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out);
 
 /* Carried values enter the body and are replaced by its first outputs; further outputs
- * (`sums`) are summed over the turns.  `out` receives carried, then sums. */
+ * (`sums`) are summed over the iterations.  `out` receives carried, then sums. */
 typedef struct mtf_loop_opts {
-    int64_t    trips;     /* fixed number of turns; gradients flow through such a loop         */
-    mtf_build *condition; /* or: one bool scalar, tested before each turn                      */
+    int64_t    trips;     /* fixed number of iterations; gradients flow through such a loop    */
+    mtf_build *condition; /* or: one bool scalar, tested before each iteration                 */
     mtf_build *body;
     void      *context;
-    int        sums; /* how many outputs beyond the carried values the body gives         */
+    int        sums; /* how many outputs the body has besides the carried values          */
 } mtf_loop_opts;
 MTF_API void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,
                             const mtf_loop_opts *opts);
-/* The number of the innermost loop's turn, an i32 scalar; inside of loops only. */
+/* The innermost loop's iteration, counted from 0, an i32 scalar; only inside a loop. */
 MTF_API mtf_tensor *mtf_turn(mtf_graph *g);
 
 /* Inner values are computed again in the backward pass instead of being kept. */
@@ -480,7 +482,7 @@ MTF_API void mtf_gradients(int ny, mtf_tensor *const *ys, int nx, mtf_tensor *co
 
 /* ---- programs -------------------------------------------------------------------------- */
 
-/* Lowers what the fetched tensors and all side effects (assignments, prints) need. */
+/* Compiles everything that the fetched tensors and all side effects (assignments, prints) need. */
 #ifdef __cplusplus
 #define mtf_compile(g, ...) mtf_compile_list(g, {__VA_ARGS__})
 #else
@@ -493,7 +495,7 @@ MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session 
 
 MTF_API bool   mtf_feed(mtf_program *p, mtf_tensor *input, const void *data); /* row-major, whole */
 MTF_API bool   mtf_step(mtf_program *p);
-/* The number of the next step, from 0, on which its random numbers depend.  Whoever resumes sets it. */
+/* The number of the next step, counted from 0; random numbers depend on it.  Set it when resuming. */
 MTF_API int64_t mtf_program_step(const mtf_program *p);
 MTF_API bool    mtf_program_set_step(mtf_program *p, int64_t step);
 MTF_API bool   mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
@@ -507,20 +509,20 @@ typedef struct mtf_part {
     int64_t   begin[MTF_SHAPE_ROOM];
     void     *data;
 } mtf_part;
-/* Calls `fill` for the part of each processor of this process, which writes its data: nobody
- * needs to hold the whole. */
+/* Calls `fill` for the part of each processor of this process; `fill` writes its data.  So no process
+ * needs to hold the whole tensor. */
 MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor                              *input,
                             void (*fill)(void *context, const mtf_part *part), void *context);
-/* The parts that it will ask for, their data NULL: what to have ready. */
+/* Visits the parts that mtf_feed_parts will ask for, with data NULL, so that they can be prepared. */
 MTF_API bool mtf_input_parts(mtf_program *p, mtf_tensor                              *input,
                              void (*visit)(void *context, const mtf_part *part), void *context);
 MTF_API int  mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room); /* count */
-/* The same without a copy: `find` tells where each part lies, row-major, at a multiple of 64.  It must
- * stay there as it is until the input is fed again, the program ends, or `find` is NULL in another
- * call: then the input is not fed. */
+/* Feeds parts without copying them: `find` returns the address of each part, row-major, a multiple of
+ * 64.  The data must stay there unchanged until the input is fed again, the program ends, or another
+ * call with `find` NULL makes the input unfed. */
 MTF_API bool mtf_lend_parts(mtf_program *p, mtf_tensor                                     *input,
                             const void *(*find)(void *context, const mtf_part *part), void *context);
-/* Calls `visit` for each part as it lies there: the fetch stays cut. */
+/* Calls `visit` for each processor's part of the tensor, without gathering the whole. */
 MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                               *x,
                              void (*visit)(void *context, const mtf_part *part), void *context);
 
@@ -529,8 +531,8 @@ MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                         
 typedef enum mtf_objective { MTF_FASTEST, MTF_SMALLEST } mtf_objective;
 
 typedef struct mtf_layout_opts {
-    const char   *mesh;      /* "rows:2,cols:4", or "auto:64": the best shape for so many processors */
-    const char   *layout;    /* rules that stand, as in "batch:rows,auto"; default "auto"           */
+    const char   *mesh;      /* "rows:2,cols:4", or "auto:64": the best shape of 64 processors      */
+    const char   *layout;    /* rules that are fixed, as in "batch:rows,auto"; default "auto"       */
     const char   *state_layout; /* for stored state; "auto" finds rules that help; default: none    */
     const char   *machine;   /* a file that describes it, or "flops=1e12,wire=25e9"; see docs        */
     mtf_objective objective; /* least time or least memory                                          */
@@ -547,8 +549,8 @@ typedef struct mtf_layout_found {
     double      gap; /* no layout is better than (1 - gap) of this one; 0: optimal */
 } mtf_layout_found;
 
-/* The best layouts for what these fetches and all side effects need, best first; gives how many of
- * `room` were found, 0 after an error.  Names of axes of an "auto:" mesh are mesh_0, mesh_1, ...
+/* Finds the best layouts for the program with these fetches and all side effects, best first; returns
+ * how many it found, at most `room`, 0 after an error.  Axes of an "auto:" mesh are mesh_0, mesh_1, ...
  * A session whose own layout is "auto" does this when its first graph is compiled. */
 MTF_API int mtf_layout_find(mtf_graph *g, int n, mtf_tensor *const *fetches,
                             const mtf_layout_opts *opts, int room, mtf_layout_found *found);
@@ -557,30 +559,30 @@ MTF_API int mtf_layout_find(mtf_graph *g, int n, mtf_tensor *const *fetches,
 MTF_API bool mtf_variable_get(mtf_tensor *variable, void *data);
 MTF_API bool mtf_variable_set(mtf_tensor *variable, const void *data);
 
-/* What the program takes, exact before it runs. */
+/* What a step of the program costs on one processor; exact, and known before it runs. */
 typedef struct mtf_cost {
     int64_t instructions;
-    int64_t flops; /* one step; a loop of unknown length counts one turn */
+    int64_t flops; /* one step; a loop of unknown length counts once     */
     int64_t bytes; /* read and written by instructions                   */
     int64_t variable_bytes, input_bytes, constant_bytes;
     int64_t peak_bytes; /* variables and the slab together                    */
     int64_t collectives, sent_bytes; /* to other processors of the mesh, in one step     */
-    int64_t scratch_bytes, wire_bytes; /* besides: working space of kernels and the wire */
+    int64_t scratch_bytes, wire_bytes; /* not in the peak: work space of kernels, message buffers */
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
 
 /* What all processors together compute and move in a step, by name:
  *
- *     output/OP, output_unique/OP        results of an operation: as laid out, which counts copies
- *                                        that several processors hold, and each element once
- *     einsum, einsum_unique              multiplications, likewise; they have no bytes
+ *     output/OP, output_unique/OP        results of an operation: counting every copy that a processor
+ *                                        holds, and counting each element once
+ *     einsum, einsum_unique              multiplications, counted the same way; they have no bytes
  *     conv2d/forward, conv2d/backprop_input, conv2d/backprop_filter, conv2d_unique/...
- *     allreduce/[AXES]/OP, allgather/..., alltoall/...    results of collectives, as laid out
- *     exchange/[AXES]/OP                 what goes to other processors, where only margins move
+ *     allreduce/[AXES]/OP, allgather/..., alltoall/...    results of collectives, counting every copy
+ *     exchange/[AXES]/OP                 what is sent to other processors, where only margins move
  *     variables/trainable, variables/untrainable
  *
- * A loop counts each turn, one of unknown length one turn; equal nodes are one.  INT64_MAX: that
- * or more. */
+ * A loop counts each of its iterations, a loop of unknown length one; identical nodes count once.
+ * INT64_MAX means that number or more. */
 typedef struct mtf_counter {
     const char *name;
     int64_t     elements, bytes;
@@ -594,15 +596,15 @@ typedef struct mtf_measured {
     int64_t        flops;
     int64_t        collectives;    /* how many it took part in */
     int64_t        received_bytes; /* from other processors, by both of these ways: */
-    int64_t        read_bytes;     /*   bytes read in memory that is shared with them, */
+    int64_t        read_bytes;     /*   bytes read from memory that is shared with them, */
     int64_t        received_messages; /*   and bytes received in messages */
     int64_t        sent_messages;     /* bytes sent in messages */
     int64_t        peak_bytes;        /* variables and the slab together, as allocated */
-    int64_t        scratch_bytes, wire_bytes; /* besides: working space of kernels and the wire */
+    int64_t        scratch_bytes, wire_bytes; /* not in the peak, as in mtf_cost */
     int64_t        instructions;
     const int64_t *turns;   /* by instruction: how often it ran */
-    const double  *seconds; /* by instruction: all turns, waiting for others included */
-    const double  *first_seconds; /* those of the first step, which touches memory for the first time */
+    const double  *seconds; /* by instruction: of all runs, waiting for other processors included */
+    const double  *first_seconds; /* of the first step, which touches memory for the first time */
 } mtf_measured;
 MTF_API mtf_measured mtf_program_measured(const mtf_program *p, int processor);
 MTF_API char        *mtf_program_print(const mtf_program *p); /* lives as long as the session */
@@ -610,7 +612,7 @@ MTF_API char        *mtf_program_print(const mtf_program *p); /* lives as long a
 #ifdef __cplusplus
 }
 
-/* C++ has no compound literals: there the macros that take lists call these. */
+/* C++ has no compound literals: its versions of the macros that take lists call these. */
 static inline mtf_shape mtf_shape_of_list(std::initializer_list<mtf_dim> dims)
 {
     return mtf_shape_of((int)dims.size(), dims.begin());

@@ -1,6 +1,6 @@
-/* What models are made of, written in the language of mtf.h.
+/* Layers, losses, optimizers and schedules, built from mtf.h's operations.
  *
- * Nothing here knows more than mtf.h says: layers are calls of operations.
+ * Everything here uses mtf.h's public functions only.
  * The same rules hold: the first error is kept in the session, and every later
  * call is a harmless no-op.
  */
@@ -19,50 +19,50 @@ extern "C" {
  * logits' dimensions without classes) or probabilities (the logits' dimensions and type). */
 MTF_API mtf_tensor *mtf_softmax_cross_entropy(mtf_tensor *logits, mtf_tensor *targets,
                                               mtf_dim classes);
-/* The same, and z_loss * (log of the sum of e^logits)^2 on top. */
+/* The same plus z_loss * (log of the sum of e^logits)^2. */
 MTF_API mtf_tensor *mtf_softmax_cross_entropy_with_logits(mtf_tensor *logits, mtf_tensor *targets,
                                                           mtf_dim classes, double z_loss);
-/* -targets * log(sigmoid(logits)) - (1 - targets) * log(1 - sigmoid(logits)), of one shape. */
+/* -targets * log(sigmoid(logits)) - (1 - targets) * log(1 - sigmoid(logits)); both have one shape. */
 MTF_API mtf_tensor *mtf_sigmoid_cross_entropy_with_logits(mtf_tensor *logits, mtf_tensor *targets);
 /* 1 where an element is not 0, else 0. */
 MTF_API mtf_tensor *mtf_weights_nonzero(mtf_tensor *targets, mtf_dtype type);
 
 /* ---- layers ---------------------------------------------------------------------------- */
 
-/* What the layers of a model have in common; NULL in a layer's options: all zero.
+/* Options that all layers of a model share; NULL in a layer's options means all zero.
  *
- * Each layer keeps its variables in a scope of its own: the name it is given, or else its own name
- * made unique (dense, dense_1), so that layers share weights only where they are named alike. */
+ * Each layer keeps its variables in its own scope: the name it is given, or else the default name made
+ * unique (dense, dense_1), so that layers share weights only where they are given the same name. */
 typedef struct mtf_layer_context {
     bool inference;     /* no dropout, running means in batch norm; default: training           */
-    bool unit_scaling;  /* weights start with variance 1, and a product is divided by the root
-                           of how many terms it sums; default: their initialisers see to that  */
-    bool short_weights; /* weights of bf16 and f16 layers are stored as such; default: in f32   */
+    bool unit_scaling;  /* weights start with variance 1, and a product is divided by the square
+                           root of its number of terms; default: initialisers scale the weights */
+    bool short_weights; /* bf16 and f16 layers store their weights in that type; default: in f32 */
     bool frozen;        /* weights are not trained                                              */
 } mtf_layer_context;
 
-/* "relu", "gelu", ...: any operation of one tensor alone; "linear" or NULL leaves x as it is. */
+/* "relu", "gelu", ...: any operation with one operand; "linear" or NULL leaves x unchanged. */
 MTF_API mtf_tensor *mtf_activate(mtf_tensor *x, const char *activation);
-/* mtf_einsum_n, divided by the root of how many terms are summed where the context has unit
+/* mtf_einsum_n, divided by the square root of its number of terms where the context has unit
  * scaling. */
 MTF_API mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape output, int n,
                                   mtf_tensor *const *xs);
 
 typedef struct mtf_dense_opts {
     const char              *name;    /* default "dense"                                       */
-    mtf_shape                reduced; /* what of x is summed over; default: its last dimension */
-    mtf_shape                experts; /* weights of their own for each index of these: experts,
-                                         members of an ensemble; of x's or not                 */
+    mtf_shape                reduced; /* dimensions of x to sum over; default: its last one    */
+    mtf_shape                experts; /* separate weights for each index of these: experts, members
+                                         of an ensemble; x may have them or not                */
     bool                     no_bias;
-    const char              *activation; /* of mtf_activate; default none                         */
+    const char              *activation; /* for mtf_activate; default none                        */
     const char              *kernel_init; /* default "variance_scaling(1, fan_in, normal)", with
                                          `reduced` and the new dimensions as fans              */
-    mtf_tensor              *kernel; /* given, instead of a variable                          */
+    mtf_tensor              *kernel; /* used instead of a variable                            */
     const mtf_layer_context *context;
 } mtf_dense_opts;
 
 /* activation(sum over reduced of x * kernel + bias): [x's dimensions without reduced, new_dims].
- * A reduced dimension that is new as well is called with a leading underscore in the kernel. */
+ * Where a dimension is both reduced and new, the kernel's reduced one has a leading underscore. */
 MTF_API mtf_tensor *mtf_dense(mtf_tensor *x, mtf_shape new_dims, const mtf_dense_opts *opts);
 /* The product of one dense layer for each activation of the list, which ends with NULL: {"sigmoid",
  * "linear"} is a gated linear unit.  Several are called NAME_0, NAME_1, ... */
@@ -72,7 +72,7 @@ MTF_API mtf_tensor *mtf_dense_product(mtf_tensor *x, mtf_shape new_dims,
 typedef struct mtf_dense_relu_dense_opts {
     const char              *name; /* default "dense_relu_dense"                              */
     double                   dropout;
-    mtf_shape                dropout_broadcast; /* dimensions that are dropped as one         */
+    mtf_shape                dropout_broadcast; /* dimensions that share the dropout mask     */
     const mtf_layer_context *context;
 } mtf_dense_relu_dense_opts;
 /* wo(dropout(relu(wi(x)))), without bias, along x's last dimension. */
@@ -92,15 +92,14 @@ MTF_API mtf_tensor *mtf_rms_norm(mtf_tensor *x, mtf_dim dim, const mtf_norm_opts
 
 typedef struct mtf_batch_norm_opts {
     const char *name;      /* default "batch_norm"                                             */
-    mtf_shape   over;      /* what means are taken over; default: all but the last dimension   */
-    double      momentum;  /* how much of a running mean stays in a step; default 0.9          */
+    mtf_shape   over;      /* dimensions to average over; default: all but the last            */
+    double      momentum;  /* the share of a running mean that a step keeps; default 0.9       */
     double      epsilon;   /* default 1e-9                                                     */
     bool        init_zero; /* the scale starts at 0; default 1                                 */
     const mtf_layer_context *context;
 } mtf_batch_norm_opts;
-/* (x - mean) / sqrt(variance + epsilon) * scale + bias, with the batch's mean and variance, which are
- * those of the whole batch on any mesh.  Each step moves the running means towards them; in
- * inference the running means take their place. */
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias, with the mean and variance of the whole batch,
+ * on any mesh.  Each step moves the running means towards them; inference uses the running means. */
 MTF_API mtf_tensor *mtf_batch_norm(mtf_tensor *x, const mtf_batch_norm_opts *opts);
 
 /* Windows over x [batch dims.., spatial dims.., channels]; variable "kernel" [fd, fh, fw, channels,
@@ -112,7 +111,7 @@ typedef struct mtf_conv_layer_opts {
     mtf_padding padding;     /* MTF_SAME or MTF_VALID                                          */
     const char *kernel_init; /* default "glorot_uniform"                                       */
     mtf_dim     blocks[3];   /* .._with_blocks: the batch dimension that counts the blocks of
-                                each spatial dimension; {0}: it is not in blocks               */
+                                each spatial dimension; {0}: not divided into blocks           */
     const mtf_layer_context *context;
 } mtf_conv_layer_opts;
 MTF_API mtf_tensor *mtf_conv1d_layer(mtf_tensor *x, mtf_dim output,
@@ -127,8 +126,8 @@ MTF_API mtf_tensor *mtf_conv2d_transpose_layer(mtf_tensor *x, mtf_dim output,
                                                const mtf_conv_layer_opts *opts);
 MTF_API mtf_tensor *mtf_conv3d_transpose_layer(mtf_tensor *x, mtf_dim output,
                                                const mtf_conv_layer_opts *opts);
-/* The same for an image that is divided into blocks, with SAME padding of the whole: each block takes
- * margins from its neighbours.  A layout that cuts a spatial dimension needs no blocks. */
+/* The same for an image divided into blocks, with SAME padding of the whole image: each block reads
+ * margins from its neighbours.  A layout may also cut a spatial dimension directly, without blocks. */
 MTF_API mtf_tensor *mtf_conv2d_with_blocks(mtf_tensor *x, mtf_dim output,
                                            const mtf_conv_layer_opts *opts);
 MTF_API mtf_tensor *mtf_conv3d_with_blocks(mtf_tensor *x, mtf_dim output,
@@ -140,18 +139,18 @@ MTF_API mtf_tensor *mtf_conv3d_transpose_with_blocks(mtf_tensor *x, mtf_dim outp
 
 typedef struct mtf_separable_conv1d_opts {
     const char *name;                       /* default "separable_conv1d"                     */
-    int64_t     min_position, max_position; /* which neighbours; both 0: -1 and 1             */
+    int64_t     min_position, max_position; /* range of neighbours; both 0: -1 and 1          */
     double      depthwise_scale, pointwise_scale; /* of the weights' variance; default 1       */
     bool        no_bias;
-    mtf_tensor *const       *depthwise; /* given weights [channels], one a position       */
+    mtf_tensor *const       *depthwise; /* weights [channels] for each position, not variables */
     const mtf_layer_context *context;
 } mtf_separable_conv1d_opts;
-/* Sums neighbours along the dimension before the last, each channel with weights of its own, then
+/* Sums neighbours along the dimension before the last with separate weights for each channel, then
  * mixes the channels by a dense layer. */
 MTF_API mtf_tensor *mtf_separable_conv1d(mtf_tensor *x, mtf_dim output,
                                          const mtf_separable_conv1d_opts *opts);
 
-/* Windows without overlap over the dimensions before the last. */
+/* Non-overlapping windows over the dimensions before the last. */
 MTF_API mtf_tensor *mtf_max_pool2d(mtf_tensor *x, int64_t h, int64_t w);
 MTF_API mtf_tensor *mtf_max_pool3d(mtf_tensor *x, int64_t d, int64_t h, int64_t w);
 MTF_API mtf_tensor *mtf_avg_pool2d(mtf_tensor *x, int64_t h, int64_t w);
@@ -164,7 +163,7 @@ typedef struct mtf_embedding_opts {
     mtf_shape                ensemble; /* a table for each index of these                      */
     const mtf_layer_context *context;
 } mtf_embedding_opts;
-/* The variable NAME/embedding [ensemble.., vocab, output], and its rows that the indices name. */
+/* The variable NAME/embedding [ensemble.., vocab, output], and a lookup of its rows by index. */
 MTF_API mtf_tensor *mtf_embedding_weights(mtf_graph *g, mtf_dim vocab, mtf_dim output,
                                           const mtf_embedding_opts *opts);
 MTF_API mtf_tensor *mtf_embedding(mtf_tensor *indices, mtf_dim vocab, mtf_dim output,
@@ -180,20 +179,20 @@ typedef struct mtf_attention_weights {
 typedef struct mtf_attention_opts {
     const char                  *name;    /* default: the layer's own name                 */
     double                       dropout; /* of the attention weights                      */
-    mtf_shape                    dropout_broadcast; /* dimensions that are dropped as one      */
-    mtf_tensor                  *extra_logit;    /* one more thing to attend to, with value 0     */
+    mtf_shape                    dropout_broadcast; /* dimensions that share the dropout mask  */
+    mtf_tensor                  *extra_logit;    /* of one more position, whose value is 0        */
     bool                         combine;        /* one variable "qkvo" instead of q, k, v, o     */
     mtf_shape                    ensemble;       /* weights for each index of these               */
-    const mtf_attention_weights *weights;        /* given, instead of variables                   */
-    bool                         mask_right;     /* nothing later is seen; local and compressed   */
+    const mtf_attention_weights *weights;        /* used instead of variables                     */
+    bool                         mask_right;     /* local and compressed: causal                  */
     int64_t                      window;         /* masked local: how many positions, itself
                                                  included, are seen; default 128               */
     int64_t                      split;          /* masked local: length of a part of the sequence,
-                                                 whose divisor the blocks are; default: all    */
+                                                 which the block size divides; default: all    */
     bool                         hide_outside;   /* local: what lies outside is not seen; default:
                                                  it is seen as zeros, as in the original       */
-    mtf_dim                  h_blocks, w_blocks; /* local: what counts blocks; {0}: there is one  */
-    bool                     composed; /* by products and a softmax, which stores the weights     */
+    mtf_dim                  h_blocks, w_blocks; /* local: the dimensions that count blocks; {0}: one */
+    bool                     composed; /* from einsums and a softmax, which stores the weights    */
     const mtf_layer_context *context;
 } mtf_attention_opts;
 
@@ -205,12 +204,12 @@ MTF_API mtf_attention_weights mtf_multihead_attention_params(mtf_graph *g, mtf_d
 MTF_API mtf_tensor *mtf_dot_product_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v,
                                               mtf_tensor *mask, const mtf_attention_opts *opts);
 /* Query [batch.., length, channels]; memory [batch.., memory_length, channels], NULL: the query
- * itself, its length called memory_length. */
+ * itself, with length renamed memory_length. */
 MTF_API mtf_tensor *mtf_multihead_attention(mtf_tensor *query, mtf_tensor *memory, mtf_tensor *mask,
                                             mtf_dim kv, mtf_dim heads,
                                             const mtf_attention_opts *opts);
-/* One position [batch.., channels] more: *k and *v [batch.., heads, memory_length, kv] are what
- * earlier ones left, and become what this one leaves. */
+/* Attention of one new position [batch.., channels]: *k and *v [batch.., heads, memory_length, kv] hold
+ * the earlier positions and are replaced by tensors that hold this one as well. */
 MTF_API mtf_tensor *mtf_multihead_self_attention_incremental(mtf_tensor *query, mtf_tensor **k,
                                                              mtf_tensor **v, mtf_tensor *step,
                                                              const mtf_attention_opts *opts);
@@ -219,12 +218,12 @@ MTF_API mtf_tensor *mtf_multihead_encdec_attention_incremental(mtf_tensor *query
                                                                mtf_tensor *v, mtf_tensor *mask,
                                                                const mtf_attention_opts *opts);
 
-/* Each position of x [batch.., length, channels] sees itself and those before it, `window` in all.
+/* Each position of x [batch.., length, channels] sees itself and positions before it, `window` in all.
  * *k and *v, where not NULL, receive keys and values [batch.., heads, length, kv]. */
 MTF_API mtf_tensor *mtf_masked_local_attention_1d(mtf_tensor *x, mtf_dim kv, mtf_dim heads,
                                                   const mtf_attention_opts *opts, mtf_tensor **k,
                                                   mtf_tensor **v);
-/* The same one position at a time: *k and *v [batch.., heads, window, kv] keep the last ones. */
+/* The same one position at a time: *k and *v [batch.., heads, window, kv] hold the last positions. */
 MTF_API mtf_tensor *mtf_masked_local_attention_1d_incremental(mtf_tensor *x, mtf_tensor **k,
                                                               mtf_tensor **v, mtf_tensor *step,
                                                               const mtf_attention_opts *opts);
@@ -236,24 +235,24 @@ MTF_API mtf_tensor *mtf_local_self_attention_spatial_blocks(mtf_tensor *x, mtf_d
 MTF_API mtf_tensor *mtf_local_2d_self_attention_spatial_blocks(mtf_tensor *x, mtf_dim kv,
                                                                mtf_dim                   heads,
                                                                const mtf_attention_opts *opts);
-/* Attends to the means of groups of `factor` positions, and to nothing by an extra logit of 0. */
+/* Attends to the means of groups of `factor` positions, or to nothing, by an extra logit of 0. */
 MTF_API mtf_tensor *mtf_multihead_self_attention_memory_compressed(mtf_tensor *x, int64_t factor,
                                                                    mtf_dim kv, mtf_dim heads,
                                                                    const mtf_attention_opts *opts);
 MTF_API mtf_tensor *mtf_compress_mean(mtf_tensor *x, mtf_dim dim, int64_t factor);
 
-/* Masks are added to logits: 0 where a position is seen, -1e9 (f16: -60000) where it is not.  A length
- * is the dimension "length", or else the last, and is called memory_length for the memory. */
+/* Masks are added to logits: 0 where a position is seen, -1e9 (f16: -60000) where it is not.  The
+ * positions are the dimension "length", or else the last; for the memory it is called memory_length. */
 MTF_API mtf_tensor *mtf_rename_length_to_memory_length(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_attention_mask_ignore_padding(mtf_tensor *inputs, mtf_dtype type);
 MTF_API mtf_tensor *mtf_attention_mask_autoregressive(mtf_tensor *positions, mtf_dtype type);
 MTF_API mtf_tensor *mtf_attention_mask_same_segment(mtf_tensor *query_segment,
                                                     mtf_tensor *memory_segment /* or NULL */,
                                                     mtf_dtype   type);
-/* A block and the one before it: [block, memory of twice its size], causal inside the block. */
+/* For attention to a block and the one before: [block, memory of twice its size], causal in the block. */
 MTF_API mtf_tensor *mtf_attention_bias_local_block(mtf_graph *g, mtf_dim block, mtf_dim memory,
                                                    mtf_dtype type);
-/* The same for [h, w, memory_h, memory_w], the block itself in the order of rows. */
+/* The same for [h, w, memory_h, memory_w], causal in the block in row-major order. */
 MTF_API mtf_tensor *mtf_attention_bias_local_2d_block(mtf_graph *g, mtf_dim h, mtf_dim w,
                                                       mtf_dim memory_h, mtf_dim memory_w,
                                                       mtf_dtype type);
@@ -263,34 +262,34 @@ MTF_API mtf_tensor *mtf_attention_bias_local_2d_block(mtf_graph *g, mtf_dim h, m
 typedef struct mtf_annealed_dropout_opts {
     double                   start, end; /* steps between which the rate falls to 0            */
     double                   rate;       /* until `start`                                      */
-    mtf_shape                noise;      /* along which decisions differ; mtf_shape(): all     */
+    mtf_shape                noise;      /* along which the mask varies; mtf_shape(): all      */
     const mtf_layer_context *context;
 } mtf_annealed_dropout_opts;
-/* Dropout whose rate falls in a straight line; `step` is a scalar. */
+/* Dropout whose rate falls linearly; `step` is a scalar. */
 MTF_API mtf_tensor *mtf_annealed_dropout(mtf_tensor *x, mtf_tensor *step,
                                          const mtf_annealed_dropout_opts *opts);
 /* x times a number from 1 - epsilon to 1 + epsilon for each element. */
 MTF_API mtf_tensor *mtf_multiplicative_jitter(mtf_tensor *x, double epsilon);
 /* x itself; its gradient is divided by max(1, rms of the gradient / limit). */
 MTF_API mtf_tensor *mtf_clip_activation_gradient(mtf_tensor *x, double limit);
-/* (x1, x2) becomes (x2, x1 + f(x2)); the inside of f is computed again for its gradient. */
+/* (x1, x2) becomes (x2, x1 + f(x2)); the backward pass recomputes f instead of storing its values. */
 MTF_API void mtf_reversible_half_residual_and_swap(mtf_tensor **x1, mtf_tensor **x2, mtf_build *f,
                                                    void *context);
 
 /* ---- optimizers ------------------------------------------------------------------------ */
 
-/* Each changes every trainable variable w that the loss depends on, by its gradient g; the _apply
- * form is given the gradients: clipped, perhaps, or of some variables only (NULL leaves a variable as
- * it is).  State is kept in variables of its own, shaped and cut as w is (or as --state-layout
- * says), in f32 where w is shorter.  docs/optimizers.md has the formulas. */
+/* Each updates every trainable variable w that the loss depends on, by its gradient g.  The _apply form
+ * takes the gradients, which may be clipped, or of some variables only (NULL leaves a variable
+ * unchanged).  State is kept in separate variables, shaped and cut like w (or as --state-layout says),
+ * in f32 where w's type is shorter.  docs/optimizers.md has the formulas. */
 
 /* How many steps were taken before this one: the variable "global_step", an i64 scalar.  Adam,
- * Adafactor, mtf_minimize and whoever has a schedule count it, once a step for all calls together. */
+ * Adafactor, mtf_minimize and any call with a schedule increment it, together once a step. */
 MTF_API mtf_tensor *mtf_global_step(mtf_graph *g);
 
 typedef struct mtf_sgd_opts {
     double      rate;     /* default 0.01                                                      */
-    mtf_tensor *schedule; /* the rate as a floating scalar, computed in each step, instead     */
+    mtf_tensor *schedule; /* replaces rate: a floating scalar, computed in each step           */
 } mtf_sgd_opts;
 
 /* w <- w - rate g */
@@ -301,7 +300,7 @@ MTF_API void mtf_sgd_apply(mtf_graph *g, int n, mtf_tensor *const *variables,
 typedef struct mtf_momentum_opts {
     double      rate;     /* default 0.01                                                      */
     mtf_tensor *schedule; /* as above                                                          */
-    double      momentum; /* how much of a step goes on in the next; default 0.9               */
+    double      momentum; /* the share of v that the next step keeps; default 0.9              */
     bool        nesterov; /* look ahead: w <- w - momentum v - rate g                          */
 } mtf_momentum_opts;
 
@@ -313,12 +312,12 @@ MTF_API void mtf_momentum_apply(mtf_graph *g, int n, mtf_tensor *const *variable
 typedef struct mtf_adam_opts {
     double      rate;        /* default 0.001                                                  */
     mtf_tensor *schedule;    /* as above                                                       */
-    double      beta1;       /* how much of the mean gradient stays in a step; default 0.9     */
+    double      beta1;       /* the share of the mean gradient that a step keeps; default 0.9  */
     double      beta2;       /* the same for the mean square; default 0.999                    */
     double      epsilon;     /* added to the root of the mean square; default 1e-8             */
-    double      decay;       /* AdamW: each step takes rate * decay of the weights; default 0  */
-    const char *undecayed;   /* names without decay: a regular expression found in them        */
-    bool        uncorrected; /* no correction of the means' bias to 0, and epsilon 1e-6:
+    double      decay;       /* AdamW: a step subtracts rate * decay * w; default 0            */
+    const char *undecayed;   /* a regular expression: variables whose names match have no decay */
+    bool        uncorrected; /* without bias correction of the means, and with epsilon 1e-6:
                                 AdamWeightDecay of Mesh TensorFlow                             */
 } mtf_adam_opts;
 
@@ -331,35 +330,35 @@ MTF_API void mtf_adam_apply(mtf_graph *g, int n, mtf_tensor *const *variables,
 typedef struct mtf_adafactor_opts {
     double      rate;     /* default min(1 / sqrt(t), 0.01) in step t = 1, 2, ...              */
     mtf_tensor *schedule; /* as above                                                          */
-    double      beta1;    /* how much of a step goes on in the next; default 0: no such state  */
-    double      clipping; /* the largest root mean square of a step before it is scaled; default 1,
+    double      beta1;    /* the share of an update that the next keeps; default 0: not stored */
+    double      clipping; /* limit of the root mean square of an update, before scaling; default 1,
                              INFINITY for none                                                 */
-    bool        unscaled; /* the rate is not relative to the root mean square of w; then the default
-                             rate is a twentieth                                               */
-    const char *unscaled_names;  /* names of such variables: a regular expression              */
+    bool        unscaled; /* the rate is not relative to the root mean square of w; the default rate
+                             is then divided by 20                                             */
+    const char *unscaled_names;  /* a regular expression: variables to which `unscaled` applies */
     double      decay_exponent;  /* the means keep 1 - (t - offset)^-exponent; default 0.8     */
     double      decay_offset;    /* default 0                                                  */
-    double      decay_beta2;     /* instead: as much as Adam's corrected means with this beta2 */
-    mtf_tensor *decay;           /* instead: this, a floating scalar                           */
-    bool        unfactored;      /* keep every mean square                                     */
+    double      decay_beta2;     /* replaces it: Adam's bias-corrected decay with this beta2   */
+    mtf_tensor *decay;           /* replaces it: a floating scalar                             */
+    bool        unfactored;      /* store every mean square                                    */
     int64_t     least_factored;  /* factor where two dimensions are at least this; default 128 */
     const char *const *stacked;  /* dimensions that stack variables, then NULL: never factored, and
-                                    the scale of w is taken for each of their elements         */
+                                    w has a separate scale for each of their elements          */
     double             epsilon1; /* added to squares; default 1e-30                            */
-    double             epsilon2; /* the least scale of w; default 1e-3                         */
+    double             epsilon2; /* the smallest scale of w; default 1e-3                      */
 } mtf_adafactor_opts;
 
-/* Adam's v in about the root of its memory.  State: W_slot_vr and W_slot_vc where factored, else
- * W_slot_v; W_slot_m with beta1. */
+/* Adam with v stored as two factors, in about the square root of the memory.  State: W_slot_vr and
+ * W_slot_vc where factored, else W_slot_v; W_slot_m with beta1. */
 MTF_API void mtf_adafactor(mtf_graph *g, mtf_tensor *loss, const mtf_adafactor_opts *opts);
 MTF_API void mtf_adafactor_apply(mtf_graph *g, int n, mtf_tensor *const *variables,
                                  mtf_tensor *const *gradients, const mtf_adafactor_opts *opts);
 
 /* ---- schedules ------------------------------------------------------------------------- */
 
-/* Learning rates, or factors of one, as functions of the step s (a scalar of any number type,
- * mostly mtf_global_step) and of the total number of steps; f64 scalars.  Numbers of steps up to 1
- * are fractions of the total, where that is said. */
+/* Learning rates, or factors of one, as functions of the step s (a scalar of any number type, usually
+ * mtf_global_step) and of the total number of steps; f64 scalars.  "Steps or fraction": a number up to
+ * 1 is a fraction of the total. */
 MTF_API mtf_tensor *mtf_schedule_constant(mtf_tensor *step, double total, double value);
 /* min(1, s / steps); steps or fraction */
 MTF_API mtf_tensor *mtf_schedule_linear_warmup(mtf_tensor *step, double total, double steps);
@@ -367,30 +366,30 @@ MTF_API mtf_tensor *mtf_schedule_linear_warmup(mtf_tensor *step, double total, d
 MTF_API mtf_tensor *mtf_schedule_linear_decay(mtf_tensor *step, double total, double steps);
 /* 1 / sqrt(max(s, warmup)) */
 MTF_API mtf_tensor *mtf_schedule_truncated_rsqrt(mtf_tensor *step, double total, double warmup);
-/* From `initial` at step `offset` down to 0 at the last, in a line. */
+/* Falls linearly from `initial` at step `offset` to 0 at the last step. */
 MTF_API mtf_tensor *mtf_schedule_linear_decay_learning_rate(mtf_tensor *step, double total,
                                                             double initial, double offset);
-/* From 1 at step `begin` down to `last` at the last step, along half a cosine. */
+/* Falls along half a cosine from 1 at step `begin` to `last` at the last step. */
 MTF_API mtf_tensor *mtf_schedule_cosine(mtf_tensor *step, double total, double last, double begin);
 /* multiplier * truncated_rsqrt(warmup) * linear_decay(fraction), counted from step `offset` on;
  * fraction 0: no decay. */
 MTF_API mtf_tensor *mtf_schedule_noam(mtf_tensor *step, double total, double warmup,
                                       double fraction, double multiplier, double offset);
-/* In lines from top / ratio up to `top` at step cut * total, and back; from step `start` on. */
+/* Rises linearly from top / ratio to `top` at step cut * total, then falls back; begins at `start`. */
 MTF_API mtf_tensor *mtf_schedule_slanted_triangular(mtf_tensor *step, double total, double cut,
                                                     double ratio, double top, double start);
-/* A product as text: "0.01 * linear_warmup(1000) * cosine(last=0.1)"; what is left out has its
- * default, and "... from 5000" counts steps from 5000 on.  docs/optimizers.md lists all. */
+/* A product as text: "0.01 * linear_warmup(1000) * cosine(last=0.1)"; omitted arguments have their
+ * defaults, and "... from 5000" counts steps from 5000 on.  docs/optimizers.md lists all schedules. */
 MTF_API mtf_tensor *mtf_schedule(mtf_tensor *step, double total, const char *text);
 
 /* ---- minimizing ------------------------------------------------------------------------ */
 
-/* Another learning rate for some variables. */
+/* A separate learning rate for some variables. */
 typedef struct mtf_rate_rule {
-    const char *pattern;         /* of their names: a regular expression found in them         */
-    double      rate;            /* the product of what is given of these three                */
+    const char *pattern;         /* a regular expression: variables whose names match          */
+    double      rate;            /* their rate is the product of these three, where given      */
     const char *schedule;        /* as in mtf_minimize_opts                                    */
-    mtf_tensor *schedule_tensor; /* likewise                                                   */
+    mtf_tensor *schedule_tensor; /* the same                                                   */
 } mtf_rate_rule;
 
 typedef struct mtf_minimize_opts {
@@ -401,38 +400,38 @@ typedef struct mtf_minimize_opts {
     mtf_adam_opts      adam;     /* of adamw too, where decay is 0.01 by default               */
     mtf_adafactor_opts adafactor;
 
-    /* The learning rate is the product of what is given here; where nothing is, the optimizer's
-     * options tell it. */
+    /* The learning rate is the product of these three, where given; where none is, it is that of the
+     * optimizer's options. */
     double      rate;
     const char *schedule;        /* a text for mtf_schedule, of the global step                */
     mtf_tensor *schedule_tensor; /* a floating scalar                                          */
-    double      steps;           /* how many there will be, for schedules that want to know    */
+    double      steps;           /* the total number, for schedules that depend on it          */
     const mtf_rate_rule *rules;  /* the last pattern NULL; the first that matches a name counts */
 
     const char *only;       /* train variables whose names match this regular expression only  */
     double      clip_value; /* the largest magnitude of a gradient's element; 0: any           */
     double      clip_norm;  /* the largest norm of all gradients together, after that; 0: any  */
-    double      average;    /* W/average keeps as much of itself in a step, as 0.999; 0: none  */
+    double      average;    /* the share of W/average that a step keeps, as 0.999; 0: none     */
 
-    /* For f16: the loss times a scale is differentiated, and the scale taken out of the gradients. A
-     * step in which one of them is not finite changes nothing. */
-    double  loss_scale;         /* 0: none, or where it is dynamic 32768 at first              */
-    bool    dynamic_loss_scale; /* halved after such a step, doubled after ...                 */
-    int64_t loss_scale_steps;   /* ... so many good ones in a row; default 2000                */
+    /* Loss scaling, for f16: the loss is multiplied by a scale before, and the gradients divided by it
+     * after differentiation.  A step whose gradients are not all finite changes nothing. */
+    double  loss_scale;         /* 0: none, or 32768 at first where it is dynamic              */
+    bool    dynamic_loss_scale; /* halve it after such a step, double it after ...             */
+    int64_t loss_scale_steps;   /* ... this many good steps in a row; default 2000             */
 } mtf_minimize_opts;
 
-/* Makes one step of the optimizer for every trainable variable, and counts "global_step".  Tensors to
- * fetch (mtf_find): "learning_rate", that of no rule, and "gradient_norm", before clipping.  Kept, with
- * loss scaling: "skipped_steps", "loss_scale", "good_steps". */
+/* Makes one step of the optimizer for every trainable variable, and increments "global_step".  Tensors
+ * to fetch (mtf_find): "learning_rate", without the rules, and "gradient_norm", before clipping.  Loss
+ * scaling adds the variables "skipped_steps", "loss_scale" and "good_steps". */
 MTF_API void mtf_minimize(mtf_graph *g, mtf_tensor *loss, const mtf_minimize_opts *opts);
-/* The same with gradients given: of the loss times mtf_loss_scale, where there is one. */
+/* The same for given gradients: those of the loss times mtf_loss_scale, where that is not NULL. */
 MTF_API void mtf_minimize_apply(mtf_graph *g, int n, mtf_tensor *const *variables,
                                 mtf_tensor *const *gradients, const mtf_minimize_opts *opts);
 /* What the loss is multiplied by in this step, an f32 scalar; NULL where it is not scaled. */
 MTF_API mtf_tensor *mtf_loss_scale(mtf_graph *g, const mtf_minimize_opts *opts);
 
-/* In `evaluated`, from here on, trainable variables mean their averages in `trained`, where it keeps
- * one: call it before the model is built there. */
+/* Makes trainable variables of `evaluated` read their averages, where `trained` keeps them: call it
+ * before the model is built in `evaluated`. */
 MTF_API void mtf_use_averages(mtf_graph *evaluated, mtf_graph *trained);
 
 /* The root of the sum of all squares, an f64 scalar; NULLs are left out. */
@@ -443,10 +442,10 @@ MTF_API void mtf_clip_by_global_norm(int n, mtf_tensor *const *xs, double most, 
 /* ---- microbatches ---------------------------------------------------------------------- */
 
 typedef struct mtf_serialize_opts {
-    mtf_dim     batch;      /* the dimension that is taken apart ...                           */
-    int64_t     splits;     /* ... into so many microbatches, which must divide it             */
+    mtf_dim     batch;      /* the dimension to split                                          */
+    int64_t     splits;     /* the number of microbatches, which must divide the batch         */
     mtf_build  *model;      /* reads a microbatch of each feature; gives the loss, the outputs */
-    void       *context;    /* what it is given                                                */
+    void       *context;    /* passed to model                                                 */
     int         outputs;    /* how many there are besides the loss                             */
     mtf_tensor *loss_scale; /* gradients are those of the loss times this (mtf_loss_scale)     */
 } mtf_serialize_opts;
@@ -454,16 +453,16 @@ typedef struct mtf_serialize_opts {
 /* Everything lives in the graph; {0} after an error. */
 typedef struct mtf_serialized {
     int          n;         /* how many variables there are                                    */
-    mtf_tensor **variables; /* the trainable ones, those that the model made included          */
+    mtf_tensor **variables; /* the trainable ones, including those that the model made         */
     mtf_tensor **gradients; /* summed over the microbatches; NULL where the loss has none      */
-    mtf_tensor  *loss;      /* the sum of theirs                                               */
+    mtf_tensor  *loss;      /* summed over the microbatches                                    */
     mtf_tensor **outputs;   /* with the batch dimension: of the whole batch; else summed       */
 } mtf_serialized;
 
 /* Computes loss and gradients in a loop over microbatches, to save memory.  Microbatch i has the
- * examples i, i + splits, i + 2 splits, ..., so that a cut batch stays where it is; processors add up
- * their gradients once, after the loop.  Then mtf_minimize_apply takes the step.  A loss that is a
- * mean over its microbatch wants to be divided by `splits`. */
+ * examples i, i + splits, i + 2 splits, ..., so that no example of a cut batch moves to another
+ * processor; gradients are summed over processors once, after the loop.  Then mtf_minimize_apply takes
+ * the step.  A loss that is a mean over its microbatch should be divided by `splits`. */
 MTF_API mtf_serialized mtf_serialize_training_step(mtf_graph *g, int nfeatures,
                                                    mtf_tensor *const        *features,
                                                    const mtf_serialize_opts *opts);

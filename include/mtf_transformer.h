@@ -1,11 +1,12 @@
 /* Transformers: language models and encoder-decoders, built from a literal.
  *
- * A model is described by structs with named fields; zero means the default, which is that of the
- * original library where it has one.  Variables have the original's names, so that checkpoints,
- * layouts and published weights fit.  Everything here is written in the language of mtf.h: any mesh,
- * any layout, gradients and plans need nothing more.
+ * Structs describe a model; a field that is zero has its default, which is that of Mesh TensorFlow's
+ * Transformer library ("the original") where it has one.  Variables have the original's names, so that
+ * its layouts and published weights can be used.  Everything here calls mtf.h's operations only, so it
+ * works on any mesh with any layout.
  *
- * Conventions: token 0 is padding and what a decoder starts from, token 1 ends a sequence.
+ * Conventions: token 0 is padding and the decoder's first input; token 1 ends a sequence, unless the
+ * model says otherwise.
  */
 #ifndef MTF_TRANSFORMER_H
 #define MTF_TRANSFORMER_H
@@ -22,42 +23,52 @@ extern "C" {
 typedef enum mtf_relative {
     MTF_RELATIVE_NONE,
     MTF_RELATIVE_BIAS,        /* a learned bias by bucket of distance and head, in each layer  */
-    MTF_RELATIVE_BIAS_SHARED, /* one such table for all layers of a stack                      */
+    MTF_RELATIVE_BIAS_SHARED, /* one table of biases for all layers of a stack                 */
     MTF_RELATIVE_CONTEXTUAL   /* the bias of a bucket is a linear function of the query        */
 } mtf_relative;
 
 /* Attention of a sequence to itself, or of a decoder to the encoder's output. */
 typedef struct mtf_attention_layer {
     int64_t      heads; /* default 8                                                         */
-    int64_t      memory_heads; /* heads of keys and values: 0: as many as queries have; 1: one
+    int64_t      memory_heads; /* heads of keys and values; 0: as many as queries have; 1: one
                              (multi-query); else a divisor of heads (grouped queries)          */
     int64_t      kv;        /* size of a head; default 128                                       */
-    bool         shared_kv; /* keys are the values                                             */
+    bool         shared_kv; /* the same projection gives keys and values                       */
     double       dropout;   /* of the attention weights                                        */
-    bool         dropout_each; /* a decision for each query; default: one for all queries     */
-    mtf_relative relative;
+    bool         dropout_each; /* a separate mask for each query; default: one for all        */
+    mtf_relative relative; /* to an encoder: from the position of the last sentinel that was read */
     int64_t      buckets;        /* of relative positions; default 32                           */
-    int64_t      max_distance;   /* from which on all distances are alike; default 128          */
-    int64_t      window;         /* sees so many positions back, itself included; 0: all        */
-    bool         extra_logit;    /* may attend to nothing: a learned logit for each head        */
+    int64_t      max_distance;   /* longer distances share a bucket; default 128                */
+    int64_t      window; /* positions less than this far back are seen and, where later positions
+                            are seen at all, up to this far ahead; 0: all                      */
+    bool         extra_logit;    /* a learned logit for each head allows attending to nothing   */
+    bool         fixed_extra_logit; /* the same with one logit for all heads, not learned: ... */
+    double       extra_logit_value; /* ... this                                                */
     bool         hybrid;         /* a learned mix of ordinary and doubly normalised weights     */
-    double       rotary;         /* base of rotary positions, as 10000; 0: none                 */
+    double       rotary;         /* base of rotary positions, such as 10000; 0: none            */
     int64_t      rotary_size;    /* how much of a head is rotated; default: all of it           */
     bool         bias;           /* the projections have biases                                 */
-    bool         separate_heads; /* weights have dimensions of their own for heads and head
-                                    size; default: one combined dimension, called after heads  */
+    bool         separate_heads; /* weights have separate dimensions for heads and head size;
+                                    default: one combined dimension, named like the heads'     */
     bool scale_queries; /* divides queries by sqrt(kv); default: their initialiser does       */
-    bool composed; /* by products and a softmax, which stores the weights; default: by one
-                      operation, where that can do all this asks for                           */
+    bool composed; /* from einsums and a softmax, which stores the weights; default: one fused
+                      operation, where that supports all options given                         */
 } mtf_attention_layer;
 
 /* Attention whose heads are mixed before and after the softmax. */
 typedef struct mtf_talking_heads_layer {
-    int64_t      key_heads, softmax_heads, value_heads; /* default 12 each                     */
-    int64_t      key_size, value_size;                  /* default 64 each                     */
+    int64_t key_heads, softmax_heads, value_heads; /* default 12 each                          */
+    /* The same as dimensions, one or more.  Where two sets have the same one, it is not mixed between
+     * them.  Default: "key_heads", "heads" and "value_heads" of these numbers. */
+    mtf_shape    key_dims, softmax_dims, value_dims;
+    int64_t      key_size, value_size; /* default 64 each                                      */
     double       dropout;
     mtf_relative relative;
     int64_t      buckets, max_distance;
+    /* The matrix that mixes logits (l) or weights (w) has a part that is a linear function of the
+     * query's input (x) or of the memory's (m). */
+    bool   x2l, m2l, x2w, m2w;
+    double dynamic_scale; /* of the variance with which these functions start; default 0.01    */
 } mtf_talking_heads_layer;
 
 typedef struct mtf_feed_forward_layer {
@@ -96,28 +107,35 @@ typedef enum mtf_positions {
     MTF_POSITIONS_NONE
 } mtf_positions;
 
-/* What happens around a layer, a list of words that ends with NULL: "call_layer", "residual",
+/* The steps around a layer, a list of names that ends with NULL: "call_layer", "residual",
  * "dropout", "rms_norm", "layer_norm", "scale_norm", "rezero", "mask_padding",
  * "clip_activation_gradient"; "legacy_rms_norm" and "legacy_final_rms_norm" are rms_norm with the
- * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  A word may have a number of
- * its own, as "dropout(0.2)", a norm's epsilon, the first value of rezero (usually 0) or the largest
- * root mean square that clip_activation_gradient lets pass (usually 1).  Defaults: initial
- * {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final {"rms_norm",
- * "dropout"}. */
+ * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  A number may follow in
+ * parentheses: the rate, as in "dropout(0.2)", a norm's epsilon, the initial value of rezero (default
+ * 0) or the limit of clip_activation_gradient, a root mean square (default 1).
+ * "rms_norm_subsampled(40)" takes the mean of the first 40 % of the elements; an epsilon may follow.
+ * "annealed_dropout(0.2,1000,5000)" is dropout(0.2) up to mtf_global_step 1000, from where the rate
+ * falls to 0 at step 5000.
+ * Defaults: initial {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final
+ * {"rms_norm", "dropout"}. */
 typedef const char *const *mtf_sublayers;
 
 typedef struct mtf_stack_opts {
     const char                  *name; /* its scope; default "transformer", "encoder", "decoder" */
     const mtf_transformer_layer *layers; /* of one block, ended by {0}                          */
-    int64_t                      blocks; /* how often they are repeated; default 6               */
+    int64_t                      blocks; /* how often the block is repeated; default 6           */
     mtf_sublayers                initial, per_layer, final;
     double        dropout;   /* of the sublayers                                                 */
     double        epsilon;   /* of the norms; default 1e-6                                       */
-    bool          recompute; /* layers are computed again in the backward pass: less memory */
+    bool          recompute; /* compute layers again in the backward pass, to save memory   */
+    bool          reversible; /* layer f maps (a, b) to (b, a + f(b)), starting from (x, x), and the
+                                 result is the sum of both; per_layer has no "residual", and layers
+                                 are computed again in the backward pass                       */
     bool          flat_scopes; /* layer_000 instead of block_000/layer_000                    */
     mtf_positions positions;
+    double        min_timescale, max_timescale; /* of sinusoids; default 1 and 10000           */
     int64_t       max_length;    /* of learned positions, and of decoding; default 512         */
-    double        token_dropout; /* in training, ids that become 0                             */
+    double        token_dropout; /* in training: the share of ids that are replaced by 0       */
 } mtf_stack_opts;
 
 /* ---- models ---------------------------------------------------------------------------- */
@@ -129,46 +147,53 @@ typedef enum mtf_ensemble_output {
 } mtf_ensemble_output;
 
 typedef struct mtf_transformer_opts {
+    const char *scope;                 /* of all its variables; default: none                */
     int64_t d_model;                   /* default 1024                                       */
     int64_t input_vocab, output_vocab; /* numbers of tokens; output: default as input        */
     int64_t vocab_divisor;             /* both are rounded up to its multiples; default 128  */
     mtf_stack_opts stack;              /* the only one, or the decoder                       */
     mtf_stack_opts encoder;            /* with layers: an encoder-decoder                    */
-    bool           separate_embedding; /* encoder and decoder have tables of their own       */
-    bool           shared_softmax;     /* logits are products with the embedding table,      */
-    bool           unscaled_softmax;   /* not divided by sqrt(d_model), as in GPT-2          */
-    bool    scaled_embedding; /* the table starts like a classifier's weights, and lookups are
-                              multiplied by sqrt(d_model)                                      */
+    bool           separate_embedding; /* encoder and decoder have separate tables           */
+    bool           shared_softmax;     /* logits are products with the embedding table;      */
+    bool           unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
+    bool    scaled_embedding; /* the table is initialised like a classifier's weights, and lookups
+                              are multiplied by sqrt(d_model)                                  */
+    int64_t sentinels; /* how many of the last input tokens mark spans of the inputs, for relative
+                          positions of a decoder in them                                        */
     bool    bidirectional; /* one stack that sees everything and labels each position            */
-    bool    prefix;        /* inputs, 1, targets, 1 in one sequence; inputs see each other       */
-    bool    no_shift;      /* a token's logits predict the next one, and nothing precedes the
+    int32_t end;           /* the token that ends a sequence; default 1                          */
+    bool    prefix;        /* one sequence: inputs, end, targets, end; inputs see each other     */
+    bool    no_shift;      /* the logits of a token predict the next one, and nothing precedes the
                             first, as in GPT-2; default: the input is shifted by one           */
     double  label_smoothing;
     double  z_loss;               /* default 1e-4; below 0: none                                */
-    bool    loss_on_targets_only; /* of inputs, 1, targets, 1 in one sequence                  */
+    bool    loss_on_targets_only; /* one sequence as for `prefix`: inputs carry no loss        */
     double  loss_denominator;     /* default: the number of positions, padding included         */
     int64_t loss_block; /* positions whose logits are in memory at a time in training; 0: all  */
     int64_t ensemble;   /* models trained side by side; default: one                  */
     mtf_ensemble_output ensemble_output;
     int64_t             ensemble_member; /* of MTF_ENSEMBLE_SELECT                              */
-    mtf_dtype activation; /* what is computed in: default f32                                  */
+    mtf_dtype activation; /* type of activations; default f32                                  */
     mtf_layer_context context; /* unit scaling, types of weights                               */
 } mtf_transformer_opts;
 
 typedef struct mtf_transformer mtf_transformer;
 
-/* Checks and copies the description; NULL after an error.  It lives as long as the session. */
+/* Checks and copies the options; NULL after an error.  The model lives as long as the session. */
 MTF_API mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts *opts);
 
-/* What a model reads, i32 [batch dims.., length]; names of the lengths are free.  Segments number the
- * examples that share a row from 1 on, 0 being padding; NULL: each row is one example, and ids of 0
- * are padding.  Positions are counted within an example; NULL: by place.  Negative targets are fed by
- * their absolute value and carry no loss. */
+/* What a model reads, i32 [batch dims.., length]; the length dimensions may have any names.  Segments
+ * number the examples that share a row from 1 on, 0 being padding; NULL: each row is one example, and
+ * ids of 0 are padding.  Positions are counted within an example; NULL: within the row.  A negative
+ * target stands for its absolute value and carries no loss. */
 typedef struct mtf_transformer_batch {
     mtf_tensor *inputs; /* of encoder-decoders */
     mtf_tensor *inputs_segment, *inputs_position;
     mtf_tensor *targets; /* of bidirectional models: labels; their inputs are `inputs` */
     mtf_tensor *targets_segment, *targets_position;
+    /* Numbers several targets of one input, from 1 on: they share its segment, and do not see each
+     * other.  NULL: there is one. */
+    mtf_tensor *targets_subsegment;
 } mtf_transformer_batch;
 
 typedef struct mtf_transformer_result {
@@ -181,8 +206,8 @@ typedef struct mtf_transformer_result {
 
 typedef struct mtf_transformer_call {
     bool    training;     /* dropout, label smoothing and z-loss                               */
-    int64_t microbatches; /* that the batch is one of; default 1                               */
-    bool    frozen;       /* its variables are not to be trained                               */
+    int64_t microbatches; /* into which the step's batch was split; default 1                  */
+    bool    frozen;       /* its variables are not trained                                     */
 } mtf_transformer_call;
 
 /* Appends the model to a graph.  Calls in one session share their variables. */
@@ -190,20 +215,21 @@ MTF_API mtf_transformer_result mtf_transformer_apply(const mtf_transformer      
                                                      const mtf_transformer_batch *batch,
                                                      const mtf_transformer_call  *how);
 
-/* What a decoder reads to say the targets: their absolute values one place later, 0 where a sequence
- * begins; the segments may be NULL. */
+/* The decoder's inputs for these targets: their absolute values shifted right by one, 0 where a
+ * sequence begins; `segment` may be NULL. */
 MTF_API mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, mtf_tensor *segment);
 
 /* ---- distillation ---------------------------------------------------------------------- */
 
 typedef struct mtf_distill_opts {
     double      temperature;   /* default 1                                                    */
-    double      fraction_soft; /* share of the loss that follows the teacher; default 0.5      */
-    int64_t     start_step;    /* before it the targets alone count                            */
-    mtf_tensor *step;          /* the global step; needed with start_step                      */
+    double      fraction_soft; /* share of the loss that follows the teacher; default 0.5; below
+                                  0: none, and the teacher is not computed                     */
+    int64_t     start_step;    /* before it the teacher has no effect                          */
+    mtf_tensor *step;          /* for start_step; default: mtf_global_step                     */
 } mtf_distill_opts;
-/* The student's loss with a share of cross-entropy to the teacher's probabilities.  Variables are in the
- * scopes student/ and teacher/; the teacher's are not trained. */
+/* The student's loss, mixed with the cross-entropy to the teacher's probabilities.  Variables are in
+ * the scopes student/ and teacher/, unless the models have scopes; the teacher's are not trained. */
 MTF_API mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *student,
                                                        const mtf_transformer       *teacher,
                                                        const mtf_transformer_batch *batch,
@@ -221,31 +247,41 @@ typedef struct mtf_decoder_opts {
     int64_t beams;      /* default 1                                                          */
 } mtf_decoder_opts;
 
-/* Plans everything that decoding will need, once; keys and values are kept in variables.  NULL after
- * an error. */
+/* Compiles the programs for decoding; keys and values are kept in variables.  NULL after an error. */
 MTF_API mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *opts);
 
 typedef struct mtf_sampling {
     double   temperature; /* 0: the most probable token                                        */
     int64_t  top_k;       /* only the k most probable; 0: all                                  */
-    double   top_p;       /* only the most probable that together have this probability; 0: all */
+    double   top_p;       /* only the most probable, up to this total probability; 0: all      */
     uint64_t seed;
     double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6,
                              below 0: none                                                     */
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */
     int64_t  max_tokens; /* new ones; default: as many as fit                                 */
-    const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */
+    const int32_t *stop; /* tokens that end a sequence, ended by -1; default: the model's end  */
+    bool     never_end;  /* these tokens are never chosen: a sequence grows as long as it may  */
+    int32_t  start;      /* what a decoder reads first; default 0                              */
+    int64_t  alternatives; /* most probable tokens to return with each token, up to 20; 0 with beams */
 } mtf_sampling;
+
+typedef struct mtf_alternative {
+    int32_t id;
+    double  log_probability;
+} mtf_alternative;
 
 /* One sequence to decode. */
 typedef struct mtf_decode_job {
     const int32_t *prompt; /* what precedes the new tokens; of an encoder-decoder: its inputs  */
     int64_t        length; /* of the prompt                                                    */
     mtf_sampling   how;
-    /* Called with each new token as it is known, not with beams; false ends the sequence. */
+    /* Called with each new token as soon as it is known; false ends the sequence.  Not with beams. */
     bool (*token)(void *context, int32_t id, double log_probability);
     void *context;
-    /* to be filled; they live until mtf_decode_free */
+    /* During this call: the most probable tokens for the same position, best first. */
+    int                    nalternatives;
+    const mtf_alternative *alternatives;
+    /* results, which live until mtf_decode_free */
     bool            done;
     int             nresults; /* best first                                                    */
     const int32_t **ids;      /* new tokens, the one that ended the sequence included           */
@@ -253,17 +289,16 @@ typedef struct mtf_decode_job {
     const double   *scores; /* the sum of log probabilities, with beams after the penalty     */
 } mtf_decode_job;
 
-/* Decodes any number of sequences, as many at a time as the decoder has room for: a new one starts as
- * soon as another ends.  The tokens of a sequence do not depend on its neighbours.  False after an
- * error. */
+/* Decodes any number of sequences, at most opts->batch at a time: a new one starts as soon as another
+ * ends.  The tokens of a sequence do not depend on its neighbours.  False after an error. */
 MTF_API bool mtf_decode(mtf_decoder *d, int n, mtf_decode_job *const *jobs);
-/* The same by hand.  Takes a job where there is room, which must stay where it is until it is done:
- * false where there is none, or after an error. */
+/* The same step by step.  Starts a job where the batch has room for it; the struct must stay at its
+ * address until it is done.  False where there is no room, or after an error. */
 MTF_API bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job);
-/* The next token of each sequence; gives how many are still being decoded, -1 after an error. */
+/* Decodes the next token of each sequence; returns how many sequences go on, -1 after an error. */
 MTF_API int  mtf_decode_step(mtf_decoder *d);
 MTF_API void mtf_decode_free(mtf_decoder *d, mtf_decode_job *job);
-/* Gives a sequence up: it is done with the tokens it has. */
+/* Ends a sequence early; it keeps the tokens decoded so far. */
 MTF_API void mtf_decode_cancel(mtf_decoder *d, mtf_decode_job *job);
 
 #ifdef __cplusplus

@@ -1,8 +1,7 @@
-/* The ground that tests of the language stand on.
+/* Helpers that tests of the language share.
  *
- * Sessions, values in and out, sentences, files.  Project headers come before
- * cmocka's, whose macro `fail` bears the name of our function: include this
- * after them.
+ * Sessions, feeding and fetching, error messages, files.  Include this after
+ * the project's headers: cmocka's macro `fail` has the name of our function.
  */
 #ifndef TESTS_GROUND_H
 #define TESTS_GROUND_H

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Fails on a writable global or static variable in the library's objects.
 #
-# Everything hangs on a session.  Constant tables that hold pointers live in .data.rel.ro and
-# are fine; so is what the compiler adds for OpenMP and the sanitizers.
+# All state belongs to a session.  Constant tables that hold pointers live in .data.rel.ro and
+# are fine; so are variables that the compiler adds for OpenMP and the sanitizers.
 # Usage: tools/globals.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build}

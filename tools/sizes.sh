@@ -2,7 +2,7 @@
 # Fails on files over 800 lines, functions over 120 lines, documents over 120 columns.
 #
 # Under src/ a function begins at a brace in column 0 and ends at the next closing one.  Of documents, the
-# rows of tables and what stands in blocks may be longer; docs/ops.md is not looked at.
+# rows of tables and lines of blocks may be longer; docs/ops.md is not checked.
 # Usage: tools/sizes.sh [root of the tree]
 cd "${1:-$(dirname "$0")/..}" || exit 2
 set -o pipefail

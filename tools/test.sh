@@ -1,9 +1,9 @@
 #!/bin/bash
 # Builds one preset, runs every test in it, and sums up.
 #
-# A test says what it found in a last line `NAME: N passed, N failed`, or in cmocka's words.
-# One that crashes, runs out of time or says nothing counts as one failure.  A line `note: TEXT` tells
-# what could not be checked here, and is shown.
+# A test prints its result in a last line `NAME: N passed, N failed`, or in cmocka's format.
+# One that crashes, runs out of time or prints no result counts as one failure.  A line `note: TEXT` says
+# what could not be checked on this machine, and is printed.
 # Usage: tools/test.sh [preset]       default: release
 #        MTF_TEST_TIMEOUT=seconds     for each test; default 600, and 900 under a sanitizer
 #        MTF_TEST_JOBS=n              tests that run at a time; default 2

@@ -1,5 +1,5 @@
-"""How a contestant of the benchmark talks: it says when it is ready, takes as many steps as each
-line of its input says, answers with seconds for a step and the peak memory, ends with its input."""
+"""The protocol of a contestant of the benchmark: it reports that it is ready, runs as many steps as each
+line of its input says, writes the seconds of a step and the peak memory, and ends with its input."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ WARM_UP = 2
 
 
 def peak_bytes():
-    """The most memory that this process ever had; getrusage begins with that of its parent."""
+    """The peak memory of this process; getrusage begins with that of its parent."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
 

@@ -123,11 +123,11 @@ static void *run_thread(void *what)
     return NULL;
 }
 
-/* The others sleep meanwhile: who waits in MPI keeps a core busy. */
+/* The others sleep meanwhile, because waiting in MPI keeps a core busy. */
 static double race_threads(race *r)
 {
     MPI_Request     request;
-    struct timespec nap = {.tv_nsec = 10000000}; /* whoever wakes takes a core from the threads */
+    struct timespec nap = {.tv_nsec = 10000000}; /* a rank that wakes takes a core from the threads */
     runner          runners[MOST_RANKS];
     int             done = 0;
     for (int k = 0; r->rank == 0 && k < r->processors; k++) {
@@ -170,7 +170,7 @@ static int turns_for(int64_t bytes)
     return 1 + (int)(5e-3 / (3e-6 + (double)bytes / 1e9));
 }
 
-/* On a busy machine a round may take long: the first rank says when there were enough. */
+/* On a busy machine a round may take long: the first rank decides when there were enough. */
 static bool goes_on(int round, double begin)
 {
     int more =
@@ -225,7 +225,7 @@ int main(void)
     snprintf(text, sizeof text, "x:%d", r.processors);
     ranks *all = r.session && r.processors <= MOST_RANKS ? ranks_open(r.session, false) : NULL;
     if (!all || !mesh_parse(r.session, text, &r.mesh)) return 1;
-    r.threads = r.rank == 0 ? wire_threads_open(r.session, &r.mesh) : NULL;
+    r.threads = r.rank == 0 ? wire_threads_open(r.session, &r.mesh, NULL) : NULL;
     r.ranks = wire_mpi_open(r.session, &r.mesh, all, r.rank, r.rank + 1);
     if (!r.ranks || (r.rank == 0 && !r.threads)) return 1;
     make_members(&r);

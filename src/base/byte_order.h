@@ -1,7 +1,7 @@
-/* Byte order: elements lie in files as they lie in memory.
+/* Byte order: files store elements as memory does.
  *
- * .npy, safetensors and TFRecord files are little-endian.  They are neither read nor written
- * on a machine that is not, since nobody has tried it there.
+ * .npy, safetensors and TFRecord files are little-endian.  A big-endian machine neither reads nor
+ * writes them, since that has not been tested.
  */
 #ifndef BASE_BYTE_ORDER_H
 #define BASE_BYTE_ORDER_H
@@ -10,7 +10,7 @@
 
 #define HOST_IS_LITTLE_ENDIAN (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-/* False, with an error, where this machine's numbers are not those of the file. */
+/* False, with an error, on a big-endian machine. */
 static inline bool byte_order_suits(fault *f, const char *path, bool host_is_little_endian)
 {
     if (host_is_little_endian) return true;

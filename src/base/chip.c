@@ -37,7 +37,7 @@ bool chip_has_avx512_bf16(void)
            (a >> 5 & 1);
 }
 
-/* The registers of AMX are large: the system gives them to those who ask. */
+/* A process must ask the system before it uses the large registers of AMX. */
 bool chip_has_amx_bf16(void)
 {
     enum { REQUEST = 0x1023, TILE_DATA = 18 }; /* of arch_prctl(2) */
@@ -64,9 +64,3 @@ bool chip_has_amx_bf16(void)
 }
 
 #endif
-
-abilities chip_abilities(void)
-{
-    bool bf16 = chip_has_bfmmla() || chip_has_avx512_bf16();
-    return (abilities){.products = (unsigned)bf16 << MTF_BF16};
-}

@@ -6,24 +6,10 @@
 
 #include "mtf.h"
 
-/* Instructions that multiply bf16 matrices; at most one family is there.  Asking for AMX asks the
- * system, too, which has to let a process use its registers. */
+/* Does the chip have these instructions for products of bf16 matrices?  chip_has_amx_bf16 also asks
+ * the system to let this process use the registers of AMX. */
 bool chip_has_bfmmla(void);      /* arm64 */
 bool chip_has_avx512_bf16(void); /* x86-64 */
-bool chip_has_amx_bf16(void);    /* beside the former */
-
-/* What a device does by itself, as far as its programs are written for it. */
-typedef struct abilities {
-    /* Bit t: it multiplies matrices of type t as they are, with sums of dtype_compute(t).  Operands of
-     * other short floats are widened before. */
-    unsigned products;
-} abilities;
-
-abilities chip_abilities(void);
-
-static inline bool abilities_multiply(abilities a, mtf_dtype type)
-{
-    return a.products >> type & 1;
-}
+bool chip_has_amx_bf16(void);    /* x86-64, together with the former */
 
 #endif

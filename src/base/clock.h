@@ -2,7 +2,7 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
-double clock_seconds(void); /* since some moment that is the same throughout the process */
-double clock_thread(void);  /* that this thread has worked, whoever else is busy */
+double clock_seconds(void); /* since a moment that is fixed for the process */
+double clock_thread(void);  /* processor time of the calling thread */
 
 #endif

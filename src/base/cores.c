@@ -14,7 +14,7 @@ int cores_machine(void)
     return n > 0 ? (int)n : 1;
 }
 
-/* A set has room for 1024 cores; where the system has more, none is said to be ours. */
+/* 0 on a system with more than 1024 cores, which a cpu_set_t has no room for. */
 static int find_mine(cpu_set_t *mine)
 {
     CPU_ZERO(mine);

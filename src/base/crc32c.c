@@ -1,7 +1,7 @@
 /* CRC-32C (Castagnoli): the checksum of TFRecord files. */
 #include "base/crc32c.h"
 
-static const uint32_t polynomial = 0x82f63b78u; /* its lowest bit is the highest power */
+static const uint32_t polynomial = 0x82f63b78u; /* bit-reversed: bit 0 is the highest power */
 
 void crc32c_fill(crc32c_tables *t)
 {

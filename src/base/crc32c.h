@@ -1,7 +1,7 @@
 /* CRC-32C (Castagnoli): the checksum of TFRecord files.
  *
- * Eight bytes a step: table k holds what a byte becomes k bytes later.  The
- * tables are computed, and kept by whoever uses them.
+ * Takes eight bytes at a time: table k holds the effect of a byte on the
+ * checksum k bytes later.  The caller fills the tables once and keeps them.
  */
 #ifndef BASE_CRC32C_H
 #define BASE_CRC32C_H
@@ -16,7 +16,8 @@ typedef struct crc32c_tables {
 void     crc32c_fill(crc32c_tables *t);
 uint32_t crc32c(const crc32c_tables *t, const void *bytes, size_t n);
 
-/* As TFRecord files keep it: turned by 15 bits, so that a checksum of checksums is none itself. */
+/* As TFRecord files store it: rotated, plus a constant, since the CRC of data that contains its own
+ * CRC is always the same. */
 static inline uint32_t crc32c_masked(uint32_t crc)
 {
     return (crc >> 15 | crc << 17) + 0xa282ead8u;

@@ -55,7 +55,7 @@ const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL])
     dtype_store(type, &stored, 0, x);
     double back = dtype_load(type, &stored, 0);
     if (dtype_is_float(type) && isfinite(back) == isfinite(x)) return NULL;
-    if (back == x && x < 0x1p63) return NULL; /* 2^63 comes back from the largest i64, rounded */
+    if (back == x && x < 0x1p63) return NULL; /* 2^63 saturates in i64, and rounds back */
     const char *sentence = "%s takes whole numbers in its range, not %.15g";
     if (dtype_is_float(type))
         sentence = "%s has no number as large as %.15g; write inf for infinity";

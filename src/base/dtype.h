@@ -15,9 +15,9 @@ enum { DTYPES = MTF_BOOL + 1 };
 bool      dtype_parse(const char *name, mtf_dtype *type);
 bool      dtype_is_float(mtf_dtype type);
 bool      dtype_is_int(mtf_dtype type);
-mtf_dtype dtype_compute(mtf_dtype type); /* the type arithmetic happens in */
-/* NULL where x is an element of the type, rounded or not; else a sentence in `text` that says why
- * it is none. */
+mtf_dtype dtype_compute(mtf_dtype type); /* the type in which arithmetic is done */
+/* NULL where the type can hold x, rounded or not; else a sentence in `text` that says why it
+ * cannot. */
 enum { DTYPE_REFUSAL = 100 };
 const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL]);
 
@@ -25,7 +25,7 @@ const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL]);
 double dtype_load(mtf_dtype type, const void *from, int64_t index);
 void   dtype_store(mtf_dtype type, void *to, int64_t index, double value);
 
-/* One element: what a float of any width is in `real`, integers and bool in `whole`. */
+/* One element: floats of any width are in `real`, integers and bool in `whole`. */
 typedef union scalar {
     double  real;
     int64_t whole;
@@ -33,14 +33,14 @@ typedef union scalar {
 
 scalar dtype_scalar(mtf_dtype type, double value); /* as dtype_store would store it */
 double dtype_real(mtf_dtype type, scalar value);   /* as dtype_load would load it */
-void   dtype_put(mtf_dtype type, void *to, int64_t index, scalar value); /* one of this type */
+void   dtype_put(mtf_dtype type, void *to, int64_t index, scalar value); /* `value` has the type */
 bool   dtype_is_zero(mtf_dtype type, scalar value);
 
 /* Many elements, as dtype_load and dtype_store would; large i64 stay exact among integers. */
 void dtype_convert(mtf_dtype to_type, void *to, mtf_dtype from_type, const void *from,
                    int64_t count);
 
-/* Without branches, so that loops over them run in vectors: numbers are chosen by masks. */
+/* Without branches, so that the compiler vectorizes loops over them: masks choose the result. */
 static inline float f32_of_bits(uint32_t bits)
 {
     float f;
@@ -67,7 +67,8 @@ static inline uint16_t f32_to_bf16(float f)
     return (uint16_t)(((quiet & nan) | (rounded & ~nan)) >> 16);
 }
 
-/* A product moves the exponent, of subnormals too; infinity and NaN get all ones. */
+/* A multiplication adjusts the exponent, of subnormals too; infinity and NaN get an exponent of all
+ * ones. */
 static inline float f16_to_f32(uint16_t h)
 {
     uint32_t rest = (uint32_t)(h & 0x7fffu) << 13, sign = (uint32_t)(h & 0x8000u) << 16;

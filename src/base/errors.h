@@ -8,10 +8,11 @@ ERROR(NAME,    "name")
 ERROR(SYNTAX,  "syntax")
 ERROR(GRADIENT, "gradient")
 ERROR(FILE,    "file")
-ERROR(DAMAGED, "file") /* what is in it is not what was written */
+ERROR(DAMAGED, "file") /* its contents are not what was written */
 ERROR(MEMORY,  "memory")
 ERROR(VALUE,   "value")
 ERROR(LATE,    "late")
 ERROR(LOST,    "lost")
 ERROR(MPI,     "mpi")
+ERROR(DEVICE,  "device")
 ERROR(INTERNAL, "internal")

@@ -15,7 +15,7 @@ static const char *const words[] = {
 #undef ERROR
 };
 
-/* Waits for whoever writes just now; false where there is an error already. */
+/* Waits while another thread writes its error; false where there is an error already. */
 static bool claim(fault *f)
 {
     while (atomic_exchange_explicit(&f->writing, true, memory_order_acquire)) sched_yield();
@@ -24,7 +24,7 @@ static bool claim(fault *f)
     return false;
 }
 
-/* The kind comes last: whoever sees it finds the whole text. */
+/* The kind is written last: a thread that sees it can read the whole text. */
 static void publish(fault *f, int kind)
 {
     f->named = false;

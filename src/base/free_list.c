@@ -8,7 +8,7 @@ struct free_block {
     size_t      room;
 };
 
-/* The first that is large enough but not much too large: arenas ask for few sizes. */
+/* First fit, but no block that is much too large: arenas ask for few different sizes. */
 static void *take(void *context, size_t bytes)
 {
     free_list *h = context;

@@ -1,7 +1,7 @@
 /* A free list: an allocator that keeps released blocks for reuse.
  *
- * A search plans thousands of programs one after another, all with blocks of the same sizes; taking
- * these from the system each time costs more than half as much as planning.  For one thread.
+ * A search plans thousands of programs one after another, all with blocks of the same sizes;
+ * asking the system for them each time costs more than half as much as planning.  Not thread-safe.
  */
 #ifndef BASE_FREE_LIST_H
 #define BASE_FREE_LIST_H

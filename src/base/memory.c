@@ -100,7 +100,7 @@ void *arena_grow(arena *a, void *array, size_t element, int count, int *room)
     return bigger;
 }
 
-/* What the allocator gave, kept just below the aligned block. */
+/* What the allocator returned; stored just before the aligned block. */
 typedef struct block_head {
     void  *given;
     size_t bytes;

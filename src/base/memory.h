@@ -1,7 +1,7 @@
 /* Arenas: memory by lifetime.
  *
  * What belongs to a session, a graph or a program is taken from its arena and
- * freed with it, all at once.  Memory comes zeroed.  A failed allocation is
+ * freed with it, all at once.  Memory is zeroed.  A failed allocation is
  * recorded in the arena's fault, so callers only pass the NULL on.
  */
 #ifndef BASE_MEMORY_H
@@ -46,8 +46,8 @@ void *arena_grow(arena *a, void *array, size_t element, int count, int *room);
 /* Large blocks outside arenas, aligned to 64 bytes; zeroed only where `zero`. */
 void *block_alloc(const mtf_allocator *from, fault *f, size_t bytes, bool zero);
 void  block_free(const mtf_allocator *from, void *memory);
-size_t block_bytes(const void *memory); /* as many as were asked for; of NULL none */
-/* Another block in place of an old one, whose contents are lost; not zeroed. */
+size_t block_bytes(const void *memory); /* as many as were asked for; 0 for NULL */
+/* Replaces a block by a new one of another size, not zeroed; the old contents are lost. */
 void *block_renew(const mtf_allocator *from, fault *f, void *old, size_t bytes);
 
 #endif

@@ -75,7 +75,7 @@ static int distance(const char *a, const char *b)
     return d[na][nb];
 }
 
-/* Scores of likeness: the lower, the likelier.  A letter wrong is SLIP. */
+/* Scores: a lower one is likelier.  Each wrong letter adds SLIP. */
 enum { BEGINNING = 3, SLIP = 4, PIECE = 5, INSIDE = 6, FOREIGN = 2, UNLIKE = INT_MAX };
 
 static bool ends_piece(char c)
@@ -101,7 +101,7 @@ static int least(int a, int b)
 
 static int likeness(const char *wanted, const char *candidate)
 {
-    /* More than a third of the letters wrong, or all of them, is another word, not a misspelt one. */
+    /* A word with more than a third of its letters wrong, or all of them, is not a misspelling. */
     int length = (int)strlen(wanted), wrong = distance(wanted, candidate);
     int slips = wrong <= length / 3 + 1 && wrong < length ? wrong * SLIP : UNLIKE;
     return wrong == 0 ? 0 : least(slips, least(contained(candidate, wanted), contained(wanted, candidate)));

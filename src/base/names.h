@@ -20,15 +20,15 @@ void *names_get(const name_table *t, const char *name);        /* NULL where abs
 uint64_t hash_text(const char *text);
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes);
 
-/* Collects candidates one by one and keeps the one that was meant most likely: names that begin with
- * `wanted`, then those that a slip of the fingers makes of it, then those that contain it. */
+/* Takes candidates one by one and keeps the likeliest: names that begin with `wanted`, then those
+ * of which it is a misspelling, then those that contain it. */
 typedef struct nearest {
     const char *wanted, *best;
     const char *before; /* what the hint puts before the name, as "--"; NULL: nothing */
     int         score;
 } nearest;
 void nearest_offer(nearest *n, const char *candidate);
-/* The same for a name that the user did not give: of equals it is not preferred. */
+/* The same for a name that the user did not give, which is less likely. */
 void        nearest_offer_foreign(nearest *n, const char *candidate);
 const char *nearest_hint(const nearest *n, char *text, size_t room); /* "; did you mean x?" or "" */
 

@@ -137,7 +137,7 @@ static bool take_size(scanner *r, int64_t *size)
             __builtin_add_overflow(*size, *r->at - '0', size))
             return fail(&r->session->fault, ERR_FILE,
                         "\"%s\": its shape has a size that is too large", r->name);
-    if (r->at < r->end && *r->at == 'L') r->at++; /* Python 2 wrote long numbers so */
+    if (r->at < r->end && *r->at == 'L') r->at++; /* Python 2 ended long numbers in L */
     return true;
 }
 
@@ -219,7 +219,7 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
     *h = (npy_header){0};
     if (n < 6 || memcmp(bytes, "\x93NUMPY", 6) != 0)
         return fail(&s->fault, ERR_FILE,
-                    "\"%s\" is no .npy file: it does not begin with NumPy's mark", name);
+                    "\"%s\" is no .npy file: it does not begin with NumPy's magic bytes", name);
     if (n < 12) return fail(&s->fault, ERR_FILE, "\"%s\" ends inside its header", name);
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
         return fail(&s->fault, ERR_FILE,

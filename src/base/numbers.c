@@ -57,12 +57,12 @@ static bool has_floating(const char *format)
     return false;
 }
 
-/* A list of arguments that functions take from in turn. */
+/* The arguments not yet written; a struct, so that functions can advance the caller's list. */
 typedef struct arguments {
     va_list list;
 } arguments;
 
-/* Copies a conversion, with numbers for its stars. */
+/* Copies a conversion and replaces each star by its argument. */
 static void conversion_copy(const char *from, const char *end, char *to, arguments *args)
 {
     for (int n = 0; from < end; from++) {
@@ -79,7 +79,7 @@ static int convert(char *text, size_t room, const char *conversion, arguments *a
 {
     const char *letter = conversion + strlen(conversion) - 1;
     char        length = letter[-1];
-    assert(length != 'L'); /* nobody has a long double */
+    assert(length != 'L'); /* long double is not supported */
     if (strchr(floating, *letter)) {
         double x = va_arg(args->list, double);
         return snprintf(text, room, conversion, isnan(x) ? (double)NAN : x);

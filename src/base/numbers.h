@@ -1,7 +1,7 @@
 /* Numbers as text, the same under every locale.
  *
  * A program that embeds the library may have set a locale with a decimal comma;
- * files and messages have a point all the same.  What is not a number reads
+ * files and messages use a decimal point all the same.  NaN is written as
  * "nan", without the sign that some processors give it.  All text that may hold
  * a floating number is read and written here; tools/numbers.sh checks that.
  */
@@ -21,8 +21,8 @@ int number_vformat(char *text, size_t room, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 int number_print(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Around what another library writes: begin gives this thread a decimal point; end takes what begin
- * returned, and puts the thread's own locale back. */
+/* For calls of libraries that write numbers: begin gives this thread a locale with a decimal point;
+ * end takes what begin returned and restores the thread's own locale. */
 locale_t number_begin(void);
 void     number_end(locale_t before);
 

@@ -27,7 +27,7 @@ static inline philox_block philox(philox_block counter, uint32_t key0, uint32_t 
     return c;
 }
 
-/* Who draws: the session's seed, the op's key, the step. */
+/* What a stream depends on: the session's seed, the op's key, the step. */
 typedef struct philox_stream {
     uint64_t seed;
     uint32_t op, step;
@@ -40,8 +40,8 @@ static inline philox_block philox_at(philox_stream s, uint64_t index)
                   (uint32_t)s.seed, (uint32_t)(s.seed >> 32));
 }
 
-/* The stream of a loop's turn and of the turn of a loop inside it; 0 where there is none.  The
- * block, all of which goes into the stream, is another one for every pair of turns. */
+/* The stream for one iteration of a loop and one of a loop inside it; 0 where there is no loop.
+ * Every pair of iterations has a block of its own, and all of it goes into the stream. */
 static inline philox_stream philox_turn(philox_stream s, uint32_t outer, uint32_t inner)
 {
     philox_block b = philox_at(s, (uint64_t)inner << 32 | outer);

@@ -1,9 +1,9 @@
-/* Text from elsewhere, made fit for a terminal. */
+/* Text from outside, made safe for a terminal. */
 #include "base/printable.h"
 
 #include "base/textbuf.h"
 
-/* How many bytes the character at p has that may be printed; 0: none. */
+/* The length in bytes of the character at p; 0: it must not be printed. */
 static int printable_bytes(const unsigned char *p)
 {
     if (*p < 0x80) return *p >= 0x20 && *p != 0x7f;
@@ -14,7 +14,7 @@ static int printable_bytes(const unsigned char *p)
         if ((p[i] & 0xc0) != 0x80) return 0;
         code = code << 6 | (p[i] & 0x3fu);
     }
-    bool control = code < 0xa0 || (code >= 0x200b && code <= 0x200f) || /* also what turns lines */
+    bool control = code < 0xa0 || (code >= 0x200b && code <= 0x200f) || /* and text direction */
                    (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
     bool too_long = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000);
     bool none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;

@@ -1,4 +1,4 @@
-/* Text from elsewhere, made fit for a terminal.
+/* Text from outside, made safe for a terminal.
  *
  * Names in files may hold anything, commands to the terminal included.
  */
@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 
-/* The text with \xNN in place of each byte that is a control character or no UTF-8; in the arena, or
- * the text itself where it has none.  NULL: no memory. */
+/* The text with \xNN in place of each byte that is a control character or invalid UTF-8; in the
+ * arena, or the text itself where it has none.  NULL: no memory. */
 const char *text_printable(arena *a, const char *text);
 
 #endif

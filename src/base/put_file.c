@@ -1,4 +1,4 @@
-/* A file in one piece: written under another name beside its place, and renamed when it is whole. */
+/* Writes files atomically: under another name first, then renamed. */
 #include "base/put_file.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@ static bool write_all(int file, const piece *p)
     return true;
 }
 
-/* Writes and closes; 0, or the errno of whatever failed first.  What will be renamed is flushed: the
- * new name could else be on the disk before the bytes, and the old file lost for an empty one. */
+/* Writes and closes; 0, or the errno of the first failure.  A file that will be renamed is flushed
+ * first: otherwise the new name could reach the disk before the bytes, and a crash lose it. */
 static int fill_file(int file, int n, const piece *pieces, bool flush)
 {
     int wrong = 0;
@@ -33,7 +33,7 @@ static int fill_file(int file, int n, const piece *pieces, bool flush)
     return wrong;
 }
 
-/* A new file beside `target`; its descriptor, or -1 with errno. */
+/* Creates a file in the folder of `target`; its descriptor, or -1 with errno. */
 static int open_beside(const char *target, char temporary[PATH_MAX])
 {
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -56,7 +56,7 @@ static int find_place(const char *path, char target[PATH_MAX], bool *replace)
     bool        there = stat(path, &about) == 0;
     *replace = !there || S_ISREG(about.st_mode);
     if (there && S_ISDIR(about.st_mode)) return EISDIR;
-    if (there && access(path, W_OK) != 0) return errno; /* renaming would not ask */
+    if (there && access(path, W_OK) != 0) return errno; /* renaming would not check that */
     if (there && *replace) return realpath(path, target) ? 0 : errno;
     return snprintf(target, PATH_MAX, "%s", path) < PATH_MAX ? 0 : ENAMETOOLONG;
 }
@@ -89,7 +89,7 @@ static int write_there(const char *path, int n, const piece *pieces)
     return wrong;
 }
 
-/* ---- for others ---- */
+/* ---- public ---- */
 
 static bool judge(fault *f, const char *path, int wrong)
 {

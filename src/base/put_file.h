@@ -1,4 +1,4 @@
-/* A file in one piece: a reader finds the old one or the whole new one, never a part. */
+/* Writes files atomically: a reader never sees a partial one. */
 #ifndef BASE_PUT_FILE_H
 #define BASE_PUT_FILE_H
 
@@ -14,7 +14,7 @@ typedef struct piece {
 /* Replaces a regular file, or makes a new one, by renaming; anything else that is there (a
  * terminal, a pipe) is written to as it is.  False after an error, which names the path. */
 bool put_file(fault *f, const char *path, int n, const piece *pieces);
-/* Could one be put there?  For whoever would else hear it only after long work. */
+/* Could a file be written there?  For callers that have long work to do before they write. */
 bool put_file_check(fault *f, const char *path);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { MOST_PATH = 4096 };
 
-/* Of a file's first line; false: there is none. */
+/* Reads a file's first line; false: there is none. */
 static bool read_line(const char *folder, const char *name, char *line, int room)
 {
     char path[MOST_PATH];
@@ -22,8 +22,8 @@ static bool read_line(const char *folder, const char *name, char *line, int room
     return ok;
 }
 
-/* Cores of one group: "QUOTA PERIOD" in one file, or each in a file of its own; no quota is "max",
- * which reads as 0, or negative. */
+/* Cores of one group: "QUOTA PERIOD" in one file, or each in a file of its own; without a quota
+ * the text is "max", which parses as 0, or a negative number. */
 static double cores_of(const char *folder)
 {
     char   line[80];
@@ -52,14 +52,14 @@ static double memory_of(const char *folder)
     return bytes > 0 ? bytes : INFINITY;
 }
 
-/* What is limited: by a controller of the older kind, and how much one group has. */
+/* A limited resource: its controller in cgroup version 1, and how much one group may use. */
 typedef struct limit {
     const char *controller;
     double (*of)(const char *folder);
 } limit;
 
-/* The least along the path from a group up to the root.  Parts of it that a container cannot see
- * have no files. */
+/* The least limit along the path from a group up to the root.  Parts of it that a container cannot
+ * see have no files. */
 static double limit_along(const limit *l, const char *root, const char *path)
 {
     char   folder[MOST_PATH];
@@ -85,7 +85,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* "ID:CONTROLLERS:PATH": the newer kind of groups has no controllers there. */
+/* "ID:CONTROLLERS:PATH": a line of cgroup version 2 has no controllers. */
 static double limit_of_line(const limit *l, char *line, const char *root)
 {
     char  older[MOST_PATH];

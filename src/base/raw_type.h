@@ -21,7 +21,7 @@ static inline size_t raw_bytes(raw_type type)
     }
 }
 
-/* Does only a file have it? */
+/* Is it a type that only files have? */
 static inline bool raw_is_foreign(raw_type type)
 {
     return type > (raw_type)MTF_BOOL;

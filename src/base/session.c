@@ -1,4 +1,4 @@
-/* The session: what everything else hangs on. */
+/* The session: what everything else belongs to. */
 #include "base/session.h"
 
 #include <assert.h>
@@ -13,14 +13,14 @@
 #include "base/cores.h"
 #include "base/quota.h"
 
-/* Long blocks lie in large pages where the system has them: fewer to look up, and to clear. */
+/* Large blocks use huge pages where the system has them: fewer TLB misses, fewer pages to clear. */
 static void *take(void *context, size_t bytes)
 {
     const size_t page = (size_t)2 << 20, whole = bytes / page * page;
     (void)context;
     if (bytes < 2 * page || bytes > SIZE_MAX - page) return malloc(bytes);
     void *at = aligned_alloc(page, (bytes + page - 1) / page * page);
-    if (at) madvise(at, whole, MADV_HUGEPAGE); /* a mere wish */
+    if (at) madvise(at, whole, MADV_HUGEPAGE); /* only a hint */
     return at;
 }
 
@@ -30,7 +30,7 @@ static void give(void *context, void *memory)
     free(memory);
 }
 
-/* Debug builds put these before the session's allocator: a step allocates nothing. */
+/* Debug builds wrap the session's allocator in these, to check that a step allocates nothing. */
 #ifndef NDEBUG
 static void *take_checked(void *context, size_t bytes)
 {
@@ -52,7 +52,7 @@ static void say_on_stderr(void *context, const char *text)
     fputs(text, stderr);
 }
 
-/* All of the machine's, or what the system grants this process's group of it. */
+/* All memory of the machine, or the quota of this process's group. */
 static size_t machine_memory(void)
 {
     long    pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
@@ -75,7 +75,7 @@ mtf_session *session_new(const mtf_session_opts *opts)
     memset(s, 0, sizeof *s);
     s->allocator = o.allocator;
     s->opts = o;
-    s->can = chip_abilities();
+    s->can = abilities_of(o.device);
     s->default_threads = default_threads;
 #ifndef NDEBUG
     s->allocator = (mtf_allocator){take_checked, give_checked, s};
@@ -84,7 +84,7 @@ mtf_session *session_new(const mtf_session_opts *opts)
     return s;
 }
 
-/* Splits the command line into options; words that are none are an error. */
+/* Splits the command line into options; any other word is an error. */
 static bool take_options(mtf_session *s, int argc, char **argv)
 {
     s->options = arena_array(&s->arena, session_option, argc > 0 ? argc : 1);
@@ -151,6 +151,7 @@ mtf_session *session_new_from(int argc, char **argv)
     s->opts.patience = (int)patience;
     s->opts.memory = memory;
     s->opts.device = mtf_option(s, "device", s->opts.device);
+    s->can = abilities_of(s->opts.device);
     s->opts.mesh = mtf_option(s, "mesh", NULL);
     s->opts.layout = mtf_option(s, "layout", NULL);
     s->opts.state_layout = mtf_option(s, "state-layout", NULL);
@@ -218,7 +219,7 @@ void session_complain(mtf_session *s)
                                             "layout", "state-layout", "machine", "patience"};
         for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
         char hint[100];
-        fail(&s->fault, ERR_USAGE, "option --%s was never read%s", s->options[i].name,
+        fail(&s->fault, ERR_USAGE, "unknown option --%s%s", s->options[i].name,
              nearest_hint(&near, hint, sizeof hint));
     }
 }

@@ -1,8 +1,8 @@
-/* The session: what everything else hangs on. */
+/* The session: what everything else belongs to. */
 #ifndef BASE_SESSION_H
 #define BASE_SESSION_H
 
-#include "base/chip.h"
+#include "base/abilities.h"
 #include "base/fault.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -13,7 +13,7 @@ typedef struct session_option {
     bool        asked;
 } session_option;
 
-/* Called when the session closes, newest first: how upper floors free what they own. */
+/* Called when the session closes, newest first: how upper layers free what they own. */
 typedef struct session_closer {
     void (*close)(void *what);
     void                  *what;
@@ -24,7 +24,7 @@ struct mtf_session {
     fault            fault;
     mtf_allocator    allocator;
     mtf_session_opts opts; /* defaults filled in */
-    abilities        can; /* of the device that programs are planned for: by default, this chip's */
+    abilities        can; /* of the device that programs are planned for */
     arena            arena;
     session_option  *options;
     int              noptions;
@@ -34,23 +34,22 @@ struct mtf_session {
     void            *saver;           /* a checkpoint being written: belongs to checkpoint/ */
     void            *lock;            /* on the folder of a training: belongs to checkpoint/ */
     session_closer  *finishers;       /* called before anything closes */
-    bool             default_threads; /* nobody said how many */
-    bool             said;            /* the error was said already */
+    bool             default_threads; /* the user gave no number */
+    bool             said;            /* the error was printed already */
     _Atomic bool     stepping;        /* a program runs: nothing may be allocated */
 };
 
-/* A session before its mesh and layout are looked at, which is an upper floor's work.  NULL: no
- * memory. */
+/* A session whose mesh and layout are not parsed yet: an upper layer does it.  NULL: no memory. */
 mtf_session *session_new(const mtf_session_opts *opts);
 mtf_session *session_new_from(int argc, char **argv);
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);
-/* Called when mtf_close begins, while all still stands: how upper floors finish their work. */
+/* Called when mtf_close begins, while all else still exists: how upper layers finish their work. */
 bool session_before_close(mtf_session *s, void (*finish)(void *what), void *what);
 void session_finish(mtf_session *s); /* calls these, once */
 void session_say(mtf_session *s, const char *text);
 void session_say_error(mtf_session *s); /* once */
-void session_complain(mtf_session *s);  /* an option that nobody read is an error */
+void session_complain(mtf_session *s);  /* an option that the program never asked for is an error */
 void session_free(mtf_session *s);      /* calls the closers */
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers in their order. */
+/* Sorted numbers. */
 #include "base/sorted.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* Numbers in their order. */
+/* Sorted numbers. */
 #ifndef BASE_SORTED_H
 #define BASE_SORTED_H
 
 void sort_numbers(double *list, int n); /* the least first */
-/* Of n durations the one that a quarter are shorter than, for those are luck, and the longest are
- * somebody else's; sorts them. */
+/* The lower quartile of n durations, which it sorts: shorter ones are luck, and other processes
+ * caused the longest. */
 double lower_quarter(double *took, int n);
 
 #endif

@@ -1,7 +1,7 @@
-/* Threads of the library: all signals stay with the caller's. */
+/* Threads of the library, in which signals are blocked. */
 #include "base/thread.h"
 
-/* A thread's own mistakes are told to itself: a blocked one would end the process without a message. */
+/* Signals that a thread itself causes: blocked, they would end the process without a message. */
 static const int mistakes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
 sigset_t thread_block_signals(void)
@@ -32,7 +32,7 @@ void thread_start_team(int threads)
     sigset_t before = thread_block_signals();
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-#pragma omp barrier /* a region that does nothing would be left out */
+#pragma omp barrier /* the compiler would remove an empty region */
     }
     thread_restore_signals(&before);
 #else

@@ -1,7 +1,7 @@
-/* Threads of the library: all signals stay with the caller's.
+/* Threads of the library, in which signals are blocked.
  *
- * A handler of the program, or the default that ends it, must not run in a thread
- * that the program does not know of.
+ * The program's signal handlers must run only in threads that the program itself
+ * has started.
  */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
@@ -10,11 +10,12 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Starts a thread in which signals are blocked; false: the system gives none. */
+/* Starts a thread in which signals are blocked; false: the system has none left. */
 bool thread_start(pthread_t *thread, void *(*work)(void *context), void *context);
-/* Starts the threads that OpenMP keeps for the calling one, so many with itself, in the same way. */
+/* Starts the caller's team of OpenMP threads, `threads` with the caller itself, in the same way. */
 void thread_start_team(int threads);
-/* For libraries that start threads of their own, which inherit what is blocked: what was before. */
+/* For calls of libraries that start threads, which inherit the blocked signals; returns the mask of
+ * before. */
 sigset_t thread_block_signals(void);
 void     thread_restore_signals(const sigset_t *before);
 

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Steps of a thousand, as in the listings of programs: 205 kB, 12.3 M, 4.56 ms.  INT64_MAX, where
- * counting ends, is ">9.22 E". */
+/* Steps of a thousand, as in the listings of programs: 205 kB, 12.3 M, 4.56 ms.  INT64_MAX, at
+ * which counts saturate, is ">9.22 E". */
 typedef struct unit_text {
     char s[24];
 } unit_text;

@@ -1,10 +1,10 @@
-/* Agreeing: an error on one rank is an error on all. */
+/* An error on one rank becomes an error on all. */
 #include "checkpoint/agree.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What a rank says of itself. */
+/* The error state that a rank sends. */
 typedef struct word {
     int  kind;
     char text[sizeof((fault *)0)->text];
@@ -26,7 +26,7 @@ bool agree_on(store *s, const char *what, const fault *f, fault *first)
             snprintf(whose, sizeof whose, "rank %d", k);
             fault_take(first, all[k].kind, all[k].text);
             if (k > 0) fault_whose(first, whose);
-            first->named = true; /* it is everybody's now */
+            first->named = true; /* the text already names the rank */
             ok = false;
         }
     block_free(&m->allocator, all);

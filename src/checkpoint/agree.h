@@ -1,16 +1,16 @@
-/* Agreeing: an error on one rank is an error on all. */
+/* An error on one rank becomes an error on all. */
 #ifndef CHECKPOINT_AGREE_H
 #define CHECKPOINT_AGREE_H
 
 #include "run/store.h"
 
-/* Waits for all ranks.  Where any has an error in its `f`, the first one's is in the session of
- * each afterwards, and all return false.  `what` stands in the sentence where somebody is late. */
+/* Waits for all ranks.  Where any has an error in its `f`, the sessions of all receive the error of the
+ * first such rank, and all return false.  `what` names the activity in messages about late ranks. */
 bool agree(store *s, const char *what, const fault *f);
-/* The same, but the error is put into `all`, which is empty before; the session gets one only where
- * the ranks cannot meet. */
+/* The same, but `all`, which must be empty, receives the error; the session gets one only where the
+ * ranks cannot communicate. */
 bool agree_on(store *s, const char *what, const fault *f, fault *all);
-/* The sums over all ranks, modulo 2^64, place by place. */
+/* Replaces each of the n sums by its sum over all ranks, modulo 2^64. */
 bool agree_sums(store *s, const char *what, int n, uint64_t *sums);
 /* Is `flag` true on all? */
 bool agree_all(store *s, const char *what, bool flag);

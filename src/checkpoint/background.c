@@ -1,4 +1,4 @@
-/* A thread beside the steps. */
+/* A thread that runs while steps run. */
 #include "checkpoint/background.h"
 
 #include "base/thread.h"

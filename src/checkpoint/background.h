@@ -1,4 +1,4 @@
-/* A thread beside the steps. */
+/* A thread that runs while steps run. */
 #ifndef CHECKPOINT_BACKGROUND_H
 #define CHECKPOINT_BACKGROUND_H
 
@@ -14,9 +14,9 @@ typedef struct background {
     _Atomic bool done;
 } background;
 
-/* Runs work(context) in a thread that takes no signals; false: the system gives none. */
+/* Runs work(context) in a thread that blocks all signals; false: no thread could be started. */
 bool background_start(background *b, void (*work)(void *context), void *context);
-bool background_done(background *b); /* also where none was started */
+bool background_done(background *b); /* true where none was started */
 void background_wait(background *b);
 
 #endif

@@ -1,9 +1,9 @@
-/* Sums that tell whether elements are still what they were. */
+/* Checksums of elements, which detect changes. */
 #include "checkpoint/checksum.h"
 
 #include <stdio.h>
 
-/* An odd number that looks like none in particular. */
+/* A pseudo-random odd number. */
 static inline uint32_t weight(uint64_t place)
 {
     uint32_t x = (uint32_t)place + (uint32_t)(place >> 32) * 0xb504f333u;
@@ -26,8 +26,8 @@ SUM_SHORT(uint8_t)
 SUM_SHORT(uint16_t)
 SUM_SHORT(uint32_t)
 
-/* Eight bytes have a weight of eight: multiplying by an odd number is one to one.  Their upper half
- * comes down first: of round numbers it has all there is, and would touch few bits of the sum. */
+/* The weight has 64 bits as well: modulo 2^64, multiplying by an odd number is one to one.  The upper
+ * half is first xored into the lower: round doubles are zero there, and would reach few bits of the sum. */
 static uint64_t sum_uint64_t(const uint64_t *data, int64_t count, uint64_t first)
 {
     uint64_t sum = 0;

@@ -1,4 +1,4 @@
-/* What a checkpoint holds: tensors by name, and where each lies. */
+/* A checkpoint's contents: tensors and their places in files. */
 #include "checkpoint/contents.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ static bool name_files(contents *c)
     return true;
 }
 
-/* Numbers of files, and places inside the data of each. */
+/* Assigns each tensor a file and its place in the file's data. */
 static bool fill_files(contents *c, const char *one_file)
 {
     const int64_t most = one_file ? INT64_MAX / 2 : (int64_t)FILE_GIB << 30;
@@ -142,7 +142,7 @@ const char **contents_arrange(contents *c, const char *one_file)
 
 bool contents_path(const contents *c, int file, char path[PATH_MAX])
 {
-    bool here = strcmp(c->folder, ".") == 0; /* users say x.safetensors, not ./x.safetensors */
+    bool here = strcmp(c->folder, ".") == 0; /* print x.safetensors, not ./x.safetensors */
     if (snprintf(path, PATH_MAX, "%s%s%s", here ? "" : c->folder, here ? "" : "/",
                  c->files[file].name) < PATH_MAX)
         return true;

@@ -1,4 +1,4 @@
-/* What a checkpoint holds: tensors by name, and where each lies. */
+/* A checkpoint's contents: tensors and their places in files. */
 #ifndef CHECKPOINT_CONTENTS_H
 #define CHECKPOINT_CONTENTS_H
 
@@ -9,11 +9,11 @@
 
 typedef struct kept_tensor {
     const char *name;
-    const char *shown; /* the same for messages: names in files may hold anything */
+    const char *shown; /* printable form, for messages: names in files may hold any bytes */
     mtf_dtype   type;
-    const char *foreign; /* its file's word for an element type that mtf lacks; NULL: `type` */
+    const char *foreign; /* the file's name of an element type that mtf lacks; NULL: see `type` */
     mtf_shape   shape;
-    bool        named; /* somebody named its dimensions; else they are d0, d1, ... */
+    bool        named; /* the file names its dimensions; else they are d0, d1, ... */
     int         file;
     int64_t     at, bytes; /* in that file */
     bool        summed;
@@ -36,12 +36,12 @@ typedef struct contents {
     name_table    by_name;
     kept_file    *files;
     int           nfiles, files_room;
-    bool          manifest; /* a checkpoint of mtf's own: these hold, and all sums are there */
+    bool          manifest; /* written by mtf: the following fields are valid, and all sums are known */
     int64_t       step, position;
     uint64_t      seed;
     const char   *config; /* NULL: none */
-    const char   *format; /* what files say of whose orientation their tensors have; NULL: nothing */
-    const char  **facts;  /* pairs, then NULL: what a run that goes on from it has alike */
+    const char   *format; /* "format" in the files' metadata, such as "pt" (PyTorch); NULL: none */
+    const char  **facts;  /* pairs, then NULL: settings that a run which resumes from it must share */
 } contents;
 
 contents contents_make(arena *a);
@@ -53,10 +53,11 @@ kept_tensor *contents_find(const contents *c, const char *name); /* NULL where a
 /* A file of it and a tensor's shape, for messages, in the arena; "" where memory runs out. */
 const char *contents_file(const contents *c, int file);
 const char *contents_shape_text(const contents *c, const kept_tensor *t);
-/* Is this the sum that its elements should have?  Where nobody wrote one down, any is. */
+/* Whether this is the sum of its elements on record; true where none is recorded. */
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f);
-/* For writing, into one file of this name, or NULL: puts the tensors in order and in files of at most FILE_BYTES of data each, unless one
- * tensor alone is larger, and prints the headers, by file; NULL after an error. */
+/* Before writing: sorts the tensors, distributes them over files of at most FILE_GIB of data each (unless
+ * one tensor alone is larger), or into `one_file` where that is not NULL, and returns the headers, by
+ * file; NULL after an error. */
 enum { FILE_GIB = 4 };
 const char **contents_arrange(contents *c, const char *one_file);
 bool         contents_path(const contents *c, int file, char path[PATH_MAX]); /* false: too long */

@@ -42,7 +42,7 @@ bool folder_make(const char *folder, fault *f)
     char   path[PATH_MAX];
     size_t length = strlen(folder);
     if (length == 0 || length >= sizeof path)
-        return fail(f, ERR_FILE, "\"%s\" is no name for a folder", folder);
+        return fail(f, ERR_FILE, "\"%s\" is not a valid name for a folder", folder);
     memcpy(path, folder, length + 1);
     for (char *p = path + 1;; p++) {
         if (*p && *p != '/') continue;
@@ -54,7 +54,7 @@ bool folder_make(const char *folder, fault *f)
     }
     struct stat about;
     if (stat(folder, &about) == 0 && S_ISDIR(about.st_mode)) return true;
-    return fail(f, ERR_FILE, "\"%s\" is there already and is no folder", folder);
+    return fail(f, ERR_FILE, "\"%s\" already exists and is not a folder", folder);
 }
 
 bool folder_ready(const char *folder, fault *f)
@@ -68,13 +68,13 @@ bool folder_sync(const char *folder, fault *f)
 {
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file < 0) return failed(f, folder, "opened");
-    bool ok = fsync(file) == 0 || errno == EINVAL; /* some file systems have no such need */
+    bool ok = fsync(file) == 0 || errno == EINVAL; /* some file systems do not support it */
     if (!ok) failed(f, folder, "flushed to the disk");
     close(file);
     return ok;
 }
 
-/* A folder has files only: it is one of ours. */
+/* A folder made by mtf contains files only. */
 bool folder_remove(const char *folder, fault *f)
 {
     DIR *d = opendir(folder);
@@ -91,7 +91,7 @@ bool folder_remove(const char *folder, fault *f)
     return ok;
 }
 
-/* Names in a folder that begin so; none where it does not exist. */
+/* Names in a folder that have this prefix; none where the folder does not exist. */
 static bool names_with(arena *a, const char *folder, const char *prefix, const char ***names,
                        int *count)
 {
@@ -132,7 +132,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The step that a name tells; -1: it is none that mtf gives. */
+/* The step in a checkpoint's name; -1: not a name that mtf gives. */
 static int64_t step_of(const char *name)
 {
     char      again[40], *end;
@@ -171,7 +171,7 @@ bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count)
     return true;
 }
 
-/* Out of sight first, so that a half deleted checkpoint is never taken for a whole one. */
+/* Renamed first, so that a half deleted checkpoint is never mistaken for a complete one. */
 static bool discard(arena *a, const char *folder, int64_t step)
 {
     const char *from = join(a, folder, "", step), *to = join(a, folder, deleting, step);
@@ -185,7 +185,7 @@ bool folder_publish(arena *a, const char *folder, int64_t step)
     const char *from = join(a, folder, writing, step), *to = join(a, folder, "", step);
     TRY(from && to);
     bool there = access(to, F_OK) == 0;
-    /* Both names change at once where the system can do that. */
+    /* Exchanges the two names atomically where the system supports that. */
     bool swapped = there && renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0;
     if (there && !swapped) TRY(discard(a, folder, step));
     if (!swapped && rename(from, to) != 0) return failed(a->fault, from, "renamed");

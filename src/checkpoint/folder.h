@@ -1,7 +1,7 @@
 /* The folder that holds checkpoints: step_00001000, step_00002000, ...
  *
- * A checkpoint gets its name when it is whole, by one renaming; what begins
- * with a dot is half written or half deleted, and is nobody's.
+ * A checkpoint gets its name when it is complete, by one rename.  A name that
+ * begins with a dot is half written or half deleted, and is ignored.
  */
 #ifndef CHECKPOINT_FOLDER_H
 #define CHECKPOINT_FOLDER_H
@@ -12,17 +12,17 @@
 const char *folder_step_path(arena *a, const char *folder, int64_t step);
 const char *folder_draft_path(arena *a, const char *folder, int64_t step); /* while it is written */
 
-bool folder_make(const char *folder, fault *f);   /* with those above it; may be there already */
-bool folder_ready(const char *folder, fault *f);  /* made, and something may be made in it */
+bool folder_make(const char *folder, fault *f);   /* with its parents; it may exist */
+bool folder_ready(const char *folder, fault *f);  /* makes it, and checks that it is writable */
 bool folder_remove(const char *folder, fault *f); /* with all files in it */
 bool folder_sync(const char *folder, fault *f);
-bool folder_clean(arena *a, const char *folder); /* what is half written or half deleted goes */
-/* The steps of the checkpoints, the oldest first; a folder that is not there has none. */
+bool folder_clean(arena *a, const char *folder); /* deletes what is half written or half deleted */
+/* The steps of the checkpoints, the oldest first; none where the folder does not exist. */
 bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count);
-bool folder_is_step(const char *path); /* has it the name of a checkpoint? */
-/* The draft becomes the checkpoint of its step, in place of one that has the name already. */
+bool folder_is_step(const char *path); /* whether it has the name of a checkpoint */
+/* Renames the draft to the checkpoint of its step, replacing one that exists. */
 bool folder_publish(arena *a, const char *folder, int64_t step);
-/* Deletes all but the newest `keep`, those that `every` divides (0: none), and `current`. */
+/* Keeps the newest `keep`, those that `every` divides (0: none), and `current`; deletes the rest. */
 bool folder_prune(arena *a, const char *folder, int keep, int64_t every, int64_t current);
 
 #endif

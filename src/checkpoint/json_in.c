@@ -1,4 +1,4 @@
-/* JSON from files: members and numbers that are what they seem. */
+/* JSON from files, read strictly: unique members, exact numbers. */
 #include "checkpoint/json_in.h"
 
 #include <string.h>

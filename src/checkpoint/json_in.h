@@ -1,4 +1,4 @@
-/* JSON from files: members and numbers that are what they seem. */
+/* JSON from files, read strictly: unique members, exact numbers. */
 #ifndef CHECKPOINT_JSON_IN_H
 #define CHECKPOINT_JSON_IN_H
 
@@ -6,13 +6,13 @@
 
 #include "base/textbuf.h"
 
-/* An object that takes the whole text but for blanks after it, to be deleted; NULL where none is. */
+/* The object that is the whole text, except blanks after it; the caller deletes it.  NULL: not one. */
 cJSON *json_read(const char *text, size_t length);
-/* A member that is there exactly once; NULL otherwise. */
+/* The member of this name; NULL where it is absent or occurs twice. */
 const cJSON *json_member(const cJSON *object, const char *key);
-/* A whole number from 0 to 2^53, which JSON's numbers hold exactly. */
+/* A whole number from 0 to 2^53, the range that JSON's numbers represent exactly. */
 bool json_whole(const cJSON *item, int64_t *value);
-/* Writes text as JSON has it, in quotes. */
+/* Writes text as a JSON string, with quotes. */
 void json_quote(textbuf *t, const char *text);
 
 #endif

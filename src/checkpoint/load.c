@@ -1,9 +1,10 @@
-/* Loading: every process reads its own parts, and all compare sums. */
+/* Loading: every process reads its parts, and all compare sums. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "base/pattern.h"
+#include "base/textbuf.h"
 #include "checkpoint/agree.h"
 #include "checkpoint/load.h"
 #include "checkpoint/opening.h"
@@ -13,29 +14,29 @@
 #include "run/parts.h"
 #include "run/share.h"
 
-/* A variable and the tensor that it becomes. */
+/* A variable and the tensor that it is loaded from. */
 typedef struct wish {
     store_entry *entry;
     kept_tensor *tensor;
-    bool         turned; /* its dimensions are in another order there */
+    bool         turned; /* the tensor has its dimensions in another order */
 } wish;
 
 typedef struct loader {
     store        *store;
     arena         arena;
-    fault         fault; /* of this rank, until all know of it */
+    fault         fault; /* of this rank, until all agree */
     fault        *why;   /* of all ranks */
     contents      contents;
     mtf_load_opts opts;
     wish         *wishes;
     int           nwishes, wanted;
-    const char  **missing; /* names of variables that were wanted and are not there, then NULL */
+    const char  **missing; /* names of wanted variables that the checkpoint lacks, then NULL */
     int           nmissing;
 } loader;
 
 static const char what[] = "loading a checkpoint";
 
-/* ---- who becomes what ---- */
+/* ---- matching variables and tensors ---- */
 
 /* Its name in the checkpoint; NULL after an error. */
 static const char *name_there(loader *l, const char *name)
@@ -66,7 +67,7 @@ static bool same_sizes(const mtf_shape *a, const mtf_shape *b)
     return true;
 }
 
-/* Names decide where there are names. */
+/* Dimensions are compared by name where the file names them. */
 static bool shapes_fit(const store_entry *e, const kept_tensor *t)
 {
     if (!t->named) return same_sizes(&t->shape, &e->shape);
@@ -102,7 +103,7 @@ static bool is_wanted(loader *l, const store_entry *e)
     return !l->opts.only || pattern_matches(l->opts.only, e->name, &l->fault);
 }
 
-/* A pattern that renames nothing was meant for something. */
+/* A pattern that renames nothing is probably a mistake. */
 static bool renames_match(loader *l)
 {
     const store *s = l->store;
@@ -110,7 +111,7 @@ static bool renames_match(loader *l)
         bool matched = false;
         for (int i = 0; i < s->count && !matched; i++)
             matched = is_wanted(l, s->all[i]) && pattern_matches(r[0], s->all[i]->name, &l->fault);
-        if (!matched) /* unless the pattern is none, which was said */
+        if (!matched) /* unless the pattern is invalid, which was reported */
             return fail(
                 &l->fault, ERR_USAGE,
                 "nothing is renamed by \"%s=%s\": the pattern matches the name of none of the "
@@ -133,6 +134,45 @@ static bool count_wanted(loader *l)
     return fail(&l->fault, ERR_USAGE, "there is no %s to load", kind);
 }
 
+/* Why a variable does not fit; "": it does. */
+static void misfit(loader *l, const store_entry *e, char *text, size_t room)
+{
+    char               shape[SHAPE_TEXT];
+    const char        *there = is_wanted(l, e) ? name_there(l, e->name) : NULL;
+    const kept_tensor *t = there ? contents_find(&l->contents, there) : NULL;
+    text[0] = 0;
+    if (!there || (!t && l->opts.partial)) return;
+    if (!t)
+        snprintf(text, room, "\"%.80s\" %s%s is missing", e->name, mtf_dtype_name(e->master),
+                 shape_text(&e->shape, shape));
+    else if (!t->foreign && !shapes_fit(e, t))
+        snprintf(text, room, "\"%.80s\" is %s there and %s here", e->name,
+                 contents_shape_text(&l->contents, t), shape_text(&e->shape, shape));
+}
+
+/* Adds the other variables that do not fit to the error about the first. */
+static bool misfits(loader *l, int first)
+{
+    enum { MOST_NAMED = 4 };
+    textbuf others = {.arena = &l->arena};
+    char    said[sizeof l->fault.text], one[300];
+    int     n = 0, kind = l->fault.kind;
+    snprintf(said, sizeof said, "%s", l->fault.text);
+    fault_clear(&l->fault);
+    for (int i = first + 1; i < l->store->count; i++) {
+        misfit(l, l->store->all[i], one, sizeof one);
+        if (one[0] && n++ < MOST_NAMED) text_add(&others, "%s%s", n > 1 ? ", " : "", one);
+    }
+    const char *list = n ? text_done(&others) : NULL;
+    fault_clear(&l->fault); /* errors of the search do not count */
+    if (!list) return fault_take(&l->fault, kind, said) && false;
+    size_t used = strlen(said);
+    snprintf(said + used, sizeof said - used, "; %d other%s not fit: %s%s", n,
+             n == 1 ? " does" : "s do", list, n > MOST_NAMED ? ", ..." : "");
+    fault_take(&l->fault, kind, said);
+    return false;
+}
+
 static bool choose(loader *l)
 {
     const store *s = l->store;
@@ -145,12 +185,12 @@ static bool choose(loader *l)
         const char *there = name_there(l, e->name);
         TRY(there != NULL);
         kept_tensor *t = contents_find(&l->contents, there);
-        if (!t && !l->opts.partial) return missing(l, e->name, there);
+        if (!t && !l->opts.partial) return missing(l, e->name, there) || misfits(l, i);
         if (!t) {
             l->missing[l->nmissing++] = e->name;
             continue;
         }
-        TRY(fits(l, e, t));
+        if (!fits(l, e, t)) return misfits(l, i);
         bool turned = t->named && transpose_suits(&t->shape, &e->shape);
         l->wishes[l->nwishes++] = (wish){e, t, turned};
     }
@@ -163,31 +203,31 @@ static bool choose(loader *l)
 
 static void to_device(void *where, void *to, const void *from, size_t bytes)
 {
-    device *d = where;
-    d->write(d, to, from, bytes);
+    device_context *c = where;
+    c->device->write(c, to, from, bytes);
 }
 
-/* A part that another processor of this process has as well is copied from there. */
+/* Where two processors of this process have the same part, it is read once and copied. */
 static void copy_part(const loader *l, reader *r, const store_entry *e, int from, int to)
 {
     const store *s = l->store;
     size_t       left = (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, to);
     for (size_t at = 0; left > 0;) {
         size_t n = left < STAGE_BYTES ? left : STAGE_BYTES;
-        s->device->read(s->device, r->stage, (const char *)e->parts[from] + at, n);
-        s->device->write(s->device, (char *)e->parts[to] + at, r->stage, n);
+        s->device->read(s->contexts[from], r->stage, (const char *)e->parts[from] + at, n);
+        s->device->write(s->contexts[to], (char *)e->parts[to] + at, r->stage, n);
         at += n, left -= n;
     }
 }
 
-/* Room for what one tensor needs, by processor of this process. */
+/* Work space for one tensor, by processor of this process. */
 typedef struct read_room {
     mtf_part *parts;
     bool     *counts;
-    int      *first; /* by speaker: who of this process has its part already */
+    int      *first; /* the first processor of this process that has the same part */
 } read_room;
 
-/* The part as it lies in the file, with its dimensions in that order. */
+/* The part with its dimensions in the file's order. */
 static mtf_part part_there(const mtf_shape *there, const mtf_part *p, void *data)
 {
     mtf_part q = {.processor = p->processor, .shape = {.ndims = there->ndims}, .data = data};
@@ -199,7 +239,7 @@ static mtf_part part_there(const mtf_shape *there, const mtf_part *p, void *data
     return q;
 }
 
-/* Takes memory for one part: its elements are read in one order and written in another. */
+/* Allocates memory for one part, because its elements are read in one order and written in another. */
 static bool read_turned(loader *l, reader *r, const wish *w, const mtf_part *p, bool counts,
                         uint64_t *sum)
 {
@@ -257,8 +297,9 @@ static bool read_all(loader *l, uint64_t *sums)
                          .counts = arena_array(&l->arena, bool, here),
                          .first = arena_array(&l->arena, int, here)};
     TRY(room.parts && room.counts && room.first);
-    TRY(reader_open(&r, &l->contents, &s->session->allocator, (part_copier){to_device, s->device},
-                    here, &l->fault));
+    store_wait(s);
+    TRY(reader_open(&r, &l->contents, &s->session->allocator,
+                    (part_copier){to_device, s->contexts[s->first]}, here, &l->fault));
     bool ok = true;
     for (int i = 0; ok && i < l->nwishes; i++) ok = read_one(l, &r, &room, &l->wishes[i], &sums[i]);
     reader_close(&r);
@@ -272,7 +313,7 @@ static bool sums_agree(const loader *l, const uint64_t *sums)
     return true;
 }
 
-/* A copy of texts that end with NULL, for as long as the session lives. */
+/* A copy of a NULL-terminated list of texts, which lives as long as the session. */
 static const char *const *copy_texts(arena *a, const char *const *from)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* A lock on a folder: one process at a time writes there. */
+/* A lock that admits one writing process to a folder. */
 #include "checkpoint/lock.h"
 
 #include <errno.h>
@@ -14,15 +14,15 @@
 
 static const char lock_name[] = "/.lock";
 
-/* ---- who ---- */
+/* ---- the owner ---- */
 
 typedef struct owner {
     long long process;
-    long long began; /* ticks after the host's start: numbers of processes come again; 0: unknown */
+    long long began; /* ticks since the host started, because process ids are reused; 0: unknown */
     char      host[HOST_NAME_MAX + 1];
 } owner;
 
-/* When the process began; 0 where that cannot be told. */
+/* When the process began; 0 where that is unknown. */
 static long long began(long long process)
 {
     char      path[64], text[1000];
@@ -32,7 +32,7 @@ static long long began(long long process)
     ssize_t n = file >= 0 ? read(file, text, sizeof text - 1) : -1;
     if (file >= 0) close(file);
     text[n > 0 ? n : 0] = 0;
-    const char *p = strrchr(text, ')'); /* its name may hold anything */
+    const char *p = strrchr(text, ')'); /* the process's name may hold any characters */
     for (int field = 2; p && field < 22; field++) p = strchr(p + 1, ' ');
     return p && sscanf(p, "%lld", &ticks) == 1 ? ticks : 0;
 }
@@ -52,7 +52,7 @@ static bool lives(const owner *o)
     return !now || !o->began || now == o->began;
 }
 
-/* What the file says; false where it says nothing: who made it was killed before. */
+/* Reads the owner; false where the file is empty, because its process was killed before writing. */
 static bool read_owner(int file, owner *o)
 {
     char    text[sizeof o->host + 100];
@@ -103,7 +103,7 @@ static bool refuse(const folder_lock *l, const owner *o, fault *f)
                 (int)folder, l->path, o->process, o->host, l->path);
 }
 
-/* Whether the open file may be taken over from whoever it names. */
+/* Whether the open file may be taken over from the owner that it names. */
 static bool is_free(folder_lock *l, fault *f)
 {
     owner before, me = myself();
@@ -121,7 +121,7 @@ static bool is_free(folder_lock *l, fault *f)
     return true;
 }
 
-/* The name may have gone to another file since it was opened. */
+/* Another file may have been created under the name since this one was opened. */
 static bool is_still_there(const folder_lock *l)
 {
     struct stat opened, named;
@@ -155,11 +155,11 @@ bool lock_take(folder_lock *l, const char *folder, fault *f)
         l->descriptor = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (l->descriptor < 0) return failed(l, f);
         bool is_ours = is_free(l, f);
-        /* A full disk has no room for words; what keeps others away is flock. */
+        /* On a full disk the owner cannot be written; flock alone then excludes others. */
         if (is_ours && is_still_there(l))
             return write_owner(l->descriptor, &me) || l->locked || failed(l, f);
         close(l->descriptor);
-        l->descriptor = -1; /* what is not ours keeps its file */
+        l->descriptor = -1; /* so that lock_release does not delete another's file */
         if (!is_ours) break;
     }
     if (!f->kind) refuse(l, &(owner){0}, f);

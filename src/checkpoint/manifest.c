@@ -1,4 +1,4 @@
-/* manifest.json: what a checkpoint should be, and how to tell. */
+/* manifest.json: what a checkpoint must contain, with checksums. */
 #include "checkpoint/manifest.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 const char manifest_name[] = "manifest.json";
 
-/* A later version must end in its sum as well: then it is told from damage. */
+/* A later version must end in its sum as well, so that it can be told from damage. */
 static const char format[] = "mtf checkpoint ";
 enum { VERSION = 1 };
 static const char last_key[] = "\"sum\": \"", ending[] = "\"\n}\n";
@@ -110,7 +110,7 @@ static bool read_file(const parsing *p, const cJSON *item)
     return true;
 }
 
-/* Names of dimensions and sizes, side by side. */
+/* Names of dimensions and sizes, in two lists of the same length. */
 static bool read_dims(const cJSON *names, const cJSON *sizes, mtf_shape *shape)
 {
     if (!cJSON_IsArray(names) || !cJSON_IsArray(sizes)) return false;
@@ -148,7 +148,7 @@ static bool read_tensor(const parsing *p, const cJSON *item)
     return t->summed || wrong(p, "list of tensors");
 }
 
-/* Checkpoints of before there were facts have none. */
+/* Older checkpoints have no facts. */
 static bool read_facts(const parsing *p, const cJSON *facts)
 {
     contents *c = p->contents;
@@ -189,7 +189,7 @@ static bool read_all(const parsing *p, const cJSON *root)
     return true;
 }
 
-/* The sum over all bytes but its own digits is the first thing looked at. */
+/* The sum over all bytes except its own digits is checked first. */
 static bool is_sound(const parsing *p, const char *text, size_t bytes)
 {
     const size_t least = DIGITS + ENDING + LAST_KEY;
@@ -212,7 +212,7 @@ static bool is_readable(const parsing *p, const char *word)
     char        *end;
     long         version = strncmp(word, format, prefix) == 0 ? strtol(word + prefix, &end, 10) : 0;
     if (version < 1 || *end)
-        return fail(p->fault, ERR_DAMAGED, "\"%s\" is no manifest: its format is not \"%s%d\"",
+        return fail(p->fault, ERR_DAMAGED, "\"%s\" is not a manifest: its format is not \"%s%d\"",
                     p->path, format, VERSION);
     if (version <= VERSION) return true;
     return fail(p->fault, ERR_FILE,

@@ -1,7 +1,7 @@
-/* manifest.json: what a checkpoint should be, and how to tell.
+/* manifest.json: what a checkpoint must contain, with checksums.
  *
- * It is written last.  Its own last field is a sum over all bytes before it;
- * the sums of all else are in it.
+ * It is written last.  It holds the sums of all tensors and headers, and ends
+ * with a sum over its own bytes before that field.
  */
 #ifndef CHECKPOINT_MANIFEST_H
 #define CHECKPOINT_MANIFEST_H
@@ -11,7 +11,7 @@
 extern const char manifest_name[]; /* "manifest.json" */
 
 const char *manifest_print(const contents *c); /* in the arena; NULL after an error */
-/* Fills in `c` but for places in files, which their headers tell. */
+/* Fills in `c`, except the tensors' places in files, which come from the headers. */
 bool manifest_parse(contents *c, const char *path, const char *text, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Opening: from a path to what is there, checked but for elements. */
+/* Opens a checkpoint and checks everything except elements. */
 #include "checkpoint/opening.h"
 
 #include <dirent.h>
@@ -17,21 +17,21 @@
 
 /* ---- files ---- */
 
-/* A file that is gone or cannot be read from its disk is damage; one that may not be read is not. */
+/* A missing or unreadable file is damage; a file without read permission is not. */
 static error_kind kind_of(int why)
 {
     return why == ENOENT || why == EIO ? ERR_DAMAGED : ERR_FILE;
 }
 
-/* Opens a regular file and tells its length; -1 after an error. */
+/* Opens a regular file and gives its length; -1 after an error. */
 static int open_file(const char *path, int64_t *bytes, fault *f)
 {
     struct stat about;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe must not block */
     if (file < 0 || fstat(file, &about) != 0) {
         fail(f, kind_of(errno), "\"%s\" cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode)) {
-        fail(f, ERR_DAMAGED, "\"%s\" is no regular file", path);
+        fail(f, ERR_DAMAGED, "\"%s\" is not a regular file", path);
     } else {
         *bytes = about.st_size;
         return file;
@@ -74,7 +74,7 @@ static unsigned char *read_start(arena *a, int file, const char *path, int64_t n
 
 /* ---- headers ---- */
 
-/* Adds what the header of file number `number` says to `to`. */
+/* Adds the contents of the header of file `number` to `to`. */
 static bool read_header(contents *c, int number, contents *to)
 {
     kept_file    *k = &c->files[number];
@@ -105,7 +105,7 @@ static bool read_header(contents *c, int number, contents *to)
     return ok;
 }
 
-/* The headers must say what the manifest says; they know where the tensors are. */
+/* The headers must agree with the manifest; they give the tensors' places. */
 static bool compare_headers(contents *c)
 {
     contents headers = contents_make(c->arena);
@@ -173,7 +173,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const kept_file *)a)->name, ((const kept_file *)b)->name);
 }
 
-/* weights-00001-of-00003.safetensors: what mtf calls a file of a checkpoint. */
+/* weights-00001-of-00003.safetensors: mtf's name for a file of a checkpoint. */
 static bool is_own(const char *name)
 {
     int number, count, used = 0;
@@ -181,7 +181,7 @@ static bool is_own(const char *name)
            !name[used];
 }
 
-/* A folder with safetensors files of others. */
+/* A folder with safetensors files that another program wrote. */
 static bool open_several(contents *c, const char *path)
 {
     DIR *d = opendir(path);
@@ -200,8 +200,7 @@ static bool open_several(contents *c, const char *path)
     qsort(c->files, (size_t)c->nfiles, sizeof *c->files, by_name);
     if (is_own(c->files[0].name)) /* these are parts of a checkpoint */
         return fail(c->arena->fault, ERR_DAMAGED,
-                    "\"%s/%s\" is missing, without which nobody can tell whether the checkpoint is "
-                    "whole",
+                    "\"%s/%s\" is missing; without it the checkpoint cannot be checked for damage",
                     path, manifest_name);
     for (int i = 0; i < c->nfiles; i++) TRY(read_header(c, i, c));
     return true;
@@ -214,7 +213,7 @@ static const char *beside(contents *c, const char *folder, const char *name)
     return text_done(&t);
 }
 
-/* One of the checkpoints in a folder; *there tells whether it has any. */
+/* One of the checkpoints in a folder; *there: whether the folder has any. */
 static bool open_step(contents *c, const char *path, int64_t step, bool *there)
 {
     int64_t *steps;

@@ -1,4 +1,4 @@
-/* Opening: from a path to what is there, checked but for elements. */
+/* Opens a checkpoint and checks everything except elements. */
 #ifndef CHECKPOINT_OPENING_H
 #define CHECKPOINT_OPENING_H
 
@@ -6,8 +6,8 @@
 
 enum { NEWEST = -1 };
 
-/* A checkpoint of mtf, a folder of them (of which `step` is taken, or the newest), a safetensors file
- * or a folder of such files.  Every file has its right length and header afterwards. */
+/* Opens a checkpoint of mtf, a folder of them (and there step `step`, or the newest), a safetensors file
+ * or a folder of such files.  Checks the length and header of every file. */
 bool checkpoint_open(contents *c, const char *path, int64_t step);
 /* The file itself, for reading; -1 after an error. */
 int checkpoint_file(const contents *c, int file);

@@ -9,7 +9,7 @@
 #include "checkpoint/opening.h"
 #include "checkpoint/writing.h"
 
-/* Gaps up to this many bytes cost less than another call. */
+/* Reading a gap of up to this many bytes costs less than another call. */
 enum { GAP_BYTES = 64 << 10, MOST_RUNS = 4096 };
 
 bool reader_open(reader *r, const contents *c, const mtf_allocator *a, part_copier copier,
@@ -55,7 +55,7 @@ int64_t reader_room(const kept_tensor *t)
     return (int64_t)(STAGE_BYTES / mtf_dtype_bytes(t->type));
 }
 
-/* Over all elements, in bounded memory. */
+/* The sum over all elements, in bounded memory. */
 static bool sum_of(reader *r, const kept_tensor *t, uint64_t *sum)
 {
     int64_t count = shape_size(&t->shape), room = reader_room(t);
@@ -81,7 +81,7 @@ bool reader_verify(reader *r, int *summed)
     return true;
 }
 
-/* Foreign files may have other bytes for true. */
+/* Files of other programs may store true as any nonzero byte. */
 static void tidy_bools(char *bytes, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) bytes[i] = bytes[i] != 0;
@@ -102,7 +102,7 @@ static void deliver(reader *r, const kept_tensor *t, mtf_dtype type, char *from,
         memcpy(to, from, bytes);
 }
 
-/* One reading for all runs that wait. */
+/* One read for all collected runs. */
 static bool flush(reader *r, const kept_tensor *t, mtf_dtype type, const mtf_part *parts,
                   const bool *counts, uint64_t *sum)
 {

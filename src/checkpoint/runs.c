@@ -1,4 +1,4 @@
-/* Runs: how the parts of a tensor lie in the whole. */
+/* Runs: contiguous elements of a tensor that a part holds. */
 #include "checkpoint/runs.h"
 
 static int64_t place_of(const mtf_shape *whole, const mtf_part *part, const int64_t *at)

@@ -1,8 +1,8 @@
-/* Runs: how the parts of a tensor lie in the whole.
+/* Runs: contiguous elements of a tensor that a part holds.
  *
- * A part that is cut along a late dimension is many short runs of the whole.
- * Those of all parts that a process has come here in the order of the whole,
- * so that what lies side by side can be read or written at once.
+ * A part that is cut along a late dimension is many short contiguous runs of
+ * the whole.  The runs of all parts of a process are enumerated in the order
+ * of the whole, so that adjacent ones can be read or written at once.
  */
 #ifndef CHECKPOINT_RUNS_H
 #define CHECKPOINT_RUNS_H
@@ -29,14 +29,14 @@ typedef struct part_runs {
     run_cursor      *cursors; /* by part */
 } part_runs;
 
-/* `cursors` is room for one a part. */
+/* `cursors` has room for one cursor for each part. */
 void runs_start(part_runs *r, const mtf_shape *shape, int nparts, const mtf_part *parts,
                 run_cursor *cursors);
-bool runs_next(part_runs *r, part_run *next); /* false: that was all */
+bool runs_next(part_runs *r, part_run *next); /* false: there are no more */
 
-/* Copies between this process's memory and where parts lie; `where` is a device's business. */
+/* Copies between this process's memory and that of parts; `where` is the device's context. */
 typedef struct part_copier {
-    void (*copy)(void *where, void *to, const void *from, size_t bytes); /* NULL: memcpy does */
+    void (*copy)(void *where, void *to, const void *from, size_t bytes); /* NULL: memcpy */
     void *where;
 } part_copier;
 

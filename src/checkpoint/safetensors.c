@@ -13,7 +13,7 @@ static const char *const words[DTYPES] = {
     [MTF_F32] = "F32", [MTF_BF16] = "BF16", [MTF_F16] = "F16",  [MTF_F64] = "F64",
     [MTF_I32] = "I32", [MTF_I64] = "I64",   [MTF_BOOL] = "BOOL"};
 
-enum { HEADER_MOST = 100 * 1000 * 1000 }; /* what the reference reader takes, too */
+enum { HEADER_MOST = 100 * 1000 * 1000 }; /* the reference reader's limit */
 
 static const char dims_key[] = "dims:";
 
@@ -23,7 +23,7 @@ typedef struct reading {
     contents   *contents;
     const char *path;
     fault      *fault;
-    int         file, first; /* first: tensors that were there before */
+    int         file, first; /* first: number of tensors of earlier files */
     int64_t     data_bytes;
 } reading;
 
@@ -40,7 +40,7 @@ int64_t safetensors_header_bytes(const char *path, const unsigned char head[SAFE
     }
     if (length > HEADER_MOST) {
         fail(f, ERR_DAMAGED,
-             "\"%s\" is no safetensors file: its header would be %llu bytes long; at most %d are "
+             "\"%s\" is not a safetensors file: its header would be %llu bytes long; at most %d are "
              "read",
              path, (unsigned long long)length, HEADER_MOST);
         return 0;
@@ -136,7 +136,7 @@ static int by_place(const void *a, const void *b)
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? -1 : 1) : 0;
 }
 
-/* One after the other, from the first byte to the last: no byte is in two tensors or in none. */
+/* Tensors follow each other from the first byte to the last: each byte belongs to exactly one. */
 static bool no_gaps(const reading *r, int64_t header_bytes)
 {
     int           n = r->contents->ntensors - r->first;
@@ -158,7 +158,7 @@ static bool no_gaps(const reading *r, int64_t header_bytes)
                 r->path, (long long)r->data_bytes, (long long)end, "longer than it should be");
 }
 
-/* "rows,cols", where it has as many names as the tensor dimensions; anything else is no names. */
+/* "rows,cols"; ignored unless it has one name for each dimension of the tensor. */
 static bool take_names(contents *c, kept_tensor *t, const char *text)
 {
     mtf_shape shape = t->shape;
@@ -219,7 +219,7 @@ bool safetensors_parse(contents *c, int file, const char *path, const unsigned c
     cJSON *root = length > 0 && text[0] == '{' ? json_read(text, length) : NULL;
     if (!root)
         return fail(r.fault, ERR_DAMAGED,
-                    "\"%s\" is no safetensors file: its header is no JSON object", path);
+                    "\"%s\" is not a safetensors file: its header is not a JSON object", path);
     bool ok = read_header(&r, root, header_bytes);
     cJSON_Delete(root);
     return ok;
@@ -250,7 +250,7 @@ const char *safetensors_print(contents *c, int file, int64_t *header_bytes)
 {
     textbuf t = {.arena = c->arena};
     if (!byte_order_suits(c->arena->fault, c->files[file].name, HOST_IS_LITTLE_ENDIAN)) return NULL;
-    text_add(&t, "%8s", ""); /* becomes the length */
+    text_add(&t, "%8s", ""); /* replaced by the length */
     write_metadata(c, file, &t);
     for (int i = 0; i < c->ntensors; i++) {
         const kept_tensor *x = c->tensors[i];
@@ -264,7 +264,7 @@ const char *safetensors_print(contents *c, int file, int64_t *header_bytes)
                  (long long)(x->at + x->bytes));
     }
     text_add(&t, "}");
-    text_add(&t, "%*s", 7 - (t.used + 7) % 8, ""); /* the elements begin aligned */
+    text_add(&t, "%*s", 7 - (t.used + 7) % 8, ""); /* aligns the first element */
     if (!text_done(&t)) return NULL;
     *header_bytes = t.used;
     if (t.used - SAFETENSORS_START > HEADER_MOST) {

@@ -1,8 +1,8 @@
-/* Saving: every process writes its own parts, the first gives the name.
+/* Saving: every process writes its parts, the first publishes.
  *
  * All files are written and flushed before the manifest, and the manifest
  * before the folder gets its name.  In the background a thread writes copies
- * of the parts; whatever needs the other ranks happens in the caller's thread.
+ * of the parts; communication with other ranks stays in the caller's thread.
  */
 #include <string.h>
 
@@ -19,16 +19,16 @@
 /* What this process writes of a tensor. */
 typedef struct piece {
     kept_tensor *tensor;
-    mtf_dtype    type; /* as it is held */
+    mtf_dtype    type; /* in memory */
     int          nparts;
     mtf_part    *parts;
 } piece;
 
-/* A checkpoint on its way. */
+/* A checkpoint that is being written. */
 typedef struct saver {
     store        *store;
     arena         arena;
-    fault         fault; /* until all ranks know of it */
+    fault         fault; /* until all ranks agree */
     contents      contents;
     mtf_save_opts opts;
     const char   *folder;
@@ -37,7 +37,7 @@ typedef struct saver {
     char         *copies; /* of the parts, for the thread; NULL: none */
     background    thread;
     folder_lock   lock;    /* of this save; a training has its own */
-    bool          drafted; /* the first rank: there are files without their name */
+    bool          drafted; /* the first rank: there is a draft folder */
 } saver;
 
 static const char what[] = "saving a checkpoint";
@@ -79,7 +79,7 @@ static bool list_tensors(saver *v)
     return true;
 }
 
-/* Of processors that have the same part one writes it. */
+/* Of several processors that have the same part, one writes it. */
 static bool list_parts(saver *v, int64_t *bytes)
 {
     store *s = v->store;
@@ -101,7 +101,7 @@ static bool list_parts(saver *v, int64_t *bytes)
     return true;
 }
 
-/* The parts move to the host; from now on steps may change the variables. */
+/* Copies the parts to the host; from then on steps may change the variables. */
 static bool copy_parts(saver *v, int64_t bytes)
 {
     store *s = v->store;
@@ -112,7 +112,7 @@ static bool copy_parts(saver *v, int64_t bytes)
         for (int k = 0; k < v->pieces[i].nparts; k++) {
             mtf_part *part = &v->pieces[i].parts[k];
             size_t    n = (size_t)mtf_shape_size(part->shape) * mtf_dtype_bytes(v->pieces[i].type);
-            s->device->read(s->device, to, part->data, n);
+            s->device->read(s->contexts[part->processor], to, part->data, n);
             part->data = to;
             to += n;
         }
@@ -122,8 +122,8 @@ static bool copy_parts(saver *v, int64_t bytes)
 
 static void from_device(void *where, void *to, const void *from, size_t bytes)
 {
-    device *d = where;
-    d->read(d, to, from, bytes);
+    device_context *c = where;
+    c->device->read(c, to, from, bytes);
 }
 
 static bool prepare(saver *v, int64_t *bytes)
@@ -132,8 +132,9 @@ static bool prepare(saver *v, int64_t *bytes)
     TRY(list_tensors(v));
     const char **headers = contents_arrange(&v->contents, NULL);
     TRY(headers && list_parts(v, bytes));
+    store_wait(s);
     TRY(writer_open(&v->writer, &v->contents, &s->session->allocator,
-                    (part_copier){from_device, s->device}, s->end - s->first, &v->fault));
+                    (part_copier){from_device, s->contexts[s->first]}, s->end - s->first, &v->fault));
     if (!is_first(s)) return true;
     TRY(folder_ready(v->folder, &v->fault));
     if (!lock_is_of(s->session->lock, v->folder)) TRY(lock_take(&v->lock, v->folder, &v->fault));
@@ -167,7 +168,7 @@ static bool put_manifest(saver *v)
     return folder_prune(&v->arena, v->folder, v->opts.keep, v->opts.keep_every, v->opts.step);
 }
 
-/* All ranks have written: the sums are those of the wholes, and the first may publish. */
+/* After all ranks have written: adds up the sums of whole tensors, and the first rank publishes. */
 static bool commit(saver *v)
 {
     store    *s = v->store;
@@ -181,7 +182,7 @@ static bool commit(saver *v)
     return agree(s, what, &v->fault);
 }
 
-/* What failed leaves nothing: other ranks have ended their writing, or write what nobody needs. */
+/* Removes the draft of a failed save; other ranks no longer write, or write to deleted files. */
 static void discard(saver *v)
 {
     mtf_session *s = v->store->session;
@@ -195,7 +196,7 @@ static void discard(saver *v)
     block_free(&s->allocator, v);
 }
 
-/* After an error elsewhere other ranks may be gone: what was written gets no name. */
+/* After another error of the session, ranks may have ended: then nothing is published. */
 static bool finish(saver *v)
 {
     mtf_session *s = v->store->session;
@@ -232,11 +233,11 @@ bool mtf_save_poll(mtf_session *s)
     return finish(v);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static bool sound(mtf_session *s, const char *folder, const mtf_save_opts *o)
 {
-    const int64_t most = (int64_t)1 << 53; /* what JSON's numbers hold */
+    const int64_t most = (int64_t)1 << 53; /* what JSON's numbers hold exactly */
     if (!folder || !*folder)
         return fail(&s->fault, ERR_USAGE, "a checkpoint needs a folder; give mtf_save its path");
     if (o->step < 0 || o->step > most || o->position < 0 || o->position > most)

@@ -1,4 +1,4 @@
-/* A folder that is there whole, or not at all. */
+/* A folder that is published complete or not at all. */
 #include "checkpoint/whole_folder.h"
 
 #include <errno.h>
@@ -29,9 +29,9 @@ bool whole_may_replace(arena *a, const char *path, const char *sign, bool force,
     text_add(&inside, "%s/%s", path, sign);
     TRY(text_done(&inside) != NULL);
     if (access(inside.text, F_OK) != 0)
-        return fail(f, ERR_FILE, "\"%s\" is there already and is no %s; give a new name", path,
+        return fail(f, ERR_FILE, "\"%s\" already exists and is not a %s; give a new name", path,
                     strcmp(sign, manifest_name) == 0 ? "checkpoint" : "published model");
-    return force || fail(f, ERR_FILE, "\"%s\" is there already; give a new name, or --force", path);
+    return force || fail(f, ERR_FILE, "\"%s\" already exists; give a new name, or --force", path);
 }
 
 bool whole_begin(whole_folder *w, arena *a, const char *path)
@@ -46,7 +46,7 @@ bool whole_begin(whole_folder *w, arena *a, const char *path)
 bool whole_end(const whole_folder *w, bool ok, fault *f)
 {
     fault unsaid = {0};
-    /* What is replaced is there until the new one is whole. */
+    /* The old folder stays until the new one is complete. */
     bool there = ok && access(w->path, F_OK) == 0;
     bool swapped = there && renameat2(AT_FDCWD, w->draft, AT_FDCWD, w->path, RENAME_EXCHANGE) == 0;
     if (there && !swapped) ok = folder_remove(w->path, f);

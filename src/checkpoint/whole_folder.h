@@ -1,4 +1,4 @@
-/* A folder that is there whole, or not at all. */
+/* A folder that is published complete or not at all. */
 #ifndef CHECKPOINT_WHOLE_FOLDER_H
 #define CHECKPOINT_WHOLE_FOLDER_H
 
@@ -9,14 +9,14 @@ typedef struct whole_folder {
     const char *draft; /* its name while it is written */
 } whole_folder;
 
-/* Another name for what is not whole yet: ".NAME.PROCESS.part", beside it, with the folder or without. */
+/* The name until it is complete: ".NAME.PROCESS.part" beside it, with or without the folder's path. */
 const char *draft_name(arena *a, const char *path, bool with_folder);
 
-/* May something be written there?  What is there must have a file of this name in it, or be nothing;
- * and it is replaced only where `force`. */
+/* Whether `path` may be written: it must not exist, or with `force` be a folder that contains a file
+ * named `sign`. */
 bool whole_may_replace(arena *a, const char *path, const char *sign, bool force, fault *f);
 bool whole_begin(whole_folder *w, arena *a, const char *path);
-/* Gives it its name, in place of what is there already; where not `ok`, removes what was written. */
+/* Renames the draft to its final name, replacing what is there; where not `ok`, removes the draft. */
 bool whole_end(const whole_folder *w, bool ok, fault *f);
 
 #endif

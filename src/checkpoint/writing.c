@@ -27,10 +27,10 @@ static bool put_all(int file, const char *bytes, int64_t n, int64_t at)
     return true;
 }
 
-/* ---- before ---- */
+/* ---- files ---- */
 
-/* Room on the disk is taken now: a full one is found at once.  Where the file system cannot do
- * that, it is found while writing. */
+/* Allocates space on the disk now, so that a full disk is found at once.  Where the file system cannot
+ * do that, it is found while writing. */
 static bool take_room(int file, int64_t bytes)
 {
     int got;
@@ -105,7 +105,7 @@ void writer_close(writer *w)
     w->cursors = NULL, w->stage = w->held = NULL;
 }
 
-/* One file is open at a time; tensors come in the order of files. */
+/* One file is open at a time; tensors are written in the order of files. */
 static bool turn_to(writer *w, int file)
 {
     char path[PATH_MAX];
@@ -137,7 +137,7 @@ static bool flush(writer *w)
     if (w->used == 0) return true;
     TRY(turn_to(w, t->file));
     bool ok = put_all(w->descriptor, w->stage, w->used * bytes, t->at + w->begin * bytes);
-    if (ok) /* the disk may begin: what is left at the end is waited for */
+    if (ok) /* starts writing to the disk early, so that the final sync is short */
         sync_file_range(w->descriptor, t->at + w->begin * bytes, w->used * bytes,
                         SYNC_FILE_RANGE_WRITE);
     w->used = 0;
@@ -148,7 +148,7 @@ static bool flush(writer *w)
     return failed(w->fault, path);
 }
 
-/* From where the part lies to the stage, in the file's type. */
+/* Copies elements of a part to the stage, converted to the file's type. */
 static void fetch(writer *w, char *to, const char *from, int64_t count)
 {
     bool   same = w->type == w->tensor->type;

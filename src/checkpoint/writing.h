@@ -1,8 +1,8 @@
 /* Writing: elements of tensors to their places in files.
  *
- * Elements come in any order of parts; what follows what was put last is
- * collected and written at once.  Memory is bounded, and taken before the
- * first tensor, so that a thread may write while a step runs.
+ * Elements may be put in any order of parts; consecutive ones are collected
+ * and written at once.  Memory is bounded, and allocated before the first
+ * tensor, so that a thread may write while a step runs.
  */
 #ifndef CHECKPOINT_WRITING_H
 #define CHECKPOINT_WRITING_H
@@ -10,7 +10,7 @@
 #include "checkpoint/contents.h"
 #include "checkpoint/runs.h"
 
-/* How much is read or written at once: what stays in a cache on its way. */
+/* How much is read or written at once: it fits into a cache. */
 enum { STAGE_BYTES = 1 << 20 };
 
 typedef struct writer {
@@ -19,14 +19,14 @@ typedef struct writer {
     fault               *fault;
     part_copier          copier;
     run_cursor          *cursors;
-    char                *stage, *held; /* as in the file, as on the device */
+    char                *stage, *held; /* elements in the file's and in the variable's type */
     int                  file, descriptor;
     kept_tensor         *tensor;
     mtf_dtype            type;        /* of the elements that are put */
-    int64_t              begin, used; /* what is staged, in elements of the tensor */
+    int64_t              begin, used; /* the staged range, in elements of the tensor */
 } writer;
 
-/* The first process makes the folder and its files, in full size, with their headers. */
+/* Makes the folder and its files, in full size, with their headers; for the first process. */
 bool writing_prepare(const contents *c, const char *const *headers);
 /* A small file beside them, written and flushed at once. */
 bool writing_small(const contents *c, const char *name, const char *text, size_t bytes);
@@ -37,9 +37,9 @@ bool writer_open(writer *w, const contents *c, const mtf_allocator *a, part_copi
 void writer_begin(writer *w, kept_tensor *t, mtf_dtype type);
 bool writer_put(writer *w, int64_t place, const char *from, int64_t count);
 bool writer_end(writer *w);
-/* All of the above for parts that do not overlap. */
+/* Writes a tensor from parts that do not overlap. */
 bool writer_parts(writer *w, kept_tensor *t, mtf_dtype type, int nparts, const mtf_part *parts);
-bool writer_sync(writer *w); /* what was written is on the disk */
+bool writer_sync(writer *w); /* flushes to the disk */
 void writer_close(writer *w);
 
 #endif

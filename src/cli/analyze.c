@@ -1,4 +1,4 @@
-/* The plan's promises beside what a run did. */
+/* Compares the plan with a measured run. */
 #include "cli/analyze.h"
 
 #include <stdio.h>
@@ -14,11 +14,11 @@
 typedef struct analysis {
     estimate *estimate;
     audit     audit;
-    double   *seconds; /* by instruction of the processor shown, a step */
+    double   *seconds; /* by instruction of the processor shown, for one step */
     double    total;   /* of those */
 } analysis;
 
-/* Of a step that finds its memory where steps before left it, where there was one. */
+/* Without the first step, which touches memory for the first time, where there are others. */
 static double seconds_of(const mtf_measured *m, int k)
 {
     if (m->steps == 1) return m->seconds[k];
@@ -35,7 +35,7 @@ static void take_seconds(analysis *a, mtf_program *p)
     }
 }
 
-/* ---- the verdict ---- */
+/* ---- comparison ---- */
 
 static bool equal(mtf_session *s, const char *what, int64_t promised, int64_t found)
 {
@@ -44,8 +44,8 @@ static bool equal(mtf_session *s, const char *what, int64_t promised, int64_t fo
                 (long long)promised, what, (long long)found);
 }
 
-/* The sums over kinds of processors must be right, too.  A rank that does not share memory with all
- * others knows only what its own processors do. */
+/* The sums over all processors must be equal, too.  A rank that does not share memory with all others
+ * knows only its own processors. */
 static bool agree(mtf_session *s, const analysis *a)
 {
     const estimate *e = a->estimate;

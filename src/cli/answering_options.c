@@ -1,4 +1,4 @@
-/* Options of the commands that answer: how, and how much. */
+/* Sampling options of decode and serve. */
 #include "cli/answering_options.h"
 
 #include "base/numbers.h"
@@ -7,8 +7,8 @@
 const option_spec sampling_options[] = {
     OPTION_GROUP("how answers are chosen"),
     {"temperature", "T", false, "0: always the most probable token (default); 1: by its probability"},
-    {"top-k", "K", false, "draw among the K most probable tokens; default: all"},
-    {"top-p", "P", false, "draw among the most probable tokens that together have probability P"},
+    {"top-k", "K", false, "sample among the K most probable tokens; default: all"},
+    {"top-p", "P", false, "sample among the most probable tokens, up to a total probability of P"},
     {"max-tokens", "N", false, "new tokens of an answer; default: as many as fit"},
     {"stop", "TEXT", true, "end an answer before this text"},
     {"results", "N", false, "answers to each prompt; default 1"},
@@ -47,7 +47,7 @@ bool read_limits(const options *o, answers_opts *limits)
     return true;
 }
 
-/* Beam search takes the best: there is nothing to draw. */
+/* Beam search does not sample: options of sampling are an error. */
 static bool agrees_with_beams(const options *o, const question *q)
 {
     uint64_t beams = 1;
@@ -90,4 +90,27 @@ bool read_question(const options *o, question *q, const char *stops[MOST_STOPS])
     stops[n] = NULL;
     q->stops = stops;
     return agrees_with_beams(o, q);
+}
+
+static bool any_given(const options *o, int n, const char *const *names)
+{
+    for (int k = 0; k < n; k++)
+        if (option_given(o, names[k])) return true;
+    return false;
+}
+
+void decode_as_configured(const options *o, const mtf_config_decode *d, answers_opts *limits,
+                          question *q)
+{
+    static const char *const ways[] = {"beams", "temperature", "top-k", "top-p", "alpha"};
+    if (!any_given(o, 5, ways)) { /* these depend on each other */
+        limits->beams = d->beams;
+        q->how.temperature = d->how.temperature;
+        q->how.top_k = d->how.top_k;
+        q->how.top_p = d->how.top_p;
+        q->how.alpha = d->how.alpha > 0 ? d->how.alpha : -1; /* 0 stands for the default */
+    }
+    if (!option_given(o, "max-tokens")) q->how.max_tokens = d->how.max_tokens;
+    if (!option_given(o, "results") && d->repeats > 0) q->results = (int)d->repeats;
+    if (limits->beams > 1 && q->results > limits->beams) q->results = (int)limits->beams;
 }

@@ -1,4 +1,4 @@
-/* What a command line chose: session, fetches, mesh, layout, machine. */
+/* Session, fetches, mesh, layout and machine of a command line. */
 #include "cli/choices.h"
 
 #include "base/cores.h"
@@ -10,7 +10,7 @@
 
 /* ---- the session ------------------------------------------------------------------------ */
 
-/* Threads by the thousand would only wait for each other. */
+/* Thousands of threads on few cores would only wait for each other. */
 static bool check_threads(const options *o, mtf_session *s)
 {
     enum { A_CORE = 64, ALWAYS = 256 };
@@ -50,7 +50,7 @@ mtf_session *choose_session(const options *o, bool measure, int *status)
     return NULL;
 }
 
-/* ---- what is asked for ------------------------------------------------------------------ */
+/* ---- fetches, mesh and layout ------------------------------------------------------------ */
 
 int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
 {
@@ -80,7 +80,7 @@ bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *
            layout_parse_state(s, state, &c->layout);
 }
 
-/* Memory is that of a run, working space included, also where a command prices nothing. */
+/* Memory includes work space, as in a run, even where a command computes no prices. */
 bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
                  const price_rates *r, choice *c)
 {
@@ -153,7 +153,7 @@ bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
         return fail(&s->fault, ERR_USAGE, "a mesh of %d processor%s has no use for %llu %s",
                     processors, processors == 1 ? "" : "s", (unsigned long long)ranks,
                     ranks == hosts ? "hosts" : "ranks");
-    *at = machine_site((int)((uint64_t)s->opts.threads * hosts / ranks));
+    *at = machine_site(s, (int)((uint64_t)s->opts.threads * hosts / ranks));
     at->ranks = (int)ranks;
     at->hosts = (int)hosts;
     r->site = at;

@@ -1,37 +1,36 @@
-/* What a command line chose: session, fetches, mesh, layout, machine. */
+/* Session, fetches, mesh, layout and machine of a command line. */
 #ifndef CLI_CHOICES_H
 #define CLI_CHOICES_H
 
 #include "cli/options.h"
 #include "plan/estimate.h"
 
-/* Opens the session that the options of mesh_options and running_options ask for; NULL after an error
- * that was said, `*status` being the exit status. */
+/* Opens a session with the options of mesh_options and running_options; NULL after an error, which was
+ * reported; `*status` is then the exit status. */
 mtf_session *choose_session(const options *o, bool measure, int *status);
 
-/* What every --fetch names, each once; where there is none, all that the file is there to
- * compute.  The list lives in the session; -1 after an error. */
+/* The tensors that --fetch names, each once; without --fetch all results of the file (file_ends).  The
+ * list lives in the session; -1 after an error. */
 int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list);
 
-/* Where a command's program runs: --mesh and --layout. */
+/* The mesh and layout of a command's program. */
 typedef struct choice {
     mesh   mesh;
-    layout layout; /* refers to the mesh: a choice stays where it was filled in */
-    layout_rule *state; /* all rules for state that were asked for, those too that are declined */
+    layout layout; /* points to the mesh: the struct must not be moved */
+    layout_rule *state; /* all rules for state that were given, including declined ones */
     int          nstate;
 } choice;
 
-/* Each text may be NULL.  Rules for state are those that are written. */
+/* Parses the texts, each of which may be NULL. */
 bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c);
-/* What the options say; what they leave open (auto) is found for the graph and the machine, and rules
- * for state are declined that would raise the memory (plan/decline.h). */
+/* Reads the options; searches what they leave open (auto), for the graph and the machine; declines rules
+ * for state that would raise the memory (plan/decline.h). */
 bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
                  const price_rates *r, choice *c);
 /* --processor N; `*number` is unchanged where it is absent. */
 bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *number);
-/* Which processors share memory: --ranks processes on --hosts machines, as many as the starter
- * launched, or as the machine's nodes ask for.  Sets the site of the rates to `at`, which stays
- * where it is. */
+/* Which processors share memory: --ranks processes on --hosts machines; by default as many as mpirun
+ * launched, or as the machine's nodes need.  Makes the rates point to `at`, which must not be moved. */
 bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at);
 /* --machine FILE or "flops=30e9,memory=10e9,wire=5e9,latency=10e-6", or parts of that. */
 bool choose_machine(const options *o, mtf_session *s, price_rates *r);

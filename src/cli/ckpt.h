@@ -1,4 +1,4 @@
-/* What the words after `mtf ckpt` do. */
+/* The subcommands of `mtf ckpt`. */
 #ifndef CLI_CKPT_H
 #define CLI_CKPT_H
 
@@ -21,7 +21,7 @@ const kept_tensor *ckpt_find(const ckpt_source *c, const char *name);
 bool        ckpt_get(ckpt_source *c, const kept_tensor *t, int64_t place, void *to, int64_t count);
 const char *ckpt_type(const kept_tensor *t);
 
-/* Each works on o->words after its own; false after an error in the session, or where two differ. */
+/* Each takes o->words after its name; false after an error in the session, or where two differ. */
 bool ckpt_list(mtf_session *s, const options *o);
 bool ckpt_verify(mtf_session *s, const options *o);
 bool ckpt_show(mtf_session *s, const options *o);

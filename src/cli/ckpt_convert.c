@@ -1,4 +1,4 @@
-/* mtf ckpt convert: another checkpoint, file or array of the same tensors. */
+/* mtf ckpt convert: other types, names or formats of tensors. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "cli/graph_file.h"
 #include "run/npy.h"
 
-/* A tensor as it was and as it becomes. */
+/* A tensor before and after conversion. */
 typedef struct change {
     const kept_tensor *from;
     kept_tensor       *to;
@@ -33,7 +33,7 @@ typedef struct conversion {
     int            nchanges;
 } conversion;
 
-/* "left=right" in two, at the last sign. */
+/* Splits "left=right" at the last equals sign. */
 static bool halves(conversion *v, const char *option, const char *text, char **left, char **right)
 {
     *left = arena_text(&v->session->arena, text);
@@ -46,7 +46,7 @@ static bool halves(conversion *v, const char *option, const char *text, char **l
     return true;
 }
 
-/* Does option number i name this tensor?  *what is what follows the equals sign. */
+/* Whether option i matches this tensor; *what is the text after the equals sign. */
 static bool names(conversion *v, const char *option, int i, const char *name, char **pattern,
                   char **what)
 {
@@ -67,8 +67,8 @@ static const char *new_name(conversion *v, const char *name)
     return name;
 }
 
-/* Floating types become floating ones, integers integers.  `all=bf16` is about every floating
- * tensor; whatever else is named and cannot become what it should is an error. */
+/* Floating types are converted to floating types, integers to integers.  `all=bf16` applies to every
+ * floating tensor; any other pattern that matches a tensor which cannot be converted is an error. */
 static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
 {
     fault *f = &v->session->fault;
@@ -97,7 +97,7 @@ static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
     return true;
 }
 
-/* A pattern that matches nothing was meant for something. */
+/* A pattern that matches nothing is probably a mistake. */
 static bool all_match(conversion *v, const char *option)
 {
     for (int i = 0; option_nth(v->options, option, i); i++) {
@@ -120,7 +120,7 @@ static kept_tensor *add_target(conversion *v, const kept_tensor *from)
     const char *called = new_name(v, from->name);
     if (called && contents_find(&v->target, called)) {
         fail(&v->session->fault, ERR_NAME,
-             "two tensors would be called \"%s\", the second was \"%s\"",
+             "two tensors would have the name \"%s\"; the second was \"%s\"",
              contents_find(&v->target, called)->shown, from->shown);
         return NULL;
     }
@@ -158,7 +158,7 @@ static bool plan(conversion *v)
     return fail(&s->fault, ERR_FILE, "\"%s\" has no tensors", c->path);
 }
 
-/* A number that the new type lacks would become another, or infinite. */
+/* Values outside the new type's range would wrap around or become infinite. */
 static bool all_fit(const conversion *v, const change *c, const void *elements, int64_t count)
 {
     char text[DTYPE_REFUSAL];
@@ -213,7 +213,7 @@ static bool ends_in(const char *text, const char *suffix)
     return n > k && strcmp(text + n - k, suffix) == 0;
 }
 
-/* ---- the three forms ---- */
+/* ---- the three formats ---- */
 
 static bool to_npy(conversion *v, const char *path)
 {
@@ -280,9 +280,9 @@ static bool to_folder(conversion *v, const char *path)
     return whole_end(&w, write_folder(v, w.draft), &s->fault);
 }
 
-/* ---- may it be written? ---- */
+/* ---- checking the destination ---- */
 
-/* Names that others give to files which mtf does not write. */
+/* File name extensions of formats that mtf does not write. */
 static bool is_foreign(mtf_session *s, const char *path)
 {
     static const char *const endings[] = {".npz",  ".pt",   ".pth",  ".bin", ".h5",
@@ -305,9 +305,9 @@ static bool may_write(conversion *v, const char *path, bool as_file)
     if (!as_file) return whole_may_replace(&s->arena, path, manifest_name, force, &s->fault);
     if (stat(path, &about) != 0) return true;
     if (!S_ISREG(about.st_mode))
-        return fail(&s->fault, ERR_FILE, "\"%s\" is there already and is no regular file", path);
+        return fail(&s->fault, ERR_FILE, "\"%s\" already exists and is not a regular file", path);
     return force ||
-           fail(&s->fault, ERR_FILE, "\"%s\" is there already; give a new name, or --force", path);
+           fail(&s->fault, ERR_FILE, "\"%s\" already exists; give a new name, or --force", path);
 }
 
 bool ckpt_convert(mtf_session *s, const options *o)

@@ -10,14 +10,14 @@
 #include "cli/ckpt.h"
 #include "cli/json_out.h"
 
-/* What is different about one tensor; "" where nothing is. */
+/* The difference of one tensor, as text; "" where there is none. */
 typedef struct difference {
     char    says[300];
     int64_t elements;
     double  most;
 } difference;
 
-/* Elements of one type are compared bit by bit, others by value: long double holds every i64. */
+/* Elements of the same type are compared bit by bit, others by value: long double holds every i64. */
 static bool differ(const char *x, mtf_dtype xtype, const char *y, mtf_dtype ytype, int64_t i,
                    double *apart)
 {
@@ -75,7 +75,7 @@ static bool compare_bytes(ckpt_source *a, const kept_tensor *x, ckpt_source *b,
     return true;
 }
 
-/* Names of dimensions count where both have them. */
+/* Names of dimensions are compared where both have them. */
 static bool same_shape(const kept_tensor *x, const kept_tensor *y)
 {
     if (x->named && y->named) return mtf_shape_equal(x->shape, y->shape);

@@ -1,4 +1,4 @@
-/* mtf ckpt ls, verify, show: looking into checkpoints. */
+/* mtf ckpt ls, verify, show: inspects checkpoints. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +31,8 @@ static cJSON *json_item(cJSON *list)
     return NULL;
 }
 
-/* Takes the session's error, so that others can be looked at: its sentence, without the kind of error
- * before it; NULL where there was none. */
+/* Removes the session's error, so that the next checkpoint can be examined; returns its sentence without
+ * the kind of error, NULL where there was none. */
 static const char *take_error(mtf_session *s)
 {
     if (mtf_ok(s)) return NULL;
@@ -41,7 +41,7 @@ static const char *take_error(mtf_session *s)
     snprintf(text, sizeof text, "%s", colon ? colon + 2 : s->fault.text);
     fault_clear(&s->fault);
     const char *copy = arena_text(&s->arena, text);
-    return copy ? copy : "there is no memory to say what";
+    return copy ? copy : "there is no memory for the message";
 }
 
 /* ---- ls ---- */
@@ -124,7 +124,7 @@ bool ckpt_list(mtf_session *s, const options *o)
 
 /* ---- verify ---- */
 
-/* What is wrong with it; NULL: nothing. */
+/* A sentence on the damage; NULL: none. */
 static const char *verify_one(mtf_session *s, const char *path, cJSON *list)
 {
     ckpt_source c;
@@ -146,7 +146,7 @@ static const char *verify_one(mtf_session *s, const char *path, cJSON *list)
     return ok ? NULL : wrong ? wrong : "";
 }
 
-/* All are looked at, whatever is wrong with one. */
+/* Examines all checkpoints, even after damage in one. */
 static void verify_steps(mtf_session *s, const char *folder, int n, const int64_t *steps,
                          cJSON *list)
 {

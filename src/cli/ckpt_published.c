@@ -12,11 +12,10 @@ static published_call call_of(const options *o)
     return (published_call){.from = o->words[1],
                             .to = o->words[2],
                             .config = option_nth(o, "config", 0),
-                            .legacy_names = option_given(o, "legacy-names"),
                             .force = option_given(o, "force")};
 }
 
-/* The model as a configuration, where --gin asks for it. */
+/* Writes the model as a configuration, for --gin. */
 static bool write_gin(mtf_session *s, const options *o, const published_config *c)
 {
     const char *path = option_nth(o, "gin", 0);

@@ -13,7 +13,7 @@ static bool ends_in(const char *text, const char *suffix)
     return n > s && strcmp(text + n - s, suffix) == 0;
 }
 
-/* One tensor, called as the file is without its ending. */
+/* One tensor, named like the file without its extension. */
 static bool open_npy(ckpt_source *c, const char *path)
 {
     npy_array   a;

@@ -20,7 +20,7 @@ static bool write_out(mtf_session *s, const char *path, const char *text)
            fail(&s->fault, ERR_FILE, "standard output: %s", strerror(errno));
 }
 
-/* A line that is written over, for people who wait. */
+/* A progress line, overwritten each time. */
 static void tell(void *start, int done, int trials)
 {
     double spent = difftime(time(NULL), *(const time_t *)start);
@@ -47,7 +47,7 @@ static const char *describe(mtf_session *s, const char *given, const price_rates
     return text_done(&t);
 }
 
-/* What nobody should plan with is not written. */
+/* Unreliable measurements are not written. */
 static bool check_calm(const options *o, mtf_session *s, const disturbance *d)
 {
     if (option_given(o, "anyway") || !calibrate_is_disturbed(d)) return true;
@@ -67,7 +67,7 @@ static bool measure(const options *o, mtf_session *s)
     calibrate_opts how = {.tell = mtf_is_first(s) ? tell : NULL, .context = &start};
     TRY(!path || !mtf_is_first(s) || put_file_check(&s->fault, path));
     if (!calibrate(s, &how, &r, &d)) {
-        if (how.tell) tell(&start, 1, 1); /* so that the error has the line to itself */
+        if (how.tell) tell(&start, 1, 1); /* so that the error begins on its own line */
         return false;
     }
     if (!mtf_is_first(s)) return true;

@@ -1,4 +1,4 @@
-/* mtf ckpt: looks into checkpoints, checks and converts them. */
+/* mtf ckpt: inspects, checks and converts checkpoints. */
 #include <string.h>
 
 #include "cli/ckpt.h"
@@ -41,13 +41,12 @@ static int run(const options *o)
 
 /* clang-format off */
 static const option_spec table[] = {
-    {"type",   "PATTERN=TYPE",        true,  "convert: element type of tensors so named; all=TYPE: of every floating one"},
-    {"rename", "PATTERN=REPLACEMENT", true,  "convert: what takes the place of the matched piece of a name; \\1 is a group"},
+    {"type",   "PATTERN=TYPE",        true,  "convert: element type of tensors whose names match; all=TYPE: of all floating tensors"},
+    {"rename", "PATTERN=REPLACEMENT", true,  "convert: replace the part of a name that matches; \\1 is a group"},
     {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
-    {"config", "FILE",                false, "import, export: the model's config.json; default: beside the weights, or as it was imported"},
-    {"gin",    "FILE",                false, "import: write a configuration that builds the model"},
-    {"legacy-names", NULL,            false, "import: T5's norms are called as in the original's first checkpoints"},
-    {"force",  NULL,                  false, "convert, import, export: replace what is there already"},
+    {"config", "FILE",                false, "import, export: the model's config.json; default: the one beside the weights, or the one that was imported"},
+    {"gin",    "FILE",                false, "import: write the configuration that builds the model here as well"},
+    {"force",  NULL,                  false, "convert, import, export: replace what exists"},
     {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
     {0},
 };
@@ -62,14 +61,14 @@ static const char *const examples[] = {
     "mtf ckpt convert runs/mnist half.safetensors --type all=bf16 --only '^layer/'",
     "mtf ckpt convert other.safetensors start --rename '^model\\.(.*)=\\1'",
     "mtf ckpt convert runs/mnist w.npy --only '^layer/w$'",
-    "mtf ckpt import downloads/t5-small t5 --gin t5.gin",
+    "mtf ckpt import downloads/t5-small t5",
     "mtf ckpt export runs/translate my-t5 --config downloads/t5-small/config.json",
     NULL,
 };
 
 const command command_ckpt = {
     .name = "ckpt",
-    .says = "look into checkpoints, check, compare, convert, import and export them",
+    .says = "inspect, check, compare, convert, import and export checkpoints",
     .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO |\n"
              "                import FOLDER TO | export FROM FOLDER",
     .least = 2,
@@ -80,13 +79,14 @@ const command command_ckpt = {
         "A checkpoint is a folder with safetensors files, which hold whole tensors by name, and\n"
         "manifest.json.  A path names a checkpoint, a folder of checkpoints (ls and verify take "
         "all\n"
-        "of them, the others the newest), a safetensors file made by anybody, or a .npy file.\n"
+        "of them, the others the newest), a safetensors file of any program, or a .npy file.\n"
         "convert writes a .npy file of one tensor, one .safetensors file, or, under any other "
         "name,\n"
         "a new checkpoint; it replaces nothing without --force.  Patterns are extended regular\n"
         "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff where\n"
         "two differ.\n"
         "import makes a checkpoint of T5 or GPT-2 weights in Hugging Face's layout (config.json and\n"
-        "safetensors files), export makes such a folder of a checkpoint: docs/weights.md.",
+        "safetensors files), with a configuration in it, so that mtf decode TO answers with them;\n"
+        "export makes such a folder of a checkpoint: docs/weights.md.",
     .run = run,
 };

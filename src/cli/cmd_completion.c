@@ -1,4 +1,4 @@
-/* mtf completion: what shells complete, from the option tables. */
+/* mtf completion: completion scripts, from the option tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "cli/shared_options.h"
 #include "model/ready.h"
 
-/* ---- what a value may be ---- */
+/* ---- values of options ---- */
 
 typedef enum value_kind { VALUE_WORDS, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER } value_kind;
 
@@ -17,8 +17,8 @@ static value_kind kind_of(const option_spec *spec)
     return strstr(spec->argument, "FILE") ? VALUE_FILE : VALUE_OTHER;
 }
 
-/* The words in lower case with which the alternatives of c->words begin, as ls and verify in
- * "ls PATH | verify PATH"; where NAME is one, the ready models. */
+/* The lower-case words with which the alternatives of c->words begin, such as ls and verify in
+ * "ls PATH | verify PATH"; for NAME the built-in models. */
 static void print_first_words(const command *c)
 {
     const char *at = c->words ? c->words : "";
@@ -32,13 +32,18 @@ static void print_first_words(const command *c)
         printf(" %s", model_nth(i)->name);
 }
 
-/* May the first word be a file? */
+/* Whether the first word may be a file. */
 static bool takes_file(const command *c)
 {
     return c->words && (strncmp(c->words, "FILE", 4) == 0 || strstr(c->words, "|FILE"));
 }
 
-/* Text inside single quotes of a shell, where brackets and colons of zsh's descriptions are escaped. */
+static bool takes_folder(const command *c)
+{
+    return c->words && strstr(c->words, "FOLDER") && c->from_folder;
+}
+
+/* Text for single quotes of a shell, with the brackets and colons of zsh's descriptions escaped. */
 static void print_quoted(const char *text, bool zsh)
 {
     for (; *text; text++) {
@@ -88,7 +93,7 @@ static void print_bash_options(const command *c)
     puts("--help' ;;");
     printf("    %s:words) words='", c->name);
     print_first_words(c);
-    puts(takes_file(c) ? "'; files=-f ;;" : "' ;;");
+    puts(takes_file(c) ? "'; files=-f ;;" : takes_folder(c) ? "'; files=-d ;;" : "' ;;");
     if (c->most > 1) printf("    %s:more) files=-f ;;\n", c->name);
 }
 
@@ -161,7 +166,9 @@ static void print_zsh_command(const command *c)
         print_quoted(c->words ? c->words : "word", true);
         printf(":{_alternative \"words:word:(");
         print_first_words(c);
-        printf(")\"%s}'", takes_file(c) ? " \"files:file:_files\"" : "");
+        printf(")\"%s}'", takes_file(c)     ? " \"files:file:_files\""
+                          : takes_folder(c) ? " \"files:folder:_files -/\""
+                                            : "");
     }
     if (c->most > 1) printf(" \\\n        '*:file:_files'");
     puts(" ;;");
@@ -209,7 +216,7 @@ static const char *const examples[] = {
 
 const command command_completion = {
     .name = "completion",
-    .says = "print what lets a shell complete commands and options",
+    .says = "print a script with which a shell completes commands and options",
     .words = "bash|zsh",
     .least = 1,
     .most = 1,

@@ -1,4 +1,4 @@
-/* mtf layout: which layout is best on a mesh, and why the others are not. */
+/* mtf layout: finds the best layout, and compares the others. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void write_proof(const job *j, textbuf *t)
     else if (a->gap < 1)
         text_add(t, "within %.2g %% of the optimum", 100 * a->gap);
     else
-        text_add(t, "how far from the optimum is not known");
+        text_add(t, "the distance from the optimum is unknown");
     text_add(t, ": %lld legal layout%s looked at, %d priced as programs", (long long)a->considered,
              a->considered == 1 ? "" : "s", a->priced);
     if (j->answer.meshes > 1) text_add(t, ", on the best of %d meshes", j->answer.meshes);
@@ -44,7 +44,7 @@ static void write_proof(const job *j, textbuf *t)
         text_add(t,
                  "; %d of the equal layers were left out, which misses the step's time by %.2g %%",
                  a->layers_left_out, 100 * a->reduced_error);
-    if (a->late) text_add(t, "; the time for searching was up");
+    if (a->late) text_add(t, "; the search stopped after its time limit");
     text_add(t, "\n\n");
 }
 
@@ -156,7 +156,7 @@ static bool search_file(job *j)
     const char    *html = option_nth(o, "html", 0);
     TRY(option_spares(j->session, "html", html, model_find(o->words[0]) ? NULL : o->words[0],
                       "the model file"));
-    TRY(!html || put_file_check(&j->session->fault, html));
+    TRY(!html || strcmp(html, "-") == 0 || put_file_check(&j->session->fault, html));
     TRY(choose_machine(o, j->session, &j->opts.rates));
     TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
     if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
@@ -211,7 +211,7 @@ static const option_spec table[] = {
     {"fetch", "NAME", true, "for what computes NAME only, not everything"},
     {"show", "N", false, "print the best N; default 5"},
     {"json", NULL, false, "print JSON instead of text"},
-    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output"},
     OPTION_TABLE(step_options),
     {0},
 };
@@ -225,7 +225,7 @@ static const char *const examples[] = {
 
 const command command_layout = {
     .name = "layout",
-    .says = "find the best layout for a mesh, and say why the others lose",
+    .says = "find the best layout for a mesh, and say why the others are worse",
     .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,
@@ -234,10 +234,11 @@ const command command_layout = {
     .teaches =
         "Every layout is priced as the real program of the processor with the largest parts, as\n"
         "mtf plan does.  The first line says whether the best is proved to be optimal under\n"
-        "these prices; under each of the others stands what it pays more for than the best.\n"
-        "--mesh is needed; rules that --layout gives stand, auto among them finds the others, as it\n"
-        "does without --layout; --state-layout auto looks for rules for variables, too.  Which step\n"
-        "a model has is as in mtf plan.  FILE.mtf may be - for standard input.",
+        "these prices; under each of the others stands what costs more than in the best.\n"
+        "--mesh is required; rules of --layout are kept, and auto among them finds the others, as it\n"
+        "does without --layout; --state-layout auto also finds rules for stored variables.  Which\n"
+        "step of a model is priced is explained in mtf plan --help.  FILE.mtf may be - for standard\n"
+        "input.",
     .run = run,
     .concerns = setup_concerns,
     .adds = setup_list_models,

@@ -1,4 +1,4 @@
-/* mtf ops: the manual of every operation. */
+/* mtf ops: prints the manual of operations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,15 +25,15 @@ static const struct {
     [ATTR_DATA] = {"{ELEMENTS}", "elements"},
 };
 
-/* ---- what follows from an op's tables --------------------------------------------------- */
+/* ---- derived from an op's tables -------------------------------------------------------- */
 
-/* Told by the annotation of the line, `y: f32[a=2]`, not between the parentheses. */
+/* Given by the annotation of the line, `y: f32[a=2]`, not between the parentheses. */
 static bool in_annotation(const attr_spec *spec)
 {
     return spec->kind == ATTR_SHAPE || (spec->kind == ATTR_TYPE && strcmp(spec->name, "type") == 0);
 }
 
-/* No row in the manual: the signature shows it, or, for `sums`, the block's yield says it. */
+/* Not listed in the manual: the signature shows it, or, for `sums`, the block's yield. */
 static bool is_silent(const attr_spec *spec)
 {
     if (in_annotation(spec)) return !spec->says || !*spec->says;
@@ -47,7 +47,7 @@ static bool has_attributes(const op *o)
     return false;
 }
 
-/* Whether a line can do without it.  What stands in the annotation some operations infer. */
+/* Whether the attribute is required, or its default.  Some operations infer what the annotation gives. */
 static void write_default(const attr_spec *spec, const char *before, textbuf *t)
 {
     if (in_annotation(spec)) text_add(t, "in the annotation");
@@ -56,13 +56,13 @@ static void write_default(const attr_spec *spec, const char *before, textbuf *t)
     else text_add(t, "%s%s", before, spec->otherwise);
 }
 
-/* Composites are differentiated through what they are made of. */
+/* A composite is differentiated through its parts. */
 static bool has_gradient(const op *o)
 {
     return o->grad || o->expand;
 }
 
-/* The result is y, and z where an input has that name. */
+/* The result is called y, or z where an input is called y. */
 static const char *result_names(const op *o)
 {
     const char *last = o->args ? strrchr(o->args, ' ') : NULL;

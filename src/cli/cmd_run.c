@@ -1,4 +1,4 @@
-/* mtf run: feeds a graph, runs it, gives out results. */
+/* mtf run: feeds a graph, runs it, outputs results. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 /* One --feed NAME=FILE or --fetch NAME[=FILE]. */
 typedef struct port_option {
-    const char *name; /* as it was asked for: a tensor may have two */
+    const char *name; /* as the user wrote it: a tensor may have two names */
     mtf_tensor *tensor;
     const char *file; /* NULL: print it */
 } port_option;
@@ -27,7 +27,7 @@ typedef struct job {
     mtf_program   *program;
     port_option   *feeds, *fetches;
     int            nfeeds, nfetches;
-    mtf_tensor   **list; /* what is fetched, each once */
+    mtf_tensor   **list; /* the fetched tensors, each once */
     int            nlist;
     bool          *needed; /* by tensor id */
     uint64_t       steps;
@@ -60,7 +60,7 @@ static bool not_an_input(job *j, const mtf_tensor *x)
             text_add(&t, "%s\"%s\"", t.used ? ", " : "", tensor_name(j->graph->all[i]));
     const char *inputs = text_done(&t);
     return fail(&j->session->fault, ERR_USAGE,
-                "--feed %s: \"%s\" is no input but comes from %s; the file's inputs: %s",
+                "--feed %s: \"%s\" is not an input but the result of %s; the file's inputs: %s",
                 tensor_name(x), tensor_name(x), x->node->op->name,
                 inputs && *inputs ? inputs : "none");
 }
@@ -86,6 +86,8 @@ static bool find_fetches(job *j)
     for (int i = 0; split_port(j, "fetch", i, &name, &file); i++) {
         mtf_tensor *x = file_find(j->graph, name);
         if (!x) return option_blame(j->session, "fetch");
+        TRY(option_names_file(j->session, "fetch", option_nth(j->options, "fetch", i), file,
+                              "what is printed"));
         TRY(!file || !mtf_is_first(j->session) || put_file_check(&j->session->fault, file));
         j->fetches[j->nfetches++] = (port_option){name, x, file};
     }
@@ -181,7 +183,7 @@ static bool write_file(job *j, const port_option *fetch, const void *data)
     return npy_write(j->session, fetch->file, fetch->tensor->type, shape->ndims, sizes, data);
 }
 
-/* One object for each name, though a value may be both shown and written. */
+/* One object for each name, even where a value is both printed and written. */
 static bool add_value(job *j, const port_option *fetch, cJSON *fetches, const void *data)
 {
     cJSON *value = cJSON_GetObjectItemCaseSensitive(fetches, fetch->name);

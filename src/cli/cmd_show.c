@@ -1,4 +1,4 @@
-/* mtf show: prints a graph, or the program it becomes. */
+/* mtf show: prints a graph or its compiled program. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,13 +20,13 @@ static void json_names(cJSON *to, const char *key, int n, mtf_tensor *const *xs)
     for (int i = 0; i < n; i++) json_append(list, tensor_name(xs[i]));
 }
 
-/* The value of an attribute as it stands in .mtf text; NULL where it has none. */
+/* The value of an attribute in .mtf syntax; NULL where it has none. */
 static const char *attr_text(const node *n, int i)
 {
     const attr_spec *spec = &n->op->attrs[i];
     const attr      *a = &n->attrs[i];
     textbuf          t = {.arena = &n->graph->session->arena};
-    if (spec->kind == ATTR_SHAPE) return NULL; /* the outputs tell it */
+    if (spec->kind == ATTR_SHAPE) return NULL; /* the outputs show it */
     if (spec->kind != ATTR_DATA) {
         attr_write(spec->kind, a, &t);
         return text_done(&t);
@@ -95,7 +95,7 @@ static void json_nodes(cJSON *to, const block *b)
 
 /* ---- the program ------------------------------------------------------------------------ */
 
-/* The lines of the listing that are instructions: all but comments. */
+/* The lines of the listing that are instructions, without comments. */
 static void json_instructions(cJSON *to, char *listing)
 {
     cJSON *list = json_list(to, "instructions");
@@ -106,7 +106,7 @@ static void json_instructions(cJSON *to, char *listing)
     }
 }
 
-/* Only planned, not loaded: a program may be far too large for this machine's memory. */
+/* Only plans the program: it may be far too large for this machine's memory. */
 static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     mtf_session *s = g->session;
@@ -119,7 +119,7 @@ static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *cons
     program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};
-    program_write(p, &t);
+    program_write(p, machine_way(p->session), &t);
     mtf_cost cost = p->cost;
     program_free(p);
     char *listing = text_done(&t);

@@ -1,4 +1,4 @@
-/* mtf train: trains a ready model or a file's on data. */
+/* mtf train: trains a built-in model or a model file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,24 +7,25 @@
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
 #include "cli/shared_options.h"
+#include "cli/teacher.h"
 #include "data/field_text.h"
 #include "graph/node.h"
 
-enum { SIGNAL_STATUS = 128 }; /* and the signal's number: as a shell says it */
+enum { SIGNAL_STATUS = 128 }; /* plus the signal's number, as in shells */
 
 typedef struct job {
     setup          setup;
     network        network;
     mtf_dataset   *data;
     mtf_train_opts train;
-    int64_t        epoch; /* steps of one; 0: nobody knows */
+    int64_t        epoch; /* steps in an epoch; 0: unknown */
     mtf_trained    trained;
-    evaluation     evaluation; /* has the report, where one is wanted */
+    evaluation     evaluation; /* holds the report, if there is one */
 } job;
 
-/* ---- how long --------------------------------------------------------------------------- */
+/* ---- number of steps -------------------------------------------------------------------- */
 
-/* Examples of a step: the size of the dimension that the inputs have first. */
+/* Examples in a step: the size of the inputs' first dimension. */
 static int64_t batch_size(const job *j)
 {
     const mtf_graph *g = j->network.graph;
@@ -37,7 +38,7 @@ static int64_t batch_size(const job *j)
     return 0;
 }
 
-/* --steps, --epochs, or what the model is used to. */
+/* From --steps, --epochs, or the model's default. */
 static bool choose_steps(job *j)
 {
     const options  *o = j->setup.options;
@@ -79,7 +80,7 @@ static bool choose_steps(job *j)
 
 /* ---- evaluating ------------------------------------------------------------------------- */
 
-/* Beside the checkpoints, so that other commands find what their model is. */
+/* Written beside the checkpoints, so that other commands find the model's description. */
 static bool keep_config(job *j)
 {
     const config_setup *c = j->setup.config;
@@ -90,12 +91,13 @@ static bool keep_config(job *j)
 static bool ready(void *context)
 {
     job *j = context;
+    TRY(!j->setup.config || teacher_load(j->setup.config, j->network.graph));
     return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 
 static bool look(void *context, int64_t step)
 {
-    job *j = context; /* the last step is evaluated in any case */
+    job *j = context; /* the last step is always evaluated */
     return step == j->train.steps || evaluation_show(&j->evaluation, step, false);
 }
 
@@ -122,7 +124,7 @@ static bool open_report(job *j)
 
 /* ---- the command ------------------------------------------------------------------------ */
 
-/* What the model was made of: kept in checkpoints. */
+/* The description of the model that checkpoints store: a command line, or a configuration. */
 static const char *model_text(job *j)
 {
     textbuf         t = {.arena = &j->setup.session->arena};
@@ -134,7 +136,7 @@ static const char *model_text(job *j)
     return text_done(&t);
 }
 
-/* --init-rename HERE=THERE, each a pair. */
+/* Pairs from --init-rename HERE=THERE. */
 static bool choose_init(job *j, mtf_load_opts *init)
 {
     const options *o = j->setup.options;
@@ -156,10 +158,12 @@ static bool choose_init(job *j, mtf_load_opts *init)
         pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
     }
     TRY(option_is_pattern(j->setup.session, "init-only", option_nth(o, "init-only", 0)));
-    *init = (mtf_load_opts){.only = option_nth(o, "init-only", 0), .rename = n ? pairs : NULL,
+    const char *only = option_nth(o, "init-only", 0);
+    if (!only && j->setup.config && !option_given(o, "init-from")) only = j->setup.config->run.init_filter;
+    *init = (mtf_load_opts){.only = only, .rename = n ? pairs : NULL,
                             .trainable = !option_given(o, "init-all"), .partial = true,
                             .convert = option_given(o, "init-convert")};
-    if (!option_given(o, "init-from") && (n || init->only || !init->trainable || init->convert))
+    if (!j->train.init_from && (n || option_given(o, "init-only") || !init->trainable || init->convert))
         return fail(&j->setup.session->fault, ERR_USAGE,
                     "--init-only, --init-rename, --init-all and --init-convert are about --init-from: "
                     "add it");
@@ -179,8 +183,12 @@ static bool choose_saving(job *j)
     t->resume = option_given(o, "resume") || t->resume_anyway;
     t->save_every = (int64_t)every;
     t->keep = (int)keep;
+    const mtf_config_run *run = j->setup.config ? &j->setup.config->run : NULL;
+    if (run && t->checkpoint_dir && !every) t->save_every = run->save_every;
+    if (run && t->checkpoint_dir && !keep) t->keep = run->keep;
     t->keep_every = (int64_t)keep_every;
     t->init_from = option_nth(o, "init-from", 0);
+    if (run && !t->init_from) t->init_from = run->init_checkpoint;
     t->config = model_text(j);
     const char *optimizer = setting_text(&j->setup.settings, "optimizer");
     t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
@@ -194,9 +202,10 @@ static bool choose_showing(job *j)
 {
     const options  *o = j->setup.options;
     mtf_train_opts *t = &j->train;
-    uint64_t        every = 0, epochs = 0;
+    uint64_t        every = 0, epochs = 0, steps = 0;
     TRY(option_number(o, "watch-every", 1, INT64_MAX, &every) &&
-        option_number(o, "eval-every", 1, INT32_MAX, &epochs));
+        option_number(o, "eval-every", 1, INT32_MAX, &epochs) &&
+        option_number(o, "eval-steps", 1, INT64_MAX, &steps));
     t->events_dir = option_nth(o, "events-dir", 0);
     t->trace = option_nth(o, "trace", 0);
     t->watch = option_nth(o, "watch", 0);
@@ -205,27 +214,33 @@ static bool choose_showing(job *j)
     t->profile = option_given(o, "profile");
     t->json = option_given(o, "json");
     t->quiet = option_given(o, "quiet");
-    if (epochs && !j->evaluation.data)
-        return fail(&j->setup.session->fault, ERR_USAGE, "--eval-every needs data to evaluate on%s",
-                    j->setup.ready ? "" : ": name it with --eval-data NAME=FILES");
+    if (epochs && steps)
+        return fail(&j->setup.session->fault, ERR_USAGE,
+                    "--eval-every and --eval-steps both say when to evaluate: leave one out");
+    if ((epochs || steps) && !j->evaluation.data)
+        return fail(&j->setup.session->fault, ERR_USAGE, "--eval-%s needs data to evaluate on%s",
+                    steps ? "steps" : "every",
+                    j->setup.config  ? ": name it with --eval-text FILES"
+                    : j->setup.ready ? ""
+                                     : ": name it with --eval-data NAME=FILES");
     t->ready = ready;
-    t->look = epochs && j->epoch ? look : NULL;
-    t->look_every = (int64_t)epochs * j->epoch;
+    t->look = steps || (epochs && j->epoch) ? look : NULL;
+    t->look_every = steps ? (int64_t)steps : (int64_t)epochs * j->epoch;
     t->look_context = j;
     return true;
 }
 
-/* The optimizer, with what is shown of it. */
+/* Adds the optimizer, and finds the tensors to show. */
 static bool minimize(job *j)
 {
     int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
     TRY(setup_minimize(&j->setup, &j->network, steps, &j->train.rate));
     mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
-    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else it is the model's own */
+    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else a tensor of the model has that name */
     return mtf_ok(j->setup.session);
 }
 
-/* A file that is read, or written by another option, is not to be lost. */
+/* An output must not overwrite a file that is read, or that another option writes. */
 static bool check_outputs(job *j)
 {
     static const char *const outputs[] = {"trace", "report"}, *const inputs[] = {"data", "eval-data"};
@@ -235,6 +250,7 @@ static bool check_outputs(job *j)
     for (int i = 0; i < 2; i++) {
         const char *path = option_nth(o, outputs[i], 0);
         char        called[40];
+        TRY(option_names_file(s, outputs[i], path, path, "the progress of the run"));
         if (!j->setup.ready)
             TRY(option_spares(s, outputs[i], path, j->setup.word, "the model file"));
         for (int k = 0; k < 2 && path; k++)
@@ -255,6 +271,7 @@ static bool train(job *j)
     mtf_load_opts init;
     TRY(setup_network(&j->setup, true, &j->network) && check_outputs(j));
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
+    TRY(setup_check_feeds(&j->setup, true, &j->network));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
     mtf_batches_opts batches = {.shuffle = !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
@@ -278,7 +295,7 @@ static int run(const options *o)
     if (!j.setup.session) return STATUS_USAGE;
     if (ok) ok = train(&j);
     ok = evaluation_close(&j.evaluation) && ok;
-    /* A number that is none was said already, and is no error of the session. */
+    /* An invalid number was already reported, and is not an error of the session. */
     bool said = !ok && mtf_ok(j.setup.session);
     int  status = close_session(j.setup.session);
     if (said) return STATUS_USAGE;
@@ -287,10 +304,11 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_GROUP("how long, and on what"),
-    {"steps", "N", false, "up to which step, from the model's beginning; 0: save initial weights"},
+    {"steps", "N", false, "the last step, counted from the model's beginning; 0: save initial weights"},
     {"epochs", "N", false, "how often to go through the data, instead of --steps"},
     {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
+    {"eval-steps", "N", false, "the same every N steps"},
     {"no-shuffle", NULL, false, "take the examples in the order of the files"},
     OPTION_TABLE(config_options),
     OPTION_TABLE(config_data_options),
@@ -299,23 +317,23 @@ static const option_spec table[] = {
     OPTION_TABLE(judging_options),
     OPTION_TABLE(mesh_options),
     OPTION_GROUP("checkpoints"),
-    {"checkpoint-dir", "DIR", false, "keep what was learned there"},
-    {"resume", NULL, false, "go on from the newest whole checkpoint, where there is one"},
+    {"checkpoint-dir", "DIR", false, "save checkpoints there"},
+    {"resume", NULL, false, "continue from the newest undamaged checkpoint, if there is one"},
     {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
-    {"keep", "N", false, "how many of the newest checkpoints stay; default: all"},
-    {"keep-every", "N", false, "those whose step N divides stay as well"},
+    {"keep", "N", false, "how many of the newest checkpoints to keep; default: all"},
+    {"keep-every", "N", false, "also keep those whose step N divides"},
     {"init-from", "PATH", false, "start with the trainable variables of another model's checkpoint"},
     {"init-only", "PATTERN", false, "only those whose names match"},
-    {"init-all", NULL, false, "those that are not trainable, too: optimizer state, counters, means"},
-    {"init-rename", "HERE=THERE", true, "a pattern in names here, and what stands for it there"},
+    {"init-all", NULL, false, "also those that are not trainable: optimizer state, counters, means"},
+    {"init-rename", "HERE=THERE", true, "a pattern in this model's names, and its replacement in the checkpoint's"},
     {"init-convert", NULL, false, "convert other floating types to those of the variables"},
     OPTION_TABLE(training_options),
     OPTION_GROUP("what is shown"),
-    {"json", NULL, false, "one object a line: steps with losses, at last the evaluation"},
+    {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
     {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
-    {"profile", NULL, false, "a closing table of time by instruction and by scope"},
+    {"profile", NULL, false, "a table of time by instruction and by scope at the end"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},
@@ -335,20 +353,20 @@ static const char *const examples[] = {
 
 const command command_train = {
     .name = "train",
-    .says = "train a ready model, or a file's, on a mesh",
+    .says = "train a built-in model, or a model file, on a mesh",
     .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,
     .options = table,
     .examples = examples,
     .teaches =
-        "NAME is a ready model.  A file says how its loss follows from its inputs; an optimizer is\n"
-        "added, unless the file assigns to variables itself.\n"
+        "NAME is a built-in model.  A file computes its loss from its inputs; an optimizer is added,\n"
+        "unless the file assigns to variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
         "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; the\n"
-        "status is then 128 and the signal's number.  A second one ends it at once.  With\n"
-        "--resume a run goes on as if it had never stopped, bit for bit on the same mesh.",
+        "status is then 128 plus the signal's number.  A second signal ends it at once.  With\n"
+        "--resume a run continues as if it had never stopped, bit for bit on the same mesh.",
     .run = run,
     .concerns = setup_concerns,
     .adds = setup_list_models,

@@ -1,4 +1,4 @@
-/* mtf verify: a mesh's programs compute what the graph says. */
+/* mtf verify: proves that a mesh's programs compute the graph. */
 #include <stdio.h>
 
 #include "cli/choices.h"
@@ -19,11 +19,11 @@ typedef struct job {
     mtf_tensor   **fetches;
     int            nfetches;
     choice         choice;
-    shrunk         small; /* graph NULL: it was left as it is */
+    shrunk         small; /* graph NULL: not shrunk */
     verify_answer  answer;
 } job;
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
 static const char *place_of(const job *j, char text[200])
 {
@@ -74,7 +74,7 @@ static bool print_text(const job *j)
         text_add(&t, "\n");
     }
     if (a->cut_short)
-        text_add(&t, "while loops were left after %d turns: what later turns do was not seen\n",
+        text_add(&t, "while loops ended after %d iterations: later ones were not verified\n",
                  LOCKSTEP_TURNS);
     const char *text = text_done(&t);
     if (text) fputs(text, stdout);
@@ -128,7 +128,7 @@ static void say_shrunk(const shrunk *s)
     if (s->copies) printf("shrunk: 3 of %d equal layers", s->copies), n++;
     for (int k = 0; k < s->rules.n; k++) {
         const resize_rule *r = &s->rules.list[k];
-        const char        *name = r->name + (r->name[0] == '_'); /* the turns of a loop */
+        const char        *name = r->name + (r->name[0] == '_'); /* the iterations of a loop */
         if (r->to != r->from)
             printf("%s%s %lld to %lld", n++ ? ", " : "shrunk: ", name, (long long)r->from,
                    (long long)r->to);
@@ -142,7 +142,7 @@ static void say_rules(const char *option, const layout_rule *rules, int n)
     for (int r = 0; r < n; r++) printf("%s%s", r ? "," : "", rules[r].text);
 }
 
-/* What was left open, as a user would have written it. */
+/* Prints what "auto" chose, as a user would write it. */
 static void say_found(const job *j)
 {
     const options *o = j->options;
@@ -216,7 +216,7 @@ static const char *const examples[] = {
 
 const command command_verify = {
     .name = "verify",
-    .says = "show that a mesh's programs compute what the graph says, exactly",
+    .says = "prove that a mesh's programs compute exactly what the graph describes",
     .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,

@@ -1,4 +1,4 @@
-/* Colours, where a terminal shows them and nobody objects. */
+/* Colours for terminals. */
 #include "cli/colour.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* Colours, where a terminal shows them and nobody objects. */
+/* Colours for terminals. */
 #ifndef CLI_COLOUR_H
 #define CLI_COLOUR_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A terminal that is not dumb, and NO_COLOR is not set (https://no-color.org). */
+/* True for a terminal that is not dumb, unless NO_COLOR is set (https://no-color.org). */
 bool colour_is_shown(FILE *to);
 /* The sequences that begin and end such text; "" where colours are not shown. */
 const char *colour_bold(FILE *to);

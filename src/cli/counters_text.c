@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "plan/counters.h"
 
-/* One blank for each slash. */
+/* Indents by one blank for each slash. */
 static int depth(const char *name)
 {
     int n = 0;
@@ -24,7 +24,7 @@ void counters_write(estimate *e, textbuf *t)
     }
     text_add(t, "%-*s %9s %9s   all processors%s%s\n", width, "counters", "elements", "bytes",
              e->approximate ? "; collectives approximate" : "",
-             e->price.open_ended ? "; loops of unknown length count one turn" : "");
+             e->price.open_ended ? "; loops of unknown length count once" : "");
     for (int i = 0; i < n; i++) {
         int indent = depth(tree[i].name);
         text_add(t, "%*s%-*s %9s", indent, "", width - indent, tree[i].name,

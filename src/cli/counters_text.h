@@ -4,7 +4,7 @@
 
 #include "plan/estimate.h"
 
-/* One line for each counter and each prefix of its name, which counts all below it. */
+/* One line for each counter, and for each prefix of a name, with the sum of all below it. */
 void counters_write(estimate *e, textbuf *t);
 
 #endif

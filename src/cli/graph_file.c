@@ -33,7 +33,7 @@ mtf_session *file_session(const mtf_session_opts *opts)
     return s;
 }
 
-/* The sentence of the session's error, without its kind; the error is forgotten. */
+/* Removes the session's error, and returns its sentence without its kind. */
 static void take_sentence(mtf_session *s, char *text, size_t room)
 {
     const char *sentence = strstr(s->fault.text, ": ");
@@ -45,7 +45,7 @@ bool option_blame(mtf_session *s, const char *option)
 {
     char text[sizeof s->fault.text];
     take_sentence(s, text, sizeof text);
-    bool        named = strncmp(text, "--", 2) == 0; /* by an option that it shares its form with */
+    bool        named = strncmp(text, "--", 2) == 0; /* the sentence already names an option */
     const char *rest = named ? text + strcspn(text, ": ") : text;
     return fail(&s->fault, ERR_USAGE, "--%s%s%.900s", option, named ? "" : ": ", rest);
 }
@@ -60,11 +60,19 @@ bool option_spares(mtf_session *s, const char *option, const char *path, const c
                    const char *called)
 {
     struct stat a, b;
-    if (!path || !other) return true;
+    if (!path || !other || strcmp(path, "-") == 0) return true; /* "-" is read here and written there */
     bool there = stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode);
     bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(path, other) == 0;
     return !same || fail(&s->fault, ERR_USAGE, "--%s %s would replace %s; give another name", option,
                          path, called);
+}
+
+bool option_names_file(mtf_session *s, const char *option, const char *given, const char *path,
+                       const char *printed)
+{
+    if (!path || strcmp(path, "-") != 0) return true;
+    return fail(&s->fault, ERR_USAGE, "--%s %s: standard output has %s; give the name of a file", option,
+                given, printed);
 }
 
 int close_session(mtf_session *s)
@@ -101,7 +109,7 @@ static char *read_text(mtf_session *s, const char *path, FILE *file)
     text[used] = 0;
     size_t length = strlen(text);
     if (length < (size_t)used) {
-        fail(&s->fault, ERR_FILE, "\"%s\" is no text: byte %zu is zero", path, length);
+        fail(&s->fault, ERR_FILE, "\"%s\" is not a text: byte %zu is zero", path, length);
         return NULL;
     }
     return text;
@@ -120,11 +128,11 @@ static void no_file(mtf_session *s, const char *path)
     const char *models = text_done(&t);
     bool        name = why == ENOENT && !strchr(path, '/') && !strchr(path, '.');
     fail(&s->fault, ERR_FILE, "\"%s\": %s%s%s%s", path, strerror(why),
-         name ? "; ready models are " : "", name && models ? models : "",
+         name ? "; built-in models are " : "", name && models ? models : "",
          name ? nearest_hint(&near, hint, sizeof hint) : "");
 }
 
-/* An error of the text is no error of the command line, whatever kind it is. */
+/* An error in the file is not an error of the command line, whatever its kind. */
 static void blame_text(mtf_session *s)
 {
     char text[sizeof s->fault.text];
@@ -138,7 +146,7 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* Starters of ranks give standard input to the first one alone, which passes it on. */
+/* mpirun gives standard input to the first rank only, which sends it to the others. */
 static const char *shared_input(mtf_session *s)
 {
     ranks      *r;
@@ -186,7 +194,7 @@ mtf_tensor *file_find(mtf_graph *g, const char *name)
     mtf_tensor *x = mtf_find(g, name);
     if (x && x->node->home != &g->root) {
         fail(&g->session->fault, ERR_NAME,
-             "\"%s\" lives inside a block, where it has many values or none; only tensors outside "
+             "\"%s\" is inside a block, where it has many values or none; only tensors outside "
              "of blocks can be fetched", name);
         return NULL;
     }
@@ -201,7 +209,7 @@ mtf_tensor *file_last(mtf_graph *g)
     return last;
 }
 
-/* Has a line to itself: not a source, not there for its effect, not a loop's history. */
+/* A result of its own: not a source, not a side effect, not a loop's history. */
 static bool is_end(const mtf_tensor *x, const bool *used)
 {
     const node *n = x->node;
@@ -230,7 +238,7 @@ bool *file_needs(mtf_graph *g, int n, mtf_tensor *const *fetches)
     bool *needed = arena_array(&g->session->arena, bool, g->ntensors);
     if (!needed) return NULL;
     for (int i = 0; i < n; i++) needed[fetches[i]->id] = true;
-    /* Inputs stand before what uses them, so one walk backwards finds all. */
+    /* Inputs precede their uses, so one pass backwards finds all. */
     for (int i = g->root.nnodes - 1; i >= 0; i--) {
         const node *x = g->root.nodes[i];
         bool        wanted = x->op->flags & OP_EFFECT;

@@ -4,37 +4,42 @@
 
 #include "graph/node.h"
 
-/* A session that says what it has to say on stderr.  NULL: no memory, which was said. */
+/* A session that prints its messages on stderr.  NULL: no memory, which was reported. */
 mtf_session *file_session(const mtf_session_opts *opts);
 
-/* Closes a session and gives the exit status: that of a faulty command line where its error is one. */
+/* Closes a session and returns the exit status; STATUS_USAGE after an error of the command line. */
 int close_session(mtf_session *s);
-/* Makes the session's error one of this option's value; always false. */
+/* Rewrites the session's error as one about this option's value; always false. */
 bool option_blame(mtf_session *s, const char *option);
-/* Is the option's value a pattern?  True for NULL; else an error of the command line. */
+/* Whether the option's value is a valid pattern, or NULL; false after an error of the command line. */
 bool option_is_pattern(mtf_session *s, const char *option, const char *pattern);
 
-/* Would writing the option's file replace `other`, which `called` says what it is?  Then an error of
- * the command line, and false.  Either path may be NULL. */
+/* False, with an error of the command line, where writing the option's file would replace `other`, which
+ * the message calls `called`.  Either path may be NULL. */
 bool option_spares(mtf_session *s, const char *option, const char *path, const char *other,
                    const char *called);
 
+/* Is the path in the option's value a file's?  True for NULL; "-" is none, since standard output has
+ * what `printed` says: an error of the command line. */
+bool option_names_file(mtf_session *s, const char *option, const char *given, const char *path,
+                       const char *printed);
+
 /* Reads and parses a file; "-" is standard input.  NULL after an error. */
 mtf_graph *file_graph(mtf_session *s, const char *path);
-/* The two halves of that for a file, for who builds its graph twice: standard input can be read but
- * once.  The text lives in the session; NULL after an error. */
+/* The two halves of that, for callers that build the graph twice: standard input can be read only once.
+ * The text lives in the session; NULL after an error. */
 const char *file_text(mtf_session *s, const char *path);
 mtf_graph  *file_parse(mtf_session *s, const char *path, const char *text);
 
-/* A tensor by name that can be fetched: not one of the inside of a loop. */
+/* A tensor by name; an error where it is inside a loop and cannot be fetched. */
 mtf_tensor *file_find(mtf_graph *g, const char *name);
 /* The last tensor that the file names; NULL where it names none. */
 mtf_tensor *file_last(mtf_graph *g);
-/* What the file is there to compute: results that no line uses, effects apart; where there are
- * none, the last.  Returns their number, `*ends` lives in the session; -1 after an error. */
+/* The file's results: tensors that no line uses, without side effects; where there are none, the last
+ * tensor.  Returns their number; `*ends` lives in the session; -1 after an error. */
 int file_ends(mtf_graph *g, mtf_tensor ***ends);
 
-/* The inputs that these tensors and all effects depend on: true by tensor id.  NULL after an
+/* The inputs on which these tensors and all side effects depend: true by tensor id.  NULL after an
  * error. */
 bool *file_needs(mtf_graph *g, int n, mtf_tensor *const *fetches);
 bool  is_input(const mtf_tensor *x);

@@ -1,4 +1,4 @@
-/* The text of --help, made from a command's table. */
+/* The text of --help, printed from a command's table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool concerns(const command *c, const option_spec *spec, const char *word
     return !c->concerns || c->concerns(spec, word, more, MORE);
 }
 
-/* Words of `text` from the column `at` on, in lines of at most LINE. */
+/* Prints `text` from column `at` on, in lines of at most LINE characters. */
 static void print_wrapped(const char *text, int at)
 {
     int column = at;
@@ -54,7 +54,7 @@ void print_help_heading(const char *heading)
     printf("\n%s%s%s\n", colour_bold(stdout), heading, colour_end(stdout));
 }
 
-/* The widest option that is not wider than WIDEST_LEFT: wider ones get a line to themselves. */
+/* The width of the widest option up to WIDEST_LEFT: wider ones get their own line. */
 static int left_width(const command *c, const char *word)
 {
     int                width = left_column(&help_row, NULL, 0);
@@ -81,7 +81,7 @@ static void print_options(const command *c, const char *word)
             continue;
         }
         if (!concerns(c, spec, word, more)) continue;
-        if (heading) print_help_heading(heading); /* only where something follows */
+        if (heading) print_help_heading(heading); /* only before an option */
         heading = NULL;
         print_option(spec, more, width);
     }

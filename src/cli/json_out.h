@@ -6,7 +6,7 @@
 
 #include "graph/node.h"
 
-/* All take a NULL object harmlessly. */
+/* All accept a NULL object. */
 void json_text(cJSON *to, const char *key, const char *value);
 void json_int(cJSON *to, const char *key, int64_t value); /* all 64 bits */
 void json_flag(cJSON *to, const char *key, bool value);
@@ -16,12 +16,12 @@ void json_append(cJSON *list, const char *text);
 
 /* "type": "f32", "shape": {"batch": 2} */
 void json_type_and_shape(cJSON *to, const mtf_tensor *x);
-/* "data": [...], row-major; nan and the infinities as texts, which JSON has no numbers for. */
+/* "data": [...], row-major; nan and the infinities are texts, because JSON has no numbers for them. */
 bool json_data(cJSON *to, mtf_session *s, const mtf_tensor *x, const void *data);
 /* "cost": {...} */
 void json_cost(cJSON *to, const mtf_cost *cost);
 
-/* Prints and frees; false, and an error in the session, where memory ran out. */
+/* Prints and frees; false, with an error in the session, where memory ran out. */
 bool json_print(mtf_session *s, cJSON *root);
 
 #endif

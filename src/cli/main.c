@@ -13,7 +13,7 @@
 
 /* The most used first. */
 static const command *const commands[] = {
-    &command_train, &command_eval,   &command_decode,    &command_score, &command_serve,
+    &command_train, &command_eval,   &command_perplexity, &command_decode, &command_score, &command_serve, &command_tokenize,
     &command_run,   &command_show,   &command_plan,      &command_layout, &command_verify,
     &command_calibrate, &command_ckpt, &command_ops,     &command_completion};
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -45,6 +45,8 @@ static void print_help(FILE *to)
           to);
     print_heading(to, "examples");
     fputs("  mtf train mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols\n"
+          "  mtf train --gin_file lm_base --gin_file tiny --text book.txt:joined --steps 1000 --checkpoint-dir run\n"
+          "  mtf decode run\n"
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
           "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
           "  mtf layout model.mtf --mesh rows:2,cols:4\n"
@@ -106,12 +108,12 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its write, with words */
+    signal(SIGXFSZ, SIG_IGN); /* writing a file that is too large then fails with an error message */
     bool first = mtf_is_first(NULL);
     if (!first && !freopen("/dev/null", "w", stdout)) return STATUS_FAILED;
     int status = dispatch(argc, argv);
-    /* All ranks misread the command line alike: the first to exit ends the job, so let the one go
-     * first that says what is wrong. */
+    /* All ranks find the same error in the command line, and the first to exit ends the job: so the one
+     * that prints the error exits first. */
     if (!first && status == STATUS_USAGE) sleep(1);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -54,7 +54,7 @@ const option_spec *walk_next(option_walk *w)
 
 /* ---- parsing ---------------------------------------------------------------------------- */
 
-/* The option whose name is the first `length` characters of `text`, which follows the dashes. */
+/* The option whose name is the first `length` characters of `text`, without dashes. */
 static const option_spec *find_spec(const command *c, const char *text, size_t length)
 {
     option_walk        w = walk_options(c->options);
@@ -67,7 +67,7 @@ static const option_spec *find_spec(const command *c, const char *text, size_t l
     return NULL;
 }
 
-/* Options of the command that a misspelt one may have meant, as far as they concern the word. */
+/* The option that a misspelt one may have meant, among those that apply to the first word. */
 static int unknown_option(const options *o, const char *argument, int length)
 {
     enum { ROOM = 40 };
@@ -87,7 +87,7 @@ static int unknown_option(const options *o, const char *argument, int length)
                        nearest_hint(&near, hint, sizeof hint));
 }
 
-/* The value of an option that takes one of a few words. */
+/* Checks the value of an option that takes one of a few words. */
 static int check_choice(const command *c, const option_spec *spec, const char *value)
 {
     enum { ROOM = 400 };
@@ -107,7 +107,7 @@ static int check_choice(const command *c, const option_spec *spec, const char *v
                        nearest_hint(&near, hint, sizeof hint));
 }
 
-/* Prints help for the word that was given, be it before --help or right after it. */
+/* Prints help for the first word, which may precede or follow --help. */
 static int help(const options *o, int argc, char **argv, int at)
 {
     const char *word = o->nwords ? o->words[0] : NULL;
@@ -116,7 +116,7 @@ static int help(const options *o, int argc, char **argv, int at)
     return STATUS_DONE;
 }
 
-/* Takes the option at argv[*at], and its value from the next word where that holds it. */
+/* Reads the option at argv[*at], with its value, which may be the next word. */
 static int take_option(options *o, int argc, char **argv, int *at)
 {
     const char        *name = argv[*at] + 2, *equals = strchr(name, '=');
@@ -160,8 +160,9 @@ static int take_all(options *o, int argc, char **argv)
             o->words[o->nwords++] = argv[i];
         }
     }
-    /* Configuration files take the place of the word. */
-    bool described = option_given(o, "gin_file") || option_given(o, "gin_param");
+    /* Configuration files, or a folder that has one, replace the word. */
+    bool described = option_given(o, "gin_file") || option_given(o, "gin_param") ||
+                     (o->command->from_folder && option_given(o, "checkpoint-dir"));
     if (o->nwords < o->command->least && !described)
         return usage_error(o->command, "mtf %s needs %s", o->command->name,
                            o->command->words ? o->command->words : "more words");
@@ -202,7 +203,7 @@ const char *option_nth(const options *o, const char *name, int n)
     return NULL;
 }
 
-/* Digits at the head of `text`; NULL where there are none or too many. */
+/* Parses leading digits; NULL where there are none or too many. */
 static const char *read_digits(const char *text, uint64_t *value)
 {
     char *end;
@@ -224,7 +225,7 @@ bool option_number(const options *o, const char *name, uint64_t least, uint64_t 
         *value = v;
         return true;
     }
-    if (most >= INT32_MAX) /* which nobody needs to know */
+    if (most >= INT32_MAX) /* so large a limit is not printed */
         usage_error(o->command, "--%s takes a whole number, %llu or more, not \"%s\"", name,
                     (unsigned long long)least, text);
     else

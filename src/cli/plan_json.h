@@ -5,7 +5,7 @@
 #include "cli/json_out.h"
 #include "plan/hints.h"
 
-/* `h` NULL: without hints; `all`: with every instruction. */
+/* `h` NULL: no hint; `all`: with every instruction. */
 cJSON *plan_json(estimate *e, const hint *h, bool all);
 
 #endif

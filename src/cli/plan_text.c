@@ -97,7 +97,7 @@ static void write_work(const estimate *e, textbuf *t)
     write_row(t, "flops", unit_count(p->flops));
     text_add(t, "   %s%s on all processors%s\n", e->approximate ? "about " : "",
              unit_count(e->flops).s,
-             p->open_ended ? "; loops of unknown length count one turn" : "");
+             p->open_ended ? "; loops of unknown length count once" : "");
     write_row(t, "  duplicate", unit_percent(e->duplicate, (double)p->flops));
     bool first = true;
     for (int a = 0; a < p->mesh->naxes; a++) {
@@ -170,7 +170,7 @@ typedef struct row {
     const char *kind, *tensor, *shape, *why;
 } row;
 
-/* This processor's part of the tensor that an instruction is for. */
+/* This processor's part of an instruction's tensor. */
 static const char *local_shape(const estimate *e, const mtf_tensor *x, arena *a)
 {
     textbuf   t = {.arena = a};
@@ -196,7 +196,7 @@ static const char *reason(const estimate *e, const price_line *line, arena *a)
     return text_done(&t);
 }
 
-/* Clipped with dots; the width follows. */
+/* Truncated with dots to the width that follows. */
 static void write_clipped(textbuf *t, const char *text, int width)
 {
     if ((int)strlen(text) > width && width > 2)
@@ -205,7 +205,7 @@ static void write_clipped(textbuf *t, const char *text, int width)
         text_add(t, "%-*s", width, text);
 }
 
-/* The costliest, and every collective, in the order of the program. */
+/* The costliest instructions, and every collective, in the order of the program. */
 static int choose_rows(const estimate *e, bool all, row *rows)
 {
     const price *p = &e->price;

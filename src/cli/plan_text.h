@@ -4,7 +4,7 @@
 
 #include "plan/estimate.h"
 
-/* Collectives of one kind, along the same axes, for the same reason. */
+/* Collectives of one kind, along the same axes, caused by the same rule. */
 typedef struct collective_sum {
     const char *kind, *cause;
     unsigned    axes;
@@ -13,14 +13,14 @@ typedef struct collective_sum {
     double      seconds;
 } collective_sum;
 
-/* Sums by kind and axes, and by cause where wanted.  The list lives in the estimate; -1 after an
+/* Sums by kind and axes, and optionally by cause.  The list lives in the estimate; -1 after an
  * error. */
 int collective_sums(estimate *e, bool by_cause, collective_sum **list);
 
 void plan_write_mesh(const mesh *m, textbuf *t);     /* rows:2,cols:4 */
 void plan_write_layout(const layout *l, textbuf *t); /* rules as they were written */
 void plan_write_header(estimate *e, textbuf *t);
-/* The operations that matter, or all.  `measured`, by instruction, adds a column of seconds; NULL:
+/* The costliest instructions, or all.  `measured`, by instruction, adds a column of seconds; NULL:
  * none. */
 void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t);
 void plan_write_diff(estimate *a, estimate *b, textbuf *t);

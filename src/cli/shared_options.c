@@ -1,4 +1,4 @@
-/* Options that several commands take, each table once. */
+/* Tables of options that several commands share. */
 #include "cli/config_setup.h"
 #include "cli/shared_options.h"
 
@@ -17,7 +17,7 @@ const option_spec running_options[] = {
     {"seed", "N", false, "the seed of every random number and of the order of examples; default 0"},
     {"threads", "N", false, "threads to use; default: all cores it may use"},
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
-    {"device", "cpu|check", false, "check: find the first NaN and any stray write; slower", "cpu|check"},
+    {"device", "cpu|cuda|check", false, "cuda: NVIDIA's cards; check, check:cuda: find the first NaN and any stray write; slower", "cpu|cuda|check|check:cuda"},
     {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
     {"oversubscribe", NULL, false, "start the threads of a mesh that is far larger than this machine"},
     {0},
@@ -57,17 +57,17 @@ const option_spec training_options[] = {
     OPTION_GROUP("the optimizer"),
     {"optimizer", "NAME", false, optimizer_list + 2, optimizers + 1},
     {"rate", "R", false, "the learning rate, or a schedule: 0.001 * linear_warmup(100)"},
-    {"weight-decay", "D", false, "adam, adamw: a step takes rate * D of each weight; default of adamw 0.01"},
+    {"weight-decay", "D", false, "adam, adamw: a step subtracts rate * D of each weight; default of adamw 0.01"},
     {"no-decay", "PATTERN", false, "adam, adamw: variables whose names match are not decayed"},
     {"clip-norm", "N", false, "scale gradients so that the norm of all together is at most N"},
     {"clip-value", "V", false, "clip each element of a gradient to at most V in magnitude"},
-    {"momentum", "M", false, "momentum, nesterov: how much of a step is repeated in the next; default 0.9"},
+    {"momentum", "M", false, "momentum, nesterov: how much of a step the next one repeats; default 0.9"},
     {"beta1", "B", false, "adam, adamw, adafactor: how much of the mean gradient a step keeps; default 0.9, adafactor none"},
     {"beta2", "B", false, "adam, adamw, adafactor: how much of the mean square a step keeps; default 0.999"},
     {"epsilon", "E", false, "adam, adamw, adafactor: added against division by zero; default 1e-8, adafactor 1e-30"},
     {"average", "KEEP", false, "keep running averages of the variables, as with 0.999, and evaluate with them"},
     {"loss-scale", "S|dynamic", false, "for f16: differentiate the loss times S; dynamic: adapt it"},
-    {"dtype", "TYPE", false, "what the network computes in where it says f32; variables and inputs stay f32", "f32|bf16|f16|f64"},
+    {"dtype", "TYPE", false, "the type in which the network computes in place of f32; variables and inputs stay f32", "f32|bf16|f16|f64"},
     {"microbatches", "N", false, "compute a step in N parts of the batch, one after the other, to save memory"},
     {0},
 };
@@ -77,7 +77,7 @@ const option_spec step_options[] = {
     OPTION_TABLE(model_options),
     OPTION_TABLE(file_options),
     OPTION_TABLE(training_options),
-    {"steps", "N", false, "how many steps schedules of the rate are told; default 1000"},
+    {"steps", "N", false, "the total number of steps for schedules of the rate; default 1000"},
     {0},
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* Values of tensors as text, for people and for JSON. */
+/* Values of tensors as text. */
 #include "cli/show_values.h"
 
 #include "base/dtype.h"
@@ -14,14 +14,14 @@ void value_write(textbuf *t, mtf_dtype type, const void *data, int64_t index)
     else spell_real(t, dtype_load(type, data, index), type);
 }
 
-/* A walk over the elements that are shown, once to find the widest, once to write. */
+/* An iteration over the shown elements, once to find the widest, once to write. */
 typedef struct view {
     textbuf         *text;
     mtf_dtype        type;
     const mtf_shape *shape;
     const void      *data;
     int64_t          edge;   /* elements shown at either end of a long dimension; 0: all */
-    int              width;  /* of an element; 0: still to be found */
+    int              width;  /* of an element; 0: not yet known */
     int              column;
 } view;
 
@@ -32,7 +32,7 @@ static int write_element(view *v, textbuf *t, int64_t index)
     return t->used - before;
 }
 
-/* The index after `i` that is shown; where some are left out between, `*gap` says so. */
+/* The next shown index after `i`; `*gap`: whether some are omitted between. */
 static int64_t next_shown(const view *v, int64_t size, int64_t i, bool *gap)
 {
     *gap = v->edge && i == v->edge - 1 && size > 2 * v->edge;
@@ -116,7 +116,7 @@ void value_show(textbuf *t, const char *name, mtf_dtype type, const mtf_shape *s
     spell_type_and_shape(t, type, shape);
     text_add(t, "\n");
     view v = {.text = t, .type = type, .shape = shape, .data = data};
-    /* With many dimensions even six of each are too many. */
+    /* With many dimensions even six elements along each are too many. */
     if (mtf_shape_size(*shape) > SHOW_ALL) v.edge = shape->ndims <= 3 ? 3 : 1;
     find_width(&v, 0, 0);
     write_level(&v, 0, 0);

@@ -12,7 +12,7 @@
 #include "data/field_text.h"
 #include "mtf_train.h"
 
-/* A file's network comes as it is; only the optimizer is a choice. */
+/* A file's network has no options; only the optimizer has. */
 static const model_option file_settings[] = {{"optimizer", ""}, {"rate", ""}, {0}};
 static const model        file_model = {.name = "a model file", .options = file_settings};
 
@@ -52,7 +52,7 @@ bool setup_take(const options *o, mtf_session *session, setup *s)
     for (int i = 0; i < o->nvalues; i++) {
         const char *name = o->values[i].spec->name;
         bool        chosen = is_in(model_options, name) || has_option(&file_model, name);
-        if (s->config && strcmp(name, "batch") == 0) continue; /* it was read with the files */
+        if (s->config && strcmp(name, "batch") == 0) continue; /* it was read together with the files */
         if (!m && is_in(model_options, name))
             return fail(&session->fault, ERR_USAGE,
                         "a model file has no option --%s; change the file instead", name);
@@ -68,7 +68,7 @@ bool setup_open(const options *o, setup *s)
 {
     int          status;
     mtf_session *session = choose_session(o, false, &status);
-    price_rates  unused; /* by who finds no layout; a misspelt machine is an error all the same */
+    price_rates  unused; /* where no layout is searched; a misspelt machine is still an error */
     *s = (setup){.options = o};
     return session && setup_take(o, session, s) && choose_machine(o, session, &unused);
 }
@@ -89,7 +89,7 @@ bool setup_concerns(const option_spec *spec, const char *word, char *more, size_
 void setup_list_models(const command *c, const char *word)
 {
     if (word) return;
-    print_help_heading("ready models");
+    print_help_heading("built-in models");
     for (int i = 0; model_nth(i); i++)
         printf("  %-10s  %s\n", model_nth(i)->name, model_nth(i)->says);
     printf("  mtf %s NAME --help lists the options of that model.\n", c->name);
@@ -97,7 +97,7 @@ void setup_list_models(const command *c, const char *word)
 
 /* ---- the network ------------------------------------------------------------------------ */
 
-/* The names before the equals signs are those of inputs. */
+/* Checks that the names before the equals signs are inputs. */
 static bool check_inputs(setup *s, const mtf_graph *g, const char *flag)
 {
     const char *text;
@@ -115,6 +115,33 @@ static bool check_inputs(setup *s, const mtf_graph *g, const char *flag)
         if (!found && strchr(text, '=') && *name)
             return fail(&s->session->fault, ERR_USAGE, "--%s %s: the model has no input \"%s\"%s",
                         flag, text, name, nearest_hint(&near, hint, sizeof hint));
+    }
+    return true;
+}
+
+static bool is_named(const setup *s, const char *flag, const char *input)
+{
+    const char *text;
+    size_t      size = strlen(input);
+    for (int i = 0; (text = option_nth(s->options, flag, i)) != NULL; i++)
+        if (strncmp(text, input, size) == 0 && text[size] == '=') return true;
+    return false;
+}
+
+bool setup_check_feeds(setup *s, bool training, const network *n)
+{
+    const char *flag = training ? "data" : "eval-data";
+    mtf_tensor *fetches[] = {n->loss, training ? NULL : n->right};
+    if (s->config || s->ready) return true;
+    bool *needed = file_needs(n->graph, fetches[1] ? 2 : 1, fetches);
+    TRY(needed != NULL);
+    for (int i = 0; i < n->graph->ntensors; i++) {
+        const mtf_tensor *x = n->graph->all[i];
+        char              shape[SHAPE_TEXT];
+        if (!is_input(x) || !needed[x->id] || is_named(s, flag, tensor_name(x))) continue;
+        return fail(&s->session->fault, ERR_USAGE,
+                    "input \"%s\", %s%s, has no data; name its files with --%s %s=FILES", tensor_name(x),
+                    mtf_dtype_name(x->type), shape_text(&x->shape, shape), flag, tensor_name(x));
     }
     return true;
 }

@@ -20,7 +20,7 @@
 
 typedef enum number_range { ABOVE_0, FROM_0, BELOW_1 } number_range;
 
-/* Options that are a number of mtf_minimize_opts, or of several optimizers' own. */
+/* Options that set a number in mtf_minimize_opts, or in the options of several optimizers. */
 typedef struct number_row {
     const char  *name;
     number_range range;
@@ -50,7 +50,7 @@ static const char *optimizer_of(const setup *s)
     return *name ? name : "adam";
 }
 
-/* Is the word one of those in "adam|adamw"? */
+/* Whether the word is one of those in "adam|adamw". */
 static bool is_among(const char *word, const char *list)
 {
     size_t n = strlen(word);
@@ -102,13 +102,13 @@ static bool read_loss_scale(setup *s)
     return true;
 }
 
-/* Which weights are not decayed, and what decays none. */
+/* Reads --no-decay; adamw with a decay of 0 becomes adam. */
 static bool read_decay(setup *s)
 {
     const char *pattern = option_nth(s->options, "no-decay", 0);
     s->minimize.optimizer = setting_text(&s->settings, "optimizer");
     if (option_given(s->options, "weight-decay") && s->minimize.adam.decay == 0)
-        s->minimize.optimizer = "adam"; /* which is adamw without decay */
+        s->minimize.optimizer = "adam"; /* adamw without decay */
     if (!*s->minimize.optimizer) s->minimize.optimizer = NULL;
     if (!pattern) return true;
     s->minimize.adam.undecayed = pattern;
@@ -141,7 +141,7 @@ static bool any_given(const options *o, const option_spec *table)
     return false;
 }
 
-/* A pattern that matches nothing is a misspelt one. */
+/* A pattern that matches nothing is probably misspelt. */
 static bool check_no_decay(setup *s, mtf_graph *g)
 {
     const char *pattern = option_nth(s->options, "no-decay", 0);
@@ -156,7 +156,7 @@ static bool check_no_decay(setup *s, mtf_graph *g)
                 "--no-decay %s: no trainable variable has a name that it matches", pattern);
 }
 
-/* In a graph of its own, so that what is wrong is known to be the option's fault. */
+/* Built in a separate graph, so that an error is known to be the option's. */
 static bool check_rate(setup *s, const char *schedule, int64_t steps)
 {
     char *end;
@@ -169,7 +169,7 @@ static bool check_rate(setup *s, const char *schedule, int64_t steps)
            option_blame(s->session, "rate");
 }
 
-/* The optimizer of the files, with what options say besides. */
+/* The optimizer of the files, changed by options. */
 static void take_config(setup *s)
 {
     mtf_minimize_opts m = s->config->run.minimize;
@@ -190,7 +190,7 @@ bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
     *rate = NULL;
     if (!s->ready && !s->config && !any_given(s->options, training_options) &&
         graph_assigns(n->graph))
-        return true; /* it knows how to learn */
+        return true; /* the graph assigns to variables already */
     TRY(check_rate(s, schedule, steps) && check_no_decay(s, n->graph));
     if (s->config && !option_given(s->options, "optimizer") && !option_given(s->options, "rate"))
         take_config(s);
@@ -209,7 +209,7 @@ bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
 
 /* ---- planning it ------------------------------------------------------------------------ */
 
-/* What schedules are told where nobody says how many steps there will be. */
+/* The total number of steps for schedules, where none is given. */
 enum { SUPPOSED_STEPS = 1000 };
 
 static bool choose_total(setup *s, int64_t *steps)

@@ -36,14 +36,14 @@ static bool open_array(mtf_session *s, field *f, shard *part, raw_type type, int
 
 static bool read_array(const field *f, const shard *part, int64_t k, wanted *w, fault *why)
 {
-    (void)why; /* what could be wrong was found at opening */
+    (void)why; /* errors were found at opening */
     size_t bytes = (size_t)f->elements * raw_bytes(f->type);
     offer(w, f->type, part->elements + (size_t)k * bytes, f->elements);
     return true;
 }
 
-/* Shuffled examples lie anywhere: their first lines are on the way before anybody waits for them.
- * The chip itself fetches what follows in order. */
+/* Shuffled examples are anywhere in memory: prefetches their first cache lines.  The hardware
+ * prefetches what follows in order. */
 static void expect_array(const field *f, const shard *part, int64_t k)
 {
     enum { LINE = 64, LINES = 16 };
@@ -135,7 +135,7 @@ static bool open_npy(mtf_session *s, field *f, shard *part)
                     file->path);
     if (h.fortran_order && h.ndims > 1)
         return fail(&s->fault, ERR_FILE,
-                    "\"%s\" is in Fortran order, where an example lies scattered; save it with "
+                    "\"%s\" is in Fortran order, which scatters an example; save it with "
                     "numpy.ascontiguousarray",
                     file->path);
     size_t wanted_bytes = (size_t)h.count * raw_bytes(h.type);

@@ -22,7 +22,7 @@ static const batch_part *find_part(const batch_feed *f, const mtf_part *wanted_p
     return NULL;
 }
 
-/* Row-major strides, as if dimension `without` were not there; -1: of all. */
+/* Row-major strides without dimension `without`; -1: of all dimensions. */
 static void row_major(const mtf_shape *s, int without, int64_t *stride)
 {
     int64_t step = 1;
@@ -124,10 +124,10 @@ bool batch_plan_make(mtf_dataset *d, mtf_program *p, const char *dim, batch_plan
 
 /* ---- reading ---- */
 
-/* Where the runs of an example lie: in the example, and in the part. */
+/* A walk through the runs of an example: offsets in the example and in the part. */
 typedef struct run_walk {
     int64_t at[MTF_SHAPE_ROOM];
-    int64_t from, to; /* in elements, both without the example's own place */
+    int64_t from, to; /* in elements, relative to the example's start */
 } run_walk;
 
 static void next_run(const batch_feed *f, const batch_part *p, const int64_t *from_stride,
@@ -167,8 +167,8 @@ static bool read_range(const part_reading *r, read_of of, int64_t begin, int64_t
     return field_read(f->field, of.example, f->elements, &w, r->why);
 }
 
-/* Run by run, straight to where they belong; or, where runs are short or finding them means
- * reading all before them, from a copy of the whole stretch. */
+/* Reads run by run, directly into the part; or, where runs are short or the format cannot seek,
+ * from a copy of the whole span. */
 static bool read_example(const part_reading *r, read_of of, int64_t place)
 {
     const batch_part *p = r->part;
@@ -191,7 +191,7 @@ static bool read_example(const part_reading *r, read_of of, int64_t place)
     return true;
 }
 
-/* Examples are known somewhat before they are read. */
+/* Announces examples some time before it reads them, so that they are prefetched. */
 static bool read_part(const part_reading *r, batch_example *example, void *context, int64_t count)
 {
     enum { AHEAD = 2 };

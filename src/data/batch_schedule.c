@@ -36,7 +36,7 @@ batch_schedule batch_schedule_make(int64_t examples, int64_t batch, const mtf_ba
                         .shuffle = opts->shuffle,
                         .seed = opts->seed,
                         .remainder = opts->remainder};
-    int64_t        endless = INT64_MAX / batch; /* no example's number overflows */
+    int64_t        endless = INT64_MAX / batch; /* so that no example's number overflows */
     switch (s.remainder) {
     case MTF_DROP: s.per_epoch = examples / batch; break;
     case MTF_FILL: s.per_epoch = (examples - 1) / batch + 1; break;

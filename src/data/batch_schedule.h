@@ -8,17 +8,17 @@
 typedef struct batch_schedule {
     int64_t       examples, batch;
     int64_t       per_epoch; /* batches; with MTF_WRAP 0 */
-    int64_t       total;     /* batches in all; INT64_MAX: without end, for all that anybody sees */
+    int64_t       total;     /* batches in all; INT64_MAX: practically without end */
     bool          shuffle;
     uint64_t      seed;
     mtf_remainder remainder;
 } batch_schedule;
 
-/* total is 0 where not even one batch comes together. */
+/* total is 0 where there are too few examples for one batch. */
 batch_schedule batch_schedule_make(int64_t examples, int64_t batch, const mtf_batches_opts *opts);
 int64_t batch_schedule_real(const batch_schedule *s, int64_t number); /* real examples of a batch */
 
-/* One batch, with the order of the epoch that was asked for last. */
+/* One batch, and the order of the epoch that was needed last. */
 typedef struct scheduled_batch {
     const batch_schedule *schedule;
     int64_t               number, epoch;

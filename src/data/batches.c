@@ -1,9 +1,9 @@
 /* Batches, fed one by one, while a thread reads ahead.
  *
- * Buffers form a ring: batch k lies in buffer k modulo their number.  The one
- * fed last is lent to the program; the thread fills those after it, up to
- * `made`.  Its own error waits in `trouble` until all batches before it have been fed.  The thread allocates
- * nothing and touches neither the program nor the session.
+ * Buffers form a ring: batch k is in buffer k modulo their number.  The one fed
+ * last is lent to the program; the thread fills those after it, up to `made`.
+ * Its error is kept in `trouble` until all batches before it have been fed.  The
+ * thread allocates nothing and touches neither the program nor the session.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct mtf_batches {
     bool           running; /* there is a thread to join */
     bool           closed;
 
-    pthread_mutex_t lock; /* for what follows */
+    pthread_mutex_t lock; /* of the fields below */
     pthread_cond_t  filled, emptied;
     int64_t         fed, made; /* batches fed, and batches ready: fed <= made */
     bool            stop, failed;
@@ -80,7 +80,7 @@ static bool start(mtf_batches *b)
     if (b->running || !b->threaded) return true;
     b->stop = false;
     if (!thread_start(&b->thread, read_ahead, b))
-        return fail(&b->session->fault, ERR_MEMORY, "the system gives no thread to read ahead");
+        return fail(&b->session->fault, ERR_MEMORY, "the system starts no thread to read ahead");
     b->running = true;
     return true;
 }
@@ -96,7 +96,7 @@ static void stop(mtf_batches *b)
     b->running = false;
 }
 
-/* Until batch `fed` is ready; false after an error, which becomes the session's. */
+/* Waits until batch `fed` is ready; false after an error, which becomes the session's. */
 static bool await(mtf_batches *b)
 {
     pthread_mutex_lock(&b->lock);
@@ -219,8 +219,8 @@ bool mtf_batches_seek(mtf_batches *b, int64_t position)
     if (!alive(b)) return false;
     if (position < 0 || position > b->schedule.total)
         return fail(&b->session->fault, ERR_USAGE,
-                    "there is no batch %lld to go on from; the last is %lld", (long long)position,
-                    (long long)b->schedule.total - 1);
+                    "there is no batch %lld to continue from; the last is %lld",
+                    (long long)position, (long long)b->schedule.total - 1);
     stop(b);
     batch_take_back(&b->plan);
     b->fed = b->made = position;

@@ -1,4 +1,4 @@
-/* Cells of a table: what stands between separators, quoted or not. */
+/* Cells of a table: text between separators, quoted or not. */
 #include "data/cells.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ const char *cell_take(const cell_style *style, const char *at, const char *end, 
     return quoted ? take_quoted(style, at + 1, end, c) : take_plain(style, at, end, c);
 }
 
-/* ---- what it says ---- */
+/* ---- its text ---- */
 
 static cell without_blanks(const cell_style *style, cell c)
 {
@@ -56,7 +56,7 @@ static cell without_blanks(const cell_style *style, cell c)
     return c;
 }
 
-/* The next piece without a doubled quote, which ends with one of the two; false: that was all. */
+/* The next piece, up to and with the first quote of a doubled one; false: there is no more. */
 static bool next_piece(const cell *c, int64_t *at, int64_t *size)
 {
     if (*at >= c->size) return false;

@@ -1,4 +1,4 @@
-/* Cells of a table: what stands between separators, quoted or not. */
+/* Cells of a table: text between separators, quoted or not. */
 #ifndef DATA_CELLS_H
 #define DATA_CELLS_H
 
@@ -27,7 +27,8 @@ bool        cell_is(const cell_style *style, const cell *c, const char *text);
 void cell_show(const cell *c, char *text, int64_t room);
 
 void cell_offer_bytes(const cell *c, wanted *w);
-/* The whole cell is one number: an integer, kept exact, or any other.  False: it is none. */
+/* Offers the cell as one number: an integer, kept exact, or any other.  False: it is not a
+ * number. */
 bool cell_offer_number(const cell_style *style, const cell *c, wanted *w);
 
 #endif

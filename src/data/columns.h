@@ -12,7 +12,7 @@ typedef struct table_head {
     int64_t           columns;
 } table_head;
 
-/* Fills in the shard's spans, from the field's part: all columns where it has none. */
+/* Fills in the shard's spans from the field's part; without a part, all columns. */
 bool    columns_find(mtf_session *s, const field *f, const table_head *h, shard *part);
 int64_t columns_count(const shard *part);
 int64_t columns_nth(const shard *part, int64_t element); /* the column that element comes from */

@@ -1,4 +1,4 @@
-/* Elements as files have them, made into those of a program. */
+/* Converts elements of files to the types of a program. */
 #include "data/convert.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 
-/* ---- the common cases, in vectors ---- */
+/* ---- the common cases, vectorized ---- */
 
 /* to[i] = from[i] * scale */
 static void bytes_to_f32(const uint8_t *restrict from, int64_t n, float scale, float *restrict to)
@@ -62,7 +62,7 @@ static element load(raw_type type, const void *from, int64_t i)
     }
 }
 
-/* Is x, without what follows its point, a number of the type? */
+/* Can the type hold x, truncated to a whole number? */
 static bool fits(mtf_dtype type, const element *x)
 {
     if (type == MTF_I32 && x->whole) return x->i >= INT32_MIN && x->i <= INT32_MAX;
@@ -130,7 +130,7 @@ void offer(wanted *w, raw_type type, const void *from, int64_t count)
         convert(type, first, end - begin, w, to);
     } else if (type == (raw_type)w->type && w->scale == 1) {
         memcpy(to, first, (size_t)(end - begin) * size);
-    } else { /* by way of aligned memory */
+    } else { /* through aligned memory */
         _Alignas(8) char staged[2048];
         int64_t          most = (int64_t)(sizeof staged / size);
         for (int64_t done = 0, n; done < end - begin; done += n) {

@@ -1,7 +1,7 @@
-/* Elements as files have them, made into those of a program.
+/* Converts elements of files to the types of a program.
  *
- * A format offers the elements of an example from the first on; of these the
- * wanted ones are converted, and the others passed over.
+ * A format offers the elements of an example from the first on; the wanted
+ * ones are converted, the others skipped.
  */
 #ifndef DATA_CONVERT_H
 #define DATA_CONVERT_H
@@ -14,9 +14,9 @@ typedef struct wanted {
     double    scale;
     mtf_dtype type;
     void     *out;
-    int64_t   epoch;      /* for examples that are made anew in each */
+    int64_t   epoch;      /* for examples that differ from epoch to epoch */
     raw_type  offered_as; /* the type that the format gave last */
-    /* The first number that the integer type does not have; "": all fit. */
+    /* The first number that the integer type cannot hold; "": all fit. */
     char    misfit[32];
     int64_t misfit_at; /* its element */
 } wanted;

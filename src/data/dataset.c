@@ -6,7 +6,7 @@
 
 #include "base/dtype.h"
 
-/* In the order of asking: what a checksum proves comes first. */
+/* In the order of trying: formats with a checksum come first. */
 static const format *const formats[] = {&format_tfrecord, &format_npy,   &format_idx,
                                         &format_csv,      &format_tsv,   &format_text,
                                         &format_bytes,    &format_u16,   &format_u32};
@@ -43,7 +43,7 @@ static bool guess_format(mtf_session *s, field *f, const input_file *file)
     }
     if (f->format) return true;
     return fail(&s->fault, ERR_FILE,
-                "neither bytes nor name of \"%s\" tell its format; the field \"%s\" should say it",
+                "neither bytes nor name of \"%s\" show its format; give the field \"%s\" a format",
                 file->path, f->as.name);
 }
 
@@ -56,7 +56,7 @@ static bool copy_texts(arena *a, mtf_field *f)
            (!f->part || (f->part = arena_text(a, f->part)));
 }
 
-/* What the format would silently leave aside. */
+/* Fails for options that the format would silently ignore. */
 static bool check_uses(mtf_session *s, const field *f, bool header)
 {
     const char *name = f->as.name, *kind = f->format->name;
@@ -79,7 +79,7 @@ static bool check_uses(mtf_session *s, const field *f, bool header)
     return true;
 }
 
-/* Where one field of the files asks for a column by name, their first line has names for all. */
+/* Where one field of a file names a column, the file's first line has names for all fields. */
 static bool has_names(const mtf_field *fields, const mtf_field *as)
 {
     for (const mtf_field *f = fields; f->name; f++)
@@ -101,7 +101,7 @@ static bool open_field(mtf_dataset *d, const mtf_field *as, bool header, field *
         return fail(&s->fault, ERR_USAGE, "field \"%s\" %s", as->name,
                     as->files ? "has a negative length" : "names no files");
     if (as->least > as->most || as->least != as->least || as->most != as->most)
-        return fail(&s->fault, ERR_USAGE, "field \"%s\" takes numbers from %g to %g, which are none",
+        return fail(&s->fault, ERR_USAGE, "field \"%s\" takes numbers from %g to %g, an empty range",
                     as->name, as->least, as->most);
     if (as->scale == 0) f->as.scale = 1;
     TRY(copy_texts(&s->arena, &f->as));
@@ -204,7 +204,7 @@ static const char *place_of(const field *f, const shard *part, int64_t k, int64_
     return text;
 }
 
-/* Numbers that the input's type does not have, or the field should not. */
+/* Fails for numbers that the input's type cannot hold, or that are outside the field's range. */
 static bool check_numbers(const field *f, const shard *part, int64_t k, const wanted *w, fault *why)
 {
     char        place[PLACE_ROOM];

@@ -13,7 +13,7 @@ struct mtf_dataset {
     crc32c_tables crc;
 };
 
-/* A dataset with room for so many fields, and none yet. */
+/* A dataset with room for `nfields` fields, and none yet. */
 mtf_dataset *dataset_new(mtf_session *s, int nfields);
 const field *dataset_field(const mtf_dataset *d, const char *name); /* NULL where absent */
 void         field_expect(const field *f, int64_t example);         /* it will be read soon */

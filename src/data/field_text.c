@@ -3,8 +3,8 @@
  *     images=train-*.gz:format=idx:scale=1/255
  *     labels=table.csv:part=label:range=0-9
  *
- * A piece begins at a colon with a word and "=" after it, so that a colon may
- * stand in the name of a file; a word that is none of ours is a misspelling.
+ * A piece begins at a colon with a word and "=" after it, so that a file's
+ * name may contain a colon; an unknown word is an error.
  */
 #include "data/field_text.h"
 
@@ -77,7 +77,7 @@ static bool take_shift(mtf_field *f, const char *value)
     return take_count(value, 0, &f->shift);
 }
 
-/* "0-9", "-1-1": the sign between them stands after a whole number. */
+/* "0-9", "-1-1": the separator is the first "-" after a number. */
 static bool take_range(mtf_field *f, const char *value)
 {
     char *end;
@@ -95,7 +95,7 @@ static bool take_header(mtf_field *f, const char *value)
 }
 
 static const struct word {
-    const char *name; /* with the sign that follows it, where it has a value */
+    const char *name; /* with "=" where it has a value */
     bool (*take)(mtf_field *f, const char *value);
     const char *right;
 } words[] = {

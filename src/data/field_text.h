@@ -5,8 +5,8 @@
 #include "base/session.h"
 #include "mtf_data.h"
 
-/* Reads NAME=FILES, then any of :format=F :part=P :scale=X :length=N :header :shift=N :range=A-B.
- * A colon belongs to what stands before it unless one of these words follows, or after "\:".  `flag`
+/* Reads NAME=FILES, then any of :format=F :part=P :scale=X :length=N :header :shift=N :range=A-B. A
+ * colon belongs to the text before it unless one of these words follows; "\:" always does.  `flag`
  * is the option's name in messages; texts live in the session. */
 bool field_parse(mtf_session *s, const char *flag, const char *text, mtf_field *f);
 

@@ -30,13 +30,13 @@ enum { PLACE_ROOM = 80 };
 typedef struct format {
     const char *name;
     const char *ending; /* of the files' names, before ".gz"; NULL: it is known by its bytes */
-    bool        seeks;  /* any element of an example is reached at once */
+    bool        seeks;  /* an element is found without reading those before it */
     unsigned    takes;
-    /* Can a file that begins so be one?  NULL: only its name tells. */
+    /* Can a file that begins like this have the format?  NULL: only its name shows that. */
     bool (*begins)(const field *f, const uint8_t *bytes, size_t n);
     /* Counts the shard's examples and checks what all reading relies on. */
     bool (*open)(mtf_session *s, field *f, shard *part);
-    /* The shard's example k will be read soon; NULL: nothing helps. */
+    /* Prefetches the shard's example k, which will be read soon; NULL: it cannot. */
     void (*expect)(const field *f, const shard *part, int64_t k);
     /* Offers all elements of the shard's example k.  Several threads may read at once. */
     bool (*read)(const field *f, const shard *part, int64_t k, wanted *w, fault *why);
@@ -53,7 +53,7 @@ struct field {
     const crc32c_tables *crc;
     shard               *shards;
     int                  nshards;
-    const void          *inside; /* what only its format knows */
+    const void          *inside; /* private to its format */
 };
 
 extern const format format_idx, format_npy;                /* arrays.c   */
@@ -64,7 +64,7 @@ extern const format format_tfrecord;                       /* tfrecord.c */
 
 /* Offsets of the file's lines, made once; line k ends before at[k + 1] - 1. */
 bool lines_index(mtf_session *s, input_file *f);
-/* Line k without its end, of "\n" or "\r\n". */
+/* Line k without the "\n" or "\r\n" at its end. */
 const char *lines_at(const input_file *f, int64_t k, int64_t *length);
 /* The number, from 1, of the line that has this place. */
 int64_t lines_number(const input_file *f, const char *at);

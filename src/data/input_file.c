@@ -24,7 +24,7 @@ static bool copy_paths(mtf_session *s, size_t n, char *const *from, const char *
     return true;
 }
 
-/* By bytes: glob's own order follows the user's language, which ranks need not share. */
+/* By bytes: glob's own order follows the locale, which may differ between processes. */
 static int by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -134,8 +134,8 @@ static bool unpack(unpacking *u)
     }
 }
 
-/* The last four bytes of a gzip file say how long it becomes, modulo 2^32: a good first guess,
- * unless deflate, which makes at most 1032 bytes of one, could not do it. */
+/* The last four bytes of a gzip file are its unpacked size modulo 2^32: a good first guess, unless
+ * it is more than deflate can make of the file, 1032 bytes of one. */
 static size_t unpacked_guess(int file, size_t size, size_t most)
 {
     uint8_t last[4] = {0};
@@ -143,7 +143,7 @@ static size_t unpacked_guess(int file, size_t size, size_t most)
     size_t guess =
         (size_t)last[0] | (size_t)last[1] << 8 | (size_t)last[2] << 16 | (size_t)last[3] << 24;
     if (guess / 1032 > size || guess > most) guess = 1 << 16;
-    return guess + 1; /* one more: the end is seen without growing */
+    return guess + 1; /* one more, so that the end is found without growing */
 }
 
 static bool read_gzip(mtf_session *s, input_file *f, int file, size_t size)
@@ -191,7 +191,7 @@ input_file *input_open(input_files *files, const char *path)
     if (!f || !arena_push(&s->arena, files->all, files->count, files->room)) return NULL;
     files->all[files->count++] = f;
     f->path = path;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* must not block on a pipe */
     if (file < 0) {
         fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
         return NULL;

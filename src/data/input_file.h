@@ -1,8 +1,8 @@
 /* Files of examples, in memory: mapped, read or unpacked.
  *
  * A plain file that is large is mapped, so that only what is read is loaded; a
- * small one is read; a gzip file is unpacked.  Nobody may change a file while
- * a dataset has it open.
+ * small one is read; a gzip file is unpacked.  A file must not change while a
+ * dataset has it open.
  */
 #ifndef DATA_INPUT_FILE_H
 #define DATA_INPUT_FILE_H
@@ -20,7 +20,7 @@ typedef struct input_file {
     const uint8_t *bytes;
     size_t         size;
     bool           mapped;
-    place_index    lines, rows, records; /* made by the format that wants them */
+    place_index    lines, rows, records; /* made by the format that needs them */
 } input_file;
 
 /* Each file once, however many fields it has. */
@@ -30,7 +30,7 @@ typedef struct input_files {
     int          count, room;
 } input_files;
 
-/* The paths that a pattern names, sorted; a path that is there stands for itself.  Their number,
+/* The paths that a pattern names, sorted; an existing path is not a pattern.  Their number,
  * or 0 after an error. */
 int         input_paths(mtf_session *s, const char *pattern, const char ***paths);
 input_file *input_open(input_files *f, const char *path); /* NULL after an error */

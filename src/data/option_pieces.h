@@ -2,9 +2,9 @@
 #ifndef DATA_OPTION_PIECES_H
 #define DATA_OPTION_PIECES_H
 
-/* Ends the piece at `at`, without the escapes in it, and returns the next; NULL: it was the last.  A piece
- * begins after a colon with a word and "=", or with one of the bare words, ended by NULL; other colons
- * belong to what stands before them, and so does "\:". */
+/* Ends the piece at `at`, removes its escapes, and returns the next; NULL: it was the last.  A
+ * piece begins after a colon with a word and "=", or with one of the words of the NULL-ended list
+ * `bare`; other colons belong to the text before them, and so does "\:". */
 char *piece_end(char *at, const char *const *bare);
 
 #endif

@@ -1,10 +1,9 @@
 /* The order of examples: a permutation that needs no table.
  *
  * A Feistel network permutes the numbers of an even number of bits: each round
- * adds to one half a scrambled other half, which the next round could undo.
- * Numbers from n on are sent round again until they land below n; since the
- * network is a permutation, so is what remains.  Round keys are Philox's, of
- * seed and epoch.
+ * adds a hash of one half to the other, which can be undone.  The network is
+ * applied to a number again until the result is below n; since it is a
+ * permutation, so is the result.  Round keys come from Philox, by seed and epoch.
  */
 #include "data/shuffle.h"
 

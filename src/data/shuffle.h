@@ -1,7 +1,7 @@
 /* The order of examples: a permutation that needs no table.
  *
- * Who wants the example at place k of an epoch computes it, whatever
- * processor it is and wherever the others are.
+ * Any process can compute the example at place k of an epoch by itself, without
+ * the examples before it.
  */
 #ifndef DATA_SHUFFLE_H
 #define DATA_SHUFFLE_H
@@ -13,7 +13,7 @@ enum { SHUFFLE_ROUNDS = 8 };
 /* One epoch's order of n examples. */
 typedef struct shuffle {
     uint64_t n;
-    unsigned half_bits; /* a number is two halves of these; all of them together hold n */
+    unsigned half_bits; /* a number is two halves of half_bits each, which hold n */
     uint32_t key[SHUFFLE_ROUNDS];
 } shuffle;
 

@@ -1,9 +1,9 @@
 /* Tables: CSV and TSV files, a row an example.
  *
  * A field is some columns, each a number, or one that is a text where the field
- * has a length.  In CSV files a cell may stand in quotes, with line ends and
- * doubled quotes inside; empty lines count for nothing, and all rows must have
- * the same number of columns.  In TSV files a tab always ends a cell.
+ * has a length.  In CSV files a cell may be quoted, with line ends and
+ * doubled quotes inside; empty lines are ignored, and all rows must have the
+ * same number of columns.  In TSV files a tab always ends a cell.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static const char *first_row(const input_file *f)
     return skip_empty(at, end_of(f));
 }
 
-/* What follows the row at `at`; NULL after an error. */
+/* Returns the end of the row at `at`; NULL after an error. */
 static const char *pass_row(mtf_session *s, const input_file *f, const char *at, int64_t *columns)
 {
     const char *end = end_of(f);
@@ -187,7 +187,7 @@ static bool no_number(const field *f, const shard *part, int64_t k, const cell *
                       : "a length would make it a text");
 }
 
-/* One cell; a number that nobody wants is not looked at. */
+/* Offers one cell; a number that is not wanted is not parsed. */
 static bool offer_cell(const field *f, const shard *part, int64_t k, const cell *c, wanted *w,
                        fault *why)
 {

@@ -19,7 +19,7 @@ bool lines_index(mtf_session *s, input_file *f)
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         f->lines.at[k] = at - bytes;
         at =
-            (stop ? stop : end) + 1; /* after a last line without end stands an end all the same */
+            (stop ? stop : end) + 1; /* as if the last line had an end */
     }
     f->lines.at[count] = count ? at - bytes : 0;
     return true;
@@ -53,7 +53,7 @@ static bool read_text(const field *f, const shard *part, int64_t k, wanted *w, f
 {
     int64_t     length;
     const char *line = lines_at(part->file, k, &length);
-    (void)f, (void)why; /* any line is right */
+    (void)f, (void)why; /* any line is valid */
     offer(w, RAW_U8, line, length);
     return true;
 }

@@ -4,9 +4,9 @@
  *     entry     1: name  2: Feature    Feature   1: texts | 2: floats | 3: whole numbers
  *
  * Protocol buffers are fields, each a number, a kind and a value.  The reader
- * moves one pointer forward, never past the message's end; fields that it
- * does not know are passed over.  A list may be packed into one field or come
- * one by one.  Of two entries with one name the last counts.
+ * moves one pointer forward, never past the message's end; unknown
+ * fields are skipped.  A list may be packed into one field or have one field for
+ * each value.  Of two entries with one name the last counts.
  */
 #include "data/tf_example.h"
 
@@ -106,7 +106,7 @@ static bool offer_whole(const wire_field *f, wanted *w)
 static bool (*const offers[])(const wire_field *f, wanted *w) = {NULL, offer_text, offer_floats,
                                                                  offer_whole};
 
-/* Of the kinds of list in a Feature the last counts. */
+/* Where a Feature has several lists, the last counts. */
 static bool offer_feature(message feature, wanted *w)
 {
     wire_field list = {0}, f;
@@ -126,7 +126,7 @@ static bool offer_feature(message feature, wanted *w)
 static bool take_entry(message entry, message *name, message *feature)
 {
     wire_field f;
-    *name = *feature = (message){entry.at, entry.at}; /* both are empty unless they are there */
+    *name = *feature = (message){entry.at, entry.at}; /* empty by default */
     while (entry.at < entry.end) {
         if (!take_field(&entry, &f)) return false;
         if (f.number == 1 && f.kind == LENGTH) *name = f.inside;
@@ -135,7 +135,7 @@ static bool take_entry(message entry, message *name, message *feature)
     return true;
 }
 
-/* Leaves the last feature of the name in `found`. */
+/* Puts the last feature of this name into `found`. */
 static bool search_features(message features, const char *wanted_name, message *found)
 {
     size_t length = strlen(wanted_name);

@@ -1,7 +1,7 @@
 /* TFRecord files: framed records, each a tf.Example.
  *
  * A record is its length in eight bytes, the masked CRC-32C of these, the
- * bytes, and their masked CRC-32C; all numbers have the lowest byte first.
+ * bytes, and their masked CRC-32C; all numbers are little-endian.
  * Lengths are checked when the file is opened, contents when they are read.
  */
 #include <stdio.h>
@@ -30,7 +30,7 @@ static bool begins_tfrecord(const field *f, const uint8_t *bytes, size_t n)
     return n >= HEAD && sound(f, bytes, 8, bytes + 8);
 }
 
-/* From one record to the next; -1 after an error. */
+/* The offset of the next record; -1 after an error. */
 static int64_t next_record(mtf_session *s, const field *f, const input_file *file, int64_t at,
                            int64_t number)
 {

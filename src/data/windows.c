@@ -1,9 +1,9 @@
-/* Windows of a file: bytes, or tokens of two or four.
+/* Windows of a file of bytes or tokens.
  *
- * A file of tokens, such as nanoGPT's train.bin, is nothing but integers, the
- * lowest byte first.  Its windows are whole, and at least one token follows the
- * last: so a field that is shifted by one, to be predicted, has as many.  The
- * last window of bytes is filled with zeros.
+ * A file of tokens, such as nanoGPT's train.bin, is a list of little-endian
+ * integers of two or four bytes.  Its windows are whole, and at least one token
+ * follows the last, so that a field shifted by one, the targets, has as many.
+ * The last window of bytes is padded with zeros.
  */
 #include <stdio.h>
 
@@ -63,7 +63,7 @@ static bool open_u32(mtf_session *s, field *f, shard *part)
 static bool read_window(const field *f, const shard *part, int64_t k, wanted *w, fault *why)
 {
     int64_t begin, total = elements_of(f, part);
-    (void)why; /* any bytes are right */
+    (void)why; /* any bytes are valid */
     if (__builtin_add_overflow(k * f->elements, f->as.shift, &begin) || begin > total)
         begin = total;
     int64_t rest = total - begin;

@@ -1,4 +1,4 @@
-/* Attributes: what a node knows besides its inputs. */
+/* Attributes: what a node has besides its inputs. */
 #include "graph/attr.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Bits decide, so that 0 and -0 differ; but all NaNs are one, as they are in text. */
+/* Bits are compared, so that 0 and -0 differ; but all NaNs are equal, as they are in text. */
 static uint64_t real_bits(double r)
 {
     uint64_t bits;
@@ -83,7 +83,7 @@ static uint64_t hash_int(uint64_t seed, int64_t i)
 static uint64_t hash_name(uint64_t seed, const char *name)
 {
     if (!name) name = "";
-    return hash_bytes(seed, name, strlen(name) + 1); /* the zero byte ends it: a, bc is not ab, c */
+    return hash_bytes(seed, name, strlen(name) + 1); /* with the zero byte: a, bc is not ab, c */
 }
 
 static uint64_t hash_dim(uint64_t seed, mtf_dim dim)
@@ -154,7 +154,7 @@ void attr_write(attr_kind kind, const attr *a, textbuf *t)
         text_add(t, "]");
         break;
     case ATTR_TYPE: text_add(t, "%s", mtf_dtype_name(a->type)); break;
-    case ATTR_SHAPE: /* the annotation says it */
+    case ATTR_SHAPE: /* the annotation shows it */
     case ATTR_DATA: break;
     }
 }

@@ -1,7 +1,7 @@
-/* Attributes: what a node knows besides its inputs.
+/* Attributes: what a node has besides its inputs.
  *
- * An op lists its attributes as data; from that list follow parsing, printing,
- * comparing, hashing and the manual.  No op writes any of these itself.
+ * An op lists its attributes as data; parsing, printing, comparing, hashing
+ * and the manual follow from that list.  No op writes any of these itself.
  */
 #ifndef GRAPH_ATTR_H
 #define GRAPH_ATTR_H
@@ -50,17 +50,17 @@ typedef struct attr_data {
 
 /* A number that may become an element of any type. */
 typedef struct attr_number {
-    double  r;     /* the nearest that a double can hold */
-    int64_t i;     /* where that is another: the number itself, */
-    bool    whole; /* and this */
+    double  r;     /* the nearest double */
+    int64_t i;     /* the number itself, where r is not exact */
+    bool    whole; /* then true: i counts, not r */
 } attr_number;
 
 attr_number number_of_whole(int64_t i);
 scalar      number_as(mtf_dtype type, attr_number x); /* rounded, saturating */
-/* Why it is no element of the type, in words that stand in `text`; NULL: it is one. */
+/* NULL where the type can hold it; else a sentence in `text` that says why it cannot. */
 const char *number_refused(mtf_dtype type, attr_number x, char text[DTYPE_REFUSAL]);
 
-/* A value; which member holds follows from the op's attr_spec. */
+/* A value; the op's attr_spec says which member holds it. */
 typedef union attr {
     int64_t          i;
     double           r;
@@ -77,7 +77,7 @@ typedef union attr {
 
 bool     attr_equal(attr_kind kind, const attr *a, const attr *b);
 uint64_t attr_hash(attr_kind kind, const attr *a, uint64_t seed);
-/* As it stands in .mtf text; DATA needs the element type and is written by graph/print. */
+/* As .mtf text has it; DATA needs the element type and is written by graph/print. */
 void attr_write(attr_kind kind, const attr *a, textbuf *t);
 /* A copy whose texts and lists live in the arena; false where memory ran out. */
 bool attr_keep(attr_kind kind, attr *a, arena *where);

@@ -103,7 +103,7 @@ static bool is_in_loop(const block *b)
 
 bool block_copy_node(mtf_graph *g, const node *from, images *m)
 {
-    if (from->op->flags & OP_IDENTITY) { /* shown once is enough */
+    if (from->op->flags & OP_IDENTITY) { /* its effect must not happen twice */
         m->of[from->out[0]->id] = image_of(m, from->in[0]);
         return true;
     }
@@ -120,7 +120,7 @@ bool block_copy_node(mtf_graph *g, const node *from, images *m)
     node *n = node_new(g, from->op, from->nargs, in, from->attrs, blocks);
     TRY(n != NULL);
     if (from->graph == g) n->line = from->line;
-    if (from->op->flags & OP_TURN && from->nargs == 0) /* where loops are around, they do not count */
+    if (from->op->flags & OP_TURN && from->nargs == 0) /* must not depend on the iteration */
         n->attrs[op_attr_find(n->op, "once")].b = is_in_loop(g->current);
     for (int i = 0; i < from->nout; i++) m->of[from->out[i]->id] = n->out[i];
     return true;

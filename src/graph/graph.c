@@ -2,7 +2,7 @@
  *
  * Names are unique in a graph, without regard to case, as in the original: the
  * first `a` is a, the next a_1, then a_2, skipping what is taken.  Tensors get
- * automatic names only when somebody asks.
+ * automatic names only on demand.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static bool claim(mtf_graph *g, const char *name, bool *free)
     return !*free || names_put(&g->taken, key, g);
 }
 
-/* The counters of repeated wishes are kept in `taken` under the wish with a blank before it. */
+/* `taken` also holds the counter of each repeated name, under that name with a blank before it. */
 static const char *unique_under(mtf_graph *g, const char *scope, const char *wish)
 {
     textbuf first = {.arena = &g->arena};
@@ -182,7 +182,7 @@ bool graph_intern_shape(mtf_graph *g, mtf_shape *shape, const char *what)
     return true;
 }
 
-/* ---- what users ask of tensors ---- */
+/* ---- queries about tensors ---- */
 
 mtf_tensor *mtf_find(mtf_graph *g, const char *name)
 {

@@ -9,13 +9,13 @@
 
 #include "base/numbers.h"
 
-/* The deviation of a normal number that is drawn again where it lies beyond two deviations. */
+/* The deviation of normal numbers that are redrawn until they lie within two deviations. */
 static const double truncated_deviation = 0.87962566103423978;
 
 /* clang-format off */
 static const struct {
     const char *name;
-    int         numbers; /* in parentheses */
+    int         numbers; /* how many, in parentheses */
     initializer is;
 } forms[] = {
     {"zeros",            0, {.kind = INIT_CONSTANT}},

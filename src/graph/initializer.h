@@ -26,7 +26,7 @@ typedef struct initializer {
     attr_number      value;     /* INIT_CONSTANT */
     initializer_fan  fan;       /* INIT_SCALED */
     initializer_kind draw;      /* INIT_SCALED */
-    bool             corrected; /* INIT_SCALED: as wide as what truncating takes away */
+    bool             corrected; /* INIT_SCALED: widened by what truncating takes away */
     int              n;         /* INIT_NORMAL_EACH */
     double           deviations[INIT_DEVIATIONS];
 } initializer;
@@ -40,7 +40,7 @@ typedef struct initializer {
 
 /* Reads "normal(0, 0.1)" and the like; false where the text is none of them. */
 bool initializer_parse(const char *text, initializer *out);
-/* A rule made plain for a weight that sums `in` terms into each of `out` outputs. */
+/* Replaces INIT_SCALED by its draw for a weight that sums `in` terms into each of `out` outputs. */
 initializer initializer_for_fans(initializer i, double in, double out);
 /* The same for a shape: the last dimension counts as outputs, the one before as inputs, the others
  * as positions, as in the original. */

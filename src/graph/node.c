@@ -74,7 +74,7 @@ static bool capture(mtf_graph *g, mtf_tensor *x)
                         tensor_name(x));
         bool known = false;
         for (int i = b->ncaptures - 1; i >= 0 && !known; i--) known = b->captures[i] == x;
-        if (known) return true; /* then the blocks around know it too */
+        if (known) return true; /* then the enclosing blocks have it, too */
         TRY(arena_push(&g->arena, b->captures, b->ncaptures, b->captures_room));
         b->captures[b->ncaptures++] = x;
     }

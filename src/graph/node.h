@@ -16,7 +16,7 @@
 
 typedef struct block block;
 
-/* A further name of a tensor, from a line of text that made nothing new: a ring of them. */
+/* A further name of a tensor, from a line of text that made no new node; a circular list. */
 typedef struct second_name {
     const char         *name;
     struct second_name *next;
@@ -25,14 +25,14 @@ typedef struct second_name {
 struct mtf_tensor {
     node        *node;
     int          index; /* which output of its node */
-    int          id;    /* dense in the graph: tables by tensor are arrays */
+    int          id;    /* dense in the graph: tables indexed by tensor are arrays */
     mtf_dtype    type;
     mtf_shape    shape;  /* dimension names live in the graph */
-    const char  *name;   /* unique in the graph; NULL until somebody asks: tensor_name */
+    const char  *name;   /* unique in the graph; NULL until tensor_name makes one */
     const char  *scope;  /* the scope it was made in: "a/b/" or "" */
-    bool         hidden; /* a loop's history: named in text only where somebody uses it */
-    second_name *second; /* the last of its further names, or NULL; then the first follows */
-    mtf_dim      counts; /* an input whose elements are positions along it; no name: none known */
+    bool         hidden; /* a loop's history: named in text only where it is used */
+    second_name *second; /* the last of its further names, or NULL; its next is the first */
+    mtf_dim      counts; /* the elements are positions along this dimension; no name: unknown */
 };
 
 struct node {
@@ -40,7 +40,7 @@ struct node {
     mtf_graph   *graph;
     block       *home;
     int          id;    /* dense, increasing in order of creation */
-    int          line;  /* of the text that made it, or whose gradient it is part of; 0: none */
+    int          line;  /* of the text: what made it, or what it is a gradient of; 0: none */
     int          nin;   /* all inputs: explicit ones, then captures */
     int          nargs; /* explicit inputs */
     mtf_tensor **in;
@@ -59,8 +59,8 @@ struct block {
     int          nnodes, nodes_room;
     mtf_tensor **params;
     int          nparams, params_room;
-    mtf_tensor  *turn;    /* a loop's body: the number of the turn; else NULL */
-    mtf_tensor **results; /* what it yields: first the results proper, then the sums */
+    mtf_tensor  *turn;    /* a loop's body: the number of the iteration; else NULL */
+    mtf_tensor **results; /* what it yields: plain results, then the sums of a loop */
     int          nresults;
     mtf_tensor **captures; /* tensors of blocks around it, in order of first use */
     int          ncaptures, captures_room;
@@ -80,8 +80,8 @@ struct mtf_graph {
     int          nnodes;
     const char  *scope;    /* "a/b/" or "" */
     uint32_t     next_key; /* of random ops */
-    const char  *file;     /* that it was read from; NULL: none */
-    int          line;     /* what new nodes are made for; 0: no line of a text */
+    const char  *file;     /* the file it was read from; NULL: none */
+    int          line;     /* of the text, for new nodes; 0: no text */
 };
 
 /* A new node of `o`: keeps attributes (aligned with o->attrs; NULL where the op has none), infers,
@@ -93,7 +93,7 @@ mtf_tensor *node_one(const op *o, int nin, mtf_tensor *const *in, const attr *at
 mtf_tensor *node_unary(const op *o, mtf_tensor *x, const attr *attrs);
 mtf_tensor *node_binary(const op *o, mtf_tensor *x, mtf_tensor *y, const attr *attrs);
 
-/* For infer: makes the next output. False: no memory, or no sound shape. */
+/* For infer: makes the next output. False: no memory, or an invalid shape. */
 bool node_output(node *n, mtf_dtype type, const mtf_shape *shape);
 /* For infer and builders: fails with the op's name and the node's inputs in the sentence. */
 bool node_fail(const node *n, error_kind kind, const char *format, ...)
@@ -102,7 +102,7 @@ bool node_needs_float(const node *n);     /* all inputs floating */
 bool node_needs_same_type(const node *n); /* all inputs of one type */
 /* All dimensions of one name have one size across the inputs, else an error naming both. */
 bool node_sizes_agree(const node *n);
-/* No dimension has a name that only the library's own have, else an error. */
+/* Fails where a dimension has a name that is reserved for internal dimensions. */
 bool node_names_may_be(const node *n, const mtf_shape *shape);
 
 const attr *node_attr(const node *n, const char *name); /* asserts that the op has it */
@@ -110,10 +110,10 @@ const attr *node_attr(const node *n, const char *name); /* asserts that the op h
 /* Blocks: open one, build inside, close it with its results, then make the owner. */
 block      *block_open(mtf_graph *g, const char *name);
 mtf_tensor *block_param(block *b, mtf_dtype type, const mtf_shape *shape, const char *name);
-/* The number of the turn, made on demand; for bodies of loops only. */
+/* The number of the iteration, made on demand; for bodies of loops only. */
 mtf_tensor *block_turn(block *b);
 bool        block_close(block *b, int nresults, mtf_tensor *const *results);
-/* What stands for which tensor while nodes are copied: by tensor id, NULL where itself. */
+/* What replaces each tensor while nodes are copied, by tensor id; NULL: the tensor itself. */
 typedef struct images {
     mtf_tensor **of;
     int          room;
@@ -142,10 +142,9 @@ const char *tensor_name(const mtf_tensor *x);
 enum { PLACE_TEXT = 160 };
 const char *tensor_place(const mtf_tensor *x, char text[PLACE_TEXT]);
 
-/* Does it assign to variables?  That is what a step of training does, and nothing else. */
+/* Does it assign to variables?  Only training does. */
 bool graph_trains(const mtf_graph *g);
 
-/* Common checks for the entrance of public functions: alive graph of the first non-NULL. */
 mtf_graph *graph_of(const mtf_tensor *x); /* NULL for NULL or after an error */
 
 #endif

@@ -16,34 +16,34 @@ typedef struct tape    tape;
 typedef struct emitter emitter;
 typedef struct slice   slice;
 
-/* What becomes of a dimension that the layout cuts. */
+/* What an op does with a dimension that the layout cuts. */
 typedef enum dim_split {
-    SPLIT_WHOLE, /* every processor needs all of it: gathered before, cut again after */
-    SPLIT_FREE,  /* each part by itself */
-    SPLIT_SUM,   /* reduced: parts leave partial sums, owed over its axes, of outputs that lack it;
-                    those that have it are computed by parts */
-    SPLIT_MAX,   /* likewise the largest, the smallest of parts; an op reduces in one way only */
+    SPLIT_WHOLE, /* every processor needs all of it: gathered before the op, cut again after it */
+    SPLIT_FREE,  /* each part is computed by itself */
+    SPLIT_SUM,   /* reduced: outputs that lack it become partial sums, owed along its axes;
+                    outputs that have it are computed by parts */
+    SPLIT_MAX,   /* the same for a maximum or minimum; an op reduces in one way only */
     SPLIT_MIN,
     SPLIT_OWN,    /* the op's lowering fetches what it needs beyond its part */
-    SPLIT_OWN_SUM /* the same, and parts leave partial sums */
+    SPLIT_OWN_SUM /* the same, and the results are partial sums */
 } dim_split;
 
-/* What becomes of a sum that is still owed on an input.  Of inputs that are not settled, all have the
- * same rule. */
+/* What an op does with an input that is still a partial sum.  All inputs that are not DEBT_SETTLE
+ * have the same rule. */
 typedef enum debt {
-    DEBT_SETTLE, /* not linear in it: must be paid before */
-    DEBT_SUM,    /* linear in all such together: carried on where all of them owe the same */
-    DEBT_PRODUCT /* linear in each: carried on where only one owes and the others are whole */
+    DEBT_SETTLE, /* not linear in it: the sum must be completed first */
+    DEBT_SUM,    /* linear in all such inputs together: passed on where all owe the same axes */
+    DEBT_PRODUCT /* linear in each: passed on where one input owes and the others are complete */
 } debt;
 
 enum op_flags {
-    OP_EFFECT = 1,    /* kept even when nobody reads its outputs; never merged with an equal one */
+    OP_EFFECT = 1,    /* kept even when nothing reads its outputs; never merged with an equal one */
     OP_UNIQUE = 2,    /* never merged with an equal one */
     OP_DIRECT = 16,   /* lowers cut and owed slices by itself */
-    OP_TURN = 8,      /* inside loops its optional inputs are the numbers of their turns */
-    OP_STORE = 32,    /* what it gives is stored in the variable that is its first input */
-    OP_ANYWHERE = 64, /* takes its input wherever that lies, finer than the layout too */
-    OP_IDENTITY = 4,  /* its output is its first input; copies of a region leave the effect out */
+    OP_TURN = 8,      /* inside loops its optional inputs are the numbers of their iterations */
+    OP_STORE = 32,    /* its output is stored in the variable that is its first input */
+    OP_ANYWHERE = 64, /* takes its input in any placement, also one finer than the layout */
+    OP_IDENTITY = 4,  /* its output is its first input; copies of a region omit the effect */
     OP_MOVES = 128,   /* each element of its output is one of an input's, or a constant */
     OP_ALIKE = 256,   /* lowers cut dimensions alike on all processors whose parts are equal */
     OP_REGROUPS = 512 /* keeps the row-major order of the elements of its input */
@@ -61,8 +61,8 @@ typedef struct op_call {
     mtf_tensor       **out;   /* to be filled */
 } op_call;
 
-/* What an op multiplies: every element of all these dimensions, one of a product.  Dimensions are
- * told apart by their place, so that a name may stand twice. */
+/* The multiplications of an op: one for each combination of indices of these dimensions, which
+ * positions tell apart, so that a name may occur twice. */
 typedef struct op_product {
     const char *name; /* "einsum", "conv2d/forward": where it is counted */
     int         ndims;

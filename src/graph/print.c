@@ -75,7 +75,7 @@ static bool is_default(printer *p, const attr_spec *spec, const attr *a)
     return same;
 }
 
-/* What the annotation or the yield line tells is no attribute in text. */
+/* Attributes that the annotation or the yield line shows are not written again. */
 static bool is_silent(printer *p, const attr_spec *spec, const attr *a)
 {
     switch (spec->kind) {
@@ -141,7 +141,7 @@ static void write_left(printer *p, const node *n)
     text_add(&p->text, "%s = ", visible ? "" : "_");
 }
 
-/* A reshape whose sizes stay, one by one, and some of whose names do not: text has a word for it. */
+/* Does a reshape only rename dimensions?  Text has an operation for that. */
 static bool only_renames(const node *n)
 {
     if (strcmp(n->op->name, "reshape") != 0) return false;
@@ -224,7 +224,7 @@ static void write_second_names(printer *p, const mtf_tensor *x)
 
 static void write_node(printer *p, const node *n, int level);
 
-/* How many of a block's results stand before the semicolon of its yield line. */
+/* How many of a block's results precede the semicolon of its yield line. */
 static int plain_results(const node *owner, const block *b)
 {
     int sums = op_attr_find(owner->op, "sums");
@@ -284,7 +284,7 @@ char *mtf_print(mtf_graph *g)
     mtf_session *s = g->session;
     arena        output = arena_make(&s->allocator, &s->fault);
     printer      p = {.scratch = arena_make(&s->allocator, &s->fault)};
-    p.text.arena = &output; /* apart from scratch, whose marks would cut into the growing text */
+    p.text.arena = &output; /* not in scratch: returning to a mark would free part of the text */
     p.used = arena_array(&p.scratch, bool, g->ntensors + 1);
     if (p.used) {
         mark_used(&p, &g->root);

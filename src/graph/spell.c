@@ -8,7 +8,7 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 
-/* Words that mean something else where a name may stand; such names are quoted. */
+/* Words that have another meaning in the grammar; names equal to one are quoted. */
 static const char *const grammar[] = {"_", "dim", "yield", "nan", "inf"};
 
 bool name_is_plain(const char *name)
@@ -78,8 +78,8 @@ void spell_real(textbuf *t, double value, mtf_dtype type)
         text_add(t, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    /* Up to `sure` digits survive the way through the type and back, so a number that has no
-     * more prints as it is at `sure`; %g drops the zeros.  Subnormal numbers hold fewer. */
+    /* Up to `sure` digits survive a conversion to the type and back, so a number with no more
+     * digits prints exactly at `sure`; %g drops the zeros.  Subnormal numbers hold fewer. */
     static const struct {
         int    sure;
         double smallest;

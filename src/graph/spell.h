@@ -1,6 +1,6 @@
 /* How names, texts and numbers are spelt in .mtf text.
  *
- * Whatever is written here reads back the same: ops/lexer is the other side.
+ * Whatever is written here, ops/lexer reads back as the same value.
  */
 #ifndef GRAPH_SPELL_H
 #define GRAPH_SPELL_H

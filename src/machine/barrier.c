@@ -70,9 +70,10 @@ static bool spin(barrier_test *came, const void *what, bool crowded)
     return false;
 }
 
-/* Waking a sleeper takes tens of microseconds, so a thread spins about that long where others wait for
- * its core.  Where nobody does, it spins much longer: a thread that had to be woken is late at the
- * next barrier, where the others fall asleep in turn, and so on from step to step. */
+/* Waking a sleeping thread takes tens of microseconds.  With more threads than cores, a thread
+ * spins for about that long.  Otherwise it spins much longer: a thread that had to be woken arrives
+ * late at the next barrier, the other threads fall asleep there, and the delay repeats at every
+ * barrier. */
 bool barrier_spin(barrier_test *came, const void *what, bool crowded)
 {
     enum { SPIN_NS = 2000 * 1000, SPIN_CROWDED_NS = 100 * 1000, YIELDS_PER_CHECK = 32 };
@@ -102,7 +103,7 @@ static bool is_over(const void *what)
 }
 
 /* barrier_wake reads the number of sleepers without a fence, so it may miss a thread that is just
- * falling asleep: hence nobody sleeps long without looking again. */
+ * falling asleep: hence a sleeping thread wakes regularly and checks again. */
 static struct timespec nap_end(const struct timespec *end)
 {
     enum { NAP = 20 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
@@ -128,7 +129,7 @@ static arrival wait_asleep(barrier *m, const condition *w, int seconds)
         late = over && nap.tv_sec == end.tv_sec && nap.tv_nsec == end.tv_nsec && !is_over(w);
     }
     m->sleepers--;
-    if (late) { /* the others need not find out as well */
+    if (late) { /* spares the other members their own timeout */
         m->aborted = true;
         pthread_cond_broadcast(&m->changed);
     }

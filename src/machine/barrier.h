@@ -16,32 +16,32 @@ typedef enum arrival { ALL_CAME, SOMEBODY_FAILED, SOMEBODY_LATE, SOMEBODY_LOST }
 
 typedef struct barrier {
     int               count;
-    bool              crowded; /* more members than cores: spinning keeps the others away */
-    _Atomic uint64_t *came;    /* by member: how often it arrived */
+    bool              crowded; /* more members than cores: a spinning thread blocks others */
+    _Atomic uint64_t *came;    /* by member: how many times it has arrived */
     _Atomic int       sleepers;
     _Atomic bool      aborted;
-    pthread_mutex_t   lock; /* of the sleepers */
+    pthread_mutex_t   lock; /* protects sleepers and changed */
     pthread_cond_t    changed;
 } barrier;
 
-/* What a member waits for: once true, it stays true. */
+/* The condition that a member waits for; once true, it stays true. */
 typedef bool barrier_test(const void *what);
 
-bool barrier_is_crowded(int count); /* more than cores */
+bool barrier_is_crowded(int count); /* count exceeds the cores */
 /* Spins for a while; false when it would be better to sleep. */
 bool barrier_spin(barrier_test *came, const void *what, bool crowded);
 
 bool barrier_open(barrier *m, mtf_session *s, int count); /* false after an error */
 void barrier_close(barrier *m, mtf_session *s);
-void barrier_reset(barrier *m); /* while nobody waits */
-/* Waits at most `seconds`; only the first that finds somebody late is told so. */
+void barrier_reset(barrier *m); /* only while no thread waits */
+/* Waits at most `seconds`; only the first member that times out gets SOMEBODY_LATE. */
 arrival barrier_await(barrier *m, barrier_test *came, const void *what, int seconds);
-/* Wakes sleepers after something they may wait for was stored. */
+/* Wakes the sleepers; called after storing something that they may wait for. */
 void barrier_wake(barrier *m);
 /* Waits until all members have arrived as often as this one; barrier_lacks says which have not. */
 arrival barrier_wait(barrier *m, int member, int seconds);
 bool    barrier_lacks(const barrier *m, int member, int other);
-void    barrier_abort(barrier *m); /* releases everybody */
+void    barrier_abort(barrier *m); /* releases all members */
 void    cpu_relax(void);           /* a pause within a spin loop */
 
 #endif

@@ -1,4 +1,4 @@
-/* How many guard bytes the check device wants between buffers. */
+/* The guard bytes that the check device needs between buffers. */
 #ifndef MACHINE_CHECK_GUARD_H
 #define MACHINE_CHECK_GUARD_H
 

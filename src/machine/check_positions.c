@@ -1,7 +1,7 @@
-/* Do the numbers of inputs name positions that exist?
+/* Do integer inputs hold positions that exist?
  *
- * one_hot, gather and scatter_add take an index out of range for nothing, which
- * is well defined, and hides a label that is no class.
+ * one_hot, gather and scatter_add ignore an index out of range.  That is well
+ * defined, but it hides a label that is no class.
  */
 #include "machine/check_positions.h"
 
@@ -16,7 +16,7 @@ static int64_t element_at(const slice *s, const void *base, const int64_t *at)
     return s->type == MTF_I64 ? ((const int64_t *)base)[where] : ((const int32_t *)base)[where];
 }
 
-/* " at batch=3": in the whole, or in what this processor has of it. */
+/* " at batch=3": indices into the whole tensor, or into this processor's part of it. */
 static void write_place(const port *input, const int64_t *at, char *text, size_t room)
 {
     const mtf_shape *here = &input->slice.shape;
@@ -29,14 +29,14 @@ static void write_place(const port *input, const int64_t *at, char *text, size_t
         snprintf(text + used, room - used, " of its part");
 }
 
-static bool check_input(const port *input, const run_state *r, fault *f)
+bool check_positions(const port *input, const void *data, fault *f)
 {
     const slice *s = &input->slice;
     mtf_dim      along = input->tensor->counts;
     int64_t      at[MTF_SHAPE_ROOM] = {0};
     if (shape_size(&s->shape) == 0) return true;
     for (;;) {
-        int64_t x = element_at(s, r->base[s->buffer], at);
+        int64_t x = element_at(s, data, at);
         if (x < 0 || x >= along.size) {
             char place[200];
             write_place(input, at, place, sizeof place);
@@ -50,11 +50,4 @@ static bool check_input(const port *input, const run_state *r, fault *f)
         while (d >= 0 && ++at[d] == s->shape.dims[d].size) at[d--] = 0;
         if (d < 0) return true;
     }
-}
-
-bool check_positions(const program *p, const run_state *r, fault *f)
-{
-    for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].tensor->counts.name) TRY(check_input(&p->inputs[i], r, f));
-    return true;
 }

@@ -3,14 +3,14 @@
 
 #include "base/dtype.h"
 
-/* NaN wins max and min, as in folds. */
+/* If either operand is NaN, so is the result of max and min, as in folds. */
 #define LARGER(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
 #define SMALLER(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
 #define SUM(a, b) ((a) + (b))
 
-enum { BLOCK = 512 }; /* elements whose sum stays in the nearest cache */
+enum { BLOCK = 512 }; /* elements whose sum stays in the L1 cache */
 
-/* Member by member over a block: loops that the compiler turns into vector code. */
+/* Adds one member's block after the other: the compiler vectorises these loops. */
 #define LOOP(TYPE, WIDE, LOAD, STORE, OP)                                                          \
     for (int64_t begin = 0; begin < elements; begin += BLOCK) {                                    \
         int         m = elements - begin < BLOCK ? (int)(elements - begin) : BLOCK;                \

@@ -15,47 +15,107 @@ struct short_tile; /* machine/kernels/short_tile.h */
 
 typedef struct device device;
 
-/* What kernels did: each adds what its own loops ran over, whatever the instruction says of itself. */
+/* What kernels did: each kernel adds the flops of the loops that it ran, independently of the
+ * plan. */
 typedef struct work_done {
     _Atomic int64_t flops;
 } work_done;
 
 /* What kernels need besides the instruction. */
 typedef struct run_state {
-    void            **base; /* where each buffer begins */
+    void            **base; /* start of each buffer */
     uint64_t          seed;
     uint32_t          step;
     int               threads;
-    void             *scratch;   /* working space, scratch_bytes for so many threads */
-    work_done        *done;      /* NULL: nobody counts */
-    /* cpu: the chip's tiles of bf16 products, from begin on; NULL: plain loops */
+    void             *scratch;   /* working space; scratch_bytes gives its size */
+    work_done        *done;      /* NULL: not counted */
+    /* cpu: the chip's kernel for tiles of bf16 products, set by begin; NULL: plain loops */
     const struct short_tile *tile;
-    const mtf_tensor *infinite;  /* check: the step's first that had an infinity; NULL: none */
-    bool              nan_given; /* check: a NaN came from outside, with any bits */
+    const mtf_tensor *infinite;  /* check: first tensor of the step with an infinity; NULL: none */
+    bool              nan_given; /* check: a NaN came from outside, maybe with poison's bits */
+    void             *prepared;  /* private data of the device for the program */
 } run_state;
+
+/* One processor's part of a device: a queue of work, and what that work needs.
+ *
+ * Work may be queued.  It runs in the order in which it was queued; a read waits for all earlier
+ * work. */
+typedef struct device_context {
+    device *device;
+    int     processor;
+} device_context;
+
+struct region; /* machine/overlap.h */
+
+/* What processors of one process do in each other's memory, where that is not the host's.  All of it is
+ * queued; functions return false after an error. */
+typedef struct device_peers {
+    /* Makes ready what the program's collectives will ask for. */
+    bool (*prepare)(device_context *c, const mesh *m, const program *p);
+    /* A point in the queue, which holds until the next but one of this context, */
+    void *(*mark)(device_context *c);
+    /* and makes work that is queued from now on wait for such a point of another context. */
+    bool (*follow)(device_context *c, void *mark);
+    bool (*copy)(device_context *c, void *to, const void *from, int64_t bytes);
+    bool (*copy_region)(device_context *c, const struct region *r, const char *from, char *to,
+                        int64_t element);
+    /* As combine() of machine/combine.h. */
+    bool (*combine)(device_context *c, fold_kind kind, mtf_dtype type, int n,
+                    const char *const *parts, char *out, int64_t elements);
+} device_peers;
+
+/* A program's step on all processors of a process. */
+typedef struct device_step {
+    int              n;
+    device_context **contexts;
+    const program  **programs;
+    run_state      **states;
+    bool             repeats;   /* every step queues the same work, so that it may be recorded */
+    bool             played;    /* this step was played from the recording */
+    void            *recording; /* belongs to the device */
+} device_step;
 
 struct device {
     const char *name;
     const char *says;
+    bool        host_memory; /* the host can read and write the device's memory directly */
+    const device_peers *peers; /* NULL where host_memory is set */
+    /* A processor's context; NULL after an error. */
+    device_context *(*open_context)(device *d, int processor);
+    void (*close_context)(device_context *c);
     /* Memory for a program's slab or a variable; NULL after an error. */
-    void *(*alloc)(device *d, size_t bytes);
-    void (*release)(device *d, void *memory, size_t bytes);
-    size_t (*taken)(device *d, const void *memory); /* bytes that its allocator counted for it */
-    void (*write)(device *d, void *to, const void *from, size_t bytes); /* from the host */
-    void (*read)(device *d, void *to, const void *from, size_t bytes);  /* to the host   */
-    /* Around each step of all processors, in the caller's thread: the device takes, and gives back,
-     * what it shares with the program around it.  May be NULL. */
-    void (*enter)(device *d);
-    void (*leave)(device *d);
-    bool (*begin)(device *d, const program *p, run_state *r);           /* around each step */
-    bool (*run)(device *d, const program *p, int index, run_state *r);  /* one instruction  */
-    bool (*end)(device *d, const program *p, run_state *r);
-    size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all together */
+    void *(*alloc)(device_context *c, size_t bytes);
+    void (*release)(device_context *c, void *memory, size_t bytes);
+    size_t (*taken)(device_context *c, const void *memory); /* bytes that the allocator counted */
+    /* From the host, whose memory may change afterwards, and to the host.  Any context may be used
+     * if no queued work uses either side. */
+    void (*write)(device_context *c, void *to, const void *from, size_t bytes);
+    void (*read)(device_context *c, void *to, const void *from, size_t bytes);
+    /* Host memory from which one write may be queued; it is valid until that write.  Returns NULL
+     * after an error.  May be NULL if host_memory is set. */
+    void *(*stage)(device_context *c, size_t bytes);
+    void (*wait)(device_context *c); /* until all queued work is done; NULL: work is never queued */
+    /* Called before and after each step of all processors, in the caller's thread: the device sets,
+     * and restores, process-wide settings that it shares with the host program.  If it plays the whole
+     * step from a recording it sets s->played, and no processor runs.  May be NULL. */
+    void (*enter)(device *d, device_step *s);
+    void (*leave)(device *d, device_step *s);
+    void (*drop)(device *d, device_step *s); /* the program ends; may be NULL */
+    /* Called once, before a program's first step, when its buffers are allocated, and when it is
+     * closed.  May be NULL. */
+    bool (*prepare)(device_context *c, const program *p, run_state *r);
+    void (*forget)(device_context *c, const program *p, run_state *r);
+    bool (*begin)(device_context *c, const program *p, run_state *r);          /* before each step */
+    bool (*run)(device_context *c, const program *p, int index, run_state *r); /* one instruction */
+    bool (*end)(device_context *c, const program *p, run_state *r);
+    size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all threads */
     void (*close)(device *d);
     mtf_session *session;
 };
 
 device *device_cpu_open(mtf_session *s);
-device *device_check_open(mtf_session *s, device *inner); /* its close closes `inner` as well */
+device *device_check_open(mtf_session *s, device *inner); /* closing it closes `inner` too */
+/* A context of the check device that uses an open context of the inner device, which stays open. */
+device_context *device_check_over(device *check, device_context *inner);
 
 #endif

@@ -1,13 +1,13 @@
 /* A device that catches mistakes: poison, guards, the first NaN.
  *
  * It runs another device's kernels.  Fresh buffers are filled with a pattern
- * that no kernel computes, so reading what nobody wrote is seen; bytes between
- * buffers must stay as they are; the first instruction that makes a NaN from
+ * that no kernel computes, so reads of unwritten memory are found; guard bytes
+ * between buffers must not change; the first instruction that makes a NaN from
  * operands without one stops the run.
  *
- * The pattern is a NaN, and so a user may have it in inputs, variables and
- * constants, or another processor may send it.  Once a NaN has come from there,
- * the rest of the step takes the pattern for what it may be: the user's.
+ * The pattern is a NaN with certain bits, so inputs, variables, constants and
+ * data from other processors may contain it too.  Once a NaN has come from one
+ * of these, the pattern is no longer reported in this step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,36 +26,140 @@ typedef struct check_device {
     device *inner;
 } check_device;
 
+typedef struct check_context {
+    device_context  face;
+    device_context *inner;
+    bool            owned;  /* inner was opened for this one */
+    char           *mirror; /* a copy of memory that the host cannot read */
+    size_t          room;
+} check_context;
+
 static device *inner_of(device *d)
 {
     return ((check_device *)d)->inner;
 }
 
-static void *check_alloc(device *d, size_t bytes)
+static device_context *inside(device_context *c)
 {
-    void *p = inner_of(d)->alloc(inner_of(d), bytes);
-    return p ? memset(p, GUARD, bytes) : NULL;
+    return ((check_context *)c)->inner;
 }
 
-static void check_release(device *d, void *memory, size_t bytes)
+static const device *under(device_context *c)
 {
-    if (memory) memset(memory, POISON, bytes);
-    inner_of(d)->release(inner_of(d), memory, bytes);
+    return inside(c)->device;
 }
 
-static size_t check_taken(device *d, const void *memory)
+static device_context *wrap(device *d, device_context *inner, bool owned)
 {
-    return inner_of(d)->taken(inner_of(d), memory);
+    mtf_session   *s = d->session;
+    check_context *c = inner ? block_alloc(&s->allocator, &s->fault, sizeof *c, true) : NULL;
+    if (!c) return NULL;
+    *c = (check_context){{d, inner->processor}, inner, owned, NULL, 0};
+    return &c->face;
 }
 
-static void check_write(device *d, void *to, const void *from, size_t bytes)
+device_context *device_check_over(device *check, device_context *inner)
 {
-    inner_of(d)->write(inner_of(d), to, from, bytes);
+    return wrap(check, inner, false);
 }
 
-static void check_read(device *d, void *to, const void *from, size_t bytes)
+static device_context *check_open_context(device *d, int processor)
 {
-    inner_of(d)->read(inner_of(d), to, from, bytes);
+    device_context *inner = inner_of(d)->open_context(inner_of(d), processor);
+    device_context *outer = wrap(d, inner, true);
+    if (inner && !outer) inner_of(d)->close_context(inner);
+    return outer;
+}
+
+static void check_close_context(device_context *c)
+{
+    check_context *x = (check_context *)c;
+    if (x->owned) under(c)->close_context(x->inner);
+    block_free(&c->device->session->allocator, x->mirror);
+    block_free(&c->device->session->allocator, x);
+}
+
+/* Sets memory of the inner device. */
+static void fill(device_context *c, void *memory, int value, size_t bytes)
+{
+    if (under(c)->host_memory) {
+        memset(memory, value, bytes);
+        return;
+    }
+    unsigned char pattern[4096];
+    memset(pattern, value, sizeof pattern);
+    for (size_t at = 0; at < bytes; at += sizeof pattern) {
+        size_t n = bytes - at < sizeof pattern ? bytes - at : sizeof pattern;
+        under(c)->write(inside(c), (char *)memory + at, pattern, n);
+    }
+}
+
+/* A host-readable copy of memory, or memory itself; valid until the next call; NULL: error. */
+static const char *view(device_context *c, const void *memory, size_t bytes)
+{
+    if (under(c)->host_memory || bytes == 0) return memory;
+    check_context *x = (check_context *)c;
+    mtf_session   *s = c->device->session;
+    if (x->room < bytes) {
+        x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, bytes);
+        x->room = x->mirror ? bytes : 0;
+        if (!x->mirror) return NULL;
+    }
+    under(c)->read(x->inner, x->mirror, memory, bytes);
+    return x->mirror;
+}
+
+static const char *view_buffer(device_context *c, const program *p, int b, const run_state *r)
+{
+    return view(c, r->base[b], (size_t)p->buffers[b].bytes);
+}
+
+static void *check_alloc(device_context *c, size_t bytes)
+{
+    void *p = under(c)->alloc(inside(c), bytes);
+    if (p) fill(c, p, GUARD, bytes);
+    return p;
+}
+
+static void check_release(device_context *c, void *memory, size_t bytes)
+{
+    if (memory) fill(c, memory, POISON, bytes);
+    under(c)->release(inside(c), memory, bytes);
+}
+
+static size_t check_taken(device_context *c, const void *memory)
+{
+    return under(c)->taken(inside(c), memory);
+}
+
+static void check_write(device_context *c, void *to, const void *from, size_t bytes)
+{
+    under(c)->write(inside(c), to, from, bytes);
+}
+
+static void check_read(device_context *c, void *to, const void *from, size_t bytes)
+{
+    under(c)->read(inside(c), to, from, bytes);
+}
+
+static void *check_stage(device_context *c, size_t bytes)
+{
+    return under(c)->stage(inside(c), bytes);
+}
+
+static void check_wait(device_context *c)
+{
+    if (under(c)->wait) under(c)->wait(inside(c));
+}
+
+static bool check_prepare(device_context *c, const program *p, run_state *r)
+{
+    return !under(c)->prepare || under(c)->prepare(inside(c), p, r);
+}
+
+static void check_forget(device_context *c, const program *p, run_state *r)
+{
+    if (under(c)->forget) under(c)->forget(inside(c), p, r);
 }
 
 static size_t check_scratch(device *d, const program *p, int threads)
@@ -63,15 +167,54 @@ static size_t check_scratch(device *d, const program *p, int threads)
     return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
 }
 
-static void check_enter(device *d)
+/* Checked steps are not recorded. */
+static void check_enter(device *d, device_step *s)
 {
-    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d));
+    s->repeats = false;
+    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d), s);
 }
 
-static void check_leave(device *d)
+static void check_leave(device *d, device_step *s)
 {
-    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d));
+    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d), s);
 }
+
+/* ---- in each other's memory ---- */
+
+static bool check_peers_prepare(device_context *c, const mesh *m, const program *p)
+{
+    return under(c)->peers->prepare(inside(c), m, p);
+}
+
+static void *check_mark(device_context *c)
+{
+    return under(c)->peers->mark(inside(c));
+}
+
+static bool check_follow(device_context *c, void *mark)
+{
+    return under(c)->peers->follow(inside(c), mark);
+}
+
+static bool check_copy(device_context *c, void *to, const void *from, int64_t bytes)
+{
+    return under(c)->peers->copy(inside(c), to, from, bytes);
+}
+
+static bool check_copy_region(device_context *c, const struct region *r, const char *from, char *to,
+                              int64_t element)
+{
+    return under(c)->peers->copy_region(inside(c), r, from, to, element);
+}
+
+static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int n,
+                          const char *const *parts, char *out, int64_t elements)
+{
+    return under(c)->peers->combine(inside(c), kind, type, n, parts, out, elements);
+}
+
+static const device_peers check_peers = {check_peers_prepare, check_mark, check_follow,
+                                         check_copy,          check_copy_region, check_combine};
 
 /* ---- looking at elements ---- */
 
@@ -86,16 +229,19 @@ static finding look_at(mtf_dtype type, const char *element)
     return isnan(x) ? HAS_NAN : isinf(x) ? HAS_INFINITY : CLEAN;
 }
 
-/* The worst that an operand's elements show.  Only what the loops reach is looked at. */
-static finding look(const program *p, const instr *i, const access *a, const run_state *r)
+/* The worst finding among the elements of an operand that the instruction's loops reach. */
+static finding look(device_context *c, const program *p, const instr *i, const access *a,
+                    const run_state *r)
 {
     if (!dtype_is_float(a->type) || p->buffers[a->buffer].bytes == 0) return CLEAN;
     int64_t at[MAX_LOOPS] = {0}, bytes = (int64_t)mtf_dtype_bytes(a->type);
-    finding worst = CLEAN;
+    finding     worst = CLEAN;
+    const char *base = view_buffer(c, p, a->buffer, r);
+    if (!base) return CLEAN;
     for (;;) {
         int64_t where = a->offset;
         for (int d = 0; d < i->nloops; d++) where += at[d] * a->stride[d];
-        finding f = look_at(a->type, (const char *)r->base[a->buffer] + where * bytes);
+        finding f = look_at(a->type, base + where * bytes);
         if (f > worst) worst = f;
         int d = i->nloops - 1;
         while (d >= 0 && (a->stride[d] == 0 || ++at[d] == i->size[d])) at[d--] = 0;
@@ -103,30 +249,33 @@ static finding look(const program *p, const instr *i, const access *a, const run
     }
 }
 
-/* The worst of all elements of a buffer, taken as this type. */
-static finding look_at_buffer(const program *p, int b, mtf_dtype type, const run_state *r)
+/* The worst finding among all elements of a buffer, interpreted as this type. */
+static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dtype type,
+                              const run_state *r)
 {
     finding worst = CLEAN;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
-    if (!dtype_is_float(type)) return CLEAN;
+    const char *base = dtype_is_float(type) ? view_buffer(c, p, b, r) : NULL;
+    if (!base) return CLEAN;
     for (int64_t at = 0; at + bytes <= p->buffers[b].bytes; at += bytes) {
-        finding f = look_at(type, (const char *)r->base[b] + at);
+        finding f = look_at(type, base + at);
         if (f > worst) worst = f;
     }
     return worst;
 }
 
-/* What a step begins with may be infinite already, or a NaN. */
-static void look_at_ports(int n, const port *ports, const program *p, run_state *r)
+/* Inputs and variables may hold an infinity or a NaN before the step begins. */
+static void look_at_ports(device_context *c, int n, const port *ports, const program *p,
+                          run_state *r)
 {
     for (int i = 0; i < n; i++) {
-        finding f = look_at_buffer(p, ports[i].slice.buffer, ports[i].slice.type, r);
+        finding f = look_at_buffer(c, p, ports[i].slice.buffer, ports[i].slice.type, r);
         if (f >= HAS_NAN) r->nan_given = true;
         if (f == HAS_INFINITY && !r->infinite) r->infinite = ports[i].tensor;
     }
 }
 
-/* Are its bits a user's, or another processor's? */
+/* Does the buffer's content come from the user or from another processor? */
 static bool is_from_outside(const program *p, int b)
 {
     buffer_kind kind = p->buffers[b].kind;
@@ -137,26 +286,37 @@ static bool is_from_outside(const program *p, int b)
     return false;
 }
 
-static bool check_begin(device *d, const program *p, run_state *r)
+/* Do integer inputs hold positions that exist? */
+static bool positions_exist(device_context *c, const program *p, const run_state *r)
+{
+    for (int i = 0; i < p->ninputs; i++) {
+        const port *input = &p->inputs[i];
+        if (!input->tensor->counts.name) continue;
+        const char *data = view_buffer(c, p, input->slice.buffer, r);
+        TRY(data && check_positions(input, data, &c->device->session->fault));
+    }
+    return true;
+}
+
+static bool check_begin(device_context *c, const program *p, run_state *r)
 {
     for (int b = 0; b < p->nbuffers; b++) {
         const buffer *x = &p->buffers[b];
         if (x->kind == BUFFER_TEMPORARY && x->first >= 0 && x->shares == b)
-            memset(r->base[b], POISON, (size_t)x->bytes);
+            fill(c, r->base[b], POISON, (size_t)x->bytes);
     }
     r->infinite = NULL;
     r->nan_given = false;
-    look_at_ports(p->ninputs, p->inputs, p, r);
-    look_at_ports(p->nvariables, p->variables, p, r);
-    /* Not in the replay of a training, which looks for something else. */
-    if (strcmp(d->session->opts.device, "check") == 0)
-        TRY(check_positions(p, r, &d->session->fault));
-    return inner_of(d)->begin(inner_of(d), p, r);
+    look_at_ports(c, p->ninputs, p->inputs, p, r);
+    look_at_ports(c, p->nvariables, p->variables, p, r);
+    /* Not when a training step is replayed, which only searches for the first NaN. */
+    if (((const check_context *)c)->owned) TRY(positions_exist(c, p, r));
+    return under(c)->begin(inside(c), p, r);
 }
 
 /* ---- running ---- */
 
-/* Is this the instruction that gives life to its o-th output? */
+/* Is this the instruction with which the live range of its o-th output begins? */
 static bool is_born(const program *p, int index, int o)
 {
     int           b = p->instrs[index].out[o].buffer;
@@ -164,14 +324,15 @@ static bool is_born(const program *p, int index, int o)
     return x->first == index && x->shares == b && x->kind != BUFFER_VARIABLE;
 }
 
-static bool guards_hold(const program *p, int index, const run_state *r)
+static bool guards_hold(device_context *c, const program *p, int index, const run_state *r)
 {
     const instr *i = &p->instrs[index];
     for (int o = 0; o < i->nout; o++) {
         const buffer *x = &p->buffers[i->out[o].buffer];
         if (!is_born(p, index, o)) continue;
-        const unsigned char *end = (const unsigned char *)r->base[i->out[o].buffer] + x->bytes;
-        for (int k = 0; k < CHECK_GUARD; k++)
+        const unsigned char *end = (const unsigned char *)view(
+            c, (const char *)r->base[i->out[o].buffer] + x->bytes, CHECK_GUARD);
+        for (int k = 0; end && k < CHECK_GUARD; k++)
             if (end[k] != GUARD) return false;
     }
     return true;
@@ -182,17 +343,19 @@ static const char *who(const instr *i)
     return mtf_name_of_tensor(i->cause);
 }
 
-/* What an operand shows; a NaN that came from outside is noted, whatever its bits. */
-static finding look_at_operand(const program *p, const instr *i, const access *a, run_state *r)
+/* The worst finding of an operand; records that a NaN came from outside, whatever its bits are. */
+static finding look_at_operand(device_context *c, const program *p, const instr *i,
+                               const access *a, run_state *r)
 {
-    finding f = look(p, i, a, r);
+    finding f = look(c, p, i, a, r);
     if (f == HAS_NAN || (f == HAS_POISON && !r->nan_given && is_from_outside(p, a->buffer)))
         r->nan_given = true;
     return f == HAS_POISON && r->nan_given ? HAS_NAN : f;
 }
 
-/* Kernels that gather step beyond their loops: is there a NaN elsewhere in what they read from? */
-static bool may_have_read_nan(const program *p, const instr *i, const run_state *r)
+/* Gathering kernels read beyond their loops: is there a NaN anywhere in their operands? */
+static bool may_have_read_nan(device_context *c, const program *p, const instr *i,
+                              const run_state *r)
 {
     for (int k = 0; k < i->nin; k++) {
         int  b = i->in[k].buffer;
@@ -200,13 +363,13 @@ static bool may_have_read_nan(const program *p, const instr *i, const run_state 
         for (int o = 0; o < i->nout; o++)
             overwritten = overwritten || r->base[b] == r->base[i->out[o].buffer];
         if (overwritten) continue;
-        finding f = look_at_buffer(p, b, i->in[k].type, r);
+        finding f = look_at_buffer(c, p, b, i->in[k].type, r);
         if (f == HAS_NAN || (f == HAS_POISON && is_from_outside(p, b))) return true;
     }
     return false;
 }
 
-/* An infinity is no error, masks are made of it; but a NaN often comes from one. */
+/* An infinity is no error, since masks contain it; but a NaN often results from one. */
 static bool first_nan(fault *f, const program *p, int index, const run_state *r)
 {
     const instr *i = &p->instrs[index];
@@ -225,13 +388,15 @@ static bool first_nan(fault *f, const program *p, int index, const run_state *r)
                 (long long)r->step + 1, before);
 }
 
-/* Of what the instruction has made. */
-static bool check_outputs(fault *f, const program *p, int index, finding before, run_state *r)
+/* Checks what the instruction has written. */
+static bool check_outputs(device_context *c, const program *p, int index, finding before,
+                          run_state *r)
 {
+    fault       *f = &c->device->session->fault;
     const instr *i = &p->instrs[index];
     for (int o = 0; o < i->nout && before < HAS_NAN; o++) {
-        finding seen = look(p, i, &i->out[o], r);
-        if (seen >= HAS_NAN && !may_have_read_nan(p, i, r)) return first_nan(f, p, index, r);
+        finding seen = look(c, p, i, &i->out[o], r);
+        if (seen >= HAS_NAN && !may_have_read_nan(c, p, i, r)) return first_nan(f, p, index, r);
         if (seen >= HAS_NAN) r->nan_given = true;
         if (seen == HAS_INFINITY && before == CLEAN && i->nin && !r->infinite)
             r->infinite = i->cause;
@@ -239,37 +404,37 @@ static bool check_outputs(fault *f, const program *p, int index, finding before,
     return true;
 }
 
-/* Kernels that step beyond their loops are looked at through the loops alone: enough for NaN. */
-static bool check_run(device *d, const program *p, int index, run_state *r)
+/* Kernels may access more than their loops; checking within the loops is enough to find a NaN. */
+static bool check_run(device_context *c, const program *p, int index, run_state *r)
 {
     const instr *i = &p->instrs[index];
-    fault       *f = &d->session->fault;
+    fault       *f = &c->device->session->fault;
     for (int o = 0; o < i->nout; o++) {
         const buffer *x = &p->buffers[i->out[o].buffer];
         if (is_born(p, index, o)) {
-            memset(r->base[i->out[o].buffer], POISON, (size_t)x->bytes);
-            memset((char *)r->base[i->out[o].buffer] + x->bytes, GUARD, CHECK_GUARD);
+            fill(c, r->base[i->out[o].buffer], POISON, (size_t)x->bytes);
+            fill(c, (char *)r->base[i->out[o].buffer] + x->bytes, GUARD, CHECK_GUARD);
         }
     }
     finding before = CLEAN;
     for (int o = 0; o < i->nin; o++) {
-        finding seen = look_at_operand(p, i, &i->in[o], r);
+        finding seen = look_at_operand(c, p, i, &i->in[o], r);
         if (seen > before) before = seen;
     }
     if (before == HAS_POISON)
         return fail(f, ERR_INTERNAL,
                     "instruction %d (%s for \"%s\") reads memory that nothing has written", index,
                     instr_name(i->kind), who(i));
-    TRY(inner_of(d)->run(inner_of(d), p, index, r));
-    if (!guards_hold(p, index, r))
+    TRY(under(c)->run(inside(c), p, index, r));
+    if (!guards_hold(c, p, index, r))
         return fail(f, ERR_INTERNAL, "instruction %d (%s for \"%s\") wrote beyond its buffer",
                     index, instr_name(i->kind), who(i));
-    return check_outputs(f, p, index, before, r);
+    return check_outputs(c, p, index, before, r);
 }
 
-static bool check_end(device *d, const program *p, run_state *r)
+static bool check_end(device_context *c, const program *p, run_state *r)
 {
-    return inner_of(d)->end(inner_of(d), p, r);
+    return under(c)->end(inside(c), p, r);
 }
 
 static void check_close(device *d)
@@ -284,14 +449,22 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     c->inner = inner;
     c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are no class",
+                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes",
+                       .host_memory = inner->host_memory,
+                       .peers = inner->peers ? &check_peers : NULL,
+                       .open_context = check_open_context,
+                       .close_context = check_close_context,
                        .alloc = check_alloc,
                        .release = check_release,
                        .taken = check_taken,
                        .write = check_write,
                        .read = check_read,
+                       .stage = check_stage,
+                       .wait = check_wait,
                        .enter = check_enter,
                        .leave = check_leave,
+                       .prepare = check_prepare,
+                       .forget = check_forget,
                        .begin = check_begin,
                        .run = check_run,
                        .end = check_end,

@@ -1,4 +1,4 @@
-/* The processor itself: host memory, kernels in C. */
+/* The host's processor: host memory, kernels in C. */
 #include <cblas.h>
 #include <string.h>
 
@@ -18,58 +18,73 @@ static kernel *const kernels[INSTR_KINDS] = {
 
 typedef struct cpu_device {
     device face;
-    int    host_threads; /* of the BLAS, as the program around wants it */
+    int    host_threads; /* of the BLAS, as the host program set them */
 } cpu_device;
 
-static void *cpu_alloc(device *d, size_t bytes)
+static device_context *cpu_open_context(device *d, int processor)
 {
-    return block_alloc(&d->session->allocator, &d->session->fault, bytes, false);
+    device_context *c = block_alloc(&d->session->allocator, &d->session->fault, sizeof *c, true);
+    if (c) *c = (device_context){d, processor};
+    return c;
 }
 
-static void cpu_release(device *d, void *memory, size_t bytes)
+static void cpu_close_context(device_context *c)
+{
+    block_free(&c->device->session->allocator, c);
+}
+
+static void *cpu_alloc(device_context *c, size_t bytes)
+{
+    mtf_session *s = c->device->session;
+    return block_alloc(&s->allocator, &s->fault, bytes, false);
+}
+
+static void cpu_release(device_context *c, void *memory, size_t bytes)
 {
     (void)bytes;
-    block_free(&d->session->allocator, memory);
+    block_free(&c->device->session->allocator, memory);
 }
 
-static size_t cpu_taken(device *d, const void *memory)
+static size_t cpu_taken(device_context *c, const void *memory)
 {
-    (void)d;
+    (void)c;
     return block_bytes(memory);
 }
 
-static void cpu_copy(device *d, void *to, const void *from, size_t bytes)
+static void cpu_copy(device_context *c, void *to, const void *from, size_t bytes)
 {
-    (void)d;
+    (void)c;
     memcpy(to, from, bytes);
 }
 
-/* Kernels split products among their own threads.  The library has one number for the whole
- * process; what a program around does with it between steps is its own affair. */
-static void cpu_enter(device *d)
+/* Kernels split products among their own threads, so the BLAS must use one.  The library has one
+ * setting for the whole process: the host program's value is restored after each step. */
+static void cpu_enter(device *d, device_step *s)
 {
+    (void)s;
     cpu_device *c = (cpu_device *)d;
     c->host_threads = openblas_get_num_threads();
     if (c->host_threads != 1) openblas_set_num_threads(1);
 }
 
-static void cpu_leave(device *d)
+static void cpu_leave(device *d, device_step *s)
 {
+    (void)s;
     const cpu_device *c = (const cpu_device *)d;
     if (c->host_threads != 1) openblas_set_num_threads(c->host_threads);
 }
 
-/* What the chip can do is asked once a step: the answer may come from the system. */
-static bool cpu_begin(device *d, const program *p, run_state *r)
+/* Once a step, since the answer may need a system call. */
+static bool cpu_begin(device_context *c, const program *p, run_state *r)
 {
-    (void)d, (void)p;
+    (void)c, (void)p;
     r->tile = short_tile_here();
     return true;
 }
 
-static bool cpu_end(device *d, const program *p, run_state *r)
+static bool cpu_end(device_context *c, const program *p, run_state *r)
 {
-    (void)d, (void)p, (void)r;
+    (void)c, (void)p, (void)r;
     return true;
 }
 
@@ -79,9 +94,9 @@ static size_t cpu_scratch(device *d, const program *p, int threads)
     return kernels_scratch_bytes(p, threads);
 }
 
-static bool cpu_run(device *d, const program *p, int index, run_state *r)
+static bool cpu_run(device_context *c, const program *p, int index, run_state *r)
 {
-    (void)d;
+    (void)c;
     const instr *i = &p->instrs[index];
     kernels[i->kind](i, r);
     return true;
@@ -98,6 +113,9 @@ device *device_cpu_open(mtf_session *s)
     if (!c) return NULL;
     c->face = (device){.name = "cpu",
                        .says = "this machine's processor",
+                       .host_memory = true,
+                       .open_context = cpu_open_context,
+                       .close_context = cpu_close_context,
                        .alloc = cpu_alloc,
                        .release = cpu_release,
                        .taken = cpu_taken,

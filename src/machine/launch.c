@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* What each starter tells its processes.  Slurm sets its own names in batch scripts too, which
- * are no ranks: there the PMI names must be set as well. */
+/* The environment variables that each starter sets.  Slurm also sets its own names in batch
+ * scripts, which are not ranks: for Slurm the PMI names must be set as well. */
 static const struct {
     const char *rank, *size, *name;
 } starters[] = {

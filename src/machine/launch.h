@@ -4,10 +4,10 @@
 
 typedef struct launch {
     int         rank, size;
-    const char *by; /* the starter, in words */
+    const char *by; /* the starter's name for messages */
 } launch;
 
-/* {0, 1, NULL} where nobody did: such a run never touches MPI. */
+/* {0, 1, NULL} without a starter: such a run never initialises MPI. */
 launch launch_find(void);
 
 #endif

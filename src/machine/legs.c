@@ -19,7 +19,7 @@ out_visit out_start(const mesh *m, int me, span process, const exchange_args *ho
                        .process = process};
 }
 
-/* The region that `reader` takes from `source`, where there is one. */
+/* The region that `reader` needs from `source`; false where there is none. */
 static bool region_between(const mesh *m, const exchange_args *how, const mesh_point *source,
                            const mesh_point *reader, region *r)
 {

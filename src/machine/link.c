@@ -1,4 +1,4 @@
-/* Links: connections that break when a process of another machine ends. */
+/* Links: connections that break when a remote process ends. */
 #include "machine/link.h"
 
 #include <errno.h>
@@ -34,9 +34,10 @@ static int give_up(int descriptor)
     return -1;
 }
 
-/* ---- who can be called ---- */
+/* ---- addresses ---- */
 
-/* This machine's addresses; its own loop comes last, for machines that are none. */
+/* This machine's addresses; loopback comes last, for processes that only seem to be on different
+ * machines. */
 static void list_addresses(link_offer *mine)
 {
     struct ifaddrs *all;
@@ -70,7 +71,7 @@ int link_listen(link_offer *mine)
     return listener;
 }
 
-/* ---- calling and answering ---- */
+/* ---- connecting and accepting ---- */
 
 static bool send_mark(int descriptor, uint64_t mark)
 {
@@ -112,7 +113,7 @@ int link_answer(int listener, const link_offer *mine)
         int caller = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (caller < 0) return -1;
         if (hear_mark(caller, mine->mark) && send_mark(caller, ~mine->mark)) return caller;
-        give_up(caller); /* a stranger */
+        give_up(caller); /* not the expected process */
     }
     return -1;
 }
@@ -122,7 +123,7 @@ bool link_was_answered(int descriptor, const link_offer *whom)
     return hear_mark(descriptor, ~whom->mark);
 }
 
-/* ---- afterwards ---- */
+/* ---- closing ---- */
 
 void link_say_goodbye(int descriptor)
 {

@@ -5,11 +5,15 @@
 #include "machine/device.h"
 #include "program/site.h"
 
-/* The device that the session's options name; NULL after an error. Closed by its own close. */
+/* The device that the session's options name; NULL after an error.  The device's close function
+ * closes it. */
 device *machine_open(mtf_session *s);
-/* One process whose processors have so many threads each. */
-site machine_site(int threads);
-/* Unused bytes that the device wants between buffers. */
+/* One process, of the session's device, whose processors have so many threads each. */
+site machine_site(const mtf_session *s, int threads);
+/* How that device carries out instructions. */
+instr_way *machine_way(const mtf_session *s);
+bool machine_checks(const mtf_session *s); /* does the session's device check what runs on it? */
+/* Unused bytes that the device needs between buffers. */
 int64_t machine_guard(const mtf_session *s);
 
 #endif

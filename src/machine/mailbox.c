@@ -1,7 +1,7 @@
 /* Mailboxes between processes.
  *
- * Their memory has no name in any file system, so nothing is left behind however a
- * process ends: others reach it through the owner's table of open files.
+ * Their memory has no name in any file system, so it is freed however a process
+ * ends: other processes map it through the owner's /proc/PID/fd.
  */
 #include "machine/mailbox.h"
 
@@ -19,7 +19,7 @@ static mailbox *map(int descriptor)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* Unlike that of any other process that could be mistaken for this one. */
+/* Differs from the mark of any other process with the same number. */
 static uint64_t new_mark(void)
 {
     struct timespec now;

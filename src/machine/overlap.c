@@ -1,11 +1,11 @@
-/* Regions: which parts of an old placement make up a new part. */
+/* Regions: the old parts that make up a new part. */
 #include "machine/overlap.h"
 
 #include <string.h>
 
 #include "program/exchange.h"
 
-/* First and last part of dimension d that overlap the part wanted; first > last: none. */
+/* The first and last part of dimension d that overlap the wanted part; first > last: none. */
 static void overlapping(region_visit *v, int d)
 {
     const exchange_args *h = v->how;
@@ -22,7 +22,7 @@ region_visit region_start(const mesh *m, const exchange_args *how, const mesh_po
     for (int d = 0; d < how->shape.ndims; d++) {
         overlapping(&v, d);
         v.at[d] = v.first[d];
-        if (v.first[d] > v.last[d]) v.done = true; /* nothing is wanted */
+        if (v.first[d] > v.last[d]) v.done = true; /* the wanted part is empty */
     }
     return v;
 }
@@ -60,7 +60,7 @@ int64_t region_elements(const region *r)
     return n;
 }
 
-/* Runs along the last dimension are contiguous on both sides. */
+/* The last dimension is contiguous in both arrays. */
 void region_copy(const region *r, const char *from, char *to, int64_t bytes)
 {
     int     nd = r->ndims;

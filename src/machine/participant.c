@@ -1,13 +1,13 @@
-/* Participants: processors that meet in collectives through their mailboxes. */
+/* Participants: processors that take part in collectives through mailboxes. */
 #include "machine/participant.h"
 
 #include <string.h>
 
 #include "machine/combine.h"
 
-enum { STEP_BITS = 24 }; /* of a number: the rest counts collectives */
+enum { STEP_BITS = 24 }; /* of a post's number: the other bits count collectives */
 
-/* ---- those who meet ---- */
+/* ---- the group ---- */
 
 bool participant_make_room(participant *g, mtf_session *s, int members)
 {
@@ -51,7 +51,7 @@ static bool lacks_post(const mailbox *s, uint64_t number)
     return atomic_load_explicit(&s->posted, memory_order_acquire) < number;
 }
 
-/* Whoever has posted something later is done as well. */
+/* A processor that has posted a later number has finished reading this one as well. */
 static bool lacks_done(const mailbox *s, uint64_t number)
 {
     return atomic_load_explicit(&s->posted, memory_order_acquire) <= number &&
@@ -81,6 +81,11 @@ static void note(participant *g, _Atomic uint64_t *where, uint64_t number)
     if (g->posted) g->posted(g);
 }
 
+static const device_peers *peers_of(const participant *g)
+{
+    return g->context->device->peers;
+}
+
 uint64_t participant_number(const participant *g, uint64_t step)
 {
     return g->turn->collective << STEP_BITS | step;
@@ -88,12 +93,16 @@ uint64_t participant_number(const participant *g, uint64_t step)
 
 void participant_post(participant *g, uint64_t step)
 {
+    if (g->context) participant_mailbox(g)->queued = peers_of(g)->mark(g->context);
     note(g, &participant_mailbox(g)->posted, participant_number(g, step));
 }
 
 bool participant_await(participant *g, const instr *i, uint64_t step)
 {
-    return wait_for(g, i, &(post_condition){lacks_post, participant_number(g, step)});
+    TRY(wait_for(g, i, &(post_condition){lacks_post, participant_number(g, step)}));
+    for (int k = 0; g->context && k < g->group.n; k++)
+        if (k != g->group.mine) TRY(peers_of(g)->follow(g->context, g->theirs[k]->queued));
+    return true;
 }
 
 bool participant_swap(participant *g, const instr *i, uint64_t step)
@@ -114,17 +123,37 @@ bool participant_wait_until_done(participant *g, const instr *i, uint64_t number
 
 /* ---- moving ---- */
 
-void participant_read(participant *g, void *to, const void *from, int64_t bytes)
+bool participant_copy(participant *g, void *to, const void *from, int64_t bytes)
 {
+    if (g->context) return peers_of(g)->copy(g->context, to, from, bytes);
     memcpy(to, from, (size_t)bytes);
-    g->moved.read_bytes += bytes;
+    return true;
 }
 
-void participant_combine(participant *g, int parts, int others, const instr *i, void *out,
+bool participant_copy_region(participant *g, const region *r, const char *from, char *to,
+                             int64_t element)
+{
+    if (g->context) return peers_of(g)->copy_region(g->context, r, from, to, element);
+    region_copy(r, from, to, element);
+    return true;
+}
+
+bool participant_read(participant *g, void *to, const void *from, int64_t bytes)
+{
+    g->moved.read_bytes += bytes;
+    return participant_copy(g, to, from, bytes);
+}
+
+bool participant_combine(participant *g, int parts, int others, const instr *i, void *out,
                          int64_t elements)
 {
     fold_kind kind = i->kind == INSTR_REDUCE ? i->reduce.kind : i->reduce_scatter.kind;
-    combine(kind, i->out[0].type, parts, g->parts, out, elements);
+    mtf_dtype type = i->out[0].type;
+    if (!g->context)
+        combine(kind, type, parts, g->parts, out, elements);
+    else
+        TRY(peers_of(g)->combine(g->context, kind, type, parts, g->parts, out, elements));
     g->moved.read_bytes += others * elements * (int64_t)mtf_dtype_bytes(i->out[0].type);
     g->moved.flops += (parts - 1) * elements;
+    return true;
 }

@@ -1,18 +1,19 @@
-/* Participants: processors that meet in collectives through their mailboxes.
+/* Participants: processors that take part in collectives through mailboxes.
  *
  * A participant waits only for the members of its group in the current collective.  All
- * processors take part in the same collectives in the same order, so the numbers of posts follow
- * from counting.
+ * processors take part in the same collectives in the same order, so each can compute the
+ * numbers of all posts by counting.
  */
 #ifndef MACHINE_PARTICIPANT_H
 #define MACHINE_PARTICIPANT_H
 
 #include "machine/mailbox.h"
+#include "machine/overlap.h"
 #include "machine/wire.h"
 
 typedef struct participant participant;
 
-/* What a participant waits for: that all members of its group have posted a number. */
+/* The condition that a participant waits for: all members of its group have posted a number. */
 typedef struct post_condition {
     bool (*lacks)(const mailbox *s, uint64_t number);
     uint64_t number;
@@ -22,19 +23,20 @@ typedef struct post_condition {
 struct participant {
     const mesh     *mesh;
     int             me;
-    mailbox *const *mailboxes; /* by processor; NULL: out of reach */
+    mailbox *const *mailboxes; /* by processor; NULL: not reachable */
     mailbox_use    *turn;
+    device_context *context; /* whose queue copies and sums go to; NULL: the host does them */
     const char     *in; /* operands of the current collective */
     char           *out;
     void           *wire;
-    /* How this wire waits; false where somebody failed. */
+    /* How this wire waits; false if a processor failed. */
     bool (*wait)(participant *g, const instr *i, const post_condition *what);
-    void (*posted)(participant *g); /* called after a post; NULL: nobody sleeps */
+    void (*posted)(participant *g); /* called after a post; NULL: no wake-up needed */
     /* Its group in the current collective. */
-    unsigned     axes; /* along which members differ */
+    unsigned     axes; /* along which the members differ */
     group        group;
-    bool         complete; /* the mailboxes of all members are in reach */
-    int          room;     /* for so many members */
+    bool         complete; /* the mailboxes of all members are reachable */
+    int          room;     /* capacity, in members */
     int         *members;  /* their processors */
     mailbox    **theirs;   /* their mailboxes */
     const char **parts;    /* their operands */
@@ -44,15 +46,16 @@ struct participant {
 bool participant_make_room(participant *g, mtf_session *s, int members); /* false after an error */
 void participant_leave(participant *g, mtf_session *s);
 
-/* Begins a collective with those that differ from this one along these axes only; false where a
- * mailbox is out of reach. */
+/* Begins a collective with the processors that differ from this one along these axes only; false if
+ * one of their mailboxes is not reachable. */
 bool participant_join(participant *g, unsigned axes);
 
-/* Posts a step of the current collective, counted from 1; waits until the group has; does both. */
+/* Posts a step of the current collective, counted from 1; waits until the group has posted it; does
+ * both. */
 void participant_post(participant *g, uint64_t step);
 bool participant_await(participant *g, const instr *i, uint64_t step);
 bool participant_swap(participant *g, const instr *i, uint64_t step);
-/* Says that all posts of the others have been read; not needed before another post. */
+/* Publishes that all posts of the other members have been read; another post would imply it. */
 void     participant_finish(participant *g, uint64_t step);
 bool     participant_wait_until_done(participant *g, const instr *i, uint64_t number);
 uint64_t participant_number(const participant *g, uint64_t step);
@@ -60,10 +63,13 @@ uint64_t participant_number(const participant *g, uint64_t step);
 bool participant_lacks(const participant *g, const post_condition *what, int k);
 bool participant_has_all(const participant *g, const post_condition *what);
 
-/* Copies from the memory of another participant. */
-void participant_read(participant *g, void *to, const void *from, int64_t bytes);
+/* Copies, in general and from the memory of another participant. */
+bool participant_copy(participant *g, void *to, const void *from, int64_t bytes);
+bool participant_copy_region(participant *g, const region *r, const char *from, char *to,
+                             int64_t element);
+bool participant_read(participant *g, void *to, const void *from, int64_t bytes);
 /* Combines elements of `parts` operands, of which `others` lie in the memory of others. */
-void participant_combine(participant *g, int parts, int others, const instr *i, void *out,
+bool participant_combine(participant *g, int parts, int others, const instr *i, void *out,
                          int64_t elements);
 
 static inline mailbox *participant_mailbox(const participant *g)

@@ -1,8 +1,9 @@
 /* Ranks: the processes that share a mesh.
  *
- * All make the same calls in the same order.  Whoever waits also listens: a
- * rank that fails tells all others why, and their waiting ends with that error
- * in their sessions.  A build without MPI has no ranks.
+ * All ranks make the same calls in the same order.  A rank that waits also
+ * checks for errors: a rank that fails sends its error to all others, which
+ * then stop waiting and have that error in their sessions.  A build without MPI
+ * has no ranks.
  */
 #ifndef MACHINE_RANKS_H
 #define MACHINE_RANKS_H
@@ -11,20 +12,22 @@
 
 typedef struct ranks ranks;
 
-/* Joins the others; `threads`: several threads of this process will communicate at once.  NULL
- * after an error. */
+/* Connects to the other ranks; `threads`: several threads of this process will communicate at once.
+ * NULL after an error. */
 ranks *ranks_open(mtf_session *s, bool threads);
-bool   ranks_over(void); /* were they left for good? */
+bool   ranks_over(void); /* has MPI been finalised? */
 int    ranks_number(const ranks *r);
 int    ranks_count(const ranks *r);
-int    ranks_cores(const ranks *r); /* what this process may use of its machine */
+int    ranks_cores(const ranks *r); /* cores of the machine that this process may use */
 
-/* Has another rank failed?  Its reason is then in the session, unless this one has one already. */
+/* Has another rank failed?  Its error is then in the session, unless the session had one
+ * already. */
 bool ranks_alarmed(ranks *r);
-bool ranks_foreign(const ranks *r); /* is the session's error another rank's? */
-void ranks_tell(ranks *r); /* sends the session's error to all others */
+bool ranks_foreign(const ranks *r); /* did the session's error come from another rank? */
+void ranks_tell(ranks *r); /* sends the session's error to all other ranks */
 
-/* Each of these is false after an error; `what` stands in the sentence where somebody is late. */
+/* These return false after an error; `what` names the operation in the message about a late
+ * rank. */
 bool ranks_meet(ranks *r, const char *what);
 bool ranks_gather(ranks *r, const char *what, const void *mine, void *all, int bytes);
 
@@ -32,14 +35,14 @@ bool ranks_gather(ranks *r, const char *what, const void *mine, void *all, int b
 typedef struct rank_block {
     int ndims;
     int whole[MTF_SHAPE_ROOM], begin[MTF_SHAPE_ROOM], size[MTF_SHAPE_ROOM];
-    int bytes; /* of an element */
+    int bytes; /* of one element */
 } rank_block;
 
-/* Everybody's array gets the block from `owner`'s. */
+/* Copies the block of `owner`'s array into the array of every rank. */
 bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, void *array);
 
-/* The last barrier, at which one rank is chosen to say the error where there is one: true here
- * where it is this one.  Then ranks_close, after it was said. */
+/* The last barrier.  After an error it chooses one rank to print it, and returns true on that rank;
+ * ranks_close follows once the error is printed. */
 bool ranks_part(ranks *r);
 void ranks_close(ranks *r);
 

@@ -1,4 +1,4 @@
-/* Ranks over MPI: listening, meeting, parting. */
+/* Ranks over MPI: error messages, barriers, closing. */
 #include "machine/ranks.h"
 #include "mtf_build.h"
 
@@ -12,16 +12,18 @@
 #include "base/clock.h"
 #include "machine/ranks_mpi.h"
 
-/* On the alarm communicator: an error, "I have said it", "I know", "are you there?", "I am". */
+/* Messages on the alarm communicator: an error; it has been printed; acknowledged; a ping; its
+ * answer. */
 enum { TAG_ERROR, TAG_SAID, TAG_KNOWN, TAG_ASK, TAG_HERE };
-enum { GRACE = 3 };        /* seconds in which a rank that lives answers a goodbye */
-#define ANSWER_SECONDS 1.0 /* in which a rank that waits answers a question */
-#define LAST_WORDS 0.01    /* in which the error of a rank that has ended arrives */
+enum { GRACE = 3 };        /* seconds within which a running rank acknowledges TAG_SAID */
+#define ANSWER_SECONDS 1.0 /* seconds within which a waiting rank answers a ping */
+#define LAST_WORDS 0.01    /* seconds within which the error of a rank that has ended arrives */
 
-/* Seconds after which a message is no longer under way: its sender has not come.  Whoever sleeps
- * before that slows down a long message, which moves only while both sides look after it. */
+/* Seconds after which the sender of a message is considered late.  Sleeping earlier would slow down
+ * long messages, which MPI moves only while both sides call it. */
 static const double under_way = 0.1;
-/* Seconds after which somebody may be lost: little, since the starter soon ends those that are left. */
+/* Seconds of waiting after which processes are checked; short, because the starter soon kills all
+ * other ranks after one was lost. */
 static const double worrying = 0.005;
 
 void ranks_back_off(int tries, double waited)
@@ -33,7 +35,7 @@ void ranks_back_off(int tries, double waited)
         sched_yield();
 }
 
-/* ---- listening ---- */
+/* ---- errors of other ranks ---- */
 
 bool ranks_alarmed(ranks *r)
 {
@@ -57,7 +59,7 @@ bool ranks_foreign(const ranks *r)
     return r->foreign;
 }
 
-/* Nobody waits for its completion: the receiver may be dead. */
+/* Does not wait for completion, since the receiver may be dead. */
 static void send_word(ranks *r, int to, int tag, const void *data, int bytes)
 {
     MPI_Request request;
@@ -65,20 +67,20 @@ static void send_word(ranks *r, int to, int tag, const void *data, int bytes)
     MPI_Request_free(&request);
 }
 
-/* Another one, which has not ended: an MPI library that finds nobody may end the process. */
+/* Is it another rank that has not ended?  Sending to a dead rank may end this process. */
 static bool is_there(const ranks *r, int rank)
 {
     return rank != r->number && rank != r->lost;
 }
 
-/* How many ranks are between the one that was lost and this one, in the order of their numbers. */
+/* The number of ranks between the lost one and this one, in the order of their numbers. */
 static int distance(const ranks *r)
 {
     return (r->number - r->lost - 1 + r->count) % r->count;
 }
 
-/* The next one after a rank of another machine says at once that it was lost, before the library
- * looks at connections again. */
+/* A rank that was connected to the lost rank of another machine, and follows it in the ring,
+ * reports the loss at once: the next call of MPI may end this process. */
 static bool speaks_at_once(const ranks *r)
 {
     return r->cut && distance(r) == 0;
@@ -96,7 +98,7 @@ void ranks_tell(ranks *r)
         if (is_there(r, k)) send_word(r, k, TAG_ERROR, &r->mine, (int)sizeof r->mine);
 }
 
-/* Whoever waits also answers. */
+/* Answers a ping; called while waiting. */
 static void answer(ranks *r)
 {
     int         there;
@@ -108,10 +110,11 @@ static void answer(ranks *r)
     send_word(r, status.MPI_SOURCE, TAG_HERE, NULL, 0);
 }
 
-/* Has a rank ended that has not said why?  Those of other machines say goodbye where they have. */
+/* Has a rank ended without sending an error?  Ranks of other machines that did send one also sent a
+ * goodbye. */
 static bool notice_loss(ranks *r)
 {
-    enum { LOOKS = 200 }; /* at least: on a busy machine the time is soon over */
+    enum { LOOKS = 200 }; /* at least: on a busy machine the time passes quickly */
     bool   link = false;
     int    ended = watch_ended(&r->watch, &link);
     double begin = clock_seconds();
@@ -125,10 +128,10 @@ static bool notice_loss(ranks *r)
 
 arrival ranks_await(ranks *r, const awaited *what, double seconds, _Atomic int *failed)
 {
-    enum { LOOK = 64 }; /* how many tries go without a look at the clock and the alarm */
+    enum { LOOK = 64 }; /* tries between looks at the clock and at error messages */
     double begin = 0, waited = 0;
     for (int tries = 1;; tries++) {
-        /* Before the library looks: it may not come back from finding a connection broken. */
+        /* Before MPI is called: it may end the process when it finds a broken connection. */
         if (r->watch.links && tries > 1 && notice_loss(r)) return SOMEBODY_LOST;
         if (what->came(what)) return ALL_CAME;
         if (failed && atomic_load(failed) >= 0) return SOMEBODY_FAILED;
@@ -178,7 +181,7 @@ bool ranks_say_lost(ranks *r, const char *what)
                 what);
 }
 
-/* ---- meeting ---- */
+/* ---- barriers and broadcasts ---- */
 
 static bool late(ranks *r, const char *what, const char *whom)
 {
@@ -186,7 +189,7 @@ static bool late(ranks *r, const char *what, const char *whom)
                 r->session->opts.patience, whom);
 }
 
-/* The others are a little more patient than rank 0, which knows better who is late. */
+/* The other ranks wait a little longer than rank 0, which knows better which rank is late. */
 static double patience(const ranks *r)
 {
     return r->session->opts.patience + (r->number ? 1 : 0);
@@ -202,7 +205,7 @@ static bool finish(ranks *r, MPI_Request *request, const char *what, const char 
 bool ranks_meet(ranks *r, const char *what)
 {
     MPI_Request request;
-    char        whom[40], word = 0; /* nobody waits for a broadcast of nothing */
+    char        whom[40], word = 0; /* an empty broadcast would not wait */
     for (int k = 1; k < r->count && r->number == 0; k++) {
         snprintf(whom, sizeof whom, "rank %d", k);
         MPI_Irecv(NULL, 0, MPI_BYTE, k, 0, r->comm, &request);
@@ -233,15 +236,15 @@ bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, vo
     MPI_Type_create_subarray(b->ndims, b->whole, b->size, b->begin, MPI_ORDER_C, element, &block);
     MPI_Type_commit(&block);
     MPI_Ibcast(array, 1, block, owner, r->comm, &request);
-    MPI_Type_free(&block); /* both live on until the request is complete */
+    MPI_Type_free(&block); /* MPI frees both once the request is complete */
     MPI_Type_free(&element);
     snprintf(whom, sizeof whom, "rank %d", owner);
     return finish(r, &request, what, whom);
 }
 
-/* ---- parting ---- */
+/* ---- closing ---- */
 
-/* Waits for an empty message, at most `seconds`; returns who sent it, or -1. */
+/* Waits at most `seconds` for an empty message; returns its sender, or -1. */
 static int hear(ranks *r, int from, int tag, double seconds)
 {
     MPI_Request request;
@@ -257,8 +260,8 @@ static int hear(ranks *r, int from, int tag, double seconds)
     }
 }
 
-/* How long this rank leaves the word to those before it.  After a loss there is little time: the
- * starter ends those that are left. */
+/* How many seconds this rank waits for a rank of higher priority to print the error.  After a loss
+ * the time is short: the starter soon kills all other ranks. */
 static double turn(const ranks *r)
 {
     int before = r->lost >= 0 ? distance(r) : r->number;
@@ -267,8 +270,8 @@ static double turn(const ranks *r)
     return r->lost >= 0 ? 0.1 * waits : GRACE + 0.25 * waits;
 }
 
-/* Rank 0 speaks.  Where it does not come, being stuck, the lowest of the others does, who has
- * waited least; should rank 0 come after all, it finds that this was said. */
+/* Rank 0 prints the error.  If rank 0 is stuck, the lowest other rank does, since it has waited the
+ * shortest time; a rank 0 that arrives later then finds the message that it was printed. */
 bool ranks_part(ranks *r)
 {
     if (mtf_ok(r->session) && ranks_meet(r, "closing")) {
@@ -299,11 +302,12 @@ bool ranks_answers(ranks *r, int rank)
     return false;
 }
 
-/* Says that it was said.  Whoever does not answer is stuck and will not exit by itself. */
+/* Tells the other ranks that the error was printed.  A rank that does not acknowledge is stuck and
+ * would never exit, so the job is aborted. */
 static void spread_word(ranks *r)
 {
     double end = clock_seconds() + GRACE;
-    fflush(NULL); /* the first to exit may end this process */
+    fflush(NULL); /* the starter may kill this process once a rank exits */
     for (int k = 0; k < r->count; k++)
         if (is_there(r, k)) send_word(r, k, TAG_SAID, NULL, 0);
     for (int k = 0; k < r->count; k++)
@@ -311,12 +315,12 @@ static void spread_word(ranks *r)
             MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* After an error MPI and `r`, from which it may still be sending, are left as they are: messages
- * are under way that nobody will receive.  The exit status ends the job. */
+/* After an error, MPI and `r` are not freed: messages that no rank will receive are still being
+ * sent from `r`.  The exit status ends the job. */
 void ranks_close(ranks *r)
 {
     if (r->speaks) {
-        ranks_tell(r); /* where that had to wait */
+        ranks_tell(r); /* if it was postponed */
         spread_word(r);
     }
     if (!r->orderly) {

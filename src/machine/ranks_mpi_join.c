@@ -1,4 +1,4 @@
-/* Joining the other ranks: who they are, what is shared with them. */
+/* Joining the other ranks: process addresses, shared memory, links. */
 #include "machine/ranks.h"
 #include "mtf_build.h"
 
@@ -22,8 +22,7 @@ bool ranks_over(void)
     return over;
 }
 
-/* Waits in a way that leaves the core to others: there may be more ranks than cores, and MPI's
- * own waiting often does not. */
+/* Waits while yielding the core: there may be more ranks than cores, and MPI often spins. */
 static void complete(MPI_Request *request)
 {
     double begin = clock_seconds();
@@ -34,9 +33,9 @@ static void complete(MPI_Request *request)
     }
 }
 
-/* ---- who the others are ---- */
+/* ---- what ranks know of each other ---- */
 
-/* Those of this machine are watched, and share memory. */
+/* Ranks on the same machine are watched, and share memory. */
 typedef struct rank_card {
     char           machine[MPI_MAX_PROCESSOR_NAME];
     watched        process;
@@ -56,15 +55,15 @@ static void gather(const ranks *r, const void *mine, void *all, size_t bytes)
     complete(&request);
 }
 
-/* For comparing, and where the system's memory is scarce: MTF_SHARE=no sends messages only. */
+/* MTF_SHARE=no: messages only, for comparison and where shared memory is scarce. */
 static bool may_share(void)
 {
     const char *wish = getenv("MTF_SHARE");
     return !wish || strcmp(wish, "no") != 0;
 }
 
-/* Visits the mailboxes of all ranks of this machine.  Whoever does not reach them all takes part in
- * nothing that is shared, and says so. */
+/* Maps the mailboxes of all ranks of this machine.  A rank that cannot map them all uses no shared
+ * memory, and tells the other ranks so. */
 static void map_mailboxes(ranks *r, const rank_card *cards, int *found)
 {
     int all = r->mailboxes[r->number] != NULL;
@@ -88,8 +87,9 @@ static bool all_near(const ranks *r, const rank_card *cards)
     return true;
 }
 
-/* Ranks form a ring, in which each has a link to the next one where that is on another machine: so
- * there are few, and the end of any rank is noticed by its machine or by both its neighbours. */
+/* Ranks form a ring, in which each rank has a link to the next one if that is on another machine.
+ * So there are few links, and the end of any rank is noticed on its machine or by both
+ * neighbours. */
 static void make_links(ranks *r, const rank_card *cards, link_offer *offers, int *found)
 {
     int        next = (r->number + 1) % r->count, before = (r->number + r->count - 1) % r->count;
@@ -140,8 +140,8 @@ static void meet_neighbours(ranks *r)
 
 /* ---- joining ---- */
 
-/* A process that the starter of another MPI library launched finds itself alone: each of them would
- * do the whole job, and write the same files. */
+/* A process launched by the starter of another MPI library sees only itself: each process would do
+ * the whole job, and write the same files. */
 static bool meets_others(ranks *r)
 {
     launch l = launch_find();
@@ -152,15 +152,15 @@ static bool meets_others(ranks *r)
                 l.size, l.by, MTF_BUILD_MPI, MTF_BUILD_MPI);
 }
 
-/* Opened all the same where the session has failed already: the others want to know why.  False
- * where nobody is there to meet. */
+/* MPI is started even if the session has failed already: the other ranks need its error.  False if
+ * there are no other ranks. */
 static bool start(ranks *r, bool threads)
 {
     int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
     MPI_Request request;
     MPI_Initialized(&running);
     if (!running) {
-        sigset_t before = thread_block_signals(); /* in the library's threads */
+        sigset_t before = thread_block_signals(); /* inherited by the library's threads */
         MPI_Init_thread(NULL, NULL, wants, &has);
         thread_restore_signals(&before);
     } else {
@@ -209,7 +209,7 @@ int ranks_count(const ranks *r)
     return r->count;
 }
 
-/* Bound to some cores by the starter, or with a fair share of all. */
+/* The cores to which the starter has bound the process, or an equal share of all. */
 int ranks_cores(const ranks *r)
 {
     int all = cores_machine(), mine = cores_count();

@@ -1,8 +1,8 @@
 /* A watch: notices when other processes end.
  *
- * The kernel tells it in the very moment, which leaves time to say so: whoever
- * started the processes will soon end the others as well.  Where the kernel is
- * too old for that, or a process is out of sight, nothing is noticed.
+ * The kernel reports it immediately, which leaves time to print an error: the
+ * starter will soon kill the other processes as well.  Where the kernel is too
+ * old, or a process is in another PID namespace, nothing is noticed.
  */
 #include "machine/watch.h"
 
@@ -28,7 +28,7 @@ static bool read_text(const char *path, char *text, size_t room)
     return n > 0;
 }
 
-/* "PID (COMMAND) STATE ...": the 22nd word is when it started; a command may have blanks and
+/* "PID (COMMAND) STATE ...": the 22nd field is the start time; COMMAND may contain blanks and
  * parentheses.  0: not known. */
 static uint64_t start_of(int process)
 {
@@ -64,7 +64,7 @@ bool process_in_sight(const process_address *whom)
            whom->process != here.process && start_of(whom->process) == whom->started;
 }
 
-/* Looked at again when it is held: a number may have been given to another meanwhile. */
+/* Checked again once the descriptor is open: the PID may have been reused meanwhile. */
 static int descriptor_of(const process_address *whom)
 {
 #ifdef SYS_pidfd_open
@@ -106,7 +106,7 @@ void watch_link(watch *w, int descriptor, int mark)
     w->links++;
 }
 
-/* Who has said goodbye is not watched any more. */
+/* A process that has sent a goodbye is not watched any more. */
 static bool has_ended(const watch *w, const watch_end *end)
 {
     if (!end->link) return true;

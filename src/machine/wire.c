@@ -1,4 +1,4 @@
-/* What all wires share: groups, and who is to blame. */
+/* What all wires share: groups, and error messages. */
 #include "machine/wire.h"
 
 int group_after(const group *g, int k)

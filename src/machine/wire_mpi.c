@@ -1,10 +1,11 @@
 /* A mesh over processes: messages between ranks, memory within.
  *
- * Everything goes from processor to processor.  A reduction is done in shards
- * as on the threads' wire: each processor combines one shard in the order of
- * the group's members, so that results are the same bit for bit on every
- * processor, in every run, and on either wire.  Messages between two processors
- * arrive in the order in which they were sent; tags only say who is meant.
+ * Data goes directly from processor to processor.  A reduction is done in
+ * shards as on the threads' wire: each processor combines one shard in the
+ * order of the group's members, so that results are the same bit for bit on
+ * every processor, in every run, and on either wire.  Messages between two
+ * processors arrive in the order in which they were sent; tags only say which
+ * processors of the two ranks are meant.
  */
 #include "machine/wire.h"
 #include "mtf_build.h"
@@ -18,8 +19,8 @@
 
 /* ---- reducing ---- */
 
-/* Says where each member's part of my shard is, or will be when it has come.  Returns how many of
- * the others' lie in this process. */
+/* Fills in where each member's part of this processor's shard is, or will be after it arrives.
+ * Returns how many of the other members' parts lie in this process. */
 static int reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
@@ -39,8 +40,8 @@ static int reduce_parts(mpi_wire *w, int me, const group *g, span shard, int64_t
     return others;
 }
 
-/* A few processors swap what is small, where every one has a process to itself: one round less.
- * The order of the members is kept, and with it every bit. */
+/* If the group is small, the operand short, and each processor has its own process, members swap
+ * whole operands, which saves a round.  The order of the members is kept, and with it every bit. */
 static bool reduce_swap(mpi_wire *w, int me, const instr *i, const group *g, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
@@ -101,7 +102,7 @@ static bool reduce(mpi_wire *w, int me, const instr *i)
     return mpi_meet(w, me, i);
 }
 
-/* The first half of a reduction: a shard is what a processor keeps. */
+/* The first half of a reduction: each processor keeps its shard. */
 static bool reduce_scatter(mpi_wire *w, int me, const instr *i)
 {
     const mesh         *m = w->face.mesh;

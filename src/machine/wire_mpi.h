@@ -1,4 +1,4 @@
-/* The inside of the wire between processes. */
+/* Internals of the wire between processes. */
 #ifndef MACHINE_WIRE_MPI_H
 #define MACHINE_WIRE_MPI_H
 
@@ -7,7 +7,7 @@
 #include "machine/wire.h"
 #include "machine/wire_room.h"
 
-#define ASK_AGAIN 0.5 /* seconds after which those who are late are asked once more */
+#define ASK_AGAIN 0.5 /* seconds after which late ranks are asked once more */
 
 typedef struct post {
     const char *in;
@@ -19,7 +19,7 @@ typedef struct side {
     needs        room;
     char        *work;
     MPI_Request *requests;
-    int         *peers; /* by request: whose answer it waits for */
+    int         *peers; /* by request: the other processor */
     int         *late;
     int          used; /* requests of the current collective */
     participant  participant;
@@ -30,10 +30,10 @@ typedef struct mpi_wire {
     ranks  *ranks;
     int     processors; /* of the whole mesh */
     int     first, end; /* those of this process */
-    int     widest;     /* most processors in one rank */
-    site    site;       /* as this rank sees it */
-    int    *host;       /* by rank, likewise */
-    barrier barrier;    /* of this process's processors */
+    int     widest;     /* the most processors in one rank */
+    site    site;       /* as seen by this rank */
+    int    *host;       /* by rank: its host, as seen by this rank */
+    barrier barrier;    /* between this process's processors */
     post   *posts;      /* by processor of this process */
     side   *sides;
 } mpi_wire;
@@ -46,7 +46,7 @@ static inline bool mpi_is_here(const mpi_wire *w, int processor)
 /* wire_mpi_messages.c */
 void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes);
 void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes);
-/* Waits for the messages begin .. end-1 of the current collective; false where somebody failed. */
+/* Waits for the messages begin .. end-1 of the current collective; false if a processor failed. */
 bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end);
 bool mpi_await(mpi_wire *w, int me, const instr *i, const awaited *what);
 bool mpi_meet(mpi_wire *w, int me, const instr *i);
@@ -54,10 +54,11 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i);
 /* wire_mpi_exchange.c */
 bool mpi_exchange(mpi_wire *w, int me, const instr *i);
 /* wire_mpi_shared.c */
-/* Do those who differ from me along these axes only share memory?  Then they come together. */
+/* Do the processors that differ from `me` along these axes only share memory?  If so, begins a
+ * collective with them. */
 bool shared_serves(mpi_wire *w, int me, unsigned axes);
-/* These follow a shared_serves that was true. */
-bool shared_reduce(participant *g, const instr *i); /* also where each keeps a part */
+/* These need a preceding shared_serves that returned true. */
+bool shared_reduce(participant *g, const instr *i); /* reduce and reduce_scatter */
 bool shared_exchange(participant *g, const instr *i);
 bool shared_wait(participant *g, const instr *i, const post_condition *note);
 

@@ -34,12 +34,12 @@ static void unpack(const region *r, const char *from, char *to, int64_t bytes)
 
 /* ---- the exchange ---- */
 
-/* What comes in, told by one walk over the regions. */
+/* What is received, found by one visit of the regions. */
 typedef struct intake {
-    char *work;    /* after what will have to be unpacked */
-    int   locals;  /* regions from this process, */
-    leg   local;   /* the last of which is, as a rule, the only one */
-    bool  unpacks; /* some region does not arrive where it belongs */
+    char *work;    /* the working space after all that will be unpacked */
+    int   locals;  /* number of regions from this process, */
+    leg   local;   /* and the last of them, which usually is the only one */
+    bool  unpacks; /* some region cannot be received in place */
 } intake;
 
 static void receive_all(mpi_wire *w, int me, const instr *i, int64_t bytes, intake *in)
@@ -74,7 +74,7 @@ static void copy_leg(mpi_wire *w, int me, const leg *l, int64_t bytes)
         w->sides[me - w->first].participant.moved.read_bytes += region_elements(&l->region) * bytes;
 }
 
-/* While the messages are under way. */
+/* Runs while the messages are being transferred. */
 static void copy_locals(mpi_wire *w, int me, const instr *i, int64_t bytes, const intake *in)
 {
     if (in->locals == 1) copy_leg(w, me, &in->local, bytes);
@@ -85,7 +85,7 @@ static void copy_locals(mpi_wire *w, int me, const instr *i, int64_t bytes, cons
         if (mpi_is_here(w, l.peer)) copy_leg(w, me, &l, bytes);
 }
 
-/* Everybody along these axes wants all I have: nothing to intersect. */
+/* All members along these axes need the whole part: there is nothing to intersect. */
 static void send_whole(mpi_wire *w, int me, const instr *i, int64_t bytes, unsigned axes)
 {
     const mesh *m = w->face.mesh;
@@ -125,7 +125,7 @@ static void send_all(mpi_wire *w, int me, const instr *i, int64_t bytes, char *w
     }
 }
 
-/* The visit of receive_all once more, now that everything has come. */
+/* Visits the regions of receive_all again, after all messages have arrived. */
 static void unpack_all(mpi_wire *w, int me, const instr *i, int64_t bytes)
 {
     mesh_point   here = mesh_place(w->face.mesh, me);

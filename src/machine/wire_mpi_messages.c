@@ -1,4 +1,4 @@
-/* Messages between processors, and waiting for what others send. */
+/* Messages between processors, and waiting for them. */
 #include "machine/wire.h"
 #include "mtf_build.h"
 
@@ -61,7 +61,7 @@ static bool lacks_message(const awaited *what, int k)
     return !done;
 }
 
-/* Who is still missing?  Returns how many are in s->late. */
+/* Lists the late processors in s->late and returns their number. */
 static int find_late(side *s, const awaited *what)
 {
     int n = 0;
@@ -72,7 +72,8 @@ static int find_late(side *s, const awaited *what)
     return n;
 }
 
-/* Whoever waits for somebody else is not to blame: leaves those who do not answer in s->late. */
+/* A processor that waits for another one is not the cause: leaves in s->late only those whose ranks
+ * do not answer. */
 static int find_unresponsive(mpi_wire *w, side *s, const awaited *what)
 {
     int  n = find_late(s, what), silent = 0, asked = -1;
@@ -86,7 +87,7 @@ static int find_unresponsive(mpi_wire *w, side *s, const awaited *what)
     return silent;
 }
 
-/* Messages that nobody waits for any more must not arrive in memory that is used again. */
+/* Cancelled messages must not arrive in memory that is used again. */
 static void forget(side *s)
 {
     for (int k = 0; k < s->used; k++) {
@@ -105,7 +106,7 @@ static bool report_lost(mpi_wire *w, const instr *i)
     return ranks_say_lost(w->ranks, what);
 }
 
-/* Those who answer wait for somebody who is later still, and will say so. */
+/* A late rank that answers waits for another one, which is the cause, and will report that one. */
 bool mpi_await(mpi_wire *w, int me, const instr *i, const awaited *what)
 {
     side   *s = &w->sides[me - w->first];
@@ -138,7 +139,7 @@ bool mpi_finish(mpi_wire *w, int me, const instr *i, int begin, int end)
     return mpi_await(w, me, i, &what);
 }
 
-/* The processors of this process wait for each other; false where one failed. */
+/* A barrier of this process's processors; false if one failed. */
 bool mpi_meet(mpi_wire *w, int me, const instr *i)
 {
     if (w->end - w->first == 1) return true;

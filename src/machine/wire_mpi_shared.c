@@ -1,9 +1,10 @@
 /* Collectives through the memory that ranks of one machine share.
  *
- * Everybody lays what others want into its mailbox, posts that, waits until all of
- * the group have posted, and reads theirs.  What is longer than a half of a
- * mailbox goes in rounds.  All processors take part in the same collectives, so
- * number and half of each round follow from counting.
+ * Each processor copies what the others need into its mailbox, posts it, waits
+ * until all members of the group have posted, and reads their mailboxes.  What
+ * exceeds half a mailbox is transferred in rounds.  All processors take part in
+ * the same collectives, so each can compute the number and the half of every round
+ * by counting.
  */
 #include "machine/wire.h"
 #include "mtf_build.h"
@@ -17,7 +18,7 @@
 #include "machine/wire_mpi.h"
 #include "program/exchange.h"
 
-/* ---- those who meet ---- */
+/* ---- the group ---- */
 
 bool shared_serves(mpi_wire *w, int me, unsigned axes)
 {
@@ -38,7 +39,7 @@ static bool lacks_post(const awaited *what, int k)
 
 bool shared_wait(participant *g, const instr *i, const post_condition *note)
 {
-    enum { SPINS = 1000 }; /* looks before the wait begins to cost */
+    enum { SPINS = 1000 }; /* tests before waiting begins to cost */
     mpi_wire *w = g->wire;
     awaited   what = {.came = all_posted,
                       .lacks = lacks_post,
@@ -58,10 +59,10 @@ bool shared_wait(participant *g, const instr *i, const post_condition *note)
 /* One round of a collective, of at most two steps. */
 typedef struct round {
     int      half;
-    uint64_t step; /* that was posted last */
+    uint64_t step; /* the last one posted */
 } round;
 
-/* Waits until nobody reads any more what lay where this round's things go. */
+/* Waits until all readers have finished with the half that this round overwrites. */
 static bool begin_round(participant *g, const instr *i, int64_t which, round *r)
 {
     mailbox_use *turn = g->turn;
@@ -77,7 +78,7 @@ static bool begin_round(participant *g, const instr *i, int64_t which, round *r)
     return true;
 }
 
-/* Posts what lies in my mailbox now, and waits for what the others post. */
+/* Posts the content of the mailbox, and waits for the posts of the other members. */
 static bool swap(participant *g, const instr *i, round *r)
 {
     r->step++;
@@ -93,7 +94,7 @@ static bool end_rounds(participant *g, const round *last)
 
 /* ---- reducing ---- */
 
-/* Which elements of the operand a member combines. */
+/* The elements of the operand that a member combines. */
 static span shard_of(const participant *g, const instr *i, int k)
 {
     if (i->kind == INSTR_REDUCE) return part_range(i->size[0], g->group.n, k);
@@ -101,10 +102,10 @@ static span shard_of(const participant *g, const instr *i, int k)
     return scatter_kept(g->mesh, &i->reduce_scatter, &there);
 }
 
-/* How shards go through mailboxes: in rounds of at most `step` elements of each; member k's begin at k
- * times as many. */
+/* How shards go through mailboxes: in rounds of at most `step` elements of each shard; member k's
+ * elements begin at k * step. */
 typedef struct shard_plan {
-    int64_t bytes; /* of an element */
+    int64_t bytes; /* of one element */
     int64_t step, rounds;
 } shard_plan;
 
@@ -129,7 +130,8 @@ static span piece_of(const shard_plan *p, span shard, int64_t which)
     return (span){shard.begin + begin, rest < 0 ? 0 : rest < p->step ? rest : p->step};
 }
 
-/* Lays the others' pieces of my operand into my mailbox and combines my piece of theirs. */
+/* Copies the other members' pieces of the operand into the mailbox and combines this one's
+ * piece. */
 static bool combine_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
                           round *r)
 {
@@ -155,7 +157,7 @@ static bool combine_round(participant *g, const instr *i, const shard_plan *p, i
     return true;
 }
 
-/* Takes the pieces that the others have combined. */
+/* Copies the pieces that the other members have combined. */
 static bool collect_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
                           round *r)
 {
@@ -170,7 +172,7 @@ static bool collect_round(participant *g, const instr *i, const shard_plan *p, i
     return true;
 }
 
-/* Everybody combines all: one wait less. */
+/* Every member combines the whole operand, which saves a wait. */
 static bool reduce_whole(participant *g, const instr *i, int64_t bytes)
 {
     round r = {0};

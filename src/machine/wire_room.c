@@ -1,4 +1,4 @@
-/* Working space of the wire between processes, by arithmetic alone. */
+/* Working space of the wire between processes, computed in advance. */
 #include "machine/wire_room.h"
 
 #include "machine/legs.h"
@@ -21,7 +21,7 @@ typedef struct place {
     span        process;
 } place;
 
-/* Members of a group in other processes. */
+/* The number of a group's members in other processes. */
 static int64_t count_others(const place *p, const group *g)
 {
     int64_t n = g->n;
@@ -64,7 +64,8 @@ static void scatter_needs(const place *p, const instr *i, needs *n)
     n->messages = (int)others * (mpi_pieces(kept) + mpi_pieces(largest));
 }
 
-/* What goes out: where parts are only gathered, one's own as it is; else the exchange's own visit. */
+/* What is sent: in a plain gather the part itself, without packing; otherwise the regions that the
+ * exchange visits. */
 static void leaving_needs(const place *p, const instr *i, int64_t bytes, needs *n)
 {
     unsigned gathered = exchange_gathers(i->exchange);
@@ -124,7 +125,7 @@ needs wire_needs(const site *s, const mesh *m, int me, const program *q)
     return most;
 }
 
-/* Lists of a few words for each member and message are not counted. */
+/* Without the lists of a few words for each member and message. */
 int64_t wire_room_bytes(const site *s, const mesh *m, int me, const program *p)
 {
     if (mesh_size(m) == 1) return 0;

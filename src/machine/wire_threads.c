@@ -1,10 +1,11 @@
 /* A mesh of threads that read each other's memory.
  *
- * A collective begins when all of a group have posted where their operands
- * are, and ends when all are done, for then they may change.  A long reduction
- * is done in shards: each processor combines one, then copies the others'.
- * Always it is in the order of the group's members, so that the result is the
- * same bit for bit on every processor and in every run.
+ * A collective begins when all members of a group have posted the addresses of
+ * their operands, and ends when all have finished reading, after which operands
+ * may change.  A long reduction is done in shards: each processor combines one,
+ * then copies the others.  Operands are always combined in the order of the
+ * group's members, so that the result is the same bit for bit on every
+ * processor and in every run.
  */
 #include <string.h>
 
@@ -14,21 +15,22 @@
 #include "machine/overlap.h"
 #include "program/exchange.h"
 
-/* What one processor writes: no line of another's is among it. */
+/* What one processor writes, in cache lines of its own. */
 typedef struct place {
     _Alignas(CACHE_LINE) mailbox mailbox;
     participant participant;
     mailbox_use turn;
-    _Alignas(CACHE_LINE) char copy[WHOLE_BYTES]; /* of a short operand */
+    char       *copy; /* of a short operand, in memory of the device */
+    _Alignas(CACHE_LINE) char host_copy[WHOLE_BYTES]; /* the same, where that is the host's */
 } place;
 
 typedef struct thread_wire {
     wire      face;
     int       count;
     char     *room;
-    place    *places; /* by processor; in the room, each beginning a line */
+    place    *places; /* by processor; within `room`, aligned to cache lines */
     mailbox **mailboxes;
-    int      *late; /* room for their numbers */
+    int      *late; /* numbers of late processors */
     barrier   barrier;
 } thread_wire;
 
@@ -45,7 +47,7 @@ static bool is_fulfilled(const void *what)
     return participant_has_all(w->participant, w->note);
 }
 
-/* Those who wait for others are not to blame. */
+/* A processor that waits for another one is not the cause. */
 static bool report_late(thread_wire *w, const participant *g, const instr *i,
                         const post_condition *what)
 {
@@ -57,7 +59,8 @@ static bool report_late(thread_wire *w, const participant *g, const instr *i,
     return wire_late(&w->face, i, n, w->late);
 }
 
-/* Who is disappointed still counts as waiting: somebody may just be looking for those who are late. */
+/* After a failure `waits` stays set: another thread may be looking for late processors at this
+ * moment. */
 static bool wait_for_posts(participant *g, const instr *i, const post_condition *what)
 {
     thread_wire *w = g->wire;
@@ -86,15 +89,18 @@ static void post_operands(participant *g)
     participant_post(g, 1);
 }
 
-/* Where the result takes the operand's place, the others read a copy. */
+/* If the result overwrites the operand, the other members read a copy. */
 static bool reduce_whole(participant *g, const instr *i, int64_t bytes)
 {
-    if (g->in == g->out)
-        g->in = memcpy(((place *)participant_mailbox(g))->copy, g->in, (size_t)bytes);
+    if (g->in == g->out) {
+        char *copy = ((place *)participant_mailbox(g))->copy;
+        TRY(participant_copy(g, copy, g->in, bytes));
+        g->in = copy;
+    }
     post_operands(g);
     TRY(participant_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in;
-    participant_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
+    TRY(participant_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]));
     return participant_swap(g, i, 2);
 }
 
@@ -107,18 +113,19 @@ static bool reduce(participant *g, const instr *i)
     span shard = part_range(elements, g->group.n, g->group.mine);
     TRY(participant_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + shard.begin * bytes;
-    participant_combine(g, g->group.n, g->group.n - 1, i, g->out + shard.begin * bytes, shard.size);
+    TRY(participant_combine(g, g->group.n, g->group.n - 1, i, g->out + shard.begin * bytes,
+                            shard.size));
     TRY(participant_swap(g, i, 2));
     for (int k = 0; k < g->group.n; k++) {
         span r = part_range(elements, g->group.n, k);
         if (k != g->group.mine)
-            participant_read(g, g->out + r.begin * bytes, g->theirs[k]->out + r.begin * bytes,
-                             r.size * bytes);
+            TRY(participant_read(g, g->out + r.begin * bytes, g->theirs[k]->out + r.begin * bytes,
+                                 r.size * bytes));
     }
     return participant_swap(g, i, 3);
 }
 
-/* The first half of a reduction: a shard is what a processor keeps. */
+/* The first half of a reduction: each processor keeps its shard. */
 static bool reduce_scatter(participant *g, const instr *i)
 {
     const scatter_args *how = &i->reduce_scatter;
@@ -128,7 +135,7 @@ static bool reduce_scatter(participant *g, const instr *i)
     span kept = scatter_kept(g->mesh, how, &g->group.here);
     TRY(participant_await(g, i, 1));
     for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + kept.begin * bytes;
-    participant_combine(g, g->group.n, g->group.n - 1, i, g->out, kept.size);
+    TRY(participant_combine(g, g->group.n, g->group.n - 1, i, g->out, kept.size));
     return participant_swap(g, i, 2);
 }
 
@@ -136,12 +143,12 @@ static bool gather_runs(participant *g, const instr *i, const run_plan *runs)
 {
     post_operands(g);
     span own = run_of(g->mesh, i->exchange, runs, g->me);
-    memcpy(g->out + own.begin, g->in, (size_t)own.size);
+    TRY(participant_copy(g, g->out + own.begin, g->in, own.size));
     TRY(participant_await(g, i, 1));
     for (int step = 1; step < g->group.n; step++) {
         int  k = group_after(&g->group, step);
         span run = run_of(g->mesh, i->exchange, runs, g->members[k]);
-        participant_read(g, g->out + run.begin, g->theirs[k]->in, run.size);
+        TRY(participant_read(g, g->out + run.begin, g->theirs[k]->in, run.size));
     }
     return participant_swap(g, i, 2);
 }
@@ -159,7 +166,7 @@ static bool exchange(participant *g, const instr *i)
     TRY(participant_await(g, i, 1));
     for (region r; region_next(&v, &r);) {
         int source = mesh_number(g->mesh, &r.source);
-        region_copy(&r, g->mailboxes[source]->in, g->out, bytes);
+        TRY(participant_copy_region(g, &r, g->mailboxes[source]->in, g->out, bytes));
         if (source != g->me) g->moved.read_bytes += region_elements(&r) * bytes;
     }
     return participant_swap(g, i, 2);
@@ -187,7 +194,7 @@ static void threads_abort(wire *face, int me)
     barrier_abort(&((thread_wire *)face)->barrier);
 }
 
-/* After a failure processors stand at different collectives. */
+/* After a failure, processors may have stopped at different collectives. */
 static void threads_reset(wire *face)
 {
     thread_wire *w = (thread_wire *)face;
@@ -207,15 +214,18 @@ static const wire_moved *threads_moved(const wire *face, int me)
 
 static int64_t threads_taken(const wire *face, int me)
 {
-    return (int64_t)sizeof((const thread_wire *)face)->places[me].copy;
+    return (int64_t)sizeof((const thread_wire *)face)->places[me].host_copy;
 }
 
 static void threads_close(wire *face)
 {
     thread_wire         *w = (thread_wire *)face;
     const mtf_allocator *from = &face->session->allocator;
-    for (int k = 0; w->places && k < w->count; k++)
+    for (int k = 0; w->places && k < w->count; k++) {
+        device_context *c = w->places[k].participant.context;
+        if (c) c->device->release(c, w->places[k].copy, WHOLE_BYTES);
         participant_leave(&w->places[k].participant, face->session);
+    }
     barrier_close(&w->barrier, face->session);
     block_free(from, w->room);
     block_free(from, w->mailboxes);
@@ -223,7 +233,19 @@ static void threads_close(wire *face)
     block_free(from, w);
 }
 
-static bool make_participants(thread_wire *w)
+static bool threads_prepare(wire *face, int me, const program *p)
+{
+    device_context *c = ((thread_wire *)face)->places[me].participant.context;
+    return !c || c->device->peers->prepare(c, face->mesh, p);
+}
+
+/* NULL: the host does the work. */
+static device_context *with_peers(device_context *const *contexts, int k)
+{
+    return contexts && contexts[k]->device->peers ? contexts[k] : NULL;
+}
+
+static bool make_participants(thread_wire *w, device_context *const *contexts)
 {
     mtf_session         *s = w->face.session;
     const mtf_allocator *from = &s->allocator;
@@ -239,19 +261,24 @@ static bool make_participants(thread_wire *w)
                                                  .me = k,
                                                  .mailboxes = w->mailboxes,
                                                  .turn = &w->places[k].turn,
+                                                 .context = with_peers(contexts, k),
                                                  .wire = w,
                                                  .wait = wait_for_posts,
                                                  .posted = wake_others};
         TRY(participant_make_room(&w->places[k].participant, s, w->count));
+        w->places[k].copy = w->places[k].host_copy;
+        device_context *c = w->places[k].participant.context;
+        if (c) TRY((w->places[k].copy = c->device->alloc(c, WHOLE_BYTES)) != NULL);
     }
     return true;
 }
 
-wire *wire_threads_open(mtf_session *s, const mesh *m)
+wire *wire_threads_open(mtf_session *s, const mesh *m, device_context *const *contexts)
 {
     thread_wire *w = block_alloc(&s->allocator, &s->fault, sizeof *w, true);
     if (!w) return NULL;
     w->face = (wire){.name = "threads",
+                     .prepare = threads_prepare,
                      .run = threads_run,
                      .abort = threads_abort,
                      .reset = threads_reset,
@@ -262,7 +289,7 @@ wire *wire_threads_open(mtf_session *s, const mesh *m)
                      .mesh = m,
                      .failed = -1};
     w->count = mesh_size(m);
-    if (make_participants(w) && barrier_open(&w->barrier, s, w->count)) return &w->face;
+    if (make_participants(w, contexts) && barrier_open(&w->barrier, s, w->count)) return &w->face;
     threads_close(&w->face);
     return NULL;
 }

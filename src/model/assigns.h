@@ -1,4 +1,4 @@
-/* Does a graph change variables when it runs? */
+/* Whether a graph assigns variables when it runs. */
 #ifndef MODEL_ASSIGNS_H
 #define MODEL_ASSIGNS_H
 

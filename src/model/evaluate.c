@@ -1,9 +1,9 @@
-/* Means over all examples of some data.
+/* Means over all examples of a dataset.
  *
- * A number for all examples of a batch, such as a loss, is their mean.  So what
- * is left over by full batches comes in batches of its own, in which each of
- * its examples stands equally often (MTF_REPEAT); every batch then weighs as
- * much as it has different examples.
+ * A scalar of a batch, such as a loss, is the mean over its examples.  So the
+ * examples that do not fill a batch form batches in which each is repeated
+ * equally often (MTF_REPEAT); every batch is then weighted by its number of
+ * different examples.
  */
 #include "base/dtype.h"
 #include "data/dataset.h"
@@ -40,7 +40,7 @@ static bool check(const mtf_graph *g, const mtf_tensor *value, const char *batch
     return true;
 }
 
-/* Whatever a step would miss is known before. */
+/* Finds missing fields before the first step. */
 static bool check_inputs(const mtf_program *p, const mtf_dataset *data)
 {
     for (int i = 0; i < first_program(p)->ninputs; i++) {
@@ -84,7 +84,7 @@ static bool compile(mtf_evaluation *e, mtf_graph *g, mtf_dataset *data, mtf_batc
     return e->room != NULL;
 }
 
-/* The first batch is read for its error alone: some formats tell shapes only then. */
+/* Reads the first batch only to find errors: some formats show an example's shape only then. */
 static bool try_batch(mtf_evaluation *e)
 {
     return mtf_batches_next(e->batches) && mtf_batches_seek(e->batches, 0);
@@ -118,7 +118,7 @@ void mtf_evaluation_free(mtf_evaluation *e)
 
 /* ---- running ---- */
 
-/* Of each example that is no filling; a scalar is the mean of all. */
+/* Adds the value of each real example; a scalar is the mean of all of them. */
 static bool add_value(mtf_evaluation *e, int i, int64_t real)
 {
     const mtf_tensor *x = e->values[i];

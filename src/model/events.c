@@ -1,8 +1,8 @@
 /* Event files: scalars by step, as TensorBoard reads them.
  *
- * A file is a row of records: length, checksum of the length, bytes, checksum
- * of the bytes.  The bytes are an Event in the protocol buffers' format, of
- * which only a few fields are ever written:
+ * A file is a sequence of records: length, checksum of the length, bytes,
+ * checksum of the bytes.  The bytes are an Event in the format of protocol
+ * buffers, of which only a few fields are written:
  *
  *     Event   { 1: double wall_time, 2: int64 step, 3: string file_version, 5: Summary }
  *     Summary { 1: Value { 1: string tag, 2: float simple_value } }
@@ -44,7 +44,7 @@ static void put_bytes(message *m, const void *bytes, size_t n)
     m->used += n;
 }
 
-/* Seven bits a byte, lowest first; the highest bit says that more follow. */
+/* Seven bits a byte, lowest first; the highest bit is set where more follow. */
 static void put_varint(message *m, uint64_t x)
 {
     for (; x >= 128; x >>= 7) m->bytes[m->used++] = (uint8_t)(x | 128);
@@ -138,7 +138,7 @@ bool events_scalar(events *e, int64_t step, const char *tag, double value)
 
 /* ---- files ---- */
 
-/* Two runs that begin in one second must not share a file: the second takes another name. */
+/* Two runs that begin in the same second must not share a file: the second gets another name. */
 static bool create(events *e, const char *directory)
 {
     char host[256] = "host";

@@ -6,8 +6,8 @@
 
 typedef struct events events;
 
-/* Begins a file DIRECTORY/events.out.tfevents.SECONDS.HOST; the directory is made where it is
- * missing.  NULL after an error. */
+/* Creates a file DIRECTORY/events.out.tfevents.SECONDS.HOST, and the directory where it is missing.
+ * NULL after an error. */
 events *events_open(mtf_session *s, const char *directory);
 bool    events_scalar(events *e, int64_t step, const char *tag, double value);
 bool    events_close(events *e); /* false: something could not be written */

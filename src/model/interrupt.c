@@ -1,10 +1,12 @@
-/* The user's wish to stop: SIGINT, SIGTERM, SIGHUP and SIGUSR1.
+/* Signals that stop training: SIGINT, SIGTERM, SIGHUP and SIGUSR1.
  *
- * A handler cannot reach a session, and no variable of the library is global.
- * So the system keeps the note: the handler does nothing, but it is taken for
- * one signal only, and where the default is back, the signal has come.
+ * A handler cannot reach a session, and the library has no global variables.
+ * So the state is kept by the system: the handler does nothing, but it is
+ * installed for one signal only (SA_RESETHAND); when the default is in effect
+ * again, the signal has arrived.
  *
- * Terminals that close send SIGHUP, and batch systems SIGUSR1 before the end.
+ * A closing terminal sends SIGHUP; batch systems send SIGUSR1 before a job's
+ * time ends.
  */
 #include "model/interrupt.h"
 
@@ -26,7 +28,7 @@ static void let_pass(int number)
 void interrupt_watch(interrupt *w)
 {
     struct sigaction once = {.sa_handler = let_pass, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    for (int i = 0; i < INTERRUPTS; i++) /* not what nohup ignores, or the program handles */
+    for (int i = 0; i < INTERRUPTS; i++) /* unless nohup ignores it or the program handles it */
         w->ours[i] = is_default(signals[i]) && sigaction(signals[i], &once, NULL) == 0;
 }
 
@@ -35,7 +37,7 @@ int interrupt_came(interrupt *w)
     int came = 0;
     for (int i = 0; i < INTERRUPTS && !came; i++)
         if (w->ours[i] && is_default(signals[i])) came = signals[i];
-    if (came) interrupt_leave(w); /* the second may be of the other kind */
+    if (came) interrupt_leave(w); /* the second signal may be a different one */
     return came;
 }
 

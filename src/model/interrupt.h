@@ -1,4 +1,4 @@
-/* The user's wish to stop: SIGINT, SIGTERM, SIGHUP and SIGUSR1. */
+/* Signals that stop training: SIGINT, SIGTERM, SIGHUP and SIGUSR1. */
 #ifndef MODEL_INTERRUPT_H
 #define MODEL_INTERRUPT_H
 
@@ -7,10 +7,10 @@
 enum { INTERRUPTS = 4 };
 
 typedef struct interrupt {
-    bool ours[INTERRUPTS]; /* nobody else cares for this signal */
+    bool ours[INTERRUPTS]; /* this signal had its default action, and is watched */
 } interrupt;
 
-/* From now on the first signal is noted; the second one ends the process, as ever. */
+/* From now on the first signal is recorded; the second one ends the process as usual. */
 void interrupt_watch(interrupt *w);
 int  interrupt_came(interrupt *w); /* which one; 0: none */
 void interrupt_leave(interrupt *w);

@@ -1,6 +1,6 @@
-/* Digits by convolutions on blocks, as the original's example has them.
+/* MNIST by convolutions on blocks, as in the original's example.
  *
- * An image of 28 x 28 is 4 x 4 blocks of 7 x 7, which a mesh may divide by
+ * An image of 28 x 28 is 4 x 4 blocks of 7 x 7, which a layout may cut by
  * row_blocks and col_blocks.
  */
 #include "model/mnist_data.h"

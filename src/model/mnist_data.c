@@ -4,7 +4,7 @@
 #include "base/textbuf.h"
 #include "mtf_nn.h"
 
-/* The files are often left as they come, compressed. */
+/* The files are published compressed, and often kept so. */
 static const char *file_pattern(const settings *v, const char *part, const char *what)
 {
     textbuf t = {.arena = &v->session->arena};

@@ -1,4 +1,4 @@
-/* What the options of ready models mean, one row each. */
+/* The options of built-in models, one row each. */
 /* clang-format off */
 /*           name         argument   what it chooses */
 MODEL_OPTION("batch",     "N",       "examples in a step")

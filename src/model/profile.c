@@ -1,7 +1,7 @@
-/* A closing table: where the time of all processors went.
+/* A table of the time that all processors spent.
  *
  * Rows are the kinds of instructions, then the scopes of the graph, so that
- * they are the same on every processor; a processor gives one number a row.
+ * they are the same on every processor; each processor contributes one number to a row.
  */
 #include "model/profile.h"
 
@@ -100,7 +100,7 @@ static void join(table *t, const spent *one, int number)
     }
 }
 
-/* Ranks have equally many processors, or one less: all send room for the most. */
+/* Ranks have equally many processors, or one fewer: all send as many as the largest has. */
 static bool collect(table *t)
 {
     store  *s = t->program->store;
@@ -132,7 +132,7 @@ static int slower(const void *a, const void *b)
     return x->mean < y->mean ? 1 : x->mean > y->mean ? -1 : strcmp(x->name, y->name);
 }
 
-/* Those with calls, the slowest first. */
+/* The rows with calls, the slowest first. */
 static int sort_rows(row *rows, int n)
 {
     int kept = 0;

@@ -1,4 +1,4 @@
-/* What a training shows while it runs. */
+/* What training prints while it runs. */
 #include "model/progress.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "machine/launch.h"
 
 static const double terminal_seconds = 0.1, plain_seconds = 2; /* between two lines */
-static const double recent_seconds = 5, recent_steps = 50;     /* that a recent mean is about */
+static const double recent_seconds = 5, recent_steps = 50;     /* time constants of recent means */
 
 static void show_on_stdout(void *context, const char *text)
 {
@@ -23,15 +23,15 @@ static void show_on_stdout(void *context, const char *text)
     fflush(stdout);
 }
 
-/* Can a line overwrite itself?  Starters of ranks read them through a terminal of their own,
- * whatever reads the starter. */
+/* Whether a line can be overwritten.  Not under mpirun and srun, which give each rank a pseudo-terminal
+ * even where their own output is a file. */
 static bool is_terminal(void)
 {
     const char *kind = getenv("TERM");
     return launch_find().size == 1 && isatty(STDOUT_FILENO) && kind && strcmp(kind, "dumb") != 0;
 }
 
-/* Asked for each line: windows change. */
+/* Called for each line, because windows are resized. */
 static int terminal_columns(void)
 {
     struct winsize size;
@@ -88,7 +88,7 @@ static void show_line(progress *p, const char *line)
     p->standing = p->terminal ? length : 0;
 }
 
-/* The pieces of a line, as they stand; of what does not fit the terminal the least useful goes. */
+/* The pieces of a line, in order; where the terminal is too narrow, the least useful are dropped. */
 enum { STEP, LOSS, SMOOTHED, RATE, SPEED, WIRE, TIME, PIECES };
 static const int drop_first[] = {WIRE, RATE, SMOOTHED, SPEED, TIME};
 
@@ -147,7 +147,7 @@ static void fill_line(const progress *p, const progress_now *now, line *l)
         set(l, TIME, "   after %s", duration_text(spent, time, sizeof time));
 }
 
-/* A line that is as wide as the terminal would begin another. */
+/* A line as wide as the terminal would wrap. */
 static void write_line(const progress *p, const progress_now *now, char *text, size_t room)
 {
     enum { DROPS = sizeof drop_first / sizeof *drop_first };

@@ -1,4 +1,4 @@
-/* Ready models: networks by name, with their options and data. */
+/* Built-in models: networks by name, with options and data. */
 #include "model/ready.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
-/* Ready models: networks by name, with their options and data.
+/* Built-in models: networks by name, with options and data.
  *
- * A model is a constant struct.  What users may choose are settings, texts that
- * are read when the network is built.
+ * A model is a constant struct.  Its settings are texts that users may choose;
+ * they are parsed when the network is built.
  */
 #ifndef MODEL_READY_H
 #define MODEL_READY_H
@@ -11,7 +11,7 @@
 
 typedef struct model model;
 
-/* A choice that a model offers; model_options.h says what each name means. */
+/* An option of a model; model_options.h explains each name. */
 typedef struct model_option {
     const char *name, *otherwise;
 } model_option;
@@ -21,31 +21,33 @@ enum { MOST_MODEL_OPTIONS = 16, MOST_FIELDS = 16 };
 typedef struct settings {
     mtf_session *session;
     const model *model;
-    const char  *values[MOST_MODEL_OPTIONS]; /* as in the model's list */
+    const char  *values[MOST_MODEL_OPTIONS]; /* in the order of the model's options */
 } settings;
 
 typedef struct network {
     mtf_graph  *graph;
     mtf_tensor *loss;
     mtf_tensor
-        *right; /* [batch], 1 where the answer is right, else 0; NULL: nothing is right or wrong */
-    /* [batch], of models of text: the sum of the tokens' losses and their number, of which `right`
-     * counts the right ones; NULL: there are no tokens. */
+        *right; /* [batch], 1 where the prediction is right, else 0; NULL: not a classifier */
+    /* [batch], for models of text: the sum of the tokens' losses, and their number; `right` is then the
+     * number of right tokens.  NULL: not a model of text. */
     mtf_tensor *token_losses, *token_counts;
+    /* [batch], likewise: 1 where a row has tokens; 1 where it has tokens and all of them are right. */
+    mtf_tensor *sequences, *sequences_right;
 } network;
 
 struct model {
     const char         *name, *says;
     const model_option *options; /* the last has the name NULL */
-    /* The network without its optimizer; `training`: with what only training does, as dropout. */
+    /* The network without its optimizer; `training`: with dropout and the like. */
     bool (*build)(const settings *v, bool training, network *n);
-    /* The data for training or for evaluation; NULL: the network makes its own. */
+    /* The data for training or for evaluation; NULL: the network generates it. */
     bool (*fields)(const settings *v, bool training, mtf_field fields[MOST_FIELDS]);
 };
 
 extern const model model_mnist, model_mnist_conv, model_toy;
 
-/* The n-th, NULL after the last; by name, NULL where there is none. */
+/* The n-th model, NULL after the last; a model by name, NULL where there is none. */
 const model *model_nth(int n);
 const model *model_find(const char *name);
 
@@ -53,9 +55,9 @@ settings settings_of(mtf_session *s, const model *m);
 /* False where the model has no such option, which is an error. */
 bool settings_set(settings *v, const char *name, const char *value);
 bool settings_has(const settings *v, const char *name);
-/* The value as it stands; "" where the model has no such option. */
+/* The value as text; "" where the model has no such option. */
 const char *setting_text(const settings *v, const char *name);
-/* As a whole number from `least` on, or as a number; false after an error. */
+/* The value as a whole number from `least` on, or as a number; false after an error. */
 bool setting_count(const settings *v, const char *name, int64_t least, int64_t *value);
 bool setting_number(const settings *v, const char *name, double *value);
 

@@ -1,10 +1,10 @@
-/* Finds the first tensor that was no number.
+/* Finds the first tensor that was not finite.
  *
- * The step's values are gone, but everything can be had again: variables from
- * a checkpoint before it or from their initialisers, batches and random numbers
- * by their position.  Steps up to the last two run as before; these run on the
- * check device, which looks at every operand of every instruction.  Two,
- * because what an update breaks shows in the next step's loss.
+ * The step's values are gone, but all of them can be computed again: variables
+ * from an earlier checkpoint or their initialisers, batches and random numbers
+ * by their position.  All steps but the last two run as before; these two run
+ * on the check device, which examines every operand of every instruction.  Two,
+ * because an update that breaks a variable shows in the next step's loss.
  */
 #include "model/training.h"
 
@@ -15,7 +15,7 @@
 #include "checkpoint/agree.h"
 
 enum { CHECKED = 2 };
-static const double word_seconds = 2; /* between two words about a long replay */
+static const double word_seconds = 2; /* between two progress lines of a long replay */
 
 static bool take_steps(training *t, mtf_program *p, mtf_batches *b, int64_t end)
 {
@@ -30,7 +30,7 @@ static bool take_steps(training *t, mtf_program *p, mtf_batches *b, int64_t end)
     return true;
 }
 
-/* The worst of an input's parts here: a NaN, else an infinity, else 0. */
+/* The worst value in an input's parts of this process: a NaN, else an infinity, else 0. */
 static double strangest_value(const mtf_program *p, int input)
 {
     const mtf_tensor *x = first_program(p)->inputs[input].tensor;
@@ -49,7 +49,7 @@ static double strangest_value(const mtf_program *p, int input)
     return worst;
 }
 
-/* Says in `why` which input of this step is not finite, where one is. */
+/* Reports in `why` an input of this step that is not finite, if there is one. */
 static bool blame_input(const training *t, const mtf_program *p, double loss, fault *why)
 {
     char place[PLACE_TEXT];
@@ -64,7 +64,7 @@ static bool blame_input(const training *t, const mtf_program *p, double loss, fa
     return true;
 }
 
-/* The tensor that became infinite first, on some processor of this process. */
+/* Reports the tensor that became infinite first on a processor of this process. */
 static bool blame_infinite(const training *t, const mtf_program *p, double loss, fault *why)
 {
     char place[PLACE_TEXT];
@@ -78,7 +78,7 @@ static bool blame_infinite(const training *t, const mtf_program *p, double loss,
     return true;
 }
 
-/* What one rank has found is everybody's error. */
+/* Makes what one rank has found the error of all ranks. */
 static bool conclude(training *t, const mtf_program *p, int64_t first, double loss)
 {
     static const char what[] = "finding what is not finite";
@@ -96,7 +96,7 @@ bool training_explain(training *t, double loss)
 {
     int64_t bad = t->step;
     TRY(!t->opts->checkpoint_dir || mtf_save_wait(t->session));
-    TRY(training_rewind(t, bad - CHECKED)); /* what was saved later may be broken already */
+    TRY(training_rewind(t, bad - CHECKED)); /* later checkpoints may already be broken */
     int64_t first = t->step, plain = bad - CHECKED > first ? bad - CHECKED : first;
     progress_say(&t->progress,
                  "the loss is %g in step %lld: replaying from step %lld to find where that began",

@@ -1,4 +1,4 @@
-/* Where a training begins: after a checkpoint, with another's variables, anew. */
+/* Start of training: from a checkpoint or initial values. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "data/dataset.h"
 #include "model/training.h"
 
-/* ---- what a run that goes on should have alike ---- */
+/* ---- settings that a resumed run should share ---- */
 
 enum { SAMPLES = 16, MOST_FACTS = 4 };
 
-/* A sum over some examples, as the program takes them: enough to tell one data set from another. */
+/* A sum over some examples in the program's types: enough to tell one dataset from another. */
 static bool sample_data(training *t, int64_t *batch, uint64_t *sum)
 {
     const mtf_train_opts *o = t->opts;
@@ -44,7 +44,7 @@ static bool sample_data(training *t, int64_t *batch, uint64_t *sum)
     return ok;
 }
 
-/* Of a graph that makes its own examples; 0: nothing in it is called so. */
+/* The batch size of a graph that generates its examples; 0: it has no dimension of that name. */
 static int64_t made_batch(const mtf_graph *g)
 {
     for (int i = 0; i < g->ntensors; i++) {
@@ -81,7 +81,7 @@ static bool find_facts(training *t)
     return add_fact(t, &n, "data", text);
 }
 
-/* NULL where it is not among them. */
+/* The value of a fact; NULL where it is absent. */
 static const char *find_fact(const char *const *facts, const char *key)
 {
     for (int i = 0; facts && facts[i]; i += 2)
@@ -89,7 +89,7 @@ static const char *find_fact(const char *const *facts, const char *key)
     return NULL;
 }
 
-/* ---- does a checkpoint suit? ---- */
+/* ---- checking that a checkpoint fits ---- */
 
 static bool other_fact(const training *t, const contents *c, const char *key, fault *f)
 {
@@ -112,7 +112,7 @@ static bool other_fact(const training *t, const contents *c, const char *key, fa
     return fail(f, ERR_USAGE, "\"%s\" was made with other data; %s", c->path, way_out);
 }
 
-/* What nobody would load: the model or its optimizer has changed. */
+/* Variables of the checkpoint that the model lacks: the model or its optimizer has changed. */
 static bool all_are_used(const training *t, const contents *c, fault *f)
 {
     const kept_tensor *unused = NULL;
@@ -129,7 +129,7 @@ static bool all_are_used(const training *t, const contents *c, fault *f)
         c->path, n, n == 1 ? "" : "s", unused->shown);
 }
 
-/* What would stay as it was initialized. */
+/* Variables of the model that the checkpoint lacks: they would keep their initial values. */
 static bool all_are_there(const training *t, const contents *c, fault *f)
 {
     const store *s = t->program->store;
@@ -165,14 +165,14 @@ static bool accepts(void *context, const contents *c, fault *f)
 
 /* ---- loading ---- */
 
-/* "file: ..." without the word. */
+/* The message without its kind: "file: ..." is "...". */
 static const char *sentence(const fault *f)
 {
     const char *colon = strstr(f->text, ": ");
     return colon ? colon + 2 : f->text;
 }
 
-/* How much was loaded, and what was not found, in one line. */
+/* Prints how much was loaded, and what was not found, in one line. */
 static void say_loaded(training *t, const mtf_loaded *from, const char *kind)
 {
     textbuf text = {.arena = &t->session->arena};
@@ -185,7 +185,7 @@ static void say_loaded(training *t, const mtf_loaded *from, const char *kind)
     if (t->progress.json)
         progress_say(&t->progress, "%.*s", text.used - 1, text.text);
     else
-        progress_text(&t->progress, text.text); /* of any length */
+        progress_text(&t->progress, text.text); /* it may be of any length */
 }
 
 static bool take_init(training *t, bool says)
@@ -198,7 +198,7 @@ static bool take_init(training *t, bool says)
     return true;
 }
 
-/* The newest checkpoint up to step `most`, as the first rank sees it; -1: there is none. */
+/* The newest checkpoint up to step `most`, as listed by the first rank; -1: there is none. */
 static bool newest_checkpoint(training *t, int64_t most, int64_t *newest)
 {
     mtf_session *s = t->session;
@@ -232,8 +232,8 @@ static bool load_step(training *t, int64_t step, mtf_loaded *from, fault *why)
     return true;
 }
 
-/* The newest whole checkpoint up to step `most`: those that are not are passed over, and `damaged`
- * holds what is wrong with the first of them.  from->step is -1 where none is left. */
+/* Loads the newest undamaged checkpoint up to step `most`.  Skips damaged ones; `damaged` holds the
+ * error of the first of them.  from->step is -1 where none is left. */
 static bool load_newest(training *t, int64_t most, mtf_loaded *from, fault *damaged)
 {
     for (;;) {
@@ -247,14 +247,14 @@ static bool load_newest(training *t, int64_t most, mtf_loaded *from, fault *dama
                 t->session->fault.named = why.named;
             return false;
         }
-        progress_say(&t->progress, "passing over step %" PRId64 ", which is not whole: %s", step,
+        progress_say(&t->progress, "skipping step %" PRId64 ", which is damaged: %s", step,
                      sentence(&why));
         fault_take(damaged, why.kind, why.text);
         most = step - 1;
     }
 }
 
-/* Batches are counted from the beginning: with another size the same examples are other batches. */
+/* A position counts batches from the beginning: it is converted where the batch size has changed. */
 static int64_t position_here(const training *t, const mtf_loaded *from)
 {
     const char *there = find_fact(from->facts, "batch"), *here = find_fact(t->facts, "batch");
@@ -277,7 +277,7 @@ bool training_rewind(training *t, int64_t most)
     const program *p = first_program(t->program);
     mtf_loaded     from;
     fault          damaged = {0};
-    /* Before anything is loaded: what a checkpoint lacks has its first value. */
+    /* Before loading, because variables that a checkpoint lacks must have their initial values. */
     for (int v = 0; v < p->nvariables; v++)
         TRY(store_restart(t->program->store, p->variables[v].tensor));
     TRY(load_newest(t, most, &from, &damaged));
@@ -311,7 +311,7 @@ void training_leave(training *t)
     if (t->session->lock == &t->lock) t->session->lock = NULL;
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
 static bool resume(training *t)
 {
@@ -320,7 +320,7 @@ static bool resume(training *t)
     TRY(load_newest(t, INT64_MAX, &from, &damaged));
     if (from.step < 0)
         return fail(&t->session->fault, ERR_FILE,
-                    "\"%s\" has no whole checkpoint to resume from; in the newest %s",
+                    "\"%s\" has no undamaged checkpoint to resume from; in the newest %s",
                     t->opts->checkpoint_dir, sentence(&damaged));
     TRY(go_on_from(t, &from));
     t->saved = t->step;
@@ -339,7 +339,7 @@ bool training_start(training *t)
     const mtf_train_opts *o = t->opts;
     TRY(take_folder(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
     if (t->saved >= 0 && !o->resume &&
-        !o->resume_anyway) /* which would mix with another training's */
+        !o->resume_anyway) /* checkpoints of two runs would mix */
         return fail(&t->session->fault, ERR_USAGE,
                     "\"%s\" has a checkpoint of step %" PRId64
                     " already: resume from it (--resume), or name another folder",
@@ -349,7 +349,7 @@ bool training_start(training *t)
         TRY(resume(t));
     else if (o->init_from)
         TRY(take_init(t, true));
-    /* Better to know before the first step than after the last. */
+    /* Reports an unwritable folder before the first step, not after the last. */
     if (!o->checkpoint_dir || (o->steps > 0 && t->step >= o->steps)) return true;
     return agree(t->program->store, looking, &t->unwritable);
 }

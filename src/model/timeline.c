@@ -1,9 +1,9 @@
-/* A timeline of some steps of all processors, for Perfetto or Chrome.
+/* A timeline of all processors, for Perfetto or Chrome.
  *
  * The Trace Event format: a list of JSON objects, here of complete events, with
  * one "thread" for each processor.  Times are microseconds since the first
- * event of all processors.  Ranks on several machines compare their times by the
- * day's clocks, so they agree as well as these do.
+ * event of all processors.  Ranks on several machines align their times by the
+ * machines' real-time clocks, and only as exactly as these agree.
  */
 #include "model/timeline.h"
 
@@ -26,14 +26,14 @@ void timeline_record(mtf_program *p, bool on)
     for (int k = p->store->first; k < p->store->end; k++) p->processors[k].counts.recording = on;
 }
 
-/* Whole nanoseconds: they are exact, even of the day's clock, and no event begins before the one
- * before it ends. */
+/* Whole nanoseconds: they are exact, even for the real-time clock, so that an event never begins before
+ * the previous one ends. */
 static int64_t nanoseconds(double seconds)
 {
     return llround(1e9 * seconds);
 }
 
-/* What the day's clock is ahead of the monotonic one. */
+/* Real-time clock minus monotonic clock. */
 static int64_t clock_offset(void)
 {
     struct timespec day, since;
@@ -54,13 +54,13 @@ static void write_text(FILE *f, const char *text)
     }
 }
 
-/* In microseconds, as the format has it; never negative. */
+/* In microseconds, the format's unit; never negative. */
 static void write_time(FILE *f, const char *key, int64_t time)
 {
     fprintf(f, ",\"%s\":%lld.%03lld", key, (long long)(time / 1000), (long long)(time % 1000));
 }
 
-/* `origin` is the timeline's beginning by the monotonic clock of this process. */
+/* `origin` is the start of the timeline on the monotonic clock of this process. */
 static void write_processor(const mtf_program *p, int number, int64_t origin, FILE *f)
 {
     const processor *q = &p->processors[number];
@@ -85,8 +85,8 @@ static void write_processor(const mtf_program *p, int number, int64_t origin, FI
     }
 }
 
-/* The first event of all processors by the day's clock, which is `ahead` of the monotonic one of
- * this process. */
+/* The first event of all processors on the real-time clock, which is `ahead` of this process's
+ * monotonic clock. */
 static bool find_origin(const mtf_program *p, int64_t ahead, int64_t *origin)
 {
     const store *s = p->store;

@@ -1,7 +1,7 @@
-/* Linear layers that learn to return what they get.
+/* Linear layers that learn the identity.
  *
- * Their dimensions are called hidden_odd and hidden_even in turn, so that a
- * layout may cut every other one.
+ * Their dimensions are named hidden_odd and hidden_even alternately, so that a
+ * layout can cut every other one.
  */
 #include "model/ready.h"
 
@@ -11,7 +11,7 @@
 #include "base/dtype.h"
 #include "graph/node.h"
 
-/* 0, but 0 / 0 in one step: how a training ends there can be tried. */
+/* 0, but 0 / 0 in one step, to test how training handles a NaN. */
 static mtf_tensor *trouble(mtf_graph *g, int64_t when)
 {
     mtf_tensor *steps = mtf_variable(g, "toy_steps", mtf_shape(),
@@ -22,7 +22,7 @@ static mtf_tensor *trouble(mtf_graph *g, int64_t when)
     return mtf_name(mtf_divide(zero, mtf_where(now, zero, mtf_ones_like(zero))), "trouble");
 }
 
-/* Types of variables: as a step computes with them, as they are kept, as checkpoints have them. */
+/* Types of variables: in computation, in memory, in checkpoints. */
 typedef struct types {
     mtf_dtype         activation;
     mtf_variable_opts variable;

@@ -1,4 +1,4 @@
-/* The loop of training: batches, steps, and all that goes along. */
+/* The training loop. */
 #include "model/training.h"
 
 #include <math.h>
@@ -13,11 +13,11 @@
 #include "model/timeline.h"
 #include "search/automatic.h"
 
-enum { TRACE_AFTER = 10, TRACED = 5 }; /* steps: before the timeline begins, and in it */
+enum { TRACE_AFTER = 10, TRACED = 5 }; /* steps before the timeline, and steps in it */
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
-/* It is computed for event files only. */
+/* The gradient norm is computed for event files only. */
 static bool shows_norm(const mtf_train_opts *o)
 {
     return o->gradient_norm && o->events_dir;
@@ -36,7 +36,7 @@ int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
     return n;
 }
 
-/* What auto stood for, as a user would write it. */
+/* Prints the options that "auto" chose, as a user would write them. */
 static void say_found(training *t)
 {
     const mtf_session_opts *o = &t->session->opts;
@@ -63,13 +63,13 @@ static bool compile(training *t)
     return t->batches != NULL;
 }
 
-/* Who does not want to go on without an error of the session gets one. */
+/* A callback that returned false without reporting an error gets one. */
 static bool unwilling(training *t, const char *when)
 {
-    return fail(&t->session->fault, ERR_USAGE, "what was called %s does not want to go on", when);
+    return fail(&t->session->fault, ERR_USAGE, "the function that is called %s returned false", when);
 }
 
-/* Better to know before the first step than after the last. */
+/* Reports unwritable files before the first step, not after the last. */
 static bool can_write(training *t)
 {
     const mtf_train_opts *o = t->opts;
@@ -113,12 +113,12 @@ static bool save(training *t, bool background)
 
 /* ---- stopping ---- */
 
-/* Ranks must stop after the same step.  They ask each other now and then: rank 0 says, from its
- * clock, after how many steps the next time shall be. */
+/* Ranks must stop after the same step.  They compare now and then: rank 0 decides by its clock after
+ * how many steps they do so again. */
 typedef struct stopping {
-    int64_t next, last; /* steps after which ranks will ask, and have asked */
+    int64_t next, last; /* steps after which ranks will compare, and last compared */
     double  asked;      /* seconds of the clock */
-    int     wanted;     /* the signal that came here; 0: none */
+    int     wanted;     /* the signal that this rank received; 0: none */
 } stopping;
 
 typedef struct stop_word {
@@ -137,7 +137,7 @@ static bool ask_others(training *t, stopping *s)
     stop_word  mine = {.wait = 1 + (int64_t)(wait < 1e6 ? wait : 1e6), .wanted = s->wanted};
     arena_mark mark = arena_here(&t->session->arena);
     stop_word *all = arena_array(&t->session->arena, stop_word, count);
-    TRY(all && ranks_gather(r, "asking who wants to stop", &mine, all, (int)sizeof mine));
+    TRY(all && ranks_gather(r, "asking whether to stop", &mine, all, (int)sizeof mine));
     for (int k = 0; k < count && !t->stopped; k++) t->stopped = (int)all[k].wanted;
     *s = (stopping){
         .next = t->step + all[0].wait, .last = t->step, .asked = now, .wanted = s->wanted};
@@ -260,7 +260,7 @@ static bool run(training *t)
         TRY(tell_step(t) && let_look(t));
         TRY(shall_stop(t, &s));
     }
-    if (o->steps > 0 && t->step >= o->steps) t->stopped = 0; /* it came to its end all the same */
+    if (o->steps > 0 && t->step >= o->steps) t->stopped = 0; /* the last step was reached anyway */
     return mtf_ok(t->session) && save(t, false) &&
            (!o->checkpoint_dir || mtf_save_wait(t->session));
 }
@@ -282,7 +282,7 @@ static bool check(training *t)
     const mtf_train_opts *o = t->opts;
     if (t->loss->shape.ndims != 0)
         return fail(&t->session->fault, ERR_SHAPE,
-                    "the loss \"%s\" is no scalar; reduce_mean makes one of it",
+                    "the loss \"%s\" is not a scalar; apply reduce_mean to it",
                     tensor_name(t->loss));
     if (!o->steps && !(o->data && o->batches && o->batches->epochs))
         return fail(&t->session->fault, ERR_USAGE,

@@ -1,4 +1,4 @@
-/* A training on its way: what the loop and its helpers share. */
+/* The state that the training loop and its helpers share. */
 #ifndef MODEL_TRAINING_H
 #define MODEL_TRAINING_H
 
@@ -26,26 +26,26 @@ typedef struct training {
     int64_t first, step; /* steps since the model's beginning: at the start, and now */
     int64_t saved;       /* the step of the newest checkpoint; -1: there is none */
     double  last_loss;
-    mtf_train_step now; /* for whoever is told of steps */
+    mtf_train_step now; /* passed to after_step */
     double  step_begin; /* of the current step, in seconds of the clock */
     int     stopped;    /* the signal that ends the training; 0: none */
     folder_lock  lock;       /* on the folder for checkpoints, of the first rank */
-    fault        unwritable; /* why nothing can be written there; no error where nothing is to be */
-    const char **facts;      /* pairs, then NULL: what is kept in checkpoints and compared */
+    fault        unwritable; /* why nothing can be written there; reported only where something must be */
+    const char **facts;      /* pairs, then NULL: stored in checkpoints, compared when resuming */
 } training;
 
-/* Locks the folder for checkpoints and begins where the newest whole one ends, or with another
- * model's variables, or anew; false after an error. */
+/* Locks the folder for checkpoints, and starts from the newest complete one, from another model's
+ * variables, or from initial values; false after an error. */
 bool training_start(training *t);
-void training_leave(training *t); /* no more is written: the folder is another's */
-/* What a step of training computes besides its assignments: loss, rate, statistics, which may be
- * NULL.  Returns how many, the list lives in the graph; -1 after an error. */
+void training_leave(training *t); /* waits for saves, and unlocks the folder */
+/* The tensors that a training step fetches: loss, rate, statistics, which may be NULL.  Returns their
+ * number; the list lives in the graph; -1 after an error. */
 int training_fetches(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *o,
                      const statistics *watched, mtf_tensor ***fetches);
-/* Brings variables, data and random numbers to the newest checkpoint up to step `most`, or to the
+/* Resets variables, data and random numbers to the newest checkpoint up to step `most`, or to the
  * beginning where there is none; false after an error. */
 bool training_rewind(training *t, int64_t most);
-/* Finds out where the loss of this step became what it is: always false, with an error that says. */
+/* Finds the tensor that first was not finite in this step: always false, with an error that names it. */
 bool training_explain(training *t, double loss);
 
 #endif

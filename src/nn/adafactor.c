@@ -1,15 +1,15 @@
 /* Adafactor: mean squares kept as one row and one column.
  *
- * The mean square of a large matrix's gradient is taken for the product of its
- * means along rows and along columns, so that the state of n x m numbers is
+ * The mean square of a large matrix's gradient is approximated by the product of
+ * its means along rows and along columns, so that the state for n x m numbers is
  * n + m.  With G = g^2 + epsilon1, which is averaged with weight 1 - rho:
  *
  *     vr <- rho vr + (1 - rho) mean over d0 of G         [w without d0]
  *     vc <- rho vc + (1 - rho) mean over d1 of G         [w without d1]
  *     x   = g rsqrt(vr / mean over d1 of vr) rsqrt(vc)   [w]
  *
- * and x = g rsqrt(v) where w has no two large dimensions.  Then x is held to a
- * root mean square of `clipping`, and the step is as large as w's own is.
+ * and x = g rsqrt(v) where w has no two large dimensions.  Then x is clipped to
+ * a root mean square of `clipping`, and the step is scaled by w's own.
  */
 #include "base/dtype.h"
 #include "base/pattern.h"
@@ -42,7 +42,7 @@ static bool check(const update *u, const mtf_adafactor_opts *o)
     return !o->decay || optimizer_is_scalar(u, "decay", o->decay);
 }
 
-/* min(1 / sqrt(t), 0.01), a twentieth of it where it is not relative to the parameters */
+/* min(1 / sqrt(t), 0.01), divided by 20 where it is not scaled by the parameters */
 static mtf_tensor *rate(const update *u, const void *opts)
 {
     const mtf_adafactor_opts *o = opts;
@@ -77,8 +77,8 @@ static mtf_shape stacked_dims(const mtf_adafactor_opts *o, mtf_shape shape)
     return stacked;
 }
 
-/* The two largest dimensions that are not stacked, the first of equals first; false where the second
- * is too small, or there is none. */
+/* The two largest dimensions that are not stacked, of equals the first; false where the second is
+ * too small, or there is none. */
 static bool largest_two(const mtf_adafactor_opts *o, mtf_shape shape, mtf_dim *d0, mtf_dim *d1)
 {
     mtf_shape from = mtf_shape_minus(shape, stacked_dims(o, shape));
@@ -108,7 +108,7 @@ static mtf_tensor *averaged(const update *u, mtf_tensor *w, const char *suffix, 
                            mtf_add(mtf_multiply(slot, rho), mtf_multiply(x, fresh)));
 }
 
-/* The gradient in units of its own size: [w] */
+/* The gradient divided by its root mean square: [w] */
 static mtf_tensor *normalized(const update *u, const mtf_adafactor_opts *o, mtf_tensor *w,
                               mtf_tensor *slope, mtf_tensor *rho)
 {

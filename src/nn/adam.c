@@ -12,7 +12,7 @@
 #include "mtf_nn.h"
 #include "nn/methods.h"
 
-/* What all variables share: f64 scalars. */
+/* Scalars that all variables share, in f64. */
 typedef struct adam {
     mtf_adam_opts opts;
     mtf_tensor   *kept;    /* 1 - rate decay, NULL where nothing decays */

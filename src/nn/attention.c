@@ -11,7 +11,7 @@
 
 /* ---- weights ---- */
 
-/* Deviations that leave logits and outputs near 1, the order of q, k, v, o. */
+/* Standard deviations that keep logits and outputs near 1, in the order q, k, v, o. */
 static void deviations(mtf_dim heads, mtf_dim channels, mtf_dim kv, bool unit, double d[4])
 {
     double io = (double)channels.size;
@@ -109,7 +109,7 @@ static mtf_tensor *composed(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v, mtf_ten
     return mtf_einsum(mtf_shape_plus(queries, mtf_shape(value)), weights, v);
 }
 
-/* Are x's dimensions among these and the two? */
+/* Are all of x's dimensions among `dims`, `a` and `b`? */
 static bool within(const mtf_tensor *x, const mtf_shape *dims, const char *a, const char *b)
 {
     for (int d = 0; d < x->shape.ndims; d++) {
@@ -120,7 +120,7 @@ static bool within(const mtf_tensor *x, const mtf_shape *dims, const char *a, co
     return true;
 }
 
-/* Can one operation do it? */
+/* Can the primitive operation compute it? */
 static bool is_plain(const mtf_tensor *q, const mtf_tensor *k, const mtf_tensor *v,
                      const mtf_tensor *mask, const attention_call *c, const mtf_attention_opts *o)
 {
@@ -219,7 +219,7 @@ mtf_tensor *mtf_multihead_attention(mtf_tensor *query, mtf_tensor *memory, mtf_t
 
 /* ---- one step at a time ---- */
 
-/* What was kept, with this position's put in at `step`: it was zero before. */
+/* The stored keys or values with those of position `step` added, where there were zeros. */
 static mtf_tensor *put(mtf_tensor *kept, mtf_tensor *now, mtf_tensor *step, mtf_dim length)
 {
     if (!now) return NULL;

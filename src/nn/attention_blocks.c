@@ -1,9 +1,9 @@
-/* Attention inside blocks of an image and to those beside them. */
+/* Attention inside blocks of an image and to neighbouring blocks. */
 #include "base/textbuf.h"
 #include "nn/attention.h"
 #include "nn/masks.h"
 
-/* A spatial dimension of x, what counts its blocks, and its name in the memory. */
+/* A spatial dimension of x, the dimension of its blocks, and its name in the memory. */
 typedef struct side {
     mtf_dim blocks; /* {0}: there is one block */
     mtf_dim size, memory;
@@ -29,7 +29,7 @@ static bool find_side(const mtf_tensor *x, const char *layer, int skip, mtf_dim 
     return s->memory.name != NULL;
 }
 
-/* With the block before, and the one after it unless nothing later may be seen. */
+/* x with the block before, and the block after it unless later positions are masked. */
 static mtf_tensor *with_neighbours(mtf_tensor *x, const side *s, bool mask_right)
 {
     int64_t size = s->size.size;
@@ -40,7 +40,7 @@ static mtf_tensor *with_neighbours(mtf_tensor *x, const side *s, bool mask_right
                       : mtf_halo_exchange(x, s->blocks, s->memory, size, false);
 }
 
-/* Where the memory, which begins a block before its own, lies outside the image. */
+/* True where the memory, which begins one block earlier, is outside the image. */
 static mtf_tensor *outside_of(mtf_graph *g, const side *s, bool mask_right)
 {
     double      size = (double)s->size.size, blocks = s->blocks.name ? (double)s->blocks.size : 1;
@@ -67,7 +67,7 @@ static mtf_tensor *local_mask(mtf_graph *g, int n, const side *s, const mtf_atte
     return mask;
 }
 
-/* The memory's dimensions become one, "memory". */
+/* Merges the memory's dimensions into one, "memory". */
 static mtf_tensor *as_one(mtf_tensor *x, int n, const side *s)
 {
     if (!x) return NULL;

@@ -9,7 +9,7 @@ mtf_tensor *mtf_compress_mean(mtf_tensor *x, mtf_dim dim, int64_t factor)
     return mtf_pool_tensor_1d(x, dim, factor, mtf_reduce_mean);
 }
 
-/* A group may be seen from its last position on. */
+/* A group is visible from its last position on. */
 static mtf_tensor *causal(mtf_graph *g, mtf_dim length, mtf_dim memory, int64_t factor,
                           mtf_dtype type)
 {

@@ -10,8 +10,8 @@ enum { LEAST_BLOCK = 128, DEFAULT_WINDOW = 128 };
 
 typedef struct window {
     int64_t size;
-    mtf_dim length, blocks; /* blocks: called as the length */
-    mtf_dim query, memory;  /* inside a block; the memory with what lies before it */
+    mtf_dim length, blocks; /* blocks: has the length's name */
+    mtf_dim query, memory;  /* inside a block; the memory includes the positions before it */
 } window;
 
 static bool divide(const mtf_tensor *x, const mtf_attention_opts *o, mtf_dim length, window *w)
@@ -50,8 +50,8 @@ static mtf_tensor *memory_blocks(mtf_tensor *x, const window *w)
     return before == halo ? x : mtf_pad(x, own.name, &(mtf_pad_opts){.before = before - halo});
 }
 
-/* Hidden is what is later, what is `window` positions back or more and, perhaps, what lies before
- * the first. */
+/* Hides later positions, those `window` or more back and, with hide_outside, those before the
+ * first. */
 static mtf_tensor *window_mask(mtf_graph *g, const window *w, bool hide_outside, mtf_dtype type)
 {
     double      before = (double)(w->size - 1);
@@ -99,7 +99,7 @@ mtf_tensor *mtf_masked_local_attention_1d(mtf_tensor *x, mtf_dim kv, mtf_dim hea
     return y;
 }
 
-/* What was kept, with this position's in the place of the oldest. */
+/* The stored keys or values with the oldest replaced by those of this position. */
 static mtf_tensor *replace_oldest(mtf_tensor *kept, mtf_tensor *now, mtf_tensor *step,
                                   mtf_dim slots)
 {

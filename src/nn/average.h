@@ -4,10 +4,10 @@
 
 #include "nn/optimizer.h"
 
-#define AVERAGE_SUFFIX "/average" /* what W's average is called besides W */
+#define AVERAGE_SUFFIX "/average" /* W/average is the average of W */
 
-/* W/average <- keep W/average + (1 - keep) w  with the w that the assignments so far leave; the first
- * step copies w. */
+/* W/average <- keep W/average + (1 - keep) w  with w after the assignments so far; the first step
+ * copies w. */
 void average_variables(const update *u, double keep);
 
 #endif

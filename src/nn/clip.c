@@ -1,4 +1,4 @@
-/* Clipping: gradients held to a length. */
+/* Clipping: limits the common norm of all gradients. */
 #include "base/dtype.h"
 #include "mtf_nn.h"
 #include "nn/optimizer.h"

@@ -1,12 +1,12 @@
 /* Convolutions of images that are divided into blocks.
  *
- * [.., blocks, .., size, ..] stands for a dimension of blocks * size.  Each
+ * [.., blocks, .., size, ..] represents a dimension of blocks * size.  Each
  * block takes from its neighbours just the margins that SAME padding of the
- * whole image asks for, so that any stride gives what one block would.
+ * whole image needs, so that any stride gives the result of the whole image.
  */
 #include "nn/conv_layer.h"
 
-/* What a spatial dimension needs around a block, and what is then taken off or put on. */
+/* What a spatial dimension needs around a block, and how the result is padded. */
 typedef struct margin {
     int64_t left, right;   /* elements of the neighbours */
     int64_t before, after; /* padding of the convolution */
@@ -28,8 +28,8 @@ static margin forward_margin(int64_t size, int64_t taps, int64_t stride, bool bl
                    : (margin){.before = before, .after = total - before};
 }
 
-/* Element i writes to i * stride - p on, p being what SAME takes off: a block's outputs come from
- * `left` elements before it and `right` after it. */
+/* Element i writes from i * stride - p on, where p is what SAME padding removes: a block's outputs
+ * depend on `left` elements before it and `right` after it. */
 static margin backward_margin(int64_t taps, int64_t stride, bool blocked)
 {
     int64_t p = at_least_0(taps - stride) / 2;

@@ -1,9 +1,9 @@
-/* Convolutions with a kernel of their own. */
+/* Convolution layers: a kernel and its defaults. */
 #include "nn/conv_layer.h"
 
 #include <string.h>
 
-/* The filter's dimensions, the last ones of these. */
+/* Names of the filter's dimensions: the last ndims of these. */
 static const char *const tap_names[] = {"fd", "fh", "fw"};
 
 static bool check(const conv_call *c)
@@ -31,7 +31,7 @@ bool conv_prepare(conv_call *c, mtf_dim output, const mtf_conv_layer_opts *o)
     }
     TRY(check(c));
     mtf_dim channels = c->x->shape.dims[c->x->shape.ndims - 1];
-    if (strcmp(channels.name, output.name) == 0) { /* a kernel needs two names */
+    if (strcmp(channels.name, output.name) == 0) { /* the kernel needs two different names */
         channels.name = layer_other_name(g, output.name, &c->x->shape);
         TRY(channels.name != NULL);
         c->x = mtf_rename_dimension(c->x, output.name, channels.name);

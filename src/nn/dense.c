@@ -4,7 +4,7 @@
 
 static const char default_init[] = "variance_scaling(1, fan_in, normal)";
 
-/* What is reduced must be there, what is new must not, or only because it is reduced. */
+/* x must have the reduced dimensions, and the new ones only where they are reduced. */
 static bool check(const mtf_tensor *x, const mtf_shape *reduced, const mtf_shape *new_dims)
 {
     fault *f = &x->node->graph->session->fault;
@@ -19,13 +19,13 @@ static bool check(const mtf_tensor *x, const mtf_shape *reduced, const mtf_shape
         if (mtf_shape_find(x->shape, name) >= 0 && mtf_shape_find(*reduced, name) < 0)
             return fail(f, ERR_SHAPE,
                         "dense: \"%s\" is %s and has the new dimension \"%s\" already; reduce it "
-                        "(now %s), or call it otherwise",
+                        "(now %s), or give it another name",
                         tensor_name(x), shape_text(&x->shape, a), name, shape_text(reduced, b));
     }
     return true;
 }
 
-/* Dimensions that are reduced and new get another name in x; sizes are x's. */
+/* Dimensions that are both reduced and new get another name in x; sizes are x's. */
 static mtf_tensor *set_apart(mtf_tensor *x, mtf_shape *reduced, const mtf_shape *new_dims,
                              const mtf_shape *experts)
 {

@@ -98,7 +98,7 @@ mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape output, in
     return terms > 1 ? mtf_scale(y, 1 / sqrt(terms)) : y;
 }
 
-/* Is this an elementwise operation that an activation can be? */
+/* Can this elementwise operation be an activation? */
 static bool activates(const op *o)
 {
     return strcmp(o->args, "x") == 0 && (!o->attrs || !o->attrs[0].name) && !o->expand && o->grad;

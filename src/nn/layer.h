@@ -5,18 +5,18 @@
 #include "graph/node.h"
 #include "mtf_nn.h"
 
-/* A name for a layer that was given none: `wish` made unique in the scope we are in. */
+/* A name for a layer that was given none: `wish` made unique in the current scope. */
 const char *layer_unique(mtf_graph *g, const char *wish);
-/* Enters the layer's scope: `name` as it is, or else `otherwise` made unique.  Gives the scope
- * outside, to be handed to layer_leave; NULL after an error. */
+/* Enters the layer's scope: `name` as it is, or else `otherwise` made unique.  Returns the outer
+ * scope for layer_leave; NULL after an error. */
 const char *layer_enter(mtf_graph *g, const char *name, const char *otherwise);
 void        layer_leave(mtf_graph *g, const char *outside);
 
-/* A variable of a layer that computes in `type`: stored in f32 where that is short. */
+/* A variable of a layer that computes in `type`; stored in f32 where that is a short float. */
 mtf_tensor *layer_weight(mtf_graph *g, const mtf_layer_context *context, const char *name,
                          mtf_dtype type, mtf_shape shape, const char *init);
 
-/* How a kernel starts: an initialiser, and the fans that its rule goes by. */
+/* How a kernel is initialised: the initialiser, and the fans that its variance depends on. */
 typedef struct layer_kernel {
     const char *layer; /* as messages name it */
     const char *init;
@@ -26,20 +26,21 @@ typedef struct layer_kernel {
 mtf_tensor *layer_kernel_weight(mtf_graph *g, const mtf_layer_context *context, mtf_dtype type,
                                 mtf_shape shape, const layer_kernel *how);
 
-/* The dense layer inside the scope we are in, with what is reduced said in full. */
+/* The dense layer in the current scope; all reduced dimensions are given. */
 mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
                         const mtf_dense_opts *o);
 
-/* Dropout in training; `broadcast` lists dimensions of x that are dropped as one. */
+/* Dropout in training; `broadcast` lists dimensions of x along which all elements are dropped
+ * together. */
 mtf_tensor *layer_dropout(const mtf_layer_context *context, mtf_tensor *x, double rate,
                           mtf_shape broadcast);
 /* Keeps each element with the probability `kept`, a scalar, and divides by it; decisions differ along
  * `noise` alone. */
 mtf_tensor *layer_drop(mtf_tensor *x, mtf_tensor *kept, mtf_shape noise);
 
-/* The last dimension but `skip`; where x has no such, an error that says what the layer needs. */
+/* The last dimension but `skip`; else an error that says what the layer needs. */
 bool layer_last(const mtf_tensor *x, const char *layer, int skip, mtf_dim *dim);
-/* "_name", with more of _ where `beside` has it already; it lives in the graph. */
+/* "_name", with more underscores where `beside` has it already; it lives in the graph. */
 const char *layer_other_name(mtf_graph *g, const char *name, const mtf_shape *beside);
 
 #endif

@@ -1,7 +1,7 @@
 /* Losses, written only in operations.
  *
- * Along a cut vocabulary each processor works on its part of the logits; what
- * travels is one number for each position: largest, sums.
+ * Along a cut vocabulary each processor works on its part of the logits; only one
+ * number for each position is communicated per reduction: maximum, sums.
  */
 #include "nn/layer.h"
 

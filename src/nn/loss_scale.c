@@ -1,4 +1,4 @@
-/* Loss scaling: small gradients lifted into the range of f16.
+/* Loss scaling: keeps small gradients in the range of f16.
  *
  * The loss is multiplied by a scale, the gradients are divided by it.  Where
  * one of them is not finite the step changes nothing but the scale, which is

@@ -1,4 +1,4 @@
-/* Attention masks: what may be seen, as numbers added to logits. */
+/* Attention masks: numbers added to logits to hide positions. */
 #include "nn/masks.h"
 
 /* -1e9 where `hidden`, else 0; f16 has no such number. */

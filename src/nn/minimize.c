@@ -1,8 +1,8 @@
-/* Minimizing a loss: everything a training step does to its variables.
+/* Minimizing a loss: all that a training step does to variables.
  *
- * Gradients are freed of the loss's scale, clipped and handed to a method, one
+ * Gradients are divided by the loss's scale, clipped and passed to a method, one
  * group of variables for each learning rate; then averages, scale and counts
- * follow.  A step that is not sound leaves all of it but the scale as it was.
+ * are updated.  A step whose gradients are not finite changes only the scale.
  */
 #include <float.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct minimization {
     const mtf_minimize_opts *opts;
     const method            *method;
     const void              *method_opts;
-    update                   all; /* its rate is what no rule changes */
+    update                   all; /* its rate is for variables that no rule matches */
 } minimization;
 
 /* ---- options ---- */
@@ -82,7 +82,7 @@ static bool check(mtf_graph *g, const mtf_minimize_opts *o)
 
 /* ---- gradients ---- */
 
-/* Copies the gradients of what is to be trained, freed of the loss's scale. */
+/* Copies the gradients of the variables to be trained, divided by the loss's scale. */
 static bool take_gradients(minimization *m, mtf_tensor *scale)
 {
     const char  *only = m->opts->only;
@@ -99,7 +99,9 @@ static bool take_gradients(minimization *m, mtf_tensor *scale)
     m->all.gradients = dw;
     TRY(mtf_ok(m->all.graph->session));
     if (found) return true;
-    return fail(f, ERR_USAGE, "minimize: no trainable variable%s%s%s matters to the loss",
+    /* Without a pattern it is the model that is at fault, not the call. */
+    return fail(f, only ? ERR_USAGE : ERR_GRADIENT,
+                "minimize: no trainable variable%s%s%s affects the loss",
                 only ? " that \"" : "", only ? only : "", only ? "\" matches" : "");
 }
 
@@ -120,7 +122,7 @@ static bool clip(minimization *m)
 
 /* ---- rates ---- */
 
-/* A number times a schedule, each 1 where it is left out beside the other; NULL where both are. */
+/* A number times a schedule; a missing one counts as 1.  NULL where both are missing. */
 static mtf_tensor *rate_of(const minimization *m, double rate, const char *text, mtf_tensor *given)
 {
     mtf_graph *g = m->all.graph;
@@ -133,8 +135,8 @@ static mtf_tensor *rate_of(const minimization *m, double rate, const char *text,
     return mtf_ok(g->session) ? product : NULL;
 }
 
-/* Hands over those variables whose rate is that of the rule: the first whose pattern matches; NULL:
- * of none. */
+/* Updates the variables for which this rule is the first whose pattern matches; NULL: those that no
+ * rule matches. */
 static void apply_rule(const minimization *m, const mtf_rate_rule *rule)
 {
     update       some = m->all;
@@ -165,7 +167,7 @@ static void apply_rule(const minimization *m, const mtf_rate_rule *rule)
 
 /* ---- all together ---- */
 
-/* Names what a trainer shows, whatever the scope. */
+/* Names a tensor that a trainer shows, outside of any scope. */
 static void publish(mtf_graph *g, const char *name, mtf_tensor *x)
 {
     const char *scope = g->scope;

@@ -1,4 +1,4 @@
-/* Momentum: steps that keep going where they went.
+/* Momentum: steps along a running average of gradients.
  *
  *     v <- momentum v + rate g          w <- w - v
  *

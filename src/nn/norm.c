@@ -32,7 +32,7 @@ static bool has(const mtf_tensor *x, mtf_dim *dim, const char *layer)
     return true;
 }
 
-/* In f32 where x is short: squares of small differences are smaller still. */
+/* In f32 where x is a short float, in which squares of small differences would underflow. */
 static mtf_tensor *widen(mtf_tensor *x)
 {
     return mtf_cast(x, dtype_compute(x->type));
@@ -93,7 +93,7 @@ static void move(mtf_tensor *mean, mtf_tensor *now, double momentum)
     mtf_assign(mean, mtf_add(mtf_scale(mean, momentum), mtf_scale(now, 1 - momentum)));
 }
 
-/* mean, variance: [x without over], of the batch x or of those before. */
+/* mean, variance: [x without over], of the batch x or the running ones. */
 static void statistics(mtf_tensor *x, const mtf_batch_norm_opts *o, mtf_tensor **mean,
                        mtf_tensor **variance)
 {

@@ -21,7 +21,7 @@ int optimizer_gradients(mtf_graph *g, mtf_tensor *loss, mtf_tensor *scale, mtf_t
 
 /* ---- updates ---- */
 
-/* Keeps what has a gradient; false where memory ran out. */
+/* Keeps the variables that have a gradient; false where memory ran out. */
 static bool only_with_gradient(update *u)
 {
     mtf_tensor **w = arena_array(&u->graph->arena, mtf_tensor *, u->n);
@@ -75,7 +75,7 @@ mtf_tensor *optimizer_rate(const update *u, double rate, mtf_tensor *schedule, d
 {
     if (!schedule) return optimizer_constant(u->graph, rate != 0 ? rate : otherwise);
     if (!optimizer_is_scalar(u, "rate", schedule)) return NULL;
-    optimizer_step(u); /* which it may depend on, whatever the method does */
+    optimizer_step(u); /* the schedule may depend on it, also where the method does not */
     return mtf_cast(schedule, MTF_F64);
 }
 

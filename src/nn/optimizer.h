@@ -4,7 +4,7 @@
 
 #include "graph/node.h"
 
-/* One update of some variables, none of them NULL: as a method gets it. */
+/* One update of some variables, as a method receives it; no pointer in the lists is NULL. */
 typedef struct update {
     const char        *who; /* the method's name, for errors */
     mtf_graph         *graph;
@@ -15,7 +15,7 @@ typedef struct update {
     mtf_tensor        *sound; /* bool scalar: where false nothing changes; NULL: always true */
 } update;
 
-/* A way to descend.  Options are the public struct of the method. */
+/* A method of gradient descent.  Options are the public struct of the method. */
 typedef struct method {
     const char *name;
     const void *defaults; /* options that are all 0 */
@@ -24,7 +24,7 @@ typedef struct method {
     void (*apply)(const update *u, const void *opts);
 } method;
 
-/* Updates the variables that have a gradient, at the rate that `u` has, else at what the options say;
+/* Updates the variables that have a gradient, at the rate of `u`, else that of the options;
  * options NULL: the defaults. */
 void optimizer_apply(const method *m, const update *u, const void *opts);
 /* The same for all trainable variables and their gradients of the loss. */
@@ -38,19 +38,19 @@ int optimizer_gradients(mtf_graph *g, mtf_tensor *loss, mtf_tensor *scale, mtf_t
 
 /* The schedule as an f64 scalar, else the number, 0 meaning `otherwise`. */
 mtf_tensor *optimizer_rate(const update *u, double rate, mtf_tensor *schedule, double otherwise);
-/* Is x, called `what` in the sentence, a floating scalar?  An error where not. */
+/* Fails where x, called `what` in the message, is not a floating scalar. */
 bool optimizer_is_scalar(const update *u, const char *what, const mtf_tensor *x);
 
 /* The number of this step, from 1 on, an f64 scalar.  The first call for a graph makes "global_step"
- * count the steps that are sound. */
+ * count the steps for which u->sound is true. */
 mtf_tensor *optimizer_step(const update *u);
 
-/* A variable of an optimizer's own, called NAMEsuffix whatever the scope; `init` as variables have it;
- * NULL after an error. */
+/* A variable of an optimizer, called NAMEsuffix in any scope; `init` is an initialiser.  NULL after
+ * an error. */
 mtf_tensor *optimizer_slot(mtf_graph *g, const char *name, const char *suffix, mtf_dtype type,
                            mtf_shape shape, const char *init);
-/* Stores a value, rounded to the variable's type, unless the step is unsound; gives what the variable
- * has then. */
+/* Stores a value, rounded to the variable's type, where `sound` is true; returns the variable's new
+ * value. */
 mtf_tensor *optimizer_store(mtf_tensor *sound, mtf_tensor *variable, mtf_tensor *value);
 /* The same for  beta * mean + (1 - beta) * x,  in the slot `mean`. */
 mtf_tensor *optimizer_average(mtf_tensor *sound, mtf_tensor *mean, mtf_tensor *x, double beta);

@@ -1,4 +1,4 @@
-/* The optimizers there are, one row each. */
+/* All optimizers, one row each. */
 /* clang-format off */
 /*        name         method      its options in mtf_minimize_opts */
 OPTIMIZER("sgd",       sgd,        sgd)

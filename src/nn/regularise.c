@@ -1,7 +1,7 @@
 /* Noise in training: annealed dropout, jitter. */
 #include "nn/layer.h"
 
-/* 1 - rate * (1 - how much of the way from start to end is gone), f32 */
+/* 1 - rate * (1 - the fraction of the steps from start to end that is done), f32 */
 static mtf_tensor *kept_at(mtf_tensor *step, const mtf_annealed_dropout_opts *o)
 {
     mtf_tensor *gone = mtf_add_scalar(mtf_cast(step, MTF_F32), -o->start);

@@ -1,4 +1,4 @@
-/* What changes gradients or memory: clipping, reversible halves. */
+/* Layers that change gradients or memory: clipping, reversible halves. */
 #include "nn/layer.h"
 
 static void pass(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)

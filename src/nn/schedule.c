@@ -1,7 +1,7 @@
 /* Schedules: learning rates as functions of the step.
  *
- * s is the step as an f64 scalar, T the total number of steps.  What falls to 0
- * at T stays there: a few steps more do no harm.
+ * s is the step as an f64 scalar, T the total number of steps.  A rate that
+ * falls to 0 at T stays 0: a few steps more do no harm.
  */
 #include <math.h>
 
@@ -23,7 +23,7 @@ static mtf_tensor *real_step(const char *who, mtf_tensor *step)
     return NULL;
 }
 
-/* s again, or NULL where the number, called `what`, is not above 0. */
+/* s, or NULL after an error where the number, called `what`, is not above 0. */
 static mtf_tensor *with_positive(const char *who, mtf_tensor *s, const char *what, double x)
 {
     if (!s || x > 0) return s;

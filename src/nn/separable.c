@@ -6,7 +6,7 @@
 
 static const char layer[] = "separable_conv1d";
 
-/* Sum over positions p of x shifted by -p, times weights [channels] of its own. */
+/* The sum over positions p of x shifted by -p, times the weights [channels] of p. */
 static mtf_tensor *depthwise(mtf_tensor *x, mtf_dim length, mtf_dim channels,
                              const mtf_separable_conv1d_opts *o)
 {
@@ -45,7 +45,7 @@ mtf_tensor *mtf_separable_conv1d(mtf_tensor *x, mtf_dim output,
     if (o.depthwise_scale == 0) o.depthwise_scale = 1;
     if (o.pointwise_scale == 0) o.pointwise_scale = 1;
     if (o.min_position > o.max_position) {
-        fail(&g->session->fault, ERR_VALUE, "%s: positions from %lld to %lld are none", layer,
+        fail(&g->session->fault, ERR_VALUE, "%s: there are no positions from %lld to %lld", layer,
              (long long)o.min_position, (long long)o.max_position);
         return NULL;
     }

@@ -1,9 +1,9 @@
 /* A training step in microbatches, one after the other.
  *
- * The batch is taken apart into [batch / splits, microbatch], with the
- * microbatch as the inner factor: where the batch is cut, each processor's part
- * of every microbatch comes from its own part of the batch.  Gradients are sums
- * of the loop, so what processors owe each other is paid once, after it.
+ * The batch is divided into [batch / splits, microbatch], with the microbatch as
+ * the inner factor: where the batch is cut, each processor's part of every
+ * microbatch comes from its own part of the batch.  Gradients are sums of the
+ * loop, so the sums over processors are computed once, after it.
  */
 #include "base/dtype.h"
 #include "mtf_nn.h"
@@ -27,7 +27,7 @@ static bool check(mtf_graph *g, int n, mtf_tensor *const *features, const mtf_se
     char   shape[SHAPE_TEXT];
     if (o->splits < 1 || o->batch.size % o->splits != 0)
         return fail(f, ERR_VALUE,
-                    "%s: %s=%lld cannot be taken apart into %lld; splits must divide it", WHO,
+                    "%s: %s=%lld cannot be divided into %lld; splits must divide it", WHO,
                     o->batch.name, (long long)o->batch.size, (long long)o->splits);
     for (int i = 0; i < n; i++) {
         mtf_dim found = mtf_shape_dim(features[i]->shape, o->batch.name);
@@ -45,7 +45,7 @@ static bool has_batch(const batches *b, const mtf_tensor *x)
     return x && shape_find(&x->shape, b->whole.name) >= 0;
 }
 
-/* This turn's examples: [batch / splits] for [batch] */
+/* The examples of this iteration: [batch / splits] for [batch] */
 static mtf_tensor *select(mtf_graph *g, const batches *b, mtf_tensor *x)
 {
     if (!has_batch(b, x)) return x;
@@ -53,7 +53,7 @@ static mtf_tensor *select(mtf_graph *g, const batches *b, mtf_tensor *x)
     return mtf_gather(x, mtf_turn(g), b->turn);
 }
 
-/* Puts an output where it belongs among zeros, to be summed: [batch / splits, microbatch] */
+/* Puts an output at its microbatch among zeros, to be summed: [batch / splits, microbatch] */
 static mtf_tensor *put(mtf_graph *g, const batches *b, mtf_tensor *y)
 {
     if (!has_batch(b, y)) return y;
@@ -63,7 +63,7 @@ static mtf_tensor *put(mtf_graph *g, const batches *b, mtf_tensor *y)
     return mtf_where(mine, y, mtf_zeros_like(y));
 }
 
-/* Builds the body: the idle carried value, the gradients that there are, the loss, the outputs. */
+/* Builds the body: the unused carried value, the gradients that exist, the loss, the outputs. */
 static bool build_body(mtf_graph *g, block *body, batches *b, int nfeatures,
                        mtf_tensor *const *features, const mtf_serialize_opts *o, mtf_serialized *s)
 {
@@ -114,7 +114,7 @@ mtf_serialized mtf_serialize_training_step(mtf_graph *g, int nfeatures, mtf_tens
     batches     b = {.whole = opts->batch,
                      .micro = {opts->batch.name, opts->batch.size / opts->splits},
                      .turn = {"microbatch", opts->splits}};
-    mtf_tensor *idle = mtf_constant(g, 0, MTF_I32, mtf_shape()); /* a loop carries something */
+    mtf_tensor *idle = mtf_constant(g, 0, MTF_I32, mtf_shape()); /* a loop must carry a value */
     block      *body = idle ? loop_open(g, 1, &idle) : NULL;
     if (!body) return none;
     bool  built = build_body(g, body, &b, nfeatures, features, opts, &s);

@@ -1,4 +1,4 @@
-/* Layers, losses, optimizers: gradient descent. */
+/* Gradient descent, the simplest optimizer. */
 #include "base/dtype.h"
 #include "mtf_nn.h"
 #include "nn/methods.h"

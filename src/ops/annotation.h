@@ -24,7 +24,7 @@ typedef struct target {
 bool dim_read(parser *p, dim_wish *wish); /* name or name=size */
 bool dim_resolve(parser *p, const dim_wish *wish, mtf_dim *dim);
 bool dim_declare(parser *p); /* a line `dim name = size` */
-/* From here on the line knows the sizes of x's dimensions. */
+/* From here on the line may name x's dimensions without their sizes. */
 bool dims_note(parser *p, const mtf_tensor *x);
 
 bool type_read(parser *p, mtf_dtype *type);

@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "ops/attention_op.h"
 #include "ops/call.h"
+#include "ops/catalogue.h"
 #include "ops/reach.h"
 #include "ops/tape.h"
 
@@ -30,7 +31,7 @@ static bool infer(node *n)
 
 /* ---- by ordinary operations ---- */
 
-/* x with its memory under a name of its own; [.., memory]. */
+/* x with its memory dimension under another name, where it is the query's too; [.., memory]. */
 static mtf_tensor *apart(const attention_roles *r, mtf_tensor *x, mtf_dim memory)
 {
     if (!x || !r->self || shape_find(&x->shape, r->memory.name) < 0) return x;
@@ -54,7 +55,7 @@ static mtf_tensor *both(mtf_tensor *a, mtf_tensor *b)
     return a ? mtf_logical_and(a, b) : b;
 }
 
-/* Which pairs see each other; NULL: all. */
+/* Which queries see which positions of the memory; NULL: all. */
 static mtf_tensor *visible(const node *n, const attention_roles *r, mtf_tensor *const *in,
                            mtf_dim memory)
 {
@@ -78,7 +79,7 @@ static mtf_tensor *visible(const node *n, const attention_roles *r, mtf_tensor *
     return seen;
 }
 
-/* The bias as [rows.., memory], or less. */
+/* The bias as [rows.., memory], or with fewer dimensions. */
 static mtf_tensor *spread_bias(const node *n, const attention_roles *r, mtf_tensor *bias,
                                mtf_dim memory)
 {
@@ -95,7 +96,7 @@ static mtf_tensor *spread_bias(const node *n, const attention_roles *r, mtf_tens
     return mtf_reshape(bias, shape);
 }
 
-/* Its transpose. */
+/* The transpose of spread_bias. */
 static mtf_tensor *gather_bias(const node *n, const attention_roles *r, const mtf_tensor *bias,
                                mtf_tensor *ds, mtf_dim memory)
 {
@@ -115,6 +116,35 @@ static mtf_tensor *gather_bias(const node *n, const attention_roles *r, const mt
     return strcmp(r->bias_memory.name, memory.name) == 0
                ? ds
                : mtf_rename_dimension(ds, memory.name, r->bias_memory.name);
+}
+
+static bool shares(attr_names over, const char *dim)
+{
+    for (int k = 0; k < over.n; k++)
+        if (strcmp(over.v[k], dim) == 0) return true;
+    return false;
+}
+
+/* What dropout multiplies the weights by: the kernel's random numbers as a tensor. */
+static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_dtype type,
+                                  mtf_dim memory)
+{
+    attr_names over = n->attrs[AT_DROPOUT_OVER].names;
+    double     keep = 1 - n->attrs[AT_DROPOUT].r;
+    mtf_shape  pairs = {0};
+    for (int d = 0; d < r->rows.ndims; d++)
+        if (!shares(over, r->rows.dims[d].name))
+            pairs = mtf_shape_plus(pairs, mtf_shape(r->rows.dims[d]));
+    if (r->self || !shares(over, r->memory.name)) pairs = mtf_shape_plus(pairs, mtf_shape(memory));
+    attr attrs[] = {
+        {.shape = &pairs}, {.type = MTF_F32}, {.r = 0}, {.r = 1}, {.i = n->attrs[AT_STREAM].i},
+        {.b = false}};
+    node *u = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
+                       n->in + r->first_turn, attrs, NULL);
+    if (!u) return NULL;
+    mtf_tensor *kept = mtf_less(u->out[0], mtf_constant(n->graph, keep, MTF_F32, mtf_shape()));
+    return mtf_where(kept, mtf_constant(n->graph, 1 / keep, type, mtf_shape()),
+                     mtf_constant(n->graph, 0, type, mtf_shape()));
 }
 
 bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor *const *in,
@@ -137,31 +167,32 @@ bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor 
     mtf_tensor *below = mtf_sub(s, in[ATTENTION_LSE]), *seen = visible(n, r, in, memory);
     if (seen) below = mtf_where(seen, below, mtf_constant(g, NOTHING_SEEN, wide, mtf_shape()));
     mtf_tensor *p = mtf_exp(below);
-    mtf_tensor *dp = mtf_einsum(pairs, dy, v);
+    mtf_tensor *dp = mtf_einsum(pairs, dy, v), *kept = p;
+    if (n->attrs[AT_DROPOUT].r > 0) {
+        mtf_tensor *factor = dropout_factor(n, r, wide, memory);
+        dp = mtf_multiply(dp, factor);
+        kept = mtf_multiply(p, factor);
+    }
     mtf_tensor *ds = mtf_multiply(p, mtf_sub(dp, in[ATTENTION_DELTA]));
     if (!graph_of(ds)) return false;
     mtf_shape of_k = k->shape, of_v = v->shape;
     d[0] = mtf_cast(mtf_scale(mtf_einsum(q->shape, ds, k), scale), in[0]->type);
     d[1] = mtf_cast(together(r, mtf_scale(mtf_einsum(of_k, ds, q), scale), memory), in[1]->type);
-    d[2] = mtf_cast(together(r, mtf_einsum(of_v, p, dy), memory), in[2]->type);
+    d[2] = mtf_cast(together(r, mtf_einsum(of_v, kept, dy), memory), in[2]->type);
     d[3] = bias ? mtf_cast(gather_bias(n, r, bias, ds, memory), bias->type) : NULL;
     return d[0] && d[1] && d[2];
 }
 
-/* Gradients of gradients: the same in ordinary operations, which are differentiated. */
+/* Gradients of gradients: differentiates the same gradients, composed of ordinary operations. */
 static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
     attention_roles r = attention_roles_of(n, ATTENTION_GRAD_GIVEN);
     mtf_tensor     *d[4], *ys[4], *dys[4], *xs[ATTENTION_GRAD_GIVEN + 1],
         *dxs[ATTENTION_GRAD_GIVEN + 1], *late[ATTENTION_OPERANDS + MAX_NESTING];
     int ny = 0, nx = 0, from[ATTENTION_GRAD_GIVEN + 1];
-    if (n->attrs[AT_DROPOUT].r > 0) {
-        node_fail(n, ERR_GRADIENT, "with dropout there are no gradients of gradients");
-        return;
-    }
     for (int o = 0; o < n->nout; o++)
         if (dy[o]) dys[ny++] = dy[o];
-    /* Tensors of its own: through lse, say, no path may lead back to q. */
+    /* Copies of the inputs, so that no path leads back to them, as from lse to q. */
     for (int i = 0; i < n->nargs; i++) {
         bool real = i < ATTENTION_GRAD_GIVEN || i == r.in[ATTENTION_BIAS];
         late[i] = real ? mtf_depend(n->in[i], ny, dys) : n->in[i];
@@ -177,7 +208,8 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 
 /* ---- lowering ---- */
 
-/* A gradient that is to have out's shape, under the kernel's names, the last dimension adjacent. */
+/* Makes a slice for a gradient of out's shape, with the kernel's names and the last dimension
+ * contiguous. */
 static slice make(emitter *e, const slice *out, const mtf_shape *shape, const char *dim,
                   const char *to)
 {
@@ -192,8 +224,8 @@ static slice make(emitter *e, const slice *out, const mtf_shape *shape, const ch
     return s;
 }
 
-/* The gradient of what queries saw along their own dimension, of which each processor has a part:
- * `all` of it, to which this processor contributes `seen`. */
+/* The gradient of a memory that is the query's own dimension, which is cut: `all` of it is summed
+ * over processors, and this one computes the span `seen`. */
 static bool seen_grad(emitter *e, const attention_roles *r, const attention_view *v,
                       const slice *out, const char *along, const char *to, slice *all, slice *seen)
 {
@@ -206,7 +238,7 @@ static bool seen_grad(emitter *e, const attention_roles *r, const attention_view
     return true;
 }
 
-/* From the kernel's names to the op's, and to out's type and order. */
+/* Converts from the kernel's names to the op's, and to out's type and order. */
 static bool hand_over(emitter *e, const slice *made, const char *dim, const char *own, slice *out)
 {
     slice s = *made;
@@ -235,7 +267,7 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     }
     if (nout > 3) {
         bias = make(e, &out[3], &out[3].shape, NULL, NULL);
-        /* Some of it may concern pairs that others have. */
+        /* Some elements may belong only to pairs of other processors. */
         if (r.bias_relative.name || v.memory.size < r.memory.size) TRY(emit_fill(e, 0, &bias));
         made[3] = bias;
         attention_view_bias(&r, &v, &made[3]);

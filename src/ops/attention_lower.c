@@ -15,7 +15,7 @@ void attention_rename(slice *s, const char *from, const char *to)
     if (d >= 0) s->shape.dims[d].name = to;
 }
 
-/* Fetches of x, along the query's own dimension, what this processor's queries can see. */
+/* Fetches the span of x along the query's own dimension that this processor's queries can see. */
 static bool reach_seen(emitter *e, const node *n, const attention_roles *r, int input, slice *s,
                        span *got)
 {
@@ -33,7 +33,7 @@ static unsigned axes_of(const emitter *e, const char *dim)
     return rule ? cut_axes(&rule->cut) : 0;
 }
 
-/* Processors along these axes have other rows. */
+/* The axes along which the rows are cut. */
 static unsigned row_axes(const emitter *e, const slice *rows)
 {
     unsigned axes = 0;
@@ -50,8 +50,8 @@ static bool lies_along(const attention_roles *r, int operand)
             is_word(r->bias_memory.name, r->memory.name));
 }
 
-/* The bias as rows and memory see it.  One that is not cut as the memory is, or that has distances
- * instead, begins elsewhere. */
+/* Makes a view of the bias by row and position of the memory.  A bias that is not cut as the memory
+ * is, or that is indexed by distance, begins at another offset. */
 void attention_view_bias(const attention_roles *r, const attention_view *v, slice *s)
 {
     int d = shape_find(&s->shape, r->bias_relative.name ? r->bias_relative.name : "");
@@ -87,7 +87,7 @@ static void set_numbers(emitter *e, const node *n, const attention_roles *r, con
     how->first_memory = v->memory.begin;
 }
 
-/* The global index of a pair counts over the weights' dimensions, without those that share. */
+/* The global index of a pair counts over the weights' dimensions without those of dropout_over. */
 static void set_dropout(emitter *e, const node *n, const attention_roles *r, const slice *rows,
                         attention_args *how)
 {

@@ -15,24 +15,24 @@
     {"memory", ATTR_WORD, NULL, "the dimension that is attended to; may be query"}, \
     {"key", ATTR_WORD, NULL, "the dimension that q and k are multiplied along"}, \
     {"value", ATTR_WORD, NULL, "the last dimension of the result, v's; may be key"}, \
-    {"scale", ATTR_REAL, "1", "of the products"}, \
-    {"min_relative", ATTR_INT, "-2147483648", "a query sees from this far on: write - read,"}, \
-    {"max_relative", ATTR_INT, "2147483647", "and up to this far; 0: nothing later"}, \
+    {"scale", ATTR_REAL, "1", "factor of the products"}, \
+    {"min_relative", ATTR_INT, "-2147483648", "the least write - read that a query sees"}, \
+    {"max_relative", ATTR_INT, "2147483647", "the greatest write - read; 0: nothing later"}, \
     {"with", ATTR_NAMES, "()", \
      "what the further inputs are: bias, read, write, query_segment, memory_segment, turn"}, \
-    {"bias_memory", ATTR_WORD, "", "what the bias calls the memory; default: memory"}, \
+    {"bias_memory", ATTR_WORD, "", "the memory's name in the bias; default: memory"}, \
     {"bias_relative", ATTR_WORD, "", \
      "a dimension of the bias in place of query and memory, of size query + memory - 1: element " \
      "memory - query + (size of query) - 1"}, \
-    {"dropout", ATTR_REAL, "0", "weights are 0 with this probability, else divided by the rest"}, \
-    {"dropout_over", ATTR_NAMES, "()", "dimensions that share decisions"}, \
-    {"stream", ATTR_INT, "-1", "of dropout's random numbers; default: the next unused one"},
+    {"dropout", ATTR_REAL, "0", "weights are 0 with this probability p, else divided by 1 - p"}, \
+    {"dropout_over", ATTR_NAMES, "()", "dimensions along which dropout decides once for all"}, \
+    {"stream", ATTR_INT, "-1", "stream of dropout's random numbers; default: the next unused one"},
 /* clang-format on */
 const attr_spec attention_attrs[] = {SHARED_ATTRS{0}};
 const attr_spec attention_grad_attrs[] = {
     SHARED_ATTRS{"bias_grad", ATTR_BOOL, "true", "the gradient of the bias is a result"}, {0}};
 
-/* ---- who is who ---- */
+/* ---- roles of dimensions and inputs ---- */
 
 static const char *const optional_names[] = {"bias", "read", "write", "query_segment",
                                              "memory_segment"};
@@ -61,7 +61,7 @@ static bool name_inputs(const node *n, int given, attention_roles *r)
         if (o == OPTIONAL || r->in[ATTENTION_BIAS + o] >= 0 || r->first_turn < n->nargs)
             return node_fail(n, ERR_USAGE,
                              "with: \"%s\"; the further inputs are bias, read, write, "
-                             "query_segment, memory_segment, each once, and then turns",
+                             "query_segment, memory_segment, each once, and then iteration numbers",
                              with.v[k]);
         r->in[ATTENTION_BIAS + o] = given + k;
     }
@@ -97,7 +97,7 @@ attention_roles attention_roles_of(const node *n, int given)
 
 /* ---- checks ---- */
 
-/* Together the dimensions may be more than a shape holds: each is asked for by itself. */
+/* The dimensions may be more than one shape holds, so each is checked by itself. */
 static bool all_within(const node *n, const mtf_tensor *x, const mtf_shape *dims, const char *also,
                        const char *last, const char *what)
 {
@@ -142,14 +142,14 @@ static bool check_dims(const node *n, const attention_roles *r)
     TRY(node_sizes_agree(n));
     if (!r->self && shape_find(&q->shape, r->memory.name) >= 0)
         return node_fail(n, ERR_SHAPE,
-                         "\"%s\" has the memory's dimension \"%s\"; that is right where it is the "
-                         "query's as well",
+                         "\"%s\" has the memory's dimension \"%s\"; that is right only where it is "
+                         "the query's as well",
                          tensor_name(q), r->memory.name);
     if (shape_find(&r->rows, r->value.name) >= 0 || is_word(r->memory.name, r->key.name) ||
         is_word(r->memory.name, r->value.name) || is_word(r->query.name, r->key.name))
         return node_fail(n, ERR_SHAPE,
-                         "query, memory, key and value must be different dimensions, but that "
-                         "memory may be query and value may be key");
+                         "query, memory, key and value must be different dimensions, except "
+                         "that memory may be query and value may be key");
     return all_within(n, k, &r->rows, r->memory.name, r->key.name, "the key") &&
            all_within(n, v, &r->rows, r->memory.name, r->value.name, "the value");
 }
@@ -224,7 +224,7 @@ static bool check_numbers(const node *n, const attention_roles *r)
     int64_t    min = n->attrs[AT_MIN].i, max = n->attrs[AT_MAX].i;
     if (min > max || min < INT32_MIN || max > INT32_MAX)
         return node_fail(n, ERR_VALUE,
-                         "min_relative is %lld and max_relative %lld; they are numbers of i32 in "
+                         "min_relative is %lld and max_relative %lld; they must be i32 numbers in "
                          "this order",
                          (long long)min, (long long)max);
     if (!isfinite(n->attrs[AT_SCALE].r))
@@ -239,7 +239,7 @@ static bool check_numbers(const node *n, const attention_roles *r)
                              "are, without \"%s\", and \"%s\"",
                              over.v[k], tensor_name(n->in[0]), r->key.name, r->memory.name);
     if (rate == 0 && r->first_turn < n->nargs)
-        return node_fail(n, ERR_USAGE, "only dropout takes turns; leave out \"%s\"",
+        return node_fail(n, ERR_USAGE, "only dropout takes iteration numbers; leave out \"%s\"",
                          tensor_name(n->in[r->first_turn]));
     return true;
 }
@@ -297,7 +297,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 
 /* ---- lowering ---- */
 
-/* What all parts of the memory gave, put together: the largest first, then all sums in one message. */
+/* Combines the results of all parts of the memory: first maxima, then all sums in one message. */
 static bool join(emitter *e, const attention_view *v, slice *sum, const slice *weights,
                  const slice *most, const slice *y, const slice *lse)
 {
@@ -368,7 +368,7 @@ static dim_split split(const node *n, const char *dim)
     return is_word(dim, r.memory.name) ? SPLIT_OWN : SPLIT_FREE;
 }
 
-/* Each row with each position of the memory, once along key and once along value. */
+/* Each row meets each position of the memory, once along key and once along value. */
 static void product(const node *n, op_product *p)
 {
     attention_roles r = attention_roles_of(n, ATTENTION_GIVEN);
@@ -382,8 +382,8 @@ const op op_attention = {
     .name = "attention",
     .says = "sum over the memory of softmax(scale q k + bias) v, and the log of the sum of "
             "exponentials, f32 or f64; a query sees what min_relative <= write - read <= "
-            "max_relative and equal segments allow (read and write are indices unless given); what "
-            "sees nothing gives 0 and -1e30",
+            "max_relative and equal segments allow (read and write are indices unless given); a "
+            "query that sees nothing gives 0 and -1e30",
     .args = "q, k, v, [more...]",
     .results = "y, lse",
     .attrs = attention_attrs,

@@ -1,4 +1,4 @@
-/* What attention and its gradient share: who is who. */
+/* What attention and its gradient share: roles of their inputs. */
 #ifndef OPS_ATTENTION_OP_H
 #define OPS_ATTENTION_OP_H
 
@@ -25,14 +25,14 @@ enum {
 };
 extern const attr_spec attention_attrs[], attention_grad_attrs[];
 
-/* A node's dimensions and inputs by their part in it. */
+/* A node's dimensions and inputs by their roles. */
 typedef struct attention_roles {
     mtf_dim   query; /* name NULL: one position */
     mtf_dim   memory, key, value;
     bool      self;                   /* memory and query are one dimension */
     int       in[ATTENTION_OPERANDS]; /* which input; -1: absent */
-    int       first_turn;             /* inputs from here on are the turns of loops around */
-    mtf_dim   bias_memory;            /* what the bias calls the memory; name NULL: nothing */
+    int       first_turn;             /* inputs from here on: iterations of enclosing loops */
+    mtf_dim   bias_memory;            /* the bias's dimension for it; name NULL: it has none */
     mtf_dim   bias_relative;          /* its dimension of distances; name NULL: it has none */
     mtf_shape rows;                   /* q's dimensions without key */
 } attention_roles;
@@ -41,13 +41,13 @@ typedef struct attention_roles {
 bool attention_check(const node *n, int given, attention_roles *r);
 /* The same for a node that was checked. */
 attention_roles attention_roles_of(const node *n, int given);
-/* Both ops' rule but for dimensions that rows and memory have. */
+/* Dimensions that both ops need whole. */
 bool attention_is_whole(const node *n, const attention_roles *r, const char *dim);
 
 enum { ATTENTION_GIVEN = 3, ATTENTION_GRAD_GIVEN = 6 };
 
-/* Brings what lies along the memory to this processor: its part, or what its queries can see.
- * `axes`: along which the memory stays cut. */
+/* What this processor works on along the memory: its part, or what its queries can see.  `axes`:
+ * along which the memory stays cut. */
 typedef struct attention_view {
     attention_args how;
     slice          in[ATTENTION_OPERANDS];
@@ -57,9 +57,9 @@ typedef struct attention_view {
 bool attention_bring(emitter *e, const node *n, const attention_roles *r, const slice *in,
                      const slice *row_like, attention_view *v);
 
-/* Where the slice has dimension `from`, it is called `to`. */
+/* Renames dimension `from` to `to` where the slice has it. */
 void attention_rename(slice *s, const char *from, const char *to);
-/* A bias, or its gradient, as rows and memory see it. */
+/* Makes a view of a bias, or its gradient, by row and position of the memory. */
 void attention_view_bias(const attention_roles *r, const attention_view *v, slice *s);
 
 /* Gradients by ordinary ops: d[0..3] are those of q, k, v and the bias, NULL where there is none. */

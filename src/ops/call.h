@@ -8,7 +8,7 @@
 bool call_dim(const op *o, const mtf_tensor *x, const char *name, mtf_dim *dim);
 /* The same inside a composite, for its first input and the attribute at `which`. */
 bool call_attr_dim(const op_call *c, int which, mtf_dim *dim);
-/* Do i32 positions count so many elements?  Else an error. */
+/* Fails where i32 positions cannot count so many elements. */
 bool call_positions(const op *o, mtf_graph *g, int64_t elements);
 /* A constant, as exactly as its type can hold the number. */
 mtf_tensor *call_constant(mtf_graph *g, attr_number value, mtf_dtype type, const mtf_shape *shape);

@@ -47,9 +47,9 @@
 ALL_OPS(DECLARE)
 #undef DECLARE
 
-/* The innermost loop's number of the turn, NULL outside of loops. */
+/* The number of the iteration of the innermost loop; NULL outside of loops. */
 mtf_tensor *loop_turn(mtf_graph *g);
-/* Those of all loops around, outermost first; NULL after an error. */
+/* Those of all enclosing loops, outermost first; NULL after an error. */
 mtf_tensor **loop_turns(mtf_graph *g, int *n);
 
 #endif

@@ -123,11 +123,11 @@ static bool infer_conv(node *n)
     return true;
 }
 
-/* Dimensions go together by their place: the output's names may be any. */
+/* Dimensions match by position: the output may have any names. */
 static bool infer_given(node *n, window_kind kind)
 {
     TRY(node_needs_same_type(n) && check_ints(n));
-    if (!n->attrs[SHAPE].shape) return node_fail(n, ERR_SHAPE, "say the shape of the output");
+    if (!n->attrs[SHAPE].shape) return node_fail(n, ERR_SHAPE, "give the shape of the output");
     mtf_shape        out = *n->attrs[SHAPE].shape;
     const mtf_shape *a = &n->in[0]->shape, *b = &n->in[1]->shape;
     TRY(shape_check(&out, n->op->name, &n->graph->session->fault));
@@ -186,8 +186,8 @@ static void grad_filter(tape *t, const node *n, mtf_tensor *const *dw)
 
 /* ---- lowering ---- */
 
-/* Of x, for this processor's positions [b, e) of y: from b*step - before to
- * (e-1)*step - before + reach - 1.  Of y, for its part [b, e) of x: all positions that touch it. */
+/* Needed of x for this processor's positions [b, e) of y: from b*step - before to (e-1)*step -
+ * before + reach - 1.  Needed of y for its part [b, e) of x: all positions that touch it. */
 static span_map touched(window_kind kind, const window_args *how, int i, int64_t taps)
 {
     int64_t last = (taps - 1) * how->dilation[i], before = how->before[i];
@@ -196,8 +196,8 @@ static span_map touched(window_kind kind, const window_args *how, int i, int64_t
     return (span_map){.mult = how->step[i], .low = -before, .high = last - before, .div = 1};
 }
 
-/* Fetches what this processor's part of space needs of `far`, and counts the padding from where
- * that begins.  `far` is x, or y for the transpose; `near` is the other of the two. */
+/* Fetches the span of `far` that this processor's spatial part needs, and counts the padding from
+ * where the span begins.  `far` is x, or y for the transpose; `near` is the other of the two. */
 static bool reach_space(emitter *e, const mtf_tensor *far, const mtf_tensor *near,
                         const mtf_shape *filter, const slice *near_part, window_args *how,
                         slice *far_part)
@@ -354,7 +354,7 @@ const op op_conv = {
     .product = product_conv};
 const op op_conv_input = {
     .name = "conv_input",
-    .says = "the transpose of conv with respect to x; the annotation says x's shape",
+    .says = "the transpose of conv with respect to x; the annotation gives x's shape",
     .args = "y, filter",
     .attrs = conv_attrs,
     .infer = infer_input,
@@ -365,7 +365,7 @@ const op op_conv_input = {
     .product = product_input};
 const op op_conv_filter = {
     .name = "conv_filter",
-    .says = "the transpose of conv with respect to the filter; the annotation says its shape",
+    .says = "the transpose of conv with respect to the filter; the annotation gives its shape",
     .args = "x, y",
     .attrs = conv_attrs,
     .infer = infer_filter,

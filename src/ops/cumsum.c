@@ -16,15 +16,15 @@ static bool infer(node *n)
     return node_output(n, n->in[0]->type, &n->in[0]->shape);
 }
 
-/* The transpose of summing what lies before is summing what lies after. */
+/* The transpose of a sum over earlier elements is a sum over later ones. */
 static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
     mtf_dim dim = mtf_shape_dim(n->in[0]->shape, n->attrs[DIM].text);
     tape_give(t, n->in[0], mtf_cumsum(dy[0], dim, n->attrs[EXCLUSIVE].b, !n->attrs[REVERSE].b));
 }
 
-/* On a cut dimension: every processor's total goes to all along its axes; each adds those that
- * lie before it (after it, in reverse) to its own running sums. */
+/* On a cut dimension: the total of every part is gathered by all processors along its axes; each
+ * adds the totals before its own part (after it, in reverse) to its own running sums. */
 static bool add_before(emitter *e, const node *n, const slice *in, const slice *own, slice *out)
 {
     const char        *dim = n->attrs[DIM].text;

@@ -1,7 +1,7 @@
 /* Slices, padding, concatenation, shifting along one dimension.
  *
- * slice and pad are each other's gradient.  Cutting and reversing are views
- * and move nothing; the others copy what they keep once.
+ * slice and pad are each other's gradient.  Slicing and reversing are views
+ * and move nothing; the others copy each element once.
  */
 #include "base/dtype.h"
 #include "base/saturate.h"
@@ -90,7 +90,7 @@ static bool infer_pad(node *n)
     char        text[DTYPE_REFUSAL];
     const char *refusal = number_refused(n->in[0]->type, n->attrs[VALUE].number, text);
     if (refusal) return node_fail(n, ERR_VALUE, "%s", refusal);
-    /* What saturates is too large for a shape, too, which says so. */
+    /* A saturated size is too large for a shape, which reports it. */
     int64_t size = saturate_times(dim.size - 1, saturate_plus(n->attrs[BETWEEN].i, 1));
     size = saturate_plus(saturate_plus(size, 1), n->attrs[BEFORE].i);
     size = saturate_plus(size, n->attrs[AFTER].i);
@@ -259,7 +259,7 @@ static bool lower_reverse(emitter *e, const node *n, const slice *in, slice *out
 }
 
 const op op_reverse = {.name = "reverse",
-                       .says = "the other way round along dim",
+                       .says = "x with its order along dim reversed",
                        .args = "x",
                        .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
                        .flags = OP_MOVES,
@@ -284,7 +284,7 @@ static void grad_shift(tape *t, const node *n, mtf_tensor *const *dy)
     tape_give(t, n->in[0], mtf_shift(dy[0], -n->attrs[OFFSET].i, dim, n->attrs[WRAP].b));
 }
 
-/* Copies what this part of the result takes from x shifted by `by`; says which part that fills. */
+/* Copies what this part of the result takes from x shifted by `by`, to the span `filled`. */
 static bool place_shifted(emitter *e, const node *n, const slice *in, int64_t by, const slice *out,
                           span *filled)
 {
@@ -332,7 +332,7 @@ static bool lower_shift(emitter *e, const node *n, const slice *in, slice *out)
 
 const op op_shift = {.name = "shift",
                      .says = "moves contents along dim by offset, to higher indices where "
-                             "positive; zeros enter, or what left",
+                             "positive; zeros enter, or with wrap what left",
                      .args = "x",
                      .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},
                                                   {"offset", ATTR_INT, NULL, "how far"},

@@ -81,7 +81,7 @@ static bool lower_summary(emitter *e, const node *n, const slice *in, slice *out
 
 const op op_print = {
     .name = "print",
-    .says = "x; shows its value when computed",
+    .says = "x; prints its value when computed",
     .args = "x",
     .attrs = (const attr_spec[]){{"message", ATTR_TEXT, "\"\"", "stands before the value"}, {0}},
     .flags = OP_EFFECT | OP_IDENTITY,

@@ -31,8 +31,8 @@ static bool names_contain(attr_names names, const char *name)
     return false;
 }
 
-/* The dimension as the inputs have it; {0} where none does.  All their names together may be more
- * than a shape has room for. */
+/* The dimension as an input has it; {0} where none does.  The inputs together may have more
+ * dimensions than a shape has room for. */
 static mtf_dim input_dim(const node *n, const char *name)
 {
     mtf_dim d = {0};
@@ -82,7 +82,7 @@ static bool infer(node *n)
         TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     }
     TRY(node_output(n, n->in[0]->type, &shape));
-    n->attrs[OVER].names.n = 0; /* the shape says it all */
+    n->attrs[OVER].names.n = 0; /* the shape implies it */
     n->attrs[SHAPE].shape = &n->out[0]->shape;
     return true;
 }
@@ -116,8 +116,8 @@ static bool factors_have(const plan *p, unsigned set, const char *dim)
     return false;
 }
 
-/* Dimensions of the factors in `set` that the outside of `set` or the output needs; broken where
- * they are too many for a shape. */
+/* Dimensions of the factors in `set` that the outside of `set` or the output needs; an invalid
+ * shape where they are too many. */
 static mtf_shape needed(const plan *p, unsigned set)
 {
     mtf_shape out = {0};
@@ -145,7 +145,7 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
                       const slice *target, slice *out)
 {
     slice *both[2] = {&a, &b};
-    for (int k = 0; k < 2; k++) { /* what only one factor has and nobody needs is summed first */
+    for (int k = 0; k < 2; k++) { /* what one factor has and nothing else needs is summed first */
         mtf_shape mine = {0};
         for (int i = 0; i < both[k]->shape.ndims; i++) {
             mtf_dim d = both[k]->shape.dims[i];
@@ -174,8 +174,8 @@ static bool emit_pair(emitter *e, slice a, slice b, const mtf_shape *kept, mtf_d
 static bool too_wide(const node *n)
 {
     return node_fail(n, ERR_SHAPE,
-                     "in whatever order its %d inputs are multiplied, some product on the way has "
-                     "more than %d dimensions; sum some of them before",
+                     "in whatever order its %d inputs are multiplied, some intermediate product "
+                     "has more than %d dimensions; sum some of them first",
                      n->nargs, MTF_MAX_DIMS);
 }
 
@@ -241,8 +241,9 @@ static bool shrink(emitter *e, const node *n, plan *p, mtf_dtype type)
     return true;
 }
 
-/* The inputs that are one number everywhere, as one: integers may be multiplied and summed in any order.
- * Dimensions that only they have and the output lacks count how often they are summed. */
+/* The uniform inputs (one number everywhere), taken out of the product: the order of integer
+ * factors does not matter.  `count`: the size of all dimensions that only they have and that the
+ * output lacks. */
 typedef struct constants {
     int     n;
     scalar  value[32];
@@ -271,8 +272,8 @@ static constants take_out_uniform(const node *n, const slice *in, plan *p)
     return c;
 }
 
-/* What floats give depends on the order, so that constants stay where they are among the factors; but
- * what is only multiplied by 1 is itself. */
+/* Results of floats depend on the order, so constants stay in place among the factors; but not
+ * where they only multiply one factor by 1. */
 static bool stays_among_factors(const node *n, const constants *c, const plan *p)
 {
     bool alone = p->count == 1 && shape_within(&p->factor[0].shape, &p->kept);
@@ -294,7 +295,7 @@ static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *ou
 static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 {
     slice want = out[0];
-    plan  p; /* large: only the factors that there are */
+    plan  p; /* large, so not zeroed: only `count` factors are set */
     p.count = 0;
     p.kept = want.shape;
     if (n->nargs > 32) return node_fail(n, ERR_SHAPE, "at most 32 inputs");
@@ -321,7 +322,7 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
         TRY(shrink(e, n, &p, want.type));
         unsigned split[1u << EXHAUSTIVE];
         slice    target = emit_fresh(e, want.type, &p.kept);
-        split[3] = 2; /* two factors have only one */
+        split[3] = 2; /* the only way to split two factors */
         if (p.count > 2) TRY(best_splits(e, n, &p, split));
         TRY(emit_set(e, &p, split, (1u << p.count) - 1, want.type, &target, &product));
     }
@@ -355,7 +356,7 @@ static void product(const node *n, op_product *p)
             if (known) continue;
             if (p->ndims < ROOM)
                 p->dims[p->ndims++] = dim;
-            else /* the number is right still, but for how this one is cut */
+            else /* the total stays right, but not how this dimension is cut */
                 p->dims[ROOM - 1].size = saturate_times(p->dims[ROOM - 1].size, dim.size);
         }
 }
@@ -378,7 +379,7 @@ const op op_einsum = {
     .product = product,
 };
 
-/* ---- entrances ---- */
+/* ---- public functions ---- */
 
 mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs)
 {

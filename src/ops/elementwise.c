@@ -11,7 +11,7 @@
 #include "ops/tape.h"
 #include "program/scalar.h"
 
-/* ---- short words for the gradient column ---- */
+/* ---- abbreviations for the gradient column ---- */
 
 static mtf_tensor *mul(mtf_tensor *x, mtf_tensor *y)
 {
@@ -179,7 +179,7 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
     return emit_scalar(e, fn, n->nargs, in, &out[0]);
 }
 
-/* By one number, which is not 0: partial sums divided by 0 are infinities that do not add up. */
+/* By one nonzero number: partial sums divided by 0 are infinities, which do not add up. */
 static bool divides_by_constant(const node *n)
 {
     const node *by = n->in[1]->node;
@@ -187,7 +187,7 @@ static bool divides_by_constant(const node *n)
            node_attr(by, "value")->number.r != 0;
 }
 
-/* Sums that are still owed pass through what is linear. */
+/* Owed sums pass through linear operations. */
 static debt scalar_debt(const node *n, int input)
 {
     if (n->op == &op_divide && input == 0 && divides_by_constant(n)) return DEBT_PRODUCT;

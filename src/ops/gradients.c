@@ -1,9 +1,9 @@
 /* Differentiation: a backward sweep that appends nodes.
  *
  * Gradients are nodes in the same vocabulary, so they can be differentiated
- * again.  The sweep visits the nodes that ys depend on, newest first; a node is
- * asked for its inputs' gradients only where its own outputs received one and
- * some input leads back to an x.
+ * again.  The sweep visits the nodes that ys depend on, newest first; a
+ * node's `grad` is called only where its own outputs received a gradient and some
+ * input depends on an x.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ bool tape_wants(const tape *t, const mtf_tensor *x)
     return x->id < t->ntensors && t->wanted[x->id];
 }
 
-/* Gradients of broadcasting are sums, gradients of sums are broadcasts.  Nothing is both: then an op
- * gave something else than the gradient of x. */
+/* Gradients of broadcasting are sums, gradients of sums are broadcasts.  What needs both is not a
+ * gradient of x: a bug of an op. */
 static mtf_tensor *fit(mtf_tensor *dx, const mtf_tensor *x)
 {
     const mtf_shape *shape = &x->shape;
@@ -111,7 +111,7 @@ static void sweep(tape *t, const reach *r, arena *scratch)
     }
 }
 
-/* ---- the entrance ---- */
+/* ---- public functions ---- */
 
 static bool of_one_graph(const mtf_tensor *y, int n, mtf_tensor *const *xs)
 {

@@ -1,7 +1,7 @@
 /* Halo exchange between blocks, and one-dimensional pooling helpers.
  *
- * A dimension that was divided into blocks [blocks, size] gets, on each block,
- * the margins of its neighbours.  Written in shift, slice and concat.
+ * Each block of a dimension that was divided into [blocks, size] gets the margins
+ * of its neighbours.  Built from shift, slice and concat.
  */
 #include <string.h>
 
@@ -96,7 +96,7 @@ const op op_left_halo_exchange = {.name = "left_halo_exchange",
 
 /* ---- pooling in one dimension: groups of neighbours ---- */
 
-/* [.., dim / size, low, ..]; `low` is to be filled. */
+/* [.., dim / size, low, ..]; `low` is an output. */
 static mtf_tensor *grouped(mtf_tensor *x, mtf_dim given, int64_t size, const op *o, mtf_dim *low)
 {
     mtf_dim dim;

@@ -11,7 +11,7 @@
 #include "ops/splits.h"
 #include "ops/tape.h"
 
-/* An input that only changed its form on the way to an index counts along the dimension. */
+/* Notes that an input's elements are positions along the dimension: the index, but for its form. */
 static void note_positions(mtf_tensor *index, mtf_dim dim)
 {
     static const char *const forms[] = {"cast", "reshape", "transpose", "broadcast", "slice"};
@@ -45,7 +45,7 @@ static bool shared_agree(const node *n, const mtf_shape *data, const char *dim)
 
 /* ---- gather ---- */
 
-/* At the indexed dimension's place: the indices' dimensions that x lacks. */
+/* The indices' dimensions that x lacks replace the indexed dimension. */
 static bool infer_gather(node *n)
 {
     const mtf_shape *x = &n->in[0]->shape, *index = &n->in[1]->shape;
@@ -89,7 +89,7 @@ static bool is_cut(const slice *s, const char *dim)
     return d >= 0 && s->cut >> d & 1;
 }
 
-/* On a cut table each processor finds what it has and zeros elsewhere: a partial sum. */
+/* On a cut table each processor gathers its own rows and zeros for others: a partial sum. */
 static dim_split split_gather(const node *n, const char *dim)
 {
     if (strcmp(n->attrs[0].text, dim) != 0) return SPLIT_FREE;
@@ -109,7 +109,7 @@ static bool lower_gather(emitter *e, const node *n, const slice *in, slice *out)
 const op op_gather = {
     .name = "gather",
     .says = "elements of x at the indices along dim, 0 where out of range; dimensions that both "
-            "have go together",
+            "have are matched",
     .args = "x, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the indexed dimension of x"}, {0}},
     .flags = OP_MOVES | OP_ALIKE,
@@ -200,7 +200,7 @@ const op op_scatter_add = {
     .args = "x, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_DIM, NULL, "the new dimension"},
                                  {"keep", ATTR_NAMES, "()",
-                                  "dimensions of x and indices that go together"},
+                                  "dimensions of x and indices that are matched"},
                                  {0}},
     .flags = OP_ALIKE,
     .infer = infer_scatter,

@@ -155,7 +155,7 @@ void mtf_unstack(mtf_tensor *x, mtf_dim dim, mtf_tensor **parts)
     mtf_dim mine;
     for (int64_t i = 0; i < dim.size; i++) parts[i] = NULL;
     if (!call_dim(&op_unstack, x, dim.name, &mine)) return;
-    if (mine.size != dim.size) { /* the caller has room for as many as it said */
+    if (mine.size != dim.size) { /* the caller's array has room for dim.size */
         fail(&graph_of(x)->session->fault, ERR_SHAPE,
              "unstack: dimension \"%s\" is %lld in \"%s\", not %lld", mine.name,
              (long long)mine.size, tensor_name(x), (long long)dim.size);

@@ -1,7 +1,7 @@
 /* Tokens: the words of .mtf text, with their places.
  *
  * The end of a line is a token, except inside ( ) and [ ], where a line goes
- * on in the next.  What is no token comes as TOKEN_BAD with the reason.
+ * on in the next.  Other text becomes a TOKEN_BAD with the reason.
  */
 #ifndef OPS_LEXER_H
 #define OPS_LEXER_H
@@ -38,7 +38,7 @@ lexer lexer_make(const char *text, arena *words);
 token lexer_next(lexer *l);
 
 bool token_is(const token *t, char sign);
-bool token_is_word(const token *t, const char *word); /* a NAME that reads like this */
+bool token_is_word(const token *t, const char *word); /* a NAME equal to `word` */
 /* The token for use in a sentence: the name "x", the end of the line. */
 enum { TOKEN_SHOWN = 80 };
 const char *token_show(const token *t, char shown[TOKEN_SHOWN]);

@@ -1,10 +1,10 @@
-/* Loops: while a condition holds, or a fixed number of turns.
+/* Loops, with a condition or a fixed number of iterations.
  *
- * Carried values live in buffers of their own; each turn reads them, computes
- * the body and stores the new ones.  A `loop` knows its number of turns, so it
- * can keep the history of its carried values, and its gradient is another loop
- * that goes through that history backwards (ops/loop_grad.c).  The history is
- * a hidden output: it costs nothing where nobody reads it.
+ * Carried values have buffers of their own; each iteration reads them, computes
+ * the body and stores the new values.  A `loop` has a fixed number of iterations,
+ * so it can keep the history of its carried values, and its gradient is another
+ * loop that goes through that history backwards (ops/loop_grad.c).  The history
+ * is a hidden output: it costs nothing where nothing reads it.
  */
 #include "ops/loop.h"
 
@@ -72,8 +72,8 @@ static bool infer_while(node *n)
     return visible_outputs(n, body);
 }
 
-/* A user may read the history, so its new dimension has a name that can be written, where x has room
- * for one more. */
+/* A user may read the history, so its new dimension has a name that users can write, where x has
+ * room for one more. */
 static mtf_shape with_turns(const mtf_shape *x, int64_t trips)
 {
     static const char *const names[] = {"_turns5", "_turns4", "_turns3", "_turns2", "_turns"};
@@ -107,15 +107,15 @@ typedef struct loop_state {
     int          carried, sums;
     slice       *state; /* carried values */
     slice       *sum;
-    bool        *wide;    /* what is summed up is not rounded in each turn */
-    slice       *history; /* buffer NO_BUFFER where nobody reads it */
+    bool        *wide;    /* the terms are not rounded in each iteration */
+    slice       *history; /* buffer NO_BUFFER where nothing reads it */
     slice        turn;
 } loop_state;
 
 static bool start(emitter *e, loop_state *l, const slice *in)
 {
     arena *a = &e->program->arena;
-    /* What the turns use from outside is paid for once, before them. */
+    /* Sums owed on tensors from outside are paid once, before the loop. */
     for (int i = l->carried; i < l->n->nin; i++) TRY(e->settle(e, l->n->in[i]));
     l->state = arena_array(a, slice, l->carried);
     l->history = arena_array(a, slice, l->carried);
@@ -130,7 +130,7 @@ static bool start(emitter *e, loop_state *l, const slice *in)
         if (!h || !e->readers(e, h)) continue;
         mtf_shape kept = emit_local(e, &h->shape);
         l->history[i] = emit_fresh(e, h->type, &kept);
-        TRY(emit_fill(e, 0, &l->history[i])); /* born before the loop, so it outlives every turn */
+        TRY(emit_fill(e, 0, &l->history[i])); /* live from before the loop through all iterations */
     }
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *y = l->n->out[l->carried + i], *more = l->body->results[l->carried + i];
@@ -157,7 +157,7 @@ static bool keep_history(emitter *e, const loop_state *l)
 {
     for (int i = 0; i < l->carried; i++) {
         if (slice_is_uniform(&l->history[i])) continue;
-        /* Where the turns themselves are cut, those of other processors fall out of range. */
+        /* Where the dimension of iterations is cut, those of other processors are out of range. */
         mtf_dim turns = l->n->out[l->carried + l->sums + i]->shape.dims[0];
         int64_t first = emit_part(e, turns.name, turns.size).begin;
         slice   index = l->turn, by = slice_uniform((double)first, MTF_I32, &(mtf_shape){0});
@@ -176,7 +176,7 @@ static bool same_view(const slice *a, const slice *b)
            memcmp(a->stride, b->stride, sizeof(int64_t) * (size_t)a->shape.ndims) == 0;
 }
 
-/* New values may lie in the very buffers they replace, so those are copied aside first. */
+/* New values may be in the buffers that they or others replace; these are copied first. */
 static bool advance(emitter *e, loop_state *l)
 {
     slice *next = arena_array(&e->program->arena, slice, l->carried);
@@ -213,8 +213,8 @@ static bool advance(emitter *e, loop_state *l)
 static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *in, slice *out)
 {
     TRY(start(e, l, in));
-    /* What comes from outside is paid outside: in the body it would be paid in every turn, and
-     * a later use would find what the last test left of it. */
+    /* Sums owed on captures are paid before the loop: in the body they would be paid in every
+     * iteration, and a use after the loop would find what the last condition left of them. */
     for (int i = l->n->nargs; i < l->n->nin; i++) TRY(e->settle(e, l->n->in[i]));
     int loop = emit_loop(e, trips);
     if (l->cond) {
@@ -259,13 +259,13 @@ static void grad_while(tape *t, const node *n, mtf_tensor *const *dy)
     (void)t, (void)dy;
     node_fail(
         n, ERR_GRADIENT,
-        "no gradient flows through a while loop, whose number of turns is not fixed; use loop "
+        "no gradient flows through a while loop, whose number of iterations is not fixed; use loop "
         "with trips");
 }
 
 const op op_while = {
     .name = "while",
-    .says = "repeats the body while cond holds; carried values, then sums over the turns",
+    .says = "repeats the body while cond holds; carried values, then sums over the iterations",
     .args = "xs...",
     .results = "carried..., sums...",
     .attrs =
@@ -278,11 +278,11 @@ const op op_while = {
     .lower = lower_while};
 const op op_loop = {
     .name = "loop",
-    .says = "repeats the body a fixed number of turns; carried values, then sums over the turns",
+    .says = "repeats the body `trips` times; carried values, then sums over the iterations",
     .args = "xs...",
     .results = "carried..., sums...",
     .attrs =
-        (const attr_spec[]){{"trips", ATTR_INT, NULL, "number of turns"},
+        (const attr_spec[]){{"trips", ATTR_INT, NULL, "number of iterations"},
                             {"sums", ATTR_INT, "0", "how many of the body's values are summed"},
                             {0}},
     .blocks = (const char *const[]){"body", NULL},
@@ -291,7 +291,7 @@ const op op_loop = {
     .grad = loop_grad,
     .lower = lower_loop};
 
-/* ---- entrances ---- */
+/* ---- public functions ---- */
 
 mtf_tensor *loop_turn(mtf_graph *g)
 {
@@ -316,7 +316,7 @@ mtf_tensor *mtf_turn(mtf_graph *g)
     if (!g || !mtf_ok(g->session)) return NULL;
     mtf_tensor *turn = loop_turn(g);
     if (!turn)
-        fail(&g->session->fault, ERR_USAGE, "mtf_turn: outside of any loop there is no turn");
+        fail(&g->session->fault, ERR_USAGE, "mtf_turn: it is called outside of any loop");
     return turn;
 }
 
@@ -330,7 +330,7 @@ static block *open_like(mtf_graph *g, const char *name, int nin, mtf_tensor *con
     return b;
 }
 
-/* The same; lets the user build inside, closes it. */
+/* The same; calls the user's function to build the inside, and closes the block. */
 static block *build_block(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in, int nout,
                           mtf_build *build, void *context, bool turns)
 {

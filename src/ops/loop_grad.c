@@ -1,9 +1,9 @@
 /* The gradient of a loop: another loop, backwards through history.
  *
- * Turn i of the backward loop takes turn j = trips - 1 - i of the forward one:
- * it fetches the carried values from the history, computes the body again and
+ * Iteration i of the backward loop handles iteration j = trips - 1 - i of the
+ * forward one: it fetches the carried values from the history, computes the body again and
  * differentiates it.  Gradients of carried values are carried; gradients of
- * what the body captured are summed over the turns.
+ * what the body captured are summed over the iterations.
  */
 #include "base/dtype.h"
 #include "ops/catalogue.h"
@@ -16,7 +16,7 @@ typedef struct backward {
     int                carried, sums, ncaptures;
     int               *real; /* which carried values are floating */
     int                nreal;
-    mtf_tensor       **captures; /* those that want a gradient */
+    mtf_tensor       **captures; /* those that need a gradient */
 } backward;
 
 static mtf_tensor *or_zeros(mtf_tensor *dx, const mtf_tensor *x)
@@ -30,7 +30,7 @@ static mtf_tensor *entry(mtf_tensor *history, mtf_tensor *j)
     return mtf_gather(history, j, history->shape.dims[0]);
 }
 
-/* Inside the block: computes the body of turn j again on copies of what it captured, which are
+/* Inside the block: computes the body of iteration j again on copies of what it captured, which are
  * leaves, so that differentiation stops there. */
 static bool replay(mtf_graph *g, const backward *b, mtf_tensor *j, images *m, mtf_tensor **xs)
 {
@@ -43,7 +43,7 @@ static bool replay(mtf_graph *g, const backward *b, mtf_tensor *j, images *m, mt
     return block_inline(g, b->body, m);
 }
 
-/* What the backward loop carries: gradients, or, where there are none, an idle number. */
+/* What the backward loop carries: gradients, or, where there are none, an unused number. */
 static int carried_back(const backward *b)
 {
     return b->nreal ? b->nreal : 1;
@@ -74,7 +74,7 @@ static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scra
     }
     mtf_gradients(ny, ys, nx, xs, dys, dxs);
     for (int x = 0; x < nx; x++) dxs[x] = or_zeros(dxs[x], xs[x]);
-    for (int r = 0; r < b->nreal; r++) { /* what reached the history itself joins here */
+    for (int r = 0; r < b->nreal; r++) { /* adds the gradient of the history itself */
         mtf_tensor *dh = b->dy[b->carried + b->sums + b->real[r]];
         if (dh) dxs[r] = mtf_add(dxs[r], entry(dh, j));
     }

@@ -1,8 +1,8 @@
 /* Reads a graph from .mtf text, line by line.
  *
  * docs/text.md describes the language; graph/print writes it.  Lines and the
- * blocks that some of them own are read here; what stands on the right of a
- * line is the business of parse_expr, what stands on the left of annotation.
+ * blocks that some of them own are read here; parse_expr reads the right side of
+ * a line, annotation the left side.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /* ---- results ---- */
 
-/* Was x made by the line that began with `before` tensors, and did no name of it get x yet? */
+/* Did the current line, which began with `before` tensors, make x, and has it not named x yet? */
 static bool is_fresh(const parser *p, const mtf_tensor *x, int before)
 {
     if (!x->name) return true;
@@ -20,8 +20,8 @@ static bool is_fresh(const parser *p, const mtf_tensor *x, int before)
     return x->id >= before && !(b && b->x == x);
 }
 
-/* Binds the line's names to what its right side gave.  What is not fresh has its name already, and
- * the line only adds another. */
+/* Binds the line's names to what its right side gave.  A tensor that is not fresh has a name
+ * already, and the line adds another. */
 static bool bind_results(parser *p, int n, const target *targets, mtf_tensor *const *xs, int before)
 {
     for (int i = 0; i < n; i++) {
@@ -113,7 +113,7 @@ static bool is_loop_body(const op *o, const char *name)
            (strcmp(o->name, "while") == 0 || strcmp(o->name, "loop") == 0);
 }
 
-/* A condition is computed in every turn, too. */
+/* A condition, too, is computed in every iteration. */
 static bool counts_turns(const op *o, const char *name)
 {
     return is_loop_body(o, name) || strcmp(name, "cond") == 0;
@@ -147,7 +147,7 @@ static bool parameters_read(parser *p, block *b, const op *o, int n, mtf_tensor 
     if (counts_turns(o, b->name)) TRY(block_turn(b) != NULL);
     if (token_is(&p->at.t, ';')) {
         if (!counts_turns(o, b->name))
-            return parse_fail(p, &p->at.t, "only the blocks of a loop count its turns");
+            return parse_fail(p, &p->at.t, "only the blocks of a loop have an iteration number");
         TRY(parse_next(p) && parameter_read(p, block_turn(b)));
     }
     return parse_closing(p, ')', &open);
@@ -170,7 +170,7 @@ static bool yield_read(parser *p, block *b, const op *o, int *sums)
     if (is_loop_body(o, b->name)) TRY(block_turn(b) != NULL);
     if (token_is(&p->at.t, ';')) {
         if (!is_loop_body(o, b->name))
-            return parse_fail(p, &p->at.t, "only the body of a loop sums over its turns");
+            return parse_fail(p, &p->at.t, "only the body of a loop sums over its iterations");
         TRY(parse_next(p) && exprs_read(p, "", &nsummed, &summed));
     }
     if (!parse_at_line_end(p)) return parse_expected(p, "\",\" or the end of the line");
@@ -246,7 +246,7 @@ static bool too_many_names(parser *p, const token *at, int n)
     return parse_fail(p, at, "the right side gives 1 result but the line names %d", n);
 }
 
-/* The right side is one call, and nothing after it: it gets the annotation's wishes. */
+/* The right side is one call and nothing else: it takes types and shapes from the annotation. */
 static bool call_statement(parser *p, int n, target *targets, mtf_tensor ***xs)
 {
     call_text  c;
@@ -359,7 +359,7 @@ mtf_graph *mtf_parse(mtf_session *s, const char *text, const char *file)
     p.ops.arena = p.names.arena = p.dims.arena = p.sizes.arena = &p.words;
     p.graph = mtf_graph_new(s);
     bool ok = read_all(&p, text ? text : "");
-    if (p.graph) p.graph->line = 0; /* what is made later is not the text's */
+    if (p.graph) p.graph->line = 0; /* nodes made later belong to no line */
     arena_free(&p.words);
     arena_free(&p.work);
     return ok && mtf_ok(s) ? p.graph : NULL;

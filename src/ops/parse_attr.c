@@ -33,7 +33,7 @@ static bool is_bool_word(const token *t)
     return token_is_word(t, "true") || token_is_word(t, "false");
 }
 
-/* A number that is computed with as a double, and so must be one. */
+/* A number that a double must hold exactly. */
 static bool real_read(parser *p, double *value)
 {
     token       at = p->at.t;
@@ -132,7 +132,7 @@ static bool value_read(parser *p, const attr_spec *spec, attr *value)
 
 /* ---- elements ---- */
 
-/* Elements wait until type and shape are known; here they are only passed over. */
+/* Elements are read once their type and shape are known; here they are skipped. */
 static bool elements_skip(parser *p, attr_slot *slot)
 {
     token open = p->at.t;

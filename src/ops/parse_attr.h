@@ -13,13 +13,13 @@ typedef struct attr_slot {
 
 /* Reads `name=value`; the value goes to its place in `values`. */
 bool attr_read_pair(parser *p, const op *o, attr_slot *slots, attr *values);
-/* Gives the attributes that the text left out their value: from the annotation `wish` (or NULL),
- * else the default.  `sums` is what the op's block yields after the semicolon. */
+/* Fills in the attributes that the text omits: from the annotation `wish` (or NULL), else the
+ * default.  `sums` is what the op's block yields after the semicolon. */
 bool attrs_complete(parser *p, const token *call, const op *o, attr_slot *slots, attr *values,
                     const target *wish, int sums);
-/* Stands `true` or `false` only where elements are bool?  Else where it does not. */
+/* Fails at a `true` or `false` where elements of this type are not bool. */
 bool bools_fit(parser *p, const op *o, const attr_slot *slots, mtf_dtype type);
-/* Does x, as an element of this type, say the same?  Else why not. */
+/* Fails where this type cannot hold x. */
 bool number_fits(parser *p, const token *at, attr_number x, mtf_dtype type);
 
 #endif

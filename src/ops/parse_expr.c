@@ -43,7 +43,7 @@ static bool has_own_type(const op *o, int argument, mtf_dtype *type)
 }
 
 /* Numbers among inputs take the type of the first tensor.  Where there is none, the result of
- * where(c, 1, 0) has the type that the line wishes. */
+ * where(c, 1, 0) has the type of the annotation. */
 static mtf_dtype type_of_numbers(const op *o, int n, const operand *values, const target *wish)
 {
     mtf_dtype own;
@@ -107,7 +107,7 @@ static bool arguments_read(parser *p, call_text *c, const target *wish)
             TRY(parse_next(p));
         }
         if (p->at.t.kind == TOKEN_NAME && token_is(&p->at.next, '=')) {
-            /* Sizes of the inputs are known to the attributes after them. */
+            /* Attributes may use the sizes of the inputs before them. */
             if (!pairs++) TRY(take_inputs(p, c, n, values, wish));
             TRY(attr_read_pair(p, c->op, c->slots, c->attrs));
             continue;
@@ -146,7 +146,7 @@ static int result_count(const op *o)
 static bool check_count(parser *p, const call_text *c, const call_place *place, int n)
 {
     if (n == (place->names ? place->names : 1)) return true;
-    /* `_ = ...` stands before what gives nothing. */
+    /* `_ = ...` may precede a call without results. */
     if (n == 0 && place->names == 1 && place->wish->dropped) return true;
     if (!place->names)
         return parse_fail(p, &c->at,

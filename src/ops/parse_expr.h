@@ -1,7 +1,7 @@
 /* Expressions: calls, names, numbers, sums and products.
  *
- * A call is read first and made afterwards, because the call that stands
- * alone on its line takes its wishes from the annotation.
+ * A call is read first and made afterwards, because a call that is alone on its
+ * line takes its type and shape from the annotation.
  */
 #ifndef OPS_PARSE_EXPR_H
 #define OPS_PARSE_EXPR_H

@@ -33,7 +33,7 @@ bool parse_place(parser *p, const token *at)
 {
     fault *f = &p->session->fault;
     if (f->kind == ERR_NONE) fail(f, ERR_INTERNAL, "an operation failed without a reason");
-    if (p->placed || f->kind == ERR_MEMORY) return false; /* memory: the text is not to blame */
+    if (p->placed || f->kind == ERR_MEMORY) return false; /* memory: no error in the text */
     fault       old = *f;
     const char *rest = strstr(old.text, ": ");
     fault_clear(f);
@@ -186,6 +186,11 @@ mtf_tensor *parse_find_tensor(parser *p, const token *name)
     nearest near = {.wanted = name->text};
     for (int i = 0; i < p->names.room; i++)
         if (p->names.entries[i].value) nearest_offer(&near, p->names.entries[i].name);
+    for (int i = 0; op_catalogue[i]; i++) { /* what needs no operands stands alone, as a tensor does */
+        int fewest, most;
+        op_arity(op_catalogue[i], &fewest, &most);
+        if (fewest == 0 && name->kind == TOKEN_NAME) nearest_offer_foreign(&near, op_catalogue[i]->name);
+    }
     char hint[120];
     parse_fail(p, name, "no line above gives the name \"%.80s\"%s", name->text,
                nearest_hint(&near, hint, sizeof hint));
@@ -210,8 +215,8 @@ static bool add_second_name(mtf_graph *g, mtf_tensor *x, const char *name)
     return true;
 }
 
-/* Names of the outermost lines are those by which programs find tensors, so whoever took one
- * before, an inner line or an automatic name, makes way. */
+/* Programs find tensors by the names of outermost lines, so an equal name of an inner line or an
+ * automatic one is replaced. */
 static bool name_outermost(parser *p, const token *name, mtf_tensor *x, bool fresh)
 {
     mtf_graph  *g = p->graph;

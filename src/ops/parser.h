@@ -1,6 +1,6 @@
-/* What every part of the text reader stands on.
+/* What all parts of the text reader share.
  *
- * The reader is one pass with two tokens in hand.  The first error is final:
+ * The reader is one pass, with one token of lookahead.  The first error is final:
  * functions return false and their callers pass that on.
  */
 #ifndef OPS_PARSER_H
@@ -18,7 +18,7 @@ typedef struct binding {
     struct binding *older; /* another name of the same block */
 } binding;
 
-/* Where reading is; copying it back reads again. */
+/* The reading position; going back to a copy of it reads the text again. */
 typedef struct cursor {
     lexer lex;
     token t, next;
@@ -32,7 +32,7 @@ typedef struct parser {
     arena        words;  /* what lives as long as the parser: names and tables */
     arena        work;   /* what lives as long as a line */
     name_table   ops;    /* name -> op */
-    name_table   names;  /* name -> binding, NULL where out of sight */
+    name_table   names;  /* name -> binding, NULL where out of scope */
     name_table   dims;   /* lines `dim name = size`: name -> int64_t */
     name_table   sizes;  /* dimensions of the line's inputs: name -> line_size */
     binding     *newest; /* of the current block */
@@ -45,10 +45,10 @@ typedef struct parser {
 
 /* ---- errors ---- */
 
-/* Says what is wrong at a token; always false. */
+/* Reports an error at a token; always false. */
 bool parse_fail(parser *p, const token *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Puts the place into an error that came from below; always false. */
+/* Adds the position to an error of a lower layer; always false. */
 bool parse_place(parser *p, const token *at);
 bool parse_expected(parser *p, const char *what); /* expected what, found the current token */
 
@@ -68,11 +68,11 @@ bool parse_number_follows(const parser *p); /* without a sign */
 
 /* ---- names ---- */
 
-const op   *parse_find_op(parser *p, const token *name);     /* NULL: said that there is none */
-mtf_tensor *parse_find_tensor(parser *p, const token *name); /* NULL: said that there is none */
+const op   *parse_find_op(parser *p, const token *name);     /* NULL after an error */
+mtf_tensor *parse_find_tensor(parser *p, const token *name); /* NULL after an error */
 /* Gives x the name.  `fresh`: x was made for it; otherwise a line named x already. */
 bool     parse_bind(parser *p, const token *name, mtf_tensor *x, bool fresh);
-binding *parse_enter(parser *p); /* a block: gives what leave takes */
+binding *parse_enter(parser *p); /* a block; parse_leave takes what it returns */
 bool     parse_leave(parser *p, binding *outer);
 
 #endif

@@ -158,7 +158,7 @@ static bool lower_overlap_add(emitter *e, const node *n, const slice *in, slice 
     slice kept = slice_cut(&all, dim, part.begin - first, part.size, 1);
     TRY(emit_widened(e, &y) && emit_fill(e, 0, &all));
     if (!got.size) return emit_narrowed(e, &kept, &out[0]);
-    /* Taps outermost: for one tap no two windows meet. */
+    /* Taps outermost: at one tap no two windows overlap. */
     mtf_shape order = y.shape;
     int       t = shape_find(&order, taps);
     mtf_dim   tap = order.dims[t];

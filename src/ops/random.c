@@ -1,8 +1,8 @@
 /* Random numbers: functions of seed, op, step and position.
  *
  * Each op has a key, given once and kept when nodes are copied, so that a
- * recomputed region draws the same numbers.  The turns of all loops around are
- * inputs.
+ * recomputed region draws the same numbers.  The iterations of all enclosing
+ * loops are inputs.
  */
 #include <math.h>
 
@@ -12,8 +12,8 @@
 
 enum { SHAPE, TYPE, A, B, KEY, ONCE };
 
-/* A double beyond 2^53 may stand for a whole number that it could not hold; both ends of the type are
- * meant as they are. */
+/* A double beyond 2^53 may be a whole number that was rounded; only both ends of the type are taken
+ * as they are. */
 static bool i64_bound_fits(const node *n, const char *name, double bound)
 {
     if (bound == floor(bound) && (fabs(bound) < 0x1p53 || fabs(bound) == 0x1p63)) return true;
@@ -48,7 +48,7 @@ static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
 static bool infer(node *n)
 {
     if (!n->attrs[SHAPE].shape)
-        return node_fail(n, ERR_SHAPE, "say type and shape, as in  x: f32[a=2, b=3] = %s",
+        return node_fail(n, ERR_SHAPE, "give type and shape, as in  x: f32[a=2, b=3] = %s",
                          n->op->name);
     mtf_shape shape = *n->attrs[SHAPE].shape;
     mtf_dtype type = n->attrs[TYPE].type;
@@ -61,8 +61,8 @@ static bool infer(node *n)
                              tensor_name(n->in[i]));
     if (n->attrs[ONCE].b && n->nargs)
         return node_fail(n, ERR_USAGE,
-                         "once=true gives the same numbers in every turn, so it takes no turns; leave "
-                         "out \"%s\"",
+                         "once=true gives the same numbers in every iteration, so it takes no "
+                         "turn; leave out \"%s\"",
                          tensor_name(n->in[0]));
     if (n->op != &op_random_uniform && !(n->attrs[B].r >= 0))
         return node_fail(n, ERR_VALUE, "stddev is %g; a standard deviation is 0 or more",
@@ -108,7 +108,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
                                                      {"key", ATTR_INT, "-1",                         \
                                                       "which stream; default: the next unused one"}, \
                                                      {"once", ATTR_BOOL, "false",                    \
-                                                      "inside of loops: the same in every turn"},    \
+                                                      "in loops: the same in every iteration"},    \
                                                      {0}},                                           \
                              .flags = OP_UNIQUE | OP_TURN | OP_DIRECT,                               \
                              .infer = infer,                                                         \
@@ -213,7 +213,7 @@ const op op_sample_with_temperature = {
     .says = "an i32 index drawn with probability softmax(logits / temperature); 0: the largest",
     .args = "logits",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of choices"},
-                                 {"temperature", ATTR_REAL, "1", "0 is certain, more is wilder"},
+                                 {"temperature", ATTR_REAL, "1", "0: the largest; higher: random"},
                                  {0}},
     .expand = expand_sample};
 const op op_categorical = {

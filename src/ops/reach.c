@@ -1,4 +1,4 @@
-/* Reaching beyond one's own part of a dimension. */
+/* Fetches elements beyond a processor's part of a dimension. */
 #include "ops/reach.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slic
     for (int k = 0; k < n; k++) {
         int d = shape_find(&x->shape, margins[k].dim);
         margins[k].got = (span){0, x->shape.dims[d].size};
-        if (margins[k].how.div < 1) /* only some chips would notice */
+        if (margins[k].how.div < 1) /* a division by 0 traps on some chips only */
             return fail(&e->program->session->fault, ERR_INTERNAL,
                         "reaching along \"%s\" of \"%s\": the span map has no divisor, which is 1 "
                         "or more",
@@ -75,7 +75,7 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 {
     unsigned  cut = s->cut;
     mtf_shape rest = slice_drop(s, dim).shape;
-    /* A part of a sum is not rounded. */
+    /* A partial sum is not rounded. */
     mtf_dtype type = kind == FOLD_SUM ? dtype_compute(s->type) : s->type;
     slice     total = emit_fresh(e, type, &rest);
     TRY(emit_fold(e, kind, s, &total));

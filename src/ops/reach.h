@@ -1,7 +1,7 @@
-/* Reaching beyond one's own part of a dimension.
+/* Fetches elements beyond a processor's part of a dimension.
  *
  * Operations that move data along a dimension need, for their part of the
- * result, a span of the input that may lie with neighbours.  On an input that
+ * result, a span of the input that neighbours may have.  On an input that
  * is not cut along the dimension nothing is fetched.
  */
 #ifndef OPS_REACH_H
@@ -20,7 +20,7 @@ typedef struct margin {
     const char *dim;
     int64_t     size;
     span_map    how;
-    span        got; /* to be filled */
+    span        got; /* an output */
 } margin;
 bool reach_margins(emitter *e, const mtf_tensor *x, int n, margin *margins, slice *s);
 /* s becomes [parts, rest..]: each part's own reduction along dim, gathered from all parts. */
@@ -30,10 +30,10 @@ bool reach_totals(emitter *e, const mtf_tensor *x, const char *dim, fold_kind ki
 bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned x_cut, slice *s);
 /* s becomes all of the dimension. */
 bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s);
-/* s gets all of the dimension, for as many rows as it had elements: another dimension is cut in its
- * place, or everything is gathered where none has enough.  `where` says how x is cut then. */
+/* s becomes all of the dimension and a part of another, which is cut in its place; or everything is
+ * gathered where no other has enough elements.  `where` receives how x is cut then. */
 bool reach_turned(emitter *e, const mtf_tensor *x, const char *dim, slice *s, placement *where);
-/* Which dimensions of the shape the layout cuts, as bits; `but` apart. */
+/* Which dimensions of the shape the layout cuts, as bits; except `but`. */
 unsigned spread_over(const emitter *e, const mtf_shape *shape, const char *but);
 /* This processor's part of the result along dim: all of it where `out` is not cut. */
 span reach_part(const emitter *e, const slice *out, const char *dim, int64_t size);

@@ -56,7 +56,7 @@ static bool infer_as(node *n, mtf_dtype type)
 {
     mtf_shape kept;
     TRY(kept_shape(n, &kept) && node_output(n, type, &kept));
-    n->attrs[REDUCE_OVER].names.n = 0; /* the shape says it all */
+    n->attrs[REDUCE_OVER].names.n = 0; /* the shape implies it */
     n->attrs[REDUCE_SHAPE].shape = &n->out[0]->shape;
     return true;
 }
@@ -129,8 +129,8 @@ LOWER(lower_sum, FOLD_SUM)
 LOWER(lower_max, FOLD_MAX)
 LOWER(lower_min, FOLD_MIN)
 LOWER(lower_prod, FOLD_PROD)
-/* Along one cut dimension: each part's winner and where it is, gathered; then the winner of these.
- * An empty part offers what loses against everything, at index 0. */
+/* Along one cut dimension: gathers each part's extreme and its index, then reduces these.  An empty
+ * part contributes the identity of the reduction, at index 0. */
 static bool lower_arg(emitter *e, const node *n, const slice *in, slice *out, fold_kind arg,
                       fold_kind value)
 {
@@ -231,7 +231,7 @@ static mtf_tensor *product_tree(mtf_tensor *x, const mtf_shape *kept)
 static void grad_prod(tape *t, const node *n, mtf_tensor *const *dy)
 {
     mtf_tensor *x = n->in[0], *dx;
-    /* Differentiating stops at a copy of x, which stands for it alone. */
+    /* A copy of x, so that differentiation stops there. */
     mtf_tensor *copy = mtf_depend(x, 0, NULL);
     mtf_tensor *y = product_tree(copy, &n->out[0]->shape);
     mtf_gradients(1, &y, 1, &copy, dy, &dx);
@@ -260,7 +260,7 @@ static dim_split split_min(const node *n, const char *dim)
     return is_kept(n, dim) ? SPLIT_FREE : SPLIT_MIN;
 }
 
-/* The index of several reduced dimensions together follows no single cut. */
+/* An index over several reduced dimensions cannot be computed by parts of one. */
 static dim_split split_arg(const node *n, const char *dim)
 {
     if (is_kept(n, dim)) return SPLIT_FREE;

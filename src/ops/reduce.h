@@ -4,9 +4,9 @@
 
 #include "mtf.h"
 
-enum { REDUCE_OVER, REDUCE_SHAPE }; /* their attributes: what goes, or what stays */
+enum { REDUCE_OVER, REDUCE_SHAPE }; /* their attributes: dimensions to reduce, or to keep */
 
-/* The mean of `count` numbers, by their sum. */
+/* The mean of `count` numbers, from their sum. */
 mtf_tensor *mean_of_sum(mtf_tensor *sum, double count);
 
 #endif

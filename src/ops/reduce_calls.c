@@ -47,8 +47,8 @@ mtf_tensor *mtf_reduce_max_to(mtf_tensor *x, mtf_shape kept)
     return reduce(&op_reduce_max, x, NULL, &kept);
 }
 
-/* Divided, so that the mean of ones is 1.  Where the type cannot hold the count exactly, the
- * factor is as exact, and not 0 where f16 would divide by infinity. */
+/* Divides, so that the mean of ones is 1.  Where the type cannot hold the count exactly, it
+ * multiplies by 1 / count, which is as exact, and f16 does not divide by infinity. */
 mtf_tensor *mean_of_sum(mtf_tensor *sum, double count)
 {
     if (!sum) return NULL;

@@ -1,4 +1,4 @@
-/* Regions: recompute, and gradients of the user's own. */
+/* Regions: recompute and custom_gradient. */
 #include "ops/lowering.h"
 #include "ops/tape.h"
 
@@ -20,13 +20,13 @@ static bool infer_results(node *n)
 {
     const block *b = n->blocks[0];
     TRY(check_params(n, b, n->nargs, n->in));
-    if (b->nresults < 1) return node_fail(n, ERR_USAGE, "\"%s\" must give something", b->name);
+    if (b->nresults < 1) return node_fail(n, ERR_USAGE, "\"%s\" must have a result", b->name);
     for (int i = 0; i < b->nresults; i++)
         TRY(node_output(n, b->results[i]->type, &b->results[i]->shape));
     return true;
 }
 
-/* The first block stands in place of the node. */
+/* Lowers the first block in place of the node. */
 static bool lower_inline(emitter *e, const node *n, const slice *in, slice *out)
 {
     const block *b = n->blocks[0];

@@ -7,7 +7,7 @@
  * fetches these rows whole, however they were cut, and the blocks are a run of
  * them.  New dimensions further inside are then cut from the blocks; or, where
  * that moves less, fewer blocks are fetched, by cutting them along the inner
- * dimensions' axes too, and a second exchange turns that cut inwards.
+ * dimensions' axes too, and a second exchange moves that cut to them.
  */
 #include "ops/regroup.h"
 
@@ -21,7 +21,7 @@ typedef struct dim_group {
 
 typedef struct regrouping {
     mtf_shape x, y;
-    placement from, to; /* where x is, and y is to be */
+    placement from, to; /* the placements of x and of y */
     int       n;
     dim_group groups[2 * MTF_SHAPE_ROOM];
 } regrouping;
@@ -39,8 +39,8 @@ static int outermost(const mtf_shape *s, int first, int end, int64_t *inside)
     return d;
 }
 
-/* A dimension cut along several axes, of which the first make `outer` parts, is two: [outer, rest],
- * each with its own axes.  So what the other shape has as two may stay where it is. */
+/* Divides a dimension cut along several axes, the first of which make `outer` parts, into two,
+ * [outer, rest], each with its own axes.  Where the other shape has both, nothing need move. */
 static void divide(const mesh *m, mtf_shape *s, placement *where, int d, int64_t outer)
 {
     static const char *const names[MTF_SHAPE_ROOM] = {
@@ -94,14 +94,14 @@ static void pair_dims(const mesh *m, regrouping *r)
     }
 }
 
-/* ---- routes: which inner dimensions of y lend their axes to the blocks ---- */
+/* ---- routes: along the axes of which inner dimensions of y the blocks are cut first ---- */
 
 static int first_of_y(const regrouping *r, int g)
 {
     return g ? r->groups[g - 1].y_end : 0;
 }
 
-/* All that may, as bits. */
+/* All inner dimensions that may lend their axes to the blocks, as bits. */
 static unsigned lenders(const regrouping *r)
 {
     unsigned inner = 0;
@@ -154,8 +154,8 @@ static exchange_args turn_inwards(const regrouping *r, unsigned lent)
     return how;
 }
 
-/* Elements that both moves bring to a sample of processors, the same sample wherever it is asked
- * for: all of a small mesh; of a large one some that do not march in step with any axis. */
+/* Elements that both exchanges move to a sample of processors, the same one on every processor: all
+ * of a small mesh; of a large one some at a stride that no axis' size is likely to divide. */
 static int64_t moved(const mesh *m, const exchange_args *first, const exchange_args *second)
 {
     enum { SAMPLE = 64, STRIDE = 7919 };
@@ -192,7 +192,7 @@ static bool lay_over(emitter *e, const mtf_shape *shape, slice *s)
     return true;
 }
 
-/* s: the rows fetched becomes [.., blocks, inner dimensions whole, ..]. */
+/* s, the rows fetched, becomes [.., blocks, inner dimensions whole, ..]. */
 static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *rows,
                         const exchange_args *blocks, slice *s)
 {
@@ -201,7 +201,7 @@ static bool take_blocks(emitter *e, const regrouping *r, const exchange_args *ro
     int64_t begin[2 * MTF_SHAPE_ROOM], size[2 * MTF_SHAPE_ROOM]; /* the run in each flat group */
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_has(m, blocks, d, &e->here).size;
-    if (shape_size(&local) == 0 && !slice_is_uniform(s)) { /* nothing, where s begins */
+    if (shape_size(&local) == 0 && !slice_is_uniform(s)) { /* empty, at the start of s */
         int64_t offset = s->offset;
         *s = slice_dense(s->buffer, s->type, &local);
         s->offset = offset;

@@ -10,7 +10,7 @@ static const attr_spec shaped[] = {{"shape", ATTR_SHAPE, NULL, "the output"}, {0
 static bool wanted_shape(const node *n, mtf_shape *shape)
 {
     if (!n->attrs[0].shape)
-        return node_fail(n, ERR_SHAPE, "say the output's shape, as in  y: [a=2, b=3] = %s(x)",
+        return node_fail(n, ERR_SHAPE, "give the output's shape, as in  y: [a=2, b=3] = %s(x)",
                          n->op->name);
     *shape = *n->attrs[0].shape;
     return shape_check(shape, n->op->name, &n->graph->session->fault);
@@ -208,7 +208,7 @@ mtf_tensor *mtf_replace_dimensions(mtf_tensor *x, mtf_shape old_dims, mtf_shape 
     char      a[SHAPE_TEXT], b[SHAPE_TEXT];
     if (shape.ndims == SHAPE_MISSING) {
         fail(&g->session->fault, ERR_SHAPE,
-             "replace_dimensions: the old dimensions %s do not stand side by side in \"%s\" %s",
+             "replace_dimensions: the old dimensions %s are not adjacent in \"%s\" %s",
              shape_text(&old_dims, a), tensor_name(x), shape_text(&x->shape, b));
         return NULL;
     }

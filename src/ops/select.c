@@ -20,7 +20,7 @@ static bool infer_where(node *n)
                          tensor_name(n->in[1]), mtf_dtype_name(n->in[1]->type),
                          tensor_name(n->in[2]), mtf_dtype_name(n->in[2]->type));
     TRY(node_sizes_agree(n));
-    /* The branches lead: their dimensions first, unless the condition contains them in order. */
+    /* The branches' dimensions come first, unless the condition contains them in order. */
     mtf_shape shape = n->in[1]->shape;
     for (int k = 0; k < 2; k++) {
         const mtf_shape *y = &n->in[k == 0 ? 2 : 0]->shape;
@@ -123,7 +123,7 @@ mtf_tensor *mtf_cast(mtf_tensor *x, mtf_dtype type)
     return node_unary(&op_cast, x, &(attr){.type = type});
 }
 
-/* ---- numbers beside tensors ---- */
+/* ---- operations on a tensor and a number ---- */
 
 static mtf_tensor *number(mtf_tensor *x, double value)
 {
@@ -164,7 +164,7 @@ mtf_tensor *mtf_leaky_relu(mtf_tensor *x, double alpha)
     return mtf_where(mtf_greater(x, number(x, 0)), x, mtf_scale(x, alpha));
 }
 
-/* A bound that a floating type does not reach bounds nothing. */
+/* A bound beyond the range of a floating type has no effect. */
 static mtf_tensor *bound(mtf_tensor *x, attr_number value)
 {
     char            text[DTYPE_REFUSAL];

@@ -1,7 +1,7 @@
 /* Softmax and its relatives.
  *
- * The relatives are written in other operations.  Softmax is one of its own: it
- * takes one exponential where those would take two, and its gradient needs
+ * The relatives are composed of other operations.  Softmax is a primitive: it
+ * takes one exponential where a composition would take two, and its gradient needs
  * nothing but its result.
  */
 #include "base/dtype.h"
@@ -11,7 +11,7 @@
 #include "ops/splits.h"
 #include "ops/tape.h"
 
-/* The largest magnitude that the maximum is cut to: infinities are left what they are. */
+/* The maximum is clipped to this magnitude, since inf - inf would be NaN. */
 static double most_of(mtf_dtype type)
 {
     return type == MTF_F16 ? 6e4 : 1e38;
@@ -21,7 +21,7 @@ static double most_of(mtf_dtype type)
 static mtf_tensor *stable_maximum(const op *o, mtf_tensor *x, mtf_dim dim, mtf_tensor *extra)
 {
     mtf_dim mine;
-    if (!call_dim(o, x, dim.name, &mine)) return NULL; /* in words of what the user called */
+    if (!call_dim(o, x, dim.name, &mine)) return NULL; /* names the op that the user called */
     if (extra && shape_find(&extra->shape, mine.name) >= 0) {
         fail(&graph_of(x)->session->fault, ERR_SHAPE,
              "%s: the extra logit \"%s\" has the dimension \"%s\", which is summed", o->name,

@@ -7,7 +7,7 @@
 #include "ops/splits.h"
 #include "ops/tape.h"
 
-/* The k first values in order go back to where they came from. */
+/* Scatters the gradients of the k first values back to where these came from. */
 static void grad_order(tape *t, const node *n, mtf_tensor *const *dy)
 {
     if (!dy[0]) return;

@@ -10,7 +10,7 @@ enum { SHAPE, TYPE, VALUE, DATA };
 static bool wanted(const node *n, mtf_shape *shape)
 {
     if (!n->attrs[SHAPE].shape)
-        return node_fail(n, ERR_SHAPE, "say type and shape, as in  x: f32[a=2, b=3] = %s",
+        return node_fail(n, ERR_SHAPE, "give type and shape, as in  x: f32[a=2, b=3] = %s",
                          n->op->name);
     *shape = *n->attrs[SHAPE].shape;
     if ((unsigned)n->attrs[TYPE].type >= DTYPES)

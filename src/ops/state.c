@@ -39,14 +39,14 @@ static bool type_word_is_sound(const node *n, int which)
 static bool infer_variable(node *n)
 {
     if (!n->attrs[SHAPE].shape)
-        return node_fail(n, ERR_SHAPE, "say type and shape, as in  w: f32[a=2, b=3] = variable");
+        return node_fail(n, ERR_SHAPE, "give type and shape, as in  w: f32[a=2, b=3] = variable");
     mtf_shape   shape = *n->attrs[SHAPE].shape;
     initializer init;
     if ((unsigned)n->attrs[TYPE].type >= DTYPES)
         return node_fail(n, ERR_TYPE, "no such element type");
     if (!initializer_parse(n->attrs[INIT].text, &init))
         return node_fail(n, ERR_VALUE,
-                         "no initialiser is written \"%s\"; there are " INITIALIZER_FORMS,
+                         "\"%s\" is no initialiser; write one of " INITIALIZER_FORMS,
                          n->attrs[INIT].text);
     if (init.kind == INIT_NORMAL_EACH && (shape.ndims < 1 || shape.dims[0].size != init.n))
         return node_fail(n, ERR_SHAPE,
@@ -81,8 +81,9 @@ const op op_variable = {
                             {"type", ATTR_TYPE, NULL, ""},
                             {"init", ATTR_TEXT, "glorot_uniform", INITIALIZER_FORMS},
                             {"trainable", ATTR_BOOL, "true", "optimizers change it"},
-                            {"master", ATTR_WORD, "", "its type in checkpoints; its own"},
-                            {"activation", ATTR_WORD, "", "its type in the model, by a cast; its own"},
+                            {"master", ATTR_WORD, "", "its type in checkpoints; default: its own"},
+                            {"activation", ATTR_WORD, "",
+                             "its type in the model, by a cast; default: its own"},
                             {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
     .infer = infer_variable,
@@ -292,7 +293,7 @@ const op op_assign = {
     .split = split_free,
 };
 
-/* A value in the variable's activation type is as welcome as one in its own. */
+/* Accepts a value in the variable's activation type, too. */
 static mtf_tensor *assign(mtf_tensor *variable, mtf_tensor *value, const char *mode)
 {
     mtf_tensor *w = variable_behind(variable);

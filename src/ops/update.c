@@ -1,8 +1,8 @@
 /* Updates: some positions of a tensor replaced by others.
  *
- * The result is a new tensor, as everywhere.  Where nobody needs the old one any
- * more, which is so for the caches of decoding, planning lets both be one
- * buffer (plan/in_place.c), and only the new positions are written.
+ * The result is a new tensor, as everywhere.  Where nothing reads the old one
+ * afterwards, as with the caches of decoding, planning gives both one buffer
+ * (plan/in_place.c), and only the new positions are written.
  */
 #include <string.h>
 
@@ -74,7 +74,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
         taken = mtf_gather(dy[0], places(n, apart), dim);
         taken = mtf_rename_dimension(taken, apart.name, dim.name);
     } else {
-        /* A position out of range is meant so: no check of inputs is to complain of it. */
+        /* Positions may be out of range here; + 0 hides the input from the check of indices. */
         taken = mtf_gather(dy[0], mtf_add_scalar(n->in[POSITION], 0), dim);
     }
     tape_give(t, n->in[VALUE], mtf_transpose(taken, n->in[VALUE]->shape));

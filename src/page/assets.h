@@ -1,4 +1,4 @@
-/* The style sheet and the script of pages, as the build embeds them. */
+/* The pages' style sheet and script, embedded by the build. */
 #ifndef PAGE_ASSETS_H
 #define PAGE_ASSETS_H
 

@@ -13,7 +13,7 @@ enum { WIDTH = 1000, TICKS = 4 };
 typedef struct frame {
     double x0, x1, y0, y1;
     int    height;
-    bool   powers; /* values by their logarithms */
+    bool   powers; /* logarithmic scale */
 } frame;
 
 static double across(const frame *f, double step)
@@ -67,7 +67,7 @@ static void write_line(const curve *c, const frame *f, const char *class, const 
     text_add(t, "\"/>");
 }
 
-/* The mean of as many values on either side as make a fortieth of all; of those that are finite. */
+/* A running mean over a fortieth of all values, ignoring those that are not finite. */
 static const double *running_mean(const curve *c, arena *a)
 {
     double *means = arena_array(a, double, c->n + 1);

@@ -10,16 +10,16 @@ typedef struct curve {
     int           n;
     const double *step, *value;
     const double *least, *most; /* a band around it; NULL: none */
-    double        from, to;     /* steps that the picture spans */
+    double        from, to;     /* range of steps of the picture */
     int           height;       /* pixels */
-    bool          smooth;       /* what jumps is drawn faintly, with its running mean above */
-    bool          dots;         /* few points, each worth a mark */
+    bool          smooth;       /* draws the noisy values faintly, and their running mean over them */
+    bool          dots;         /* marks each point */
     bool          from_zero;
-    double        most_possible; /* 0: there is no such number */
+    double        most_possible; /* upper limit of the scale, as 100 for percent; 0: none */
 } curve;
 
-/* The picture, with the last value beside its name; of a single value only that, and nothing where
- * no value is finite. */
+/* The picture, with the last value beside its name; only name and value where there is one value, and
+ * nothing where no value is finite. */
 void curve_write(const curve *c, int number, textbuf *t);
 void curve_write_data(const curve *c,
                       textbuf     *t); /* {"name":...,"unit":...,"step":[...],"value":[...]} */

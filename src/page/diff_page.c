@@ -108,7 +108,7 @@ static void write_columns(const plan_view *v, const char *title, column *write, 
     text_add(t, "</div>\n</section>\n");
 }
 
-/* Both pictures have the scale of the larger. */
+/* Both pictures use the scale of the larger one. */
 static picture_scale common_scale(const plan_view *v)
 {
     picture_scale s = {0};
@@ -135,6 +135,7 @@ static void write_head(const plan_view *v, const char *what, textbuf *t)
         text_add(t, "<div><dt>layout %s</dt><dd>", sides[side]);
         plan_write_rules(v[side].e->opts.layout, t);
         text_add(t, "</dd></div>\n");
+        plan_write_declined(v[side].e->opts.layout, v[side].arena, t);
     }
     text_add(t, "</dl>\n</header>\n");
 }

@@ -1,7 +1,7 @@
-/* Foreign text inside pages: whatever a name holds, it stays text. */
+/* Escapes untrusted text for HTML and JSON. */
 #include "page/escape.h"
 
-/* How many bytes the character at `s` has; 0 where that is no UTF-8. */
+/* How many bytes the character at `s` has; 0 where it is not UTF-8. */
 static int character_bytes(const unsigned char *s)
 {
     int n = s[0] < 0x80   ? 1
@@ -12,14 +12,14 @@ static int character_bytes(const unsigned char *s)
                           : 0;
     for (int k = 1; k < n; k++)
         if ((s[k] & 0xc0) != 0x80) return 0;
-    if (n == 3 && s[0] == 0xe0 && s[1] < 0xa0) return 0; /* longer than need be */
-    if (n == 3 && s[0] == 0xed && s[1] > 0x9f) return 0; /* half of a pair */
+    if (n == 3 && s[0] == 0xe0 && s[1] < 0xa0) return 0; /* overlong encoding */
+    if (n == 3 && s[0] == 0xed && s[1] > 0x9f) return 0; /* surrogate */
     if (n == 4 && s[0] == 0xf0 && s[1] < 0x90) return 0;
-    if (n == 4 && s[0] == 0xf4 && s[1] > 0x8f) return 0; /* beyond the last */
+    if (n == 4 && s[0] == 0xf4 && s[1] > 0x8f) return 0; /* beyond U+10FFFF */
     return n;
 }
 
-/* What stands for this byte, or NULL where it may stand itself. */
+/* The escape for this byte; NULL where it needs none. */
 typedef const char *replacement(unsigned char c);
 
 static const char *in_html(unsigned char c)

@@ -1,7 +1,7 @@
 /* The history of a training run, in bounded memory.
  *
- * When all points are in use, each two that follow each other become one, and
- * from then on a point stands for twice as many steps.
+ * When all points are in use, adjacent points are merged in pairs, and from
+ * then on a point stands for twice as many steps.
  */
 #include "page/history.h"
 
@@ -13,7 +13,7 @@ bool history_open(history *h, arena *a)
     return h->points != NULL;
 }
 
-/* b follows a.  A loss that is no number stays one, in the mean and in the extremes. */
+/* Merges a and the following b.  A NaN loss stays a NaN, in the mean and in the extremes. */
 static history_point joined(const history_point *a, const history_point *b)
 {
     history_point p = *a;

@@ -7,13 +7,13 @@
 
 enum { HISTORY_POINTS = 2048 };
 
-/* Some steps that follow each other: one each, or more where the run is long. */
+/* Consecutive steps: one, or more where the run is long. */
 typedef struct history_point {
     int64_t first, last; /* steps */
     int64_t steps, examples;
     double  loss, least, most; /* the mean of the loss, and its extremes */
-    double  rate;              /* of the last; NAN: none */
-    double  seconds;           /* of all */
+    double  rate;              /* of the last step; NAN: none */
+    double  seconds;           /* of all steps */
 } history_point;
 
 typedef struct history_evaluation {
@@ -26,7 +26,7 @@ typedef struct history {
     arena              *arena;
     history_point      *points; /* HISTORY_POINTS of them */
     int                 n;
-    int64_t             each; /* steps that make a point */
+    int64_t             each; /* steps in a point */
     history_evaluation *evaluations;
     int                 nevaluations, evaluations_room;
 } history;

@@ -8,12 +8,13 @@
 #include "base/units.h"
 #include "page/escape.h"
 #include "page/page.h"
+#include "page/plan_tables.h"
 
 enum { SHOWN = 40, HEIGHT = 420, LOGARITHMIC = 8 };
 
 /* ---- the picture ---- */
 
-/* One axis: even, or by powers where values are far apart. */
+/* One axis: linear, or logarithmic where values are far apart. */
 typedef struct scale {
     double from, to;
     bool   powers;
@@ -41,8 +42,8 @@ typedef struct chart {
     const layout_story *story;
     arena              *arena;
     textbuf            *t;
-    int                *order; /* of the list, the best first */
-    bool               *front; /* by place in the list: none is both faster and smaller */
+    int                *order; /* indices into the list, the best first */
+    bool               *front; /* by index: no other layout is both faster and smaller */
     scale               x, y;
     const seen_layout  *best;
 } chart;
@@ -94,7 +95,7 @@ static int by_memory(const void *a, const void *b)
     return x->cost.seconds < y->cost.seconds ? -1 : x->cost.seconds > y->cost.seconds;
 }
 
-/* In the order of memory, a layout is on the front where it is faster than all before it. */
+/* Sorted by memory, a layout is on the Pareto front where it is faster than all before it. */
 static bool find_front(chart *c)
 {
     const seen_layouts *s = c->story->seen;
@@ -141,7 +142,7 @@ static void write_ticks(const chart *c, const scale *s, const char *side, bool b
 static void write_dots(const chart *c)
 {
     const seen_layouts *s = c->story->seen;
-    for (int k = s->n - 1; k >= 0; k--) { /* the best lies on top */
+    for (int k = s->n - 1; k >= 0; k--) { /* draws the best on top */
         int                place = c->order[k];
         const seen_layout *x = &s->list[place];
         text_add(c->t,
@@ -159,7 +160,7 @@ static const char *layout_name(const seen_layout *x)
     return *x->layout ? x->layout : "nothing is cut";
 }
 
-/* Beside its dot, or above it. */
+/* A label beside or above a dot. */
 static void write_label(const chart *c, const seen_layout *x, const char *before, bool above)
 {
     double left = at(&c->x, (double)x->cost.peak), top = 1 - at(&c->y, x->cost.seconds);
@@ -172,7 +173,7 @@ static void write_label(const chart *c, const seen_layout *x, const char *before
     text_add(c->t, "</span>");
 }
 
-/* The smallest is named, too, unless the best lies in the way. */
+/* Labels the smallest as well, unless it would overlap the best. */
 static void write_labels(const chart *c)
 {
     const seen_layouts *s = c->story->seen;
@@ -212,9 +213,9 @@ static void write_chart(const chart *c)
     text_add(c->t, "</div>\n</div>\n");
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
-/* Without a look at the programs: what the costs alone tell. */
+/* The reason as far as the costs alone show it. */
 static const char *reason_of(const chart *c, const seen_layout *x)
 {
     textbuf t = {.arena = c->arena};
@@ -230,7 +231,7 @@ static const char *reason_of(const chart *c, const seen_layout *x)
         text_add(&t, "%scollectives %s more", t.used ? ", " : "", unit_seconds(wire).s);
     if (work > least) text_add(&t, "%swork %s more", t.used ? ", " : "", unit_seconds(work).s);
     if (more > 0) text_add(&t, "%smemory %s more", t.used ? ", " : "", unit_bytes(more).s);
-    if (!t.used) text_add(&t, "as good, but for its rules");
+    if (!t.used) text_add(&t, "equally good, by other rules");
     return text_done(&t);
 }
 
@@ -340,7 +341,9 @@ bool layout_page(const layout_story *s, const char *path)
         html_text(t, c.best->state);
         text_add(t, "</code>");
     }
-    text_add(t, "</dd></div>\n<div><dt>proof</dt><dd>");
+    text_add(t, "</dd></div>\n");
+    plan_write_declined(&s->best->layout, &p.arena, t);
+    text_add(t, "<div><dt>proof</dt><dd>");
     html_text(t, s->proof);
     text_add(t, "</dd></div>\n</dl>\n</header>\n");
     write_figures(&c);

@@ -6,11 +6,11 @@
 
 typedef struct layout_story {
     const char         *what;  /* the model */
-    const char         *proof; /* how sure the answer is, in a sentence */
-    const char         *mesh;  /* as asked for */
+    const char         *proof; /* a sentence on how far from the optimum it may be */
+    const char         *mesh;  /* as the user wrote it */
     const seen_layouts *seen;
     const found_layout *best;
-    bool                smallest; /* least memory was asked for */
+    bool                smallest; /* the objective is memory */
     int64_t             limit;    /* bytes; 0: none */
 } layout_story;
 

@@ -1,4 +1,4 @@
-/* The mesh as a grid: who talks to whom, and who holds which part. */
+/* The mesh as a grid: traffic, and parts of a tensor. */
 #include "page/mesh_picture.h"
 
 #include "base/units.h"
@@ -12,11 +12,11 @@ typedef struct grid {
     const plan_view *view;
     const mesh      *mesh;
     textbuf         *t;
-    int              columns, rows, cells; /* cells: processors that are drawn */
-    bool             wrapped;              /* a row is not the last axis */
+    int              columns, rows, cells; /* cells: number of processors drawn */
+    bool             wrapped;              /* a row of the picture is not the whole last axis */
 } grid;
 
-/* The last axis lies across, the others lie down; a long line is wrapped. */
+/* The last axis is horizontal, the others are vertical; a long row is wrapped. */
 static grid grid_of(const plan_view *v, textbuf *t)
 {
     const mesh *m = v->e->opts.mesh;
@@ -29,7 +29,7 @@ static grid grid_of(const plan_view *v, textbuf *t)
     return g;
 }
 
-/* ---- who talks to whom ---- */
+/* ---- traffic ---- */
 
 static unsigned differing(const mesh *m, mesh_point a, mesh_point b)
 {
@@ -39,7 +39,7 @@ static unsigned differing(const mesh *m, mesh_point a, mesh_point b)
     return axes;
 }
 
-/* An equal share for each member of the groups that both are in. */
+/* Bytes from one processor to another: an equal share for each member of the groups that have both. */
 static double bytes_between(const grid *g, const axes_sum *sums, int n, int other)
 {
     unsigned axes = differing(g->mesh, g->view->e->price.here, mesh_place(g->mesh, other));
@@ -113,9 +113,9 @@ static void write_traffic(const grid *g)
     text_add(g->t, "</dl>\n");
 }
 
-/* ---- who holds what ---- */
+/* ---- parts of a tensor ---- */
 
-/* The largest parameter of those that are cut, else the largest of all tensors. */
+/* The largest parameter, preferably one that is cut; else the largest tensor. */
 static const mtf_tensor *choose_tensor(const plan_view *v)
 {
     const mtf_tensor *best = NULL;
@@ -133,8 +133,8 @@ static const mtf_tensor *choose_tensor(const plan_view *v)
     return best;
 }
 
-/* Where a processor's part lies: down along the first dimension that is cut, across along the second,
- * or where the last dimension alone is cut. */
+/* Draws a processor's part: the first dimension that is cut is vertical, the second horizontal; the last
+ * dimension is horizontal where it alone is cut. */
 static void write_part(const grid *g, const mtf_tensor *x, const placement *where, int p)
 {
     mesh_point at = mesh_place(g->mesh, p);
@@ -188,8 +188,8 @@ void plan_write_mesh_pictures(const plan_view *v, int number, textbuf *t)
     grid              g = grid_of(v, t);
     const mtf_tensor *x = choose_tensor(v);
     if (v->e->processors == 1) {
-        text_add(t, "<p class=\"empty\">There is one processor: it holds everything, and talks to "
-                    "nobody.</p>\n");
+        text_add(t, "<p class=\"empty\">There is one processor: it holds everything, and sends "
+                    "nothing.</p>\n");
         return;
     }
     text_add(t,

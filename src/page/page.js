@@ -1,10 +1,10 @@
-/* Makes the pictures of a page answer; they are drawn without it. */
+/* Makes the pictures of a page interactive; they are drawn without it. */
 (function () {
 "use strict";
 var doc = document, data = JSON.parse(doc.getElementById("data").textContent) || {};
 doc.documentElement.classList.add("js");
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 function all(selector, from) { return Array.prototype.slice.call((from || doc).querySelectorAll(selector)); }
 function one(selector, from) { return (from || doc).querySelector(selector); }
@@ -107,9 +107,9 @@ Plan.prototype.alive = function (k) {
 
 var plans = (data.plans || []).map(function (d) { return new Plan(d); });
 
-/* ---- what is said of an instruction ---- */
+/* ---- details of an instruction ---- */
 
-/* Tensors that differ only in the numbers of their scopes, and are alike in kind and size, are one line. */
+/* Tensors of the same kind and size whose names differ only in the numbers of scopes share a line. */
 function families(plan, alive) {
     var known = {}, list = [];
     alive.forEach(function (m) {
@@ -288,7 +288,7 @@ Step.prototype.tools = function () {
 
 var steps = all(".plots[data-plan]").map(function (plots) { return new Step(plots); });
 
-/* ---- tables that sort ---- */
+/* ---- sortable tables ---- */
 
 /* columns: [{text, value}] by row; rows are numbers. */
 function Table(box, columns, rows, cells, choose) {
@@ -351,7 +351,7 @@ Table.prototype.draw = function () {
         table.body.append(tr);
     });
     if (!this.found.length) {
-        this.body.append(make("tr", {}, make("td", {colspan: this.heads.length}, "nothing has these words")));
+        this.body.append(make("tr", {}, make("td", {colspan: this.heads.length}, "no row contains these words")));
     }
     if (this.output) this.output.textContent = this.found.length + " of " + this.rows.length;
     this.more.hidden = left <= 0;
@@ -422,7 +422,7 @@ all(".layouts").forEach(function (box) {
     all(".scatter circle").forEach(function (c) {
         c.addEventListener("pointerenter", function () { chooseLayout(+c.dataset.row); });
     });
-    /* The nearest dot answers, not only the one that is hit. */
+    /* The nearest dot is selected, not only one under the pointer. */
     plot.addEventListener("pointerdown", function (e) {
         var near = null, least = 30;
         all("circle", plot).forEach(function (c) {
@@ -443,7 +443,7 @@ all(".curve:not(.single)").forEach(function (figure) {
     plots.append(cursor);
     function show(i) {
         now = i;
-        value.textContent = c.value[i] === null ? "no number" : Number(c.value[i].toPrecision(5)) + c.unit;
+        value.textContent = c.value[i] === null ? "not a number" : Number(c.value[i].toPrecision(5)) + c.unit;
         told.textContent = "step " + c.step[i];
         cursor.hidden = false;
         cursor.style.left = plot.offsetLeft + (to > from ? (c.step[i] - from) / (to - from) : 0.5) * plot.offsetWidth + "px";
@@ -492,7 +492,7 @@ function Mesh(box) {
     this.talk(this.plan.d.processor);
     this.hold(this.input.value);
 }
-/* Arrows go to the neighbours in the picture. */
+/* Arrow keys select neighbours in the picture. */
 Mesh.prototype.key = function (key) {
     var cells = all("g[data-p]", this.traffic), top = cells[0].getBoundingClientRect().top;
     var columns = cells.filter(function (g) { return Math.abs(g.getBoundingClientRect().top - top) < 1; }).length;

@@ -1,8 +1,8 @@
-/* Phases: what of a step is forward, backward or update, and its layer.
+/* Phases: forward, backward or update, and layers of tensors.
  *
- * Updates are found from the assignments backwards, as far as shapes stay those of
- * the variables: what ends such a chain is a gradient.  What leads to a result
- * that no gradient reaches is forward, and the rest is backward.
+ * Updates are found from the assignments backwards, as long as shapes are those of
+ * the variables: such a chain begins with a gradient.  Nodes that lead to a result
+ * which does not depend on gradients are forward, the rest are backward.
  */
 #include "page/phases.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/names.h"
 
-/* What is known of a node of the root block, by node id. */
+/* Marks of a node of the root block, by node id. */
 typedef struct mark {
     bool reached; /* its value goes into an update */
     bool update, gradient, after, forward, wanted;
@@ -46,7 +46,7 @@ static bool same_dims(const mtf_shape *a, const mtf_shape *b)
     return true;
 }
 
-/* Does it only change the elements of what it reads, or give one number? */
+/* Whether its result is a scalar, or has the dimensions of all inputs that are not scalars. */
 static bool keeps_shape(const node *n)
 {
     if (n->nout == 0 || n->op->blocks) return false;
@@ -82,7 +82,7 @@ static void find_after(finder *f)
     }
 }
 
-/* From the results that no gradient reaches, backwards: those wanted, and those that nobody uses. */
+/* Backwards from results that do not depend on gradients: fetched ones, and unused ones. */
 static bool find_forward(finder *f)
 {
     const block *b = &f->graph->root;
@@ -98,7 +98,7 @@ static bool find_forward(finder *f)
             if (m->forward) f->marks[n->in[i]->node->id].forward = true;
         }
     }
-    /* Nothing is trained: all of it is forward. */
+    /* Where nothing is trained, everything is forward. */
     for (int k = 0; !any && k < b->nnodes; k++) f->marks[b->nodes[k]->id].forward = true;
     return true;
 }
@@ -144,7 +144,7 @@ static int layer_named(finder *f, const char *scope, size_t length)
     return names_put(&f->known, name, number) ? *number : -1;
 }
 
-/* By its name.  What an optimizer keeps for a variable is named under it: layer0/q/adam_m. */
+/* The layer by name.  Optimizer state has the variable's name as a prefix: layer0/q/adam_m. */
 static int layer_by_name(finder *f, const mtf_tensor *x)
 {
     char *scope = arena_text(f->arena, x->name ? x->name : x->scope), *slash;
@@ -170,7 +170,7 @@ static void name_forward(finder *f)
     }
 }
 
-/* A gradient's node reads what its forward node read or gave, and the gradients after that one. */
+/* A gradient's node reads inputs or outputs of its forward node, and gradients of later nodes. */
 static int layer_of_gradient(const finder *f, const node *n)
 {
     int later = -1, beside = -1, latest = -1;
@@ -195,7 +195,7 @@ static void name_others(finder *f)
 {
     const block *b = &f->graph->root;
     for (int k = b->nnodes - 1; k >= 0;
-         k--) { /* updates and the gradients they use: the layer of their variable */
+         k--) { /* updates and their gradients get the layer of the variable */
         const node *n = b->nodes[k];
         mark       *m = &f->marks[n->id];
         if (!m->update) continue;
@@ -213,7 +213,7 @@ static void name_others(finder *f)
 
 /* ---- all tensors ---- */
 
-/* What is inside of blocks belongs to their owner. */
+/* Nodes inside blocks have the phase and layer of the block's owner. */
 static void enter(finder *f, const node *n, phase when, int layer)
 {
     for (int i = 0; i < n->nout; i++) {

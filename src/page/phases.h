@@ -1,4 +1,4 @@
-/* Phases: what of a step is forward, backward or update, and its layer. */
+/* Phases: forward, backward or update, and layers of tensors. */
 #ifndef PAGE_PHASES_H
 #define PAGE_PHASES_H
 
@@ -8,15 +8,15 @@ typedef enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASES } phase
 
 typedef struct phases {
     uint8_t *phase; /* by tensor id */
-    int     *layer; /* by tensor id: its place among the names */
+    int     *layer; /* by tensor id: index into the names */
     const char *
-        *names; /* of layers, in order of their first tensors; the first is "": in no scope */
+        *names; /* of layers, in the order of their first tensors; the first is "": no scope */
     int  n, room;
 } phases;
 
-/* Gradients are nodes like any others, without a scope: they are told by where their values go, and
- * their layers by the forward tensors that they read.  `fetches` are what is wanted of the step.
- * False: no memory. */
+/* Gradients are ordinary nodes without a scope: they are recognised by the uses of their values, and
+ * their layers by the forward tensors that they read.  `fetches` are the results of the step.  False:
+ * no memory. */
 bool phases_find(const mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, phases *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* A plan as the data of a page's script. */
+/* A plan as JSON, for the page's script. */
 #include "page/plan_data.h"
 
 #include "base/names.h"
@@ -7,7 +7,7 @@
 typedef struct writer {
     const plan_view *view;
     textbuf         *t;
-    int             *number; /* by tensor id: 1 + its place in the list; 0: not in it */
+    int             *number; /* by tensor id: 1 + its index in the list; 0: not in it */
     textbuf          tensors, forms;
     int              ntensors, nforms;
     name_table       known_forms; /* text of the form, to its number + 1 */

@@ -1,4 +1,4 @@
-/* What is alive when memory is fullest. */
+/* The tensors alive at the peak of memory. */
 #include "page/plan_peak.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { LINES = 8 };
 
-/* Tensors that are alike. */
+/* A family of similar tensors. */
 typedef struct family {
     const lifetime *one;
     const char     *pattern; /* layer#/add_# */
@@ -22,7 +22,7 @@ static const char *name_of(const lifetime *x)
     return x->tensor ? mtf_name_of_tensor(x->tensor) : x->what;
 }
 
-/* Each number becomes one #; but for that of the last piece, which tells tensors of a layer apart. */
+/* Replaces each number by #, except in the last piece, which tells tensors of a layer apart. */
 static const char *pattern_of(const char *name, arena *a)
 {
     char       *copy = arena_text(a, name), *to = copy;

@@ -5,14 +5,14 @@
 #include "page/escape.h"
 #include "page/page.h"
 
-/* Units of the pictures: they are stretched to the width that there is. */
+/* Units of the pictures, which are stretched to the available width. */
 enum { WIDTH = 1000, MEMORY_HEIGHT = 240, SUM_LANE = 20, TICKS = 5 };
 
 typedef struct picture {
     const plan_view *view;
     picture_scale    scale;
     textbuf         *t;
-    int              lane; /* height of one layer's */
+    int              lane; /* height of one layer's lane */
 } picture;
 
 static double x_at(const picture *p, int k)
@@ -27,7 +27,7 @@ static double share_of(double part, double whole)
 
 /* ---- memory ---- */
 
-/* What is alive of this kind and all below it, from the floor: kinds are painted from the top. */
+/* The area of this kind and all kinds below it; the topmost kind is drawn first. */
 static void write_area(const picture *p, int kind, double top)
 {
     const plan_view *v = p->view;
@@ -47,7 +47,7 @@ static void write_area(const picture *p, int kind, double top)
     text_add(p->t, "V%dz\"/>", MEMORY_HEIGHT);
 }
 
-/* Instructions around `at` during which a kind has at least so many bytes. */
+/* A range of instructions around `at` in which a kind has at least `bytes`. */
 typedef struct stretch {
     int from, to;
 } stretch;
@@ -60,8 +60,8 @@ static stretch stretch_around(const plan_view *v, int kind, int at, double bytes
     return s;
 }
 
-/* A kind's name stands in its area where that is high enough for a line of text and long enough for
- * the word; of what stays, at the left. */
+/* Writes a kind's name into its area where that is high and wide enough; kinds that are alive during the
+ * whole step have it at the left. */
 static void write_kind_name(const picture *p, int kind, double top)
 {
     static const double shares[] = {0.8, 0.6, 0.4};
@@ -149,7 +149,7 @@ static int count_lanes(const plan_view *v)
     return v->phases.n > 1 ? v->phases.n : 0;
 }
 
-/* One path for all bars of a class: no seams between bars that touch. */
+/* One path for all bars of a class, so that adjacent bars have no gaps. */
 static void write_bars(const picture *p, int class)
 {
     const plan_view *v = p->view;
@@ -170,7 +170,7 @@ static void write_bars(const picture *p, int class)
     text_add(p->t, "\"/>");
 }
 
-/* Lanes from one name to the next: where they are low, not each has room for its own. */
+/* Every n-th lane has a name: low lanes have no room for all names. */
 static int label_every(const picture *p)
 {
     return (12 + p->lane - 1) / p->lane;
@@ -221,7 +221,7 @@ static void write_time_ticks(const picture *p)
     text_add(p->t, "</div>\n");
 }
 
-/* The key is a sum: what each colour takes of the step. */
+/* The legend also shows the share of each colour in the step. */
 static void write_key(const picture *p)
 {
     const plan_view *v = p->view;
@@ -237,7 +237,7 @@ static void write_key(const picture *p)
     text_add(p->t, "</p>\n");
 }
 
-/* Fewer pixels for each where there are many. */
+/* Lanes are lower where there are many. */
 static int lane_height(int lanes)
 {
     return lanes > 300 ? 3 : lanes > 100 ? 5 : lanes > 24 ? 9 : lanes > 12 ? 14 : 18;

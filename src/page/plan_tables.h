@@ -4,16 +4,18 @@
 
 #include "page/plan_view.h"
 
-/* Mesh, layout, machine and processor, as lines of the page's head. */
+/* Mesh, layout, machine and processor, as lines of the page's header. */
 void plan_write_setting(const plan_view *v, textbuf *t);
 void plan_write_rules(const layout *l, textbuf *t); /* each as code */
+/* Rules for state that were left out, and why: lines of the page's head, if any. */
+void plan_write_declined(const layout *l, arena *a, textbuf *t);
 /* Time, memory, bytes sent, flops. */
 void plan_write_figures(const plan_view *v, textbuf *t);
 /* Predicted time by kind of instruction, as bars. */
 void plan_write_kinds(const plan_view *v, textbuf *t);
 /* Collectives by kind, axes and rule. */
 void plan_write_collectives(const plan_view *v, textbuf *t);
-/* The costliest instructions; the script puts all of them in their place. */
+/* The costliest instructions; the script replaces them by all. */
 void plan_write_instrs(const plan_view *v, int number, textbuf *t);
 
 /* Bytes that the processor shown sends along each set of axes. */

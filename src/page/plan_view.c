@@ -1,4 +1,4 @@
-/* What a page shows of a plan: times, places in memory, parts. */
+/* What a page shows of a plan: times, memory, parts. */
 #include "page/plan_view.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static bool add_lifetime(plan_view *v, lifetime t)
     return true;
 }
 
-/* A buffer leaves its place when its last use is over, or to the one that takes it over. */
+/* A buffer is alive until its last use, or until another buffer reuses its place. */
 static bool add_buffers(plan_view *v)
 {
     const program *p = v->e->program;

@@ -1,22 +1,22 @@
-/* What a page shows of a plan: times, places in memory, parts. */
+/* What a page shows of a plan: times, memory, parts. */
 #ifndef PAGE_PLAN_VIEW_H
 #define PAGE_PLAN_VIEW_H
 
 #include "page/phases.h"
 #include "plan/estimate.h"
 
-/* Kinds of memory, as they lie on each other in the picture: what stays, then what comes and goes. */
+/* Kinds of memory, in the picture's order from the bottom: first those alive during the whole step. */
 typedef enum memory_kind {
     MEMORY_PARAMETERS,
     MEMORY_STATE,
-    MEMORY_BUFFERS, /* inputs, constants, working space of kernels and of the wire */
+    MEMORY_BUFFERS, /* inputs, constants, work space of kernels, message buffers */
     MEMORY_ACTIVATIONS,
     MEMORY_GRADIENTS, /* of the backward pass and of updates */
     MEMORY_KINDS
 } memory_kind;
 
-extern const char *const memory_names[MEMORY_KINDS];   /* for people */
-extern const char *const memory_classes[MEMORY_KINDS]; /* for style sheets */
+extern const char *const memory_names[MEMORY_KINDS];   /* shown */
+extern const char *const memory_classes[MEMORY_KINDS]; /* CSS classes */
 
 /* A tensor in memory, from one instruction to another. */
 typedef struct lifetime {
@@ -47,10 +47,10 @@ bool plan_view_make(plan_view *v, mtf_graph *g, estimate *e, arena *a);
 
 int64_t view_alive(const plan_view *v, int k); /* of all kinds */
 
-/* How the tensor that an instruction is for is cut: by the layout, stored variables by the rules for
- * state, too. */
+/* How the tensor of an instruction is cut: by the layout, and stored variables also by the rules for
+ * state. */
 void view_placement(const plan_view *v, const mtf_tensor *x, placement *where);
-/* This processor's part of it. */
+/* This processor's part of a tensor. */
 mtf_shape   view_local(const plan_view *v, const mtf_tensor *x);
 const char *view_kind(const plan_view *v, int k); /* contract, all_reduce, ... */
 

@@ -5,9 +5,9 @@
 #include "search/automatic.h"
 
 typedef struct seen_layout {
-    const char *mesh, *layout, *state; /* as users write them */
+    const char *mesh, *layout, *state; /* as a user would write them */
     cost        cost;
-    const char *reason; /* what it loses by; NULL: told from the costs */
+    const char *reason; /* why it is worse than the best; NULL: derived from the costs */
 } seen_layout;
 
 /* All layouts that a search priced, each once. */
@@ -15,11 +15,11 @@ typedef struct seen_layouts {
     mtf_session *session; /* where they live */
     seen_layout *list;
     int          n, room;
-    name_table   known; /* by their texts: pointers to their places in the list */
+    name_table   known; /* by their texts: pointers into the list */
 } seen_layouts;
 
-/* Both keep the last cost that is told of a layout.  The first is a search_listener whose context
- * is the seen_layouts. */
+/* Both keep the last cost reported for a layout.  The first is a search_listener whose context is the
+ * seen_layouts. */
 bool seen_add(void *seen, const layout *l, const cost *c);
 bool seen_add_best(seen_layouts *s, const found_layout *x, const char *reason);
 

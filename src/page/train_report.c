@@ -14,7 +14,7 @@
 #include "page/page.h"
 
 enum { MOST_CURVES = 8, SCOPES_SHOWN = 24 };
-enum { LOSS_CURVE, RATE_CURVE, SPEED_CURVE, HISTORY_CURVES }; /* those of evaluations follow */
+enum { LOSS_CURVE, RATE_CURVE, SPEED_CURVE, HISTORY_CURVES }; /* curves of evaluations follow */
 
 struct train_report {
     mtf_session      *session;
@@ -54,7 +54,7 @@ typedef struct curves {
     int   n;
 } curves;
 
-/* Columns of the history, as curves want them. */
+/* Columns of the history, in the form of curves. */
 static bool add_history(const history *h, arena *a, curves *all)
 {
     double *step = arena_array(a, double, h->n + 1), *loss = arena_array(a, double, h->n + 1);
@@ -237,7 +237,7 @@ static void write_figures(const train_report *r, const curves *all, arena *a, te
 
 /* ---- the page ---- */
 
-/* All over the steps of the run. */
+/* All curves span the steps of the run. */
 static void set_span(const train_report *r, curves *all)
 {
     for (int k = 0; k < all->n; k++)

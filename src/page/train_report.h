@@ -7,22 +7,21 @@
 typedef struct train_report_opts {
     const char *path;
     const char *what;    /* the model */
-    const char *command; /* what it was made of */
-    int64_t     steps;   /* at the end; 0: nobody knows */
+    const char *command; /* the command line */
+    int64_t     steps;   /* the last step; 0: unknown */
 } train_report_opts;
 
 typedef struct train_report train_report;
 
-/* Lives in the session.  Sees whether the file can be written, where this is the first rank.  NULL
- * after an error. */
+/* Lives in the session.  In the first rank, checks that the file can be written.  NULL after an error. */
 train_report *train_report_open(mtf_session *s, const train_report_opts *opts);
-/* Every rank calls these three, and the first writes.  A step that was saved writes the page as it
- * stands then.  False after an error.  A report that is NULL takes everything. */
+/* Every rank calls these three, and the first writes.  The page is written after each step that was
+ * saved.  False after an error.  A NULL report is ignored. */
 bool train_report_step(train_report *r, const mtf_train_step *now);
 bool train_report_evaluation(train_report *r, int64_t step, const char *name, double value);
 bool train_report_write(train_report *r, const char *how); /* "finished", ... */
-/* After an error of the session: what there is, with the error's words, and without the profile, for
- * which the ranks would have to meet. */
+/* After an error of the session: writes the page with the error message, but without the profile, which
+ * would need communication between ranks. */
 void train_report_fail(train_report *r);
 
 #endif

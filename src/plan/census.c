@@ -1,4 +1,4 @@
-/* Kinds of processors: those that own parts of equal sizes do equal work. */
+/* Kinds of processors: equal part sizes mean equal work. */
 #include "plan/census.h"
 
 #include <stdlib.h>
@@ -6,19 +6,19 @@
 
 #include "program/exchange.h"
 
-/* A cut dimension of some tensor: what decides a processor's sizes. */
+/* A cut dimension of some tensor: it determines a processor's sizes. */
 struct cut_dim {
     const axis_list *cut;
     int64_t          size;
 };
 
-/* A dimension of which an exchange gives unequal amounts. */
+/* A dimension of which processors fetch unequal amounts in an exchange. */
 struct fetched {
     const exchange_args *how;
     int                  dim;
 };
 
-/* Equal parts tell nobody apart. */
+/* Equal parts do not distinguish processors. */
 static bool note_cut_dim(census *c, const axis_list *cut, int64_t size)
 {
     if (size % cut_parts(c->mesh, cut) == 0) return true;
@@ -51,7 +51,7 @@ program *census_plan(const census *c, int number)
     return plan_program(c->graph, c->nfetches, c->fetches, &how);
 }
 
-/* Where state is stored finer than the layout says. */
+/* Lists dimensions of state that is stored finer than the layout says. */
 static bool list_finer(census *c)
 {
     for (int v = 0; v < c->sample->nvariables; v++) {
@@ -62,7 +62,7 @@ static bool list_finer(census *c)
     return true;
 }
 
-/* Exchanges may go through cuts that no rule of the layout has, and fetch unequal amounts. */
+/* Exchanges may use cuts that no rule of the layout has, and fetch unequal amounts. */
 static bool list_fetched(census *c)
 {
     TRY(list_finer(c));
@@ -82,9 +82,9 @@ static bool list_fetched(census *c)
     return true;
 }
 
-/* ---- axes that belong together ---- */
+/* ---- axes that must be considered together ---- */
 
-/* What is the same for all positions along a set of axes but for their class. */
+/* Positions along a set of axes at which processors do equal work. */
 typedef struct axis_class {
     int      lowest, highest, other; /* what these coordinates add to a processor's number */
     int      count;
@@ -103,7 +103,7 @@ static unsigned axes_of_fetched(const struct fetched *f)
     return cut_axes(exchange_cut(f->how, f->dim));
 }
 
-/* Joins this set of axes with all that have some of them. */
+/* Adds all sets of axes that overlap with this one. */
 static unsigned joined_axes(const census *c, unsigned axes)
 {
     for (unsigned before = 0; before != axes;) {
@@ -116,7 +116,7 @@ static unsigned joined_axes(const census *c, unsigned axes)
     return axes;
 }
 
-/* Returns the length; `key` may be NULL. */
+/* Returns the length of the key; `key` may be NULL. */
 static int write_key(const census *c, const axis_set *s, const mesh_point *here, uint8_t *key)
 {
     const mesh *m = c->mesh;
@@ -148,7 +148,7 @@ static int write_key(const census *c, const axis_set *s, const mesh_point *here,
 
 static bool add_position(census *c, axis_set *s, int number, const uint8_t *key, int length)
 {
-    int k = s->nclasses - 1; /* neighbours are mostly alike */
+    int k = s->nclasses - 1; /* neighbours are usually in the same class */
     if (k < 0 || memcmp(s->classes[k].key, key, (size_t)length) != 0)
         for (k = 0; k < s->nclasses && memcmp(s->classes[k].key, key, (size_t)length) != 0; k++)
             continue;
@@ -160,12 +160,12 @@ static bool add_position(census *c, axis_set *s, int number, const uint8_t *key,
     }
     axis_class *x = &s->classes[k];
     x->count++;
-    if ((x->count & (x->count - 1)) == 0) x->other = number; /* from the middle on, in the end */
+    if ((x->count & (x->count - 1)) == 0) x->other = number; /* finally in the second half */
     x->highest = number;
     return true;
 }
 
-/* Numbers grow with the positions: the list has the axes in the mesh's order. */
+/* Numbers increase with positions, because the list has the axes in the mesh's order. */
 static bool classify(census *c, axis_set *s)
 {
     mesh_point here = {0};
@@ -183,7 +183,7 @@ static bool classify(census *c, axis_set *s)
     return true;
 }
 
-/* All positions along axes that tell nobody apart. */
+/* All positions along axes that do not distinguish processors. */
 static bool count_alike(census *c, axis_set *s)
 {
     mesh_point last = {0};
@@ -203,7 +203,7 @@ static bool count_alike(census *c, axis_set *s)
 
 /* ---- kinds ---- */
 
-/* Every kind so far with every class of the set. */
+/* Combines every kind so far with every class of the set. */
 static bool combine_with(census *c, const axis_set *s)
 {
     kind *before = c->kinds;
@@ -283,7 +283,7 @@ static bool has_edges(const mesh *m, const node *n, const layout_rule *r)
     return !(n->op->flags & OP_ALIKE) && !(n->op->flags & OP_REGROUPS && keeps_parts(m, n, r));
 }
 
-/* Axes that cut a dimension along which some operation looks beyond its part. */
+/* Axes that cut a dimension along which some operation needs elements beyond its part. */
 static unsigned axes_with_edges(const mesh *m, const mtf_graph *g, const layout *l)
 {
     unsigned axes = 0;

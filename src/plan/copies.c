@@ -1,17 +1,18 @@
-/* Copies: gathered variables, in less memory than cutting them saves.
+/* Copies: bounds the memory of gathered variables.
  *
  * A variable whose stored state is cut further is gathered when it is first
- * needed whole, and the copy serves its later uses, as those of the gradient.
- * Where all copies together would take more than three quarters of what rules
- * for state save, the oldest are given up, small ones last, and later uses
- * gather anew.  Sizes are bounds for all processors, which must decide alike.
+ * needed whole, and the copy serves its later uses, such as those of the
+ * gradient.  If all copies together would take more than three quarters of what
+ * the rules for state save, the oldest are freed, small ones last, and later
+ * uses gather again.  Sizes are upper bounds for all processors, which must all
+ * decide the same.
  */
 #include <string.h>
 
 #include "base/dtype.h"
 #include "plan/planner.h"
 
-enum { ALIGN = 64 }; /* bytes: copies lie in the slab */
+enum { ALIGN = 64 }; /* bytes: copies are aligned in the slab */
 
 static int64_t copy_bytes(const emitter *e, const mtf_tensor *x)
 {
@@ -34,7 +35,7 @@ void copies_begin(emitter *e)
     }
 }
 
-/* Is it a variable, or made of one alone, as a cast is? */
+/* Is it a variable, or computed from one alone, like a cast? */
 static bool is_of_variable(const mtf_tensor *x)
 {
     const node *n = x->node->nin == 1 ? x->node->in[0]->node : x->node;
@@ -58,7 +59,7 @@ static bool reads(emitter *e, const node *n, const shard *h)
     return found;
 }
 
-/* What n may gather. */
+/* The bytes that n may gather. */
 static int64_t bytes_to_come(emitter *e, const node *n)
 {
     int64_t bytes = 0;

@@ -31,7 +31,7 @@ typedef struct tally {
     const layout *layout; /* NULL: nothing is cut */
 } tally;
 
-/* How often the axes outside of this set repeat what lies on them. */
+/* How many processors along the axes outside of this set hold the same. */
 static int64_t copies(const tally *t, unsigned axes)
 {
     int64_t n = 1;
@@ -66,9 +66,9 @@ static bool count_output(tally *t, const mtf_tensor *x, int64_t turns)
            add(t, "output_unique", name, unique, each);
 }
 
-/* A dimension that the op needs whole is not cut here.  Of two that are cut along one axis spreading
- * makes one whole, and the parts of the other still add up to it; that further axes of the first
- * then repeat the work is the one thing not counted. */
+/* A dimension that the op needs whole is not cut here.  If two dimensions are cut along one axis,
+ * spreading makes one of them whole, and the parts of the other one add up to it; only repeated
+ * work along further axes of the first is not counted. */
 static bool count_product(tally *t, const node *n, int64_t turns)
 {
     op_product p;
@@ -88,7 +88,7 @@ static bool count_product(tally *t, const node *n, int64_t turns)
            counters_add(&t->counters, p.name, saturate_times(unique, copies(t, axes)), 0);
 }
 
-/* What of a loop nobody reads is not kept. */
+/* Results of a loop that are not read are not kept. */
 static bool is_computed(const tally *t, const mtf_tensor *x)
 {
     return !x->hidden || t->survey->readers[t->survey->same[x->id]->id] > 0;
@@ -125,7 +125,8 @@ bool count_graph(program *p, const survey *s, const layout *l)
 
 /* ---- collectives ---- */
 
-/* The original's words, where it has them; but it says allconcat for allgather. */
+/* The names of Mesh TensorFlow where it has them, except for its allconcat, which is allgather
+ * here. */
 static const char *group_of(const char *kind)
 {
     static const char *const words[][2] = {
@@ -145,7 +146,8 @@ bool counters_add_collective(counters *c, const price *p, int k, int64_t element
 {
     const price_line *line = &p->lines[k];
     const instr      *i = &p->program->instrs[k];
-    /* A sum is made by the op that leaves it owed; parts are fetched by the op that needs them. */
+    /* A sum is attributed to the op that leaves it owed; an exchange to the op that needs the
+     * parts. */
     const mtf_tensor *cause = i->kind == INSTR_EXCHANGE ? i->cause : line->tensor;
     elements = saturate_times(elements, line->turns);
     textbuf name = {.arena = c->arena};

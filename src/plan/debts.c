@@ -1,13 +1,13 @@
-/* Debts: small values that are owed along the same axes are paid together.
+/* Debts: combines small owed values along the same axes together.
  *
- * A collective costs its latency however little it carries.  So whoever needs
- * a small sum first pays those of the others that wait as well, packed into one
- * buffer; they become views of its result.  What is small is told from whole
- * sizes: every processor must decide alike.
+ * The latency of a collective does not depend on its size.  So when a small sum
+ * is needed, the other small ones that are owed along the same axes are paid
+ * with it, packed into one buffer; they become views of its result.  Sizes of
+ * whole tensors decide what is small: every processor must decide the same.
  */
 #include "plan/planner.h"
 
-enum { SMALL = 4096, MOST = 65536 }; /* elements of one, of all */
+enum { SMALL = 4096, MOST = 65536 }; /* elements of one value, of all together */
 
 static int64_t whole_size(const mtf_tensor *x)
 {
@@ -47,8 +47,8 @@ bool debts_put_off(emitter *e, const node *n)
     return late || owed != all;
 }
 
-/* Those who wait and owe what x owes, x first; they leave the list, and so do all that owe nothing
- * any more. */
+/* Lists x first, then the waiting values that owe what x owes.  Removes them from the waiting list,
+ * and all that owe nothing any more. */
 static int collect(emitter *e, const mtf_tensor *x, shard *h, shard **together,
                    const mtf_tensor **whose)
 {
@@ -75,7 +75,7 @@ static int collect(emitter *e, const mtf_tensor *x, shard *h, shard **together,
     return n;
 }
 
-/* Where number i of those who pay together lies in the pack. */
+/* The slice of value number i in the packed buffer. */
 static slice place_of(const slice *pack, shard *const *together, int i)
 {
     slice place = slice_dense(pack->buffer, pack->type, &together[i]->now.shape);
@@ -113,7 +113,8 @@ static bool pay_together(emitter *e, int n, shard *const *together, const mtf_te
 bool debts_pay(emitter *e, const mtf_tensor *x, shard *h)
 {
     planner *p = e->planner;
-    /* A turn may never come, or come again: what waits outside is not paid in it. */
+    /* An iteration may never run, or run again: values that wait outside of the loop are not paid
+     * in it. */
     if (p->depth || e->nesting || p->ndebtors == 0 || !debts_is_small(x))
         return emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
     shard             **together = arena_array(p->survey.scratch, shard *, p->ndebtors + 1);

@@ -1,8 +1,8 @@
-/* Rules for state that would raise the planned memory are declined.
+/* Declines rules for state that would raise the memory.
  *
- * A variable that is stored by parts is gathered where a step needs the whole: its part is then
- * there twice.  As a rule the parts of others make up for that, but not where all weights are
- * needed at once, as in a loop, nor where a program only reads its weights.
+ * A variable that is stored in parts is gathered when a step needs the whole: then its part is
+ * in memory twice.  Usually the parts that other processors store save more than that, but not
+ * if all weights are needed at once, as in a loop, nor if a program only reads its weights.
  */
 #include "plan/decline.h"
 
@@ -16,7 +16,7 @@ typedef struct trial {
     layout              *layout;
 } trial;
 
-/* The layout with these rules for state. */
+/* Plans the layout with these rules for state. */
 static bool peak_with(const trial *t, layout_rule *state, int n, int64_t *peak)
 {
     layout        l = *t->layout;
@@ -27,7 +27,7 @@ static bool peak_with(const trial *t, layout_rule *state, int n, int64_t *peak)
     return estimate_peak(t->graph, t->nfetches, t->fetches, &o, peak);
 }
 
-/* The rule whose absence lowers the memory most, of equals the last; -1: there is none. */
+/* The rule whose absence lowers the memory most, of equal ones the last; -1: none. */
 static bool find_worst(const trial *t, layout_rule *room, int *worst, int64_t *least)
 {
     const layout *l = t->layout;
@@ -51,7 +51,7 @@ static void leave_out(layout *l, int r, int64_t without, int64_t with)
     memmove(&l->state[r], &l->state[r + 1], sizeof *l->state * (size_t)(l->nstate - r));
 }
 
-/* Each by itself may do no harm, and all together do. */
+/* Several rules together may raise the memory even if each alone does not. */
 static bool try_without_all(const trial *t, layout_rule *room, int64_t now)
 {
     layout *l = t->layout;
@@ -59,7 +59,7 @@ static bool try_without_all(const trial *t, layout_rule *room, int64_t now)
     int64_t without;
     for (int r = 0; r < l->nstate; r++)
         if (l->state[r].firm) room[firm++] = l->state[r];
-    if (l->nstate - firm < 2) return true; /* the one was looked at */
+    if (l->nstate - firm < 2) return true; /* the only one was tried alone */
     TRY(peak_with(t, room, firm, &without));
     for (int r = l->nstate - 1; r >= 0 && without < now; r--)
         if (!l->state[r].firm) leave_out(l, r, without, now);
@@ -87,7 +87,7 @@ bool decline_state_rules(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     l->declined = arena_array(a, declined_rule, l->nstate);
     TRY(kept && room && l->declined);
     memcpy(kept, l->state, sizeof *kept * (size_t)l->nstate);
-    l->state = kept; /* others may refer to the old list */
+    l->state = kept; /* the old list may be shared */
     TRY(peak_with(&t, l->state, l->nstate, &now));
     for (;;) {
         least = now;

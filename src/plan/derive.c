@@ -1,4 +1,4 @@
-/* A value that a map stores, made by a map of its own from what else is stored. */
+/* Computes an output of a map from its other operands. */
 #include "plan/derive.h"
 
 #include "base/dtype.h"
@@ -9,14 +9,14 @@ enum { CHEAP = 1, NOWHERE = -100 };
 
 typedef struct deriving {
     const instr *map;
-    int          output, left; /* so many more steps are allowed */
+    int          output, left; /* the number of further steps allowed */
     derive_from *from;
     const void  *context;
     derived     *to;
     int          nsteps;
 } deriving;
 
-/* What a register holds, as an operand that is there later: an input, or what is stored besides. */
+/* The operand in which a register is available later: an input, or another output; NULL: none. */
 static const access *stored_at(const deriving *d, int reg)
 {
     const instr *p = d->map;
@@ -31,7 +31,7 @@ static bool keeps_its_type(const access *a)
     return dtype_compute(a->type) == a->type;
 }
 
-/* A buffer may be read in several orders. */
+/* Equal operands: a buffer may also be read in several orders. */
 static bool same_view(const instr *p, const access *a, const access *b)
 {
     bool same = a->buffer == b->buffer && a->offset == b->offset && a->type == b->type;
@@ -39,7 +39,7 @@ static bool same_view(const instr *p, const access *a, const access *b)
     return same;
 }
 
-/* Until all inputs are known, input k is -1 - k, and step k is k. */
+/* Until the number of inputs is known, input k is numbered -1 - k, and step k is k. */
 static int take_input(deriving *d, const access *a)
 {
     derived *to = d->to;

@@ -1,11 +1,11 @@
-/* Duplicates: work that processors along an axis all do alike.
+/* Duplicates: work that all processors along an axis repeat.
  *
  * The program is compared with that of the next processor along each axis: an
- * instruction repeats the neighbour's work where it is the same, on the same
- * places, and everything it reads is the same.  Sources differ where the axis
- * cuts them; a reduction over the axis, or a gathering along it, makes things
- * the same again.  A buffer counts as different once anything different was
- * written into it.
+ * instruction repeats the neighbour's work if it is the same, with the same
+ * offsets, and everything it reads is the same.  Sources differ if the axis
+ * cuts them; a reduction over the axis, or a gather along it, makes values the
+ * same again.  A buffer counts as different once anything different was written
+ * into it.
  */
 #include "plan/duplicates.h"
 
@@ -49,7 +49,7 @@ static bool same_window(const window_args *a, const window_args *b)
     return a->chans == b->chans && a->outs == b->outs && a->groups == b->groups;
 }
 
-/* What may differ from processor to processor in an instruction of one cause. */
+/* Details of an instruction that may differ between processors. */
 static bool same_details(const instr *a, const instr *b)
 {
     switch (a->kind) {
@@ -94,7 +94,7 @@ static bool reads_other_values(const pair *q, const instr *i)
     return adds && q->differs[i->out[0].buffer];
 }
 
-/* Does what instruction k computes differ from the neighbour's? */
+/* Does the result of instruction k differ from the neighbour's? */
 static bool gives_other_values(const pair *q, int k)
 {
     const instr *a = &q->mine->instrs[k], *b = &q->other->instrs[k];
@@ -135,7 +135,7 @@ static void compare_sources(pair *q)
     }
 }
 
-/* Differences only spread, so going over the program until nothing changes also settles loops. */
+/* Differences are only added, so repeating this until nothing changes also handles loops. */
 static void spread_differences(pair *q)
 {
     for (bool changed = true; changed;) {
@@ -154,7 +154,8 @@ static void spread_differences(pair *q)
 static bool find_along(price *p, const program *other, int axis, arena *scratch)
 {
     const program *mine = p->program;
-    /* Programs of different make cannot be compared line by line; nothing is claimed then. */
+    /* Programs with different instructions cannot be compared line by line; then nothing is
+     * reported. */
     if (mine->ninstrs != other->ninstrs || mine->nbuffers != other->nbuffers) return true;
     pair q = {.mine = mine, .other = other, .price = p, .axis = axis};
     q.differs = arena_array(scratch, bool, mine->nbuffers + 1);

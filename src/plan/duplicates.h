@@ -1,4 +1,4 @@
-/* Duplicates: work that processors along an axis all do alike. */
+/* Duplicates: work that all processors along an axis repeat. */
 #ifndef PLAN_DUPLICATES_H
 #define PLAN_DUPLICATES_H
 

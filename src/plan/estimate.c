@@ -1,4 +1,4 @@
-/* Estimates: what a step costs on every processor of a mesh. */
+/* Estimates: the cost of a step on all processors. */
 #include "plan/estimate.h"
 
 #include <assert.h>
@@ -10,10 +10,10 @@
 #include "plan/duplicates.h"
 #include "plan/traffic_sums.h"
 
-/* Up to so many instructions in all, every processor is priced by itself.  Beyond, kinds of
- * processors are, unless some of a kind turn out to differ: what an op does may depend on where
- * a processor stands.  Then all along the axes that tell them apart are, up to the second bound.
- * Others of a kind are asked while that takes no more than the third. */
+/* Up to FEW_INSTRS instructions in all, every processor is priced.  Beyond that, kinds of
+ * processors are, unless some processors of a kind turn out to differ: what an op does may depend
+ * on a processor's position.  Then all positions along the distinguishing axes are priced, up to
+ * MOST_INSTRS.  Other processors of a kind are checked with at most ASKED_INSTRS instructions. */
 enum { FEW_INSTRS = 2000, MOST_INSTRS = 200 * 1000, ASKED_INSTRS = 10 * 1000 };
 
 typedef struct reckoning {
@@ -22,9 +22,9 @@ typedef struct reckoning {
     double       slowest;  /* seconds of the slowest so far */
     counters     counters; /* of collectives */
     int          ncollectives;
-    traffic_sum *sums;   /* of each collective: all processors have the same, in the same order */
-    int          odd[2]; /* two of a kind that are not alike */
-    int64_t      asked;  /* instructions planned to see whether those of a kind are alike */
+    traffic_sum *sums;   /* by collective: all processors have the same, in the same order */
+    int          odd[2]; /* two processors of one kind that differ */
+    int64_t      asked;  /* instructions planned to check kinds */
 } reckoning;
 
 static census census_of(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
@@ -56,7 +56,7 @@ static bool costs_the_same(const program *a, const program *b)
            a->cost.peak_bytes == b->cost.peak_bytes;
 }
 
-/* Do others of the kind cost the same?  The last and another are asked. */
+/* Do other processors of the kind cost the same?  Checks the last one and another. */
 static bool check_kind(reckoning *r, const kind *x, const price *p, bool *alike)
 {
     int asked[2] = {x->last, x->other};
@@ -77,7 +77,7 @@ static int64_t plus(int64_t a, int64_t b, int64_t times)
     return saturate_plus(a, saturate_times(b, times));
 }
 
-/* ---- what goes between processors ---- */
+/* ---- traffic ---- */
 
 static bool begin_traffic(reckoning *r)
 {
@@ -98,7 +98,7 @@ static void add_traffic(reckoning *r, const kind *x, const program *q)
         const instr *i = &q->instrs[k];
         if (!instr_is_collective(i)) continue;
         assert(n < r->ncollectives);
-        /* Some of a kind may share memory with their groups, others not. */
+        /* Some processors of a kind may share memory with their groups, others not. */
         if (i->kind == INSTR_REDUCE &&
             traffic_is_sharded(at, m, i, &here) != traffic_is_sharded(at, m, i, &last))
             r->e->approximate = true;
@@ -109,7 +109,7 @@ static void add_traffic(reckoning *r, const kind *x, const program *q)
     }
 }
 
-/* What everybody sends somebody receives: the sum of one is that of the other. */
+/* All that is sent is received: both sums are equal. */
 static bool end_traffic(reckoning *r)
 {
     const program *q = r->census.sample;
@@ -135,7 +135,7 @@ static bool end_traffic(reckoning *r)
 
 /* ---- kinds ---- */
 
-/* Is it the slowest so far, or the one that needs most? */
+/* Updates the slowest processor, and the one that needs most memory. */
 static void compare(reckoning *r, int processor, const price *p)
 {
     estimate *e = r->e;
@@ -145,7 +145,7 @@ static void compare(reckoning *r, int processor, const price *p)
         r->slowest = p->seconds, e->processor = processor;
 }
 
-/* One program at a time: there may be thousands. */
+/* Plans one program at a time: there may be thousands. */
 static bool add_kind(reckoning *r, const kind *x, bool *alike)
 {
     estimate *e = r->e;
@@ -158,7 +158,7 @@ static bool add_kind(reckoning *r, const kind *x, bool *alike)
         e->flops = plus(e->flops, p.flops - p.wire_flops, x->count);
         compare(r, x->first, &p);
     }
-    /* Of a kind, the last has the longest shards of what is combined. */
+    /* Of a kind, the last processor has the longest shards in collectives. */
     if (ok && x->last != x->first) {
         ok = price_one(&e->opts, q, x->last, &q->arena, &p);
         if (ok) compare(r, x->last, &p);
@@ -181,7 +181,7 @@ static bool add_all(reckoning *r, bool *alike)
     return end_traffic(r);
 }
 
-/* Along which axes do two of a kind differ that are not alike?  Where no single one makes a
+/* Finds the axes along which two different processors of a kind differ.  If no single axis makes a
  * difference, all may. */
 static bool find_distinct(reckoning *r)
 {
@@ -203,7 +203,7 @@ static bool find_distinct(reckoning *r)
     return ok;
 }
 
-/* Too many kinds: the sums are those of processors that stand for others not quite like them. */
+/* Too many kinds: sums are those of processors that represent others only approximately. */
 static bool approximate(reckoning *r)
 {
     bool alike = false;
@@ -231,7 +231,7 @@ static bool add_up(reckoning *r)
     return true;
 }
 
-/* The processor shown: its own program and price, and what of it others do as well. */
+/* The program and price of the processor shown, and what of its work others repeat. */
 static bool show_one(reckoning *r)
 {
     estimate *e = r->e;
@@ -286,7 +286,7 @@ bool estimate_peak(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- the estimate ---- */
 
 estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                          const estimate_opts *opts)
@@ -296,7 +296,7 @@ estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     if (!e) return NULL;
     *e = (estimate){.session = s, .opts = *opts, .processors = mesh_size(opts->mesh)};
     e->arena = arena_make(&s->allocator, &s->fault);
-    free_list idle; /* programs come and go */
+    free_list idle; /* keeps the memory of freed programs */
     free_list_open(&idle, &s->allocator);
     arena     scratch = arena_make(&s->allocator, &s->fault);
     reckoning r = {.e = e, .census = census_of(g, nfetches, fetches, opts, &scratch)};

@@ -1,8 +1,8 @@
-/* Estimates: what a step costs on every processor of a mesh.
+/* Estimates: the cost of a step on all processors.
  *
- * Small meshes are priced processor by processor.  On large ones processors
- * that own parts of equal sizes do equal work, so one program is built for
- * each kind of processor; what all of them move follows by formula.
+ * Small meshes are priced processor by processor.  On large ones, processors
+ * with parts of equal sizes do equal work, so one program is built for each
+ * kind of processor; formulas give what all of them move.
  */
 #ifndef PLAN_ESTIMATE_H
 #define PLAN_ESTIMATE_H
@@ -12,7 +12,7 @@
 typedef struct estimate_opts {
     const mesh   *mesh;
     const layout *layout;
-    int           processor; /* whose program is shown; -1: the slowest, of equals the first */
+    int           processor; /* whose program is shown; -1: the slowest, of equal ones the first */
     int64_t       guard;     /* as in plan_opts */
     price_rates   rates;
     bool          count;         /* with counters */
@@ -30,11 +30,12 @@ typedef struct estimate {
     program      *program;           /* its program, with the counters of all */
     price         price;             /* its price */
     price_memory  memory;            /* of the processor that needs most */
-    int           largest;           /* which one that is */
-    int64_t       flops, sent_bytes; /* of all together; INT64_MAX: that or more */
-    bool          approximate;       /* those two are, where too many processors all differ, and
-                                        the counters of collectives with them */
-    /* Flops of the processor shown that some other computes as well: all, and along each axis. */
+    int           largest;           /* that processor */
+    int64_t       flops, sent_bytes; /* of all processors; INT64_MAX: that or more */
+    bool          approximate;       /* flops and sent_bytes are, and the counters of collectives:
+                                      * too many processors differ */
+    /* Flops of the processor shown that another one computes as well: in all, and along each
+     * axis. */
     double duplicate, duplicate_along[MAX_AXES];
 } estimate;
 
@@ -43,13 +44,13 @@ estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                          const estimate_opts *opts);
 void      estimate_free(estimate *e);
 
-/* The last processor alone, which has the largest parts: enough to compare layouts.  False after
- * an error. */
+/* Prices only the last processor, which has the largest parts: enough to compare layouts.  False
+ * after an error. */
 bool estimate_largest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                       const estimate_opts *opts, double *seconds, int64_t *peak, int64_t *instrs);
 
-/* Bytes that the processor that needs most needs: of variables and slab.  It need not be the last:
- * an operation may fetch more in the middle, and smaller buffers may lie less well.  False after an
+/* Bytes of variables and slab of the processor that needs most.  It need not be the last one: an
+ * operation may fetch more in the middle, and smaller buffers may leave more gaps.  False after an
  * error. */
 bool estimate_peak(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                    const estimate_opts *opts, int64_t *peak);

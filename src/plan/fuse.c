@@ -1,10 +1,10 @@
-/* Fusing: chains of elementwise work become one pass over memory.
+/* Fusing: chains of elementwise instructions become one pass over memory.
  *
- * Each map takes in the maps that wrote what it reads, where nobody needs the
- * values in between, and folds along rows count as maps: a softmax, a layer
- * norm, an optimizer's update become one instruction each.  What others need of
- * a map that is taken in is stored as before.  One walk over the program, noting
- * for each buffer who wrote it and who read it last.
+ * Each map is fused with the maps that wrote its inputs, if no other instruction
+ * needs the values in between; folds along rows count as maps: a softmax, a
+ * layer norm, an optimizer's update become one instruction each.  Outputs of a
+ * fused map that are needed elsewhere are still stored.  One pass over the
+ * program, which records for each buffer its last writer and reader.
  */
 #include "plan/fuse.h"
 
@@ -12,14 +12,14 @@
 #include "plan/passes.h"
 #include "program/map_form.h"
 
-enum { SHORTEST_ROW = 8 }; /* shorter rows are folded faster side by side */
+enum { SHORTEST_ROW = 8 }; /* shorter rows are folded faster many at once */
 
 typedef struct fuser {
     program *program;
-    int     *writers, *readers; /* by buffer: how many operands */
+    int     *writers, *readers; /* by buffer: the number of operands */
     int     *wrote, *read;      /* by buffer: the last instruction so far, or -1 */
-    bool    *gone;              /* by instruction: taken in by another, or nothing to do */
-    int      first; /* of the instructions that run one after the other, without a loop */
+    bool    *gone;              /* by instruction: fused into another, or without work */
+    int      first; /* the first instruction since the last loop boundary */
 } fuser;
 
 static void count(fuser *f, const instr *i, int by)
@@ -41,7 +41,7 @@ static bool is_float(mtf_dtype type)
     return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
 }
 
-/* A fold whose elements lie side by side is a map with one step. */
+/* A fold of contiguous elements becomes a map with one step. */
 static bool fold_to_map(program *p, instr *i)
 {
     static const scalar_fn steps[] = {
@@ -54,7 +54,7 @@ static bool fold_to_map(program *p, instr *i)
         row *= i->size[k];
         dense = dense || (i->size[k] > 1 && i->in[0].stride[k] == 1);
     }
-    if (!dense || row < SHORTEST_ROW || row > LONGEST_ROW || instr_elements(i) == 0 ||
+    if (!dense || row < SHORTEST_ROW || row > p->session->can.longest_row || instr_elements(i) == 0 ||
         !is_float(i->in[0].type))
         return true;
     mtf_dtype   type = dtype_compute(i->in[0].type);
@@ -69,7 +69,7 @@ static bool fold_to_map(program *p, instr *i)
     return map.steps && map.results;
 }
 
-/* ---- taking in ---- */
+/* ---- fusing ---- */
 
 static bool moves(const instr *i, const access *a)
 {
@@ -78,7 +78,7 @@ static bool moves(const instr *i, const access *a)
     return false;
 }
 
-/* Where a lies side by side, does b lie apart? */
+/* Is b not contiguous along the loop along which a is? */
 static bool apart(const instr *i, const access *a, const access *b)
 {
     for (int d = 0; d < i->nloops; d++)
@@ -86,13 +86,13 @@ static bool apart(const instr *i, const access *a, const access *b)
     return false;
 }
 
-/* Does c pass through its input k in another order than through `other`? */
+/* Does c read its input k in another order than `other`? */
 static bool across(const instr *c, int k, const access *other)
 {
     return apart(c, other, &c->in[k]) && apart(c, &c->in[k], other);
 }
 
-/* Reading in another order than memory's is done for one operand, not for many. */
+/* Reading in a strided order is accepted for one operand, not for several. */
 static bool worth_it(const instr *c, int k, const instr *p)
 {
     int  moving = 0;
@@ -103,8 +103,8 @@ static bool worth_it(const instr *c, int k, const instr *p)
     return moving <= 1 || !crosses;
 }
 
-/* Can p's work wait until instruction `at`?  Nobody may have read what it wrote since, nor
- * overwritten what it reads. */
+/* Can p's work be delayed until now?  No later instruction may have read its results or overwritten
+ * its operands. */
 static bool can_wait(const fuser *f, const instr *p, int writer)
 {
     for (int o = 0; o < p->nout; o++) {
@@ -117,7 +117,7 @@ static bool can_wait(const fuser *f, const instr *p, int writer)
     return true;
 }
 
-/* Does c take in what wrote its input k? */
+/* Fuses c with the map that wrote its input k, if possible. */
 static bool take_in(fuser *f, int at, int k)
 {
     program *q = f->program;
@@ -150,16 +150,16 @@ static void take_all(fuser *f, int at)
     for (int k = 0; k < c->nin;) k = take_in(f, at, k) ? 0 : k + 1;
 }
 
-/* ---- the walk ---- */
+/* ---- the pass ---- */
 
-/* Nothing is computed for an empty part, and an instruction that does nothing would still take its
- * start: a processor without work would be priced as the slowest. */
+/* Instructions on empty parts are removed: with their start-up time, a processor without work would
+ * be priced as the slowest. */
 static bool is_idle(const instr *i)
 {
     bool local = i->kind != INSTR_LOOP && i->kind != INSTR_TEST && i->kind != INSTR_AGAIN &&
                  i->kind != INSTR_SAY && !instr_is_collective(i);
     if (!local || instr_elements(i) > 0) return false;
-    for (int o = 0; o < i->nout; o++) /* what is summed up over nothing is written */
+    for (int o = 0; o < i->nout; o++) /* a sum over nothing is still written */
         if (instr_operand_bytes(i, o) > 0) return false;
     return true;
 }

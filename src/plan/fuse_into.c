@@ -1,4 +1,4 @@
-/* Fusing: one map that does what two did. */
+/* Fusing: builds one map from two. */
 #include <string.h>
 
 #include "base/dtype.h"
@@ -15,7 +15,7 @@ typedef struct joining {
     access             in[MOST_IN], out[MOST_OUT];
     scalar_step        steps[MOST_STEPS];
     int                results[MOST_OUT];
-    /* Registers of the two in the joint map, inputs as their number, steps as MOST_IN + number. */
+    /* Registers of both maps in the joint map: inputs by number, steps as MOST_IN + number. */
     int reg_c[MAX_REGISTERS], reg_p[MAX_REGISTERS];
 } joining;
 
@@ -34,7 +34,7 @@ static bool same_access(const access *a, const access *b, int nloops)
            memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)nloops) == 0;
 }
 
-/* The joint map's register for an input; equal ones are read once.  -1: there are too many. */
+/* The joint map's register for an input; equal inputs are read once.  -1: too many. */
 static int add_input(joining *j, const access *a)
 {
     for (int k = 0; k < j->nin; k++)
@@ -53,7 +53,7 @@ static int add_step(joining *j, scalar_step s)
     return MOST_IN + j->nsteps++;
 }
 
-/* A step of one of the two, its operands and loop by their joint numbers. */
+/* Adds a step of either map, with its operands and loop in joint numbers. */
 static int add_translated(joining *j, const scalar_step *step, const int *reg, const int *loop_of)
 {
     scalar_step s = *step;
@@ -65,7 +65,7 @@ static int add_translated(joining *j, const scalar_step *step, const int *reg, c
         int k = 0;
         while (k < j->loops->n && loop_of[k] != step->a) k++;
         s.a = k;
-        if (k == j->loops->n) { /* a loop of one turn */
+        if (k == j->loops->n) { /* a loop of one iteration */
             s.fn = FN_IMMEDIATE;
             s.a = 0;
         }
@@ -73,7 +73,7 @@ static int add_translated(joining *j, const scalar_step *step, const int *reg, c
     return add_step(j, s);
 }
 
-/* What reading p's output back would give: the short floats lose digits when stored. */
+/* The value that reading p's output back would give: short floats are rounded when stored. */
 static int stored_value(joining *j, int o)
 {
     mtf_dtype type = j->p->out[o].type;
@@ -98,7 +98,8 @@ static bool add_writer(joining *j)
     return true;
 }
 
-/* c's inputs that p wrote become p's registers; they must be read as they were written. */
+/* c's inputs that p wrote become p's registers; they must be read in the order in which they were
+ * written. */
 static bool add_reader(joining *j)
 {
     const instr *c = j->c, *p = j->p;
@@ -150,7 +151,7 @@ static bool add_outputs(joining *j, const bool *keep)
 
 /* ---- the joint map ---- */
 
-/* Steps were numbered from MOST_IN on while the number of inputs was not known. */
+/* Steps are numbered from MOST_IN on until the number of inputs is known. */
 static int final_register(const joining *j, int reg)
 {
     return reg < MOST_IN ? reg : reg - MOST_IN + j->nin;
@@ -173,7 +174,7 @@ static bool write_back(joining *j, program *to, instr *c)
                     .steps = arena_copy(a, j->steps, sizeof *j->steps * (size_t)j->nsteps),
                     .results = arena_copy(a, j->results, sizeof *j->results * (size_t)j->nout),
                     .nrow = j->loops->nrow};
-    TRY(in && out && map.steps && map.results); /* else c stays as it was */
+    TRY(in && out && map.steps && map.results); /* otherwise c is unchanged */
     c->nin = j->nin;
     c->nout = j->nout;
     c->in = in;
@@ -187,7 +188,7 @@ static bool write_back(joining *j, program *to, instr *c)
 bool fuse_into(program *to, instr *c, const instr *p, const joint_loops *loops, const bool *keep)
 {
     if (p->nin + p->map.nsteps + c->nin + c->map.nsteps > MAX_REGISTERS) return false;
-    joining j; /* large: only what is counted is filled in */
+    joining j; /* large: only the used part is filled in */
     j.c = c, j.p = p, j.loops = loops;
     j.nin = j.nout = j.nsteps = 0;
     return add_writer(&j) && add_reader(&j) && add_outputs(&j, keep) && write_back(&j, to, c);

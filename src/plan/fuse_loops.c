@@ -1,9 +1,9 @@
-/* Fusing: how the loops of two maps go together.
+/* Fusing: matches the loops of two maps.
  *
- * The reader's loops that move through the buffer must be the writer's, each
- * with the same size and stride.  Loops of the reader that stay in place repeat
- * the value: that is fine where they are the row, and what the writer folds, if
- * it folds, is that row.  A reader without such loops takes over the writer's row.
+ * The reader's loops with a stride in the buffer must be the writer's, each with
+ * the same size and stride.  Loops of the reader with stride 0 repeat the value:
+ * that is possible if they are the row, and if the row is also what the writer
+ * folds, if it folds.  A reader without such loops takes the writer's row.
  */
 #include "plan/fuse.h"
 
@@ -24,7 +24,7 @@ static void pair(matching *m, int of_c, int of_p)
     m->c_of[of_p] = of_c;
 }
 
-/* ---- loops that move through the buffer ---- */
+/* ---- loops with a stride in the buffer ---- */
 
 static bool match_moving(matching *m, const access *read, const access *written)
 {
@@ -44,9 +44,9 @@ static bool match_moving(matching *m, const access *read, const access *written)
     return true;
 }
 
-/* ---- loops that stay in place ---- */
+/* ---- loops with stride 0 ---- */
 
-/* Do both read some buffer alike along these loops?  Then it will be read once. */
+/* Do both read some buffer with the same strides along these loops?  Then it will be read once. */
 static bool read_alike(const instr *c, int of_c, const instr *p, int of_p)
 {
     for (int a = 0; a < c->nin; a++)
@@ -57,7 +57,7 @@ static bool read_alike(const instr *c, int of_c, const instr *p, int of_p)
     return false;
 }
 
-/* Which of the loops that p folds away is c's loop d? */
+/* Which of the loops that p folds is c's loop d? */
 static int folded_loop(const matching *m, int d)
 {
     int found = -1;
@@ -94,7 +94,7 @@ static bool match_repeats(matching *m)
     return left_over(p, m->c_of) == 0;
 }
 
-/* ---- both together ---- */
+/* ---- joint loops ---- */
 
 static bool same_rows(const matching *m)
 {
@@ -116,7 +116,7 @@ static bool add_loop(joint_loops *j, int64_t size, int of_c, int of_p)
     return true;
 }
 
-/* The row is that of either; a loop that only p has was folded away by it. */
+/* The row is that of either map; p has folded the loops that only p has. */
 static bool list_loops(const matching *m, bool repeats, joint_loops *j)
 {
     const instr *c = m->c, *p = m->p;
@@ -143,7 +143,7 @@ bool fuse_loops(const instr *c, int k, const instr *p, int o, joint_loops *j)
     if (!match_moving(&m, &c->in[k], &p->out[o])) return false;
     bool repeats = left_over(c, m.p_of) > 0;
     if (repeats && !match_repeats(&m)) return false;
-    /* c works on what p leaves of each row; it cannot have a row of its own besides. */
+    /* c reads one value for each row of p; it cannot have a row of its own as well. */
     if (!repeats && left_over(p, m.c_of) > 0 && c->map.nrow) return false;
     return same_rows(&m) && list_loops(&m, repeats, j);
 }

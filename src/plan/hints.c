@@ -6,19 +6,19 @@
 #include "base/free_list.h"
 #include "plan/passes.h"
 
-/* Layouts tried at most, and instructions planned for them; dimensions of the largest tensors come
- * first. */
+/* The most layouts to try, and the most instructions to plan for them; dimensions of the largest
+ * tensors come first. */
 enum { MOST_TRIALS = 200, MOST_INSTRS = 100 * 1000 };
 
 typedef struct trial {
-    mtf_graph         *graph;
-    int                nfetches;
-    mtf_tensor *const *fetches;
-    estimate_opts      opts;
-    const bool        *live;
-    layout             layout; /* rules of the layout that is tried */
-    int                most;   /* trials */
-    hint              *best;
+    mtf_graph           *graph;
+    int                  nfetches;
+    mtf_tensor *const   *fetches;
+    estimate_opts        opts;
+    const bool          *live;
+    layout               layout; /* rules of the current trial */
+    int                  most;   /* number of trials */
+    hint                *best;
 } trial;
 
 typedef struct weighed_dim {
@@ -37,7 +37,7 @@ static bool is_legal(const trial *t)
     return true;
 }
 
-/* A layout that cannot be planned is no hint and no error. */
+/* A layout that cannot be planned is neither a hint nor an error. */
 static void try_layout(trial *t, const char *add, const char *remove)
 {
     mtf_session  *s = t->graph->session;
@@ -56,7 +56,7 @@ static void try_layout(trial *t, const char *add, const char *remove)
     b->found = true, b->add = add, b->remove = remove, b->seconds = seconds, b->peak = peak;
 }
 
-/* The layout without `out` (NULL: nothing), with `in` (NULL: nothing). */
+/* Tries the layout without `out` (NULL: all rules stay), with `in` (NULL: none is added). */
 static void try_change(trial *t, const layout_rule *out, const layout_rule *in)
 {
     const layout *l = t->opts.layout;
@@ -77,7 +77,7 @@ static bool write_rule(trial *t, layout_rule *r)
     return r->text != NULL;
 }
 
-/* dim:axis, or, where the dimension is cut already, dim:its axes+axis. */
+/* dim:axis, or, if the dimension is cut already, dim:its axes+axis. */
 static bool try_adding(trial *t, const char *dim)
 {
     const layout_rule *known = layout_find(t->opts.layout, dim);
@@ -91,7 +91,7 @@ static bool try_adding(trial *t, const char *dim)
     return true;
 }
 
-/* The axes of each rule go to `dim` instead. */
+/* Tries to move the axes of each rule to `dim`. */
 static bool try_moving(trial *t, const char *dim)
 {
     const layout *l = t->opts.layout;
@@ -144,7 +144,7 @@ static bool try_all(trial *t, arena *scratch)
                          &instrs));
     t->most = (int)(MOST_INSTRS / (instrs + 1)) < MOST_TRIALS ? (int)(MOST_INSTRS / (instrs + 1))
                                                               : MOST_TRIALS;
-    /* Below a hundredth it is not worth a word. */
+    /* Less than a hundredth is not worth a hint. */
     b->seconds = 0.99 * b->seconds_now;
     t->layout = (layout){.mesh = t->opts.mesh,
                          .nstate = t->opts.layout->nstate,

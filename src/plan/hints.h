@@ -12,8 +12,8 @@ typedef struct hint {
     int         tried;
 } hint;
 
-/* Tries every rule left out, every legal dimension:axis added, and every rule given to another
- * dimension, up to a bound, on the processor with the largest parts.  Texts live in the session.
+/* Tries to remove every rule, to add every legal dimension:axis, and to move every rule to another
+ * dimension, up to a limit, on the processor with the largest parts.  Texts live in the session.
  * False after an error. */
 bool hint_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *opts,
                hint *best);

@@ -1,15 +1,15 @@
-/* Copies that are written in place: a copy becomes the original.
+/* Updates in place: copy and original share a buffer.
  *
  * An update is lowered as a copy of the old value, into which some positions are
- * written.  Where nobody reads the old value after the copy was made, or only
- * after the copy was moved back to it, as for variables and values that loops
- * carry, both are one buffer, and neither move is needed.
+ * written.  If the old value is not read after the copy, or only after the copy
+ * was moved back to it, as for variables and loop-carried values, both share one
+ * buffer, and no move is needed.
  */
 #include <string.h>
 
 #include "plan/passes.h"
 
-/* What surrounds an instruction: the index of the innermost LOOP, -1 for none. */
+/* For each instruction the index of the innermost LOOP around it, -1: none. */
 static void find_loops(const program *p, int *loop)
 {
     int stack[MAX_NESTING + 1] = {-1}, depth = 0;
@@ -51,7 +51,7 @@ static bool is_move(const program *p, const instr *i, int from, int to)
     return copies_all(p, i) && i->in[0].buffer == from && i->out[0].buffer == to;
 }
 
-/* Are some positions of the copy written after it was made? */
+/* Are some positions of the copy written after it was created? */
 static bool is_updated(const program *p, int first, int copy)
 {
     for (int k = first + 1; k < p->ninstrs; k++)
@@ -59,8 +59,8 @@ static bool is_updated(const program *p, int first, int copy)
     return false;
 }
 
-/* May the copy that instruction k makes be the original itself?  `*back` is where it is moved back,
- * -1: nowhere. */
+/* May the copy of instruction k share the buffer of the original?  `*back`: the instruction that
+ * moves it back, -1: none. */
 static bool may_share(const program *p, const int *loop, const bool *gone, int k, int *back)
 {
     int  old = p->instrs[k].in[0].buffer, copy = p->instrs[k].out[0].buffer;
@@ -78,12 +78,13 @@ static bool may_share(const program *p, const int *loop, const bool *gone, int k
         if (*back < 0 && is_move(p, i, copy, old)) {
             *back = j;
         } else if (*back < 0 ? reads(i, old) || writes(i, old) : writes(i, copy)) {
-            return false; /* the old value is needed, or the two would differ again */
+            return false; /* the old value is still needed, or both would differ again */
         } else if (*back >= 0 && writes(i, old)) {
             return false;
         }
     }
-    /* Stored state changes only where it is to; a loop finds what it carries as it left it. */
+    /* Stored state may only change by its final move; a loop-carried value must be as the iteration
+     * before left it. */
     if (kind == BUFFER_VARIABLE && (*back < 0 || loop[k] != loop[*back])) return false;
     if (loop[k] >= 0 && (*back < 0 || loop[*back] != loop[k])) {
         for (int j = 0; j < loop[k]; j++)
@@ -104,7 +105,7 @@ static void replace(program *p, int from, int to)
     }
 }
 
-/* Leaves the marked instructions out; loops find their ends again. */
+/* Removes the marked instructions and renumbers the ends of loops. */
 static bool remove_marked(program *p, const bool *gone, int *at)
 {
     int n = 0;

@@ -1,11 +1,11 @@
-/* Links: what a collective takes on the wires between its members. */
+/* Links: seconds of a collective on its members' wires. */
 #include "plan/links.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Processors are numbered with the last axis fastest, and nodes hold neighbours by number: how many
- * that differ along this axis only share a node.  Where nodes and axes do not fit, none. */
+/* How many processors that differ along this axis only share a node: numbers run fastest along the
+ * last axis, and a node holds consecutive numbers.  1 if nodes and axes do not match. */
 static int neighbours(const price_rates *r, const mesh *m, int axis)
 {
     int64_t stride = 1;
@@ -30,7 +30,7 @@ static link_rate slower(link_rate a, link_rate b)
                        fmax(a.message, b.message)};
 }
 
-/* The wire of an axis that is taken as a whole. */
+/* The link of an axis, considered as a whole. */
 static link_rate axis_link(const links *l, const price_rates *r, const mesh *m, int axis)
 {
     const axis_rate *line = line_of(r, m, axis);
@@ -74,15 +74,15 @@ static double seconds_of(const link_rate *l, double bytes, double messages)
 static double staged_seconds(const links *l, const haul *h)
 {
     double others = (double)l->inside * l->nodes - 1, outer = l->nodes - 1, inner = l->inside - 1;
-    double seconds = 0, rounds = h->messages / others; /* over the others */
+    double seconds = 0, rounds = h->messages / others; /* per other member */
     if (inner > 0)
         seconds += seconds_of(&l->inner, h->bytes * inner * l->nodes / others, rounds * inner);
     if (outer > 0) seconds += seconds_of(&l->outer, h->bytes * outer / others, rounds * outer);
     return seconds;
 }
 
-/* Neighbours want something of each other, or all do.  So at the border of a node half of the
- * partners are outside, and all for whom a node has no room. */
+/* Processors exchange with their neighbours, or with all.  So at the border of a node half of the
+ * partners are outside, and so are all that do not fit into the node. */
 static double straight_seconds(const links *l, const haul *h)
 {
     double beyond = (double)l->inside * (l->nodes - 1);

@@ -1,42 +1,42 @@
-/* Links: what a collective takes on the wires between its members.
+/* Links: seconds of a collective on its members' wires.
  *
- * Reductions and gathers in a group of n = inside * nodes members go in two
- * stages.  Inside a node members share the work at `wire`; from node to node
- * each member moves its share, 1/inside, through a port of its own:
+ * Reductions and gathers in a group of n = inside * nodes members have two
+ * stages.  Inside a node members share the work at `wire`; between nodes each
+ * member moves its share, 1/inside, through a port of its own:
  *
  *     all_reduce of B bytes, 2 (n-1)/n B for each member in one stage:
  *         inside       2 (inside-1)/inside B         at `wire`
  *         outside      2 (nodes-1)/nodes B/inside    at `outer_wire`
  *
- * Half of that for a reduce_scatter or an all_gather.  Whatever else moves goes
- * straight to the processor that wants it, on the wire that leads there.
+ * Half of that for a reduce_scatter or an all_gather.  All other data goes
+ * directly to the processor that needs it, on the wire between the two.
  */
 #ifndef PLAN_LINKS_H
 #define PLAN_LINKS_H
 
 #include "plan/rates.h"
 
-/* A wire as one processor has it: bytes in a second; seconds of the first message of a collective
- * and of each further one. */
+/* A link of one processor: bytes per second; seconds of the first message of a collective and of
+ * each further one. */
 typedef struct link_rate {
     double wire, latency, message;
 } link_rate;
 
-/* Processors that differ along some axes, n = inside * nodes of them. */
+/* A group of n = inside * nodes processors that differ along some axes. */
 typedef struct links {
-    int       inside, nodes; /* members in each node; nodes that they are in */
+    int       inside, nodes; /* members in each node; number of nodes */
     link_rate inner, outer;
 } links;
 
 /* One execution of a collective, by one processor. */
 typedef struct haul {
-    double bytes;    /* sent or received, whichever is more */
+    double bytes;    /* the larger of sent and received */
     double messages; /* likewise */
-    bool   staged;   /* a reduction or a gather: inside nodes, and between them */
+    bool   staged;   /* a reduction or a gather, with two stages */
 } haul;
 
-/* Without nodes, or where an axis has a line of its own, all members are in one node, on the slowest
- * wire of these axes; where they are several, it is no better than `wire` and `latency`, which hold for
+/* Without nodes, or if an axis has a rate of its own, all members are in one node, on the slowest
+ * wire of these axes; with several axes, it is no faster than `wire` and `latency`, which apply to
  * any processors. */
 links  links_of(const price_rates *r, const mesh *m, unsigned axes);
 double links_seconds(const links *l, const haul *h);

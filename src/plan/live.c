@@ -26,7 +26,7 @@ static void want_effects(survey *s, todo *t, const block *b)
     }
 }
 
-/* Does the block, or one inside it, show or store anything? */
+/* Does the block, or one inside it, print or store anything? */
 static bool has_effects(const block *b)
 {
     for (int i = 0; i < b->nnodes; i++) {
@@ -61,7 +61,7 @@ bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches)
     TRY(t.nodes && s->live && s->readers);
     for (int i = 0; i < nfetches; i++) want(s, &t, fetches[i]);
     want_effects(s, &t, &g->root);
-    for (int i = 0; i < g->root.nnodes; i++) { /* owners whose inside has effects */
+    for (int i = 0; i < g->root.nnodes; i++) { /* nodes whose blocks have effects */
         node *n = g->root.nodes[i];
         for (int k = 0; n->op->blocks && n->op->blocks[k] && !s->live[n->id]; k++)
             if (is_lowered(n, k) && has_effects(n->blocks[k])) {

@@ -1,6 +1,6 @@
 /* Common subexpressions: equal nodes of a block become one.
  *
- * So do choices by `training` and the branch that is chosen.
+ * A choice by `training` is replaced by the branch that it selects.
  */
 #include <string.h>
 
@@ -39,7 +39,7 @@ static bool node_equal(const survey *s, const node *a, const node *b)
     return true;
 }
 
-/* n's output becomes another tensor's. */
+/* Replaces n's output by another tensor. */
 static void replace(survey *s, const node *n, int o, mtf_tensor *by)
 {
     s->same[n->out[o]->id] = by;
@@ -56,7 +56,7 @@ static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
         mtf_tensor *choice = survey_choice(n);
         if (choice) {
             replace(s, n, 0, s->same[choice->id]);
-            s->readers[s->same[choice->id]->id]--; /* n itself reads it no more */
+            s->readers[s->same[choice->id]->id]--; /* n itself no longer reads it */
             s->live[n->id] = false;
             continue;
         }

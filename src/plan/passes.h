@@ -6,41 +6,41 @@
 #include "program/program.h"
 #include "space/layout.h"
 
-/* What is known of a graph's nodes and tensors while it is lowered. */
+/* What is known about a graph's nodes and tensors during lowering. */
 typedef struct survey {
     mtf_graph   *graph;
     arena       *scratch;
     bool        *live;    /* by node id: must be computed             */
-    int         *readers; /* by tensor id: how many live nodes, block results and fetches use it */
-    mtf_tensor **same;    /* by tensor id: the equal tensor that stands for it, itself as a rule */
+    int         *readers; /* by tensor id: uses by live nodes, block results and fetches */
+    mtf_tensor **same;    /* by tensor id: the equal tensor that replaces it, usually itself */
 } survey;
 
 /* Marks what fetches and effects need. */
 bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
-/* The branch that a where(training, x, y) is in this graph; NULL: it is no such node, or the branch has
- * other dimensions. */
+/* The branch that a where(training, x, y) selects in this graph; NULL: not such a node, or the
+ * branch has other dimensions. */
 mtf_tensor *survey_choice(const node *n);
-/* Finds live nodes that compute the same from the same. */
+/* Finds live nodes with the same operation and inputs. */
 bool survey_merge(survey *s);
-/* Both, one after the other. */
+/* Both, in this order. */
 bool survey_make(survey *s, int nfetches, mtf_tensor *const *fetches);
-/* Makes one instruction of elementwise ones that feed each other. */
+/* Fuses elementwise instructions that feed each other. */
 bool fuse_maps(program *p, arena *scratch);
-/* Lets maps make values again that other maps had stored for them; after fusing. */
+/* Lets maps recompute values that other maps stored for them; after fusing. */
 bool recompute_values(program *p, arena *scratch);
-/* Makes values again where the gradient wants them, instead of keeping them; after that. */
+/* Recomputes values for the gradient instead of keeping them; after recompute_values. */
 bool remake_values(program *p, arena *scratch);
-/* Tells maps that read one number a line to take lines as rows. */
+/* Makes lines the rows of maps that read one value per line. */
 void find_rows(program *p);
-/* The program's counters, but for collectives. */
+/* The program's counters, without collectives. */
 bool count_graph(program *p, const survey *s, const layout *l);
-/* Lets updates write into the old value, where nobody needs it any more, instead of a copy. */
+/* Lets updates write into the old value instead of a copy, if it is no longer needed. */
 bool update_in_place(program *p, arena *scratch);
-/* Lets instructions write straight into variables where no one needs the old value any more. */
+/* Lets instructions write directly into variables whose old value is no longer needed. */
 bool store_in_place(program *p);
-/* Lifetimes and places of all buffers. */
+/* Live ranges and places of all buffers. */
 bool place_buffers(program *p, int64_t guard);
-/* Again in order of size, where that takes less; follows it. */
+/* Places buffers again by size, if that takes less memory; after place_buffers. */
 bool place_by_size(program *p, int64_t align, int64_t guard);
 
 #endif

@@ -1,8 +1,8 @@
-/* Memory, the second try: the largest buffers first.
+/* Memory, second attempt: the largest buffers first.
  *
- * Given in order of time, places leave gaps that nothing fits.  Then buffers
- * are placed anew in order of size, each as low as those placed before and
- * alive with it leave room; the smaller slab is taken.
+ * Placing in order of time leaves gaps that nothing fits into.  Here buffers
+ * are placed again in order of size, each at the lowest offset that is free
+ * during its live range; the smaller slab is used.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_PLACED = 4000 }; /* each is compared with all before it */
 
-/* Buffers that take over each other's place, as one. */
+/* Buffers that reuse each other's place, as one. */
 typedef struct placed_buffer {
     int     buffer; /* the first of them */
     int     first, last;
@@ -24,7 +24,7 @@ static int first_of_place(const program *p, int b)
     return b;
 }
 
-/* Finds them; `of` gets each buffer's, or -1. */
+/* Lists them; `of`: by buffer, its entry, or -1. */
 static int list_buffers(const program *p, int64_t align, int64_t guard, placed_buffer *list,
                         int *of)
 {
@@ -53,7 +53,7 @@ static int larger_first(const void *a, const void *b)
     return x->buffer - y->buffer;
 }
 
-/* The lowest gap between those placed, by offset, that live at the same time. */
+/* The lowest gap between the placed buffers, ordered by offset, with overlapping live ranges. */
 static int64_t lowest_gap(const placed_buffer *t, const placed_buffer *placed, const int *by_offset,
                           int n)
 {

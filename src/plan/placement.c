@@ -1,9 +1,9 @@
-/* Memory: every buffer gets its place in one slab.
+/* Memory: every buffer gets a place in one slab.
  *
- * A buffer lives from its first to its last use; what a loop uses from outside
- * lives to the loop's end.  Places are given in order of time from a list of
- * free gaps, the tightest that fits; an elementwise result takes over the
- * place of an operand that dies with it.
+ * A buffer lives from its first to its last use; a buffer from outside that a
+ * loop uses lives to the loop's end.  Places are assigned in order of time from
+ * a list of free gaps, the smallest that fits; an elementwise result reuses the
+ * place of an operand whose live range ends there.
  */
 #include <string.h>
 
@@ -16,13 +16,13 @@ typedef struct gap {
 } gap;
 
 typedef struct slab {
-    gap    *gaps; /* ascending, never touching */
+    gap    *gaps; /* ascending, never adjacent */
     int     ngaps, room;
-    int64_t end; /* everything after is free */
+    int64_t end; /* everything after it is free */
     arena  *arena;
 } slab;
 
-/* ---- lifetimes ---- */
+/* ---- live ranges ---- */
 
 static void touch(buffer *b, int k)
 {
@@ -30,7 +30,7 @@ static void touch(buffer *b, int k)
     b->last = k;
 }
 
-/* A buffer that is born before a loop and used inside it is needed in every turn. */
+/* A buffer that is written before a loop and used inside it is needed in every iteration. */
 static void stretch_over_loops(program *p)
 {
     for (int k = 0; k < p->ninstrs; k++) {
@@ -68,8 +68,8 @@ static void lifetimes(program *p)
     }
 }
 
-/* Buffers by the instruction after which their place is free again: the first of each, and the
- * next one.  They need not be named there: what a loop keeps alive dies with its last. */
+/* Buffers by the instruction after which their place is free again, as linked lists.  That
+ * instruction need not use them: a loop may extend their live range to its end. */
 typedef struct deaths {
     int *first; /* by instruction; -1: none */
     int *next;  /* by buffer; -1: the last */
@@ -152,8 +152,8 @@ static bool in_slab(const buffer *b)
     return b->kind != BUFFER_VARIABLE && b->first >= 0;
 }
 
-/* The operand whose place the output of an elementwise instruction may take over, or -1: it dies
- * here, and every element is read just before the same element is written. */
+/* The operand whose place the output of an elementwise instruction may reuse, or -1: its live range
+ * ends here, and every element is read just before the same element is written. */
 static int heir_of(const program *p, int k, int out)
 {
     const instr *i = &p->instrs[k];
@@ -163,14 +163,14 @@ static int heir_of(const program *p, int k, int out)
     for (int o = 0; o < i->nin; o++) {
         const access *in = &i->in[o];
         const buffer *dies = &p->buffers[in->buffer];
-        /* An empty part may be read without having been written: it has no place yet. */
+        /* An empty part may be read without having been written: then it has no place yet. */
         bool same = dies->kind == BUFFER_TEMPORARY && dies->first < k && dies->last == k &&
                     in->offset == i->out[out].offset &&
                     mtf_dtype_bytes(in->type) == mtf_dtype_bytes(i->out[out].type) &&
                     dies->bytes == p->buffers[b].bytes;
         for (int d = 0; d < i->nloops && same; d++)
             same = i->size[d] == 1 || in->stride[d] == i->out[out].stride[d];
-        for (int q = 0; q < i->nin && same; q++) /* nobody else reads it in another order */
+        for (int q = 0; q < i->nin && same; q++) /* no other operand reads it in another order */
             same = q == o || i->in[q].buffer != in->buffer;
         for (int q = 0; q < p->instrs[k].nout && same; q++)
             same = q == out || p->buffers[i->out[q].buffer].shares != in->buffer;
@@ -182,7 +182,7 @@ static int heir_of(const program *p, int k, int out)
 static int64_t rounded(const program *p, int b)
 {
     int64_t bytes =
-        p->buffers[b].bytes ? p->buffers[b].bytes : 1; /* an empty part has an address, too */
+        p->buffers[b].bytes ? p->buffers[b].bytes : 1; /* an empty part needs an address, too */
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 

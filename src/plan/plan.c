@@ -1,4 +1,4 @@
-/* The bridge: a graph and what to fetch become a program. */
+/* Planning: a graph and its fetches become a program. */
 #include "plan/plan.h"
 
 #include "base/saturate.h"
@@ -22,7 +22,7 @@ static int readers(emitter *e, const mtf_tensor *x)
     return p->survey.readers[p->survey.same[x->id]->id];
 }
 
-/* Outputs as their local shapes; on one processor these are the whole. */
+/* Computes outputs in their local shapes; on one processor these are the whole. */
 static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
 {
     slice few[4], *in = n->nin <= 4 ? few : arena_array(scratch, slice, n->nin);
@@ -78,7 +78,7 @@ static bool lower_node(emitter *e, const node *n)
     return true;
 }
 
-/* ---- what is computed late ---- */
+/* ---- deferred nodes ---- */
 
 static bool put_off(emitter *e, const node *n)
 {
@@ -89,7 +89,7 @@ static bool put_off(emitter *e, const node *n)
     return true;
 }
 
-/* Lowers x where it was put off, and before it what it is made of. */
+/* Lowers x if it was deferred, after the deferred nodes that it depends on. */
 static bool catch_up(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
@@ -115,7 +115,7 @@ static bool catch_up(emitter *e, const mtf_tensor *x)
 
 /* ---- blocks and fetches ---- */
 
-/* In its turn, or late. */
+/* Lowers the node now, or defers it. */
 static bool meet_node(emitter *e, const node *n)
 {
     if (debts_put_off(e, n)) return put_off(e, n);
@@ -136,7 +136,7 @@ static bool lower_block(emitter *e, const void *what)
     return true;
 }
 
-/* A fetch keeps its buffer to the end; a variable is copied, for it will be overwritten. */
+/* A fetch keeps its buffer to the end; a variable is copied, since it will be overwritten. */
 static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
 {
     program *p = e->program;
@@ -158,7 +158,8 @@ static bool lower_fetches(emitter *e, int n, mtf_tensor *const *fetches)
     return true;
 }
 
-/* Most nodes become an instruction or two: growing by copying would leave as much behind. */
+/* Most nodes become one or two instructions: growing an array by copying would waste as much
+ * memory. */
 static bool reserve(program *p, int nodes)
 {
     p->instrs = arena_array(&p->arena, instr, nodes);
@@ -182,7 +183,7 @@ const char *plan_pass_name(plan_pass pass)
     static const char *const names[PLAN_PASSES] = {[PASS_ALL] = "placing buffers",
                                                    [PASS_LOWERING] = "lowering",
                                                    [PASS_FUSING] = "fusing",
-                                                   [PASS_REMAKING] = "making again",
+                                                   [PASS_REMAKING] = "recomputing",
                                                    [PASS_STORING] = "updating in place"};
     return names[pass];
 }
@@ -192,7 +193,7 @@ static bool check(const program *p, const plan_opts *opts, const char *pass)
     return (opts && opts->draft) || program_verify(p, pass);
 }
 
-/* Offsets, and sums of bytes, are numbers that fit. */
+/* Are offsets, and sums of bytes, representable? */
 static bool is_addressable(const program *p)
 {
     int64_t all = 0;
@@ -207,7 +208,7 @@ static bool is_addressable(const program *p)
 static bool improve(program *p, const plan_opts *opts, arena *scratch)
 {
     plan_pass last = opts ? opts->last : PASS_ALL;
-    bool      apart = opts && opts->guard; /* so that each tensor is there to be looked at */
+    bool      apart = opts && opts->guard; /* so that each tensor can be inspected */
     TRY(check(p, opts, plan_pass_name(PASS_LOWERING)));
     if (last == PASS_LOWERING) return true;
     TRY(apart || (fuse_maps(p, scratch) && recompute_values(p, scratch) &&

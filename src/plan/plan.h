@@ -1,8 +1,8 @@
 /* Planning: from a graph to a program.
  *
  * Only what the fetches and the effects need is lowered; equal nodes are
- * merged; every buffer gets its place in one slab.  A verifier runs between
- * the passes, except of drafts: the search plans hundreds of these.
+ * merged; every buffer gets a place in one slab.  A verifier runs between the
+ * passes, except for drafts: the search plans hundreds of these.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -10,9 +10,9 @@
 #include "graph/node.h"
 #include "program/emit.h"
 
-/* The passes after which a program may be looked at, in their order. */
+/* The passes after which a program may be inspected, in their order. */
 typedef enum plan_pass {
-    PASS_ALL, /* to the end: every buffer has its place */
+    PASS_ALL, /* to the end: every buffer has a place */
     PASS_LOWERING,
     PASS_FUSING,
     PASS_REMAKING,
@@ -22,7 +22,7 @@ typedef enum plan_pass {
 
 const char *plan_pass_name(plan_pass pass);
 
-/* Where the value of a tensor was when it had been lowered. */
+/* The slice of a tensor after lowering, and its placement. */
 typedef struct traced {
     slice     slice;
     placement where;
@@ -30,17 +30,17 @@ typedef struct traced {
 } traced;
 
 typedef struct plan_opts {
-    int64_t       guard;  /* unused bytes between buffers, for the check device; nothing is fused */
+    int64_t       guard;  /* unused bytes between buffers, for the check device; disables fusing */
     const layout *layout; /* NULL: one processor */
-    mesh_point    here;   /* whose program this is */
+    mesh_point    here;   /* the processor whose program it is */
     bool          count;  /* with counters of all but the collectives */
-    bool          draft;  /* to be priced, never to be run: it is not verified, */
-    bool          unplaced;      /* and nothing has a place in memory */
+    bool          draft;  /* only to be priced, never run: not verified, */
+    bool          unplaced;      /* and without places in memory */
     plan_pass     last;          /* the pass to stop after */
-    bool          exact;         /* floating constants are operands: nothing of them is folded */
-    traced       *trace;         /* by tensor id, of nodes outside all blocks; NULL: not wanted */
-    const struct survey *survey; /* of this graph and these fetches, merged; NULL: made here */
-    const mtf_allocator *memory; /* for the program and for planning it; NULL: the session's */
+    bool          exact;         /* floating-point constants are operands, and are not folded */
+    traced       *trace;         /* by tensor id, of nodes outside all blocks; NULL: not needed */
+    const struct survey *survey; /* of this graph and these fetches, merged; NULL: created here */
+    const mtf_allocator *memory; /* for the program and for planning; NULL: the session's */
 } plan_opts;
 
 /* NULL after an error. */

@@ -1,4 +1,4 @@
-/* The planner's notes while a graph is lowered, reached through an emitter's `planner`. */
+/* The planner's state during lowering: an emitter's `planner`. */
 #ifndef PLAN_PLANNER_H
 #define PLAN_PLANNER_H
 
@@ -7,16 +7,16 @@
 typedef struct planner {
     survey             survey;
     shard             *shards;/* by tensor id */
-    unsigned          *cut;  /* by tensor id: dimensions that the layout cuts; known of live ones */
-    int                depth;   /* blocks around the node in hand; 0: outside all */
-    const mtf_tensor **debtors; /* outside all blocks: small, and some sum still owed */
+    unsigned          *cut;  /* by tensor id: dimensions that the layout cuts; set for live ones */
+    int                depth;   /* number of blocks around the current node; 0: outside all */
+    const mtf_tensor **debtors; /* outside all blocks: small tensors with an owed sum */
     int                ndebtors, debtors_room;
-    const node       **put_off; /* in their order; they are computed when they are needed */
+    const node       **put_off; /* in order; computed when they are needed */
     int                nput_off, put_off_room;
     const mtf_tensor **copies; /* gathered variables, the oldest first */
     int                ncopies, copies_room;
-    int64_t            copied, saved; /* bytes of these copies, and what rules for state save */
-    struct traced     *trace; /* by tensor id; NULL: nobody wants it */
+    int64_t            copied, saved; /* bytes of these copies; bytes that state rules save */
+    struct traced     *trace; /* by tensor id; NULL: not needed */
 } planner;
 
 static inline shard *shard_of(emitter *e, const mtf_tensor *x)

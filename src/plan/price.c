@@ -10,9 +10,9 @@
 #include "plan/traffic.h"
 #include "program/map_form.h"
 
-/* ---- turns ---- */
+/* ---- iterations ---- */
 
-/* Brackets of loops multiply; one that a test ends counts once, and says so. */
+/* Nested loops multiply; a loop that a test ends counts one iteration, and is marked open_ended. */
 static void count_turns(price *p)
 {
     struct {
@@ -23,7 +23,7 @@ static void count_turns(price *p)
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
         if (i->kind == INSTR_AGAIN && depth > 0) {
-            /* The end of a turn belongs to the loop. */
+            /* AGAIN runs once for each iteration. */
             p->lines[k].turns = now.turns;
             p->lines[k].open_ended = now.open;
             now.turns = outer[--depth].turns, now.open = outer[depth].open;
@@ -55,7 +55,7 @@ static bool has_dim(const mtf_shape *s, const char *dim)
     return shape_find(s, dim) >= 0;
 }
 
-/* Is `dim` reduced by the node that computes x?  Its rule is then why x is owed. */
+/* Is `dim` reduced by the node that computes x?  Then its rule is the reason why x is owed. */
 static bool is_reduced(const mtf_tensor *x, const char *dim)
 {
     if (has_dim(&x->shape, dim)) return false;
@@ -70,17 +70,17 @@ static bool is_moved(const exchange_args *how, const char *dim)
     return d >= 0 && traffic_moves(how, d);
 }
 
-/* The rules on the collective's axes; of those, where that leaves any, the ones whose dimension is
- * reduced or moved here.  A debt carried from afar leaves none. */
+/* The rules on the collective's axes; only those whose dimension is reduced or moved here, if there
+ * are any: for a debt carried over from other nodes there are none. */
 static const char *cause_of(const price *p, const instr *i, const price_line *line, arena *a)
 {
     textbuf       t = {.arena = a};
     const layout *l = p->layout;
-    /* Parts that are finer than the layout's are moved because of how state is stored. */
+    /* Parts finer than the layout's are moved because of how state is stored. */
     for (int r = 0; l && r < l->nstate && i->kind == INSTR_EXCHANGE; r++)
         if (cut_axes(&l->state[r].cut) & line->axes && is_moved(i->exchange, l->state[r].dim))
             text_add(&t, "%s%s", t.used ? ", " : "state ", l->state[r].text);
-    const char *only = NULL; /* a single rule is its own text */
+    const char *only = NULL; /* a single rule: its own text, without a copy */
     for (int exact = 1; exact >= 0 && t.used == 0 && !only && l; exact--)
         for (int r = 0; r < l->nrules; r++) {
             const layout_rule *rule = &l->rules[r];
@@ -97,18 +97,19 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 /* ---- lines ---- */
 
-/* The result lies in memory along m or along n; the operand that does so, too, is the right one. */
+/* The result is contiguous along m or along n; the right operand is the one with the same
+ * dimension. */
 static product_sides bytes_of_sides(const instr *i, double turns)
 {
     const int64_t *stride = i->out[0].stride + i->nloops - 3;
-    bool           turned = stride[1] < stride[0]; /* along n */
+    bool           turned = stride[1] < stride[0]; /* contiguous along n */
     product_sides  bytes = {.left = (double)instr_operand_bytes(i, turned ? 1 : 2) * turns,
                             .right = (double)instr_operand_bytes(i, turned ? 2 : 1) * turns,
                             .result = (double)instr_operand_bytes(i, 0) * turns};
     return bytes;
 }
 
-/* A product's loops end in m, n, k; with a vector, it passes by its operands and nothing else. */
+/* A product's loops end in m, n, k; with a vector, it only streams its operands. */
 static bool is_with_vector(const instr *i)
 {
     const int64_t *size = i->size + i->nloops - 3;
@@ -135,7 +136,7 @@ static int64_t size_of_dim(const node *n, const char *dim)
     return 0;
 }
 
-/* What processors have to do in the mean, as a share of what the one with the largest parts has. */
+/* The mean work of processors as a fraction of the work of the one with the largest parts. */
 static double share_of(const price *p, const instr *i)
 {
     double share = 1;
@@ -148,7 +149,7 @@ static double share_of(const price *p, const instr *i)
     return share;
 }
 
-/* What its operands take to come and go; in any program, at least `least`. */
+/* Seconds to load and store its operands; in any program at least `least`. */
 static double memory_seconds(const price *p, const reuse *x, const instr *i, const price_line *line,
                              double *least)
 {
@@ -165,7 +166,7 @@ static double memory_seconds(const price *p, const reuse *x, const instr *i, con
     return seconds;
 }
 
-/* Optimizers have loops of their own, which wait for memory. */
+/* Optimizers have kernels that are bound by memory. */
 static bool updates(const program *p, const instr *i)
 {
     for (int o = 0; i->kind == INSTR_MAP && o < i->nout; o++)
@@ -173,7 +174,7 @@ static bool updates(const program *p, const instr *i)
     return false;
 }
 
-/* Attention goes by products of blocks, in the type that elements are computed in. */
+/* Attention is priced as products of blocks, in the compute type. */
 static double attention_rate(const price_rates *r, const instr *i)
 {
     enum { BLOCK_ROWS = 64, BLOCK_MEMORY = 240 };
@@ -206,12 +207,12 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
     double work = adds ? flops + memory : fmax(flops, memory);
     line->seconds = r->start * (double)line->turns + work / speed;
-    /* What is made again is so for the sake of memory, which is the whole program's. */
+    /* Recomputation saves memory for the whole program, so its time may depend on the rest. */
     line->spare =
         i->remade ? line->seconds : (work - (adds ? flops + least : fmax(flops, least))) / speed;
 }
 
-/* What it takes on the wire to move so many bytes in all its turns. */
+/* Seconds on the wire to move `bytes` bytes in all its executions. */
 static double wire_seconds(const price *p, const instr *i, const price_line *line, double bytes)
 {
     const price_rates *r = &p->rates;
@@ -223,8 +224,8 @@ static double wire_seconds(const price *p, const instr *i, const price_line *lin
     return turns * links_seconds(&l, &h);
 }
 
-/* `work`: seconds since the collective before.  What its operands take to come and go is in the wire
- * where nothing is known of caches. */
+/* `work`: seconds since the collective before.  Without cache rates, the wire's rate includes the
+ * time to load and store operands. */
 static bool price_collective(price *p, const reuse *x, const instr *i, price_line *line,
                              double work, arena *a)
 {
@@ -240,7 +241,7 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     line->received_bytes = saturate_times(received, each);
     line->out_messages = saturate_times(t.sent, each);
     line->in_messages = saturate_times(t.received, each);
-    /* What the consumer's lowering settles is still the sum of the tensor that owed it. */
+    /* A sum that is paid when a reader is lowered is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;
     line->cause = p->brief ? "" : cause_of(p, i, line, a);
@@ -297,8 +298,8 @@ bool price_is_trained(const mtf_tensor *w)
     return at < 0 || w->node->attrs[at].b;
 }
 
-/* A place in the slab lives from the first use of the buffer that took it to the last use of the
- * last that took it over. */
+/* A place in the slab is used from the first use of its first buffer to the last use of the last
+ * buffer that reuses it. */
 static bool find_peak(price *p, arena *a)
 {
     const program *q = p->program;

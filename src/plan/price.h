@@ -1,7 +1,7 @@
 /* Prices: what a program costs its processor.
  *
- * Flops, bytes and memory are exact, from the instructions alone; nothing
- * runs.  Only the seconds depend on a description of the machine.
+ * Flops, bytes and memory are exact, computed from the instructions alone;
+ * nothing is run.  Only the seconds depend on a description of the machine.
  */
 #ifndef PLAN_PRICE_H
 #define PLAN_PRICE_H
@@ -11,22 +11,22 @@
 #include "program/site.h"
 #include "space/layout.h"
 
-/* One instruction; flops, bytes and seconds are of all its turns in a step. */
+/* One instruction; flops, bytes and seconds are of all its executions in a step. */
 typedef struct price_line {
-    int64_t           turns;      /* how often it runs */
-    bool              open_ended; /* in a loop that a test ends: told for one turn of it */
+    int64_t           turns;      /* the number of executions */
+    bool              open_ended; /* in a loop that a test ends: given for one iteration of it */
     int64_t           flops, bytes;
     double            seconds;
-    double            spare;      /* of these, what is promised to nobody: it depends on the rest of
-                                   * the program, by what is waited for and what caches still hold */
+    double            spare;      /* the part of seconds that depends on the rest of the program,
+                                   * through waiting times and cache contents */
     unsigned          duplicate;  /* axes along which all processors compute the same */
-    const mtf_tensor *tensor;     /* what is computed, combined or moved */
-    const char       *collective; /* its kind; NULL: none.  The rest is for collectives */
+    const mtf_tensor *tensor;     /* the tensor that is computed, combined or moved */
+    const char       *collective; /* its kind; NULL: none.  What follows is for collectives */
     unsigned          axes;
-    int               group; /* how many processors take part */
+    int               group; /* number of processors in the group */
     int64_t           sent_elements, received_elements, sent_bytes, received_bytes;
-    int64_t           out_messages, in_messages; /* of these bytes: what goes in messages */
-    const char       *cause; /* the layout rules it comes from: "batch:rows, hidden:cols" */
+    int64_t           out_messages, in_messages; /* of these bytes: those in messages */
+    const char       *cause; /* the layout rules that cause it: "batch:rows, hidden:cols" */
 } price_line;
 
 typedef struct price_memory {
@@ -35,9 +35,9 @@ typedef struct price_memory {
     int64_t           activations;   /* the rest of the slab: temporaries and fetches */
     int64_t           scratch, wire; /* working space of kernels and of the wire */
     int64_t           peak;        /* all together */
-    int64_t           alive;       /* most bytes of the slab in use at one time */
-    int64_t           bound; /* all but the slab, and `alive`: no placement can do with less */
-    const mtf_tensor *at;          /* what is computed when most is alive; NULL: nothing */
+    int64_t           alive;       /* the most bytes of the slab in use at one time */
+    int64_t           bound; /* all but the slab, plus `alive`: a lower bound for any placement */
+    const mtf_tensor *at;          /* what is computed when most bytes are alive; NULL: nothing */
     instr_kind        doing;
 } price_memory;
 
@@ -48,19 +48,19 @@ typedef struct price {
     mesh_point     here;
     price_rates    rates;
     bool           brief;  /* without memory and the causes of collectives */
-    double         beyond; /* bytes that a step touches besides, by parts that it is told without */
+    double         beyond; /* bytes that a step accesses besides, in parts left out here */
     price_line    *lines;  /* by instruction */
     int64_t        flops, bytes, sent_bytes, received_bytes, out_messages, in_messages;
-    int64_t        wire_flops; /* of `flops`: what collectives combine */
+    int64_t        wire_flops; /* the part of `flops` that collectives combine */
     int64_t        collectives;
     bool           open_ended; /* some loop's length is unknown */
     double         seconds, wire_seconds;
-    double         end_seconds; /* of `seconds`: until the last processor has done its step */
+    double         end_seconds; /* of `seconds`: waiting for the last processor of the step */
     price_memory   memory;
 } price;
 
-/* Fills in everything after `beyond`; lines live in the arena, texts there or with the
- * layout.  False: no memory. */
+/* Fills in everything after `beyond`; lines live in the arena, texts there or with the layout.
+ * False: no memory. */
 bool price_program(price *p, arena *a);
 
 /* Bytes of the program's memory: variables, slab and working space. */

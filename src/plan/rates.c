@@ -14,7 +14,7 @@
 
 /* ---- rates ---- */
 
-/* The row for a side; the smallest row also holds below itself.  NULL: the type has no row. */
+/* The row for a side; the smallest row also applies below itself.  NULL: the type has no row. */
 static const product_rate *row_of(const price_rates *r, mtf_dtype type, double side)
 {
     const product_rate *row = NULL;
@@ -120,8 +120,8 @@ double rates_speed(const price_rates *r, double share)
     return fmax(1, fmin(speed, fair));
 }
 
-/* Pauses are independent and of any length, most of them short.  The formula follows the longest sum
- * of pauses of any member within a quarter, from one pause in many collectives to dozens in each. */
+/* Pauses are independent, most of them short.  The formula gives the largest sum of pauses of any
+ * member to within a quarter, from one pause in many collectives to dozens in each. */
 double rates_wait(const price_rates *r, double work, int group)
 {
     double pauses = log1p((group - 1) * r->pauses * work);
@@ -150,8 +150,8 @@ static bool complain(const reading *r, const char *what)
                     "--machine takes %s, as in \"flops=30e9,latency=1e-5\", not \"%s\"", known,
                     what);
     return fail(f, ERR_SYNTAX,
-                "%s:%d: \"%s\" is no line of a machine; a line has a name and a number, the name "
-                "one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
+                "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
+                "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
                 "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"",
                 r->file, r->line, what, known);
 }
@@ -344,7 +344,7 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
 
 void rates_plan_for(const price_rates *r, mtf_session *s)
 {
-    if (r->described) s->can = r->can;
+    if (r->described) s->can.products = r->can.products;
 }
 
 void rates_write(const price_rates *r, textbuf *t)

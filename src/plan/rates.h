@@ -101,11 +101,12 @@ typedef struct price_rates {
 /* Flops per second of a product with m * n * k = volume. */
 double rates_product(const price_rates *r, mtf_dtype type, double volume);
 double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
-/* Seconds of `products` products of that volume, whose operands have so many bytes in all.  Rates
- * are those of cubes; what a flat operand has beyond a cube's bytes is added at the rate `flat`. */
+/* Seconds of `products` products of that volume; `bytes`: of each operand in all of them.  Rates
+ * are those of cubes; the bytes of a flat operand beyond a cube's are added at the rate `flat`. */
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
                              const product_sides *bytes);
-/* Flops per second of a convolution with so many input and output channels in a group. */
+/* Flops per second of a convolution with `inputs` input and `outputs` output channels in a
+ * group. */
 double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
 double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
 /* Bytes per second of memory last used `reach` bytes ago; the bound is for that long ago or longer. */

@@ -1,7 +1,7 @@
-/* Who reads a buffer, and where. */
+/* Which instructions read a buffer. */
 #include "plan/readers.h"
 
-/* Once for each instruction that reads it, however often it does. */
+/* Lists an instruction once for each buffer that it reads, even with several operands. */
 static bool list_readers(readers *r, const program *p, arena *scratch)
 {
     int *seen = arena_array(scratch, int, p->nbuffers + 1), total = 0;

@@ -1,10 +1,10 @@
-/* Values that are computed again instead of being kept.
+/* Values that maps recompute instead of storing them.
  *
- * A map that stores x, and x times a number a row, for later maps need not
- * store the second: whoever wants it can read the first, which is kept anyway,
- * and multiply.  That saves a store, and memory from here to there.  It is done
- * where one cheap step makes the value from what is still needed later, and
- * where all who read it are maps themselves.
+ * If a map stores x, and x times a value per row, for later maps, it need not
+ * store the second: its readers can read the first, which is stored anyway, and
+ * multiply.  That saves a store, and memory in between.  It is done if one
+ * cheap step computes the value from operands that are still needed later, and
+ * if all readers are maps themselves.
  */
 #include "plan/derive.h"
 #include "plan/fuse.h"
@@ -16,7 +16,7 @@ enum { MOST_READERS = 4 };
 typedef struct recomputer {
     program *program;
     readers  readers;
-    bool    *fixed; /* by buffer: somebody else relies on its being stored */
+    bool    *fixed; /* by buffer: another instruction relies on its being stored */
 } recomputer;
 
 static bool is_temporary(const recomputer *r, const access *a)
@@ -24,7 +24,7 @@ static bool is_temporary(const recomputer *r, const access *a)
     return readers_passing(&r->readers, r->program, a->buffer);
 }
 
-/* ---- those who read it ---- */
+/* ---- readers ---- */
 
 static int64_t elements_of(const instr *i, const access *a)
 {
@@ -40,7 +40,8 @@ static bool reads(const instr *c, int b)
     return false;
 }
 
-/* Can reader `at` have the value made from what is there then, without reading more than before? */
+/* Can reader `at` compute the value from what is available there, without reading more than
+ * before? */
 static bool suits(const recomputer *r, const derived *a, int writer, int at)
 {
     const instr *c = &r->program->instrs[at];
@@ -61,7 +62,7 @@ static int input_of(const instr *c, int b)
     return k;
 }
 
-/* Nobody reads output o any more. */
+/* Removes output o, which has no more readers. */
 static bool drop_output(program *q, instr *p, int o)
 {
     access *out = arena_array(&q->arena, access, p->nout);
@@ -97,7 +98,7 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
         instr *c = &q->instrs[of[k]];
         if (!fuse_into(q, c, &a.instr, &loops[k], &keep)) {
             if (!mtf_ok(q->session)) return false;
-            r->fixed[b] = true; /* too large: this one goes on reading it */
+            r->fixed[b] = true; /* too large: this reader still reads it */
         }
     }
     for (int k = 0; k < a.instr.nin; k++) r->fixed[a.in[k].buffer] = true;
@@ -106,7 +107,7 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
     return drop_output(q, p, o);
 }
 
-/* ---- the walk ---- */
+/* ---- the pass ---- */
 
 bool recompute_values(program *p, arena *scratch)
 {

@@ -1,33 +1,33 @@
-/* Values that are made a second time instead of being kept for long.
+/* Values that are recomputed instead of being kept for long.
  *
- * What a norm gives is read when its layer runs, and again when the layer's
- * gradient does; meanwhile it only waits, and much waits with it.  Where a few
- * cheap steps make such a value from others that are kept anyway, and memory is
- * fullest in between, it is made again just before it is wanted again: a pass
- * over it for its bytes where they are dearest.
+ * The result of a norm is read when its layer runs, and again by the layer's
+ * gradient; in between it only occupies memory.  If a few cheap steps compute
+ * such a value from others that are kept anyway, and the peak of memory lies in
+ * between, it is recomputed just before it is needed again: an extra pass over
+ * it saves its bytes at the peak.
  */
 #include "plan/derive.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
 
 enum { STEPS = 3, WORTH_IT = 64 * 1024 }; /* bytes: less is not worth an instruction */
-enum { LITTLE = 16 }; /* what is so many times smaller may be kept longer for the value's sake */
+enum { LITTLE = 16 }; /* operands that many times smaller may be kept longer for the value */
 
 typedef struct remaker {
     program *program;
     readers  readers;
-    int     *first_write; /* by buffer: the instruction; those that none writes: beyond the last */
-    int      fullest;     /* the instruction at which most bytes are alive */
-    int      wanted;      /* the one before which a value is to be made again */
+    int     *first_write; /* by buffer: the instruction; never written: beyond the last */
+    int      fullest;     /* the instruction at the peak of memory */
+    int      wanted;      /* the instruction before which a value is recomputed */
     int64_t  bytes;       /* of that value */
-    bool    *source;      /* by buffer: others are made from it later */
-    bool    *remade;      /* by buffer: it is made again itself */
-    instr   *made;        /* maps to be put in */
+    bool    *source;      /* by buffer: other values are recomputed from it later */
+    bool    *remade;      /* by buffer: it is recomputed itself */
+    instr   *made;        /* maps to be inserted */
     int      nmade;
-    int     *first_before, *next; /* by instruction, by map: those that go before it; -1: no more */
+    int     *first_before, *next; /* by instruction, by map: maps to insert before it; -1: end */
 } remaker;
 
-/* ---- when memory is fullest ---- */
+/* ---- the peak of memory ---- */
 
 static void find_fullest(remaker *r, int64_t *change)
 {
@@ -55,8 +55,8 @@ static void find_writes(remaker *r)
 
 /* ---- one value ---- */
 
-/* Will it still be as it was when the value is wanted again, or can it be at little cost?  A norm's
- * gathered bias is: the gradient does not want it. */
+/* Will the operand still be unchanged when the value is needed again, or can it be kept at little
+ * cost?  An example of the latter is a norm's gathered bias, which the gradient does not read. */
 static bool is_there(const void *context, const access *a)
 {
     const remaker *r = context;
@@ -67,8 +67,8 @@ static bool is_there(const void *context, const access *a)
     return r->program->buffers[b].kind != BUFFER_TEMPORARY && r->first_write[b] >= r->wanted;
 }
 
-/* Its first reader after the fullest instruction, where there is one on either side and no loop
- * between; -1: it need not be kept across. */
+/* Its first reader after the peak, if there are readers on both sides and no loop in between; -1:
+ * it need not be kept across the peak. */
 static int wanted_again(const remaker *r, int writer, int b)
 {
     const int *of = readers_of(&r->readers, b);
@@ -88,7 +88,7 @@ static void read_instead(program *p, const readers *r, int b, int from, int othe
     }
 }
 
-/* The derived map with arrays of its own, into a buffer of its own. */
+/* Adds the derived map, with its own arrays and output buffer. */
 static bool add_made(remaker *r, const derived *d, int b)
 {
     program     *p = r->program;
@@ -135,9 +135,9 @@ static bool try_output(remaker *r, int writer, int o)
     return true;
 }
 
-/* ---- the walk ---- */
+/* ---- the pass ---- */
 
-/* Brackets of loops know each other by number. */
+/* LOOP, TEST and AGAIN refer to each other by number. */
 static bool put_in_place(remaker *r, arena *scratch)
 {
     program *p = r->program;

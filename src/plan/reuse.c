@@ -1,4 +1,4 @@
-/* Reuse: how much a processor touches before it comes back to the same memory. */
+/* Reuse: bytes accessed between two uses of the same memory. */
 #include "plan/reuse.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ static const access *operand(const instr *i, int k)
     return k < i->nout ? &i->out[k] : &i->in[k - i->nout];
 }
 
-/* What is changed in place is touched once. */
+/* Operands that share a place are counted once. */
 static bool is_repeated(const reuse *x, const instr *i, int k)
 {
     for (int other = 0; other < k; other++)
@@ -16,8 +16,8 @@ static bool is_repeated(const reuse *x, const instr *i, int k)
     return false;
 }
 
-/* Bytes that a collective reads where the others have theirs: all of a sum's terms, and of what is put
- * together all parts. */
+/* Bytes that a collective reads from other processors' memory: all terms of a sum, or all parts of
+ * a gather. */
 static double fetched(const instr *i)
 {
     double in = (double)instr_operand_bytes(i, i->nout), out = (double)instr_operand_bytes(i, 0);
@@ -32,8 +32,8 @@ void reuse_pass(reuse *x, const instr *i)
     if (instr_is_collective(i)) x->now.fetched += fetched(i);
 }
 
-/* Of memory that the slab lends to one buffer after the other, only the last loan is known: a walk
- * through all of the slab comes by. */
+/* For places in the slab that several buffers use in turn, only the last use is known: the distance
+ * is at most the size of the slab. */
 double reuse_of(const reuse *x, const instr *i, int k)
 {
     int         b = operand(i, k)->buffer;

@@ -1,31 +1,31 @@
-/* Reuse: how much a processor touches before it comes back to the same memory.
+/* Reuse: bytes accessed between two uses of the same memory.
  *
- * What it used lately is still in its caches.  The program is walked through twice,
- * for what a step uses first was used last in the step before.
+ * Memory that was used recently is still in the caches.  The program is visited
+ * twice, because what a step uses first was last used in the step before.
  */
 #ifndef PLAN_REUSE_H
 #define PLAN_REUSE_H
 
 #include "program/program.h"
 
-/* Bytes, loops counting one turn: of its own memory, and of other processors' in collectives, which
- * passes through its caches, too. */
+/* Bytes, with one iteration of each loop: of the processor's own memory, and of other processors'
+ * in collectives, which also passes through its caches. */
 typedef struct reuse_count {
     double touched, fetched;
 } reuse_count;
 
 typedef struct reuse {
     const program *program;
-    double         memory; /* all of it, in bytes: none of its own is further away */
+    double         memory; /* all of it, in bytes: an upper bound for distances */
     reuse_count    now;
-    int           *place; /* by buffer: the first that had its place */
-    reuse_count   *last;  /* by place: what was counted before its last use */
+    int           *place; /* by buffer: the first buffer with the same place */
+    reuse_count   *last;  /* by place: the counts before its last use */
 } reuse;
 
-/* At the start of a step.  `beyond`: bytes that a step touches besides.  False: no memory. */
+/* At the start of a step.  `beyond`: bytes that a step accesses besides.  False: no memory. */
 bool reuse_begin(reuse *x, const program *p, double beyond, arena *a);
-/* Of operand k of an instruction, outputs first; not less than its own bytes. */
+/* For operand k of an instruction, outputs first; at least its own bytes. */
 double reuse_of(const reuse *x, const instr *i, int k);
-void   reuse_pass(reuse *x, const instr *i); /* goes on after it */
+void   reuse_pass(reuse *x, const instr *i); /* continues after the instruction */
 
 #endif

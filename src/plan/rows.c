@@ -1,15 +1,14 @@
 /* Rows of maps that fold nothing.
  *
- * Where an operand is one number for a whole line of the others, as a norm or a
- * bias across columns is, or one line for all of them, as a bias is, lines are told
- * to be rows: a tile then has several of them, where each had been a tile of its
- * own.
+ * If an operand has one value for a whole line of the others, like a norm or a bias
+ * across columns, or one line for all of them, like a bias, lines become rows: then
+ * a tile has several rows, instead of one tile per line.
  */
 #include "plan/passes.h"
 
-enum { LONGEST = 16384 }; /* elements: scratch has room for a row, and should not grow with it */
+enum { LONGEST = 16384 }; /* elements: the scratch holds a row, and must not grow with it */
 
-/* The last loop but one of those that turn more than once; -1: there is none. */
+/* The last loop but one of those with several iterations; -1: none. */
 static int loop_of_lines(const instr *i)
 {
     int outer = i->nloops - 2;
@@ -24,7 +23,8 @@ static bool varies(const instr *i, const access *a)
     return false;
 }
 
-/* Along the last loop: 1 for all operands that have an element each, 0 for those of one number. */
+/* Are the strides along the last loop 1 for operands with a value per element, and 0 for the
+ * others? */
 static bool has_rows(const instr *i)
 {
     int  last = i->nloops - 1, outer = loop_of_lines(i);

@@ -1,4 +1,4 @@
-/* Shards: what a processor has of each tensor, and what others need of it. */
+/* Shards: what a processor has of each tensor. */
 #include "plan/shard.h"
 
 placement shard_where(const emitter *e, const mtf_tensor *x, const slice *s)
@@ -48,7 +48,7 @@ bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal)
     fold_kind        owes = s->owes;
     const placement *finer = s->finer;
     placement        where = shard_where(e, x, s);
-    if (slice_is_uniform(s)) TRY(emit_dense(e, s)); /* a part of it that is one number everywhere */
+    if (slice_is_uniform(s)) TRY(emit_dense(e, s)); /* a part that is uniform */
     for (int d = 0; goal && d < x->shape.ndims; d++) {
         unsigned more = cut_axes(&goal->dim[d]) & ~cut_axes(&where.dim[d]);
         if (!more || more & ~owed) continue;
@@ -68,7 +68,7 @@ bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal)
     return true;
 }
 
-/* ---- finer and coarser ---- */
+/* ---- gathering and slicing ---- */
 
 bool shard_gather(emitter *e, const mtf_tensor *x, shard *h)
 {
@@ -111,7 +111,7 @@ bool shard_part(emitter *e, const mtf_tensor *x, shard *h, const placement *goal
     return part->finer != NULL;
 }
 
-/* ---- who wants finer parts ---- */
+/* ---- which values are needed in finer parts ---- */
 
 static bool want(const emitter *e, const survey *s, shard *all, const mtf_tensor *x,
                  const mtf_shape *shape, const placement *where)
@@ -119,7 +119,7 @@ static bool want(const emitter *e, const survey *s, shard *all, const mtf_tensor
     shard    *h = &all[s->same[x->id]->id];
     placement aligned = emit_placement(e, &x->shape, EVERY_DIM);
     bool      finer = false;
-    if (h->wanted) return true; /* the first wish is granted */
+    if (h->wanted) return true; /* the first request is kept */
     for (int d = 0; d < shape->ndims; d++) {
         int at = shape_find(&x->shape, shape->dims[d].name);
         if (at < 0 || cut_equal(&aligned.dim[at], &where->dim[d])) continue;
@@ -131,7 +131,7 @@ static bool want(const emitter *e, const survey *s, shard *all, const mtf_tensor
     return h->wanted != NULL;
 }
 
-/* Each element by itself, wherever it stands? */
+/* Does the op compute each element by itself, whatever its position? */
 static bool is_pointwise(const node *n)
 {
     if (!n->op->split || n->nin == 0 || n->op->flags & (OP_DIRECT | OP_TURN)) return false;

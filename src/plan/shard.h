@@ -1,8 +1,9 @@
-/* Shards: what a processor has of each tensor, and what others need of it.
+/* Shards: what a processor has of each tensor.
  *
- * A shard is as the layout cuts the tensor, or finer: a sum of which only a part was kept, a
- * variable whose stored state is cut further.  It is gathered when the first use needs more, once
- * for all later uses; the finer shard stays known to those that need no more.
+ * A shard has the layout's placement of the tensor, or a finer one: a sum of which only a part
+ * was kept, a variable whose stored state is cut further.  It is gathered when the first use
+ * needs more, once for all later uses; the finer shard remains available to uses that need no
+ * more.
  */
 #ifndef PLAN_SHARD_H
 #define PLAN_SHARD_H
@@ -13,49 +14,50 @@
 
 typedef struct shard {
     slice            now;
-    const slice     *before;    /* the finer part that `now` was gathered from; NULL: none */
-    const placement *wanted;    /* what readers would rather have, finer than the layout; or NULL */
-    bool             passed_on; /* what is owed went over to the only reader */
-    bool             put_off;   /* it is computed when somebody needs it, not in its turn */
-    bool             needed;    /* it was put off, and now somebody does */
-    bool             wide;      /* short floats that stay as they were summed: see shard_round */
+    const slice     *before;    /* the finer part from which `now` was gathered; NULL: none */
+    const placement *wanted;    /* the finer placement that readers prefer; NULL: none */
+    bool             passed_on; /* what is owed was passed on to the only reader */
+    bool             put_off;   /* it is computed when it is needed, not in order */
+    bool             needed;    /* it was deferred, and is needed now */
+    bool             wide;      /* short floats in the type of their sum: see shard_round */
 } shard;
 
-/* How x is cut as it is now. */
+/* The placement of x in its current slice. */
 placement shard_where(const emitter *e, const mtf_tensor *x, const slice *s);
 /* Elements of the smallest or the largest part that any processor has under `where`. */
 int64_t shard_extent(const emitter *e, const mtf_tensor *x, const placement *where, bool largest);
-int64_t shard_most(const emitter *e, const mtf_tensor *x); /* the largest, as the layout cuts */
-/* Pays what is owed.  Where `goal` cuts a dimension further along axes that are owed, only the part
- * is kept; NULL: nothing is cut further. */
+int64_t shard_most(const emitter *e, const mtf_tensor *x); /* the largest, by the layout */
+/* Pays what is owed.  If `goal` cuts a dimension further along axes that are owed, only the part is
+ * kept; NULL: nothing is cut further. */
 bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal);
-/* Rounds what is no longer owed to x's type, where it is a short float that was held in the type that
- * it is summed in. */
+/* Rounds a value that is no longer owed to x's type, if x is a short float that was kept in the
+ * type of its sum. */
 bool shard_round(emitter *e, const mtf_tensor *x, shard *h);
-/* A new value that may wait to be paid with others; pays what is owed, with those who wait. */
+/* Adds a new value that may be paid with others later; pays what is owed, with the values that
+ * wait. */
 bool debts_note(emitter *e, const mtf_tensor *x);
-bool debts_is_small(const mtf_tensor *x); /* small enough to wait */
-/* Is n a small sum of what is owed along different axes?  It is better computed late: by then more
- * small debts wait to be paid together. */
+bool debts_is_small(const mtf_tensor *x); /* small enough to be paid later */
+/* Is n a small sum of values that are owed along different axes?  It is better deferred: then more
+ * small debts are paid together. */
 bool debts_put_off(emitter *e, const node *n);
 bool debts_pay(emitter *e, const mtf_tensor *x, shard *h);
 /* The emitter's keep_wide. */
 bool wide_keep(emitter *e, const mtf_tensor *x);
-/* The type to compute x in: its own, or the one that it is summed in. */
+/* The type in which to compute x: its own, or the one of its sum. */
 mtf_dtype wide_type(const mtf_tensor *x, bool wide);
-/* Gathers what is finer than the layout. */
+/* Gathers parts that are finer than the layout's. */
 bool shard_gather(emitter *e, const mtf_tensor *x, shard *h);
 /* This processor's part under `goal`, which is the layout's placement or finer. */
 bool shard_part(emitter *e, const mtf_tensor *x, shard *h, const placement *goal, slice *part);
 
-/* Gathered variables: counts what rules for state save, notes a new copy, gives old copies up that
- * there is no room for beside what n gathers. */
+/* Gathered variables: computes what rules for state save, records a new copy, frees old copies that
+ * do not fit beside what n gathers. */
 void copies_begin(emitter *e);
 bool copies_note(emitter *e, const mtf_tensor *x);
 void copies_make_room(emitter *e, const node *n);
 
-/* Finds what is wanted finer: values on their way into variables whose stored state is, through
- * what works on each part by itself. */
+/* Finds values for which finer parts suffice: those that pointwise operations turn into variables
+ * whose stored state is finer. */
 bool shard_find_wanted(const emitter *e, const survey *s, shard *all);
 
 #endif

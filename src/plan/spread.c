@@ -1,8 +1,8 @@
-/* Spreading a node over the mesh: who needs which part, what is owed.
+/* Spreading a node over the mesh: parts, gathers, debts.
  *
  * A dimension is cut by its name, the same way in every tensor.  What an op
- * makes of a cut dimension is its split rule.  From it follow: inputs are
- * gathered along dimensions that must be whole; outputs are computed on parts;
+ * does with a cut dimension is its split rule.  It determines that inputs are
+ * gathered along dimensions that must be whole; outputs are computed in parts;
  * a cut dimension that is reduced leaves a debt over its axes; an output
  * dimension that was computed whole is cut again, which is only a view.
  */
@@ -10,7 +10,7 @@
 
 #include "plan/planner.h"
 
-/* The axes that cut dim; none where they have one processor each: nothing is cut, nothing moves. */
+/* The axes that cut dim; none if they have one processor each: then nothing is cut or moved. */
 static unsigned rule_axes(const emitter *e, const char *dim)
 {
     const layout_rule *r = layout_find(e->layout, dim);
@@ -30,14 +30,14 @@ static debt debt_of(const node *n, int input)
     return n->op->debt ? n->op->debt(n, input) : DEBT_SETTLE;
 }
 
-/* Would one processor hand n this input rounded?  Then it is to be paid first (plan/wide.c). */
+/* Would n get this input rounded on one processor?  Then it must be paid first (plan/wide.c). */
 static bool rounds(const node *n, int input)
 {
     mtf_dtype type = n->in[input]->type;
     return dtype_compute(type) != type && !(n->op->flags & OP_MOVES);
 }
 
-/* The debt that passes through n, 0 where all must be paid first. */
+/* The debt that passes through n, 0 if all must be paid first. */
 static unsigned carried_debt(emitter *e, const node *n, shard **in)
 {
     unsigned owed = 0, out_axes = 0;
@@ -49,7 +49,7 @@ static unsigned carried_debt(emitter *e, const node *n, shard **in)
             owing++;
             elements += shard_most(e, n->in[i]);
             if (in[i]->now.owes != FOLD_SUM || e->readers(e, n->in[i]) > 1)
-                return 0; /* paid once for all rather than once for each */
+                return 0; /* paid once for all readers instead of once for each */
             if (rounds(n, i)) return 0;
         }
     if (!owing) return 0;
@@ -58,14 +58,14 @@ static unsigned carried_debt(emitter *e, const node *n, shard **in)
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
     }
-    if (elements < 0) return 0;    /* paid while there is less to pay */
-    if (owed & out_axes) return 0; /* processors that would be summed hold different parts */
+    if (elements < 0) return 0;    /* paid before it, since the result is larger */
+    if (owed & out_axes) return 0; /* the processors to be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;
         debt         rule = debt_of(n, i);
         bool         carries = s->owed && rule != DEBT_SETTLE;
         placement    where = shard_where(e, n->in[i], s);
-        /* A partial sum of constants may be 0 here and not elsewhere. */
+        /* A partial sum of constants may be 0 here but not on other processors. */
         bool zero = slice_is_uniform(s) && dtype_is_zero(s->type, s->value) && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
         if (rule == DEBT_PRODUCT && owing > 1) return 0;
@@ -88,11 +88,11 @@ typedef struct cut_dim {
 
 typedef struct cut_dims {
     int     n;
-    bool    finer; /* some are */
+    bool    finer; /* some dimension is */
     cut_dim of[4 * MTF_SHAPE_ROOM];
 } cut_dims;
 
-/* One name is one pointer in a graph. */
+/* In a graph each name has one pointer. */
 static cut_dim *find_dim(cut_dims *f, const char *dim)
 {
     for (int k = 0; k < f->n; k++)
@@ -134,9 +134,9 @@ static int64_t gathering_cost(const node *n, const char *dim)
     return elements;
 }
 
-/* A reduced dimension whose axes also cut something else, or carry a debt, cannot be reduced by
- * parts: the processors that would be combined hold different things.  Of the two the cheaper one
- * is gathered. */
+/* A reduced dimension whose axes also cut something else, or carry a debt, cannot be reduced in
+ * parts: the processors to be combined hold different things.  The cheaper one of the two is
+ * gathered. */
 static void resolve_conflicts(const node *n, cut_dims *f, unsigned carried)
 {
     for (int k = 0; k < f->n; k++) {
@@ -154,7 +154,7 @@ static void resolve_conflicts(const node *n, cut_dims *f, unsigned carried)
 
 /* ---- finer parts ---- */
 
-/* Dimension `dim` cut as `cut` says, which is finer than the layout: can n work on such parts? */
+/* Can n work on parts of dimension `dim` cut by `cut`, which is finer than the layout? */
 static bool bears(const emitter *e, const node *n, cut_dims *f, const char *dim,
                   const axis_list *cut, unsigned carried)
 {
@@ -186,7 +186,7 @@ static void refine(const emitter *e, const node *n, const mtf_shape *shape, cons
     }
 }
 
-/* Pays first what is wanted finer, so that it is known which inputs are. */
+/* First pays inputs for which finer parts suffice, so that it is known which ones are finer. */
 static bool pay_wanted(emitter *e, const node *n, shard **in)
 {
     for (int i = 0; i < n->nin; i++)
@@ -194,8 +194,8 @@ static bool pay_wanted(emitter *e, const node *n, shard **in)
     return true;
 }
 
-/* Works on finer parts where the result is wanted so, or where inputs are so that are no smaller
- * than the results: the gathering is put off. */
+/* Works on finer parts if they suffice for the result, or if finer inputs are no smaller than the
+ * results: gathering comes later. */
 static void choose_finer(const emitter *e, const node *n, shard **in, const shard *out,
                          unsigned carried, cut_dims *f)
 {
@@ -212,7 +212,7 @@ static void choose_finer(const emitter *e, const node *n, shard **in, const shar
 
 /* ---- moving ---- */
 
-/* What this node needs of x before gathering: the layout's placement, or finer. */
+/* The placement of x that this node needs before gathering: the layout's, or finer. */
 static placement goal_of(const emitter *e, const mtf_tensor *x, cut_dims *f)
 {
     placement goal = emit_placement(e, &x->shape, EVERY_DIM);
@@ -241,7 +241,7 @@ static bool gather_whole(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
     return true;
 }
 
-/* The only reader of x gives its dimensions other names: what is owed along the axes of these is
+/* n, the only reader of x, renames its dimensions: what is owed along the axes of the new names is
  * scattered along them. */
 static bool bring_anywhere(emitter *e, const node *n, shard *h, slice *part)
 {
@@ -257,7 +257,7 @@ static bool bring_anywhere(emitter *e, const node *n, shard *h, slice *part)
     return true;
 }
 
-/* Most inputs are as the layout says, and so they are needed. */
+/* Most inputs have the layout's placement, and are needed in it. */
 static bool bring(emitter *e, const node *n, int i, shard *h, cut_dims *f, unsigned carried,
                   slice *part)
 {
@@ -267,7 +267,7 @@ static bool bring(emitter *e, const node *n, int i, shard *h, cut_dims *f, unsig
         return bring_anywhere(e, n, h, part);
     if (pays || h->now.finer || f->finer) {
         placement goal = goal_of(e, x, f);
-        /* Many elements that others read as well are not scattered for the sake of a few. */
+        /* A large value with other readers is not scattered for a small result. */
         bool shared = e->readers(e, x) > 1 && shape_size(&x->shape) > shape_size(&n->out[0]->shape);
         if (pays) TRY(shard_pay(e, x, h, h->wanted ? h->wanted : shared ? NULL : &goal));
         TRY(shard_part(e, x, h, &goal, part));
@@ -287,7 +287,7 @@ static void cut_again(emitter *e, const mtf_shape *shape, unsigned missing, slic
     }
 }
 
-/* Axes of dimensions that are reduced in x, and really cut in some input. */
+/* Axes of dimensions that are reduced in x, and cut in some input. */
 static unsigned reduced_axes(const mtf_tensor *x, const cut_dims *f, dim_split kind)
 {
     unsigned axes = 0;
@@ -297,13 +297,13 @@ static unsigned reduced_axes(const mtf_tensor *x, const cut_dims *f, dim_split k
     return axes;
 }
 
-/* Is the dimension, which an output has, computed by parts there?  A sum over it is another output's. */
+/* Is this dimension of an output computed in parts?  A sum over it belongs to another output. */
 static bool is_parted(const cut_dim *own)
 {
     return own->split == SPLIT_FREE || own->split == SPLIT_OWN || own->split == SPLIT_SUM;
 }
 
-/* The dimensions of x that are computed by parts, as bits. */
+/* The dimensions of x that are computed in parts, as bits. */
 static unsigned parted(const emitter *e, const mtf_tensor *x, cut_dims *f)
 {
     unsigned cut = spread_cut(e, x), parts = 0;
@@ -314,8 +314,8 @@ static unsigned parted(const emitter *e, const mtf_tensor *x, cut_dims *f)
     return parts;
 }
 
-/* Where it is owed along axes which are to cut it, only the part of it is taken; what is cut thereby
- * is no longer missing. */
+/* If the output is owed along axes that cut it, only the part is kept; then its dimension is no
+ * longer missing. */
 static bool pay_parts(emitter *e, const mtf_tensor *x, cut_dims *f, bool wide, unsigned *missing,
                       slice *s)
 {
@@ -333,7 +333,7 @@ static bool pay_parts(emitter *e, const mtf_tensor *x, cut_dims *f, bool wide, u
     return true;
 }
 
-/* Notes where x is cut further than the layout says, if it is. */
+/* Records the placement of x if it is finer than the layout's. */
 static bool note_finer(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
 {
     bool finer = false;
@@ -347,7 +347,7 @@ static bool note_finer(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
     return s->finer != NULL;
 }
 
-/* What parts left is still to be combined. */
+/* Records what is still to be combined. */
 static void note_debt(const mtf_tensor *x, const cut_dims *f, unsigned carried, slice *s)
 {
     unsigned largest = reduced_axes(x, f, SPLIT_MAX), smallest = reduced_axes(x, f, SPLIT_MIN);
@@ -356,7 +356,7 @@ static void note_debt(const mtf_tensor *x, const cut_dims *f, unsigned carried, 
               reduced_axes(x, f, SPLIT_OWN_SUM);
 }
 
-/* The rest of an output: what parts left is noted as owed, and what was computed whole is cut. */
+/* Completes an output: records what is owed, and cuts what was computed whole. */
 static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, bool wide,
                    slice *s)
 {
@@ -372,7 +372,7 @@ static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carrie
 
 /* ---- a node ---- */
 
-/* An output as its part will be, for the op to compute. */
+/* An output with the shape of its part, for the op to compute. */
 static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, bool wide, slice *s)
 {
     *s = slice_uniform(0, wide_type(x, wide), &x->shape);
@@ -385,8 +385,8 @@ static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, bool wide,
     }
 }
 
-/* Is a result held in the type that it is summed in?  It is what parts leave of a sum, or moved from
- * such; what is picked from parts is zero on all but one of them. */
+/* Is a result kept in the type of its sum?  Yes if it is a partial sum, or moved from one; elements
+ * picked from parts are zero on all processors but one. */
 static bool gives_wide(const node *n, const mtf_tensor *x, const cut_dims *f, const slice *parts)
 {
     bool moved = false;
@@ -405,7 +405,7 @@ bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice
     for (int o = 0; o < n->nout; o++) add_dims(e, n, n->out[o], &f);
     unsigned carried = carried_debt(e, n, in);
     resolve_conflicts(n, &f, carried);
-    /* Known of all before the first is paid: those who wait are paid with it. */
+    /* Set for all inputs before the first one is paid, since waiting values are paid with it. */
     for (int i = 0; i < n->nin; i++)
         in[i]->passed_on = carried && in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE;
     TRY(pay_wanted(e, n, in));
@@ -431,7 +431,7 @@ static bool is_variable(const mtf_tensor *x)
     return strcmp(x->node->op->name, "variable") == 0;
 }
 
-/* Names of dimensions that variables have, or the graph; the hint offers these. */
+/* Does a variable, or any tensor, have this dimension?  Offers all names for the hint. */
 static bool has_dim(const mtf_graph *g, bool variables, const char *dim, nearest *near)
 {
     bool found = false;
@@ -447,7 +447,7 @@ static bool has_dim(const mtf_graph *g, bool variables, const char *dim, nearest
     return found;
 }
 
-/* A rule must have something to cut, unless it says that it need not. */
+/* A rule must have something to cut, unless it ends in `?`. */
 static bool check_rule(const layout_rule *r, bool state, mtf_graph *g)
 {
     nearest near = {.wanted = r->dim};

@@ -1,17 +1,18 @@
-/* Spreading a node over the mesh: who needs which part, what is owed. */
+/* Spreading a node over the mesh: parts, gathers, debts. */
 #ifndef PLAN_SPREAD_H
 #define PLAN_SPREAD_H
 
 #include "plan/shard.h"
 
-/* Which dimensions of a tensor the layout cuts, as bits; none where the axes have one processor. */
+/* The dimensions of a tensor that the layout cuts, as bits; none if the axes have one processor. */
 unsigned spread_cut(const emitter *e, const mtf_tensor *x);
-/* Lowers n on parts: pays or carries debts, gathers what must be whole, lowers, cuts again.  `in`
- * points at the shards of the inputs, so that what is paid or gathered is so once; `parts` is room
- * for as many slices; `kept` is where its first output will be. */
+/* Lowers n in parts: pays or carries debts, gathers what must be whole, lowers, cuts again.  `in`
+ * points to the shards of the inputs, so that each is paid or gathered once; `parts` is room for as
+ * many slices; `kept` is the shard of its first output. */
 bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice *parts,
                  slice *out);
-/* Every tensor legal, every rule about something?  cut[id]: what spread_cut is to say of a tensor. */
+/* Are all tensors legal, and does every rule cut something?  cut[id]: what spread_cut will
+ * return. */
 bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut);
 
 #endif

@@ -9,8 +9,8 @@
 #include "plan/passes.h"
 
 typedef struct use {
-    int writer, writers; /* the instruction that writes the buffer; how many do */
-    int last;            /* the last instruction that reads or writes it, the final move apart */
+    int writer, writers; /* an instruction that writes the buffer; how many do */
+    int last;            /* the last instruction that reads or writes it, except the final move */
     int readers;
 } use;
 
@@ -42,7 +42,7 @@ static bool same_place(const instr *i, const access *a, const access *b)
     return true;
 }
 
-/* May `writer` write into buffer w instead, which it perhaps reads itself? */
+/* May `writer` write into buffer w instead, even if it reads it itself? */
 static bool can_write(const instr *writer, int out, int w)
 {
     for (int o = 0; o < writer->nin; o++) {
@@ -89,7 +89,7 @@ bool store_in_place(program *p)
     kept = first_store;
     for (int k = first_store; k < p->ninstrs; k++) {
         if (redirect(p, uses, k, in_loop)) continue;
-        p->instrs[kept++] = p->instrs[k]; /* only the tail moves: loops' indices stay right */
+        p->instrs[kept++] = p->instrs[k]; /* only the tail moves: loop indices stay valid */
     }
     p->ninstrs = kept;
     return true;

@@ -7,11 +7,11 @@
 
 /* ---- kinds and axes ---- */
 
-/* The axes that a dimension's change of placement is about. */
+/* The axes along which the placement of a dimension changes. */
 static unsigned moved_axes(const axis_list *from, const axis_list *to)
 {
     unsigned a = cut_axes(from), b = cut_axes(to);
-    /* Where one cut refines the other, only the finer axes take part. */
+    /* If one cut refines the other, only the additional axes take part. */
     return cut_refines(from, to) || cut_refines(to, from) ? a ^ b : a | b;
 }
 
@@ -81,8 +81,8 @@ int traffic_group(const mesh *m, unsigned axes)
 
 /* ---- elements ---- */
 
-/* Members of a group that are threads of one's own process, oneself left out; of those, the sum of
- * what `of` tells of each. */
+/* The other members of a group that are threads of the same process: their number, and the sum of
+ * `of` over them. */
 typedef struct neighbours {
     int     n;
     int64_t sum;
@@ -144,7 +144,7 @@ static traffic reduce_traffic(const site *s, const mesh *m, const instr *i, cons
     return t;
 }
 
-/* One takes one's own part of every other member; the others take the rest of one's input. */
+/* A member reads its own part from every other member; the others read the rest of its input. */
 static traffic scatter_traffic(const site *s, const mesh *m, const instr *i, const group *g)
 {
     const scatter_args *how = &i->reduce_scatter;
@@ -161,7 +161,8 @@ static traffic scatter_traffic(const site *s, const mesh *m, const instr *i, con
     return t;
 }
 
-/* The same of dimension d alone, by those who differ along the axes of `from` that cut it. */
+/* The same for dimension d alone, over the processors that differ along the axes of `from` that cut
+ * it. */
 static int64_t wanted_along(const mesh *m, const exchange_args *how, int d, const mesh_point *here,
                             unsigned from)
 {
@@ -172,10 +173,10 @@ static int64_t wanted_along(const mesh *m, const exchange_args *how, int d, cons
     int64_t          sum = 0;
     int              first = 0, last = cut_parts(m, &varying) - 1;
     if (!(how->mapped >> d & 1)) {
-        if (varying.n == cut->n) return has.size; /* among them they want all, each a part */
+        if (varying.n == cut->n) return has.size; /* together they need all of it, each a part */
         if (cut_refines(cut, &how->from.dim[d]) &&
             cut_axes(&varying) == cut_axes(&how->from.dim[d]))
-            return exchange_wanted(m, how, d, here).size; /* by oneself alone: parts nest */
+            return exchange_wanted(m, how, d, here).size; /* only by this one: parts nest */
     } else if (cut_equal(&varying, cut)) {
         exchange_readers(m, how, d, has, &first, &last);
     }
@@ -186,15 +187,15 @@ static int64_t wanted_along(const mesh *m, const exchange_args *how, int d, cons
     return sum;
 }
 
-/* Elements of the part that `here` has, each as often as some processor wants it.  Those that read
- * here differ from it along axes of `from` only; as no axis cuts two dimensions, the sum over
- * them is a product over the dimensions. */
+/* Elements of the part that `here` has, each counted once for every processor that needs it.
+ * Readers differ from `here` along axes of `from` only; as no axis cuts two dimensions, the sum
+ * over them is a product over the dimensions. */
 static int64_t wanted(const mesh *m, const exchange_args *how, const mesh_point *here)
 {
     unsigned from = placement_axes(&how->from, how->shape.ndims);
     int64_t  n = traffic_group(m, from & ~wanted_axes(how));
     for (int d = 0; d < how->shape.ndims; d++) {
-        if (!traffic_moves(how, d)) { /* everybody wants what it has */
+        if (!traffic_moves(how, d)) { /* every processor needs what it has */
             n = saturate_times(n, exchange_has(m, how, d, here).size);
             continue;
         }
@@ -203,7 +204,7 @@ static int64_t wanted(const mesh *m, const exchange_args *how, const mesh_point 
     return n;
 }
 
-/* What `reader` takes of `source`, which differ along axes of `from` only. */
+/* What `reader` needs of `source`; they differ along axes of `from` only. */
 static int64_t taken(const mesh *m, const exchange_args *how, const mesh_point *source,
                      const mesh_point *reader)
 {
@@ -257,8 +258,8 @@ traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_poin
 
 /* ---- messages ---- */
 
-/* How many of so many parts have something of a span.  Where there are more parts than elements, some
- * are empty. */
+/* The number of parts that overlap with a span.  If there are more parts than elements, some are
+ * empty. */
 static int64_t parts_within(int64_t size, int parts, span s)
 {
     if (s.size == 0) return 0;
@@ -267,7 +268,7 @@ static int64_t parts_within(int64_t size, int parts, span s)
     return n + 1 < s.size ? n + 1 : s.size;
 }
 
-/* Those who have something that `here` wants: a product over the dimensions. */
+/* The number of processors that have something that `here` needs: a product over the dimensions. */
 static int64_t sources_of(const mesh *m, const exchange_args *how, const mesh_point *here)
 {
     int64_t n = 1;
@@ -277,8 +278,8 @@ static int64_t sources_of(const mesh *m, const exchange_args *how, const mesh_po
     return n;
 }
 
-/* Those who want something of what `here` has of dimension d.  They differ from it along axes in
- * `from` only; where these are all that count, nobody is visited. */
+/* The number of processors that need something of what `here` has of dimension d.  They differ from
+ * it along axes in `from` only; if these determine the number, no processor is visited. */
 static int64_t readers_along(const mesh *m, const exchange_args *how, int d, unsigned from,
                              const mesh_point *here)
 {
@@ -297,7 +298,7 @@ static int64_t readers_along(const mesh *m, const exchange_args *how, int d, uns
     return n;
 }
 
-/* Those who want something that `here` has: see `wanted`. */
+/* The number of processors that need something that `here` has: see `wanted`. */
 static int64_t readers_of(const mesh *m, const exchange_args *how, const mesh_point *here)
 {
     unsigned from = placement_axes(&how->from, how->shape.ndims);
@@ -317,7 +318,7 @@ int64_t traffic_messages(const site *s, const mesh *m, const instr *i, const mes
     return (in > out ? in : out) - (exchange_kept(m, i->exchange, here) > 0);
 }
 
-/* A gather makes parts coarser and moves nothing else. */
+/* A gather only makes parts coarser. */
 bool traffic_is_staged(const instr *i)
 {
     if (i->kind != INSTR_EXCHANGE) return true;

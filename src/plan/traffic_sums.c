@@ -1,4 +1,4 @@
-/* What all processors together move in a collective, without visiting them. */
+/* Traffic of all processors in a collective, without visiting them. */
 #include "plan/traffic_sums.h"
 
 #include "base/saturate.h"
@@ -9,21 +9,22 @@ static void add(int64_t *sum, int64_t each, int64_t count)
     *sum = saturate_plus(*sum, saturate_times(each, count));
 }
 
-/* ---- what an exchange leaves where it is ---- */
+/* ---- what an exchange does not move ---- */
 
 static unsigned axes_of_dim(const exchange_args *how, int d)
 {
     return cut_axes(&how->from.dim[d]) | cut_axes(exchange_cut(how, d));
 }
 
-/* Of two cuts of which one goes on where the other ends, the finer parts add up to the dimension. */
+/* If one cut continues the other, the finer parts add up to the dimension. */
 static bool parts_nest(const exchange_args *how, int d)
 {
     const axis_list *a = &how->from.dim[d], *b = exchange_cut(how, d);
     return !(how->mapped >> d & 1) && (cut_refines(a, b) || cut_refines(b, a));
 }
 
-/* Over all positions along some axes, the product over some dimensions of what is kept. */
+/* The sum over all positions along some axes of the product over some dimensions of what is
+ * kept. */
 static int64_t kept_along(const mesh *m, const exchange_args *how, unsigned axes, unsigned dims)
 {
     int64_t    sum = 0;
@@ -93,13 +94,14 @@ void traffic_sum_add_kind(traffic_sum *sum, const site *s, const mesh *m, const 
     }
 }
 
-/* `total` shares of which n make a whole that counts `times`. */
+/* `total` is a sum of shares; n of them make a whole, which counts `times`. */
 static int64_t by_groups(int64_t total, int64_t n, int64_t times)
 {
     return total == INT64_MAX ? total : saturate_times(total / n, times);
 }
 
-/* In a group of n each member's shard goes to n-1 others to be combined, and the result to as many. */
+/* In a group of n each member's shard is sent to n-1 others to be combined, and so is the
+ * result. */
 void traffic_sum_end(traffic_sum *sum, const mesh *m, const instr *i)
 {
     if (i->kind == INSTR_EXCHANGE && sum->received < INT64_MAX)

@@ -1,14 +1,15 @@
-/* Short floats that are kept as wide as they are summed.
+/* Keeps short floats in the type of their sum.
  *
  * bf16 and f16 are summed in f32, and an operation's result is rounded once.  So
- * a sum that is still owed is held in f32: rounded parts would add up to
+ * a sum that is still owed is kept in f32: rounded parts would add up to
  * something else, or overflow.  It passes only through operations that move
- * elements.  One that computes gets a rounded number on one processor, and so
- * the sum is paid before it: no layout changes where results are rounded.
+ * elements.  Operations that compute get a rounded number on one processor, so
+ * the sum is paid before them: no layout changes where results are rounded.
  *
- * A loop's sum is one sum over all turns.  What a turn adds to it is not rounded
- * where it is a sum itself, on one processor or many: rounding would mean paying
- * in every turn.  That depends on the graph alone, never on the layout.
+ * A loop's sum is one sum over all iterations.  What an iteration adds to it is
+ * not rounded if it is a sum itself, on one processor or many: rounding would
+ * mean paying in every iteration.  That depends on the graph alone, never on the
+ * layout.
  */
 #include "plan/planner.h"
 
@@ -17,11 +18,11 @@ mtf_dtype wide_type(const mtf_tensor *x, bool wide)
     return wide ? dtype_compute(x->type) : x->type;
 }
 
-/* Does its op sum, so that it can give the sum as it was computed? */
+/* Does its op compute a sum, which it can return unrounded? */
 static bool is_sum(const mtf_tensor *x)
 {
     const node *n = x->node;
-    int         sums = op_attr_find(n->op, "sums"); /* a loop's, which follow what it carries */
+    int         sums = op_attr_find(n->op, "sums"); /* a loop's, which follow its carried values */
     if (n->op->blocks)
         return sums >= 0 && x->index >= n->nargs && x->index < n->nargs + n->attrs[sums].i;
     for (int i = 0; i < n->nin && n->op->split && !(n->op->flags & OP_MOVES); i++)

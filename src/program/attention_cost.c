@@ -1,4 +1,4 @@
-/* What an attention instruction sees, costs and reaches. */
+/* Attention instructions: visible pairs, flops, operands. */
 #include "program/attention_cost.h"
 
 #include "base/saturate.h"
@@ -16,7 +16,7 @@ static int64_t between(int64_t low, int64_t x, int64_t high)
 
 span attention_seen(const attention_args *a, int64_t query)
 {
-    int64_t here = a->first_query + query - a->first_memory; /* where the query itself would be */
+    int64_t here = a->first_query + query - a->first_memory; /* the query's own position */
     int64_t begin = between(0, here + a->min, a->memory);
     int64_t end = between(begin, here + a->max + 1, a->memory);
     return (span){begin, end - begin};
@@ -33,7 +33,7 @@ int64_t attention_pairs(const instr *i)
     return saturate_times(seen, rows / queries);
 }
 
-/* Beside the products: the largest, the difference, its exponential, the sum. */
+/* Besides the products: the maximum, the difference, its exponential, the sum. */
 int64_t attention_pair_flops(const instr *i)
 {
     const attention_args *a = i->attention;
@@ -48,7 +48,8 @@ int64_t attention_flops(const instr *i)
 
 /* ---- operands ---- */
 
-/* The outputs of the gradient are like its inputs q, k, v, bias; those of attention like dy, lse. */
+/* The outputs of the gradient have the shapes of its inputs q, k, v, bias; those of attention the
+ * shapes of dy, lse. */
 static attention_operand role_of(const instr *i, int operand)
 {
     static const attention_operand grads[] = {ATTENTION_Q, ATTENTION_K, ATTENTION_V,
@@ -57,7 +58,7 @@ static attention_operand role_of(const instr *i, int operand)
     if (operand < i->nout) return operand == 0 ? ATTENTION_DY : ATTENTION_LSE;
     for (int r = 0; r < ATTENTION_OPERANDS; r++)
         if (i->attention->at[r] == operand - i->nout) return (attention_operand)r;
-    return ATTENTION_OPERANDS; /* a turn */
+    return ATTENTION_OPERANDS; /* a loop's iteration number */
 }
 
 static int64_t step_of(const instr *i, int operand)
@@ -75,7 +76,7 @@ bool attention_lies_along(const instr *i, int operand)
            role == ATTENTION_MEMORY_SEGMENT || (role == ATTENTION_BIAS && step_of(i, operand) != 0);
 }
 
-/* How many elements each row, or each position of the memory, has. */
+/* The number of elements of each row, or of each position of the memory. */
 static int64_t wide(const instr *i, attention_operand role)
 {
     const attention_args *a = i->attention;

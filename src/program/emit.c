@@ -12,7 +12,7 @@ instr *emit_instr(emitter *e, instr_kind kind, int nout, int nin, const mtf_shap
 {
     program *p = e->program;
     if (!mtf_ok(p->session)) return NULL;
-    if (loops && (loops->ndims < 0 || loops->ndims > MAX_LOOPS)) { /* a union that did not fit */
+    if (loops && (loops->ndims < 0 || loops->ndims > MAX_LOOPS)) { /* a union that is too large */
         fail(&p->session->fault, ERR_INTERNAL, "%s for \"%s\" has more than %d loops",
              instr_name(kind), mtf_name_of_tensor(e->cause), MAX_LOOPS);
         return NULL;
@@ -45,7 +45,7 @@ slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape)
 bool emit_real(emitter *e, slice *s)
 {
     if (!slice_is_uniform(s)) return true;
-    /* One element is enough: every dimension repeats it. */
+    /* One element is enough, with stride 0 along every dimension. */
     slice one = emit_fresh(e, s->type, &(mtf_shape){0});
     TRY(!slice_is_uniform(&one) && emit_fill_scalar(e, s->value, &one));
     *s = slice_as(&one, &s->shape);
@@ -84,7 +84,7 @@ bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const s
     return i->map.steps && i->map.results;
 }
 
-/* Uniform operands become immediates, so registers shift: real inputs come first. */
+/* Uniform operands become immediates, so registers are renumbered: the other inputs come first. */
 bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out)
 {
     slice       real[3];
@@ -189,7 +189,7 @@ bool emit_add_into(emitter *e, const slice *in, const slice *out)
     return emit_copy(e, INSTR_ADD_INTO, in, out);
 }
 
-/* What nothing at all reduces to. */
+/* The result of reducing no elements. */
 static double fold_identity(fold_kind kind, mtf_dtype type)
 {
     bool   real = dtype_is_float(type);
@@ -219,7 +219,7 @@ bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out)
 
 /* ---- indices and order ---- */
 
-/* Loops: the index's dimensions first, then those that only the data has. */
+/* Loops: first the index's dimensions, then those that only the data has. */
 static instr *indexed(emitter *e, instr_kind kind, const slice *in, const slice *index,
                       const slice *out)
 {
@@ -233,7 +233,7 @@ static instr *indexed(emitter *e, instr_kind kind, const slice *in, const slice 
     return i;
 }
 
-/* The indexed dimension is taken out of the view: the kernel steps along it by itself. */
+/* Removes the indexed dimension from the view: the kernel steps along it by itself. */
 static slice without(const slice *s, const char *dim, gather_args *along)
 {
     int d = shape_find(&s->shape, dim);
@@ -357,7 +357,7 @@ bool emit_test(emitter *e, int loop, const slice *flag)
     instr *i = emit_instr(e, INSTR_TEST, 0, 1, NULL);
     TRY(i != NULL);
     i->in[0] = slice_access(&f, &f.shape);
-    i->loop = (loop_args){-1, loop}; /* until emit_again knows the end */
+    i->loop = (loop_args){-1, loop}; /* until emit_again sets the end */
     return true;
 }
 

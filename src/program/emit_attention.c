@@ -15,7 +15,7 @@ static int64_t stride_of(const slice *s, const char *dim)
     return d < 0 ? 0 : s->stride[d];
 }
 
-/* Elements along `dim` are to be adjacent, and positions of the memory in their order. */
+/* Makes elements along `dim` adjacent, and positions of the memory ordered. */
 static bool straighten(emitter *e, const char *dim, slice *s)
 {
     bool beside = stride_of(s, dim) == 1 || size_of(s, dim) == 1;
@@ -26,7 +26,7 @@ static bool straighten(emitter *e, const char *dim, slice *s)
     return emit_dense(e, s);
 }
 
-/* The instruction's loops know nothing of the dimensions that the kernel goes along by itself. */
+/* The instruction's loops do not include the dimensions that the kernel iterates over by itself. */
 static access row_access(const slice *s, const mtf_shape *rows)
 {
     slice       bare = *s;
@@ -66,7 +66,7 @@ bool emit_attention(emitter *e, instr_kind kind, const attention_args *given, co
     how->key = key.dims[0].size;
     how->value = size_of(&in[ATTENTION_V], VALUE_DIM);
     how->memory = size_of(&in[ATTENTION_K], MEMORY_DIM);
-    /* A processor with no part of what is summed has only zeros to give. */
+    /* A processor without a part of what is summed contributes zeros. */
     if (kind == INSTR_ATTENTION_GRAD && (shape_size(&rows) == 0 || how->memory == 0)) {
         for (int o = 0; o < nout; o++) TRY(emit_fill(e, 0, &out[o]));
         return true;

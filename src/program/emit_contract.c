@@ -2,9 +2,9 @@
  *
  * Every dimension of c = sum a * b belongs to one of four groups: batch (in a,
  * b and c), m (a and c), n (b and c), k (a and b).  A group whose dimensions
- * follow each other in memory in all its operands acts as one; the matrix
- * product wants one m, one n and one k with unit stride somewhere.  Operands
- * that do not offer this are packed, which shows in the program as a move.
+ * are contiguous with each other in all its operands acts as one; the matrix
+ * product needs one m, one n and one k with unit stride somewhere.  Other
+ * operands are packed, which the program shows as a move.
  */
 #include "program/emit_one.h"
 
@@ -26,7 +26,7 @@ static groups classify(const slice *a, const slice *b, const slice *c)
     return g;
 }
 
-/* Do the dimensions of `group` act as one in s, in this order?  Gives the stride of the last. */
+/* Do the dimensions of `group` act as one in s, in this order?  `stride`: that of the last one. */
 static bool merged(const slice *s, const mtf_shape *group, int64_t *stride)
 {
     int64_t follows = 0;
@@ -45,7 +45,8 @@ static bool merged(const slice *s, const mtf_shape *group, int64_t *stride)
     return true;
 }
 
-/* Can the library take s as a matrix over rows x cols? One stride must be 1, the other cover it. */
+/* Can BLAS read s as a matrix over rows x cols?  One stride must be 1, the other at least the row
+ * length. */
 static bool is_matrix(const slice *s, const mtf_shape *rows, const mtf_shape *cols)
 {
     int64_t r, c, nr = shape_size(rows), nc = shape_size(cols);
@@ -56,7 +57,7 @@ static bool is_matrix(const slice *s, const mtf_shape *rows, const mtf_shape *co
     return (c == 1 && r >= nc) || (r == 1 && c >= nr);
 }
 
-/* Orders the dimensions of a group as they lie in `lead`, so that merging has a chance. */
+/* Orders the dimensions of a group by their strides in `lead`, so that they can be merged. */
 static void order_like(mtf_shape *group, const slice *lead)
 {
     for (int i = 1; i < group->ndims; i++)
@@ -70,8 +71,8 @@ static void order_like(mtf_shape *group, const slice *lead)
         }
 }
 
-/* [batch, rows, cols], or [batch, cols, rows] where `like` runs along one of the rows: then what is
- * copied from there, or to there, is so in whole rows of memory.  The product takes both. */
+/* [batch, rows, cols], or [batch, cols, rows] if `like` is contiguous along one of the rows: then
+ * copies from or to `like` move contiguous rows.  The product accepts both. */
 static mtf_shape matrix_like(const slice *like, const mtf_shape *batch, const mtf_shape *rows,
                              const mtf_shape *cols)
 {
@@ -83,7 +84,7 @@ static mtf_shape matrix_like(const slice *like, const mtf_shape *batch, const mt
                           along_rows ? *rows : *cols);
 }
 
-/* Copies s into a matrix for each of batch. */
+/* Copies s into one matrix for each element of the batch. */
 static bool pack(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *rows,
                  const mtf_shape *cols, mtf_dtype type)
 {
@@ -95,7 +96,7 @@ static bool pack(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *
     return true;
 }
 
-/* Widening keeps the order of memory, so that the copy is one straight pass. */
+/* Widening keeps the order of memory, so that the copy is one sequential pass. */
 static bool widen(emitter *e, slice *s, mtf_dtype type)
 {
     if (s->type == type) return true;
@@ -128,7 +129,7 @@ static bool emit_product(emitter *e, const slice *a, const slice *b, const slice
     return true;
 }
 
-/* Short floats stay what they are where the device multiplies them itself. */
+/* Short floats are not widened if the device multiplies them directly. */
 static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice *b, mtf_dtype wide)
 {
     bool short_floats = a->type == b->type && dtype_compute(a->type) == wide;
@@ -149,7 +150,7 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     order_like(&g.k, &b);
     int64_t stride;
     if (!is_matrix(&a, &g.m, &g.k)) {
-        /* A k in another order may suit a without hurting b. */
+        /* Another order of k may make a a matrix, with b still being one. */
         mtf_shape k = g.k;
         order_like(&k, &a);
         if (is_matrix(&a, &g.m, &k) && is_matrix(&b, &k, &g.n))
@@ -161,7 +162,8 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     bool fits = is_matrix(&c, &g.m, &g.n) && merged(&c, &g.m, &stride);
     bool own_output = (c.type != type && c.type != wide) || !fits;
     if (own_output) {
-        /* Where only the type is another, in the order of memory: narrowing is one straight pass. */
+        /* If only the type differs, keeps the order of memory: then narrowing is one sequential
+         * pass. */
         mtf_shape shape = fits ? c.shape : matrix_like(c_given, &g.batch, &g.m, &g.n);
         if (fits) order_like(&shape, c_given);
         c = emit_fresh(e, c.type == type ? type : wide, &shape);

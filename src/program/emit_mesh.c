@@ -1,4 +1,4 @@
-/* Emitting what goes between processors, and who has which part. */
+/* Emitting collectives, and computing each processor's parts. */
 #include "program/emit_one.h"
 #include "program/exchange.h"
 
@@ -91,7 +91,8 @@ bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_lis
     instr *i = emit_instr(e, INSTR_REDUCE_SCATTER, 1, 1, &loops);
     TRY(i != NULL);
     i->out[0] = (access){.buffer = out.buffer, .type = out.type, .stride = {1}};
-    /* The others read more of the input than the loops say: here it counts as one element. */
+    /* Other processors read more of the input than these loops say: it is counted as one
+     * element. */
     i->in[0] = (access){.buffer = s->buffer, .type = s->type, .offset = s->offset};
     i->reduce_scatter = how;
     given.dims[shape_find(&given, dim.name)].size = out_shape.dims[0].size;
@@ -99,7 +100,7 @@ bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_lis
     return true;
 }
 
-/* Every processor has what it wants: a view of it. */
+/* Every processor has what it needs: makes s a view of it. */
 static void narrow(const emitter *e, const exchange_args *how, slice *s)
 {
     for (int d = 0; d < how->shape.ndims; d++) {
@@ -115,7 +116,7 @@ bool emit_fetch(emitter *e, const exchange_args *given, slice *s)
     mtf_shape local = given->shape;
     for (int d = 0; d < local.ndims; d++)
         local.dims[d].size = exchange_wanted(e->layout->mesh, given, d, &e->here).size;
-    if (slice_is_uniform(s)) { /* the same number everywhere: nothing to move */
+    if (slice_is_uniform(s)) { /* the same value everywhere: nothing to move */
         *s = slice_of_scalar(s->value, s->type, &local);
         return true;
     }
@@ -133,7 +134,8 @@ bool emit_fetch(emitter *e, const exchange_args *given, slice *s)
     instr    *i = emit_instr(e, INSTR_EXCHANGE, 1, 1, &loops);
     TRY(i != NULL);
     i->out[0] = (access){.buffer = out.buffer, .type = out.type, .stride = {1}};
-    /* How much of the input each neighbour reads is their affair: here it counts as one element. */
+    /* The loops do not say how much of the input the other processors read: it is counted as one
+     * element. */
     i->in[0] = (access){.buffer = s->buffer, .type = s->type, .offset = s->offset};
     i->exchange = how;
     *s = out;

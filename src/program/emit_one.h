@@ -1,11 +1,11 @@
-/* The one place where instructions are appended; for emitters only. */
+/* Appends instructions; for emitters only. */
 #ifndef PROGRAM_EMIT_ONE_H
 #define PROGRAM_EMIT_ONE_H
 
 #include "base/dtype.h"
 #include "program/emit.h"
 
-/* Room for one more instruction with loops over `loops`; NULL after an error. */
+/* Appends an instruction with loops over `loops`; NULL after an error. */
 instr *emit_instr(emitter *e, instr_kind kind, int nout, int nin, const mtf_shape *loops);
 
 #endif

@@ -2,7 +2,7 @@
 #include "base/names.h"
 #include "program/emit_one.h"
 
-/* Where x is in the table, or would be. */
+/* The entry of x in the table, or the free one where it belongs. */
 static struct port_entry *slot(const port_table *t, const mtf_tensor *x)
 {
     uint64_t mask = (uint64_t)t->room - 1;
@@ -22,7 +22,8 @@ static bool enlarge(port_table *t, arena *a)
     return true;
 }
 
-/* The port's buffer: this processor's part of x, which for a variable may be finer. */
+/* The port's buffer: this processor's part of x, which for a variable may be finer than the
+ * layout's. */
 static bool new_buffer(emitter *e, buffer_kind kind, const mtf_tensor *x, slice *out)
 {
     mtf_shape shape = mtf_shape_of_tensor(x), local = emit_local(e, &shape);
@@ -40,7 +41,7 @@ static bool new_buffer(emitter *e, buffer_kind kind, const mtf_tensor *x, slice 
     return true;
 }
 
-/* The entry of x, made where it is new; NULL after an error. */
+/* The entry of x, created if it is new; NULL after an error. */
 static struct port_entry *port_of(emitter *e, buffer_kind kind, const mtf_tensor *x)
 {
     program    *p = e->program;
@@ -88,7 +89,7 @@ bool emit_assign(emitter *e, const mtf_tensor *w, const slice *value)
     struct port_entry *at = port_of(e, BUFFER_VARIABLE, w);
     TRY(at != NULL);
     pending_store s = {e->program->variables[at->number].slice, *value};
-    s.value.finer = s.home.finer; /* it was computed on the parts that are stored */
+    s.value.finer = s.home.finer; /* it was computed on the same parts as the stored ones */
     if (at->store < 0) {
         TRY(arena_push(&e->program->arena, e->stores, e->nstores, e->stores_room));
         at->store = e->nstores++;

@@ -33,7 +33,7 @@ bool emit_window(emitter *e, const window_args *how, const slice *x_given, const
     a.w_out = stride_from_end(&w, 1);
     a.chans = w.shape.dims[ns].size;
     a.outs = w.shape.dims[ns + 1].size / a.groups;
-    /* A processor with no part of what is summed has only zeros to give. */
+    /* A processor without a part of what is summed contributes zeros. */
     const slice *result = a.kind == WINDOW_FORWARD ? &y : a.kind == WINDOW_INPUT ? &x : &w;
     int64_t      summed = a.kind == WINDOW_FORWARD ? a.chans
                           : a.kind == WINDOW_INPUT ? a.outs
@@ -49,7 +49,7 @@ bool emit_window(emitter *e, const window_args *how, const slice *x_given, const
     const slice *operands[3][3] = {[WINDOW_FORWARD] = {&y, &x, &w},
                                    [WINDOW_INPUT] = {&x, &y, &w},
                                    [WINDOW_FILTER] = {&w, &x, &y}};
-    /* The filter has no batch dimension; a name of its own that equals one must not match. */
+    /* The filter has no batch dimension, even if one of its dimensions has the same name. */
     slice bare = w;
     bare.shape.ndims = 0;
     for (int o = 0; o < 3; o++) {

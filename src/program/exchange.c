@@ -1,4 +1,4 @@
-/* Exchanges: who has and who wants which part. */
+/* Exchanges: which processor has, and which needs, which part. */
 #include "program/exchange.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* What a part that is not empty asks for, whether it exists or not. */
+/* The indices that a non-empty part needs, whether they exist or not. */
 static span span_asked(const span_map *map, span part)
 {
     int64_t first = part.begin, last = part.begin + part.size - 1;
@@ -29,7 +29,8 @@ static span span_wanted(const mesh *m, const span_map *map, const mesh_point *p,
     return begin < end ? (span){begin, end - begin} : (span){0, 0};
 }
 
-/* Where no part is empty and none counts from the end, what they ask for grows with them. */
+/* If no part is empty and none is counted from the end, the indices that parts need increase with
+ * them. */
 void exchange_readers(const mesh *m, const exchange_args *how, int d, span has, int *first,
                       int *last)
 {
@@ -106,13 +107,13 @@ int64_t exchange_received(const mesh *m, const exchange_args *how, const mesh_po
     return n - exchange_kept(m, how, p);
 }
 
-/* Does everybody have what it wants of dimension d? */
+/* Does every processor have what it needs of dimension d? */
 static bool stays(const mesh *m, const exchange_args *how, int d)
 {
     const axis_list *has = &how->from.dim[d], *wants = exchange_cut(how, d);
     if (cut_parts(m, has) == 1) return true;
     if (!is_mapped(how, d) && cut_refines(wants, has)) return true; /* parts nest */
-    if (cut_axes(has) & ~cut_axes(wants)) return false; /* several want what one of them has */
+    if (cut_axes(has) & ~cut_axes(wants)) return false; /* several need the part of one */
     for (int k = 0; k < cut_parts(m, wants); k++) {
         mesh_point p = {0};
         cut_set_part(m, wants, k, &p);

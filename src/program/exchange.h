@@ -1,46 +1,46 @@
-/* Exchanges: who has and who wants which part.
+/* Exchanges: which processor has, and which needs, which part.
  *
- * Arithmetic on one processor's coordinates, the same wherever it is done;
- * plans, wires and prices all ask here.
+ * The functions compute with one processor's coordinates, and give the same
+ * result on every processor; plans, wires and prices all use them.
  */
 #ifndef PROGRAM_EXCHANGE_H
 #define PROGRAM_EXCHANGE_H
 
 #include "program/instr.h"
 
-int64_t span_overlap(span a, span b); /* how many elements are in both */
-/* What processor p has of dimension d, and what it wants of it. */
+int64_t span_overlap(span a, span b); /* the number of elements in both */
+/* What processor p has of dimension d, and what it needs of it. */
 span exchange_has(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
 span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
-/* Of the parts by which dimension d is asked for through its map, first .. last: narrowed down to
- * those that may want some of `has`. */
+/* Narrows first .. last, parts of a dimension d that has a map, to those that may need some of
+ * `has`. */
 void exchange_readers(const mesh *m, const exchange_args *how, int d, span has, int *first,
                       int *last);
-/* The axes that cut what processors want of dimension d. */
+/* The axes that cut what processors need of dimension d. */
 const axis_list *exchange_cut(const exchange_args *how, int d);
-/* Elements of p's new part that it had before, and those that it must be sent. */
+/* Elements of p's new part that it had before, and those that it must receive. */
 int64_t exchange_kept(const mesh *m, const exchange_args *how, const mesh_point *p);
-/* Elements of p's part before, and of the largest such part. */
+/* Elements of p's old part, and of the largest old part. */
 int64_t exchange_part(const mesh *m, const exchange_args *how, const mesh_point *p);
 int64_t exchange_largest(const mesh *m, const exchange_args *how);
 int64_t exchange_received(const mesh *m, const exchange_args *how, const mesh_point *p);
-/* The axes along which parts are only gathered: each dimension stays as it is cut or becomes whole.
- * 0: something else is asked for. */
+/* The axes along which parts are only gathered: each dimension stays cut or becomes whole.  0: not
+ * a gather. */
 unsigned exchange_gathers(const exchange_args *how);
-/* The axes along which those differ between whom anything moves. */
+/* The axes along which processors that exchange data differ. */
 unsigned exchange_axes(const exchange_args *how);
-/* Does every processor have all that it wants? */
+/* Does every processor have all that it needs? */
 bool exchange_is_local(const mesh *m, const exchange_args *how);
 
-/* Parts that are gathered along one dimension, which nothing but single indices stands before: each
- * is one run of the result. */
+/* Parts that are gathered along one dimension, before which all dimensions have size 1: each part
+ * is contiguous in the result. */
 typedef struct run_plan {
-    int     dim; /* -1: something else is asked for */
-    int64_t row; /* bytes for one index of it */
+    int     dim; /* -1: not such a gather */
+    int64_t row; /* bytes of one index of it */
 } run_plan;
 
 run_plan find_runs(const mesh *m, const exchange_args *how, int me, int64_t bytes);
-/* Where a processor's run lies in the result, in bytes. */
+/* The range of a processor's part in the result, in bytes. */
 span run_of(const mesh *m, const exchange_args *how, const run_plan *r, int processor);
 
 #endif

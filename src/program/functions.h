@@ -1,12 +1,12 @@
-/* Transcendental functions of f32, for loops that run in vectors.
+/* Transcendental functions of f32, for vectorised loops.
  *
- * The library's functions would break such loops.  These have no call, no branch,
- * nor a choice that a compiler may turn into one: numbers are chosen by masks on
- * their bits.  So the last, odd elements of a loop get the same bits as all others.
- * Errors, in units in the last place over all floats: exp, log, log1p, sin, cos,
- * rsqrt, pow, erf at most 2; all others at most 4 (tests/machine/test_functions.c).
- * Special values are those of the library; silu and gelu have their limit at
- * minus infinity.  Where an error would be magnified, in the argument of an
+ * The functions of libm would prevent vectorisation.  These have no calls, no branches,
+ * and no conditional expressions that a compiler may turn into branches: values are
+ * selected by masks on their bits.  So the remaining elements at the end of a loop get
+ * the same bits as all others.  Errors, in units in the last place over all floats: exp,
+ * log, log1p, sin, cos, rsqrt, pow, erf at most 2; all others at most 4
+ * (tests/machine/test_functions.c).  Special values are those of libm; silu and gelu have
+ * their limit at minus infinity.  Where an error would be magnified, in the argument of an
  * exponential, a few steps are in double.  Polynomials are minimax fits.
  */
 #ifndef PROGRAM_FUNCTIONS_H
@@ -29,8 +29,8 @@ static inline float f32_with_sign_of(float x, float sign)
     return f32_of_bits((f32_bits(x) & ~SIGN) | (f32_bits(sign) & SIGN));
 }
 
-/* a * b + c, rounded once.  Inner loops compiled for chips that cannot do that say ROUND_TWICE; the
- * results may then differ in the last bits. */
+/* a * b + c, rounded once.  Inner loops compiled for chips without fused multiply-add define
+ * ROUND_TWICE; then results may differ in the last bits. */
 static inline float f32_fuse(float a, float b, float c)
 {
 #ifdef ROUND_TWICE
@@ -49,8 +49,8 @@ static inline double f64_fuse(double a, double b, double c)
 #endif
 }
 
-/* Polynomials of x, lowest coefficient first, with x2 = x * x: in pairs, since a chain of steps
- * that wait for one another is slow. */
+/* Polynomials of x, lowest coefficient first, with x2 = x * x: evaluated in pairs, which shortens
+ * the chain of dependent operations. */
 static inline float f32_cubic(float x, float x2, const float c[4])
 {
     return f32_fuse(f32_fuse(c[3], x, c[2]), x2, f32_fuse(c[1], x, c[0]));
@@ -61,9 +61,9 @@ static inline float f32_septic(float x, float x2, const float c[8])
     return f32_fuse(f32_cubic(x, x2, c + 4), x2 * x2, f32_cubic(x, x2, c));
 }
 
-/* ---- exponentials: 2^n p, n whole, p about 1 ---- */
+/* ---- exponentials: 2^n p, n an integer, p about 1 ---- */
 
-/* Adding it leaves the whole part, plus twice the exponents' bias, in the low bits. */
+/* Adding it leaves the integer part, plus twice the exponents' bias, in the low bits. */
 #define SHIFT (0x1.8p23f + 254)
 
 /* p * 2^n, n from -250 to 250, where n + SHIFT is given.  In two steps, for subnormals. */
@@ -79,20 +79,20 @@ static inline float f32_power_of_2(float shifted)
     return f32_of_bits((f32_bits(shifted) - 127) << 23);
 }
 
-/* As bits: in their order a NaN comes last. */
+/* As bits: a NaN is larger than all other numbers. */
 static inline uint32_t f32_magnitude(float x)
 {
     return f32_bits(x) & ~SIGN;
 }
 
-/* Functions whose name begins with scalar_near give the bits of those without, but only where the
- * magnitude is below f32_reach_NAME. */
+/* Functions whose name begins with scalar_near give the same bits as those without, but only for
+ * magnitudes below f32_reach_NAME. */
 static inline uint32_t f32_reach_exp(void)
 {
     return f32_bits(87);
 }
 
-/* (high, low) = ln 2; a whole number up to 512 times high is exact. */
+/* (high, low) = ln 2; high times an integer up to 512 is exact. */
 #define LN2_HIGH 0x1.62e4p-1f
 #define LN2_LOW 0x1.7f7d1cp-20f
 
@@ -118,7 +118,7 @@ static inline float f32_exp_parts(float x, float *shifted)
     return f32_expm1_near(f32_ln2_rest(x, shifted)) + 1;
 }
 
-/* 2^x likewise, for x in -200 .. 200 */
+/* 2^x in the same way, for x in -200 .. 200 */
 static inline float f32_exp2_parts(double x, float *shifted)
 {
     static const float c[] = {0x1.62e430p-1f, 0x1.ebfbdcp-3f,  0x1.c6af76p-5f,
@@ -129,7 +129,7 @@ static inline float f32_exp2_parts(double x, float *shifted)
     return f32_fuse(p, r, 1);
 }
 
-/* These leave a NaN as it is. */
+/* These return a NaN unchanged. */
 static inline float f32_at_least(float low, float x)
 {
     return f32_pick(MASK(x < low), low, x);
@@ -140,8 +140,8 @@ static inline float f32_at_most(float high, float x)
     return f32_pick(MASK(x > high), high, x);
 }
 
-/* From here on down e^x is 0, and another number's is computed instead: those too small to be normal
- * take some chips a hundred times as long. */
+/* From here on down e^x is 0, and is computed for another x instead: subnormal results take some
+ * chips a hundred times as long. */
 static inline uint32_t f32_exp_is_0(float x)
 {
     return MASK(x < -104);
@@ -154,14 +154,14 @@ static inline float scalar_exp_f32(float x)
     return f32_pick(nothing, 0, f32_scale(p, shifted));
 }
 
-/* The scaling is exact, so that (e^r - 1) 2^n + 2^n is rounded as 1 + (e^r - 1) would be. */
+/* The scaling is exact, so that (e^r - 1) 2^n + 2^n is rounded like 1 + (e^r - 1). */
 static inline float scalar_near_exp_f32(float x)
 {
     float shifted, p = f32_expm1_near(f32_ln2_rest(x, &shifted)), power = f32_power_of_2(shifted);
     return f32_fuse(p, power, power);
 }
 
-/* The same where all others are near and some, as masks leave them, so far down that nothing is left. */
+/* The same if every x is either near or, because of a mask, so low that the result is 0. */
 static inline float f32_unless_0(float x)
 {
     return f32_pick(f32_exp_is_0(x), 0, x);
@@ -214,7 +214,7 @@ static inline float f32_gate(float x, float p, float shifted)
     return f32_pick(MASK(x < 0), below, x) / (1 + f32_scale(p, shifted));
 }
 
-/* The same where p 2^n and its product with x are normal numbers. */
+/* The same if p 2^n and its product with x are normal numbers. */
 static inline float f32_near_gate(float x, float p, float shifted)
 {
     float power = f32_power_of_2(shifted);
@@ -239,7 +239,7 @@ static inline float scalar_near_silu_f32(float x)
 }
 
 /* v = 2 (a x + b x^3), with a = sqrt(2 / pi), b = 0.044715 a; the factors are those of v / ln 2.
- * From -12 on downwards the result is 0. */
+ * From -12 on down the result is 0. */
 static inline float f32_gelu_parts(float size, float *shifted)
 {
     double a = (double)size;
@@ -267,7 +267,7 @@ static inline float scalar_near_gelu_f32(float x)
 
 #define LOG2_E 1.4426950408889634
 
-/* erfc(a) e^(a a), 0 <= a <= 10.2; beyond, something small.  It magnifies errors of t threefold, so
+/* erfc(a) e^(a a), 0 <= a <= 10.2; a small number beyond.  It magnifies errors of t threefold, so
  * the last steps of the polynomial are in double. */
 static inline double f32_erfc_scaled(double a)
 {
@@ -292,7 +292,7 @@ static inline float scalar_erf_f32(float x)
     return f32_with_sign_of(f32_pick(MASK(a < 1), low, high), x);
 }
 
-/* x erfc(-x / sqrt 2) / 2, which is x minus the same of -x; from -17 on downwards 0. */
+/* x erfc(-x / sqrt 2) / 2, which is x minus the same of -x; from -17 on down 0. */
 static inline float scalar_gelu_exact_f32(float x)
 {
     double in = (double)f32_at_most(17, f32_at_least(-17, x)), a = fabs(in) * 0.70710678118654752;
@@ -326,7 +326,7 @@ static inline float f32_log_sum(float k, float f)
     return f32_fuse(k, LN2_HIGH, f + low);
 }
 
-/* For x in `usual` the value, else what a logarithm is at its pole and beyond. */
+/* The value for x in `usual`, else the logarithm's value at its pole and beyond. */
 static inline float f32_log_ends(uint32_t usual, float value, float x, float pole)
 {
     float end = f32_pick(MASK(x < pole), NAN, f32_pick(MASK(x == pole), -INFINITY, x));
@@ -342,7 +342,7 @@ static inline float scalar_log_f32(float x)
     return f32_log_ends(MASK(x > 0) & MASK(x < INFINITY), value, x, 0);
 }
 
-/* f = (1 + x) 2^-k - 1, rounded once where that matters; from 2^24 on, 1 + x is as good as x. */
+/* f = (1 + x) 2^-k - 1, rounded once where that matters; from 2^24 on, 1 + x equals x. */
 static inline float scalar_log1p_f32(float x)
 {
     uint32_t bits = f32_bits(1 + x), power = f32_power(bits);
@@ -353,7 +353,7 @@ static inline float scalar_log1p_f32(float x)
     return f32_log_ends(MASK(x > -1) & MASK(x < INFINITY), value, x, -1);
 }
 
-/* max(x, 0) + log(1 + e), e = e^-|x|; e is at most 1, which spares what log1p has for its ends. */
+/* max(x, 0) + log(1 + e), e = e^-|x|; e is at most 1, without log1p's special cases. */
 static inline float scalar_softplus_f32(float x)
 {
     float    e = scalar_exp_f32(-fabsf(x));
@@ -365,7 +365,7 @@ static inline float scalar_softplus_f32(float x)
 
 /* ---- sine and cosine ---- */
 
-#define WAVE_REACH 0x1p20f /* up to here in vectors */
+#define WAVE_REACH 0x1p20f /* the vectorised form applies up to here */
 
 /* x = n pi/2 + r; sin x for ahead 0, cos x for 1.  The first part of pi/2 times n is exact. */
 static inline float f32_wave(float x, uint32_t ahead)
@@ -436,7 +436,7 @@ static inline double f32_log2(float x)
     return f64_fuse(p, s, (double)k);
 }
 
-/* At most 200 in size; a NaN as it is. */
+/* Clamps x to -200 .. 200; a NaN is unchanged. */
 static inline double f64_within_200(double x)
 {
     const double most = 200;
@@ -454,7 +454,7 @@ static inline float scalar_pow_f32(float x, float y)
     double z = f64_within_200((double)y * f32_log2(x));
     float  shifted, p = f32_exp2_parts(z, &shifted), r = f32_scale(p, shifted);
 
-    /* From 2^23 on all are whole, from 2^24 on even; below, adding 2^23 keeps just whole ones. */
+    /* From 2^23 on all are integers, from 2^24 on even; below, adding 2^23 keeps only integers. */
     float    size = fabsf(y), up = size + 0x1p23f;
     uint32_t large = MASK(size >= 0x1p23f), whole = large | MASK(up - 0x1p23f == size);
     uint32_t odd = whole & MASK(size < 0x1p24f) & f32_bits(f32_pick(large, size, up)) & 1;

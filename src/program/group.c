@@ -1,4 +1,4 @@
-/* Groups: the processors that meet in a collective. */
+/* Groups: the processors that take part in a collective. */
 #include "program/group.h"
 
 group group_of(const mesh *m, int me, unsigned axes)

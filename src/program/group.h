@@ -1,4 +1,4 @@
-/* Groups: the processors that meet in a collective. */
+/* Groups: the processors that take part in a collective. */
 #ifndef PROGRAM_GROUP_H
 #define PROGRAM_GROUP_H
 
@@ -8,7 +8,7 @@
 typedef struct group {
     axis_list  axes;
     mesh_point here;
-    int        n, mine; /* how many, and which of them is this one */
+    int        n, mine; /* number of members, and this processor's position among them */
 } group;
 
 group group_of(const mesh *m, int me, unsigned axes);

@@ -2,8 +2,8 @@
  *
  * An instruction names its operands as accesses: a buffer, an offset and one
  * stride per loop, all in elements.  A stride of zero repeats the element
- * (broadcast) or, in an output, meets in it (reduction).  Everything is
- * resolved at lowering; kernels see numbers, no names.
+ * (broadcast) or, in an output, accumulates in it (reduction).  Names are
+ * resolved at lowering; kernels see only numbers.
  */
 #ifndef PROGRAM_INSTR_H
 #define PROGRAM_INSTR_H
@@ -35,7 +35,7 @@ typedef enum scalar_fn {
     FN_INDEX,     /* the position along loop `a`, plus `value`           */
     FN_CAST,      /* register a of type `from` converted to `type`       */
     FN_SELECT,    /* a (bool) ? b : c                                    */
-    FN_ROW_SUM,   /* register a folded along the row: one number a row   */
+    FN_ROW_SUM,   /* register a folded along the row: one value per row  */
     FN_ROW_MAX,
     FN_ROW_MIN,
 #define REAL1(name, ...) FN_##name,
@@ -59,8 +59,8 @@ typedef enum scalar_fn {
 } scalar_fn;
 
 /* One step of a map's expression.  Registers 0 .. nin-1 are the inputs, widened to their compute
- * type; step s writes register nin + s.  `type` is the compute type of the operands (F32, F64,
- * I32, I64, BOOL); comparisons and tests give BOOL, FN_CAST gives `type` from `from`. */
+ * type; step s writes register nin + s.  `type` is the compute type of the operands (F32, F64, I32,
+ * I64, BOOL); comparisons and tests yield BOOL, FN_CAST yields `type` from `from`. */
 typedef struct scalar_step {
     scalar_fn fn;
     mtf_dtype type, from;
@@ -68,13 +68,13 @@ typedef struct scalar_step {
     scalar    value; /* of `type` */
 } scalar_step;
 
-enum { MAX_REGISTERS = 128, LONGEST_ROW = 8192 };
+enum { MAX_REGISTERS = 128 };
 
 typedef struct map_args {
     int                nsteps;
     const scalar_step *steps;
-    const int         *results; /* the register that each output stores, narrowed to its type */
-    int                nrow;    /* the last so many loops are a row, that of FN_ROW_*; 0: none */
+    const int         *results; /* the register that each output stores, rounded to its type */
+    int                nrow;    /* the last `nrow` loops are the row of FN_ROW_*; 0: none */
 } map_args;
 
 /* ---- the others ---- */
@@ -88,18 +88,18 @@ typedef enum fold_kind {
     FOLD_ARGMIN
 } fold_kind;
 typedef struct fold_args {
-    fold_kind kind;  /* MAX, MIN on BOOL are any and all; NaN wins MAX and MIN; ARG*: out is I32,
-                        the position in the row-major order of the reduced loops, lowest of equals,
-                        first NaN if any */
+    fold_kind kind;  /* MAX, MIN on BOOL are any and all; a NaN is the MAX and MIN; ARG*: out is
+                      * I32, the position in the row-major order of the reduced loops, the lowest of
+                      * equal ones, the first NaN if any */
     int       nkept; /* loops 0 .. nkept-1 are kept, the others reduced; none reduced is a copy */
 } fold_args;
 
-/* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64, BF16: one of a's
- * strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
- * Integers: any strides.  All of one type, but for BF16, whose c may be F32. */
+/* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64, BF16: one of
+ * a's strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
+ * Integers: any strides.  All operands have one type, except that c may be F32 for BF16. */
 
 typedef struct gather_args {
-    int     nindex; /* loops 0 .. nindex-1 move the index; the rest only the data */
+    int     nindex; /* the index depends on loops 0 .. nindex-1, the data on all */
     int64_t along,
         along_stride; /* size and stride of the indexed dimension in the table or output */
     bool set;         /* SCATTER: store instead of add */
@@ -112,9 +112,9 @@ typedef struct scan_args {
 
 typedef struct order_args {
     int64_t along, in_stride;           /* loops run over the other dimensions */
-    int64_t k;                          /* how many come out; along: a full sort */
+    int64_t k;                          /* the number of results; k = along: a full sort */
     int64_t value_stride, index_stride; /* out = values, then I32 indices */
-    bool    descending;                 /* NaN counts as the largest; equals: lowest index first */
+    bool    descending;                 /* NaN is the largest; of equals, lowest index first */
 } order_args;
 
 typedef enum window_kind { WINDOW_FORWARD, WINDOW_INPUT, WINDOW_FILTER } window_kind;
@@ -133,44 +133,47 @@ typedef struct window_args {
     int64_t     y_spatial[MAX_SPATIAL], y_out;
 } window_args;
 
-/* What attention reads.  LSE, DY, DELTA: the gradient only. */
+/* The inputs of attention.  LSE, DY, DELTA: the gradient only. */
 typedef enum attention_operand {
     ATTENTION_Q,
     ATTENTION_K,
     ATTENTION_V,
     ATTENTION_LSE,
     ATTENTION_DY,
-    ATTENTION_DELTA, /* sum of dy y, less the gradient of lse */
+    ATTENTION_DELTA, /* sum of dy y, minus the gradient of lse */
     ATTENTION_BIAS,
-    ATTENTION_READ,  /* places of queries and of the memory; absent: their index */
+    ATTENTION_READ,  /* positions of queries and of the memory; absent: their index */
     ATTENTION_WRITE,
     ATTENTION_QUERY_SEGMENT,
     ATTENTION_MEMORY_SEGMENT,
     ATTENTION_OPERANDS
 } attention_operand;
 
-/* Loops run over the rows: all dimensions of q but key.  For each row i and each position m of the
- * memory that it sees, which is where min <= write[m] - read[i] <= max and segments are equal,
- *     s[i, m] = scale * sum of q[i] k[m] + bias[i, m],  p = exp(s - lse) times dropout's factor
+/* Loops run over the rows: all dimensions of q but key.  A row i sees the positions m of the memory
+ * with min <= write[m] - read[i] <= max and equal segments.  For these,
+ *
+ *     s[i, m] = scale * sum of q[i] k[m] + bias[i, m],  p = exp(s - lse) times the dropout factor
  *     y[i] = sum of p v[m], lse[i] = log of the sum of exp(s)
- * out = y, lse; in parts: sum of exp(s - max) v, sum of exp(s - max), max.  A row that sees nothing
- * has y 0, and lse or max NOTHING_SEEN.  The gradient: out = dq, dk, dv and, where there is a bias,
- * its gradient; dk, dv and the last are sums over loops along which they have stride 0.
- * Elements of q, k along key and of v, y, dy along value are adjacent, as are those of gradients. */
+ *
+ * out = y, lse; with `parts`: sum of exp(s - max) v, sum of exp(s - max), max.  A row that sees
+ * nothing has y 0, and lse or max NOTHING_SEEN.  The gradient: out = dq, dk, dv and, if there is a
+ * bias, its gradient; dk, dv and the bias's are sums over loops along which they have stride 0.
+ * Elements of q, k along key and of v, y, dy along value are adjacent, as are those of gradients.
+ */
 typedef struct attention_args {
-    int     at[ATTENTION_OPERANDS];   /* which input; -1: absent */
+    int     at[ATTENTION_OPERANDS];   /* the number of the input; -1: absent */
     int64_t step[ATTENTION_OPERANDS]; /* from one position of the memory to the next */
     int64_t out_step[4];
     int64_t memory, key, value;        /* sizes */
-    int     query;                     /* the loop of positions; -1: there is one */
-    int64_t first_query, first_memory; /* index of the first in the whole */
+    int     query;                     /* the loop over positions; -1: one position */
+    int64_t first_query, first_memory; /* index of the first one in the whole tensor */
     int64_t min, max;
     double  scale;
     bool    parts;
-    bool    relative; /* the bias is read through distances: few elements, many times */
+    bool    relative; /* the bias is indexed by distance: few elements, each read many times */
     double  dropout;  /* rate; 0: none */
     uint32_t stream;
-    int      first_turn; /* the inputs from here on, as for a draw */
+    int      first_turn; /* from here on the inputs are iteration numbers, as for a draw */
     int64_t  first, weight[MAX_LOOPS], memory_weight; /* global index of a pair, as for a draw */
 } attention_args;
 #define NOTHING_SEEN (-1e30)
@@ -181,30 +184,31 @@ typedef struct draw_args {
     double    a, b; /* low and high, or mean and stddev */
     uint32_t  key;
     int64_t   first;             /* global index of the first element */
-    int64_t   weight[MAX_LOOPS]; /* what a loop adds to the global index */
-} draw_args; /* in: the turns of the loops around, I32 scalars, outermost first */
+    int64_t   weight[MAX_LOOPS]; /* what a step along a loop adds to the global index */
+} draw_args; /* in: iteration numbers of the enclosing loops, I32 scalars, outermost first */
 
 typedef struct reduce_args {
     fold_kind kind; /* SUM, MAX, MIN */
     unsigned  axes; /* the group: processors that differ along these axes only */
-} reduce_args;      /* in and out are dense, of one local shape in the whole group */
+} reduce_args;      /* in and out are dense, with the same local shape in the whole group */
 
-/* A sum of which each member of the group keeps its part along the outermost dimension.  in: dense,
- * that dimension cut by `from`; out: dense, cut by `to`, which is `from` and the group's axes. */
+/* A reduction of which each member of the group keeps its part along the outermost dimension.  in:
+ * dense, with that dimension cut by `from`; out: dense, cut by `to`, which is `from` and the
+ * group's axes. */
 typedef struct scatter_args {
     fold_kind kind;
     axis_list from, to;
     int64_t   size; /* of the whole dimension */
-    int64_t   row;  /* elements for each of its indices */
+    int64_t   row;  /* elements for each index of the dimension */
 } scatter_args;
 
 /* What processor p keeps, in elements of its input. */
 span     scatter_kept(const mesh *m, const scatter_args *how, const mesh_point *p);
-unsigned scatter_axes(const scatter_args *how); /* the group's */
+unsigned scatter_axes(const scatter_args *how); /* the axes of the group */
 
-/* What a processor wants of a dimension whose result, of size `size`, is cut by `cut`: for its part
- * [b, e) of the result the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) / div),
- * as far as they exist. */
+/* What a processor needs of a dimension whose result, of size `size`, is cut by `cut`: for its part
+ * [b, e) of the result the elements floor((mult*b + low) / div) .. floor((mult*(e-1) + high) /
+ * div), as far as they exist. */
 typedef struct span_map {
     axis_list cut;
     int64_t   size;
@@ -215,18 +219,18 @@ typedef struct span_map {
 typedef struct exchange_args {
     mtf_shape shape; /* of the whole tensor */
     placement from, to;
-    unsigned  mapped; /* bit d: dimension d is asked for through map[d], not as `to` cuts it */
+    unsigned  mapped; /* bit d: map[d] says what is needed of dimension d, not `to` */
     span_map  map[MTF_SHAPE_ROOM];
 } exchange_args;
 
 typedef struct loop_args {
-    int64_t trips; /* LOOP: -1 where a TEST decides */
+    int64_t trips; /* LOOP: -1 if a TEST decides */
     int     other; /* LOOP, TEST: index of the AGAIN; AGAIN: index of the LOOP */
 } loop_args;
 
 typedef struct say_args {
     const char *message;
-    bool        summary; /* a scalar summary called `message` */
+    bool        summary; /* prints a scalar summary called `message` */
 } say_args;
 
 typedef struct instr {
@@ -237,7 +241,7 @@ typedef struct instr {
     int64_t           size[MAX_LOOPS];
     const mtf_tensor *cause;  /* the tensor it computes, for messages */
     int64_t           flops;  /* of one execution; INT64_MAX: that or more */
-    bool              remade; /* makes again what had been made before, to keep less meanwhile */
+    bool              remade; /* computes a value again, to save memory in between */
     union {
         map_args             map;
         fold_args            fold;
@@ -255,7 +259,7 @@ typedef struct instr {
     };
 } instr;
 
-/* What an element of these counts: turns of the generator; the depth of a heap of k. */
+/* Flops per element: of the generator's rounds; of a heap with k elements. */
 static inline int64_t draw_flops(draw_kind kind)
 {
     return kind == DRAW_UNIFORM ? 12 : 40;
@@ -271,8 +275,8 @@ static inline int64_t order_depth(int64_t k)
 const char *instr_name(instr_kind kind);
 bool        instr_is_collective(const instr *i);        /* between processors */
 int64_t     instr_elements(const instr *i);             /* product of the loop sizes */
-double      instr_flops(const instr *i);                /* `flops`, also where they saturate */
-int64_t     instr_bytes(const instr *i);                /* distinct bytes it reads and writes, */
-int64_t     instr_operand_bytes(const instr *i, int k); /* and of each, outputs first */
+double      instr_flops(const instr *i);                /* `flops`, also if they saturate */
+int64_t     instr_bytes(const instr *i);                /* distinct bytes read and written */
+int64_t     instr_operand_bytes(const instr *i, int k); /* of one operand, outputs first */
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "program/contract_way.h"
 #include "program/program.h"
 #include "program/scalar.h"
 
@@ -11,7 +10,7 @@ static const char *const fold_names[] = {
     [FOLD_SUM] = "sum",   [FOLD_MAX] = "max",       [FOLD_MIN] = "min",
     [FOLD_PROD] = "prod", [FOLD_ARGMAX] = "argmax", [FOLD_ARGMIN] = "argmin"};
 
-/* 1234567 as 1.23M: four characters tell enough in a column. */
+/* 1234567 as 1.23M: four characters are enough for a column. */
 static const char *short_number(int64_t n, char text[16])
 {
     static const char units[] = " KMGTPE";
@@ -66,7 +65,6 @@ static void write_details(const instr *i, textbuf *t)
     case INSTR_FOLD:
         text_add(t, " %s over %d", fold_names[i->fold.kind], i->nloops - i->fold.nkept);
         break;
-    case INSTR_CONTRACT: text_add(t, " %s", contract_way_name(contract_way_of(i))); break;
     case INSTR_SCAN:
         text_add(t, " along %lld%s%s", (long long)i->scan.along,
                  i->scan.exclusive ? " exclusive" : "", i->scan.reverse ? " reverse" : "");
@@ -89,7 +87,7 @@ static void write_details(const instr *i, textbuf *t)
         break;
     case INSTR_LOOP:
         if (i->loop.trips >= 0)
-            text_add(t, " %lld turns", (long long)i->loop.trips);
+            text_add(t, " %lld iterations", (long long)i->loop.trips);
         else
             text_add(t, " while");
         break;
@@ -97,7 +95,7 @@ static void write_details(const instr *i, textbuf *t)
     }
 }
 
-static void write_instr(const program *p, int k, int depth, textbuf *t)
+static void write_instr(const program *p, int k, int depth, instr_way *way, textbuf *t)
 {
     const instr *i = &p->instrs[k];
     char         flops[16], bytes[16];
@@ -109,6 +107,7 @@ static void write_instr(const program *p, int k, int depth, textbuf *t)
             text_add(t, "%s%lld", d ? " " : "", (long long)i->size[d]);
         text_add(t, "]");
     }
+    if (way && way(i)) text_add(t, " %s", way(i));
     write_details(i, t);
     for (int o = 0; o < i->nout; o++) {
         text_add(t, o ? ", " : " ");
@@ -123,7 +122,7 @@ static void write_instr(const program *p, int k, int depth, textbuf *t)
     text_add(t, "   # %s\n", mtf_name_of_tensor(i->cause));
 }
 
-void program_write(const program *p, textbuf *t)
+void program_write(const program *p, instr_way *way, textbuf *t)
 {
     char a[16], b[16], c[16], d[16], e[16];
     text_add(t, "# %lld instructions, %s flops, %s bytes moved\n", (long long)p->cost.instructions,
@@ -139,7 +138,7 @@ void program_write(const program *p, textbuf *t)
     int depth = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         if (p->instrs[k].kind == INSTR_AGAIN) depth--;
-        write_instr(p, k, depth, t);
+        write_instr(p, k, depth, way, t);
         if (p->instrs[k].kind == INSTR_LOOP) depth++;
     }
 }

@@ -1,4 +1,4 @@
-/* What a map's registers hold: an element each, or one number a row. */
+/* Which registers of a map hold one value per row. */
 #include "program/map_form.h"
 
 #include "base/saturate.h"

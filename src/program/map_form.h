@@ -1,4 +1,4 @@
-/* What a map's registers hold: an element each, or one number a row. */
+/* Which registers of a map hold one value per row. */
 #ifndef PROGRAM_MAP_FORM_H
 #define PROGRAM_MAP_FORM_H
 
@@ -9,15 +9,15 @@ static inline bool map_folds(scalar_fn fn)
     return fn == FN_ROW_SUM || fn == FN_ROW_MAX || fn == FN_ROW_MIN;
 }
 
-bool map_folds_rows(const instr *i); /* does some step of a map do so? */
+bool map_folds_rows(const instr *i); /* does some step of a map fold along rows? */
 
-/* The registers that a step reads, as a, b, c: how many. */
+/* Lists the registers that a step reads, as a, b, c; returns their number. */
 int map_operands(const scalar_step *s, int reg[3]);
-/* Is the operand the same all along the row? */
+/* Is the operand constant along the row? */
 bool map_is_row(const instr *i, const access *a);
-/* row[k]: register k is one number a row.  Without a row none is. */
+/* row[k]: register k has one value per row.  Without a row none has. */
 void    map_forms(const instr *i, bool row[MAX_REGISTERS]);
-int64_t map_row(const instr *i);   /* elements in a row; 1: there is none */
-int64_t map_flops(const instr *i); /* what is one number a row is computed once a row */
+int64_t map_row(const instr *i);   /* elements in a row; 1: no row */
+int64_t map_flops(const instr *i); /* values per row are computed once per row */
 
 #endif

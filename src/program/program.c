@@ -56,7 +56,7 @@ int64_t instr_elements(const instr *i)
     return n;
 }
 
-/* ---- price ---- */
+/* ---- flops and bytes ---- */
 
 static int64_t window_flops(const instr *i)
 {
@@ -67,7 +67,7 @@ static int64_t window_flops(const instr *i)
     return saturate_times(n, instr_elements(i));
 }
 
-/* One element of the rest is a copy. */
+/* Folding n elements takes n - 1 operations. */
 static int64_t fold_flops(const instr *i)
 {
     int64_t folded = 1;
@@ -77,7 +77,7 @@ static int64_t fold_flops(const instr *i)
     return copies ? 0 : instr_elements(i);
 }
 
-/* What a collective combines depends on the group, which plan/traffic.h knows. */
+/* What a collective combines depends on the group: see plan/traffic.h. */
 static int64_t flops_of(const instr *i)
 {
     int64_t n = instr_elements(i);
@@ -99,7 +99,7 @@ static int64_t flops_of(const instr *i)
     }
 }
 
-/* Only products have so many that they do. */
+/* Only products have so many that they saturate. */
 double instr_flops(const instr *i)
 {
     if (i->flops < INT64_MAX) return (double)i->flops;
@@ -111,8 +111,8 @@ double instr_flops(const instr *i)
     return n * (double)i->window.groups * (double)i->window.chans * (double)i->window.outs;
 }
 
-/* Distinct elements that an operand touches: a loop of stride 0 stays in place.  Where there is
- * nothing to do nothing is read; what is summed up over nothing is still written. */
+/* Distinct elements of an operand: a loop of stride 0 adds none.  Without iterations nothing is
+ * read; but the result of a sum over nothing is still written. */
 static int64_t touched(const instr *i, const access *a, bool read)
 {
     int64_t n = 1;
@@ -187,7 +187,7 @@ static bool bad(const program *p, int index, const char *pass, const char *what)
                 mtf_name_of_tensor(p->instrs[index].cause), what);
 }
 
-/* The farthest elements an operand reaches must lie inside its buffer. */
+/* The outermost elements that an operand accesses must lie inside its buffer. */
 static bool inside(const program *p, const instr *i, const access *a, int64_t extra_low,
                    int64_t extra_high)
 {
@@ -203,7 +203,7 @@ static bool inside(const program *p, const instr *i, const access *a, int64_t ex
            (high + 1) * (int64_t)mtf_dtype_bytes(a->type) <= p->buffers[a->buffer].bytes;
 }
 
-/* How far a kernel steps by itself, beyond the loops. */
+/* How far a kernel steps by itself beyond the loops. */
 static int64_t own_reach(const instr *i, int operand)
 {
     switch (i->kind) {
@@ -221,7 +221,8 @@ static int64_t own_reach(const instr *i, int operand)
     }
 }
 
-/* The table, where this processor's part of it is empty: every index misses.  So is a memory. */
+/* A table whose part on this processor is empty is never read: every index is out of range.  The
+ * same holds for an empty memory. */
 static bool is_untouched(const instr *i, int operand)
 {
     if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD)
@@ -265,7 +266,7 @@ bool program_verify(const program *p, const char *pass)
             int64_t       reach = own_reach(i, o);
             if (a->buffer < 0 || a->buffer >= p->nbuffers)
                 return bad(p, k, pass, "an operand in no buffer");
-            bool elsewhere = i->kind == INSTR_EXCHANGE && o >= i->nout; /* neighbours read it */
+            bool elsewhere = i->kind == INSTR_EXCHANGE && o >= i->nout; /* others read it */
             if (turns && !elsewhere && !is_untouched(i, o) &&
                 !inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
                 return bad(p, k, pass, "an operand reaches beyond its buffer");

@@ -1,4 +1,4 @@
-/* Programs: instructions, buffers, and where each lies in memory. */
+/* Programs: instructions, buffers, and their places in memory. */
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
 
@@ -17,13 +17,13 @@ typedef struct buffer {
     buffer_kind       kind;
     int64_t           bytes;
     int64_t           offset;      /* in the slab; VARIABLE: unused */
-    int               first, last; /* instructions that use it; loops already accounted for */
-    const mtf_tensor *cause;       /* the tensor it was made for */
+    int               first, last; /* first and last instruction that use it, loops included */
+    const mtf_tensor *cause;       /* the tensor for which it was created */
     const void       *data;        /* CONSTANT */
-    int               shares;      /* the buffer whose place it took over, or itself */
+    int               shares;      /* the buffer whose place it reuses, or itself */
 } buffer;
 
-/* An input, a variable or a fetch: the tensor and where its value is. */
+/* An input, a variable or a fetch: the tensor and its slice. */
 typedef struct port {
     const mtf_tensor *tensor;
     slice             slice;
@@ -39,18 +39,21 @@ typedef struct program {
     port        *inputs, *variables, *fetches;
     int          ninputs, nvariables, nfetches;
     int64_t      slab_bytes; /* inputs, fetches, constants, temporaries */
-    int64_t      live_bytes; /* most bytes alive at one time: the bound for slab_bytes */
+    int64_t      live_bytes; /* the most bytes alive at one time: a lower bound for slab_bytes */
     mtf_cost     cost;
-    mtf_counter *counters; /* of all processors together, by name; where they were asked for */
+    mtf_counter *counters; /* of all processors together, by name; if requested */
     int          ncounters;
 } program;
 
 program *program_new(mtf_session *s, const mtf_allocator *from); /* NULL: the session's */
 void     program_free(program *p);
 /* Checks that instructions are sound: operands inside their buffers, types, loops.  An error here
- * is a bug of ours; `pass` names who made it. */
+ * is a bug of mtf; `pass` names the pass that caused it. */
 bool program_verify(const program *p, const char *pass);
 void program_price(program *p);                   /* fills in flops, bytes, cost */
-void program_write(const program *p, textbuf *t); /* one line per instruction, with price */
+/* How a device carries out an instruction, in a word; NULL: there is only one way. */
+typedef const char *instr_way(const instr *i);
+/* One line per instruction, with price; `way` may be NULL. */
+void program_write(const program *p, instr_way *way, textbuf *t);
 
 #endif

@@ -1,8 +1,8 @@
 /* Elementwise functions on single numbers, from their table.
  *
- * Each compute type gets one switch over the rows that are legal in it; the
- * text of a value is compiled here as the kernels compile it, so constant
- * folding and running agree.
+ * Each compute type has one switch over the rows that are legal in it; the text
+ * of a value is compiled here as in the kernels, so constant folding and
+ * running agree.
  */
 #include "program/scalar.h"
 
@@ -97,8 +97,8 @@ static scalar eval_bool(scalar_fn fn, uint8_t x, uint8_t y)
     return (scalar){.whole = x};
 }
 
-/* Do the inner loops that will run multiply and add with one rounding?  As machine/kernels/levels.c
- * chooses them. */
+/* Do the inner loops that will run use fused multiply-add?  Chosen as in
+ * machine/kernels/levels.c. */
 static bool rounds_once(void)
 {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
@@ -126,7 +126,7 @@ scalar scalar_eval(scalar_fn fn, mtf_dtype type, scalar x, scalar y)
     }
 }
 
-/* Through f32, as kernels narrow to the short floats. */
+/* Through f32, as kernels do for the short floats. */
 scalar scalar_cast(mtf_dtype to, mtf_dtype from, scalar x)
 {
     bool real = dtype_is_float(from);
@@ -142,7 +142,7 @@ scalar scalar_cast(mtf_dtype to, mtf_dtype from, scalar x)
 
 /* ---- sums ---- */
 
-/* What of a float's digits counts: 12 is 3 * 4, so 3. */
+/* The significant digits of a float as an odd integer: 12 is 3 * 4, so 3. */
 static double odd_part(double x)
 {
     int      exponent;
@@ -151,8 +151,8 @@ static double odd_part(double x)
     return (double)digits;
 }
 
-/* Products of some, and sums of them, need no more bits than those of all, and no exponent is
- * further from 0 than all of them together. */
+/* Is the sum exact in any order?  Partial products and sums need no more bits than the product of
+ * all odd parts, and their exponents are bounded by the sum of all magnitudes. */
 static bool sum_of_floats(mtf_dtype type, int n, const scalar *x, int64_t count, double *sum)
 {
     bool   wide = dtype_compute(type) == MTF_F64, negative = false;
@@ -166,7 +166,7 @@ static bool sum_of_floats(mtf_dtype type, int n, const scalar *x, int64_t count,
         digits *= odd_part(x[i].real);
         doublings += fabs(log2(fabs(x[i].real)));
     }
-    if (*sum == 0 && negative) return false; /* the sign of 0 depends on how it is summed */
+    if (*sum == 0 && negative) return false; /* the sign of 0 depends on the order of summation */
     return digits <= (wide ? 0x1p53 : 0x1p24) && doublings <= (wide ? 1000 : 120);
 }
 

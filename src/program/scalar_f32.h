@@ -1,7 +1,7 @@
 /* The rows of scalars.h on single numbers of f32.
  *
- * Included once for chips that multiply and add with one rounding, and once for
- * those that round twice, as inner loops are compiled.
+ * Included once for chips with fused multiply-add, and once for those that
+ * round twice, as inner loops are compiled.
  */
 #ifndef PROGRAM_SCALAR_F32_H
 #define PROGRAM_SCALAR_F32_H
@@ -9,7 +9,7 @@
 #include "program/scalar.h"
 #include "program/scalar_text.h"
 
-/* What a row becomes in a switch: its value, or nothing where its class is illegal in the type. */
+/* A row as a case of a switch: its value, or nothing if its class is illegal in the type. */
 #define REAL(name, value)                                                                          \
     case FN_##name:                                                                                \
         return (scalar){.real = (double)(value)};
@@ -43,6 +43,6 @@ static scalar eval_f32(scalar_fn fn, float x, float y)
 #undef COMPARE
 #undef LOGIC2
 
-scalar scalar_eval_twice(scalar_fn fn, float x, float y); /* where products are rounded, too */
+scalar scalar_eval_twice(scalar_fn fn, float x, float y); /* with ROUND_TWICE */
 
 #endif

@@ -1,8 +1,8 @@
-/* The words that the values in scalars.h are written in.
+/* The names that the values in scalars.h use.
  *
- * Whoever compiles those values includes this first: exp means expf where x is
- * a float, integers wrap around, and a constant has x's own type, so that no
- * float row drifts into double arithmetic.
+ * Code that compiles those values includes this first: exp means expf if x is a
+ * float, integers wrap around, and a constant has x's own type, so that no
+ * float row is computed in double.
  */
 #ifndef PROGRAM_SCALAR_TEXT_H
 #define PROGRAM_SCALAR_TEXT_H
@@ -21,12 +21,12 @@
 #define NEG(x) BY_TYPE(x, scalar_neg)(x)
 #define FLOORDIV(x, y) BY_TYPE(x, scalar_floordiv)(x, y)
 #define MOD(x, y) BY_TYPE(x, scalar_mod)(x, y)
-/* NaN where an operand is; -0 stays. */
+/* NaN if an operand is NaN; -0 is preserved. */
 #define AT_LEAST_0(x) BY_TYPE(x, scalar_at_least_0)(x)
 #define LARGER(x, y) BY_TYPE(x, scalar_larger)(x, y)
 #define SMALLER(x, y) BY_TYPE(x, scalar_smaller)(x, y)
 
-/* Functions of f32 are our own; of f64 they are the library's, or below. */
+/* Functions of f32 are those of functions.h; of f64 those of libm, or below. */
 #undef exp
 #undef expm1
 #undef log
@@ -52,7 +52,7 @@
 #define GELU(x) BY_FLOAT(x, scalar_gelu)(x)
 #define GELU_EXACT(x) BY_FLOAT(x, scalar_gelu_exact)(x)
 #define SOFTPLUS(x) BY_FLOAT(x, scalar_softplus)(x)
-/* Both are computed, so that there is no branch. */
+/* Both values are computed, so that there is no branch. */
 #define CHOOSE(condition, yes, no) BY_FLOAT(x, scalar_choose)(condition, yes, no)
 #define BY_FLOAT(x, f) _Generic((x), float : f##_f32, double : f##_f64)
 
@@ -108,8 +108,8 @@ static inline double scalar_choose_f64(int condition, double yes, double no)
         return x - y * floor(x / y);                                                               \
     }
 
-/* Through unsigned, where overflow is defined.  Division by -1 is negation, which covers the one
- * quotient that does not fit. */
+/* Computed as unsigned, where overflow is defined.  Division by -1 is negation, which covers the
+ * one quotient that does not fit. */
 #define INTEGER_ARITHMETIC(suffix, T, U)                                                           \
     static inline T scalar_add_##suffix(T x, T y)                                                  \
     {                                                                                              \
@@ -157,7 +157,7 @@ FLOAT_ARITHMETIC(f64, double)
 INTEGER_ARITHMETIC(i32, int32_t, uint32_t)
 INTEGER_ARITHMETIC(i64, int64_t, uint64_t)
 
-/* Casts: a float beyond the integers' range gives the nearest of them, NaN gives 0. */
+/* Casts: a float out of range becomes the nearest integer, NaN becomes 0. */
 static inline int32_t scalar_saturated_i32(double x)
 {
     if (x != x) return 0;
@@ -176,14 +176,14 @@ static inline int32_t scalar_wrapped_i32(int64_t x)
     return (int32_t)(uint32_t)x;
 }
 
-/* The functions of f64 are the library's, and what can be written in them. */
+/* The functions of f64 are those of libm, and combinations of them. */
 static inline double scalar_sigmoid_f64(double x)
 {
     double e = (exp)(-fabs(x));
     return (x < 0 ? e : 1) / (1 + e);
 }
 
-/* Below -800 it is the limit, 0. */
+/* Below -800 the result is the limit, 0. */
 static inline double scalar_gate_f64(double x, double v)
 {
     return (x < -800 ? -800 : x) * scalar_sigmoid_f64(v);

@@ -1,4 +1,4 @@
-/* Functions of f32 on chips that round products before adding. */
+/* Functions of f32 on chips without fused multiply-add. */
 #define ROUND_TWICE
 #include "program/scalar_f32.h"
 

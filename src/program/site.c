@@ -1,4 +1,4 @@
-/* Sites: where a program will run, as far as its cost depends on it. */
+/* Sites: which processors share memory, and how collectives are done. */
 #include "program/site.h"
 
 #include "program/exchange.h"
@@ -9,7 +9,7 @@ static bool is_one_process(const site *s)
     return !s || s->ranks <= 1;
 }
 
-/* Most processors in one process. */
+/* The most processors in one process. */
 static int widest(const site *s, const mesh *m)
 {
     return (mesh_size(m) + s->ranks - 1) / s->ranks;
@@ -45,7 +45,7 @@ bool site_is_here(const site *s, const mesh *m, int me, int processor)
     return processor >= here.begin && processor < here.begin + here.size;
 }
 
-/* ---- how collectives go ---- */
+/* ---- how collectives are done ---- */
 
 bool site_meets(const site *s, const mesh *m, int me, unsigned axes)
 {
@@ -54,12 +54,12 @@ bool site_meets(const site *s, const mesh *m, int me, unsigned axes)
     bool  all = widest(s, m) == 1 && g.n > 1 && g.n <= MAILBOX_BYTES / CACHE_LINE;
     for (int k = 0; k < g.n && all && s->host; k++)
         all = s->host[group_member(m, &g, k)] == s->host[me];
-    /* Blocks go by rank, and so do members: it is enough to look at the first and the last. */
+    /* Blocks and members are both ordered by rank: it is enough to check the first and the last. */
     return all && (s->host || block_of(s, group_member(m, &g, 0)) ==
                                   block_of(s, group_member(m, &g, g.n - 1)));
 }
 
-/* Parts that fit, and runs, which may go in rounds. */
+/* Through shared memory go parts that fit, and contiguous parts, which may take several rounds. */
 bool site_exchange_meets(const site *s, const mesh *m, int me, const instr *i)
 {
     if (is_one_process(s)) return true;

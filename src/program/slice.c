@@ -83,8 +83,8 @@ slice slice_drop(const slice *s, const char *dim)
     return out;
 }
 
-/* Walks both shapes from the right in groups of equal product.  Inside a group the old
- * dimensions must follow each other in memory; then the new ones can be laid over them. */
+/* Walks both shapes from the right in groups of equal product.  Inside a group the old dimensions
+ * must be contiguous with each other; then the new ones get strides from them. */
 bool slice_reshape(const slice *s, const mtf_shape *shape, slice *out)
 {
     *out = *s;

@@ -1,15 +1,16 @@
-/* Sizes at which wires change their ways. */
+/* Sizes at which wires change their methods. */
 #ifndef PROGRAM_WIRE_SIZES_H
 #define PROGRAM_WIRE_SIZES_H
 
-/* An operand that everybody combines for itself rather than in shards, all that is read of others
- * together: one barrier less. */
+/* If all that a member reads of other members is at most this, each member combines the whole
+ * operand instead of a shard: one barrier less. */
 enum { WHOLE_BYTES = 1 << 14 };
-/* The same in messages, where every processor has a process to itself. */
+/* The same in messages, if every processor has its own process. */
 enum { SWAP_BYTES = 1 << 14, SWAP_MEMBERS = 4 };
-/* Half of the memory that a process shows others of its machine, and what a core takes at a time. */
+/* Half of a mailbox, which other processes of the machine can read; and the alignment that keeps
+ * writers in separate cache lines. */
 enum { MAILBOX_BYTES = 1 << 18, CACHE_LINE = 128 };
-/* A part that goes through that memory whole, though others may want little of it. */
+/* A part up to this size is posted whole, even if the readers need little of it. */
 enum { LOOSE_BYTES = 1 << 14 };
 
 #endif

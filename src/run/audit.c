@@ -1,4 +1,4 @@
-/* Audits: what a program's price promised beside what its steps did. */
+/* Audits: compares a program's price with what its steps did. */
 #include "run/audit.h"
 
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "plan/price.h"
 #include "run/compiled.h"
 
-/* A loop that a test ends is promised for one turn; its turns are known now. */
+/* The price counts one iteration of a loop that ends by a condition; the real number is known
+ * now. */
 static int64_t turns_of(const price_line *line, const mtf_measured *m, int k)
 {
     return line->open_ended ? m->turns[k] : saturate_times(line->turns, m->steps);
@@ -31,7 +32,7 @@ static void raise_memory(account *x, int64_t memory, int64_t scratch, int64_t bu
     raise(&x->all, memory + scratch + buffers);
 }
 
-/* What processor `number` was promised to do in the steps that it did. */
+/* Adds up the price of the steps that processor `number` has done. */
 static bool promise(const mtf_program *p, int number, const mtf_measured *m, audit *a)
 {
     const store *s = p->store;
@@ -106,7 +107,7 @@ static bool merge_ranks(store *s, audit *a)
 
 bool audit_program(mtf_program *p, audit *a)
 {
-    memset(a, 0, sizeof *a); /* it travels as bytes */
+    memset(a, 0, sizeof *a); /* it is sent as bytes */
     for (int k = p->store->first; k < p->store->end; k++) {
         mtf_measured m = mtf_program_measured(p, k);
         if (!m.steps) continue;
@@ -118,7 +119,7 @@ bool audit_program(mtf_program *p, audit *a)
     return merge_ranks(p->store, a);
 }
 
-/* ---- the verdict ---- */
+/* ---- the comparison ---- */
 
 void audit_rows(const audit *a, audit_row rows[AUDIT_ROWS])
 {

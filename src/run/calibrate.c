@@ -1,8 +1,9 @@
 /* Calibrating: what this machine usually does in a second.
  *
- * Machines are shared, and for seconds at a time somebody else's work may make one
- * slow.  So each rate is measured in several trials, of which a quarter were better:
- * those are luck, and the worst somebody else's.
+ * Machines are shared, and other programs may slow one down for seconds at a time.
+ * So each rate is measured in several trials, and the value at the better quartile
+ * is used: better values are luck, and the worst ones are disturbed by other
+ * programs.
  */
 #include "run/calibrate.h"
 
@@ -12,11 +13,12 @@
 #include "base/sorted.h"
 #include "run/compiled.h"
 
-/* What calm machines stay far below; a second program that computes is far above one of them. */
+/* Quiet machines stay far below these limits; a second program that computes far exceeds one of
+ * them. */
 #define MOST_SPREAD 0.10
 #define MOST_LOST 0.10
 
-/* ---- the better ones ---- */
+/* ---- choosing among trials ---- */
 
 typedef enum wish { LOW, MIDDLE, HIGH } wish;
 
@@ -25,14 +27,14 @@ typedef struct trials {
     int                n;
 } trials;
 
-/* Of n, the one that a quarter are better than. */
+/* The value at the better quartile of n values; MIDDLE: the median. */
 static double pick_of(int n, double *values, wish w)
 {
     sort_numbers(values, n);
     return values[w == LOW ? n / 4 : w == HIGH ? n - 1 - n / 4 : n / 2];
 }
 
-/* Of the numbers at this place in every trial. */
+/* The same for the number at offset `place` in every trial. */
 static double pick(const trials *t, size_t place, wish w)
 {
     double values[CALIBRATE_TRIALS];
@@ -46,7 +48,7 @@ static double lost_to_pauses(const price_rates *r)
     return r->pauses * r->pause;
 }
 
-/* How often and how long belong together. */
+/* Takes frequency and length of pauses from the same trial. */
 static void pick_pauses(const trials *t, price_rates *r)
 {
     double lost[CALIBRATE_TRIALS];
@@ -59,7 +61,7 @@ static void pick_pauses(const trials *t, price_rates *r)
 
 #define AT(field) offsetof(price_rates, field)
 
-/* Where a rate is among the others, and which of its trials holds. */
+/* The offset of a rate, and which of its values is used. */
 typedef struct place {
     size_t at;
     wish   wish;
@@ -73,7 +75,7 @@ static int add_rows(place *list, int n, int rows, place first, size_t each)
     return n;
 }
 
-/* All of them but pauses; `r` tells how many rows there are. */
+/* All rates except pauses; `r` gives the number of rows. */
 static int list_places(const price_rates *r, place *list)
 {
     static const place numbers[] = {
@@ -102,7 +104,7 @@ void calibrate_combine(int n, const price_rates *list, price_rates *r)
     pick_pauses(&t, r);
 }
 
-/* ---- whether others disturbed them ---- */
+/* ---- disturbance by other programs ---- */
 
 disturbance calibrate_disturbance(int n, const price_rates *list, double *lost)
 {
@@ -128,7 +130,8 @@ bool calibrate_is_disturbed(const disturbance *d)
 
 /* ---- calibrating ---- */
 
-/* p goes along all axes; a dimension of its own along each.  No program has them all. */
+/* Dimension p is cut along all axes, and there is a dimension for each axis alone.  No program uses
+ * them all. */
 static const char *layout_for(mtf_session *s, const mesh *m)
 {
     textbuf t = {.arena = &s->arena};
@@ -139,8 +142,8 @@ static const char *layout_for(mtf_session *s, const mesh *m)
     return text_done(&t);
 }
 
-/* The same processors along two axes, of which the second is as short as can be; NULL: there is no
- * such view, or no need for one. */
+/* The same processors as a mesh with two axes, the second as short as possible; NULL: impossible,
+ * or not needed. */
 static const char *divided_view(mtf_session *s, const mesh *m)
 {
     textbuf t = {.arena = &s->arena};

@@ -4,35 +4,35 @@
 
 #include "run/trial.h"
 
-/* Whom to tell how many of the trials are done, for it takes a while. */
+/* Reports how many of the trials are complete, because calibrating takes a while. */
 typedef struct calibrate_opts {
-    void (*tell)(void *context, int done, int trials); /* NULL: nobody */
+    void (*tell)(void *context, int done, int trials); /* NULL: not reported */
     void *context;
 } calibrate_opts;
 
-/* What others did to the trials. */
+/* How much other programs disturbed the trials. */
 typedef struct disturbance {
-    double spread; /* by how much the rates that hold are better than those in the middle of the
-                    * trials, in the geometric mean: 0.1 is a tenth */
-    double lost;   /* share of the time for which the system took cores away */
+    double spread; /* by how much the rates used are better than the medians of the trials, as a
+                    * geometric mean: 0.1 is a tenth */
+    double lost;   /* fraction of the time for which the system took cores away */
 } disturbance;
 
-/* Several trials on the session's mesh, of which others may disturb some.  The session is new: it
- * gets a layout for this.  False after an error. */
+/* Runs several trials on the session's mesh.  The session must be new: it gets a layout for
+ * calibrating.  False after an error. */
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d);
 
-/* Of every rate the best but a quarter of n trials, at most so many; `alone` and its like, and
- * `message`, which are found by comparing, in the middle. */
+/* Combines n trials, at most CALIBRATE_TRIALS: takes the better quartile of every rate, but the
+ * median of `alone` and its like, and of `message`, which are ratios and differences. */
 enum { CALIBRATE_TRIALS = 9 };
 void calibrate_combine(int n, const price_rates *list, price_rates *r);
 
-/* `lost`: of each trial, as trial_lost tells it; they are sorted. */
+/* `lost`: of each trial, as trial_lost returns it; the function sorts them. */
 disturbance calibrate_disturbance(int n, const price_rates *list, double *lost);
-bool        calibrate_is_disturbed(const disturbance *d); /* too much to be believed */
+bool        calibrate_is_disturbed(const disturbance *d); /* the result is unreliable */
 
-/* For those who choose when to try: the session gets its layout.  Where its mesh has a single axis
- * that can be divided, it also gets a mesh of the same processors with two, so that there are groups of
- * two sizes to measure messages in. */
+/* For callers that schedule trials themselves: gives the session its layout.  If its mesh has a
+ * single axis that can be divided, the session also gets a mesh of the same processors with two
+ * axes, so that messages are measured in groups of two sizes. */
 bool calibrate_begin(mtf_session *s, trial *t);
 
 #endif

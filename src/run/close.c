@@ -1,4 +1,4 @@
-/* Closing: one process says the first error of all. */
+/* Closing: one process prints the first error of all. */
 #include "base/session.h"
 #include "machine/launch.h"
 #include "machine/ranks.h"
@@ -8,8 +8,8 @@ bool mtf_is_first(const mtf_session *s)
     return s && s->ranks ? ranks_number(s->ranks) == 0 : launch_find().rank == 0;
 }
 
-/* Every close of a launched process is a barrier, also where nothing was compiled: the others may
- * have got further, and wait. */
+/* In a launched process every close is a barrier, even if nothing was compiled: other ranks may be
+ * ahead, and wait there. */
 int mtf_close(mtf_session *s)
 {
     if (!s) return 1;

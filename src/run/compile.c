@@ -14,11 +14,13 @@ static void close_program(void *what)
     mtf_program *p = what;
     if (p->closed) return;
     p->closed = true;
+    if (p->device->drop) p->device->drop(p->device, &p->step);
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
         if (!q->program) continue;
-        p->device->release(p->device, q->slab, (size_t)q->program->slab_bytes);
-        p->device->release(p->device, q->state.scratch, q->scratch_bytes);
+        if (p->device->forget) p->device->forget(q->context, q->program, &q->state);
+        p->device->release(q->context, q->slab, (size_t)q->program->slab_bytes);
+        p->device->release(q->context, q->state.scratch, q->scratch_bytes);
         program_free(q->program);
     }
 }
@@ -32,10 +34,10 @@ static bool fits(const mtf_program *p)
         need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
-                "the program needs %lld bytes, but only %zu are allowed (--memory); cut the batch "
-                "or recompute%s",
+                "the program needs %lld bytes, but only %zu are allowed (--memory); use a "
+                "smaller batch or recompute%s",
                 (long long)need, p->session->opts.memory,
-                p->store->layout.ndeclined ? ", or end a declined rule for state in !" : "");
+                p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 
 static bool start_counting(processor *k)
@@ -55,9 +57,9 @@ static bool load(mtf_program *p, int number)
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
     if (p->session->opts.measure) TRY(start_counting(k));
-    k->slab = p->device->alloc(p->device, (size_t)q->slab_bytes);
+    k->slab = p->device->alloc(k->context, (size_t)q->slab_bytes);
     TRY(k->slab != NULL);
-    k->state.scratch = p->device->alloc(p->device, k->scratch_bytes);
+    k->state.scratch = p->device->alloc(k->context, k->scratch_bytes);
     TRY(k->state.scratch != NULL);
     wire *w = p->store->wire;
     TRY(!w || !w->prepare || w->prepare(w, number, q));
@@ -71,12 +73,12 @@ static bool load(mtf_program *p, int number)
         if (x->kind == BUFFER_VARIABLE || x->offset < 0) continue;
         k->base[b] = k->slab + x->offset;
         if (x->kind == BUFFER_CONSTANT)
-            p->device->write(p->device, k->base[b], x->data, (size_t)x->bytes);
+            p->device->write(k->context, k->base[b], x->data, (size_t)x->bytes);
     }
-    return true;
+    return !p->device->prepare || p->device->prepare(k->context, q, &k->state);
 }
 
-/* Do all processors meet for the same collectives in the same order? */
+/* Do all processors run the same collectives in the same order? */
 static bool schedules_agree(const mtf_program *p)
 {
     const program *a = first_program(p);
@@ -102,7 +104,8 @@ static bool schedules_agree(const mtf_program *p)
     return true;
 }
 
-/* Processors meet for the same collectives in the same order, so their numbers are added one by one. */
+/* All processors run the same collectives in the same order, so their counts are added one by
+ * one. */
 static bool count_collectives(const mtf_program *p, arena *scratch)
 {
     store   *s = p->store;
@@ -143,6 +146,33 @@ static bool count_all(const mtf_program *p)
     return ok;
 }
 
+/* Whether every step queues the same work, whatever its results. */
+static bool repeats(const program *q)
+{
+    for (int k = 0; k < q->ninstrs; k++)
+        if (q->instrs[k].kind == INSTR_TEST || q->instrs[k].kind == INSTR_SAY) return false;
+    return true;
+}
+
+static bool make_step(mtf_program *p)
+{
+    arena *a = &p->session->arena;
+    int    n = p->store->end - p->store->first;
+    p->step = (device_step){.n = n,
+                            .contexts = arena_array(a, device_context *, n),
+                            .programs = arena_array(a, const program *, n),
+                            .states = arena_array(a, run_state *, n),
+                            .repeats = repeats(first_program(p)) && !p->session->opts.measure};
+    TRY(p->step.contexts && p->step.programs && p->step.states);
+    for (int k = 0; k < n; k++) {
+        processor *q = &p->processors[p->store->first + k];
+        p->step.contexts[k] = q->context;
+        p->step.programs[k] = q->program;
+        p->step.states[k] = &q->state;
+    }
+    return true;
+}
+
 static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
 {
     store *s = p->store;
@@ -161,7 +191,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     TRY(p->fed && schedules_agree(p) && fits(p) &&
         share_schedule(s, first_program(p), &p->peak_bytes) && count_all(p));
     for (int k = s->first; k < s->end; k++) TRY(load(p, k));
-    return true;
+    return make_step(p);
 }
 
 static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
@@ -183,8 +213,8 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     return settle_tell(g->session, &found.best[0].layout);
 }
 
-/* The session's layout, where it is left open, is the best for its first graph.  The first rank
- * searches for all: a search may end by the clock, and elsewhere with another answer. */
+/* If the session's layout is auto, it becomes the best one for its first graph.  The first rank
+ * searches for all: a search may end by the clock, and other ranks might find another one. */
 static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     static const char what[] = "finding a layout";
@@ -220,11 +250,13 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     *p = (mtf_program){.session = g->session,
                        .graph = g,
                        .store = s,
-                       .device = checked ? store_check_device(s) : s->device,
                        .guard = checked ? CHECK_GUARD : machine_guard(g->session)};
-    if (!p->device) return NULL;
+    device_context **contexts = checked ? store_check_contexts(s) : s->contexts;
     p->processors = arena_array(&g->session->arena, processor, s->processors);
-    if (!p->processors || !session_at_close(g->session, close_program, p)) return NULL;
+    if (!contexts || !p->processors) return NULL;
+    p->device = contexts[s->first]->device;
+    for (int k = s->first; k < s->end; k++) p->processors[k].context = contexts[k];
+    if (!session_at_close(g->session, close_program, p)) return NULL;
     return build(p, n, fetches) ? p : NULL;
 }
 
@@ -244,6 +276,7 @@ bool program_measure(mtf_program *p)
         processor *q = &p->processors[k];
         if (!q->counts.program) TRY(start_counting(q));
     }
+    p->step.repeats = false;
     return true;
 }
 
@@ -254,7 +287,8 @@ void mtf_program_free(mtf_program *p)
 
 /* ---- what it costs ---- */
 
-/* Of the first processor, which has the smallest parts; memory of the one that needs most. */
+/* Counts of the first processor, which has the smallest parts; memory of the processor that needs
+ * most. */
 mtf_cost mtf_program_cost(const mtf_program *p)
 {
     if (!p || p->closed || !first_program(p)) return (mtf_cost){0};
@@ -299,12 +333,12 @@ mtf_measured mtf_program_measured(const mtf_program *p, int number)
     m.received_messages = k->counts.moved.received_bytes;
     m.sent_messages = k->counts.moved.sent_bytes;
     m.received_bytes = m.read_bytes + m.received_messages;
-    m.peak_bytes = (int64_t)d->taken(d, k->slab);
+    m.peak_bytes = (int64_t)d->taken(k->context, k->slab);
     for (int v = 0; v < q->nvariables; v++) {
         const store_entry *e = store_variable(p->store, q->variables[v].tensor);
-        if (e) m.peak_bytes += (int64_t)d->taken(d, e->parts[number]);
+        if (e) m.peak_bytes += (int64_t)d->taken(k->context, e->parts[number]);
     }
-    m.scratch_bytes = (int64_t)d->taken(d, k->state.scratch);
+    m.scratch_bytes = (int64_t)d->taken(k->context, k->state.scratch);
     m.wire_bytes = w ? w->taken(w, number) : 0;
     return m;
 }
@@ -313,6 +347,6 @@ char *mtf_program_print(const mtf_program *p)
 {
     if (!alive(p)) return NULL;
     textbuf t = {.arena = &p->session->arena};
-    program_write(first_program(p), &t);
+    program_write(first_program(p), machine_way(p->session), &t);
     return text_done(&t);
 }

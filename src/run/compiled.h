@@ -1,7 +1,7 @@
-/* A compiled program: one for each processor of the mesh, with all that a step needs.
+/* A compiled program: one for each processor of the mesh.
  *
- * Everything is allocated when the graph is compiled: the slabs, the tables of
- * buffer addresses, scratch space for kernels.
+ * Everything that a step needs is allocated when the graph is compiled: the slabs,
+ * the tables of buffer addresses, scratch space for kernels.
  */
 #ifndef RUN_COMPILED_H
 #define RUN_COMPILED_H
@@ -9,14 +9,15 @@
 #include "run/counts.h"
 #include "run/store.h"
 
-/* One processor's side of a program. */
+/* One processor's part of a program. */
 typedef struct processor {
     program   *program;
+    device_context *context;
     char      *slab;
     void     **base; /* by buffer */
     run_state  state;
     size_t     scratch_bytes;
-    run_counts counts; /* where the session measures */
+    run_counts counts; /* used if the session measures */
 } processor;
 
 struct mtf_program {
@@ -25,13 +26,15 @@ struct mtf_program {
     store       *store;
     device      *device;
     processor   *processors;
+    device_step  step;
     bool        *fed;        /* by input */
     int64_t      peak_bytes; /* of the processor that needs most */
     int64_t      guard;      /* unused bytes between buffers */
     bool         closed, stepped;
 };
 
-/* The same on the check device, whatever the session's is: slow, but it names the first NaN. */
+/* Compiles for the check device, whatever the session's device is: slow, but it names the first
+ * NaN. */
 mtf_program *compile_checked(mtf_graph *g, int n, mtf_tensor *const *fetches);
 /* Counts and times the program's instructions from now on, as the session's option `measure` does
  * for every program.  False after an error. */

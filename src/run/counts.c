@@ -1,4 +1,4 @@
-/* Counts: what a processor really did, instruction by instruction. */
+/* Counts: what a processor did, instruction by instruction. */
 #include "run/counts.h"
 
 bool counts_start(run_counts *c, program *p)
@@ -75,5 +75,5 @@ void count_instr(run_counts *c, int k)
         add(c, k);
     else
         end_step(c);
-    clock_gettime(CLOCK_MONOTONIC, &c->since); /* counting itself takes no time */
+    clock_gettime(CLOCK_MONOTONIC, &c->since); /* excludes the time for counting */
 }

@@ -1,8 +1,8 @@
-/* Counts: what a processor really did, instruction by instruction.
+/* Counts: what a processor did, instruction by instruction.
  *
- * Kept only where the session measures.  Nothing here is taken from the plan:
- * turns are counted as they happen, kernels add the loops they ran, and the wire
- * the bytes it copied, sent and received.
+ * Only kept if the session measures.  Nothing here is taken from the plan:
+ * instructions are counted when they run, kernels add the flops of the loops
+ * that they ran, and the wire the bytes that it copied, sent and received.
  */
 #ifndef RUN_COUNTS_H
 #define RUN_COUNTS_H
@@ -11,35 +11,36 @@
 
 #include "machine/wire.h"
 
-/* One turn of an instruction, in seconds of the machine's monotonic clock. */
+/* One execution of an instruction, in seconds of the monotonic clock. */
 typedef struct run_event {
     int    instr;
     double begin, end;
 } run_event;
 
 typedef struct run_counts {
-    const program  *program; /* NULL: nothing is counted */
+    const program  *program; /* NULL: not counted */
     mtf_measured    sum;
     work_done       done;   /* by kernels */
     wire_moved      moved;  /* by the wire, in steps of this program */
     wire_moved      before; /* when the step began */
-    int64_t        *turns;  /* by instruction, as in `sum` */
+    int64_t        *turns;  /* by instruction: executions; as in `sum` */
     double         *seconds, *first_seconds;
-    int             current; /* the instruction that runs; -1: none */
+    int             current; /* the running instruction; -1: none */
     struct timespec since;
-    run_event      *events; /* of a timeline: only the first `room` turns are kept */
+    run_event      *events; /* timeline: only the first `room` executions are kept */
     int             nevents, room;
     bool            recording;
 } run_counts;
 
-/* Room for the counts of a program; false after an error. */
+/* Allocates the counts of a program; false after an error. */
 bool counts_start(run_counts *c, program *p);
-/* Room for the timeline of `turns` instructions; it records while `recording` is set. */
+/* Allocates a timeline of `turns` instructions; it records while `recording` is set. */
 bool counts_keep_events(run_counts *c, program *p, int turns);
-/* Around a step: what the wire, or NULL, has moved for processor `me` meanwhile counts. */
+/* Called before and after a step: adds what the wire, which may be NULL, moved for processor
+ * `me`. */
 void count_begin(run_counts *c, const wire *w, int me);
 void count_end(run_counts *c, const wire *w, int me);
-/* Instruction k begins now, and the one before has ended; k = -1: the step has ended. */
+/* Instruction k begins now, and the one before ends; k = -1: the step ends. */
 void count_instr(run_counts *c, int k);
 
 #endif

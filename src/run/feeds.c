@@ -1,4 +1,4 @@
-/* Feeding and fetching: whole arrays, or part by part. */
+/* Feeding and fetching: whole arrays, or single parts. */
 
 #include "base/dtype.h"
 #include "run/compiled.h"
@@ -7,14 +7,14 @@
 
 /* ---- feeding ---- */
 
-/* Which input of the program x is; -1: one that nothing fetched depends on, which may be fed all
- * the same; -2, with an error, where it is none. */
+/* The number of the program's input x; -1: an input that no fetched tensor depends on, which may be
+ * fed too; -2, with an error: not an input. */
 static int input_number(const mtf_program *p, const mtf_tensor *x)
 {
     for (int i = 0; i < first_program(p)->ninputs; i++)
         if (first_program(p)->inputs[i].tensor == x) return i;
     if (strcmp(x->node->op->name, "input") == 0 && x->node->graph == p->graph) return -1;
-    fail(&p->session->fault, ERR_USAGE, "\"%s\" is no input of this program", tensor_name(x));
+    fail(&p->session->fault, ERR_USAGE, "\"%s\" is not an input of this program", tensor_name(x));
     return -2;
 }
 
@@ -34,11 +34,27 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *mine = &p->processors[k];
         int        b = mine->program->inputs[i].slice.buffer;
-        mine->base[b] = mine->slab + mine->program->buffers[b].offset; /* something may be lent */
-        mtf_part part = part_of(p->store, k, &input->shape, &where, mine->base[b]);
+        size_t     bytes = (size_t)mine->program->buffers[b].bytes;
+        mine->base[b] = mine->slab + mine->program->buffers[b].offset; /* not lent memory */
+        void *host = p->device->host_memory ? mine->base[b]
+                                            : p->device->stage(mine->context, bytes);
+        TRY(host != NULL);
+        mtf_part part = part_of(p->store, k, &input->shape, &where, host);
         fill(context, &part);
+        if (host != mine->base[b]) p->device->write(mine->context, mine->base[b], host, bytes);
     }
     return p->fed[i] = true;
+}
+
+/* Programs only read their inputs, so host memory can replace a buffer; a device with its own
+ * memory copies it. */
+static void lend(const mtf_program *p, processor *mine, int b, const void *data)
+{
+    if (p->device->host_memory)
+        mine->base[b] = (void *)(uintptr_t)data;
+    else
+        p->device->write(mine->context, mine->base[b], data,
+                         (size_t)mine->program->buffers[b].bytes);
 }
 
 bool mtf_lend_parts(mtf_program *p, mtf_tensor                          *input,
@@ -52,8 +68,7 @@ bool mtf_lend_parts(mtf_program *p, mtf_tensor                          *input,
     for (int k = p->store->first; find && k < p->store->end; k++) {
         processor *mine = &p->processors[k];
         mtf_part   part = part_of(p->store, k, &input->shape, &where, NULL);
-        /* Programs only read their inputs. */
-        mine->base[mine->program->inputs[i].slice.buffer] = (void *)(uintptr_t)find(context, &part);
+        lend(p, mine, mine->program->inputs[i].slice.buffer, find(context, &part));
     }
     p->fed[i] = find != NULL;
     return true;
@@ -81,7 +96,7 @@ int mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room)
     return first->ninputs;
 }
 
-/* A whole array on the host, of which each processor takes its part. */
+/* A whole array on the host, from which each processor copies its part. */
 typedef struct whole_feed {
     const mtf_program *program;
     const mtf_tensor  *input;
@@ -93,8 +108,8 @@ static void take_part(void *context, const mtf_part *part)
     const whole_feed *f = context;
     placement         where;
     if (!where_is(f->program, f->input, &where)) return;
-    part_write(f->program->store, part->processor, f->input->type, &f->input->shape, &where,
-               f->data, part->data);
+    part_pack(f->program->store, part->processor, f->input->type, &f->input->shape, &where,
+              f->data, part->data);
 }
 
 bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
@@ -102,7 +117,7 @@ bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
     return mtf_feed_parts(p, input, take_part, &(whole_feed){p, input, data});
 }
 
-/* Which fetch of the program x is, once it has a value; -1 after an error. */
+/* The number of the program's fetch x, once it has a value; -1 after an error. */
 static int fetch_number(const mtf_program *p, const mtf_tensor *x)
 {
     for (int i = 0; i < first_program(p)->nfetches; i++) {
@@ -117,11 +132,25 @@ static int fetch_number(const mtf_program *p, const mtf_tensor *x)
     return -1;
 }
 
-/* Where processor k keeps fetch i. */
+/* The address of fetch i on processor k. */
 static char *fetched_at(const mtf_program *p, int k, int i)
 {
     const slice *s = &p->processors[k].program->fetches[i].slice;
     return (char *)p->processors[k].base[s->buffer] + s->offset * (int64_t)mtf_dtype_bytes(s->type);
+}
+
+/* The same in memory that the host can read: in place, or a copy; NULL after an error. */
+static char *visible(const mtf_program *p, int k, int i)
+{
+    char *there = fetched_at(p, k, i);
+    if (p->device->host_memory) return there;
+    const processor *mine = &p->processors[k];
+    const slice     *s = &mine->program->fetches[i].slice;
+    int64_t          before = s->offset * (int64_t)mtf_dtype_bytes(s->type);
+    size_t           bytes = (size_t)(mine->program->buffers[s->buffer].bytes - before);
+    char *copy = block_alloc(&p->session->allocator, &p->session->fault, bytes, false);
+    if (copy) p->device->read(mine->context, copy, there, bytes);
+    return copy;
 }
 
 bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
@@ -130,9 +159,10 @@ bool mtf_fetch(mtf_program *p, mtf_tensor *x, void *data)
     int       i = fetch_number(p, x);
     placement where;
     TRY(i >= 0 && where_is(p, x, &where));
-    for (int k = p->store->first; k < p->store->end; k++) { /* equal parts overwrite each other */
+    for (int k = p->store->first; k < p->store->end; k++) { /* equal parts write the same */
         const slice *s = &p->processors[k].program->fetches[i].slice;
-        part_read(p->store, k, x->type, &x->shape, &where, fetched_at(p, k, i), s->stride, data);
+        TRY(part_read(p->store, k, x->type, &x->shape, &where, fetched_at(p, k, i), s->stride,
+                      data));
     }
     return share_parts(p->store, tensor_name(x), x->type, &x->shape, &where, data);
 }
@@ -145,8 +175,11 @@ bool mtf_fetch_parts(mtf_program *p, mtf_tensor *x, void (*visit)(void *, const 
     placement where;
     TRY(i >= 0 && where_is(p, x, &where));
     for (int k = p->store->first; k < p->store->end; k++) {
-        mtf_part part = part_of(p->store, k, &x->shape, &where, fetched_at(p, k, i));
+        char *host = visible(p, k, i);
+        TRY(host != NULL);
+        mtf_part part = part_of(p->store, k, &x->shape, &where, host);
         visit(context, &part);
+        if (!p->device->host_memory) block_free(&p->session->allocator, host);
     }
     return true;
 }
@@ -156,7 +189,7 @@ double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x)
     char value[8];
     if (!alive(p) || !x) return 0;
     if (x->shape.ndims) {
-        fail(&p->session->fault, ERR_SHAPE, "\"%s\" is no scalar", tensor_name(x));
+        fail(&p->session->fault, ERR_SHAPE, "\"%s\" is not a scalar", tensor_name(x));
         return 0;
     }
     return mtf_fetch(p, x, value) ? dtype_load(x->type, value, 0) : 0;

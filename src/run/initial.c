@@ -1,7 +1,7 @@
 /* First values of variables.
  *
- * They are drawn by a program of few instructions, one for each processor, and
- * depend on seed, name and position alone, whatever the mesh.
+ * They are computed by a program of few instructions for each processor, and
+ * depend only on seed, name and position, not on the mesh.
  */
 #include "run/initial.h"
 
@@ -25,7 +25,7 @@ static bool draw(emitter *e, const mtf_tensor *w, draw_kind kind, double a, doub
     return emit_draw(e, &how, 0, NULL, home);
 }
 
-/* Which indices of dimension i of w are here. */
+/* The indices of dimension i of w that are on this processor. */
 static span range_here(const emitter *e, const mtf_tensor *w, int i)
 {
     placement where;
@@ -33,7 +33,7 @@ static span range_here(const emitter *e, const mtf_tensor *w, int i)
     return cut_range(e->layout->mesh, &where.dim[i], &e->here, w->shape.dims[i].size);
 }
 
-/* Normal numbers, then each index of the first dimension times its deviation. */
+/* Normal numbers, multiplied by a deviation for each index of the first dimension. */
 static bool draw_each(emitter *e, const mtf_tensor *w, const double *deviations, const slice *home)
 {
     int64_t begin = range_here(e, w, 0).begin;
@@ -46,7 +46,8 @@ static bool draw_each(emitter *e, const mtf_tensor *w, const double *deviations,
     return true;
 }
 
-/* Makes the whole matrix, the last dimension as columns, and keeps what is here of it. */
+/* Computes the whole matrix, with the last dimension as columns, and keeps this processor's
+ * part. */
 static bool take_orthogonal(emitter *e, const mtf_tensor *w, double gain, const slice *home)
 {
     arena        *a = &e->program->arena;
@@ -86,31 +87,35 @@ static bool emit_initial(emitter *e, const mtf_tensor *w)
 }
 
 /* Runs the program, whose only buffers are the variable's and, perhaps, one constant. */
-static bool run_all(device *d, const program *p, void *memory)
+static bool run_all(device_context *c, const program *p, void *memory)
 {
+    device   *d = c->device;
     void     *base[2] = {memory, NULL};
     run_state r = {
         .base = base, .seed = d->session->opts.seed, .threads = d->session->opts.threads};
     size_t scratch = d->scratch_bytes(d, p, r.threads);
     size_t bytes = p->nbuffers > 1 ? (size_t)p->buffers[1].bytes : 0;
-    bool   ok = (r.scratch = d->alloc(d, scratch)) != NULL;
+    bool   ok = (r.scratch = d->alloc(c, scratch)) != NULL;
     if (ok && bytes) {
-        ok = (base[1] = d->alloc(d, bytes)) != NULL;
-        if (ok) d->write(d, base[1], p->buffers[1].data, bytes);
+        ok = (base[1] = d->alloc(c, bytes)) != NULL;
+        if (ok) d->write(c, base[1], p->buffers[1].data, bytes);
     }
-    for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(d, p, i, &r);
-    if (bytes) d->release(d, base[1], bytes);
-    d->release(d, r.scratch, scratch);
+    ok = ok && (!d->prepare || d->prepare(c, p, &r)) && d->begin(c, p, &r);
+    for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(c, p, i, &r);
+    ok = ok && d->end(c, p, &r);
+    if (d->forget) d->forget(c, p, &r);
+    if (bytes) d->release(c, base[1], bytes);
+    d->release(c, r.scratch, scratch);
     return ok;
 }
 
 bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory)
 {
-    program *p = program_new(at->device->session, NULL);
+    program *p = program_new(at->context->device->session, NULL);
     TRY(p != NULL);
     emitter e = {.program = p, .cause = w, .layout = at->layout, .here = at->here};
     bool    ok = emit_initial(&e, w) && program_verify(p, "initialising");
-    ok = ok && run_all(at->device, p, memory);
+    ok = ok && run_all(at->context, p, memory);
     program_free(p);
     return ok;
 }

@@ -6,14 +6,14 @@
 #include "machine/device.h"
 #include "space/layout.h"
 
-/* Whose part of a variable it is. */
+/* The processor whose part of a variable is filled. */
 typedef struct initial_place {
-    device       *device;
+    device_context *context;
     const layout *layout;
     mesh_point    here;
 } initial_place;
 
-/* Fills in the part of variable w that lives at `memory`, as its initialiser says. */
+/* Fills the part of variable w at `memory`, as its initialiser says. */
 bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory);
 
 #endif

@@ -1,7 +1,7 @@
 /* NumPy's .npy files, read and written.
  *
- * Reading happens in memory, so that a fuzzer can reach all of it; the header
- * is taken apart by npy_header.c.
+ * Files are parsed in memory, so that a fuzzer can reach all of it;
+ * npy_header.c parses the header.
  */
 #include "run/npy.h"
 
@@ -71,14 +71,14 @@ bool npy_parse(mtf_session *s, const char *name, const unsigned char *bytes, siz
         turn_round(out, bytes + h.data_at, h.count);
     else if (wanted)
         memcpy(data, bytes + h.data_at, wanted);
-    /* NumPy takes any byte but 0 as true; here a bool is 0 or 1. */
+    /* NumPy treats any byte but 0 as true; here a bool is 0 or 1. */
     if (type == MTF_BOOL)
         for (size_t i = 0; i < wanted; i++)
             ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
     return true;
 }
 
-/* The bytes of an open file, as many as there are up to `room`; -1 after an error. */
+/* Reads an open file, at most `room` bytes; -1 after an error. */
 static ssize_t read_all(int file, unsigned char *bytes, size_t room)
 {
     size_t have = 0;
@@ -99,7 +99,7 @@ static bool read_open(mtf_session *s, const char *path, int file, npy_array *out
         return fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
     if (!S_ISREG(about.st_mode))
         return fail(&s->fault, ERR_FILE, "\"%s\" is %s; a .npy file is needed", path,
-                    S_ISDIR(about.st_mode) ? "a folder" : "no regular file");
+                    S_ISDIR(about.st_mode) ? "a folder" : "not a regular file");
     size_t         room = (size_t)about.st_size;
     unsigned char *bytes = block_alloc(&s->allocator, &s->fault, room, false);
     TRY(bytes != NULL);
@@ -114,7 +114,7 @@ bool npy_read(mtf_session *s, const char *path, npy_array *out)
 {
     *out = (npy_array){0};
     TRY(mtf_ok(s));
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe must not block */
     if (file < 0) return fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
     bool ok = read_open(s, path, file, out);
     close(file);

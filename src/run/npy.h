@@ -27,7 +27,7 @@ bool npy_write(mtf_session *s, const char *path, mtf_dtype type, int ndims, cons
                const void *data);
 void npy_release(mtf_session *s, npy_array *a);
 
-/* Type and shape as they stand in sentences: "f32 (3, 4)". */
+/* Type and shape for messages: "f32 (3, 4)". */
 enum { NPY_TEXT = 400 };
 const char *npy_text(mtf_dtype type, int ndims, const int64_t *sizes, char text[NPY_TEXT]);
 

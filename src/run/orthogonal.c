@@ -1,8 +1,8 @@
 /* Random matrices with orthonormal rows or columns.
  *
- * The Q of a matrix of normal numbers whose R has a positive diagonal, which
- * is evenly distributed over all such matrices.  No part of it can be told
- * without the rest, so whoever wants a part makes the whole.
+ * The Q of the QR decomposition of a normal random matrix, with a positive
+ * diagonal of R: it is uniformly distributed over all such matrices.  No part
+ * of it can be computed alone, so each processor computes the whole matrix.
  */
 #include "run/orthogonal.h"
 
@@ -25,7 +25,8 @@ static double dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* Takes out of v what lies along the first `count` vectors, twice: once leaves rounding errors. */
+/* Subtracts from v its projections onto the first `count` vectors; twice, because one pass leaves
+ * rounding errors. */
 static void make_orthogonal(double *v, const double *vectors, int64_t count, int64_t length)
 {
     for (int turn = 0; turn < 2; turn++)

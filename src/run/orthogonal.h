@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/philox.h"
 
-/* Fills in rows x cols numbers, row-major: `gain` times a matrix whose columns are orthonormal, or
- * its rows where it is wide.  False after an error. */
+/* Fills in rows x cols numbers, row-major: `gain` times a matrix with orthonormal columns, or with
+ * orthonormal rows if it has more columns than rows.  False after an error. */
 bool orthogonal_fill(arena *scratch, philox_stream from, int64_t rows, int64_t cols, double gain,
                      double *out);
 

@@ -1,5 +1,7 @@
-/* Whole arrays on the host, parts on processors: cutting and joining. */
+/* Cuts arrays of the host into parts, and joins them. */
 #include "run/parts.h"
+
+#include <string.h>
 
 typedef struct walk {
     int     nd;
@@ -49,38 +51,80 @@ mtf_part part_of(const store *s, int p, const mtf_shape *shape, const placement 
     return part;
 }
 
-void part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
-                const placement *where, const char *whole, void *part)
+void part_pack(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
+               const placement *where, const char *whole, char *dense)
 {
     walk    w;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
-    char   *to = part;
     if (!start(s, p, shape, where, &w)) return;
-    /* Trailing dimensions that are whole are one run. */
+    /* Trailing dimensions that are not cut are contiguous. */
     int     fixed = 0;
     int64_t run = 1;
     while (fixed < w.nd && w.size[w.nd - 1 - fixed] == shape->dims[w.nd - 1 - fixed].size)
         run *= w.size[w.nd - 1 - fixed++];
     if (fixed < w.nd) run *= w.size[w.nd - 1 - fixed++];
     do {
-        s->device->write(s->device, to, whole + whole_index(&w) * bytes, (size_t)(run * bytes));
-        to += run * bytes;
+        memcpy(dense, whole + whole_index(&w) * bytes, (size_t)(run * bytes));
+        dense += run * bytes;
     } while (next(&w, fixed));
 }
 
-void part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
+bool part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
+                const placement *where, const char *whole, void *part)
+{
+    if (s->device->host_memory) {
+        part_pack(s, p, type, shape, where, whole, part);
+        return true;
+    }
+    mtf_session *m = s->session;
+    size_t       bytes = (size_t)store_part_bytes(s, type, shape, where, p);
+    char        *dense = block_alloc(&m->allocator, &m->fault, bytes, false);
+    TRY(dense != NULL);
+    part_pack(s, p, type, shape, where, whole, dense);
+    s->device->write(s->contexts[p], part, dense, bytes);
+    block_free(&m->allocator, dense);
+    return mtf_ok(m);
+}
+
+/* How many elements of a part lie before, and after, its first one in memory. */
+static void find_extent(const walk *w, const int64_t *stride, int64_t *before, int64_t *after)
+{
+    *before = *after = 0;
+    for (int d = 0; d < w->nd; d++) {
+        int64_t reach = (w->size[d] - 1) * stride[d];
+        *(reach < 0 ? before : after) += reach;
+    }
+}
+
+static void unpack(walk *w, int64_t bytes, const char *part, const int64_t *stride, char *whole)
+{
+    /* A last dimension that is dense in the part is copied at once. */
+    bool    dense = w->nd && (stride[w->nd - 1] == 1 || w->size[w->nd - 1] == 1);
+    int64_t run = dense ? w->size[w->nd - 1] : 1;
+    do {
+        int64_t from = 0;
+        for (int d = 0; d < w->nd; d++) from += w->at[d] * stride[d];
+        memcpy(whole + whole_index(w) * bytes, part + from * bytes, (size_t)(run * bytes));
+    } while (next(w, dense ? 1 : 0));
+}
+
+bool part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
                const placement *where, const char *part, const int64_t *stride, char *whole)
 {
     walk    w;
-    int64_t bytes = (int64_t)mtf_dtype_bytes(type);
-    if (!start(s, p, shape, where, &w)) return;
-    /* A last dimension that is dense in the part is one run. */
-    bool    dense = w.nd && (stride[w.nd - 1] == 1 || w.size[w.nd - 1] == 1);
-    int64_t run = dense ? w.size[w.nd - 1] : 1;
-    do {
-        int64_t from = 0;
-        for (int d = 0; d < w.nd; d++) from += w.at[d] * stride[d];
-        s->device->read(s->device, whole + whole_index(&w) * bytes, part + from * bytes,
-                        (size_t)(run * bytes));
-    } while (next(&w, dense ? 1 : 0));
+    int64_t bytes = (int64_t)mtf_dtype_bytes(type), before, after;
+    if (!start(s, p, shape, where, &w)) return true;
+    if (s->device->host_memory) {
+        unpack(&w, bytes, part, stride, whole);
+        return true;
+    }
+    find_extent(&w, stride, &before, &after);
+    mtf_session *m = s->session;
+    size_t       size = (size_t)((after - before + 1) * bytes);
+    char        *copy = block_alloc(&m->allocator, &m->fault, size, false);
+    TRY(copy != NULL);
+    s->device->read(s->contexts[p], copy, part + before * bytes, size);
+    unpack(&w, bytes, copy - before * bytes, stride, whole);
+    block_free(&m->allocator, copy);
+    return mtf_ok(m);
 }

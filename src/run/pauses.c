@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-#define GAP 20e-6 /* shorter ones are the clock's interrupts, which all suffer alike */
+#define GAP 20e-6 /* shorter gaps are timer interrupts, which affect all alike */
 
 typedef struct watcher {
     pthread_t thread;

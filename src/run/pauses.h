@@ -1,11 +1,11 @@
-/* Pauses: how often, and for how long, the system takes a core away from who computes on it. */
+/* Pauses: when the system takes cores away, and how long. */
 #ifndef RUN_PAUSES_H
 #define RUN_PAUSES_H
 
 #include <stdbool.h>
 
-/* So many threads that do nothing but look at the clock, for `seconds`: pauses a second of each, and
- * how long one takes.  False: the system gives no threads. */
+/* Runs `threads` threads that only read the clock, for `seconds`.  `often`: pauses per second and
+ * thread; `each`: the mean length of a pause.  False: the threads could not be started. */
 bool pauses_measure(int threads, double seconds, double *often, double *each);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shows tensors to the session's user: print and scalar_summary. */
+/* Prints tensors for the session's user: print and scalar_summary. */
 #include "run/say.h"
 
 #include <stdio.h>
@@ -6,9 +6,9 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 
-enum { SHOWN = 24 }; /* elements; the rest is counted */
+enum { SHOWN = 24 }; /* elements; of the others only the number is printed */
 
-/* Integers with all their digits. */
+/* Integers are printed with all their digits. */
 static void write_element(mtf_dtype type, const char *element, char *text, size_t room)
 {
     if (dtype_is_int(type)) {
@@ -21,7 +21,7 @@ static void write_element(mtf_dtype type, const char *element, char *text, size_
 }
 
 /* message: f32 [2 3] 1 2 3 4 5 6 */
-void say_value(mtf_session *s, device *d, const instr *i, void *const *base)
+void say_value(mtf_session *s, device_context *c, const instr *i, void *const *base)
 {
     const access *a = &i->in[0];
     int64_t       at[MAX_LOOPS] = {0}, total = instr_elements(i), bytes = (int64_t)mtf_dtype_bytes(a->type);
@@ -38,7 +38,7 @@ void say_value(mtf_session *s, device *d, const instr *i, void *const *base)
         _Alignas(8) char element[8];
         int64_t          where = a->offset;
         for (int k = 0; k < i->nloops; k++) where += at[k] * a->stride[k];
-        d->read(d, element, (const char *)base[a->buffer] + where * bytes, (size_t)bytes);
+        c->device->read(c, element, (const char *)base[a->buffer] + where * bytes, (size_t)bytes);
         write_element(a->type, element, text, sizeof text);
         session_say(s, text);
         for (int k = i->nloops - 1; k >= 0 && ++at[k] == i->size[k]; k--) at[k] = 0;

@@ -1,4 +1,4 @@
-/* Rules for state are settled when a session's first program is compiled. */
+/* Decides on rules for state at the first compilation. */
 #include "run/settle.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static bool has_rule(const char *list, const char *rule)
     return false;
 }
 
-/* What the first process has left out. */
+/* Declines the rules that the first process has declined. */
 static void follow(layout *l, const char *declined)
 {
     int n = 0;
@@ -66,7 +66,7 @@ static bool is_at(const store_entry *e, const placement *where)
     return same;
 }
 
-/* Where memory runs out, what is there already goes with the session. */
+/* If memory runs out, the parts allocated so far are freed with the session. */
 static bool change_parts(store *s, store_entry *e, const placement *where, const char *whole)
 {
     void **parts = arena_array(&s->session->arena, void *, s->processors);
@@ -76,14 +76,14 @@ static bool change_parts(store *s, store_entry *e, const placement *where, const
     e->where = *where;
     for (int p = s->first; p < s->end; p++) {
         parts[p] = s->device->alloc(
-            s->device, (size_t)store_part_bytes(s, e->type, &e->shape, where, p));
+            s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, where, p));
         TRY(parts[p] != NULL);
-        part_write(s, p, e->type, &e->shape, where, whole, parts[p]);
+        TRY(part_write(s, p, e->type, &e->shape, where, whole, parts[p]));
     }
     return true;
 }
 
-/* A variable that was read or set before the rules were settled. */
+/* Moves a variable that was read or set before the rules were settled. */
 static bool move(store *s, store_entry *e)
 {
     mtf_session *m = s->session;

@@ -1,4 +1,4 @@
-/* What the ranks tell each other outside of steps. */
+/* Data that ranks exchange outside of steps. */
 #include "run/share.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 /* ---- parts of a tensor ---- */
 
-/* The first along the axes that do not cut it. */
+/* The processor with index 0 along the axes that do not cut the tensor. */
 int share_speaker(const store *s, int processor, const mtf_shape *shape, const placement *where)
 {
     unsigned   axes = placement_axes(where, shape->ndims);
@@ -25,7 +25,7 @@ static int rank_of(const store *s, int processor)
     return (int)(((processor + 1) * (int64_t)ranks_count(s->ranks) - 1) / s->processors);
 }
 
-/* Scalars count as arrays of one element. */
+/* Scalars are treated as arrays of one element. */
 static bool block_of(const store *s, const mesh_point *p, mtf_dtype type, const mtf_shape *shape,
                      const placement *where, rank_block *b)
 {
@@ -45,7 +45,7 @@ bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *sh
 {
     unsigned axes = placement_axes(where, shape->ndims);
     char     what[200];
-    if (!s->ranks || axes == 0) return true; /* everybody has the whole */
+    if (!s->ranks || axes == 0) return true; /* every rank has the whole */
     snprintf(what, sizeof what, "reading \"%.150s\"", name);
     for (int d = 0; d < shape->ndims; d++)
         if (shape->dims[d].size > INT_MAX)
@@ -62,7 +62,7 @@ bool share_parts(store *s, const char *name, mtf_dtype type, const mtf_shape *sh
     return true;
 }
 
-/* ---- words ---- */
+/* ---- options and texts ---- */
 
 bool share_agrees(mtf_session *s, ranks *r, const char *what, bool answer)
 {
@@ -97,7 +97,7 @@ bool share_text(mtf_session *s, ranks *r, const char *what, const char **text)
 
 /* ---- schedules ---- */
 
-/* What a rank says of its program; plain numbers, so that they can be compared as bytes. */
+/* A summary of a rank's program; plain numbers, so that it can be compared as bytes. */
 typedef struct summary {
     uint64_t machine, schedule; /* hashes */
     int64_t  collectives, peak;
@@ -127,7 +127,7 @@ static uint64_t hash_map(uint64_t hash, const span_map *map)
     return hash_number(hash_number(hash, map->low), map->high);
 }
 
-/* All that must be the same on every processor; sizes of its own parts need not be. */
+/* Hashes all that must be the same on every processor; the sizes of its own parts may differ. */
 static uint64_t hash_collective(uint64_t hash, const instr *i)
 {
     hash = hash_word(hash, mtf_name_of_tensor(i->cause));
@@ -171,7 +171,7 @@ static summary summarise(const store *s, const program *p, int64_t peak)
     return mine;
 }
 
-/* Position, in words, of this rank's n-th collective. */
+/* This rank's n-th collective, as a hash and as text. */
 typedef struct told {
     uint64_t hash;
     char     text[120];
@@ -191,7 +191,8 @@ static void tell(const program *p, int64_t n, told *t)
     }
 }
 
-/* Goes through the collectives one by one until two ranks differ: slow, but it happens once. */
+/* Compares the collectives one by one until two ranks differ: slow, but it runs only after an
+ * error. */
 static bool explain(store *s, const program *p, int64_t most)
 {
     int   count = ranks_count(s->ranks);

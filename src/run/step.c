@@ -1,4 +1,4 @@
-/* Steps: every processor walks its program. */
+/* Steps: every processor runs its program. */
 
 #include "base/dtype.h"
 #include "run/compiled.h"
@@ -19,9 +19,17 @@ static bool all_fed(const mtf_program *p)
 static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
 {
     uint8_t flag = 0;
-    p->device->read(p->device, &flag,
+    p->device->read(k->context, &flag,
                     (const char *)k->base[test->in[0].buffer] + test->in[0].offset, 1);
     return flag != 0;
+}
+
+/* The time of queued work is known only when it is done. */
+static void count(processor *me, int k)
+{
+    const device *d = me->context->device;
+    if (me->counts.program && d->wait) d->wait(me->context);
+    count_instr(&me->counts, k);
 }
 
 static bool walk(mtf_program *p, int number)
@@ -32,7 +40,7 @@ static bool walk(mtf_program *p, int number)
     int            depth = 0;
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
-        count_instr(&me->counts, k);
+        count(me, k);
         switch (i->kind) {
         case INSTR_LOOP: turns[depth++] = 0; break;
         case INSTR_TEST:
@@ -48,16 +56,16 @@ static bool walk(mtf_program *p, int number)
             break;
         }
         case INSTR_SAY:
-            if (number == 0) say_value(p->session, p->device, i, me->base);
+            if (number == 0) say_value(p->session, me->context, i, me->base);
             break;
         case INSTR_REDUCE:
         case INSTR_REDUCE_SCATTER:
         case INSTR_EXCHANGE: TRY(p->store->wire->run(p->store->wire, number, i, me->base)); break;
         default:
-            if (instr_elements(i) > 0) TRY(p->device->run(p->device, q, k, &me->state));
+            if (instr_elements(i) > 0) TRY(p->device->run(me->context, q, k, &me->state));
         }
     }
-    count_instr(&me->counts, -1);
+    count(me, -1);
     return true;
 }
 
@@ -68,14 +76,14 @@ static void step_one(void *context, int index)
     processor   *me = &p->processors[number];
     wire        *w = p->store->wire;
     count_begin(&me->counts, w, number);
-    bool ok = p->device->begin(p->device, me->program, &me->state) && walk(p, number) &&
-              p->device->end(p->device, me->program, &me->state);
+    bool ok = p->device->begin(me->context, me->program, &me->state) && walk(p, number) &&
+              p->device->end(me->context, me->program, &me->state);
     count_end(&me->counts, w, number);
     if (!ok && w) w->abort(w, number);
     me->state.step++;
 }
 
-/* Says whose error ended the step, and tells the other processes. */
+/* Adds the failed processor to the error, and sends it to the other processes. */
 static void report_failure(store *s)
 {
     char whose[200] = "processor ";
@@ -91,11 +99,15 @@ bool mtf_step(mtf_program *p)
     if (!alive(p)) return false;
     TRY(all_fed(p));
     if (p->store->wire) p->store->wire->reset(p->store->wire);
-    if (p->device->enter) p->device->enter(p->device);
-    p->session->stepping = true;
-    thread_pool_run(p->store->thread_pool, step_one, p);
-    p->session->stepping = false;
-    if (p->device->leave) p->device->leave(p->device);
+    if (p->device->enter) p->device->enter(p->device, &p->step);
+    if (p->step.played) {
+        for (int k = p->store->first; k < p->store->end; k++) p->processors[k].state.step++;
+    } else {
+        p->session->stepping = true;
+        thread_pool_run(p->store->thread_pool, step_one, p);
+        p->session->stepping = false;
+    }
+    if (p->device->leave) p->device->leave(p->device, &p->step);
     p->stepped = true;
     if (!mtf_ok(p->session)) report_failure(p->store);
     return mtf_ok(p->session);

@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, thread pool, variables by name. */
+/* The session's mesh, device, wire, thread pool and variables. */
 #include "run/store.h"
 
 #include <string.h>
@@ -20,8 +20,14 @@ void store_release(store *s, store_entry *e)
 {
     for (int p = s->first; e->parts && p < s->end; p++)
         if (e->parts[p])
-            s->device->release(s->device, e->parts[p],
+            s->device->release(s->contexts[p], e->parts[p],
                                (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
+}
+
+static void close_contexts(const store *s, device *d, device_context **contexts)
+{
+    for (int p = s->first; contexts && p < s->end; p++)
+        if (contexts[p]) d->close_context(contexts[p]);
 }
 
 static void close_store(void *what)
@@ -30,8 +36,10 @@ static void close_store(void *what)
     if (s->thread_pool) thread_pool_close(s->thread_pool);
     for (int i = 0; i < s->count; i++) store_release(s, s->all[i]);
     if (s->wire) s->wire->close(s->wire);
+    if (s->check != s->device) close_contexts(s, s->check, s->check_contexts);
+    close_contexts(s, s->device, s->contexts);
     if (s->check && s->check != s->device)
-        s->check->close(s->check); /* and the one inside */
+        s->check->close(s->check); /* closes its inner device as well */
     else if (s->device)
         s->device->close(s->device);
     s->session->store = NULL;
@@ -47,7 +55,7 @@ static bool join_ranks(mtf_session *s, int processors, ranks **r)
     return *r && mtf_ok(s);
 }
 
-/* This process's share of the mesh. */
+/* Determines which processors of the mesh this process has. */
 static bool take_share(store *s)
 {
     mtf_session *m = s->session;
@@ -67,6 +75,17 @@ static bool take_share(store *s)
     return true;
 }
 
+static bool open_contexts(store *s)
+{
+    s->contexts = arena_array(&s->session->arena, device_context *, s->processors);
+    TRY(s->contexts != NULL);
+    for (int p = s->first; p < s->end; p++) {
+        s->contexts[p] = s->device->open_context(s->device, p);
+        TRY(s->contexts[p] != NULL);
+    }
+    return true;
+}
+
 static bool open_machine(store *s)
 {
     const mtf_session_opts *o = &s->session->opts;
@@ -81,13 +100,13 @@ static bool open_machine(store *s)
     TRY(take_share(s));
     int here = s->end - s->first;
     s->device = machine_open(s->session);
-    TRY(s->device != NULL);
+    TRY(s->device && open_contexts(s));
     if (s->ranks)
         s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
     else if (s->processors > 1)
-        s->wire = wire_threads_open(s->session, &s->mesh);
+        s->wire = wire_threads_open(s->session, &s->mesh, s->contexts);
     TRY(s->wire || s->processors == 1);
-    s->site = machine_site(o->threads);
+    s->site = machine_site(s->session, o->threads);
     if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
     s->threads = site_threads(&s->site, &s->mesh, s->first);
     s->thread_pool = thread_pool_open(s->session, here, s->threads);
@@ -100,7 +119,7 @@ bool store_prepare(mtf_session *s, ranks **r)
     return mesh_parse(s, s->opts.mesh, &m) && join_ranks(s, mesh_size(&m), r);
 }
 
-/* Processors in a process, at most. */
+/* The most processors in one process. */
 static int processors_here(mtf_session *session)
 {
     mesh m;
@@ -116,7 +135,7 @@ int64_t store_memory_each(mtf_session *session)
 
 site store_site(mtf_session *session)
 {
-    site s = machine_site(session->opts.threads);
+    site s = machine_site(session, session->opts.threads);
     s.ranks = launch_find().size;
     return s;
 }
@@ -170,8 +189,8 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     layout_refine(&s->layout, &e->shape, &e->where);
     for (int p = s->first; p < s->end; p++) {
         e->parts[p] = s->device->alloc(
-            s->device, (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
-        initial_place at = {s->device, &s->layout, mesh_place(&s->mesh, p)};
+            s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
+        initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
         TRY(e->parts[p] && initial_fill(&at, w, e->parts[p]));
     }
     return names_put(&s->entries, e->name, e);
@@ -197,16 +216,29 @@ bool store_restart(store *s, const mtf_tensor *w)
     store_entry *e = store_variable(s, w);
     TRY(e != NULL);
     for (int p = s->first; p < s->end; p++) {
-        initial_place at = {s->device, &s->layout, mesh_place(&s->mesh, p)};
+        initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
         TRY(initial_fill(&at, w, e->parts[p]));
     }
     return true;
 }
 
-device *store_check_device(store *s)
+void store_wait(const store *s)
 {
-    if (s->check) return s->check;
-    bool checks = strcmp(s->session->opts.device, "check") == 0;
-    s->check = checks ? s->device : device_check_open(s->session, s->device);
-    return s->check;
+    for (int p = s->first; s->device->wait && p < s->end; p++) s->device->wait(s->contexts[p]);
+}
+
+device_context **store_check_contexts(store *s)
+{
+    if (s->check_contexts) return s->check_contexts;
+    if (machine_checks(s->session)) {
+        s->check = s->device;
+        return s->check_contexts = s->contexts;
+    }
+    device_context **list = arena_array(&s->session->arena, device_context *, s->processors);
+    s->check = list ? device_check_open(s->session, s->device) : NULL;
+    if (!s->check) return NULL;
+    s->check_contexts = list;
+    for (int p = s->first; p < s->end; p++)
+        if (!(list[p] = device_check_over(s->check, s->contexts[p]))) return NULL;
+    return list;
 }

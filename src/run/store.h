@@ -1,4 +1,4 @@
-/* The session's machine: mesh, device, wire, thread pool, and variables by name.
+/* The session's mesh, device, wire, thread pool and variables.
  *
  * Variables belong to the session, not to a program: programs that name the
  * same variable share it.  Each processor holds its own part.
@@ -14,7 +14,7 @@
 
 typedef struct store_entry {
     const char *name;
-    mtf_dtype   type, master; /* as it is kept here, and in checkpoints */
+    mtf_dtype   type, master; /* in this session, and in checkpoints */
     mtf_shape   shape; /* of the whole */
     bool        trainable;
     placement   where;
@@ -25,39 +25,42 @@ typedef struct store {
     mtf_session  *session;
     mesh          mesh;
     layout        layout;
-    int           processors; /* of the whole mesh */
-    int           first, end; /* those of this process; arrays by processor have only these */
+    int           processors; /* in the whole mesh */
+    int           first, end; /* those in this process; arrays by processor have only these */
     int           threads;    /* inside each processor */
-    site          site;       /* what plans have to know of all that */
+    site          site;       /* what plans need to know of the processes */
     ranks        *ranks;      /* the other processes; NULL: none */
     device       *device;
-    device       *check; /* one that checks, for the same memory; NULL: nobody has asked */
+    device_context **contexts; /* by processor */
+    device       *check; /* a checking device for the same memory; NULL: not used yet, */
+    device_context **check_contexts; /* and its contexts, by processor */
     wire         *wire; /* NULL: one processor */
     thread_pool         *thread_pool;
     name_table    entries;
-    bool          settled; /* rules for state are those that hold to the end (run/settle.h) */
+    bool          settled; /* the rules for state are final (run/settle.h) */
     store_entry **all;
     int           count, room;
 } store;
 
-/* The session's store, made on first use. NULL after an error. */
+/* The session's store, created on first use.  NULL after an error. */
 store *store_of(mtf_session *s);
-/* Before there is a store: mesh and layout are put in words, and the other processes joined; `*r` is
- * NULL where there are none. */
+/* Before there is a store: parses mesh and layout, and connects to the other processes; `*r` is
+ * NULL if there are none. */
 bool store_prepare(mtf_session *s, ranks **r);
-/* After that: bytes that each processor of this process may take, and what its site will be, where
- * all processes share a machine. */
+/* After that: bytes that each processor of this process may use, and its site, if all processes are
+ * on one machine. */
 int64_t store_memory_each(mtf_session *s);
 site    store_site(mtf_session *s);
-/* The variable's parts; initialised on first use.  Another shape or type under the name is an
+/* The variable's parts; initialised on first use.  Another shape or type for the same name is an
  * error.  NULL after an error. */
 store_entry *store_variable(store *s, const mtf_tensor *w);
-/* Gives a variable its first value again. */
+/* Initialises a variable again. */
 bool store_restart(store *s, const mtf_tensor *w);
-/* Gives the memory of a variable's parts back. */
+/* Frees the memory of a variable's parts. */
 void store_release(store *s, store_entry *e);
-/* A device that checks what runs on it, over the session's; NULL after an error. */
-device *store_check_device(store *s);
+/* Contexts, by processor, of the checking device; NULL after an error. */
+device_context **store_check_contexts(store *s);
+void store_wait(const store *s); /* until all work of this process is done */
 /* Bytes of one processor's part of a tensor. */
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
                          const placement *where, int processor);

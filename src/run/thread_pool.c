@@ -1,4 +1,4 @@
-/* A thread pool: the caller and a thread for every further processor, called for each step. */
+/* A thread pool: one thread for each processor. */
 #include "run/thread_pool.h"
 
 #include <stdatomic.h>
@@ -10,16 +10,16 @@
 typedef struct worker {
     thread_pool *pool;
     int          index;
-    unsigned     seen;  /* calls */
-    int          home;  /* a core, another one for each */
-    _Atomic int  where; /* the core it was on when called last */
+    unsigned     seen;  /* the last call that it has seen */
+    int          home;  /* a core, a different one for each */
+    _Atomic int  where; /* the core on which it ran at the last call */
     pthread_t    thread;
 } worker;
 
 struct thread_pool {
     mtf_session    *session;
     int             count, started;
-    worker         *workers; /* the first one is the caller's: it has no thread */
+    worker         *workers; /* the first one is the caller: it has no thread of its own */
     bool            crowded;
     pthread_mutex_t lock;
     pthread_cond_t  call, done;
@@ -39,8 +39,8 @@ static bool is_shared(const thread_pool *c, const worker *h)
     return false;
 }
 
-/* Two workers on one core would keep all others waiting, so a worker that shares its core moves to
- * its home core; all homes differ.  Nothing is pinned: where other programs keep the cores busy, the
+/* Two workers on one core would make all others wait, so a worker that shares its core moves to its
+ * home core; all homes differ.  Threads are not pinned: if other programs use the cores, the
  * scheduler knows better. */
 static void spread_over_cores(thread_pool *c, worker *h)
 {
@@ -64,8 +64,8 @@ static bool is_done(const void *what)
     return ((const thread_pool *)what)->busy == 0;
 }
 
-/* A worker that never arrives cannot be stopped, and the step never ends: so the caller reports it
- * while others still work.  Ranks report it themselves, once for all of them. */
+/* A worker that never arrives cannot be stopped, and the step never ends: so the caller prints the
+ * error while workers are still running.  Ranks print it themselves, once for all of them. */
 static bool a_worker_is_late(const thread_pool *c)
 {
     return c->session->fault.kind == ERR_LATE && !c->session->said && !c->session->ranks;
@@ -76,7 +76,7 @@ static bool is_done_or_late(const void *what)
     return is_done(what) || a_worker_is_late(what);
 }
 
-/* Steps often follow each other closely: a thread that has just worked spins for a while, then sleeps. */
+/* Steps often follow each other closely: after its work a thread spins for a while, then sleeps. */
 static void wait_for(thread_pool *c, pthread_cond_t *changed, barrier_test *is_true,
                      const void *what)
 {
@@ -127,7 +127,7 @@ thread_pool *thread_pool_open(mtf_session *s, int count, int threads)
     for (c->started = 1; c->workers && c->started < count; c->started++) {
         worker *h = &c->workers[c->started];
         if (thread_start(&h->thread, serve, h)) continue;
-        fail(&s->fault, ERR_MEMORY, "the system gives no thread for processor %d of %d", h->index,
+        fail(&s->fault, ERR_MEMORY, "cannot start a thread for processor %d of %d", h->index,
              count);
         break;
     }

@@ -12,11 +12,11 @@
 enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16 };
 #define ROUND_SECONDS 0.004
 #define RATIO_SECONDS 0.008
-/* Of what a step took, for what it has beyond another, whatever that took. */
+/* The least fraction of a step's time that is attributed to what it does beyond another step. */
 #define LEAST_SHARE 0.05
 
-/* A step is over when it is so for the last processor.  Threads wait for it anyway; ranks that have
- * nothing to tell each other do not, and begin together here. */
+/* A step ends when the last processor ends it.  Threads wait for that anyway; ranks without
+ * collectives do not, so they are synchronised here. */
 static bool take_slowest(const trial *t, double *seconds)
 {
     ranks *r = store_of(t->session)->ranks;
@@ -37,7 +37,7 @@ bool timing_steps(const trial *t, int n, const char *const *texts, const double 
         p[k] = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
         ok = p[k] != NULL;
     }
-    for (int round = -1; round < ROUNDS && ok; round++) /* the first warms up */
+    for (int round = -1; round < ROUNDS && ok; round++) /* the first round is a warm-up */
         for (int k = 0; k < n; k++) {
             int    steps = (int)fmin(MOST_STEPS, 1 + ROUND_SECONDS / guess[k]);
             double step[MOST_STEPS];
@@ -57,7 +57,7 @@ bool timing_steps(const trial *t, int n, const char *const *texts, const double 
     return mtf_ok(t->session);
 }
 
-/* Where others disturb the machine, the lesser of two steps may have taken as long as the other. */
+/* On a disturbed machine, the smaller of two steps may have taken as long as the larger one. */
 static double beyond(double took, double lesser)
 {
     return fmax(took - lesser, LEAST_SHARE * took);
@@ -92,8 +92,9 @@ bool timing_link(const trial *t, chain *c, double *seconds)
 
 /* ---- collectives ---- */
 
-/* What this process's processors have spent in collectives so far, and how often; without the first of
- * a step, to which they come one after the other. */
+/* The time that this process's processors have spent in collectives so far, and the number of
+ * executions; without the first collective of a step, at which processors arrive at different
+ * times. */
 typedef struct spent {
     double seconds, turns;
 } spent;
@@ -132,7 +133,7 @@ bool timing_collective(const trial *t, chain *c, double *seconds)
     bool         ok = p && program_measure(p);
     double       took[ROUNDS];
     spent        before = {0};
-    for (int round = -1; round < ROUNDS && ok; round++) { /* the first warms up */
+    for (int round = -1; round < ROUNDS && ok; round++) { /* the first round is a warm-up */
         for (int i = 0; i < steps; i++) mtf_step(p);
         spent  now = in_collectives(p);
         double each = (now.seconds - before.seconds) / (now.turns - before.turns);

@@ -1,8 +1,7 @@
-/* Timing: how long steps of small programs take, on all processors of a session at once.
+/* Timing: how long steps of small programs take.
  *
- * What counts is how long whole steps take, all processors busy: where more of them
- * share the cores, memory or the wire than these can serve at once, every one is as
- * much slower.
+ * Whole steps are timed with all processors busy: if they share cores, memory or the
+ * wire, each processor is slower, and the times include that.
  */
 #ifndef RUN_TIMING_H
 #define RUN_TIMING_H
@@ -12,31 +11,32 @@
 
 enum { TIMING_MOST = 4 };
 
-/* Programs in turn, so that whatever else happens on the machine happens to all.  Of each,
- * seconds of a step, the one that a quarter were shorter than, as models are measured that predictions
- * are compared with.  As many steps as a `guess` of that fills a round with, the same on every rank. */
+/* Runs programs alternately, so that disturbances affect all of them.  `seconds`: for each program,
+ * the lower quartile of its steps' times, as in the measurements that predictions are compared
+ * with.  The number of steps is derived from `guess`, and is the same on every rank. */
 bool timing_steps(const trial *t, int n, const char *const *texts, const double *guess,
                   double *seconds);
 
-/* `head` makes x0; a link reads x(k), and perhaps what else the head made, and gives x(k+1). */
+/* A chain of operations: `head` computes x0; a link computes x(k+1) from x(k), and possibly from
+ * other tensors of the head. */
 typedef struct chain {
     textbuf head;
     void (*link)(textbuf *t, int k);
-    double guess; /* seconds of a link, roughly */
+    double guess; /* approximate seconds of a link */
 } chain;
 
-/* Seconds of a link: of a long chain and a short one, the difference. */
+/* Seconds of a link: the difference between a long chain and a short one. */
 bool timing_link(const trial *t, chain *c, double *seconds);
 
-/* Seconds that a processor spends in the one collective of a link, in the mean. */
+/* Mean seconds that a processor spends in the one collective of a link. */
 bool timing_collective(const trial *t, chain *c, double *seconds);
 
-/* Seconds of a link of one chain as a multiple of those of another, links being as long as each
- * other roughly: both in turn, so that what disturbs one disturbs the other.  What a step takes by
- * itself is left out: where processors have nothing to do they sleep, and are woken for the next. */
+/* The ratio of the seconds of a link in two chains whose links take about the same time.  Both run
+ * alternately, so that disturbances affect both.  The overhead of a step is excluded: idle
+ * processors sleep, and must be woken for the next step. */
 bool timing_ratio(const trial *t, chain *one, chain *other, double *ratio);
 
-/* One instruction, against a step that has none worth telling. */
+/* Seconds of a program's instructions: compared with a step that has almost none. */
 bool timing_single(const trial *t, const char *text, double guess, double *seconds);
 
 #endif

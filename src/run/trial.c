@@ -1,4 +1,4 @@
-/* A trial: what this machine really does in a second, measured once. */
+/* A trial: measures once how fast this machine is. */
 #include "run/trial.h"
 
 #include <math.h>
@@ -15,17 +15,18 @@
 #include "run/trial_windows.h"
 
 enum { MEETINGS = 8 };
-enum { FEW = 8 }; /* elements of the shortest sum */
+enum { FEW = 8 }; /* elements of the shortest all-reduce */
 #define PAUSE_SECONDS 0.3
 
-/* ---- what stays with a processor ---- */
+/* ---- within a processor ---- */
 
-/* Variables that change in place, one after the other, so many bytes before the first comes again:
- * as optimizers do it, and as lately as activations are used. */
+/* Updates variables in place, one after the other: `n` determines how many bytes pass before the
+ * first one is used again.  Optimizers do the same, and activations are reused after similar
+ * distances. */
 static bool time_updates(const trial *t, const price_rates *r, int n, cache_rate *c)
 {
-    enum { UPDATES = 4, UNALIKE = 16 }; /* of one length they would be one instruction */
-    enum { KEPT = 8, PASSED = 12 };     /* bytes of an element; one of two is read and written */
+    enum { UPDATES = 4, UNALIKE = 16 }; /* equal lengths would be fused */
+    enum { KEPT = 8, PASSED = 12 };     /* bytes per element: one variable is also written */
     textbuf text = {.arena = &t->session->arena};
     int     p = mesh_size(&t->mesh);
     double  seconds, elements = 0;
@@ -41,7 +42,7 @@ static bool time_updates(const trial *t, const price_rates *r, int n, cache_rate
     text_add(&text, "a: f32[p=%d, n=8] = variable(init=\"ones\")\ny = a + 1\n", p);
     const char *all = text_done(&text);
     TRY(all && timing_single(t, all, PASSED * elements / 10e9, &seconds));
-    double started = UPDATES * r->start; /* and no less, whatever the difference of two steps was */
+    double started = UPDATES * r->start; /* a lower bound of the time */
     c->bytes = KEPT * elements;
     c->memory = PASSED * elements / fmax(seconds - started, fmax(seconds, started) / 4);
     return true;
@@ -59,7 +60,7 @@ static bool time_passes(const trial *t, price_rates *r)
 
 enum { ELEMENTS = 512 * 512 };
 
-/* Seconds of elementwise work that stays in the cache. */
+/* Seconds of elementwise operations on data in the cache. */
 static bool time_elements(const trial *t, const char *work, double *seconds)
 {
     char text[300];
@@ -68,8 +69,8 @@ static bool time_elements(const trial *t, const char *work, double *seconds)
     return timing_single(t, text, 1e-3, seconds);
 }
 
-/* Chains, and rows of which something is summed up and applied, as norms do it: most work is in
- * between.  Norms by themselves, too, beside what their memory takes. */
+/* Chains of elementwise operations, and rows that are reduced and scaled, as norms do: most work is
+ * between these two.  Also norms alone, without the time for their memory. */
 static bool time_flops(const trial *t, price_rates *r)
 {
     static const char many[] = "b = w * w + w\nc = b * b + b\nd = c * c + c\ne = d * d + d\n"
@@ -83,14 +84,14 @@ static bool time_flops(const trial *t, price_rates *r)
     return true;
 }
 
-/* ---- sums ---- */
+/* ---- all-reduces ---- */
 
 static void link_sum(textbuf *t, int k)
 {
     text_add(t, "s%d: [n] = reduce_sum(x%d)\nx%d = v + s%d\n", k, k, k + 1, k);
 }
 
-/* Dimension `dim` is cut into `parts`. */
+/* Times an all-reduce of n elements; dimension `dim` is cut into `parts`. */
 static bool time_sum(const trial *t, const char *dim, int parts, int n, double *seconds)
 {
     chain c = {
@@ -101,7 +102,7 @@ static bool time_sum(const trial *t, const char *dim, int parts, int n, double *
     return timing_collective(t, &c, seconds);
 }
 
-/* Products with a short sum after each, over all parts or within one. */
+/* Products, each followed by a short sum, over all parts (an all-reduce) or within each part. */
 static const char *text_of_meetings(const trial *t, const char *dim, int parts, bool meet)
 {
     enum { SIDE = 192 };
@@ -122,8 +123,8 @@ static const char *text_of_meetings(const trial *t, const char *dim, int parts, 
     return text_done(&text);
 }
 
-/* Where processors share cores, those who have just worked cannot come at the same moment: what they
- * wait for each other counts, too, as it usually is. */
+/* If processors share cores, they cannot arrive at a collective at the same time: this includes the
+ * usual time that they wait for each other. */
 static bool time_meeting(const trial *t, const char *dim, int parts, double *seconds)
 {
     const char *texts[2] = {text_of_meetings(t, dim, parts, true),
@@ -144,9 +145,9 @@ static bool time_latency(const trial *t, const char *dim, int parts, double *sec
     return true;
 }
 
-/* The shortest sum is all latency; of longer ones what is beyond goes by bytes, but for what their
- * operands take to come and go: between two, an addition touches three times as much, and the sum twice
- * as much of the others'. */
+/* The shortest all-reduce is all latency.  The time that longer ones take beyond it is proportional
+ * to bytes, minus the time for loading and storing operands: between two all-reduces, an addition
+ * accesses three times the bytes, and the all-reduce twice the bytes of the other processors. */
 static bool time_wire(const trial *t, const price_rates *r, const char *dim, int parts,
                       axis_rate *w)
 {
@@ -181,13 +182,14 @@ static bool find_crowd(trial *t)
 
 static bool measure_pauses(const trial *t, int threads, double *often, double *each)
 {
-    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* until our own threads sleep */
+    const struct timespec rest = {.tv_nsec = 50 * 1000 * 1000}; /* for own threads to sleep */
     nanosleep(&rest, NULL);
     return pauses_measure(threads, PAUSE_SECONDS, often, each) ||
-           fail(&t->session->fault, ERR_MEMORY, "the system gives no %d threads", threads);
+           fail(&t->session->fault, ERR_MEMORY, "cannot start %d threads", threads);
 }
 
-/* Pauses matter to those who wait for each other; who shares cores waits for them anyway. */
+/* Pauses delay processors that wait for each other; if these share cores, they wait for the cores
+ * anyway. */
 static bool has_pauses(const trial *t)
 {
     return mesh_size(&t->mesh) > 1 && !t->crowded;
@@ -237,8 +239,9 @@ static short_sum short_sum_of(const trial *t, unsigned axes, double seconds)
                        (double)traffic_messages(&store_of(t->session)->site, &t->mesh, &i, &first)};
 }
 
-/* From what whole sums took in groups of several sizes, what their first message and each further one
- * did.  The smallest group of several axes tells; of an only axis, the smaller part of it. */
+/* Derives the time of the first message and of each further one from all-reduces in groups of
+ * different sizes: the whole mesh and the smallest group along an axis, or along a part of the only
+ * axis. */
 static void tell_messages(const trial *t, const short_sum *all, const short_sum *along,
                           price_rates *r)
 {
@@ -283,7 +286,7 @@ static bool time_wires(const trial *t, price_rates *r)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole trial ---- */
 
 bool trial_begin(mtf_session *s, const mesh *m, bool divided, trial *t)
 {

@@ -1,8 +1,8 @@
-/* A trial: what this machine really does in a second, measured once.
+/* A trial: measures once how fast this machine is.
  *
- * Small programs run on the session's mesh, every processor at once: products of
- * several sizes and types, convolutions with few channels and many, a pass over memory, a tiny instruction, sums over all
- * processors and along each axis.
+ * Small programs run on the session's mesh, on all processors at once: products of several sizes
+ * and types, convolutions with few and with many channels, a pass over memory, a tiny instruction,
+ * all-reduces over all processors and along each axis.
  */
 #ifndef RUN_TRIAL_H
 #define RUN_TRIAL_H
@@ -12,20 +12,20 @@
 typedef struct trial {
     mtf_session *session;
     mesh         mesh;
-    bool         divided;  /* the mesh's two axes are the user's only one: see calibrate_begin */
+    bool         divided;  /* the mesh's two axes divide the user's only one: see calibrate_begin */
     bool         crowded;  /* more processors than cores */
-    double      *of_ranks; /* room for a number of each; NULL: there are none */
+    double      *of_ranks; /* one number for each rank; NULL: no ranks */
 } trial;
 
-/* The session's layout cuts a dimension p along all axes, and along_NAME along axis NAME. */
+/* The session's layout cuts dimension p along all axes, and along_NAME along axis NAME. */
 bool trial_begin(mtf_session *s, const mesh *m, bool divided, trial *t);
 bool trial_run(const trial *t, price_rates *r);
-/* The share of the time for which the system takes cores away, just after that trial. */
+/* The fraction of the time for which the system takes cores away, measured just after the trial. */
 bool trial_lost(const trial *t, const price_rates *r, double *share);
 
-/* Seconds of short sums in two groups, and the messages that a processor sends in each: what a further
- * message takes, and the first in the larger group.  No message takes less than nothing, and the first
- * at least a quarter of the sum. */
+/* Seconds of short all-reduces in two groups, and the number of messages that a processor sends in
+ * each: give the time of a further message, and of the first one in the larger group.  A message
+ * takes at least 0 seconds, and the first one at least a quarter of the all-reduce. */
 typedef struct short_sum {
     double seconds, messages;
 } short_sum;

@@ -1,4 +1,4 @@
-/* Products in a trial: cubes of several sizes, flat ones, and few processors against all. */
+/* Products in a trial: cubes, flat ones, few processors. */
 #include "run/trial_products.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@ static void link_product(textbuf *t, int k)
     text_add(t, "x%d = rename_dimension(y%d, from=n, to=k)\n", k + 1, k);
 }
 
-/* Small products come in crowds, as those of attention heads do: then not all is in the cache. */
+/* Small products come in batches, like those of attention heads: then not all of them fit into the
+ * cache. */
 static int batch_for(int n)
 {
     enum { FLOPS = 1 << 24, MOST = 64 };
@@ -22,7 +23,7 @@ static int batch_for(int n)
     return n < 16 || crowd < 1 ? 1 : crowd > MOST ? MOST : (int)crowd;
 }
 
-/* Products, n by n by n; so many processors have theirs. */
+/* A chain of products, n by n by n, on `processors` processors. */
 static chain chain_of_products(const trial *t, int processors, mtf_dtype type, int n)
 {
     const char *name = mtf_dtype_name(type);
@@ -53,7 +54,8 @@ bool trial_start(const trial *t, price_rates *r)
     return time_product(t, MTF_F32, 2, &r->start);
 }
 
-/* A row holds from about half way to its side on.  What operands take to come and go is not in it. */
+/* A rate applies to sides from about two thirds of its own on.  The time to load and store operands
+ * is not included. */
 static bool time_cubes(const trial *t, price_rates *r)
 {
     static const struct {
@@ -79,11 +81,11 @@ static bool time_cubes(const trial *t, price_rates *r)
 
 enum { SHORT = 32, BROAD = 512, LONG = 1024, FLATS = 4 };
 
-/* Products of x and another matrix, of which each gives the next one's x. */
+/* Products of x and another matrix; each result becomes the next x. */
 typedef struct flat {
-    const char *few; /* of what there is little */
+    const char *few; /* what is short: columns, rows or terms */
     const char *x[2], *other[2], *y[2];
-    const char *from, *to; /* y's dimension that is cut down to x's */
+    const char *from, *to; /* y's dimension that is sliced to become x's */
 } flat;
 
 static int size_of(const char *dim)
@@ -104,7 +106,7 @@ static const char *text_of_flats(const trial *t, const flat *f)
     text_add(&text, "%s", f->few);
     add_matrix(&text, p, f->x);
     text_add(&text, "x0 = identity(%s)\n", f->few);
-    for (int k = 0; k < FLATS; k++) { /* each its own: what programs read was not just used */
+    for (int k = 0; k < FLATS; k++) { /* separate, since real operands are not in the cache */
         text_add(&text, "%s%d", f->few, k);
         add_matrix(&text, p, f->other);
         text_add(&text, "y%d: [p, %s, %s] = einsum(x%d, %s%d)\n", k, f->y[0], f->y[1], k, f->few,
@@ -118,8 +120,8 @@ static const char *text_of_flats(const trial *t, const flat *f)
     return text_done(&text);
 }
 
-/* What products with one large side take beyond a cube of as many flops, and beyond what that side
- * takes to come from, or go to, where all of them are. */
+/* The time of products with one large operand beyond that of a cube with as many flops, and beyond
+ * the time to load or store that operand. */
 static bool time_flat(const trial *t, price_rates *r)
 {
     static const flat kinds[] = {
@@ -130,7 +132,7 @@ static bool time_flat(const trial *t, price_rates *r)
     double  volume = (double)SHORT * BROAD * LONG, side = cbrt(volume), large = 4.0 * BROAD * LONG;
     double  cube = 2 * volume / rates_product(r, MTF_F32, volume);
     for (int k = 0; k < 3; k++) {
-        int         apart = k < 2 ? FLATS : 2; /* results take turns in two places */
+        int         apart = k < 2 ? FLATS : 2; /* results alternate between two buffers */
         double      seconds, known = r->start + cube + large / rates_memory(r, apart * large);
         const char *text = text_of_flats(t, &kinds[k]);
         TRY(text && timing_single(t, text, FLATS * 1e-3, &seconds));
@@ -150,15 +152,15 @@ static void link_heads(textbuf *t, int k)
     text_add(t, "x%d: [p, length, heads, depth] = einsum(w%d, values)\n", k + 1, k);
 }
 
-/* What products have to do beside their flops, as far as it is known. */
+/* The known time of products besides their flops. */
 static double flat_seconds(const price_rates *r, double volume, product_sides bytes)
 {
     return rates_product_seconds(r, MTF_F32, volume, HEADS, &bytes) -
            2 * volume * HEADS / rates_product(r, MTF_F32, volume);
 }
 
-/* Products of that size are heads of attention, mostly: many of them, side by side in memory.  The
- * row for heads of so many positions holds `from` half way between its side and the row's below. */
+/* Products of that size are mostly attention heads: many of them, contiguous in memory.  The rate
+ * for heads of `positions` positions applies from the side `from` on. */
 static bool time_heads(const trial *t, int positions, double from, price_rates *r)
 {
     const char *const names[][2] = {{"x0", "length"}, {"keys", "memory"}, {"values", "memory"}};
@@ -190,7 +192,7 @@ bool trial_products(const trial *t, price_rates *r)
 
 /* ---- few processors ---- */
 
-/* So many processors, against all of them, at products as they are in steps. */
+/* The speed of `processors` processors relative to all of them, for products of typical sizes. */
 static bool time_few(const trial *t, int processors, double *speed)
 {
     static const int sides[] = {128, 384};
@@ -206,7 +208,7 @@ static bool time_few(const trial *t, int processors, double *speed)
     return true;
 }
 
-/* Who is busy is spread evenly over them all, as parts of a short dimension are. */
+/* The busy processors are spread evenly over all, like the parts of a short dimension. */
 bool trial_fewer(const trial *t, price_rates *r)
 {
     int n = mesh_size(&t->mesh);

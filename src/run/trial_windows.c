@@ -7,7 +7,7 @@
 
 enum { SIDE = 16, TAPS = 3 };
 
-/* Images that make about a million products, or one of them. */
+/* The number of images with about a million products; at least one. */
 static int images_of(int channels)
 {
     enum { PRODUCTS = 1 << 20 };

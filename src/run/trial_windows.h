@@ -4,6 +4,6 @@
 
 #include "run/trial.h"
 
-bool trial_windows(const trial *t, price_rates *r); /* once `start` is known */
+bool trial_windows(const trial *t, price_rates *r); /* needs `start` */
 
 #endif

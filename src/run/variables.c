@@ -9,7 +9,7 @@ static store_entry *entry_of(mtf_tensor *w)
     mtf_graph *g = graph_of(w);
     if (!g) return NULL;
     if (!variable_is(w->node)) {
-        fail(&g->session->fault, ERR_USAGE, "\"%s\" is no variable", tensor_name(w));
+        fail(&g->session->fault, ERR_USAGE, "\"%s\" is not a variable", tensor_name(w));
         return NULL;
     }
     store *s = store_of(g->session);
@@ -22,7 +22,7 @@ bool parts_get(store *s, const store_entry *e, void *whole)
         mesh_point here = mesh_place(&s->mesh, k);
         mtf_shape  local = placement_local(&s->mesh, &e->where, &here, &e->shape);
         slice      dense = slice_dense(0, e->type, &local);
-        part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, whole);
+        TRY(part_read(s, k, e->type, &e->shape, &e->where, e->parts[k], dense.stride, whole));
     }
     return share_parts(s, e->name, e->type, &e->shape, &e->where, whole);
 }
@@ -39,11 +39,11 @@ static bool set(mtf_tensor *variable, const void *data)
     if (!e) return false;
     store *s = store_of(graph_of(variable)->session);
     for (int k = s->first; k < s->end; k++)
-        part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]);
+        TRY(part_write(s, k, e->type, &e->shape, &e->where, data, e->parts[k]));
     return true;
 }
 
-/* Room for w's elements in its own type, where the caller has them in another. */
+/* Room for w's elements in its own type, if the caller has them in another one. */
 static void *room_for(const mtf_tensor *w)
 {
     mtf_session *s = w->node->graph->session;

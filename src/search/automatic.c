@@ -1,4 +1,4 @@
-/* Whatever of mesh, layout and state layout is left open is found. */
+/* Finds the meshes and layouts that users leave open. */
 #include "search/automatic.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "search/shapes.h"
 #include "search/with_state.h"
 
-/* Layouts for which rules for state are looked for; nodes planned to see what would fit. */
+/* Layouts for which rules for state are searched; nodes planned at most to see what would fit. */
 enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
-#define SECONDS 10.0 /* of search, where nobody says otherwise */
+#define SECONDS 10.0 /* of search, by default */
 
 typedef struct finding {
     mtf_graph            *graph;
@@ -20,9 +20,9 @@ typedef struct finding {
     const automatic_opts *opts;
     automatic_answer     *answer;
     int                   room;
-    search_answer        *last;        /* of the mesh in hand */
-    double                state_bound; /* nothing is better with rules for state */
-    layout                given;       /* on the mesh in hand */
+    search_answer        *last;        /* of the current mesh */
+    double                state_bound; /* no layout with rules for state is better */
+    layout                given;       /* on the current mesh */
     double                deadline;    /* by clock_thread() */
     bool                  late;        /* not all meshes were tried, or not all their layouts */
 } finding;
@@ -76,7 +76,7 @@ static bool is_kept(const automatic_answer *w, const found_layout *x)
     return false;
 }
 
-/* Where it belongs among the best: after those that are as good. */
+/* Its rank among the best: after those that are as good. */
 static int rank_of(const finding *f, const cost *c)
 {
     const automatic_answer *w = f->answer;
@@ -86,7 +86,7 @@ static int rank_of(const finding *f, const cost *c)
     return at;
 }
 
-/* Rules that were given and are declined are told; those that were found are not missed. */
+/* Keeps only declined rules that the user gave; those that the search found need no report. */
 static void forget_found(const finding *f, layout *l)
 {
     int n = 0;
@@ -97,8 +97,8 @@ static void forget_found(const finding *f, layout *l)
     l->ndeclined = n;
 }
 
-/* Rules for state that would raise the memory do not count when the layout is used, and so not in
- * its cost. */
+/* Rules for state that would raise the memory are declined when the layout is used, so its cost is
+ * without them. */
 static bool decline(finding *f, layout *l, cost *c)
 {
     mtf_session  *s = f->graph->session;
@@ -116,7 +116,7 @@ static bool decline(finding *f, layout *l, cost *c)
     return ok;
 }
 
-/* Keeps it among the best, once; of equals the one that was there first. */
+/* Adds the layout to the best, unless it is among them; of equals the earlier one stays first. */
 static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool *first)
 {
     automatic_answer *w = f->answer;
@@ -168,7 +168,7 @@ static bool hear_state(void *context, const layout *l, const cost *c)
     return !f->opts->tell || f->opts->tell(f->opts->context, l, c);
 }
 
-/* The best layouts without are tried first with rules for state, those too that do not fit without. */
+/* Tries rules for state on the best layouts first, also on those that do not fit without them. */
 static bool try_state(finding *f, const layout *given)
 {
     state_task t = {.graph = f->graph,
@@ -190,7 +190,7 @@ static bool try_state(finding *f, const layout *given)
     return true;
 }
 
-/* Beyond the deadline no further mesh is tried, once something is found. */
+/* After the deadline no further mesh is tried once something is found. */
 static bool try_mesh(void *context, const mesh *m)
 {
     finding              *f = context;
@@ -222,7 +222,7 @@ static bool try_all(finding *f)
     TRY(mesh_parse(s, o->mesh ? o->mesh : "", &m));
     w->mesh_found = mesh_asks(&m);
     if (!w->mesh_found) return try_mesh(f, &m);
-    /* Rules and machines that name axes, and nodes, tell 2x8 from 8x2. */
+    /* 2x8 and 8x2 differ where rules or the machine name axes, or there are nodes. */
     bool ordered = o->rates.node || o->rates.naxes || (o->layout && strchr(o->layout, ':')) ||
                    (o->state_layout && strchr(o->state_layout, ':'));
     return shapes_visit(s, mesh_size(&m), o->most_axes > 0 ? o->most_axes : 2, ordered, try_mesh, f);
@@ -230,7 +230,7 @@ static bool try_all(finding *f)
 
 /* ---- nothing fits ---- */
 
-/* The smallest of all layouts on the meshes that `m` stands for; in haste. */
+/* The layout of least memory on the mesh or meshes that `m` describes; a short search. */
 static bool find_smallest(const finding *f, const char *m, automatic_answer *least)
 {
     automatic_opts o = *f->opts;
@@ -243,7 +243,7 @@ static bool find_smallest(const finding *f, const char *m, automatic_answer *lea
     return automatic_find(f->graph, f->nfetches, f->fetches, &o, least);
 }
 
-/* The mesh with so many times the processors along an axis; NULL where there are too many. */
+/* The mesh with `times` times the processors along an axis; NULL where there are too many. */
 static const char *times_mesh(mtf_session *s, const char *text, int axis, int times)
 {
     mesh m;
@@ -253,7 +253,7 @@ static const char *times_mesh(mtf_session *s, const char *text, int axis, int ti
     return mesh_text(s, &m);
 }
 
-/* Would twice the processors along some axis do?  Four times?  Gives the mesh's text, or NULL. */
+/* The text of a mesh that fits, with 2 or 4 times the processors along an axis; or NULL. */
 static const char *larger_mesh(const finding *f)
 {
     automatic_answer least;
@@ -266,8 +266,8 @@ static const char *larger_mesh(const finding *f)
     return NULL;
 }
 
-/* The least bytes may fit where the search for the least time has found nothing: it looks at a few
- * layouts with rules for state only.  Then that is the answer, and nothing is said of its time. */
+/* The layout of least memory may fit where the search for the least time has found nothing, since
+ * that tries rules for state on a few layouts only.  Then it is the answer, without a proof. */
 static bool nothing_fits(const finding *f)
 {
     mtf_session     *s = f->graph->session;
@@ -313,7 +313,7 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     TRY(answer->best && f.last && try_all(&f));
     if (answer->n == 0) return nothing_fits(&f);
     answer->search.late = f.late;
-    if (isinf(f.state_bound)) return true; /* no rules for state were looked for */
+    if (isinf(f.state_bound)) return true; /* no rules for state were searched */
     double best = worth_here(&f, &answer->best[0].cost).value;
     answer->search.bound = f.state_bound;
     if (best > f.state_bound * (1 + SAME_PRICE))

@@ -1,4 +1,4 @@
-/* Whatever of mesh, layout and state layout is left open is found. */
+/* Finds the meshes and layouts that users leave open. */
 #ifndef SEARCH_AUTOMATIC_H
 #define SEARCH_AUTOMATIC_H
 
@@ -6,7 +6,7 @@
 
 typedef struct automatic_opts {
     const char *mesh;         /* "rows:2,cols:4", or "auto:64" */
-    const char *layout;       /* rules that stand, and `auto` */
+    const char *layout;       /* fixed rules, and `auto` */
     const char *state_layout; /* likewise */
     price_rates rates;
     bool        smallest;
@@ -15,15 +15,15 @@ typedef struct automatic_opts {
     int         want;
     int64_t     work;    /* nodes planned at most for each mesh; 0: the default */
     double      seconds; /* for everything; 0: 10 */
-    search_listener *tell; /* of every layout that was priced, some more than once; NULL: nobody */
+    search_listener *tell; /* called for every layout priced, for some more than once; or NULL */
     void            *context;
 } automatic_opts;
 
-/* One layout, with all that it stands on. */
+/* One layout, with all that it depends on. */
 typedef struct found_layout {
     mesh        mesh;
-    layout      layout; /* of that mesh: a found_layout stays where it is; it names the given rules
-                           for state that are declined */
+    layout      layout; /* points to that mesh, so a found_layout must not move; lists the given
+                           rules for state that are declined */
     cost        cost;
     const char *mesh_text, *layout_text, *state_text; /* as users write them */
 } found_layout;
@@ -31,14 +31,14 @@ typedef struct found_layout {
 typedef struct automatic_answer {
     found_layout *best; /* best first */
     int           n;
-    search_answer search;     /* of the mesh that the best is on, but for its candidates */
+    search_answer search;     /* of the best layout's mesh, without its candidates */
     int           meshes;     /* tried */
-    bool          mesh_found; /* one of these, as was asked */
+    bool          mesh_found; /* the mesh was searched for */
 } automatic_answer;
 
 /* Does any of these texts, each of which may be NULL, leave something to be found? */
 bool automatic_is_asked(const char *mesh, const char *layout, const char *state_layout);
-/* False after an error; one of them is that nothing fits.  All that is found lives in the session. */
+/* False after an error, as when nothing fits.  All that is found lives in the session. */
 bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                     const automatic_opts *opts, automatic_answer *answer);
 

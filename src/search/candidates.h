@@ -21,7 +21,7 @@ typedef struct candidates {
 } candidates;
 
 double candidate_value(const candidates *c, const candidate *x); /* seconds or bytes */
-/* Puts x where it belongs, once. */
+/* Inserts x at its rank, unless it is there already. */
 void candidates_add(candidates *c, const candidate *x);
 void candidates_drop(candidates *c, const cuts *with);
 

@@ -30,8 +30,8 @@ static double weight_of(const subject *s, const mtf_tensor *x)
     return x ? s->weight[x->node->id] : 1;
 }
 
-/* Small sums that are paid in one message are so once, however many copies owe one: of such a message
- * only the payer is known, and it is longer than the payer's own sum. */
+/* A message that carries several small sums is sent once, however many layers were left out.  It is
+ * known by being longer than the sum of the one tensor that it is attributed to. */
 static bool is_packed(const instr *i, const mtf_tensor *x)
 {
     return i->kind == INSTR_REDUCE && x && instr_elements(i) > shape_size(&x->shape);
@@ -61,7 +61,7 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
     c->peak = c->variables + price_peak(q, p->rates.site, p->mesh, me) - q->cost.variable_bytes;
 }
 
-/* Bytes that a step touches in the copies that were left out. */
+/* Bytes that a step touches in the layers that were left out. */
 static double bytes_of_copies(const subject *s, const program *q)
 {
     double bytes = 0;
@@ -86,7 +86,7 @@ static bool cost_of_program(const subject *s, const layout *l, const price_rates
     return true;
 }
 
-/* Another processor, which may be slower or need more. */
+/* Another processor, which may be slower or need more memory. */
 static bool add_other(const subject *s, const layout *l, const price_rates *r, program *q,
                       const mesh_point *here, cost *c)
 {
@@ -100,15 +100,15 @@ static bool add_other(const subject *s, const layout *l, const price_rates *r, p
     return true;
 }
 
-/* Too slow already: nobody asks by how much. */
+/* Already too slow: the exact time does not matter. */
 static bool is_enough(const subject *s, const cost *c)
 {
     return s->enough > 0 && c->seconds > s->enough;
 }
 
-/* Where parts are uneven, or some fetch more than others, the last processor need not be the
- * slowest: one of each kind is asked.  Along a cut length every processor may fetch another amount,
- * which grows from one to the next: of more than MOST_KINDS only SOME_KINDS are asked, evenly
+/* Where parts are uneven, or some processors fetch more than others, the last one need not be the
+ * slowest: prices one processor of each kind.  Along a cut length every processor may fetch a different
+ * amount, which grows from one to the next: of more than MOST_KINDS, SOME_KINDS are priced, evenly
  * spaced. */
 enum { MOST_KINDS = 12, SOME_KINDS = 4 };
 static bool ask_others(census *kinds, const subject *s, const price_rates *r, cost *c)
@@ -125,7 +125,7 @@ static bool ask_others(census *kinds, const subject *s, const price_rates *r, co
         if (x->last == last) continue;
         program *q = census_plan(kinds, x->first);
         bool     ok = q != NULL;
-        /* Of a kind, the last has the longest shards of what is combined. */
+        /* The last processor of a kind has the largest shards of reductions. */
         for (int i = 0; ok && i < (x->last > x->first ? 2 : 1); i++) {
             mesh_point here = mesh_place(l->mesh, i ? x->last : x->first);
             ok = add_other(s, l, r, q, &here, c);
@@ -142,7 +142,7 @@ bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_liste
     plan_opts how = {.layout = l,
                      .here = mesh_place(l->mesh, mesh_size(l->mesh) - 1),
                      .draft = true,
-                     .unplaced = s->quick && !r->ncaches, /* what is in caches goes by the slab */
+                     .unplaced = s->quick && !r->ncaches, /* caches depend on the slab */
                      .survey = &s->survey,
                      .memory = s->memory};
     program  *q = plan_program(s->graph, s->nfetches, s->fetches, &how);

@@ -11,14 +11,14 @@ typedef struct cost {
     int64_t peak;      /* bytes of variables and slab */
     int64_t variables; /* of these, variables */
     int64_t sent;      /* bytes to other processors */
-    int     programs;  /* planned to know this */
+    int     programs;  /* planned for this cost */
 } cost;
 
 /* Prices that differ by less than a billionth are equally good. */
 #define SAME_PRICE 1e-9
 
-/* Less is better: bytes above the limit first, then what is asked for, then, among equals, the other
- * of seconds and bytes. */
+/* Less is better: first bytes above the limit, then seconds or bytes as asked for, then, among
+ * equals, the other of the two. */
 typedef struct worth {
     double above, value, other;
 } worth;
@@ -26,15 +26,15 @@ typedef struct worth {
 worth worth_of(const cost *c, bool smallest, int64_t limit); /* limit 0: none */
 bool  worth_less(worth a, worth b);                          /* by more than SAME_PRICE */
 
-/* Told of each instruction of the last processor, which has the largest parts: what it is for, and
- * its seconds, as often as they count. */
+/* Called for each instruction of the last processor, which has the largest parts: the tensor that
+ * it is for, and its seconds times the layers that it represents. */
 typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what, double seconds);
 
 /* Plans and prices.  False after an error: a layout that is not legal, no memory. */
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
              void *context, cost *c);
-/* Adds the bytes of the copies that were left out to what `reduced` costs: as many for each as the
- * one of the middle has more than `fewer`, which is without it. */
+/* Adds the bytes of the layers that were left out to the cost of `reduced`: for each, the
+ * difference between `reduced` and `fewer`, which lacks the middle layer. */
 bool cost_add_copies(const subject *reduced, const subject *fewer, const layout *l,
                      const price_rates *r, cost *c);
 

@@ -1,9 +1,9 @@
-/* A good layout, step by step: a price for the search to beat. */
+/* Finds a good layout by local steps. */
 #include "search/descent.h"
 
 enum { SWEEPS = 6 };
 
-/* Dimension d along the axis, or no longer; false where a rule of the user forbids it. */
+/* Cuts dimension d along the axis, or no longer; false where a rule of the user forbids it. */
 static bool turn(const space *s, int d, unsigned axis, cuts *c)
 {
     c->of[d] ^= (uint8_t)axis;
@@ -15,7 +15,7 @@ static bool turn(const space *s, int d, unsigned axis, cuts *c)
     return true;
 }
 
-/* Whatever is cut along one axis goes along the other; false where a rule of the user forbids it. */
+/* Exchanges what two axes cut; false where a rule of the user forbids it. */
 static bool swap_axes(const space *s, int a, int b, cuts *c)
 {
     for (int d = 0; d < s->ndims; d++)
@@ -24,7 +24,7 @@ static bool swap_axes(const space *s, int a, int b, cuts *c)
     return true;
 }
 
-/* Steps there, where that is better. */
+/* Moves to `there` where that is better. */
 static bool step(descent *x, cuts there)
 {
     worth w;
@@ -39,7 +39,7 @@ static bool step(descent *x, cuts there)
     return true;
 }
 
-/* Every dimension but one, along every axis of a set. */
+/* Tries every dimension but one along every axis of a set. */
 static bool sweep(descent *x, unsigned axes, int but)
 {
     const space *s = x->space;
@@ -64,8 +64,8 @@ static bool swap_all(descent *x)
     return true;
 }
 
-/* An axis is better given to several dimensions instead of one, perhaps, but not to any of them
- * alone: so it is taken from all, and given anew, but not to the one that had it. */
+/* Cutting several dimensions along an axis may be better than cutting the one that has it, although
+ * each of them alone is worse: so the axis is taken from all and given to others than that one. */
 static bool give_anew(descent *x, int axis)
 {
     const space *s = x->space;

@@ -1,4 +1,4 @@
-/* A good layout, step by step: a price for the search to beat. */
+/* Finds a good layout by local steps. */
 #ifndef SEARCH_DESCENT_H
 #define SEARCH_DESCENT_H
 
@@ -12,15 +12,15 @@ typedef struct descent {
     const symmetry *symmetry;
     const int      *order; /* dimensions, the most influential first */
     leaf_price     *ask;
-    leaf_bound     *bound; /* what is bound to be worse is not asked for */
+    leaf_bound     *bound; /* layouts with a worse bound are not priced */
     void           *context;
-    cuts            here; /* the rest is found */
+    cuts            here; /* from here on: results */
     worth           worth;
     bool            moved; /* in this sweep */
 } descent;
 
-/* From what is given on, each dimension along each axis is cut, or no longer, as long as that helps;
- * a dimension that would share a tensor with it gives the axis up. */
+/* Starting from the given rules, toggles the cut of each dimension along each axis as long as that
+ * helps; dimensions in the same tensor then lose that axis. */
 bool descend(descent *x);
 
 #endif

@@ -40,8 +40,8 @@ static int parts_of_axes(const mesh *m, unsigned axes)
     return n;
 }
 
-/* Decided dimensions are cut as they are; the others along every axis that is left.  Of uneven parts
- * the largest may take as little as an even one would. */
+/* Decided dimensions are cut as decided, the others along every axis that is left.  Uneven parts
+ * count as even ones, which is a lower bound. */
 double extent_least(const space *s, const extents *e, int k, const cuts *c, uint64_t decided)
 {
     const extent *x = &e->list[k];
@@ -54,7 +54,7 @@ double extent_least(const space *s, const extents *e, int k, const cuts *c, uint
             continue;
         }
         unsigned axes = c->of[x->dim[d]];
-        if (!axes) continue; /* as most are */
+        if (!axes) continue; /* the most frequent case */
         int64_t n = parts_of_axes(s->mesh, axes);
         used |= axes;
         largest *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];

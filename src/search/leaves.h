@@ -14,19 +14,19 @@ typedef struct leaves {
     const space *space;
     leaf        *heap;
     int          n, room;
-    bool         full;    /* not all found a place */
-    double       beyond;  /* no layout that is not here is below this */
+    bool         full;    /* some did not fit */
+    double       beyond;  /* a lower bound of the layouts that are not here */
     int64_t      counted; /* legal layouts that were offered */
 } leaves;
 
-/* No layout with these cuts of the dimensions in `decided` is better. */
+/* A lower bound of all layouts with these cuts of the dimensions in `decided`. */
 typedef double leaf_bound(const void *context, const cuts *c, uint64_t decided);
 
-/* Replaces what is there by all legal layouts whose bound is at most `threshold`, or `most` of
+/* Replaces the contents by all legal layouts whose bound is at most `threshold`, or `most` of
  * them. */
 bool leaves_list(leaves *l, const symmetry *y, const int *order, double threshold, int most,
                  leaf_bound *bound, const void *context, arena *a);
 leaf leaves_pop(leaves *l);
-void leaves_push(leaves *l, const leaf *x); /* where one was popped */
+void leaves_push(leaves *l, const leaf *x); /* only after one was popped */
 
 #endif

@@ -1,4 +1,4 @@
-/* Parts of a program whose costs depend on few dimensions: the costs recorded so far. */
+/* The recorded costs of a program's parts. */
 #include "search/part_costs.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 /* ---- recording ---- */
 
-/* Most dimensions are not cut: only those that are make the key. */
+/* The dimensions that are cut: only these go into a key. */
 static uint64_t dims_cut(const parts *p, const cuts *c)
 {
     uint64_t set = 0;
@@ -46,13 +46,13 @@ static bool make_room(parts *p)
     return true;
 }
 
-/* Small sums are paid together with others, by whoever comes first: what that costs is nobody's. */
+/* Small sums are combined into one message, whose cost belongs to no single part. */
 static bool is_shared(const instr *i, const mtf_tensor *what)
 {
     return (i->kind == INSTR_REDUCE || i->kind == INSTR_MOVE) && debts_is_small(what);
 }
 
-/* A sum is the affair of who owes it, what is fetched of who wants it. */
+/* A reduction counts for the tensor that owes it, an exchange for the one that needs it. */
 static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds)
 {
     parts *p = context;

@@ -1,11 +1,11 @@
 /* Parts of a program whose costs depend on few dimensions.
  *
- * A product costs what the cuts of its own dimensions and of those next to it make of
- * it; elementwise work between products likewise.  So the seconds of a program
- * are a sum over parts, each a function of how the dimensions around it are cut, and
- * every program that is priced records what its parts cost wherever they are
- * cut alike.  For a layout not yet priced that gives a lower bound: for parts seen
- * before their recorded cost, for the others the flops that cannot be avoided.
+ * The cost of a product depends on the cuts of its own dimensions and of those of its
+ * neighbours; so does that of elementwise work between products.  So the seconds of a
+ * program are a sum over parts, each a function of the cuts of a few dimensions.  Every
+ * program that is priced records the costs of its parts under these cuts.  That gives a
+ * lower bound for a layout not yet priced: the recorded cost for parts seen before, and
+ * the flops that cannot be avoided for the others.
  */
 #ifndef SEARCH_PART_COSTS_H
 #define SEARCH_PART_COSTS_H
@@ -27,19 +27,19 @@ typedef struct parts {
     const space   *space;
     const subject *subject;
     arena         *arena;
-    int           *of_node; /* by node id: the part that what stays with a processor belongs to */
-    int           *of_wire; /* and the one of its collectives */
+    int           *of_node; /* by node id: the part of its local work */
+    int           *of_wire; /* by node id: the part of its collectives */
     int            everything; /* the part that depends on all dimensions */
     part          *list;
     int            n, room;
     extents        products; /* seconds */
-    extents    firm, loose;  /* of these, what rules for state leave alone, and what they may cut */
+    extents    firm, loose;  /* of these, what rules for state do not cut, and what they may cut */
     extents    stored;       /* bytes of variables and inputs */
-    extents    alive;        /* bytes that are in memory together at some time */
+    extents    alive;        /* bytes that are live at the same time */
     part_cost *costs;        /* open addressing */
     uint64_t   mask;
     int        ncosts;
-    int        contradictions; /* costs that a later program did not confirm */
+    int        contradictions; /* recorded costs that differed in a later program */
 } parts;
 
 /* Plans the graph for one processor to see which nodes are products (sorting.c).  False after an
@@ -47,6 +47,6 @@ typedef struct parts {
 bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a);
 /* Plans and prices under these cuts, and records the costs of the parts. */
 bool parts_price(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all);
-/* No layout with these cuts of the dimensions in `decided` is faster. */
+/* A lower bound of the seconds of all layouts with these cuts of the dimensions in `decided`. */
 double parts_bound(const parts *p, const cuts *c, uint64_t decided);
 #endif

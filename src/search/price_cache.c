@@ -1,4 +1,4 @@
-/* What layouts cost that were priced: a table by their cuts. */
+/* Costs of the layouts that were priced, by their cuts. */
 #include "search/price_cache.h"
 
 #include <string.h>

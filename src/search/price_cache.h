@@ -18,7 +18,7 @@ typedef struct price_cache {
     uint64_t           mask;
 } price_cache;
 
-/* NULL: these cuts were not priced yet.  The cost is there until the next is added. */
+/* NULL: these cuts were not priced yet.  The cost is valid until the next is added. */
 cost *price_cache_find(const price_cache *l, const cuts *c);
 bool  price_cache_add(price_cache *l, const cuts *c, const cost *x); /* once; false: no memory */
 

@@ -1,4 +1,4 @@
-/* Why one layout loses against another: what it pays more for. */
+/* Why one layout is slower: where it spends more time. */
 #include "search/reasons.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { KINDS = 64 };
 
-/* What a program pays for: a kind of collective by its causes, or a kind of work. */
+/* An item of cost: a kind of collective with its causes, or a kind of work. */
 typedef struct expense {
     const char *what;
     double      seconds[2]; /* of the best, of the other */

@@ -12,12 +12,12 @@
 #include "search/descent.h"
 #include "search/price_cache.h"
 
-/* Small graphs are searched whole; nodes planned at most, and where only the seconds of a large one count:
- * the best is found early, and a long proof would be one for a few percent. */
+/* Small graphs are searched whole.  WORK is the most nodes to plan, QUICK_WORK that of a large graph of
+ * which only the time matters: the best is found early, and the rest proves the last few percent. */
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000, QUICK_WORK = 500 * 1000 };
-/* Leaves in a list, and in one without bounds; how many of a list that is full are priced; lists. */
+/* Leaves in a list, and in one without bounds; how many of an incomplete list are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
-enum { MOST_EXTRA = 60 }; /* priced for the sake of the runners-up */
+enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
 
 typedef struct search {
     const search_opts *opts;
@@ -31,14 +31,14 @@ typedef struct search {
     symmetry           symmetry;
     leaves             leaves;
     int                order[MAX_SEARCHED];
-    layout_rule       *rules;     /* of the layout in hand */
-    int64_t            work;      /* nodes planned so far */
-    int                extra;     /* priced for the sake of the runners-up */
+    layout_rule       *rules; /* of the current layout */
+    int64_t            work;  /* nodes planned so far */
+    int                extra;     /* layouts priced only to find the runners-up */
     candidates         kept;      /* those that fit */
     price_cache        priced;    /* of all that were priced */
-    int                corrected; /* of these, whose memory turned out to be more: of another
-                                     processor, or with the layers left out */
-    bool               again;     /* since that matters, the search goes on */
+    int                corrected; /* of these, those that need more memory than first priced:
+                                     on another processor, or with all layers */
+    bool               again;     /* the correction matters, so the search continues */
     int64_t            limit;     /* of memory, as far as the search knows it; 0: none */
 } search;
 
@@ -131,8 +131,8 @@ static double value_kept(const search *s, int k)
     return k < s->kept.n ? candidate_value(&s->kept, &s->kept.list[k]) : INFINITY;
 }
 
-/* What a layout must be better than to matter: the last of those that are wanted, as long as the
- * others are not too much trouble. */
+/* A layout must be better than this to matter: than the last of the wanted ones, or than the best
+ * once MOST_EXTRA layouts were priced for the others. */
 static double to_beat(const search *s)
 {
     int want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
@@ -140,7 +140,7 @@ static double to_beat(const search *s)
     return value_kept(s, want - 1);
 }
 
-/* What was priced before costs the same, and no work. */
+/* A layout that was priced before is taken from the cache. */
 static bool price_cuts(search *s, const cuts *c, cost *x)
 {
     layout      l;
@@ -168,7 +168,7 @@ static bool try_cuts(search *s, const cuts *c, cost *x)
 
 /* ---- bounds ---- */
 
-/* Rules for state would cut variables further, so that nothing is promised of them. */
+/* Rules for state may cut variables further, so these do not count in the bound. */
 static double bytes_bound(const search *s, const cuts *c, uint64_t decided)
 {
     double bytes = extents_least(&s->space, &s->parts.alive, c, decided);
@@ -176,7 +176,7 @@ static double bytes_bound(const search *s, const cuts *c, uint64_t decided)
     return bytes + extents_least(&s->space, &s->parts.stored, c, decided);
 }
 
-/* What was priced is known, and need not be listed again where it cannot win. */
+/* The value of a layout that was priced; one that cannot win need not be listed again. */
 static double known_value(const search *s, const cost *known)
 {
     if (s->limit && known->peak > s->limit) return INFINITY;
@@ -204,8 +204,8 @@ static bool out_of_time(search *s)
     return s->work > most || s->answer->late;
 }
 
-/* Prices leaves until none can be better, but of a list that is not complete only some: what these
- * teach of seconds may leave others out.  Gives the least bound that is left. */
+/* Prices leaves until none can be better, but only SOME of an incomplete list: the costs that they
+ * record may exclude others.  `left`: the least bound that remains. */
 static bool try_leaves(search *s, double *left)
 {
     leaves *l = &s->leaves;
@@ -243,9 +243,9 @@ static bool price_step(void *context, const cuts *c, worth *w)
     return true;
 }
 
-/* First a layout that no step betters, which gives a price to beat; then all that may beat it.  Where
- * these are too many to list, some are priced, and the costs recorded of their parts shortens the next
- * list. */
+/* First finds a local optimum, whose price is a bound; then tries all layouts that may be better.
+ * Where these are too many to list, some are priced, and the recorded costs of their parts shorten
+ * the next list. */
 static bool try_all(search *s)
 {
     leaves *l = &s->leaves;
@@ -290,7 +290,7 @@ static bool write_layout(search *s, candidate *x)
     return rules && space_layout(&s->space, &x->cuts, rules, a, &x->layout);
 }
 
-/* The whole graph, no layer left out: what is said of the best is exact. */
+/* Prices the whole graph with all layers, so that the reported cost is exact. */
 static bool price_whole(search *s, const candidate *from, candidate *x)
 {
     *x = *from;
@@ -307,8 +307,8 @@ static bool fits(const search *s, const candidate *x)
     return !s->opts->limit || x->cost.peak <= s->opts->limit;
 }
 
-/* Memory of the processor that needs most.  Where that is more than the search believed, it knows
- * now, and the layout has to find its place anew. */
+/* Finds the memory of the processor that needs most.  Where that is more than the search assumed,
+ * the layout is corrected and ranked again. */
 static bool find_peak(search *s, candidate *x)
 {
     const subject *w = &s->whole;
@@ -324,7 +324,7 @@ static bool find_peak(search *s, candidate *x)
     return true;
 }
 
-/* Cannot come first, or leaving layers out would have missed its price by more than any other's. */
+/* Too slow to be the best, even if its price is wrong by twice the largest error seen so far. */
 static bool too_far(const search *s, const candidates *exact, const candidate *x)
 {
     double best = candidate_value(exact, &exact->list[0]);
@@ -332,7 +332,7 @@ static bool too_far(const search *s, const candidates *exact, const candidate *x
            candidate_value(exact, x) * (1 - 2 * s->answer->reduced_error) > best * (1 + SAME_PRICE);
 }
 
-/* Where layers were left out, some more than are wanted are looked at: their order may change. */
+/* Where layers were left out, more layouts than wanted are priced whole: their order may change. */
 static bool finish(search *s)
 {
     search_answer *w = s->answer;
@@ -356,11 +356,11 @@ static bool finish(search *s)
     w->contradictions = s->parts.contradictions;
     double best = sure.n ? candidate_value(&sure, &sure.list[0]) : 0;
     w->gap = best > w->bound * (1 + SAME_PRICE) ? (best - w->bound) / best : 0;
-    if (s->space.left_out && w->gap == 0) w->gap = 1; /* nobody looked */
+    if (s->space.left_out && w->gap == 0) w->gap = 1; /* their cuts were not tried */
     return true;
 }
 
-/* What the search believes to fit may not: then it goes on, at last with less memory. */
+/* A layout that seemed to fit may not: then the search continues, finally with a lower limit. */
 static bool try_until_it_fits(search *s)
 {
     enum { ATTEMPTS = 12, EXACT = 8 };

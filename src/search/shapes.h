@@ -7,7 +7,7 @@
 /* Calls `visit` with every mesh of `processors` in at most `most` axes, whose sizes are 2 or more (one
  * axis of 1 for one processor), named mesh_0, mesh_1, ...; fewer axes first, and the larger first
  * sizes.  `ordered`: with the sizes in every order, else only where they do not increase.  Names live
- * in the session.  Stops where `visit` gives false, and gives that. */
+ * in the session.  Stops where `visit` returns false, and returns that. */
 typedef bool shape_visit(void *context, const mesh *m);
 bool shapes_visit(mtf_session *s, int processors, int most, bool ordered, shape_visit *visit,
                   void *context);

@@ -16,9 +16,9 @@ typedef struct sorting {
     arena        *scratch;
     double       *flops; /* by node id: seconds of products on one processor */
     uint64_t     *dims;  /* by node id: dimensions of its inputs and outputs */
-    uint64_t *around; /* those, the ones whose sums may pass through it, and those of its neighbours
-                         that may decide how a sum is paid */
-    uint64_t *owed;   /* by tensor id: summed on the way, perhaps not paid */
+    uint64_t *around; /* these, those whose owed sums may pass through it, and neighbours' that may
+                         decide how a sum is paid */
+    uint64_t *owed;   /* by tensor id: dimensions of sums that may still be owed */
     int      *leader; /* by node id: another node of the same part */
     bool     *touched; /* by node id: by rules for state */
 } sorting;
@@ -55,8 +55,8 @@ static bool is_stored(const node *n)
     return variable_is(n) || strcmp(n->op->name, "input") == 0;
 }
 
-/* Dimensions whose sums, still owed by the inputs of n, may pass through it: where it is linear, and
- * the only reader; a sum of several carries only what all of them owe. */
+/* Dimensions of sums that n's inputs owe and n may pass on: where it is linear and their only
+ * reader. A sum of several inputs passes on only what all of them owe. */
 static uint64_t carried(const sorting *s, const node *n)
 {
     uint64_t owed = 0;
@@ -65,9 +65,9 @@ static uint64_t carried(const sorting *s, const node *n)
         const mtf_tensor *x = same(s, n->in[i]);
         uint64_t          mine = s->survey->readers[x->id] == 1 ? s->owed[x->id] : 0;
         if (rule == DEBT_SETTLE) continue;
-        /* Short floats are paid before they are computed with. */
+        /* Owed sums in short floats are paid before arithmetic. */
         if (dtype_compute(x->type) != x->type && !(n->op->flags & OP_MOVES)) return 0;
-        if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros hinder nobody */
+        if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros do not prevent it */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;
     }
@@ -104,8 +104,8 @@ static void look_at(sorting *s, const node *n)
     s->around[n->id] = s->dims[n->id] | through;
 }
 
-/* Elementwise work that hangs together is fused, so it is one part; numbers, which have no
- * dimension, hang nothing together.  A block goes with its owner. */
+/* Connected elementwise work is fused, so it is one part; scalars do not connect.  A block belongs
+ * to its owner's part. */
 static void tie(sorting *s, const node *n, const node *owner)
 {
     if (owner) join(s, n, owner);
@@ -144,8 +144,8 @@ static int part_with(parts *p, uint64_t scope)
     return p->n++;
 }
 
-/* Parts that depend on the same dimensions are one.  A product goes by what is around it; of other
- * nodes only the collectives do. */
+/* Parts that depend on the same dimensions are one.  The cost of a product depends on its
+ * surroundings; of other nodes only the cost of collectives does. */
 static bool number_parts(sorting *s, const mtf_graph *g)
 {
     uint64_t *scope = arena_array(s->scratch, uint64_t, g->nnodes + 1);
@@ -164,7 +164,7 @@ static bool number_parts(sorting *s, const mtf_graph *g)
 
 /* ---- products ---- */
 
-/* Of what is multiplied how, some ops tell nothing: then nothing is promised. */
+/* Ops without `product` do not count in the bound. */
 static bool add_product(sorting *s, const node *n)
 {
     parts     *p = s->p;
@@ -186,9 +186,9 @@ static bool add_stored(sorting *s, const node *n)
                        bytes * s->p->subject->weight[n->id]);
 }
 
-/* No product is faster under any layout: cut, its m * n * k is no larger, nor has a convolution more
- * channels.  In what order more than
- * two operands are multiplied may depend on the cuts. */
+/* No layout makes a product faster than this: cutting does not make its m * n * k larger, nor give
+ * a convolution more channels.  The order in which more than two operands are multiplied may depend
+ * on the cuts. */
 static double best_rate(const instr *i, const price_rates *r)
 {
     double volume = 1;
@@ -206,15 +206,15 @@ static void note_products(sorting *s, const program *q, const price_rates *r)
         const instr *i = &q->instrs[k];
         if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
         const node *n = i->cause->node;
-        if (n->home != &what->graph->root) continue; /* how often a loop turns is not known here */
+        if (n->home != &what->graph->root) continue; /* the number of iterations is unknown here */
         s->flops[n->id] += instr_flops(i) * what->weight[n->id] / best_rate(i, r);
     }
 }
 
-/* ---- what is alive ---- */
+/* ---- live ranges ---- */
 
-/* A buffer that some product or convolution reads after instruction t, and that was computed before
- * it, is in memory at t, whatever the layout.  Most are so where the gradients begin. */
+/* A buffer that was computed before instruction t, and that a product or convolution reads after
+ * it, is live at t under every layout.  The most are live where the gradients begin. */
 typedef struct life {
     int    from, to; /* instructions; to < from: not counted */
     double bytes;
@@ -242,7 +242,7 @@ static void note_lives(const program *q, const subject *what, life *lives)
     }
 }
 
-/* The instruction at which most of them are alive. */
+/* The instruction at which the most bytes are live. */
 static int fullest(const program *q, const life *lives, double *change)
 {
     double alive = 0, most = 0;
@@ -264,7 +264,7 @@ static bool add_living(sorting *s, const program *q)
     double *change = arena_array(a, double, q->ninstrs + 1);
     TRY(lives && change);
     for (int k = 0; k < q->ninstrs; k++)
-        if (q->instrs[k].kind == INSTR_LOOP) return true; /* where order is not time */
+        if (q->instrs[k].kind == INSTR_LOOP) return true; /* in loops, order is not time */
     note_lives(q, s->p->subject, lives);
     int at = fullest(q, lives, change);
     for (int b = 0; b < q->nbuffers; b++) {

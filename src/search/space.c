@@ -1,4 +1,4 @@
-/* What is decided: for each dimension, the axes that cut it. */
+/* The search space: the axes that cut each dimension. */
 #include "search/space.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static bool note_dim(roll *r, arena *a, mtf_dim dim, double elements)
     return true;
 }
 
-/* Those of the largest tensors, then by name. */
+/* Chooses the dimensions of the largest tensors, then sorts them by name. */
 static void choose_dims(space *s, roll *r)
 {
     for (int i = 1; i < r->n; i++)
@@ -88,7 +88,7 @@ bool space_make(const mtf_graph *g, const bool *live, const layout *given, arena
     }
     choose_dims(s, &r);
     for (int i = 0; i < g->ntensors; i++)
-        if (live[g->all[i]->node->id] || variable_is(g->all[i]->node)) /* all have a place */
+        if (live[g->all[i]->node->id] || variable_is(g->all[i]->node)) /* variables always exist */
             set_apart(s, &g->all[i]->shape);
     return true;
 }
@@ -143,7 +143,7 @@ bool cuts_before(const space *s, const cuts *a, const cuts *b)
     if (na != nb) return na < nb;
     for (int d = 0; d < s->ndims; d++) {
         if (a->of[d] == b->of[d]) continue;
-        if (!a->of[d] || !b->of[d]) return a->of[d] != 0; /* names that come early */
+        if (!a->of[d] || !b->of[d]) return a->of[d] != 0; /* earlier names come first */
         return a->of[d] < b->of[d];
     }
     return false;

@@ -1,7 +1,7 @@
-/* What is decided: for each dimension, the axes that cut it.
+/* The search space: the axes that cut each dimension.
  *
  * A layout is legal where no tensor has two dimensions on one axis: a relation
- * of pairs.  Rules that the user gave are decided already.
+ * between pairs of dimensions.  Rules that the user gave are decided already.
  */
 #ifndef SEARCH_SPACE_H
 #define SEARCH_SPACE_H
@@ -17,9 +17,9 @@ typedef struct search_dim {
     int64_t     size;    /* the largest under this name */
     double      largest; /* elements of the largest tensor that has it */
     uint64_t    apart;   /* dimensions that share a tensor with it, itself among them */
-    bool        fixed;   /* by a rule of the user, or by his not asking */
-    axis_list   cut;     /* that rule's, */
-    const char *text;    /* and as he wrote it; "" where he gave none */
+    bool        fixed;   /* by a rule of the user, or because there is no `auto` */
+    axis_list   cut;     /* by that rule */
+    const char *text;    /* the rule as given; "" where there is none */
 } search_dim;
 
 /* The axes that cut each dimension, as bits. */
@@ -29,7 +29,7 @@ typedef struct cuts {
 
 typedef struct space {
     const mesh   *mesh;
-    const layout *given; /* rules that stand, and those for state */
+    const layout *given; /* fixed rules, and those for state */
     unsigned      axes;  /* that have more than one processor */
     int           ndims;
     search_dim    dims[MAX_SEARCHED]; /* by name */
@@ -38,7 +38,7 @@ typedef struct space {
 
 /* False: no memory. */
 bool space_make(const mtf_graph *g, const bool *live, const layout *given, arena *a, space *s);
-int  space_find(const space *s, const char *dim); /* -1: not among them */
+int  space_find(const space *s, const char *dim); /* -1: it is not searched */
 
 /* May dimension d be cut along these axes, given those of the dimensions in `decided`? */
 bool space_allows(const space *s, const cuts *c, uint64_t decided, int d, unsigned axes);
@@ -50,7 +50,7 @@ typedef struct symmetry {
 bool space_is_canonical(const space *s, const symmetry *y, const cuts *c);
 
 void space_make_canonical(const space *s, const symmetry *y, cuts *c);
-void space_swap(const space *s, int a, int b, cuts *c); /* what one axis cuts, the other does */
+void space_swap(const space *s, int a, int b, cuts *c); /* exchanges what they cut */
 
 int cuts_rules(const space *s, const cuts *c); /* how many dimensions are cut */
 /* Of equally good layouts the one with fewer rules comes first, then in order of names. */

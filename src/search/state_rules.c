@@ -18,17 +18,17 @@ typedef struct pair {
 
 typedef struct tries {
     state_opts *opts;
-    layout     *layout; /* whose state rules are the given ones, and then those in hand */
+    layout     *layout; /* its state rules: the given ones, then those being tried */
     int         given;
     pair        pairs[MOST_PAIRS]; /* by name and axis */
     int         npairs;
-    uint64_t    seen[MOST_TRIED]; /* where variables lay under the sets tried */
+    uint64_t    seen[MOST_TRIED]; /* hashes of where variables were under the sets tried */
     int         nseen;
     uint64_t    best; /* a set of pairs */
     worth       worth;
 } tries;
 
-/* ---- what there is to choose ---- */
+/* ---- the choices ---- */
 
 static void add_pair(tries *t, const char *dim, int axis)
 {
@@ -41,7 +41,7 @@ static void add_pair(tries *t, const char *dim, int axis)
     t->pairs[at] = (pair){dim, axis};
 }
 
-/* Where the rules in hand put a variable of this shape between steps. */
+/* Where the current rules put a variable of this shape between steps. */
 static placement home_of(const tries *t, const mtf_shape *shape)
 {
     placement where;
@@ -50,7 +50,7 @@ static placement home_of(const tries *t, const mtf_shape *shape)
     return where;
 }
 
-/* A rule that the user gave for a dimension stands as it is. */
+/* A rule that the user gave for a dimension is not changed. */
 static bool is_given(const tries *t, const char *dim)
 {
     for (int r = 0; r < t->given; r++)
@@ -93,7 +93,7 @@ static void take_set(tries *t, uint64_t set)
     }
 }
 
-/* Where the rules in hand put the variables: sets that put them alike are one. */
+/* A hash of where the current rules put the variables: sets with the same result are tried once. */
 static uint64_t places(const tries *t)
 {
     const block *root = &t->opts->reduced->graph->root;
@@ -116,7 +116,7 @@ bool state_is_late(state_opts *o)
     return o->late || o->work < 0;
 }
 
-/* The layout with the rules in hand, on the whole graph. */
+/* The layout with the current rules, on the whole graph. */
 static bool price_whole(const tries *t, cost *c)
 {
     const state_opts *o = t->opts;
@@ -143,8 +143,8 @@ static bool would_decline(const tries *t, bool *declined)
     return true;
 }
 
-/* Is the set better than the best so far?  Of those that need memory, only what might be is asked
- * for the processor that needs most. */
+/* Is the set better than the best so far?  The processor that needs most memory is searched for
+ * only where the set might be. */
 static bool try_set(tries *t, uint64_t set, bool *helped)
 {
     state_opts *o = t->opts;
@@ -187,7 +187,7 @@ static bool try_all_sets(tries *t)
     return true;
 }
 
-/* Again and again the first rule that helps. */
+/* Adds the first rule that helps, as long as one does. */
 static bool descend_sets(tries *t)
 {
     bool moved = true, helped;

@@ -1,8 +1,8 @@
 /* Rules that cut stored state further than a layout does.
  *
- * What is decided: which dimensions of variables are cut along which axes.  The rules
- * stand in the order of the dimensions' names, and of two that want the same axis in a
- * variable the first has it.
+ * The search decides which dimensions of variables are cut along which axes.  The
+ * rules are in the order of the dimensions' names; where two want the same axis in a
+ * variable, the first gets it.
  */
 #ifndef SEARCH_STATE_RULES_H
 #define SEARCH_STATE_RULES_H
@@ -11,7 +11,7 @@
 #include "space/layout.h"
 
 typedef struct state_opts {
-    const subject     *whole, *reduced; /* tried on the second, told of the first */
+    const subject     *whole, *reduced; /* sets are tried on the second, the best on the first */
     const subject     *fewer;           /* one copy less, where memory matters (cost.h) */
     const price_rates *rates;
     bool               smallest;
@@ -21,12 +21,12 @@ typedef struct state_opts {
     bool               late;     /* it has passed */
 } state_opts;
 
-/* Is there no more work to be spent, or no time? */
+/* Is the work used up, or has the deadline passed? */
 bool state_is_late(state_opts *o);
 
 /* Adds the best rules for state to l, and fills in what it costs then, with the memory of the
- * processor that needs most.  `proved`: all others were tried; else one was added at a time, as
- * long as one helped.  Texts live in the session. */
+ * processor that needs most.  `proved`: all sets were tried; else rules were added one at a time,
+ * as long as one helped.  Texts live in the session. */
 bool state_best(state_opts *o, layout *l, cost *c, bool *proved);
 
 #endif

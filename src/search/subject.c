@@ -1,21 +1,21 @@
-/* What is laid out: a graph, whole or with its equal layers left out. */
+/* The graph to lay out, whole or without repeated layers. */
 #include "search/subject.h"
 
 #include <string.h>
 
 #include "graph/attr.h"
 
-enum { LEAST_COPIES = 4, PERIODS = 64 }; /* worth the trouble; tried from each node on */
+enum { LEAST_COPIES = 4, PERIODS = 64 }; /* that are worth leaving out; tried from each node on */
 
-/* Nodes from `begin` on: `copies` times `period` of them, alike. */
+/* From node `begin` on: `copies` equal copies of `period` nodes each. */
 typedef struct repeat {
     int begin, period, copies;
 } repeat;
 
-typedef struct score { /* of the root block, as music: where does it repeat? */
+typedef struct score { /* the root block's nodes as hashes: where do they repeat? */
     const block *root;
-    uint64_t    *sound; /* by place: equal nodes sound alike, whatever they read */
-    int         *next;  /* by place: the next one that sounds alike, or -1 */
+    uint64_t    *sound; /* by position: a hash of the node, whatever it reads */
+    int         *next;  /* by position: the next node with the same hash, or -1 */
     repeat      *repeats;
     int          nrepeats, repeats_room;
 } score;
@@ -32,7 +32,7 @@ static uint64_t shape_sound(uint64_t h, const mtf_tensor *x)
     return h;
 }
 
-/* Attributes that tell nodes apart but cost nothing: those of what is never merged, and which random
+/* Attributes that distinguish nodes but not their costs: those of OP_UNIQUE nodes, and which random
  * numbers are drawn. */
 static bool tells_apart(const node *n, int k)
 {
@@ -56,7 +56,7 @@ static bool listen(score *s, const mtf_graph *g, arena *a)
     int      n = g->root.nnodes;
     uint64_t room = 16;
     while (room < 2 * (uint64_t)n) room *= 2;
-    int *latest = arena_array(a, int, room); /* place + 1, by sound */
+    int *latest = arena_array(a, int, room); /* position + 1, by hash */
     s->root = &g->root;
     s->sound = arena_array(a, uint64_t, n + 1);
     s->next = arena_array(a, int, n + 1);
@@ -78,7 +78,7 @@ static int common(const score *s, int i, int j)
     return n;
 }
 
-/* The repetition from i on that covers most. */
+/* The repetition from i on that covers the most nodes. */
 static repeat longest_from(const score *s, int i)
 {
     repeat best = {0};
@@ -105,8 +105,8 @@ static bool find_repeats(score *s, arena *a)
     return true;
 }
 
-/* Copies are of one repetition only where they read alike: the same node, or the same place of some
- * repetition.  Else what one of them reads would be left without a reader. */
+/* Copies form a repetition only where they read the same node, or the same position of some
+ * repetition.  Otherwise leaving one out would leave what it reads without a reader. */
 static bool reads_alike(const int *repeat_of, const int *phase, const node *a, const node *b)
 {
     for (int i = 0; i < a->nin; i++) {
@@ -128,7 +128,7 @@ static bool is_sound(const score *s, const repeat *r, const int *repeat_of, cons
     return true;
 }
 
-/* Drops repetitions until all that are left are sound together. */
+/* Drops repetitions until all that are left are valid together. */
 static bool drop_unsound(score *s, const mtf_graph *g, arena *a)
 {
     int *repeat_of = arena_array(a, int, g->nnodes + 1),
@@ -166,7 +166,7 @@ static void stand_for(images *m, const node *left_out, const node *kept)
         m->of[left_out->out[o]->id] = image_of(m, kept->out[o]);
 }
 
-/* Copy `kept` stands for copies from .. to. */
+/* Copy `kept` represents copies from .. to. */
 static void stand_for_copies(const score *s, const repeat *r, images *m, int from, int to, int kept)
 {
     for (int copy = from; copy <= to; copy++)
@@ -176,7 +176,7 @@ static void stand_for_copies(const score *s, const repeat *r, images *m, int fro
                           s->root->nodes[r->begin + kept * r->period + k]);
 }
 
-/* What a copy computes is called as it was, where it had a name. */
+/* Tensors of a copy keep their names. */
 static bool keep_names(const node *n, const images *m)
 {
     for (int o = 0; o < n->nout; o++) {
@@ -203,8 +203,8 @@ static bool copy_copy(subject *to, const score *s, const repeat *r, int copy, im
     return true;
 }
 
-/* The first, one of the middle, whose neighbours in other repetitions are of their middle too, and
- * the last. */
+/* Copies the first, one of the middle, whose neighbours in other repetitions are of their middle
+ * too, and the last. */
 static bool copy_repeat(subject *to, const score *s, const repeat *r, bool middle, images *m)
 {
     int last = r->copies - 1, one = r->copies / 2;
@@ -229,8 +229,8 @@ static bool copy_kept(const score *s, bool middle, images *m, subject *to)
     return true;
 }
 
-/* Where a repetition is a copy shorter than those that read it, what they read of its first or last
- * copy is left out: then the one of the middle stands for that as well. */
+/* Where a repetition has one copy less than those that read it, its first or last copy may have no
+ * reader left: then the middle one represents that copy as well. */
 static bool pass_weights_on(const subject *whole, const score *s, const images *m, subject *to,
                             arena *a)
 {

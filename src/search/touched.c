@@ -1,4 +1,4 @@
-/* Which nodes rules for state may touch.
+/* Which nodes rules for state may affect.
  *
  * A node works on finer parts where its result is on its way into a variable, or where it reads
  * something that may be finer and is no smaller than the result (plan/spread.c).
@@ -7,7 +7,7 @@
 
 #include "ops/state.h"
 
-/* Backwards from what is stored, through whatever it is computed from in its own shape or less. */
+/* Goes backwards from stored values through all that they are computed from pointwise. */
 static void mark_wanted(const survey *s, bool *wanted)
 {
     const block *root = &s->graph->root;

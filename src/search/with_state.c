@@ -1,8 +1,9 @@
 /* Layouts together with rules for state, and a proof where that is cheap.
  *
- * Rules for state cannot hasten products that read no stored part (touched.h) and leave others at
- * least an equal share.  Layouts are taken in the order of that bound, each with its best rules for
- * state, until none can be better or the work is enough; then the bound says how much is open.
+ * Rules for state cannot speed up products that they do not affect (touched.h), and others at most
+ * by dividing them evenly.  Layouts are tried in the order of that bound, each with its best rules
+ * for state, until none can be better or the work is used up; then the bound says how much may be
+ * left.
  */
 #include "search/with_state.h"
 

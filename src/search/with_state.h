@@ -4,24 +4,24 @@
 
 #include "search/search.h"
 
-/* Told of each layout with its best rules for state; the layout may go afterwards, but for what its
- * rules point to.  False after an error. */
+/* Called for each layout with its best rules for state; the layout is valid during the call, what
+ * its rules point to also afterwards.  False after an error. */
 typedef bool state_listener(void *context, const layout *l, const cost *c);
 
 typedef struct state_task {
     mtf_graph           *graph;
     int                  nfetches;
     mtf_tensor *const   *fetches;
-    const layout        *given; /* rules that stand */
+    const layout        *given; /* fixed rules */
     price_rates          rates;
     bool                 smallest;
     int64_t              limit; /* 0: none */
-    const search_answer *first; /* the best layouts without: tried first */
+    const search_answer *first; /* the best layouts without rules for state: tried first */
     int64_t              work;     /* nodes planned at most; 0: the default */
     double               deadline; /* by clock_thread(); 0: none */
     state_listener      *tell;
     void                *context;
-    double               bound; /* what is found: nothing is better; seconds or bytes */
+    double               bound; /* a result: no layout is better; seconds or bytes */
     bool                 late;  /* the deadline ended the search */
 } state_task;
 

@@ -1,4 +1,4 @@
-/* One request on its way: its sequences, and what was said. */
+/* One request: its sequences and the text decoded so far. */
 #include "serve/answer.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static bool copy_stops(answer *x, const char *const *stops)
     return true;
 }
 
-/* The ids become the answer's own. */
+/* Takes ownership of the ids. */
 static bool copy_prompt(answer *x, const id_list *prompt)
 {
     x->nprompt = prompt->count;
@@ -73,13 +73,14 @@ void answer_destroy(answer *x)
 
 void answer_say(answer *x, const answer_piece *piece)
 {
-    size_t n = strlen(piece->text);
-    said  *s = malloc(sizeof *s + n + 1);
+    size_t n = strlen(piece->text), others = sizeof *piece->alternatives * (size_t)piece->nalternatives;
+    said  *s = malloc(sizeof *s + others + n + 1);
     if (piece->end) x->open--;
     if (s) {
         *s = (said){.piece = *piece};
-        memcpy(s->text, piece->text, n + 1);
-        s->piece.text = s->text;
+        if (others) memcpy(s->alternatives, piece->alternatives, others);
+        s->piece.alternatives = s->alternatives;
+        s->piece.text = memcpy((char *)s->alternatives + others, piece->text, n + 1);
         if (x->last)
             x->last->next = s;
         else

@@ -1,4 +1,4 @@
-/* One request on its way: its sequences, and what was said. */
+/* One request: its sequences and the text decoded so far. */
 #ifndef SERVE_ANSWER_H
 #define SERVE_ANSWER_H
 
@@ -7,11 +7,11 @@
 #include "serve/answers.h"
 #include "serve/stop_text.h"
 
-/* What was said, until it is read. */
+/* Decoded pieces, until they are read. */
 typedef struct said {
-    struct said *next;
-    answer_piece piece;
-    char         text[];
+    struct said    *next;
+    answer_piece    piece;
+    mtf_alternative alternatives[]; /* then the text */
 } said;
 
 /* One result; with beams one for all results. */
@@ -20,29 +20,29 @@ typedef struct sequence {
     int            number;
     mtf_decode_job job;
     stop_text      stop;
-    int64_t        place; /* in the decoder, while it is decoded; else -1 */
+    int64_t        place; /* slot in the decoder; -1: not being decoded */
     bool           begun, over;
 } sequence;
 
 struct answer {
     answers  *engine;
-    answer   *next; /* in the engine's list of all */
+    answer   *next; /* in the engine's list of requests */
     int       nsequences, results;
     sequence *sequences;
     int32_t  *prompt;
     int64_t   nprompt;
     char    **stops;
     double    deadline; /* 0: none */
-    /* under the engine's lock */
+    /* protected by the engine's lock */
     said          *first, *last, *given;
-    int            open; /* results that go on */
+    int            open; /* results that are not complete */
     bool           given_up;
     pthread_cond_t news;
 };
 
-/* Under the engine's lock: appends a piece; without memory the result just lacks it. */
+/* Under the engine's lock: appends a piece; where memory is short the result lacks it. */
 void answer_say(answer *x, const answer_piece *piece);
-/* A copy of the question, or NULL: no memory. */
+/* A new request with a copy of the question; NULL: no memory. */
 answer *answer_new(answers *a, const question *q, id_list *prompt, int nsequences);
 void    answer_destroy(answer *x);
 

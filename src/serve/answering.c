@@ -1,4 +1,4 @@
-/* The turns of the engine: what waits is started, decoded, said. */
+/* One iteration of the engine: starts, decodes and scores. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "serve/orders.h"
 
-/* ---- saying ---- */
+/* ---- output ---- */
 
 static void say(sequence *s, const answer_piece *piece)
 {
@@ -24,10 +24,12 @@ static void say_token(sequence *s, int result, stop_text *stop, int32_t id, doub
                            .text = text ? text : "",
                            .tokens = 1,
                            .id = id,
-                           .log_probability = log_probability});
+                           .log_probability = log_probability,
+                           .nalternatives = s->job.nalternatives,
+                           .alternatives = s->job.alternatives});
 }
 
-/* What was held back is said, and the result is over. */
+/* Outputs the text that was held back, and ends the result. */
 static void say_end(sequence *s, int result, stop_text *stop, answer_end end)
 {
     const char *text = s->place < 0 ? "" : mtf_text_stream_end(s->owner->engine->streams[s->place]);
@@ -42,7 +44,7 @@ static void say_end(sequence *s, int result, stop_text *stop, answer_end end)
     say(s, &piece);
 }
 
-/* A new token, while a step is taken; a stop string ends the sequence after it, on all ranks. */
+/* Receives a new token during a step; a stop string ends the sequence after the step, on all ranks. */
 static bool on_token(void *context, int32_t id, double log_probability)
 {
     sequence *s = context;
@@ -50,7 +52,7 @@ static bool on_token(void *context, int32_t id, double log_probability)
     return true;
 }
 
-/* ---- places ---- */
+/* ---- slots of the decoder ---- */
 
 static answer_end end_of(const answers *a, const mtf_decode_job *job, int result)
 {
@@ -59,7 +61,7 @@ static answer_end end_of(const answers *a, const mtf_decode_job *job, int result
     return stopped ? ANSWER_STOPPED : ANSWER_LENGTH;
 }
 
-/* The results of a beam search are known at its end only. */
+/* Outputs the results of a beam search, which are known only at its end. */
 static void say_beams(answers *a, sequence *s, answer_end end)
 {
     const mtf_decode_job *job = &s->job;
@@ -73,8 +75,8 @@ static void say_beams(answers *a, sequence *s, answer_end end)
     }
 }
 
-/* Takes a sequence out of the decoder, or out of the queue, after all that can be said was said; `end`
- * tells why where it is not over by itself. */
+/* Outputs the rest of a sequence, and removes it from the decoder or the queue; `end` is the reason, 0
+ * where it ended by itself. */
 static void end_sequence(answers *a, sequence *s, answer_end end)
 {
     if (s->over) return;
@@ -112,7 +114,7 @@ static bool begin_sequence(answers *a, sequence *s, int64_t place)
 
 /* ---- requests ---- */
 
-/* The request after x, or the first; those that nobody reads any more are ended and freed. */
+/* The request after x, or the first; ends and frees those that their readers have given up. */
 static answer *next_wanted(answers *a, answer *x)
 {
     pthread_mutex_lock(&a->lock);
@@ -139,7 +141,7 @@ static int64_t free_place(const answers *a)
     return k < a->opts.batch ? k : -1;
 }
 
-/* Ends what is late or unwanted, and begins what waits where there is room. */
+/* Ends requests that are late or given up, and starts waiting ones where the decoder has room. */
 static bool look_at_requests(answers *a)
 {
     double now = clock_seconds();
@@ -175,7 +177,7 @@ static bool decode(answers *a)
 
 /* ---- scores ---- */
 
-/* Under the lock: the first task is over. */
+/* Under the lock: completes the first scoring task. */
 static void end_scores(answers *a, bool failed)
 {
     score_task *t = a->scores;
@@ -186,7 +188,7 @@ static void end_scores(answers *a, bool failed)
     pthread_cond_broadcast(&a->scored);
 }
 
-/* One step, so that decoding goes on in between. */
+/* Scores one step, so that decoding continues in between. */
 static bool score(answers *a)
 {
     pthread_mutex_lock(&a->lock);
@@ -203,9 +205,9 @@ static bool score(answers *a)
     return true;
 }
 
-/* ---- turns ---- */
+/* ---- iterations ---- */
 
-/* Under the lock: is there something to do? */
+/* Under the lock: whether there is something to do. */
 static bool has_work(const answers *a)
 {
     if (a->scores || a->waiting > 0 || any_active(a)) return true;

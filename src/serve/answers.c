@@ -1,4 +1,4 @@
-/* Answers: requests for text, decoded together, said as it comes. */
+/* The engine: decodes many requests together, and streams their text. */
 #include "serve/answers.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ bool answer_next(answer *x, double seconds, answer_piece *piece)
     return s != NULL;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static bool refuse(refusal *why, refusal_kind kind, const char *text)
 {
@@ -170,6 +170,9 @@ static bool check_question(const answers *a, const question *q, refusal *why)
         h->top_p > 1)
         return refuse(why, REFUSED_WRONG,
                       "temperature and top_k must not be negative, and top_p is from 0 to 1");
+    if (a->opts.beams > 1 && h->alternatives)
+        return refuse(why, REFUSED_WRONG, "beam search has no alternatives to a token: \"logprobs\" "
+                                          "must be 0");
     if (a->opts.beams > 1 && (h->temperature > 0 || h->top_k || h->top_p > 0))
         return refuse(why, REFUSED_WRONG,
                       "beam search takes the best sequences: temperature must be 0, without top_k "
@@ -182,7 +185,7 @@ static bool check_question(const answers *a, const question *q, refusal *why)
     return true;
 }
 
-/* Under the lock: is there room for n more to wait? */
+/* Under the lock: whether n more sequences may wait. */
 static bool admit(answers *a, int64_t n, refusal *why)
 {
     char text[200];
@@ -266,7 +269,7 @@ bool answers_score(answers *a, int n, score_item *items, refusal *why)
     return ok;
 }
 
-/* The engine's thread forgets it, which knows what is still being decoded. */
+/* The engine's thread frees it, because only that one knows what is still being decoded. */
 void answer_free(answer *x)
 {
     answers *a = x->engine;

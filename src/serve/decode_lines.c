@@ -1,4 +1,4 @@
-/* Prompts line by line, and the answers to them in order. */
+/* Prompts line by line, and answers in order. */
 #include "serve/decode_lines.h"
 
 #include <errno.h>
@@ -37,14 +37,14 @@ bool output_close(const opened_model *m, const char *path, FILE *file)
 
 /* ---- lines ---- */
 
-/* An answer on its way to its lines. */
+/* A request whose results become lines. */
 typedef struct line_answer {
     answer *answer;
     char  **texts; /* by result */
     size_t *lengths;
 } line_answer;
 
-/* The queue of answers, a ring. */
+/* A ring buffer of answers. */
 typedef struct decoding {
     const opened_model *model;
     question            like;
@@ -54,7 +54,7 @@ typedef struct decoding {
     line_answer        *ring;
     int                 room, first, count;
     FILE               *to;
-    char                refused[400]; /* why a line has no answer; "": none was refused */
+    char                refused[400]; /* why a line was refused; "": none was */
 } decoding;
 
 static bool no_memory(const decoding *d)
@@ -103,7 +103,7 @@ static bool ask(decoding *d, const char *text, size_t bytes)
     return false;
 }
 
-/* Reads what there is, as long as there is room. */
+/* Reads available lines, as long as there is room. */
 static line_state read_lines(decoding *d)
 {
     const char *line;
@@ -119,7 +119,7 @@ static line_state read_lines(decoding *d)
     return state;
 }
 
-/* Takes what was said, and writes the answers that are complete, in the order of their lines. */
+/* Collects decoded pieces, and writes complete answers in the order of their lines. */
 static bool write_answers(decoding *d)
 {
     answer_piece p;
@@ -149,7 +149,7 @@ static bool answer_all(decoding *d)
         if (state != LINE_END) state = read_lines(d);
         TRY(state != LINE_FAILED && answers_turn(d->engine, 0) && write_answers(d));
     }
-    /* Now that the lines before it have their answers. */
+    /* Reports the refused line after the answers to the lines before it. */
     return !d->refused[0] ||
            fail(&d->model->session->fault, ERR_VALUE, "%s: %s", d->reader.name, d->refused);
 }
@@ -171,7 +171,8 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     d.results = o->like.results > 0 ? o->like.results : 1;
     d.room = 2 * (int)answers_limits(d.engine)->batch;
     d.ring = arena_array(&m->session->arena, line_answer, d.room);
-    bool ok = d.ring && lines_open(&d.reader, m->session, o->inputs, false);
+    bool ok = d.ring && (o->text ? lines_of(&d.reader, m->session, o->inputs, o->text)
+                                 : lines_open(&d.reader, m->session, o->inputs, false));
     if (ok && o->output) ok = (d.to = output_open(m, path)) != NULL;
     if (ok) {
         ok = answer_all(&d);
@@ -186,7 +187,7 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
 
 /* ---- a dialogue ---- */
 
-/* Text for a terminal, which takes control characters for commands: '?' stands for them. */
+/* Prints text on a terminal, with '?' for control characters, which it would execute. */
 static void put_plain(const char *text, FILE *to)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
@@ -197,7 +198,7 @@ static void put_plain(const char *text, FILE *to)
     }
 }
 
-/* Says one answer; false after an error. */
+/* Prints one answer as it is decoded; false after an error. */
 static bool say_answer(answers *engine, answer *x, FILE *to)
 {
     interrupt    stop;

@@ -1,4 +1,4 @@
-/* Prompts line by line, and the answers to them in order. */
+/* Prompts line by line, and answers in order. */
 #ifndef SERVE_DECODE_LINES_H
 #define SERVE_DECODE_LINES_H
 
@@ -8,20 +8,22 @@
 
 typedef struct decode_lines_opts {
     answers_opts limits;
-    question     like;   /* what each prompt is asked with */
+    question     like;   /* the settings for each prompt */
     const char  *inputs; /* a file; NULL or "-": standard input */
+    const char  *text;   /* the prompts themselves, one a line, `inputs` being what they are called;
+                            NULL: they are read */
     const char  *output; /* OUTPUT-STEP is written; NULL: standard output */
 } decode_lines_opts;
 
-/* Answers every line, as soon as it is read: each result is a line, its own newlines made blanks.
+/* Answers every line as soon as it is read: each result is a line, its newlines replaced by blanks.
  * False after an error. */
 bool decode_lines(const opened_model *m, const decode_lines_opts *o);
-/* The same with somebody at a terminal: says each answer as it comes.  SIGINT ends an answer. */
+/* The same interactively at a terminal: prints each answer as it is decoded.  SIGINT ends an answer. */
 bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *from, FILE *to);
 
 /* OUTPUT-STEP and a suffix, in the session; NULL: no memory. */
 const char *step_path(const opened_model *m, const char *output, const char *suffix);
-/* Opens it for writing, only in the first rank: elsewhere what is written goes nowhere. */
+/* Opens it for writing in the first rank; in others it opens /dev/null. */
 FILE *output_open(const opened_model *m, const char *path);
 bool  output_close(const opened_model *m, const char *path, FILE *file);
 

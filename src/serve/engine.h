@@ -1,10 +1,10 @@
-/* The engine that answers: what asking and answering share. */
+/* The state of the engine. */
 #ifndef SERVE_ENGINE_H
 #define SERVE_ENGINE_H
 
 #include "serve/answer.h"
 
-/* Texts to score, until they are: belongs to the thread that waits for it. */
+/* Texts to score; the thread that waits for the scores owns it. */
 typedef struct score_task {
     struct score_task *next;
     int                n, done;
@@ -21,18 +21,18 @@ struct answers {
     scorer             *scorer;
     orders             *orders;  /* to the other ranks; NULL: there are none */
     int32_t             stop[2]; /* the token that ends a text */
-    sequence          **active;  /* opts.batch places of the decoder, NULL where free */
-    mtf_text_stream   **streams; /* one for each place */
+    sequence          **active;  /* opts.batch slots of the decoder, NULL where free */
+    mtf_text_stream   **streams; /* one for each slot */
     pthread_mutex_t     lock;
-    pthread_cond_t      work;   /* for the engine: something was asked or given up */
-    pthread_cond_t      scored; /* for those who wait for scores */
-    /* under the lock */
-    answer     *all, *last; /* requests that were not freed, in the order of asking */
+    pthread_cond_t      work;   /* signalled for the engine: a request was made or given up */
+    pthread_cond_t      scored; /* signalled for threads that wait for scores */
+    /* protected by the lock */
+    answer     *all, *last; /* requests that are not freed, oldest first */
     score_task *scores;
-    int64_t     waiting;      /* sequences without a place, and texts to score */
-    char        refuses[300]; /* why; "": it does not */
+    int64_t     waiting;      /* sequences without a slot, and texts to score */
+    char        refuses[300]; /* why all requests are refused; "": they are not */
 };
 
-struct timespec after_seconds(double seconds); /* by the clock of the conditions */
+struct timespec after_seconds(double seconds); /* on the clock of the condition variables */
 
 #endif

@@ -14,10 +14,10 @@ typedef struct http_exchange {
     char                  *body;
     size_t                 used, room;
     bool                   too_large;
-    const char            *allow; /* the methods that its path takes, where this one is not */
+    const char            *allow; /* the methods that the path allows, where this one is not allowed */
 } http_exchange;
 
-/* Each queues a reply; the library's answer. */
+/* Each queues a reply, and returns libmicrohttpd's result. */
 enum MHD_Result http_reply(http_exchange *x, int status, char *json); /* frees the text */
 enum MHD_Result http_error(http_exchange *x, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -25,11 +25,11 @@ enum MHD_Result http_refused(http_exchange *x, const refusal *why);
 enum MHD_Result http_completions(http_exchange *x);
 enum MHD_Result http_scores(http_exchange *x);
 
-/* While a thread waits for the engine, slowness is not the client's; and again while it sends. */
+/* Suspends the client's timeout while a thread waits for the engine, and restores it for sending. */
 void http_patience(http_exchange *x, bool waiting);
-bool http_hung_up(const http_exchange *x); /* has the client left? */
+bool http_hung_up(const http_exchange *x); /* whether the client has disconnected */
 
-enum { HTTP_SECONDS = 30 }; /* that a client may take to send or to receive something */
+enum { HTTP_SECONDS = 30 }; /* timeout for a client to send or receive something */
 
 #endif
 #endif

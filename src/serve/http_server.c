@@ -1,4 +1,4 @@
-/* The HTTP side of mtf serve: listening, and one thread for each client. */
+/* The HTTP server of mtf serve, one thread per client. */
 #include "serve/http_server.h"
 
 #include "serve/http_exchange.h"
@@ -25,7 +25,7 @@ struct http_server {
     answers           *engine;
     struct MHD_Daemon *daemon;
     size_t             max_body;
-    int                listener; /* until it is quiet */
+    int                listener; /* the listening socket */
     char               address[200];
     time_t             started;
     _Atomic int        exchanges;
@@ -157,7 +157,7 @@ static enum MHD_Result route(http_server *h, http_exchange *x, const char *url, 
                       url);
 }
 
-/* ---- requests as they come ---- */
+/* ---- requests as they arrive ---- */
 
 static bool announces_too_much(const http_server *h, struct MHD_Connection *c)
 {
@@ -264,7 +264,7 @@ http_server *http_start(answers *engine, const http_opts *o)
     h->listener = -1;
     h->started = time(NULL);
     if (listen_at(h, s, o->host ? o->host : "127.0.0.1", o->port)) {
-        sigset_t before = thread_block_signals(); /* its threads inherit that */
+        sigset_t before = thread_block_signals(); /* its threads inherit the mask */
         h->daemon = MHD_start_daemon(
             MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
                 MHD_USE_ITC,

@@ -1,4 +1,4 @@
-/* The HTTP side of mtf serve: listening, and one thread for each client. */
+/* The HTTP server of mtf serve, one thread per client. */
 #ifndef SERVE_HTTP_SERVER_H
 #define SERVE_HTTP_SERVER_H
 
@@ -13,11 +13,11 @@ typedef struct http_opts {
 
 typedef struct http_server http_server;
 
-/* Starts to listen and to answer.  NULL after an error, which is then the session's. */
+/* Starts the server.  NULL after an error, which is in the session. */
 http_server *http_start(answers *engine, const http_opts *o);
 const char  *http_address(const http_server *h); /* http://127.0.0.1:8080 */
-void         http_quiet(http_server *h);         /* nobody new is let in */
+void         http_quiet(http_server *h);         /* accepts no new connections */
 bool         http_busy(const http_server *h);    /* a request is still being answered */
-void         http_stop(http_server *h);          /* ends all connections, and waits for that */
+void         http_stop(http_server *h);          /* ends all connections, and waits for their threads */
 
 #endif

@@ -1,4 +1,4 @@
-/* Lines of a file or of standard input, as they come. */
+/* Lines of a file or of standard input. */
 #include "serve/line_reader.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool fails(line_reader *r, const char *why)
     return fail(&r->session->fault, ERR_FILE, "%s: %s", r->name, why);
 }
 
-/* Reads some more; false at the end, or after an error. */
+/* Reads more bytes; false at the end, or after an error. */
 static bool read_more(line_reader *r)
 {
     if (r->begin) memmove(r->text, r->text + r->begin, r->end - r->begin);
@@ -44,13 +44,13 @@ static bool read_more(line_reader *r)
     return false;
 }
 
-/* The first rank reads all of it, and passes it on. */
+/* The first rank reads the whole text, and sends it to the others. */
 static bool share(line_reader *r)
 {
     const char *text = "";
     if (mtf_is_first(r->session)) {
         while (r->file >= 0 && (read_more(r) || mtf_ok(r->session))) continue;
-        if (r->text && memchr(r->text, 0, r->end)) fails(r, "a zero byte; this is no text");
+        if (r->text && memchr(r->text, 0, r->end)) fails(r, "a zero byte; this is not text");
         if (r->text) text = r->text;
     }
     r->file = -1;
@@ -76,6 +76,15 @@ bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared)
     return alone || share(r);
 }
 
+bool lines_of(line_reader *r, mtf_session *s, const char *name, const char *text)
+{
+    *r = (line_reader){.session = s, .name = name, .file = -1, .text = strdup(text)};
+    if (!r->text) return fail(&s->fault, ERR_MEMORY, "%s: no memory for its text", name);
+    r->end = strlen(text);
+    r->room = r->end + 1;
+    return true;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
@@ -89,7 +98,7 @@ static line_state give(line_reader *r, size_t length, const char **line, size_t 
     r->begin += length;
     if (r->begin < r->end) r->begin++; /* the newline */
     if (memchr(text, 0, n)) {
-        fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is no text",
+        fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is not text",
              r->name, (long long)r->number);
         return LINE_FAILED;
     }

@@ -1,4 +1,4 @@
-/* Lines of a file or of standard input, as they come. */
+/* Lines of a file or of standard input. */
 #ifndef SERVE_LINE_READER_H
 #define SERVE_LINE_READER_H
 
@@ -9,19 +9,21 @@
 typedef struct line_reader {
     mtf_session *session;
     const char  *name; /* in messages */
-    int          file; /* -1: nothing more comes */
+    int          file; /* -1: at the end */
     char        *text;
-    size_t       begin, end, room; /* what was read and not yet given */
+    size_t       begin, end, room; /* the bytes that were read and not yet returned */
     int64_t      number;           /* of the last line, from 1 on */
 } line_reader;
 
 typedef enum line_state { LINE_READ, LINE_NOT_YET, LINE_END, LINE_FAILED } line_state;
 
-/* A path, or NULL or "-" for standard input.  Where several ranks run and it is `shared`, all get the whole
- * text that the first one reads.  False after an error. */
+/* Opens a path, or standard input for NULL or "-".  `shared`: all ranks get the whole text that the first
+ * one reads.  False after an error. */
 bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared);
-/* The next line without its end and the blanks around it, which stays until the next call; waits for
- * it where `wait`. */
+/* Opens a text in memory, called `name` in messages.  False after an error. */
+bool lines_of(line_reader *r, mtf_session *s, const char *name, const char *text);
+/* The next line without its newline and the blanks around it, valid until the next call; waits for it
+ * where `wait`. */
 line_state lines_next(line_reader *r, bool wait, const char **line, size_t *bytes);
 void       lines_close(line_reader *r);
 

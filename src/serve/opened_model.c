@@ -1,4 +1,4 @@
-/* Prompts of a model, by what the model is. */
+/* Prompts in the form that the kind of model needs. */
 #include "serve/opened_model.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What all ranks do next, as the first one says. */
+/* Orders: the first rank tells the others what to do. */
 #include "serve/orders.h"
 
 #include <stdlib.h>
@@ -16,18 +16,18 @@ typedef enum order_kind {
     ORDER_END
 } order_kind;
 
-/* The head of an order; numbers of so many words follow it. */
+/* The head of an order; `words` 32-bit numbers follow it. */
 typedef struct order {
     int32_t      kind, place;
     int32_t      count; /* ids of a prompt, or texts to score */
     int32_t      words;
-    mtf_sampling how; /* its pointer means nothing to others */
+    mtf_sampling how; /* without its pointer, which is local to a process */
 } order;
 
 struct orders {
     ranks          *ranks;
-    double          last; /* when the last one was given */
-    mtf_decode_job *jobs; /* of other ranks, by place; prompt NULL: none */
+    double          last; /* time of the last order */
+    mtf_decode_job *jobs; /* in other ranks, by slot; prompt NULL: none */
 };
 
 bool orders_open(answers *a)
@@ -49,7 +49,7 @@ static bool tell(answers *a, const order *o, const int32_t *words)
 {
     order copy = *o;
     if (!a->orders) return true;
-    TRY(mtf_ok(a->model->session)); /* else the others hear of the error */
+    TRY(mtf_ok(a->model->session)); /* an error reaches the other ranks in another way */
     a->orders->last = clock_seconds();
     TRY(share_bytes(a->orders->ranks, "waiting for requests", (int)sizeof copy, &copy));
     return !o->words || share_bytes(a->orders->ranks, "waiting for a request",
@@ -83,13 +83,14 @@ int order_score(answers *a, int n, score_item *items)
     if (!a->orders) return scorer_step(a->scorer, n, items);
     if (n > a->opts.batch) n = (int)a->opts.batch;
     int32_t words = 0, at = 0;
-    for (int k = 0; k < n; k++) words += (int32_t)(2 + items[k].nprompt + items[k].nids);
+    for (int k = 0; k < n; k++) words += (int32_t)(3 + items[k].nprompt + items[k].nids);
     int32_t *list = malloc(sizeof *list * (size_t)words);
     if (!list) return 0;
     for (int k = 0; k < n; k++) {
         const score_item *x = &items[k];
         list[at++] = (int32_t)x->nprompt;
         list[at++] = (int32_t)x->nids;
+        list[at++] = (int32_t)x->nalternatives;
         for (int64_t i = 0; i < x->nprompt; i++) list[at++] = x->prompt[i];
         for (int64_t i = 0; i < x->nids; i++) list[at++] = x->ids[i];
     }
@@ -138,11 +139,14 @@ static bool follow_step(answers *a)
 static bool follow_score(answers *a, const order *o, const int32_t *words)
 {
     score_item *items = calloc((size_t)o->count, sizeof *items);
-    double     *values = calloc((size_t)o->words, sizeof *values); /* nobody looks at them */
+    double     *values = calloc((size_t)o->words, sizeof *values); /* only the first rank uses them */
     bool        ok = items && values;
     for (int k = 0; ok && k < o->count; k++) {
-        items[k] = (score_item){.nprompt = words[0], .nids = words[1], .log_probability = values};
-        items[k].prompt = words + 2;
+        items[k] = (score_item){.nprompt = words[0],
+                                .nids = words[1],
+                                .nalternatives = words[2],
+                                .log_probability = values};
+        items[k].prompt = words + 3;
         items[k].ids = items[k].prompt + items[k].nprompt;
         words = items[k].ids + items[k].nids;
     }
@@ -153,7 +157,7 @@ static bool follow_score(answers *a, const order *o, const int32_t *words)
     return ok;
 }
 
-/* The words of a prompt become its job's. */
+/* Gives the words of a prompt to its job. */
 static bool follow(answers *a, const order *o, int32_t *words)
 {
     mtf_decode_job *job = &a->orders->jobs[o->place];

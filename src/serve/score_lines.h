@@ -5,15 +5,16 @@
 #include "serve/scoring.h"
 
 typedef struct score_lines_opts {
-    const char *inputs;  /* a file of what precedes each text; NULL: nothing does */
+    const char *inputs;  /* a file with the text that precedes each target; NULL: none */
     const char *targets; /* a file of the texts; "-": standard input */
-    const char *output; /* OUTPUT-STEP.scores, .targets, .lengths and .inputs are written; NULL: the
-                            scores go to standard output */
+    const char *inputs_text, *targets_text; /* their lines, where they are in memory already */
+    const char *output; /* writes OUTPUT-STEP.scores, .targets, .lengths and .inputs; NULL: writes the
+                            scores to standard output */
     int64_t     batch;
-    bool        each; /* standard output has the scores of single tokens, too */
+    bool        each; /* also print the scores of single tokens */
 } score_lines_opts;
 
-/* The log probability of each target and its end, given its input.  False after an error. */
+/* The log probability of each target, including its end token, given its input.  False after an error. */
 bool score_lines(const opened_model *m, const score_lines_opts *o);
 
 #endif

@@ -5,23 +5,26 @@
 #include "serve/opened_model.h"
 
 typedef struct score_item {
-    const int32_t *prompt; /* what precedes the text, or an encoder's inputs */
+    const int32_t *prompt; /* precedes the text; or an encoder's inputs */
     int64_t        nprompt;
     const int32_t *ids; /* the text */
     int64_t        nids;
     double        *log_probability; /* of each of its tokens: filled in; of a first token that the
                                        model cannot foresee it is 0                           */
     double         sum;
+    int64_t        nalternatives; /* most probable tokens to return for each position */
+    mtf_alternative *alternatives; /* [nids, nalternatives], best first: filled in where not NULL; 0
+                                      for a first token that the model does not predict */
 } score_item;
 
 typedef struct scorer scorer;
 
-/* One program for each range of lengths is made when it is first needed, for up to `batch` texts.
- * NULL: no memory. */
+/* Compiles a program for each range of lengths when it is first needed, for up to `batch` texts.  NULL:
+ * no memory. */
 scorer *scorer_new(const opened_model *m, int64_t batch);
-/* Can a text of this length be scored?  Any thread may ask; writes a sentence where it cannot. */
+/* Whether a text of this length can be scored; writes the reason where not.  Any thread may call it. */
 bool scorer_takes(const opened_model *m, const score_item *item, char *why, size_t room);
-/* Scores some items from the first on, as many as one step takes; returns how many, 0 after an
+/* Scores the first items, as many as fit into one step; returns how many, 0 after an
  * error. */
 int  scorer_step(scorer *s, int n, score_item *items);
 bool scorer_run(scorer *s, int n, score_item *items); /* all of them */

@@ -1,4 +1,4 @@
-/* mtf serve: a model that answers over HTTP until it is told to stop. */
+/* mtf serve: a model that answers requests over HTTP. */
 #include "serve/serve.h"
 
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "model/interrupt.h"
 
 static const char   shutting_down[] = "the server is shutting down";
-static const double grace = 3; /* seconds that answers have to end */
+static const double grace = 3; /* seconds for answers to complete at shutdown */
 
-/* Plans what decoding needs, so that the first request need not wait for it. */
+/* Compiles the programs for decoding, so that the first request need not wait for it. */
 static bool warm_up(answers *engine)
 {
     bool beams = answers_limits(engine)->beams > 1;
@@ -27,7 +27,7 @@ static bool warm_up(answers *engine)
     return true;
 }
 
-/* Lets what is being answered end, for a while, and then ends it. */
+/* Waits a while for current answers to complete, and then ends them. */
 static bool wind_down(answers *engine, http_server *h)
 {
     double until = clock_seconds() + grace;
@@ -37,12 +37,12 @@ static bool wind_down(answers *engine, http_server *h)
     while (ok && http_busy(h) && clock_seconds() < until) ok = answers_turn(engine, 0.02);
     answers_end(engine, shutting_down);
     until = clock_seconds() + 1;
-    while (http_busy(h) && clock_seconds() < until) usleep(10000); /* the last words are sent */
+    while (http_busy(h) && clock_seconds() < until) usleep(10000); /* until the last text is sent */
     http_stop(h);
     return ok && answers_dismiss(engine);
 }
 
-/* Starters send signals to all ranks: the first one decides. */
+/* mpirun and srun send signals to all ranks: the first rank decides. */
 static bool follow(answers *engine)
 {
     interrupt stop;

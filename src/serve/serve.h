@@ -1,4 +1,4 @@
-/* mtf serve: a model that answers over HTTP until it is told to stop. */
+/* mtf serve: a model that answers requests over HTTP. */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
@@ -9,8 +9,8 @@ typedef struct serve_opts {
     http_opts    http;
 } serve_opts;
 
-/* Answers until a signal comes, whose number is `*signal`; what is being answered then has a few
- * seconds to end.  False after an error. */
+/* Answers requests until a signal arrives, and gives its number in `*signal`; current answers then have
+ * a few seconds to complete.  False after an error. */
 bool serve(const opened_model *m, const serve_opts *o, int *signal);
 
 #endif

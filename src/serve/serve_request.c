@@ -1,4 +1,4 @@
-/* Requests as JSON: what a client asks for, read and checked. */
+/* Requests as JSON, parsed and checked. */
 #include "serve/serve_request.h"
 
 #include <math.h>
@@ -11,10 +11,10 @@
 #include "base/numbers.h"
 #include "data/text/utf8.h"
 
-/* Rows of tables leave out what is zero. */
+/* Rows of tables omit fields that are zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-/* Where the sentence about what is wrong goes. */
+/* Receives the error message. */
 typedef struct reading {
     char  *why;
     size_t room;
@@ -42,7 +42,7 @@ static bool is_utf8(const char *text, size_t n)
     return true;
 }
 
-/* A character of number 0, which no C string can hold. */
+/* A character with code 0, which a C string cannot hold. */
 static bool has_zero(const char *text, size_t n)
 {
     for (size_t k = 0; k + 1 < n; k++) {
@@ -58,16 +58,16 @@ static cJSON *read_object(reading *r, const char *body, size_t bytes)
     const char *end = NULL;
     bool        text = is_utf8(body, bytes), zero = has_zero(body, bytes);
     if (!text || zero) {
-        wrong(r, text ? "the body has a character of number 0" : "the body is no UTF-8");
+        wrong(r, text ? "the body has a character with code 0" : "the body is not UTF-8");
         return NULL;
     }
     cJSON *root = bytes ? cJSON_ParseWithLengthOpts(body, bytes, &end, false) : NULL;
     while (root && end < body + bytes && strchr(" \t\r\n", *end)) end++;
     if (root && end == body + bytes && cJSON_IsObject(root)) return root;
     if (root && end == body + bytes)
-        wrong(r, "the body is no JSON object");
+        wrong(r, "the body is not a JSON object");
     else
-        wrong(r, "the body is no JSON%s", bytes ? "" : ": it is empty");
+        wrong(r, "the body is not JSON%s", bytes ? "" : ": it is empty");
     cJSON_Delete(root);
     return NULL;
 }
@@ -76,7 +76,7 @@ static cJSON *read_object(reading *r, const char *body, size_t bytes)
 
 typedef enum field_kind { FIELD_OWN, FIELD_NUMBER, FIELD_WHOLE, FIELD_FLAG, FIELD_TEXT } field_kind;
 
-/* A parameter: where its value goes, from which to which; or a function of its own. */
+/* A parameter: the offset and range of its value; or a function that reads it. */
 typedef struct request_field {
     const char *name;
     field_kind  kind;
@@ -89,7 +89,7 @@ enum { MOST_FIELDS_READ = 64 };
 
 static bool take_field(reading *r, const request_field *f, const cJSON *v);
 
-/* Each member by the field that has its name. */
+/* Reads each member with the field of its name. */
 static bool take_fields(reading *r, const cJSON *root, const request_field *fields)
 {
     bool         seen[MOST_FIELDS_READ] = {false};
@@ -104,7 +104,7 @@ static bool take_fields(reading *r, const cJSON *root, const request_field *fiel
         if (!fields[k].name)
             return wrong(r, "there is no parameter \"%.60s\"%s", member->string,
                          nearest_hint(&near, hint, sizeof hint));
-        if (seen[k]) return wrong(r, "\"%s\" is there twice", fields[k].name);
+        if (seen[k]) return wrong(r, "\"%s\" is given twice", fields[k].name);
         seen[k] = true;
         if (!cJSON_IsNull(member)) TRY(take_field(r, &fields[k], member));
     }
@@ -152,7 +152,7 @@ static bool take_field(reading *r, const request_field *f, const cJSON *v)
     }
 }
 
-/* What clients send without need. */
+/* A parameter that clients often send, accepted only where it has no effect. */
 static bool take_zero(reading *r, const cJSON *v)
 {
     if (cJSON_IsNumber(v) && v->valuedouble == 0) return true;
@@ -187,7 +187,7 @@ static bool take_prompt(reading *r, const char *name, const cJSON *v, request_pr
     {
         double x = item->valuedouble;
         if (!(x >= 0 && x <= INT32_MAX) || x != floor(x))
-            return wrong(r, "\"%s\" holds %g, which is no token", name, x);
+            return wrong(r, "\"%s\" holds %g, which is not a token", name, x);
         to->ids[to->nids++] = (int32_t)x;
     }
     return true;
@@ -243,11 +243,15 @@ static bool take_seed(reading *r, const cJSON *v)
 
 static bool take_logprobs(reading *r, const cJSON *v)
 {
+    enum { MOST = 20 };
     completion_request *c = r->request;
-    c->log_probabilities = cJSON_IsNumber(v) && (v->valuedouble == 0 || v->valuedouble == 1);
-    return c->log_probabilities ||
-           wrong(r, "\"logprobs\" must be 0 or 1: only the tokens that are said have log "
-                    "probabilities here");
+    double              n = cJSON_IsNumber(v) ? v->valuedouble : -1;
+    c->log_probabilities = n >= 0 && n <= MOST && n == floor(n);
+    if (!c->log_probabilities)
+        return wrong(r, "\"logprobs\" must be a whole number from 0 to %d: how many alternatives to "
+                        "each token have their log probability, too", MOST);
+    c->like.how.alternatives = (int64_t)n;
+    return true;
 }
 
 static bool take_stop(reading *r, const cJSON *v)
@@ -337,7 +341,7 @@ void completion_free(completion_request *r)
 
 /* ---- scores ---- */
 
-/* They are read once all others are known. */
+/* Read after all other parameters. */
 static bool take_later(reading *r, const cJSON *v)
 {
     (void)r, (void)v;
@@ -353,7 +357,7 @@ static const request_field score_fields[] = {
     {.name = NULL},
 };
 
-/* One prompt may precede many continuations; ids are copied, since each frees its own. */
+/* One prompt may precede many continuations; ids are copied, because each copy is freed separately. */
 static bool repeat_prompt(reading *in, score_request *r)
 {
     request_prompt first = r->prompts[0], *all = calloc((size_t)r->count, sizeof *all);

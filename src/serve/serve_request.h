@@ -1,4 +1,4 @@
-/* Requests as JSON: what a client asks for, read and checked. */
+/* Requests as JSON, parsed and checked. */
 #ifndef SERVE_SERVE_REQUEST_H
 #define SERVE_SERVE_REQUEST_H
 
@@ -8,7 +8,7 @@
 
 enum { MOST_STOP_STRINGS = 16 };
 
-/* A text or ids; what it points to belongs to its request. */
+/* A text or ids; the request owns what it points to. */
 typedef struct request_prompt {
     const char *text;
     size_t      bytes;
@@ -20,10 +20,10 @@ typedef struct completion_request {
     cJSON          *root;
     request_prompt *prompts;
     int             nprompts;
-    question        like; /* all but the prompt */
+    question        like; /* everything except the prompt */
     const char     *stops[MOST_STOP_STRINGS + 1];
     const char     *model;   /* NULL: any */
-    const char     *user;    /* whoever asks: of no consequence */
+    const char     *user;    /* accepted and ignored */
     int64_t         best_of; /* 0: not given */
     bool            seeded, stream, echo, usage, log_probabilities;
     bool            nothing_new; /* max_tokens is 0 */
@@ -31,14 +31,14 @@ typedef struct completion_request {
 
 typedef struct score_request {
     cJSON          *root;
-    request_prompt *prompts, *targets; /* as many of each */
+    request_prompt *prompts, *targets; /* of equal number */
     int             count;
     const char     *model, *user;
-    bool            end; /* the token that ends a text is scored, too */
+    bool            end; /* also score the end token */
 } score_request;
 
-/* Each reads the body of a request.  False where it is not one, `why` being a sentence for the client;
- * to be freed in any case. */
+/* Each parses the body of a request.  False where it is invalid, with a sentence for the client in
+ * `why`; the request must be freed in any case. */
 bool completion_parse(const char *body, size_t bytes, completion_request *r, char *why,
                       size_t room);
 void completion_free(completion_request *r);

@@ -1,4 +1,4 @@
-/* A text that the first rank has, for all of them. */
+/* Sends a text from the first rank to all. */
 #include "serve/shared_text.h"
 
 #include "run/share.h"

@@ -1,10 +1,10 @@
-/* Stop strings: where a text that comes in pieces ends. */
+/* Finds stop strings in a text that arrives in pieces. */
 #include "serve/stop_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for n more bytes and two zero bytes: one after what is held, one after what is given. */
+/* Makes room for n more bytes and two zero bytes: one after the held text, one after the returned text. */
 static bool make_room(stop_text *s, size_t n)
 {
     if (s->used + n + 2 <= s->room) return true;
@@ -16,7 +16,7 @@ static bool make_room(stop_text *s, size_t n)
     return true;
 }
 
-/* Drops what the last call gave. */
+/* Drops the text that the last call returned. */
 static void drop_given(stop_text *s)
 {
     if (s->given) memmove(s->held, s->held + s->given + 1, s->used - s->given);
@@ -24,7 +24,7 @@ static void drop_given(stop_text *s)
     s->given = 0;
 }
 
-/* Gives the first n bytes: a zero byte goes between them and the rest. */
+/* Returns the first n bytes, with a zero byte between them and the rest. */
 static const char *give(stop_text *s, size_t n)
 {
     if (n == 0) return "";
@@ -34,7 +34,7 @@ static const char *give(stop_text *s, size_t n)
     return s->held;
 }
 
-/* How many bytes at the end may begin a stop string. */
+/* How many bytes at the end may be the beginning of a stop string. */
 static size_t doubtful(const stop_text *s)
 {
     size_t most = 0;

@@ -1,7 +1,7 @@
-/* Stop strings: where a text that comes in pieces ends.
+/* Finds stop strings in a text that arrives in pieces.
  *
- * What may be the beginning of a stop string is held back until more is known,
- * so that nothing of it is ever said.
+ * Text that may be the beginning of a stop string is held back until more
+ * arrives, so that no part of a stop string is ever returned.
  */
 #ifndef SERVE_STOP_TEXT_H
 #define SERVE_STOP_TEXT_H
@@ -11,16 +11,16 @@
 
 typedef struct stop_text {
     const char *const *stops; /* ended by NULL; NULL: none */
-    char              *held;  /* text that was not given yet, and room for more */
+    char              *held;  /* text that is not yet returned, and room for more */
     size_t             used, room;
-    size_t             given; /* of it, by the last call */
+    size_t             given; /* bytes of it that the last call returned */
     bool               found;
 } stop_text;
 
-/* Adds a piece, and gives what may be said of all so far, which stays until the next call; NULL: no
- * memory.  `found` tells whether a stop string came, after which there is nothing more. */
+/* Adds a piece, and returns the text that is now certain, valid until the next call; NULL: no memory.
+ * `found` is set where a stop string was found; after it nothing more is returned. */
 const char *stop_text_add(stop_text *s, const char *piece);
-/* What was held back, once nothing follows. */
+/* The text that was held back, at the end of the input. */
 const char *stop_text_end(stop_text *s);
 void        stop_text_free(stop_text *s);
 

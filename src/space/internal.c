@@ -1,9 +1,9 @@
-/* Dimensions of the library's own, which no user can name. */
+/* Internal dimensions, which no user can name. */
 #include "space/internal.h"
 
 #include "space/shape.h"
 
-/* More than there is room for in one shape, so that one is always free. */
+/* More names than one shape has room for, so that one is always free. */
 #define NAMES(word) {"." word, "." word "2", "." word "3", "." word "4", "." word "5"}
 enum { SAME_KIND = MTF_SHAPE_ROOM - MTF_MAX_DIMS + 1 };
 

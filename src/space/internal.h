@@ -1,9 +1,9 @@
-/* Dimensions of the library's own, which no user can name.
+/* Internal dimensions, which no user can name.
  *
- * Some operations need a dimension for a while: the inside of a window, say.
- * Its name begins with a dot, which neither shapes, layouts nor inputs accept;
- * only printed text has it, and is read again.  It counts for nothing in the
- * number of dimensions that a shape may have.
+ * Some operations need a temporary dimension, as for the inside of a window.
+ * Its name begins with a dot, which shapes, layouts and inputs do not accept;
+ * only printed graphs contain it, and the parser reads them back.  It does not
+ * count towards the number of dimensions that a shape may have.
  */
 #ifndef SPACE_INTERNAL_H
 #define SPACE_INTERNAL_H
@@ -11,14 +11,14 @@
 #include "mtf.h"
 
 typedef enum internal_kind {
-    INTERNAL_TAP,     /* inside a window */
-    INTERNAL_GROUP,   /* inside a group of neighbours */
-    INTERNAL_RANK,    /* among the largest */
-    INTERNAL_FACTORS, /* of a product */
+    INTERNAL_TAP,     /* a position inside a window */
+    INTERNAL_GROUP,   /* a position inside a group of neighbours */
+    INTERNAL_RANK,    /* a place among the largest elements */
+    INTERNAL_FACTORS, /* the factors of a product */
     INTERNAL_ONE,     /* a single channel */
-    INTERNAL_TURNS,   /* of a loop */
-    INTERNAL_RUN,     /* of positions that follow each other */
-    INTERNAL_MEMORY,  /* of a sequence that attends to itself */
+    INTERNAL_TURNS,   /* the iterations of a loop */
+    INTERNAL_RUN,     /* consecutive positions */
+    INTERNAL_MEMORY,  /* the keys' positions where a sequence attends to itself */
     INTERNAL_KINDS
 } internal_kind;
 
@@ -27,7 +27,7 @@ mtf_dim internal_dim(internal_kind kind, int64_t size, const mtf_shape *beside);
 bool    name_is_internal(const char *name);
 bool    shape_has_internal(const mtf_shape *s);
 
-/* A name that only slices have, while a node is lowered: it never stands in a graph. */
+/* A name that only slices have, while a node is lowered: no graph contains it. */
 #define SLICE_DIM(name) "|" name
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "space/pieces.h"
 
-/* Where rules come from: whose session, for which mesh, under which option's name. */
+/* Where rules come from: the session, the mesh, the name of the option. */
 typedef struct rule_source {
     mtf_session *session;
     const mesh  *mesh;
@@ -27,7 +27,7 @@ static bool unknown_axis(const rule_source *from, const char *rule, const char *
                 m->naxes ? text : "none", nearest_hint(&near, hint, sizeof hint));
 }
 
-/* Takes the mark off the end of a rule, if it is there. */
+/* Removes the mark from the end of a rule; false: it has none. */
 static bool take_mark(char *piece, char mark)
 {
     size_t n = strlen(piece);
@@ -43,7 +43,7 @@ static bool no_rule(const rule_source *from, const char *rule)
                 from->option, rule);
 }
 
-/* dim:axis+axis, with `?` or `!` or both at the end, where they are meant. */
+/* dim:axis+axis, optionally with `?` or `!` or both at the end. */
 static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, bool *keep)
 {
     mtf_session *s = from->session;
@@ -77,7 +77,8 @@ static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, boo
     return true;
 }
 
-/* Planning asks this for every dimension of every node: most names differ in their first letter. */
+/* Planning calls this for every dimension of every node, so it compares first letters before whole
+ * names. */
 static const layout_rule *find_rule(const layout_rule *rules, int n, const char *dim)
 {
     for (int i = 0; i < n; i++) {

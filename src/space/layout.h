@@ -4,7 +4,7 @@
  * in `?` may name what the mesh or the model lacks.  A second set of rules may
  * cut stored state, the variables between steps, further than the first does; such a
  * rule is declined where it would raise the planned memory, unless it ends in `!`.  The
- * word `auto` in the place of a rule asks for the others to be found.
+ * word `auto` in the place of a rule asks for a search for the other rules.
  */
 #ifndef SPACE_LAYOUT_H
 #define SPACE_LAYOUT_H
@@ -30,23 +30,23 @@ typedef struct layout {
     int          nrules;
     layout_rule *rules;
     int          nstate;
-    layout_rule *state; /* what cuts stored state further, in the order of writing */
+    layout_rule *state; /* rules that cut stored state further, in the order given */
     int            ndeclined;
     declined_rule *declined; /* rules for state that would raise the planned memory (plan/decline.h) */
-    bool         asks, asks_state; /* `auto` stands there: rules are still to be found */
+    bool         asks, asks_state; /* `auto` was given: rules are still to be found */
 } layout;
 
 bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);
 bool layout_parse_state(mtf_session *s, const char *text, layout *l); /* after layout_parse */
 const layout_rule *layout_find(const layout *l, const char *dim);     /* NULL: not cut */
 /* Where the rules place a tensor; false, with a sentence naming `what`, its dimensions and the
- * rules in conflict, where two dimensions want one axis.  f NULL: nothing is said. */
+ * rules in conflict, where two dimensions want one axis.  f NULL: no error is recorded. */
 bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fault *f,
                   placement *where);
-/* Where a variable of this shape lives between steps: as the rules for state cut further what the
- * others cut.  A state rule along an axis that cuts the variable already is passed over, so that
- * one list serves variables of all shapes.  Gives whether that is finer than `where`, which
- * layout_place found. */
+/* Where a variable of this shape is stored between steps: the rules for state cut further what the
+ * others have cut.  A state rule along an axis that already cuts the variable is skipped, so that
+ * one list serves variables of all shapes.  `where` holds what layout_place found; true where the
+ * result is finer. */
 bool layout_refine(const layout *l, const mtf_shape *shape, placement *where);
 
 #endif

@@ -28,14 +28,14 @@ static bool parse_axis(mtf_session *s, const char *text, char *piece, mtf_dim *a
     return true;
 }
 
-/* What is wrong with the axes together; the sentences of shapes speak of dimensions. */
+/* Checks the axes together; the messages of shape_check would call them dimensions. */
 static bool check_axes(mtf_session *s, const char *text, int n, const mtf_dim *axes)
 {
     int64_t processors = 1;
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (strcmp(axes[k].name, axes[i].name) == 0)
-                return fail(&s->fault, ERR_USAGE, "--mesh %s: axis \"%s\" is there twice", text,
+                return fail(&s->fault, ERR_USAGE, "--mesh %s: axis \"%s\" is given twice", text,
                             axes[i].name);
         if (n > 1 && strcmp(axes[i].name, "auto") == 0)
             return fail(&s->fault, ERR_USAGE,
@@ -187,7 +187,7 @@ span part_range(int64_t size, int parts, int part)
     return (span){begin, end - begin};
 }
 
-/* A guess, which rounding may have moved to a neighbour. */
+/* Begins with an estimate, which rounding may have moved to a neighbouring part. */
 int part_holding(int64_t size, int parts, int64_t element)
 {
     int k = (int)((double)element / (double)size * parts);

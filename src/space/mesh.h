@@ -47,7 +47,7 @@ int        mesh_number(const mesh *m, const mesh_point *p);
 int        mesh_axis(const mesh *m, const char *name); /* -1 where absent */
 void       mesh_write_place(const mesh *m, const mesh_point *p, char *text,
                             size_t room); /* rows=1,cols=0 */
-/* "rows=1,cols=0 and rows=1,cols=1 and 7 more"; only the first numbers are read. */
+/* "rows=1,cols=0 and rows=1,cols=1 and 7 more"; reads only the first PLACES_NAMED. */
 enum { PLACES_NAMED = 4 };
 void mesh_write_places(const mesh *m, int n, const int *numbers, char *text, size_t room);
 

@@ -1,7 +1,7 @@
 /* Opening a session: its mesh and its rules are read at once.
  *
- * What is wrong with them is told before anybody has built a graph, read data or
- * waited for other processes.  Only what depends on the model is told later.
+ * Errors in them are reported before the program builds a graph, reads data or
+ * waits for other processes.  Only errors that depend on the model come later.
  */
 #include "space/layout.h"
 
@@ -29,7 +29,7 @@ static const char *rules_as_text(mtf_session *s, const mtf_rule *rules)
     return text_done(&t);
 }
 
-/* Values and lists become the text that users write, so that both take one way. */
+/* Converts options given as values and lists to text, so that one parser serves both. */
 static bool put_in_words(mtf_session *s)
 {
     mtf_session_opts *o = &s->opts;
@@ -39,7 +39,7 @@ static bool put_in_words(mtf_session *s)
     return o->mesh && o->layout && o->state_layout;
 }
 
-/* Axes of a mesh that is to be found have no names yet. */
+/* A mesh that is still to be found has no names of axes yet, so rules cannot be checked. */
 static void look(mtf_session *s)
 {
     const mtf_session_opts *o = &s->opts;

@@ -7,9 +7,9 @@
 /* `,` `.` `;` and blanks separate, as in Mesh TensorFlow; between two of the first three there must be
  * a piece. */
 typedef struct pieces {
-    char *rest;    /* is written into */
+    char *rest;    /* is overwritten */
     bool  numbers; /* a dot before a digit belongs to a number, and separates nothing */
-    bool  wanted;  /* a separator that was read asks for another piece */
+    bool  wanted;  /* a separator was read: another piece must follow */
     bool  missing; /* at the end: a piece was missing */
 } pieces;
 

@@ -28,7 +28,7 @@ bool name_is_legal(const char *name)
     return !*name;
 }
 
-/* Dimensions of the library's own do not count. */
+/* Internal dimensions do not count. */
 static bool too_many(int ndims, const mtf_dim *dims)
 {
     int counted = 0;
@@ -95,7 +95,7 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
     }
 }
 
-/* Sums of shapes may have more elements than can be counted: they count as the most there are. */
+/* A union of shapes may have more elements than an int64_t can count: the result saturates. */
 int64_t shape_size(const mtf_shape *s)
 {
     int64_t product = 1;
@@ -117,7 +117,7 @@ bool mtf_shape_equal(mtf_shape a, mtf_shape b)
     return true;
 }
 
-/* Names of one graph are one pointer each; most others differ in their first letter. */
+/* A graph interns its names, so pointers are compared first, and first letters next. */
 int shape_find(const mtf_shape *s, const char *name)
 {
     for (int i = 0; i < s->ndims; i++)
@@ -188,7 +188,7 @@ mtf_shape mtf_shape_resize(mtf_shape s, const char *name, int64_t size)
     return shape_of(s.ndims, s.dims);
 }
 
-/* The old dimensions must stand side by side, in their order. */
+/* The old dimensions must be adjacent and in this order. */
 mtf_shape mtf_shape_replace(mtf_shape s, mtf_shape old_dims, mtf_shape new_dims)
 {
     if (s.ndims < 0) return s;

@@ -38,7 +38,7 @@ mtf_shape mtf_shape_parse(mtf_session *s, const char *text)
     char   *rest = copy;
     for (char *piece; (piece = strtok_r(rest, ",.; \t\n", &rest)); n++) {
         if (n == MTF_MAX_DIMS) {
-            n++; /* one too many, whose name is not looked at: mtf_shape_of will say it */
+            n++; /* one too many: mtf_shape_of reports that before it looks at names */
             break;
         }
         if (!parse_dim(s, piece, &dims[n])) return none;

@@ -6,8 +6,8 @@
 #include "base/dtype.h"
 #include "program/map_form.h"
 
-/* A polynomial in the inputs and in the inverses that were taken: its degree, that in the inverses
- * alone, and what the hashes that it depends on add up to. */
+/* A polynomial in the inputs and in the inverses that were taken: its degree, its degree in the
+ * inverses alone, and the sum over the hashes that it depends on of their operands' degrees. */
 typedef struct bound {
     double degree, inverses, risk;
 } bound;
@@ -15,7 +15,7 @@ typedef struct bound {
 typedef struct degrees {
     const program *program;
     bound         *of;           /* by buffer */
-    double         denominators; /* the degrees of all that was inverted so far, together */
+    double         denominators; /* the sum of the degrees of all elements inverted so far */
 } degrees;
 
 static bound larger(bound a, bound b)
@@ -28,14 +28,14 @@ static bound product(bound a, bound b)
     return (bound){a.degree + b.degree, a.inverses + b.inverses, fmax(a.risk, b.risk)};
 }
 
-/* The degree in the inputs once all is multiplied by the product of what was inverted, as often as
- * inverses are factors. */
+/* The degree in the inputs after multiplication by all denominators, to the power in which inverses
+ * occur. */
 static double degree_of(const degrees *d, bound a)
 {
     return a.degree + a.inverses * d->denominators;
 }
 
-/* What is decided by comparing or hashing is new: a difference must have been seen there. */
+/* The result of a comparison or a hash is a new variable: it differs only where the operands do. */
 static bound fresh(const degrees *d, bound a, double degree)
 {
     return (bound){degree, 0, a.risk + degree_of(d, a) + 1};
@@ -46,7 +46,7 @@ static bound chosen(const degrees *d, bound a)
     return (bound){a.degree, a.inverses, a.risk + degree_of(d, a) + 1};
 }
 
-/* So many different elements are inverted. */
+/* `elements` different elements are inverted. */
 static bound inverse(degrees *d, bound a, double elements)
 {
     d->denominators += elements * degree_of(d, a);
@@ -123,7 +123,7 @@ static bound of_input(const degrees *d, const instr *i, attention_operand which)
     return at < 0 ? (bound){0} : d->of[i->in[at].buffer];
 }
 
-/* Weights are hashes of scores; what they are divided by is their sum. */
+/* Weights are hashes of scores, divided by their sum. */
 static void note_attention(degrees *d, const instr *i)
 {
     bound  q = of_input(d, i, ATTENTION_Q), k = of_input(d, i, ATTENTION_K);
@@ -174,7 +174,7 @@ static void note_instr(degrees *d, const instr *i)
 
 enum { COUNTED_TURNS = 256 };
 
-/* Loops as often as they turn, within reason: what still grows then is too large to be of use. */
+/* Repeats loops as often as they run, up to COUNTED_TURNS: a degree that still grows is useless. */
 static void walk(degrees *d)
 {
     const program *p = d->program;

@@ -22,7 +22,7 @@ typedef struct exact {
     uint32_t       step;
     int            unit; /* bytes of memory that one cell stands for */
     cell         **base; /* by buffer */
-    cell          *tile; /* working space, of so many cells */
+    cell          *tile; /* working space, of tile_cells */
     size_t         tile_cells;
 } exact;
 
@@ -30,16 +30,16 @@ typedef struct exact {
 typedef struct operand_view {
     cell     *at;
     mtf_dtype type;
-    int64_t   step; /* between elements that follow each other in memory */
+    int64_t   step; /* between neighbouring elements in memory */
     int64_t   stride[MAX_LOOPS];
 } operand_view;
 
 operand_view view_of(const exact *x, const instr *i, const access *a);
-/* Working space of so many cells, until the next call; NULL after an error. */
+/* Working space of `cells` cells, valid until the next call; NULL after an error. */
 cell *exact_tile(exact *x, size_t cells);
 
-/* A walk through all turns of loops first .. end-1 in row-major order, and where up to three
- * operands stand, in cells from where they begin. */
+/* A walk through all iterations of loops first .. end-1 in row-major order, with the offsets of up
+ * to three operands, in cells. */
 enum { WALKED = 3 };
 typedef struct turns {
     int            first, end;
@@ -53,7 +53,7 @@ typedef struct turns {
 /* Operands may be NULL. */
 turns turns_begin(const instr *i, int first, int end, const operand_view *a, const operand_view *b,
                   const operand_view *c);
-/* Over all loops, from turn `number` on. */
+/* Over all loops, from iteration `number` on. */
 turns turns_at(const instr *i, int64_t number, const operand_view *a);
 
 static inline void turns_next(turns *t)
@@ -72,7 +72,7 @@ static inline void turns_next(turns *t)
 /* ---- numbers ---- */
 
 cell exact_constant(const exact *x, mtf_dtype type, scalar value);
-cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer cut to its width; a bool to 0, 1 */
+cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer cut to its width; a bool to 0 or 1 */
 cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a);
 /* A number that sorts as the element does. */
 int64_t exact_order(const exact *x, mtf_dtype type, cell a);
@@ -101,7 +101,7 @@ static inline cell exact_mul(const exact *x, mtf_dtype type, cell a, cell b)
 
 /* ---- instructions ---- */
 
-/* Any but collectives, loops and says; false after an error. */
+/* Runs any instruction but collectives, loops and INSTR_SAY; false after an error. */
 bool exact_run(exact *x, const instr *i);
 
 typedef bool exact_kernel(exact *x, const instr *i);

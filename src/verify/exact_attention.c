@@ -1,8 +1,8 @@
 /* Attention on the exact device, by its definition.
  *
- * The weight of a pair is the hash that stands for the exponential of its score.  The largest score is
- * always 0, for which that is 1, so that parts of the memory add up; and the logarithm of a sum is the
- * sum itself, by which the gradient divides.
+ * The weight of a pair is the hash that replaces the exponential of its score.  The maximum score
+ * is taken to be 0, whose exponential is 1, so that parts of the memory add up.  The logarithm of a
+ * sum is the sum itself, by which the gradient divides.
  */
 #include "base/philox.h"
 #include "program/attention_cost.h"
@@ -21,7 +21,7 @@ typedef struct attention {
     const attention_args *args;
     table                 in[ATTENTION_OPERANDS], out[4];
     mtf_dtype             type;
-    cell                  scale, kept; /* what a weight that dropout keeps is multiplied by */
+    cell                  scale, kept; /* kept: the factor of weights that dropout keeps */
 } attention;
 
 static table table_of(exact *x, const instr *i, const access *a, int64_t step)
@@ -43,7 +43,7 @@ static attention attention_begin(exact *x, const instr *i)
     return t;
 }
 
-/* Element (m, d) of an operand at a turn of the loops. */
+/* Element (m, d) of an operand in one iteration of the loops. */
 static cell *element(const table *t, const turns *at, int64_t m, int64_t d)
 {
     int64_t offset = m * t->memory + d * t->along;
@@ -89,7 +89,7 @@ static cell weight(const attention *t, const turns *at, int64_t m)
     return exact_scalar(t->x, FN_exp, MTF_F64, s, 0);
 }
 
-/* Dropout's factor, of random numbers that are another hash for each pair. */
+/* Dropout's factor; its random numbers are a hash for each pair. */
 static cell factor(const attention *t, const turns *at, int64_t m)
 {
     const attention_args *a = t->args;

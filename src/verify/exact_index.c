@@ -3,7 +3,7 @@
 
 #include "verify/exact.h"
 
-/* The index that stands in a cell; -1: out of range. */
+/* The index in a cell; -1: out of range. */
 static int64_t index_in(const instr *i, cell index)
 {
     int64_t at = (int64_t)index;

@@ -87,8 +87,8 @@ static void run_step(const exact *x, const strip *s, const scalar_step *step, ce
     }
 }
 
-/* A row that is folded is a strip.  Rows are never parted: what is one number a row may be written
- * over an operand, which every element of the row reads. */
+/* A row that is folded is one strip.  A row is never divided: a result of one number per row may
+ * overwrite an operand that every element of the row reads. */
 static int64_t strip_length(const instr *i)
 {
     int64_t row = map_row(i);

@@ -17,7 +17,7 @@ bool exact_add_into(exact *x, const instr *i)
     return true;
 }
 
-/* The value, or the position, that the reduced loops come to. */
+/* The result of the reduced loops: a value, or a position. */
 static cell fold_one(const exact *x, const instr *i, const operand_view *in, const cell *at)
 {
     fold_kind kind = i->fold.kind;

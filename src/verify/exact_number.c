@@ -19,7 +19,7 @@ cell exact_constant(const exact *x, mtf_dtype type, scalar value)
                                : exact_wrap(type, (uint64_t)value.whole);
 }
 
-/* A residue that is a whole number of small magnitude; the others stand for anything. */
+/* Is it a whole number of small magnitude?  Other residues have no meaning as numbers. */
 static bool is_whole(const exact *x, cell a, int64_t *value)
 {
     *value = field_signed(&x->field, a);
@@ -31,7 +31,7 @@ static cell hash_real(const exact *x, scalar_fn fn, cell a, cell b)
     return hash_pair(hash_pair(hash_pair(x->key, (uint64_t)fn), a), b) % x->field.prime;
 }
 
-/* Whole numbers stay what they are, so that positions survive; others become small ones. */
+/* Small whole numbers do not change, so that positions survive; others become a small hash. */
 cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a)
 {
     bool    real = exact_is_real(from);
@@ -115,7 +115,7 @@ static int64_t scalar_of_flag(scalar_fn fn, uint8_t x, uint8_t y)
     return x;
 }
 
-/* Whole numbers are divided as such; else the quotient's floor is a number of its own. */
+/* Divides small whole numbers as such; else the quotient's floor is a hash. */
 static cell floor_division(const exact *x, scalar_fn fn, cell a, cell b)
 {
     int64_t whole_a, whole_b;
@@ -124,8 +124,9 @@ static cell floor_division(const exact *x, scalar_fn fn, cell a, cell b)
     return hash_real(x, fn, a, b);
 }
 
-/* Division apart, which exact_map.c does: what is a polynomial or a choice is computed; all else is a hash of the operands, the functions
- * of one operand that choose among them: a hash shows every difference, a choice half of them. */
+/* Polynomials and choices between two operands are computed; all other functions, also those of one
+ * operand that choose, are a hash of the operands: a hash shows every difference, a choice half
+ * of them.  exact_map.c does the divisions. */
 static cell scalar_of_real(const exact *x, scalar_fn fn, cell a, cell b)
 {
     const field *f = &x->field;
@@ -139,7 +140,7 @@ static cell scalar_of_real(const exact *x, scalar_fn fn, cell a, cell b)
     case FN_minimum: return exact_best(x, FOLD_MIN, MTF_F64, a, b);
     case FN_maximum: return exact_best(x, FOLD_MAX, MTF_F64, a, b);
     case FN_isnan: return 0;
-    case FN_exp: return a == 0 ? 1 : hash_real(x, fn, a, 0); /* where nothing is taken off */
+    case FN_exp: return a == 0 ? 1 : hash_real(x, fn, a, 0); /* as at the maximum */
     case FN_equal: return a == b;
     case FN_not_equal: return a != b;
     case FN_less: return exact_order(x, MTF_F64, a) < exact_order(x, MTF_F64, b);

@@ -1,7 +1,7 @@
 /* Contractions and convolutions of the exact device. */
 #include "verify/exact.h"
 
-enum { TERMS = 32 }; /* products of residues that a wide sum holds */
+enum { TERMS = 32 }; /* products of residues that a 128-bit sum can hold */
 
 /* sum over k of a[k * a_step] * b[k * b_step] */
 static cell dot(const exact *x, mtf_dtype type, int64_t n, const cell *a, int64_t a_step,
@@ -35,7 +35,7 @@ bool exact_contract(exact *x, const instr *i)
 /* ---- windows ---- */
 
 /* The loops of a convolution inside one of the batch: group, channel, output, then for each spatial
- * dimension the place in y and the tap. */
+ * dimension the position in y and the tap. */
 typedef struct window_loops {
     instr        loops; /* only sizes are used */
     operand_view x, w, y;
@@ -68,7 +68,7 @@ static window_loops loops_of_window(const exact *x, const instr *i)
     return n;
 }
 
-/* What the paddings take off x's offset, and whether the turn reads inside of it. */
+/* Does the iteration read inside of x?  `padding`: what to subtract from x's offset. */
 static bool is_inside(const window_args *a, const turns *t, int64_t *padding)
 {
     *padding = 0;
@@ -81,7 +81,7 @@ static bool is_inside(const window_args *a, const turns *t, int64_t *padding)
     return true;
 }
 
-/* The operand that is computed, over all its elements. */
+/* Sets all elements of the operand that is computed to 0. */
 static void clear(exact *x, const instr *i)
 {
     const window_args *a = &i->window;

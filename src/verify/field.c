@@ -21,15 +21,15 @@ uint64_t field_power(const field *f, uint64_t x, uint64_t exponent)
 
 uint64_t field_inverse(const field *f, uint64_t x)
 {
-    return field_power(f, x, f->prime - 2); /* Fermat; of 0 that is 0 */
+    return field_power(f, x, f->prime - 2); /* Fermat's little theorem; 0 for 0 */
 }
 
-/* One inverse of the product of all, from which each follows by two products. */
+/* Inverts the product of all once; each inverse follows from it by two multiplications. */
 void field_inverses(const field *f, int64_t n, uint64_t *x, uint64_t *room)
 {
     uint64_t product = 1;
     for (int64_t k = 0; k < n; k++) {
-        room[k] = product; /* of those before */
+        room[k] = product; /* of the elements before */
         if (x[k]) product = field_mul(f, product, x[k]);
     }
     product = field_inverse(f, product);

@@ -1,7 +1,7 @@
 /* Arithmetic modulo primes just below 2^61, and keyed hashes.
  *
- * A residue stands for a floating number: sums and products of residues are
- * exact in any order.  What is no polynomial is a keyed hash.
+ * A residue represents a floating number: sums and products of residues are
+ * exact in any order.  Functions that are not polynomials are keyed hashes.
  */
 #ifndef VERIFY_FIELD_H
 #define VERIFY_FIELD_H
@@ -25,7 +25,7 @@ uint64_t field_inverse(const field *f, uint64_t x); /* of 0: 0 */
 void     field_inverses(const field *f, int64_t n, uint64_t *x, uint64_t *room);
 uint64_t field_of_int(const field *f, int64_t x);
 /* k / 2^m becomes k times the inverse of 2^m.  Numbers of magnitude 2^60 and more, infinities
- * among them, become the least and the largest residue; what is no number becomes one of its own. */
+ * among them, become the least and the largest residue; NaN becomes a residue of its own. */
 uint64_t field_of_double(const field *f, double x);
 
 /* The residue as a number between -prime/2 and prime/2. */
@@ -58,7 +58,7 @@ static inline uint64_t field_mul(const field *f, uint64_t x, uint64_t y)
     return field_reduce(f, (wide_product)x * y);
 }
 
-/* A well mixed function of both. */
+/* A hash of both. */
 static inline uint64_t hash_pair(uint64_t key, uint64_t x)
 {
     uint64_t h = key ^ (x + 0x9e3779b97f4a7c15u + (key << 6) + (key >> 2));

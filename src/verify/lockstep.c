@@ -5,7 +5,7 @@
 
 /* ---- programs and memory ---- */
 
-/* The narrowest type that the program uses: that many bytes become one cell. */
+/* Bytes of the narrowest type that the program uses, which become one cell. */
 static int unit_of(const program *p)
 {
     size_t unit = 8;
@@ -26,7 +26,7 @@ static int unit_of(const program *p)
     return (int)unit;
 }
 
-/* Where each buffer begins, in bytes; all that is used. */
+/* Sets where each buffer begins, in bytes; returns the bytes in use. */
 static int64_t lay_out(const program *p, bool placed, int64_t *begin)
 {
     int64_t end = placed ? p->slab_bytes : 0;
@@ -105,7 +105,7 @@ static void write_constant(lane *k, int number)
     }
 }
 
-/* Memory for all lanes, once they are known to fit. */
+/* Allocates memory for all lanes, after checking that they fit. */
 static bool take_memory(lockstep *l)
 {
     double need = 0;
@@ -149,13 +149,13 @@ cell *lane_cell(const lane *k, const slice *s, int64_t offset)
     return k->exact.base[s->buffer] + (s->offset + offset) * step;
 }
 
-/* ---- walking ---- */
+/* ---- running ---- */
 
-/* Ends a turn: another one, or on. */
+/* The end of an iteration: begins the next, or leaves the loop. */
 static void end_turn(lane *k, const instr *i)
 {
     int64_t trips = k->program->instrs[i->loop.other].loop.trips;
-    /* A condition on residues may hold for ever: all leave after the same number of turns. */
+    /* A condition on residues may hold for ever: all leave after the same number of iterations. */
     bool asks = trips < 0;
     if (asks) trips = LOCKSTEP_TURNS;
     if (++k->turns[k->depth - 1] < trips) {
@@ -166,7 +166,7 @@ static void end_turn(lane *k, const instr *i)
     }
 }
 
-/* To the next collective, or to the end. */
+/* Runs up to the next collective, or to the end. */
 static bool walk(lane *k)
 {
     program *p = k->program;

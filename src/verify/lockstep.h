@@ -1,8 +1,8 @@
 /* All processors of a mesh in one thread.
  *
- * Each processor has its program and its memory on the exact device.  All walk
- * to their next collective; that is done by its definition, element by element, and
- * they walk on.  No wire is used.
+ * Each processor has its program and its memory on the exact device.  All run up
+ * to their next collective; it is computed by its definition, element by element,
+ * and they run on.  No wire is used.
  */
 #ifndef VERIFY_LOCKSTEP_H
 #define VERIFY_LOCKSTEP_H
@@ -10,20 +10,20 @@
 #include "plan/plan.h"
 #include "verify/exact.h"
 
-enum { LOCKSTEP_TURNS = 12 }; /* of a loop that a condition ends, at most */
+enum { LOCKSTEP_TURNS = 12 }; /* most iterations of a loop that a condition ends */
 
 typedef struct lane {
     mesh_point here;
     program   *program;
     traced    *trace;  /* by tensor id; NULL: not wanted */
     cell      *memory; /* of all its buffers */
-    int64_t    cells;  /* how many that are */
+    int64_t    cells;  /* in memory */
     int64_t   *begin;  /* where each buffer begins, in bytes */
     exact      exact;
     int        at; /* the next instruction */
     int        depth;
     int64_t    turns[MAX_NESTING];
-    bool     cut_short; /* a loop that a condition ends was left before it did */
+    bool     cut_short; /* a loop was left although its condition still held */
 } lane;
 
 typedef struct lockstep {
@@ -32,8 +32,8 @@ typedef struct lockstep {
     arena        arena;
     int          nlanes;
     lane        *lanes;
-    bool         placed; /* buffers share the slab as planned, or each has a place of its own */
-    const char  *stuck;  /* processors that do not meet in one collective: what is wrong */
+    bool         placed; /* buffers share the slab as planned; else each has its own memory */
+    const char  *stuck;  /* why processors are not at the same collective; NULL: they are */
 } lockstep;
 
 typedef struct lockstep_opts {
@@ -49,12 +49,13 @@ typedef struct lockstep_opts {
 /* Plans every processor's program; false after an error.  lockstep_close in any case. */
 bool lockstep_open(lockstep *l, const lockstep_opts *how);
 void lockstep_close(lockstep *l);
-/* Memory anew, for one prime and one key: what nobody wrote differs from processor to processor. */
+/* Refills memory for one prime and one key; elements that no instruction has written differ between
+ * processors. */
 bool lockstep_clear(lockstep *l, const field *f, uint64_t key);
-/* One step.  False after an error, or where processors do not meet: then `stuck` says why. */
+/* One step.  False after an error, or where processors reach different collectives: see `stuck`. */
 bool lockstep_step(lockstep *l);
 
-/* Where the elements of a slice are. */
+/* The cell of a slice at this offset. */
 cell *lane_cell(const lane *k, const slice *s, int64_t offset);
 /* One collective, which every lane has reached; false after an error. */
 bool lockstep_collective(lockstep *l);

@@ -7,7 +7,7 @@ static const instr *now(const lane *k)
     return &k->program->instrs[k->at];
 }
 
-/* An operand of the collective in hand; elements lie one after another. */
+/* An operand of the current collective; its elements are contiguous. */
 static operand_view operand_of(const lane *k, bool out)
 {
     const instr *i = now(k);
@@ -23,7 +23,7 @@ static mesh_point first_member(const lockstep *l, unsigned axes, int me)
     return p;
 }
 
-/* On to the next, in the order of numbers; false after the last. */
+/* Moves to the next member, in the order of numbers; false after the last. */
 static bool next_member(const lockstep *l, unsigned axes, mesh_point *p)
 {
     for (int x = l->mesh.naxes - 1; x >= 0; x--) {
@@ -52,7 +52,7 @@ static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64
     } while (next_member(l, axes, &p));
 }
 
-/* The group's leader combines, the others have the same. */
+/* The first member of the group combines, the others copy its result. */
 static void all_reduce_for(lockstep *l, int me, const instr *i)
 {
     mesh_point lowest = first_member(l, i->reduce.axes, me);
@@ -66,11 +66,11 @@ static void all_reduce_for(lockstep *l, int me, const instr *i)
     for (int64_t e = 0; e < count; e++) to.at[e * to.step] = from.at[e * from.step];
 }
 
-/* Who has an element of a dimension that is wanted, and where in his part. */
+/* Which processor has a wanted element of a dimension, and where in its part. */
 typedef struct source {
     int64_t
-        further; /* his number, counted from the one who wants it, along this dimension's axes */
-    int64_t at, size; /* the place in his part, and how large that is */
+        further; /* its number minus that of the receiver, along this dimension's axes */
+    int64_t at, size; /* the position in its part, and the part's size */
 } source;
 
 static source find_source(const mesh *m, const exchange_args *how, int d, int64_t index,

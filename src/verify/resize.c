@@ -12,7 +12,7 @@ typedef struct copying {
     const resize_rules *rules;
     images             *images;
     bool                names;
-    mtf_tensor        **turns; /* of the loops around the copy, outermost first */
+    mtf_tensor        **turns; /* iterations of the enclosing loops, outermost first */
     int                 nturns;
 } copying;
 
@@ -62,8 +62,8 @@ static int find_attr(const node *n, const char *name)
     return -1;
 }
 
-/* A slice keeps its step, and where it ends at the end of the dimension it still does; what is
- * padded grows by as much less as the result does. */
+/* A slice keeps its step, and one that ends at the end of the dimension still does; padding shrinks
+ * as the result does. */
 static void resize_cut(const copying *c, const node *n, attr *attrs)
 {
     int dim = find_attr(n, "dim"), size = find_attr(n, "size"), begin = find_attr(n, "begin");
@@ -125,7 +125,7 @@ static bool retype_data(const copying *c, const node *n, attr_data *data)
     return true;
 }
 
-/* A finite number stays one: what is too large for the new type becomes its largest. */
+/* A finite number stays finite: one that is too large for the new type becomes its largest. */
 static void retype_number(const copying *c, const node *n, attr_number *x)
 {
     static const double largest[DTYPES] = {[MTF_F16] = 65504, [MTF_BF16] = 0x1.FEp127};
@@ -162,7 +162,7 @@ static attr *resize_attrs(const copying *c, const node *n)
         if (!resize_attr(c, n, k, &attrs[k])) return NULL;
     }
     if (attrs) resize_cut(c, n, attrs);
-    /* The turns of a loop are a dimension of its history. */
+    /* The iterations of a loop are a dimension of its history. */
     int trips = find_attr(n, "trips");
     if (attrs && trips >= 0 && n->nout > 0 && n->out[n->nout - 1]->hidden)
         attrs[trips].i =
@@ -174,7 +174,7 @@ static attr *resize_attrs(const copying *c, const node *n)
 
 static block *copy_block(copying *c, const block *from);
 
-/* Random numbers that are others in each turn of a loop. */
+/* Does it draw different random numbers in each iteration of a loop? */
 static bool draws_anew(const node *n)
 {
     return n->op->flags & OP_TURN && !n->attrs[op_attr_find(n->op, "once")].b;

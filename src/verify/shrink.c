@@ -1,8 +1,8 @@
 /* A model with smaller dimensions: the same operations, quickly run.
  *
- * What the operations allow is found by trying: sizes are changed for one name,
- * or for a few that are related, and the graph is built anew; what it refuses is
- * taken back.
+ * Which sizes the operations allow is found by trying: sizes are changed for one
+ * name, or for a few that are related, and the graph is built again; where that
+ * fails, the change is undone.
  */
 #include "verify/shrink.h"
 
@@ -28,9 +28,9 @@ typedef struct shrinking {
     const layout    *layout;
     resize_rules     rules;
     const char      *names[MOST_NAMES];
-    int64_t          largest[MOST_NAMES]; /* as the graph has it */
+    int64_t          largest[MOST_NAMES]; /* size in the graph */
     int              nnames;
-    name_set         alike[MOST_NAMES]; /* names of one size that operations give to one another */
+    name_set         alike[MOST_NAMES]; /* names that operations give to the same dimension */
     name_set         related[MOST_NAMES]; /* names on the other side of a reshape */
 } shrinking;
 
@@ -71,7 +71,7 @@ static void list_names(shrinking *s)
     for (int k = 0; k < s->nnames; k++) put(&s->alike[k], k);
 }
 
-/* Dimensions that only one side has: one turns into the other. */
+/* Relates the dimensions that only one side has: a reshape makes one of the other. */
 static void relate_shapes(shrinking *s, const mtf_shape *in, const mtf_shape *out)
 {
     for (int a = 0; a < in->ndims; a++)
@@ -107,7 +107,7 @@ static int64_t parts_of(const layout *l, const char *name)
     return parts;
 }
 
-/* Small, and cut evenly where the size was. */
+/* A small size, which is cut evenly where the old one was. */
 static int64_t target_of(const layout *l, const char *name, int64_t size)
 {
     int64_t parts = parts_of(l, name);
@@ -128,7 +128,7 @@ static bool is_accepted(const shrinking *s)
     return ok;
 }
 
-/* Tries new sizes for all names of a set; takes them back where the graph does not accept them. */
+/* Tries new sizes for all names of a set; restores the old ones where the graph is not accepted. */
 typedef int64_t resizing(const resize_rule *r, int64_t by);
 
 static bool try_sizes(shrinking *s, const name_set *names, resizing *how, int64_t by)
@@ -158,8 +158,8 @@ static int64_t divided(const resize_rule *r, int64_t by)
     return r->from % by == 0 ? r->from / by : r->from;
 }
 
-/* Divides all sizes of the names by the same number, as large as leaves `target` and the parts'
- * evenness. */
+/* Divides all sizes of the names by the largest number that leaves at least the target size, and
+ * even parts where they were even. */
 static bool try_divisors(shrinking *s, int name, const name_set *names)
 {
     int64_t size = s->largest[name], target = target_of(s->layout, s->names[name], size);
@@ -190,7 +190,7 @@ static bool shrink_name(shrinking *s, int name)
     return false;
 }
 
-/* The largest first: what follows is then quicker. */
+/* The largest first, which makes the following trials faster. */
 static void shrink_names(shrinking *s)
 {
     name_set done = {0};
@@ -199,7 +199,7 @@ static void shrink_names(shrinking *s)
         for (int k = 0; k < s->nnames; k++)
             if (!has(&done, k) && (next < 0 || s->largest[k] > s->largest[next])) next = k;
         put(&done, next);
-        bool whole = true; /* not yet made smaller with another */
+        bool whole = true; /* not yet made smaller together with another */
         for (int i = 0; i < s->rules.n; i++)
             whole = whole && (strcmp(s->rules.list[i].name, s->names[next]) != 0 ||
                               s->rules.list[i].to == s->rules.list[i].from);

@@ -1,8 +1,8 @@
 /* A model with smaller dimensions: the same operations, quickly run.
  *
- * Dimensions shrink as far as the operations allow: what is cut evenly stays so,
- * what is cut unevenly too, and sizes that reshapes, slices or convolutions
- * relate stay related.  Of equal layers three are left.  The mesh stays as it is.
+ * Dimensions shrink as far as the operations allow: even cuts stay even, uneven
+ * cuts uneven, and sizes that reshapes, slices or convolutions relate stay
+ * related.  Of equal layers three are kept.  The mesh stays as it is.
  */
 #ifndef VERIFY_SHRINK_H
 #define VERIFY_SHRINK_H
@@ -14,8 +14,8 @@
 typedef struct shrunk {
     mtf_graph   *graph; /* in the session of the original */
     mtf_tensor **fetches;
-    resize_rules rules;  /* what became of each size */
-    int          copies; /* of equal layers, of which three were left; 0: all were */
+    resize_rules rules;  /* the new size for each old one */
+    int          copies; /* of equal layers, of which three were kept; 0: all were */
 } shrunk;
 
 /* False after an error. */

@@ -1,4 +1,4 @@
-/* Inputs by position, and results compared with the whole. */
+/* Fills inputs by position, and compares results with the whole. */
 #include "verify/values.h"
 
 #include <string.h>
@@ -39,8 +39,8 @@ static int64_t offset_in(const part_view *v, const int64_t *index)
 
 /* ---- inputs ---- */
 
-/* The largest dimension that n may count along with its integer inputs: one that an attribute names,
- * or that of a range which it compares them with; 0: none. */
+/* The largest dimension that n may index with its integer inputs: one that an attribute names, or
+ * that of a range which is another input; 0: none. */
 static int64_t counted_along(const node *n)
 {
     int64_t size = 0;
@@ -60,7 +60,7 @@ static int64_t counted_along(const node *n)
     return size;
 }
 
-/* What n's output is limited to, its integer inputs should be, too; an index by its dimension. */
+/* Limits n's integer inputs: an index by its dimension, others as n's output is limited. */
 static void limit_inputs(const node *n, int64_t *limits)
 {
     int64_t size = counted_along(n);
@@ -129,7 +129,7 @@ bool values_fill(lockstep *l, const layout *rules, uint64_t key, const int64_t *
 
 /* ---- comparing ---- */
 
-/* What the processors that owe each other a sum have together, at one place of their parts. */
+/* The sum of an owed element over the processors that owe it. */
 static cell paid(const lockstep *l, int me, const mtf_tensor *x, int64_t offset)
 {
     const lane  *k = &l->lanes[me];
@@ -149,7 +149,7 @@ static cell paid(const lockstep *l, int me, const mtf_tensor *x, int64_t offset)
     return sum;
 }
 
-/* Compares a part with the whole; `owing`: with what the group still owes. */
+/* Compares a part with the whole; `owing`: after adding up the owed sums. */
 static bool part_differs(const lockstep *l, int me, const part_view *part, const lane *whole,
                          const part_view *all, bool owing, difference *d)
 {

@@ -20,7 +20,7 @@ static uint64_t key_of(const check *c, int trial)
     return hash_pair(hash_pair(0x6d7466, c->opts->seed), (uint64_t)trial);
 }
 
-/* From the same inputs and variables: the programs of all processors, and the whole. */
+/* Gives the programs of all processors and the whole the same inputs and variables. */
 static bool begin(check *c, lockstep *l, int trial)
 {
     field    f = field_nth(trial % FIELD_PRIMES);
@@ -30,7 +30,7 @@ static bool begin(check *c, lockstep *l, int trial)
            values_fill(&c->whole, NULL, key, c->limits);
 }
 
-/* A few steps, compared after each; the answer says what differs.  False after an error. */
+/* Runs a few steps and compares after each; the answer says what differs.  False after an error. */
 static bool compare(check *c, lockstep *l, int trial)
 {
     verify_answer *a = c->answer;
@@ -53,7 +53,7 @@ static bool compare(check *c, lockstep *l, int trial)
     return true;
 }
 
-/* The programs after one pass, in `trials` of which the first has this number. */
+/* Checks the programs after one pass, in `trials` trials. */
 static bool check_pass(check *c, plan_pass pass, int trials)
 {
     lockstep l;
@@ -71,12 +71,12 @@ static bool check_pass(check *c, plan_pass pass, int trials)
     return ok;
 }
 
-/* How many trials it takes; what they prove together. */
+/* How many trials are needed; notes what they prove together. */
 static int trials_needed(verify_answer *a)
 {
     double each = log2(a->degree + 1) - FIELD_BITS + 1;
     int    n = each < 0 ? (int)ceil(-(VERIFY_BITS + 1) / each) : FIELD_PRIMES;
-    if (n < 2) n = 2; /* more than one prime */
+    if (n < 2) n = 2; /* so that two primes are used */
     if (n > FIELD_PRIMES) n = FIELD_PRIMES;
     a->chance = fmin(0, each * n);
     return n;

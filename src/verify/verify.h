@@ -1,7 +1,7 @@
 /* Verifying: a mesh's programs compute what the graph says.
  *
- * The graph's own program, lowered for one processor and left alone, is run on
- * residues, and so are the programs of all processors, after each planning pass.
+ * The graph's own program, lowered for one processor without further passes, runs
+ * on residues, and so do the programs of all processors after each planning pass.
  * Every part of every fetch and every variable must be equal.
  */
 #ifndef VERIFY_VERIFY_H
@@ -18,11 +18,11 @@ typedef struct verify_opts {
 typedef struct verify_answer {
     bool        equal;
     int         processors, trials;
-    double      chance; /* of a difference that was not noticed: its logarithm to base 2 */
+    double      chance; /* that a difference was missed: the base-2 logarithm of its probability */
     double      degree; /* degree.h */
-    bool        cut_short; /* a loop that a condition ends was left after LOCKSTEP_TURNS */
+    bool        cut_short; /* a loop was left after LOCKSTEP_TURNS although its condition held */
     plan_pass   pass;   /* the first after which something differs */
-    difference  first;  /* where; without a tensor where processors do not even meet: */
+    difference  first;  /* where; without a tensor where processors reach different collectives: */
     const char *stuck;  /* then what is wrong, in the graph's arena */
 } verify_answer;
 

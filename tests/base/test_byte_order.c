@@ -1,6 +1,6 @@
-/* Tests readers and writers of files as a big-endian machine would have them.
+/* Tests readers and writers of files for big-endian machines.
  *
- * They are compiled here once more, under other names, for such a machine.
+ * They are compiled a second time here, under other names, for such a machine.
  */
 #include "base/byte_order.h"
 #undef HOST_IS_LITTLE_ENDIAN

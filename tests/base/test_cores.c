@@ -1,4 +1,4 @@
-/* Cores: counted, walked around, moved to. */
+/* Tests cores: counting, enumerating, moving a thread. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Tests that the first error is whole for every thread that sees it. */
+/* Tests that every thread sees the first error complete. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>

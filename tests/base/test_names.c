@@ -1,4 +1,4 @@
-/* Tests which name a misspelt one is taken for. */
+/* Tests suggestions for misspelt names. */
 #include "base/names.h"
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Tests patterns: found anywhere, anchored, wrong ones said. */
+/* Tests patterns: matching anywhere, anchors, errors. */
 #include "base/pattern.h"
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Text from files, before it is printed. */
+/* Tests how text from files is made printable. */
 #include "base/printable.h"
 
 #include "base/session.h"

@@ -1,4 +1,4 @@
-/* Quotas: of both kinds of control groups, as files that stand for the system's. */
+/* Tests CPU quotas of control groups, read from sample files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

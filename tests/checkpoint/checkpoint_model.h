@@ -1,4 +1,4 @@
-/* A few variables of all types, uneven sizes, whose values tell where they belong. */
+/* Variables of all types whose values identify their positions. */
 #ifndef CHECKPOINT_MODEL_H
 #define CHECKPOINT_MODEL_H
 

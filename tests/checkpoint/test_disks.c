@@ -1,4 +1,4 @@
-/* Disks that are full or may not be written: the error says so, earlier checkpoints stay. */
+/* Tests saving to full and read-only disks. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

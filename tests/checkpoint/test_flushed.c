@@ -1,7 +1,7 @@
 /* Tests that files are on the disk before they get their names.
  *
- * Takes the place of the C library's functions that flush and rename, and looks at
- * each file that is renamed, alone or with its folder.
+ * Replaces the C library's functions that flush and rename, and checks each file
+ * that is renamed, alone or with its folder.
  */
 #include <dirent.h>
 #include <fcntl.h>

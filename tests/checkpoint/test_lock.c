@@ -1,4 +1,4 @@
-/* Locks on folders: one holder, who is named; those of the dead are taken over. */
+/* Tests locks on folders: one owner, and stale locks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Resuming is exact, and the three types of a variable are what they say. */
+/* Tests that resuming is exact, and the three types of variables. */
 #include "checkpoint_model.h"
 #include "ground.h"
 

@@ -1,4 +1,4 @@
-/* Files that a test writes into a folder of its own. */
+/* Files that a test writes into a temporary folder. */
 #ifndef TESTS_DATA_SCRATCH_H
 #define TESTS_DATA_SCRATCH_H
 

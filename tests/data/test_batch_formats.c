@@ -1,7 +1,7 @@
 /* Tests batches of each format: shuffled, cut, from a position, all at once.
  *
- * Every number of an example follows from the example's own, which the field
- * "label" gives; so whatever order batches come in, all fields must agree.
+ * Every number of an example follows from the number of the example, which the
+ * field "label" holds; so in any order of batches all fields must agree.
  */
 #include "data/dataset.h"
 

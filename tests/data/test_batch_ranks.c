@@ -1,7 +1,7 @@
 /* Each rank reads its own examples of a batch and no others: tests/shell/mpi.sh.
  *
- * Every rank has a file of its own, in which the examples of other ranks are
- * no numbers.  Whoever reads one of them stops with an error.
+ * Every rank has its own file, in which the examples of other ranks are not
+ * numbers.  A rank that reads one of them stops with an error.
  *
  * Usage: mpirun -n N test_batch_ranks PARTS MESH     where MESH begins with an axis x of PARTS
  * Without arguments one process reads all.

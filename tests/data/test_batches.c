@@ -1,4 +1,4 @@
-/* Tests batches: order, remainders, meshes, going on from a position, errors. */
+/* Tests batches: order, remainders, meshes, seeking, errors. */
 #include "data/batch_schedule.h"
 #include "data/shuffle.h"
 
@@ -278,7 +278,7 @@ static void seeking(void **state)
         }
         assert_string_equal(mtf_error(s), "");
         assert_false(mtf_batches_seek(b, n + 1));
-        assert_contains(mtf_error(s), "there is no batch 18 to go on from; the last is 16");
+        assert_contains(mtf_error(s), "there is no batch 18 to continue from; the last is 16");
         mtf_close(s);
     }
 }

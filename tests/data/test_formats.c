@@ -277,7 +277,7 @@ static void token_windows(void **state)
     refused(tokens("u16", path, 1, -1), "a negative shift");
     refused(tokens("u16", path, 3, 0), "has no examples"); /* nothing follows to be predicted */
     refused(tokens("u16", path, 1, INT64_MAX), "has no examples");
-    refused(tokens(NULL, path, 1, 0), "tell its format");
+    refused(tokens(NULL, path, 1, 0), "show its format");
     mtf_field f = tokens("u16", path, 1, 0);
     f.least = 0, f.most = 1;
     refused(f, "t.bin\", element 1: 2 is outside of 0 to 1");
@@ -375,7 +375,7 @@ static void wrong_fields(void **state)
     refused((mtf_field){.name = "x", .files = path, .format = "tsb"}, "did you mean \"tsv\"?");
     refused((mtf_field){.name = "x", .files = path, .part = "0", .length = -1}, "negative length");
     refused((mtf_field){.name = "x"}, "field \"x\" names no files");
-    refused((mtf_field){.name = "x", .files = write_text("t.what", "?")}, "tell its format");
+    refused((mtf_field){.name = "x", .files = write_text("t.what", "?")}, "show its format");
     const char *lines = write_text("t.txt", "1\n");
     refused((mtf_field){.name = "x", .files = lines, .part = "0"}, "has a part, \"0\", but its format is text");
     refused((mtf_field){.name = "x", .files = lines, .header = true}, "has a header, but its format is text");

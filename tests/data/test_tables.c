@@ -113,8 +113,8 @@ static void damaged(void **state)
     refused(f, "names no column \"naem\"; did you mean \"name\"?");
     f.part = "name,";
     refused(f, "names no column \"\"");
-    f.part = "1-0"; /* a span that runs backwards would be a name */
-    refused(f, "names no column \"1-0\"");
+    f.part = "1-0";
+    refused(f, "the columns 1-0 run backwards: the first must not be after the last, as in 0-1");
     f.part = "0-1";
     f.length = 4;
     refused(f, "a text of one column; its part names 2");
@@ -191,7 +191,7 @@ static void ranges(void **state)
     f.least = 1;
     read_as(f, MTF_F32, "line 1, column 0: 0 is outside of 1 to 10");
     f.least = 11;
-    read_as(f, MTF_F32, "takes numbers from 11 to 10, which are none");
+    read_as(f, MTF_F32, "takes numbers from 11 to 10, an empty range");
     f = (mtf_field){.name = "x", .files = write_text("t.txt", "aa\nb\n"), .length = 2, .least = 97, .most = 98};
     read_as(f, MTF_F32, NULL); /* what fills up is no number of the file */
     f.most = 97;

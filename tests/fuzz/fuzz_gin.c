@@ -1,6 +1,6 @@
 /* Gives arbitrary bytes to the reader of configurations.
  *
- * What can be read is asked for its run and its model, and what is in effect must read the same again.
+ * Reads run and model of a valid file, and checks that its operative configuration reads the same again.
  */
 #include <stdlib.h>
 #include <string.h>

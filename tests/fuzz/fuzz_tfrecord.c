@@ -1,7 +1,7 @@
 /* Gives arbitrary bytes to the readers of TFRecord files and of tf.Example.
  *
- * The first byte says whether the rest is a file, whose checksums hardly
- * anything passes, or a message.
+ * The first byte says whether the rest is a file, whose checksums hardly any
+ * input passes, or a message.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Gives arbitrary bytes to the readers of vocabularies and to their encoders.
  *
- * The first byte says which kind; the rest, up to a byte 255, is its file, and what follows a text.  For
- * byte pairs the first part is vocab.json and the same again merges.txt.  Whatever is encoded must be
- * decoded to UTF-8, all at once as piece by piece.
+ * The first byte says which kind; the rest, up to a byte 255, is its file, and the bytes after it are a
+ * text.  For byte pairs the first part is vocab.json, and the next one merges.txt.  Encoded text must be
+ * decoded to the same UTF-8 all at once and piece by piece.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Every public function that gives a tensor, called once.
+/* Calls every public function that returns a tensor once.
  *
  * Arguments other than graphs and tensors are sound, so that only the graph or
  * the tensor can be at fault.

@@ -1,4 +1,4 @@
-/* Every public function that gives no tensor, called once. */
+/* Calls every public function that returns no tensor once. */
 #include "graph/every_call.h"
 
 #include "mtf_nn.h"

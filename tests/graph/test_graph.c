@@ -288,7 +288,7 @@ static void test_turn_outside(void **state)
     (void)state;
     mtf_session *s = open_two_threads();
     assert_null(mtf_turn(mtf_graph_new(s)));
-    close_with(s, "usage: mtf_turn: outside of any loop there is no turn");
+    close_with(s, "usage: mtf_turn: it is called outside of any loop");
 }
 
 /* ---- variables ---- */

@@ -1,4 +1,4 @@
-/* Runs a case in a session of its own and keeps what came out. */
+/* Runs a case in its own session and keeps the results. */
 #ifndef HARNESS_RUN_H
 #define HARNESS_RUN_H
 

@@ -1,4 +1,4 @@
-/* Tests that the check device finds labels that are no class. */
+/* Tests that the check device finds labels out of range. */
 #include "mtf_nn.h"
 
 #include "ground.h"

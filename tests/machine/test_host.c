@@ -1,4 +1,4 @@
-/* Tests that the program around a session finds its libraries as it left them. */
+/* Tests that a session leaves the host program's libraries unchanged. */
 #include <cblas.h>
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Tests that the end of another process is noticed, and of no wrong one. */
+/* Tests that the end of the watched process is noticed. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

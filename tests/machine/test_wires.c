@@ -1,4 +1,4 @@
-/* Tests what wires promise when a processor fails or does not come. */
+/* Tests wires when a processor fails or does not arrive. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -62,7 +62,7 @@ static void begin_on(scene *s, const char *mesh_text)
     *s = (scene){.session = mtf_open_with(
                      &(mtf_session_opts){.patience = 1, .say = hear, .say_context = s})};
     assert_true(mesh_parse(s->session, mesh_text, &s->mesh));
-    s->wire = wire_threads_open(s->session, &s->mesh);
+    s->wire = wire_threads_open(s->session, &s->mesh, NULL);
     assert_non_null(s->wire);
     for (int k = 0; k < MOST_PROCESSORS; k++)
         s->callers[k] = (caller){.wire = s->wire, .number = k, .axes = {1}, .in = {1, (float)k}};

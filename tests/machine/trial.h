@@ -17,7 +17,7 @@
 #include "base/dtype.h"
 #include "machine/kernels/kernels.h"
 #include "machine/kernels/short_tile.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 #include <cmocka.h>
 

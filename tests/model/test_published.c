@@ -1,4 +1,4 @@
-/* Tests that published models answer here as they do there.
+/* Tests published models against the transformers library.
  *
  * tests/reference/published has small T5 and GPT-2 models, made and run by the transformers library.
  */
@@ -388,7 +388,7 @@ static void test_refusals(void **state)
     static const struct {
         const char *weights, *config, *says;
     } cases[] = {
-        {"gpt2", "[1]", "is no JSON object"},
+        {"gpt2", "[1]", "is not a JSON object"},
         {"gpt2", "{\"model_type\":\"bert\"}", "\"model_type\" must be \"t5\", \"mt5\" or \"gpt2\""},
         {"gpt2", "{\"model_type\":\"gpt2\"}",
          "\"vocab_size\" must be a whole number from 1 to 2147483646"},

@@ -1,6 +1,6 @@
 /* Tests that no rule for state raises the planned memory.
  *
- * Ready models and others of the tree, with several optimizers, under many
+ * Built-in models and others of the tree, with several optimizers, under many
  * layouts of four meshes, with every single rule for state that cuts some
  * variable further.  Where a mesh has more layouts than LAYOUTS, every so many
  * of them are taken.  Models that train weights of some size need no help: there

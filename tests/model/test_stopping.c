@@ -1,4 +1,4 @@
-/* Tests how signals stop a training: which, after which step, with which words. */
+/* Tests how signals stop training, and the messages. */
 #include <signal.h>
 
 #include "mtf_nn.h"

@@ -1,4 +1,4 @@
-/* Tests the training loop as C programs use it: what it shows, returns and refuses. */
+/* Tests the training loop's output, results and errors, from C. */
 #include "model/profile.h"
 #include "model/statistics.h"
 #include "mtf_nn.h"
@@ -97,10 +97,10 @@ static void test_refusals(void **state)
     heard h = {.content = false};
     (void)state;
     refuse((mtf_train_opts){.steps = 0}, false, "nothing says when training ends");
-    refuse((mtf_train_opts){.steps = 1}, true, "is no scalar; reduce_mean makes one of it");
+    refuse((mtf_train_opts){.steps = 1}, true, "is not a scalar; apply reduce_mean to it");
     refuse((mtf_train_opts){.steps = 1, .watch = "zebra"}, false, "no tensor's name matches");
     refuse((mtf_train_opts){.steps = 1, .look = look, .look_every = 1, .look_context = &h}, false,
-           "what was called after step 1 does not want to go on");
+           "the function that is called after step 1 returned false");
     assert_false(mtf_train(NULL, NULL, NULL));
 }
 

@@ -1,4 +1,4 @@
-/* The problem that optimizers are tried on. */
+/* The problem that tests of optimizers minimize. */
 #include "nn/problem.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* The problem that optimizers are tried on.
+/* The problem that tests of optimizers minimize.
  *
- * The mean of tanh(x w + c)^2, less w[0, 0] c[1], plus the mean of (x u)^2: all
- * that tests/reference/optimizers.py has as well.
+ * The mean of tanh(x w + c)^2, minus w[0, 0] c[1], plus the mean of (x u)^2, as
+ * in tests/reference/optimizers.py.
  */
 #ifndef TESTS_NN_PROBLEM_H
 #define TESTS_NN_PROBLEM_H

@@ -1,4 +1,4 @@
-/* Tests what is Adam's own: one pass, one count, sentences. */
+/* Tests Adam: one pass, one count, error messages. */
 #include "mtf_nn.h"
 
 #include "ground.h"

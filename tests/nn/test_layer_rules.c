@@ -1,4 +1,4 @@
-/* Layers: what travels, what they are called, how they start, what they refuse. */
+/* Tests layers: communication, names, initial values, errors. */
 #include "mtf_nn.h"
 
 #include "ground.h"
@@ -278,7 +278,7 @@ static void test_refused(void **state)
     refuse(reduce_stranger,
            "shape: dense: \"x\" is [b=8, a=16, h=12]; it has no dimension \"vocab\" to reduce");
     refuse(make_known, "shape: dense: \"x\" is [b=8, a=16, h=12] and has the new dimension \"a\" "
-                       "already; reduce it (now [h=12]), or call it otherwise");
+                       "already; reduce it (now [h=12]), or give it another name");
     refuse(activate_oddly,
            "name: no activation is called \"sum\"; there are linear, relu, gelu, silu, sigmoid, "
            "tanh and the other operations of one tensor alone");

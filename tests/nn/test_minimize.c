@@ -1,4 +1,4 @@
-/* Tests the training step: scales, skips, averages, names, sentences. */
+/* Tests the training step: scales, skips, averages, names, errors. */
 #include "mtf_nn.h"
 #include "nn/problem.h"
 
@@ -261,9 +261,15 @@ static void test_refused(void **state)
     (void)state;
     refuse((mtf_minimize_opts){.optimizer = "adm"},
            "name: minimize: there is no optimizer \"adm\"; did you mean \"adam\"?");
-    refuse((mtf_minimize_opts){.optimizer = "lion"},
-           "name: minimize: there is no optimizer \"lion\"; there are sgd, momentum, nesterov, "
-           "adam, adamw, adafactor");
+#define OPTIMIZER(name, method, options) name ", "
+    static const char names[] =
+#include "nn/optimizers.h"
+        ;
+#undef OPTIMIZER
+    char all[400];
+    snprintf(all, sizeof all, "name: minimize: there is no optimizer \"lion\"; there are %.*s",
+             (int)(sizeof names - sizeof ", "), names);
+    refuse((mtf_minimize_opts){.optimizer = "lion"}, all);
     refuse(
         (mtf_minimize_opts){.clip_norm = -1},
         "value: minimize: clip_norm is -1 and clip_value 0; they must be above 0, or 0 for none");
@@ -273,7 +279,7 @@ static void test_refused(void **state)
            "value: minimize: loss_scale is -2 and loss_scale_steps 0; they must be above 0, or 0 "
            "for the default");
     refuse((mtf_minimize_opts){.only = "x"},
-           "usage: minimize: no trainable variable that \"x\" matches matters to the loss");
+           "usage: minimize: no trainable variable that \"x\" matches affects the loss");
     refuse((mtf_minimize_opts){RULES({.pattern = "z", .rate = 1})},
            "name: minimize: the rule \"z\" matches no trained variable");
     refuse((mtf_minimize_opts){RULES({.pattern = "w|c", .rate = 1}, {.pattern = "c", .rate = 2})},

@@ -1,4 +1,4 @@
-/* Tests schedules: what is known of them, products as text, sentences. */
+/* Tests schedules: known values, products as text, error messages. */
 #include "mtf_nn.h"
 
 #include "ground.h"

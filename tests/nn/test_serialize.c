@@ -154,7 +154,7 @@ static void test_refused(void **state)
     (void)state;
     static const mtf_dim small = {"n", 4};
     refuse(n, (mtf_serialize_opts){.batch = n, .splits = 5, .model = two_layers},
-           "value: serialize_training_step: n=12 cannot be taken apart into 5; splits must divide "
+           "value: serialize_training_step: n=12 cannot be divided into 5; splits must divide "
            "it");
     refuse(small, (mtf_serialize_opts){.batch = n, .splits = 3, .model = two_layers},
            "shape: serialize_training_step: feature \"x\" is f32[n=4, a=3]; the size of n must be "

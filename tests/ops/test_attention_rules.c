@@ -1,4 +1,4 @@
-/* Tests what attention refuses, and in which words. */
+/* Tests the errors of attention, and their messages. */
 #include "ground.h"
 
 static const char head[] = "q: f32[b=2, i=3, d=4] = input\n"

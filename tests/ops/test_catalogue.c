@@ -1,7 +1,7 @@
-/* Tests that no operation is half there.
+/* Tests that every operation is complete.
  *
- * What is in the catalogue has a line of manual, a definition, a case in
- * tests/cases and a function in the public header, or stands below with the
+ * An operation of the catalogue has a manual line, a definition, a case in
+ * tests/cases and a function in the public header, or is listed below with the
  * reason why not.
  */
 #include <ctype.h>

@@ -412,8 +412,8 @@ static void test_no_gradient_through_while(void **state)
     assert_null(derivative(y, c.x));
     close_with(
         c.s,
-        "gradient: while: no gradient flows through a while loop, whose number of turns is not "
-        "fixed; use loop with trips");
+        "gradient: while: no gradient flows through a while loop, whose number of iterations is "
+        "not fixed; use loop with trips");
 }
 
 /* ---- recomputing ---- */

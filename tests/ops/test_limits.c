@@ -1,4 +1,4 @@
-/* Tests what is too large for its positions, or has too many dimensions. */
+/* Tests sizes beyond i32, and too many dimensions. */
 #include "ground.h"
 
 /* What reading the text says; "": all is well.  Nothing runs, so sizes may be any. */
@@ -88,8 +88,8 @@ static void test_wide_products(void **state)
     mtf_session *s = mtf_open_with(NULL);
     mtf_graph   *g = mtf_parse(s, text, "t");
     mtf_compile(g, mtf_find(g, "y"));
-    close_with(s, "shape: einsum: in whatever order its 5 inputs are multiplied, some product on "
-                  "the way has more than 16 dimensions; sum some of them before");
+    close_with(s, "shape: einsum: in whatever order its 5 inputs are multiplied, some intermediate "
+                  "product has more than 16 dimensions; sum some of them first");
     assert_says(
         "x: f32[a=1, b=1, c=1, d=1, e=1, f=1, g=1, h=1, i=1, j=1, k=1, l=1] = input\n"
         "n: i32[a=1, m=1, n=1, o=1, p=1, q=1] = input\ny = scatter_add(x, n, dim=[v=3])",

@@ -1,4 +1,4 @@
-/* Numbers that know how far another evaluation may be off. */
+/* Numbers with a bound on the error of another evaluation. */
 #include "number.h"
 
 #include <stdint.h>

@@ -1,11 +1,11 @@
-/* Numbers that know how far another evaluation may be off.
+/* Numbers with a bound on the error of another evaluation.
  *
  * The oracle computes in double or in exact integers.  The library rounds to the
- * element type, and sums in whatever order a layout asks for.  So each number
+ * element type, and sums in an order that depends on the layout.  So each number
  * carries its slack: how far a correct evaluation may be from it.  0 means that
  * it must be equal: sums of multiples of 1/8, say, are exact in any order as long
  * as they have few digits.  What depends on a decision within the slack (a
- * comparison of nearly equal floats, say) has no definite value: anything goes.
+ * comparison of nearly equal floats, say) has no definite value: any is accepted.
  */
 #ifndef ORACLE_NUMBER_H
 #define ORACLE_NUMBER_H

@@ -1,8 +1,8 @@
 /* A plain evaluator of graphs, one element at a time.
  *
  * Every op by its definition (docs/ops.md, docs/text.md, docs/random.md), on
- * whole tensors.  It knows graphs and nothing of how they are planned, lowered
- * and run: what both say is right twice.
+ * whole tensors.  It shares no code with planning, lowering and running, so
+ * that a result on which both agree is right with high probability.
  */
 #ifndef ORACLE_ORACLE_H
 #define ORACLE_ORACLE_H

@@ -1,4 +1,4 @@
-/* Definitions of loops, regions and gradients of one's own. */
+/* Definitions of loops, recomputed regions and custom gradients. */
 #include <string.h>
 
 #include "rules.h"

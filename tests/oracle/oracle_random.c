@@ -1,4 +1,4 @@
-/* Definitions of random numbers, as docs/random.md has them. */
+/* Definitions of random numbers, from docs/random.md. */
 #include <stdio.h>
 #include <string.h>
 

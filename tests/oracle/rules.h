@@ -1,4 +1,4 @@
-/* What the definitions of ops share: who defines what, and walking named indices. */
+/* What the definitions of operations share. */
 #ifndef ORACLE_RULES_H
 #define ORACLE_RULES_H
 

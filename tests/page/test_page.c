@@ -1,4 +1,4 @@
-/* Tests what pages are made of: text, phases, memory, history. */
+/* Tests the parts of pages: text, phases, memory, history. */
 #include "page/escape.h"
 #include "page/history.h"
 #include "page/page.h"

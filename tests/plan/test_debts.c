@@ -1,4 +1,4 @@
-/* Tests what owed sums cost: on which parts, with whom, when. */
+/* Tests the cost of owed sums: parts, groups, time. */
 #include "mtf_nn.h"
 #include "plan/estimate.h"
 

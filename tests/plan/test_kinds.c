@@ -1,4 +1,4 @@
-/* Tests that sums over kinds of processors are those over all of them, one by one. */
+/* Tests sums over kinds of processors against all processors. */
 #include "plan/plan.h"
 #include "plan/traffic_sums.h"
 #include "scene.h"

@@ -1,4 +1,4 @@
-/* Tests what collectives take on the wires inside nodes and between them. */
+/* Tests the time of collectives inside nodes and between them. */
 #include "plan/links.h"
 #include "plan/traffic.h"
 

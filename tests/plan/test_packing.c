@@ -1,4 +1,4 @@
-/* Tests what is copied before and after a product, and what is not. */
+/* Tests which operands and results of products are copied. */
 #include "run/compiled.h"
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Tests plans: what is left out, what is ordered, what memory it takes. */
+/* Tests plans: dead code, order, memory. */
 #include <math.h>
 
 #include "ops/reach.h"
@@ -364,8 +364,8 @@ static void test_refused_before_running(void **state)
     assert_int_equal(blocks_of(&l, cost.peak_bytes - cost.variable_bytes), 0); /* not even tried */
     char sentence[200];
     snprintf(sentence, sizeof sentence,
-             "memory: the program needs %lld bytes, but only %lld are allowed (--memory); cut the "
-             "batch or recompute",
+             "memory: the program needs %lld bytes, but only %lld are allowed (--memory); use a "
+             "smaller batch or recompute",
              (long long)need, (long long)need - 1);
     close_with(s, sentence);
 }

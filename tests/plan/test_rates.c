@@ -1,4 +1,4 @@
-/* Tests seconds: what instructions and collectives take by the rates of a machine. */
+/* Tests the predicted seconds of instructions and collectives. */
 #include "plan/rates.h"
 
 #include "ground.h"

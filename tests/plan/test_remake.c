@@ -1,4 +1,4 @@
-/* Tests values that are made a second time instead of being kept. */
+/* Tests values that are recomputed instead of being kept. */
 #include <math.h>
 
 #include "run/compiled.h"

@@ -1,4 +1,4 @@
-/* Tests that layouts leave sums of bf16 and f16 as they are.
+/* Tests that layouts do not change sums of bf16 and f16.
  *
  * Inputs are whole numbers of which f32 holds every sum exactly and the short
  * floats do not.  So a result has the same bits under every layout, unless some

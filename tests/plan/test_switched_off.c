@@ -1,4 +1,4 @@
-/* Tests that programs leave out what `training` switches off. */
+/* Tests that programs omit what `training` switches off. */
 #include "plan/plan.h"
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Tests what collectives send and receive, by hand and piece by piece. */
+/* Tests the bytes that collectives send and receive. */
 #include "machine/overlap.h"
 #include "plan/traffic.h"
 

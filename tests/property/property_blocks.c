@@ -1,4 +1,4 @@
-/* Loops, regions and gradients of one's own, with random lines inside.
+/* Random loops, recomputed regions and custom gradients.
  *
  * A block is written from its head on.  While it is open, each line is offered
  * together with lines that would close all open blocks; at the end it yields

@@ -1,4 +1,4 @@
-/* What inputs are fed and variables begin with. */
+/* Values of inputs, and initial values of variables. */
 #include "property_feed.h"
 
 #include <stdlib.h>

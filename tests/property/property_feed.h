@@ -1,4 +1,4 @@
-/* What inputs are fed and variables begin with: numbers that follow from names. */
+/* Values of inputs and variables, derived from their names. */
 #ifndef PROPERTY_FEED_H
 #define PROPERTY_FEED_H
 

@@ -1,7 +1,7 @@
 /* Makes a random program, line by line.
  *
  * Each line is offered to the library, which knows the shapes, and to the oracle,
- * which knows how large values become; what either does not take is dropped.
+ * which knows how large values become; a line that either refuses is dropped.
  */
 #include <math.h>
 #include <stdio.h>

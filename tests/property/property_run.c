@@ -86,7 +86,7 @@ static verdict library_failed(const trial *t)
     verdict     v = VERDICT_ERROR;
     if (strstr(error, "has two dimensions on axis")) v = VERDICT_ILLEGAL;
     /* A limit of products of very many dimensions, whatever the layout. */
-    if (strstr(error, "some product on the way has more than")) v = VERDICT_SAME;
+    if (strstr(error, "some intermediate product has more than")) v = VERDICT_SAME;
     if (t->c->check && (strstr(error, "NaN") || strstr(error, "nan")) && !is_finite(t))
         v = VERDICT_SAME;
     /* Inputs are fed with any numbers, positions or not. */

@@ -1,9 +1,9 @@
 /* Random programs under random layouts give what the oracle says.
  *
  * Program k is made from SEED + k alone, and run a few times: each time other
- * results are fetched, on another mesh, under another layout; at the end all that
- * nobody uses, on a mesh and on one processor.  One that fails is
- * shrunk and printed as .mtf text with the flags that show it;
+ * results are fetched, on another mesh, under another layout; at the end all
+ * unused results, on a mesh and on one processor.  A failing program is shrunk
+ * and printed as .mtf text with the flags that reproduce it;
  * `test_random_programs SEED+k 1` makes it again.
  *
  * Usage: test_random_programs [SEED] [COUNT]

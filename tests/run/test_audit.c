@@ -1,4 +1,4 @@
-/* Tests that an audit of a run can disagree: each promise is falsified in turn. */
+/* Tests that an audit finds each planned figure when falsified. */
 #include "run/audit.h"
 #include "run/compiled.h"
 
@@ -215,11 +215,12 @@ static void send_messages(trial *t)
     step_with_lies(t, send_more);
 }
 
-static void *times(device *d, void *old, size_t factor, size_t divisor)
+static void *times(device_context *c, void *old, size_t factor, size_t divisor)
 {
-    size_t bytes = d->taken(d, old);
-    d->release(d, old, bytes);
-    void *other = d->alloc(d, bytes * factor / divisor);
+    device *d = c->device;
+    size_t  bytes = d->taken(c, old);
+    d->release(c, old, bytes);
+    void *other = d->alloc(c, bytes * factor / divisor);
     assert_non_null(other);
     return other;
 }
@@ -227,7 +228,7 @@ static void *times(device *d, void *old, size_t factor, size_t divisor)
 static void take_more_slab(trial *t)
 {
     processor *k = &t->p->processors[1];
-    k->slab = times(t->p->device, k->slab, 3, 1);
+    k->slab = times(k->context, k->slab, 3, 1);
     for (int b = 0; b < k->program->nbuffers; b++)
         if (k->program->buffers[b].kind != BUFFER_VARIABLE && k->program->buffers[b].offset >= 0)
             k->base[b] = k->slab + k->program->buffers[b].offset;
@@ -237,7 +238,7 @@ static void take_more_slab(trial *t)
 static void take_more_scratch(trial *t)
 {
     processor *k = &t->p->processors[1];
-    k->state.scratch = times(t->p->device, k->state.scratch, 3, 1);
+    k->state.scratch = times(k->context, k->state.scratch, 3, 1);
     step_twice(t);
 }
 
@@ -261,7 +262,7 @@ static void take_less_scratch(trial *t)
     step_twice(t);
     for (int k = 1; k < 3; k++) {
         processor *q = &t->p->processors[k];
-        q->state.scratch = times(t->p->device, q->state.scratch, 1, 2);
+        q->state.scratch = times(q->context, q->state.scratch, 1, 2);
     }
 }
 

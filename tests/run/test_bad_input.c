@@ -194,11 +194,11 @@ static void test_assignments(void **state)
     c = scene_open();
     float values[8];
     assert_false(mtf_variable_get(c.x, values));
-    close_with(c.s, "usage: \"x\" is no variable");
+    close_with(c.s, "usage: \"x\" is not a variable");
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "normal(0)"}));
     assert_contains(mtf_error(c.s),
-                    "value: variable: no initialiser is written \"normal(0)\"; there are zeros, ");
+                    "value: variable: \"normal(0)\" is no initialiser; write one of zeros, ");
     assert_int_equal(mtf_close(c.s), 1);
 }
 
@@ -218,7 +218,7 @@ static void test_feeding_and_fetching(void **state)
     y = mtf_name(mtf_exp(c.x), "y");
     p = mtf_compile(c.g, y);
     assert_false(mtf_feed(p, y, values));
-    close_with(c.s, "usage: \"y\" is no input of this program");
+    close_with(c.s, "usage: \"y\" is not an input of this program");
     c = scene_open();
     p = mtf_compile(c.g, mtf_exp(c.x));
     mtf_tensor *z = mtf_name(mtf_sin(c.x), "z");
@@ -230,7 +230,7 @@ static void test_feeding_and_fetching(void **state)
     p = mtf_compile(c.g, y);
     assert_true(mtf_feed(p, c.x, values) && mtf_step(p));
     assert_true(mtf_fetch_scalar(p, y) == 0);
-    close_with(c.s, "shape: \"y\" is no scalar");
+    close_with(c.s, "shape: \"y\" is not a scalar");
 }
 
 static void test_freed_program(void **state)
@@ -252,7 +252,7 @@ static void test_unknown_device(void **state)
     mtf_graph   *g = mtf_graph_new(s);
     assert_null(mtf_compile(g, mtf_ones(g, MTF_F32, mtf_shape(a))));
     close_with(
-        s, "usage: no device is called \"cup\"; there are cpu and check; did you mean \"cpu\"?");
+        s, "usage: no device is called \"cup\"; there are cpu, cuda, check and check:cuda; did you mean \"cpu\"?");
 }
 
 /* NaN in the middle of a run, under the device that looks for it. */
@@ -297,10 +297,10 @@ static void refuse_options(int argc, const char **argv, const char *sentence)
 static void test_options(void **state)
 {
     (void)state;
-    OPTIONS("usage: option --epoch was never read; did you mean \"epochs\"?", "--epoch", "3",
+    OPTIONS("usage: unknown option --epoch; did you mean \"epochs\"?", "--epoch", "3",
             "--epochs=3");
-    OPTIONS("usage: option --sede was never read; did you mean \"seed\"?", "--sede", "3");
-    OPTIONS("usage: option --frobnicate was never read", "--frobnicate");
+    OPTIONS("usage: unknown option --sede; did you mean \"seed\"?", "--sede", "3");
+    OPTIONS("usage: unknown option --frobnicate", "--frobnicate");
     OPTIONS("usage: \"epochs\" is not an option; options start with --", "epochs");
     OPTIONS("usage: --seed takes a whole number, not \"x\"", "--seed", "x");
     OPTIONS("usage: --seed takes a whole number, not \"-1\"", "--seed", "-1");

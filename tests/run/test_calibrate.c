@@ -1,4 +1,4 @@
-/* Tests what is made of the trials of a calibration. */
+/* Tests the rates that calibration derives from its trials. */
 #include "run/calibrate.h"
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Tests what the device "check" finds, and what it leaves alone. */
+/* Tests what the device "check" reports, and what not. */
 #include "run/compiled.h"
 
 #include "ground.h"

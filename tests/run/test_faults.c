@@ -1,8 +1,8 @@
-/* Tests that running out of memory is a sentence, wherever it happens.
+/* Tests that running out of memory anywhere gives an error message.
  *
- * One small model does all there is to do: text, loops, gradients, variables,
- * steps, files.  It runs with an allocator that refuses its n-th call, for
- * every n until nothing is refused any more.
+ * One small model uses everything: text, loops, gradients, variables, steps,
+ * files.  It runs with an allocator whose n-th call fails, for every n until no
+ * call fails any more.
  */
 #include <unistd.h>
 

@@ -282,8 +282,8 @@ static void empty_array(void **state)
 static void no_npy_at_all(void **state)
 {
     (void)state;
-    refused(NULL, 0, "NumPy's mark");
-    refused((const unsigned char *)"hello, world", 12, "NumPy's mark");
+    refused(NULL, 0, "NumPy's magic bytes");
+    refused((const unsigned char *)"hello, world", 12, "NumPy's magic bytes");
     refused((const unsigned char *)"\x93NUMPY", 6, "ends inside its header");
     refused((const unsigned char *)"\x93NUMPY\x01\x00\x10\x00{", 11, "ends inside its header");
     refused((const unsigned char *)"\x93NUMPY\x04\x00\x10\x00\x00\x00", 12, "version 4.0");
@@ -408,7 +408,7 @@ static void unreadable_files(void **state)
 
     s = mtf_open_with(NULL);
     assert_false(npy_read(s, "/dev/zero", &a));
-    assert_non_null(strstr(mtf_error(s), "no regular file"));
+    assert_non_null(strstr(mtf_error(s), "not a regular file"));
     mtf_close(s);
 
     assert_int_equal(mkfifo(in_folder("pipe", path), 0600), 0);

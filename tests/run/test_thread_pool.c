@@ -1,4 +1,4 @@
-/* Tests what a thread pool owes the thread that calls it: signals, and words. */
+/* Tests that signals and output stay with the calling thread. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* A machine is measured over ranks as on threads, and all of them agree: tests/shell/mpi.sh.
  *
- * How fast it is nobody knows beforehand.  But every rate that a collective or a product of this mesh
- * would be priced with is a number above 0, the same on each rank, and a file holds it.
+ * Its speed is not known beforehand.  But every rate that prices a collective or a product of this mesh
+ * must be above 0 and the same on each rank, and must be in the file.
  *
  * Usage: mpirun -n N test_trial_ranks MESH      default: x:2, on threads
  */

@@ -1,4 +1,4 @@
-/* What is found by itself: known answers, fixed rules, meshes, state, refusals. */
+/* Tests automatic layouts: known answers, fixed rules, meshes, state. */
 #include "plan/estimate.h"
 #include "plan/links.h"
 #include "search/automatic.h"
@@ -601,7 +601,7 @@ static void test_machines(void **state)
     r.half = 3; /* never more than what is left */
     assert_true(rates_speed(&r, 0.5) == 1.5);
     assert_false(rates_read(s, "flops 10\nflop 20\n", "m", &r));
-    assert_non_null(strstr(mtf_error(s), "m:2: \"flop 20\" is no line of a machine"));
+    assert_non_null(strstr(mtf_error(s), "m:2: \"flop 20\" is not a line of a machine file"));
     assert_false(rates_read(s, "cache 1e6\n", "m", &r));
     mtf_close(s);
 }

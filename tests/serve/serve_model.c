@@ -1,4 +1,4 @@
-/* Small models of bytes that answer, for tests. */
+/* Small models of bytes, for tests of requests. */
 #include "serve_model.h"
 
 opened_model serve_model(serve_kind kind, const char *mesh, const char *layout)

@@ -1,4 +1,4 @@
-/* Small models of bytes that answer, for tests. */
+/* Small models of bytes, for tests of requests. */
 #ifndef TESTS_SERVE_MODEL_H
 #define TESTS_SERVE_MODEL_H
 

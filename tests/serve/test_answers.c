@@ -1,4 +1,4 @@
-/* Tests that requests are answered alike, alone and together. */
+/* Tests that concurrent requests get the same answers as single ones. */
 #include <pthread.h>
 
 #include "base/thread.h"

@@ -1,4 +1,4 @@
-/* Tests what requests may say, and what they are told. */
+/* Tests the parameters of requests, and their error messages. */
 #include "serve/serve_request.h"
 #include "serve/serve_reply.h"
 
@@ -61,12 +61,12 @@ static void test_defaults_are_those_of_the_interface(void **state)
 static void test_faulty_completions(void **state)
 {
     (void)state;
-    refused("", "the body is no JSON: it is empty");
-    refused("{", "the body is no JSON");
-    refused("{\"prompt\": \"a\"} x", "the body is no JSON");
-    refused("[1]", "the body is no JSON object");
-    refused("{\"prompt\": \"\xff\"}", "the body is no UTF-8");
-    refused("{\"prompt\": \"a\\u0000b\"}", "the body has a character of number 0");
+    refused("", "the body is not JSON: it is empty");
+    refused("{", "the body is not JSON");
+    refused("{\"prompt\": \"a\"} x", "the body is not JSON");
+    refused("[1]", "the body is not a JSON object");
+    refused("{\"prompt\": \"\xff\"}", "the body is not UTF-8");
+    refused("{\"prompt\": \"a\\u0000b\"}", "the body has a character with code 0");
     refused("{}", "\"prompt\" is missing");
     refused("{\"prompt\": null}", "\"prompt\" is missing");
     refused("{\"prompt\": []}", "\"prompt\" is an empty list");
@@ -74,11 +74,11 @@ static void test_faulty_completions(void **state)
             "\"prompt\" must be a text, a list of texts, or a list of token numbers");
     refused("{\"prompt\": [\"a\", 3]}",
             "\"prompt\" must be a text, a list of texts, or a list of token numbers");
-    refused("{\"prompt\": [1.5]}", "\"prompt\" holds 1.5, which is no token");
-    refused("{\"prompt\": [-1]}", "\"prompt\" holds -1, which is no token");
+    refused("{\"prompt\": [1.5]}", "\"prompt\" holds 1.5, which is not a token");
+    refused("{\"prompt\": [-1]}", "\"prompt\" holds -1, which is not a token");
     refused("{\"prompt\": \"a\", \"max_token\": 3}",
             "there is no parameter \"max_token\"; did you mean \"max_tokens\"?");
-    refused("{\"prompt\": \"a\", \"prompt\": \"b\"}", "\"prompt\" is there twice");
+    refused("{\"prompt\": \"a\", \"prompt\": \"b\"}", "\"prompt\" is given twice");
     refused("{\"prompt\": \"a\", \"max_tokens\": 1.5}",
             "\"max_tokens\" must be a whole number from 0 to 2147483647");
     refused("{\"prompt\": \"a\", \"max_tokens\": \"3\"}",
@@ -93,8 +93,9 @@ static void test_faulty_completions(void **state)
     refused("{\"prompt\": \"a\", \"stop\": [\"\"]}",
             "\"stop\" must be a text or a list of texts, none of them empty");
     refused(
-        "{\"prompt\": \"a\", \"logprobs\": 5}",
-        "\"logprobs\" must be 0 or 1: only the tokens that are said have log probabilities here");
+        "{\"prompt\": \"a\", \"logprobs\": 21}",
+        "\"logprobs\" must be a whole number from 0 to 20: how many alternatives to each token have "
+        "their log probability, too");
     refused("{\"prompt\": \"a\", \"n\": 2, \"best_of\": 3}",
             "\"best_of\" is not supported here: there are as many results as \"n\" says");
     refused("{\"prompt\": \"a\", \"frequency_penalty\": 0.5}",

@@ -1,4 +1,4 @@
-/* Tests where texts that come in pieces end. */
+/* Tests stop strings in texts that arrive in pieces. */
 #include "serve/stop_text.h"
 
 #include "ground.h"

@@ -35,7 +35,7 @@ run ckpt convert one w.npy --only '^layer/w$'; check "convert to .npy" 0 out 'w.
 run ckpt convert w.npy w.safetensors --rename '^w$=layer/w'; check "convert from .npy" 0 out 'w.safetensors: 1 tensor'
 run ckpt diff w.safetensors one;  check "the array is the tensor" 1 out '7 of 8 tensors differ'
 refuses "a .npy file of several" 'holds one tensor, and 8 were chosen' ckpt convert one all.npy
-run ckpt convert one one;         check "convert onto itself" 1 err 'is there already'
+run ckpt convert one one;         check "convert onto itself" 1 err 'already exists'
 run ckpt lst one;                 check "a misspelt word" 2 err 'mtf ckpt has no "lst"; did you mean "ls"?'
 run ckpt diff one;                check "a word too few" 2 err 'write mtf ckpt diff A B'
 run ckpt ls nowhere;              check "no such path" 1 err '"nowhere" cannot be opened: No such file or directory'
@@ -68,20 +68,48 @@ for model in t5 t5_1_1 gpt2; do
     cmp -s out-$model/config.json "$published/$model/config.json" && pass || lose "export $model: config.json" "a copy" "$(ls out-$model)"
 done
 run ckpt ls in-gpt2;                    check "variables have their names" 0 out 'transformer/block_001/layer_000/SelfAttention/q  '
+cmp -s gpt2.gin in-gpt2/operative_config.gin && pass || lose "a configuration in the checkpoint" "$(cat gpt2.gin)" "$(ls in-gpt2)"
 grep -qxF 'd_ff = 48' gpt2.gin && pass || lose "--gin" 'd_ff = 48' "$(cat gpt2.gin)"
-run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" is there already; give a new name, or --force'
+run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" already exists; give a new name, or --force'
 run ckpt import "$published/t5" in-gpt2 --force; check "import --force" 0 out 'in-gpt2: 47 tensors'
 run ckpt export one out-one;            check "export without a configuration" 1 err 'give its config.json with --config'
 run ckpt export one out-one --config "$published/t5/config.json"; check "export of another model" 1 err '47 missing: shared/embedding [60,12], '
 run ckpt import "$published" in-none;   check "import without a configuration" 1 err 'published/config.json" cannot be opened'
 run ckpt import w.npy in-none;          check "import of an array" 1 err 'w.npy/config.json" cannot be opened'
 
-run ckpt convert in-t5 first-t5 --rename '(layer_00[0-9])/rms_norm=\1/layer_norm' --rename 'coder/rms_norm=coder/final_layer_norm'
-run ckpt export first-t5 out-first;     check "export of the original's first names" 0 out 'out-first: 47 tensors'
-run ckpt import "$published/t5" legacy-t5 --legacy-names --gin legacy.gin; check "import --legacy-names" 0 out 'legacy-t5: 47 tensors'
-run ckpt diff legacy-t5 first-t5;       check "the original's first names" 0 out '0 of 47'
-grep -qxF 'LayerStack.norm_epsilon = 1e-06' legacy.gin && pass || lose "--gin with --legacy-names" 'LayerStack.norm_epsilon = 1e-06' "$(cat legacy.gin)"
-run ckpt diff out-first/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
+# Norms of T5 1.0 have the original's first names, as its configurations want it; export finds the others, too.
+run ckpt convert in-t5 later-t5 --rename '(layer_00[0-9])/layer_norm=\1/rms_norm' --rename 'coder/final_layer_norm=coder/rms_norm'
+run ckpt export later-t5 out-later;     check "export of the original's later names" 0 out 'out-later: 47 tensors'
+run ckpt diff out-later/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
+# The vocabulary beside the weights is taken as well; a model's table may be larger.
+cp -r "$published/gpt2" with-words && cp "$root"/tests/text/pairs/{vocab.json,merges.txt} with-words
+run ckpt import with-words in-words --gin words.gin
+grep -qxF "Gpt2Vocabulary.directory = '$(realpath with-words)'" words.gin && pass ||
+    lose "the vocabulary of a folder" "Gpt2Vocabulary.directory" "$(cat words.gin out err)"
+seq 40 >few
+run score in-t5 --vocabulary words:few --targets few --inputs few --threads 1
+check "a vocabulary smaller than the table" 0 out "-"
+cat >sizes.gin <<'END'
+num_layers = 2
+d_model = 12
+d_ff = 20
+d_kv = 6
+num_heads = 3
+get_variable_dtype.activation_dtype = 'float32'
+make_bitransformer.input_vocab_size = 60
+make_bitransformer.output_vocab_size = 60
+Unitransformer.vocab_divisor = 1
+END
+seq 57 >words
+for model in t5:t5_small:32 t5_1_1:t5_1_1_small:8; do
+    IFS=: read -r name preset buckets <<<"$model"
+    for how in "" "--gin_file $preset --gin_file sizes.gin --gin_param SelfAttention.relative_attention_num_buckets=$buckets"; do
+        run score in-$name $how --vocabulary words:words --targets words --inputs words --threads 1
+        check "score with $name, configured by ${how:-its folder}" 0 out "-"
+        cp out scores-${how:+preset}
+    done
+    cmp -s scores- scores-preset && pass || lose "$name: a preset and its own configuration" "$(head -3 scores-)" "$(head -3 scores-preset)"
+done
 
 # As the first files of GPT-2 have it: no word before the names, masks among the weights, half the width.
 mkdir old && cp "$published/gpt2/config.json" old
@@ -108,12 +136,12 @@ untouched "integers to floats"   w.npy '--type ^count$=f32: tensor "count" is i6
 untouched "no such type"         w.npy 'there is no element type "f33"'                    convert one ints --type all=f33
 untouched "a type for nobody"    w.npy '--type zebra=f32: the pattern matches no name'     convert one ints --type zebra=f32
 untouched "a new name for nobody" w.npy '--rename zebra=x: the pattern matches no name'    convert one ints --rename zebra=x
-untouched "one name for two"     w.npy 'two tensors would be called "same"'                convert one ints --rename '.*=same'
+untouched "one name for two"     w.npy 'two tensors would have the name "same"'               convert one ints --rename '.*=same'
 untouched "another's format"     w.npy 'but no .npz files'                                 convert one w.npz
-untouched "a .npy file is there" w.npy '"w.npy" is there already; give a new name, or --force' convert one w.npy --only '^half$'
-untouched "a file is there"      w.safetensors '"w.safetensors" is there already; give a new name, or --force' convert one w.safetensors
-untouched "a checkpoint is there" two/manifest.json '"two" is there already; give a new name, or --force' convert one two
-untouched "a folder that is no checkpoint" one/step_00000001/manifest.json '"one" is there already and is no checkpoint' convert two one --force
+untouched "a .npy file is there" w.npy '"w.npy" already exists; give a new name, or --force' convert one w.npy --only '^half$'
+untouched "a file is there"      w.safetensors '"w.safetensors" already exists; give a new name, or --force' convert one w.safetensors
+untouched "a checkpoint is there" two/manifest.json '"two" already exists; give a new name, or --force' convert one two
+untouched "a folder that is no checkpoint" one/step_00000001/manifest.json '"one" already exists and is not a checkpoint' convert two one --force
 run ckpt convert one two --force;  check "a checkpoint is replaced" 0 out 'two: 8 tensors'
 run ckpt diff one two;             check "by the new one" 0 out '0 of 8 tensors differ'
 run ckpt convert one w.npy --only '^half$' --force; check "a file is replaced" 0 out 'w.npy: 1 tensor'
@@ -168,7 +196,7 @@ cp -r run whole
 misused "variables that are not there" 'variables of this model and its optimizer, such as "' \
     "${resumed[@]}" --average 0.9 --steps 8
 refuses "a step that is not there" '"run" has no checkpoint of step 5; the first is of step 2, the last of step 6' \
-    eval net.mtf --checkpoint-dir run --step 5 --eval-data x=x.tsv:part=0
+    eval net.mtf --checkpoint-dir run --eval-checkpoints 5 --eval-data x=x.tsv:part=0
 refuses "another optimizer"  'was made with the optimizer adam, and this run has sgd; resume with the same, or say --resume-anyway' \
     train net.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer sgd --steps 8
 refuses "another batch size" '"run/step_00000006" was made with batches of 4 examples, and this run has batches of 5' \
@@ -192,19 +220,19 @@ check "with a word" 0 out 'loaded 3 of 5 variables from "anyway/step_00000006"; 
 run ckpt ls anyway --json
 check "the same examples are other batches" 0 out '"position":	6'    # 6 batches of 4 are 4 of 5, and two more
 
-# ---- what is not whole is passed over ------------------------------------------------------------
+# ---- damaged checkpoints are skipped ---------------------------------------------------------------
 
 printf x | dd of=run/step_00000006/weights-00001-of-00001.safetensors bs=1 seek=700 conv=notrunc 2>/dev/null
 rm run/step_00000004/manifest.json
 run "${resumed[@]}" --steps 8
-check "the newest whole one" 0 out 'passing over step 6, which is not whole: "run/step_00000006/weights-00001-of-00001.safetensors": tensor "' \
-    'passing over step 4, which is not whole: "run/step_00000004/manifest.json" cannot be opened: No such file or directory' \
+check "the newest undamaged one" 0 out 'skipping step 6, which is damaged: "run/step_00000006/weights-00001-of-00001.safetensors": tensor "' \
+    'skipping step 4, which is damaged: "run/step_00000004/manifest.json" cannot be opened: No such file or directory' \
     "resuming after step 2" "step 8 of 8"
 run "${resumed[@]/run/whole}" --steps 8
 run ckpt diff run whole;           check "it comes to the same end" 0 out '0 of 7 tensors differ'
 rm -r run && cp -r whole run
 for step in 2 4 6 8; do truncate -s -1 run/step_0000000$step/manifest.json; done
-refuses "none is whole" '"run" has no whole checkpoint to resume from; in the newest "run/step_00000008/manifest.json" is cut short' "${resumed[@]}" --steps 9
+refuses "all are damaged" '"run" has no undamaged checkpoint to resume from; in the newest "run/step_00000008/manifest.json" is cut short' "${resumed[@]}" --steps 9
 chmod 0 whole/step_00000008/manifest.json
 if [ "$(id -u)" != 0 ]; then refuses "one that may not be read is not damaged" 'Permission denied' "${resumed[@]/run/whole}" --steps 9; fi
 chmod 644 whole/step_00000008/manifest.json
@@ -220,7 +248,7 @@ run "${from[@]}" other.safetensors; check "one is not found" 0 out 'loaded 1 of 
 run "${from[@]}" other.safetensors --init-rename '^w$=layer/w'; check "renamed" 0 out 'loaded 2 of 2 trainable variables'
 refuses "a rename of nothing" 'nothing is renamed by "^u$=w": the pattern matches the name of none of the 2 variables' "${from[@]}" whole --init-rename '^u$=w'
 refuses "nothing of that name" 'no trainable variable has a name that "global" matches' "${from[@]}" whole --init-only global
-refuses "the file has none"   '"w.npy" is no safetensors file'        "${from[@]}" w.npy
+refuses "the file has none"   '"w.npy" is not a safetensors file'       "${from[@]}" w.npy
 refuses "none of them"        '"hostile.safetensors" has none of the 2 variables' "${from[@]}" hostile.safetensors
 run ckpt convert whole short --type all=bf16
 refuses "another type"        '"short/weights-00001-of-00001.safetensors": tensor "w" is bf16, but the variable "w" is kept as f32; ask for a conversion (--init-convert)' \
@@ -243,15 +271,29 @@ job=$!
 for _ in $(seq 100); do [ -s locked/.lock ] && break; sleep 0.05; done
 refuses "a second training" "\"locked\" is in use by another training, process $job on host $(hostname)" "${long[@]}"
 refuses "which would resume" "process $job on host" "${long[@]}" --resume
-if [ -z "$without_ranks" ]; then
-    "${launcher[@]}" -n 2 "$MTF" "${long[@]}" --mesh x:2 --layout batch:x >out 2>err </dev/null
-    if [ "$(grep -c "process $job on host" err)" = 1 ]; then pass; else lose "a second one on ranks" "said once" "$(head -c 900 err)"; fi
-fi
+on_ranks=(timeout -k 5 200 "${launcher[@]}" -n 2 "$MTF" train net.mtf "${data[@]}" --steps 1000000000 --optimizer adam --quiet
+    --mesh x:2 --layout batch:x --checkpoint-dir)
+second_on_ranks() {                     # second_on_ranks NAME FOLDER: it ends, says so once, and so do all its ranks
+    "${on_ranks[@]}" "$2" >out 2>err </dev/null
+    status=$?
+    check "$1" 1 err "\"$2\" is in use by another training, process"
+    if [ "$(grep -c "process $(sed -n 's/^process //p' "$2/.lock") on host" err)" = 1 ]; then pass
+    else lose "$1" "said once" "$(head -c 900 err)"; fi
+}
+[ -n "$without_ranks" ] || second_on_ranks "a second one on ranks" locked
 { kill -KILL $job; wait $job; } 2>/dev/null
 [ -s locked/.lock ] && pass || lose "a killed run leaves its lock" locked/.lock "$(ls -A locked)"
 run train net.mtf "${data[@]}" --steps 3 --optimizer adam --checkpoint-dir locked
 check "a stale lock is taken over" 0 out "took over \"locked\" from process $job on host $(hostname), which has ended" "step 3 of 3"
 [ -e locked/.lock ] && lose "a lock that has ended" "no .lock" "$(ls -A locked)" || pass
+if [ -z "$without_ranks" ]; then
+    "${on_ranks[@]}" ranked >first.out 2>first.err </dev/null &
+    job=$!
+    for _ in $(seq 100); do [ -s ranked/.lock ] && break; sleep 0.05; done
+    second_on_ranks "both on ranks" ranked
+    lives $job && pass || lose "the first one goes on" "a process" "$(cat first.err)"
+    { kill $job; wait $job; } 2>/dev/null
+fi
 if unshare --uts hostname elsewhere 2>/dev/null; then
     unshare --uts bash -c 'hostname elsewhere; exec "$@"' - "$MTF" "${long[@]}" --resume >first.out 2>first.err </dev/null &
     job=$!
@@ -273,7 +315,7 @@ if [ -z "$without_ranks" ]; then
     [ "$(grep -c 'resuming after step 9' out)" = 1 ] && pass || lose "ranks resume" "said once" "$(cat out err)"
     truncate -s -1 whole/step_00000012/manifest.json
     "${ranks[@]}" --steps 13 >out 2>err </dev/null
-    [ "$(grep -c 'passing over step 12' out),$(grep -c 'resuming after step 9' out)" = 1,1 ] && pass || lose "ranks pass over" "said once" "$(cat out err)"
+    [ "$(grep -c 'skipping step 12' out),$(grep -c 'resuming after step 9' out)" = 1,1 ] && pass || lose "ranks pass over" "said once" "$(cat out err)"
     "${ranks[@]}" --steps 14 --seed 3 >out 2>err </dev/null
     [ "$(grep -c 'resume with --seed 0' err)" = 1 ] && pass || lose "another seed on ranks" "said once" "$(cat out err)"
     [ -z "$(find whole -name '.*')" ] && pass || lose "ranks leave no lock" "" "$(find whole -name '.*')"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tests the command as its users meet it: what it prints, what it refuses.
+# Tests the command line: what it prints, what it refuses.
 #
 # Usage: MTF=path/to/mtf tests/shell/cli.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2
@@ -53,18 +53,18 @@ for command in $commands; do
 done
 for command in train eval plan layout show verify; do
     run $command mnist --help
-    check "help of $command for a ready model" 0 out "--batch N" "; default 100"
+    check "help of $command for a built-in model" 0 out "--batch N" "; default 100"
     if grep -qE -- '--(layers|nan-step|loss NAME|data NAME) ' out; then
         lose "help of $command mnist" "no options of other models" "$(grep -E -- '--(layers|nan-step|loss|data) ' out)"
     else pass; fi
     run $command --help mnist
     check "the model may follow --help" 0 out "; default 100"
     run $command --help
-    check "help of $command lists the ready models" 0 out "ready models" "  mnist-conv"
+    check "help of $command lists the built-in models" 0 out "built-in models" "  mnist-conv"
 done
 run run --help
 check "help of run lists its options" 0 out "--feed NAME=FILE.npy" "--fetch NAME[=FILE.npy]" \
-    "--steps N" "--seed N" "--threads N" "--device cpu|check" "--memory BYTES" "--json"
+    "--steps N" "--seed N" "--threads N" "--device cpu|cuda|check" "--memory BYTES" "--json"
 awk '/^  --/ { at = match($0, /  [a-z]/) ; if (match(substr($0, 3), /   *[a-z]/)) print RSTART + RLENGTH }' \
     out | sort -u >columns
 if [ "$(wc -l <columns)" -eq 1 ]; then pass
@@ -188,18 +188,18 @@ prints "column-major files are turned" "[[1, 2]," run square.mtf --feed x=fortra
 refuses "no such file"        '"absent.mtf": No such file or directory' run absent.mtf
 refuses "a folder"            'Is a directory' run "$work"
 printf 'x: f32[] = input\0\n' >zero.mtf
-refuses "a zero byte"         'is no text: byte 16 is zero' run zero.mtf
+refuses "a zero byte"         'is not a text: byte 16 is zero' run zero.mtf
 file empty.mtf '# nothing'
 refuses "nothing to compute"  '"empty.mtf" names no tensor to compute' run empty.mtf
 run run two.mtf --feed a=a.npy --fetch sum
 check "missing feed" 2 err 'input "b", f32[n=3], has no value' '--feed b=FILE.npy'
 refuses "misspelt feed"       'no tensor is called "aa"' run two.mtf --feed aa=a.npy
 refuses "feed without a file" '--feed takes NAME=FILE.npy, not "a"' run two.mtf --feed a
-refuses "feed of no input"    '"sum" is no input but comes from add; the file'"'"'s inputs: "a", "b"' \
+refuses "feed of no input"    '"sum" is not an input but the result of add; the file'"'"'s inputs: "a", "b"' \
     run two.mtf --feed sum=a.npy
 refuses "feed given twice"    '--feed a was given twice' run two.mtf --feed a=a.npy --feed a=b.npy
 refuses "misspelt fetch"      'no tensor is called "smu"; did you mean "sum"?' run two.mtf --feed a=a.npy --feed b=b.npy --fetch smu
-refuses "fetch from a block"  'lives inside a block' run <(printf '%s\n' 's0: f32[] = constant(value=1)' \
+refuses "fetch from a block"  'is inside a block' run <(printf '%s\n' 's0: f32[] = constant(value=1)' \
     's = loop(s0, trips=3) {' '    body(p; i) {' '        t = tanh(p)' '        yield t' '    }' '}') --fetch t
 run run two.mtf --feed a=a.npy --feed b=x_f32.npy --fetch sum
 check "wrong feed shape" 1 err 'input "b" is f32[n=3], but "x_f32.npy" has f32 (2, 3)'

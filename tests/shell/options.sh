@@ -147,13 +147,13 @@ if [ $status = 0 ] && ! grep -q assign out; then pass; else lose "without option
 run show net.mtf --optimizer adam
 check "show has the optimizer" 0 out "w/adam_m: f32[a=5, h=8]" "learning_rate" "assign"
 run show toy --batch 6 --io 3
-check "show takes the sizes of a ready model" 0 out "x: f32[batch=6, io=3]"
+check "show takes the sizes of a built-in model" 0 out "x: f32[batch=6, io=3]"
 run layout net.mtf --optimizer adam --mesh x:2 --json
 check "layout searches the step" 0 out '"layouts"'
 run verify net.mtf --optimizer adam --clip-norm 1 --microbatches 2 --mesh x:2 --layout batch:x
 check "verify proves the step" 0 out "equal on all 2 processors"
 run plan toy --hidden 32 --layers 2 --mesh x:2 --layout hidden_odd:x
-check "plan takes the sizes of a ready model" 0 out "mesh             x:2; 2 processors"
+check "plan takes the sizes of a built-in model" 0 out "mesh             x:2; 2 processors"
 run show net.mtf --microbatches 2 --dtype bf16
 check "parts of a batch, in another type" 0 out "loop(" "bf16[batch=8" "microbatch=2"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tests plans as their users meet them: figures known by hand, refusals, planned against measured.
+# Tests mtf plan: figures computed by hand, refusals, planned against measured.
 #
 # Usage: MTF=path/to/mtf tests/shell/plan.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2
@@ -189,7 +189,7 @@ refuses "no rule"            '"batch" is no layout rule' plan net.mtf --mesh x:2
 misused "half an axis"       '--mesh x:2.5: the size of axis "x" is "2.5"; write a whole number' plan net.mtf --mesh x:2.5
 misused "no axis after a comma" '--mesh x:2,: an axis is missing' plan net.mtf --mesh x:2,
 misused "an axis of size 0"  '--mesh x:0: the size of axis "x" is "0"' plan net.mtf --mesh x:0
-misused "an axis twice"      '--mesh x:2,x:3: axis "x" is there twice' plan net.mtf --mesh x:2,x:3
+misused "an axis twice"      '--mesh x:2,x:3: axis "x" is given twice' plan net.mtf --mesh x:2,x:3
 misused "a mesh without sizes" '--mesh x: "x" is no axis; write axis:size, as in rows:2,cols:4' plan net.mtf --mesh x
 misused "auto among axes"    '--mesh auto:4,x:2: auto finds all axes and stands alone' plan net.mtf --mesh auto:4,x:2
 misused "no second axis"     '--layout batch:x+: an axis is missing beside +' plan net.mtf --mesh x:2 --layout batch:x+

@@ -293,8 +293,8 @@ run "${toy[@]}" --steps 20 --master-type bf16 --activation-type bf16 --layers 3 
 check "other types, another optimizer" 0 out "step 20 of 20"
 run "${toy[@]}" --steps 3 --quiet
 [ $status = 0 ] && [ ! -s out ] && pass || lose "--quiet" "nothing" "$(cat out)"
-prints "plan of a ready model" "hidden" plan mnist --mesh x:2 --layout hidden:x
-prints "show of a ready model" "w1: f32[rows=28, cols=28, hidden=1024] = variable" show mnist
+prints "plan of a built-in model" "hidden" plan mnist --mesh x:2 --layout hidden:x
+prints "show of a built-in model" "w1: f32[rows=28, cols=28, hidden=1024] = variable" show mnist
 
 # ---- evaluation ----------------------------------------------------------------------------------
 
@@ -370,7 +370,7 @@ refuses "no steps, and no folder"     '--steps 0 saves the initial weights: say 
 # ---- words for mistakes --------------------------------------------------------------------------
 
 misused "no model"           'mtf train needs NAME|FILE.mtf'    train
-refuses "unknown model"      'ready models are mnist, mnist-conv, toy' train mnits
+refuses "unknown model"      'built-in models are mnist, mnist-conv, toy' train mnits
 refuses "no data"            'absent/train-images'              train mnist --data-dir absent
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many
@@ -385,12 +385,12 @@ refuses "keep without a folder" 'need --checkpoint-dir'         "${toy[@]}" --st
 refuses "init-only alone"    'are about --init-from'            "${toy[@]}" --steps 1 --init-only w
 refuses "a bad field"        '--data takes NAME=FILES'          train net.mtf --data images --steps 1
 refuses "a bad part of a field" 'there is no "colour="'          train net.mtf --data images=x:colour=red --steps 1
-refuses "data for a ready model" '--data is for model files'    train toy --data x=y --steps 1
+refuses "data for a built-in model" '--data is for model files'    train toy --data x=y --steps 1
 refuses "an input without data" '"images"'                      train net.mtf --steps 1
 refuses "a watch that sees nothing" 'no tensor'"'"'s name matches "zebra"' "${toy[@]}" --steps 1 --watch zebra
 refuses "a watch that is no pattern" 'pattern "("'              "${toy[@]}" --steps 1 --watch '('
 refuses "a loss that is not there" '"los"'                      "${net[@]}" --steps 1 --loss los
-refuses "a loss that is no scalar" 'is no scalar'               "${net[@]}" --steps 1 --loss logits
+refuses "a loss that is no scalar" 'is not a scalar'            "${net[@]}" --steps 1 --loss logits
 
 printf 'train: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

@@ -33,7 +33,7 @@ prints "rules for state" "equal on all 4 processors, chance of error below 2^-60
     verify net.mtf --mesh x:4 --layout batch:x --state-layout hidden:x --seed 17
 prints "a layout that is found" "equal on all 2 processors" verify net.mtf --mesh x:2 --layout auto
 prints "one result alone" "equal on all 3 processors" verify net.mtf --mesh x:3 --layout d:x --fetch z
-prints "a ready model" "equal on all 4 processors, chance of error below 2^-60" \
+prints "a built-in model" "equal on all 4 processors, chance of error below 2^-60" \
     verify mnist --mesh x:2,y:2 --layout batch:x,hidden:y --shrink
 
 run verify net.mtf --mesh x:2 --layout batch:x --json

@@ -1,4 +1,4 @@
-/* Tests batches of text: the same on every mesh, and after going on from anywhere. */
+/* Tests batches of text: on every mesh, and after seeking. */
 #include "text_rows.h"
 
 enum { BATCH = 6, LENGTH = 24, INPUTS_LENGTH = 20, PER_BATCH = BATCH * (3 * LENGTH + 3 * INPUTS_LENGTH), MOST = 40 };

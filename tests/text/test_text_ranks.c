@@ -1,7 +1,7 @@
 /* Batches of text on ranks: tests/shell/mpi.sh.
  *
  * Every rank makes the batches of two epochs of corrupted spans on the mesh that the arguments give, and
- * holds them against the rows that it reads by itself, in the order in which batches have them.
+ * compares them with the rows that it reads itself, in the order of the batches.
  *
  * Usage: mpirun -n N test_text_ranks MESH LAYOUT     without arguments: one process, one processor
  */

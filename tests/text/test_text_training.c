@@ -1,4 +1,4 @@
-/* Tests text as a Transformer takes it. */
+/* Tests Transformers trained on text. */
 #include "mtf_nn.h"
 #include "mtf_text.h"
 #include "mtf_train.h"

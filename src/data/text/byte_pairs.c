@@ -1,7 +1,7 @@
-/* Byte pairs: neighbouring symbols that are merged, the earliest learnt first.
+/* Byte pairs: merges neighbouring symbols, the lowest rank first.
  *
- * Pairs that can be merged wait in a heap, the lowest rank first, and of equal ranks the leftmost.
- * A pair of which a symbol was merged meanwhile is passed over.  So n symbols take n log n steps.
+ * Pairs that can be merged are in a heap, the lowest rank first, and of equal ranks the leftmost.
+ * A pair of which a symbol was merged meanwhile is skipped.  So n symbols take O(n log n) steps.
  */
 #include "data/text/byte_pairs.h"
 
@@ -92,7 +92,7 @@ static struct pair_entry heap_pop(pair_heap *h)
 
 /* ---- merging ---- */
 
-/* A merge takes one pair and offers at most two: together with the first, fewer than 3 n. */
+/* A merge removes one pair and adds at most two: with the initial ones, fewer than 3 n in all. */
 static bool make_room(pair_room *room, size_t n, id_list *out)
 {
     if (n <= room->size) return true;

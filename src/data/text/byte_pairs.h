@@ -1,4 +1,4 @@
-/* Byte pairs: neighbouring symbols that are merged, the earliest learnt first. */
+/* Byte pairs: merges neighbouring symbols, the lowest rank first. */
 #ifndef DATA_TEXT_BYTE_PAIRS_H
 #define DATA_TEXT_BYTE_PAIRS_H
 
@@ -26,7 +26,7 @@ typedef struct pair_room {
     size_t              size; /* symbols that there is room for */
 } pair_room;
 
-/* Merges n symbols as long as a pair of them can be, and appends what is left. */
+/* Merges n symbols as long as a pair of them can be merged, and appends the result. */
 bool pair_merge_all(const pair_table *t, const int32_t *symbols, size_t n, pair_room *room,
                     id_list *out);
 void pair_room_free(const mtf_allocator *from, pair_room *room);

@@ -7,26 +7,32 @@
 
 enum { INPUTS, TARGETS, SIDES };
 
-/* What a reader of some format fills in. */
-typedef struct documents {
-    mtf_dataset          *dataset; /* keeps files open that are not only passed over */
-    const mtf_text_opts  *opts;
-    const mtf_vocabulary *vocabulary[SIDES];
-    bool                  pairs;      /* each example has two texts; else only targets */
-    bool                  ends;       /* an end is put after each text */
-    bool                  join;       /* files of tokens need not be told apart into texts */
-    token_text           *text;       /* SIDES of them */
-    id_list               ids[SIDES]; /* of the texts that are being read */
-} documents;
-
-/* Reads all files, in whatever format they are. */
-bool documents_read(documents *d);
-
-/* A pair, or a single text with inputs NULL; texts without any ids are left out. */
 typedef struct text_span {
     const char *at;
     int64_t     size;
 } text_span;
+
+/* What a reader of some format fills in. */
+typedef struct documents {
+    mtf_dataset          *dataset; /* keeps files open whose ids stay in the file */
+    const mtf_text_opts  *opts;
+    const mtf_vocabulary *vocabulary[SIDES];
+    bool                  pairs;      /* each example has two texts; else only targets */
+    bool                  ends;       /* the end id is put after each text */
+    bool                  join;       /* files of tokens need not be divided into texts */
+    token_text           *text;       /* SIDES of them */
+    id_list               ids[SIDES]; /* of the texts that are being read */
+    int64_t               bytes;      /* of the texts that were encoded */
+    /* Gets every text, which is then not encoded; without `pairs` the inputs are NULL.  NULL: texts are
+     * encoded. */
+    bool (*each)(void *context, const text_span *inputs, const text_span *targets);
+    void *context;
+} documents;
+
+/* Reads all files, of any format. */
+bool documents_read(documents *d);
+
+/* A pair, or a single text with inputs NULL; texts without any ids are left out. */
 bool documents_add(documents *d, const text_span *inputs, const text_span *targets);
 /* The same for ids that are in d->ids already. */
 bool documents_add_ids(documents *d);

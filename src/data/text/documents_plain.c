@@ -3,13 +3,13 @@
 
 #include "data/text/documents.h"
 
-/* A zero byte tells a file that is no text. */
+/* A file with a zero byte is not text. */
 static bool check_text(documents *d, const input_file *f)
 {
     const uint8_t *zero = f->size ? memchr(f->bytes, 0, f->size) : NULL;
     if (!zero) return true;
     return fail(&d->dataset->session->fault, ERR_FILE,
-                "\"%s\" is no text: its byte %lld is zero; a format might say what it is", f->path,
+                "\"%s\" is no text: its byte %lld is zero; give the file's format", f->path,
                 (long long)(zero - f->bytes));
 }
 
@@ -30,7 +30,7 @@ static bool add_lines(documents *d, const input_file *f)
     return true;
 }
 
-/* Lines that follow one another, with what stands between them. */
+/* Adds blocks of consecutive lines, with the line ends between them. */
 static bool add_paragraphs(documents *d, const input_file *f)
 {
     text_span now = {0};
@@ -58,7 +58,7 @@ bool documents_plain(documents *d, input_file *f)
                     "the format tsv or tfrecord has both",
                     f->path);
     TRY(check_text(d, f));
-    if (mark) { /* of the byte order: not part of the text */
+    if (mark) { /* the byte order mark is not part of the text */
         f->bytes += 3;
         f->size -= 3;
     }

@@ -1,4 +1,4 @@
-/* Records of tf.Example that hold texts, or ids already. */
+/* Records of tf.Example that hold texts or ids. */
 #include <stdio.h>
 #include <string.h>
 

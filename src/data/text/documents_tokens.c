@@ -1,8 +1,8 @@
-/* Files of tokens: integers of two or four bytes, the lowest first. */
+/* Files of tokens: little-endian integers of two or four bytes. */
 #include "base/byte_order.h"
 #include "data/text/documents.h"
 
-/* Texts are what the vocabulary's end separates; it belongs to the one before it. */
+/* The vocabulary's end id separates texts, and belongs to the text before it. */
 static bool add_texts(documents *d, const token_run *run)
 {
     token_text *t = &d->text[TARGETS];

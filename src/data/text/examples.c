@@ -1,4 +1,4 @@
-/* Examples made of texts, as an objective wants them. */
+/* Examples made of texts, as an objective needs them. */
 #include "data/text/examples.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ enum { OF_NOISE, OF_KEPT, OF_PREFIX };
 
 /* ---- stretches ---- */
 
-/* Windows follow one another in each run, and the last of a run may be shorter. */
+/* Windows are consecutive in each run, and the last of a run may be shorter. */
 static stretch window_of(const text_examples *e, int64_t k)
 {
     const token_text *t = &e->text[TARGETS];
@@ -62,7 +62,7 @@ int64_t example_tokens(const text_examples *e, int64_t k, int side)
 
 /* ---- offering ---- */
 
-/* Ids of a file of tokens are seen here for the first time. */
+/* Ids of a file of tokens are checked here, when they are first read. */
 static bool check_ids(const text_examples *e, const token_text *t, stretch s, fault *why)
 {
     const token_run *run = token_text_run(t, s.at);
@@ -98,7 +98,7 @@ static void offer_end(const text_examples *e, wanted *w)
     offer_id(w, mtf_vocabulary_end(e->vocabulary));
 }
 
-/* The text as it is, which ends with an end unless it was cut. */
+/* The text as it is; it ends with the end id unless it was cut. */
 static bool offer_plain(const text_examples *e, int side, stretch s, wanted *w, fault *why)
 {
     int32_t end = mtf_vocabulary_end(side == INPUTS ? e->opts.inputs_vocabulary : e->vocabulary);
@@ -110,8 +110,8 @@ static bool offer_plain(const text_examples *e, int side, stretch s, wanted *w, 
     return true;
 }
 
-/* Kept pieces and spans of noise alternate; on one side the kept ones are given, on the other the
- * noise, and a sentinel for each of the others. */
+/* Kept pieces and spans of noise alternate; one side has the kept ones, the other the noise, and
+ * each has a sentinel in place of the rest. */
 static bool offer_spans(const text_examples *e, int64_t k, int side, wanted *w, fault *why)
 {
     stretch     text = example_stretch(e, k, TARGETS);

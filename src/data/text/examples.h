@@ -1,7 +1,7 @@
-/* Examples made of texts, as an objective wants them.
+/* Examples made of texts, as an objective needs them.
  *
  * Which stretches of text an example has, and which examples share a row, is decided once.  What is
- * random in an example follows from seed, epoch and the example's number; how long it is does not.
+ * random in an example depends on seed, epoch and the example's number; its length does not.
  */
 #ifndef DATA_TEXT_EXAMPLES_H
 #define DATA_TEXT_EXAMPLES_H
@@ -13,11 +13,11 @@ typedef struct text_examples {
     mtf_text_opts         opts;          /* defaults filled in */
     const mtf_vocabulary *vocabulary;    /* of targets, and of inputs but those of pairs */
     int64_t               length[SIDES]; /* of a row */
-    bool                  has_inputs;    /* fields of inputs; else only of targets */
+    bool                  has_inputs;    /* there are fields of inputs; else only of targets */
     bool                  two_texts;     /* each example is made of two */
     int64_t               longest;       /* tokens that an example takes of a text at most */
     token_text            text[SIDES];
-    stretch              *stretches[SIDES]; /* of each example; NULL: windows, one after another */
+    stretch              *stretches[SIDES]; /* of each example; NULL: consecutive windows */
     int64_t               count;            /* examples */
     int64_t              *rows; /* where rows begin, count + 1 of them; NULL: a row an example */
     int64_t               nrows;

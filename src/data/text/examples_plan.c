@@ -1,4 +1,4 @@
-/* Which stretches of text make an example, and which examples a row. */
+/* Divides text into examples, and packs examples into rows. */
 #include <string.h>
 
 #include "data/text/examples.h"
@@ -23,7 +23,7 @@ static bool check_spans(mtf_session *s, text_examples *e)
                     o->noise, o->mean_span);
     if (!spans_fit(e, 2))
         return fail(&s->fault, ERR_USAGE,
-                    "rows of %lld inputs and %lld targets hold no corrupted text of two tokens",
+                    "rows of %lld inputs and %lld targets cannot hold a corrupted text of two tokens",
                     (long long)e->length[INPUTS], (long long)e->length[TARGETS]);
     for (e->longest = 2; spans_fit(e, e->longest + 1);) e->longest++;
     int64_t spans = spans_count(e->longest, o->noise, o->mean_span).spans;
@@ -47,7 +47,7 @@ static bool check_lengths(mtf_session *s, const mtf_text_opts *o, int64_t least)
     return true;
 }
 
-/* What an objective does not go with. */
+/* Fails for options that an objective does not allow. */
 static bool check_uses(mtf_session *s, const text_examples *e)
 {
     const mtf_text_opts *o = &e->opts;
@@ -59,12 +59,12 @@ static bool check_uses(mtf_session *s, const text_examples *e)
     else if (e->two_texts && o->overlong == MTF_OVERLONG_SPLIT)
         wrong = "pairs of texts can be cut, not split";
     else if (o->objective == MTF_TEXT_PREFIX && o->pack)
-        wrong = "how long prefixes are differs from epoch to epoch, so they cannot be packed; "
+        wrong = "the lengths of prefixes differ from epoch to epoch, so they cannot be packed; "
                 "in one sequence with the rest they can";
     else if (o->joined && o->pack)
         wrong = "joined texts fill their rows, so there is nothing to pack";
     else if (o->ensure_end && (o->joined || o->overlong == MTF_OVERLONG_SPLIT))
-        wrong = "ends are ensured of texts that are cut, not of joined or split ones";
+        wrong = "ends applies to texts that are cut, not to joined or split ones";
     return !wrong || fail(&s->fault, ERR_USAGE, "%s", wrong);
 }
 
@@ -93,7 +93,7 @@ bool examples_check(mtf_session *s, text_examples *e)
 
 /* ---- examples ---- */
 
-/* Windows of each run; where spans are corrupted, a last one of a single token is left out. */
+/* Windows of each run; where spans are corrupted, a last window of one token is left out. */
 static void plan_windows(text_examples *e)
 {
     token_text *t = &e->text[TARGETS];
@@ -141,7 +141,8 @@ static int64_t lesser(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Of a pair in one sequence, inputs may take what targets leave, and their own share in any case. */
+/* In a pair in one sequence, inputs may take the room that targets leave, and at least their
+ * own. */
 static void cut_pair(const text_examples *e, int64_t *inputs, int64_t *targets)
 {
     if (e->opts.objective == MTF_TEXT_DELIMITED) {
@@ -170,7 +171,7 @@ static bool plan_pairs(mtf_session *s, text_examples *e)
 
 /* ---- rows ---- */
 
-/* Examples in their order, as many as fit on every side; returns how many rows that are. */
+/* Fills rows with examples in order, as many as fit on every side; returns the number of rows. */
 static int64_t pack(const text_examples *e, int64_t *rows)
 {
     int64_t used[SIDES] = {0}, nrows = 0;

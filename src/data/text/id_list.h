@@ -11,7 +11,7 @@ typedef struct id_list {
     int64_t              count, room;
 } id_list;
 
-/* Room for so many more; false: no memory. */
+/* Makes room for `more` ids; false: no memory. */
 bool ids_reserve(id_list *l, int64_t more);
 bool ids_add(id_list *l, int32_t id);
 void ids_free(id_list *l);

@@ -20,7 +20,7 @@ typedef struct piece_table {
 /* Room for `count` ids in the session's arena. */
 bool piece_table_make(mtf_session *s, int64_t count, piece_table *t);
 /* Sets the piece of an id below the count; its bytes are borrowed.  False where another id had the same
- * piece, which this one takes over. */
+ * piece, which then belongs to this one. */
 bool piece_table_put(piece_table *t, int32_t id, const char *bytes, size_t n);
 /* The id of a piece, or -1. */
 int32_t piece_table_find(const piece_table *t, const char *bytes, size_t n);

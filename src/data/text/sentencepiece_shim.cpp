@@ -1,4 +1,4 @@
-/* The SentencePiece library, as far as it is used, for C.
+/* A C interface to the SentencePiece library.
  *
  * No exception leaves this file.
  */
@@ -24,7 +24,7 @@ static void note(char *words, size_t room, const std::string &text)
     std::snprintf(words, room, "%s", text.c_str());
 }
 
-/* The library does not tell its options: its own decoding shows them. */
+/* The library does not expose this option, so it is found by decoding a text. */
 static sp_leading find_leading(const sentencepiece::SentencePieceProcessor &p)
 {
     const std::string blank = "\xe2\x96\x81";

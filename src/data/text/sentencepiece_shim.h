@@ -1,4 +1,4 @@
-/* The SentencePiece library, as far as it is used, for C. */
+/* A C interface to the SentencePiece library. */
 #ifndef DATA_TEXT_SENTENCEPIECE_SHIM_H
 #define DATA_TEXT_SENTENCEPIECE_SHIM_H
 
@@ -16,7 +16,8 @@ typedef enum sp_leading { SP_LEAVES_BLANKS, SP_DROPS_FIRST, SP_DROPS_ALL } sp_le
 
 typedef struct sp_model sp_model;
 
-/* From the file's bytes; NULL, with the library's words, where they are no model. */
+/* A model from a file's bytes; NULL, with the library's message in `words`, where they are not
+ * one. */
 sp_model *sp_open(const char *bytes, size_t n, char *words, size_t room);
 void      sp_close(sp_model *m);
 int32_t   sp_size(const sp_model *m);
@@ -25,7 +26,7 @@ int32_t   sp_padding(const sp_model *m);
 int32_t   sp_unknown(const sp_model *m);
 /* The id's piece, which lives as long as the model. */
 const char *sp_piece(const sp_model *m, int32_t id, size_t *size, sp_kind *kind);
-/* Which blanks decoding takes off the beginning of a text. */
+/* Which blanks decoding removes from the beginning of a text. */
 sp_leading sp_leading_blanks(const sp_model *m);
 /* Calls `give` with all ids of a text at once; false where that, or the library, fails. */
 bool sp_encode(const sp_model *m, const char *text, size_t n,

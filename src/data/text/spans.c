@@ -1,4 +1,4 @@
-/* Span corruption: which tokens of a text are replaced by sentinels. */
+/* Span corruption: which tokens are replaced by sentinels. */
 #include "data/text/spans.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ text_random text_random_of(uint64_t seed, int64_t epoch, int64_t example, uint32
         .key = {b.word[0], b.word[1]}, .example = (uint64_t)example, .purpose = purpose};
 }
 
-/* Which of n equal parts 32 bits fall into: as good as even for any length that a text has. */
+/* Scales 32 random bits to 0 .. n - 1: nearly uniform for any length of a text. */
 int64_t text_random_below(text_random *r, int64_t n)
 {
     philox_block b = philox((philox_block){{r->drawn++, r->purpose, (uint32_t)r->example,
@@ -44,8 +44,8 @@ int64_t text_random_below(text_random *r, int64_t n)
 
 /* ---- cutting ---- */
 
-/* Between two items a piece ends with the probability that makes all choices of places alike: places
- * needed, over places left. */
+/* A piece ends after an item with the probability (cuts still needed) / (places left), so that all
+ * choices of places are equally likely. */
 int64_t span_cutter_next(span_cutter *c)
 {
     int64_t length = 0;

@@ -1,4 +1,4 @@
-/* Splits text by a pattern that knows Unicode's classes. */
+/* Splits text by a pattern with Unicode classes. */
 #include "data/text/splitter.h"
 
 #include "data/text/utf8.h"
@@ -30,10 +30,10 @@ splitter *splitter_open(mtf_session *s, const char *pattern, const char *whose)
                             &error, &at, NULL);
     if (!p->code) {
         fail(&s->fault, error == PCRE2_ERROR_HEAP_FAILED ? ERR_MEMORY : ERR_INTERNAL,
-             "PCRE2 does not take the pattern of a vocabulary: error %d at %d", error, (int)at);
+             "PCRE2 rejects the pattern of a vocabulary: error %d at %d", error, (int)at);
         return NULL;
     }
-    pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); /* where it cannot, matching is slower */
+    pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); /* may fail: then matching is slower */
     return p;
 }
 
@@ -63,7 +63,7 @@ static bool split_valid(const splitting *t, const char *text, size_t n)
         int got = match_at(t, text, n, at);
         if (got < 0 && got != PCRE2_ERROR_NOMATCH)
             return fail(t->why, got == PCRE2_ERROR_NOMEMORY ? ERR_MEMORY : ERR_INTERNAL,
-                        "PCRE2 gives up on a text: error %d", got);
+                        "PCRE2 cannot match a text: error %d", got);
         size_t begin = got < 0 ? n : found[0], end = got < 0 ? n : found[1];
         if (begin > at) TRY(t->visit(t->context, text + at, begin - at, false));
         if (end > begin) TRY(t->visit(t->context, text + begin, end - begin, true));

@@ -5,7 +5,7 @@
 #include "base/byte_order.h"
 #include "data/text/examples.h"
 
-/* What a field tells of a row. */
+/* What a field holds of a row. */
 typedef enum row_view { ROW_IDS, ROW_SEGMENTS, ROW_POSITIONS, ROW_VIEWS } row_view;
 
 typedef struct text_field {

@@ -145,7 +145,7 @@ static bool take_ends(mtf_text_opts *o, const char *value)
 }
 
 static const struct word {
-    const char *name; /* with the sign that follows it, where it has a value */
+    const char *name; /* with "=" where it has a value */
     bool (*take)(mtf_text_opts *o, const char *value);
     const char *right;
 } words[] = {

@@ -5,9 +5,9 @@
 #include "base/session.h"
 #include "mtf_text.h"
 
-/* Reads FILES, then any of the words below, in any order.  A colon belongs to what stands before it
- * unless one of these words follows, or after "\:".  `flag` is the option's name in messages; texts
- * live in the session.  The vocabulary is an option of its own. */
+/* Reads FILES, then any of the words below, in any order.  A colon belongs to the text before it
+ * unless one of these words follows; "\:" always does.  `flag` is the option's name in messages;
+ * texts live in the session.  The vocabulary is an option of its own. */
 bool text_option_parse(mtf_session *s, const char *flag, const char *text, mtf_text_opts *o);
 
 /* Those words, for the help of options. */

@@ -1,4 +1,4 @@
-/* Text as its ids come, character by character. */
+/* Decodes ids one by one into whole characters. */
 #include <stdio.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static bool add_sentinel(mtf_text_stream *t, int64_t k)
     return bytes_add(&t->raw, name, (size_t)n);
 }
 
-/* Ids from the vocabulary's end on exist where a model's table is rounded up: they mean nothing. */
+/* A model's table may be rounded up: ids beyond the vocabulary decode to nothing. */
 static bool add_id(mtf_text_stream *t, int32_t id)
 {
     const mtf_vocabulary *v = t->vocabulary;
@@ -141,6 +141,19 @@ const char *mtf_text_stream_end(mtf_text_stream *t)
     if (!t || t->closed) return NULL;
     t->out.count = 0;
     return given(t, finish(t));
+}
+
+int64_t vocabulary_text_bytes(const mtf_vocabulary *v, const int32_t *ids, int64_t n)
+{
+    mtf_text_stream t = {0};
+    bool            ok = true;
+    start(&t, v);
+    for (int64_t i = 0; ok && i < n; i++) ok = add_id(&t, ids[i]);
+    ok = ok && (!v->kind->finish || v->kind->finish(v, &t));
+    int64_t count = t.raw.count;
+    if (!ok) fault_take(&v->session->fault, t.why.kind, t.why.text);
+    close_stream(&t);
+    return ok ? count : -1;
 }
 
 int64_t mtf_vocabulary_decode(const mtf_vocabulary *v, const int32_t *ids, int64_t n, char *text,

@@ -9,10 +9,10 @@
 #include "base/raw_type.h"
 #include "data/text/vocabulary.h"
 
-/* Ids that lie together. */
+/* Ids that are contiguous in memory. */
 typedef struct token_run {
     const uint8_t *ids;
-    const char    *path;         /* of a file of tokens, whose ids nobody has looked at yet */
+    const char    *path;         /* of a file of tokens, whose ids are not checked yet */
     int64_t        first, count; /* its ids: numbers among all */
     int64_t        first_window; /* where windows are cut: the number of its first */
 } token_run;
@@ -29,22 +29,22 @@ typedef struct token_text {
     int          nruns, runs_room;
     uint8_t     *made; /* the only run, where ids are made here */
     int64_t      made_count, made_room;
-    stretch     *texts; /* NULL: the runs are not told apart into texts */
+    stretch     *texts; /* NULL: the runs are not divided into texts */
     int64_t      count, room;
 } token_text;
 
-raw_type token_type(const mtf_vocabulary *v); /* the smaller one that has all its ids */
-/* Appends a text; ids outside of the vocabulary are the caller's affair. */
+raw_type token_type(const mtf_vocabulary *v); /* the smaller one that holds all its ids */
+/* Appends a text; the caller checks that ids are in the vocabulary. */
 bool token_text_add(token_text *t, const int32_t *ids, int64_t n);
 bool token_text_add_stretch(token_text *t, stretch s);
 bool token_text_add_run(token_text *t, token_run run);
-/* No more text follows: what was made becomes a run. */
+/* Call it after the last text: makes a run of the ids. */
 bool token_text_finish(token_text *t);
 void token_text_free(token_text *t);
 
 /* The run that has an id, by the id's number. */
 const token_run *token_text_run(const token_text *t, int64_t at);
-/* Where the ids of a stretch lie; it is in one run. */
+/* The address of the ids of a stretch, which is in one run. */
 const uint8_t *token_text_ids(const token_text *t, stretch s);
 int64_t        token_text_id(const token_text *t, int64_t at);
 /* Id number i of a run. */

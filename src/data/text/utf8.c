@@ -1,11 +1,11 @@
-/* UTF-8: characters of texts that may be none.
+/* UTF-8: characters of text that may be invalid.
  *
  * Invalid bytes are grouped as the Unicode standard recommends and Python does: as many as could
- * have begun a character are one mistake.
+ * have begun a character are one error.
  */
 #include "data/text/utf8.h"
 
-/* How many bytes the first one asks for, and between which the second must lie. */
+/* The length that the first byte announces, and the range of the second byte. */
 static int lead(uint8_t first, uint8_t *least, uint8_t *most)
 {
     *least = 0x80;

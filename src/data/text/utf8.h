@@ -1,4 +1,4 @@
-/* UTF-8: characters of texts that may be none. */
+/* UTF-8: characters of text that may be invalid. */
 #ifndef DATA_TEXT_UTF8_H
 #define DATA_TEXT_UTF8_H
 
@@ -8,11 +8,11 @@
 
 typedef enum utf8_state {
     UTF8_CHARACTER,
-    UTF8_INVALID,   /* these bytes begin no character: one U+FFFD stands for them */
+    UTF8_INVALID,   /* these bytes begin no character: one U+FFFD replaces them */
     UTF8_INCOMPLETE /* they may begin one, and the text ends */
 } utf8_state;
 
-/* What stands at the beginning of n > 0 bytes, and how many of them it takes. */
+/* What n > 0 bytes begin with, and how many of them it takes. */
 utf8_state utf8_take(const char *bytes, size_t n, size_t *taken, uint32_t *character);
 /* Writes a character of up to 4 bytes, and returns how many. */
 size_t utf8_put(uint32_t character, char *bytes);

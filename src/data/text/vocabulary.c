@@ -41,7 +41,7 @@ static bool unknown_kind(mtf_session *s, const char *spec, const char *name)
                 spec, nearest_hint(&near, hint, sizeof hint));
 }
 
-/* Takes ":extra=N" off the end. */
+/* Removes ":extra=N" from the end. */
 static bool take_extra(mtf_session *s, char *text, int64_t *extra)
 {
     char *at = NULL;

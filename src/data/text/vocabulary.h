@@ -1,4 +1,4 @@
-/* Vocabularies: what each kind of them can do. */
+/* Vocabularies: the functions of each kind. */
 #ifndef DATA_TEXT_VOCABULARY_H
 #define DATA_TEXT_VOCABULARY_H
 
@@ -15,19 +15,19 @@ typedef struct byte_list {
 } byte_list;
 
 bool bytes_add(byte_list *l, const void *bytes, size_t n);
-/* The text with U+FFFD for bytes that are no UTF-8; the list stays empty where there are none. */
+/* The text with U+FFFD in place of invalid bytes; the list stays empty where all are valid. */
 bool text_mend(const char *text, size_t n, byte_list *mended);
 
-/* A text on its way out of its ids. */
+/* The state of decoding ids to text. */
 struct mtf_text_stream {
     const mtf_vocabulary *vocabulary;
     byte_list             raw;   /* bytes that make no whole character yet                     */
-    byte_list             token; /* subwords: a token without its end, as it is escaped        */
-    byte_list             out;   /* what the last call gave                                    */
+    byte_list             token; /* subwords: an unfinished token, still escaped               */
+    byte_list             out;   /* what the last call returned                                */
     bool                  begun; /* something was written                                      */
-    bool                  alnum; /* subwords: the last token was of letters and digits         */
+    bool                  alnum; /* subwords: the last token was letters and digits            */
     bool                  closed;
-    fault                 why; /* several streams may run in as many threads                 */
+    fault                 why; /* of its own: each thread may have a stream                  */
 };
 
 typedef struct vocabulary_kind {
@@ -39,7 +39,7 @@ typedef struct vocabulary_kind {
     bool (*encode)(const mtf_vocabulary *v, const char *text, size_t n, id_list *out);
     /* Appends what one id of its own means to the stream's raw bytes. */
     bool (*decode)(const mtf_vocabulary *v, int32_t id, mtf_text_stream *t);
-    /* The same for what is left at the end; NULL: nothing ever is. */
+    /* The same for what is left at the end; NULL: nothing is ever left. */
     bool (*finish)(const mtf_vocabulary *v, mtf_text_stream *t);
 } vocabulary_kind;
 
@@ -59,5 +59,8 @@ struct mtf_vocabulary {
 char *vocabulary_file(mtf_session *s, const char *path, size_t *size);
 /* Appends ids, errors going to the list's fault. */
 bool vocabulary_encode(const mtf_vocabulary *v, const char *text, size_t n, id_list *out);
+
+/* Bytes of the text of ids, before invalid UTF-8 is replaced; -1 after an error. */
+int64_t vocabulary_text_bytes(const mtf_vocabulary *v, const int32_t *ids, int64_t n);
 
 #endif

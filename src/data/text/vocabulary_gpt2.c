@@ -1,6 +1,6 @@
 /* GPT-2's vocabulary: byte pairs from vocab.json and merges.txt.
  *
- * The files write each byte as a character that can be seen: 33 to 126, 161 to 172 and 174 to 255
+ * The files write each byte as a printable character: 33 to 126, 161 to 172 and 174 to 255
  * are themselves, the others are 256 and following, in their order.  A text is split into words by
  * GPT-2's pattern, and the pairs of a word's bytes are merged in the order of merges.txt.
  */
@@ -16,7 +16,7 @@
 #include "data/text/utf8.h"
 #include "data/text/vocabulary.h"
 
-/* \s of PCRE2 has a character more than Unicode's white space. */
+/* PCRE2's \s has one character more than Unicode's white space. */
 #define SPACES                                                                                     \
     "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"    \
     "\\x{205f}\\x{3000}"
@@ -33,7 +33,7 @@ typedef struct gpt2 {
     splitter   *words;
 } gpt2;
 
-/* A file, and the byte that each of the characters stands for. */
+/* A file, and the byte that each character represents. */
 typedef struct reading {
     mtf_session *session;
     gpt2        *to;
@@ -57,7 +57,8 @@ static bool is_seen(uint32_t c)
     return c >= 256 ? c < SEEN : (c >= 33 && c <= 126) || (c >= 161 && c <= 172) || c >= 174;
 }
 
-/* The bytes that a piece stands for, in the arena; as it is where it is written otherwise. */
+/* The bytes that a piece represents, in the arena; the piece itself where it has other
+ * characters. */
 static const char *to_bytes(const reading *r, const char *text, size_t n, size_t *size)
 {
     char    *bytes = arena_alloc(&r->session->arena, n + 1);
@@ -224,7 +225,7 @@ typedef struct encoding {
 static bool encode_word(void *context, const char *word, size_t n, bool matched)
 {
     encoding *e = context;
-    (void)matched; /* bytes that are no UTF-8 are words, too */
+    (void)matched; /* invalid bytes are words, too */
     e->bytes.count = 0;
     TRY(ids_reserve(&e->bytes, (int64_t)n));
     for (size_t i = 0; i < n; i++) e->bytes.ids[i] = e->by->of_byte[(uint8_t)word[i]];

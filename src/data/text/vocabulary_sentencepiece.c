@@ -49,7 +49,7 @@ static bool encode(const mtf_vocabulary *v, const char *text, size_t n, id_list 
 {
     char words[200] = "";
     if (sp_encode(v->inside, text, n, take_ids, out, words, sizeof words)) return true;
-    return fail(out->why, ERR_VALUE, "SentencePiece does not take a text: %s", words);
+    return fail(out->why, ERR_VALUE, "SentencePiece cannot encode a text: %s", words);
 }
 
 /* "<0x41>" */
@@ -60,7 +60,7 @@ static char byte_of(const char *piece)
     return (char)byte;
 }
 
-static const char blank[] = "\xe2\x96\x81"; /* U+2581 stands for a blank */
+static const char blank[] = "\xe2\x96\x81"; /* U+2581 represents a blank */
 
 static bool add_piece(mtf_text_stream *t, const char *piece, size_t n, bool skip_blank)
 {

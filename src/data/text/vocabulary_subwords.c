@@ -171,7 +171,7 @@ static bool note_alnum(void *context, const char *stretch, size_t n, bool matche
     return false;
 }
 
-/* A number between a backslash and a semicolon; 0x3013 stands for one that is no character. */
+/* A number between a backslash and a semicolon; 0x3013 replaces an invalid one. */
 static size_t unescape_number(const char *at, const char *end, uint32_t *c)
 {
     const char *digits = at + 1, *stop = digits;
@@ -206,7 +206,7 @@ static bool unescape(mtf_text_stream *t, byte_list *plain)
     return true;
 }
 
-/* The token is whole: a blank stands between two that are letters and digits. */
+/* Writes a finished token, after a blank where it and the last one are letters and digits. */
 static bool give_token(const mtf_vocabulary *v, mtf_text_stream *t)
 {
     const subwords *w = v->inside;

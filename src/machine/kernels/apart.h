@@ -1,9 +1,10 @@
-/* Loops of f32 functions whose result lies apart from what they read.
+/* Loops of f32 functions that do not compute in place.
  *
- * Told so by `restrict`, compilers let several turns run at once.  A function is
- * a score of steps that wait for one another: turn after turn, most of the time
- * would be waiting.  What is to be computed in place is copied first, in pieces
- * that stay in the first cache.
+ * `restrict` tells the compiler that results and operands do not overlap, so it
+ * runs several iterations at once.  A function is a chain of about twenty
+ * dependent operations: run one iteration after the other, the loop would
+ * mostly wait for results.  To compute in place, the operand is copied first,
+ * in pieces that stay in the L1 cache.
  */
 #ifndef MACHINE_KERNELS_APART_H
 #define MACHINE_KERNELS_APART_H
@@ -15,7 +16,8 @@ enum { APART_PIECE = 256, FAR_LANES = 16 };
 /* out[i] = f(x[i]) */
 typedef void apart_loop(int64_t n, float *restrict out, const float *restrict x);
 
-/* Where to read x[0 .. n-1] while out is written: x, or a copy of it where the two are one. */
+/* The address from which x[0 .. n-1] can be read while out is written: x, or a copy of it if both
+ * are the same array. */
 static inline const float *apart_from(const float *out, const float *x, int64_t n, float *copy)
 {
     return x == out ? memcpy(copy, x, (size_t)n * sizeof *x) : x;
@@ -30,15 +32,15 @@ static inline void apart_run(apart_loop *loop, int64_t n, float *out, const floa
     }
 }
 
-/* The bits of the larger magnitude; a NaN's are larger than all others. */
+/* The bits of the larger magnitude; those of a NaN are larger than all others. */
 static inline uint32_t far_larger(uint32_t largest, float x)
 {
     uint32_t bits = f32_magnitude(x);
     return bits > largest ? bits : largest;
 }
 
-/* uint32_t name(n, xs, ys): the largest magnitude of `value` at i in 0 .. n-1.  In lanes, since a
- * single one would wait for itself. */
+/* uint32_t name(n, xs, ys): the largest magnitude of `value` at i in 0 .. n-1.  In lanes:
+ * a single maximum would be a chain of dependent operations. */
 #define FAR_LOOP(name, value)                                                                      \
     static uint32_t name(int64_t n, const float *xs, const float *ys)                              \
     {                                                                                              \

@@ -1,8 +1,9 @@
 /* How each element type is loaded, multiplied, added and stored.
  *
- * One set of four functions per type, so that a kernel written once as a macro
- * over a suffix serves all of them.  Short floats compute in f32; integers
- * wrap around (they compute unsigned); for flags, or adds and and multiplies.
+ * There are four functions for each type, so that a kernel written once as a
+ * macro over a suffix serves all types.  Short floats are computed in f32;
+ * integers wrap around (they are computed as unsigned); for bools, addition is
+ * or and multiplication is and.
  */
 #ifndef MACHINE_KERNELS_ARITH_H
 #define MACHINE_KERNELS_ARITH_H

@@ -1,6 +1,6 @@
-/* Attention in f32, which short floats are widened to, by BLAS. */
+/* Attention in f32 by BLAS; short floats are widened. */
 #include "machine/kernels/attention_steps.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 #if !MTF_OWN_PRODUCTS /* else attention_tiled.c */
 
@@ -15,5 +15,5 @@
 #include "machine/kernels/attention_few.h"
 
 #else
-typedef int attention_by_blas; /* a file is not to be empty */
+typedef int attention_by_blas; /* C forbids an empty translation unit */
 #endif

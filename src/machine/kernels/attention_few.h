@@ -1,10 +1,12 @@
-/* Attention of a few rows, in one compute type: k and v pass by once.
+/* Attention of a few rows: reads k and v once.
  *
- * So a token is decoded.  A long memory goes in chunks, which are as long whatever
- * the number of threads, and put together in their order.
+ * Decoding a token takes this path.  A long memory is split into chunks, whose
+ * length does not depend on the number of threads, and whose results are combined
+ * in their order.
  */
 
-/* What is known of a batch's rows after some of the memory: [rows][value], and for each row. */
+/* Partial results of a batch's rows after some of the memory: o is [rows][value], the others
+ * [rows]. */
 typedef struct few_sums {
     REAL *o, *top, *sum;
 } few_sums;

@@ -1,6 +1,7 @@
-/* What attention does beside the products, in one compute type: REAL.
+/* Attention besides the products, in one compute type: REAL.
  *
- * Tables are [positions][w] or [elements][w], w rows of a panel side by side.
+ * Tables are [positions][w] or [elements][w]; the w rows of a panel are
+ * contiguous.
  */
 #include <limits.h>
 #include <math.h>
@@ -9,10 +10,10 @@
 #include "machine/kernels/attention_tasks.h"
 #include "machine/kernels/strided.h"
 
-/* Some positions of k or v: where they are if they can be multiplied there, else a copy. */
+/* Some positions of k or v: the operand itself if it can be multiplied there, else a copy. */
 typedef struct block_of_memory {
     const REAL *at;
-    int64_t     row; /* from one position to the next */
+    int64_t     row; /* elements from one position to the next */
 } block_of_memory;
 
 static block_of_memory take_memory(const attending *t, attention_operand which, int64_t batch,
@@ -30,7 +31,7 @@ static block_of_memory take_memory(const attending *t, attention_operand which, 
     return copy;
 }
 
-/* to[element][w] = the rows' elements. */
+/* to[element][w] = the elements of the rows, transposed. */
 static void take_rows(const attending *t, attention_operand which, const panel *p, int64_t wide,
                       REAL *to)
 {
@@ -59,7 +60,8 @@ static void add_bias(const attending *t, const panel *p, int64_t first, int64_t 
     }
 }
 
-/* What a row does not see of positions first .. first + n-1: all of them see those in `all`. */
+/* Sets the scores of positions that a row does not see to minus infinity; all rows see those in
+ * `all`. */
 static void hide(const attending *t, const panel *p, const places *memory, span seen, REAL *s)
 {
     int64_t w = p->wide, all = p->all.begin + p->all.size;
@@ -116,7 +118,7 @@ static void store_memory(const attending *t, int which, int64_t batch, int64_t f
         }
 }
 
-/* Weights, whose dropped ones count for dv alone, and slopes: p (dp - delta). */
+/* Computes the weights, including dropout for dv, and the slopes p (dp - delta). */
 static void slopes(const attending *t, const panel *p, span seen, const REAL *lse,
                    const REAL *delta, REAL *p_at, REAL *slope)
 {

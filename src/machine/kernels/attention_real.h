@@ -1,13 +1,14 @@
-/* Attention in one compute type: REAL, with names that end in it.
+/* Attention in one compute type: REAL.
  *
- * Included by attention_f32.c and attention_f64.c.  Tables are [positions][w] or
- * [elements][w], w rows of a panel side by side.
+ * Included by attention_f32.c and attention_f64.c; names end in the type.
+ * Tables are [positions][w] or [elements][w]; the w rows of a panel are
+ * contiguous.
  */
 #include <cblas.h>
 
 #include "machine/kernels/attention_parts.h"
 
-/* s[m][w] = q k + bias, minus infinity where nothing is seen. */
+/* s[m][w] = q k + bias, minus infinity where the row does not see the position. */
 static void scores(const attending *t, const panel *p, const REAL *q, const block_of_memory *k,
                    const places *memory, span seen, REAL *s)
 {
@@ -20,7 +21,7 @@ static void scores(const attending *t, const panel *p, const REAL *q, const bloc
 
 /* ---- forward ---- */
 
-/* What is known of a task's rows so far, panel by panel: [value][w], and for each row. */
+/* Partial results of a task's rows, panel by panel: q and o are [..][w], top and sum [w]. */
 typedef struct sums {
     REAL *q, *o, *top, *sum;
 } sums;
@@ -42,7 +43,7 @@ size_t NAME(attention_bytes)(const attending *t, int64_t rows)
     return (size_t)(rows * (each + 2) + MEMORY_BLOCK * (each + w)) * sizeof(REAL);
 }
 
-/* One panel meets one block of the memory. */
+/* Adds what one block of the memory contributes to one panel. */
 static void attend_block(const attending *t, const panel *p, const sums *at, const places *memory,
                          const block_of_memory *k, const block_of_memory *v, REAL *s)
 {
@@ -130,8 +131,8 @@ void NAME(attention)(const attending *t, int64_t batch, span rows, void *scratch
 
 /* ---- backward ---- */
 
-/* Working space: a panel's q, dy, dq [..][w], and tables of weights and slopes [m][w]; the memory's
- * k, v, and dk, dv as [..][m]. */
+/* Working space: q, dy, dq [..][w] of a panel, and its tables of weights and slopes [m][w]; k, v of
+ * the memory block, and its dk, dv as [..][m]. */
 typedef struct grad_room {
     REAL *q, *dy, *dq, *p, *slope, *k, *v, *dk, *dv;
 } grad_room;
@@ -158,7 +159,7 @@ size_t NAME(attention_grad_bytes)(const attending *t)
     return (size_t)room_of(t, NULL, &r) * sizeof(REAL);
 }
 
-/* Adds dq [key][w], times scale, to the rows. */
+/* Adds scale * dq, with dq as [key][w], to the rows. */
 static void add_rows(const attending *t, const panel *p, const REAL *dq)
 {
     const access *out = &t->instr->out[0];

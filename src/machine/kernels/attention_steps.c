@@ -1,4 +1,4 @@
-/* The loops of attention, for the level of the moment. */
+/* The inner loops of attention, for the level being compiled. */
 #include "machine/kernels/lanes.h"
 #include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
@@ -8,7 +8,7 @@
 #endif
 #include "program/functions.h"
 
-/* What is left of e^x, x at most 0 or about, counts for nothing from -87 on down. */
+/* e^x for x at most about 0; below -87 the result is 0. */
 static inline float weight_f32(float x)
 {
     uint32_t nothing = 0 - (uint32_t)(x < -87);
@@ -20,7 +20,8 @@ static inline double weight_f64(double x)
     return exp(x);
 }
 
-/* Rows are often as many as fit into a vector or two: then their numbers stay in registers. */
+/* There are often as many rows as fit into a vector or two: then their numbers stay in
+ * registers. */
 enum { FEW = 8 };
 
 #define LOOPS(suffix, T)                                                                           \
@@ -81,7 +82,7 @@ enum { FEW = 8 };
 LOOPS(f32, float)
 LOOPS(f64, double)
 
-/* ---- few rows: what counts is that each element of the memory is read once ---- */
+/* ---- few rows: each element of the memory is read once ---- */
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -89,7 +90,7 @@ LOOPS(f64, double)
 #define FUSE(x, b, sum) ((lanes)vfmaq_f32((float32x4_t)(sum), (float32x4_t)(x), (float32x4_t)(b)))
 #endif
 
-/* Sums side by side, of which none waits for another; then in halves. */
+/* Independent partial sums, which are added pairwise at the end. */
 enum { SIDE = 16, VECTORS = SIDE / LANES };
 
 static inline float dot_f32(int64_t wide, const float *x, const float *q)

@@ -1,10 +1,10 @@
-/* The inner loops of attention, on tables of n positions by w rows. */
+/* The inner loops of attention, on [positions][rows] tables. */
 #ifndef MACHINE_ATTENTION_STEPS_H
 #define MACHINE_ATTENTION_STEPS_H
 
 #include <stdint.h>
 
-/* x is [n][w]; rows have numbers of their own in `top`, `sum` and so on: [w]. */
+/* x is [n][w]; `top`, `sum` and the like have one number for each row: [w]. */
 #define ATTENTION_LOOPS(suffix, T)                                                                 \
     typedef struct attention_loops_##suffix {                                                      \
         /* top = the largest of top and x */                                                       \
@@ -31,6 +31,6 @@ typedef struct attention_tables {
     attention_loops_f64 f64;
 } attention_tables;
 
-const attention_tables *attention_loops(void); /* what suits this chip */
+const attention_tables *attention_loops(void); /* those for this chip */
 
 #endif

@@ -1,10 +1,10 @@
-/* Attention, blocked: nothing of the size rows by memory is stored.
+/* Attention in blocks, without a table of all scores.
  *
  *     y[i] = sum over m of softmax(q[i] k[m]) v[m]
  *
- * For each block of the memory and each panel of rows that see it: scores, their
- * exponentials below the largest so far, the sum of values.  Threads take
- * batches, or rows of them, whose results do not depend on each other.
+ * For each block of the memory and each panel of rows that see it: the scores,
+ * their exponentials relative to the largest so far, the weighted sum of values.
+ * Threads take batches, or rows of batches, whose results are independent.
  */
 #include "machine/kernels/attention_tasks.h"
 
@@ -28,7 +28,7 @@ const char *attending_at(const attending *t, attention_operand which, int64_t of
     return operand(t->run, x) + offset * (int64_t)mtf_dtype_bytes(x->type);
 }
 
-/* Gradients may have a loop along which an operand only repeats itself. */
+/* Does the memory have this loop?  In gradients, some operands may only repeat along it. */
 static bool in_memory(const instr *i, int loop)
 {
     bool grad = i->kind == INSTR_ATTENTION_GRAD;
@@ -55,7 +55,7 @@ static philox_stream stream_of(const instr *i, const run_state *r)
     return s;
 }
 
-/* Do several turns of a loop of batches add to one gradient? */
+/* Do several iterations of a batch loop add to the same gradient? */
 static bool adds_up(const instr *i, int loop)
 {
     bool grad = i->kind == INSTR_ATTENTION_GRAD;
@@ -68,7 +68,7 @@ attending attending_of(const instr *i, const run_state *r)
 {
     attending t = {
         .instr = i, .args = i->attention, .run = r, .batches = 1, .rows = 1, .shared = 1};
-    for (int pass = 0; pass < 2; pass++) /* those first that have gradients to themselves */
+    for (int pass = 0; pass < 2; pass++) /* first loops with separate gradients */
         for (int l = 0; l < i->nloops; l++) {
             if (i->size[l] == 1 || !in_memory(i, l) || adds_up(i, l) != (pass == 1)) continue;
             t.batch_loop[t.nbatch++] = l;
@@ -107,7 +107,7 @@ int64_t row_offset(const attending *t, const access *x, int64_t row)
     return offset_in(t, x->stride, t->nrows, t->row_loop, row);
 }
 
-/* ---- who sees what ---- */
+/* ---- masks ---- */
 
 static int64_t query_of(const attending *t, int64_t row)
 {
@@ -220,7 +220,7 @@ int64_t pairs_seen(const attending *t, int64_t first, int64_t rows)
     return pairs;
 }
 
-/* The number that a draw of [0, 1) gives for the pair decides, as in docs/random.md. */
+/* Each pair has a number drawn from [0, 1), which decides whether it is dropped: docs/random.md. */
 void dropout_factors(const attending *t, const panel *p, int64_t row, int64_t first, int64_t n,
                      double *factor)
 {
@@ -237,7 +237,7 @@ void dropout_factors(const attending *t, const panel *p, int64_t row, int64_t fi
 
 /* ---- tasks ---- */
 
-/* Rows that are taken together: they share what is prepared of the memory. */
+/* Rows processed together: they share the packed memory. */
 enum { TASK_ROWS = 512, TASK_FLOPS = 64 * 1024 };
 
 static int64_t pieces_of(int64_t n, int64_t each)
@@ -245,7 +245,7 @@ static int64_t pieces_of(int64_t n, int64_t each)
     return (n + each - 1) / each;
 }
 
-/* The fewer batches, the fewer rows at a time; whole panels. */
+/* With fewer batches a task has fewer rows; always whole panels. */
 static int64_t task_rows(const attending *t, int threads)
 {
     int64_t each = t->rows * t->batches / (2 * threads);
@@ -284,7 +284,7 @@ static bool is_few(const attending *t)
     return t->instr->kind == INSTR_ATTENTION && t->rows <= FEW_ROWS;
 }
 
-/* Chunks of a batch's memory; few batches would leave threads without any. */
+/* Chunks of a batch's memory; with few batches, some threads would otherwise have no work. */
 static int64_t chunks_of(const attending *t)
 {
     return t->batches < FEW_BATCHES && t->args->memory > CHUNK ? pieces_of(t->args->memory, CHUNK)
@@ -351,7 +351,7 @@ void kernel_attention(const instr *i, const run_state *r)
     for (int part = 0; part < parts; part++) {
         void   *own = (char *)r->scratch + (size_t)part * scratch;
         int64_t pairs = 0;
-        /* Later rows see more: each thread takes some of all. */
+        /* Later rows see more of the memory: each thread takes some of all. */
         for (int64_t task = part; task < tasks; task += parts) {
             int64_t first = task % pieces * each;
             span    rows = {first, t.rows - first < each ? t.rows - first : each};
@@ -362,7 +362,7 @@ void kernel_attention(const instr *i, const run_state *r)
     }
 }
 
-/* Gradients that are sums begin with 0. */
+/* Gradients that are accumulated begin with 0. */
 static void clear(const attending *t)
 {
     const instr          *i = t->instr;
@@ -418,14 +418,14 @@ void kernel_attention_grad(const instr *i, const run_state *r)
     int64_t apart = t.batches / t.shared;
     if (apart >= r->threads || t.shared > 1 || i->nout > 3) {
         run_grads(&t, true, true, apart, t.args->memory, false);
-    } else { /* twice, since each sum is to be one thread's */
+    } else { /* two passes, since each sum must be computed by one thread */
         run_grads(&t, false, true, t.batches, MEMORY_BLOCK, false);
         run_grads(&t, true, false, t.batches, PANEL_ROWS, true);
     }
     report_flops(r, t.batches * pairs_seen(&t, 0, t.rows) * attention_pair_flops(i));
 }
 
-/* y = sum / weights, lse = most + log(weights); nothing where there are no weights. */
+/* y = sum / weights, lse = most + log(weights); without weights 0 and NOTHING_SEEN. */
 void kernel_attention_join(const instr *i, const run_state *r)
 {
     int64_t       n = instr_elements(i);

@@ -1,8 +1,8 @@
-/* What the kernels of attention share: rows, the memory, who sees what.
+/* What the kernels of attention share: rows, the memory, masks.
  *
  * Everything is computed on tables [.., w] whose last index is a row of q: a
- * panel.  So what belongs to a row is a vector, products need no transposing,
- * and nothing is folded across a vector.
+ * panel.  So the values of a position for all rows are a vector, products need
+ * no transposition, and there are no reductions across a vector.
  */
 #ifndef MACHINE_ATTENTION_TASKS_H
 #define MACHINE_ATTENTION_TASKS_H
@@ -12,12 +12,12 @@
 #include "program/attention_cost.h"
 
 enum {
-    PANEL_ROWS = 64,   /* of one panel, at most */
-    MEMORY_BLOCK = 240 /* positions of the memory that are taken at once: a multiple of 8 and 12 */
+    PANEL_ROWS = 64,   /* the most rows of a panel */
+    MEMORY_BLOCK = 240 /* positions of the memory in a block: a multiple of 8 and 12 */
 };
 
-/* An instruction's loops, apart: those that the memory has, and the rows that share a memory, of which
- * the query is the last. */
+/* An instruction's loops, split into those of the memory and those of the rows that share a memory;
+ * the query is the last of these. */
 typedef struct attending {
     const instr          *instr;
     const attention_args *args;
@@ -26,11 +26,11 @@ typedef struct attending {
     int                   nbatch, nrows;
     int                   batch_loop[MAX_LOOPS], row_loop[MAX_LOOPS];
     int64_t               batches, rows;
-    int64_t               shared; /* so many batches, one after the other, add to one gradient */
+    int64_t               shared; /* this many consecutive batches add to the same gradient */
 } attending;
 
 attending attending_of(const instr *i, const run_state *r);
-/* Where a batch, and a row of it, lie in an operand. */
+/* The offset of a batch, and of a row in it, in an operand. */
 int64_t       batch_offset(const attending *t, const access *x, int64_t batch);
 int64_t       row_offset(const attending *t, const access *x, int64_t row);
 const access *attending_input(const attending *t, attention_operand which); /* NULL: absent */
@@ -43,13 +43,13 @@ typedef struct places {
     int32_t least, most, low_segment, high_segment;
 } places;
 
-/* Some rows of a batch, side by side. */
+/* Consecutive rows of a batch. */
 typedef struct panel {
     int64_t batch, first, n;
-    int64_t wide; /* of its tables: n, or more */
+    int64_t wide; /* width of its tables: n, or more */
     int32_t at[PANEL_ROWS], segment[PANEL_ROWS];
     int32_t least, most, low_segment, high_segment;
-    span seen, all; /* of the memory: what some of them, and what all of them, may see by index */
+    span seen, all; /* of the memory: what some rows, and what all rows, may see by index */
     int64_t bias[PANEL_ROWS]; /* offsets */
     int64_t pair[PANEL_ROWS]; /* dropout's index of the pair with the memory's first position */
 } panel;
@@ -70,7 +70,7 @@ static inline bool sees(const attending *t, const panel *p, int64_t row, const p
     return ahead >= t->args->min && ahead <= t->args->max && memory->segment[m] == p->segment[row];
 }
 
-/* dropout's factors of n positions from `first` on, for a row. */
+/* Dropout factors of a row for n positions from `first` on. */
 void dropout_factors(const attending *t, const panel *p, int64_t row, int64_t first, int64_t n,
                      double *factor);
 
@@ -79,8 +79,8 @@ void   attention_f32(const attending *t, int64_t batch, span rows, void *scratch
 void   attention_f64(const attending *t, int64_t batch, span rows, void *scratch);
 size_t attention_bytes_f32(const attending *t, int64_t rows);
 size_t attention_bytes_f64(const attending *t, int64_t rows);
-/* A few rows: what a chunk of the memory adds up to goes into `sums`, of so many bytes; then all chunks
- * of a batch together, which lie one after the other. */
+/* A few rows: the partial result of a chunk of the memory is stored in `sums`; then all chunks of a
+ * batch, which are contiguous, are combined. */
 enum { FEW_ROWS = 16, FEW_BATCHES = 16, CHUNK = 2 * MEMORY_BLOCK };
 #define ATTENTION_FEW(suffix)                                                                      \
     void   attention_few_##suffix(const attending *t, int64_t batch, span some, void *total,       \
@@ -92,11 +92,12 @@ enum { FEW_ROWS = 16, FEW_BATCHES = 16, CHUNK = 2 * MEMORY_BLOCK };
 ATTENTION_FEW(f32)
 ATTENTION_FEW(f64)
 #undef ATTENTION_FEW
-/* Gradients of k, v and the bias at a span of the memory, and what that adds to rows' dq. */
+/* Gradients of k, v and the bias for a span of the memory, and its contribution to dq of the
+ * rows. */
 typedef struct grad_task {
     int64_t batch;
     span    rows, memory;
-    bool    of_rows, of_memory; /* dq; dk, dv and the bias's */
+    bool    of_rows, of_memory; /* compute dq; compute dk, dv and the gradient of the bias */
 } grad_task;
 void   attention_grad_f32(const attending *t, const grad_task *g, void *scratch);
 void   attention_grad_f64(const attending *t, const grad_task *g, void *scratch);

@@ -1,8 +1,8 @@
-/* Attention in f32 by tiles of our own, on arm64.
+/* Attention in f32 with the project's own tiles, on arm64.
  *
- * A panel is the 8 rows of a tile.  Scores come out of tiles as [position][8],
- * which is how tiles want them for the next product: nothing is packed between
- * the two.  Keys and values are packed once for all rows of a task.
+ * A panel is the 8 rows of a tile.  The product of a tile yields scores as
+ * [position][8], the layout that the next product reads: nothing is packed
+ * between the two.  Keys and values are packed once for all rows of a task.
  */
 #include "machine/kernels/attention_steps.h"
 #include "machine/kernels/matrix.h"
@@ -33,7 +33,7 @@ static int64_t whole(int64_t n, int64_t side)
 
 /* ---- packing ---- */
 
-/* Rows first .. first+n-1 of a batch: [n][wide], times factor, and 0 up to a whole panel. */
+/* Rows first .. first+n-1 of a batch as [n][wide], times factor, padded with 0 to a whole panel. */
 static void gather_rows(const attending *t, attention_operand which, int64_t batch, int64_t first,
                         int64_t n, int64_t wide, double factor, float *to)
 {
@@ -48,14 +48,14 @@ static void gather_rows(const attending *t, attention_operand which, int64_t bat
     if (factor != 1) scale_all(n * wide, to, factor);
 }
 
-/* [n][wide] as panels [wide][8]. */
+/* Packs [n][wide] as panels [wide][8]. */
 static void pack_panels(const float *from, int64_t n, int64_t wide, float *to)
 {
     product p = {.m = n, .k = wide, .a_m = wide, .a_k = 1};
     product_pack(&p, from, to);
 }
 
-/* Columns [k][12] of a matrix whose element (k, column) is at k * along + column * apart. */
+/* Packs as [k][12] the matrix whose element (k, column) is at k * along + column * apart. */
 static void pack_tiles(const float *from, int64_t k, int64_t along, int64_t columns, int64_t apart,
                        float *to)
 {
@@ -63,8 +63,8 @@ static void pack_tiles(const float *from, int64_t k, int64_t along, int64_t colu
     product_pack_columns(&p, from, to);
 }
 
-/* s[m][8] = sum over `deep` of rows [deep][8] and columns [deep][12], for positions begin .. end-1, of
- * tiles that hold these. */
+/* s[m][8] = sum over `deep` of rows [deep][8] times columns [deep][12], for the positions begin ..
+ * end-1, rounded outwards to whole tiles. */
 static void multiply(const float *rows, const float *columns, int64_t deep, int64_t begin,
                      int64_t end, float *s)
 {
@@ -109,7 +109,7 @@ size_t attention_bytes_f32(const attending *t, int64_t rows)
     return (size_t)forward_room_of(t, rows, NULL, &r) * sizeof(float);
 }
 
-/* o [value][8] = o * factor + the sum over n positions of weights [n][8] and values [n][12]. */
+/* o [value][8] = o * factor + the sum over n positions of weights [n][8] times values [n][12]. */
 static void add_values(const float *weights, const float *values, int64_t n, int64_t deep,
                        int64_t value, const float *factor, float *o)
 {
@@ -219,8 +219,8 @@ void attention_f32(const attending *t, int64_t batch, span rows, void *scratch)
 
 /* ---- backward ---- */
 
-/* Of a group of rows: q and dy as rows, as panels and as columns; weights and slopes, panel by panel.
- * Of a block of the memory: k and v, as columns of positions and of elements; dk, dv as [..][m]. */
+/* Of a group of rows: q and dy as rows, panels and columns; weights and slopes, panel by panel.
+ * Of a block of the memory: k and v as columns of positions and of elements; dk, dv as [..][m]. */
 typedef struct backward_room {
     float *natural, *q, *dy, *q_columns, *dy_columns, *weights, *slopes, *turned;
     float *k, *v, *keys, *values, *k_columns, *dk, *dv;
@@ -260,7 +260,7 @@ size_t attention_grad_bytes_f32(const attending *t)
     return (size_t)backward_room_of(t, NULL, &r) * sizeof(float);
 }
 
-/* dq += scale times the sum over positions of slopes [n][8] and keys [n][12]. */
+/* dq += scale * the sum over positions of slopes [n][8] times keys [n][12]. */
 static void add_queries(const attending *t, const panel *p, const float *slopes_at,
                         const float *columns, int64_t n, int64_t deep)
 {
@@ -277,7 +277,7 @@ static void add_queries(const attending *t, const panel *p, const float *slopes_
     }
 }
 
-/* x[i][j] = x[j][i], 8 by 8 from rows that are 8 apart. */
+/* to[j][i] = from[i][j]: transposes 8 by 8 elements. */
 static void turn(const float *from, float *to)
 {
     for (int i = 0; i < W; i += 4)
@@ -295,8 +295,8 @@ static void turn(const float *from, float *to)
         }
 }
 
-/* sums [wide][m] += the sum over a group's rows of table, panels of [m][8], and columns [row][12];
- * for positions begin .. end-1, of which whole eights are in the table. */
+/* sums [wide][m] += the sum over a group's rows of `table`, panels of [m][8], times columns
+ * [row][12]; for the positions begin .. end-1, rounded outwards to multiples of 8. */
 static void add_memory(const float *table, int64_t panels, const float *columns, int64_t wide,
                        int64_t begin, int64_t end, float *turned, float *sums)
 {
@@ -316,7 +316,7 @@ static void add_memory(const float *table, int64_t panels, const float *columns,
     }
 }
 
-/* Weights and slopes of a panel with the positions that it sees; 0 with the others of `all`. */
+/* Weights and slopes of a panel for the positions that it sees; 0 for the others of `all`. */
 static void panel_slopes(const attending *t, const panel *p, const places *memory, span all,
                          const float *q, const float *dy, const backward_room *r, float *weights,
                          float *slopes_at)
@@ -339,7 +339,7 @@ static void panel_slopes(const attending *t, const panel *p, const places *memor
         if (attending_input(t, ATTENTION_BIAS)) add_bias(t, p, seen.begin, seen.size, own);
         if (how == SEES_SOME) hide(t, p, memory, seen, own);
         slopes(t, p, seen, lse, delta, own, slopes_at + skip * W);
-        /* Tiles wrote a little before what is seen. */
+        /* Tiles have also written some positions before the first one seen. */
         memset(weights + first * W, 0, (size_t)((skip - first) * W) * sizeof(float));
         memset(slopes_at + first * W, 0, (size_t)((skip - first) * W) * sizeof(float));
     }
@@ -349,14 +349,14 @@ static void panel_slopes(const attending *t, const panel *p, const places *memor
     memset(slopes_at + last * W, 0, (size_t)((end - last) * W) * sizeof(float));
 }
 
-/* Rows that a panel lacks count for nothing. */
+/* Rows that a panel lacks contribute 0. */
 static void clear_missing(const panel *p, int64_t first, int64_t end, float *table)
 {
     for (int64_t m = first; m < end && p->n < W; m++)
         for (int64_t k = p->n; k < W; k++) table[m * W + k] = 0;
 }
 
-/* A group of rows meets a block of the memory. */
+/* Adds the gradients of a group of rows and a block of the memory. */
 static void grad_group(const attending *t, const grad_task *g, int64_t first, int64_t n,
                        const places *memory, const backward_room *r)
 {
@@ -425,5 +425,5 @@ void attention_grad_f32(const attending *t, const grad_task *g, void *scratch)
 }
 
 #else
-typedef int attention_by_tiles; /* a file is not to be empty */
+typedef int attention_by_tiles; /* C forbids an empty translation unit */
 #endif

@@ -2,11 +2,11 @@
  *
  *     c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n]
  *
- * Floats go to our own loops and tiles (f32 and bf16, as contract_way says), or to BLAS wherever it can
- * express the strides, everything else to a plain loop.  All of them run on one thread; we give our threads pieces of
- * the product.  Where pieces begin follows from the sizes alone; neighbouring
- * pieces of one thread are one call, for each call packs an operand anew.
- * Many threads take blocks instead.
+ * Floats are computed by the project's own loops and tiles (f32 and bf16, as contract_way says), or
+ * by BLAS if it can express the strides; all other types by a plain loop.  Each of these runs on
+ * one thread, and the threads take pieces of the product.  The bounds of pieces depend on the sizes
+ * only; neighbouring pieces of one thread are one call, because each call packs an operand again.
+ * Many threads take blocks of rows and columns instead.
  */
 #include "base/saturate.h"
 #include "machine/kernels/arith.h"
@@ -15,15 +15,15 @@
 #include "machine/kernels/nest.h"
 #include "machine/kernels/short_tile.h"
 #include "mtf_build.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum {
-    PARALLEL_PRODUCT = 64 * 1024, /* multiply-adds below which one core does it all */
+    PARALLEL_PRODUCT = 64 * 1024, /* below this many multiply-adds one core computes everything */
     MOST_PIECES = 64,
-    LANES = 64 /* sums a plain loop keeps at once */
+    LANES = 64 /* sums that a plain loop keeps at once */
 };
 
-/* c' = b' a': the same product seen from the other side. */
+/* The transposed product: c' = b' a'. */
 static product product_turned(const product *p)
 {
     return (product){.type = p->type,
@@ -72,8 +72,8 @@ static void product_plain(const product *p, const void *a, const void *b, void *
         BY_ELEMENT_TYPE(plain);
     void (*run)(const product *, const void *, const void *, void *) =
         p->result == p->type ? plain[p->type] : plain_bf16_wide;
-    /* The inner loop runs along n; turn the product where only m has adjacent elements, and where
-     * n is too short to fill the lanes. */
+    /* The inner loop runs along n: transpose the product if only m has adjacent elements, or if n
+     * is too short to fill the lanes. */
     if ((p->b_n != 1 && p->a_m == 1) || (p->n == 1 && p->m > 1)) {
         product turned = product_turned(p);
         run(&turned, b, a, c);
@@ -107,7 +107,7 @@ static bool product_gemv(const product *p, const matrix *shape, const void *a, c
     int64_t b_k = p->k == 1 ? 1 : p->b_k;
     if (!fits_int(p->m) || !fits_int(p->k) || !fits_int(b_k) || !fits_int(p->c_m)) return false;
     int rows = (int)(shape->turned ? p->k : p->m), cols = (int)(shape->turned ? p->m : p->k);
-    /* Zeroed here and added to: what c held may be NaN, and libraries differ on 0 * NaN. */
+    /* Zeroed here and added to: c may hold NaN, and libraries differ on 0 * NaN. */
     if (p->type == MTF_F32) {
         for (int64_t i = 0; i < p->m; i++) ((float *)c)[i * p->c_m] = 0;
         cblas_sgemv(CblasRowMajor, shape->turned ? CblasTrans : CblasNoTrans, rows, cols, 1.0f, a,
@@ -120,7 +120,7 @@ static bool product_gemv(const product *p, const matrix *shape, const void *a, c
     return true;
 }
 
-/* False where BLAS cannot express the strides; then nothing was written. */
+/* False if BLAS cannot express the strides; then nothing was written. */
 static bool product_blas(const product *p, const void *a, const void *b, void *c)
 {
     if (p->m == 1 && p->n == 1) return product_dot(p, a, b, c);
@@ -141,17 +141,17 @@ static bool product_blas(const product *p, const void *a, const void *b, void *c
     return true;
 }
 
-/* What the whole is decides, for a piece of it may be a single row.  False where nothing was written. */
+/* `way` was chosen for the whole product: a piece may be one row.  False if nothing was written. */
 static bool product_bf16(contract_way way, const product *p, const void *a, const void *b, void *c,
                          void *scratch)
 {
     product turned = product_turned(p);
     if (way == CONTRACT_PLAIN) return false;
-    if (way == CONTRACT_SHORT) { /* rows of the result are stored whole where they can be */
+    if (way == CONTRACT_SHORT) { /* rows of the result are stored contiguously if possible */
         bool turn = p->c_n != 1 && p->c_m == 1;
         return product_short(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
     }
-    bool turn = p->m == 1 && (p->n > 1 || p->a_k != 1); /* the vector is b */
+    bool turn = p->m == 1 && (p->n > 1 || p->a_k != 1); /* so that the vector is b */
     return product_short_vector(turn ? &turned : p, turn ? b : a, turn ? a : b, c);
 }
 
@@ -185,7 +185,7 @@ static void product_run(contract_way way, const product *p, const void *a, const
 
 /* ---- pieces ------------------------------------------------------------------------------- */
 
-/* Are pieces of a matrix times a vector whole rows of memory, along k?  (Else k has long strides.) */
+/* In a matrix times a vector, are pieces contiguous rows along k?  (Else k has long strides.) */
 static bool has_long_rows(const product *p)
 {
     return p->m == 1 ? p->b_k == 1 : p->a_k == 1;
@@ -197,8 +197,8 @@ typedef struct cutting {
     int64_t pieces, length;
 } cutting;
 
-/* Short pieces feed many cores; few cores take several of them in one call.  Cutting n costs more
- * than cutting m, so m goes first unless it is much shorter. */
+/* Short pieces give work to many cores; with few cores, one call computes several pieces.
+ * Splitting n costs more than splitting m, so m is split unless it is much shorter. */
 static cutting cutting_of(const product *p, contract_way way, int64_t batch)
 {
     cutting c = {.along_n = p->n > 2 * p->m};
@@ -209,7 +209,7 @@ static cutting cutting_of(const product *p, contract_way way, int64_t batch)
     int64_t work = saturate_times(saturate_times(p->m, p->n), saturate_times(p->k, batch));
     if (work < PARALLEL_PRODUCT) return c;
     int64_t least = extent >= 128 ? 64 : 32;
-    if (way == CONTRACT_GEMV && !has_long_rows(p)) least = 1024; /* a stretch of every row */
+    if (way == CONTRACT_GEMV && !has_long_rows(p)) least = 1024; /* reads parts of rows */
     c.length = (extent + MOST_PIECES - 1) / MOST_PIECES;
     c.length = (c.length + least - 1) / least * least;
     c.pieces = (extent + c.length - 1) / c.length;
@@ -226,7 +226,7 @@ static int64_t offset_of(int64_t position, int nloops, const int64_t *size, cons
     return offset;
 }
 
-/* An instruction as products, one for each element of its batch, each in pieces. */
+/* An instruction as products, one for each element of its batch, each split into pieces. */
 typedef struct contraction {
     const instr     *instr;
     const run_state *run;
@@ -258,7 +258,7 @@ static contraction contraction_of(const instr *i, const run_state *r)
     return t;
 }
 
-/* What each thread has to itself. */
+/* Bytes of scratch that each thread needs. */
 static size_t each_scratch_bytes(const contraction *t)
 {
 #if MTF_OWN_PRODUCTS
@@ -278,7 +278,7 @@ static void report_product(const run_state *r, const product *p)
     report_flops(r, 2 * p->m * p->n * p->k);
 }
 
-/* A block of rows and columns of one product, by one thread, with its scratch. */
+/* Computes a block of rows and columns of one product on one thread. */
 static void run_block(const contraction *t, int64_t element, span rows, span cols, void *scratch)
 {
     const instr  *i = t->instr;
@@ -297,7 +297,7 @@ static void run_block(const contraction *t, int64_t element, span rows, span col
                 operand(t->run, b) + b_at * bytes, operand(t->run, c) + c_at * each, scratch);
 }
 
-/* Pieces first .. last-1 of one product. */
+/* Computes pieces first .. last-1 of one product. */
 static void run_pieces(const contraction *t, int64_t element, int64_t first, int64_t last,
                        void *scratch)
 {
@@ -311,8 +311,8 @@ static void run_pieces(const contraction *t, int64_t element, int64_t first, int
 
 /* ---- a grid of blocks --------------------------------------------------------------------- */
 
-/* Each call of the library packs its block's rows of a and its columns of b.  Many threads that took
- * rows alone would each pack all of b: so they take blocks, as square as their number allows. */
+/* Each BLAS call packs its block's rows of a and its columns of b.  If many threads took rows
+ * alone, each would pack all of b: so they take blocks, as square as their number allows. */
 enum { GRID_THREADS = 4, GRID_PRODUCT = 4 << 20, GRID_UNIT = 16 };
 
 static bool takes_grid(const contraction *t)
@@ -323,7 +323,7 @@ static bool takes_grid(const contraction *t)
            p->m * p->n * p->k >= GRID_PRODUCT;
 }
 
-/* Into how many blocks the rows are cut; the columns into as many as then suffice. */
+/* The number of blocks along the rows; along the columns there are as many as then suffice. */
 static int grid_rows(const product *p, int threads)
 {
     int     best = 1;
@@ -335,7 +335,7 @@ static int grid_rows(const product *p, int threads)
     return best;
 }
 
-/* Part k of n, of whole units. */
+/* Part k of n, in whole units. */
 static span grid_part(int64_t extent, int k, int n)
 {
     int64_t units = (extent + GRID_UNIT - 1) / GRID_UNIT, begin = units * k / n * GRID_UNIT;
@@ -356,9 +356,9 @@ static void run_grid(const contraction *t)
 
 /* ---- a sum in parts ----------------------------------------------------------------------- */
 
-/* A matrix times a vector where the rows of memory lie across the sum.  Cut along the result, each
- * core would fetch a stretch of every row, and wait for each anew; so each takes whole rows, and the
- * sums of fixed parts of k are added at the end, in their order. */
+/* A matrix times a vector where k is not the contiguous dimension.  If the result were split, each
+ * core would read a part of every row, with a cache miss each; so each core takes whole rows, and
+ * the sums of fixed parts of k are added at the end, in their order. */
 enum { SUM_PARTS = 16, LONG_SUM = 16 * SUM_PARTS };
 
 static bool sums_in_parts(const contraction *t)

@@ -1,6 +1,6 @@
 /* Random numbers by position.
  *
- *     out[i..] = f(seed, op, step, turns, g),  g = first + sum of weight * i
+ *     out[i..] = f(seed, op, step, iterations, g),  g = first + sum of weight * i
  *
  * A number depends on the stream and on the element's global index g, on
  * nothing else: not on strides, the order of loops, threads or cuts.
@@ -23,7 +23,7 @@ typedef struct source {
     bool          drawn;
     uint64_t      number;
     philox_block  block;
-    bool          paired; /* the pair of normal numbers made last: g / 2 */
+    bool          paired; /* the pair of normal numbers computed last: g / 2 */
     uint64_t      pair;
     double        radius, angle;
 } source;
@@ -70,7 +70,7 @@ static double normal_angle(double u1)
     return 6.283185307179586 * u1;
 }
 
-/* Elements 2p and 2p + 1 are the two coordinates of a point; neighbours share its making. */
+/* Elements 2p and 2p + 1 are the two coordinates of a point, which is computed once for both. */
 static double normal_of_pair(source *s, uint64_t g)
 {
     if (!s->paired || s->pair != g / 2) {
@@ -83,8 +83,8 @@ static double normal_of_pair(source *s, uint64_t g)
     return s->radius * (g % 2 ? sin(s->angle) : cos(s->angle));
 }
 
-/* z with Phi(z) = 1/2 + q, for |q| <= 0.48.  The start is good to 1e-7 (Giles, Approximating the
- * erfinv function, 2010); one step of Halley's method cubes that. */
+/* z with Phi(z) = 1/2 + q, for |q| <= 0.48.  The initial value is accurate to 1e-7 (Giles,
+ * Approximating the erfinv function, 2010); one step of Halley's method cubes the error. */
 static double normal_quantile(double q)
 {
     static const double c[9] = {2.81022636e-08, 3.43273939e-07,  -3.5233877e-06,
@@ -106,7 +106,7 @@ static double truncated_normal(double u, double half_interval)
 
 /* ---- one element of each type ------------------------------------------------------------- */
 
-/* f32, or what the short floats are rounded from. */
+/* f32, also for short floats, which are rounded from it. */
 static float draw_f32(const draw_args *a, source *s, uint64_t g)
 {
     if (a->kind == DRAW_NORMAL) return (float)(a->a + a->b * normal_of_pair(s, g));
@@ -117,8 +117,8 @@ static float draw_f32(const draw_args *a, source *s, uint64_t g)
     return low < high && v >= high ? nextafterf(high, low) : v;
 }
 
-/* Rounding to a short float may reach the upper bound of a uniform draw: then one step back.  The
- * bits of short floats count up away from zero. */
+/* Rounding to a short float may reach the upper bound of a uniform draw: then returns the next
+ * smaller number.  The bits of short floats increase away from zero. */
 static uint16_t below_high(const draw_args *a, uint16_t bits, float rounded)
 {
     float high = (float)a->b;
@@ -139,7 +139,8 @@ static double draw_f64(const draw_args *a, source *s, uint64_t g)
     return a->a < a->b && v >= a->b ? nextafter(a->b, a->a) : v;
 }
 
-/* Whole numbers: low and how many there are.  A range of all 64 bits needs one bit more. */
+/* Integers: the lower bound and the number of values.  A range of all 64 bits needs one bit
+ * more. */
 __extension__ typedef __int128          wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
@@ -189,7 +190,7 @@ static void draw_one(const draw_args *a, source *s, uint64_t g, mtf_dtype type, 
 
 /* ---- the kernel --------------------------------------------------------------------------- */
 
-/* What a loop of the nest, counted from the innermost, adds to the global index. */
+/* What a step along a loop of the nest, counted from the innermost, adds to the global index. */
 static int64_t weight_at(const draw_args *a, const nest *n, int from_inside)
 {
     return from_inside < n->nloops ? a->weight[n->loop[n->nloops - 1 - from_inside]] : 0;
@@ -206,7 +207,7 @@ static void draw_block(const draw_args *a, source *s, const walk *w, const acces
                      out->type, to, at + y * nest_stride(n, out, 1) + x * nest_stride(n, out, 0));
 }
 
-/* The turns of the loops around, two at a time, outermost first. */
+/* Includes the iteration numbers of the enclosing loops, two at a time, outermost first. */
 static philox_stream stream_of(const instr *i, const run_state *r)
 {
     philox_stream s = {r->seed, i->draw.key, r->step};
@@ -224,9 +225,9 @@ void kernel_draw(const instr *i, const run_state *r)
 {
     const access *out = &i->out[0];
     uint32_t      every = loops_between(0, i->nloops);
-    const nest    n = nest_of(i, every, NULL, every); /* merging would mix weights */
+    const nest    n = nest_of(i, every, NULL, every); /* merged loops would mix weights */
     philox_stream stream = stream_of(i, r);
-    /* A random number costs as much as several elements of anything else. */
+    /* A random number costs as much as several elements of any other kernel. */
     int parts = work_parts(r, n.elements * 8, n.elements);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {

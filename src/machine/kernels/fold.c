@@ -1,12 +1,13 @@
 /* Sums, products, extremes and their positions over loops.
  *
- * Two ways, by what lies side by side in memory.  By lines: each kept element
- * folds its own line of reduced elements.  By fronts: a tile of kept elements
- * takes in one reduced element each, row after row.  Floating sums go up a
- * cascade, 32 at a time from one level to the next, so that errors grow with
- * the logarithm of the length.  Few kept elements with long lines are folded in
- * pieces; where the pieces begin follows from the sizes alone, so any number of
- * threads gives the same bits.
+ * There are two methods, depending on what is contiguous in memory.  By lines:
+ * each kept element folds its own line of reduced elements.  By fronts: a tile
+ * of kept elements adds one reduced element each, row after row.
+ * Floating-point sums are cascaded, 32 at a time from one level to the next, so
+ * that errors grow with the logarithm of the length.  If there are few kept
+ * elements with long lines, the lines are split into chunks; the bounds of
+ * chunks depend on the sizes only, so any number of threads gives the same
+ * bits.
  */
 #include "machine/kernels/kernels.h"
 
@@ -15,13 +16,13 @@
 #include "machine/kernels/strided.h"
 
 enum {
-    WIDTH = 2048,      /* most kept elements that advance together          */
-    LEVELS = 4,        /* of the cascade: 32^4 pieces and the last is plain */
+    WIDTH = 2048,      /* the most kept elements that advance together */
+    LEVELS = 4,        /* of the cascade: 32^4 pieces; the last level is a plain sum */
     FAN = 32,
-    SHORT_LINE = 16,   /* a line so short is not worth a call of its own    */
-    FEW_KEPT = 256,    /* kept elements up to which lines are cut in chunks */
+    SHORT_LINE = 16,   /* shorter lines are not worth a call of their own */
+    FEW_KEPT = 256,    /* up to this many kept elements, lines are split into chunks */
     MOST_CHUNKS = 64,
-    CHUNK = 16 * 1024, /* elements in a chunk, at least                     */
+    CHUNK = 16 * 1024, /* the least number of elements in a chunk */
     SCRATCH = FEW_KEPT * MOST_CHUNKS * 8
 };
 
@@ -33,7 +34,7 @@ typedef struct folding {
     int64_t           number_bytes;  /* of an element in its compute type */
     nest              kept, reduced;
     bool              by_lines;
-    const fold_steps *steps;         /* NULL: positions are sought        */
+    const fold_steps *steps;         /* NULL: finds positions */
     const fold_search *search;
 } folding;
 
@@ -45,11 +46,11 @@ size_t fold_scratch_bytes(const instr *i)
 
 /* ---- the cascade ---- */
 
-/* Level k + 1 has taken in what level k held each time that was FAN parts. */
+/* A partial sum for each level: after FAN parts, the sum of a level is added to the next level. */
 typedef struct cascade {
     const fold_steps *steps;
-    int64_t           width; /* numbers side by side */
-    size_t            bytes; /* of them all          */
+    int64_t           width; /* numbers that are summed side by side */
+    size_t            bytes; /* of all of them */
     int               count[LEVELS];
     number           *level[LEVELS];
 } cascade;
@@ -66,7 +67,7 @@ static void cascade_take(cascade *c, int k, const void *x)
     }
 }
 
-/* Smallest first; at least one part has been taken. */
+/* Adds the levels from the lowest up; at least one part has been added. */
 static void cascade_end(cascade *c, void *result)
 {
     const number *sum = NULL;
@@ -87,10 +88,10 @@ static cascade cascade_begin(const folding *f, int64_t width, number *room)
 
 /* ---- by lines ---- */
 
-/* What becomes of each piece of a line. */
+/* The state of folding a line, piece by piece. */
 typedef struct line_state {
     cascade cascade;
-    number  best; /* where positions are sought */
+    number  best; /* when finding positions */
     int32_t where;
     int64_t passed;
 } line_state;
@@ -107,7 +108,8 @@ static void take_piece(const folding *f, line_state *s, const void *x, int64_t n
     }
 }
 
-/* A block of the reduced loops: long rows in place, short ones gathered to fill a piece. */
+/* A block of the reduced loops: long rows are read in place, short ones gathered to fill a
+ * piece. */
 static void take_block(const folding *f, line_state *s, const walk *w, char *at)
 {
     const access *a = &f->instr->in[0];
@@ -130,7 +132,7 @@ static void take_block(const folding *f, line_state *s, const walk *w, char *at)
     }
 }
 
-/* result = fold over reduced elements first .. last-1 of one kept element, which begins at `in` */
+/* result = fold over reduced elements first .. last-1 of the kept element at `in` */
 static void fold_line(const folding *f, char *in, int64_t first, int64_t last, void *result)
 {
     number     room[LEVELS];
@@ -143,7 +145,7 @@ static void fold_line(const folding *f, char *in, int64_t first, int64_t last, v
         cascade_end(&s.cascade, result);
 }
 
-/* results[k] = the same for kept elements in the walk k */
+/* results[k] = the same for the kept elements of the walk k */
 static void fold_lines(const folding *f, walk k, int64_t first, int64_t last, char *results)
 {
     const access *a = &f->instr->in[0];
@@ -166,7 +168,8 @@ static void fold_lines(const folding *f, walk k, int64_t first, int64_t last, ch
 
 /* ---- by fronts ---- */
 
-/* results[k] = fold over reduced elements first .. last-1, for all k of a walk of at most WIDTH */
+/* results[k] = fold over reduced elements first .. last-1, for all k of a walk of at most WIDTH
+ * elements */
 static void fold_front(const folding *f, walk k, int64_t first, int64_t last, char *results)
 {
     const access *a = &f->instr->in[0];
@@ -188,7 +191,7 @@ static void fold_front(const folding *f, walk k, int64_t first, int64_t last, ch
     if (!f->search) cascade_end(&sums, results);
 }
 
-/* ---- the whole ---- */
+/* ---- the kernel ---- */
 
 static void fold_part(const folding *f, walk k, int64_t first, int64_t last, void *results)
 {
@@ -199,7 +202,8 @@ static void fold_part(const folding *f, walk k, int64_t first, int64_t last, voi
         fold_front(f, k, first, last, results);
 }
 
-/* Few results from many elements: chunks of the reduced elements, joined in pairs. */
+/* Few results from many elements: folds chunks of the reduced elements, then joins them in
+ * pairs. */
 static void fold_in_chunks(const folding *f, const run_state *r, int64_t chunks)
 {
     int64_t n = f->reduced.elements;
@@ -217,7 +221,7 @@ static void fold_in_chunks(const folding *f, const run_state *r, int64_t chunks)
     tile_store(all, &f->instr->out[0], f->out, results);
 }
 
-/* Many results: tiles of them, as wide as leaves work for every thread. */
+/* Many results: tiles of them, wide but not so wide that a thread has no work. */
 static void fold_in_tiles(const folding *f, const run_state *r)
 {
     int64_t kept = f->kept.elements, share = kept / (r->threads > 0 ? r->threads : 1);
@@ -266,7 +270,7 @@ void kernel_fold(const instr *i, const run_state *r)
     f.bytes = (int64_t)mtf_dtype_bytes(i->in[0].type);
     f.number_bytes = (int64_t)mtf_dtype_bytes(dtype_compute(i->in[0].type));
     f.kept = nest_of(i, loops_between(0, i->fold.nkept), &i->in[0], 0);
-    /* Positions count in the order of the loops as they are; sums may take any fixed order. */
+    /* Positions are counted in the order of the loops as given; sums may use any fixed order. */
     f.reduced = nest_of(i, loops_between(i->fold.nkept, i->nloops), seeks ? NULL : &i->in[0], 0);
     f.by_lines = prefers_lines(&f);
     f.steps = seeks ? NULL : fold_steps_of(kind, i->in[0].type);

@@ -1,17 +1,16 @@
-/* The inner loops of folds, for every kind and compute type.
+/* Inner loops of folds, for every kind and compute type.
  *
  * Along a line sixteen sums run side by side, which suits vector units and
- * keeps each of them short; extremes of f32 are found by their bits, others by
- * halving the line, the form in which compilers vectorise a choice.  NaN wins
- * and stays: it is taken because it differs from itself, and nothing is larger
- * than it.
+ * shortens each sum.  Extremes of f32 are found by their bits, others by
+ * halving the line, a form in which compilers vectorise comparisons.  If any
+ * element is NaN, the extreme is NaN.
  */
 #include <math.h>
 
 #include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
 
-enum { LANES = 16 }; /* which are added up in halves */
+enum { LANES = 16 }; /* which are added pairwise at the end */
 
 #define PLUS(x, y)      ((x) + (y))
 #define TIMES(x, y)     ((x) * (y))
@@ -67,10 +66,10 @@ enum { LANES = 16 }; /* which are added up in halves */
         *(T *)result = x[0];                                                                       \
     }
 
-/* As signed numbers the bits of positive floats are in order and above those of negative ones, which
- * are in opposite order; NaNs lie beyond the infinities on either side.  So the extremes of the bits
- * tell those of the floats, by instructions that every vector unit has.  Two runs at once, since one
- * would wait for itself. */
+/* Compared as signed integers, the bits of positive floats are in order and above those of negative
+ * floats, which are in reverse order; NaNs lie beyond the infinities on either side.  So the
+ * extremes of the bits give the extremes of the floats, with instructions that every vector unit
+ * has.  Two independent runs hide the latency. */
 typedef struct f32_range {
     int32_t  top;             /* the largest, as signed */
     uint32_t highest, lowest; /* as unsigned */
@@ -98,7 +97,7 @@ static f32_range range_of(int64_t n, const void *xs)
                        LESS(lowest, other_lowest)};
 }
 
-/* The bits of a NaN among them, or 0. */
+/* The bits of a NaN among the elements, or 0. */
 static uint32_t range_nan(const f32_range *r)
 {
     const uint32_t infinity = 0x7f800000u, minus = 0x80000000u;
@@ -159,9 +158,10 @@ FOLD(all, uint8_t, BOTH)
     [MTF_F32] = STEPS(name##_f32, nothing), [MTF_F64] = STEPS(name##_f64, nothing),                \
     [MTF_I32] = STEPS(name##_i32, nothing), [MTF_I64] = STEPS(name##_i64, nothing)
 
-/* ---- positions ---- */
+/* ---- positions of extremes ---- */
 
-/* The extreme of a line is found first, in vectors; only where it beats the best is it sought. */
+/* The extreme of a line is found first, in vectors; its position is searched for only if it beats
+ * the best so far. */
 #define SEARCH(name, T, line_extreme, beats)                                                       \
     static void seek_##name(int64_t n, const void *xs, int64_t first, void *best, int32_t *where)  \
     {                                                                                              \

@@ -1,10 +1,10 @@
-/* The loops of formulas, for the level of the moment. */
+/* The loops of formulas, for the level being compiled. */
 #include <math.h>
 
 #include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
 
-/* All is read before any is written: they may be the same elements. */
+/* All operands are read before any result is written: they may be the same elements. */
 #define FORMULA(name, nkept, value, ...)                                                           \
     static void name(int64_t n, char *const at[ROLES], const float one[FORMULA_ONE])               \
     {                                                                                              \

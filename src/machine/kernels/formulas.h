@@ -1,10 +1,10 @@
 /* What optimizers do to each weight, as loops.
  *
- * FORMULA(name, nkept, value, steps): `value` in the elements x, y, z, t, u and the
- * numbers a to g, each named in the order in which `steps` has them; the same as
- * steps, each before its operands.  KEPT: the result of the step that follows is
- * stored too; the first of them is p, the second q.  Larger formulas come before
- * those that they contain.
+ * FORMULA(name, nkept, value, steps): `value` is an expression of the elements x,
+ * y, z, t, u and the constants a to g, each named in the order in which `steps`
+ * mentions them; `steps` is the same expression in prefix notation.  KEPT: the
+ * result of the step that follows is also stored; the first such result is p, the
+ * second q.  A formula precedes those that it contains.
  */
 /* clang-format off */
 
@@ -17,7 +17,7 @@ FORMULA(adam, 2, x - (p = y * a + z * b) * c / (sqrtf(q = t * d + u * u * e) + f
         FN_sub, EACH,
         FN_divide, FN_multiply, KEPT, FN_add, FN_multiply, EACH, ONE, FN_multiply, EACH, ONE, ONE,
         FN_add, FN_sqrt, KEPT, FN_add, FN_multiply, EACH, ONE, FN_multiply, FN_square, EACH, ONE, ONE)
-/* its last part, where the means are kept or computed in another way */
+/* the last part of Adam, where the means are kept or computed in another way */
 FORMULA(adam_step_with_decay, 0, x * a - y * b / (sqrtf(z) + c),
         FN_sub, FN_multiply, EACH, ONE, FN_divide, FN_multiply, EACH, ONE, FN_add, FN_sqrt, EACH, ONE)
 FORMULA(adam_step, 0, x - y * a / (sqrtf(z) + b),
@@ -27,7 +27,7 @@ FORMULA(mean_of_squares_above, 0, x * a + (y * y + b) * c,
         FN_add, FN_multiply, EACH, ONE, FN_multiply, FN_add, FN_square, EACH, ONE, ONE)
 FORMULA(mean_of_squares, 0, x * a + y * y * b,
         FN_add, FN_multiply, EACH, ONE, FN_multiply, FN_square, EACH, ONE)
-/* means of gradients or weights in all of them */
+/* means of gradients or weights, in all optimizers */
 FORMULA(mean, 0, x * a + y * b,
         FN_add, FN_multiply, EACH, ONE, FN_multiply, EACH, ONE)
 /* clang-format on */

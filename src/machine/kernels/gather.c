@@ -3,32 +3,34 @@
  *     gather:   out[i.., j..] = table[i.., index[i..], j..]
  *     scatter:  out[i.., index[i..], j..] += or = data[i.., j..]
  *
- * An index outside the dimension reads zero and writes nothing.  Threads share
- * the loops whose turns write different elements.  A scatter's other loops run
- * in order on one thread, so sums have one order and the last of equals stays.
+ * An index outside the dimension reads zero and writes nothing.  Loops whose
+ * iterations write different elements are split among threads.  A scatter's
+ * other loops run in order on one thread, so sums have a fixed order and the
+ * last of several writes remains.
  */
 #include "machine/kernels/arith.h"
 #include "machine/kernels/nest.h"
 #include "machine/kernels/strided.h"
 
-/* What moves: `outer` loops that threads share, `inner` index loops that run in order, and the
+/* `outer` loops, which are split among threads; `inner` index loops, which run in order; and the
  * loops of the data alone. */
 typedef struct transfer {
     const instr  *instr;
-    const access *data, *index; /* data: what has no indexed dimension */
-    const access *table;        /* what has it */
+    const access *data, *index; /* data: the operand without the indexed dimension */
+    const access *table;        /* the operand with it */
     char         *data_at, *table_at;
     const char   *index_at;
     nest          outer, inner, each;
-    strided_copy *put; /* a block of the data, to or from the table */
+    strided_copy *put; /* copies or adds a block of the data, to or from the table */
 } transfer;
 
-/* Part of a transfer: numbers of turns of the outer loops and elements of the data loops. */
+/* Part of a transfer: a range of iterations of the outer loops and of elements of the data
+ * loops. */
 typedef struct share {
     int64_t first, turns, each_first, each;
 } share;
 
-/* One thread's share: whole turns where there are enough of them, else a range of the data. */
+/* One thread's share: whole iterations if there are enough of them, else a range of the data. */
 static share share_of(const transfer *t, int part, int parts)
 {
     share   s = {0, t->outer.elements, 0, t->each.elements};
@@ -45,7 +47,7 @@ static share share_of(const transfer *t, int part, int parts)
     return s;
 }
 
-/* The index at an offset; -1 where it is out of range. */
+/* The index at an offset; -1 if it is out of range. */
 static int64_t index_at(const transfer *t, int64_t offset)
 {
     int64_t index = t->index->type == MTF_I64 ? ((const int64_t *)t->index_at)[offset]
@@ -53,7 +55,7 @@ static int64_t index_at(const transfer *t, int64_t offset)
     return index >= 0 && index < t->instr->gather.along ? index : -1;
 }
 
-/* Where the operands of a transfer stand. */
+/* Current offsets into the operands of a transfer. */
 typedef struct place {
     int64_t data, index, table;
 } place;
@@ -64,7 +66,7 @@ static place place_of(const transfer *t, const walk *w, place from)
                    from.table + walk_offset(w, t->table)};
 }
 
-/* What a step along a nest's loop, counted from the innermost, adds to a place. */
+/* What a step along a nest's loop, counted from the innermost, adds to the offsets. */
 static place step_of(const transfer *t, const nest *n, int from_inside)
 {
     return (place){nest_stride(n, t->data, from_inside), nest_stride(n, t->index, from_inside),
@@ -77,10 +79,10 @@ static inline place place_plus(place p, place step, int64_t times)
                    p.table + times * step.table};
 }
 
-/* At one index: a walk over the data loops. */
+/* Called for one index: walks over the data loops. */
 typedef void visit(const transfer *t, place p, const walk *each);
 
-/* Visits every turn of a nest's elements first .. first + count-1, in order. */
+/* Visits the elements first .. first + count-1 of a nest, in order. */
 static void visit_turns(const transfer *t, const nest *n, share s, place from, visit *one,
                         const walk *each)
 {
@@ -93,7 +95,7 @@ static void visit_turns(const transfer *t, const nest *n, share s, place from, v
     }
 }
 
-/* A block of the data loops in an operand that stands at `offset`. */
+/* A block of the data loops in an operand at `offset`. */
 static strided block_at(const access *a, char *base, int64_t offset, const walk *w)
 {
     int64_t bytes = (int64_t)mtf_dtype_bytes(a->type);
@@ -101,8 +103,8 @@ static strided block_at(const access *a, char *base, int64_t offset, const walk 
                      nest_stride(w->nest, a, 0)};
 }
 
-/* The block after this one, in `next`; false where there is none.  (Most walks have one block and
- * are never copied.) */
+/* The block after this one, in `next`; false if there is none.  (Most walks have one block and are
+ * never copied.) */
 static bool next_block(const walk *w, walk *next)
 {
     if (w->left == w->rows * w->count) return false;
@@ -181,8 +183,8 @@ void kernel_gather(const instr *i, const run_state *r)
 
 EACH_ELEMENT_TYPE(ADD_BLOCK)
 
-/* Whether different positions along the loops that move the output, and along the indexed
- * dimension, are always different elements: each stride steps over all smaller ones together. */
+/* Do different positions along the output's loops, and along the indexed dimension, always mean
+ * different elements? */
 static bool distinct(const instr *i)
 {
     int64_t stride[MAX_LOOPS + 1] = {i->gather.along_stride};
@@ -193,15 +195,7 @@ static bool distinct(const instr *i)
         stride[n] = i->out[0].stride[l];
         size[n++] = i->size[l];
     }
-    for (int k = 0; k < n; k++) {
-        int64_t mine = stride[k] < 0 ? -stride[k] : stride[k], reach = 0;
-        for (int o = 0; o < n; o++) {
-            int64_t other = stride[o] < 0 ? -stride[o] : stride[o];
-            if (o != k && size[o] > 1 && other <= mine) reach += (size[o] - 1) * other;
-        }
-        if (size[k] > 1 && mine <= reach) return false;
-    }
-    return true;
+    return nest_distinct(n, size, stride);
 }
 
 static void scatter_one(const transfer *t, place p, const walk *each)
@@ -215,14 +209,14 @@ static void scatter_one(const transfer *t, place p, const walk *each)
     }
 }
 
-/* The loops that meet in the output, in order, at one turn of the others. */
+/* One iteration of the outer loops: the loops that may write the same element run in order. */
 static void scatter_turn(const transfer *t, place at, const walk *each)
 {
     share all = {.turns = t->inner.elements};
     visit_turns(t, &t->inner, all, at, scatter_one, each);
 }
 
-/* out[i.., index[i..], j..] += or = data[i.., j..], nothing where the index is out of range */
+/* out[i.., index[i..], j..] += or = data[i.., j..]; an index out of range is skipped */
 void kernel_scatter(const instr *i, const run_state *r)
 {
     static strided_copy *const add[DTYPES] = BY_ELEMENT_TYPE(add_block);

@@ -1,4 +1,4 @@
-/* The loops of joined steps, for the level of the moment. */
+/* The loops of joined steps, for the level being compiled. */
 #include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
 
@@ -27,12 +27,12 @@
 #define WITHOUT_SECOND(name, value)                                                                \
     LOOP(name##_each, EACH_Y, 0, value)                                                            \
     LOOP(name##_one, one_y, 0, value)
-/* As exp alone does: the quick form where it reaches, the other where it does not; and between them
- * one for masks, which leave numbers so far down that nothing is left of them. */
+/* Three forms of exp: the fast one where all arguments are within its range; one for masks, whose
+ * arguments are within the range or so low that the result is 0; the general one. */
 typedef void exp_loop(int64_t n, float *restrict out, const float *restrict x,
                       const float *restrict y);
 typedef struct exp_forms {
-    bool each_y; /* or one for all */
+    bool each_y; /* else one y for all elements */
     uint32_t (*largest)(int64_t n, const float *xs, const float *ys);
     uint32_t (*largest_left)(int64_t n, const float *xs, const float *ys);
     exp_loop *near, *masked, *anywhere;
@@ -55,7 +55,7 @@ static void run_exp(const exp_forms *f, int64_t n, float *out, const float *x, c
     }
 }
 
-/* Four vectors at a time, of which none waits for another. */
+/* Four independent vectors at a time. */
 #if defined(__AVX512F__)
 enum { AT_ONCE = 64 };
 #elif defined(__AVX2__)

@@ -1,5 +1,7 @@
-/* Vectors of f32 as wide as the level's registers: for inner loops that are told vector by vector, as
- * compilers keep no array of sums in registers by themselves. */
+/* Vectors of f32 as wide as the level's registers.
+ *
+ * For inner loops that must name each vector: compilers do not keep arrays of sums in registers.
+ */
 #ifndef MACHINE_KERNELS_LANES_H
 #define MACHINE_KERNELS_LANES_H
 

@@ -1,6 +1,6 @@
-/* Picks the inner loops that suit this chip.
+/* Picks the inner loops for this chip.
  *
- * What the chip can do is asked each time: that is a few loads, and keeps no state.
+ * The chip is queried each time: that takes a few loads, and needs no state.
  */
 #include "machine/kernels/levels.h"
 

@@ -1,10 +1,9 @@
 /* Levels: the instruction sets that inner loops are compiled for.
  *
- * The files of inner loops (*_steps.c) are compiled plainly, for any chip of the kind, and once more for each level of
- * MTF_LEVELS with the flags in cmake/flags.cmake.  One binary holds them all and
- * takes, on each chip, the highest that the chip can run.  All give the same
- * bits, but for the plain one on x86-64, where no instruction multiplies and
- * adds with one rounding: functions.h.
+ * The files of inner loops (*_steps.c) are compiled for the baseline of the architecture, and once
+ * more for each level of MTF_LEVELS with the flags in cmake/flags.cmake.  One binary holds them all
+ * and uses, on each chip, the highest level that the chip can run.  All levels give the same bits,
+ * except the baseline of x86-64, which has no fused multiply-add: functions.h.
  */
 #ifndef MACHINE_KERNELS_LEVELS_H
 #define MACHINE_KERNELS_LEVELS_H
@@ -58,7 +57,7 @@ typedef struct level {
     const short_tables     *shorts;
 } level;
 
-/* Level i, from plain (0) upwards; NULL where i is one that this chip cannot run, or none. */
+/* Level i, from plain (0) upwards; NULL if this chip cannot run it, or there is no such level. */
 const level *level_at(int i);
 
 #endif

@@ -1,10 +1,10 @@
 /* Elementwise expressions, a tile of elements at a time.
  *
  * An interpreter whose instructions work on strips of a few hundred elements
- * that stay in the first cache: its overhead is spread over the strip, and
- * memory is passed once, all operands side by side.  Where steps fold along a
- * row, a tile is one row or several, and what is one number a row is computed
- * once a row.
+ * that stay in the L1 cache: its overhead is amortised over the strip, and each
+ * operand is read from memory once.  Where steps fold along a row, a tile is
+ * one or several rows, and values that are the same for a row are computed once
+ * for it.
  */
 #include "machine/kernels/kernels.h"
 
@@ -13,14 +13,15 @@
 
 enum {
     LONG_LINE =
-        256, /* from here on a tile stays inside one line of memory, and can be used in place */
-    LONG_STEPS = 2, /* so many steps are about as much work as the rest of an element is */
+        256, /* in longer lines a tile lies within one contiguous line, and can be used in place */
+    LONG_STEPS = 2, /* this many steps are about as much work as the rest of an element */
     LEAST_TILE = 1024,
-    TOGETHER = 256, /* elements: no two threads write one line of a cache */
+    TOGETHER = 256, /* elements: no two threads write the same cache line */
     PAGE = 4096
 };
 
-/* Must a row be done with before some steps can begin?  Else those of one number a row come first. */
+/* Must some steps wait until a row is complete?  Otherwise the steps with one value per row run
+ * first. */
 static bool waits_for_rows(const instr *i)
 {
     bool rows = map_folds_rows(i);
@@ -28,8 +29,8 @@ static bool waits_for_rows(const instr *i)
     return rows;
 }
 
-/* Elements of a tile, most of which the first cache holds; a softmax of what lies in memory, and
- * nothing else, holds one row at a time. */
+/* The most elements of a tile: most of it fits into the L1 cache.  A map that is only a softmax of
+ * an operand in memory needs one row at a time. */
 static int64_t most_in_tile(const instr *i, const map_registers *m)
 {
     const soft_place *s = &m->soft;
@@ -37,7 +38,7 @@ static int64_t most_in_tile(const instr *i, const map_registers *m)
     return map_folds_rows(i) && !softmax ? SMALL_TILE : TILE;
 }
 
-/* A strip more than needed, so that the strips in use do not all fall on the same lines of a cache. */
+/* A strip more than needed, so that the strips in use do not all map to the same cache sets. */
 static size_t slot_bytes(const instr *i, const map_registers *m)
 {
     int64_t row = map_row(i), most = most_in_tile(i, m);
@@ -50,7 +51,7 @@ size_t map_scratch_bytes(const instr *i)
     return ((size_t)m.slots * slot_bytes(i, &m) + PAGE - 1) / PAGE * PAGE;
 }
 
-/* A loop whose position is asked for must stay itself. */
+/* Loops whose index is used: they must not be merged with others. */
 static uint32_t indexed_loops(const instr *i)
 {
     uint32_t loops = 0;
@@ -59,7 +60,7 @@ static uint32_t indexed_loops(const instr *i)
     return loops;
 }
 
-/* What decides the order of loops: an operand with an element each. */
+/* The operand that determines the order of loops: one with a value for each element. */
 static const access *leading(const instr *i)
 {
     for (int o = 0; o < i->nout; o++)
@@ -74,15 +75,16 @@ static int64_t pieces(int64_t whole, int64_t each)
     return (whole + each - 1) / each;
 }
 
-/* At most so many, and all threads have as many tiles. */
+/* The largest tile of at most `most` elements with which all threads have the same number of
+ * tiles. */
 static int64_t fair_tile(int64_t all, int64_t most, int threads)
 {
     int64_t share = pieces(all, threads);
     return share > most ? pieces(share, pieces(share, most)) : share;
 }
 
-/* Do all operands lie side by side along the innermost loop, or repeat one element where that
- * `repeats` well? */
+/* Are all operands contiguous along the innermost loop, or, if `repeats` allows it, constant along
+ * it? */
 static bool lie_well(const mapping *m, bool repeats)
 {
     const instr *i = m->instr;
@@ -98,8 +100,7 @@ static bool lie_well(const mapping *m, bool repeats)
     return well;
 }
 
-/* Is nothing kept for a whole tile: all operands are used where they lie, and results go where they
- * belong? */
+/* Does the map need no slots: are all operands read, and all results written, in place? */
 static bool needs_no_room(const mapping *m)
 {
     const instr *i = m->instr;
@@ -107,15 +108,15 @@ static bool needs_no_room(const mapping *m)
     bool         one_loop = m->nest.nloops == m->rows.nloops + 1;
     if (m->in_turns || !one_loop || m->row < ROW_WORTH_CALLS || m->registers.formulas.n > 0)
         return false;
-    for (int s = 0; s < i->map.nsteps; s++) /* what is one number a row is spread for it */
+    for (int s = 0; s < i->map.nsteps; s++) /* its operands with one value per row need slots */
         if (i->map.steps[s].fn == FN_SELECT && !row[i->nin + s]) return false;
     for (int o = 0; o < i->nout; o++)
         if (row[i->map.results[o]] || nest_stride(&m->nest, &i->out[o], 1) != m->row) return false;
     return lie_well(m, true) && map_writes_in_place(m);
 }
 
-/* Tiles as long as can be, for whatever is done between two stops long runs of stores; inside of
- * a block, since beyond it operands need not lie as they do in it. */
+/* Makes tiles as long as possible, because work between tiles interrupts long runs of stores; but
+ * within a block, since operands may be laid out differently beyond it. */
 static bool cut_into_blocks(mapping *m, int threads)
 {
     int64_t block = nest_inner(&m->rows), share = pieces(m->nrows, threads);
@@ -125,7 +126,7 @@ static bool cut_into_blocks(mapping *m, int threads)
     return true;
 }
 
-/* Rows stay whole: their loops come last and are not merged with others. */
+/* Rows are not split: their loops come last and are not merged with others. */
 static void prepare_rows(mapping *m, uint32_t indexed, int threads)
 {
     const instr *i = m->instr;
@@ -193,7 +194,7 @@ void kernel_map(const instr *i, const run_state *r)
     int threads = work_parts(r, instr_elements(i) * (1 + i->map.nsteps / LONG_STEPS), r->threads);
     prepare(i, r, threads, &m);
     int parts = (int)(m.tiles < threads ? m.tiles : threads);
-    if (parts <= 1) { /* most maps of a step are small: not even an empty parallel region */
+    if (parts <= 1) { /* most maps of a step are small: avoids even an empty parallel region */
         run_tiles(&m, 0, m.tiles, r->scratch);
         return;
     }

@@ -13,11 +13,11 @@ static const int16_t tokens[FORMULAS][MOST_TOKENS] = {
 typedef struct subject {
     const instr *instr;
     const bool  *fixed, *row;
-    int16_t      readers[MAX_REGISTERS]; /* how many steps */
-    int16_t      stores[MAX_REGISTERS];  /* how many outputs */
+    int16_t      readers[MAX_REGISTERS]; /* the number of steps that read it */
+    int16_t      stores[MAX_REGISTERS];  /* the number of outputs that store it */
 } subject;
 
-/* How far a formula has been matched. */
+/* The state of matching a formula. */
 typedef struct match {
     const int16_t *next;
     formula_place  place;

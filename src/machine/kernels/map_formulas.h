@@ -1,10 +1,10 @@
-/* Trees of a map's steps that one loop does.
+/* Trees of a map's steps that one loop computes.
  *
- * Neighbours are joined in pairs wherever one reads the other (map_joined.h).
- * Optimizers take several steps from what they read to what they store, and
- * there each pass through the first cache that is saved shows: the few formulas
- * in formulas.h are looked for in every map and done in one pass, in f32, with
- * the same roundings as step by step.
+ * Neighbouring steps are joined in pairs where one reads the other
+ * (map_joined.h).  Optimizers take several steps from operands to results, so
+ * each pass over the L1 cache that is saved is noticeable: every map is
+ * searched for the few formulas of formulas.h, which are computed in one pass,
+ * in f32, with the same roundings as step by step.
  */
 #ifndef MACHINE_MAP_FORMULAS_H
 #define MACHINE_MAP_FORMULAS_H
@@ -17,10 +17,11 @@ typedef enum formula_name {
     FORMULAS
 } formula_name;
 
-/* The most that one of them has, and the most of them in a map. */
+/* The most operands of each kind in a formula, and the most formulas in a map. */
 enum { FORMULA_KEPT = 2, FORMULA_EACH = 5, FORMULA_ONE = 7, MOST_FORMULAS = 8 };
 
-/* Where a loop finds what: its value, what else is stored, the elements that it reads. */
+/* The index in `at`: of the formula's value, of other stored results, of the elements that it
+ * reads. */
 enum formula_role {
     ROLE_VALUE,
     ROLE_KEPT,
@@ -28,10 +29,10 @@ enum formula_role {
     ROLES = ROLE_EACH + FORMULA_EACH
 };
 
-/* For i in 0 .. n-1; what is written may be what is read.  None of `at` is NULL. */
+/* Computes elements 0 .. n-1; results may overwrite operands.  None of `at` is NULL. */
 typedef void map_formula(int64_t n, char *const at[ROLES], const float one[FORMULA_ONE]);
 
-/* A formula found in a map: step `root` gives its value. */
+/* A formula found in a map: step `root` computes its value. */
 typedef struct formula_place {
     formula_name name;
     int          root;
@@ -42,19 +43,19 @@ typedef struct formula_place {
 typedef struct formula_places {
     int           n;
     formula_place at[MOST_FORMULAS];
-    int16_t       turn[MAX_REGISTERS]; /* by step: in whose turn it is done, its own or a root's */
+    int16_t       turn[MAX_REGISTERS]; /* by step: itself, or the formula's root that computes it */
 } formula_places;
 
-/* fixed[k]: register k is one number throughout; row[k]: it is one number a row. */
+/* fixed[k]: register k is constant; row[k]: it has one value per row. */
 formula_places formulas_of(const instr *i, const bool *fixed, const bool *row);
 
-/* Is it done in the turn of another step? */
+/* Is the step computed by a formula, at another step? */
 static inline bool formula_takes(const formula_places *f, int step)
 {
     return f->turn[step] != step;
 }
 
-/* That of which step `root` gives the value; NULL: none. */
+/* The formula whose value step `root` computes; NULL: none. */
 const formula_place *formula_at(const formula_places *f, int root);
 map_formula         *map_formula_of(formula_name name);
 

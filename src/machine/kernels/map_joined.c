@@ -1,4 +1,4 @@
-/* Which steps of a map can be done at once. */
+/* Which steps of a map can be computed together. */
 #include "machine/kernels/map_joined.h"
 
 static bool in_f32(const scalar_step *s)

@@ -11,7 +11,7 @@ bool map_is_fixed(const instr *i, const access *a)
     return true;
 }
 
-/* ---- what they hold ---- */
+/* ---- contents ---- */
 
 static void widen(map_registers *m, mtf_dtype type)
 {
@@ -19,7 +19,8 @@ static void widen(map_registers *m, mtf_dtype type)
     if (bytes > m->bytes) m->bytes = bytes;
 }
 
-/* The registers that are read when `step` has its turn: inside a formula none, at its root all. */
+/* The registers that are read at `step`: for a step inside a formula none, for its root all that
+ * the formula reads. */
 static int read_at(const instr *i, const map_registers *m, int step,
                    int reg[FORMULA_EACH + FORMULA_ONE])
 {
@@ -53,8 +54,8 @@ static void describe(const instr *i, map_registers *m)
 
 /* ---- slots ---- */
 
-/* Slots that nobody needs any more, by the size of what they held: a register of another size would
- * reach into what is read later. */
+/* Slots that are free again, by the element size of their register: a register of another size
+ * would overlap what is read later. */
 typedef struct slots {
     int     n[9];
     int16_t unused[9][MAX_REGISTERS];
@@ -71,8 +72,8 @@ static void new_slot(map_registers *m, int16_t *slot)
     if (*slot == NO_SLOT) *slot = (int16_t)m->slots++;
 }
 
-/* Results of steps that are neither stored nor there from the beginning take turns; what is one number
- * a row is read again for each row. */
+/* Results of steps share slots, except stored results, constants, indices, and registers with one
+ * value per row, which are read again for each row. */
 static bool takes_turns(const instr *i, const map_registers *m, int k)
 {
     return k >= i->nin && !m->fixed[k] && !m->row[k] && i->map.steps[k - i->nin].fn != FN_INDEX &&
@@ -95,14 +96,14 @@ static void give_back(const instr *i, const map_registers *m, slots *s, int k)
     s->unused[bytes][s->n[bytes]++] = m->slot[k];
 }
 
-/* Does this output want an element each of a register that is one number a row? */
+/* Does this output need a register with one value per row expanded to one value per element? */
 static bool is_spread(const instr *i, const map_registers *m, int o)
 {
     int k = i->map.results[o];
     return m->row[k] && !m->fixed[k] && !map_is_row(i, &i->out[o]);
 }
 
-/* Of what a formula takes in, only what is stored. */
+/* Does the step need a slot?  Inside a formula, only if its result is stored. */
 static bool is_seen(const instr *i, const map_registers *m, int step)
 {
     return !formula_takes(&m->formulas, step) || m->last[i->nin + step] == i->map.nsteps;

@@ -1,4 +1,4 @@
-/* Finds a softmax among the steps of a map, and runs it. */
+/* Finds a softmax within a map, and runs it. */
 #include "machine/kernels/map_soft.h"
 
 #include "machine/kernels/apart.h"
@@ -7,14 +7,14 @@
 #include "machine/kernels/map_tile.h"
 
 enum {
-    LEAST_ROW = 128, /* of shorter rows many are done at once */
+    LEAST_ROW = 128, /* of shorter rows, many are computed together */
     MOST_READERS = 2,
-    FAR_AHEAD = 2048 /* elements that memory takes its time for */
+    FAR_AHEAD = 2048 /* prefetch distance in elements */
 };
 
 /* ---- finding ---- */
 
-/* The steps that read a register: how many; those beyond the most are not told. */
+/* The number of steps that read a register; `list` has at most MOST_READERS of them. */
 static int readers_of(const instr *i, int reg, int list[MOST_READERS])
 {
     int n = 0;
@@ -34,7 +34,7 @@ static bool is_stored(const instr *i, int reg)
     return false;
 }
 
-/* The only step that reads what step s gives, if it is of this kind; -1: there is none such. */
+/* The only step that reads the result of step s, if it is of this kind; -1: none. */
 static int next_of(const instr *i, int s, scalar_fn fn)
 {
     int list[MOST_READERS], reg = i->nin + s;
@@ -58,7 +58,7 @@ static bool constant_of(const instr *i, int s, float *value)
     return false;
 }
 
-/* Steps in between are none but constants and those of the softmax, of which there are this many. */
+/* Between the first and last step there are only constants and the softmax's own `steps`. */
 static bool are_connected(const instr *i, const soft_place *p, int steps)
 {
     for (int s = p->first; s <= p->last; s++) steps -= i->map.steps[s].fn != FN_IMMEDIATE;
@@ -105,7 +105,7 @@ typedef struct loops {
     const soft_tables *soft;
     const fold_steps  *sum;
     exp_below         *near;
-    map_step3         *exp; /* the same, whatever the difference is */
+    map_step3         *exp; /* the same without limits on the difference */
     map_step          *product;
 } loops;
 
@@ -116,7 +116,7 @@ static loops find_loops(void)
                    map_joined_of(&difference), map_step_with_one(FN_multiply, MTF_F32, 1)};
 }
 
-/* `e` may be where x is: then in pieces, of which each is copied first. */
+/* `e` may overwrite x: then in pieces, each of which is copied first. */
 static void exp_row(const loops *l, int64_t n, float *e, const float *x, float y, bool near,
                     const float *next, const float *results)
 {
@@ -141,7 +141,8 @@ void soft_run(tile *t)
     int64_t           n = t->m->row;
     const float      *x = (const void *)tile_fetch_spread(t, p->x).at;
     float            *e = (void *)t->reg[p->e].at, *out = (void *)t->reg[p->result].at;
-    /* A row's exponentials are needed no longer than it: one place for all stays in the cache. */
+    /* A row's exponentials are not needed after the row: one buffer for all rows stays in the
+     * cache. */
     for (int64_t r = 0; r < t->rows.left; r++, x += n, out += n) {
         float highest, lowest, sum;
         l.soft->range(n, x, &highest, &lowest);

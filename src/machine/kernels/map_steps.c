@@ -1,7 +1,8 @@
-/* The steps of a map, each over one tile of registers.
+/* The steps of a map, over one tile of registers.
  *
- * One short loop for each row of scalars.h in each type it is legal in, plain
- * enough for the compiler to vectorise, and the tables of this level.
+ * There is one short loop for each row of scalars.h in each type for which it
+ * is legal, simple enough for the compiler to vectorise; and the tables of this
+ * level.
  */
 #include "machine/kernels/levels.h"
 #include "machine/kernels/nest.h"
@@ -15,7 +16,7 @@
 #define CAT_(a, b) a##_##b
 #define CAT(a, b) CAT_(a, b)
 
-/* out[i] = value(x[i], y[i]), for the type T of the moment. */
+/* out[i] = value(x[i], y[i]), for the current type T. */
 #define STEP1(name, value, R)                                                                      \
     static void CAT(name, SUFFIX)(int64_t n, void *out, const void *xs, const void *ys)            \
     {                                                                                              \
@@ -26,7 +27,7 @@
             ((R *)out)[i] = (R)(value);                                                            \
         }                                                                                          \
     }
-/* The same with two operands, or with one number for the first or the second. */
+/* The same with two operands, or with one value for the first or the second. */
 #define STEP2(name, value, R)                                                                      \
     LOOP2(name, value, R, ((const T *)xs)[i], ((const T *)ys)[i])                                  \
     LOOP2(one_##name, value, R, one_x, ((const T *)ys)[i])                                         \
@@ -45,7 +46,7 @@
 
 /* ---- floats ---- */
 
-/* Functions of f32 take long enough that it matters how they wait: apart.h. */
+/* Functions of f32 have a long latency, which overlapping iterations hide: apart.h. */
 #define FUNCTION(name, value)                                                                      \
     static void name(int64_t n, float *restrict out, const float *restrict xs)                     \
     {                                                                                              \
@@ -55,7 +56,7 @@
             out[i] = (value);                                                                      \
         }                                                                                          \
     }
-/* Where all numbers of a piece are near 0 the quick form does.  Both give the same bits. */
+/* The fast form is used if all numbers of a piece are near 0.  Both forms give the same bits. */
 FAR_LOOP(largest_magnitude, xs[i])
 
 static void run_near(int64_t n, float *out, const float *x, apart_loop *near, apart_loop *anywhere,

@@ -1,30 +1,30 @@
 /* The steps of a tile, strip by strip.
  *
- * A strip goes through all steps before the next does, so that what one step
- * hands on to another stays in the first cache.
+ * A strip goes through all steps before the next one does, so that the results
+ * that steps pass on stay in the L1 cache.
  */
 #include "machine/kernels/map_strips.h"
 
 #include "machine/kernels/map_joined.h"
 
-/* A step ready to run strip by strip: where its result and operands lie in the strip in hand, how far
- * it is from element to element, and from row to row for what is one number a row. */
+/* A step prepared to run strip by strip: the addresses of its result and operands in the current
+ * strip, their distance from element to element, and from row to row for values per row. */
 typedef struct call {
     map_step    *step;
     map_step3   *step3;   /* or this */
-    map_formula *formula; /* or this, with these for its numbers and more places */
+    map_formula *formula; /* or this, with its constants and more operands */
     float        numbers[FORMULA_ONE];
     char        *at[ROLES];
     int64_t      by[ROLES], by_row[4];
-    int          one;         /* the operand that is one number, or -1 */
-    int          last;        /* the step whose result it gives */
-    bool         joint_begun; /* it does several steps: */
+    int          one;         /* the operand that is one value, or -1 */
+    int          last;        /* the step whose result it computes */
+    bool         joint_begun; /* it computes several steps: */
     map_joint    joint;
 } call;
 
-/* ---- making ready ---- */
+/* ---- preparing ---- */
 
-/* Can operand k of a step of two stay one number for all elements, or for all of a row? */
+/* Can the operand remain one value for all elements, or for all elements of a row? */
 static bool stays_one(const tile *t, int reg)
 {
     const map_registers *m = &t->m->registers;
@@ -49,7 +49,7 @@ static void move_operand(call *c, int to, const call *from, int k)
     c->by_row[to] = from->by_row[k];
 }
 
-/* Makes a call of one step the beginning of a joint one: what is one number comes second. */
+/* Makes a call of one step the beginning of a joint: the operand that is one value comes second. */
 static bool begin_joint(call *c, const scalar_step *s)
 {
     if (!joint_begin(s, &c->joint) || (c->one == 0 && s->fn == FN_sub)) return false;
@@ -63,7 +63,8 @@ static bool begin_joint(call *c, const scalar_step *s)
     return c->joint_begun = true;
 }
 
-/* Lets `before` do the step of `c` as well, where one loop can and nobody else needs its result. */
+/* Lets `before` compute the step of `c` as well, if one loop can and no other step reads its
+ * result. */
 static bool join_call(const tile *t, call *before, const call *c)
 {
     const mapping     *m = t->m;
@@ -93,7 +94,7 @@ static void set_place(call *c, int role, place p)
     c->by[role] = p.by;
 }
 
-/* Roles that it has not are where its value is. */
+/* Unused roles point to the formula's value. */
 static call prepare_formula(tile *t, const formula_place *f)
 {
     call c = {.formula = map_formula_of(f->name), .last = f->root, .one = -1};
@@ -110,7 +111,7 @@ static call prepare_call(tile *t, int which)
     const scalar_step *s = &t->m->instr->map.steps[which];
     int                reg[3], result = t->m->instr->nin + which, n = map_operands(s, reg);
     bool               once = t->m->registers.row[result], two = n == 2;
-    int                one = -1; /* the operand that is one number */
+    int                one = -1; /* the operand that is one value */
     call               c = {.at[0] = t->reg[result].at, .by[0] = t->reg[result].by, .last = which};
     if (two && stays_one(t, reg[1]) && (!once || t->m->registers.fixed[reg[1]])) one = 1;
     if (two && one < 0 && stays_one(t, reg[0]) && (!once || t->m->registers.fixed[reg[0]])) one = 0;
@@ -138,7 +139,7 @@ static inline void run_call(call *c, int64_t n)
     for (int k = 0; k < ROLES; k++) c->at[k] += n * c->by[k];
 }
 
-/* Is its result, or an operand with an element each, there for one strip only? */
+/* Do its result, or operands with a value per element, exist for one strip only? */
 static bool needs_strips(const call *c)
 {
     bool one[ROLES] = {false, c->one == 0, c->one == 1 || !c->at[2], !c->at[3]};
@@ -152,13 +153,13 @@ static bool needs_strips(const call *c)
     return false;
 }
 
-/* A single call hands nothing on to others, and goes through at once. */
+/* A single call passes nothing on to other calls, and needs no strips. */
 static bool goes_through(const tile *t, int n, const call *calls)
 {
     return n == 1 && t->nahead == 0 && !needs_strips(&calls[0]);
 }
 
-/* All calls on one strip, then on the next; strips end with `line`. */
+/* Runs all calls on one strip, then on the next, up to the end of `line`. */
 static void run_line(tile *t, int n, call *calls, int64_t line)
 {
     if (goes_through(t, n, calls)) {
@@ -172,8 +173,9 @@ static void run_line(tile *t, int n, call *calls, int64_t line)
     }
 }
 
-/* Some processors write long runs without reading what was there before, which takes half the time,
- * and stop doing so after a few stores elsewhere: places are kept in registers. */
+/* Some processors write long runs of stores without reading the old cache lines, which takes half
+ * the time, and stop doing so after a few stores elsewhere: hence the addresses are local
+ * variables. */
 static void run_rows(const call *c, int64_t rows, int64_t row)
 {
     char      *out = c->at[0], *x = c->at[1], *y = c->at[2], *z = c->at[3];
@@ -189,7 +191,8 @@ static void run_rows(const call *c, int64_t rows, int64_t row)
             step(row, out, x, y);
 }
 
-/* The calls that do these steps, those of one form: how many. */
+/* Prepares the calls for those of the steps that run once per row, or for the others; returns their
+ * number. */
 static int prepare_calls(tile *t, int first, int last, bool once, call *calls)
 {
     const map_registers *m = &t->m->registers;
@@ -224,7 +227,7 @@ void strips_run(tile *t, int first, int last, bool once)
         t->one_by_one = by_row = false;
         n = prepare_calls(t, first, last, once, calls);
     }
-    if (n == 0) return; /* all are inside a formula further on */
+    if (n == 0) return; /* all steps belong to a formula whose root comes later */
     if (!by_row) {
         run_line(t, n, calls, once ? t->rows.left : t->walk.left);
         return;

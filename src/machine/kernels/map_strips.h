@@ -4,8 +4,8 @@
 
 #include "machine/kernels/map_tile.h"
 
-/* Of steps first .. last-1 of a tile, none of them a fold, runs those that give one number a row
- * (`once`), or those that give an element each. */
+/* Of steps first .. last-1 of a tile, none of them a fold, runs those with one value per row
+ * (`once`), or those with one value per element. */
 void strips_run(tile *t, int first, int last, bool once);
 
 #endif

@@ -1,9 +1,9 @@
-/* One tile of a map under way.
+/* Running one tile of a map.
  *
- * Inputs are read in place where they lie side by side in compute type, or their
- * lines do where steps go row by row, and results are written in place likewise.
- * An output may be the same elements as an input: within a tile every read comes
- * before the first write that could disturb it.
+ * Inputs are read in place if they are contiguous in compute type, or if their
+ * lines are and steps run row by row; results are written in place under the
+ * same conditions.  An output may be the same elements as an input: within a
+ * tile every read precedes the first write that could overwrite it.
  */
 #include "machine/kernels/map_tile.h"
 
@@ -33,8 +33,8 @@ static int64_t register_bytes(const tile *t, int k)
 
 /* ---- beginning ---- */
 
-/* Is register k, whose elements are all one number, wanted with all elements of a tile?  Steps take
- * as many as a strip has, again and again. */
+/* Is the constant register k needed for all elements of a tile?  Most steps only need one strip,
+ * which they read repeatedly. */
 static bool is_wanted_whole(const instr *i, const map_registers *m, int k)
 {
     bool whole = m->last[k] == i->map.nsteps;
@@ -95,7 +95,7 @@ static void find_elements(tile *t, int64_t which)
 
 /* ---- registers ---- */
 
-/* An input that is stored as it is must not be read in place: another output may lie there. */
+/* An input that is stored unchanged must not be read in place: another output may lie there. */
 static bool is_stored(const instr *i, int reg)
 {
     for (int o = 0; o < i->nout; o++)
@@ -103,7 +103,7 @@ static bool is_stored(const instr *i, int reg)
     return false;
 }
 
-/* The next tile will probably read what lies after input k of this one. */
+/* The next tile will probably read what follows input k of this one. */
 static void will_follow(tile *t, int k)
 {
     int64_t bytes = t->walk.left * register_bytes(t, k);
@@ -169,7 +169,8 @@ static const walk *walk_of(const tile *t, const access *a)
     return map_is_row(t->m->instr, a) ? &t->rows : &t->walk;
 }
 
-/* May step `which` already write where output o lies?  Not while an input there is still read. */
+/* May step `which` already write to output o?  Not while an input that lies there is still
+ * needed. */
 static bool may_write(const mapping *m, int o, int which)
 {
     const instr *i = m->instr;
@@ -191,8 +192,8 @@ bool map_writes_in_place(const mapping *m)
     return true;
 }
 
-/* Where no step waits for rows, a result is needed for no longer than its strip, unless it is one
- * number a row or stored. */
+/* If no step waits for rows, a result is needed for one strip only, unless it has one value per row
+ * or is stored. */
 static void aim_steps(tile *t)
 {
     const mapping *m = t->m;
@@ -210,7 +211,7 @@ static void aim_steps(tile *t)
         const access *a = &i->out[o];
         if (k < i->nin || m->registers.fixed[k] || m->registers.row[k] != map_is_row(i, a))
             continue;
-        bool first = i->map.steps[k - i->nin].fn == FN_INDEX; /* written before all others */
+        bool first = i->map.steps[k - i->nin].fn == FN_INDEX; /* written before all other steps */
         if (!may_write(m, o, first ? -1 : m->registers.formulas.turn[k - i->nin])) continue;
         char *at = tile_in_place(walk_of(t, a), a, operand(m->run, a));
         if (at) t->reg[k].at = at;
@@ -232,7 +233,7 @@ void tile_report(tile *t, int first, int last, bool once)
     t->flops += flops * (once ? t->rows.left : t->walk.left);
 }
 
-/* out[i] = the position of element i along the loop that the step names, plus its value. */
+/* out[i] = the position of element i along the step's loop, plus the step's value. */
 static void run_index(const scalar_step *s, walk w, char *out)
 {
     const nest *n = w.nest;
@@ -261,7 +262,7 @@ void tile_fold_row(const tile *t, const fold_steps *f, int64_t bytes, const char
     }
 }
 
-/* out[r] = the sum, or the like, of row r of x. */
+/* out[r] = the sum, maximum or minimum of row r of x. */
 static void run_fold(const tile *t, const scalar_step *s, const char *x, char *out)
 {
     fold_kind kind = s->fn == FN_ROW_SUM ? FOLD_SUM : s->fn == FN_ROW_MAX ? FOLD_MAX : FOLD_MIN;
@@ -307,7 +308,7 @@ static void run_steps(tile *t)
 
 /* ---- outputs ---- */
 
-/* What output o stores, in the form it stores. */
+/* The value that output o stores, expanded if the output has one value per element. */
 static place result_of(tile *t, int o)
 {
     const instr *i = t->m->instr;

@@ -1,22 +1,22 @@
 /* Products of bf16 matrices with sums in f32.
  *
  * As in matrix_tiled.c a block of one operand is packed, and panels of the other
- * when their turn comes; how packed operands look, and the innermost loop, is
- * the chip's tile (short_tile.h).  A core of a Neoverse-V1 does 300 GFLOP/s in
- * the tile, where f32 can do 83.
+ * one just before they are used; the chip's tile (short_tile.h) defines the
+ * packed layout and the innermost loop.  A core of a Neoverse-V1 computes 300
+ * GFLOP/s in the tile; in f32 its peak is 83.
  *
- * What is multiplied is exact in f32.  BFMMLA of chips without FEAT_EBF16 adds
- * two products, and their sum to the others, with rounding to odd, and takes
- * subnormals for 0; VDPBF16PS and AMX round to nearest.  So a sum of k terms is
- * wrong by at most k * 2^-23 of the sum of their magnitudes.
+ * Products are exact in f32.  BFMMLA of chips without FEAT_EBF16 adds two
+ * products, and their sum to the others, with rounding to odd, and treats
+ * subnormals as 0; VDPBF16PS and AMX round to nearest.  So the error of a sum of
+ * k terms is at most k * 2^-23 times the sum of their magnitudes.
  */
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/short_steps.h"
 #include "machine/kernels/short_tile.h"
 
-/* Where a panel of columns fits into the first cache, a block of rows fits into the second; so many
- * columns wait in the third.  CHUNK: rows and columns of sums that wait to be rounded, where the result
- * is bf16 and there are several stretches of k. */
+/* A panel of columns fits into the L1 cache, a BLOCK of rows into L2, and WAITING packed columns
+ * into L3.  CHUNK: rows and columns of f32 sums that are kept until they are rounded, if the result
+ * is bf16 and k is split. */
 enum { BLOCK = 256, WAITING = 1056, CHUNK = 512, TOGETHER = 8, LINE = 64 };
 
 static int64_t at_most(int64_t n, int64_t most)
@@ -31,7 +31,7 @@ static void *element_of(const product *p, void *c, int64_t i, int64_t j)
 
 /* ---- tiles ---- */
 
-/* Rows of a tile to where they belong. */
+/* Stores the rows of a tile in c. */
 static void store(const short_tile *t, const product *p, int64_t rows, int64_t cols,
                   const float *tile, bool add, void *c)
 {
@@ -50,7 +50,7 @@ static void store(const short_tile *t, const product *p, int64_t rows, int64_t c
     }
 }
 
-/* Both operands are packed, k in whole units. */
+/* Both operands are packed, with k padded to whole units. */
 static void run_tiles(const short_tile *t, const product *p, int64_t k, const uint16_t *rows,
                       const uint16_t *columns, bool add, void *c)
 {
@@ -66,8 +66,8 @@ static void run_tiles(const short_tile *t, const product *p, int64_t k, const ui
         }
 }
 
-/* Rows that are one block are packed once, and a few panels of columns are used up before the next;
- * else panels wait while the blocks of rows pass by. */
+/* If all rows are one block, it is packed once, and a few panels of columns at a time; otherwise
+ * the packed panels are kept while the blocks of rows are computed. */
 static void run_stretch(const short_tile *t, const product *p, const uint16_t *a, const uint16_t *b,
                         bool add, void *c, uint16_t *rows)
 {
@@ -99,7 +99,7 @@ static void run_stretches(const short_tile *t, const product *p, const uint16_t 
     }
 }
 
-/* ---- sums that wait to be rounded ---- */
+/* ---- sums that are rounded later ---- */
 
 static bool has_waiting_sums(const product *p)
 {
@@ -133,9 +133,9 @@ static void run_chunks(const short_tile *t, const product *p, const uint16_t *a,
         }
 }
 
-/* ---- the whole ---- */
+/* ---- the product ---- */
 
-/* Panels of rows and of columns, seen from either side; the last of each may be filled up. */
+/* Panels of rows and of columns, of the product or its transpose; the last panel may be padded. */
 static size_t packed_bytes(const short_tile *t, const product *p)
 {
     int     side = t->rows > t->cols ? t->rows : t->cols;

@@ -1,20 +1,20 @@
 /* A matrix times a few columns, in f32.
  *
- * Libraries pack both operands, which is most of the work where one has only a
- * few columns.  Here these alone are packed.  Where the sum runs along the rows
- * of the long operand, a tile of the result stays in registers while they
- * stream by; where it runs across them, a stretch of the result stays in the
- * first cache, and each row is read once.
+ * Libraries pack both operands, which is most of the work if one has only a few
+ * columns.  Here only the columns are packed.  If the sum runs along the rows
+ * of the long operand, a tile of the result stays in registers while the rows
+ * are read; if it runs across them, a part of the result stays in the L1 cache,
+ * and each row is read once.
  */
 #include <string.h>
 
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/slim_steps.h"
 
-/* Sums begin anew every DEEP of k, whichever way they run: a piece may be short where the whole is
- * long, and be seen from the other side, but rounds alike. */
+/* The sum restarts every DEEP of k, in both directions: so a piece of a product is rounded like the
+ * whole, even if it is short or transposed. */
 enum { DEEP = 512, MOST_PACKED = 16 };
-enum { LINE = 64 }; /* bytes of memory: a vector that lies in two of them takes twice as long */
+enum { LINE = 64 }; /* bytes of a cache line: a vector that crosses two lines takes twice as long */
 
 /* ---- the sum runs along rows ---- */
 
@@ -41,7 +41,7 @@ static void product_along(const slim_tables *loops, const product *p, const floa
 
 /* ---- the sum runs across rows ---- */
 
-/* Rows [first, end) of the sum. */
+/* Adds rows [first, end) to the sums. */
 static void stretch_across(const slim_tables *loops, const product *p, const float *a,
                            const float *b, float *c, int64_t length, int64_t first, int64_t end)
 {

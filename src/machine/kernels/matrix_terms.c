@@ -1,16 +1,16 @@
 /* A product that sums few terms, in f32.
  *
- * The result is nearly all there is to such a product, and libraries pass over
- * it three times: to clear it, to read it, to write it with the sum added.  Here
- * it is written once, beside a strip of b that stays in the first cache.
+ * Writing the result is nearly all the work of such a product, and libraries
+ * pass over it three times: to clear it, to read it, to write it with the sum
+ * added.  Here it is written once, while a strip of b stays in the L1 cache.
  */
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/terms_steps.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum { STRIP = 8192 }; /* elements of b that are packed together */
 
-/* Rows of `wide`, filled up. */
+/* Packs b in rows of `wide` elements, padded. */
 static void pack_strip(const product *p, const float *b, int64_t cols, int64_t wide, float *strip)
 {
     for (int64_t l = 0; l < p->k; l++)

@@ -1,9 +1,10 @@
-/* The tile of matrix_tile.h for arm64: 24 vectors of sums, 2 of a, 3 of b.
+/* The tile of matrix_tile.h for arm64.
  *
- * Written in assembly because the order counts: the loads of the next k stand
- * between the sums of this one, each just after the last use of what it
- * overwrites.  A core of a Neoverse-V1, which can do 83 GFLOP/s, does 79 so;
- * it did 68 to 75 with the same loop by a compiler, who gathers the loads.
+ * It has 24 vectors of sums, 2 of a, 3 of b.  It is written in assembly because
+ * the order matters: the loads for the next k stand between the multiplications
+ * of this one, each just after the last use of the register that it overwrites.
+ * On a Neoverse-V1 core, whose peak is 83 GFLOP/s, it reaches 79; the same loop
+ * from compilers, which group the loads, reached 68 to 75.
  */
 #include "machine/kernels/matrix_tile.h"
 
@@ -17,8 +18,8 @@
 #define LOAD(v, from, at) "ldr q" #v ", [%[" #from "], #" #at "]\n"
 #define NO_LOAD(v, from, at)
 
-/* One k: a in (A0, A1), b in v26, v27, v28; LOAD fetches what the next one needs, its a into
- * (N0, N1), from places A and B. */
+/* One k: a in (A0, A1), b in v26, v27, v28; LOAD loads the operands of the next k, its a into (N0,
+ * N1), from offsets A and B. */
 #define STEP(A0, A1, N0, N1, LOAD, A, A_HIGH, B, B_MIDDLE, B_HIGH)                                 \
     COLUMN(0, 1, A0, A1, 26, 0)                                                                    \
     COLUMN(2, 3, A0, A1, 26, 1)                                                                    \
@@ -44,7 +45,7 @@
 void matrix_tile_f32(int64_t k, const float *a, const float *b, float *to, int64_t column)
 {
     int64_t bytes = column * (int64_t)sizeof *to;
-    int64_t pairs = (k - 1) / 2, one = (k - 1) % 2; /* and the last, which loads nothing */
+    int64_t pairs = (k - 1) / 2, one = (k - 1) % 2; /* the last step loads nothing */
     /* clang-format off */
     __asm__ volatile(
         LOAD(24, a, 0) LOAD(25, a, 16) LOAD(26, b, 0) LOAD(27, b, 16) LOAD(28, b, 32)

@@ -1,7 +1,7 @@
-/* The innermost part of a product: a tile of the result that stays in registers.
+/* The innermost loop of a product: a tile in registers.
  *
- * Operands are packed so that a tile's rows of a and columns of b lie side by
- * side, one k after the other; what is left is this loop, where a large
+ * Operands are packed so that a tile's rows of a and columns of b are
+ * contiguous, one k after the other; what remains is this loop, in which a large
  * product spends nine tenths of its time.  For arm64 (MTF_OWN_PRODUCTS).
  */
 #ifndef MACHINE_KERNELS_MATRIX_TILE_H
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum { TILE_ROWS = 8, TILE_COLS = 12 };
 

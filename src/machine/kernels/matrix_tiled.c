@@ -1,10 +1,10 @@
-/* Products of matrices, in f32, by tiles of our own.
+/* Products of matrices, in f32, with the project's own tiles.
  *
- * Libraries prepare for large matrices: a product of attention heads is over
- * before that has paid.  Here a block of one operand is packed, panels of the
- * other one after the other, each when its turn comes; all of it is in the
- * caches when the tiles read it.  A core of a Neoverse-V1, which can do 83
- * GFLOP/s, does 57 for matrices of 64 by 64 and 70 to 73 from 256 on;
+ * Libraries are tuned for large matrices; for a product of attention heads,
+ * their preparation takes too long.  Here a block of one operand is packed, and
+ * panels of the other one, each just before it is used; all of it is in the
+ * caches when the tiles read it.  On a Neoverse-V1 core, whose peak is 83
+ * GFLOP/s, it reaches 57 for matrices of 64 by 64 and 70 to 73 from 256 on;
  * OpenBLAS 25 and 60, BLIS 37 and 70.
  */
 #include <string.h>
@@ -16,15 +16,16 @@
 
 #include <arm_neon.h>
 
-/* Sums begin anew every DEEP of k, so that a panel of columns fits into the first cache, and a block
- * of rows into the second; that many panels of columns wait in the third.  Rows then come from the
- * second, which keeps up: to pass over the result more often takes longer. */
+/* The sum restarts every DEEP of k, so that a panel of columns fits into the L1 cache, and a block
+ * of rows into L2; WAITING packed columns fit into L3.  L2 is fast enough for the rows; with a
+ * smaller DEEP, more passes over the result would take longer. */
 enum { DEEP = 1024, BLOCK = 256, WAITING = 88 * TILE_COLS, LANES = 4, LONG = 64 };
-enum { TOGETHER = 8 }; /* panels, where they lie side by side */
+enum { TOGETHER = 8 }; /* panels packed at once, if their lanes are contiguous */
 
 /* ---- packing ---- */
 
-/* Where an operand's lanes, rows of a or columns of b, lie, and its elements along k. */
+/* The layout of an operand's lanes, which are rows of a or columns of b, and of its elements along
+ * k. */
 typedef struct strip {
     const float *at;
     int64_t      lane, along; /* from one to the next */
@@ -40,7 +41,7 @@ static inline void turn(float32x4_t x[LANES])
     x[0] = low.val[0], x[1] = low.val[1], x[2] = high.val[0], x[3] = high.val[1];
 }
 
-/* Four lanes, whose elements along k are adjacent: to[k][..4] of a panel so wide. */
+/* Packs four lanes whose elements along k are adjacent: to[k][..4] of a panel `wide` lanes wide. */
 static void pack_four(const strip *s, int64_t k, int wide, float *to)
 {
     const float *row[LANES] = {s->at, s->at + s->lane, s->at + 2 * s->lane, s->at + 3 * s->lane};
@@ -55,7 +56,7 @@ static void pack_four(const strip *s, int64_t k, int wide, float *to)
         for (int i = 0; i < LANES; i++) to[l * wide + i] = row[i][l];
 }
 
-/* to[k][wide]; lanes that are missing are 0. */
+/* Packs to[k][wide]; missing lanes are 0. */
 static void pack(const strip *s, int64_t k, int wide, float *to)
 {
     int done = 0;
@@ -83,8 +84,8 @@ static inline void copy_panels(const float *from, int64_t along, int panels, int
     }
 }
 
-/* Panels of lanes that lie side by side, several at once: every element along k is on another page
- * of memory, where the core does not fetch ahead by itself. */
+/* Packs several panels of contiguous lanes at once: every element along k is on another page of
+ * memory, where the hardware does not prefetch. */
 static void pack_beside(const float *from, int64_t along, int panels, int64_t k, int wide,
                         float *to)
 {
@@ -94,7 +95,7 @@ static void pack_beside(const float *from, int64_t along, int panels, int64_t k,
         copy_panels(from, along, panels, k, TILE_COLS, to);
 }
 
-/* All lanes of an operand, panel by panel. */
+/* Packs all lanes of an operand, panel by panel. */
 static void pack_lanes(const strip *s, int64_t k, int wide, float *to)
 {
     for (int64_t done = 0, panels; done < s->lanes; done += panels * wide) {
@@ -133,7 +134,7 @@ static void put(float32x4_t x, bool add, float *to)
     vst1q_f32(to, add ? vaddq_f32(vld1q_f32(to), x) : x);
 }
 
-/* All rows of the tile, where elements down a column are adjacent. */
+/* Stores a tile with all its rows, if the elements of a column are adjacent. */
 static void store_columns(float tile[TILE_COLS][TILE_ROWS], const target *t)
 {
     for (int j = 0; j < t->cols; j++)
@@ -141,7 +142,7 @@ static void store_columns(float tile[TILE_COLS][TILE_ROWS], const target *t)
             put(vld1q_f32(&tile[j][i]), t->add, t->c + i + j * t->c_n);
 }
 
-/* And where those along a row are. */
+/* The same if the elements of a row are adjacent. */
 static void store_rows(float tile[TILE_COLS][TILE_ROWS], const target *t)
 {
     for (int i = 0; i < TILE_ROWS; i += LANES)
@@ -153,8 +154,8 @@ static void store_rows(float tile[TILE_COLS][TILE_ROWS], const target *t)
         }
 }
 
-/* So that the result is at hand when the tile is done.  (Where that comes too soon, lines that are
- * written whole would be read for nothing.) */
+/* Prefetches the result for the time when the tile is complete.  (If that came too early, cache
+ * lines that are written completely would be read needlessly.) */
 static void fetch(const target *t)
 {
     for (int j = 0; j < t->cols && t->c_m == 1; j++) __builtin_prefetch(t->c + j * t->c_n, 1);
@@ -202,8 +203,8 @@ static void run_tiles(const product *p, int64_t k, const float *rows, const floa
         }
 }
 
-/* Rows that are one block are packed once, and a panel of columns, or a few, is used up before the
- * next; else panels wait while the blocks of rows pass by. */
+/* If all rows are one block, it is packed once, and one or a few panels of columns at a time;
+ * otherwise the packed panels are kept while the blocks of rows are computed. */
 static void run_stretch(const product *p, int64_t k, const float *a, const float *b, bool add,
                         float *c, float *rows)
 {
@@ -223,8 +224,8 @@ static void run_stretch(const product *p, int64_t k, const float *a, const float
     }
 }
 
-/* About how many cycles a stretch of k takes: six for a step of a tile, two for an element that is
- * packed, and what it takes to store a tile, lines of memory in part where that goes along rows. */
+/* The approximate number of cycles for up to DEEP of k: six for a step of a tile, two for each
+ * packed element, and the time to store a tile, which along rows writes partial cache lines. */
 int64_t product_tiled_work(const product *p)
 {
     int64_t k = at_most(p->k, DEEP), tiles = whole_tiles(p->m, TILE_ROWS) / TILE_ROWS *
@@ -248,7 +249,7 @@ void product_tiled(const product *p, const float *a, const float *b, float *c, v
         run_stretch(p, at_most(p->k - l, DEEP), a + l * p->a_k, b + l * p->b_k, l > 0, c, scratch);
 }
 
-/* ---- an operand for many ---- */
+/* ---- an operand packed for many products ---- */
 
 size_t product_packed_bytes(int64_t m, int64_t k)
 {

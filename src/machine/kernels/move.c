@@ -1,10 +1,10 @@
 /* Strided copies, and strided sums into place.
  *
  * A move is a walk with memory copies where rows are contiguous on both sides;
- * where the two sides run along different loops it goes by square blocks, so
- * that every cache line is used whole.  In a sum into place several turns may
- * meet in one element; loops along which they cannot are found from the
- * output's strides, and only those are shared out among threads.
+ * where input and output are contiguous along different loops it copies square
+ * blocks, so that every cache line is used completely.  In a sum into place
+ * several iterations may add to one element; loops along which they cannot are
+ * found from the output's strides, and only those are split among threads.
  */
 #include "base/dtype.h"
 #include "machine/kernels/strided.h"
@@ -22,7 +22,7 @@ typedef struct moving {
     char        *out, *in;
     int64_t      bytes; /* of an element */
     nest         nest;
-    int          across; /* the loop that the input runs along; -1: no transposition */
+    int          across; /* the loop along which the input is contiguous; -1: no transposition */
 } moving;
 
 static void move_range(const moving *m, int64_t first, int64_t elements)
@@ -46,8 +46,8 @@ static void move_range(const moving *m, int64_t first, int64_t elements)
     }
 }
 
-/* out[r, c] = in[r, c], where in runs along r and out along c.  It goes through a buffer [c, r] so
- * that memory is touched along rows only; its odd rows keep columns apart in the cache. */
+/* out[r, c] = in[r, c], where in is contiguous along r and out along c.  It uses a buffer [c, r] so
+ * that memory is accessed along rows only; its odd row length avoids cache conflicts. */
 static void move_square(strided to, strided from, int64_t high, int64_t wide, mtf_dtype type)
 {
     number        room[SQUARE * (SQUARE + 1)];
@@ -56,7 +56,7 @@ static void move_square(strided to, strided from, int64_t high, int64_t wide, mt
     move(to, (strided){room, 1, SQUARE + 1}, high, wide);
 }
 
-/* One band of SQUARE values of r, square by square.  `band` counts bands in all the combinations of
+/* One band of SQUARE values of r, square by square.  `band` is a number over all combinations of
  * the other loops. */
 static void move_band(const moving *m, int64_t band)
 {
@@ -84,8 +84,8 @@ static void move_band(const moving *m, int64_t band)
     }
 }
 
-/* The loop along which the input lies side by side, where the innermost is not it and both are
- * long enough for squares to pay. */
+/* The loop along which the input is contiguous, if it is not the innermost and both are long enough
+ * for squares to pay off. */
 static int across_loop(const nest *n, const access *from)
 {
     int last = n->nloops - 1;
@@ -128,7 +128,8 @@ void kernel_move(const instr *i, const run_state *r)
 #define PLUS_I64(x, y)    (int64_t)((uint64_t)(x) + (uint64_t)(y))
 #define EITHER(x, y)      (uint8_t)((x) | (y))
 
-/* to[r, c] += from[r, c], rows in turn: they may meet.  A row's own elements are distinct. */
+/* to[r, c] += from[r, c], rows in order, since they may overlap.  The elements of one row are
+ * distinct. */
 #define ADD_BLOCK(name, T, widen, narrow, plus)                                                    \
     static void name(strided to, strided from, int64_t rows, int64_t count)                        \
     {                                                                                              \
@@ -160,31 +161,6 @@ static strided_copy *const adders[DTYPES] = {
     [MTF_I32] = add_i32, [MTF_I64] = add_i64,   [MTF_BOOL] = add_flag,
 };
 
-/* A set of loops along which no two turns meet in one output element: each stride steps over all
- * that the smaller ones reach. */
-static uint32_t loops_apart(const instr *i)
-{
-    const int64_t *stride = i->out[0].stride;
-    uint32_t       apart = 0, seen = 0;
-    int64_t        reach = 0;
-    for (;;) {
-        int64_t least = INT64_MAX;
-        int     next = -1;
-        for (int k = 0; k < i->nloops; k++) {
-            int64_t size = stride[k] < 0 ? -stride[k] : stride[k];
-            if (!(seen >> k & 1) && size < least) {
-                least = size;
-                next = k;
-            }
-        }
-        if (next < 0) return apart;
-        seen |= 1u << next;
-        if (least <= reach) continue;
-        apart |= 1u << next;
-        reach += (i->size[next] - 1) * least;
-    }
-}
-
 typedef struct adding {
     const instr *instr;
     char        *out, *in;
@@ -199,7 +175,7 @@ static strided block(const adding *a, const access *side, int64_t offset, const 
                      nest_stride(&a->apart, side, 0)};
 }
 
-/* Adds all that meets in `count` output elements of one row of `apart`. */
+/* Adds everything that belongs to `count` output elements of one row of `apart`. */
 static void add_meeting(const adding *a, int64_t out, int64_t in, int64_t count)
 {
     const access *to = &a->instr->out[0], *from = &a->instr->in[0];
@@ -229,10 +205,10 @@ static void add_range(const adding *a, int64_t first, int64_t elements)
     }
 }
 
-/* out[i] += in[i], in a fixed order where several i meet in one element */
+/* out[i] += in[i], in a fixed order if several i write one element */
 void kernel_add_into(const instr *i, const run_state *r)
 {
-    uint32_t apart = loops_apart(i);
+    uint32_t apart = nest_apart(i);
     adding   a = {.instr = i, .out = operand(r, &i->out[0]), .in = operand(r, &i->in[0])};
     a.bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     a.apart = nest_of(i, apart, &i->out[0], 0);
@@ -240,7 +216,7 @@ void kernel_add_into(const instr *i, const run_state *r)
     int64_t elements = a.apart.elements * a.meeting.elements;
     if (elements == 0) return;
 
-    /* Parts own their output elements only if what meets there never leaves them. */
+    /* Threads can split the output only if the other loops never leave an output element. */
     int64_t tiles = (a.apart.elements + MEETING_TILE - 1) / MEETING_TILE;
     bool    owned = nest_repeats(&a.meeting, &i->out[0]);
     int     parts = owned ? work_parts(r, elements, tiles) : 1;

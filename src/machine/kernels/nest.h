@@ -1,10 +1,10 @@
-/* Loop nests made simple, and walks through parts of them.
+/* Simplified loop nests, and walks through parts of them.
  *
  * A nest holds some of an instruction's loops: those of size 1 dropped, sorted,
  * neighbours merged where every operand allows it.  Its elements are numbered
- * in row-major order; a walk visits a range of numbers block by block, a block
- * being rows of the innermost loop (as many as lie whole and side by side in
- * the next loop).  Kernels treat a block as a two-dimensional thing.
+ * in row-major order; a walk visits a range of numbers block by block.  A block
+ * consists of rows of the innermost loop: as many complete rows as follow each
+ * other in the next loop.  Kernels process a block as a two-dimensional array.
  */
 #ifndef MACHINE_NEST_H
 #define MACHINE_NEST_H
@@ -15,12 +15,20 @@ typedef struct nest {
     int     nloops;
     int64_t elements;
     int64_t size[MAX_LOOPS];
-    int     loop[MAX_LOOPS]; /* the instruction's loop whose strides are this one's */
+    int     loop[MAX_LOOPS]; /* the instruction's loop whose strides this one uses */
 } nest;
 
-/* The loops in the set `loops` (bit k: loop k), by falling stride of `order` (NULL: as they are).
- * Those in `alone` are not merged with others. */
+/* The loops in the set `loops` (bit k: loop k), by decreasing stride of `order` (NULL: in the given
+ * order).  Those in `alone` are not merged with others. */
 nest nest_of(const instr *i, uint32_t loops, const access *order, uint32_t alone);
+
+/* A set of loops whose iterations write different elements of the first output: each stride exceeds the
+ * reach of all smaller ones. */
+uint32_t nest_apart(const instr *i);
+
+/* Do n loops with these strides always reach different elements?  Yes if each stride exceeds the reach
+ * of all smaller ones together. */
+bool nest_distinct(int n, const int64_t *size, const int64_t *stride);
 
 /* The set of an instruction's loops first .. last-1. */
 static inline uint32_t loops_between(int first, int last)
@@ -39,7 +47,7 @@ static inline int64_t nest_inner(const nest *n)
     return n->nloops > 0 ? n->size[n->nloops - 1] : 1;
 }
 
-/* Whether the operand is one element throughout. */
+/* Is the operand the same element in all iterations? */
 static inline bool nest_repeats(const nest *n, const access *a)
 {
     for (int k = 0; k < n->nloops; k++)
@@ -51,9 +59,9 @@ static inline bool nest_repeats(const nest *n, const access *a)
 
 typedef struct walk {
     const nest *nest;
-    int64_t     left;             /* elements not yet passed, this block's included; 0: the end */
-    int64_t     rows, count;      /* this block */
-    int64_t     index[MAX_LOOPS]; /* its first element */
+    int64_t     left;             /* elements not yet visited, including this block; 0: the end */
+    int64_t     rows, count;      /* of this block */
+    int64_t     index[MAX_LOOPS]; /* of its first element */
 } walk;
 
 walk walk_at(const nest *n, int64_t first, int64_t elements);
@@ -69,18 +77,18 @@ static inline int64_t walk_offset(const walk *w, const access *a)
 
 /* ---- threads ---- */
 
-/* Into how many parts to split work: `limit` is what the work itself allows. */
+/* The number of parts into which to split work: at most `limit`. */
 static inline int work_parts(const run_state *r, int64_t elements, int64_t limit)
 {
     if (elements < PARALLEL_ELEMENTS || r->threads < 2) return 1;
     return (int)(limit < r->threads ? (limit > 1 ? limit : 1) : r->threads);
 }
 
-/* PARALLEL(r, parts) before a loop over parts: each turn may run on its own thread.  The team is all
- * threads even where parts are fewer: OpenMP's library ends the threads that a smaller team leaves
- * out and starts new ones for the next larger, which takes longer than most instructions.
- * INDEPENDENT before an inner loop: no turn reads what another wrote.  (A turn may overwrite what
- * it read itself, which `restrict` would forbid.) */
+/* PARALLEL(r, parts) before a loop over parts: each iteration may run on its own thread.  The team
+ * has all threads even if there are fewer parts: OpenMP ends the threads that a smaller team leaves
+ * out and starts new ones for the next larger team, which takes longer than most instructions.
+ * INDEPENDENT before an inner loop: no iteration reads what another one wrote.  (An iteration may
+ * overwrite what it read itself, which `restrict` would forbid.) */
 #define KERNEL_PRAGMA(text) _Pragma(#text)
 #ifdef _OPENMP
 #define PARALLEL(r, parts)                                                                         \
@@ -90,7 +98,7 @@ static inline int work_parts(const run_state *r, int64_t elements, int64_t limit
 #endif
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#pragma clang diagnostic ignored "-Wpass-failed" /* some cannot be vectorised: that is all right */
+#pragma clang diagnostic ignored "-Wpass-failed" /* not all loops can be vectorised */
 #elif defined(__GNUC__)
 #define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
 #else

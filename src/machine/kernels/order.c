@@ -2,20 +2,19 @@
  *
  *     values[i.., j] = in[i.., indices[i.., j]], j < k, in order
  *
- * Each element becomes a whole number that sorts as the element should: NaN
- * above everything, both zeros equal, all of it mirrored when descending.
- * With the index after it no two are equal, so any sort is a stable one.
- * The k first pass through a heap; whole rows of short types are sorted digit
- * by digit.
+ * Each element becomes an integer key with the same order: NaN above
+ * everything, both zeros equal, all reversed when descending.  With the index
+ * appended no two keys are equal, so any sort is stable.  The first k elements
+ * are selected with a heap; whole rows of 32-bit keys are radix-sorted.
  */
 #include "base/dtype.h"
 #include "machine/kernels/nest.h"
 
 enum {
-    SCRATCH_STEP = 4096,  /* threads' scratch begins at multiples of this */
-    DIGIT = 8,            /* bits of a key that one pass sorts by */
+    SCRATCH_STEP = 4096,  /* the scratch of each thread begins at a multiple of this */
+    DIGIT = 8,            /* bits of a key for one radix pass */
     DIGITS = 1 << DIGIT,
-    SHORT_ROW = 256       /* rows below this go through the heap */
+    SHORT_ROW = 256       /* shorter rows use the heap */
 };
 
 typedef struct item {
@@ -48,7 +47,7 @@ static uint64_t key_of_f64(double v)
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
 
-/* A number that sorts as the element does; all but f64 and i64 need 32 bits. */
+/* A key with the order of the elements; all types but f64 and i64 need 32 bits. */
 static uint64_t key_of(mtf_dtype type, const void *from, int64_t at)
 {
     switch (type) {
@@ -65,7 +64,7 @@ static uint64_t key_of(mtf_dtype type, const void *from, int64_t at)
 
 /* ---- one row ------------------------------------------------------------------------------ */
 
-/* A row of the input and where its results go. */
+/* A row of the input, and the addresses of its results. */
 typedef struct row {
     const order_args *args;
     mtf_dtype         type;
@@ -87,7 +86,7 @@ static bool before(item a, item b)
     return a.key != b.key ? a.key < b.key : a.index < b.index;
 }
 
-/* Lets heap[at] sink to its place: every parent comes after its children. */
+/* Sifts heap[at] down: every parent comes after its children in the order. */
 static void sink(item *heap, int64_t size, int64_t at)
 {
     item moved = heap[at];
@@ -100,7 +99,7 @@ static void sink(item *heap, int64_t size, int64_t at)
     heap[at] = moved;
 }
 
-/* The k first: the heap holds the best so far, the worst of them on top.  O(n log k). */
+/* The first k elements: the heap holds the best so far, the worst of them on top.  O(n log k). */
 static void row_select(const row *r, item *heap)
 {
     const order_args *a = r->args;
@@ -121,7 +120,7 @@ static void row_select(const row *r, item *heap)
     }
 }
 
-/* to = from, stably sorted by one digit; false where all digits are equal and nothing was moved. */
+/* to = from, stably sorted by one digit; false if all digits are equal and nothing was moved. */
 static bool sort_by_digit(uint64_t *to, const uint64_t *from, int64_t n, int shift)
 {
     int64_t start[DIGITS] = {0}, sum = 0;
@@ -136,7 +135,7 @@ static bool sort_by_digit(uint64_t *to, const uint64_t *from, int64_t n, int shi
     return true;
 }
 
-/* All of a row whose keys have 32 bits; key and index share a word.  The room for n items holds
+/* Sorts a whole row with 32-bit keys; key and index share a word.  The scratch for n items holds
  * two lists of n words. */
 static void row_sort(const row *r, uint64_t *from)
 {

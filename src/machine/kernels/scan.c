@@ -1,16 +1,16 @@
 /* Running sums along a dimension.
  *
- * Where the dimension is contiguous each line is summed alone; elsewhere a tile
- * of neighbouring lines advances together.  The sum runs in the compute type
- * and is narrowed only where it is stored.
+ * If the dimension is contiguous each line is summed alone; otherwise a tile of
+ * neighbouring lines advances together.  The sum runs in the compute type and
+ * is rounded only where it is stored.
  */
 #include "base/dtype.h"
 #include "machine/kernels/strided.h"
 
 enum { LINES = 1024 };
 
-/* x[i] = the sum of x[0 .. i] and what went before; exclusive: without x[i] itself.  `line` goes
- * along one line of n numbers, `front` takes one number of each of n lines. */
+/* x[i] = the sum of x[0 .. i] and of earlier elements; exclusive: without x[i] itself.  `line`
+ * processes n numbers of one line, `front` one number of each of n lines. */
 #define SCAN(suffix, T, plus)                                                                      \
     static void line_##suffix(int64_t n, void *xs, void *sum, bool exclusive)                      \
     {                                                                                              \
@@ -61,7 +61,7 @@ typedef struct scanning {
     nest         nest;     /* the lines */
 } scanning;
 
-/* One line, a buffer of it at a time. */
+/* One line, a buffer of elements at a time. */
 static void scan_line(const scanning *s, int64_t in, int64_t out)
 {
     const access *from = &s->instr->in[0], *to = &s->instr->out[0];
@@ -78,7 +78,7 @@ static void scan_line(const scanning *s, int64_t in, int64_t out)
     }
 }
 
-/* Lines first .. first+n-1 side by side, n at most LINES. */
+/* Lines first .. first+n-1 together, n at most LINES. */
 static void scan_front(const scanning *s, int64_t first, int64_t n)
 {
     const access *from = &s->instr->in[0], *to = &s->instr->out[0];

@@ -1,6 +1,6 @@
 /* The loops of short_steps.h for chips with BFDOT.
  *
- * It takes operands as they are, where others are widened first.
+ * BFDOT reads bf16 operands directly; the other loops widen them first.
  */
 #include "machine/kernels/short_steps.h"
 
@@ -12,7 +12,7 @@
 
 enum { DEEP = 4096, VECTORS = 4, LANES = 4, SHORTS = 8, ROWS = 4, TOGETHER = 8 };
 
-/* Multiplying and adding at once rounds once as well as adding alone does: products are exact. */
+/* Fused or not, a multiply-add rounds once, since the products are exact. */
 static inline float32x4_t low(uint16x8_t x)
 {
     return vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(x), 16));
@@ -23,7 +23,7 @@ static inline float32x4_t high(uint16x8_t x)
     return vreinterpretq_f32_u32(vshll_high_n_u16(x, 16));
 }
 
-/* Rows that share what is loaded of b: to[row] = sum over n of a[row][n] * b[n] */
+/* Rows that share the loads of b: to[row] = sum over n of a[row][n] * b[n] */
 static inline void dot(int rows, int64_t n, const uint16_t *a, int64_t step, const uint16_t *b,
                        float *to)
 {

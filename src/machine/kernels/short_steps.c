@@ -1,15 +1,15 @@
-/* Inner loops of bf16 matrices times vectors, which wait for memory. */
+/* Inner loops of bf16 matrices times vectors, bound by memory. */
 #include "machine/kernels/levels.h"
 
 enum { DEEP = 4096, LANES = 32, TOGETHER = 4 };
 
-/* Half of the sums: in arrays, compilers would store them in every turn. */
+/* Half of the sums as a vector: compilers would store an array in every iteration. */
 enum { HALF = LANES / 2 };
 typedef float    half_sums __attribute__((vector_size(HALF * sizeof(float))));
 typedef uint32_t half_bits __attribute__((vector_size(HALF * sizeof(uint32_t))));
 typedef uint16_t half_shorts __attribute__((vector_size(HALF * sizeof(uint16_t))));
 
-/* A stretch of the vector, widened. */
+/* Part of the vector, widened. */
 static void widen(const uint16_t *b, int64_t step, int64_t n, float *to)
 {
     if (step == 1)

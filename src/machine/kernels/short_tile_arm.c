@@ -2,8 +2,8 @@
  *
  * The instruction multiplies two rows of four by two columns of four: 24
  * vectors of sums are 8 rows by 12 columns, beside 4 vectors of a and 4 of b.
- * Assembly for the order, as in matrix_tile.c: each load stands just after the
- * last use of what it overwrites.
+ * Written in assembly for the order of instructions, as in matrix_tile.c: each
+ * load stands just after the last use of the register that it overwrites.
  */
 #include "machine/kernels/short_tile.h"
 
@@ -11,7 +11,7 @@
 
 #include <arm_neon.h>
 
-/* The assembly is one string, longer than what every compiler must take. */
+/* The assembly is one string, longer than compilers must support. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 
 enum { ROWS = 8, COLS = 12, GROUP = 4 };
@@ -21,14 +21,14 @@ enum { ROWS = 8, COLS = 12, GROUP = 4 };
 #define LOAD(v, from, at) "ldr q" #v ", [%[" #from "], #" #at "]\n"
 #define NO_LOAD(v, from, at)
 
-/* A pair of columns, whose sums are v<S0> to v<S3>: + the four pairs of rows times b. */
+/* Adds the products of four pairs of rows and a pair of columns, whose sums are v<S0> to v<S3>. */
 #define COLUMNS(S0, S1, S2, S3, b)                                                                 \
     "bfmmla v" #S0 ".4s, v24.8h, v" #b ".8h\n"                                                     \
     "bfmmla v" #S1 ".4s, v25.8h, v" #b ".8h\n"                                                     \
     "bfmmla v" #S2 ".4s, v26.8h, v" #b ".8h\n"                                                     \
     "bfmmla v" #S3 ".4s, v27.8h, v" #b ".8h\n"
 
-/* The last pair of columns, after which the rows of the next step are fetched. */
+/* The last pair of columns, after which the rows of the next step are loaded. */
 /* clang-format off */
 #define LAST_COLUMNS(b, LOAD, A0, A1, A2, A3)                                                      \
     "bfmmla v20.4s, v24.8h, v" #b ".8h\n" LOAD(24, a, A0)                                          \
@@ -36,7 +36,8 @@ enum { ROWS = 8, COLS = 12, GROUP = 4 };
     "bfmmla v22.4s, v26.8h, v" #b ".8h\n" LOAD(26, a, A2)                                          \
     "bfmmla v23.4s, v27.8h, v" #b ".8h\n" LOAD(27, a, A3)
 
-/* Four of k: b in B0 .. B3 at first, which take turns; NEXT fetches what the next step needs. */
+/* Four k: b is in B0 .. B3 at first, which are then reused; NEXT loads the operands of the next
+ * step. */
 #define STEP(B0, B1, B2, B3, B_FIFTH, B_LAST, NEXT, N0, N1, N2, N3, A0, A1, A2, A3)                \
     COLUMNS(0, 1, 2, 3, B0)                                                                        \
     LOAD(B0, b, B_FIFTH)                                                                           \
@@ -69,7 +70,7 @@ enum { ROWS = 8, COLS = 12, GROUP = 4 };
 static void run_tile(int64_t k, const uint16_t *a, const uint16_t *b, float *to, int64_t row)
 {
     int64_t bytes = row * (int64_t)sizeof *to, steps = k / GROUP;
-    int64_t pairs = (steps - 1) / 2, one = (steps - 1) % 2; /* and the last, which loads nothing */
+    int64_t pairs = (steps - 1) / 2, one = (steps - 1) % 2; /* the last step loads nothing */
     float  *next = to;
     /* clang-format off */
     __asm__ volatile(
@@ -107,7 +108,7 @@ static void run_tile(int64_t k, const uint16_t *a, const uint16_t *b, float *to,
 
 /* ---- packing ---- */
 
-/* to[k / 4][lane][k % 4]: four of k at a time from two lanes, whose elements along k are adjacent. */
+/* to[k / 4][lane][k % 4]: four k at a time from two lanes, whose elements along k are adjacent. */
 static void pack_along(const short_strip *s, int64_t k, int wide, uint16_t *to)
 {
     int64_t whole = k / (2 * GROUP) * (2 * GROUP);
@@ -125,7 +126,7 @@ static void pack_along(const short_strip *s, int64_t k, int wide, uint16_t *to)
     if (whole < k) short_pack(&rest, k - whole, wide, GROUP, GROUP, to + whole * wide);
 }
 
-/* Four lanes of four rows, which become four rows of four. */
+/* Transposes four lanes of four rows. */
 static inline void turn_four(const uint16_t *from, int64_t along, uint16_t *to)
 {
     uint16x4_t r0 = vld1_u16(from), r1 = vld1_u16(from + along);
@@ -148,8 +149,8 @@ static inline void turn_eight(const uint16_t *from, int64_t along, uint16_t *to)
     vst1q_u16(to + 24, vzip2q_u16(c, d));
 }
 
-/* The same from lanes that are adjacent: so many panels side by side, for every element along k is on
- * another page of memory, where the core does not fetch ahead by itself. */
+/* The same from adjacent lanes: several panels at once, because every element along k is on another
+ * page of memory, where the hardware does not prefetch. */
 static inline void pack_beside(const short_strip *s, int panels, int64_t k, int wide, uint16_t *to)
 {
     enum { AHEAD = 2 * GROUP };

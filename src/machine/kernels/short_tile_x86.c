@@ -1,9 +1,9 @@
-/* Tiles of bf16 products on x86-64, by AVX512-BF16 and by AMX.
+/* Tiles of bf16 products on x86-64: AVX512-BF16 and AMX.
  *
  * VDPBF16PS multiplies 16 pairs of k by one pair each: 24 vectors of sums are 12
  * rows by 32 columns.  TDPBF16PS multiplies 16 rows of 32 by 16 columns: four
  * tiles of sums are 32 rows by 32 columns, beside two of a and two of b.  Its
- * rows are packed in groups of 32 along k, all else in pairs.
+ * rows are packed in groups of 32 along k, all other operands in pairs.
  */
 #include "machine/kernels/short_tile.h"
 
@@ -15,7 +15,7 @@ enum { LANES = 16, PAIR = 2, COLS = 32, AVX512_ROWS = 12, AMX_ROWS = 32, AMX_DEE
 
 /* ---- packing ---- */
 
-/* How an operand's panels look. */
+/* The layout of an operand's panels. */
 typedef struct form {
     int wide, group, unit; /* group: PAIR or AMX_DEEP */
 } form;
@@ -47,7 +47,7 @@ static inline void turn(__m512i x[LANES])
     }
 }
 
-/* x[lane]: up to 32 of k, adjacent in memory; lanes and elements that are missing are 0. */
+/* x[lane]: up to 32 k, adjacent in memory; missing lanes and elements are 0. */
 static inline void load_lanes(const uint16_t *from, int64_t lane, int lanes, int deep,
                               __m512i x[LANES])
 {
@@ -57,7 +57,7 @@ static inline void load_lanes(const uint16_t *from, int64_t lane, int lanes, int
             i < lanes ? _mm512_maskz_loadu_epi16(there, from + i * lane) : _mm512_setzero_si512();
 }
 
-/* x[pair]: two of k for each of up to 16 lanes, which are adjacent in memory. */
+/* x[pair]: two k for each of up to 16 lanes, which are adjacent in memory. */
 static inline void load_pairs(const uint16_t *from, int64_t along, int lanes, int deep,
                               __m512i x[LANES])
 {
@@ -72,7 +72,7 @@ static inline void load_pairs(const uint16_t *from, int64_t along, int lanes, in
     }
 }
 
-/* 16 lanes from `lane` on, 32 of k from l on. */
+/* Packs 16 lanes from `lane` on, 32 k from l on. */
 static inline void pack_block(const short_strip *s, int64_t l, int64_t k, int lane, form f,
                               uint16_t *panel)
 {
@@ -135,7 +135,7 @@ static inline __m512bh pairs_at(const uint16_t *from)
     return (__m512bh)_mm512_loadu_si512(from);
 }
 
-/* One pair of k in every lane. */
+/* The same pair of k in every lane. */
 static inline __m512bh pair_of(const uint16_t *from)
 {
     int pair;
@@ -184,7 +184,7 @@ static void pack_columns_amx(const short_strip *s, int64_t k, uint16_t *to)
     pack_panels(s, k, (form){COLS, PAIR, AMX_DEEP}, to);
 }
 
-/* As the manual lays it out: all eight tiles have 16 rows of 64 bytes. */
+/* The configuration as in Intel's manual: all eight tiles have 16 rows of 64 bytes. */
 static void begin_amx(void)
 {
     struct {

@@ -1,4 +1,4 @@
-/* The inner loops of products with a few columns, on arm64. */
+/* Inner loops of products with a few columns, on arm64. */
 #include <math.h>
 
 #include "machine/kernels/slim_steps.h"
@@ -51,7 +51,7 @@ enum { LANES = 4, WIDE = SLIM_WIDE / LANES };
             }                                                                                      \
     }
 
-/* As many rows as registers hold, and one for the rest. */
+/* As many rows as fit into registers, and single rows for the rest. */
 TILE(12, 1)
 TILE(9, 2)
 TILE(7, 3)

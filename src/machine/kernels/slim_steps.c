@@ -1,10 +1,10 @@
-/* The inner loops of products with a few columns, for the level of the moment. */
+/* Inner loops of products with few columns, for one level. */
 #include <math.h>
 
 #include "machine/kernels/lanes.h"
 #include "machine/kernels/levels.h"
 
-/* As many rows, a unit wide each, as registers hold. */
+/* As many rows, one unit wide, as fit into registers. */
 #if LANES == 16
 #define EACH_VECTOR(STEP, R) STEP(R, 0)
 #define EACH_ROW(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
@@ -39,7 +39,7 @@ enum { UNIT = 16 };
 #define END_ROW(R) EACH_VECTOR(END, R)
 #define ONE_ROW(STEP) STEP(0)
 
-/* Rows of sums: as many as registers hold, or one. */
+/* Rows of sums: as many as fit into registers, or one. */
 #define TILE(NAME, ROWS)                                                                           \
     static inline void NAME(const slim_along *s, const float *a, const float *b, float *all)       \
     {                                                                                              \

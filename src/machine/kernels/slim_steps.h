@@ -5,20 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
-/* A stretch of a sum that runs along rows of a: c[i, j] = or += sum over l of a[i, l] * b[l, j]. */
+/* Part of a sum that runs along rows of a: c[i, j] = or += sum over l of a[i, l] * b[l, j]. */
 typedef struct slim_along {
     int64_t rows, terms;
     int     cols;
-    int64_t a_row, c_row, c_col; /* from one to the next; a's elements along rows are adjacent */
+    int64_t a_row, c_row, c_col; /* from one to the next; the elements of a row of a are adjacent */
     bool    add;
 } slim_along;
 
-/* b is packed: rows of whole units, filled up with 0. */
+/* b is packed: rows of whole units, padded with 0. */
 typedef void slim_along_loop(const slim_along *s, const float *a, const float *b, float *c);
 
-/* Rows of a that are taken together where the sum runs across them, and elements of them in a stretch. */
+/* Rows of a that are added together where the sum runs across them, and the elements of each in a
+ * pass. */
 enum { SLIM_TOGETHER = 4, SLIM_STRETCH = 512 };
 
 typedef float slim_sums[SLIM_WIDE][SLIM_STRETCH];
@@ -28,8 +29,8 @@ typedef float slim_factors[SLIM_WIDE][SLIM_TOGETHER];
 typedef void slim_across_loop(int64_t length, int cols, const float *a, int64_t a_row,
                               slim_factors b, slim_sums sums);
 
-/* Either adds a term with one rounding where the chip can, to nothing at first, in the order of the
- * terms: so both give the same bits. */
+/* Both loops add the terms in their order, starting from 0, with one rounding each if the chip can:
+ * so both give the same bits. */
 typedef struct slim_tables {
     int               unit; /* columns of packed b */
     slim_along_loop  *along;
@@ -38,6 +39,6 @@ typedef struct slim_tables {
 } slim_tables;
 
 extern const slim_tables slim_tables_neon; /* on arm64 */
-const slim_tables       *slim_loops(void); /* what suits this chip */
+const slim_tables       *slim_loops(void); /* those for this chip */
 
 #endif

@@ -1,12 +1,13 @@
-/* The extremes of a row, for the level of the moment.
+/* The extremes of a row, for the level being compiled.
  *
- * Compiled as if there were no NaN (cmake/flags.cmake): then each is one instruction.
+ * Compiled as if there were no NaN (cmake/flags.cmake): then each comparison is one
+ * instruction.
  */
 #include <math.h>
 
 #include "machine/kernels/levels.h"
 
-/* Four runs at once, since one would wait for itself. */
+/* Four independent runs hide the latency. */
 static void range(int64_t n, const float *x, float *highest, float *lowest)
 {
     int64_t      each = n / 4;

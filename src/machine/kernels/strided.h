@@ -13,7 +13,8 @@ typedef struct strided {
 
 typedef void strided_copy(strided to, strided from, int64_t rows, int64_t count);
 
-/* Room for one register element of any compute type; a tile of n elements fits in n of these. */
+/* Room for one register element of any compute type; a tile of n elements fits into an array of
+ * n. */
 typedef union number {
     float   f32;
     double  f64;
@@ -22,29 +23,29 @@ typedef union number {
     uint8_t flag;
 } number;
 
-/* Between memory of a type and registers of its compute type; and without conversion. */
+/* Copies between memory of a type and registers of its compute type; and without conversion. */
 strided_copy *strided_loader(mtf_dtype type);
 strided_copy *strided_storer(mtf_dtype type);
 strided_copy *strided_mover(mtf_dtype type);
 
-/* The same, once for each level: levels.c picks one for the functions above. */
+/* The tables of one level: levels.c picks one for the functions above. */
 typedef struct strided_tables {
     strided_copy *loader[DTYPES], *storer[DTYPES], *mover[DTYPES];
 } strided_tables;
 
-/* tile[0 ..] = the elements that a walk passes in an operand based at `base`, in its compute type;
- * and back. */
+/* tile[0 ..] = the elements of a walk in an operand at `base`, in its compute type; and back. */
 void tile_load(walk w, const access *a, char *base, void *tile);
 void tile_store(walk w, const access *a, char *base, void *tile);
 
-/* The elements of a walk where they lie, if they lie side by side and need no widening; else
- * loaded into `tile`. */
+/* The elements of a walk in place, if they are contiguous and need no widening; else loaded into
+ * `tile`. */
 void *tile_read(const walk *w, const access *a, char *base, void *tile);
 
-/* Where the elements of a walk lie side by side in compute type, else NULL. */
+/* The address of a walk's elements if they are contiguous in compute type, else NULL. */
 void *tile_in_place(const walk *w, const access *a, char *base);
 
-/* The same of lines that are `apart` elements from one to the next: where the first begins. */
+/* The same for contiguous lines that begin `apart` elements from one another: the address of the
+ * first. */
 void *tile_lines(const walk *w, const access *a, char *base, int64_t *apart);
 
 #endif

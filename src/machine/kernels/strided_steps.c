@@ -3,7 +3,7 @@
 
 #define SAME(v) v
 
-/* to[r, c] = convert(from[r, c]).  Either side may be one register tile; both have step 1 then. */
+/* to[r, c] = convert(from[r, c]).  Either side may be a register tile; then both have step 1. */
 #define COPY(name, TO, FROM, convert)                                                              \
     static void name(strided to, strided from, int64_t rows, int64_t count)                        \
     {                                                                                              \

@@ -1,5 +1,7 @@
-/* The inner loop of products that sum few terms: a tile of the result stays in registers while its
- * few terms are added, and is written once. */
+/* The inner loop of products that sum few terms.
+ *
+ * A tile of the result stays in registers while its few terms are added, and is written once.
+ */
 #include <string.h>
 
 #include "machine/kernels/lanes.h"
@@ -32,7 +34,7 @@ enum { HIGH = 4, WIDE = 2 * LANES };
 TILE(4, FOUR)
 TILE(1, ONE)
 
-/* `high` rows of a tile of which `cols` columns count. */
+/* `high` rows of a tile at the right edge, which has `cols` columns. */
 static void add_edge(const terms *t, int64_t high, int64_t cols, const float *a, const float *b,
                      float *c)
 {

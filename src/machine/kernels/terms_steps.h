@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-enum { TERMS_UNIT = 32 }; /* columns: rows of b may be read up to the next whole unit */
+enum { TERMS_UNIT = 32 }; /* columns: rows of b are readable up to the next whole unit */
 
-/* c[i, j] = sum over l of a[i, l] * b[l, j], i < rows, j < cols, in the order of l.  The elements of a
- * have any strides; those along rows of b and c are adjacent. */
+/* c[i, j] = sum over l of a[i, l] * b[l, j], i < rows, j < cols, in the order of l.  The elements
+ * of a may have any strides; those of a row of b or c are adjacent. */
 typedef struct terms {
     int64_t rows, cols, terms;
     int64_t a_row, a_term, b_row, c_row; /* from one to the next */
@@ -19,6 +19,6 @@ typedef struct terms_tables {
     terms_loop *loop;
 } terms_tables;
 
-terms_loop *terms_loop_here(void); /* what suits this chip */
+terms_loop *terms_loop_here(void); /* the one for this chip */
 
 #endif

@@ -3,9 +3,10 @@
  *     y[b.., o.., g*outs+n] = sum over taps t.., c of
  *         x[b.., o*step + t*dilation - before.., g*chans+c] * w[t.., c, g*outs+n]
  *
- * FORWARD computes y, INPUT the x whose gradient it is, FILTER the w.  Matrix
- * products do the work where the channels are adjacent in memory: of a tap and
- * a row where these are large, else of panels; plain loops do the rest.
+ * FORWARD computes y, INPUT the gradient of x, FILTER the gradient of w.
+ * Matrix products are used if the channels are adjacent in memory: one for each
+ * tap and row if these are large, else products of panels; otherwise plain
+ * loops.
  */
 #include "machine/kernels/window_nest.h"
 
@@ -17,7 +18,7 @@ size_t window_scratch_bytes(const instr *i, size_t threads)
                                  : 0;
 }
 
-/* Taps in the padding count: panels multiply zeros there. */
+/* Taps in the padding are counted: panels multiply zeros there. */
 static int64_t window_flops(const window_nest *n)
 {
     int64_t taps = n->outer_taps * n->row.taps, positions = n->outer_out * n->row.out;

@@ -1,27 +1,27 @@
 /* Convolution as matrix products, one per tap and row.
  *
- * No patches are copied: the inputs that one tap meets along a row of outputs
- * are themselves a matrix, [position, channel], whose rows lie `step` inputs
- * apart.  Each tap adds its product to the result; positions whose input lies
- * in the padding are left out of it.  The products follow from the sizes
- * alone, whoever runs them, so threads cannot change a bit.
+ * No patches are copied: the inputs that one tap uses for a row of outputs are
+ * themselves a matrix, [position, channel], whose rows lie `step` inputs apart.
+ * Each tap adds its product to the result, without the positions whose input
+ * lies in the padding.  The products depend on the sizes only, so the number of
+ * threads cannot change a bit.
  */
 #include <string.h>
 
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/window_filter.h"
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 enum {
-    LEAST_ROWS = 4,    /* of a part of the filter's gradient              */
-    SEGMENT = 256,     /* most positions of a row in one product          */
-    ROWS_AT_ONCE = 16, /* rows that one tap's filter passes over          */
+    LEAST_ROWS = 4,    /* the least rows in a part of the filter's gradient */
+    SEGMENT = 256,     /* the most positions of a row in one product */
+    ROWS_AT_ONCE = 16, /* rows to which one tap's filter is applied in turn */
     TILE = 128,        /* channels and outputs in one product of a filter */
-    FEW_TERMS = 8,     /* fewer channels to sum are not worth a product   */
-    FEW_PAIRS = 16     /* nor fewer pairs of channel and output           */
+    FEW_TERMS = 8,     /* fewer channels to sum are not worth a product */
+    FEW_PAIRS = 16     /* nor are fewer pairs of channel and output */
 };
 
-/* The operands as matrices; only the numbers of rows differ from product to product. */
+/* The operands as matrices; only the number of rows differs between products. */
 static bool matrices(const window_nest *n, matrix *x, matrix *w, matrix *y)
 {
     int64_t few = n->row.in < n->row.out ? n->row.in : n->row.out;
@@ -72,10 +72,10 @@ static void segment_zero(const window_nest *n, segment s)
         memset(start + at * stride * bytes, 0, (size_t)(width * bytes));
 }
 
-/* One tap's filter on its way over rows. */
+/* One tap's filter while it is applied to rows. */
 typedef struct passing {
     gemm  base;
-    void *packed, *scratch; /* where our own products do it; NULL: the library's */
+    void *packed, *scratch; /* for the project's own products; NULL: BLAS */
     bool  ready;            /* is it packed? */
 } passing;
 
@@ -84,7 +84,7 @@ static void passing_add(passing *f, int positions, const void *from, const void 
     gemm g = f->base;
     g.m = positions;
 #if MTF_OWN_PRODUCTS
-    if (f->packed) { /* seen from the other side */
+    if (f->packed) { /* as the transposed product */
         product p = {.type = g.type,
                      .m = g.n,
                      .n = g.m,
@@ -104,8 +104,8 @@ static void passing_add(passing *f, int positions, const void *from, const void 
     gemm_run(&g, from, w, to);
 }
 
-/* y[o, n] += x[o*step + t*dilation - before, c] * w[t, c, n], or x += y * w' in INPUT, whose filters
- * have been turned. */
+/* y[o, n] += x[o*step + t*dilation - before, c] * w[t, c, n], or x += y * w' in INPUT, whose
+ * filters have been transposed. */
 static void segment_add(const window_nest *n, passing *f, segment s, int64_t group, int64_t tap)
 {
     bool         input = n->kind == WINDOW_INPUT;
@@ -123,7 +123,7 @@ static void segment_add(const window_nest *n, passing *f, segment s, int64_t gro
     passing_add(f, (int)(o.end - o.first), input ? y : x, w, input ? x : y);
 }
 
-/* What a thread needs where our own products do it; else 0. */
+/* Bytes that a thread needs for the project's own products; 0: BLAS. */
 static size_t passing_bytes(const window_nest *n)
 {
 #if MTF_OWN_PRODUCTS

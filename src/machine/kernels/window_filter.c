@@ -1,9 +1,9 @@
-/* Filters in scratch, turned or in parts. */
+/* Filters in scratch, transposed or in parts. */
 #include "machine/kernels/window_filter.h"
 
 #include <string.h>
 
-enum { TASKS = 64 }; /* that keep many cores busy to the end */
+enum { TASKS = 64 }; /* enough to keep many cores busy to the end */
 
 static int64_t taps_of(const window_nest *n)
 {
@@ -15,7 +15,7 @@ size_t window_filter_bytes(const window_nest *n)
     return (size_t)(taps_of(n) * n->groups * n->chans * n->outs) * mtf_dtype_bytes(n->type);
 }
 
-/* Where a tap of all dimensions begins in the nest's filter, in bytes. */
+/* The offset of a tap, numbered over all dimensions, in the nest's filter, in bytes. */
 static int64_t tap_offset(const window_nest *n, int64_t tap)
 {
     int64_t offset = tap % n->row.taps * n->row.w;
@@ -75,7 +75,7 @@ window_nest window_filter_part(const window_nest *n, char *parts, int64_t k)
     return p;
 }
 
-/* Row `row` of all parts, which lie `apart` from one to the next, summed up into w. */
+/* w = the sum of row `row` of all parts, which lie `apart` elements from one another. */
 #define SUM_ROW(suffix, element)                                                                   \
     static void sum_row_##suffix(element *w, int64_t length, const element *part, int64_t apart,   \
                                  int64_t count)                                                    \

@@ -3,22 +3,22 @@
 
 #include <string.h>
 
-/* Below this many multiply-adds one core does it all. */
+/* Below this many multiply-adds one core computes everything. */
 enum { PARALLEL_PRODUCTS = 64 * 1024 };
 
-/* One tap, no padding, no stepping: position p of y meets position p of x. */
+/* One tap, no padding, step 1: position p of y uses position p of x. */
 static bool straight(const window_dim *d)
 {
     return d->taps == 1 && d->step == 1 && d->before == 0 && d->in == d->out;
 }
 
-/* Appends a dimension to the list, merged with the one before where both are straight and each
- * continues the other in memory.  Returns the new length. */
+/* Appends a dimension to the list, or merges it with the one before if both are straight and
+ * contiguous with each other in all operands.  Returns the new length. */
 static int append(window_dim *list, int length, window_dim d)
 {
     if (length > 0 && straight(&d) && straight(&list[length - 1])) {
         window_dim *last = &list[length - 1];
-        bool        lone = last->in == 1; /* its strides mean nothing */
+        bool        lone = last->in == 1; /* its strides are irrelevant */
         if (lone || d.in == 1 || (last->x == d.x * d.in && last->y == d.y * d.out)) {
             window_dim steps = d.in == 1 && !lone ? *last : d;
             steps.in = steps.out = last->in * d.in;

@@ -3,10 +3,10 @@
  *     y[b.., o.., g*outs+n] = sum over taps t.., c of
  *         x[b.., o*step + t*dilation - before.., g*chans+c] * w[t.., c, g*outs+n]
  *
- * A batch loop is a spatial dimension with one tap, so batch and space form
- * one list.  Neighbours that nothing tells apart are merged: a convolution
- * with 1x1 taps over contiguous images becomes a single long row.  The last
- * dimension is the row, handled at one go; the others are the outer ones.
+ * A batch loop is a spatial dimension with one tap, so batch and space form one
+ * list.  Neighbours are merged where possible: a convolution with 1x1 taps over
+ * contiguous images becomes a single long row.  The last dimension is the row,
+ * processed at once; the others are the outer ones.
  */
 #ifndef MACHINE_KERNELS_WINDOW_NEST_H
 #define MACHINE_KERNELS_WINDOW_NEST_H
@@ -28,20 +28,20 @@ typedef struct window_nest {
     int64_t     outer_in, outer_out; /* rows of x and of y */
     int64_t     groups, chans, outs;
     int64_t     x_chan, w_chan, w_out, y_out;
-    bool        large; /* worth more than one thread */
+    bool        large; /* worth several threads */
     char       *x, *w, *y;
     int         threads;
 } window_nest;
 
-/* Without a run, there are no addresses and there is one thread. */
+/* r is NULL while planning: no addresses, and one thread. */
 window_nest window_nest_of(const instr *i, const run_state *r);
 
-/* Where a tap of the outer dimensions joins a row of x and a row of y. */
+/* The rows of x and y that a tap of the outer dimensions connects. */
 typedef struct window_join {
     int64_t x, w, y; /* offsets */
 } window_join;
 
-/* From a row of y (FORWARD, FILTER) or of x (INPUT); false where the tap falls into the padding or
+/* From a row of y (FORWARD, FILTER) or of x (INPUT); false if the tap falls into the padding or
  * between the steps. */
 bool window_join_at(const window_nest *n, int64_t row, int64_t tap, window_join *j);
 
@@ -52,10 +52,10 @@ typedef struct window_range {
 
 window_range window_clip(const window_dim *row, int64_t tap, window_range in, window_range out);
 
-/* Rows [first, end) of x become zeros. */
+/* Sets rows [first, end) of x to zero. */
 void window_zero_rows(const window_nest *n, int64_t first, int64_t end);
 
-/* The three ways to run a nest, and the scratch that the first two need for so many threads. */
+/* The three methods for a nest, and the scratch that the first two need for `threads` threads. */
 bool   window_panel_can(const window_nest *n);
 size_t window_panel_bytes(const window_nest *n, size_t threads);
 void   window_panel(const window_nest *n, char *scratch);

@@ -1,13 +1,13 @@
 /* Convolution as matrix products of panels.
  *
- * Where rows are short or channels few, one tap's product is too small for BLAS.
- * Here the inputs that a block of outputs meets under several taps are copied
- * side by side, into a panel that stays in the cache:
+ * If rows are short or channels few, one tap's product is too small for BLAS.
+ * Here the inputs that a block of outputs uses under several taps are copied
+ * next to each other, into a panel that stays in the cache:
  *
  *     y[p, n] += panel[p, (tap, chan)] * w[(tap, chan), n]
  *
- * and its two gradients likewise; that of the input adds its panel back.  Blocks
- * and panels follow from the sizes alone, whoever runs them.
+ * and similarly for the two gradients; that of the input adds its panel back.
+ * Blocks and panels depend on the sizes only, not on the number of threads.
  */
 #include <string.h>
 
@@ -16,19 +16,19 @@
 
 enum {
     BLOCK = 96,             /* positions of a panel */
-    WIDTH = 512,            /* taps times channels, at most */
-    WIDE = 160,             /* enough of them: a panel that stays in the first cache */
-    FEW_TERMS = 8,          /* taps times channels that are not worth a product */
-    FEW_OUTS = 4,           /* nor as few outputs */
-    LEAST_BLOCKS = 4,       /* of a part of the filter's gradient */
-    FEW_IMAGES = 8,         /* as few are not worth the gradient of the input, a block each */
-    LARGE_PRODUCT = 1 << 15 /* of one tap and one row: window_blas does without copies */
+    WIDTH = 512,            /* the most taps times channels */
+    WIDE = 160,             /* enough taps times channels: such a panel stays in the L1 cache */
+    FEW_TERMS = 8,          /* fewer taps times channels are not worth a product */
+    FEW_OUTS = 4,           /* nor are fewer outputs */
+    LEAST_BLOCKS = 4,       /* the least in a part of the filter's gradient */
+    FEW_IMAGES = 8,         /* fewer are not worth the gradient of the input */
+    LARGE_PRODUCT = 1 << 15 /* multiply-adds of a tap and a row from which window_blas is faster */
 };
 
-/* ---- what can be done so ---- */
+/* ---- when panels can be used ---- */
 
-/* The stride of a list that is dense from the inside on, of which `size` elements `stride` apart have
- * been seen; 0: it is not dense. */
+/* Extends a dense list of `size` elements `stride` apart by an outer dimension and returns its
+ * stride; 0: it is not dense. */
 static int64_t extend(int64_t *stride, int64_t *size, int64_t next_size, int64_t next_stride)
 {
     if (next_size == 1) return *stride;
@@ -83,7 +83,7 @@ static size_t panel_bytes(const window_nest *n)
     return (size_t)BLOCK * WIDTH * mtf_dtype_bytes(n->type);
 }
 
-/* The filter's gradient: tap by tap, each over parts of the positions. */
+/* The filter's gradient is split into parts of the positions for each tap. */
 static int64_t parts_of(const window_nest *n)
 {
     if (n->kind != WINDOW_FILTER) return 1;
@@ -101,7 +101,7 @@ size_t window_panel_bytes(const window_nest *n, size_t threads)
 
 /* Positions [first, end) of all outputs under the outer taps [tap, last), in one group. */
 typedef struct panel {
-    const window_nest *n; /* its kind is FORWARD: rows are those of y */
+    const window_nest *n; /* as FORWARD: rows are those of y */
     matrix             w, y;
     int64_t            first, end, tap, last, group;
     bool               add; /* to the filter */
@@ -113,7 +113,7 @@ static int64_t panel_width(const panel *p)
     return (p->last - p->tap) * p->n->row.taps * p->n->chans;
 }
 
-/* Elements of x under consecutive taps, and their place in the panel. */
+/* Called with elements of x under consecutive taps, and their place in the panel. */
 typedef void panel_visit(mtf_dtype type, char *x, char *place, int64_t count);
 
 static void copy_in(mtf_dtype type, char *x, char *place, int64_t count)
@@ -129,7 +129,7 @@ static void add_back(mtf_dtype type, char *x, char *place, int64_t count)
         for (int64_t i = 0; i < count; i++) ((double *)x)[i] += ((double *)place)[i];
 }
 
-/* Visits output o of a row under one outer tap, which meets the inputs' row at `x`. */
+/* Visits output o of a row under one outer tap, which uses the input row at `x`. */
 static void visit_output(const window_nest *n, char *x, int64_t o, char *place, panel_visit *visit)
 {
     const window_dim *row = &n->row;
@@ -231,7 +231,7 @@ static void add_filter(const panel *p)
     gemm_run(&g, p->at, outputs_at(p), filter_at(p));
 }
 
-/* All panels of the positions [first, end), or all that a set of taps has. */
+/* Runs all panels of the positions [first, end). */
 static void run_positions(panel p, int64_t first, int64_t end, void (*add)(const panel *p))
 {
     int64_t under_one = p.n->row.taps * p.n->chans, taps = p.n->outer_taps;
@@ -246,7 +246,7 @@ static void run_positions(panel p, int64_t first, int64_t end, void (*add)(const
     }
 }
 
-/* Positions [first, end) of what one tap adds to the filter. */
+/* Adds to the filter what positions [first, end) contribute to one tap. */
 static void run_tap(panel p, int64_t which, int64_t first, int64_t end)
 {
     p.tap = which % p.n->outer_taps;
@@ -272,8 +272,8 @@ static void run_filter(panel p, int64_t unit, const window_nest *n, int64_t part
     run_tap(p, unit % taps, positions * part / parts, positions * (part + 1) / parts);
 }
 
-/* Outputs are made block by block, inputs by so many images that they have about a block, and the
- * filter tap by tap. */
+/* Outputs are computed block by block, inputs by groups of images with about a block of positions,
+ * and the filter tap by tap. */
 void window_panel(const window_nest *n, char *scratch)
 {
     window_nest forward = *n;

@@ -1,20 +1,20 @@
 /* Convolution by plain loops: every type, every stride.
  *
- * Sums live in a block of lanes while all taps pass over them, so that short
- * floats are rounded once.  Lanes are the channels of the result (in FILTER
- * the outputs) of one group; when every group has one channel and one output
- * the lanes run over the groups.
+ * Sums stay in a block of lanes while all taps are added, so that short floats
+ * are rounded once.  Lanes are the channels of the result (in FILTER the
+ * outputs) of one group; if every group has one channel and one output, the
+ * lanes run over the groups.
  */
 #include "machine/kernels/arith.h"
 #include "machine/kernels/window_nest.h"
 
 enum {
-    LANES = 64, /* sums side by side */
+    LANES = 64, /* sums computed together */
     PLACES = 16 /* neighbours in a row that share a pass over the taps */
 };
 
-/* Strides of an operand along the groups, the lanes, and the terms: the channels that are summed
- * (in FILTER: that share the lanes' outputs). */
+/* Strides of an operand along the groups, the lanes, and the terms, which are the channels that are
+ * summed (in FILTER: that share the lanes' outputs). */
 typedef struct spread {
     int64_t group, lane, term;
 } spread;
@@ -24,7 +24,7 @@ typedef struct lanes {
     spread  x, w, y;
 } lanes;
 
-/* Some places of one row of the result, one group, lanes from `lane` on. */
+/* Some positions of one row of the result, in one group, lanes from `lane` on. */
 typedef struct stretch {
     int64_t      row;
     window_range places;
@@ -54,7 +54,7 @@ static lanes lanes_of(const window_nest *n)
                    .y = {y.group, 0, y.lane}};
 }
 
-/* A block of lanes at some places of the result's row: y from (x, w), or x from (y, w). */
+/* A block of lanes at some positions of the result's row: y from (x, w), or x from (y, w). */
 #define STRETCH(suffix, element, sum)                                                              \
     static void stretch_##suffix(const window_nest *n, const lanes *l, const stretch *p)           \
     {                                                                                              \
@@ -114,7 +114,7 @@ static lanes lanes_of(const window_nest *n)
         store_lanes_##suffix(w, l->w.lane, sums, count);                                           \
     }
 
-/* Where a row of the result begins. */
+/* The offset of a row of the result. */
 static int64_t row_offset(const window_nest *n, int64_t row)
 {
     int64_t offset = 0;
@@ -127,7 +127,7 @@ static int64_t row_offset(const window_nest *n, int64_t row)
     return offset;
 }
 
-/* Where a combination of outer taps lies in the filter. */
+/* The offset of a combination of outer taps in the filter. */
 static int64_t tap_offset(const window_nest *n, int64_t tap)
 {
     int64_t offset = 0;
@@ -138,7 +138,7 @@ static int64_t tap_offset(const window_nest *n, int64_t tap)
     return offset;
 }
 
-/* The outputs of a row that one tap joins with some places of the result. */
+/* The outputs of a row that one tap connects with some positions of the result. */
 static window_range outputs_of(const window_nest *n, int64_t tap, window_range places)
 {
     bool         input = n->kind == WINDOW_INPUT;

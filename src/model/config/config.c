@@ -1,4 +1,4 @@
-/* Configurations: read, asked, and written down again. */
+/* Configurations: opened, queried, and printed as operative. */
 #include "model/config/config.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ const configurable *config_reference(mtf_config *c, const gin_value *v, const ch
     }
     const configurable *k = configurable_find(c, v->text, &v->at, false);
     if (k && k->standing == STANDING_ABSENT) {
-        gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not available here yet", k->name);
+        gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not available in mtf yet", k->name);
         return NULL;
     }
     return k;
@@ -93,7 +93,7 @@ const char *config_pattern(mtf_config *c, const gin_value *list, bool plain, con
     return text_done(&t);
 }
 
-/* ---- what is left ---- */
+/* ---- unused parameters ---- */
 
 bool mtf_config_finish(mtf_config *c)
 {

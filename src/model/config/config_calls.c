@@ -8,7 +8,7 @@ enum { MOST_NESTED_CALLS = 8 };
 static const mtf_config_call *call_at(mtf_config *c, const gin_value *v, const char *scope,
                                       const char *what, int depth);
 
-/* As text, or as a call of its own. */
+/* An argument as text, or as a nested call. */
 static bool argument_of(mtf_config *c, const gin_value *v, const char *scope, int depth,
                         mtf_config_argument *to)
 {
@@ -30,7 +30,7 @@ static const mtf_config_call *call_at(mtf_config *c, const gin_value *v, const c
     bool found = false;
     for (int i = 0; known_calls[i].name; i++) found = found || k == &known_calls[i];
     if (!found || depth > MOST_NESTED_CALLS) {
-        gin_fail(&c->gin, &v->at, ERR_VALUE, "%s: @%s is no vocabulary, and no dataset", what,
+        gin_fail(&c->gin, &v->at, ERR_VALUE, "%s: @%s is neither a vocabulary nor a dataset", what,
                  k->name);
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* Vocabularies and datasets that can be opened here. */
+/* Vocabularies and datasets that mtf can open. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/numbers.h"
 #include "model/config/config.h"
 
-/* Where an argument stands, for messages. */
+/* The place of an argument in its file, for messages. */
 static const char *place_of(const mtf_config_call *call, const char *argument)
 {
     for (int k = 0; k < call->n; k++)
@@ -57,7 +57,7 @@ const char *config_vocabulary(mtf_config *c, const mtf_config_call *call)
                          mtf_config_argument_text(call, "data_dir"));
     gin_place at = configured_at(c, &known_run_function, "", "vocabulary");
     gin_say(&c->gin, &at, false,
-            "the vocabulary %s cannot be opened here; name its file, as by "
+            "the vocabulary %s cannot be opened by mtf; name its file, as by "
             "@SentencePieceVocabulary()",
             call->name);
     return NULL;
@@ -130,7 +130,7 @@ static bool text_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_
                     "%stext_dataset.files is not given: a path or a pattern, as 'train-*.tsv'", at);
 }
 
-/* Pairs of texts, one pair a line, in the files of another function. */
+/* Pairs of texts, one pair a line, in the files that another function names. */
 static bool tsv_dataset(const mtf_config_call *call, mtf_config_dataset *d)
 {
     const mtf_config_call *lines = NULL;
@@ -154,7 +154,7 @@ static bool t2t_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_d
     bool        one;
     if (shift && strcmp(shift, "0") != 0) {
         const char *at = place_of(call, "vocab_shift");
-        return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.vocab_shift takes 0 here, not %s", at,
+        return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.vocab_shift must be 0, not %s", at,
                         call->name, shift);
     }
     TRY(truth_of(c, call, "text2self", &one));
@@ -181,7 +181,7 @@ const mtf_config_dataset *config_dataset(mtf_config *c, const mtf_config_call *c
     if (!d->files) {
         gin_place at = configured_at(c, &known_run_function, "", "train_dataset_fn");
         gin_say(&c->gin, &at, false,
-                "the dataset %s cannot be opened here; name its files, as by @text_dataset",
+                "the dataset %s cannot be opened by mtf; name its files, as by @text_dataset",
                 call->name);
         return NULL;
     }

@@ -4,13 +4,13 @@
 
 #include "model/config/configurable.h"
 
-/* Where a layer is to be. */
+/* The kind of stack that a layer belongs to. */
 typedef enum stack_kind { STACK_CAUSAL, STACK_DECODER, STACK_BIDIRECTIONAL } stack_kind;
 
 /* One layer of make_layer_stack's list: a class, or [class, "name", {arguments}]. */
 bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack_kind in,
                   mtf_transformer_layer *l);
-/* What LayerStack says, in a scope: sublayers, dropout, epsilon, recomputing. */
+/* The settings of LayerStack in a scope: sublayers, dropout, epsilon, recomputing. */
 bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct pair {
     int         name_length, value_length;
 } pair;
 
-/* The next pair of a list; false at its end, and where none is here, which leaves the rest. */
+/* The next pair of a list; false at its end, and where the text is not a pair, which leaves it unread. */
 static bool next_pair(const char **list, pair *p)
 {
     *list += strspn(*list, " \t\n,;");
@@ -45,7 +45,7 @@ static int64_t axis_size(const char *mesh, const char *name, int length)
     return 0;
 }
 
-/* Into how many parts a rule's axes, as "rows+cols", cut; 0: the mesh lacks one of them. */
+/* The number of parts into which a rule's axes, such as "rows+cols", cut; 0: the mesh lacks one. */
 static int64_t rule_size(const char *mesh, const pair *rule)
 {
     int64_t     size = 1;
@@ -78,7 +78,7 @@ int64_t mesh_replicas(const mesh_rules *m)
 
 /* ---- values ---- */
 
-/* "8x8": two cores for each of the chips; "v3-32": as many cores. */
+/* "8x8": 64 chips of two cores each; "v3-32": 32 cores. */
 static bool count_cores(mtf_config *c, const gin_value *v, int64_t *cores)
 {
     const char *dash = v->kind == GIN_TEXT ? strrchr(v->text, '-') : NULL;
@@ -170,11 +170,11 @@ static bool check_pairs(mtf_config *c, const gin_value *v, const char *list, con
         }
     return !*list ||
            gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "run.%s is a list as in 'batch:4,model:2'; \"%.40s\" is no part of one", what,
+                    "run.%s is a list as in 'batch:4,model:2'; \"%.40s\" is not name:value", what,
                     list);
 }
 
-/* Dimensions of Transformers, those of layers that are not here yet included. */
+/* Dimensions of Transformers, including those of layers that mtf does not have yet. */
 static const char *const dimensions[] = {"batch",       "outer_batch",
                                          "length",      "memory_length",
                                          "d_model",     "d_ff",
@@ -200,8 +200,8 @@ static void check_dimension(mtf_config *c, const gin_value *v, const pair *rule)
             name, nearest_hint(&near, hint, sizeof hint));
 }
 
-/* Rules for axes that the mesh has.  As in the original, a model need not have their dimensions: each
- * ends in "?". */
+/* Rules for axes that the mesh has.  Each ends in "?" because, as in the original, a model need not have
+ * their dimensions. */
 static const char *kept_rules(mtf_config *c, const char *mesh, const gin_value *v,
                               const char *rules)
 {

@@ -61,7 +61,7 @@ static bool write_factor(mtf_config *c, const gin_value *v, bool inside, textbuf
     if (k == &known_product_rate) return write_product(c, v, inside, t);
     for (int i = 0; known_schedules[i].word; i++)
         if (k == &known_schedules[i].as) return write_schedule(c, v, &known_schedules[i], t);
-    return gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is no learning rate, as @linear_warmup is",
+    return gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not a learning rate, such as @linear_warmup",
                     k->name);
 }
 
@@ -73,7 +73,7 @@ static const char *schedule_text(mtf_config *c, const gin_value *v)
 
 /* ---- optimizers ---- */
 
-/* What is 0 means the default in the library's options; a real 0 is as small as can be. */
+/* In the library's options 0 means the default; the smallest positive number stands for a real 0. */
 static double or_least(double x)
 {
     return x == 0 ? DBL_TRUE_MIN : x;
@@ -153,7 +153,7 @@ static bool adam(mtf_config *c, const optimizer_args *a, mtf_minimize_opts *to)
     return true;
 }
 
-/* Other learning rates for variables whose names match. */
+/* Separate learning rates for variables whose names match. */
 static bool rules(mtf_config *c, const optimizer_args *a, mtf_minimize_opts *to)
 {
     const gin_value *search = a->search, *rates = a->alternatives;
@@ -186,7 +186,7 @@ static bool optimizer(mtf_config *c, const gin_value *v, mtf_minimize_opts *to)
     bool known = by_rules || k == &known_adafactor || k == &known_adam || k == &known_sgd ||
                  k == &known_momentum;
     if (!known)
-        return gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is no optimizer, as @AdafactorOptimizer is",
+        return gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not an optimizer, such as @AdafactorOptimizer",
                         k->name);
     TRY(configure(c, k, v->scope, NULL, &a));
     if (k == &known_sgd)

@@ -1,4 +1,4 @@
-/* Configurables: what bindings can be for, and how they are read. */
+/* Configurables: functions with parameters that files can bind. */
 #include "model/config/configurable.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct cursor {
     int list, at;
 } cursor;
 
-/* One after the other, NULL after the last. */
+/* The next configurable, NULL after the last. */
 static const configurable *next(cursor *i)
 {
     const configurable *const *const lists[] = {known_model, known_run, known_others};
@@ -32,7 +32,7 @@ static const char *last_part(const char *selector)
     return dot ? dot + 1 : selector;
 }
 
-/* Is the selector the end of "module.name"? */
+/* Whether the selector is "module.name" or a suffix of it. */
 static bool matches(const configurable *k, const char *selector)
 {
     const char *last = last_part(selector);
@@ -208,7 +208,7 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
     case TAKES_DEFAULT:
         return same_as_default(c, p, v) || !mtf_ok(c->gin.session) ||
                gin_fail(&c->gin, &v->at, ERR_VALUE,
-                        "%s.%s is not available here with any value but %s", k->name, p->name,
+                        "%s.%s is not available in mtf with any value but %s", k->name, p->name,
                         p->otherwise);
     }
     return false;
@@ -230,7 +230,7 @@ static bool record(mtf_config *c, const configurable *k, const char *scope, cons
     return true;
 }
 
-/* One parameter of a call of `k`; `owner` has it in its table: k, or one of its parents. */
+/* Reads one parameter for a call of `k`; its table is that of `owner`: k, or one of its parents. */
 static bool configure_one(mtf_config *c, const configurable *k, const configurable *owner,
                           const char *scope, const gin_value *given, const gin_parameter *p,
                           void *to)
@@ -247,7 +247,7 @@ static bool configure_one(mtf_config *c, const configurable *k, const configurab
         TRY(v != NULL);
     }
     if (b && p->takes == TAKES_NOTHING && !b->used && !b->quiet && !same_as_default(c, p, v))
-        gin_say(&c->gin, &b->at, false, "%s.%s has no effect here", k->name, p->name);
+        gin_say(&c->gin, &b->at, false, "%s.%s has no effect in mtf", k->name, p->name);
     if (b) b->used = true;
     v = gin_resolve(&c->gin, v);
     bool silent = passed || p->takes == TAKES_NOTHING;
@@ -322,13 +322,13 @@ void note_unused(mtf_config *c)
             b->selector ? configurable_find(c, b->selector, &b->at, true) : NULL;
         if (b->used || b->quiet || !k || overridden(c, i)) continue;
         b->used = true;
-        gin_text(g, b->value); /* the macros that it mentions are used */
+        gin_text(g, b->value); /* marks the macros that it mentions as used */
         if (k->standing == STANDING_NO_EFFECT)
-            gin_say(g, &b->at, false, "%s.%s has no effect here", k->name, b->parameter);
+            gin_say(g, &b->at, false, "%s.%s has no effect in mtf", k->name, b->parameter);
         else
             gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s",
                     b->scope, *b->scope ? "/" : "", k->name, b->parameter,
-                    k->standing == STANDING_ABSENT ? ", and it is not available here" : "");
+                    k->standing == STANDING_ABSENT ? ", and it is not available in mtf" : "");
     }
     for (int i = 0; i < g->nbindings; i++) {
         gin_binding *b = &g->bindings[i];

@@ -1,4 +1,4 @@
-/* The gin language: values and bindings, as files have them.
+/* The gin language: values and bindings as written in files.
  *
  *     file      = { statement newline }
  *     statement = "include" text | "import" .. | "from" ..
@@ -9,7 +9,7 @@
  *               | "@" [ scope "/" ] selector [ "()" ]
  *               | "[" values "]" | "(" values ")" | "{" value ":" value, .. "}"
  *
- * Brackets may span lines, "\" continues a line, "#" begins a comment.  Nothing here knows what a
+ * Brackets may span lines, "\" continues a line, "#" begins a comment.  This layer does not know what a
  * selector means.
  */
 #ifndef MODEL_GIN_H
@@ -20,7 +20,7 @@
 #include "mtf_config.h"
 
 typedef struct gin_place {
-    const char *file;         /* NULL: a default, which no file has */
+    const char *file;         /* NULL: a default                    */
     int         line, column; /* from 1 on                          */
 } gin_place;
 
@@ -58,7 +58,7 @@ typedef struct gin_binding {
     const gin_value *value;
     gin_place        at;
     bool             used;
-    bool             quiet; /* of the defaults: need not be used */
+    bool             quiet; /* from defaults.gin: no note where it is unused */
 } gin_binding;
 
 typedef struct gin_file {
@@ -68,17 +68,17 @@ typedef struct gin_file {
     int                nbindings, room;
     mtf_config_note   *notes;
     int                nnotes, notes_room;
-    int                including; /* files that are open, one in the other */
+    int                including; /* depth of nested includes */
     bool               reading_defaults;
 } gin_file;
 
 /* ---- reading ---- */
 
-/* Appends the bindings of a text; `name` stands for the file in messages. */
+/* Appends the bindings of a text; messages call it `name`. */
 bool gin_read_text(gin_file *g, const char *text, const char *name);
-/* The same of a file, found by gin_find; `from` is the file that includes it, with the place. */
+/* The same for a file, found by gin_find; `from` is the place that includes it. */
 bool gin_read_file(gin_file *g, const char *path, const gin_place *from);
-/* One value, alone; NULL after an error. */
+/* Parses a text that is one value; NULL after an error. */
 const gin_value *gin_read_value(gin_file *g, const char *text, const char *name);
 
 /* An error at a place; always false. */
@@ -87,26 +87,28 @@ bool gin_fail(gin_file *g, const gin_place *at, error_kind kind, const char *for
 void gin_say(gin_file *g, const gin_place *at, bool warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* "FILE:LINE:COLUMN: ", "" of a default. */
+/* "FILE:LINE:COLUMN: ", "" for a default. */
 enum { GIN_PLACE = 600 };
 const char *gin_place_text(const gin_place *at, char text[GIN_PLACE]);
 
 /* ---- values ---- */
 
-/* A macro's value, that of the last binding, through macros of macros; else the value itself.  NULL
- * after an error: there is no such macro, or it is its own value. */
+/* A macro's value, by its last binding, resolved repeatedly; any other value unchanged.  NULL after an
+ * error: there is no such macro, or it refers to itself. */
 const gin_value *gin_resolve(gin_file *g, const gin_value *v);
-/* A text in the same syntax, macros replaced by their values. */
+/* Writes a value in the same syntax, with macros replaced by their values. */
 void gin_write(gin_file *g, const gin_value *v, textbuf *t);
-void gin_write_real(double x, textbuf *t); /* the shortest digits that give the same number */
+void gin_write_real(double x, textbuf *t); /* with the fewest digits that read back exactly */
 const char *gin_text(gin_file *g, const gin_value *v); /* the same in the session's arena */
 
 /* ---- files ---- */
 
 enum { GIN_LONGEST = 1 << 20 }; /* bytes of a file */
 
-/* The path of the file to read, in the session's arena; NULL where there is none.  Looks at the path
- * as given, beside `from`, in the folders, and among the files that came with mtf. */
+/* The path of the file to read, in the session's arena; NULL where there is none.  Tries the path as
+ * given, the folder of `from`, the folders of the options, and the files installed with mtf. */
 const char *gin_find(gin_file *g, const char *path, const char *from);
+/* Offers the names of all files that came with mtf. */
+void gin_offer_names(gin_file *g, nearest *near);
 
 #endif

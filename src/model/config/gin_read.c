@@ -1,4 +1,4 @@
-/* Reads gin: statements and values, every one with its place. */
+/* Parses gin: statements and values, each with its place. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static bool read_items(gin_scanner *s, char close, gin_value *v)
     return true;
 }
 
-/* Cuts "a/b/name" after its last "/". */
+/* Splits "a/b/name" at its last "/". */
 static bool split_scope(gin_scanner *s, const char *name, const char **scope, const char **rest)
 {
     const char *slash = strrchr(name, '/');
@@ -236,7 +236,7 @@ static char *file_text(gin_file *g, const char *path, const gin_place *from)
         return gin_fail(g, from, ERR_FILE, "\"%s\" is larger than %d bytes", path, GIN_LONGEST),
                NULL;
     if (memchr(text, 0, n))
-        return gin_fail(g, from, ERR_FILE, "\"%s\" is no text: it has a byte 0", path), NULL;
+        return gin_fail(g, from, ERR_FILE, "\"%s\" is not a text: it has a zero byte", path), NULL;
     text[n] = 0;
     return text;
 }
@@ -244,9 +244,14 @@ static char *file_text(gin_file *g, const char *path, const gin_place *from)
 bool gin_read_file(gin_file *g, const char *path, const gin_place *from)
 {
     const char *found = gin_find(g, path, from ? from->file : NULL);
-    if (!found)
+    if (!found) {
+        nearest near = {.wanted = path};
+        char    hint[120];
+        gin_offer_names(g, &near);
         return gin_fail(g, from, ERR_FILE,
-                        "there is no file \"%s\", and none of that name came with mtf", path);
+                        "there is no file \"%s\", and none of that name came with mtf%s", path,
+                        nearest_hint(&near, hint, sizeof hint));
+    }
     if (g->including == MOST_INCLUDED)
         return gin_fail(g, from, ERR_FILE, "more than %d files include each other", MOST_INCLUDED);
     char *text = file_text(g, found, from);

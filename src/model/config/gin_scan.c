@@ -1,4 +1,4 @@
-/* Reading gin's text: blanks, words, texts and numbers. */
+/* Scans gin: blanks, names, texts and numbers. */
 #include "model/config/gin_scan.h"
 
 #include <ctype.h>
@@ -123,8 +123,8 @@ const char *scan_name(gin_scanner *s)
 
 /* ---- texts ---- */
 
-/* The quotes that begin here, after up to two letters that Python allows, say whether "\" is a
- * character like any other; NULL: none do. */
+/* Finds quotes at this place, after up to two prefix letters as in Python; the prefix decides whether
+ * "\" is an ordinary character.  NULL: there are no quotes. */
 static const char *opening(const char *at, bool *raw)
 {
     int n = 0;
@@ -156,7 +156,7 @@ static void put_utf8(textbuf *t, unsigned long c)
     text_add(t, "%s", bytes);
 }
 
-/* A character by its number, of `digits` digits at most: exactly as many in base 16. */
+/* A character by its code, of at most `digits` digits; in base 16 of exactly `digits`. */
 static bool numbered(gin_scanner *s, int base, int digits, textbuf *t)
 {
     unsigned long c = 0;
@@ -196,7 +196,7 @@ static bool escaped(gin_scanner *s, textbuf *t)
     return true;
 }
 
-/* One text, from its quotes on. */
+/* One quoted text. */
 static bool one_text(gin_scanner *s, bool raw, textbuf *t)
 {
     char      quote = *s->at;

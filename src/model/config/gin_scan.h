@@ -1,4 +1,4 @@
-/* Reading gin's text: blanks, words, texts and numbers. */
+/* Scans gin: blanks, names, texts and numbers. */
 #ifndef MODEL_GIN_SCAN_H
 #define MODEL_GIN_SCAN_H
 
@@ -9,11 +9,11 @@ typedef struct gin_scanner {
     const char *name; /* of the file */
     const char *at, *line_start;
     int         line;
-    int         brackets; /* that are open: line ends are blanks inside */
+    int         brackets; /* nesting depth; inside brackets line ends are blanks */
 } gin_scanner;
 
 gin_place scan_place(const gin_scanner *s);
-/* What stands here, for messages: a word, a character, or "the end of the line". */
+/* The next token, for messages: a name, a character, or "the end of the line". */
 const char *scan_what(const gin_scanner *s, char text[64]);
 bool        scan_fail(const gin_scanner *s, const char *wanted); /* always false */
 
@@ -22,10 +22,10 @@ void scan_line_end(gin_scanner *s);     /* to the beginning of the next line    
 bool scan_take(gin_scanner *s, char c); /* after blanks                             */
 bool scan_at_end(gin_scanner *s);       /* of the line or of the text, after blanks */
 
-/* Names with "." and "/" between them; NULL, where none is here, or one is not well formed. */
+/* Names joined by "." and "/"; NULL where there is none, or it is malformed. */
 const char *scan_name(gin_scanner *s);
 bool        scan_starts_text(const gin_scanner *s);
-bool        scan_text(gin_scanner *s, gin_value *v); /* several texts become one */
+bool        scan_text(gin_scanner *s, gin_value *v); /* adjacent texts are concatenated */
 bool        scan_number(gin_scanner *s, gin_value *v);
 
 #endif

@@ -1,4 +1,4 @@
-/* Values: macros resolved, and written as text again. */
+/* Values: resolving macros, and writing values as text. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static void write_text(const char *text, textbuf *t)
     text_add(t, "'");
 }
 
-/* With a sign that it is none of the whole numbers. */
+/* Written with a point or exponent, so that it does not read back as a whole number. */
 void gin_write_real(double x, textbuf *t)
 {
     char  text[40];

@@ -1,7 +1,7 @@
-/* Names of the original that nothing here reads.
+/* Names of the original that mtf does not use.
  *
- * Infrastructure has no counterpart: its parameters are accepted and noted.  Layers and functions
- * that do not exist here yet are an error where a model uses them.
+ * Infrastructure has no counterpart in mtf: its parameters are accepted with a note.  Layers and
+ * functions that mtf does not have yet are an error where a model uses them.
  */
 #include "model/config/configurable.h"
 
@@ -40,7 +40,7 @@ const configurable *const known_others[] = {
     NO_EFFECT("prefix_lm"), NO_EFFECT("rate_num_examples"), NO_EFFECT("rate_unsupervised"),
     NO_EFFECT("preprocess_tsv"), NO_EFFECT("tsv_dataset_fn"), NO_EFFECT("get_mixture_or_task"),
     NO_EFFECT("get_default_spm_path"), NO_EFFECT("get_default_vocabulary"),
-    /* layers that are not there yet */
+    /* layers that mtf does not have yet */
     ABSENT("MoE1D"), ABSENT("MoE2D"), ABSENT("ExpertsSelfAttention"), ABSENT("ExpertsEncDecAttention"),
     ABSENT("Synthesizer"), ABSENT("TransparentEncDecAttention"), ABSENT("GeneralBilinearSelfAttention"),
     ABSENT("GeneralBilinearEncDecAttention"), ABSENT("BranchedSelfAttention"), ABSENT("BranchedEncDecAttention"),
@@ -48,17 +48,17 @@ const configurable *const known_others[] = {
     ABSENT("LightweightConv1DLocalAttn"), ABSENT("DynamicConv1DLocalAttn"), ABSENT("LocalConvAttnBlock"),
     ABSENT("ParallelLayer"), ABSENT("GatedLinearUnitLayer"), ABSENT("EncoderConvolutionalLayer"),
     ABSENT("DecoderAttentionLayer"), ABSENT("DecoderConvolutionalLayer"), ABSENT("UTLayerStack"),
-    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"), ABSENT("ReversibleLayerStack"),
+    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"),
     ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
     ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),
     ABSENT("ProductKeyValueMemory"),
-    /* embeddings, losses and functions likewise */
+    /* embeddings, losses and functions that mtf does not have yet */
     ABSENT("FactorizedVocabEmbedding"), ABSENT("AdaptiveVocabEmbedding"), ABSENT("AdaptiveSoftmaxVocabEmbedding"),
     ABSENT("adaptive_softmax_loss_fn"), ABSENT("MixtureOfSoftmaxes"), ABSENT("Mixtape"),
-    ABSENT("relative_position_spans"), ABSENT("enc_dec_attention_bias"), ABSENT("enc_dec_attention"),
+    ABSENT("enc_dec_attention"),
     ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("synthetic_attention"), ABSENT("local_attention_1d"),
     ABSENT("attention_params"), ABSENT("variable_filter_max_size"), ABSENT("flexible_ckpt_init_mapping"),
     ABSENT("init_checkpoint_variable_mapping"), ABSENT("should_load_variable"),
-    ABSENT("sinusoid_positional_embedding_weights"), ABSENT("beam_search"), ABSENT("greedy_decode"),
+    ABSENT("beam_search"), ABSENT("greedy_decode"),
     NULL};
 /* clang-format on */

@@ -16,6 +16,7 @@ typedef struct run_args {
 
 typedef struct estimator_args {
     const char *init_checkpoint, *init_filter;
+    int64_t     outer_batch;
 } estimator_args;
 
 typedef struct dtype_args {
@@ -45,7 +46,8 @@ typedef struct optimizer_args {
 } optimizer_args;
 
 typedef struct decode_args {
-    int64_t          beams, top_k, length_constant, max_length, max_steps, stop, repeats;
+    int64_t          beams, top_k, length_constant, max_length, max_steps, stop, start, repeats;
+    bool             never_end;
     double           alpha, temperature, top_p, length_multiplier;
     const char      *input_file, *output_file, *dataset_split, *output_dir;
     const gin_value *dataset, *function;
@@ -70,12 +72,12 @@ extern const configurable known_run_function, known_estimator, known_variable_dt
     known_decode_dataset, known_infer_model, known_score_strings, known_score_dataset,
     known_save_scores;
 
-/* Schedules: their words in mtf_schedule, and the names of their arguments there. */
+/* Schedules: their names in mtf_schedule, and the names of their arguments there. */
 typedef struct known_schedule {
     const char  *word, *arguments[4];
     configurable as;
 } known_schedule;
-extern const known_schedule known_schedules[]; /* the last has no word */
+extern const known_schedule known_schedules[]; /* the last has no name */
 
 /* Vocabularies and datasets, which fill in call_args; the last has no name. */
 extern const configurable known_calls[];

@@ -1,8 +1,8 @@
 /* Published models: T5 and GPT-2 as Hugging Face keeps them.
  *
- * A folder of theirs has config.json, which says what the model is, and safetensors files with weights
- * under names and in orientations of their own.  A table (weight_names.c) says which variable of this library
- * each of them is.
+ * A published folder has config.json, which describes the model, and safetensors files with weights,
+ * whose names and orientations differ from mtf's.  A table (weight_names.c) maps each of them to a
+ * variable of this library.
  */
 #ifndef MODEL_PUBLISHED_H
 #define MODEL_PUBLISHED_H
@@ -12,52 +12,54 @@
 
 typedef enum published_family { PUBLISHED_T5, PUBLISHED_GPT2 } published_family;
 
-/* What config.json says. */
+/* The contents of config.json. */
 typedef struct published_config {
     published_family family;
-    const char      *text; /* all of it */
+    const char      *text; /* the whole file */
     int64_t          vocab, d_model, d_kv, d_ff, heads;
     int64_t          layers, encoder_layers; /* of the only stack, or the decoder; 0: no encoder */
     int64_t          buckets, max_distance;  /* T5 */
     int64_t          positions;              /* longest sequence */
     double           epsilon, dropout, attention_dropout;
-    const char      *activation; /* as this library calls it */
-    bool             gated;      /* the hidden units are products of two */
+    const char      *activation; /* this library's name for it */
+    bool             gated;      /* hidden units are products of two projections */
     bool             tied;       /* logits are products with the embedding */
-    bool             unscaled;   /* such logits are not divided by sqrt(d_model) */
+    bool             unscaled;   /* tied logits are not divided by sqrt(d_model) */
     bool             scaled_queries;
-    bool legacy_names; /* T5's norms are called as in the original's first checkpoints */
+    bool legacy_names; /* T5's norms have the names of the original's first checkpoints */
+    const char *folder; /* absolute path of the imported folder; NULL: unknown */
 } published_config;
 
-/* Reads config.json, at this path.  False after an error, such as a kind of model that is not known. */
+/* Reads config.json at this path.  False after an error, such as an unknown kind of model. */
 bool published_read(mtf_session *s, const char *path, published_config *c);
-/* The same of a text, which a file at `path` has. */
+/* The same for the text of the file at `path`. */
 bool published_parse(mtf_session *s, const char *path, const char *text, published_config *c);
 
-/* The model as a literal; `room` holds its layers. */
+/* The options of the model; `room` holds its layers. */
 typedef struct published_layers {
     mtf_transformer_layer encoder[3], decoder[4];
 } published_layers;
 mtf_transformer_opts published_opts(const published_config *c, published_layers *room);
-/* The same as a file in gin's syntax, in the arena; NULL after an error. */
+/* The same as the text of a gin file, in the arena; NULL after an error. */
 const char *published_gin(arena *a, const published_config *c);
 
 typedef struct published_call {
     const char *from, *to;
-    const char *config; /* path of config.json; NULL: import: beside the weights, export: as it was
-                           when the weights were imported */
-    bool legacy_names;  /* import: T5's norms are called as in the original's first checkpoints */
-    bool force;         /* replaces what is there already */
+    const char *config; /* path of config.json; NULL: the one beside the weights for import, the one
+                           that was imported for export */
+    bool force;         /* replaces what exists */
 } published_call;
 
 typedef struct published_done {
     published_config config;
-    int              tensors; /* that were written */
+    int              tensors; /* how many were written */
 } published_done;
 
-/* Weights in Hugging Face's layout, a folder or one of its files, become a checkpoint of this library. */
+/* Converts Hugging Face's weights, a folder or one of its files, to a checkpoint of this library with a
+ * configuration.  Norms of T5 1.0 get the names of the original's first checkpoints, which its published
+ * configurations use. */
 bool published_import(mtf_session *s, const published_call *call, published_done *done);
-/* The variables of a model in a checkpoint become a folder that the transformers library opens. */
+/* Converts a model's variables in a checkpoint to a folder that the transformers library opens. */
 bool published_export(mtf_session *s, const published_call *call, published_done *done);
 
 #endif

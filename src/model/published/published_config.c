@@ -1,4 +1,4 @@
-/* config.json of published models, and the models it describes. */
+/* config.json of published models, and the models they describe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -29,8 +29,8 @@ static bool is_absent(const cJSON *x)
     return !x || cJSON_IsNull(x);
 }
 
-/* A whole number from 1 on, such that products of two are numbers still; `otherwise` 0: it must be
- * there. */
+/* A whole number from 1 on, small enough that a product of two fits int64_t; `otherwise` 0: it is
+ * required. */
 static bool get_size(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
 {
     const cJSON *x = json_member(r->root, key);
@@ -40,7 +40,7 @@ static bool get_size(const config_reader *r, const char *key, int64_t otherwise,
            wrong(r, key, "a whole number from 1 to 2147483646");
 }
 
-/* Blocks have numbers of three digits. */
+/* Names of variables number blocks with three digits. */
 static bool get_layers(const config_reader *r, const char *key, int64_t otherwise, int64_t *to)
 {
     return get_size(r, key, otherwise, to) && (*to < 1000 || wrong(r, key, "less than 1000"));
@@ -176,7 +176,7 @@ static const char *read_text(mtf_session *s, const char *path)
     if (file < 0 || fstat(file, &about) != 0) {
         fail(&s->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode) || about.st_size > MOST) {
-        fail(&s->fault, ERR_FILE, "\"%s\" is no configuration of a model", path);
+        fail(&s->fault, ERR_FILE, "\"%s\" is not a configuration of a model", path);
     } else {
         text = arena_alloc(&s->arena, (size_t)about.st_size + 1);
         if (text && !file_read(file, path, 0, text, about.st_size, &s->fault)) text = NULL;
@@ -189,7 +189,7 @@ bool published_parse(mtf_session *s, const char *path, const char *text, publish
 {
     *c = (published_config){.text = text};
     cJSON *root = json_read(text, strlen(text));
-    if (!root) return fail(&s->fault, ERR_FILE, "\"%s\" is no JSON object", path);
+    if (!root) return fail(&s->fault, ERR_FILE, "\"%s\" is not a JSON object", path);
     bool ok = read_family(&(config_reader){s, path, root}, c);
     cJSON_Delete(root);
     return ok;
@@ -205,6 +205,8 @@ bool published_read(mtf_session *s, const char *path, published_config *c)
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
 static const char *const gpt2_final[] = {"layer_norm", NULL};
+static const char *const legacy_layers[] = {"legacy_rms_norm", "call_layer", "dropout", "residual", NULL};
+static const char *const legacy_final[] = {"legacy_final_rms_norm", "dropout", NULL};
 
 mtf_transformer_opts published_opts(const published_config *c, published_layers *room)
 {
@@ -234,6 +236,7 @@ mtf_transformer_opts published_opts(const published_config *c, published_layers 
                                   .positions = t5 ? MTF_POSITIONS_NONE : MTF_POSITIONS_LEARNED,
                                   .per_layer = t5 ? NULL : gpt2_layers,
                                   .final = t5 ? NULL : gpt2_final};
+    if (c->legacy_names) stack.per_layer = legacy_layers, stack.final = legacy_final;
     mtf_transformer_opts o = {.d_model = c->d_model,
                               .input_vocab = c->vocab,
                               .vocab_divisor = 1,

@@ -1,4 +1,6 @@
-/* Published weights to checkpoints and back. */
+/* Converts published weights to checkpoints and back. */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,9 +13,10 @@
 #include "checkpoint/reading.h"
 #include "checkpoint/whole_folder.h"
 #include "checkpoint/writing.h"
+#include "model/config/kept.h"
 #include "model/published/weight_names.h"
 
-/* Both directions: tensors of `source` become those of `target`. */
+/* Either direction: tensors of `source` are converted to those of `target`. */
 typedef struct conversion {
     mtf_session            *session;
     published_config        config;
@@ -35,9 +38,9 @@ static kept_tensor *find_source(const conversion *v, const published_weight *w)
                       : contents_find(&v->source, w->ours);
 }
 
-/* ---- is everything there? ---- */
+/* ---- checking for completeness ---- */
 
-/* Names under one heading, of which the first few are said. */
+/* A list of names for an error message, which prints the first few. */
 typedef struct complaint {
     textbuf text;
     int     count;
@@ -91,7 +94,7 @@ static void check_weight(const conversion *v, const published_weight *w, complai
     }
 }
 
-/* Tensors of a published file that the model does not have: the configuration may be another's. */
+/* Tensors of a published file that the model lacks: config.json may belong to another model. */
 static bool find_unknown(const conversion *v, complaint *unknown)
 {
     arena          *a = &v->session->arena;
@@ -134,8 +137,8 @@ static bool check_source(const conversion *v)
 
 /* ---- elements ---- */
 
-/* Copies elements of `bytes` each between ours and theirs, in small squares: one side is read or
- * written against its order. */
+/* Copies elements of `bytes` each between our tensor and the published one, in small square tiles,
+ * because a transpose reads or writes one side with a stride. */
 static inline void copy_elements(const published_weight *w, bool imports, char *ours, char *theirs,
                                  size_t bytes)
 {
@@ -165,7 +168,7 @@ static void copy_weight(const published_weight *w, bool imports, mtf_dtype type,
     }
 }
 
-/* A whole tensor into a block of its own, to be freed; NULL after an error. */
+/* Reads a whole tensor into a new block, which the caller frees; NULL after an error. */
 static char *read_tensor(conversion *v, const kept_tensor *t)
 {
     mtf_session *s = v->session;
@@ -185,13 +188,13 @@ static char *read_tensor(conversion *v, const kept_tensor *t)
     return NULL;
 }
 
-/* Weights k and following that are in one tensor of theirs. */
+/* How many weights from k on share one published tensor. */
 static int group_size(const conversion *v, int k)
 {
     return v->weights[k].parts;
 }
 
-/* Import: one variable out of their tensor.  Export: their tensor out of all its variables. */
+/* Import: extracts one variable from a published tensor.  Export: builds the tensor from its variables. */
 static char *make_tensor(conversion *v, int k, const kept_tensor *to)
 {
     mtf_session *s = v->session;
@@ -220,7 +223,7 @@ static bool plan(conversion *v, const char *path)
     v->target = contents_make(&v->session->arena);
     v->target.path = v->target.folder = path;
     if (!v->imports)
-        v->target.format = "pt"; /* PyTorch's: the transformers library insists on it */
+        v->target.format = "pt"; /* PyTorch; the transformers library requires it */
     for (int k = 0; k < v->nweights; k += v->imports ? 1 : group_size(v, k)) {
         w = &v->weights[k];
         const kept_tensor *from = find_source(v, w);
@@ -275,13 +278,17 @@ static bool write_files(conversion *v)
     writer_close(&w);
     const char *text = v->config.text;
     TRY(ok);
-    if (v->imports) v->target.config = text;
-    if (v->imports) text = manifest_print(&v->target);
+    if (v->imports) {
+        const char *gin = published_gin(&s->arena, &v->config);
+        TRY(gin && writing_small(&v->target, CONFIG_KEPT, gin, strlen(gin)));
+        v->target.config = text;
+        text = manifest_print(&v->target);
+    }
     return text && writing_small(&v->target, v->imports ? manifest_name : "config.json", text,
                                  strlen(text));
 }
 
-/* All or nothing: the folder has another name until it is whole. */
+/* The folder has a temporary name until it is complete. */
 static bool write_folder(conversion *v, const char *path)
 {
     mtf_session *s = v->session;
@@ -292,8 +299,8 @@ static bool write_folder(conversion *v, const char *path)
     return whole_end(&w, ok, &s->fault);
 }
 
-/* Configurations of T5 say that logits are not scaled where they have weights of their own, and later
- * ones say that all weights are tied: whether these are, the weights tell. */
+/* T5's configurations do not tell reliably whether the logits' weights are tied: an old one implies it
+ * by the scaling of logits, a later one says so for all models.  So the weights themselves decide. */
 static void settle_logits(conversion *v)
 {
     const char *own = v->imports ? "lm_head.weight" : "decoder/logits/kernel";
@@ -310,7 +317,7 @@ static bool convert(conversion *v, const published_call *call, published_done *d
     settle_logits(v);
     v->config.legacy_names =
         v->config.family == PUBLISHED_T5 &&
-        (v->imports ? call->legacy_names : contents_find(&v->source, legacy_sign) != NULL);
+        (v->imports ? !v->config.gated : contents_find(&v->source, legacy_sign) != NULL);
     v->weights = published_weights(&s->arena, &v->config, &v->nweights);
     TRY(v->weights && check_source(v) &&
         whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault));
@@ -351,8 +358,10 @@ bool published_import(mtf_session *s, const published_call *call, published_done
     const char *config = call->config ? call->config
                          : folder     ? beside(a, folder, "config.json")
                                       : NULL;
+    char        whole[PATH_MAX];
     TRY(config && published_read(s, config, &v.config));
-    if (folder == call->from) { /* other files of a folder may have other things */
+    if (realpath(folder, whole)) TRY((v.config.folder = arena_text(a, whole)) != NULL);
+    if (folder == call->from) { /* files of a folder may hold tensors besides the weights */
         const char *usual = beside(a, folder, "model.safetensors");
         TRY(usual != NULL);
         if (access(usual, F_OK) == 0) from = usual;

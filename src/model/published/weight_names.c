@@ -10,8 +10,8 @@ typedef enum when { ALWAYS, IF_PLAIN, IF_GATED, IF_UNTIED } when;
 typedef enum blocks { ONCE, ENCODER, DECODER } blocks;
 
 /* A # in a name is the number of a block.  Letters stand for dimensions: v vocabulary, d model, h all
- * heads side by side, H heads, f hidden units, b buckets, p positions.  A ^ before them: theirs has
- * them in the other order; a digit: theirs holds three side by side, of which this is that one. */
+ * heads in one dimension, H heads, f hidden units, b buckets, p positions.  A ^ before them: the
+ * published tensor is transposed; a digit: it holds three side by side, of which this is that one. */
 typedef struct row {
     blocks      blocks;
     when        when;
@@ -54,7 +54,7 @@ static const row t5_rows[] = {
     {0},
 };
 
-/* Linear layers are "Conv1D" there, which keeps its weights as this library does. */
+/* Linear layers are "Conv1D" there, which stores its weights in this library's order. */
 static const row gpt2_rows[] = {
     {ONCE,    ALWAYS,    "transformer.wte.weight",             "transformer/embedding",                                  "vd"},
     {ONCE,    ALWAYS,    "transformer.wpe.weight",             "transformer/positional_embedding",                       "pd"},
@@ -84,8 +84,8 @@ static const row gpt2_rows[] = {
 /* What differs between families, besides the rows. */
 static const struct {
     const row  *rows;
-    const char *prefix; /* that some files leave out */
-    const char *extra;  /* copies of weights that are tied, masks, and a bias that was never used */
+    const char *prefix; /* that some files omit */
+    const char *extra;  /* pattern of tensors to ignore: copies of tied weights, masks, an unused bias */
 } families[] = {
     [PUBLISHED_T5] =
         {t5_rows, "",
@@ -126,7 +126,7 @@ static mtf_dim dim_of(char letter, const published_config *c)
     }
 }
 
-/* The name with the block's number, in at least so many digits. */
+/* The name with the block's number, padded to `digits` digits. */
 static const char *numbered(arena *a, const char *name, int digits, int64_t block)
 {
     const char *mark = strchr(name, '#');
@@ -136,7 +136,7 @@ static const char *numbered(arena *a, const char *name, int digits, int64_t bloc
     return text_done(&t);
 }
 
-/* What a norm was called in the original's first checkpoints. */
+/* The name of a norm in the original's first checkpoints. */
 static const char *legacy_name(arena *a, const char *name)
 {
     static const char now[] = "/rms_norm/";
@@ -148,7 +148,7 @@ static const char *legacy_name(arena *a, const char *name)
     return text_done(&t);
 }
 
-/* The shapes of both, from the letters of ours. */
+/* The shapes of variable and published tensor, from the letters. */
 static void set_shapes(const char *dims, const published_config *c, published_weight *w)
 {
     mtf_dim pair[2];
@@ -183,7 +183,7 @@ static bool make_weight(arena *a, const row *r, const published_config *c, int64
     return w->ours && w->theirs;
 }
 
-/* Rows from r on that are in one tensor of theirs. */
+/* How many rows from r on share one published tensor. */
 static int group_size(const row *r)
 {
     int n = 1;

@@ -1,31 +1,32 @@
-/* Queries attend to a memory: which positions see which, and the sum. */
+/* Attention of queries to a memory, with masks. */
 #ifndef MODEL_ATTEND_H
 #define MODEL_ATTEND_H
 
 #include "model/transformer/stack_call.h"
 
-/* What a query sees.  All of it must hold. */
+/* Which positions a query sees: those for which all of these hold. */
 typedef struct visibility {
-    bool        causal;       /* the memory's place is at most the query's */
-    int64_t     window;       /* and at most window - 1 before it; 0: any distance */
-    mtf_tensor *read, *write; /* places of queries and of the memory, i32; NULL: their index */
+    bool        causal; /* the memory's priority is at most the query's */
+    int64_t     window; /* less than this before it, and at most this after it; 0: any distance */
+    mtf_tensor *place;  /* of queries, i32; NULL: their index, as the memory's is */
+    mtf_tensor *read, *write; /* priorities of queries and of the memory, i32; NULL: their places */
     mtf_tensor *query_segment, *memory_segment; /* must be equal; NULL: there are none */
 } visibility;
 
 typedef struct attend_opts {
-    mtf_dim     memory, key, value; /* the bias calls the memory so */
-    bool        self; /* k, v and what belongs to them have the query's length instead of memory */
+    mtf_dim     memory, key, value; /* `memory`: as named in the bias */
+    bool        self; /* k, v and memory_segment have the query's length instead of memory */
     visibility  sees;
     mtf_tensor *bias; /* added to the logits; NULL: none */
     mtf_tensor *extra_logit;
     double      dropout;
-    mtf_shape   dropout_shared; /* dimensions that share decisions */
+    mtf_shape   dropout_shared; /* dimensions that share the dropout mask */
     bool        hybrid;
-    bool        composed; /* by products and a softmax, even where one operation could */
+    bool        composed; /* from einsums and a softmax, even where the fused operation is possible */
 } attend_opts;
 
-/* Sum over the memory of softmax(q k + bias) v: q's dimensions with value in place of key.  Dimensions
- * of q that k and v lack share these. */
+/* Sum over the memory of softmax(q k + bias) v: q's dimensions with value in place of key.  k and v are
+ * broadcast along dimensions of q that they lack. */
 mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
                    mtf_tensor *v);
 /* 0 where a query sees the memory, -1e9 where not; NULL: everything is seen. */

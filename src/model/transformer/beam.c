@@ -1,11 +1,11 @@
-/* Beam search: the best sequences, a few at a time. */
+/* Beam search. */
 #include "model/transformer/beam.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A sequence and a token after it. */
+/* A sequence and a token that may continue it. */
 typedef struct candidate {
     double  log_probability;
     int     beam;
@@ -67,7 +67,7 @@ static bool ends(const beam_search *b, int32_t token)
     return false;
 }
 
-/* The more probable first; of equals the earlier sequence, the lower token. */
+/* The more probable first; ties: the earlier sequence, then the lower token. */
 static bool is_better(const candidate *a, const candidate *b)
 {
     if (a->log_probability != b->log_probability) return a->log_probability > b->log_probability;
@@ -107,8 +107,8 @@ static void copy(hypothesis *to, const hypothesis *from, const candidate *c)
     to->log_probability = c->log_probability;
 }
 
-/* Takes its place among those that have ended; the worst of too many is given up.  The list has one
- * more element than counts: what is not in use there has room for the new one. */
+/* Inserts a hypothesis into the sorted list of ended ones; drops the worst where there are too many.  The
+ * list has a spare element, whose buffer receives the new one. */
 static void end(beam_search *b, const candidate *c)
 {
     double score = c->log_probability / penalty(b, b->step + 1);

@@ -1,7 +1,7 @@
-/* Beam search: the best sequences, a few at a time.
+/* Beam search.
  *
- * It knows nothing of models: each step is given the logits of its sequences, and says which of them
- * go on, with which tokens.  Nothing is left out before it is compared.
+ * It does not depend on the model: each step takes the logits of the live sequences, and decides which
+ * of them continue, with which tokens.  All continuations are compared; none is pruned before.
  */
 #ifndef MODEL_BEAM_H
 #define MODEL_BEAM_H
@@ -15,7 +15,7 @@ typedef struct beam_opts {
     const int32_t *stop;  /* tokens that end a sequence, ended by -1 */
 } beam_opts;
 
-/* A sequence that is followed, or has ended. */
+/* A live or ended sequence. */
 typedef struct hypothesis {
     int32_t *ids;
     int64_t  length;
@@ -24,14 +24,14 @@ typedef struct hypothesis {
 
 typedef struct beam_search beam_search;
 
-beam_search *beam_new(mtf_session *s, const beam_opts *o);   /* room for one search after another */
-void         beam_begin(beam_search *b, const beam_opts *o); /* no more beams, vocab or tokens */
-/* logits [beams, vocab] of the sequences that are followed, which at first are one, the first.  Fills
- * in for each sequence that is followed from now on whose continuation it is, and its new token. */
+beam_search *beam_new(mtf_session *s, const beam_opts *o);   /* for searches one after another */
+void         beam_begin(beam_search *b, const beam_opts *o); /* its sizes are at most those of beam_new */
+/* Takes logits [beams, vocab] of the live sequences, at first only of the first one.  Gives for each new
+ * live sequence the one that it continues, and its new token. */
 void beam_advance(beam_search *b, const float *logits, int32_t *parent, int32_t *token);
-/* Can no sequence that is followed still be among the best? */
+/* Whether no live sequence can still be among the best. */
 bool beam_done(const beam_search *b);
-/* The best that have ended, best first; where none has, those that are followed. */
+/* The best ended sequences, best first; where none has ended, the live ones. */
 int beam_results(const beam_search *b, const hypothesis **list);
 
 #endif

@@ -1,9 +1,9 @@
-/* Decoding: sequences side by side, a token of each at a time.
+/* Decodes a batch of sequences, one token of each per step.
  *
- * A decoder has a number of slots, one for each sequence, and beams rows of kept
- * keys and values for each slot.  What a model is to read at the next positions
- * is fed, what comes out decides the next tokens here, on the host: the same
- * numbers give the same tokens in every process.
+ * A decoder has a slot for each sequence of the batch, and for each slot as many
+ * rows of cached keys and values as there are beams.  Each step feeds the next
+ * inputs and fetches logits; the host chooses the next tokens, deterministically,
+ * so that every process chooses the same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { CHUNKS = 5, NO_POSITION = -1 };
 
-/* Lengths of prompts that programs are made for, when first needed. */
+/* Prompts are processed in chunks of these lengths; a program is compiled when first needed. */
 static const int64_t chunk_lengths[CHUNKS] = {16, 64, 256, 1024, 4096};
 
 /* One sequence that is being decoded. */
@@ -24,8 +24,8 @@ typedef struct slot {
     int64_t         position; /* of the next input */
     int64_t         most;     /* tokens at most */
     int64_t         made;
-    int32_t         next; /* the input there */
-    int64_t         seen; /* prefix models: positions that all of the prompt sees */
+    int32_t         next; /* the next input */
+    int64_t         seen; /* prefix models: the number of positions that see each other */
     double          score;
     int32_t        *ids; /* of a sequence that is sampled */
     beam_search    *beam;
@@ -40,13 +40,12 @@ struct mtf_decoder {
     decode_graph step, best;
     decode_graph prompts[CHUNKS], rows[CHUNKS];
     encode_graph encoders[CHUNKS];
-    /* what is fed and fetched */
+    /* buffers for feeds and fetches */
     int32_t *ids, *first, *seen, *parent, *tokens, *segment;
-    int32_t *parent_of; /* beams: the row that each goes on from */
+    int32_t *parent_of; /* beams: the row that each row continues */
     float   *logits, *log_probability;
+    int32_t  end_only[2]; /* the model's end, which stops a sequence unless a job says more */
 };
-
-static const int32_t end_only[] = {1, -1};
 
 /* ---- opening ---- */
 
@@ -85,7 +84,7 @@ static bool complete_opts(const mtf_transformer *m, mtf_decoder_opts *o)
 static bool make_slot(mtf_decoder *d, slot *s)
 {
     arena    *a = &d->session->arena;
-    beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0, end_only};
+    beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0, d->end_only};
     s->ids = arena_array(a, int32_t, d->sizes.length);
     if (d->beams > 1) s->beam = beam_new(d->session, &o);
     return s->ids && (d->beams == 1 || s->beam);
@@ -125,6 +124,7 @@ mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *o
     *d = (mtf_decoder){.session = m->session,
                        .slots = o.batch,
                        .beams = o.beams,
+                       .end_only = {m->opts.end, -1},
                        .sizes = {.model = m,
                                  .scope = arena_text(&m->session->arena, scope),
                                  .rows = o.batch * o.beams,
@@ -136,7 +136,7 @@ mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *o
 
 /* ---- prompts ---- */
 
-/* The shortest that is long enough, or else the longest. */
+/* The shortest chunk that is long enough, or else the longest. */
 static int chunk_for(int64_t length)
 {
     int k = 0;
@@ -156,15 +156,15 @@ static void nothing_kept(mtf_decoder *d)
         d->first[k] = (int32_t)d->sizes.length, d->seen[k] = 0;
 }
 
-/* Inputs [0, n) of a model that begins with token 0, or with the prompt itself. */
+/* The input at a position: the prompt, after the start token in a model that shifts its inputs. */
 static int32_t input_at(const mtf_decoder *d, const mtf_decode_job *job, int64_t place)
 {
-    if (d->sizes.inputs) return 0; /* a decoder begins from nothing */
+    if (d->sizes.inputs) return job->how.start; /* the decoder of an encoder-decoder has no prompt */
     if (d->sizes.model->opts.no_shift) return job->prompt[place];
-    return place ? job->prompt[place - 1] : 0;
+    return place ? job->prompt[place - 1] : job->how.start;
 }
 
-/* What precedes the first new token: all but the last go through `prompt` programs. */
+/* The number of inputs before the first new token; the last of them goes through a `step` program. */
 static int64_t inputs_of(const mtf_decoder *d, const mtf_decode_job *job)
 {
     if (d->sizes.inputs) return 1;
@@ -185,7 +185,7 @@ static bool run_chunk(mtf_decoder *d, const slot *s, int64_t row, int64_t begin,
     return mtf_step(g->program);
 }
 
-/* All inputs of the prompt but the last; with a prefix all of them, at once. */
+/* Processes all inputs of the prompt but the last; in a prefix model all of them. */
 static bool run_prompt(mtf_decoder *d, const slot *s, int64_t row)
 {
     bool    prefix = d->sizes.model->opts.prefix;
@@ -240,11 +240,24 @@ static bool check_job(const mtf_decoder *d, const mtf_decode_job *job)
         if (job->prompt[k] < 0 || job->prompt[k] >= m->opts.input_vocab)
             return fail(f, ERR_VALUE, "token %lld of the prompt is %d; the vocabulary has %lld",
                         (long long)k, job->prompt[k], (long long)m->opts.input_vocab);
+    if (job->how.start < 0 || job->how.start >= m->opts.input_vocab)
+        return fail(f, ERR_VALUE, "a decoder starts from token %d; the vocabulary has %lld",
+                    job->how.start, (long long)m->opts.input_vocab);
+    if (job->how.start && m->opts.no_shift)
+        return fail(f, ERR_VALUE,
+                    "this model reads the prompt first; put token %d there instead of starting from "
+                    "it",
+                    job->how.start);
     if (job->how.temperature < 0 || job->how.top_k < 0 || job->how.top_p < 0 || job->how.top_p > 1)
         return fail(f, ERR_VALUE,
                     "sampling with temperature %g, top_k %lld and top_p %g; they must not be "
                     "negative, and top_p at most 1",
                     job->how.temperature, (long long)job->how.top_k, job->how.top_p);
+    if (job->how.alternatives < 0 || job->how.alternatives > MOST_ALTERNATIVES ||
+        (d->beams > 1 && job->how.alternatives))
+        return fail(f, ERR_VALUE,
+                    "%lld alternatives to each token; there can be up to %d, and none with beams",
+                    (long long)job->how.alternatives, MOST_ALTERNATIVES);
     if (d->beams > 1 && (job->how.temperature > 0 || job->how.top_k || job->how.top_p > 0))
         return fail(f, ERR_VALUE,
                     "beam search takes the best sequences; it has no temperature, top_k "
@@ -257,7 +270,7 @@ static void begin_slot(mtf_decoder *d, slot *s, mtf_decode_job *job)
     int64_t inputs = inputs_of(d, job);
     s->job = job;
     s->how = job->how;
-    if (!s->how.stop) s->how.stop = end_only;
+    if (!s->how.stop) s->how.stop = d->end_only;
     s->position = inputs - 1;
     s->next = input_at(d, job, inputs - 1);
     s->seen = d->sizes.model->opts.prefix ? inputs : 0;
@@ -287,7 +300,7 @@ bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job)
 
 /* ---- results ---- */
 
-/* Room for n sequences of these lengths, in one block that belongs to the job. */
+/* Allocates room for n sequences of these lengths, in one block that belongs to the job. */
 static bool make_results(mtf_decoder *d, mtf_decode_job *job, int n, const hypothesis *list)
 {
     size_t heads = (size_t)n * (sizeof *job->ids + sizeof *job->lengths + sizeof *job->scores);
@@ -374,7 +387,7 @@ static void feed_rows(mtf_decoder *d)
             d->ids[row] = s->next;
             if (!s->beam) continue;
             d->parent[row] = (int32_t)(k * d->beams);
-            if (s->made == 0) continue; /* all go on from the prompt, which the first has */
+            if (s->made == 0) continue; /* all continue the prompt, which is in the first row */
             d->ids[row] = d->tokens[row];
             d->parent[row] = d->parent_of[row];
         }
@@ -393,6 +406,14 @@ static bool run_step(mtf_decoder *d, decode_graph *g)
            mtf_fetch(g->program, g->log_probability, d->log_probability);
 }
 
+/* Tokens that end a sequence are not chosen. */
+static void leave_out_ends(mtf_decoder *d, const slot *s, int64_t row)
+{
+    int64_t vocab = d->sizes.model->opts.output_vocab;
+    for (const int32_t *t = s->how.stop; *t >= 0; t++)
+        for (int64_t b = 0; b < d->beams && *t < vocab; b++) d->logits[(row + b) * vocab + *t] = -1e9f;
+}
+
 static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
 {
     int64_t  vocab = d->sizes.model->opts.output_vocab;
@@ -404,6 +425,18 @@ static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
     if (beam_done(s->beam)) finish(d, s);
 }
 
+static void draw(mtf_decoder *d, slot *s, const float *logits)
+{
+    mtf_alternative best[MOST_ALTERNATIVES];
+    mtf_decode_job *job = s->job;
+    sampled         t = sample_token(d->sampler, logits, &s->how, s->made);
+    job->nalternatives = sample_best(d->sampler, logits, s->how.alternatives, best);
+    job->alternatives = best;
+    take(d, s, t.id, t.log_probability);
+    job->nalternatives = 0;
+    job->alternatives = NULL;
+}
+
 int mtf_decode_step(mtf_decoder *d)
 {
     if (!d || !mtf_ok(d->session)) return -1;
@@ -412,7 +445,8 @@ int mtf_decode_step(mtf_decoder *d)
     for (int64_t k = 0; k < d->slots; k++) {
         if (!d->slot[k].job) continue;
         left++;
-        plain = plain && d->slot[k].how.temperature == 0;
+        plain = plain && d->slot[k].how.temperature == 0 && !d->slot[k].how.never_end &&
+                !d->slot[k].how.alternatives;
     }
     if (!left) return 0;
     decode_graph *g = plain ? &d->best : &d->step;
@@ -421,13 +455,13 @@ int mtf_decode_step(mtf_decoder *d)
         slot   *s = &d->slot[k];
         int64_t row = k * d->beams, vocab = d->sizes.model->opts.output_vocab;
         if (!s->job) continue;
+        if (s->how.never_end) leave_out_ends(d, s, row);
         if (s->beam) {
             advance_beam(d, s, row);
         } else if (plain) {
             take(d, s, d->tokens[row], (double)d->log_probability[row]);
         } else {
-            sampled t = sample_token(d->sampler, d->logits + row * vocab, &s->how, s->made);
-            take(d, s, t.id, t.log_probability);
+            draw(d, s, d->logits + row * vocab);
         }
     }
     left = 0;

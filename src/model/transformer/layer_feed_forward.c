@@ -1,4 +1,4 @@
-/* The feed-forward layer: out to many hidden units, and back. */
+/* The feed-forward layer: two projections around an activation. */
 #include "graph/node.h"
 #include "model/transformer/stack_call.h"
 

@@ -1,4 +1,4 @@
-/* Rotary positions: pairs of a head's elements turned by their position. */
+/* Rotary positions: pairs of a head's elements rotated by position. */
 #include "model/transformer/rotary.h"
 
 #include <math.h>

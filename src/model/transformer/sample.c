@@ -1,7 +1,7 @@
-/* The next token, drawn from logits.
+/* Sampling of the next token from logits.
  *
- * Probabilities are computed in double, in one order, so that a token depends on
- * nothing but the logits, the seed and its number in the sequence.
+ * Probabilities are computed in double, in a fixed order, so that a token depends
+ * only on the logits, the seed and its number in the sequence.
  */
 #include "model/transformer/sample.h"
 
@@ -46,7 +46,7 @@ static double log_sum(const float *logits, int64_t n, float most)
     return (double)most + log(sum);
 }
 
-/* The larger first; of equals the lower id. */
+/* The larger first; ties: the lower id. */
 static int by_logit(const void *a, const void *b)
 {
     const choice *x = a, *y = b;
@@ -67,7 +67,7 @@ static double weight(const choice *c, float most, double temperature)
     return exp(((double)c->logit - (double)most) / temperature);
 }
 
-/* How many of the sorted choices may be drawn: the most probable that together have top_p. */
+/* How many of the sorted choices may be drawn: the fewest whose total probability reaches top_p. */
 static int64_t nucleus(const choice *c, int64_t n, const mtf_sampling *how)
 {
     double all = 0, sum = 0;
@@ -108,4 +108,21 @@ sampled sample_token(sampler *s, const float *logits, const mtf_sampling *how, i
     float   most = logits[k];
     if (how->temperature > 0) k = draw(s, logits, most, how, number);
     return (sampled){k, (double)logits[k] - log_sum(logits, s->n, most)};
+}
+
+int sample_best(const sampler *s, const float *logits, int64_t n, mtf_alternative *to)
+{
+    int count = 0;
+    if (n > s->n) n = s->n;
+    for (int32_t i = 0; n > 0 && i < s->n; i++) {
+        int at = count;
+        while (at > 0 && logits[i] > logits[to[at - 1].id]) at--;
+        if (at >= n) continue;
+        if (count < n) count++;
+        for (int k = count - 1; k > at; k--) to[k] = to[k - 1];
+        to[at].id = i;
+    }
+    double all = count ? log_sum(logits, s->n, logits[to[0].id]) : 0;
+    for (int k = 0; k < count; k++) to[k].log_probability = (double)logits[to[k].id] - all;
+    return count;
 }

@@ -1,4 +1,4 @@
-/* The next token, drawn from logits. */
+/* Sampling of the next token from logits. */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
 
@@ -6,13 +6,16 @@
 
 typedef struct sampled {
     int32_t id;
-    double  log_probability; /* under the model itself: temperature 1, all tokens */
+    double  log_probability; /* of the model: at temperature 1, among all tokens */
 } sampled;
 
-/* Room for sampling among n tokens; NULL where there is no memory. */
+/* Work space for sampling among n tokens; NULL where there is no memory. */
 typedef struct sampler sampler;
 sampler               *sampler_new(mtf_session *s, int64_t n);
-/* `number` counts the tokens of a sequence: with the seed it decides what is drawn. */
+/* The n most probable tokens, best first; the lower id first where they are equal. */
+enum { MOST_ALTERNATIVES = 20 };
+int sample_best(const sampler *s, const float *logits, int64_t n, mtf_alternative *to);
+/* `number` counts the tokens of a sequence; it and the seed determine the random number. */
 sampled sample_token(sampler *s, const float *logits, const mtf_sampling *how, int64_t number);
 
 #endif

@@ -28,7 +28,7 @@ mtf_tensor *call_dropout(const stack_call *c, mtf_tensor *x, double rate)
 
 /* ---- decoding ---- */
 
-/* A variable of the decoder's own: [rows, positions, rest..], with the ensemble first. */
+/* A cache variable of the decoder: [rows, positions, rest..], with the ensemble first. */
 static mtf_tensor *kept_variable(const stack_call *c, const char *name, mtf_dtype type,
                                  mtf_dim positions, mtf_shape rest)
 {
@@ -37,7 +37,7 @@ static mtf_tensor *kept_variable(const stack_call *c, const char *name, mtf_dtyp
     textbuf     full = {.arena = &g->arena};
     mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(c->rows, positions));
     text_add(&full, "%s/%s%s", c->cache_scope, scope, name);
-    g->scope = ""; /* the name has all of it */
+    g->scope = ""; /* the name already contains the scope */
     mtf_tensor *kept =
         mtf_variable(g, text_done(&full), mtf_shape_plus(shape, rest),
                      &(mtf_variable_opts){.type = type, .init = "zeros", .untrainable = true});
@@ -74,7 +74,9 @@ mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf
 void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more)
 {
     if (!graph_of(more)) return;
-    mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest_of(c, more));
+    mtf_shape   rest = rest_of(c, more);
+    mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest);
+    more = mtf_broadcast(more, call_shape(c, rest)); /* tokens are those of all members */
     more = mtf_rename_dimension(more, c->length.name, c->memory.name);
     mtf_assign(kept, mtf_update(kept, more, c->first, c->memory.name));
 }

@@ -1,4 +1,4 @@
-/* The loss of a Transformer: cross-entropy of tokens, weighed and summed. */
+/* The loss of a Transformer: cross-entropy of tokens, weighted. */
 #include "model/transformer/token_loss.h"
 
 #include "base/memory.h"
@@ -24,8 +24,8 @@ mtf_tensor *ensemble_logits(const stack_call *c, mtf_tensor *logits)
 
 /* ---- losses of positions ---- */
 
-/* Each [.., length]: cross-entropy; with what training adds to it, smoothed targets and a penalty of
- * large logits; 1 where the most probable token is the target. */
+/* Each [.., length]: cross-entropy; the same with label smoothing and z-loss, for training; 1 where the
+ * most probable token is the target. */
 typedef struct token_losses {
     mtf_tensor *plain, *trained, *right;
 } token_losses;
@@ -54,7 +54,7 @@ static token_losses losses_of(const stack_call *c, mtf_tensor *logits, mtf_tenso
     return l;
 }
 
-/* ---- blocks of positions, whose logits are computed again for their gradients ---- */
+/* ---- blocks of positions, whose logits the backward pass recomputes ---- */
 
 static void build_block(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
 {
@@ -66,7 +66,7 @@ static void build_block(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
     out[0] = l.plain, out[1] = l.trained, out[2] = l.right;
 }
 
-/* The same as losses_of all logits, which are never there at once. */
+/* The same as losses_of all positions, without storing all logits at once. */
 static token_losses losses_in_blocks(const stack_call *c, mtf_tensor *x, mtf_tensor *targets)
 {
     int64_t      size = c->model->opts.loss_block, n = (c->length.size + size - 1) / size;
@@ -90,7 +90,7 @@ static token_losses losses_in_blocks(const stack_call *c, mtf_tensor *x, mtf_ten
     return (token_losses){whole[0], whole[1], whole[2]};
 }
 
-/* ---- all of it ---- */
+/* ---- the whole loss ---- */
 
 static double denominator(const stack_call *c, const loss_opts *o, mtf_shape positions)
 {
@@ -121,7 +121,7 @@ mtf_transformer_result token_loss(const stack_call *c, mtf_tensor *x, const loss
         mtf_tensor *each = logits_of(c, x);
         r.logits = ensemble_logits(c, each);
         if (!o->targets) return r;
-        /* Members of an ensemble are trained each as if alone, and answer as one. */
+        /* Members of an ensemble are trained independently; their predictions are combined. */
         l = losses_of(c, training ? each : r.logits, o->targets);
     } else {
         l = losses_in_blocks(c, x, o->targets);

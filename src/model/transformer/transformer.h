@@ -1,16 +1,16 @@
-/* A Transformer as it is kept: checked, with all defaults filled in. */
+/* A Transformer's options, checked, with all defaults filled in. */
 #ifndef MODEL_TRANSFORMER_H
 #define MODEL_TRANSFORMER_H
 
 #include "base/session.h"
 #include "mtf_transformer.h"
 
-/* A stack of layers, and what surrounds it. */
+/* A stack of layers with its options. */
 typedef struct stack {
     mtf_stack_opts         opts; /* complete; lists are the model's own copies */
     mtf_transformer_layer *layers;
     int                    nlayers; /* of one block */
-    bool                   causal;  /* a position sees itself and what comes before */
+    bool                   causal;  /* a position sees itself and earlier ones */
     bool                   has_logits;
 } stack;
 
@@ -21,7 +21,7 @@ struct mtf_transformer {
     stack                encoder; /* nlayers 0: there is none */
     mtf_dim              d_model, input_vocab, output_vocab;
     mtf_shape            ensemble; /* one dimension, or none */
-    int                 *decoders; /* how many it has */
+    int                 *decoders; /* how many decoders were made for it */
 };
 
 static inline bool transformer_has_encoder(const mtf_transformer *m)

@@ -1,13 +1,13 @@
 /* Which way a contraction takes through the library of matrix products. */
-#include "program/contract_way.h"
+#include "machine/kernels/contract_way.h"
 
 #include "base/saturate.h"
 
 enum {
-    TINY_PRODUCT = 512,   /* multiply-adds below which calling the library costs more */
-    PLENTY_OF_BATCH = 32, /* products that feed all threads without being cut */
-    SLIM_LONG = 32,       /* the other sides of a product with a few columns, */
-    TERMS_LONG = 64       /* and of one with a few terms */
+    TINY_PRODUCT = 512,   /* below this many multiply-adds a library call costs more */
+    PLENTY_OF_BATCH = 32, /* with this many products all threads have work without splitting */
+    SLIM_LONG = 32,       /* the least length of the other sides of a product with few columns, */
+    TERMS_LONG = 64       /* and of one with few terms */
 };
 
 typedef struct sizes {
@@ -59,7 +59,7 @@ static bool has_batch(const sizes *s)
     return s->batch >= PLENTY_OF_BATCH;
 }
 
-/* The first row that holds; where none does, GEMM. */
+/* The first row whose condition holds; if none does, GEMM. */
 static const struct {
     contract_way way;
     bool (*holds)(const sizes *s);

@@ -1,0 +1,125 @@
+/* Cards, and the processors that run on them. */
+#ifndef MACHINE_CUDA_DEVICE_H
+#define MACHINE_CUDA_DEVICE_H
+
+#include <pthread.h>
+
+#include "machine/cuda/cuda_api.h"
+#include "machine/cuda/kernel_source.h"
+#include "machine/device.h"
+
+/* One card, opened once, whatever the number of its processors. */
+typedef struct cuda_card {
+    int             number;
+    CUdevice        device;
+    CUcontext       context; /* the card's primary one, which libraries share */
+    char            name[100];
+    char            architecture[16]; /* as NVRTC calls it: sm_90a */
+    int             multiprocessors;
+    size_t          bytes;
+    pthread_mutex_t lock;    /* of what follows */
+    arena           arena;
+    name_table      kernels; /* CUfunction by name */
+    CUmodule       *modules;
+    int             nmodules, modules_room;
+} cuda_card;
+
+typedef struct product_memory product_memory; /* product_choice.c */
+
+typedef struct cuda_device {
+    device          face;
+    cuda_api        api;
+    cuda_card      *cards;
+    int             ncards;
+    pthread_mutex_t product_lock; /* of what follows: algorithms of products, by card and shape */
+    arena           product_arena;
+    product_memory *products;
+    int             nproducts, products_room;
+} cuda_device;
+
+/* Pinned memory of the host from which writes are queued. */
+typedef struct staging_block {
+    void   *memory;
+    size_t  bytes;
+    CUevent done; /* of the write from it */
+    int64_t turn; /* when it was given out last */
+} staging_block;
+
+/* Memory of the card that was asked for. */
+typedef struct taken_memory {
+    const void *memory;
+    size_t      bytes;
+} taken_memory;
+
+/* A processor: its queue on one of the cards. */
+typedef struct cuda_context {
+    device_context   face;
+    cuda_device     *device;
+    cuda_card       *card;
+    CUstream         stream;
+    cublasLtHandle_t products;
+    arena            arena;
+    taken_memory    *taken;
+    int              ntaken, taken_room;
+    staging_block   *blocks;
+    int              nblocks, blocks_room;
+    int64_t          turns; /* blocks given out */
+    CUevent          marks[2];
+    unsigned         nmarks; /* made so far */
+    bool             recording; /* what is queued is being recorded */
+} cuda_context;
+
+static inline cuda_context *cuda_of(device_context *c)
+{
+    return (cuda_context *)c;
+}
+
+static inline fault *cuda_fault(const cuda_context *c)
+{
+    return &c->device->face.session->fault;
+}
+
+/* Calls a function of the driver; false, with a sentence, where it fails.  `what` completes "the card
+ * could not ...". */
+#define CUDA_TRY(c, call, what)                                                                    \
+    TRY(cuda_ok(&(c)->device->api, cuda_fault(c), (c)->device->api.driver.call, what))
+
+device *device_cuda_open(mtf_session *s);
+
+/* The calling thread uses the context's card from now on. */
+bool cuda_use(cuda_context *c);
+
+/* ---- staging ---- */
+void *cuda_stage(device_context *c, size_t bytes);
+/* The block that begins at `memory`; NULL: it is ordinary memory. */
+staging_block *cuda_staged(cuda_context *c, const void *memory);
+void           cuda_close_staging(cuda_context *c);
+
+extern const device_peers cuda_peers; /* cuda_peers.c */
+
+/* ---- whole steps (cuda_recording.c) ---- */
+void cuda_enter(device *d, device_step *s);
+void cuda_leave(device *d, device_step *s);
+void cuda_drop(device *d, device_step *s);
+/* Queues the number of the step and the seed for one processor. */
+bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on);
+
+/* ---- programs (cuda_program.c) ---- */
+bool   cuda_prepare(device_context *c, const program *p, run_state *r);
+void   cuda_forget(device_context *c, const program *p, run_state *r);
+bool   cuda_begin(device_context *c, const program *p, run_state *r);
+bool   cuda_run(device_context *c, const program *p, int index, run_state *r);
+bool   cuda_end(device_context *c, const program *p, run_state *r);
+size_t cuda_scratch_bytes(device *d, const program *p, int threads);
+/* The same, and how instructions are carried out, before any card is opened. */
+int64_t     cuda_scratch(const program *p, int threads);
+const char *cuda_way(const instr *i);
+
+/* ---- kernels (cuda_modules.c) ---- */
+/* Makes all kernels of the source ready on the context's card. */
+bool cuda_load_kernels(cuda_context *c, kernel_source *s);
+/* One of them, which has been loaded; NULL: it has not. */
+CUfunction cuda_kernel(cuda_context *c, const char *name);
+void       cuda_unload_kernels(cuda_device *d, cuda_card *card);
+
+#endif

@@ -1,0 +1,147 @@
+/* Whole steps, recorded once as a graph of the driver and played from then on.
+ *
+ * All processors of the process record into one graph: the first one's queue begins the
+ * recording, and the others' join it by waiting for that queue.  The first step of a
+ * program runs as usual, the second is recorded.  What changes between steps is in the
+ * card's memory, written before the graph is played.
+ */
+#include "machine/cuda/cuda_device.h"
+
+/* Longer steps would take more memory for the graph than they save in time. */
+enum { MOST_QUEUED = 100000 };
+
+typedef struct recording {
+    int         steps; /* so far */
+    bool        begun, useless;
+    CUgraphExec graph;
+} recording;
+
+static cuda_context *context_of(const device_step *s, int k)
+{
+    return cuda_of(s->contexts[k]);
+}
+
+/* ---- order between the queues of a step ---- */
+
+static bool others_follow_first(const device_step *s)
+{
+    if (s->n == 1) return true;
+    void *point = cuda_peers.mark(s->contexts[0]);
+    for (int k = 1; k < s->n; k++) TRY(cuda_peers.follow(s->contexts[k], point));
+    return true;
+}
+
+static bool first_follows_others(const device_step *s)
+{
+    for (int k = 1; k < s->n; k++)
+        TRY(cuda_peers.follow(s->contexts[0], cuda_peers.mark(s->contexts[k])));
+    return true;
+}
+
+/* ---- playing ---- */
+
+static bool play(const device_step *s, const recording *r)
+{
+    cuda_context *first = context_of(s, 0);
+    TRY(cuda_use(first) && first_follows_others(s) && cuda_use(first));
+    for (int k = 0; k < s->n; k++) TRY(cuda_write_words(first, s->states[k], first->stream));
+    CUDA_TRY(first, cuGraphLaunch(r->graph, first->stream), "play a step");
+    return others_follow_first(s);
+}
+
+/* ---- recording ---- */
+
+/* Instructions that a step queues, loops included; more than MOST_QUEUED count as that and one. */
+static int64_t queued_instrs(const program *p)
+{
+    int64_t times[MAX_NESTING + 1] = {1}, sum = 0;
+    int     depth = 0;
+    for (int k = 0; k < p->ninstrs && sum <= MOST_QUEUED; k++) {
+        if (p->instrs[k].kind == INSTR_LOOP) {
+            int64_t trips = p->instrs[k].loop.trips;
+            times[depth + 1] = times[depth] * (trips > MOST_QUEUED ? MOST_QUEUED + 1 : trips);
+            if (times[depth + 1] > MOST_QUEUED) return MOST_QUEUED + 1;
+            depth++;
+        } else if (p->instrs[k].kind == INSTR_AGAIN) {
+            depth--;
+        } else {
+            sum += times[depth];
+        }
+    }
+    return sum;
+}
+
+static bool begin(const device_step *s)
+{
+    cuda_context *first = context_of(s, 0);
+    TRY(cuda_use(first));
+    CUDA_TRY(first, cuStreamBeginCapture(first->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+             "record a step");
+    TRY(others_follow_first(s));
+    for (int k = 0; k < s->n; k++) context_of(s, k)->recording = true;
+    return true;
+}
+
+static bool finish(const device_step *s, recording *r)
+{
+    cuda_context *first = context_of(s, 0);
+    CUgraph       graph = NULL;
+    for (int k = 0; k < s->n; k++) context_of(s, k)->recording = false;
+    TRY(mtf_ok(first->device->face.session) && first_follows_others(s) && cuda_use(first));
+    CUDA_TRY(first, cuStreamEndCapture(first->stream, &graph), "end the recording of a step");
+    CUresult made = first->device->api.driver.cuGraphInstantiate(&r->graph, graph, 0);
+    first->device->api.driver.cuGraphDestroy(graph);
+    return cuda_ok(&first->device->api, cuda_fault(first), made, "make a graph of a step");
+}
+
+static recording *recording_of(device *d, device_step *s)
+{
+    mtf_session *m = d->session;
+    if (!s->recording) {
+        recording *r = block_alloc(&m->allocator, &m->fault, sizeof *r, true);
+        if (!r) return NULL;
+        for (int k = 0; k < s->n; k++)
+            r->useless = r->useless || queued_instrs(s->programs[k]) > MOST_QUEUED;
+        s->recording = r;
+    }
+    return s->recording;
+}
+
+void cuda_enter(device *d, device_step *s)
+{
+    recording *r = recording_of(d, s);
+    s->played = false;
+    if (!r || r->useless || !s->repeats) return;
+    if (r->graph)
+        s->played = play(s, r);
+    else if (r->steps > 0)
+        r->begun = begin(s);
+}
+
+/* The step's numbers have been counted on already: the recorded step is the one before. */
+void cuda_leave(device *d, device_step *s)
+{
+    recording *r = s->recording;
+    (void)d;
+    if (!r) return;
+    r->steps++;
+    if (!r->begun) return;
+    r->begun = false;
+    if (!finish(s, r)) return;
+    for (int k = 0; k < s->n; k++) s->states[k]->step--;
+    play(s, r);
+    for (int k = 0; k < s->n; k++) s->states[k]->step++;
+}
+
+void cuda_drop(device *d, device_step *s)
+{
+    recording *r = s->recording;
+    if (!r) return;
+    if (r->graph && cuda_use(context_of(s, 0))) {
+        const cuda_driver *api = &context_of(s, 0)->device->api.driver;
+        api->cuStreamSynchronize(context_of(s, 0)->stream);
+        api->cuGraphExecDestroy(r->graph);
+    }
+    block_free(&d->session->allocator, r);
+    s->recording = NULL;
+}

@@ -1,0 +1,256 @@
+/* NVIDIA's cards as a device: memory, queues, copies. */
+#include "machine/cuda/cuda_device.h"
+
+#include <stdio.h>
+
+static cuda_device *device_of(device *d)
+{
+    return (cuda_device *)d;
+}
+
+bool cuda_use(cuda_context *c)
+{
+    CUDA_TRY(c, cuCtxSetCurrent(c->card->context), "be used by this thread");
+    return true;
+}
+
+/* ---- cards ---- */
+
+static int attribute(const cuda_device *d, CUdevice of, CUdevice_attribute which)
+{
+    int value = 0;
+    return d->api.driver.cuDeviceGetAttribute(&value, which, of) == CUDA_SUCCESS ? value : 0;
+}
+
+/* Cards of one generation may have instructions of their own: the letter a asks for them. */
+static void name_architecture(const cuda_device *d, cuda_card *k)
+{
+    int major = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    snprintf(k->architecture, sizeof k->architecture, "sm_%d%d%s", major, minor,
+             major >= 9 ? "a" : "");
+}
+
+static bool open_card(cuda_device *d, int number)
+{
+    const cuda_driver *api = &d->api.driver;
+    mtf_session       *s = d->face.session;
+    cuda_card         *k = &d->cards[number];
+    k->number = number;
+    TRY(cuda_ok(&d->api, &s->fault, api->cuDeviceGet(&k->device, number), "be found"));
+    api->cuDeviceGetName(k->name, sizeof k->name, k->device);
+    api->cuDeviceTotalMem(&k->bytes, k->device);
+    name_architecture(d, k);
+    k->multiprocessors = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    k->arena = arena_make(&s->allocator, &s->fault);
+    k->kernels.arena = &k->arena;
+    pthread_mutex_init(&k->lock, NULL);
+    return true;
+}
+
+/* Only a card that a processor uses is opened: a context takes some hundred MiB of it. */
+static bool start_card(cuda_device *d, cuda_card *k)
+{
+    if (k->context) return true;
+    return cuda_ok(&d->api, &d->face.session->fault,
+                   d->api.driver.cuDevicePrimaryCtxRetain(&k->context, k->device), "be opened");
+}
+
+static bool open_cards(cuda_device *d)
+{
+    mtf_session       *s = d->face.session;
+    const cuda_driver *api = &d->api.driver;
+    int                n = 0;
+    TRY(cuda_ok(&d->api, &s->fault, api->cuInit(0), "be reached"));
+    TRY(cuda_ok(&d->api, &s->fault, api->cuDeviceGetCount(&n), "be counted"));
+    if (n == 0) return fail(&s->fault, ERR_USAGE, "the device cuda needs a card, and none is here");
+    d->cards = block_alloc(&s->allocator, &s->fault, sizeof *d->cards * (size_t)n, true);
+    TRY(d->cards != NULL);
+    for (d->ncards = 0; d->ncards < n; d->ncards++) TRY(open_card(d, d->ncards));
+    return true;
+}
+
+/* ---- contexts ---- */
+
+static void close_context(device_context *face)
+{
+    cuda_context        *c = cuda_of(face);
+    const cuda_api      *api = &c->device->api;
+    const mtf_allocator *from = &face->device->session->allocator;
+    if (c->card->context && cuda_use(c)) {
+        if (c->stream) api->driver.cuStreamSynchronize(c->stream);
+        cuda_close_staging(c);
+        if (c->products) api->products.cublasLtDestroy(c->products);
+        for (int k = 0; k < 2; k++)
+            if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
+        if (c->stream) api->driver.cuStreamDestroy(c->stream);
+    }
+    arena_free(&c->arena);
+    block_free(from, c);
+}
+
+static bool start_context(cuda_context *c)
+{
+    TRY(start_card(c->device, c->card) && cuda_use(c));
+    CUDA_TRY(c, cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a queue");
+    if (c->device->api.products.cublasLtCreate(&c->products) != CUBLAS_STATUS_SUCCESS)
+        return fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products does not start");
+    return true;
+}
+
+/* Processors take the cards in turn. */
+static device_context *open_context(device *face, int processor)
+{
+    cuda_device  *d = device_of(face);
+    mtf_session  *s = face->session;
+    cuda_context *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);
+    if (!c) return NULL;
+    c->face = (device_context){face, processor};
+    c->device = d;
+    c->card = &d->cards[processor % d->ncards];
+    c->arena = arena_make(&s->allocator, &s->fault);
+    if (start_context(c)) return &c->face;
+    close_context(&c->face);
+    return NULL;
+}
+
+/* ---- memory ---- */
+
+static void *cuda_alloc(device_context *face, size_t bytes)
+{
+    cuda_context *c = cuda_of(face);
+    CUdeviceptr   memory = 0;
+    if (!cuda_use(c) || !arena_push(&c->arena, c->taken, c->ntaken, c->taken_room)) return NULL;
+    CUresult result = c->device->api.driver.cuMemAlloc(&memory, bytes ? bytes : 1);
+    if (result == CUDA_SUCCESS) {
+        c->taken[c->ntaken++] = (taken_memory){(void *)(uintptr_t)memory, bytes};
+        return (void *)(uintptr_t)memory;
+    }
+    size_t left = 0, all = 0;
+    c->device->api.driver.cuMemGetInfo(&left, &all);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        fail(cuda_fault(c), ERR_MEMORY,
+             "card %d (%s) has %zu MiB of memory left, and %zu MiB are needed", c->card->number,
+             c->card->name, left >> 20, (bytes >> 20) + 1);
+    else
+        cuda_ok(&c->device->api, cuda_fault(c), result, "give memory");
+    return NULL;
+}
+
+static void cuda_release(device_context *face, void *memory, size_t bytes)
+{
+    cuda_context *c = cuda_of(face);
+    (void)bytes;
+    for (int k = 0; k < c->ntaken; k++)
+        if (c->taken[k].memory == memory) c->taken[k] = c->taken[--c->ntaken];
+    if (memory && cuda_use(c)) c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
+}
+
+static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
+{
+    staging_block *block = cuda_staged(c, from);
+    TRY(cuda_use(c));
+    CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)to, from, bytes, c->stream),
+             "take what was written to it");
+    if (block)
+        CUDA_TRY(c, cuEventRecord(block->done, c->stream), "note the end of a copy");
+    else
+        CUDA_TRY(c, cuStreamSynchronize(c->stream), "take what was written to it");
+    return true;
+}
+
+static void cuda_write(device_context *face, void *to, const void *from, size_t bytes)
+{
+    if (bytes) copy_in(cuda_of(face), to, from, bytes);
+}
+
+static bool copy_out(cuda_context *c, void *to, const void *from, size_t bytes)
+{
+    TRY(cuda_use(c));
+    CUDA_TRY(c, cuMemcpyDtoHAsync(to, (CUdeviceptr)(uintptr_t)from, bytes, c->stream),
+             "give back results");
+    CUDA_TRY(c, cuStreamSynchronize(c->stream), "finish its work");
+    return true;
+}
+
+static void cuda_read(device_context *face, void *to, const void *from, size_t bytes)
+{
+    if (bytes) copy_out(cuda_of(face), to, from, bytes);
+}
+
+static bool wait_for(cuda_context *c)
+{
+    TRY(cuda_use(c));
+    CUDA_TRY(c, cuStreamSynchronize(c->stream), "finish its work");
+    return true;
+}
+
+static void cuda_wait(device_context *face)
+{
+    wait_for(cuda_of(face));
+}
+
+static size_t cuda_taken(device_context *face, const void *memory)
+{
+    const cuda_context *c = cuda_of(face);
+    for (int k = 0; k < c->ntaken; k++)
+        if (c->taken[k].memory == memory) return c->taken[k].bytes;
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static void cuda_close(device *face)
+{
+    cuda_device *d = device_of(face);
+    for (int k = 0; k < d->ncards; k++) {
+        cuda_card *card = &d->cards[k];
+        if (card->context) {
+            d->api.driver.cuCtxSetCurrent(card->context);
+            cuda_unload_kernels(d, card);
+            d->api.driver.cuDevicePrimaryCtxRelease(card->device);
+        }
+        pthread_mutex_destroy(&card->lock);
+        arena_free(&card->arena);
+    }
+    const mtf_allocator *from = &face->session->allocator;
+    pthread_mutex_destroy(&d->product_lock);
+    arena_free(&d->product_arena);
+    cuda_api_close(&d->api);
+    block_free(from, d->cards);
+    block_free(from, d);
+}
+
+device *device_cuda_open(mtf_session *s)
+{
+    cuda_device *d = block_alloc(&s->allocator, &s->fault, sizeof *d, true);
+    if (!d) return NULL;
+    d->face = (device){.name = "cuda",
+                       .says = "NVIDIA's cards",
+                       .peers = &cuda_peers,
+                       .open_context = open_context,
+                       .close_context = close_context,
+                       .alloc = cuda_alloc,
+                       .release = cuda_release,
+                       .taken = cuda_taken,
+                       .write = cuda_write,
+                       .read = cuda_read,
+                       .stage = cuda_stage,
+                       .wait = cuda_wait,
+                       .enter = cuda_enter,
+                       .leave = cuda_leave,
+                       .drop = cuda_drop,
+                       .prepare = cuda_prepare,
+                       .forget = cuda_forget,
+                       .begin = cuda_begin,
+                       .run = cuda_run,
+                       .end = cuda_end,
+                       .scratch_bytes = cuda_scratch_bytes,
+                       .close = cuda_close,
+                       .session = s};
+    pthread_mutex_init(&d->product_lock, NULL);
+    d->product_arena = arena_make(&s->allocator, &s->fault);
+    if (cuda_api_open(&d->api, &s->fault) && open_cards(d)) return &d->face;
+    cuda_close(&d->face);
+    return NULL;
+}

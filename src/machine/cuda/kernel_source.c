@@ -1,0 +1,85 @@
+/* Kernels as text: collected, and named by what they say. */
+#include "machine/cuda/kernel_source.h"
+
+#include <stdio.h>
+
+kernel_source kernel_source_make(arena *a)
+{
+    return (kernel_source){.arena = a, .names = {.arena = a}};
+}
+
+const char *kernel_type(mtf_dtype type)
+{
+    static const char *const names[] = {[MTF_F32] = "f32", [MTF_F64] = "f64", [MTF_BF16] = "bf16",
+                                        [MTF_F16] = "f16", [MTF_I32] = "i32", [MTF_I64] = "i64",
+                                        [MTF_BOOL] = "u8"};
+    return names[type];
+}
+
+static void write_parameters(textbuf *t, const instr *i)
+{
+    for (int k = 0; k < i->nout; k++) text_add(t, "%s *out%d, ", kernel_type(i->out[k].type), k);
+    for (int k = 0; k < i->nin; k++)
+        text_add(t, "const %s *in%d, ", kernel_type(i->in[k].type), k);
+    text_add(t, "char *scratch, const step_words *words");
+}
+
+static bool add_entry(kernel_source *s, char *name, const char *text)
+{
+    TRY(name && text && arena_push(s->arena, s->kernels, s->nkernels, s->kernels_room));
+    s->kernels[s->nkernels++] = (kernel_entry){name, text};
+    return names_put(&s->names, name, name);
+}
+
+bool kernel_source_put(kernel_source *s, const char *name, const char *text)
+{
+    return names_get(&s->names, name) || add_entry(s, arena_text(s->arena, name), text);
+}
+
+const char *kernel_source_text(const kernel_source *s)
+{
+    textbuf t = {.arena = s->arena};
+    for (int k = 0; k < s->nkernels; k++) text_add(&t, "%s", s->kernels[k].text);
+    return text_done(&t);
+}
+
+bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
+                int64_t blocks, int threads, int shared)
+{
+    textbuf rest = {.arena = s->arena}, whole = {.arena = s->arena};
+    write_parameters(&rest, i);
+    text_add(&rest, ")\n{\n%s}\n", body);
+    const char *text = text_done(&rest);
+    if (!text) return false;
+    char name[48];
+    snprintf(name, sizeof name, "%s_%016llx", instr_name(i->kind),
+             (unsigned long long)hash_bytes((uint64_t)threads, text, (size_t)rest.used));
+    char *known = names_get(&s->names, name);
+    char *kept = known ? known : arena_text(s->arena, name);
+    TRY(kept != NULL);
+    if (!known) {
+        text_add(&whole, "KERNEL void __launch_bounds__(%d) %s(%s\n", threads, kept, text);
+        TRY(add_entry(s, kept, text_done(&whole)));
+    }
+    plan->launch[plan->nlaunches++] =
+        (kernel_launch){.name = kept, .blocks = blocks, .threads = threads, .shared = shared};
+    return true;
+}
+
+kernel_writer *kernel_writer_of(instr_kind kind)
+{
+    static kernel_writer *const writers[INSTR_KINDS] = {
+        [INSTR_MAP] = write_map,
+        [INSTR_MOVE] = write_move,
+        [INSTR_ADD_INTO] = write_add_into,
+        [INSTR_FOLD] = write_fold,
+        [INSTR_GATHER] = write_gather,
+        [INSTR_SCATTER] = write_scatter,
+        [INSTR_SCAN] = write_scan,
+        [INSTR_ORDER] = write_order,
+        [INSTR_WINDOW] = write_window,
+        [INSTR_DRAW] = write_draw,
+        [INSTR_CONTRACT] = write_contract,
+    };
+    return writers[kind];
+}

@@ -1,0 +1,406 @@
+/* What kernels are written in: types, arithmetic, and threads that work together.
+ *
+ * NVRTC compiles this for a card, without any header but the table of scalar functions.
+ * MTF_HOST_CUDA compiles it for the host: what a card has by itself then comes from a
+ * header of the tests, which defines the words of the first section.
+ */
+typedef signed char        i8;
+typedef unsigned char      u8;
+typedef unsigned short     u16;
+typedef int                i32;
+typedef unsigned int       u32;
+typedef long long          i64;
+typedef unsigned long long u64;
+typedef float              f32;
+typedef double             f64;
+
+/* Short floats are kept as bits and computed with as f32. */
+struct bf16 { u16 bits; };
+struct f16 { u16 bits; };
+
+struct step_words { u64 seed; u32 step, unused; };
+
+/* ---- threads ---- */
+
+#ifdef MTF_HOST_CUDA
+#include "host_cuda.h"
+#else
+#define KERNEL extern "C" __global__
+#define INLINE __device__ __forceinline__
+#define SHARED __shared__
+#define UNROLL _Pragma("unroll")
+#define UNROLL_4 _Pragma("unroll 4")
+#define THREAD ((int)threadIdx.x)
+#define THREADS ((int)blockDim.x)
+#define BLOCK ((i64)blockIdx.x)
+#define BLOCKS ((i64)gridDim.x)
+#define SYNC() __syncthreads()
+#define WARP_SYNC() __syncwarp()
+#define MUST_BE_ALIGNED(address, bytes) (void)0
+
+/* The block's dynamic shared memory, aligned to 16 bytes. */
+extern __shared__ __align__(16) char dynamic_shared[];
+#define DYNAMIC_SHARED dynamic_shared
+
+/* Each of a warp's 32 threads takes part in these, and says the same word. */
+template <class T> static INLINE T raw_shuffle(T v, int lane) { return __shfl_sync(~0u, v, lane); }
+static INLINE u32 warp_ballot(bool v) { return __ballot_sync(~0u, v); }
+
+static INLINE u32 bits_of(f32 v) { return __float_as_uint(v); }
+static INLINE u64 bits_of(f64 v) { return (u64)__double_as_longlong(v); }
+static INLINE f32 f32_of_bits(u32 v) { return __uint_as_float(v); }
+static INLINE f64 f64_of_bits(u64 v) { return __longlong_as_double((i64)v); }
+
+static INLINE bf16 narrow_bf16(f32 v)
+{
+    bf16 r;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(v));
+    return r;
+}
+
+static INLINE f16 narrow_f16(f32 v)
+{
+    f16 r;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(v));
+    return r;
+}
+
+static INLINE f32 widen(f16 v)
+{
+    f32 r;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(v.bits));
+    return r;
+}
+
+/* a / b to two units in the last place, for |b| below 2^126. */
+static INLINE f32 quotient(f32 a, f32 b) { return __fdividef(a, b); }
+
+/* The larger, the smaller; NaN where one is. */
+static INLINE f32 larger_f32(f32 a, f32 b)
+{
+    f32 r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+
+static INLINE f32 smaller_f32(f32 a, f32 b)
+{
+    f32 r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+
+/* The value before; another thread's counts, too. */
+template <class T> static INLINE T atomic_add(T *at, T v) { return atomicAdd(at, v); }
+static INLINE u32 atomic_max(u32 *at, u32 v) { return atomicMax(at, v); }
+static INLINE i32 atomic_max(i32 *at, i32 v) { return atomicMax(at, v); }
+static INLINE i32 atomic_min(i32 *at, i32 v) { return atomicMin(at, v); }
+static INLINE u64 atomic_max(u64 *at, u64 v) { return atomicMax(at, v); }
+static INLINE u32 atomic_swap_if(u32 *at, u32 was, u32 v) { return atomicCAS(at, was, v); }
+static INLINE u64 atomic_swap_if(u64 *at, u64 was, u64 v) { return atomicCAS(at, was, v); }
+#define FENCE() __threadfence() /* what was written is seen by other blocks */
+#endif
+
+enum { WARP = 32 };
+#define LANE (THREAD % WARP)
+#define WARP_OF_BLOCK (THREAD / WARP)
+
+/* What thread `lane` of the warp has. */
+static INLINE f32 shuffle(f32 v, int lane) { return raw_shuffle(v, lane); }
+static INLINE f64 shuffle(f64 v, int lane) { return raw_shuffle(v, lane); }
+static INLINE i32 shuffle(i32 v, int lane) { return raw_shuffle(v, lane); }
+static INLINE u32 shuffle(u32 v, int lane) { return raw_shuffle(v, lane); }
+static INLINE i64 shuffle(i64 v, int lane) { return raw_shuffle(v, lane); }
+static INLINE u64 shuffle(u64 v, int lane) { return raw_shuffle(v, lane); }
+static INLINE u8 shuffle(u8 v, int lane) { return (u8)raw_shuffle((u32)v, lane); }
+/* What the thread has whose lane differs in the bits of `mask`. */
+template <class T> static INLINE T shuffle_xor(T v, int mask) { return shuffle(v, LANE ^ mask); }
+static INLINE bool warp_any(bool v) { return warp_ballot(v) != 0; }
+
+/* ---- memory ---- */
+
+static INLINE f32 widen(f32 v) { return v; }
+static INLINE f64 widen(f64 v) { return v; }
+static INLINE i32 widen(i32 v) { return v; }
+static INLINE i64 widen(i64 v) { return v; }
+static INLINE u8 widen(u8 v) { return v; }
+static INLINE f32 widen(bf16 v) { return f32_of_bits((u32)v.bits << 16); }
+
+static INLINE f32 narrow_f32(f32 v) { return v; }
+static INLINE f64 narrow_f64(f64 v) { return v; }
+static INLINE i32 narrow_i32(i32 v) { return v; }
+static INLINE i64 narrow_i64(i64 v) { return v; }
+static INLINE u8 narrow_u8(u8 v) { return v; }
+
+/* One element, rounded to the type in memory. */
+static INLINE void store(f32 *to, f32 v) { *to = v; }
+static INLINE void store(f64 *to, f64 v) { *to = v; }
+static INLINE void store(i32 *to, i32 v) { *to = v; }
+static INLINE void store(i64 *to, i64 v) { *to = v; }
+static INLINE void store(u8 *to, u8 v) { *to = v; }
+static INLINE void store(bf16 *to, f32 v) { *to = narrow_bf16(v); }
+static INLINE void store(f16 *to, f32 v) { *to = narrow_f16(v); }
+template <class T> static INLINE auto load(const T *from) { return widen(*from); }
+
+/* N elements side by side, at most 16 bytes, moved at once; N is a power of two. */
+template <class T, int N> struct alignas(N * sizeof(T)) pack { T at[N]; };
+
+template <int N, class T> static INLINE pack<T, N> load_pack(const T *from)
+{
+    MUST_BE_ALIGNED(from, sizeof(pack<T, N>));
+    return *(const pack<T, N> *)from;
+}
+
+template <int N, class T> static INLINE void store_pack(T *to, pack<T, N> v)
+{
+    MUST_BE_ALIGNED(to, sizeof(pack<T, N>));
+    *(pack<T, N> *)to = v;
+}
+
+/* N elements in packs of W: from[0 .. N-1] to at[0 .. N-1]. */
+template <int W, int N, class T> static INLINE void load_packs(T (&at)[N], const T *from)
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<T, W> p = load_pack<W>(from + k * W);
+        UNROLL for (int e = 0; e < W; e++) at[k * W + e] = p.at[e];
+    }
+}
+
+template <int W, int N, class T> static INLINE void store_packs(T *to, const T (&at)[N])
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<T, W> p;
+        UNROLL for (int e = 0; e < W; e++) p.at[e] = at[k * W + e];
+        store_pack<W>(to + k * W, p);
+    }
+}
+
+/* ---- the words that the values in scalars.h are written in (see scalar_text.h) ---- */
+
+namespace scalar {
+/* of one operand: the library's own */
+#define BOTH1(name)                                                                                \
+    static INLINE f32 name(f32 x) { return ::name##f(x); }                                         \
+    static INLINE f64 name(f64 x) { return ::name(x); }
+BOTH1(exp) BOTH1(expm1) BOTH1(log) BOTH1(log1p) BOTH1(sin) BOTH1(cos) BOTH1(tanh) BOTH1(erf)
+BOTH1(erfc) BOTH1(sqrt) BOTH1(floor) BOTH1(ceil) BOTH1(rint) BOTH1(fabs)
+#undef BOTH1
+static INLINE f32 pow(f32 x, f32 y) { return ::powf(x, y); }
+static INLINE f64 pow(f64 x, f64 y) { return ::pow(x, y); }
+
+/* a / b where a few units in the last place do not matter */
+static INLINE f32 RATIO(f32 a, f32 b) { return quotient(a, b); }
+static INLINE f64 RATIO(f64 a, f64 b) { return a / b; }
+static INLINE f32 LARGER(f32 x, f32 y) { return larger_f32(x, y); }
+static INLINE f32 SMALLER(f32 x, f32 y) { return smaller_f32(x, y); }
+static INLINE f64 LARGER(f64 x, f64 y) { return (y > x) | (y != y) ? y : x; }
+static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
+
+#define FLOATS(T)                                                                                  \
+    static INLINE T ADD(T x, T y) { return x + y; }                                                \
+    static INLINE T SUB(T x, T y) { return x - y; }                                                \
+    static INLINE T MUL(T x, T y) { return x * y; }                                                \
+    static INLINE T NEG(T x) { return -x; }                                                        \
+    static INLINE T CHOOSE(bool yes, T x, T y) { return yes ? x : y; }                             \
+    static INLINE T AT_LEAST_0(T x) { return x < 0 ? (T)0 : x; }                                   \
+    static INLINE T FLOORDIV(T x, T y) { return floor(x / y); }                                    \
+    static INLINE T MOD(T x, T y) { return x - y * floor(x / y); }                                 \
+    /* x sigmoid(v); from some point on downwards it is the limit, 0. */                           \
+    static INLINE T GATE(T x, T v) { return RATIO(x < -800 ? (T)-800 : x, 1 + exp(-v)); }          \
+    static INLINE T SIGMOID(T x) { return RATIO((T)1, 1 + exp(-x)); }                              \
+    static INLINE T SILU(T x) { return GATE(x, x); }                                               \
+    static INLINE T GELU(T x)                                                                      \
+    {                                                                                              \
+        return GATE(x, (T)1.59576912160573071176 * (x + (T)0.044715 * x * x * x));                 \
+    }                                                                                              \
+    static INLINE T GELU_EXACT(T x)                                                                \
+    {                                                                                              \
+        return (x < -800 ? (T)-800 : x) * erfc(-x * (T)0.70710678118654752440) / 2;                \
+    }                                                                                              \
+    static INLINE T SOFTPLUS(T x) { return (x < 0 ? (T)0 : x) + log1p(exp(-fabs(x))); }
+FLOATS(f32)
+FLOATS(f64)
+#undef FLOATS
+
+/* Through unsigned, where overflow is defined.  Division by -1 is negation, which covers the one
+ * quotient that does not fit. */
+#define INTEGERS(T, U)                                                                             \
+    static INLINE T ADD(T x, T y) { return (T)((U)x + (U)y); }                                     \
+    static INLINE T SUB(T x, T y) { return (T)((U)x - (U)y); }                                     \
+    static INLINE T MUL(T x, T y) { return (T)((U)x * (U)y); }                                     \
+    static INLINE T NEG(T x) { return (T)(0 - (U)x); }                                             \
+    static INLINE T LARGER(T x, T y) { return y > x ? y : x; }                                     \
+    static INLINE T SMALLER(T x, T y) { return y < x ? y : x; }                                    \
+    static INLINE T AT_LEAST_0(T x) { return x < 0 ? 0 : x; }                                      \
+    static INLINE T FLOORDIV(T x, T y)                                                             \
+    {                                                                                              \
+        if (y == 0) return 0;                                                                      \
+        if (y == -1) return (T)(0 - (U)x);                                                         \
+        return x / y - (x % y != 0 && (x < 0) != (y < 0));                                         \
+    }                                                                                              \
+    static INLINE T MOD(T x, T y)                                                                  \
+    {                                                                                              \
+        if (y == 0 || y == -1) return 0;                                                           \
+        T rest = x % y;                                                                            \
+        return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;                               \
+    }
+INTEGERS(i32, u32)
+INTEGERS(i64, u64)
+#undef INTEGERS
+
+/* Flags: a sum is `or`, a product is `and`. */
+static INLINE u8 ADD(u8 x, u8 y) { return x | y; }
+static INLINE u8 MUL(u8 x, u8 y) { return x & y; }
+static INLINE u8 LARGER(u8 x, u8 y) { return x | y; }
+static INLINE u8 SMALLER(u8 x, u8 y) { return x & y; }
+
+/* ---- fn_NAME: the functions of scalars.h, for each type that they take ---- */
+
+namespace functions {
+#define SELU_SCALE ((decltype(x))1.05070098735548049342)
+#define SELU_SCALE_ALPHA ((decltype(x))1.75809934084737685994)
+#define ONE(R, T, name, value) static INLINE R fn_##name(T x) { return (R)(value); }
+#define TWO(R, T, name, value) static INLINE R fn_##name(T x, T y) { return (R)(value); }
+#define REAL1(name, value, ...) ONE(f32, f32, name, value) ONE(f64, f64, name, value)
+#define REAL2(name, value, ...) TWO(f32, f32, name, value) TWO(f64, f64, name, value)
+#define ANY1(name, value, ...)                                                                     \
+    REAL1(name, value) ONE(i32, i32, name, value) ONE(i64, i64, name, value)
+#define ANY2(name, value, ...)                                                                     \
+    REAL2(name, value) TWO(i32, i32, name, value) TWO(i64, i64, name, value)
+#define TEST1(name, value, ...) ONE(u8, f32, name, value) ONE(u8, f64, name, value)
+#define COMPARE(name, value, ...)                                                                  \
+    TWO(u8, f32, name, value) TWO(u8, f64, name, value) TWO(u8, i32, name, value)                  \
+    TWO(u8, i64, name, value) TWO(u8, u8, name, value)
+#define LOGIC1(name, value, ...) ONE(u8, u8, name, value)
+#define LOGIC2(name, value, ...) TWO(u8, u8, name, value)
+#include "program/scalars.h"
+#undef REAL1
+#undef REAL2
+#undef ANY1
+#undef ANY2
+#undef TEST1
+#undef COMPARE
+#undef LOGIC1
+#undef LOGIC2
+#undef ONE
+#undef TWO
+} // namespace functions
+} // namespace scalar
+using namespace scalar::functions;
+using scalar::ADD;
+using scalar::LARGER;
+using scalar::MUL;
+using scalar::SMALLER;
+
+/* a * b + c, rounded once: products and sums that are written apart are rounded apart. */
+static INLINE f32 fused(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
+static INLINE f64 fused(f64 a, f64 b, f64 c) { return fma(a, b, c); }
+
+/* cast_TYPE: a float beyond the integers' range gives the nearest of them, NaN gives 0; an integer
+ * wraps around; a cast to a short float leaves an f32 that such a number can hold. */
+template <class T> static INLINE f32 cast_f32(T x) { return (f32)x; }
+template <class T> static INLINE f64 cast_f64(T x) { return (f64)x; }
+template <class T> static INLINE f32 cast_bf16(T x) { return widen(narrow_bf16((f32)x)); }
+template <class T> static INLINE f32 cast_f16(T x) { return widen(narrow_f16((f32)x)); }
+template <class T> static INLINE u8 cast_u8(T x) { return (u8)(x != 0); }
+template <class T> static INLINE i32 cast_i32(T x) { return (i32)(u32)(u64)(i64)x; }
+template <class T> static INLINE i64 cast_i64(T x) { return (i64)x; }
+static INLINE i32 cast_i32(f64 x)
+{
+    if (x != x) return 0;
+    return x <= -2147483648.0 ? -2147483647 - 1 : x >= 2147483648.0 ? 2147483647 : (i32)x;
+}
+static INLINE i64 cast_i64(f64 x)
+{
+    if (x != x) return 0;
+    return x <= -9223372036854775808.0  ? -9223372036854775807LL - 1
+           : x >= 9223372036854775808.0 ? 9223372036854775807LL
+                                        : (i64)x;
+}
+static INLINE i32 cast_i32(f32 x) { return cast_i32((f64)x); }
+static INLINE i64 cast_i64(f32 x) { return cast_i64((f64)x); }
+
+/* ---- folds between threads, in a fixed order ---- */
+
+/* What changes no maximum, and no minimum. */
+template <class T> static INLINE T lowest();
+template <> INLINE f32 lowest<f32>() { return f32_of_bits(0xff800000u); }
+template <> INLINE f64 lowest<f64>() { return f64_of_bits(0xfff0000000000000ull); }
+template <> INLINE i32 lowest<i32>() { return -2147483647 - 1; }
+template <> INLINE i64 lowest<i64>() { return -9223372036854775807LL - 1; }
+template <> INLINE u8 lowest<u8>() { return 0; }
+template <class T> static INLINE T highest();
+template <> INLINE f32 highest<f32>() { return f32_of_bits(0x7f800000u); }
+template <> INLINE f64 highest<f64>() { return f64_of_bits(0x7ff0000000000000ull); }
+template <> INLINE i32 highest<i32>() { return 2147483647; }
+template <> INLINE i64 highest<i64>() { return 9223372036854775807LL; }
+template <> INLINE u8 highest<u8>() { return 1; }
+
+/* warp_NAME<N>(v): over each N neighbours of a warp, N a power of two, 32 by default.
+ * block_NAME<N>(v): over a block of N threads, a power of two from 32 on.
+ * group_NAME<N>(v): the one or the other.  All threads get the result. */
+#define FOLDS(name, join)                                                                          \
+    template <int N = WARP, class T> static INLINE T warp_##name(T v)                              \
+    {                                                                                              \
+        UNROLL for (int mask = N / 2; mask > 0; mask /= 2) v = join(v, shuffle_xor(v, mask));      \
+        return v;                                                                                  \
+    }                                                                                              \
+    template <int N, class T> static INLINE T block_##name(T v)                                    \
+    {                                                                                              \
+        SHARED T part[N / WARP];                                                                   \
+        v = warp_##name(v);                                                                        \
+        if (N == WARP) return v;                                                                   \
+        if (LANE == 0) part[WARP_OF_BLOCK] = v;                                                    \
+        SYNC();                                                                                    \
+        v = warp_##name<N / WARP>(part[THREAD % (N / WARP)]);                                      \
+        SYNC();                                                                                    \
+        return v;                                                                                  \
+    }                                                                                              \
+    template <int N, class T> static INLINE T group_##name(T v)                                    \
+    {                                                                                              \
+        if constexpr (N > WARP) return block_##name<N>(v);                                         \
+        else return warp_##name<N>(v);                                                             \
+    }
+FOLDS(sum, ADD)
+FOLDS(max, LARGER)
+FOLDS(min, SMALLER)
+#undef FOLDS
+
+/* ---- random numbers: base/philox.h ---- */
+
+struct philox_block { u32 word[4]; };
+struct philox_stream { u64 seed; u32 op, step; };
+
+static INLINE philox_block philox(philox_block c, u32 key0, u32 key1)
+{
+    UNROLL for (int round = 0; round < 10; round++) {
+        u64 a = (u64)0xD2511F53u * c.word[0], b = (u64)0xCD9E8D57u * c.word[2];
+        c = philox_block{{(u32)(b >> 32) ^ c.word[1] ^ key0, (u32)b,
+                          (u32)(a >> 32) ^ c.word[3] ^ key1, (u32)a}};
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    return c;
+}
+
+/* Block number `index` of a stream. */
+static INLINE philox_block philox_at(philox_stream s, u64 index)
+{
+    return philox(philox_block{{(u32)index, (u32)(index >> 32), s.op, s.step}}, (u32)s.seed,
+                  (u32)(s.seed >> 32));
+}
+
+/* The stream of a loop's turn and of the turn of a loop inside it; 0 where there is none. */
+static INLINE philox_stream philox_turn(philox_stream s, u32 outer, u32 inner)
+{
+    philox_block b = philox_at(s, (u64)inner << 32 | outer);
+    return philox_stream{(u64)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};
+}
+
+static INLINE philox_stream stream_of(const step_words *words, u32 op)
+{
+    return philox_stream{words->seed, op, words->step};
+}
+
+/* ---- kernels ---- */
+

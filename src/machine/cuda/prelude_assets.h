@@ -1,0 +1,10 @@
+/* Files that stand before kernels, as bytes; made by cmake/embed.cmake. */
+#ifndef MACHINE_PRELUDE_ASSETS_H
+#define MACHINE_PRELUDE_ASSETS_H
+
+#include <stddef.h>
+
+extern const unsigned char asset_prelude[], asset_scalars[];
+extern const size_t        asset_prelude_bytes, asset_scalars_bytes;
+
+#endif

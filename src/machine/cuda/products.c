@@ -1,0 +1,232 @@
+/* Matrix products by cuBLASLt.
+ *
+ * The library's matrices have adjacent columns.  A result whose rows are adjacent is
+ * computed as the transpose of what is asked for, with the factors exchanged.
+ */
+#include "machine/cuda/products.h"
+
+#include "machine/cuda/product_choice.h"
+
+/* Buffers are aligned to this many bytes; no algorithm asks for more. */
+enum { MOST_ALIGNED = 64 };
+
+/* One factor, or the result, as the library sees it. */
+typedef struct matrix_view {
+    int64_t rows, columns, leading;
+    bool    transposed;
+} matrix_view;
+
+/* The batch loops: `count` matrices in one call, and loops around the calls. */
+typedef struct batch_split {
+    int64_t count, step[3]; /* elements, of the result and of both factors */
+    int     nouter;
+    int     outer[MAX_LOOPS]; /* loops of the instruction */
+} batch_split;
+
+struct product_plan {
+    product_call call;
+    bool         exchanged;
+    int          nouter;
+    int64_t      outer[MAX_LOOPS], step[MAX_LOOPS][3]; /* bytes */
+};
+
+/* ---- what the library multiplies ---- */
+
+/* Are elements adjacent along one of the loops, and the others apart? */
+static bool is_matrix(const instr *i, const access *x, int row, int column)
+{
+    int64_t down = i->size[row] > 1 ? x->stride[row] : 0;
+    int64_t across = i->size[column] > 1 ? x->stride[column] : 0;
+    if (!down || !across)
+        return (i->size[row] == 1 || down > 0) && (i->size[column] == 1 || across > 0);
+    return (down == 1 && across >= i->size[row]) || (across == 1 && down >= i->size[column]);
+}
+
+/* Is loop k, together with the next one, a single longer loop for the operand? */
+static bool continues(const instr *i, const access *x, int k, int next)
+{
+    return x->stride[k] == x->stride[next] * i->size[next];
+}
+
+static const access *operand_of(const instr *i, int o)
+{
+    return o == 0 ? &i->out[0] : &i->in[o - 1];
+}
+
+/* Does batch loop k go into one call with the loop `next` inside it?  -1: with no other. */
+static bool joins(const instr *i, int k, int next)
+{
+    for (int o = 0; o < 3; o++) {
+        const access *x = operand_of(i, o);
+        if (x->stride[k] < 0 || (next >= 0 && !continues(i, x, k, next))) return false;
+    }
+    return true;
+}
+
+/* Loops that are one loop for all operands go into one call; of several such sets, the largest. */
+static batch_split split_batch(const instr *i)
+{
+    int         nbatch = i->nloops - 3, begin = nbatch, last = nbatch;
+    batch_split s = {.count = 1};
+    for (int k = nbatch - 1; k >= 0; k--) {
+        int64_t count = 1;
+        int     inner = -1, first = k;
+        for (int j = k; j >= 0; j--) {
+            if (i->size[j] == 1) continue;
+            if (!joins(i, j, inner)) break;
+            count *= i->size[j];
+            inner = first = j;
+        }
+        if (count > s.count && count <= INT32_MAX) s.count = count, begin = first, last = k;
+    }
+    for (int k = 0; k < nbatch; k++)
+        if (i->size[k] > 1 && (k < begin || k > last)) s.outer[s.nouter++] = k;
+    while (last > begin && i->size[last] == 1) last--;
+    for (int o = 0; o < 3 && s.count > 1; o++) s.step[o] = operand_of(i, o)->stride[last];
+    return s;
+}
+
+/* Many calls that do little each take longer than one kernel of our own. */
+enum { MOST_CALLS = 8, WORTH_A_CALL = 4 << 20 /* multiply-adds */ };
+
+static bool is_worth_calls(const instr *i)
+{
+    batch_split s = split_batch(i);
+    int64_t     calls = 1;
+    for (int k = 0; k < s.nouter; k++) calls *= i->size[s.outer[k]];
+    return calls <= MOST_CALLS || instr_elements(i) / calls >= WORTH_A_CALL;
+}
+
+bool product_suits(const instr *i)
+{
+    int m = i->nloops - 3, n = m + 1, k = m + 2;
+    return dtype_is_float(i->out[0].type) && instr_elements(i) > 0 &&
+           is_matrix(i, &i->out[0], m, n) && is_matrix(i, &i->in[0], m, k) &&
+           is_matrix(i, &i->in[1], k, n) && is_worth_calls(i);
+}
+
+/* ---- the library's view ---- */
+
+/* `down` and `across` are strides along the rows and the columns of the matrix that takes part. */
+static matrix_view view_of(int64_t rows, int64_t columns, int64_t down, int64_t across)
+{
+    /* A single row of adjacent elements is a column: the library moves adjacent elements at once. */
+    bool upright = rows == 1 ? columns == 1 || across != 1 : down == 1;
+    if (upright && rows > 1 && columns > 1 && across < rows) upright = false;
+    matrix_view v = {rows, columns, across, false};
+    if (!upright) v = (matrix_view){columns, rows, down, true};
+    if (v.columns == 1) v.leading = v.rows; /* there is no next column */
+    return v;
+}
+
+static int32_t type_of(mtf_dtype type)
+{
+    switch (type) {
+    case MTF_BF16: return CUDA_R_16BF;
+    case MTF_F16: return CUDA_R_16F;
+    case MTF_F64: return CUDA_R_64F;
+    default: return CUDA_R_32F;
+    }
+}
+
+static int32_t compute_of(const cuda_context *c, const instr *i)
+{
+    bool f32 = i->in[0].type == MTF_F32;
+    if (i->out[0].type == MTF_F64) return CUBLAS_COMPUTE_64F;
+    return f32 && c->device->face.session->opts.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                     : CUBLAS_COMPUTE_32F;
+}
+
+/* The largest power of two that divides all addresses of an operand's matrices. */
+static int32_t alignment_of(const instr *i, const access *x, const void *address)
+{
+    int64_t bytes = (int64_t)mtf_dtype_bytes(x->type), bits = MOST_ALIGNED;
+    bits |= (int64_t)((uintptr_t)address % MOST_ALIGNED);
+    for (int k = 0; k < i->nloops - 3; k++)
+        if (i->size[k] > 1) bits |= x->stride[k] * bytes;
+    return (int32_t)(bits & -bits);
+}
+
+static void set_matrix(product_key *k, int which, matrix_view v, mtf_dtype type, int64_t step,
+                       int32_t alignment)
+{
+    k->type[which] = type_of(type);
+    k->transposed[which] = which != RESULT && v.transposed;
+    k->rows[which] = v.rows;
+    k->columns[which] = v.columns;
+    k->leading[which] = v.leading;
+    k->step[which] = step;
+    k->alignment[which] = alignment;
+}
+
+/* Fills in the key; true: the factors are exchanged. */
+static bool set_key(cuda_context *c, product_key *key, const instr *i, const batch_split *s,
+                    void *const addresses[3])
+{
+    const access *out = &i->out[0], *a = &i->in[0], *b = &i->in[1];
+    int           m = i->nloops - 3, n = m + 1, k = m + 2;
+    int64_t       rows = i->size[m], columns = i->size[n], terms = i->size[k];
+    int32_t       aligned[3];
+    for (int o = 0; o < 3; o++) aligned[o] = alignment_of(i, operand_of(i, o), addresses[o]);
+    matrix_view result = view_of(rows, columns, out->stride[m], out->stride[n]);
+    bool        turned = result.transposed;
+    matrix_view of_a = turned ? view_of(terms, rows, a->stride[k], a->stride[m])
+                              : view_of(rows, terms, a->stride[m], a->stride[k]);
+    matrix_view of_b = turned ? view_of(columns, terms, b->stride[n], b->stride[k])
+                              : view_of(terms, columns, b->stride[k], b->stride[n]);
+    *key = (product_key){.compute = compute_of(c, i), .batches = (int32_t)s->count};
+    set_matrix(key, RESULT, result, out->type, s->step[0], aligned[0]);
+    set_matrix(key, turned ? RIGHT : LEFT, of_a, a->type, s->step[1], aligned[1]);
+    set_matrix(key, turned ? LEFT : RIGHT, of_b, b->type, s->step[2], aligned[2]);
+    return turned;
+}
+
+/* ---- products ---- */
+
+static product_places places_of(const product_plan *p, char *out, const char *a, const char *b,
+                                void *workspace)
+{
+    return (product_places){p->exchanged ? b : a, p->exchanged ? a : b, out, workspace};
+}
+
+product_plan *product_prepare(cuda_context *c, arena *a, const instr *i, void *const addresses[3],
+                              bool may_write, void *workspace)
+{
+    product_plan *p = arena_new(a, product_plan);
+    if (!p) return NULL;
+    batch_split s = split_batch(i);
+    p->exchanged = set_key(c, &p->call.key, i, &s, addresses);
+    p->nouter = s.nouter;
+    for (int k = 0; k < s.nouter; k++) {
+        p->outer[k] = i->size[s.outer[k]];
+        for (int o = 0; o < 3; o++)
+            p->step[k][o] = operand_of(i, o)->stride[s.outer[k]] *
+                            (int64_t)mtf_dtype_bytes(operand_of(i, o)->type);
+    }
+    product_places at = places_of(p, addresses[0], addresses[1], addresses[2], workspace);
+    if (product_describe(c, &p->call) && product_choose(c, &p->call, &at, may_write)) return p;
+    product_forget(c, p);
+    return NULL;
+}
+
+bool product_run(cuda_context *c, const product_plan *p, void *const addresses[3], void *workspace)
+{
+    int64_t at[MAX_LOOPS] = {0};
+    for (;;) {
+        int64_t offset[3] = {0};
+        for (int k = 0; k < p->nouter; k++)
+            for (int o = 0; o < 3; o++) offset[o] += at[k] * p->step[k][o];
+        product_places places =
+            places_of(p, (char *)addresses[0] + offset[0], (char *)addresses[1] + offset[1],
+                      (char *)addresses[2] + offset[2], workspace);
+        TRY(product_ok(c, product_multiply(c, &p->call, &p->call.algorithm, &places), "multiply"));
+        int k = 0;
+        while (k < p->nouter && ++at[k] == p->outer[k]) at[k++] = 0;
+        if (k == p->nouter) return true;
+    }
+}
+
+void product_forget(cuda_context *c, product_plan *p)
+{
+    product_undescribe(c, &p->call);
+}

@@ -1,0 +1,195 @@
+/* Maps as kernels: a thread computes a few neighbouring elements.
+ *
+ * out_o[l] = f_o(in_0[l], in_1[l], ...) over all loops l.  Loops are merged as on the
+ * host; a thread goes through `together` pieces of the innermost one and loads all of
+ * them first, so that enough bytes are on their way.  Outputs may be inputs: what a
+ * thread stores it has read itself.
+ */
+#include "machine/cuda/write_map.h"
+
+#include <stdio.h>
+
+#include "base/dtype.h"
+
+enum {
+    BLOCK_THREADS = 256,
+    BYTES_ON_THE_WAY = 16,      /* that a thread reads before it computes */
+    MOST_TOGETHER = 4,
+    MANY_BLOCKS = 132 * 8 * 2,  /* from here on a thread may take several pieces */
+};
+
+typedef struct pass {
+    map_text *m;
+    int       together;
+    int64_t   pieces;
+} pass;
+
+/* One element throughout: loaded once. */
+static bool is_fixed(const map_text *m, int input)
+{
+    return nest_repeats(&m->nest, &m->i->in[input]);
+}
+
+static int choose_together(const map_text *m, int64_t pieces)
+{
+    int64_t bytes = 0;
+    int     together = 1;
+    for (int k = 0; k < m->i->nin; k++)
+        if (!is_fixed(m, k)) bytes += (int64_t)mtf_dtype_bytes(m->i->in[k].type) * m->vector;
+    while (together < MOST_TOGETHER && bytes > 0 && together * bytes < BYTES_ON_THE_WAY &&
+           pieces / (BLOCK_THREADS * together * 2) >= MANY_BLOCKS)
+        together *= 2;
+    return together;
+}
+
+/* Pieces of inputs: a0[u], or a0 where a thread has but one. */
+static void array_name(const pass *p, char to[NAME_ROOM], char letter, int k)
+{
+    snprintf(to, NAME_ROOM, p->together > 1 && letter == 'a' ? "%c%d[u]" : "%c%d", letter, k);
+}
+
+static void declare_inputs(const pass *p)
+{
+    map_text *m = p->m;
+    for (int k = 0; k < m->i->nin; k++) {
+        if (is_fixed(m, k)) continue;
+        const char *type = kernel_type(m->i->in[k].type);
+        if (p->together > 1)
+            map_line(m, "%s a%d[%d][%d];", type, k, p->together, m->vector);
+        else
+            map_line(m, "%s a%d[%d];", type, k, m->vector);
+    }
+}
+
+static void add_loads(const pass *p)
+{
+    map_text *m = p->m;
+    for (int k = 0; k < m->i->nin; k++) {
+        char array[NAME_ROOM], at[20];
+        if (is_fixed(m, k)) continue;
+        array_name(p, array, 'a', k);
+        snprintf(at, sizeof at, "in%d", k);
+        map_load(m, &m->i->in[k], at, array);
+    }
+}
+
+static void add_elements(const pass *p)
+{
+    map_text    *m = p->m;
+    const instr *i = m->i;
+    const char  *e = m->vector > 1 ? "e" : "0";
+    if (m->vector > 1)
+        map_line(m, "UNROLL for (int e = 0; e < %d; e++) {", m->vector);
+    else
+        map_line(m, "{");
+    m->indent++;
+    for (int k = 0; k < i->nin; k++) {
+        char array[NAME_ROOM];
+        if (is_fixed(m, k)) continue;
+        array_name(p, array, 'a', k);
+        map_line(m, "%s r%d = widen(%s[%s]);", kernel_type(m->type[k]), k, array, e);
+    }
+    for (int s = 0; s < i->map.nsteps; s++) {
+        int reg = i->nin + s;
+        if (map_is_constant(m, reg)) continue;
+        text_add(&m->t, "%*s%s r%d = ", 4 * m->indent, "", kernel_type(m->type[reg]), reg);
+        map_add_value(m, s);
+        text_add(&m->t, ";\n");
+    }
+    for (int o = 0; o < i->nout; o++)
+        map_line(m, "y%d[%s] = narrow_%s(%s);", o, e, kernel_type(i->out[o].type),
+                 m->name[i->map.results[o]]);
+    m->indent--;
+    map_line(m, "}");
+}
+
+static void add_results(const pass *p)
+{
+    map_text *m = p->m;
+    for (int o = 0; o < m->i->nout; o++)
+        map_line(m, "%s y%d[%d];", kernel_type(m->i->out[o].type), o, m->vector);
+    add_elements(p);
+    for (int o = 0; o < m->i->nout; o++) {
+        char array[NAME_ROOM], at[20];
+        array_name(p, array, 'y', o);
+        snprintf(at, sizeof at, "out%d", o);
+        map_store(m, &m->i->out[o], at, array);
+    }
+}
+
+/* The last elements, where the vector leaves a rest: one each, by threads of the last block. */
+static void add_rest(map_text *m, int64_t elements, int rest)
+{
+    map_text one = *m;
+    pass     p = {.m = &one, .together = 1};
+    one.vector = 1;
+    map_line(&one, "if (BLOCK == BLOCKS - 1 && THREAD < %d) {", rest);
+    one.indent++;
+    map_line(&one, "%s l0 = %lld + THREAD;", m->wide ? "i64" : "i32", (long long)(elements - rest));
+    declare_inputs(&p);
+    add_loads(&p);
+    add_results(&p);
+    one.indent--;
+    map_line(&one, "}");
+    m->t = one.t;
+}
+
+/* A thread's pieces u = 0, 1, ...: what `inside` writes for each. */
+static void add_pieces(const pass *p, void (*inside)(const pass *p))
+{
+    map_text *m = p->m;
+    bool      some = p->pieces % ((int64_t)BLOCK_THREADS * p->together) != 0;
+    map_line(m, "UNROLL for (int u = 0; u < %d; u++) {", p->together);
+    m->indent++;
+    map_line(m, "%s at = first + u * %d;", m->wide ? "u64" : "u32", BLOCK_THREADS);
+    if (some) map_line(m, "if (at >= %lld) break;", (long long)p->pieces);
+    map_add_index(m, &m->nest, "l", "at", m->vector);
+    inside(p);
+    m->indent--;
+    map_line(m, "}");
+}
+
+static void add_body(const pass *p)
+{
+    map_text *m = p->m;
+    for (int k = 0; k < m->i->nin; k++)
+        if (is_fixed(m, k)) map_line(m, "%s r%d = load(in%d);", kernel_type(m->type[k]), k, k);
+    int rest = m->nest.nloops == 1 ? (int)(m->nest.elements % m->vector) : 0;
+    if (rest) add_rest(m, m->nest.elements, rest);
+    const char *type = m->wide ? "u64" : "u32";
+    if (p->together > 1) {
+        map_line(m, "%s first = (%s)BLOCK * %d + THREAD;", type, type, BLOCK_THREADS * p->together);
+        declare_inputs(p);
+        add_pieces(p, add_loads);
+        add_pieces(p, add_results);
+        return;
+    }
+    map_line(m, "%s at = (%s)BLOCK * %d + THREAD;", type, type, BLOCK_THREADS);
+    if (p->pieces % BLOCK_THREADS) map_line(m, "if (at >= %lld) return;", (long long)p->pieces);
+    map_add_index(m, &m->nest, "l", "at", m->vector);
+    declare_inputs(p);
+    add_loads(p);
+    add_results(p);
+}
+
+static bool goes_by_rows(const instr *i)
+{
+    bool rows = map_folds_rows(i);
+    for (int o = 0; o < i->nout; o++) rows = rows || map_is_row(i, &i->out[o]);
+    return rows;
+}
+
+bool write_map(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    if (instr_elements(i) == 0) return true;
+    if (goes_by_rows(i)) return write_map_rows(s, i, plan);
+    map_text m = map_text_of(s, i);
+    m.nest = nest_of(i, loops_between(0, i->nloops), &i->out[0], map_indexed_loops(i));
+    m.vector = map_vector(&m, true);
+    pass p = {.m = &m, .pieces = m.nest.elements / m.vector};
+    p.together = choose_together(&m, p.pieces);
+    add_body(&p);
+    const char *body = text_done(&m.t);
+    int64_t     each = (int64_t)BLOCK_THREADS * p.together;
+    return body && kernel_add(s, plan, i, body, (p.pieces + each - 1) / each, BLOCK_THREADS, 0);
+}

@@ -1,0 +1,165 @@
+/* What a card has by itself, for kernels that are compiled for the host.
+ *
+ * It stands before src/machine/cuda/prelude.cuh.  The threads of a block take turns on
+ * one thread of the host; where they wait for one another, the driver of host_driver.c
+ * runs those that can go on.
+ */
+#ifndef HOST_CUDA_H
+#define HOST_CUDA_H
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "host_calls.h"
+
+extern "C" {
+__attribute__((visibility("default"))) const host_calls *host_cuda;
+}
+
+#define KERNEL extern "C"
+#define INLINE inline __attribute__((unused))
+#define SHARED static thread_local /* all threads of a block run in one thread of the host */
+#define UNROLL
+#define UNROLL_4
+#define __launch_bounds__(...)
+#define THREAD (host_cuda->now()->thread)
+#define THREADS (host_cuda->now()->threads)
+#define BLOCK (host_cuda->now()->block)
+#define BLOCKS (host_cuda->now()->blocks)
+#define SYNC() host_cuda->sync(__LINE__)
+#define WARP_SYNC() host_cuda->warp(0, HOST_WARP_SYNC, __LINE__)
+#define DYNAMIC_SHARED (host_cuda->now()->shared)
+#define FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define MUST_BE_ALIGNED(address, bytes)                                                            \
+    do {                                                                                           \
+        if ((size_t)(address) % (bytes) != 0)                                                      \
+            host_cuda->stop("an access of several elements is not aligned");                       \
+    } while (0)
+
+template <class T> static T host_of_bits(unsigned long long bits)
+{
+    T v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+template <class T> static unsigned long long host_bits(T v)
+{
+    unsigned long long bits = 0;
+    memcpy(&bits, &v, sizeof v);
+    return bits;
+}
+
+template <class T> static INLINE T raw_shuffle(T v, int lane)
+{
+    const unsigned long long *all = host_cuda->warp(host_bits(v), HOST_WARP_SHUFFLE, __LINE__);
+    return host_of_bits<T>(all[lane & 31]);
+}
+
+static INLINE unsigned warp_ballot(bool v)
+{
+    const unsigned long long *all = host_cuda->warp(v, HOST_WARP_BALLOT, __LINE__);
+    unsigned                  set = 0;
+    for (int k = 0; k < 32; k++) set |= (unsigned)(all[k] & 1) << k;
+    return set;
+}
+
+static INLINE unsigned           bits_of(float v) { return (unsigned)host_bits(v); }
+static INLINE unsigned long long bits_of(double v) { return host_bits(v); }
+static INLINE float              f32_of_bits(unsigned v) { return host_of_bits<float>(v); }
+static INLINE double             f64_of_bits(unsigned long long v) { return host_of_bits<double>(v); }
+
+/* Rounds to nearest, ties to even, as base/dtype.h does. */
+static INLINE bf16 narrow_bf16(float v)
+{
+    unsigned bits = bits_of(v);
+    bool     nan = v != v;
+    return bf16{(unsigned short)((nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
+}
+
+static INLINE f16 narrow_f16(float v)
+{
+    unsigned bits = bits_of(v), rest = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u, r;
+    if (rest > 0x7f800000u)
+        r = 0x7e00u;
+    else if (rest >= 0x477ff000u)
+        r = 0x7c00u;
+    else if (rest < 0x38800000u)
+        r = bits_of(f32_of_bits(rest) + 0.5f) - 0x3f000000u;
+    else
+        r = (rest + 0xfffu + (rest >> 13 & 1u) - 0x38000000u) >> 13;
+    return f16{(unsigned short)(r | sign)};
+}
+
+static INLINE float widen(f16 v)
+{
+    unsigned rest = (v.bits & 0x7fffu) << 13, sign = (v.bits & 0x8000u) << 16;
+    unsigned most = rest >= 0x0f800000u ? 0x7f800000u : 0;
+    return f32_of_bits(bits_of(f32_of_bits(rest) * 0x1p112f) | most | sign);
+}
+
+static INLINE float quotient(float a, float b) { return a / b; }
+static INLINE float larger_f32(float a, float b) { return b > a || b != b ? b : a; }
+static INLINE float smaller_f32(float a, float b) { return b < a || b != b ? b : a; }
+
+/* Other blocks may run in other threads of the host: launches on several queues. */
+template <class T, class F> static T host_atomic(T *at, F change)
+{
+    T was, next;
+    __atomic_load(at, &was, __ATOMIC_SEQ_CST);
+    do next = change(was);
+    while (!__atomic_compare_exchange(at, &was, &next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return was;
+}
+
+template <class T> static INLINE T atomic_add(T *at, T v)
+{
+    return host_atomic(at, [v](T was) { return (T)(was + v); });
+}
+
+template <class T> static INLINE T atomic_max(T *at, T v)
+{
+    return host_atomic(at, [v](T was) { return was > v ? was : v; });
+}
+
+template <class T> static INLINE T atomic_min(T *at, T v)
+{
+    return host_atomic(at, [v](T was) { return was < v ? was : v; });
+}
+
+template <class T> static INLINE T atomic_swap_if(T *at, T expected, T v)
+{
+    return host_atomic(at, [=](T was) { return was == expected ? v : was; });
+}
+
+/* How the driver calls a kernel: with the addresses of its parameters, all of them pointers. */
+template <class... A, size_t... K>
+static void host_call(void (*kernel)(A...), void **parameters, std::index_sequence<K...>)
+{
+    kernel(*(A *)parameters[K]...);
+}
+
+template <class... A> static constexpr int host_count(void (*)(A...))
+{
+    static_assert(((sizeof(A) == sizeof(void *)) && ...), "parameters are pointers");
+    return (int)sizeof...(A);
+}
+
+template <class... A> static void host_enter(void (*kernel)(A...), void **parameters)
+{
+    host_call(kernel, parameters, std::index_sequence_for<A...>{});
+}
+
+#define HOST_KERNEL(name)                                                                          \
+    extern "C" __attribute__((visibility("default"))) void host_enter_##name(void **parameters)    \
+    {                                                                                              \
+        host_enter(name, parameters);                                                              \
+    }                                                                                              \
+    extern "C" {                                                                                   \
+    __attribute__((visibility("default"))) extern const int host_count_##name;                     \
+    const int host_count_##name = host_count(name);                                                \
+    }
+
+#endif

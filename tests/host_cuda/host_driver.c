@@ -1,0 +1,339 @@
+/* The driver's functions for a card that is the host.
+ *
+ * Work on a queue is done before the call returns, in the order of calls, so that events
+ * are always past.  Between cuStreamBeginCapture and cuStreamEndCapture it is recorded.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host_compile.h"
+#include "host_memory.h"
+#include "host_work.h"
+
+/* ---- cards ---- */
+
+CUresult cuInit(unsigned int flags)
+{
+    (void)flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+static const struct {
+    CUresult    result;
+    const char *name, *says;
+} results[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+};
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    *name = NULL;
+    for (size_t k = 0; k < sizeof results / sizeof *results; k++)
+        if (results[k].result == error) *name = results[k].name;
+    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **says)
+{
+    *says = NULL;
+    for (size_t k = 0; k < sizeof results / sizeof *results; k++)
+        if (results[k].result == error) *says = results[k].says;
+    return *says ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    const char *said = getenv("MTF_HOST_CUDA_CARDS");
+    *count = said ? atoi(said) : 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    int count;
+    cuDeviceGetCount(&count);
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetName(char *name, int room, CUdevice device)
+{
+    (void)device;
+    snprintf(name, (size_t)room, "the host as a card");
+    return CUDA_SUCCESS;
+}
+
+/* As an H200's, where there is a number; else 0. */
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
+{
+    (void)device;
+    switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; break;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = 2048; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: *value = 2147483647; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *value = 49152; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 232448; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: *value = 233472; break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 50 << 20; break;
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: *value = 1; break;
+    default: *value = 0;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
+{
+    (void)device;
+    *bytes = host_memory_whole();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+    *can = device != peer;
+    return CUDA_SUCCESS;
+}
+
+/* A context is told from others by its address alone. */
+static char contexts[64];
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    *context = (CUcontext)&contexts[device];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    (void)device;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+    (void)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
+{
+    (void)peer, (void)flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+    return CUDA_SUCCESS;
+}
+
+/* ---- memory ---- */
+
+CUresult cuMemGetInfo(size_t *unused, size_t *total)
+{
+    *total = host_memory_whole();
+    *unused = *total - host_memory_taken();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes)
+{
+    if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    *memory = (CUdeviceptr)host_memory_take(bytes);
+    return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFree(CUdeviceptr memory)
+{
+    return !memory || host_memory_give((void *)memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
+{
+    (void)flags;
+    *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFreeHost(void *memory)
+{
+    free(memory);
+    return CUDA_SUCCESS;
+}
+
+/* ---- queues and events ---- */
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    (void)flags;
+    *stream = calloc(1, sizeof **stream);
+    return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamDestroy(CUstream stream)
+{
+    free(stream);
+    return CUDA_SUCCESS;
+}
+
+/* On a card it is an error, which ends the recording. */
+static CUresult while_recording(CUstream stream)
+{
+    return stream && stream->recording ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+    return while_recording(stream);
+}
+
+CUresult cuStreamQuery(CUstream stream)
+{
+    return while_recording(stream);
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned int flags)
+{
+    (void)flags;
+    *event = calloc(1, sizeof **event);
+    return *event ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuEventDestroy(CUevent event)
+{
+    free(event);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    event->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    event->recording = stream ? stream->recording : NULL;
+    return CUDA_SUCCESS;
+}
+
+/* A queue that waits for what is being recorded is recorded as well. */
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    (void)flags;
+    CUgraph graph = event->recording;
+    if (!graph || !stream || stream->recording) return CUDA_SUCCESS;
+    if (graph->njoined == MOST_JOINED) return CUDA_ERROR_OUT_OF_MEMORY;
+    graph->joined[graph->njoined++] = stream;
+    stream->recording = graph;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent event)
+{
+    (void)event;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+    (void)event;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+    *milliseconds = (float)(end->milliseconds - start->milliseconds);
+    return CUDA_SUCCESS;
+}
+
+/* ---- modules ---- */
+
+struct CUmod_st {
+    void      *library;
+    CUfunction functions;
+};
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    char path[1000], *log;
+    if (strncmp(image, HOST_IMAGE, sizeof HOST_IMAGE - 1) != 0) return CUDA_ERROR_INVALID_IMAGE;
+    if (!host_compile(image, path, sizeof path, &log)) {
+        free(log);
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    const host_calls **calls = dlsym(library, "host_cuda");
+    *calls = &host_block_calls;
+    *module = calloc(1, sizeof **module);
+    (*module)->library = library;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+    while (module->functions) {
+        CUfunction f = module->functions;
+        module->functions = f->next;
+        free(f);
+    }
+    dlclose(module->library);
+    free(module);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    char enter[250], count[250];
+    snprintf(enter, sizeof enter, "host_enter_%s", name);
+    snprintf(count, sizeof count, "host_count_%s", name);
+    void      *kernel = dlsym(module->library, enter);
+    const int *parameters = dlsym(module->library, count);
+    if (!kernel || !parameters) return CUDA_ERROR_NOT_FOUND;
+    CUfunction f = calloc(1, sizeof *f);
+    snprintf(f->name, sizeof f->name, "%s", name);
+    memcpy(&f->kernel, &kernel, sizeof kernel);
+    f->parameters = *parameters;
+    f->most_shared = 48 * 1024;
+    f->next = module->functions;
+    module->functions = f;
+    *function = f;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value)
+{
+    if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+        if (value > 227 * 1024) return CUDA_ERROR_INVALID_VALUE;
+        function->most_shared = value;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* The real NVRTC, where a test has both, asks for what this card has not. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+    (void)id;
+    *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}

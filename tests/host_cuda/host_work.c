@@ -1,0 +1,196 @@
+/* Work on queues: done at once, or recorded to be done again. */
+#include "host_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host_memory.h"
+
+static void do_copy(const CUDA_MEMCPY2D *c)
+{
+    for (size_t row = 0; row < c->Height; row++)
+        memmove((char *)c->dstHost + row * c->dstPitch,
+                (const char *)c->srcHost + row * c->srcPitch, c->WidthInBytes);
+}
+
+static void do_now(const work *w)
+{
+    void *at[MOST_PARAMETERS];
+    switch (w->kind) {
+    case WORK_LAUNCH:
+        for (int k = 0; k < w->function->parameters; k++) at[k] = (void *)&w->parameters[k];
+        host_launch(w->function->name, w->function->kernel, w->blocks, w->threads, w->shared, at);
+        host_memory_check(w->function->name);
+        break;
+    case WORK_COPY:
+        do_copy(&w->copy);
+        host_memory_check("a copy");
+        break;
+    case WORK_FILL:
+        memset(w->copy.dstHost, w->fill, w->copy.WidthInBytes);
+        host_memory_check("a fill");
+        break;
+    case WORK_CALL:
+        w->call(w->parameters);
+        host_memory_check(w->name);
+        break;
+    }
+}
+
+CUresult host_do(CUstream stream, const work *w)
+{
+    if (!stream || !stream->recording) {
+        do_now(w);
+        return CUDA_SUCCESS;
+    }
+    CUgraph graph = stream->recording;
+    work   *kept = malloc(sizeof *kept);
+    *kept = *w;
+    kept->next = NULL;
+    *graph->end = kept;
+    graph->end = &kept->next;
+    return CUDA_SUCCESS;
+}
+
+CUresult host_queue(CUstream stream, const char *name, host_call *call, const void *data,
+                    size_t bytes)
+{
+    work w = {.kind = WORK_CALL, .call = call, .name = name};
+    if (bytes > sizeof w.parameters) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(w.parameters, data, bytes);
+    return host_do(stream, &w);
+}
+
+/* ---- copies ---- */
+
+static CUresult copy(CUstream stream, void *to, const void *from, size_t bytes)
+{
+    work w = {.kind = WORK_COPY,
+              .copy = {.dstHost = to, .srcHost = from, .WidthInBytes = bytes, .Height = 1}};
+    return host_do(stream, &w);
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    return copy(stream, (void *)to, from, bytes);
+}
+
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return copy(stream, to, (const void *)from, bytes);
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return copy(stream, (void *)to, (const void *)from, bytes);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
+{
+    work w = {.kind = WORK_FILL,
+              .fill = value,
+              .copy = {.dstHost = (void *)to, .WidthInBytes = bytes}};
+    return host_do(stream, &w);
+}
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream)
+{
+    work w = {.kind = WORK_COPY, .copy = *c};
+    if (c->dstMemoryType != CU_MEMORYTYPE_HOST) w.copy.dstHost = (void *)c->dstDevice;
+    if (c->srcMemoryType != CU_MEMORYTYPE_HOST) w.copy.srcHost = (const void *)c->srcDevice;
+    size_t to_pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
+    size_t from_pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes;
+    if (to_pitch < c->WidthInBytes || from_pitch < c->WidthInBytes) return CUDA_ERROR_INVALID_VALUE;
+    w.copy.dstPitch = to_pitch;
+    w.copy.srcPitch = from_pitch;
+    w.copy.dstHost = (char *)w.copy.dstHost + c->dstY * to_pitch + c->dstXInBytes;
+    w.copy.srcHost = (const char *)w.copy.srcHost + c->srcY * from_pitch + c->srcXInBytes;
+    return host_do(stream, &w);
+}
+
+/* ---- kernels ---- */
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int blocks, unsigned int blocks_y,
+                        unsigned int blocks_z, unsigned int threads, unsigned int threads_y,
+                        unsigned int threads_z, unsigned int shared, CUstream stream,
+                        void **parameters, void **extra)
+{
+    work w = {.kind = WORK_LAUNCH,
+              .function = f,
+              .blocks = blocks,
+              .threads = (int)threads,
+              .shared = (int)shared};
+    bool one = blocks_y == 1 && blocks_z == 1 && threads_y == 1 && threads_z == 1 && !extra;
+    if (!one || blocks == 0 || blocks > 2147483647u || threads == 0 || threads > 1024 ||
+        (int)shared > f->most_shared || f->parameters > MOST_PARAMETERS)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (int k = 0; k < f->parameters; k++) w.parameters[k] = *(void **)parameters[k];
+    return host_do(stream, &w);
+}
+
+/* ---- recordings ---- */
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
+{
+    (void)mode;
+    if (!stream || stream->recording) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    CUgraph graph = calloc(1, sizeof *graph);
+    graph->end = &graph->first;
+    graph->origin = stream;
+    stream->recording = graph;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    if (!stream || !stream->recording || stream->recording->origin != stream)
+        return CUDA_ERROR_INVALID_VALUE;
+    *graph = stream->recording;
+    for (int k = 0; k < (*graph)->njoined; k++) (*graph)->joined[k]->recording = NULL;
+    stream->recording = NULL;
+    return CUDA_SUCCESS;
+}
+
+/* The same list once more: a graph may be destroyed before what was made of it. */
+CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long flags)
+{
+    (void)flags;
+    *made = calloc(1, sizeof **made);
+    work **end = &(*made)->first;
+    for (const work *w = graph->first; w; w = w->next) {
+        *end = malloc(sizeof **end);
+        **end = *w;
+        (*end)->next = NULL;
+        end = &(*end)->next;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphLaunch(CUgraphExec made, CUstream stream)
+{
+    for (const work *w = made->first; w; w = w->next) host_do(stream, w);
+    return CUDA_SUCCESS;
+}
+
+static void free_all(work *w)
+{
+    while (w) {
+        work *next = w->next;
+        free(w);
+        w = next;
+    }
+}
+
+CUresult cuGraphDestroy(CUgraph graph)
+{
+    free_all(graph->first);
+    free(graph);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec made)
+{
+    free_all(made->first);
+    free(made);
+    return CUDA_SUCCESS;
+}

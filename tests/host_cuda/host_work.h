@@ -1,0 +1,66 @@
+/* Work on queues: done at once, or recorded to be done again. */
+#ifndef HOST_WORK_H
+#define HOST_WORK_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "host_block.h"
+
+enum { MOST_PARAMETERS = 256 };
+
+struct CUfunc_st {
+    struct CUfunc_st *next; /* of its module */
+    char              name[200];
+    host_kernel      *kernel;
+    int               parameters;
+    int               most_shared;
+};
+
+/* What another library does on a queue; `data` is a copy of what it gave. */
+typedef void host_call(const void *data);
+
+typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL } work_kind;
+
+typedef struct work {
+    work_kind     kind;
+    CUfunction    function;
+    long long     blocks;
+    int           threads, shared;
+    void         *parameters[MOST_PARAMETERS]; /* of a kernel, or a call's data */
+    host_call    *call;
+    const char   *name; /* of the call */
+    CUDA_MEMCPY2D copy; /* addresses of both sides in the fields of the host */
+    unsigned char fill;
+    struct work  *next;
+} work;
+
+enum { MOST_JOINED = 64 };
+struct CUgraph_st {
+    work    *first, **end;
+    CUstream origin;
+    int      njoined; /* queues that wait for what is being recorded */
+    CUstream joined[MOST_JOINED];
+};
+
+struct CUgraphExec_st {
+    work *first;
+};
+
+struct CUevent_st {
+    double  milliseconds; /* when it was recorded */
+    CUgraph recording;    /* of the queue, then */
+};
+
+struct CUstream_st {
+    CUgraph recording; /* NULL: work is done at once */
+};
+
+CUresult host_do(CUstream stream, const work *w);
+
+/* Queues a call of another library; `name` says what it is. */
+CUresult host_queue(CUstream stream, const char *name, host_call *call, const void *data,
+                    size_t bytes);
+
+#endif

@@ -1,0 +1,178 @@
+/* Compiled kernels on disk: found again, mended, and not insisted on. */
+#include "mtf_build.h"
+
+#if MTF_HAVE_CUDA
+#include "machine/cuda/kernel_compile.h"
+#endif
+
+#include "ground.h"
+
+#if MTF_HAVE_CUDA
+#include <glob.h>
+#include <sys/stat.h>
+
+#include "machine/host_card.h"
+
+static const char folder[] = HOST_CUDA_FOLDER "/test_cache";
+static host_card  card;
+static int        compiled; /* how often the compiler was called */
+
+static nvrtcResult (*real_compile)(nvrtcProgram p, int n, const char *const *options);
+
+static nvrtcResult count_and_compile(nvrtcProgram p, int n, const char *const *options)
+{
+    __atomic_fetch_add(&compiled, 1, __ATOMIC_SEQ_CST);
+    return real_compile(p, n, options);
+}
+
+/* So many kernels, each with a number of its own. */
+static const char *text_of(int kernels, int number)
+{
+    textbuf t = {.arena = &card.arena};
+    for (int k = 0; k < kernels; k++)
+        text_add(&t, "KERNEL void __launch_bounds__(32) kernel%d(i32 *out0)\n{\n"
+                     "    if (THREAD == 0) *out0 = %d;\n}\n\n", k, number + k);
+    return text_done(&t);
+}
+
+static glob_t files(void)
+{
+    char   pattern[1000];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/kernels/*", folder);
+    glob(pattern, 0, NULL, &found);
+    return found;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    unsetenv("MTF_TEST_CARD");
+    card = host_card_open();
+    real_compile = card.api.nvrtc.nvrtcCompileProgram;
+    card.api.nvrtc.nvrtcCompileProgram = count_and_compile;
+    return 0;
+}
+
+/* A cache that is empty. */
+static int begin(void **state)
+{
+    (void)state;
+    setenv("MTF_CACHE_DIR", folder, 1);
+    glob_t found = files();
+    for (size_t k = 0; k < found.gl_pathc; k++) assert_int_equal(remove(found.gl_pathv[k]), 0);
+    globfree(&found);
+    compiled = 0;
+    return 0;
+}
+
+static void assert_runs(const kernel_images *made, int kernels, int number)
+{
+    const cuda_driver *d = &card.api.driver;
+    int               *memory = host_card_take(&card, sizeof(int)), got;
+    CUmodule           module[MOST_IMAGES];
+    for (int m = 0; m < made->n; m++)
+        assert_int_equal(d->cuModuleLoadData(&module[m], made->image[m].bytes), 0);
+    for (int k = 0; k < kernels; k++) {
+        char       name[40];
+        void      *pointers[] = {&memory};
+        CUfunction f = NULL;
+        snprintf(name, sizeof name, "kernel%d", k);
+        for (int m = 0; m < made->n && !f; m++) d->cuModuleGetFunction(&f, module[m], name);
+        assert_non_null(f);
+        d->cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, card.stream, pointers, NULL);
+        host_card_get(&card, &got, memory, sizeof got);
+        assert_int_equal(got, number + k);
+    }
+    for (int m = 0; m < made->n; m++) d->cuModuleUnload(module[m]);
+    host_card_give(&card, memory);
+}
+
+static void compile_and_run(int kernels, int number, int calls)
+{
+    kernel_images made;
+    fault         f = {0};
+    compiled = 0;
+    assert_true(kernel_compile(&card.api, &f, &card.arena, text_of(kernels, number), "sm_90a", &made));
+    if (calls >= 0) assert_int_equal(compiled, calls);
+    assert_runs(&made, kernels, number);
+}
+
+static void test_kernels_are_compiled_once(void **state)
+{
+    (void)state;
+    compile_and_run(1, 5, 1);
+    compile_and_run(1, 5, 0);
+    compile_and_run(1, 6, 1);
+    glob_t found = files();
+    assert_int_equal(found.gl_pathc, 2);
+    globfree(&found);
+}
+
+static void test_many_kernels_are_found_in_their_parts(void **state)
+{
+    (void)state;
+    compile_and_run(50, 100, -1);
+    compile_and_run(50, 100, 0);
+}
+
+static void test_damaged_file_is_replaced(void **state)
+{
+    (void)state;
+    compile_and_run(1, 7, 1);
+    glob_t found = files();
+    assert_int_equal(found.gl_pathc, 1);
+    struct stat about;
+    assert_int_equal(stat(found.gl_pathv[0], &about), 0);
+    long places[] = {0, 9, 30, 40, 200, (long)about.st_size - 2};
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        FILE *f = fopen(found.gl_pathv[0], "r+b");
+        fseek(f, places[k], SEEK_SET);
+        int c = fgetc(f);
+        fseek(f, places[k], SEEK_SET);
+        fputc(c ^ 0x15, f);
+        fclose(f);
+        compile_and_run(1, 7, 1);
+        compile_and_run(1, 7, 0);
+    }
+    FILE *f = fopen(found.gl_pathv[0], "wb"); /* nothing is left */
+    fclose(f);
+    compile_and_run(1, 7, 1);
+    globfree(&found);
+}
+
+static void test_cache_that_cannot_be_written_is_no_error(void **state)
+{
+    (void)state;
+    setenv("MTF_CACHE_DIR", "/dev/null/nowhere", 1);
+    compile_and_run(1, 8, 1);
+    compile_and_run(1, 8, 1);
+}
+
+static void test_no_text_gives_no_images(void **state)
+{
+    kernel_images made;
+    fault         f = {0};
+    (void)state;
+    assert_true(kernel_compile(&card.api, &f, &card.arena, "", "sm_90a", &made));
+    assert_int_equal(made.n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_kernels_are_compiled_once, begin),
+        cmocka_unit_test_setup(test_many_kernels_are_found_in_their_parts, begin),
+        cmocka_unit_test_setup(test_damaged_file_is_replaced, begin),
+        cmocka_unit_test_setup(test_cache_that_cannot_be_written_is_no_error, begin),
+        cmocka_unit_test_setup(test_no_text_gives_no_images, begin),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
+#else
+int main(void)
+{
+    printf("without CUDA's headers there is no card that is the host\n");
+    return 0;
+}
+#endif
