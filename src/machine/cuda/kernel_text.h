@@ -1,4 +1,4 @@
-/* Kernels written from patterns: text with words that stand for numbers.
+/* Kernels written from patterns, in which words stand for numbers.
  *
  * A pattern is the body of a kernel in which $WORD stands for a value that was set before,
  * so that the writers show the kernels as they will be compiled.  A value may be a pattern
