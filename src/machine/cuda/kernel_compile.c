@@ -102,13 +102,17 @@ static const char *end_of_part(const char *begin, int left)
     return at ? at + 1 : begin + rest;
 }
 
+/* The words of attention stand before kernels that use them. */
 static bool set_up(part *p, fault *f, const char *begin, const char *end)
 {
-    size_t kernels = (size_t)(end - begin);
-    TRY(p->text = block_alloc(p->from, f, asset_prelude_bytes + kernels + 1, false));
+    const char *attends = strstr(begin, "attention_");
+    size_t      more = attends && attends < end ? asset_attention_bytes : 0;
+    size_t      before = asset_prelude_bytes + more, kernels = (size_t)(end - begin);
+    TRY(p->text = block_alloc(p->from, f, before + kernels + 1, false));
     memcpy(p->text, asset_prelude, asset_prelude_bytes);
-    memcpy(p->text + asset_prelude_bytes, begin, kernels);
-    p->text[asset_prelude_bytes + kernels] = 0;
+    memcpy(p->text + asset_prelude_bytes, asset_attention, more);
+    memcpy(p->text + before, begin, kernels);
+    p->text[before + kernels] = 0;
     return true;
 }
 
@@ -130,10 +134,10 @@ static bool compile_all(part *parts, int n, fault *f, arena *a, kernel_images *i
     return !f->kind;
 }
 
-static kernel_key key_of(const cuda_api *api, const char *text, const char *architecture)
+static cache_key key_of(const cuda_api *api, const char *text, const char *architecture)
 {
-    kernel_key key = {{0, 1}};
-    int        version[2] = {0};
+    cache_key key = {{0, 1}};
+    int       version[2] = {0};
     api->nvrtc.nvrtcVersion(&version[0], &version[1]);
     for (int k = 0; k < 2; k++) {
         uint64_t h = hash_bytes(key.hash[k], version, sizeof version);
@@ -141,6 +145,7 @@ static kernel_key key_of(const cuda_api *api, const char *text, const char *arch
         for (int o = 0; o < OPTIONS; o++) h = hash_bytes(h, options[o], strlen(options[o]) + 1);
         h = hash_bytes(h, asset_prelude, asset_prelude_bytes);
         h = hash_bytes(h, asset_scalars, asset_scalars_bytes);
+        h = hash_bytes(h, asset_attention, asset_attention_bytes);
         key.hash[k] = hash_bytes(h, text, strlen(text));
     }
     return key;
@@ -149,8 +154,8 @@ static kernel_key key_of(const cuda_api *api, const char *text, const char *arch
 bool kernel_compile(const cuda_api *api, fault *f, arena *a, const char *text,
                     const char *architecture, kernel_images *images)
 {
-    part       parts[MOST_IMAGES] = {0};
-    kernel_key key = key_of(api, text, architecture);
+    part      parts[MOST_IMAGES] = {0};
+    cache_key key = key_of(api, text, architecture);
     images->n = 0;
     if (!*text || kernel_cache_read(a, key, images)) return !f->kind;
 
