@@ -90,6 +90,9 @@ struct device {
     void *(*alloc)(device_context *c, size_t bytes);
     void (*release)(device_context *c, void *memory, size_t bytes);
     size_t (*taken)(device_context *c, const void *memory); /* bytes that the allocator counted */
+    /* Is there memory for so many more bytes in each of these contexts?  An error with the amounts
+     * where there is not.  NULL: their memory is the host's. */
+    bool (*fits)(device *d, int n, device_context *const *contexts, const int64_t *bytes);
     /* From the host, whose memory may change afterwards, and to the host.  Any context may be used
      * if no queued work uses either side. */
     void (*write)(device_context *c, void *to, const void *from, size_t bytes);

@@ -27,12 +27,36 @@ static void close_program(void *what)
 
 /* ---- compiling ---- */
 
+/* Bytes that loading it will allocate: some variables may be there already. */
+static int64_t bytes_to_load(const mtf_program *p, int k)
+{
+    const program *q = p->processors[k].program;
+    int64_t        bytes = price_peak(q, &p->store->site, &p->store->mesh, k);
+    for (int v = 0; v < q->nvariables; v++)
+        if (names_get(&p->store->entries, tensor_name(q->variables[v].tensor)))
+            bytes -= q->buffers[q->variables[v].slice.buffer].bytes;
+    return bytes;
+}
+
+/* Does it fit into memory that is not the host's? */
+static bool fits_device(const mtf_program *p)
+{
+    const store *s = p->store;
+    int          n = s->end - s->first;
+    if (!s->device->fits) return true;
+    int64_t *bytes = arena_array(&p->session->arena, int64_t, n);
+    TRY(bytes != NULL);
+    for (int k = 0; k < n; k++) bytes[k] = bytes_to_load(p, s->first + k);
+    return s->device->fits(s->device, n, s->contexts + s->first, bytes);
+}
+
 static bool fits(const mtf_program *p)
 {
     int64_t need = 0;
     for (int k = p->store->first; k < p->store->end; k++)
         need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
-    if ((uint64_t)need <= p->session->opts.memory) return true;
+    if (p->store->device->fits && p->session->default_memory) return fits_device(p);
+    if ((uint64_t)need <= p->session->opts.memory) return fits_device(p);
     return fail(&p->session->fault, ERR_MEMORY,
                 "the program needs %lld bytes, but only %zu are allowed (--memory); use a "
                 "smaller batch or recompute%s",

@@ -133,7 +133,7 @@ static int processors_here(mtf_session *session)
 
 int64_t store_memory_each(mtf_session *session)
 {
-    return (int64_t)(session->opts.memory / (size_t)processors_here(session));
+    return machine_memory_each(session, processors_here(session));
 }
 
 site store_site(mtf_session *session)

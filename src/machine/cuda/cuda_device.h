@@ -98,6 +98,11 @@ bool cuda_await(cuda_context *c, CUevent event, const char *what);
 /* Connects processors of several ranks (wire_nccl.c). */
 struct wire *cuda_open_wire(device_context *c, const mesh *m, struct ranks *r);
 
+/* ---- memory (cuda_memory.c) ---- */
+bool cuda_fits(device *d, int n, device_context *const *contexts, const int64_t *bytes);
+/* Bytes of a card for each of so many processors, before any card is opened; 0: not known. */
+int64_t cuda_memory_each(int processors);
+
 /* ---- staging ---- */
 void *cuda_stage(device_context *c, size_t bytes);
 /* The block that begins at `memory`; NULL: it is ordinary memory. */

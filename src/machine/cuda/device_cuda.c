@@ -292,6 +292,7 @@ device *device_cuda_open(mtf_session *s)
                        .alloc = cuda_alloc,
                        .release = cuda_release,
                        .taken = cuda_taken,
+                       .fits = cuda_fits,
                        .write = cuda_write,
                        .read = cuda_read,
                        .stage = cuda_stage,
