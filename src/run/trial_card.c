@@ -43,23 +43,23 @@ static bool time_maps(card_trial *c, card_time *each)
     return card_timing(c, &w, each);
 }
 
-/* Operands are as large as takes about a millisecond. */
+/* Operands grow as long as a link is short.  Those of the last size but one may fit into the card's
+ * cache, where a step finds what the step before has left. */
 static bool time_memory(card_trial *c)
 {
-    enum { FIRST = 1 << 14, LARGEST = 1 << 25, CACHED = 1 << 19 };
-    card_time each;
+    enum { FIRST = 1 << 13, LARGEST = 1 << 25, FACTOR = 8, CACHED = 1 << 19 };
+    card_time each, cached = {0};
     c->elements = FIRST;
     TRY(time_maps(c, &each));
-    while (c->elements < LARGEST && each.seconds * c->elements / FIRST < 1e-3) c->elements *= 2;
-    TRY(time_maps(c, &each));
+    while (c->elements < LARGEST && FACTOR * each.seconds < 2e-3) {
+        c->elements *= FACTOR;
+        TRY(time_maps(c, &each));
+        if (c->elements == CACHED) cached = each;
+    }
     c->rates->memory = each.bytes / card_net_seconds(c, &each);
-    if (c->elements < LARGEST) return true;
-    c->elements = CACHED;
-    TRY(time_maps(c, &each));
-    double cached = each.bytes / card_net_seconds(c, &each);
-    if (cached > 1.1 * c->rates->memory)
-        c->rates->caches[c->rates->ncaches++] = (cache_rate){CARD_LINKS * each.bytes, cached};
-    c->elements = LARGEST;
+    double near = cached.bytes > 0 ? cached.bytes / card_net_seconds(c, &cached) : 0;
+    if (c->elements > CACHED && near > 1.1 * c->rates->memory)
+        c->rates->caches[c->rates->ncaches++] = (cache_rate){CARD_LINKS * cached.bytes, near};
     return true;
 }
 
