@@ -63,6 +63,7 @@ static bool load(mtf_program *p, int number)
     TRY(k->state.scratch != NULL);
     wire *w = p->store->wire;
     TRY(!w || !w->prepare || w->prepare(w, number, q));
+    TRY(store_variables(p->store, q->nvariables, q->variables));
     for (int v = 0; v < q->nvariables; v++) {
         store_entry *e = store_variable(p->store, q->variables[v].tensor);
         TRY(e != NULL);
