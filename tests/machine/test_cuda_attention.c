@@ -191,7 +191,7 @@ static void add_trial(const shape *s, bool grad)
                           .key = s->key,
                           .value = s->value,
                           .query = s->size[QUERY] == 1 && chance(50) ? -1 : QUERY,
-                          .scale = chance(20) ? 0.3 : 1 / sqrt((double)s->key),
+                          .scale = (chance(20) ? 0.7 : 1) / sqrt((double)s->key),
                           .parts = !grad && chance(25)}};
     for (int k = 0; k < LOOPS; k++) t->instr.size[k] = s->size[k];
     for (int k = 0; k < ATTENTION_OPERANDS; k++) a->at[k] = -1;

@@ -102,17 +102,29 @@ static const char *end_of_part(const char *begin, int left)
     return at ? at + 1 : begin + rest;
 }
 
-/* The words of attention stand before kernels that use them. */
-static bool set_up(part *p, fault *f, const char *begin, const char *end)
+static size_t put(char *to, size_t at, const void *from, size_t bytes)
+{
+    if (to) memcpy(to + at, from, bytes);
+    return at + bytes;
+}
+
+/* The part's text after the prelude; the words of attention stand before kernels that use them. */
+static size_t put_all(char *to, const char *begin, const char *end)
 {
     const char *attends = strstr(begin, "attention_");
-    size_t      more = attends && attends < end ? asset_attention_bytes : 0;
-    size_t      before = asset_prelude_bytes + more, kernels = (size_t)(end - begin);
-    TRY(p->text = block_alloc(p->from, f, before + kernels + 1, false));
-    memcpy(p->text, asset_prelude, asset_prelude_bytes);
-    memcpy(p->text + asset_prelude_bytes, asset_attention, more);
-    memcpy(p->text + before, begin, kernels);
-    p->text[before + kernels] = 0;
+    size_t      at = put(to, 0, asset_prelude, asset_prelude_bytes);
+    if (attends && attends < end) {
+        at = put(to, at, asset_attention, asset_attention_bytes);
+        at = put(to, at, asset_attention_matrix, asset_attention_matrix_bytes);
+    }
+    at = put(to, at, begin, (size_t)(end - begin));
+    return put(to, at, "", 1);
+}
+
+static bool set_up(part *p, fault *f, const char *begin, const char *end)
+{
+    TRY(p->text = block_alloc(p->from, f, put_all(NULL, begin, end), false));
+    put_all(p->text, begin, end);
     return true;
 }
 
@@ -146,6 +158,7 @@ static kernel_key key_of(const cuda_api *api, const char *text, const char *arch
         h = hash_bytes(h, asset_prelude, asset_prelude_bytes);
         h = hash_bytes(h, asset_scalars, asset_scalars_bytes);
         h = hash_bytes(h, asset_attention, asset_attention_bytes);
+        h = hash_bytes(h, asset_attention_matrix, asset_attention_matrix_bytes);
         key.hash[k] = hash_bytes(h, text, strlen(text));
     }
     return key;

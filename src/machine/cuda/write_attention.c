@@ -1,12 +1,31 @@
 /* Attention as kernels: a block has some rows of a batch.
  *
- * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh has the kernels.
+ * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh and attention_matrix.cuh
+ * have the kernels.
  */
 #include "machine/cuda/attention_text.h"
+
+/* The same by products of small matrices. */
+static bool add_matrix_kernel(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    textbuf        t = {.arena = s->arena};
+    attention_form f = {attention_loops_of(i, -1), 1, 1};
+    f.rows = f.loops.rows > MATRIX_TILE ? 2 : 1;
+    attention_text(&t, i, &f);
+    text_add(&t, "    attention_matrix_forward(p, out0, out1, %s);\n",
+             i->attention->parts ? "out2" : "out1");
+    int     lines = f.rows * MATRIX_TILE;
+    int64_t tiles = attention_pieces(f.loops.rows, lines);
+    int     shared = attention_matrix_bytes(i, lines + 2 * MATRIX_TILE, 2 * MATRIX_TILE);
+    char   *body = text_done(&t);
+    return body &&
+           kernel_add(s, plan, i, body, f.loops.batches * tiles, MATRIX_THREADS, shared);
+}
 
 bool write_attention(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0) return true;
+    if (attention_suits_matrices(i)) return add_matrix_kernel(s, i, plan);
     textbuf        t = {.arena = s->arena};
     int            each = attention_each(i);
     attention_form f = {attention_loops_of(i, -1), each, each};

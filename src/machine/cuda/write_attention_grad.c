@@ -6,13 +6,14 @@
 #include "machine/cuda/attention_text.h"
 
 static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan,
-                       const attention_form *f, const char *call, int64_t blocks)
+                       const attention_form *f, const char *call, int64_t blocks, int threads,
+                       int shared)
 {
     textbuf t = {.arena = s->arena};
     attention_text(&t, i, f);
     text_add(&t, "    %s;\n", call);
     char *body = text_done(&t);
-    return body && kernel_add(s, plan, i, body, blocks, ATTENTION_THREADS, 0);
+    return body && kernel_add(s, plan, i, body, blocks, threads, shared);
 }
 
 static bool add_rows(kernel_source *s, const instr *i, kernel_plan *plan)
@@ -23,7 +24,7 @@ static bool add_rows(kernel_source *s, const instr *i, kernel_plan *plan)
     int64_t tiles = attention_pieces(f.loops.rows, (int64_t)f.rows * ATTENTION_SIDE);
     int64_t pieces = attention_pieces(i->attention->key, ATTENTION_WIDE);
     return add_kernel(s, i, plan, &f, "attention_grad_of_rows(p, out0)",
-                      f.loops.batches * tiles * pieces);
+                      f.loops.batches * tiles * pieces, ATTENTION_THREADS, 0);
 }
 
 /* dk: output 1; dv: output 2 */
@@ -37,7 +38,7 @@ static bool add_memory(kernel_source *s, const instr *i, kernel_plan *plan, int 
     return add_kernel(s, i, plan, &f,
                       o == 1 ? "attention_grad_of_memory<OF_K>(p, out1)"
                              : "attention_grad_of_memory<OF_V>(p, out2)",
-                      f.loops.batches / f.loops.together * tiles * pieces);
+                      f.loops.batches / f.loops.together * tiles * pieces, ATTENTION_THREADS, 0);
 }
 
 static bool add_bias(kernel_source *s, const instr *i, kernel_plan *plan)
@@ -49,16 +50,41 @@ static bool add_bias(kernel_source *s, const instr *i, kernel_plan *plan)
     int64_t               side = (int64_t)each * ATTENTION_SIDE;
     if (a->relative && rows > 1)
         return add_kernel(s, i, plan, &f, "attention_grad_of_distances(p, out3)",
-                          apart * attention_pieces(rows + a->memory - 1, side));
+                          apart * attention_pieces(rows + a->memory - 1, side), ATTENTION_THREADS, 0);
     bool    by_query = rows > 1 && i->out[3].stride[a->query] != 0, by_position = a->out_step[3] != 0;
     int64_t tiles = (by_query ? attention_pieces(rows, side) : 1) *
                     (by_position ? attention_pieces(a->memory, side) : 1);
-    return add_kernel(s, i, plan, &f, "attention_grad_of_bias(p, out3)", apart * tiles);
+    return add_kernel(s, i, plan, &f, "attention_grad_of_bias(p, out3)", apart * tiles,
+                      ATTENTION_THREADS, 0);
+}
+
+/* dq, and dk with dv, by products of small matrices. */
+static bool add_matrix_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    attention_form rows = {attention_loops_of(i, -1), 1, 1}, memory = {attention_loops_of(i, 1), 1, 1};
+    int            shared = attention_matrix_bytes(i, 3 * MATRIX_TILE, 3 * MATRIX_TILE);
+    int64_t        apart = memory.loops.batches / memory.loops.together;
+    return add_kernel(s, i, plan, &rows, "attention_matrix_grad_of_rows(p, out0)",
+                      rows.loops.batches * attention_pieces(rows.loops.rows, MATRIX_TILE),
+                      MATRIX_THREADS, shared) &&
+           add_kernel(s, i, plan, &memory, "attention_matrix_grad_of_memory(p, out1, out2)",
+                      apart * attention_pieces(i->attention->memory, MATRIX_TILE), MATRIX_THREADS,
+                      shared);
+}
+
+/* Are dk and dv summed over the same loops? */
+static bool sums_alike(const instr *i)
+{
+    for (int l = 0; l < i->nloops; l++)
+        if (i->size[l] > 1 && (i->out[1].stride[l] == 0) != (i->out[2].stride[l] == 0)) return false;
+    return true;
 }
 
 bool write_attention_grad(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0 || i->attention->memory == 0) return true;
-    return add_rows(s, i, plan) && add_memory(s, i, plan, 1) && add_memory(s, i, plan, 2) &&
-           (i->nout < 4 || add_bias(s, i, plan));
+    bool made = attention_suits_matrices(i) && sums_alike(i)
+                    ? add_matrix_kernels(s, i, plan)
+                    : add_rows(s, i, plan) && add_memory(s, i, plan, 1) && add_memory(s, i, plan, 2);
+    return made && (i->nout < 4 || add_bias(s, i, plan));
 }

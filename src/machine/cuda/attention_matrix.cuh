@@ -1,0 +1,449 @@
+/* Attention in short floats by products of small matrices, in registers.
+ *
+ * A warp has 16 lines of scores, or 32, as they come out of a product: they are turned into
+ * weights there, rounded, and multiplied on.  Tiles of 64 lines of the other operands come
+ * through shared memory, the next one while the last one is multiplied.  Lines of shared memory
+ * are 8 elements longer than they need be, so that 8 of them begin in different banks.
+ *
+ * Heads have a multiple of 16 elements, at most 128; whatever is read begins at a multiple of
+ * 16 bytes.  P is as in attention.cuh; its ROWS_EACH is the number of 16 lines of a warp.
+ */
+enum { MATRIX_THREADS = 128, TILE = 64 };
+
+#define LOG2_E 1.44269504088896341f
+#define LN_2 0.693147180559945309f
+
+/* Brings `lines` lines of D elements to shared memory; those beyond low .. high-1 are zero. */
+template <int D, int LINES, class T, class F>
+static INLINE void matrix_take(T *to, const T *from, F where, i64 low, i64 high)
+{
+    enum { EACH = D / 8 };
+    UNROLL for (int k = 0; k < LINES * EACH / MATRIX_THREADS; k++) {
+        int  at = THREAD + k * MATRIX_THREADS, line = at / EACH, d = at % EACH * 8;
+        bool live = line >= low && line < high;
+        copy_ahead(to + line * (D + 8) + d, live ? from + where(line) + d : from, live);
+    }
+}
+
+/* 16 lines from `line` on, elements d .. d+15: the left operand of a product. */
+template <int D, class T> static INLINE void matrix_left(u32 (&a)[4], const T *x, int line, int d)
+{
+    load_matrices(a, x + (line + LANE % 16) * (D + 8) + d + LANE / 16 * 8);
+}
+
+/* 16 lines, elements d .. d+15: the right operand, two matrices of 8 columns, whose columns are lines; */
+template <int D, class T> static INLINE void matrix_right(u32 (&b)[4], const T *x, int line, int d)
+{
+    load_matrices(b, x + (line + LANE % 8 + LANE / 16 * 8) * (D + 8) + d + LANE / 8 % 2 * 8);
+}
+
+/* the same, whose columns are elements. */
+template <int D, class T> static INLINE void matrix_right_turned(u32 (&b)[4], const T *x, int line, int d)
+{
+    load_matrices_turned(b, x + (line + LANE % 16) * (D + 8) + d + LANE / 16 * 8);
+}
+
+/* s = lines of x times all lines of a tile y. */
+template <class T, int D, int M>
+static INLINE void matrix_dots(f32 (&s)[M][TILE / 8][4], const T *x, int line, const T *y)
+{
+    UNROLL for (int m = 0; m < M; m++)
+        UNROLL for (int n = 0; n < TILE / 8; n++)
+            UNROLL for (int e = 0; e < 4; e++) s[m][n][e] = 0;
+    UNROLL for (int d = 0; d < D; d += 16) {
+        u32 a[M][4], b[4];
+        UNROLL for (int m = 0; m < M; m++) matrix_left<D>(a[m], x, line + m * 16, d);
+        UNROLL for (int n = 0; n < TILE / 16; n++) {
+            matrix_right<D>(b, y, n * 16, d);
+            UNROLL for (int m = 0; m < M; m++) {
+                matrix_product<T>(s[m][2 * n], a[m], b[0], b[1]);
+                matrix_product<T>(s[m][2 * n + 1], a[m], b[2], b[3]);
+            }
+        }
+    }
+}
+
+/* sum += weights, rounded, times a tile y. */
+template <class T, int D, int M>
+static INLINE void matrix_blend(f32 (&sum)[M][D / 8][4], const f32 (&w)[M][TILE / 8][4], const T *y)
+{
+    UNROLL for (int k = 0; k < TILE / 16; k++) {
+        u32 a[M][4], b[4];
+        UNROLL for (int m = 0; m < M; m++)
+            UNROLL for (int e = 0; e < 4; e++)
+                a[m][e] = narrow_pair<T>(w[m][2 * k + e / 2][e % 2 * 2], w[m][2 * k + e / 2][e % 2 * 2 + 1]);
+        UNROLL for (int d = 0; d < D / 16; d++) {
+            matrix_right_turned<D>(b, y, k * 16, d * 16);
+            UNROLL for (int m = 0; m < M; m++) {
+                matrix_product<T>(sum[m][2 * d], a[m], b[0], b[1]);
+                matrix_product<T>(sum[m][2 * d + 1], a[m], b[2], b[3]);
+            }
+        }
+    }
+}
+
+/* Number e of a thread in a product: its line, and its column beyond 8 n. */
+#define MATRIX_LINE(e) (LANE / 4 + (e) / 2 * 8)
+#define MATRIX_COLUMN(e) (LANE % 4 * 2 + (e) % 2)
+
+template <class T> static INLINE void store_pair(T *to, f32 a, f32 b)
+{
+    pack<T, 2> v;
+    store(&v.at[0], a);
+    store(&v.at[1], b);
+    store_pack<2>(to, v);
+}
+
+/* ---- who sees what ---- */
+
+/* Do all queries of a tile of rows see all positions of a tile? */
+template <class P> static INLINE bool matrix_sees_all(attention_span queries, i64 position)
+{
+    if (P::HAS_READ || P::HAS_WRITE || P::HAS_SEGMENTS || position + TILE > P::MEMORY) return false;
+    i64 shift = (i64)P::FIRST_MEMORY - P::FIRST_QUERY + position;
+    return shift - (queries.end - 1) >= P::MIN && shift + TILE - 1 - queries.begin <= P::MAX;
+}
+
+/* What a row has besides its elements. */
+struct matrix_row {
+    i64 bias, pair;
+    i32 read, segment;
+    bool live;
+};
+
+template <class P> static INLINE matrix_row matrix_row_of(const P &p, i64 batch, i64 row)
+{
+    matrix_row r = {};
+    r.live = row < P::ROWS;
+    if (!r.live) return r;
+    r.read = attention_read(p, batch, row);
+    r.segment = attention_query_segment(p, batch, row);
+    if constexpr (P::HAS_BIAS) r.bias = P::bias_batch(batch) + P::bias_row(row);
+    if constexpr (P::HAS_DROPOUT) r.pair = P::FIRST_PAIR + P::pair_batch(batch) + P::pair_row(row);
+    return r;
+}
+
+template <class P> static INLINE bool matrix_sees(const P &p, i64 batch, const matrix_row &r, i64 position)
+{
+    return r.live && position < P::MEMORY &&
+           attention_is_visible<P>(r.read, attention_write(p, batch, position), r.segment,
+                                   attention_memory_segment(p, batch, position));
+}
+
+/* Scores are multiplied by this to be powers of two; with a bias they have been. */
+template <class P> static INLINE f32 matrix_unit() { return P::HAS_BIAS ? 1 : P::scale() * LOG2_E; }
+
+template <class P> static INLINE f32 matrix_biased(const P &p, const matrix_row &r, i64 position, f32 s)
+{
+    if constexpr (P::HAS_BIAS)
+        return fused(s, P::scale() * LOG2_E, load(p.bias + r.bias + position * P::BIAS_STEP) * LOG2_E);
+    else return s;
+}
+
+/* ---- forward ---- */
+
+/* The scores of pairs: biased; minus infinity where they are not visible.  False: none is. */
+template <class P, int M>
+static INLINE bool matrix_mask_rows(const P &p, f32 (&s)[M][TILE / 8][4], const matrix_row (&rows)[M][2], i64 batch,
+                                    i64 position)
+{
+    bool any = false;
+    UNROLL for (int m = 0; m < M; m++)
+        UNROLL for (int n = 0; n < TILE / 8; n++)
+            UNROLL for (int e = 0; e < 4; e++) {
+                i64  at = position + n * 8 + MATRIX_COLUMN(e);
+                bool yes = matrix_sees(p, batch, rows[m][e / 2], at);
+                s[m][n][e] = yes ? matrix_biased(p, rows[m][e / 2], at, s[m][n][e]) : lowest<f32>();
+                any = any || yes;
+            }
+    return warp_any(any);
+}
+
+template <class P, int M> struct matrix_sums {
+    f32 top[M][2], sum[M][2], o[M][P::VALUE / 8][4];
+};
+
+/* Scores to weights, relative to the largest score so far, in powers of two. */
+template <class P, int M>
+static INLINE void matrix_weigh(const P &p, f32 (&s)[M][TILE / 8][4], matrix_sums<P, M> &at,
+                                const matrix_row (&rows)[M][2], i64 position)
+{
+    f32 unit = matrix_unit<P>();
+    UNROLL for (int m = 0; m < M; m++)
+        UNROLL for (int h = 0; h < 2; h++) {
+            f32 most = lowest<f32>(), sum = 0;
+            UNROLL for (int n = 0; n < TILE / 8; n++) most = fmaxf(most, fmaxf(s[m][n][2 * h], s[m][n][2 * h + 1]));
+            most = fmaxf(at.top[m][h], warp_max<4>(most) * unit); /* a score that is NaN makes the sum NaN */
+            f32 before = exp2_fast(at.top[m][h] - most);
+            UNROLL for (int n = 0; n < TILE / 8; n++)
+                UNROLL for (int e = 2 * h; e < 2 * h + 2; e++) {
+                    s[m][n][e] = exp2_fast(fused(s[m][n][e], unit, -most));
+                    sum += s[m][n][e];
+                }
+            at.top[m][h] = most;
+            at.sum[m][h] = fused(at.sum[m][h], before, sum); /* of this thread's own positions */
+            UNROLL for (int n = 0; n < P::VALUE / 8; n++)
+                UNROLL for (int e = 2 * h; e < 2 * h + 2; e++) at.o[m][n][e] *= before;
+        }
+    if constexpr (P::HAS_DROPOUT)
+        UNROLL for (int m = 0; m < M; m++)
+            UNROLL for (int n = 0; n < TILE / 8; n++)
+                UNROLL for (int e = 0; e < 4; e++)
+                    s[m][n][e] *= attention_kept(
+                        p, rows[m][e / 2].pair + (position + n * 8 + MATRIX_COLUMN(e)) * P::PAIR_STEP);
+}
+
+template <class P, int M, class Y>
+static INLINE void matrix_store_rows(matrix_sums<P, M> &at, i64 batch, i64 row, Y *y, f32 *lse, f32 *top)
+{
+    UNROLL for (int m = 0; m < M; m++)
+        UNROLL for (int h = 0; h < 2; h++) {
+            i64 r = row + m * 16 + h * 8 + LANE / 4;
+            f32 sum = warp_sum<4>(at.sum[m][h]);
+            if (r >= P::ROWS) continue;
+            bool some = sum != 0;
+            f32  factor = P::PARTS ? 1.0f : some ? 1 / sum : 0.0f, most = at.top[m][h] * LN_2;
+            Y   *to = y + P::out0_batch(batch) + P::out0_row(r) + LANE % 4 * 2;
+            UNROLL for (int n = 0; n < P::VALUE / 8; n++)
+                store_pair(to + n * 8, at.o[m][n][2 * h] * factor, at.o[m][n][2 * h + 1] * factor);
+            if (LANE % 4 != 0) continue;
+            f32 seen = some ? most : (f32)NOTHING_SEEN;
+            lse[P::out1_batch(batch) + P::out1_row(r)] = P::PARTS ? sum : some ? seen + fn_log(sum) : seen;
+            if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(r)] = seen;
+        }
+}
+
+/* A block has 64 rows of a batch, or 128. */
+template <class P, class Y> static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top)
+{
+    typedef typename P::T T;
+    enum { M = P::ROWS_EACH, LINES = M * TILE, KEY = P::KEY, VALUE = P::VALUE };
+    enum : i64 { TILES = (P::ROWS + LINES - 1) / LINES };
+    i64 first = (TILES - 1 - BLOCK % TILES) * LINES, batch = BLOCK / TILES;
+    T  *q = (T *)DYNAMIC_SHARED, *k = q + LINES * (KEY + 8), *v = k + 2 * TILE * (KEY + 8);
+    int line = WARP_OF_BLOCK * M * 16;
+
+    attention_span queries = attention_queries<P>(first, first + LINES - 1), seen = attention_seen<P>(queries);
+    auto take = [&](i64 position, int stage) {
+        matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
+                               [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - position);
+        matrix_take<VALUE, TILE>(v + stage * TILE * (VALUE + 8), p.v + P::v_batch(batch) + position * P::V_STEP,
+                                 [](int n) { return n * (i64)P::V_STEP; }, 0, P::MEMORY - position);
+        copies_commit();
+    };
+    i64 position = seen.begin / TILE * TILE;
+    matrix_take<KEY, LINES>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); }, 0,
+                            P::ROWS - first);
+    if (position < seen.end) take(position, 0);
+
+    matrix_sums<P, M> at;
+    matrix_row        rows[M][2];
+    UNROLL for (int m = 0; m < M; m++)
+        UNROLL for (int h = 0; h < 2; h++) {
+            rows[m][h] = matrix_row_of(p, batch, first + line + m * 16 + h * 8 + LANE / 4);
+            at.top[m][h] = (f32)NOTHING_SEEN, at.sum[m][h] = 0;
+        }
+    UNROLL for (int m = 0; m < M; m++)
+        UNROLL for (int n = 0; n < VALUE / 8; n++)
+            UNROLL for (int e = 0; e < 4; e++) at.o[m][n][e] = 0;
+
+    for (int stage = 0; position < seen.end; position += TILE, stage ^= 1) {
+        f32 s[M][TILE / 8][4];
+        copies_wait();
+        SYNC();
+        if (position + TILE < seen.end) take(position + TILE, stage ^ 1);
+        matrix_dots<T, KEY, M>(s, q, line, k + stage * TILE * (KEY + 8));
+        if (P::HAS_BIAS || !matrix_sees_all<P>(queries, position))
+            if (!matrix_mask_rows<P, M>(p, s, rows, batch, position)) continue;
+        matrix_weigh<P, M>(p, s, at, rows, position);
+        matrix_blend<T, VALUE, M>(at.o, s, v + stage * TILE * (VALUE + 8));
+    }
+    copies_wait(); /* where nothing is seen */
+    matrix_store_rows<P, M>(at, batch, first + line, y, lse, top);
+}
+
+/* ---- backward ---- */
+
+/* Scores to weights, for v, and dp to slopes; `own(e, n)` is the row of a number and `m(e, n)` its position. */
+template <bool MASKED, class P, class F, class G>
+static INLINE void matrix_slopes(const P &p, f32 (&s)[1][TILE / 8][4], f32 (&dp)[1][TILE / 8][4], i64 batch, F row,
+                                 G position)
+{
+    f32 unit = matrix_unit<P>();
+    UNROLL for (int n = 0; n < TILE / 8; n++)
+        UNROLL for (int e = 0; e < 4; e++) {
+            auto r = row(n, e);
+            i64  m = position(n, e);
+            bool yes = true;
+            f32  w = s[0][n][e];
+            if constexpr (MASKED) {
+                yes = matrix_sees(p, batch, r.row, m);
+                if (yes) w = matrix_biased(p, r.row, m, w);
+            }
+            w = yes ? exp2_fast(fused(w, unit, -r.lse)) : 0.0f;
+            f32 kept = 1;
+            if constexpr (P::HAS_DROPOUT) kept = attention_kept(p, r.row.pair + m * P::PAIR_STEP);
+            dp[0][n][e] = yes ? w * fused(dp[0][n][e], kept, -r.delta) : 0.0f;
+            s[0][n][e] = w * kept;
+        }
+}
+
+struct matrix_row_numbers { matrix_row row; f32 lse, delta; };
+
+template <class P> static INLINE matrix_row_numbers matrix_numbers_of(const P &p, i64 batch, i64 row)
+{
+    matrix_row_numbers r = {matrix_row_of(p, batch, row), 0, 0};
+    if (!r.row.live) return r;
+    r.lse = p.lse[P::lse_batch(batch) + P::lse_row(row)] * LOG2_E;
+    r.delta = p.delta[P::delta_batch(batch) + P::delta_row(row)];
+    return r;
+}
+
+/* A block has 64 rows: dq, over positions. */
+template <class P, class D> static INLINE void attention_matrix_grad_of_rows(const P &p, D *dq)
+{
+    typedef typename P::T T;
+    enum { KEY = P::KEY, VALUE = P::VALUE };
+    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE };
+    i64 first = (TILES - 1 - BLOCK % TILES) * TILE, batch = BLOCK / TILES;
+    T  *q = (T *)DYNAMIC_SHARED, *dy = q + TILE * (KEY + 8), *k = dy + TILE * (VALUE + 8),
+      *v = k + 2 * TILE * (KEY + 8);
+    int line = WARP_OF_BLOCK * 16;
+
+    attention_span queries = attention_queries<P>(first, first + TILE - 1), seen = attention_seen<P>(queries);
+    auto take = [&](i64 position, int stage) {
+        matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
+                               [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - position);
+        matrix_take<VALUE, TILE>(v + stage * TILE * (VALUE + 8), p.v + P::v_batch(batch) + position * P::V_STEP,
+                                 [](int n) { return n * (i64)P::V_STEP; }, 0, P::MEMORY - position);
+        copies_commit();
+    };
+    i64 position = seen.begin / TILE * TILE;
+    matrix_take<KEY, TILE>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); }, 0, P::ROWS - first);
+    matrix_take<VALUE, TILE>(dy, p.dy + P::dy_batch(batch), [=](int r) { return P::dy_row(first + r); }, 0,
+                             P::ROWS - first);
+    if (position < seen.end) take(position, 0);
+
+    f32                sum[1][KEY / 8][4] = {};
+    matrix_row_numbers rows[2];
+    UNROLL for (int h = 0; h < 2; h++) rows[h] = matrix_numbers_of(p, batch, first + line + h * 8 + LANE / 4);
+
+    for (int stage = 0; position < seen.end; position += TILE, stage ^= 1) {
+        f32 s[1][TILE / 8][4], dp[1][TILE / 8][4];
+        copies_wait();
+        SYNC();
+        if (position + TILE < seen.end) take(position + TILE, stage ^ 1);
+        matrix_dots<T, KEY, 1>(s, q, line, k + stage * TILE * (KEY + 8));
+        matrix_dots<T, VALUE, 1>(dp, dy, line, v + stage * TILE * (VALUE + 8));
+        auto row = [&](int n, int e) -> const matrix_row_numbers & { return rows[e / 2]; };
+        auto at = [&](int n, int e) { return position + n * 8 + MATRIX_COLUMN(e); };
+        if (P::HAS_BIAS || !matrix_sees_all<P>(queries, position)) matrix_slopes<true>(p, s, dp, batch, row, at);
+        else matrix_slopes<false>(p, s, dp, batch, row, at);
+        matrix_blend<T, KEY, 1>(sum, dp, k + stage * TILE * (KEY + 8));
+    }
+    copies_wait();
+    UNROLL for (int h = 0; h < 2; h++) {
+        i64 r = first + line + h * 8 + LANE / 4;
+        if (r >= P::ROWS) break;
+        D *to = dq + P::out0_batch(batch) + P::out0_row(r) + LANE % 4 * 2;
+        UNROLL for (int n = 0; n < KEY / 8; n++)
+            store_pair(to + n * 8, sum[0][n][2 * h] * P::scale(), sum[0][n][2 * h + 1] * P::scale());
+    }
+}
+
+/* The next tile of rows, of those that share a memory, that may see position first or the TILE - 1 after it. */
+template <class P> static INLINE i64 matrix_next(i64 tile, i64 first)
+{
+    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE };
+    for (; tile < P::TOGETHER * TILES; tile++) {
+        i64            row = tile % TILES * TILE;
+        attention_span seen = attention_seen<P>(attention_queries<P>(row, row + TILE - 1));
+        if (seen.begin < first + TILE && seen.end > first) break;
+    }
+    return tile;
+}
+
+template <int SIZE, class D>
+static INLINE void matrix_store_positions(const f32 (&sum)[1][SIZE / 8][4], D *to, i64 position, i64 step, i64 memory,
+                                          f32 factor)
+{
+    UNROLL for (int h = 0; h < 2; h++) {
+        i64 m = position + h * 8 + LANE / 4;
+        if (m >= memory) break;
+        UNROLL for (int n = 0; n < SIZE / 8; n++)
+            store_pair(to + m * step + n * 8 + LANE % 4 * 2, sum[0][n][2 * h] * factor, sum[0][n][2 * h + 1] * factor);
+    }
+}
+
+/* A block has 64 positions: dk and dv, over rows.  Scores are turned: a warp's lines are positions. */
+template <class P, class D, class E> static INLINE void attention_matrix_grad_of_memory(const P &p, D *dk, E *dv)
+{
+    typedef typename P::T T;
+    enum { KEY = P::KEY, VALUE = P::VALUE };
+    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE, OWN = (P::MEMORY + TILE - 1) / TILE };
+    SHARED f32 numbers[2][2][TILE]; /* lse and delta of the rows of a stage */
+    i64 first = BLOCK % OWN * TILE, apart = BLOCK / OWN, own = apart * P::TOGETHER;
+    T  *k = (T *)DYNAMIC_SHARED, *v = k + TILE * (KEY + 8), *q = v + TILE * (VALUE + 8),
+      *dy = q + 2 * TILE * (KEY + 8);
+    int line = WARP_OF_BLOCK * 16;
+
+    auto take = [&](i64 tile, int stage) {
+        i64 batch = own + tile / TILES, row = tile % TILES * TILE;
+        matrix_take<KEY, TILE>(q + stage * TILE * (KEY + 8), p.q + P::q_batch(batch),
+                               [=](int r) { return P::q_row(row + r); }, 0, P::ROWS - row);
+        matrix_take<VALUE, TILE>(dy + stage * TILE * (VALUE + 8), p.dy + P::dy_batch(batch),
+                                 [=](int r) { return P::dy_row(row + r); }, 0, P::ROWS - row);
+        copies_commit();
+        if (THREAD >= TILE) return;
+        i64  r = row + THREAD;
+        bool live = r < P::ROWS;
+        numbers[stage][0][THREAD] = live ? p.lse[P::lse_batch(batch) + P::lse_row(r)] * LOG2_E : 0.0f;
+        numbers[stage][1][THREAD] = live ? p.delta[P::delta_batch(batch) + P::delta_row(r)] : 0.0f;
+    };
+    i64 tile = matrix_next<P>(0, first);
+    if (tile < P::TOGETHER * TILES) take(tile, 0);
+
+    f32 of_k[1][KEY / 8][4] = {}, of_v[1][VALUE / 8][4] = {};
+    i64 before = -1;
+    for (int stage = 0; tile < P::TOGETHER * TILES; stage ^= 1) {
+        f32 s[1][TILE / 8][4], dp[1][TILE / 8][4];
+        i64 next = matrix_next<P>(tile + 1, first), batch = own + tile / TILES, row = tile % TILES * TILE;
+        if (batch != before) { /* memories whose gradients are one may differ */
+            SYNC();
+            matrix_take<KEY, TILE>(k, p.k + P::k_batch(batch) + first * P::K_STEP,
+                                   [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - first);
+            matrix_take<VALUE, TILE>(v, p.v + P::v_batch(batch) + first * P::V_STEP,
+                                     [](int n) { return n * (i64)P::V_STEP; }, 0, P::MEMORY - first);
+            copies_commit();
+            before = batch;
+        }
+        copies_wait();
+        SYNC();
+        if (next < P::TOGETHER * TILES) take(next, stage ^ 1);
+        const T *q_tile = q + stage * TILE * (KEY + 8), *dy_tile = dy + stage * TILE * (VALUE + 8);
+        matrix_dots<T, KEY, 1>(s, k, line, q_tile);
+        matrix_dots<T, VALUE, 1>(dp, v, line, dy_tile);
+        attention_span queries = attention_queries<P>(row, row + TILE - 1);
+        auto at = [&](int n, int e) { return first + line + MATRIX_LINE(e); };
+        auto row_of = [&](int n, int e) {
+            int  r = n * 8 + MATRIX_COLUMN(e);
+            matrix_row_numbers x = {matrix_row_of(p, batch, row + r), numbers[stage][0][r], numbers[stage][1][r]};
+            return x;
+        };
+        auto plain = [&](int n, int e) {
+            int r = n * 8 + MATRIX_COLUMN(e);
+            matrix_row_numbers x = {{}, numbers[stage][0][r], numbers[stage][1][r]};
+            return x;
+        };
+        if (P::HAS_BIAS || P::HAS_DROPOUT || row + TILE > P::ROWS || !matrix_sees_all<P>(queries, first))
+            matrix_slopes<true>(p, s, dp, batch, row_of, at);
+        else matrix_slopes<false>(p, s, dp, batch, plain, at);
+        matrix_blend<T, VALUE, 1>(of_v, s, dy_tile);
+        matrix_blend<T, KEY, 1>(of_k, dp, q_tile);
+        tile = next;
+    }
+    copies_wait();
+    matrix_store_positions<KEY>(of_k, dk + P::out1_batch(own), first + line, (i64)P::OUT1_STEP, (i64)P::MEMORY,
+                                P::scale());
+    matrix_store_positions<VALUE>(of_v, dv + P::out2_batch(own), first + line, (i64)P::OUT2_STEP, (i64)P::MEMORY, 1.0f);
+}
