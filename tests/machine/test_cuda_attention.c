@@ -344,7 +344,13 @@ static int set_up(void **unused)
         shape s = random_shape();
         add_trial(&s, k % 2);
     }
-    for (int k = 0; k < 4; k++) add_join(types[k]);
+    for (int k = 0; k < 4; k++) {
+        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false}; /* in chunks of the memory */
+        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false};
+        add_trial(&few, false);
+        add_trial(&none, false);
+        add_join(types[k]);
+    }
     for (int k = 0; k < 8; k++) {
         shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true};
         add_trial(&s, k / 2 % 2);

@@ -60,7 +60,7 @@ template <class P> static INLINE bool attention_is_visible(i32 read, i32 write, 
 template <class P> static INLINE i32 attention_read(const P &p, i64 batch, i64 row)
 {
     if constexpr (P::HAS_READ) return p.read[P::read_batch(batch) + P::read_row(row)];
-    else return (i32)(P::FIRST_QUERY + row % P::QUERIES);
+    else return (i32)(P::FIRST_QUERY + (P::QUERIES == P::ROWS ? row : row % P::QUERIES));
 }
 
 template <class P> static INLINE i32 attention_write(const P &p, i64 batch, i64 position)
@@ -81,6 +81,23 @@ template <class P> static INLINE i32 attention_memory_segment(const P &p, i64 ba
     if constexpr (P::HAS_SEGMENTS)
         return p.memory_segment[P::memory_segment_batch(batch) + position * P::MEMORY_SEGMENT_STEP];
     else return 0;
+}
+
+/* The positions that rows first .. first + n - 1 may see, by index or by where they read. */
+template <int N, class P> static INLINE attention_span attention_seen_by(const P &p, i64 batch, i64 first, int n)
+{
+    if constexpr (P::HAS_READ && !P::HAS_WRITE) {
+        i32 low = highest<i32>(), high = lowest<i32>();
+        for (int k = THREAD; k < n && first + k < P::ROWS; k += N) {
+            i32 read = attention_read(p, batch, first + k);
+            low = SMALLER(low, read), high = LARGER(high, read);
+        }
+        low = block_min<N>(low), high = block_max<N>(high);
+        i64 begin = low + P::MIN - P::FIRST_MEMORY, end = high + P::MAX + 1 - P::FIRST_MEMORY;
+        return {begin > 0 ? begin : 0, end < P::MEMORY ? end : (i64)P::MEMORY};
+    } else {
+        return attention_seen<P>(attention_queries<P>(first, first + n - 1));
+    }
 }
 
 /* Zero, or what makes up for the pairs that are dropped. */
@@ -265,49 +282,96 @@ static INLINE void attention_add_tile(const P &p, attention_tile<P> &t, attentio
     attention_blend<true>(t, v, [](int m) { return m * (i64)P::V_STEP; }, -position, P::MEMORY - position, wide, at.o);
 }
 
-/* Rows of a batch and `wide` elements of their values, over positions low .. high-1. */
-template <class P>
-static INLINE void attention_sum_up(const P &p, attention_sums<P> &at, i64 batch, i64 row, i64 begin, i64 wide, i64 low,
-                                    i64 high)
+/* The tiles of some of the memory: a chunk of it, where it is split. */
+template <class P> static INLINE attention_span attention_chunk(attention_span seen, i64 chunk, int tile)
 {
+    i64 begin = chunk * P::CHUNK, end = begin + P::CHUNK;
+    if (seen.begin > begin) begin += (seen.begin - begin) / tile * tile;
+    return {begin, seen.end < end ? seen.end : end};
+}
+
+/* Partial results of chunks, in scratch: [chunk][batch][row] of o, of the sums, of the tops. */
+template <class P> static INLINE i64 attention_part(i64 chunk, i64 batch, i64 row)
+{
+    return (chunk * P::BATCHES + batch) * P::ROWS + row;
+}
+template <class P> static INLINE typename P::R *attention_part_sums(char *scratch)
+{
+    return (typename P::R *)scratch + P::CHUNKS * P::BATCHES * P::ROWS * P::VALUE;
+}
+
+/* Stores what a row has besides y. */
+template <class P, class R>
+static INLINE void attention_store_row(R *lse, R *top, char *scratch, i64 chunk, i64 batch, i64 row, R sum, R most)
+{
+    if constexpr (P::CHUNKS > 1) {
+        R *sums = attention_part_sums<P>(scratch);
+        sums[attention_part<P>(chunk, batch, row)] = sum;
+        sums[P::CHUNKS * P::BATCHES * P::ROWS + attention_part<P>(chunk, batch, row)] = most;
+    } else {
+        i64 at = P::out1_batch(batch) + P::out1_row(row);
+        lse[at] = P::PARTS ? sum : sum != 0 ? most + fn_log(sum) : (R)NOTHING_SEEN;
+        if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(row)] = most;
+    }
+}
+
+/* A block has some rows of a batch, at most WIDE elements of their values, and a chunk of the memory. */
+template <class P, class Y>
+static INLINE void attention_forward(const P &p, Y *y, typename P::R *lse, typename P::R *top, char *scratch)
+{
+    typedef typename P::R R;
     SHARED attention_tile<P> t;
+    enum : i64 { PIECES = (P::VALUE + WIDE - 1) / WIDE, TILES = (P::ROWS + t.ROWS - 1) / t.ROWS };
+    attention_sums<P> at;
+    i64 begin = BLOCK % PIECES * WIDE, wide = P::VALUE - begin < WIDE ? P::VALUE - begin : WIDE;
+    i64 row = (TILES - 1 - BLOCK / PIECES % TILES) * t.ROWS, batch = BLOCK / PIECES / TILES / P::CHUNKS;
+    i64 chunk = BLOCK / PIECES / TILES % P::CHUNKS;
     UNROLL for (int i = 0; i < P::ROWS_EACH; i++) {
         at.top[i] = NOTHING_SEEN, at.sum[i] = 0;
         UNROLL for (int j = 0; j < WIDE / SIDE; j++) at.o[i][j] = 0;
     }
+    attention_span seen = attention_seen_by<ATTENTION_THREADS>(p, batch, row, t.ROWS);
+    seen = attention_chunk<P>(seen, chunk, t.POSITIONS);
     attention_take_rows(p, t, batch, row);
-    attention_span seen = attention_seen<P>(attention_queries<P>(row, row + t.ROWS - 1));
-    if (seen.begin > low) low += (seen.begin - low) / t.POSITIONS * t.POSITIONS;
-    if (seen.end < high) high = seen.end;
-    for (i64 m = low; m < high; m += t.POSITIONS) attention_add_tile(p, t, at, batch, row, m, begin, wide);
-}
-
-/* A block has some rows of a batch, and at most WIDE elements of their values. */
-template <class P, class Y> static INLINE void attention_forward(const P &p, Y *y, typename P::R *lse, typename P::R *top)
-{
-    typedef typename P::R R;
-    enum : i64 {
-        PIECES = (P::VALUE + WIDE - 1) / WIDE,
-        TILES = (P::ROWS + attention_tile<P>::ROWS - 1) / attention_tile<P>::ROWS
-    };
-    attention_sums<P> at;
-    i64 begin = BLOCK % PIECES * WIDE, wide = P::VALUE - begin < WIDE ? P::VALUE - begin : WIDE;
-    i64 row = (TILES - 1 - BLOCK / PIECES % TILES) * attention_tile<P>::ROWS, batch = BLOCK / PIECES / TILES;
-    attention_sum_up(p, at, batch, row, begin, wide, (i64)0, (i64)P::MEMORY);
+    for (i64 m = seen.begin; m < seen.end; m += t.POSITIONS) attention_add_tile(p, t, at, batch, row, m, begin, wide);
     UNROLL for (int i = 0; i < P::ROWS_EACH; i++) {
         i64 r = row + ATTENTION_Y + i * SIDE;
         if (r >= P::ROWS) break;
-        bool some = at.sum[i] != 0;
-        R    factor = P::PARTS ? (R)1 : some ? 1 / at.sum[i] : (R)0;
+        R factor = P::PARTS || P::CHUNKS > 1 ? (R)1 : at.sum[i] != 0 ? 1 / at.sum[i] : (R)0;
         UNROLL for (int j = 0; j < WIDE / SIDE; j++) {
             int d = ATTENTION_X + j * SIDE;
-            if (d < wide) store(y + P::out0_batch(batch) + P::out0_row(r) + begin + d, at.o[i][j] * factor);
+            if (d >= wide) break;
+            if constexpr (P::CHUNKS > 1)
+                ((R *)scratch)[attention_part<P>(chunk, batch, r) * P::VALUE + begin + d] = at.o[i][j];
+            else store(y + P::out0_batch(batch) + P::out0_row(r) + begin + d, at.o[i][j] * factor);
         }
-        if (ATTENTION_X != 0 || begin != 0) continue;
-        R *of_row = lse + P::out1_batch(batch) + P::out1_row(r);
-        *of_row = P::PARTS ? at.sum[i] : some ? at.top[i] + fn_log(at.sum[i]) : (R)NOTHING_SEEN;
-        if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(r)] = at.top[i];
+        if (ATTENTION_X == 0 && begin == 0)
+            attention_store_row<P>(lse, top, scratch, chunk, batch, r, at.sum[i], at.top[i]);
     }
+}
+
+/* The chunks of the memory together, in their order: a thread has an element of y. */
+template <class P, class Y>
+static INLINE void attention_join_chunks(const P &p, Y *y, typename P::R *lse, typename P::R *top, char *scratch)
+{
+    typedef typename P::R R;
+    i64 k = BLOCK * ATTENTION_THREADS + THREAD, d = k % P::VALUE, row = k / P::VALUE % P::ROWS;
+    i64 batch = k / P::VALUE / P::ROWS;
+    if (batch >= P::BATCHES) return;
+    const R *sums = attention_part_sums<P>(scratch), *tops = sums + P::CHUNKS * P::BATCHES * P::ROWS;
+    R        most = NOTHING_SEEN, sum = 0, o = 0;
+    for (i64 c = 0; c < P::CHUNKS; c++) most = LARGER(most, tops[attention_part<P>(c, batch, row)]);
+    for (i64 c = 0; c < P::CHUNKS; c++) {
+        i64 part = attention_part<P>(c, batch, row);
+        R   factor = fn_exp(tops[part] - most);
+        sum = fused(sums[part], factor, sum);
+        o = fused(((const R *)scratch)[part * P::VALUE + d], factor, o);
+    }
+    store(y + P::out0_batch(batch) + P::out0_row(row) + d, P::PARTS ? o : sum != 0 ? o / sum : (R)0);
+    if (d != 0) return;
+    lse[P::out1_batch(batch) + P::out1_row(row)] =
+        P::PARTS ? sum : sum != 0 ? most + fn_log(sum) : (R)NOTHING_SEEN;
+    if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(row)] = most;
 }
 
 /* ---- backward ---- */
@@ -353,8 +417,8 @@ template <class P, class D> static INLINE void attention_grad_of_rows(const P &p
     i64 begin = BLOCK % PIECES * WIDE, wide = P::KEY - begin < WIDE ? P::KEY - begin : WIDE;
     i64 row = (TILES - 1 - BLOCK / PIECES % TILES) * attention_tile<P>::ROWS, batch = BLOCK / PIECES / TILES;
     typename P::R sum[P::ROWS_EACH][WIDE / SIDE] = {};
+    attention_span seen = attention_seen_by<ATTENTION_THREADS>(p, batch, row, t.ROWS);
     attention_take_rows(p, t, batch, row);
-    attention_span seen = attention_seen<P>(attention_queries<P>(row, row + t.ROWS - 1));
     for (i64 m = seen.begin / t.POSITIONS * t.POSITIONS; m < seen.end; m += t.POSITIONS)
         if (attention_slopes<OF_Q>(p, t, batch, row, m))
             attention_blend<true>(t, p.k + P::k_batch(batch) + m * P::K_STEP + begin,

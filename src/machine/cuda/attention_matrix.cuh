@@ -107,8 +107,7 @@ template <class P> static INLINE bool matrix_sees_all(attention_span queries, i6
 /* What a row has besides its elements. */
 struct matrix_row {
     i64 bias, pair;
-    i32 read, segment;
-    bool live;
+    i32 read, segment, live;
 };
 
 template <class P> static INLINE matrix_row matrix_row_of(const P &p, i64 batch, i64 row)
@@ -123,11 +122,19 @@ template <class P> static INLINE matrix_row matrix_row_of(const P &p, i64 batch,
     return r;
 }
 
-template <class P> static INLINE bool matrix_sees(const P &p, i64 batch, const matrix_row &r, i64 position)
+/* Positions and indices have 32 bits; only differences of given positions need more. */
+template <class P> static INLINE bool matrix_sees(const P &p, i64 batch, const matrix_row &r, i32 position)
 {
-    return r.live && position < P::MEMORY &&
-           attention_is_visible<P>(r.read, attention_write(p, batch, position), r.segment,
-                                   attention_memory_segment(p, batch, position));
+    if (P::ROWS % TILE != 0 && !r.live) return false;
+    if (P::MEMORY % TILE != 0 && position >= P::MEMORY) return false;
+    if constexpr (P::HAS_READ || P::HAS_WRITE || P::HAS_SEGMENTS) {
+        return attention_is_visible<P>(r.read, attention_write(p, batch, position), r.segment,
+                                       attention_memory_segment(p, batch, position));
+    } else {
+        enum : i64 { NONE = 1 << 30 };
+        i32 ahead = (i32)P::FIRST_MEMORY + position - r.read;
+        return (P::MIN <= -NONE || ahead >= (i32)P::MIN) && (P::MAX >= NONE || ahead <= (i32)P::MAX);
+    }
 }
 
 /* Scores are multiplied by this to be powers of two; with a bias they have been. */
@@ -151,7 +158,7 @@ static INLINE bool matrix_mask_rows(const P &p, f32 (&s)[M][TILE / 8][4], const 
     UNROLL for (int m = 0; m < M; m++)
         UNROLL for (int n = 0; n < TILE / 8; n++)
             UNROLL for (int e = 0; e < 4; e++) {
-                i64  at = position + n * 8 + MATRIX_COLUMN(e);
+                i32  at = (i32)position + n * 8 + MATRIX_COLUMN(e);
                 bool yes = matrix_sees(p, batch, rows[m][e / 2], at);
                 s[m][n][e] = yes ? matrix_biased(p, rows[m][e / 2], at, s[m][n][e]) : lowest<f32>();
                 any = any || yes;
@@ -194,7 +201,8 @@ static INLINE void matrix_weigh(const P &p, f32 (&s)[M][TILE / 8][4], matrix_sum
 }
 
 template <class P, int M, class Y>
-static INLINE void matrix_store_rows(matrix_sums<P, M> &at, i64 batch, i64 row, Y *y, f32 *lse, f32 *top)
+static INLINE void matrix_store_rows(matrix_sums<P, M> &at, i64 chunk, i64 batch, i64 row, Y *y, f32 *lse, f32 *top,
+                                     char *scratch)
 {
     UNROLL for (int m = 0; m < M; m++)
         UNROLL for (int h = 0; h < 2; h++) {
@@ -202,28 +210,34 @@ static INLINE void matrix_store_rows(matrix_sums<P, M> &at, i64 batch, i64 row, 
             f32 sum = warp_sum<4>(at.sum[m][h]);
             if (r >= P::ROWS) continue;
             bool some = sum != 0;
-            f32  factor = P::PARTS ? 1.0f : some ? 1 / sum : 0.0f, most = at.top[m][h] * LN_2;
-            Y   *to = y + P::out0_batch(batch) + P::out0_row(r) + LANE % 4 * 2;
-            UNROLL for (int n = 0; n < P::VALUE / 8; n++)
-                store_pair(to + n * 8, at.o[m][n][2 * h] * factor, at.o[m][n][2 * h + 1] * factor);
-            if (LANE % 4 != 0) continue;
-            f32 seen = some ? most : (f32)NOTHING_SEEN;
-            lse[P::out1_batch(batch) + P::out1_row(r)] = P::PARTS ? sum : some ? seen + fn_log(sum) : seen;
-            if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(r)] = seen;
+            f32  factor = P::PARTS || P::CHUNKS > 1 ? 1.0f : some ? 1 / sum : 0.0f;
+            UNROLL for (int n = 0; n < P::VALUE / 8; n++) {
+                i64 d = n * 8 + LANE % 4 * 2;
+                f32 a = at.o[m][n][2 * h] * factor, b = at.o[m][n][2 * h + 1] * factor;
+                if constexpr (P::CHUNKS > 1)
+                    store_pair((f32 *)scratch + attention_part<P>(chunk, batch, r) * P::VALUE + d, a, b);
+                else store_pair(y + P::out0_batch(batch) + P::out0_row(r) + d, a, b);
+            }
+            f32 most = some ? at.top[m][h] * LN_2 : (f32)NOTHING_SEEN;
+            if (LANE % 4 == 0) attention_store_row<P>(lse, top, scratch, chunk, batch, r, sum, most);
         }
 }
 
-/* A block has 64 rows of a batch, or 128. */
-template <class P, class Y> static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top)
+/* A block has 64 rows of a batch, or 128, and a chunk of the memory. */
+template <class P, class Y>
+static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top, char *scratch)
 {
     typedef typename P::T T;
     enum { M = P::ROWS_EACH, LINES = M * TILE, KEY = P::KEY, VALUE = P::VALUE };
     enum : i64 { TILES = (P::ROWS + LINES - 1) / LINES };
-    i64 first = (TILES - 1 - BLOCK % TILES) * LINES, batch = BLOCK / TILES;
+    i64 first = (TILES - 1 - BLOCK % TILES) * LINES, batch = BLOCK / TILES / P::CHUNKS;
+    i64 chunk = BLOCK / TILES % P::CHUNKS;
     T  *q = (T *)DYNAMIC_SHARED, *k = q + LINES * (KEY + 8), *v = k + 2 * TILE * (KEY + 8);
     int line = WARP_OF_BLOCK * M * 16;
 
-    attention_span queries = attention_queries<P>(first, first + LINES - 1), seen = attention_seen<P>(queries);
+    attention_span queries = attention_queries<P>(first, first + LINES - 1);
+    attention_span seen = attention_seen_by<MATRIX_THREADS>(p, batch, first, LINES);
+    seen = attention_chunk<P>(seen, chunk, TILE);
     auto take = [&](i64 position, int stage) {
         matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
                                [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - position);
@@ -231,7 +245,7 @@ template <class P, class Y> static INLINE void attention_matrix_forward(const P 
                                  [](int n) { return n * (i64)P::V_STEP; }, 0, P::MEMORY - position);
         copies_commit();
     };
-    i64 position = seen.begin / TILE * TILE;
+    i64 position = seen.begin;
     matrix_take<KEY, LINES>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); }, 0,
                             P::ROWS - first);
     if (position < seen.end) take(position, 0);
@@ -259,7 +273,7 @@ template <class P, class Y> static INLINE void attention_matrix_forward(const P 
         matrix_blend<T, VALUE, M>(at.o, s, v + stage * TILE * (VALUE + 8));
     }
     copies_wait(); /* where nothing is seen */
-    matrix_store_rows<P, M>(at, batch, first + line, y, lse, top);
+    matrix_store_rows<P, M>(at, chunk, batch, first + line, y, lse, top, scratch);
 }
 
 /* ---- backward ---- */
@@ -272,9 +286,9 @@ static INLINE void matrix_slopes(const P &p, f32 (&s)[1][TILE / 8][4], f32 (&dp)
     f32 unit = matrix_unit<P>();
     UNROLL for (int n = 0; n < TILE / 8; n++)
         UNROLL for (int e = 0; e < 4; e++) {
-            auto r = row(n, e);
-            i64  m = position(n, e);
-            bool yes = true;
+            auto &&r = row(n, e);
+            i32    m = position(n, e);
+            bool   yes = true;
             f32  w = s[0][n][e];
             if constexpr (MASKED) {
                 yes = matrix_sees(p, batch, r.row, m);
@@ -310,7 +324,8 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
       *v = k + 2 * TILE * (KEY + 8);
     int line = WARP_OF_BLOCK * 16;
 
-    attention_span queries = attention_queries<P>(first, first + TILE - 1), seen = attention_seen<P>(queries);
+    attention_span queries = attention_queries<P>(first, first + TILE - 1);
+    attention_span seen = attention_seen_by<MATRIX_THREADS>(p, batch, first, TILE);
     auto take = [&](i64 position, int stage) {
         matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
                                [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - position);
@@ -336,7 +351,7 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
         matrix_dots<T, KEY, 1>(s, q, line, k + stage * TILE * (KEY + 8));
         matrix_dots<T, VALUE, 1>(dp, dy, line, v + stage * TILE * (VALUE + 8));
         auto row = [&](int n, int e) -> const matrix_row_numbers & { return rows[e / 2]; };
-        auto at = [&](int n, int e) { return position + n * 8 + MATRIX_COLUMN(e); };
+        auto at = [&](int n, int e) { return (i32)position + n * 8 + MATRIX_COLUMN(e); };
         if (P::HAS_BIAS || !matrix_sees_all<P>(queries, position)) matrix_slopes<true>(p, s, dp, batch, row, at);
         else matrix_slopes<false>(p, s, dp, batch, row, at);
         matrix_blend<T, KEY, 1>(sum, dp, k + stage * TILE * (KEY + 8));
@@ -381,7 +396,8 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
     typedef typename P::T T;
     enum { KEY = P::KEY, VALUE = P::VALUE };
     enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE, OWN = (P::MEMORY + TILE - 1) / TILE };
-    SHARED f32 numbers[2][2][TILE]; /* lse and delta of the rows of a stage */
+    SHARED matrix_row rows[2][TILE]; /* of a stage, and their lse and delta */
+    SHARED f32        numbers[2][2][TILE];
     i64 first = BLOCK % OWN * TILE, apart = BLOCK / OWN, own = apart * P::TOGETHER;
     T  *k = (T *)DYNAMIC_SHARED, *v = k + TILE * (KEY + 8), *q = v + TILE * (VALUE + 8),
       *dy = q + 2 * TILE * (KEY + 8);
@@ -397,6 +413,7 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
         if (THREAD >= TILE) return;
         i64  r = row + THREAD;
         bool live = r < P::ROWS;
+        rows[stage][THREAD] = matrix_row_of(p, batch, r);
         numbers[stage][0][THREAD] = live ? p.lse[P::lse_batch(batch) + P::lse_row(r)] * LOG2_E : 0.0f;
         numbers[stage][1][THREAD] = live ? p.delta[P::delta_batch(batch) + P::delta_row(r)] : 0.0f;
     };
@@ -424,20 +441,15 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
         matrix_dots<T, KEY, 1>(s, k, line, q_tile);
         matrix_dots<T, VALUE, 1>(dp, v, line, dy_tile);
         attention_span queries = attention_queries<P>(row, row + TILE - 1);
-        auto at = [&](int n, int e) { return first + line + MATRIX_LINE(e); };
+        auto at = [&](int n, int e) { return (i32)first + line + MATRIX_LINE(e); };
         auto row_of = [&](int n, int e) {
-            int  r = n * 8 + MATRIX_COLUMN(e);
-            matrix_row_numbers x = {matrix_row_of(p, batch, row + r), numbers[stage][0][r], numbers[stage][1][r]};
+            int                r = n * 8 + MATRIX_COLUMN(e);
+            matrix_row_numbers x = {rows[stage][r], numbers[stage][0][r], numbers[stage][1][r]};
             return x;
         };
-        auto plain = [&](int n, int e) {
-            int r = n * 8 + MATRIX_COLUMN(e);
-            matrix_row_numbers x = {{}, numbers[stage][0][r], numbers[stage][1][r]};
-            return x;
-        };
-        if (P::HAS_BIAS || P::HAS_DROPOUT || row + TILE > P::ROWS || !matrix_sees_all<P>(queries, first))
+        if (P::HAS_BIAS || row + TILE > P::ROWS || !matrix_sees_all<P>(queries, first))
             matrix_slopes<true>(p, s, dp, batch, row_of, at);
-        else matrix_slopes<false>(p, s, dp, batch, plain, at);
+        else matrix_slopes<false>(p, s, dp, batch, row_of, at);
         matrix_blend<T, VALUE, 1>(of_v, s, dy_tile);
         matrix_blend<T, KEY, 1>(of_k, dp, q_tile);
         tile = next;

@@ -190,6 +190,8 @@ static void add_numbers(textbuf *t, const instr *i, const attention_form *f)
     add_number(t, "ROWS", f->loops.rows);
     add_number(t, "QUERIES", queries);
     add_number(t, "MEMORY", a->memory);
+    add_number(t, "CHUNKS", f->chunks ? f->chunks : 1);
+    add_number(t, "CHUNK", f->chunks ? f->chunk : a->memory);
     add_number(t, "KEY", a->key);
     add_number(t, "VALUE", a->value);
     add_number(t, "FIRST_QUERY", a->first_query);

@@ -26,6 +26,7 @@ attention_loops attention_loops_of_bias(const instr *i);
 typedef struct attention_form {
     attention_loops loops;
     int             rows, positions;
+    int64_t         chunks, chunk; /* the memory in so many parts of that length; 0: in one */
 } attention_form;
 
 /* Declares `problem` and `p`. */
