@@ -17,7 +17,7 @@ setup:              ## name and install missing Debian packages (MTF_NO_INSTALL=
 	@tools/setup.sh
 
 demo: setup         ## train the README's network on a mesh, under two layouts
-	$(call build,release,build) --target mtf
+	$(call build,release,build) --target 03_mnist
 	@tools/demo.sh build
 
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)

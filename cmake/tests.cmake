@@ -8,6 +8,9 @@ enable_testing()
 # ---- tests: tests/<folder>/test_x.c, each with the folder's other .c files ------------------------
 
 file(GLOB test_sources CONFIGURE_DEPENDS tests/*/test_*.c)
+if(NOT MTF_HAVE_CUDA)
+    list(FILTER test_sources EXCLUDE REGEX "/test_cuda_[^/]*$")
+endif()
 
 set(test_list "")
 foreach(source IN LISTS test_sources)
@@ -61,7 +64,14 @@ if(MTF_HAVE_CUDA)
     set_target_properties(host_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
     set_target_properties(host_cuda_nvrtc PROPERTIES OUTPUT_NAME nvrtc SOVERSION 13)
     set_target_properties(host_cuda_products PROPERTIES OUTPUT_NAME cublasLt SOVERSION 13)
-    foreach(target host_cuda_driver host_cuda_nvrtc host_cuda_products)
+    set(host_libraries host_cuda_driver host_cuda_nvrtc host_cuda_products)
+    if(MTF_HAVE_NCCL)
+        add_library(host_cuda_nccl SHARED ${host_cuda}/host_nccl.c ${host_cuda}/host_nccl_work.c)
+        target_include_directories(host_cuda_nccl PRIVATE src include)
+        set_target_properties(host_cuda_nccl PROPERTIES OUTPUT_NAME nccl SOVERSION 2)
+        list(APPEND host_libraries host_cuda_nccl)
+    endif()
+    foreach(target IN LISTS host_libraries)
         set_target_properties(${target} PROPERTIES
             LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/host_cuda)
         target_include_directories(${target} SYSTEM PRIVATE ${MTF_CUDA_HEADERS})
@@ -71,10 +81,13 @@ if(MTF_HAVE_CUDA)
         target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
     endforeach()
     target_link_libraries(host_cuda_products PRIVATE host_cuda_driver) # products are work on its queues
+    if(MTF_HAVE_NCCL)
+        target_link_libraries(host_cuda_nccl PRIVATE host_cuda_driver)
+    endif()
     file(GLOB card_tests CONFIGURE_DEPENDS tests/*/test_cuda_*.c)
     foreach(source IN LISTS card_tests)
         cmake_path(GET source STEM name)
-        add_dependencies(${name} host_cuda_driver host_cuda_nvrtc host_cuda_products)
+        add_dependencies(${name} ${host_libraries})
         target_compile_definitions(${name} PRIVATE
             HOST_CUDA_FOLDER="${PROJECT_BINARY_DIR}/tests/host_cuda")
     endforeach()
@@ -82,6 +95,7 @@ endif()
 
 # ---- examples: nothing but the public headers and the archive ------------------------------------
 
+# `make demo` begins with the digits, before the rest of the library is built: they link its core.
 file(GLOB example_sources CONFIGURE_DEPENDS examples/[0-9][0-9]_*.c)
 foreach(source IN LISTS example_sources)
     cmake_path(GET source STEM name)
@@ -89,7 +103,7 @@ foreach(source IN LISTS example_sources)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
     target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
     target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
-    target_link_libraries(${name} PRIVATE mtf_static)
+    target_link_libraries(${name} PRIVATE $<IF:$<STREQUAL:${name},03_mnist>,mtf_core,mtf_static>)
 endforeach()
 
 # ---- benchmarks: the program that `make bench` runs, and those that it starts --------------------

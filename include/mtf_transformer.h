@@ -5,7 +5,8 @@
  * its layouts and published weights can be used.  Everything here calls mtf.h's operations only, so it
  * works on any mesh with any layout.
  *
- * Conventions: token 0 is padding and the decoder's first input, token 1 ends a sequence.
+ * Conventions: token 0 is padding and the decoder's first input; token 1 ends a sequence, unless the
+ * model says otherwise.
  */
 #ifndef MTF_TRANSFORMER_H
 #define MTF_TRANSFORMER_H
@@ -35,11 +36,14 @@ typedef struct mtf_attention_layer {
     bool         shared_kv; /* the same projection gives keys and values                       */
     double       dropout;   /* of the attention weights                                        */
     bool         dropout_each; /* a separate mask for each query; default: one for all        */
-    mtf_relative relative;
+    mtf_relative relative; /* to an encoder: from the position of the last sentinel that was read */
     int64_t      buckets;        /* of relative positions; default 32                           */
     int64_t      max_distance;   /* longer distances share a bucket; default 128                */
-    int64_t      window;         /* how many positions are seen: itself and earlier; 0: all     */
+    int64_t      window; /* positions less than this far back are seen and, where later positions
+                            are seen at all, up to this far ahead; 0: all                      */
     bool         extra_logit;    /* a learned logit for each head allows attending to nothing   */
+    bool         fixed_extra_logit; /* the same with one logit for all heads, not learned: ... */
+    double       extra_logit_value; /* ... this                                                */
     bool         hybrid;         /* a learned mix of ordinary and doubly normalised weights     */
     double       rotary;         /* base of rotary positions, such as 10000; 0: none            */
     int64_t      rotary_size;    /* how much of a head is rotated; default: all of it           */
@@ -53,11 +57,18 @@ typedef struct mtf_attention_layer {
 
 /* Attention whose heads are mixed before and after the softmax. */
 typedef struct mtf_talking_heads_layer {
-    int64_t      key_heads, softmax_heads, value_heads; /* default 12 each                     */
-    int64_t      key_size, value_size;                  /* default 64 each                     */
+    int64_t key_heads, softmax_heads, value_heads; /* default 12 each                          */
+    /* The same as dimensions, one or more.  Where two sets have the same one, it is not mixed between
+     * them.  Default: "key_heads", "heads" and "value_heads" of these numbers. */
+    mtf_shape    key_dims, softmax_dims, value_dims;
+    int64_t      key_size, value_size; /* default 64 each                                      */
     double       dropout;
     mtf_relative relative;
     int64_t      buckets, max_distance;
+    /* The matrix that mixes logits (l) or weights (w) has a part that is a linear function of the
+     * query's input (x) or of the memory's (m). */
+    bool   x2l, m2l, x2w, m2w;
+    double dynamic_scale; /* of the variance with which these functions start; default 0.01    */
 } mtf_talking_heads_layer;
 
 typedef struct mtf_feed_forward_layer {
@@ -101,9 +112,12 @@ typedef enum mtf_positions {
  * "clip_activation_gradient"; "legacy_rms_norm" and "legacy_final_rms_norm" are rms_norm with the
  * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  A number may follow in
  * parentheses: the rate, as in "dropout(0.2)", a norm's epsilon, the initial value of rezero (default
- * 0) or the limit of clip_activation_gradient, a root mean square (default 1).  Defaults: initial
- * {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final {"rms_norm",
- * "dropout"}. */
+ * 0) or the limit of clip_activation_gradient, a root mean square (default 1).
+ * "rms_norm_subsampled(40)" takes the mean of the first 40 % of the elements; an epsilon may follow.
+ * "annealed_dropout(0.2,1000,5000)" is dropout(0.2) up to mtf_global_step 1000, from where the rate
+ * falls to 0 at step 5000.
+ * Defaults: initial {"dropout"}, per_layer {"rms_norm", "call_layer", "dropout", "residual"}, final
+ * {"rms_norm", "dropout"}. */
 typedef const char *const *mtf_sublayers;
 
 typedef struct mtf_stack_opts {
@@ -114,8 +128,12 @@ typedef struct mtf_stack_opts {
     double        dropout;   /* of the sublayers                                                 */
     double        epsilon;   /* of the norms; default 1e-6                                       */
     bool          recompute; /* compute layers again in the backward pass, to save memory   */
+    bool          reversible; /* layer f maps (a, b) to (b, a + f(b)), starting from (x, x), and the
+                                 result is the sum of both; per_layer has no "residual", and layers
+                                 are computed again in the backward pass                       */
     bool          flat_scopes; /* layer_000 instead of block_000/layer_000                    */
     mtf_positions positions;
+    double        min_timescale, max_timescale; /* of sinusoids; default 1 and 10000           */
     int64_t       max_length;    /* of learned positions, and of decoding; default 512         */
     double        token_dropout; /* in training: the share of ids that are replaced by 0       */
 } mtf_stack_opts;
@@ -129,6 +147,7 @@ typedef enum mtf_ensemble_output {
 } mtf_ensemble_output;
 
 typedef struct mtf_transformer_opts {
+    const char *scope;                 /* of all its variables; default: none                */
     int64_t d_model;                   /* default 1024                                       */
     int64_t input_vocab, output_vocab; /* numbers of tokens; output: default as input        */
     int64_t vocab_divisor;             /* both are rounded up to its multiples; default 128  */
@@ -139,13 +158,16 @@ typedef struct mtf_transformer_opts {
     bool           unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
     bool    scaled_embedding; /* the table is initialised like a classifier's weights, and lookups
                               are multiplied by sqrt(d_model)                                  */
+    int64_t sentinels; /* how many of the last input tokens mark spans of the inputs, for relative
+                          positions of a decoder in them                                        */
     bool    bidirectional; /* one stack that sees everything and labels each position            */
-    bool    prefix;        /* one sequence: inputs, 1, targets, 1; inputs see each other            */
+    int32_t end;           /* the token that ends a sequence; default 1                          */
+    bool    prefix;        /* one sequence: inputs, end, targets, end; inputs see each other     */
     bool    no_shift;      /* the logits of a token predict the next one, and nothing precedes the
                             first, as in GPT-2; default: the input is shifted by one           */
     double  label_smoothing;
     double  z_loss;               /* default 1e-4; below 0: none                                */
-    bool    loss_on_targets_only; /* with `prefix`: inputs carry no loss                       */
+    bool    loss_on_targets_only; /* one sequence as for `prefix`: inputs carry no loss        */
     double  loss_denominator;     /* default: the number of positions, padding included         */
     int64_t loss_block; /* positions whose logits are in memory at a time in training; 0: all  */
     int64_t ensemble;   /* models trained side by side; default: one                  */
@@ -169,6 +191,9 @@ typedef struct mtf_transformer_batch {
     mtf_tensor *inputs_segment, *inputs_position;
     mtf_tensor *targets; /* of bidirectional models: labels; their inputs are `inputs` */
     mtf_tensor *targets_segment, *targets_position;
+    /* Numbers several targets of one input, from 1 on: they share its segment, and do not see each
+     * other.  NULL: there is one. */
+    mtf_tensor *targets_subsegment;
 } mtf_transformer_batch;
 
 typedef struct mtf_transformer_result {
@@ -198,12 +223,13 @@ MTF_API mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, m
 
 typedef struct mtf_distill_opts {
     double      temperature;   /* default 1                                                    */
-    double      fraction_soft; /* share of the loss that follows the teacher; default 0.5      */
+    double      fraction_soft; /* share of the loss that follows the teacher; default 0.5; below
+                                  0: none, and the teacher is not computed                     */
     int64_t     start_step;    /* before it the teacher has no effect                          */
-    mtf_tensor *step;          /* the global step; required with start_step                    */
+    mtf_tensor *step;          /* for start_step; default: mtf_global_step                     */
 } mtf_distill_opts;
 /* The student's loss, mixed with the cross-entropy to the teacher's probabilities.  Variables are in
- * the scopes student/ and teacher/; the teacher's are not trained. */
+ * the scopes student/ and teacher/, unless the models have scopes; the teacher's are not trained. */
 MTF_API mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *student,
                                                        const mtf_transformer       *teacher,
                                                        const mtf_transformer_batch *batch,
@@ -233,8 +259,16 @@ typedef struct mtf_sampling {
                              below 0: none                                                     */
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */
     int64_t  max_tokens; /* new ones; default: as many as fit                                 */
-    const int32_t *stop; /* tokens that end a sequence, ended by -1; default {1, -1}          */
+    const int32_t *stop; /* tokens that end a sequence, ended by -1; default: the model's end  */
+    bool     never_end;  /* these tokens are never chosen: a sequence grows as long as it may  */
+    int32_t  start;      /* what a decoder reads first; default 0                              */
+    int64_t  alternatives; /* most probable tokens to return with each token, up to 20; 0 with beams */
 } mtf_sampling;
+
+typedef struct mtf_alternative {
+    int32_t id;
+    double  log_probability;
+} mtf_alternative;
 
 /* One sequence to decode. */
 typedef struct mtf_decode_job {
@@ -244,6 +278,9 @@ typedef struct mtf_decode_job {
     /* Called with each new token as soon as it is known; false ends the sequence.  Not with beams. */
     bool (*token)(void *context, int32_t id, double log_probability);
     void *context;
+    /* During this call: the most probable tokens for the same position, best first. */
+    int                    nalternatives;
+    const mtf_alternative *alternatives;
     /* results, which live until mtf_decode_free */
     bool            done;
     int             nresults; /* best first                                                    */

@@ -1,5 +1,6 @@
 /* mtf plan: the cost of a layout, before anything runs. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/put_file.h"
 #include "base/units.h"
@@ -117,7 +118,7 @@ static bool plan_file(job *j)
     const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
     TRY(option_spares(j->session, "html", html, model_find(j->options->words[0]) ? NULL : j->options->words[0],
                       "the model file"));
-    TRY(!html || put_file_check(&j->session->fault, html));
+    TRY(!html || strcmp(html, "-") == 0 || put_file_check(&j->session->fault, html));
     TRY(choose_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
@@ -166,7 +167,7 @@ static const option_spec table[] = {
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"json", NULL, false, "print JSON instead of text"},
-    {"html", "FILE", false, "write a page with pictures instead, for a browser"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output"},
     OPTION_TABLE(step_options),
     {0},
 };

@@ -86,6 +86,8 @@ static bool find_fetches(job *j)
     for (int i = 0; split_port(j, "fetch", i, &name, &file); i++) {
         mtf_tensor *x = file_find(j->graph, name);
         if (!x) return option_blame(j->session, "fetch");
+        TRY(option_names_file(j->session, "fetch", option_nth(j->options, "fetch", i), file,
+                              "what is printed"));
         TRY(!file || !mtf_is_first(j->session) || put_file_check(&j->session->fault, file));
         j->fetches[j->nfetches++] = (port_option){name, x, file};
     }

@@ -60,11 +60,19 @@ bool option_spares(mtf_session *s, const char *option, const char *path, const c
                    const char *called)
 {
     struct stat a, b;
-    if (!path || !other) return true;
+    if (!path || !other || strcmp(path, "-") == 0) return true; /* "-" is read here and written there */
     bool there = stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode);
     bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(path, other) == 0;
     return !same || fail(&s->fault, ERR_USAGE, "--%s %s would replace %s; give another name", option,
                          path, called);
+}
+
+bool option_names_file(mtf_session *s, const char *option, const char *given, const char *path,
+                       const char *printed)
+{
+    if (!path || strcmp(path, "-") != 0) return true;
+    return fail(&s->fault, ERR_USAGE, "--%s %s: standard output has %s; give the name of a file", option,
+                given, printed);
 }
 
 int close_session(mtf_session *s)

@@ -19,6 +19,11 @@ bool option_is_pattern(mtf_session *s, const char *option, const char *pattern);
 bool option_spares(mtf_session *s, const char *option, const char *path, const char *other,
                    const char *called);
 
+/* Is the path in the option's value a file's?  True for NULL; "-" is none, since standard output has
+ * what `printed` says: an error of the command line. */
+bool option_names_file(mtf_session *s, const char *option, const char *given, const char *path,
+                       const char *printed);
+
 /* Reads and parses a file; "-" is standard input.  NULL after an error. */
 mtf_graph *file_graph(mtf_session *s, const char *path);
 /* The two halves of that, for callers that build the graph twice: standard input can be read only once.

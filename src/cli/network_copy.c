@@ -52,7 +52,8 @@ static bool begin(copying *c, const network *n, const char *option)
 /* Replaces the network's tensors by those of the copy. */
 static void take_images(const copying *c, network *n)
 {
-    mtf_tensor **all[] = {&n->loss, &n->right, &n->token_losses, &n->token_counts};
+    mtf_tensor **all[] = {&n->loss, &n->right, &n->token_losses, &n->token_counts,
+                          &n->sequences, &n->sequences_right};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (*all[k]) *all[k] = image_of(&c->images, *all[k]);
     n->graph = c->to;
@@ -106,6 +107,16 @@ static mtf_dim batch_of(const mtf_graph *g)
     return found;
 }
 
+/* The size of the dimension outer_batch; 1: there is none. */
+static int64_t outer_batch_of(const mtf_graph *g)
+{
+    for (int i = 0; i < g->ntensors; i++) {
+        mtf_dim d = mtf_shape_dim(g->all[i]->shape, "outer_batch");
+        if (d.name) return d.size;
+    }
+    return 1;
+}
+
 /* The network on the microbatch of this iteration. */
 static void build_part(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
 {
@@ -122,14 +133,18 @@ bool network_minimize_in_parts(network *n, int64_t parts, const mtf_minimize_opt
     mtf_session *s = n->graph->session;
     if (!batch.name)
         return fail(&s->fault, ERR_USAGE, "--microbatches: the model has no dimension \"batch\"");
-    if (batch.size % parts != 0)
+    if (batch.size % (parts * outer_batch_of(n->graph)) != 0)
         return fail(&s->fault, ERR_USAGE,
                     "--microbatches %lld does not divide the batch, which is %lld",
-                    (long long)parts, (long long)batch.size);
+                    (long long)parts, (long long)(batch.size / outer_batch_of(n->graph)));
     TRY(begin(&c, n, "microbatches"));
-    for (int k = 0; k < c.rules.n; k++)
-        if (strcmp(c.rules.list[k].name, batch.name) == 0 && c.rules.list[k].from == batch.size)
-            c.rules.list[k].to = batch.size / parts;
+    int64_t outer = outer_batch_of(n->graph);
+    for (int k = 0; k < c.rules.n; k++) {
+        int64_t from = c.rules.list[k].from;
+        if (strcmp(c.rules.list[k].name, batch.name) == 0 &&
+            (from == batch.size || from * outer == batch.size))
+            c.rules.list[k].to = from / parts;
+    }
     mtf_tensor **features = arena_array(&s->arena, mtf_tensor *, n->graph->ntensors);
     TRY(features != NULL);
     for (int i = 0; i < n->graph->ntensors; i++) {

@@ -119,6 +119,33 @@ static bool check_inputs(setup *s, const mtf_graph *g, const char *flag)
     return true;
 }
 
+static bool is_named(const setup *s, const char *flag, const char *input)
+{
+    const char *text;
+    size_t      size = strlen(input);
+    for (int i = 0; (text = option_nth(s->options, flag, i)) != NULL; i++)
+        if (strncmp(text, input, size) == 0 && text[size] == '=') return true;
+    return false;
+}
+
+bool setup_check_feeds(setup *s, bool training, const network *n)
+{
+    const char *flag = training ? "data" : "eval-data";
+    mtf_tensor *fetches[] = {n->loss, training ? NULL : n->right};
+    if (s->config || s->ready) return true;
+    bool *needed = file_needs(n->graph, fetches[1] ? 2 : 1, fetches);
+    TRY(needed != NULL);
+    for (int i = 0; i < n->graph->ntensors; i++) {
+        const mtf_tensor *x = n->graph->all[i];
+        char              shape[SHAPE_TEXT];
+        if (!is_input(x) || !needed[x->id] || is_named(s, flag, tensor_name(x))) continue;
+        return fail(&s->session->fault, ERR_USAGE,
+                    "input \"%s\", %s%s, has no data; name its files with --%s %s=FILES", tensor_name(x),
+                    mtf_dtype_name(x->type), shape_text(&x->shape, shape), flag, tensor_name(x));
+    }
+    return true;
+}
+
 static bool file_network(setup *s, network *n)
 {
     const char *loss = option_nth(s->options, "loss", 0), *right = option_nth(s->options, "right", 0);

@@ -29,6 +29,8 @@ bool setup_take(const options *o, mtf_session *session, setup *s);
 bool step_read_options(setup *s);
 /* The network, without an optimizer. */
 bool setup_network(setup *s, bool training, network *n);
+/* Checks that every input of a file's network has data that the loss needs, or in evaluation --right. */
+bool setup_check_feeds(setup *s, bool training, const network *n);
 /* Adds the optimizer to the network, for a total of `steps`; `*rate` is the learning rate, or NULL. */
 bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate);
 /* The dataset of --data or --eval-data, or of the model; `*data` is NULL where there is none. */

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static bool read_number(const char **at, int64_t *number)
     return !errno && *number < INT_MAX;
 }
 
-/* "3" or "0-15", up to a comma or the end; false: it is a name. */
-static bool read_span(const char *text, size_t size, column_span *span)
+/* "3" or "0-15", up to a comma or the end; false: it is a name.  A span may run backwards. */
+static bool read_numbers(const char *text, size_t size, column_span *span)
 {
     const char *at = text;
     if (!read_number(&at, &span->first)) return false;
@@ -32,7 +33,12 @@ static bool read_span(const char *text, size_t size, column_span *span)
         at++;
         if (!read_number(&at, &span->last)) return false;
     }
-    return at == text + size && span->last >= span->first;
+    return at == text + size;
+}
+
+static bool read_span(const char *text, size_t size, column_span *span)
+{
+    return read_numbers(text, size, span) && span->last >= span->first;
 }
 
 bool columns_are_numbers(const char *part)
@@ -77,7 +83,7 @@ static bool no_such_name(mtf_session *s, const field *f, const table_head *h, co
         nearest_offer(&near, kept);
         at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
     }
-    return fail(&s->fault, ERR_NAME, "field \"%s\": the first line of \"%s\" names no column \"%s\"%s",
+    return fail(&s->fault, ERR_USAGE, "field \"%s\": the first line of \"%s\" names no column \"%s\"%s",
                 f->as.name, h->path, name, nearest_hint(&near, hint, sizeof hint));
 }
 
@@ -90,7 +96,12 @@ static bool take_item(mtf_session *s, const field *f, const table_head *h, const
     char *name = arena_copy(&s->arena, text, size + 1);
     TRY(name != NULL);
     name[size] = 0;
-    return find_name(h, name, span) || no_such_name(s, f, h, name);
+    if (find_name(h, name, span)) return true;
+    if (!read_numbers(text, size, span)) return no_such_name(s, f, h, name);
+    return fail(&s->fault, ERR_USAGE,
+                "field \"%s\": the columns %s run backwards: the first must not be after the last, "
+                "as in %" PRId64 "-%" PRId64,
+                f->as.name, name, span->last, span->first);
 }
 
 bool columns_find(mtf_session *s, const field *f, const table_head *h, shard *part)

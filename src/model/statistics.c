@@ -29,6 +29,17 @@ static bool is_watchable(const mtf_tensor *x)
     return x->node->home == &x->node->graph->root && !x->hidden && mtf_shape_size(x->shape) > 0;
 }
 
+static bool nothing_to_watch(mtf_graph *g, const char *pattern)
+{
+    nearest near = {.wanted = pattern};
+    char    hint[120];
+    for (int i = 0; i < g->ntensors; i++)
+        if (is_watchable(g->all[i])) nearest_offer(&near, tensor_name(g->all[i]));
+    return fail(&g->session->fault, ERR_USAGE,
+                "no tensor's name matches \"%s\", which is to be watched%s", pattern,
+                nearest_hint(&near, hint, sizeof hint));
+}
+
 bool statistics_add(mtf_graph *g, const char *pattern, statistics *all)
 {
     int    before = g->ntensors;
@@ -42,9 +53,5 @@ bool statistics_add(mtf_graph *g, const char *pattern, statistics *all)
         all->names[all->count] = tensor_name(x);
         add_five(x, all->values + all->count++ * STATISTICS);
     }
-    TRY(mtf_ok(g->session));
-    if (all->count == 0)
-        return fail(f, ERR_NAME, "no tensor's name matches \"%s\", which is to be watched",
-                    pattern);
-    return true;
+    return mtf_ok(g->session) && (all->count > 0 || nothing_to_watch(g, pattern));
 }

@@ -99,7 +99,9 @@ static bool take_gradients(minimization *m, mtf_tensor *scale)
     m->all.gradients = dw;
     TRY(mtf_ok(m->all.graph->session));
     if (found) return true;
-    return fail(f, ERR_USAGE, "minimize: no trainable variable%s%s%s affects the loss",
+    /* Without a pattern it is the model that is at fault, not the call. */
+    return fail(f, only ? ERR_USAGE : ERR_GRADIENT,
+                "minimize: no trainable variable%s%s%s affects the loss",
                 only ? " that \"" : "", only ? only : "", only ? "\" matches" : "");
 }
 

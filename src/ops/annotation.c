@@ -152,8 +152,29 @@ static bool target_read(parser *p, target *t)
     return !token_is(&p->at.t, '[') || shape_read(p, t);
 }
 
+/* "inptu x: ...", "dimm a = 3": a word before the name, where none stands. */
+static bool word_before_name(parser *p, const token *word)
+{
+    nearest near = {.wanted = word->text, .best = NULL};
+    char    hint[120];
+    nearest_offer(&near, "dim");
+    if (near.best)
+        return parse_fail(p, word, "\"%.80s\" begins no line%s", word->text,
+                          nearest_hint(&near, hint, sizeof hint));
+    for (int i = 0; op_catalogue[i]; i++) nearest_offer(&near, op_catalogue[i]->name);
+    if (!near.best) return parse_expected(p, "\"=\"");
+    nearest_hint(&near, hint, sizeof hint);
+    hint[strcspn(hint, "?")] = 0;
+    bool exact = strcmp(near.best, word->text) == 0;
+    return parse_fail(p, word,
+                      "a line begins with the name that it gives, as in \"%.80s = %s\"%s%s%.80s%s",
+                      p->at.t.text, near.best, exact ? "" : hint, exact ? "" : " by \"",
+                      exact ? "" : word->text, exact ? "" : "\"?");
+}
+
 bool targets_read(parser *p, int *n, target **targets)
 {
+    token first = p->at.t;
     int room = 0;
     *n = 0;
     *targets = NULL;
@@ -163,7 +184,9 @@ bool targets_read(parser *p, int *n, target **targets)
         TRY(target_read(p, &(*targets)[*n]));
         ++*n;
     } while (token_is(&p->at.t, ','));
-    return parse_sign(p, '=', "\"=\"");
+    bool word = *n == 1 && first.kind == TOKEN_NAME && !(*targets)->has_type && !(*targets)->has_shape &&
+                p->at.t.kind == TOKEN_NAME;
+    return word ? word_before_name(p, &first) : parse_sign(p, '=', "\"=\"");
 }
 
 bool targets_resolve(parser *p, int n, target *targets)

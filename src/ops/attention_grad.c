@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "ops/attention_op.h"
 #include "ops/call.h"
+#include "ops/catalogue.h"
 #include "ops/reach.h"
 #include "ops/tape.h"
 
@@ -117,6 +118,35 @@ static mtf_tensor *gather_bias(const node *n, const attention_roles *r, const mt
                : mtf_rename_dimension(ds, memory.name, r->bias_memory.name);
 }
 
+static bool shares(attr_names over, const char *dim)
+{
+    for (int k = 0; k < over.n; k++)
+        if (strcmp(over.v[k], dim) == 0) return true;
+    return false;
+}
+
+/* What dropout multiplies the weights by: the kernel's random numbers as a tensor. */
+static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_dtype type,
+                                  mtf_dim memory)
+{
+    attr_names over = n->attrs[AT_DROPOUT_OVER].names;
+    double     keep = 1 - n->attrs[AT_DROPOUT].r;
+    mtf_shape  pairs = {0};
+    for (int d = 0; d < r->rows.ndims; d++)
+        if (!shares(over, r->rows.dims[d].name))
+            pairs = mtf_shape_plus(pairs, mtf_shape(r->rows.dims[d]));
+    if (r->self || !shares(over, r->memory.name)) pairs = mtf_shape_plus(pairs, mtf_shape(memory));
+    attr attrs[] = {
+        {.shape = &pairs}, {.type = MTF_F32}, {.r = 0}, {.r = 1}, {.i = n->attrs[AT_STREAM].i},
+        {.b = false}};
+    node *u = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
+                       n->in + r->first_turn, attrs, NULL);
+    if (!u) return NULL;
+    mtf_tensor *kept = mtf_less(u->out[0], mtf_constant(n->graph, keep, MTF_F32, mtf_shape()));
+    return mtf_where(kept, mtf_constant(n->graph, 1 / keep, type, mtf_shape()),
+                     mtf_constant(n->graph, 0, type, mtf_shape()));
+}
+
 bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor *const *in,
                             mtf_tensor *d[4])
 {
@@ -137,13 +167,18 @@ bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor 
     mtf_tensor *below = mtf_sub(s, in[ATTENTION_LSE]), *seen = visible(n, r, in, memory);
     if (seen) below = mtf_where(seen, below, mtf_constant(g, NOTHING_SEEN, wide, mtf_shape()));
     mtf_tensor *p = mtf_exp(below);
-    mtf_tensor *dp = mtf_einsum(pairs, dy, v);
+    mtf_tensor *dp = mtf_einsum(pairs, dy, v), *kept = p;
+    if (n->attrs[AT_DROPOUT].r > 0) {
+        mtf_tensor *factor = dropout_factor(n, r, wide, memory);
+        dp = mtf_multiply(dp, factor);
+        kept = mtf_multiply(p, factor);
+    }
     mtf_tensor *ds = mtf_multiply(p, mtf_sub(dp, in[ATTENTION_DELTA]));
     if (!graph_of(ds)) return false;
     mtf_shape of_k = k->shape, of_v = v->shape;
     d[0] = mtf_cast(mtf_scale(mtf_einsum(q->shape, ds, k), scale), in[0]->type);
     d[1] = mtf_cast(together(r, mtf_scale(mtf_einsum(of_k, ds, q), scale), memory), in[1]->type);
-    d[2] = mtf_cast(together(r, mtf_einsum(of_v, p, dy), memory), in[2]->type);
+    d[2] = mtf_cast(together(r, mtf_einsum(of_v, kept, dy), memory), in[2]->type);
     d[3] = bias ? mtf_cast(gather_bias(n, r, bias, ds, memory), bias->type) : NULL;
     return d[0] && d[1] && d[2];
 }
@@ -155,10 +190,6 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
     mtf_tensor     *d[4], *ys[4], *dys[4], *xs[ATTENTION_GRAD_GIVEN + 1],
         *dxs[ATTENTION_GRAD_GIVEN + 1], *late[ATTENTION_OPERANDS + MAX_NESTING];
     int ny = 0, nx = 0, from[ATTENTION_GRAD_GIVEN + 1];
-    if (n->attrs[AT_DROPOUT].r > 0) {
-        node_fail(n, ERR_GRADIENT, "with dropout there are no gradients of gradients");
-        return;
-    }
     for (int o = 0; o < n->nout; o++)
         if (dy[o]) dys[ny++] = dy[o];
     /* Copies of the inputs, so that no path leads back to them, as from lse to q. */

@@ -135,6 +135,7 @@ static void write_head(const plan_view *v, const char *what, textbuf *t)
         text_add(t, "<div><dt>layout %s</dt><dd>", sides[side]);
         plan_write_rules(v[side].e->opts.layout, t);
         text_add(t, "</dd></div>\n");
+        plan_write_declined(v[side].e->opts.layout, v[side].arena, t);
     }
     text_add(t, "</dl>\n</header>\n");
 }

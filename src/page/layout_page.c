@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "page/escape.h"
 #include "page/page.h"
+#include "page/plan_tables.h"
 
 enum { SHOWN = 40, HEIGHT = 420, LOGARITHMIC = 8 };
 
@@ -340,7 +341,9 @@ bool layout_page(const layout_story *s, const char *path)
         html_text(t, c.best->state);
         text_add(t, "</code>");
     }
-    text_add(t, "</dd></div>\n<div><dt>proof</dt><dd>");
+    text_add(t, "</dd></div>\n");
+    plan_write_declined(&s->best->layout, &p.arena, t);
+    text_add(t, "<div><dt>proof</dt><dd>");
     html_text(t, s->proof);
     text_add(t, "</dd></div>\n</dl>\n</header>\n");
     write_figures(&c);

@@ -1,7 +1,9 @@
 /* Pages: plans and runs as one self-contained HTML file each. */
 #include "page/page.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/numbers.h"
@@ -25,6 +27,13 @@ bool page_drop(page *p)
 static piece text_piece(const char *text)
 {
     return (piece){text, strlen(text)};
+}
+
+static bool print_all(page *p, int n, const piece *pieces)
+{
+    for (int i = 0; i < n; i++) fwrite(pieces[i].bytes, 1, pieces[i].n, stdout);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+    return fail(&p->session->fault, ERR_FILE, "standard output cannot be written: %s", strerror(errno));
 }
 
 bool page_put(page *p, const char *command, const char *what, const char *path)
@@ -51,7 +60,9 @@ bool page_put(page *p, const char *command, const char *what, const char *path)
             {asset_js, asset_js_bytes},
             text_piece("</script>\n</body>\n</html>\n"),
         };
-        ok = put_file(&p->session->fault, path, (int)(sizeof pieces / sizeof *pieces), pieces);
+        int n = (int)(sizeof pieces / sizeof *pieces);
+        ok = strcmp(path, "-") == 0 ? print_all(p, n, pieces)
+                                    : put_file(&p->session->fault, path, n, pieces);
     }
     arena_free(&p->arena);
     return ok;

@@ -18,8 +18,8 @@ typedef struct page {
 } page;
 
 void page_open(page *p, mtf_session *s);
-/* Writes the file and frees the page; false after an error.  The title consists of the command and its
- * subject. */
+/* Writes the file ("-": standard output) and frees the page; false after an error.  The title consists
+ * of the command and its subject. */
 bool page_put(page *p, const char *command, const char *what, const char *path);
 /* The same without a file, after an error: always false. */
 bool page_drop(page *p);

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "page/escape.h"
 #include "page/page.h"
+#include "plan/decline.h"
 #include "plan/traffic.h"
 
 enum { COSTLIEST = 40 };
@@ -36,6 +37,17 @@ static unit_text rate_text(double rate)
     return t;
 }
 
+void plan_write_declined(const layout *l, arena *a, textbuf *t)
+{
+    for (int r = 0; r < l->ndeclined; r++) {
+        textbuf says = {.arena = a};
+        decline_write(&l->declined[r], &says);
+        text_add(t, "<div class=\"declined\"><dt>declined</dt><dd>");
+        html_text(t, text_done(&says));
+        text_add(t, "</dd></div>\n");
+    }
+}
+
 void plan_write_setting(const plan_view *v, textbuf *t)
 {
     const estimate *e = v->e;
@@ -51,6 +63,7 @@ void plan_write_setting(const plan_view *v, textbuf *t)
              e->processors == 1 ? "" : "s");
     plan_write_rules(e->opts.layout, t);
     text_add(t, "</dd></div>\n");
+    plan_write_declined(e->opts.layout, v->arena, t);
     if (e->processors > 1) {
         mesh_write_place(m, &e->price.here, place, sizeof place);
         text_add(t, "<div><dt>shown</dt><dd>processor %d <span>", e->processor);

@@ -7,6 +7,8 @@
 /* Mesh, layout, machine and processor, as lines of the page's header. */
 void plan_write_setting(const plan_view *v, textbuf *t);
 void plan_write_rules(const layout *l, textbuf *t); /* each as code */
+/* Rules for state that were left out, and why: lines of the page's head, if any. */
+void plan_write_declined(const layout *l, arena *a, textbuf *t);
 /* Time, memory, bytes sent, flops. */
 void plan_write_figures(const plan_view *v, textbuf *t);
 /* Predicted time by kind of instruction, as bars. */

@@ -14,7 +14,12 @@ static exact_kernel *const kernels[INSTR_KINDS] = {
 
 bool exact_run(exact *x, const instr *i)
 {
-    return instr_elements(i) == 0 || kernels[i->kind](x, i);
+    if (instr_elements(i) == 0) return true;
+    if (kernels[i->kind]) return kernels[i->kind](x, i);
+    return fail(&x->session->fault, ERR_USAGE,
+                "\"%s\" is computed by the instruction %s, which has no exact form: it cannot be "
+                "verified",
+                mtf_name_of_tensor(i->cause), instr_name(i->kind));
 }
 
 operand_view view_of(const exact *x, const instr *i, const access *a)

@@ -113,8 +113,8 @@ static void damaged(void **state)
     refused(f, "names no column \"naem\"; did you mean \"name\"?");
     f.part = "name,";
     refused(f, "names no column \"\"");
-    f.part = "1-0"; /* a span that runs backwards would be a name */
-    refused(f, "names no column \"1-0\"");
+    f.part = "1-0";
+    refused(f, "the columns 1-0 run backwards: the first must not be after the last, as in 0-1");
     f.part = "0-1";
     f.length = 4;
     refused(f, "a text of one column; its part names 2");

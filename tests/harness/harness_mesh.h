@@ -23,6 +23,8 @@ typedef struct mesh_trials {
     double           f64, f32; /* of a tensor's magnitude */
     int              limit;    /* layouts of one mesh; more: a fixed choice */
     const char      *must;     /* a dimension that every layout cuts; NULL: none */
+    const char      *device;   /* of meshes; NULL: cpu, and now and then check */
+    int              more;     /* steps, besides those of the case */
     outcome          one;
     bool             apart[MESH_DIMS][MESH_DIMS]; /* no axis may cut both */
     int              passed, failed, illegal;
@@ -31,6 +33,8 @@ typedef struct mesh_trials {
 /* Where a case runs: any of these may be NULL. */
 typedef struct stage {
     const char *mesh, *layout, *state_layout, *device;
+    int         more;       /* steps, besides those of the case */
+    bool        unmeasured; /* a device that records steps does */
 } stage;
 
 /* Runs the case.  Free the outcome in either case. */

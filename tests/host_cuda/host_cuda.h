@@ -100,6 +100,10 @@ static INLINE float widen(f16 v)
     return f32_of_bits(bits_of(f32_of_bits(rest) * 0x1p112f) | most | sign);
 }
 
+static INLINE float quotient(float a, float b) { return a / b; }
+static INLINE float larger_f32(float a, float b) { return b > a || b != b ? b : a; }
+static INLINE float smaller_f32(float a, float b) { return b < a || b != b ? b : a; }
+
 /* Other blocks may run in other threads of the host: launches on several queues. */
 template <class T, class F> static T host_atomic(T *at, F change)
 {

@@ -5,15 +5,20 @@
 
 /* What makes a model differ from the plainest. */
 typedef struct small {
-    const char          *what;
-    mtf_attention_layer  attention; /* of the decoder's first layer */
-    mtf_transformer_opts opts;
-    bool                 encoder, talking;
-    const char          *activation[3];
+    const char             *what;
+    mtf_attention_layer     attention;          /* of the decoder's first layer */
+    mtf_attention_layer     of_encoder, across; /* of the encoder, and of the decoder to it */
+    mtf_transformer_opts    opts;
+    mtf_talking_heads_layer talks, talks_across; /* with heads: instead of these */
+    bool                    encoder;
+    const char             *activation[3];
 } small;
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
 static const char *const gpt2_final[] = {"layer_norm", NULL};
+static const char *const part_layers[] = {"rms_norm_subsampled(40)", "call_layer", "dropout",
+                                          "residual", NULL};
+static const char *const part_final[] = {"rms_norm_subsampled(40,1e-6)", NULL};
 static const char *const rezero_layers[] = {"call_layer", "rezero", "residual", NULL};
 
 static const small smalls[] = {
@@ -39,6 +44,10 @@ static const small smalls[] = {
     {.what = "queries divided", .attention = {.scale_queries = true}},
     {.what = "one head", .attention = {.heads = 1}},
     {.what = "sinusoids", .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID}}},
+    {.what = "slower sinusoids",
+     .opts = {.stack = {.positions = MTF_POSITIONS_SINUSOID,
+                        .min_timescale = 3,
+                        .max_timescale = 50}}},
     {.what = "prefix", .opts = {.prefix = true}},
     {.what = "no shift, as GPT-2",
      .attention = {.bias = true},
@@ -54,9 +63,89 @@ static const small smalls[] = {
     {.what = "recomputed layers",
      .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12},
      .opts = {.stack = {.recompute = true}}},
+    {.what = "reversible layers",
+     .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12},
+     .opts = {.stack = {.reversible = true}}},
     {.what = "smoothed targets", .opts = {.label_smoothing = 0.1}},
     {.what = "loss in blocks", .opts = {.loss_block = 3, .label_smoothing = 0.1}},
     {.what = "flat scopes", .opts = {.stack = {.flat_scopes = true}}},
+    {.what = "prefix, relative bias",
+     .attention = {.relative = MTF_RELATIVE_BIAS, .buckets = 8, .max_distance = 12},
+     .opts = {.prefix = true}},
+    {.what = "prefix, window", .attention = {.window = 2}, .opts = {.prefix = true}},
+    {.what = "encoder and decoder in a scope", .encoder = true, .opts = {.scope = "student"}},
+    {.what = "norm of a part", .opts = {.stack = {.per_layer = part_layers, .final = part_final}}},
+    {.what = "talking heads",
+     .talks = {.key_heads = 2,
+               .softmax_heads = 3,
+               .value_heads = 4,
+               .key_size = 6,
+               .value_size = 5,
+               .relative = MTF_RELATIVE_BIAS,
+               .buckets = 8,
+               .max_distance = 12}},
+    {.what = "talking heads in several dimensions",
+     .talks = {.key_dims = {2, {{"heads", 2}, {"key_heads", 3}}},
+               .softmax_dims = {1, {{"heads", 2}}},
+               .value_dims = {2, {{"heads", 2}, {"value_heads", 3}}},
+               .key_size = 6,
+               .value_size = 5,
+               .relative = MTF_RELATIVE_CONTEXTUAL,
+               .buckets = 8,
+               .max_distance = 12,
+               .x2l = true,
+               .m2l = true,
+               .x2w = true,
+               .m2w = true}},
+    {.what = "talking heads that keep to themselves",
+     .talks = {.key_dims = {1, {{"heads", 3}}},
+               .softmax_dims = {1, {{"heads", 3}}},
+               .value_dims = {1, {{"heads", 3}}},
+               .key_size = 6,
+               .value_size = 5,
+               .relative = MTF_RELATIVE_BIAS_SHARED,
+               .buckets = 8,
+               .max_distance = 12,
+               .x2l = true},
+     .opts = {.stack = {.recompute = true}}},
+    {.what = "talking heads to an encoder",
+     .encoder = true,
+     .opts = {.sentinels = 20},
+     .talks = {.key_heads = 2,
+               .softmax_heads = 3,
+               .value_heads = 4,
+               .key_size = 6,
+               .value_size = 5,
+               .m2w = true},
+     .talks_across = {.key_heads = 2,
+                      .softmax_heads = 3,
+                      .value_heads = 4,
+                      .key_size = 6,
+                      .value_size = 5,
+                      .relative = MTF_RELATIVE_BIAS_SHARED,
+                      .buckets = 8,
+                      .max_distance = 12,
+                      .m2l = true,
+                      .x2w = true}},
+    {.what = "fixed extra logit",
+     .attention = {.fixed_extra_logit = true, .extra_logit_value = 0.7}},
+    {.what = "relative bias to the encoder",
+     .encoder = true,
+     .opts = {.sentinels = 20},
+     .across = {.relative = MTF_RELATIVE_BIAS, .extra_logit = true}},
+    {.what = "shared relative bias to the encoder",
+     .encoder = true,
+     .opts = {.sentinels = 20, .stack = {.recompute = true}},
+     .across = {.relative = MTF_RELATIVE_BIAS_SHARED, .memory_heads = 2}},
+    {.what = "contextual relative bias to the encoder",
+     .encoder = true,
+     .opts = {.sentinels = 20},
+     .across = {.relative = MTF_RELATIVE_CONTEXTUAL}},
+    {.what = "ensemble with relative bias to the encoder",
+     .encoder = true,
+     .opts = {.sentinels = 20, .ensemble = 2},
+     .across = {.relative = MTF_RELATIVE_BIAS}},
+    {.what = "encoder with a window", .encoder = true, .of_encoder = {.window = 2}},
 };
 
 int small_models(void)
@@ -74,18 +163,32 @@ mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **w
     return small_model_by(s, k, dropout, false, what);
 }
 
+/* An attention of the usual size. */
+static mtf_attention_layer usual_size(mtf_attention_layer o, bool composed)
+{
+    o.heads = 4;
+    o.kv = 8;
+    o.buckets = 8;
+    o.max_distance = 12;
+    o.composed = composed;
+    return o;
+}
+
+static mtf_transformer_layer talking(mtf_layer_kind kind, const mtf_talking_heads_layer *o,
+                                     bool dropout)
+{
+    mtf_transformer_layer l = {.kind = kind, .talking_heads = *o};
+    l.talking_heads.dropout = dropout ? 0.1 : 0;
+    return l;
+}
+
 mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool composed,
                                 const char **what)
 {
     const small          *m = &smalls[k];
     mtf_attention_layer   a = m->attention;
     mtf_transformer_opts  o = m->opts;
-    mtf_transformer_layer encoder[] = {{.kind = MTF_SELF_ATTENTION,
-                                        .attention = {.heads = 4,
-                                                      .kv = 8,
-                                                      .relative = MTF_RELATIVE_BIAS_SHARED,
-                                                      .buckets = 8,
-                                                      .max_distance = 12}},
+    mtf_transformer_layer encoder[] = {{.kind = MTF_SELF_ATTENTION, .attention = m->of_encoder},
                                        {.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}},
                                        {0}};
     mtf_transformer_layer layers[4] = {{.kind = MTF_SELF_ATTENTION}};
@@ -93,12 +196,17 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     if (!a.heads) a.heads = 4;
     a.kv = 8;
     a.dropout = dropout ? 0.1 : 0;
-    a.composed = encoder[0].attention.composed = composed;
+    a.composed = composed;
     layers[0].attention = a;
+    if (m->talks.key_size)
+        layers[0] = talking(MTF_TALKING_HEADS_SELF_ATTENTION, &m->talks, dropout);
+    encoder[0].attention = usual_size(m->of_encoder, composed);
+    encoder[0].attention.relative = MTF_RELATIVE_BIAS_SHARED;
     if (m->encoder)
-        layers[n++] =
-            (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
-                                    .attention = {.heads = 4, .kv = 8, .composed = composed}};
+        layers[n++] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION,
+                                              .attention = usual_size(m->across, composed)};
+    if (m->talks_across.key_size)
+        layers[1] = talking(MTF_TALKING_HEADS_ENC_DEC_ATTENTION, &m->talks_across, dropout);
     layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
     for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
     o.d_model = 16;

@@ -32,7 +32,7 @@ static void decode(run *r, int k, const char *mesh, const char *layout, int64_t 
     *r = (run){.session = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout})};
     mtf_decode_job *jobs[JOBS];
     r->model = small_model(r->session, k, false, &r->what);
-    fill(r->prompts, strcmp(r->what, "prefix") == 0);
+    fill(r->prompts, strncmp(r->what, "prefix", 6) == 0);
     r->decoder = mtf_decoder_new(
         r->model,
         &(mtf_decoder_opts){.batch = 2, .max_length = 40, .max_inputs = 20, .beams = beams});
@@ -143,6 +143,73 @@ static void test_any_mesh_says_the_same(void **state)
         }
 }
 
+/* ---- where a sequence begins and ends ---- */
+
+static const mtf_transformer_layer two_layers[] = {
+    {MTF_SELF_ATTENTION, .attention = {.heads = 2, .kv = 4}},
+    {MTF_FEED_FORWARD, .feed_forward = {.hidden = 8}},
+    {0}};
+
+/* What a small model adds to a prompt; the number of tokens. */
+static int64_t added(mtf_transformer_opts o, int64_t beams, int64_t length, const int32_t *prompt,
+                     mtf_sampling how, int32_t *ids)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){0});
+    o.d_model = 8;
+    o.input_vocab = SMALL_VOCAB;
+    o.stack = (mtf_stack_opts){.layers = two_layers, .blocks = 1, .max_length = 40};
+    mtf_decoder *d =
+        mtf_decoder_new(mtf_transformer_new(s, &o), &(mtf_decoder_opts){.beams = beams});
+    mtf_decode_job job = {.prompt = prompt, .length = length, .how = how}, *jobs[] = {&job};
+    how.max_tokens = NEW;
+    job.how = how;
+    if (!mtf_decode(d, 1, jobs)) fail_msg("%s", mtf_error(s));
+    int64_t n = job.lengths[0];
+    memcpy(ids, job.ids[0], sizeof *ids * (size_t)n);
+    mtf_decode_free(d, &job);
+    assert_int_equal(mtf_close(s), 0);
+    return n;
+}
+
+static void test_own_end(void **state)
+{
+    static const int32_t prompt[] = {3, 4, 5};
+    mtf_transformer_opts plain = {0};
+    int32_t              ids[NEW], again[NEW];
+    (void)state;
+    assert_int_equal(added(plain, 1, 3, prompt, (mtf_sampling){.stop = never}, ids), NEW);
+    int64_t at = 1; /* a token that was not there before */
+    while (at + 1 < NEW && ids[at] == ids[0]) at++;
+    assert_true(ids[at] != ids[0] && ids[at] > 0);
+    mtf_transformer_opts ends = {.end = ids[at]};
+    assert_int_equal(added(ends, 1, 3, prompt, (mtf_sampling){0}, again), at + 1);
+    assert_memory_equal(again, ids, sizeof *ids * (size_t)(at + 1));
+    for (int64_t beams = 1; beams <= 2; beams++) {
+        mtf_sampling how = {.never_end = true};
+        assert_int_equal(added(ends, beams, 3, prompt, how, again), NEW);
+        assert_memory_equal(again, ids, beams == 1 ? sizeof *ids * (size_t)at : 0);
+        for (int i = 0; i < NEW; i++) assert_true(again[i] != ends.end);
+    }
+}
+
+/* A model that does not shift reads the same tokens as its prompt. */
+static void test_start(void **state)
+{
+    static const int32_t prompt[] = {7, 4, 5};
+    mtf_transformer_opts shifts = {0}, plain = {.no_shift = true};
+    int32_t              ids[NEW], same[NEW], other[NEW];
+    (void)state;
+    for (int64_t beams = 1; beams <= 2; beams++) {
+        mtf_sampling how = {.stop = never, .start = 7};
+        assert_int_equal(added(shifts, beams, 2, prompt + 1, how, ids), NEW);
+        how.start = 0;
+        assert_int_equal(added(plain, beams, 3, prompt, how, same), NEW);
+        assert_memory_equal(ids, same, sizeof ids);
+        assert_int_equal(added(shifts, beams, 2, prompt + 1, how, other), NEW);
+        assert_memory_not_equal(ids, other, sizeof ids);
+    }
+}
+
 static void test_refusals(void **state)
 {
     static const int32_t prompt[] = {3, 4, 99};
@@ -156,12 +223,19 @@ static void test_refusals(void **state)
     assert_false(mtf_decode_start(d, &job));
     assert_non_null(strstr(mtf_error(s), "token 2 of the prompt is 99; the vocabulary has 50"));
     mtf_close(s);
+    s = mtf_open_with(&(mtf_session_opts){0});
+    d = mtf_decoder_new(small_model(s, 0, false, &what), NULL);
+    job = (mtf_decode_job){.prompt = prompt, .length = 2, .how = {.start = 50}};
+    assert_false(mtf_decode_start(d, &job));
+    assert_non_null(strstr(mtf_error(s), "starts from token 50; the vocabulary has 50"));
+    mtf_close(s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoding_is_the_whole_model),
                                        cmocka_unit_test(test_any_mesh_says_the_same),
+                                       cmocka_unit_test(test_own_end), cmocka_unit_test(test_start),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,8 +223,8 @@ static void test_wrong_values(void **state)
            "neither");
     refuse(
         LM "SelfAttention.keep_query_heads_dims = True",
-        "value: parameter 1:4:39: SelfAttention.keep_query_heads_dims is not available in mtf with "
-        "any value but False");
+        "value: parameter 1:4:39: keep_query_heads_dims leaves the heads in the result, which no "
+        "stack of layers takes; it is for BranchedSelfAttention, which is not available in mtf");
     refuse(
         LM "VarianceScalingInitializer.scale = 2.0",
         "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available in mtf with any "
@@ -263,6 +263,50 @@ static void test_wrong_values(void **state)
     refuse(LM "Unitransformer.sample_autoregressive.sampling_keep_top_k = 0",
            "value: parameter 1:4:60: sampling_keep_top_k takes -1 (all tokens) or a number from 1 "
            "on, not 0");
+    refuse(
+        "run.batch_size = 1\nmake_layer_stack.layers = [@SelfAttention]\n"
+        "decoder/make_layer_stack.layers = [@EncDecAttention]\n"
+        "EncDecAttention.relative_attention_type = 'bias'",
+        "value: parameter 1:4:43: relative positions in the inputs need the number of sentinels; "
+        "bind relative_position_spans.num_sentinels, as to the extra ids of the vocabulary");
+#define TALKS                                                                                      \
+    "run.batch_size = 1\nrun.model_type = 'lm'\n"                                                  \
+    "make_layer_stack.layers = [@TalkingHeadsSelfAttention]\nTalkingHeadsSelfAttention."
+    refuse(TALKS "key_heads_dims = (('heads', 6),)",
+           "value: parameter 1:4:44: there are 6 of 'heads' here and 12 in another set of heads; "
+           "give what differs different names");
+    refuse(TALKS "key_heads_dims = (('heads', 6), ('heads', 2))",
+           "value: parameter 1:4:44: heads are one to 4 dimensions, as in (('heads', 4), "
+           "('key_heads', 3))");
+    refuse(TALKS "dynamic_projections = ['x2l', 'l2x']",
+           "value: parameter 1:4:49: dynamic_projections takes None or a list of 'x2l', 'm2l', "
+           "'x2w' and 'm2w'");
+    refuse(
+        LM "SelfAttention.attention_kwargs = {'extra_logit': 'x'}",
+        "value: parameter 1:4:35: attention_kwargs: \"extra_logit\" is not available in mtf with "
+        "this value; 'dropout_broadcast_dims': [], 'extra_logit': 0.0 and 'float32_logits': True "
+        "are");
+    refuse(LM "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
+              "sublayer_annealed_dropout.start_step = 5",
+           "value: parameter 1:5:40: sublayer_annealed_dropout takes init_dropout_rate, from 0 to "
+           "below 1, start_step, and end_step, which is later");
+    refuse(LM "sublayer_dropout.dropout_rate = 1.5",
+           "value: parameter 1:4:33: sublayer_dropout takes a dropout_rate from 0 to below 1");
+    refuse(LM "make_layer_stack.layer_stack_cls = @ReversibleLayerStack\n"
+              "LayerStack.sublayers_per_layer = [@sublayer_call_layer, @sublayer_residual]",
+           "value: parameter 1:5:34: a ReversibleLayerStack adds what its layers give; bind "
+           "ReversibleLayerStack.sublayers_per_layer without sublayer_residual");
+    refuse(
+        LM "shift_targets.bos_id = 5",
+        "value: parameter 1:4:24: shift_targets.bos_id is not available in mtf with any value but 0");
+    refuse(LM "Unitransformer.sample_autoregressive.bos_id = -1",
+           "value: parameter 1:4:47: bos_id takes a token, not -1");
+    refuse(LM "Unitransformer.loss_on_targets_only = True\ndelimited_lm_inputs_mask.eos_id = -1",
+           "value: parameter 1:5:35: delimited_lm_inputs_mask.eos_id takes a token, not -1");
+    refuse("run.batch_size = 1\nrun.model_type = 'bi_student_teacher'\n"
+           "StudentTeacher.temperature = 1.0\nStudentTeacher.fraction_soft = 1.5",
+           "value: parameter 1:4:32: StudentTeacher.fraction_soft takes a number from 0 to 1: the "
+           "share of the loss that follows the teacher");
 }
 
 /* ---- scopes ---- */

@@ -415,6 +415,8 @@ static void test_data(void **state)
                           "decode_from_file.input_filename = 'in.txt'\n"
                           "Unitransformer.sample_autoregressive.temperature = 0.5\n"
                           "Unitransformer.sample_autoregressive.sampling_keep_top_k = 7\n"
+                          "Unitransformer.sample_autoregressive.never_end = True\n"
+                          "Unitransformer.sample_autoregressive.bos_id = 3\n"
                           "run.tpu = 'somewhere'\n",
                           100);
     assert_string_equal(o.run.vocabulary->name, "SentencePieceVocabulary");
@@ -436,9 +438,10 @@ static void test_data(void **state)
     assert_string_equal(o.run.eval_steps, "10,20");
     assert_string_equal(o.run.decode.input_file, "in.txt");
     assert_true(o.run.decode.how.temperature == 0.5 && o.run.decode.how.top_k == 7);
+    assert_true(o.run.decode.how.never_end && o.run.decode.how.start == 3);
     const mtf_config_note *notes;
     assert_int_equal(mtf_config_notes(o.config, &notes), 1);
-    assert_string_equal(notes[0].text, "parameter 1:14:1: run.tpu has no effect in mtf");
+    assert_string_equal(notes[0].text, "parameter 1:16:1: run.tpu has no effect in mtf");
     assert_false(notes[0].warning);
     close_well(o.session);
 }
@@ -543,26 +546,80 @@ static void test_other_models(void **state)
     check_same_again(&o, 100);
     close_well(o.session);
 
+    o = open_names(
+        "tiny", NULL,
+        "run.model_type = 'bi_student_teacher'\n"
+        "StudentTeacher.fraction_soft = 0\nStudentTeacher.temperature = 2.0\n"
+        "teacher/make_layer_stack.layer_stack_cls = @ReversibleLayerStack\n"
+        "ReversibleLayerStack.sublayers_per_layer = [@sublayer_rms_norm, @sublayer_call_layer]\n"
+        "student/encoder/make_layer_stack.layers = [@LocalSelfAttention, @DenseReluDense]",
+        100);
+    assert_true(o.model.teacher.encoder.reversible && !o.model.model.encoder.reversible);
+    assert_true(o.model.distill.fraction_soft < 0); /* none, where 0 is the default */
+    assert_int_equal(o.model.model.encoder.layers[0].attention.window, 128);
+    build(&o);
+    check_same_again(&o, 100);
+    close_well(o.session);
+
     o = open_names("tiny", NULL,
-                   "run.model_type = 'delimited_lm'\n"
-                   "Unitransformer.input_full_attention = True\n"
-                   "Unitransformer.loss_on_targets_only = True\n"
-                   "make_layer_stack.layers = [[@SelfAttention, 'first', {'num_memory_heads': 1}], "
-                   "@LocalSelfAttention, @TalkingHeadsSelfAttention, @DenseReluDense]\n"
-                   "LocalSelfAttention.radius = 3\n"
-                   "TalkingHeadsSelfAttention.key_heads_dims = (('heads', 6),)\n"
-                   "Unitransformer.ensemble = 2\n"
-                   "reduce_ensemble_logits.reduce_fn = @reduce_ensemble_logits_select\n"
-                   "reduce_ensemble_logits_select.model_id = 1\n"
-                   "DenseReluDense.activation = ['swish', 'linear']",
+                   "run.model_type = 'bitransformer'\n"
+                   "EncDecAttention.relative_attention_type = 'bias_shared'\n"
+                   "decoder/Unitransformer.sinusoid_positional_embedding = True\n"
+                   "sinusoid_positional_embedding_weights.max_timescale = 500.0\n"
+                   "shift_targets.bos_id = 0\nshift_targets.eos_id = 1\n"
+                   "relative_position_spans.num_sentinels = 20\n"
+                   "SelfAttention.attention_kwargs = {'extra_logit': -1.5}\n"
+                   "EncDecAttention.attention_kwargs = None\n"
+                   "EncDecAttention.learned_extra_logit = True\n"
+                   "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
+                   "sublayer_annealed_dropout.init_dropout_rate = 0.25\n"
+                   "sublayer_annealed_dropout.start_step = 5\n"
+                   "sublayer_annealed_dropout.end_step = 10\n"
+                   "LayerStack.sublayers_final = [@sublayer_rms_norm_subsampled]\n"
+                   "sublayer_rms_norm_subsampled.percentage = 30.0\n",
                    100);
+    assert_int_equal(o.model.model.sentinels, 20);
+    assert_true(o.model.model.stack.layers[1].attention.extra_logit);
+    assert_true(o.model.model.stack.max_timescale == 500);
+    assert_int_equal(count_warnings(o.config), 0);
+    assert_int_equal(o.model.model.stack.layers[1].attention.relative, MTF_RELATIVE_BIAS_SHARED);
+    assert_true(o.model.model.stack.layers[0].attention.fixed_extra_logit &&
+                o.model.model.stack.layers[0].attention.extra_logit_value == -1.5);
+    assert_string_equal(o.model.model.stack.initial[0], "annealed_dropout(0.25,5.0,10.0)");
+    assert_string_equal(o.model.model.stack.final[0], "rms_norm_subsampled(30.0,1e-06)");
+    build(&o);
+    check_same_again(&o, 100);
+    close_well(o.session);
+
+    o = open_names(
+        "tiny", NULL,
+        "run.model_type = 'delimited_lm'\n"
+        "delimited_lm_inputs_mask.eos_id = 99\n"
+        "Unitransformer.input_full_attention = True\n"
+        "Unitransformer.loss_on_targets_only = True\n"
+        "make_layer_stack.layers = [[@SelfAttention, 'first', {'num_memory_heads': 1}], "
+        "@LocalSelfAttention, @TalkingHeadsSelfAttention, @DenseReluDense]\n"
+        "LocalSelfAttention.radius = 3\n"
+        "TalkingHeadsSelfAttention.key_heads_dims = (('heads', 2), ('key_heads', 3))\n"
+        "TalkingHeadsSelfAttention.softmax_heads_dims = (('heads', 2),)\n"
+        "TalkingHeadsSelfAttention.value_heads_dims = (('heads', 2), ('value_heads', 5))\n"
+        "TalkingHeadsSelfAttention.dynamic_projections = ['x2l', 'm2w']\n"
+        "Unitransformer.ensemble = 2\n"
+        "reduce_ensemble_logits.reduce_fn = @reduce_ensemble_logits_select\n"
+        "reduce_ensemble_logits_select.model_id = 1\n"
+        "DenseReluDense.activation = ['swish', 'linear']",
+        100);
     const mtf_transformer_opts *m = &o.model.model;
-    assert_true(m->prefix && m->loss_on_targets_only && m->ensemble == 2);
+    assert_true(m->prefix && m->loss_on_targets_only && m->ensemble == 2 && m->end == 99);
     assert_true(m->ensemble_output == MTF_ENSEMBLE_SELECT && m->ensemble_member == 1);
     assert_string_equal(m->stack.layers[0].name, "first");
     assert_int_equal(m->stack.layers[0].attention.memory_heads, 1);
     assert_int_equal(m->stack.layers[1].attention.window, 3);
-    assert_int_equal(m->stack.layers[2].talking_heads.key_heads, 6);
+    const mtf_talking_heads_layer *talks = &m->stack.layers[2].talking_heads;
+    assert_int_equal(talks->key_dims.ndims, 2);
+    assert_string_equal(talks->key_dims.dims[1].name, "key_heads");
+    assert_int_equal(talks->value_dims.dims[1].size, 5);
+    assert_true(talks->x2l && !talks->m2l && !talks->x2w && talks->m2w);
     assert_string_equal(m->stack.layers[3].feed_forward.activation[1], "linear");
     assert_int_equal(count_warnings(o.config), 0);
     build(&o);

@@ -112,62 +112,140 @@ static void test_loss_in_blocks(void **state)
 
 enum { ROW = 9 };
 
+/* Two examples, of 4 and 5 tokens, with 3 and 5 for the encoder: one after the other in a row, or in a
+ * row each. */
+typedef struct rows {
+    int            n;
+    const int32_t *ids, *segment, *position;
+    const int32_t *inputs, *inputs_segment, *inputs_position;
+    const int32_t *subsegment; /* NULL: none */
+} rows;
+
+static const rows packed = {
+    1,
+    (const int32_t[]){11, 1, 33, 1, 21, 42, 1, 44, 1},
+    (const int32_t[]){1, 1, 1, 1, 2, 2, 2, 2, 2},
+    (const int32_t[]){0, 1, 2, 3, 0, 1, 2, 3, 4},
+    (const int32_t[]){14, 33, 1, 15, 42, 16, 44, 1, 0},
+    (const int32_t[]){1, 1, 1, 2, 2, 2, 2, 2, 0},
+    (const int32_t[]){0, 1, 2, 0, 1, 2, 3, 4, 0},
+    NULL,
+};
+static const rows apart = {
+    2,
+    (const int32_t[]){11, 1, 33, 1, 0, 0, 0, 0, 0, 21, 42, 1, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    (const int32_t[]){14, 33, 1, 0, 0, 0, 0, 0, 0, 15, 42, 16, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    NULL,
+};
+
+/* The first example has no inputs of its own: it was cut before its second end. */
+static const rows packed_cut = {
+    1,
+    (const int32_t[]){11, 12, 33, 1, 21, 42, 1, 44, 1},
+    (const int32_t[]){1, 1, 1, 1, 2, 2, 2, 2, 2},
+    (const int32_t[]){0, 1, 2, 3, 0, 1, 2, 3, 4},
+    (const int32_t[]){14, 33, 1, 15, 42, 16, 44, 1, 0},
+    (const int32_t[]){1, 1, 1, 2, 2, 2, 2, 2, 0},
+    (const int32_t[]){0, 1, 2, 0, 1, 2, 3, 4, 0},
+    NULL,
+};
+static const rows apart_cut = {
+    2,
+    (const int32_t[]){11, 12, 33, 1, 0, 0, 0, 0, 0, 21, 42, 1, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    (const int32_t[]){14, 33, 1, 0, 0, 0, 0, 0, 0, 15, 42, 16, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    NULL,
+};
+
+/* The same targets of one input, which is there once. */
+static const rows one_input = {
+    1,
+    (const int32_t[]){11, 1, 33, 1, 21, 42, 1, 44, 1},
+    (const int32_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1},
+    (const int32_t[]){0, 1, 2, 3, 0, 1, 2, 3, 4},
+    (const int32_t[]){15, 42, 33, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8},
+    (const int32_t[]){1, 1, 1, 1, 2, 2, 2, 2, 2},
+};
+static const rows input_twice = {
+    2,
+    (const int32_t[]){11, 1, 33, 1, 0, 0, 0, 0, 0, 21, 42, 1, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    (const int32_t[]){15, 42, 33, 44, 1, 0, 0, 0, 0, 15, 42, 33, 44, 1, 0, 0, 0, 0},
+    (const int32_t[]){1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+    NULL,
+};
+
 /* The token losses of examples in rows of their own, or of several in a row. */
-static void losses_of(int k, int rows, const int32_t *ids, const int32_t *segment,
-                      const int32_t *position, float *losses, const char **what)
+static void losses_of(int k, const rows *x, float *losses, const char **what)
 {
-    mtf_session     *s = mtf_open_with(&(mtf_session_opts){0});
-    mtf_transformer *m = small_model(s, k, false, what);
-    mtf_graph       *g = mtf_graph_new(s);
-    mtf_shape        shape = mtf_shape((mtf_dim){"batch", rows}, (mtf_dim){"length", ROW});
-    mtf_tensor      *t = mtf_input(g, "targets", MTF_I32, shape);
-    mtf_tensor      *seg = mtf_input(g, "segment", MTF_I32, shape),
-               *pos = mtf_input(g, "position", MTF_I32, shape);
-    mtf_transformer_batch  b = {.targets = t, .targets_segment = seg, .targets_position = pos};
+    mtf_session          *s = mtf_open_with(&(mtf_session_opts){0});
+    mtf_transformer      *m = small_model(s, k, false, what);
+    mtf_graph            *g = mtf_graph_new(s);
+    mtf_shape             shape = mtf_shape((mtf_dim){"batch", x->n}, (mtf_dim){"length", ROW});
+    mtf_transformer_batch b = {.targets = mtf_constant_data(g, x->ids, MTF_I32, shape),
+                               .targets_segment = mtf_constant_data(g, x->segment, MTF_I32, shape),
+                               .targets_position =
+                                   mtf_constant_data(g, x->position, MTF_I32, shape)};
+    if (x->subsegment) b.targets_subsegment = mtf_constant_data(g, x->subsegment, MTF_I32, shape);
+    if (small_model_has_encoder(k)) {
+        b.inputs = mtf_constant_data(g, x->inputs, MTF_I32, shape);
+        b.inputs_segment = mtf_constant_data(g, x->inputs_segment, MTF_I32, shape);
+        b.inputs_position = mtf_constant_data(g, x->inputs_position, MTF_I32, shape);
+    }
     mtf_transformer_result r = mtf_transformer_apply(m, &b, NULL);
     mtf_tensor            *counted = mtf_multiply(r.token_losses, r.weights);
     mtf_program           *p = mtf_compile(g, counted);
-    mtf_feed(p, t, ids);
-    mtf_feed(p, seg, segment);
-    mtf_feed(p, pos, position);
     mtf_step(p);
     mtf_fetch(p, counted, losses);
     if (!mtf_ok(s)) fail_msg("%s: %s", *what, mtf_error(s));
     mtf_close(s);
 }
 
+static void check_rows(int k, const rows *shared, const rows *own)
+{
+    const char *what;
+    float       together[ROW], each[2 * ROW];
+    losses_of(k, shared, together, &what);
+    losses_of(k, own, each, &what);
+    for (int i = 0; i < ROW; i++) {
+        float alone = i < 4 ? each[i] : each[ROW + i - 4];
+        if (fabsf(together[i] - alone) > 2e-5f)
+            fail_msg("%s: token %d has loss %g, alone in its row %g", what, i, (double)together[i],
+                     (double)alone);
+    }
+}
+
 static void test_packing(void **state)
 {
-    /* Two examples, of 4 and 5 tokens: one after the other in a row, or in a row each. */
-    static const int32_t packed[ROW] = {11, 1, 13, 1, 21, 22, 1, 24, 1},
-                         segment[ROW] = {1, 1, 1, 1, 2, 2, 2, 2, 2},
-                         position[ROW] = {0, 1, 2, 3, 0, 1, 2, 3, 4};
-    static const int32_t apart[2 * ROW] = {11, 1,  13, 1,  0, 0, 0, 0, 0,
-                                           21, 22, 1,  24, 1, 0, 0, 0, 0},
-                                   segments[2 * ROW] = {1, 1, 1, 1, 0, 0, 0, 0, 0,
-                                                        1, 1, 1, 1, 1, 0, 0, 0, 0},
-                                   positions[2 * ROW] = {0, 1, 2, 3, 4, 5, 6, 7, 8,
-                                                         0, 1, 2, 3, 4, 5, 6, 7, 8};
     (void)state;
     for (int k = 0; k < small_models(); k++) {
-        const char *what;
-        float       together[ROW], each[2 * ROW];
-        if (small_model_has_encoder(k)) continue;
-        losses_of(k, 1, packed, segment, position, together, &what);
-        losses_of(k, 2, apart, segments, positions, each, &what);
-        for (int i = 0; i < ROW; i++) {
-            float alone = i < 4 ? each[i] : each[ROW + i - 4];
-            if (fabsf(together[i] - alone) > 2e-5f)
-                fail_msg("%s: token %d has loss %g, alone in its row %g", what, i,
-                         (double)together[i], (double)alone);
-        }
+        check_rows(k, &packed, &apart);
+        check_rows(k, &packed_cut, &apart_cut);
     }
+}
+
+static void test_several_targets(void **state)
+{
+    (void)state;
+    for (int k = 0; k < small_models(); k++) check_rows(k, &one_input, &input_twice);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_composed), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_loss_in_blocks), cmocka_unit_test(test_packing)};
+        cmocka_unit_test(test_loss_in_blocks), cmocka_unit_test(test_packing),
+        cmocka_unit_test(test_several_targets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

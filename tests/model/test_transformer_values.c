@@ -8,7 +8,15 @@
 
 #include "ground.h"
 
-enum { BATCH = 3, LENGTH = 7, INPUTS = 5, VARIABLES = 100, ELEMENTS = 4096, NAME = 200 };
+enum {
+    BATCH = 3,
+    LENGTH = 7,
+    INPUTS = 5,
+    VARIABLES = 100,
+    ELEMENTS = 4096,
+    NAME = 200,
+    OTHER_END = 49
+};
 
 /* ---- models that small_models does not have: most of them cannot be decoded ---- */
 
@@ -17,7 +25,8 @@ typedef struct more {
     mtf_transformer_opts   opts;
     mtf_attention_layer    attention;
     mtf_feed_forward_layer feed_forward;
-    bool                   talking, encoder, distilled;
+    bool                   encoder, distilled;
+    double                 soft;             /* of the distilled */
     bool                   evaluates;        /* not in training */
     bool                   packed, negative; /* several examples in a row; targets without loss */
 } more;
@@ -29,20 +38,20 @@ static const char *const scale_final[] = {"scale_norm", NULL};
 
 static const more mores[] = {
     {.what = "hybrid", .attention = {.hybrid = true}},
-    {.what = "talking heads",
-     .talking = true,
-     .attention = {.relative = MTF_RELATIVE_BIAS, BUCKETS}},
-    {.what = "talking heads to an encoder", .talking = true, .encoder = true},
     {.what = "scale norm, gated gelu, biases",
      .feed_forward = {.activation = {"gelu", "linear"}, .bias = true},
      .opts = {.stack = {.per_layer = scale_layers, .final = scale_final}}},
     {.what = "large z-loss, own denominator", .opts = {.z_loss = 0.05, .loss_denominator = 5}},
     {.what = "loss on targets only", .opts = {.prefix = true, .loss_on_targets_only = true}},
+    {.what = "another end",
+     .opts = {.prefix = true, .loss_on_targets_only = true, .end = OTHER_END}},
     {.what = "bidirectional",
      .opts = {.bidirectional = true},
      .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, BUCKETS}},
     {.what = "separate embeddings", .encoder = true, .opts = {.separate_embedding = true}},
-    {.what = "distilled", .distilled = true},
+    {.what = "distilled", .distilled = true, .soft = 0.25},
+    {.what = "distilled encoder and decoder", .encoder = true, .distilled = true, .soft = 0.25},
+    {.what = "distilled without a teacher's share", .distilled = true, .soft = -1},
     {.what = "mean probability", .evaluates = true, .opts = {.ensemble = 2}},
     {.what = "mean logit",
      .evaluates = true,
@@ -59,23 +68,13 @@ static const more mores[] = {
      .packed = true,
      .negative = true,
      .attention = {.window = 2}},
+    {.what = "bidirectional, window", .opts = {.bidirectional = true}, .attention = {.window = 2}},
 };
 enum { MORES = sizeof mores / sizeof *mores };
 
 static mtf_transformer_layer attention_of(const more *m, bool to_encoder)
 {
     mtf_transformer_layer l = {.kind = to_encoder ? MTF_ENC_DEC_ATTENTION : MTF_SELF_ATTENTION};
-    if (m->talking) {
-        l.kind =
-            to_encoder ? MTF_TALKING_HEADS_ENC_DEC_ATTENTION : MTF_TALKING_HEADS_SELF_ATTENTION;
-        l.talking_heads = (mtf_talking_heads_layer){
-            .key_heads = 2, .softmax_heads = 3, .value_heads = 4, .key_size = 6, .value_size = 5};
-        if (to_encoder) return l;
-        l.talking_heads.relative = m->attention.relative;
-        l.talking_heads.buckets = m->attention.buckets;
-        l.talking_heads.max_distance = m->attention.max_distance;
-        return l;
-    }
     if (!to_encoder) l.attention = m->attention;
     l.attention.heads = 4;
     l.attention.kv = 8;
@@ -123,7 +122,7 @@ static mtf_transformer_result apply(mtf_session *s, int k, mtf_transformer_batch
     how.training = !m->evaluates;
     if (!m->distilled) return mtf_transformer_apply(model, b, &how);
     return mtf_transformer_distill(model, more_model(s, m), b, &how,
-                                   &(mtf_distill_opts){.temperature = 2, .fraction_soft = 0.25});
+                                   &(mtf_distill_opts){.temperature = 2, .fraction_soft = m->soft});
 }
 
 /* ---- numbers that both sides make ---- */
@@ -142,7 +141,7 @@ static double noise(const char *name, uint32_t i)
 
 static void set_variable(mtf_tensor *v)
 {
-    static const char *const positive[] = {"scale", "rezero_scale", "hybrid_attention_mix"};
+    static const char *const positive[] = {"scale", "rezero_weight", "hybrid_attention_mix"};
     const char              *name = tensor_name(v), *slash = strrchr(name, '/');
     float                    x[ELEMENTS];
     int64_t                  n = mtf_shape_size(mtf_shape_of_tensor(v));
@@ -178,7 +177,7 @@ static void set_tokens(const more *m, int64_t given, int32_t *ids, int32_t *inpu
     tokens(BATCH * given, inputs, 1);
     for (int row = 0; row < BATCH; row++) {
         int32_t *of = ids + row * LENGTH;
-        of[2] = of[5] = 1;
+        of[2] = of[5] = m && m->opts.end ? m->opts.end : 1;
         if (m && m->packed) of[6] = 0;
         if (m && m->negative) of[1] *= -1;
     }

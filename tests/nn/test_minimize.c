@@ -261,9 +261,15 @@ static void test_refused(void **state)
     (void)state;
     refuse((mtf_minimize_opts){.optimizer = "adm"},
            "name: minimize: there is no optimizer \"adm\"; did you mean \"adam\"?");
-    refuse((mtf_minimize_opts){.optimizer = "lion"},
-           "name: minimize: there is no optimizer \"lion\"; there are sgd, momentum, nesterov, "
-           "adam, adamw, adafactor");
+#define OPTIMIZER(name, method, options) name ", "
+    static const char names[] =
+#include "nn/optimizers.h"
+        ;
+#undef OPTIMIZER
+    char all[400];
+    snprintf(all, sizeof all, "name: minimize: there is no optimizer \"lion\"; there are %.*s",
+             (int)(sizeof names - sizeof ", "), names);
+    refuse((mtf_minimize_opts){.optimizer = "lion"}, all);
     refuse(
         (mtf_minimize_opts){.clip_norm = -1},
         "value: minimize: clip_norm is -1 and clip_value 0; they must be above 0, or 0 for none");

@@ -64,7 +64,7 @@ for command in train eval plan layout show verify; do
 done
 run run --help
 check "help of run lists its options" 0 out "--feed NAME=FILE.npy" "--fetch NAME[=FILE.npy]" \
-    "--steps N" "--seed N" "--threads N" "--device cpu|check" "--memory BYTES" "--json"
+    "--steps N" "--seed N" "--threads N" "--device cpu|cuda|check" "--memory BYTES" "--json"
 awk '/^  --/ { at = match($0, /  [a-z]/) ; if (match(substr($0, 3), /   *[a-z]/)) print RSTART + RLENGTH }' \
     out | sort -u >columns
 if [ "$(wc -l <columns)" -eq 1 ]; then pass

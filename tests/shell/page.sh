@@ -146,6 +146,23 @@ looks "two layouts" diff.html .pairs '.sides .plots' '.readout[data-plan=\"1\"]'
 whole "two layouts" diff.html 300000
 fits "two layouts" diff.html
 
+# A rule for state that would raise the memory is declined, as in tests/shell/plan.sh: pages say so, and why.
+file whole.mtf 'x: f32[batch=4, h=600] = constant(value=0.25)' 'w: f32[h=600, k=600] = variable' 'y = loop(x, trips=3) {' \
+    '    body(s; i) {' '        t: [batch, k] = einsum(s, w)' '        yield tanh(rename_dimension(t, from=k, to=h))' '    }' '}' \
+    'loss = reduce_mean(square(y))' 'dw = gradients(loss; w)' 'nw = assign(w, w - 0.5 * dw)'
+settled=(whole.mtf --mesh x:2 --layout batch:x --state-layout h:x --fetch loss)
+run plan "${settled[@]}"
+sed -n 's/^ *\(state rule .*\)/\1/p' out | sed 's/"/\&quot;/g' >declined
+[ -s declined ] && pass || lose "a rule is declined" "a sentence" "$(cat out err)"
+run plan "${settled[@]}" --html declined.html
+check "a declined rule" 0 declined.html "$(cat declined)"
+looks "a declined rule" declined.html '.setting .declined' .plots
+fits "a declined rule" declined.html
+run plan "${settled[@]}" --diff k:x --html declined.html
+check "of two layouts" 0 declined.html "$(cat declined)"
+run layout "${settled[@]}" --html declined.html
+check "in a search" 0 declined.html "$(cat declined)"
+
 refuses "a page that cannot be written" "cannot be written" plan mnist --html no/such/folder/x.html
 misused "a page and JSON" "leave --json" plan mnist --html x.html --json
 misused "a page of layouts and JSON" "leave --json out" layout mnist --mesh x:2 --html x.html --json

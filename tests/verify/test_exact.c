@@ -141,13 +141,32 @@ static void test_moving(void **state)
           NAMES("c", "r", "s", "p", "k", "f", "w", "l", "t"));
 }
 
+/* An instruction that nobody has given an exact form is an error, not a crash. */
+static void test_no_exact_form(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    mtf_graph   *g = mtf_parse(s, "x: f32[a=3] = input\ny = x + x\n", "test");
+    mtf_tensor  *y = mtf_find(g, "y");
+    lockstep     l;
+    field        f = field_nth(1);
+    assert_true(lockstep_open(&l, &(lockstep_opts){.graph = g, .nfetches = 1, .fetches = &y}));
+    assert_true(lockstep_clear(&l, &f, 42));
+    instr *i = &l.lanes[0].program->instrs[0];
+    i->kind = INSTR_SAY;
+    assert_false(exact_run(&l.lanes[0].exact, i));
+    assert_string_equal(mtf_error(s), "usage: \"y\" is computed by the instruction say, which has "
+                                      "no exact form: it cannot be verified");
+    lockstep_close(&l);
+    mtf_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_and_products),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_indices_and_order),
-        cmocka_unit_test(test_moving),
+        cmocka_unit_test(test_sums_and_products), cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_indices_and_order), cmocka_unit_test(test_moving),
+        cmocka_unit_test(test_no_exact_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

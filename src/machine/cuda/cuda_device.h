@@ -24,11 +24,17 @@ typedef struct cuda_card {
     int             nmodules, modules_room;
 } cuda_card;
 
+typedef struct product_memory product_memory; /* product_choice.c */
+
 typedef struct cuda_device {
-    device     face;
-    cuda_api   api;
-    cuda_card *cards;
-    int        ncards;
+    device          face;
+    cuda_api        api;
+    cuda_card      *cards;
+    int             ncards;
+    pthread_mutex_t product_lock; /* of what follows: algorithms of products, by card and shape */
+    arena           product_arena;
+    product_memory *products;
+    int             nproducts, products_room;
 } cuda_device;
 
 /* Pinned memory of the host from which writes are queued. */
@@ -61,6 +67,10 @@ typedef struct cuda_context {
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
     bool             recording; /* what is queued is being recorded */
+    /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
+     * use, because of an error.  NULL: no other process takes part in the work. */
+    bool (*look)(void *with, double waited);
+    void *look_with;
 } cuda_context;
 
 static inline cuda_context *cuda_of(device_context *c)
@@ -82,6 +92,11 @@ device *device_cuda_open(mtf_session *s);
 
 /* The calling thread uses the context's card from now on. */
 bool cuda_use(cuda_context *c);
+/* Waits for all queued work, or for an event; `what` as in CUDA_TRY. */
+bool cuda_finish(cuda_context *c, const char *what);
+bool cuda_await(cuda_context *c, CUevent event, const char *what);
+/* Connects processors of several ranks (wire_nccl.c). */
+struct wire *cuda_open_wire(device_context *c, const mesh *m, struct ranks *r);
 
 /* ---- staging ---- */
 void *cuda_stage(device_context *c, size_t bytes);

@@ -78,6 +78,16 @@ kernel_writer *kernel_writer_of(instr_kind kind)
 {
     static kernel_writer *const writers[INSTR_KINDS] = {
         [INSTR_MAP] = write_map,
+        [INSTR_MOVE] = write_move,
+        [INSTR_ADD_INTO] = write_add_into,
+        [INSTR_FOLD] = write_fold,
+        [INSTR_GATHER] = write_gather,
+        [INSTR_SCATTER] = write_scatter,
+        [INSTR_SCAN] = write_scan,
+        [INSTR_ORDER] = write_order,
+        [INSTR_WINDOW] = write_window,
+        [INSTR_DRAW] = write_draw,
+        [INSTR_CONTRACT] = write_contract,
         [INSTR_ATTENTION] = write_attention,
         [INSTR_ATTENTION_JOIN] = write_attention_join,
         [INSTR_ATTENTION_GRAD] = write_attention_grad,

@@ -72,6 +72,24 @@ static INLINE f32 widen(f16 v)
     return r;
 }
 
+/* a / b to two units in the last place, for |b| below 2^126. */
+static INLINE f32 quotient(f32 a, f32 b) { return __fdividef(a, b); }
+
+/* The larger, the smaller; NaN where one is. */
+static INLINE f32 larger_f32(f32 a, f32 b)
+{
+    f32 r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+
+static INLINE f32 smaller_f32(f32 a, f32 b)
+{
+    f32 r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+
 /* The value before; another thread's counts, too. */
 template <class T> static INLINE T atomic_add(T *at, T v) { return atomicAdd(at, v); }
 static INLINE u32 atomic_max(u32 *at, u32 v) { return atomicMax(at, v); }
@@ -228,24 +246,26 @@ BOTH1(erfc) BOTH1(sqrt) BOTH1(floor) BOTH1(ceil) BOTH1(rint) BOTH1(fabs)
 static INLINE f32 pow(f32 x, f32 y) { return ::powf(x, y); }
 static INLINE f64 pow(f64 x, f64 y) { return ::pow(x, y); }
 
+/* a / b where a few units in the last place do not matter */
+static INLINE f32 RATIO(f32 a, f32 b) { return quotient(a, b); }
+static INLINE f64 RATIO(f64 a, f64 b) { return a / b; }
+static INLINE f32 LARGER(f32 x, f32 y) { return larger_f32(x, y); }
+static INLINE f32 SMALLER(f32 x, f32 y) { return smaller_f32(x, y); }
+static INLINE f64 LARGER(f64 x, f64 y) { return (y > x) | (y != y) ? y : x; }
+static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
+
 #define FLOATS(T)                                                                                  \
     static INLINE T ADD(T x, T y) { return x + y; }                                                \
     static INLINE T SUB(T x, T y) { return x - y; }                                                \
     static INLINE T MUL(T x, T y) { return x * y; }                                                \
     static INLINE T NEG(T x) { return -x; }                                                        \
     static INLINE T CHOOSE(bool yes, T x, T y) { return yes ? x : y; }                             \
-    static INLINE T LARGER(T x, T y) { return (y > x) | (y != y) ? y : x; }                        \
-    static INLINE T SMALLER(T x, T y) { return (y < x) | (y != y) ? y : x; }                       \
     static INLINE T AT_LEAST_0(T x) { return x < 0 ? (T)0 : x; }                                   \
     static INLINE T FLOORDIV(T x, T y) { return floor(x / y); }                                    \
     static INLINE T MOD(T x, T y) { return x - y * floor(x / y); }                                 \
-    static INLINE T SIGMOID(T x)                                                                   \
-    {                                                                                              \
-        T e = exp(-fabs(x));                                                                       \
-        return (x < 0 ? e : (T)1) / (1 + e);                                                       \
-    }                                                                                              \
-    /* From some point on downwards it is the limit, 0. */                                         \
-    static INLINE T GATE(T x, T v) { return (x < -800 ? (T)-800 : x) * SIGMOID(v); }               \
+    /* x sigmoid(v); from some point on downwards it is the limit, 0. */                           \
+    static INLINE T GATE(T x, T v) { return RATIO(x < -800 ? (T)-800 : x, 1 + exp(-v)); }          \
+    static INLINE T SIGMOID(T x) { return RATIO((T)1, 1 + exp(-x)); }                              \
     static INLINE T SILU(T x) { return GATE(x, x); }                                               \
     static INLINE T GELU(T x)                                                                      \
     {                                                                                              \

@@ -184,7 +184,7 @@ void kernel_gather(const instr *i, const run_state *r)
 EACH_ELEMENT_TYPE(ADD_BLOCK)
 
 /* Do different positions along the output's loops, and along the indexed dimension, always mean
- * different elements?  Yes if each stride exceeds the reach of all smaller ones together. */
+ * different elements? */
 static bool distinct(const instr *i)
 {
     int64_t stride[MAX_LOOPS + 1] = {i->gather.along_stride};
@@ -195,15 +195,7 @@ static bool distinct(const instr *i)
         stride[n] = i->out[0].stride[l];
         size[n++] = i->size[l];
     }
-    for (int k = 0; k < n; k++) {
-        int64_t mine = stride[k] < 0 ? -stride[k] : stride[k], reach = 0;
-        for (int o = 0; o < n; o++) {
-            int64_t other = stride[o] < 0 ? -stride[o] : stride[o];
-            if (o != k && size[o] > 1 && other <= mine) reach += (size[o] - 1) * other;
-        }
-        if (size[k] > 1 && mine <= reach) return false;
-    }
-    return true;
+    return nest_distinct(n, size, stride);
 }
 
 static void scatter_one(const transfer *t, place p, const walk *each)

@@ -161,31 +161,6 @@ static strided_copy *const adders[DTYPES] = {
     [MTF_I32] = add_i32, [MTF_I64] = add_i64,   [MTF_BOOL] = add_flag,
 };
 
-/* A set of loops whose iterations write different output elements: each stride exceeds the reach of
- * all smaller ones. */
-static uint32_t loops_apart(const instr *i)
-{
-    const int64_t *stride = i->out[0].stride;
-    uint32_t       apart = 0, seen = 0;
-    int64_t        reach = 0;
-    for (;;) {
-        int64_t least = INT64_MAX;
-        int     next = -1;
-        for (int k = 0; k < i->nloops; k++) {
-            int64_t size = stride[k] < 0 ? -stride[k] : stride[k];
-            if (!(seen >> k & 1) && size < least) {
-                least = size;
-                next = k;
-            }
-        }
-        if (next < 0) return apart;
-        seen |= 1u << next;
-        if (least <= reach) continue;
-        apart |= 1u << next;
-        reach += (i->size[next] - 1) * least;
-    }
-}
-
 typedef struct adding {
     const instr *instr;
     char        *out, *in;
@@ -233,7 +208,7 @@ static void add_range(const adding *a, int64_t first, int64_t elements)
 /* out[i] += in[i], in a fixed order if several i write one element */
 void kernel_add_into(const instr *i, const run_state *r)
 {
-    uint32_t apart = loops_apart(i);
+    uint32_t apart = nest_apart(i);
     adding   a = {.instr = i, .out = operand(r, &i->out[0]), .in = operand(r, &i->in[0])};
     a.bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     a.apart = nest_of(i, apart, &i->out[0], 0);

@@ -51,6 +51,42 @@ nest nest_of(const instr *i, uint32_t loops, const access *order, uint32_t alone
     return n;
 }
 
+uint32_t nest_apart(const instr *i)
+{
+    const int64_t *stride = i->out[0].stride;
+    uint32_t       apart = 0, seen = 0;
+    int64_t        reach = 0;
+    for (;;) {
+        int64_t least = INT64_MAX;
+        int     next = -1;
+        for (int k = 0; k < i->nloops; k++) {
+            int64_t size = stride[k] < 0 ? -stride[k] : stride[k];
+            if (!(seen >> k & 1) && size < least) {
+                least = size;
+                next = k;
+            }
+        }
+        if (next < 0) return apart;
+        seen |= 1u << next;
+        if (least <= reach) continue;
+        apart |= 1u << next;
+        reach += (i->size[next] - 1) * least;
+    }
+}
+
+bool nest_distinct(int n, const int64_t *size, const int64_t *stride)
+{
+    for (int k = 0; k < n; k++) {
+        int64_t mine = magnitude(stride[k]), reach = 0;
+        for (int o = 0; o < n; o++) {
+            int64_t other = magnitude(stride[o]);
+            if (o != k && size[o] > 1 && other <= mine) reach += (size[o] - 1) * other;
+        }
+        if (size[k] > 1 && mine <= reach) return false;
+    }
+    return true;
+}
+
 /* Whole rows if the walk is at the start of one, else the rest of the current row. */
 static void find_block(walk *w)
 {

@@ -22,6 +22,14 @@ typedef struct nest {
  * order).  Those in `alone` are not merged with others. */
 nest nest_of(const instr *i, uint32_t loops, const access *order, uint32_t alone);
 
+/* A set of loops whose iterations write different elements of the first output: each stride exceeds the
+ * reach of all smaller ones. */
+uint32_t nest_apart(const instr *i);
+
+/* Do n loops with these strides always reach different elements?  Yes if each stride exceeds the reach
+ * of all smaller ones together. */
+bool nest_distinct(int n, const int64_t *size, const int64_t *stride);
+
 /* The set of an instruction's loops first .. last-1. */
 static inline uint32_t loops_between(int first, int last)
 {

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "model/config/config.h"
+#include "model/transformer/sublayers.h"
+#include "space/shape.h"
 
 /* ---- attention ---- */
 
@@ -26,17 +28,8 @@ static bool relative_kind(mtf_config *c, const configurable *k, const char *scop
                     text);
 }
 
-static bool none_to_encoder(mtf_config *c, const configurable *k, const char *scope,
-                            mtf_relative relative)
-{
-    gin_place at = configured_at(c, k, scope, "relative_attention_type");
-    return relative == MTF_RELATIVE_NONE ||
-           gin_fail(&c->gin, &at, ERR_VALUE,
-                    "%s has no relative positions in mtf; relative_attention_type takes None",
-                    k->name);
-}
-
-/* {'dropout_broadcast_dims': []}: each query has its own dropout mask. */
+/* {'dropout_broadcast_dims': []}: each query has its own dropout mask; {'extra_logit': 0.0}: a query may
+ * attend to nothing. */
 static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_layer *o)
 {
     if (kwargs->kind == GIN_NONE) return true;
@@ -48,12 +41,18 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
         const gin_value *value = gin_resolve(&c->gin, &kwargs->items[2 * k + 1]);
         TRY(value != NULL);
         const char *name = key->kind == GIN_TEXT ? key->text : "";
-        if (strcmp(name, "dropout_broadcast_dims") == 0 && config_is_list(value) && value->n == 0)
+        if (strcmp(name, "dropout_broadcast_dims") == 0 && config_is_list(value) && value->n == 0) {
             o->dropout_each = true;
-        else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL && value->truth))
+        } else if (strcmp(name, "extra_logit") == 0 &&
+                   (value->kind == GIN_INT || value->kind == GIN_REAL || value->kind == GIN_NONE)) {
+            o->fixed_extra_logit = value->kind != GIN_NONE;
+            o->extra_logit_value = value->kind == GIN_INT ? (double)value->whole : value->real;
+        } else if (!(strcmp(name, "float32_logits") == 0 && value->kind == GIN_BOOL &&
+                     value->truth))
             return gin_fail(&c->gin, &key->at, ERR_VALUE,
                             "attention_kwargs: \"%s\" is not available in mtf with this value; "
-                            "'dropout_broadcast_dims': [] and 'float32_logits': True are",
+                            "'dropout_broadcast_dims': [], 'extra_logit': 0.0 and "
+                            "'float32_logits': True are",
                             name);
     }
     return true;
@@ -77,6 +76,7 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
                                .rotary = a.rotary,
                                .rotary_size = a.rotary_size,
                                .bias = a.bias,
+                               .extra_logit = a.extra_logit,
                                .separate_heads = !a.combine,
                                .scale_queries = !a.fold_scaling};
     if (a.function && strcmp(a.function, "hybrid") != 0) {
@@ -86,24 +86,71 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
     }
     o->hybrid = a.function != NULL;
     TRY(relative_kind(c, k, scope, a.relative, &o->relative));
-    if (l->kind == MTF_ENC_DEC_ATTENTION) TRY(none_to_encoder(c, k, scope, o->relative));
+    if (a.keep_heads) {
+        gin_place at = configured_at(c, k, scope, "keep_query_heads_dims");
+        return gin_fail(
+            &c->gin, &at, ERR_VALUE,
+            "keep_query_heads_dims leaves the heads in the result, which no stack of "
+            "layers takes; it is for BranchedSelfAttention, which is not available in mtf");
+    }
     return read_kwargs(c, a.kwargs, o);
 }
 
-/* (("heads", 12),): one dimension, named heads. */
-static bool one_dim(mtf_config *c, const gin_value *v, int64_t *size)
+/* (("heads", 4), ("key_heads", 3)): dimensions of heads. */
+static bool read_heads(mtf_config *c, const gin_value *v, mtf_shape *dims)
 {
-    const gin_value *dim = config_is_list(v) && v->n == 1 ? config_item(c, v, 0) : NULL;
-    if (dim && config_is_list(dim) && dim->n == 2) {
-        const gin_value *name = config_item(c, dim, 0), *n = config_item(c, dim, 1);
-        TRY(name && n);
-        if (name->kind == GIN_TEXT && n->kind == GIN_INT && n->whole > 0) {
-            *size = n->whole;
-            return true;
-        }
+    enum { MOST = 4 };
+    bool ok = config_is_list(v) && v->n >= 1 && v->n <= MOST;
+    for (int k = 0; ok && k < v->n; k++) {
+        const gin_value *dim = config_item(c, v, k);
+        TRY(dim != NULL);
+        ok = config_is_list(dim) && dim->n == 2;
+        const gin_value *name = ok ? config_item(c, dim, 0) : NULL,
+                        *n = ok ? config_item(c, dim, 1) : NULL;
+        TRY(!ok || (name && n));
+        ok = ok && name->kind == GIN_TEXT && *name->text && n->kind == GIN_INT && n->whole > 0;
+        if (ok) *dims = mtf_shape_plus(*dims, mtf_shape((mtf_dim){name->text, n->whole}));
+        ok = ok && dims->ndims == k + 1; /* no name twice */
     }
-    return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "the heads must be one dimension, as in (('heads', 12),)");
+    return ok || gin_fail(&c->gin, &v->at, ERR_VALUE,
+                          "heads are one to %d dimensions, as in (('heads', 4), ('key_heads', 3))",
+                          (int)MOST);
+}
+
+/* Dimensions of one name are one dimension. */
+static bool agree(mtf_config *c, const gin_value *v, const mtf_shape *own, const mtf_shape *others)
+{
+    for (int k = 0; k < own->ndims; k++) {
+        mtf_dim same = mtf_shape_dim(*others, own->dims[k].name);
+        if (shape_find(others, own->dims[k].name) >= 0 && same.size != own->dims[k].size)
+            return gin_fail(
+                &c->gin, &v->at, ERR_VALUE,
+                "there are %lld of '%s' here and %lld in another set of heads; give what "
+                "differs different names",
+                (long long)own->dims[k].size, same.name, (long long)same.size);
+    }
+    return true;
+}
+
+/* ["x2l", "m2w"]: what the matrices that mix heads depend on. */
+static bool read_dynamic(mtf_config *c, const gin_value *v, mtf_talking_heads_layer *o)
+{
+    bool ok = v->kind == GIN_NONE || config_is_list(v);
+    for (int k = 0; ok && v->kind != GIN_NONE && k < v->n; k++) {
+        const gin_value *one = config_item(c, v, k);
+        TRY(one != NULL);
+        const char *word = one->kind == GIN_TEXT ? one->text : "";
+        bool       *to = strcmp(word, "x2l") == 0   ? &o->x2l
+                         : strcmp(word, "m2l") == 0 ? &o->m2l
+                         : strcmp(word, "x2w") == 0 ? &o->x2w
+                         : strcmp(word, "m2w") == 0 ? &o->m2w
+                                                    : NULL;
+        ok = to != NULL;
+        if (to) *to = true;
+    }
+    return ok ||
+           gin_fail(&c->gin, &v->at, ERR_VALUE,
+                    "dynamic_projections takes None or a list of 'x2l', 'm2l', 'x2w' and 'm2w'");
 }
 
 static bool talking_layer(mtf_config *c, const configurable *k, const char *scope,
@@ -116,13 +163,15 @@ static bool talking_layer(mtf_config *c, const configurable *k, const char *scop
                                    .value_size = a.value_size,
                                    .dropout = a.dropout,
                                    .buckets = a.buckets,
-                                   .max_distance = a.max_distance};
+                                   .max_distance = a.max_distance,
+                                   .dynamic_scale = a.dynamic_scale};
     TRY(relative_kind(c, k, scope, a.relative, &o->relative));
-    if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION)
-        TRY(none_to_encoder(c, k, scope, o->relative));
-    return one_dim(c, a.key_heads, &o->key_heads) &&
-           one_dim(c, a.softmax_heads, &o->softmax_heads) &&
-           one_dim(c, a.value_heads, &o->value_heads);
+    return read_heads(c, a.key_heads, &o->key_dims) &&
+           read_heads(c, a.softmax_heads, &o->softmax_dims) &&
+           read_heads(c, a.value_heads, &o->value_dims) &&
+           agree(c, a.key_heads, &o->key_dims, &o->softmax_dims) &&
+           agree(c, a.value_heads, &o->value_dims, &o->softmax_dims) &&
+           agree(c, a.key_heads, &o->key_dims, &o->value_dims) && read_dynamic(c, a.dynamic, o);
 }
 
 /* ---- feed-forward ---- */
@@ -202,10 +251,6 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
         if (classes[i].as != k) continue;
         l->kind = classes[i].kind;
         l->name = name ? name->text : k->name;
-        if (in == STACK_BIDIRECTIONAL && k == &known_local_attention)
-            return gin_fail(&c->gin, &class->at, ERR_VALUE,
-                            "%s is available only in causal stacks",
-                            k->name);
         if (in != STACK_DECODER &&
             (l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION))
             return gin_fail(&c->gin, &class->at, ERR_VALUE,
@@ -221,23 +266,42 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
 
 /* ---- sublayers ---- */
 
-/* The name for mtf_sublayers, with the number that is bound in the reference's scope. */
+static const char *word_with_numbers(mtf_config *c, const known_sublayer *s, const gin_value *v,
+                                     const char *scope)
+{
+    sublayer_args a = {.number = {NAN, NAN, NAN}};
+    textbuf       t = {.arena = &c->gin.session->arena};
+    int           n = 0;
+    if (!configure(c, &s->as, scope, NULL, &a)) return NULL;
+    text_add(&t, "%s", s->word);
+    for (; n < MOST_SUBLAYER_NUMBERS && !isnan(a.number[n]); n++) {
+        text_add(&t, n ? "," : "(");
+        gin_write_real(a.number[n], &t);
+    }
+    if (n) text_add(&t, ")");
+    const char *word = text_done(&t);
+    if (!word || sublayer_find(word)) return word;
+    const gin_parameter *first = s->as.parameters;
+    gin_place            at = configured_at(c, &s->as, scope, first->name);
+    for (int k = 1; !at.file && first[k].name; k++)
+        at = configured_at(c, &s->as, scope, first[k].name);
+    gin_fail(&c->gin, at.file ? &at : &v->at, ERR_VALUE, "%s takes %s", s->as.name,
+             strcmp(s->word, "annealed_dropout") == 0
+                 ? "init_dropout_rate, from 0 to below 1, start_step, and end_step, which is later"
+             : strcmp(s->word, "rms_norm_subsampled") == 0 ? "a percentage above 0, at most 100"
+                                                           : "a dropout_rate from 0 to below 1");
+    return NULL;
+}
+
+/* The word of mtf_sublayers, with the numbers that the reference's scope tells. */
 static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *scope)
 {
     const configurable *k = config_reference(c, v, "a sublayer");
     if (!k) return NULL;
     for (int i = 0; known_sublayers[i].word; i++) {
         const known_sublayer *s = &known_sublayers[i];
-        sublayer_args         a = {.number = NAN};
-        textbuf               t = {.arena = &c->gin.session->arena};
         if (k != &s->as) continue;
-        if (!configure(c, k, scope_of(v, scope), NULL, &a)) return NULL;
-        text_add(&t, "%s", s->word);
-        if (isnan(a.number)) return text_done(&t);
-        text_add(&t, "(");
-        gin_write_real(a.number, &t);
-        text_add(&t, ")");
-        return text_done(&t);
+        return word_with_numbers(c, s, v, scope_of(v, scope));
     }
     gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not a sublayer, such as @sublayer_rms_norm", k->name);
     return NULL;
@@ -272,8 +336,9 @@ static bool number_of(mtf_config *c, const gin_value *v, const char *what, doubl
 
 bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
 {
-    stack_args a = {0};
-    TRY(configure(c, &known_layer_stack, scope, NULL, &a));
+    stack_args          a = {0};
+    const configurable *k = o->reversible ? &known_reversible_stack : &known_layer_stack;
+    TRY(configure(c, k, scope, NULL, &a));
     o->recompute = a.recompute;
     bool old = a.dropout->kind != GIN_NONE; /* the older interface, whose norms have other names */
     if (old != (a.epsilon->kind != GIN_NONE))
@@ -295,5 +360,12 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
                       old ? "[@sublayer_legacy_final_rms_norm, @sublayer_legacy_dropout]"
                           : "[@sublayer_rms_norm, @sublayer_dropout]",
                       scope, &o->final));
+    for (int i = 0; o->reversible && o->per_layer[i]; i++)
+        if (strcmp(o->per_layer[i], "residual") == 0) {
+            gin_place at = configured_at(c, k, scope, "sublayers_per_layer");
+            return gin_fail(&c->gin, &at, ERR_VALUE,
+                            "a ReversibleLayerStack adds what its layers give; bind "
+                            "ReversibleLayerStack.sublayers_per_layer without sublayer_residual");
+        }
     return true;
 }

@@ -1,4 +1,5 @@
 /* Models from a configuration: stacks, their layers and sublayers. */
+#include <stdint.h>
 #include <string.h>
 
 #include "model/config/config.h"
@@ -32,6 +33,18 @@ static bool build_layers(mtf_config *c, const make_stack_args *a, const char *sc
     return true;
 }
 
+static bool timescales_of(mtf_config *c, const char *scope, mtf_stack_opts *o)
+{
+    sinusoid_args a = {0};
+    TRY(configure(c, &known_sinusoids, scope, NULL, &a));
+    o->min_timescale = a.min;
+    o->max_timescale = a.max;
+    gin_place at =
+        configured_at(c, &known_sinusoids, scope, a.min > 0 ? "max_timescale" : "min_timescale");
+    return (a.min > 0 && a.max > 0) ||
+           gin_fail(&c->gin, &at, ERR_VALUE, "timescales of sinusoids are above 0");
+}
+
 /* A Unitransformer with its layer stack, in a scope. */
 static bool build_stack(mtf_config *c, const char *scope, const char *name, stack_kind kind,
                         stack_build *b)
@@ -42,17 +55,20 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
     TRY(configure(c, &known_make_layer_stack, scope, NULL, &make));
     const configurable *class = config_reference(c, make.stack_class, "layer_stack_cls");
     TRY(class != NULL);
-    if (class != &known_layer_stack)
+    if (class != &known_layer_stack && class != &known_reversible_stack)
         return gin_fail(&c->gin, &make.stack_class->at, ERR_VALUE,
-                        "layer_stack_cls takes @LayerStack, not @%s", class->name);
+                        "layer_stack_cls takes @LayerStack or @ReversibleLayerStack, not @%s",
+                        class->name);
     *o = (mtf_stack_opts){.name = name,
                           .blocks = make.blocks,
                           .flat_scopes = !make.block_scope,
+                          .reversible = class == &known_reversible_stack,
                           .max_length = b->args.max_length,
                           .token_dropout = b->args.token_dropout};
     o->positions = b->args.sinusoid    ? MTF_POSITIONS_SINUSOID
                    : b->args.positions ? MTF_POSITIONS_LEARNED
                                        : MTF_POSITIONS_NONE;
+    if (b->args.sinusoid) TRY(timescales_of(c, scope, o));
     return config_sublayers(c, scope_of(make.stack_class, scope), o) &&
            build_layers(c, &make, scope, kind, o);
 }
@@ -100,6 +116,7 @@ static bool common(mtf_config *c, const char *scope, const stack_build *b, mtf_t
     o->unscaled_softmax = !a->scale_logits;
     TRY(config_types(c, &master, &slice, &o->activation));
     o->context.short_weights = slice == o->activation && slice != MTF_F32;
+    TRY(configure(c, &known_shift_targets, scope, NULL, &s));
     TRY(configure(c, &known_unit_scaling, scope, NULL, &s));
     o->context.unit_scaling = s.unit;
     TRY(configure(c, &known_initializer, scope, NULL, &s));
@@ -150,6 +167,36 @@ static const char *inner_scope(mtf_config *c, const char *scope, const char *nam
     return text_done(&t);
 }
 
+static bool is_relative(const mtf_transformer_layer *l)
+{
+    return (l->kind == MTF_ENC_DEC_ATTENTION && l->attention.relative) ||
+           (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION && l->talking_heads.relative);
+}
+
+/* Tokens that tell a decoder's places in the inputs, where a layer asks for these. */
+static bool sentinels_of(mtf_config *c, const stack_build *decoder, const char *scope, int64_t *n)
+{
+    const mtf_transformer_layer *l = decoder->opts.layers;
+    span_args                    a = {0};
+    while (l->kind && !is_relative(l)) l++;
+    if (!l->kind) return true;
+    TRY(configure(c, &known_enc_dec_bias, scope, NULL, &a));
+    const configurable *k = config_reference(c, a.function, "relative_position_fn");
+    TRY(k != NULL);
+    if (k != &known_spans)
+        return gin_fail(&c->gin, &a.function->at, ERR_VALUE,
+                        "relative_position_fn takes @relative_position_spans, not @%s", k->name);
+    TRY(configure(c, &known_spans, scope_of(a.function, scope), NULL, &a));
+    gin_place at = configured_at(
+        c, l->kind == MTF_ENC_DEC_ATTENTION ? &known_enc_dec_attention : &known_talking_enc_dec,
+        scope, "relative_attention_type");
+    *n = a.sentinels;
+    return *n > 0 || gin_fail(&c->gin, &at, ERR_VALUE,
+                              "relative positions in the inputs need the number of sentinels; bind "
+                              "relative_position_spans.num_sentinels, as to the extra ids of the "
+                              "vocabulary");
+}
+
 static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64_t output,
                           mtf_transformer_opts *o)
 {
@@ -169,7 +216,7 @@ static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64
     TRY(agree(c, d, "vocab_divisor", encoder.args.vocab_divisor, decoder.args.vocab_divisor));
     TRY(agree(c, d, "ensemble", encoder.args.ensemble, decoder.args.ensemble));
     *o = (mtf_transformer_opts){.encoder = encoder.opts, .separate_embedding = !a.shared_embedding};
-    TRY(common(c, scope, &decoder, o));
+    TRY(common(c, scope, &decoder, o) && sentinels_of(c, &decoder, d, &o->sentinels));
     gin_place at = configured_at(c, &known_unitransformer, d, "input_full_attention");
     if (decoder.args.full_attention || decoder.args.targets_only)
         return gin_fail(
@@ -187,6 +234,20 @@ static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64
                        o);
 }
 
+/* What ends inputs and targets in one sequence; 0: as the vocabulary has it. */
+static bool delimiter_of(mtf_config *c, int32_t *end)
+{
+    delimiter_args a = {0};
+    gin_place      at = configured_at(c, &known_delimiter, "", "eos_id");
+    TRY(configure(c, &known_delimiter, "", NULL, &a));
+    if (a.end < 0 || a.end > INT32_MAX)
+        return gin_fail(&c->gin, &at, ERR_VALUE,
+                        "delimited_lm_inputs_mask.eos_id takes a token, not %lld",
+                        (long long)a.end);
+    *end = (int32_t)a.end;
+    return true;
+}
+
 static bool unitransformer(mtf_config *c, mtf_model_type type, int64_t input, int64_t output,
                            mtf_transformer_opts *o)
 {
@@ -196,6 +257,7 @@ static bool unitransformer(mtf_config *c, mtf_model_type type, int64_t input, in
     *o = (mtf_transformer_opts){.bidirectional = type == MTF_MODEL_ALIGNED,
                                 .prefix = b.args.full_attention};
     TRY(common(c, "", &b, o));
+    if (o->prefix || o->loss_on_targets_only) TRY(delimiter_of(c, &o->end));
     gin_place at = configured_at(c, &known_unitransformer, "", "input_vocab_size");
     return vocab_sizes(c, &at, input ? input : b.args.input_vocab,
                        output ? output : b.args.output_vocab, o);
@@ -207,21 +269,31 @@ static bool student_teacher(mtf_config *c, int64_t input, int64_t output, mtf_co
     student_args       a = {0};
     TRY(configure(c, &known_make_bi_student_teacher, "", NULL, &sizes));
     TRY(configure(c, &known_student_teacher, "", NULL, &a));
-    if (!(a.fraction_soft > 0 && a.fraction_soft <= 1) || !(a.temperature > 0)) {
-        gin_place at = configured_at(c, &known_student_teacher, "", "fraction_soft");
+    const gin_value *share = a.fraction_soft;
+    double           soft = share->kind == GIN_INT    ? (double)share->whole
+                            : share->kind == GIN_REAL ? share->real
+                                                      : -1;
+    if (!(soft >= 0 && soft <= 1))
+        return gin_fail(&c->gin, &share->at, ERR_VALUE,
+                        "StudentTeacher.fraction_soft takes a number from 0 to 1: the share of the "
+                        "loss that follows the teacher");
+    if (!(a.temperature > 0)) {
+        gin_place at = configured_at(c, &known_student_teacher, "", "temperature");
         return gin_fail(&c->gin, &at, ERR_VALUE,
-                        "StudentTeacher.fraction_soft must be above 0 and at most 1, and "
-                        "StudentTeacher.temperature above 0; they are %g and %g",
-                        a.fraction_soft, a.temperature);
+                        "StudentTeacher.temperature takes a number above 0, not %g", a.temperature);
     }
     if (!input) input = sizes.input_vocab;
     if (!output) output = sizes.output_vocab;
-    m->distill = (mtf_distill_opts){
-        .temperature = a.temperature, .fraction_soft = a.fraction_soft, .start_step = a.start_step};
+    m->distill = (mtf_distill_opts){.temperature = a.temperature,
+                                    .fraction_soft = soft > 0 ? soft : -1,
+                                    .start_step = a.start_step};
     m->teacher_checkpoint = a.teacher_checkpoint;
     m->student_starts_as_teacher = a.initialize_student;
-    return bitransformer(c, "student", input, output, &m->model) &&
-           bitransformer(c, "teacher", input, output, &m->teacher);
+    TRY(bitransformer(c, "student", input, output, &m->model) &&
+        bitransformer(c, "teacher", input, output, &m->teacher));
+    m->model.scope = "student"; /* in decoding as well, which knows no teacher */
+    m->teacher.scope = "teacher";
+    return true;
 }
 
 bool mtf_config_get_model(mtf_config *c, int64_t input_vocab, int64_t output_vocab,

@@ -303,6 +303,10 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
     if (a.stop < 0 || a.stop > INT32_MAX)
         return gin_fail(&c->gin, &at, ERR_VALUE, "stop_at_token takes a token, not %lld",
                         (long long)a.stop);
+    at = configured_at(c, k, "", "bos_id");
+    if (a.start < 0 || a.start > INT32_MAX)
+        return gin_fail(&c->gin, &at, ERR_VALUE, "bos_id takes a token, not %lld",
+                        (long long)a.start);
     at = configured_at(c, k, "", "beam_size");
     if (a.beams > 1 && (a.temperature != 0 || a.top_k != -1 || a.top_p != 0))
         return gin_fail(&c->gin, &at, ERR_VALUE,
@@ -317,7 +321,9 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
                             .top_k = a.top_k < 0 ? 0 : a.top_k,
                             .top_p = a.top_p,
                             .alpha = a.alpha,
-                            .max_tokens = a.max_steps};
+                            .max_tokens = a.max_steps,
+                            .never_end = a.never_end,
+                            .start = (int32_t)a.start};
     int32_t *stop = arena_array(&c->gin.session->arena, int32_t, 2);
     TRY(stop != NULL);
     stop[0] = (int32_t)a.stop;
@@ -354,7 +360,13 @@ static bool read_starts(mtf_config *c, const run_args *a, mtf_config_run *run)
     run->init_checkpoint = a->init_checkpoint ? a->init_checkpoint : e.init_checkpoint;
     run->init_filter = e.init_filter && *e.init_filter ? e.init_filter : NULL;
     if (run->init_checkpoint && !*run->init_checkpoint) run->init_checkpoint = NULL;
-    return true;
+    run->outer_batch = e.outer_batch;
+    gin_place at = configured_at(c, &known_estimator, "", "outer_batch_size");
+    return run->batch % run->outer_batch == 0 ||
+           gin_fail(
+               &c->gin, &at, ERR_VALUE,
+               "tpu_estimator_model_fn.outer_batch_size: %lld does not divide the batch of %lld",
+               (long long)run->outer_batch, (long long)run->batch);
 }
 
 static bool read_run(mtf_config *c, const run_args *a, mtf_config_run *run)

@@ -108,5 +108,7 @@ enum { GIN_LONGEST = 1 << 20 }; /* bytes of a file */
 /* The path of the file to read, in the session's arena; NULL where there is none.  Tries the path as
  * given, the folder of `from`, the folders of the options, and the files installed with mtf. */
 const char *gin_find(gin_file *g, const char *path, const char *from);
+/* Offers the names of all files that came with mtf. */
+void gin_offer_names(gin_file *g, nearest *near);
 
 #endif

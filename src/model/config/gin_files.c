@@ -1,4 +1,5 @@
 /* The folders in which gin files are searched. */
+#include <dirent.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -43,24 +44,37 @@ static bool try_shared(const char *folder, const char *path, char *found, size_t
     return false;
 }
 
-/* Tries the installation folder, then paths relative to the running program, in case the installation
- * was moved or the program runs from its build folder. */
-static bool try_installed(const char *path, char *found, size_t room)
+/* Calls `visit` with folders of files that came with mtf until it returns true: the installation
+ * folder, then paths relative to the running program, in case the installation was moved or the
+ * program runs from its build folder. */
+static bool each_shared(bool (*visit)(void *context, const char *folder), void *context)
 {
     static const char *const beside[] = {"/../share/mtf/gin", "/../share/gin", "/../../share/gin"};
     char                     program[PATH_MAX], folder[PATH_MAX + 40];
     ssize_t                  length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = 0;
     const char *home = dirname(program);
-    if (try_shared(MTF_BUILD_GIN, path, found, room)) return true;
+    if (visit(context, MTF_BUILD_GIN)) return true;
     for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
         snprintf(folder, sizeof folder, "%s%s", home, beside[k]);
         char *whole = realpath(folder, NULL);
-        bool  ok = whole && try_shared(whole, path, found, room);
+        bool  ok = whole && visit(context, whole);
         free(whole);
         if (ok) return true;
     }
     return false;
+}
+
+typedef struct wanted {
+    const char *path;
+    char       *found;
+    size_t      room;
+} wanted;
+
+static bool try_installed(void *context, const char *folder)
+{
+    wanted *w = context;
+    return try_shared(folder, w->path, w->found, w->room);
 }
 
 const char *gin_find(gin_file *g, const char *path, const char *from)
@@ -74,6 +88,40 @@ const char *gin_find(gin_file *g, const char *path, const char *from)
     }
     for (int k = 0; !ok && g->folders && g->folders[k]; k++)
         ok = try_in(g->folders[k], path, found, ROOM);
-    if (!ok && *path) ok = try_installed(path, found, ROOM);
+    if (!ok && *path) ok = each_shared(try_installed, &(wanted){path, found, ROOM});
     return ok ? arena_text(&g->session->arena, found) : NULL;
+}
+
+/* ---- names that there are ---- */
+
+typedef struct offering {
+    gin_file *gin;
+    nearest  *near;
+} offering;
+
+static void offer_folder(const offering *o, const char *folder, const char *inner)
+{
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, inner);
+    DIR           *all = opendir(path);
+    struct dirent *entry;
+    while (all && (entry = readdir(all)) != NULL) {
+        char *name = arena_text(&o->gin->session->arena, entry->d_name);
+        char *ending = name ? strstr(name, ".gin") : NULL;
+        if (!ending || ending[4]) continue;
+        *ending = 0;
+        nearest_offer(o->near, name);
+    }
+    if (all) closedir(all);
+}
+
+static bool offer_installed(void *context, const char *folder)
+{
+    for (size_t k = 0; k < sizeof inside / sizeof *inside; k++) offer_folder(context, folder, inside[k]);
+    return false;
+}
+
+void gin_offer_names(gin_file *g, nearest *near)
+{
+    each_shared(offer_installed, &(offering){g, near});
 }

@@ -244,9 +244,14 @@ static char *file_text(gin_file *g, const char *path, const gin_place *from)
 bool gin_read_file(gin_file *g, const char *path, const gin_place *from)
 {
     const char *found = gin_find(g, path, from ? from->file : NULL);
-    if (!found)
+    if (!found) {
+        nearest near = {.wanted = path};
+        char    hint[120];
+        gin_offer_names(g, &near);
         return gin_fail(g, from, ERR_FILE,
-                        "there is no file \"%s\", and none of that name came with mtf", path);
+                        "there is no file \"%s\", and none of that name came with mtf%s", path,
+                        nearest_hint(&near, hint, sizeof hint));
+    }
     if (g->including == MOST_INCLUDED)
         return gin_fail(g, from, ERR_FILE, "more than %d files include each other", MOST_INCLUDED);
     char *text = file_text(g, found, from);

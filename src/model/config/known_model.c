@@ -20,7 +20,7 @@ static const gin_parameter self_attention[] = {
     {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
     {"attention_func",                 TAKES_TEXT,    "None",   AT(function)},
     {"combine_dims",                   TAKES_BOOL,    "True",   AT(combine)},
-    {"keep_query_heads_dims",          TAKES_DEFAULT, "False",  0},
+    {"keep_query_heads_dims",          TAKES_BOOL,    "False",  AT(keep_heads)},
     {"fold_scaling_into_initializer",  TAKES_BOOL,    "True",   AT(fold_scaling)},
     /* this library's own */
     {"relative_attention_max_distance", TAKES_COUNT,  "128",    AT(max_distance)},
@@ -28,6 +28,7 @@ static const gin_parameter self_attention[] = {
     {"rotary_size",                    TAKES_INT,     "None",   AT(rotary_size)},
     {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
     {"dropout_each_query",             TAKES_BOOL,    "False",  AT(dropout_each)},
+    {"learned_extra_logit",            TAKES_BOOL,    "False",  AT(extra_logit)},
     {0}};
 const configurable known_self_attention = {LAYERS, "SelfAttention", self_attention, NULL, 0};
 
@@ -58,8 +59,8 @@ static const gin_parameter talking_heads[] = {
     {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
     {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
     {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
-    {"dynamic_projections",            TAKES_DEFAULT, "None",   0},
-    {"dynamic_projections_init_scale", TAKES_NOTHING, "0.01",   0},
+    {"dynamic_projections",            TAKES_VALUE,   "None",   AT(dynamic)},
+    {"dynamic_projections_init_scale", TAKES_REAL,    "0.01",   AT(dynamic_scale)},
     {"relative_attention_max_distance", TAKES_COUNT,  "128",    AT(max_distance)},
     {0}};
 const configurable known_talking_heads = {LAYERS, "TalkingHeadsSelfAttention", talking_heads, NULL, 0};
@@ -92,6 +93,8 @@ static const gin_parameter layer_stack[] = {
     {"recompute_grads",                TAKES_BOOL,    "False",  AT(recompute)},
     {0}};
 const configurable known_layer_stack = {TRANSFORMER, "LayerStack", layer_stack, NULL, 0};
+static const gin_parameter reversible_stack[] = {{0}};
+const configurable known_reversible_stack = {TRANSFORMER, "ReversibleLayerStack", reversible_stack, &known_layer_stack, 0};
 #undef AT
 
 #define AT(field) offsetof(make_stack_args, field)
@@ -105,16 +108,17 @@ const configurable known_make_layer_stack = {TRANSFORMER, "make_layer_stack", ma
 #undef AT
 
 #define NUMBER offsetof(sublayer_args, number)
+#define MORE(n) NUMBER + (n) * sizeof(double)
 static const gin_parameter no_parameters[] = {{0}};
 static const gin_parameter norm[] = {{"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
 static const gin_parameter dropout[] = {{"dropout_rate", TAKES_REAL, "0.0", NUMBER}, {0}};
 static const gin_parameter subsampled[] = {
-    {"percentage", TAKES_DEFAULT, "100.0", 0}, {"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
+    {"percentage", TAKES_REAL, "100.0", NUMBER}, {"epsilon", TAKES_REAL, "1e-06", MORE(1)}, {0}};
 static const gin_parameter clip[] = {{"rms_norm", TAKES_REAL, "1.0", NUMBER}, {0}};
 static const gin_parameter rezero[] = {{"initial_value", TAKES_REAL, "0.0", NUMBER}, {0}};
 static const gin_parameter annealed[] = {
-    {"init_dropout_rate", TAKES_REAL, "0.0", NUMBER}, {"start_step", TAKES_DEFAULT, "None", 0},
-    {"end_step", TAKES_DEFAULT, "None", 0}, {0}};
+    {"init_dropout_rate", TAKES_REAL, "0.0", NUMBER}, {"start_step", TAKES_REAL, "None", MORE(1)},
+    {"end_step", TAKES_REAL, "None", MORE(2)}, {0}};
 const known_sublayer known_sublayers[] = {
     {"call_layer",               {TRANSFORMER, "sublayer_call_layer",               no_parameters, NULL, 0}},
     {"residual",                 {TRANSFORMER, "sublayer_residual",                 no_parameters, NULL, 0}},
@@ -122,14 +126,14 @@ const known_sublayer known_sublayers[] = {
     {"dropout",                  {TRANSFORMER, "sublayer_dropout",                  dropout,       NULL, 0}},
     {"dropout",                  {TRANSFORMER, "sublayer_legacy_dropout",           no_parameters, NULL, 0}},
     {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm",                 norm,          NULL, 0}},
-    {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm_subsampled",      subsampled,    NULL, 0}},
+    {"rms_norm_subsampled",      {TRANSFORMER, "sublayer_rms_norm_subsampled",      subsampled,    NULL, 0}},
     {"legacy_rms_norm",          {TRANSFORMER, "sublayer_legacy_rms_norm",          no_parameters, NULL, 0}},
     {"legacy_final_rms_norm",    {TRANSFORMER, "sublayer_legacy_final_rms_norm",    no_parameters, NULL, 0}},
     {"scale_norm",               {TRANSFORMER, "sublayer_scale_norm",               norm,          NULL, 0}},
     {"layer_norm",               {TRANSFORMER, "sublayer_true_layer_norm",          norm,          NULL, 0}},
     {"clip_activation_gradient", {TRANSFORMER, "sublayer_clip_activation_gradient", clip,          NULL, 0}},
     {"rezero",                   {TRANSFORMER, "sublayer_rezero",                   rezero,        NULL, 0}},
-    {"dropout",                  {TRANSFORMER, "sublayer_annealed_dropout",         annealed,      NULL, STANDING_ABSENT}},
+    {"annealed_dropout",         {TRANSFORMER, "sublayer_annealed_dropout",         annealed,      NULL, 0}},
     {NULL, {0}}};
 
 /* ---- models ---- */
@@ -197,7 +201,7 @@ const configurable known_make_bi_student_teacher = {TRANSFORMER, "make_bi_studen
 #define AT(field) offsetof(student_args, field)
 static const gin_parameter student_teacher[] = {
     {"temperature",                    TAKES_REAL,    "None",   AT(temperature)},
-    {"fraction_soft",                  TAKES_REAL,    "None",   AT(fraction_soft)},
+    {"fraction_soft",                  TAKES_VALUE,   "None",   AT(fraction_soft)},
     {"distill_start_step",             TAKES_INT,     "0",      AT(start_step)},
     {"teacher_checkpoint",             TAKES_TEXT,    "None",   AT(teacher_checkpoint)},
     {"initialize_student_weights",     TAKES_BOOL,    "False",  AT(initialize_student)},
@@ -229,6 +233,26 @@ static const configurable reduce_prob = {TRANSFORMER, "reduce_ensemble_logits_me
 static const configurable reduce_logit = {TRANSFORMER, "reduce_ensemble_logits_mean_logit", no_parameters, NULL, 0};
 #undef AT
 
+static const gin_parameter spans[] = {
+    {"num_sentinels", TAKES_COUNT, "None", offsetof(span_args, sentinels)}, {0}};
+const configurable known_spans = {LAYERS, "relative_position_spans", spans, NULL, 0};
+static const gin_parameter enc_dec_bias[] = {
+    {"relative_position_fn", TAKES_VALUE, "@relative_position_spans", offsetof(span_args, function)}, {0}};
+const configurable known_enc_dec_bias = {LAYERS, "enc_dec_attention_bias", enc_dec_bias, NULL, 0};
+
+static const gin_parameter sinusoids[] = {
+    {"min_timescale", TAKES_REAL, "1.0", offsetof(sinusoid_args, min)},
+    {"max_timescale", TAKES_REAL, "10000.0", offsetof(sinusoid_args, max)}, {0}};
+const configurable known_sinusoids = {TRANSFORMER, "sinusoid_positional_embedding_weights", sinusoids, NULL, 0};
+
+static const gin_parameter shift_targets[] = { /* older files; a decoder starts from 0 */
+    {"bos_id", TAKES_DEFAULT, "0", 0}, {"eos_id", TAKES_DEFAULT, "1", 0}, {0}};
+const configurable known_shift_targets = {TRANSFORMER, "shift_targets", shift_targets, NULL, 0};
+
+static const gin_parameter delimiter[] = { /* None: as the vocabulary has it */
+    {"eos_id", TAKES_INT, "None", offsetof(delimiter_args, end)}, {0}};
+const configurable known_delimiter = {TRANSFORMER, "delimited_lm_inputs_mask", delimiter, NULL, 0};
+
 static const gin_parameter unit_scaling[] = {
     {"value", TAKES_BOOL, "False", offsetof(scaling_args, unit)}, {0}};
 const configurable known_unit_scaling = {"mesh_tensorflow.layers", "unit_scaling_convention", unit_scaling, NULL, 0};
@@ -249,6 +273,7 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_talking_enc_dec,
                                            &known_dense_relu_dense,
                                            &known_layer_stack,
+                                           &known_reversible_stack,
                                            &known_make_layer_stack,
                                            &known_unitransformer,
                                            &known_bitransformer,
@@ -263,4 +288,9 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &reduce_logit,
                                            &known_unit_scaling,
                                            &known_initializer,
+                                           &known_delimiter,
+                                           &known_spans,
+                                           &known_enc_dec_bias,
+                                           &known_sinusoids,
+                                           &known_shift_targets,
                                            NULL};

@@ -7,16 +7,16 @@
 /* SelfAttention and its variants. */
 typedef struct attention_args {
     int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
-    bool             shared_kv, combine, fold_scaling, bias, dropout_each;
+    bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each, extra_logit;
     double           dropout, rotary;
     const char      *relative, *function;
     const gin_value *kwargs;
 } attention_args;
 
 typedef struct talking_args {
-    const gin_value *key_heads, *softmax_heads, *value_heads;
+    const gin_value *key_heads, *softmax_heads, *value_heads, *dynamic;
     int64_t          key_size, value_size, buckets, max_distance;
-    double           dropout;
+    double           dropout, dynamic_scale;
     const char      *relative;
 } talking_args;
 
@@ -32,9 +32,10 @@ typedef struct stack_args {
     bool             recompute;
 } stack_args;
 
-/* The number of a sublayer, such as its rate or its epsilon. */
+/* The numbers of a sublayer, as its word has them: its rate, its epsilon or the like. */
+enum { MOST_SUBLAYER_NUMBERS = 3 };
 typedef struct sublayer_args {
-    double number;
+    double number[MOST_SUBLAYER_NUMBERS];
 } sublayer_args;
 
 typedef struct make_stack_args {
@@ -59,10 +60,11 @@ typedef struct bitransformer_args {
 } bitransformer_args;
 
 typedef struct student_args {
-    double      temperature, fraction_soft;
-    int64_t     start_step;
-    const char *teacher_checkpoint;
-    bool        initialize_student;
+    double           temperature;
+    const gin_value *fraction_soft;
+    int64_t          start_step;
+    const char      *teacher_checkpoint;
+    bool             initialize_student;
 } student_args;
 
 typedef struct embedding_args {
@@ -75,16 +77,32 @@ typedef struct ensemble_args {
     int64_t          member;
 } ensemble_args;
 
+/* Relative positions of a decoder in the inputs. */
+typedef struct span_args {
+    int64_t          sentinels;
+    const gin_value *function;
+} span_args;
+
+typedef struct sinusoid_args {
+    double min, max;
+} sinusoid_args;
+
+/* delimited_lm_inputs_mask: what ends inputs and targets. */
+typedef struct delimiter_args {
+    int64_t end;
+} delimiter_args;
+
 typedef struct scaling_args {
     bool unit;
 } scaling_args;
 
 extern const configurable known_self_attention, known_enc_dec_attention, known_local_attention,
     known_talking_heads, known_talking_enc_dec, known_dense_relu_dense, known_layer_stack,
-    known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
-    known_make_bi_student_teacher, known_student_teacher, known_vocab_embedding,
-    known_embedding_class, known_reduce_ensemble, known_reduce_select, known_unit_scaling,
-    known_initializer;
+    known_reversible_stack, known_make_layer_stack, known_unitransformer, known_bitransformer,
+    known_make_bitransformer, known_make_bi_student_teacher, known_student_teacher,
+    known_vocab_embedding, known_embedding_class, known_reduce_ensemble, known_reduce_select,
+    known_unit_scaling, known_initializer, known_delimiter, known_spans, known_enc_dec_bias,
+    known_sinusoids, known_shift_targets;
 
 /* Sublayers and their names in mtf_sublayers; the last has none. */
 typedef struct known_sublayer {

@@ -48,17 +48,17 @@ const configurable *const known_others[] = {
     ABSENT("LightweightConv1DLocalAttn"), ABSENT("DynamicConv1DLocalAttn"), ABSENT("LocalConvAttnBlock"),
     ABSENT("ParallelLayer"), ABSENT("GatedLinearUnitLayer"), ABSENT("EncoderConvolutionalLayer"),
     ABSENT("DecoderAttentionLayer"), ABSENT("DecoderConvolutionalLayer"), ABSENT("UTLayerStack"),
-    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"), ABSENT("ReversibleLayerStack"),
+    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"),
     ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
     ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),
     ABSENT("ProductKeyValueMemory"),
     /* embeddings, losses and functions that mtf does not have yet */
     ABSENT("FactorizedVocabEmbedding"), ABSENT("AdaptiveVocabEmbedding"), ABSENT("AdaptiveSoftmaxVocabEmbedding"),
     ABSENT("adaptive_softmax_loss_fn"), ABSENT("MixtureOfSoftmaxes"), ABSENT("Mixtape"),
-    ABSENT("relative_position_spans"), ABSENT("enc_dec_attention_bias"), ABSENT("enc_dec_attention"),
+    ABSENT("enc_dec_attention"),
     ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("synthetic_attention"), ABSENT("local_attention_1d"),
     ABSENT("attention_params"), ABSENT("variable_filter_max_size"), ABSENT("flexible_ckpt_init_mapping"),
     ABSENT("init_checkpoint_variable_mapping"), ABSENT("should_load_variable"),
-    ABSENT("sinusoid_positional_embedding_weights"), ABSENT("beam_search"), ABSENT("greedy_decode"),
+    ABSENT("beam_search"), ABSENT("greedy_decode"),
     NULL};
 /* clang-format on */

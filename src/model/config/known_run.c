@@ -59,8 +59,12 @@ const configurable known_run_function = {UTILS, "run", run_function, NULL, 0};
 static const gin_parameter estimator[] = {
     {"init_checkpoint",           TAKES_TEXT,    "None",   AT(init_checkpoint)},
     {"init_variable_filter",      TAKES_TEXT,    "''",     AT(init_filter)},
-    {"outer_batch_size",          TAKES_DEFAULT, "1",      0},
+    {"outer_batch_size",          TAKES_COUNT,   "1",      AT(outer_batch)},
     {"predict_fn",                TAKES_DEFAULT, "None",   0},
+    {"learning_rate_schedule",    TAKES_NOTHING, "None",   0}, /* what `run` gives */
+    {"optimizer",                 TAKES_NOTHING, "None",   0},
+    {"variable_filter",           TAKES_NOTHING, "None",   0},
+    {"ensemble_inputs",           TAKES_NOTHING, "None",   0},
     {"tpu_summaries",             TAKES_NOTHING, "False",  0},
     {"model_info_file",           TAKES_NOTHING, "None",   0},
     {"hierarchical_tiling_spec",  TAKES_NOTHING, "None",   0},
@@ -210,8 +214,8 @@ static const gin_parameter sample[] = {
     {"sampling_keep_top_k",       TAKES_INT,     "-1",     AT(top_k)},
     {"has_partial_sequences",     TAKES_NOTHING, "True",   0},
     {"remove_partial_sequences",  TAKES_NOTHING, "False",  0},
-    {"never_end",                 TAKES_DEFAULT, "False",  0},
-    {"bos_id",                    TAKES_DEFAULT, "0",      0},
+    {"never_end",                 TAKES_BOOL,    "False",  AT(never_end)},
+    {"bos_id",                    TAKES_INT,     "0",      AT(start)},
     {"sampling_keep_top_p",       TAKES_REAL,    "None",   AT(top_p)}, /* this library's own ... */
     {"beam_size",                 TAKES_COUNT,   "1",      AT(beams)},
     {"alpha",                     TAKES_REAL,    "0.6",    AT(alpha)},
@@ -222,6 +226,7 @@ static const gin_parameter decode_file[] = {
     {"output_filename",           TAKES_TEXT,    "None",   AT(output_file)},
     {"eos_id",                    TAKES_DEFAULT, "1",      0},
     {"repeats",                   TAKES_COUNT,   "1",      AT(repeats)},
+    {"checkpoint_path",           TAKES_NOTHING, "''",     0}, /* what infer_model gives */
     {0}};
 const configurable known_decode_file = {UTILS, "decode_from_file", decode_file, NULL, 0};
 static const gin_parameter infer_model[] = {
@@ -233,6 +238,7 @@ static const gin_parameter decode_dataset[] = {
     {"infer_dataset_fn",          TAKES_VALUE,   "None",   AT(dataset)},
     {"dataset_split",             TAKES_TEXT,    "'validation'", AT(dataset_split)},
     {"decode_output_dir",         TAKES_TEXT,    "None",   AT(output_dir)},
+    {"checkpoint_path",           TAKES_NOTHING, "''",     0},
     {0}};
 const configurable known_decode_dataset = {UTILS, "decode_from_dataset", decode_dataset, NULL, 0};
 #undef AT
@@ -265,9 +271,10 @@ const configurable known_save_scores = {UTILS, "save_scores", save_scores, NULL,
 static const gin_parameter bytes[] = {{"extra_ids", ELSE(0, "0")}, {0}};
 static const gin_parameter sentencepiece[] = {
     {"sentencepiece_model_file", ANY(0)}, {"extra_ids", ANY(1)}, {0}};
-static const gin_parameter gpt2[] = {{"directory", ANY(0)}, {0}};
-static const gin_parameter word_list[] = {{"filename", ANY(0)}, {0}};
-static const gin_parameter t2t_vocabulary[] = {{"data_dir", ANY(0)}, {"vocabulary_filename", ANY(1)}, {0}};
+static const gin_parameter gpt2[] = {{"directory", ANY(0)}, {"extra_ids", ELSE(1, "0")}, {0}};
+static const gin_parameter word_list[] = {{"filename", ANY(0)}, {"extra_ids", ELSE(1, "0")}, {0}};
+static const gin_parameter t2t_vocabulary[] = {
+    {"data_dir", ANY(0)}, {"vocabulary_filename", ANY(1)}, {"extra_ids", ELSE(2, "0")}, {0}};
 static const gin_parameter tfds_vocabulary[] = {{"dataset_name", ANY(0)}, {0}};
 static const gin_parameter separate[] = {{"inputs", ANY(0)}, {"targets", ANY(1)}, {0}};
 static const gin_parameter task_vocabulary[] = {{"mixture_or_task_name", ANY(0)}, {0}};

@@ -16,6 +16,7 @@ typedef struct run_args {
 
 typedef struct estimator_args {
     const char *init_checkpoint, *init_filter;
+    int64_t     outer_batch;
 } estimator_args;
 
 typedef struct dtype_args {
@@ -45,7 +46,8 @@ typedef struct optimizer_args {
 } optimizer_args;
 
 typedef struct decode_args {
-    int64_t          beams, top_k, length_constant, max_length, max_steps, stop, repeats;
+    int64_t          beams, top_k, length_constant, max_length, max_steps, stop, start, repeats;
+    bool             never_end;
     double           alpha, temperature, top_p, length_multiplier;
     const char      *input_file, *output_file, *dataset_split, *output_dir;
     const gin_value *dataset, *function;

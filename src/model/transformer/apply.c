@@ -1,6 +1,7 @@
 /* Models in a graph: encoder, decoder, inputs and losses. */
 #include "graph/node.h"
 #include "model/transformer/apply.h"
+#include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
 
 /* ---- properties of sequences ---- */
@@ -27,19 +28,37 @@ static mtf_tensor *shifted(mtf_tensor *x, mtf_tensor *segment, int64_t by)
     return mtf_where(same, y, mtf_zeros_like(y));
 }
 
+/* Segments that are told apart by subsegments as well. */
+static mtf_tensor *finer(mtf_tensor *segment, mtf_tensor *part)
+{
+    if (!graph_of(segment) || !part) return segment;
+    return mtf_add(mtf_scale(segment, (double)length_of(segment).size + 1), part);
+}
+
 mtf_tensor *mtf_transformer_autoregressive_inputs(mtf_tensor *targets, mtf_tensor *segment)
 {
     return graph_of(targets) ? mtf_abs(shifted(targets, segment, 1)) : NULL;
 }
 
-/* True at inputs in a sequence "inputs, 1, targets, 1, ...": where the number of 1s before is even. */
-static mtf_tensor *in_inputs(mtf_tensor *ids)
+/* x less what it is where the example of each position begins. */
+static mtf_tensor *since_beginning(mtf_tensor *x, mtf_tensor *position)
+{
+    mtf_dim length = length_of(x), from = {"memory_length", length.size};
+    if (!position) return x;
+    mtf_tensor *begin = mtf_sub(mtf_range(graph_of(x), length, MTF_I32), position);
+    return mtf_sub(x, mtf_gather(mtf_rename_dimension(x, length.name, from.name), begin, from));
+}
+
+/* Of inputs, end, targets, end, ...: where the example has an even number of ends before. */
+static mtf_tensor *in_inputs(mtf_tensor *ids, mtf_tensor *position, int32_t end)
 {
     mtf_graph  *g = graph_of(ids);
-    mtf_tensor *one = mtf_constant(g, 1, MTF_I32, mtf_shape());
+    mtf_tensor *last = mtf_constant(g, end, MTF_I32, mtf_shape());
     mtf_tensor *two = mtf_constant(g, 2, MTF_I32, mtf_shape());
-    mtf_tensor *ends = mtf_cast(mtf_equal(mtf_abs(ids), one), MTF_I32);
+    mtf_tensor *ends = mtf_cast(mtf_equal(mtf_abs(ids), last), MTF_I32);
     mtf_tensor *before = mtf_cumsum(ends, length_of(ids), true, false);
+    if (!before) return NULL;
+    before = since_beginning(before, position);
     return mtf_equal(mtf_mod(before, two), mtf_zeros_like(before));
 }
 
@@ -80,6 +99,7 @@ bool stack_begin(stack_call *c, const mtf_tensor *ids)
 mtf_tensor *stack_run(stack_call *c, mtf_dim vocab, mtf_tensor *ids)
 {
     if (!graph_of(ids) || !stack_begin(c, ids)) return NULL;
+    if (span_places_needed(c->model)) c->spans = span_places_count(c, ids);
     return stack_apply(c, embed_tokens(c, vocab, ids));
 }
 
@@ -102,10 +122,11 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
                     "an encoder-decoder needs inputs, besides targets");
     stack_call c = call_of(m, &m->encoder, mode == CALL_TRAIN ? CALL_TRAIN : CALL_EVALUATE,
                            decoder->context.frozen);
-    c.segment = b->inputs_segment ? b->inputs_segment : token_segment(ids);
+    c.segment = c.own = b->inputs_segment ? b->inputs_segment : token_segment(ids);
     c.position = b->inputs_position;
     mtf_graph *g = graph_of(ids);
     if (!g) return false;
+    c.outside = g->scope;
     mtf_scope_push(g, m->encoder.opts.name);
     mtf_tensor *x = stack_run(&c, m->input_vocab, ids);
     mtf_scope_pop(g);
@@ -113,6 +134,8 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
     decoder->memory = (mtf_dim){"memory_length", c.length.size};
     decoder->encoded = mtf_rename_dimension(x, c.length.name, "memory_length");
     decoder->encoded_segment = mtf_rename_dimension(c.segment, c.length.name, "memory_length");
+    if (c.spans)
+        decoder->encoded_spans = mtf_rename_dimension(c.spans, c.length.name, "memory_length");
     return decoder->encoded && decoder->encoded_segment;
 }
 
@@ -133,29 +156,32 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
     if (o->bidirectional) {
         if (!b->inputs) return fail(f, ERR_VALUE, "a bidirectional model needs inputs");
         t->ids = b->inputs;
-        c->segment = b->inputs_segment ? b->inputs_segment : token_segment(b->inputs);
+        c->segment = c->own = b->inputs_segment ? b->inputs_segment : token_segment(b->inputs);
         c->position = b->inputs_position;
         return mtf_ok(c->model->session);
     }
     if (!targets) return fail(f, ERR_VALUE, "a language model needs targets");
     c->segment = b->targets_segment;
     c->position = b->targets_position;
-    if (!c->segment && transformer_has_encoder(c->model)) c->segment = token_segment(targets);
-    /* Where segments are given they mark padding, and 0 may be an ordinary token, as in GPT-2. */
+    if (!c->segment && (transformer_has_encoder(c->model) || b->targets_subsegment))
+        c->segment = token_segment(targets);
+    c->own = finer(c->segment, b->targets_subsegment);
+    mtf_tensor *ends = b->targets_segment || b->targets_subsegment ? c->own : NULL;
+    /* Where segments are given they tell padding, and 0 may be a token, as in GPT-2. */
     if (b->targets_segment)
         t->loss.real = mtf_not_equal(b->targets_segment, mtf_zeros_like(b->targets_segment));
     if (o->no_shift) {
         t->ids = mtf_abs(targets);
-        t->loss.targets = shifted(targets, c->segment, -1);
+        t->loss.targets = shifted(targets, c->own, -1);
         if (b->targets_segment) {
-            mtf_tensor *next = mtf_shift(c->segment, -1, length_of(c->segment), false);
-            t->loss.real = mtf_logical_and(t->loss.real, mtf_equal(c->segment, next));
+            mtf_tensor *next = mtf_shift(c->own, -1, length_of(c->own), false);
+            t->loss.real = mtf_logical_and(t->loss.real, mtf_equal(c->own, next));
         }
     } else {
-        t->ids = mtf_transformer_autoregressive_inputs(targets, b->targets_segment);
+        t->ids = mtf_transformer_autoregressive_inputs(targets, ends);
     }
     if (o->prefix || o->loss_on_targets_only) {
-        mtf_tensor *inputs = in_inputs(targets);
+        mtf_tensor *inputs = in_inputs(targets, b->targets_position, o->end);
         if (o->prefix) c->priority = prefix_priority(targets, inputs);
         if (o->loss_on_targets_only) t->loss.counts = mtf_logical_not(inputs);
     }
@@ -173,12 +199,15 @@ mtf_transformer_result mtf_transformer_apply(const mtf_transformer       *m,
     stack_call   c = call_of(m, &m->decoder, mode, h.frozen);
     decoder_text t = {.loss = {.microbatches = h.microbatches}};
     if (!read_text(&c, batch, &t)) return none;
-    if (transformer_has_encoder(m) && !encoder_run(m, batch, mode, &c)) return none;
     mtf_graph *g = graph_of(t.ids);
     if (!g) return none;
+    const char *before = g->scope;
+    if (m->opts.scope) mtf_scope_push(g, m->opts.scope);
+    bool encoded = !transformer_has_encoder(m) || encoder_run(m, batch, mode, &c);
+    c.outside = g->scope;
     mtf_scope_push(g, m->decoder.opts.name);
-    mtf_tensor            *x = stack_run(&c, m->input_vocab, t.ids);
+    mtf_tensor            *x = encoded ? stack_run(&c, m->input_vocab, t.ids) : NULL;
     mtf_transformer_result r = token_loss(&c, x, &t.loss);
-    mtf_scope_pop(g);
+    g->scope = before;
     return r;
 }

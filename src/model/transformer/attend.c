@@ -12,17 +12,25 @@ static mtf_tensor *both(mtf_tensor *a, mtf_tensor *b)
     return a && b ? mtf_logical_and(a, b) : a ? a : b;
 }
 
+static mtf_tensor *number(const stack_call *c, int64_t x)
+{
+    return mtf_constant(c->graph, (double)x, MTF_I32, mtf_shape());
+}
+
 mtf_tensor *attend_mask(const stack_call *c, const visibility *sees, mtf_dim memory)
 {
     mtf_tensor *seen = NULL;
     if (sees->causal || sees->window) {
-        mtf_tensor *read = sees->read ? sees->read : mtf_range(c->graph, c->length, MTF_I32);
-        mtf_tensor *write = sees->write ? sees->write : mtf_range(c->graph, memory, MTF_I32);
-        if (sees->causal) seen = mtf_less_equal(write, read);
-        if (sees->window)
-            seen = both(
-                seen, mtf_less(mtf_sub(read, write),
-                               mtf_constant(c->graph, (double)sees->window, MTF_I32, mtf_shape())));
+        mtf_tensor *place = sees->place ? sees->place : mtf_range(c->graph, c->length, MTF_I32);
+        mtf_tensor *index = mtf_range(c->graph, memory, MTF_I32);
+        if (sees->causal)
+            seen =
+                mtf_less_equal(sees->write ? sees->write : index, sees->read ? sees->read : place);
+        if (sees->window) {
+            mtf_tensor *ahead = mtf_sub(index, place);
+            seen = both(seen, mtf_greater(ahead, number(c, -sees->window)));
+            seen = both(seen, mtf_less_equal(ahead, number(c, sees->window)));
+        }
     }
     if (sees->query_segment)
         seen = both(seen, mtf_equal(sees->query_segment, sees->memory_segment));
@@ -95,12 +103,13 @@ static bool is_plain(const stack_call *c, const attend_opts *o, const mtf_tensor
     mtf_shape   along = mtf_shape_minus(k->shape, mtf_shape(o->key));
     const char *memory = o->self ? c->length.name : o->memory.name;
     if (o->composed || o->hybrid || c->context.unit_scaling || q->type == MTF_F64) return false;
+    if (o->sees.window && o->sees.read) return false; /* it knows one place of each position */
     return k->type == q->type && v->type == q->type && within(k, &rows, memory, o->key.name) &&
            within(v, &rows, memory, o->value.name) &&
            within(o->bias, &rows, o->memory.name, RELATIVE_DISTANCE) &&
            within(o->extra_logit, &rows, "", "") && within(o->sees.read, &rows, "", "") &&
-           within(o->sees.query_segment, &rows, "", "") && within(o->sees.write, &along, "", "") &&
-           within(o->sees.memory_segment, &along, "", "");
+           within(o->sees.place, &rows, "", "") && within(o->sees.query_segment, &rows, "", "") &&
+           within(o->sees.write, &along, "", "") && within(o->sees.memory_segment, &along, "", "");
 }
 
 mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
@@ -109,7 +118,7 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
     if (!graph_of(q) || !k || !v) return NULL;
     if (!is_plain(c, o, q, k, v)) return composed(c, o, q, k, v);
     const visibility *sees = &o->sees;
-    const int64_t     before = 1 - sees->window, after = 0;
+    const int64_t     before = 1 - sees->window, after = sees->causal ? 0 : sees->window;
     bool              counts = shape_find(&q->shape, c->length.name) >= 0,
          limited = sees->causal || sees->window;
     bool        own = o->bias && shape_find(&o->bias->shape, o->memory.name) >= 0;
@@ -123,12 +132,14 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
                                  .key = o->key.name,
                                  .value = o->value.name,
                                  .min_relative = sees->window ? &before : NULL,
-                                 .max_relative = sees->causal ? &after : NULL,
+                                 .max_relative = limited ? &after : NULL,
                                  .bias = o->bias,
                                  .bias_memory = own ? o->memory.name : NULL,
                                  .bias_relative =
                                      relative_is_by_distance(o->bias) ? RELATIVE_DISTANCE : NULL,
-                                 .read = limited ? sees->read : NULL,
+                                 .read = !limited     ? NULL
+                                         : sees->read ? sees->read
+                                                      : sees->place,
                                  .write = limited ? sees->write : NULL,
                                  .query_segment = sees->query_segment,
                                  .memory_segment = sees->memory_segment,

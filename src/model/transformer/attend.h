@@ -6,9 +6,10 @@
 
 /* Which positions a query sees: those for which all of these hold. */
 typedef struct visibility {
-    bool        causal;       /* the memory's position is at most the query's */
-    int64_t     window;       /* it is at most window - 1 before the query's; 0: any distance */
-    mtf_tensor *read, *write; /* positions of queries and of the memory, i32; NULL: their index */
+    bool        causal; /* the memory's priority is at most the query's */
+    int64_t     window; /* less than this before it, and at most this after it; 0: any distance */
+    mtf_tensor *place;  /* of queries, i32; NULL: their index, as the memory's is */
+    mtf_tensor *read, *write; /* priorities of queries and of the memory, i32; NULL: their places */
     mtf_tensor *query_segment, *memory_segment; /* must be equal; NULL: there are none */
 } visibility;
 

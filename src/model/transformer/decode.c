@@ -44,9 +44,8 @@ struct mtf_decoder {
     int32_t *ids, *first, *seen, *parent, *tokens, *segment;
     int32_t *parent_of; /* beams: the row that each row continues */
     float   *logits, *log_probability;
+    int32_t  end_only[2]; /* the model's end, which stops a sequence unless a job says more */
 };
-
-static const int32_t end_only[] = {1, -1};
 
 /* ---- opening ---- */
 
@@ -85,7 +84,7 @@ static bool complete_opts(const mtf_transformer *m, mtf_decoder_opts *o)
 static bool make_slot(mtf_decoder *d, slot *s)
 {
     arena    *a = &d->session->arena;
-    beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0, end_only};
+    beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0, d->end_only};
     s->ids = arena_array(a, int32_t, d->sizes.length);
     if (d->beams > 1) s->beam = beam_new(d->session, &o);
     return s->ids && (d->beams == 1 || s->beam);
@@ -125,6 +124,7 @@ mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *o
     *d = (mtf_decoder){.session = m->session,
                        .slots = o.batch,
                        .beams = o.beams,
+                       .end_only = {m->opts.end, -1},
                        .sizes = {.model = m,
                                  .scope = arena_text(&m->session->arena, scope),
                                  .rows = o.batch * o.beams,
@@ -156,12 +156,12 @@ static void nothing_kept(mtf_decoder *d)
         d->first[k] = (int32_t)d->sizes.length, d->seen[k] = 0;
 }
 
-/* The input at a position: the prompt, after token 0 in a model that shifts its inputs. */
+/* The input at a position: the prompt, after the start token in a model that shifts its inputs. */
 static int32_t input_at(const mtf_decoder *d, const mtf_decode_job *job, int64_t place)
 {
-    if (d->sizes.inputs) return 0; /* the decoder of an encoder-decoder has no prompt */
+    if (d->sizes.inputs) return job->how.start; /* the decoder of an encoder-decoder has no prompt */
     if (d->sizes.model->opts.no_shift) return job->prompt[place];
-    return place ? job->prompt[place - 1] : 0;
+    return place ? job->prompt[place - 1] : job->how.start;
 }
 
 /* The number of inputs before the first new token; the last of them goes through a `step` program. */
@@ -240,11 +240,24 @@ static bool check_job(const mtf_decoder *d, const mtf_decode_job *job)
         if (job->prompt[k] < 0 || job->prompt[k] >= m->opts.input_vocab)
             return fail(f, ERR_VALUE, "token %lld of the prompt is %d; the vocabulary has %lld",
                         (long long)k, job->prompt[k], (long long)m->opts.input_vocab);
+    if (job->how.start < 0 || job->how.start >= m->opts.input_vocab)
+        return fail(f, ERR_VALUE, "a decoder starts from token %d; the vocabulary has %lld",
+                    job->how.start, (long long)m->opts.input_vocab);
+    if (job->how.start && m->opts.no_shift)
+        return fail(f, ERR_VALUE,
+                    "this model reads the prompt first; put token %d there instead of starting from "
+                    "it",
+                    job->how.start);
     if (job->how.temperature < 0 || job->how.top_k < 0 || job->how.top_p < 0 || job->how.top_p > 1)
         return fail(f, ERR_VALUE,
                     "sampling with temperature %g, top_k %lld and top_p %g; they must not be "
                     "negative, and top_p at most 1",
                     job->how.temperature, (long long)job->how.top_k, job->how.top_p);
+    if (job->how.alternatives < 0 || job->how.alternatives > MOST_ALTERNATIVES ||
+        (d->beams > 1 && job->how.alternatives))
+        return fail(f, ERR_VALUE,
+                    "%lld alternatives to each token; there can be up to %d, and none with beams",
+                    (long long)job->how.alternatives, MOST_ALTERNATIVES);
     if (d->beams > 1 && (job->how.temperature > 0 || job->how.top_k || job->how.top_p > 0))
         return fail(f, ERR_VALUE,
                     "beam search takes the best sequences; it has no temperature, top_k "
@@ -257,7 +270,7 @@ static void begin_slot(mtf_decoder *d, slot *s, mtf_decode_job *job)
     int64_t inputs = inputs_of(d, job);
     s->job = job;
     s->how = job->how;
-    if (!s->how.stop) s->how.stop = end_only;
+    if (!s->how.stop) s->how.stop = d->end_only;
     s->position = inputs - 1;
     s->next = input_at(d, job, inputs - 1);
     s->seen = d->sizes.model->opts.prefix ? inputs : 0;
@@ -393,6 +406,14 @@ static bool run_step(mtf_decoder *d, decode_graph *g)
            mtf_fetch(g->program, g->log_probability, d->log_probability);
 }
 
+/* Tokens that end a sequence are not chosen. */
+static void leave_out_ends(mtf_decoder *d, const slot *s, int64_t row)
+{
+    int64_t vocab = d->sizes.model->opts.output_vocab;
+    for (const int32_t *t = s->how.stop; *t >= 0; t++)
+        for (int64_t b = 0; b < d->beams && *t < vocab; b++) d->logits[(row + b) * vocab + *t] = -1e9f;
+}
+
 static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
 {
     int64_t  vocab = d->sizes.model->opts.output_vocab;
@@ -404,6 +425,18 @@ static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
     if (beam_done(s->beam)) finish(d, s);
 }
 
+static void draw(mtf_decoder *d, slot *s, const float *logits)
+{
+    mtf_alternative best[MOST_ALTERNATIVES];
+    mtf_decode_job *job = s->job;
+    sampled         t = sample_token(d->sampler, logits, &s->how, s->made);
+    job->nalternatives = sample_best(d->sampler, logits, s->how.alternatives, best);
+    job->alternatives = best;
+    take(d, s, t.id, t.log_probability);
+    job->nalternatives = 0;
+    job->alternatives = NULL;
+}
+
 int mtf_decode_step(mtf_decoder *d)
 {
     if (!d || !mtf_ok(d->session)) return -1;
@@ -412,7 +445,8 @@ int mtf_decode_step(mtf_decoder *d)
     for (int64_t k = 0; k < d->slots; k++) {
         if (!d->slot[k].job) continue;
         left++;
-        plain = plain && d->slot[k].how.temperature == 0;
+        plain = plain && d->slot[k].how.temperature == 0 && !d->slot[k].how.never_end &&
+                !d->slot[k].how.alternatives;
     }
     if (!left) return 0;
     decode_graph *g = plain ? &d->best : &d->step;
@@ -421,13 +455,13 @@ int mtf_decode_step(mtf_decoder *d)
         slot   *s = &d->slot[k];
         int64_t row = k * d->beams, vocab = d->sizes.model->opts.output_vocab;
         if (!s->job) continue;
+        if (s->how.never_end) leave_out_ends(d, s, row);
         if (s->beam) {
             advance_beam(d, s, row);
         } else if (plain) {
             take(d, s, d->tokens[row], (double)d->log_probability[row]);
         } else {
-            sampled t = sample_token(d->sampler, d->logits + row * vocab, &s->how, s->made);
-            take(d, s, t.id, t.log_probability);
+            draw(d, s, d->logits + row * vocab);
         }
     }
     left = 0;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "graph/node.h"
+#include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
 
 static mtf_dim rows_of(const decode_sizes *d)
@@ -11,10 +12,19 @@ static mtf_dim rows_of(const decode_sizes *d)
     return (mtf_dim){"batch", d->rows};
 }
 
+/* A new graph, in the scope of the model's variables. */
+static mtf_graph *graph_of_decoder(const mtf_transformer *m)
+{
+    mtf_graph *g = mtf_graph_new(m->session);
+    if (g && m->opts.scope) mtf_scope_push(g, m->opts.scope);
+    return g;
+}
+
 static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g)
 {
     stack_call c = call_of(d->model, s, CALL_DECODE, true);
     c.graph = g;
+    c.outside = g ? g->scope : "";
     c.cache_scope = d->scope;
     c.rows = rows_of(d);
     c.cache = (mtf_dim){"memory_length", d->length};
@@ -34,6 +44,8 @@ static bool find_encoded(const decode_sizes *d, stack_call *c, decode_kind kind)
     if (d->inputs == 0) return true;
     mtf_scope_push(c->graph, "inputs");
     c->encoded_segment = call_kept(c, "segment", MTF_I32, mtf_shape());
+    if (span_places_needed(d->model))
+        c->encoded_spans = call_kept(c, "spans", MTF_I32, mtf_shape());
     mtf_scope_pop(c->graph);
     c->segment = mtf_ones(c->graph, MTF_I32, over_rows(d, kind, mtf_shape(c->length)));
     return c->encoded_segment && c->segment;
@@ -74,7 +86,7 @@ static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length,
 bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *to)
 {
     const mtf_transformer *m = d->model;
-    mtf_graph             *g = mtf_graph_new(m->session);
+    mtf_graph             *g = graph_of_decoder(m);
     stack_call             c = begin(d, &m->decoder, g);
     mtf_tensor            *fetches[2];
     int                    n = 0;
@@ -108,12 +120,14 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
     for (int64_t b = 0; b < s->opts.blocks; b++)
         for (int k = 0; k < s->nlayers; k++) {
             const mtf_transformer_layer *l = &s->layers[k];
-            if (l->kind != MTF_ENC_DEC_ATTENTION) continue;
             stack_scope(s, b, k, scope, sizeof scope);
             const char *outside = c->graph->scope;
             mtf_scope_push(c->graph, scope);
             mtf_scope_push(c->graph, l->name);
-            enc_dec_attention_keep(c, &l->attention, encoded);
+            if (l->kind == MTF_ENC_DEC_ATTENTION)
+                enc_dec_attention_keep(c, &l->attention, encoded);
+            else if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION)
+                talking_heads_keep(c, &l->talking_heads, encoded);
             c->graph->scope = outside;
         }
 }
@@ -121,7 +135,7 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
 bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
 {
     const mtf_transformer *m = d->model;
-    mtf_graph             *g = mtf_graph_new(m->session);
+    mtf_graph             *g = graph_of_decoder(m);
     mtf_dim rows = rows_of(d), part = {"length", length}, all = {"length", d->inputs};
     if (!g) return false;
     *to = (encode_graph){.length = length,
@@ -135,8 +149,11 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
     c.batch = mtf_shape_plus(m->ensemble, mtf_shape(rows));
     mtf_scope_push(g, m->decoder.opts.name);
     keep_for_layers(&c, mtf_rename_dimension(run.encoded, "memory_length", "length"));
-    c.length = all;
     mtf_scope_push(g, "inputs");
+    if (run.encoded_spans)
+        call_keep_encoded(&c, "spans",
+                          mtf_rename_dimension(run.encoded_spans, "memory_length", "length"));
+    c.length = all;
     call_keep_encoded(&c, "segment", to->segment);
     mtf_scope_pop(g);
     mtf_scope_pop(g);

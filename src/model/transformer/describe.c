@@ -62,14 +62,47 @@ static bool complete_attention(fault *f, const char *layer, mtf_attention_layer 
             f, ERR_VALUE,
             "%s: rotary positions turn an even number of elements, of at most %lld, not %lld",
             layer, (long long)o->kv, (long long)(o->rotary_size ? o->rotary_size : o->kv));
-    if (o->hybrid && o->extra_logit)
+    if (o->extra_logit && o->fixed_extra_logit)
+        return fail(f, ERR_VALUE, "%s: the extra logit is either learned or fixed", layer);
+    if (o->hybrid && (o->extra_logit || o->fixed_extra_logit))
         return fail(f, ERR_VALUE, "%s: hybrid attention has no extra logit", layer);
     return check_share(f, "the dropout of attention", o->dropout) &&
            check_relative(f, layer, o->relative, o->buckets, o->max_distance);
 }
 
-static bool complete_talking(fault *f, const char *layer, mtf_talking_heads_layer *o)
+/* A set of heads as dimensions, with names of the session's own. */
+static bool complete_heads(mtf_session *s, const char *layer, const char *name, int64_t heads,
+                           mtf_shape *dims)
 {
+    if (dims->ndims == 0) *dims = mtf_shape((mtf_dim){name, heads});
+    for (int k = 0; k < dims->ndims; k++) {
+        if (dims->dims[k].size < 1)
+            return fail(&s->fault, ERR_VALUE,
+                        "%s: there are %lld heads \"%s\"; there must be 1 or more", layer,
+                        (long long)dims->dims[k].size, dims->dims[k].name);
+        dims->dims[k].name = arena_text(&s->arena, dims->dims[k].name);
+        TRY(dims->dims[k].name != NULL);
+    }
+    return true;
+}
+
+/* Dimensions of one name have one size. */
+static bool heads_agree(fault *f, const char *layer, const mtf_shape *a, const mtf_shape *b)
+{
+    for (int i = 0; i < a->ndims; i++)
+        for (int k = 0; k < b->ndims; k++)
+            if (strcmp(a->dims[i].name, b->dims[k].name) == 0 && a->dims[i].size != b->dims[k].size)
+                return fail(f, ERR_VALUE,
+                            "%s: two sets of heads have \"%s\", with %lld and %lld; give what "
+                            "differs different names",
+                            layer, a->dims[i].name, (long long)a->dims[i].size,
+                            (long long)b->dims[k].size);
+    return true;
+}
+
+static bool complete_talking(mtf_session *s, const char *layer, mtf_talking_heads_layer *o)
+{
+    fault *f = &s->fault;
     set_default(&o->key_heads, 12);
     set_default(&o->softmax_heads, 12);
     set_default(&o->value_heads, 12);
@@ -77,22 +110,33 @@ static bool complete_talking(fault *f, const char *layer, mtf_talking_heads_laye
     set_default(&o->value_size, 64);
     set_default(&o->buckets, 32);
     set_default(&o->max_distance, 128);
-    if (o->key_heads < 1 || o->softmax_heads < 1 || o->value_heads < 1 || o->key_size < 1 ||
-        o->value_size < 1)
-        return fail(f, ERR_VALUE, "%s: numbers of heads and their sizes must be 1 or more", layer);
+    if (o->dynamic_scale == 0) o->dynamic_scale = 0.01;
+    if (o->key_size < 1 || o->value_size < 1 || o->dynamic_scale < 0)
+        return fail(
+            f, ERR_VALUE,
+            "%s: heads of size %lld and %lld, a dynamic scale of %g; they must be 1 or more, "
+            "and above 0",
+            layer, (long long)o->key_size, (long long)o->value_size, o->dynamic_scale);
+    TRY(complete_heads(s, layer, "key_heads", o->key_heads, &o->key_dims) &&
+        complete_heads(s, layer, "heads", o->softmax_heads, &o->softmax_dims) &&
+        complete_heads(s, layer, "value_heads", o->value_heads, &o->value_dims) &&
+        heads_agree(f, layer, &o->key_dims, &o->softmax_dims) &&
+        heads_agree(f, layer, &o->key_dims, &o->value_dims) &&
+        heads_agree(f, layer, &o->softmax_dims, &o->value_dims));
     return check_share(f, "the dropout of attention", o->dropout) &&
            check_relative(f, layer, o->relative, o->buckets, o->max_distance);
 }
 
-static bool complete_layer(fault *f, mtf_transformer_layer *l)
+static bool complete_layer(mtf_session *s, mtf_transformer_layer *l)
 {
+    fault *f = &s->fault;
     if (!l->name) l->name = transformer_layer_class(l->kind);
     switch (l->kind) {
     case MTF_SELF_ATTENTION:
     case MTF_ENC_DEC_ATTENTION: return complete_attention(f, l->name, &l->attention);
     case MTF_TALKING_HEADS_SELF_ATTENTION:
     case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
-        return complete_talking(f, l->name, &l->talking_heads);
+        return complete_talking(s, l->name, &l->talking_heads);
     case MTF_FEED_FORWARD:
         set_default(&l->feed_forward.hidden, 4096);
         if (!l->feed_forward.activation[0]) l->feed_forward.activation[0] = "relu";
@@ -114,6 +158,7 @@ static bool attends_to_encoder(mtf_layer_kind kind)
 static const char *const initial_default[] = {"dropout", NULL};
 static const char *const per_layer_default[] = {"rms_norm", "call_layer", "dropout", "residual",
                                                 NULL};
+static const char *const half_default[] = {"rms_norm", "call_layer", "dropout", NULL};
 static const char *const final_default[] = {"rms_norm", "dropout", NULL};
 
 /* Returns the list itself where all its names are known; they are string literals of the program. */
@@ -142,6 +187,18 @@ static bool complete_sublayers(mtf_session *s, const char *whose, bool around_la
     return own != NULL;
 }
 
+static bool check_reversible(fault *f, const mtf_stack_opts *o)
+{
+    for (int k = 0; o->reversible && o->per_layer[k]; k++)
+        if (strcmp(o->per_layer[k], "residual") == 0)
+            return fail(
+                f, ERR_VALUE,
+                "%s: a reversible stack adds what its layers give; leave \"residual\" out of "
+                "the sublayers of a layer",
+                o->name);
+    return true;
+}
+
 static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const char *name,
                            bool has_encoder, stack *to)
 {
@@ -152,6 +209,12 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     set_default(&o->blocks, 6);
     set_default(&o->max_length, 512);
     if (o->epsilon == 0) o->epsilon = 1e-6;
+    if (o->min_timescale == 0) o->min_timescale = 1;
+    if (o->max_timescale == 0) o->max_timescale = 1e4;
+    if (!(o->min_timescale > 0 && o->max_timescale > 0))
+        return fail(&s->fault, ERR_VALUE,
+                    "%s: sinusoids of timescales from %g to %g; both must be above 0", o->name,
+                    o->min_timescale, o->max_timescale);
     while (o->layers && o->layers[to->nlayers].kind) to->nlayers++;
     if (!to->nlayers) return fail(&s->fault, ERR_VALUE, "%s: the stack has no layers", o->name);
     if (o->blocks < 1 || o->max_length < 1)
@@ -162,7 +225,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     o->layers = to->layers;
     for (int k = 0; k < to->nlayers; k++) {
         mtf_transformer_layer *l = &to->layers[k];
-        TRY(complete_layer(&s->fault, l));
+        TRY(complete_layer(s, l));
         l->name = arena_text(&s->arena, l->name);
         TRY(l->name != NULL);
         if (attends_to_encoder(l->kind) && !has_encoder)
@@ -173,7 +236,9 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     return check_share(&s->fault, "the dropout of a stack", o->dropout) &&
            check_share(&s->fault, "the dropout of tokens", o->token_dropout) &&
            complete_sublayers(s, o->name, false, initial_default, &o->initial) &&
-           complete_sublayers(s, o->name, true, per_layer_default, &o->per_layer) &&
+           complete_sublayers(s, o->name, true, o->reversible ? half_default : per_layer_default,
+                              &o->per_layer) &&
+           check_reversible(&s->fault, o) &&
            complete_sublayers(s, o->name, false, final_default, &o->final);
 }
 
@@ -192,6 +257,7 @@ static bool complete_sizes(mtf_transformer *m)
     set_default(&o->vocab_divisor, 128);
     set_default(&o->output_vocab, o->input_vocab);
     set_default(&o->ensemble, 1);
+    if (o->end == 0) o->end = 1;
     if (o->z_loss == 0) o->z_loss = 1e-4;
     if (o->input_vocab < 2 || o->output_vocab < 2 || o->vocab_divisor < 1)
         return fail(
@@ -204,6 +270,9 @@ static bool complete_sizes(mtf_transformer *m)
                     "d_model is %lld, the ensemble has %lld members; both must be 1 or "
                     "more, and loss_block is 0 or more",
                     (long long)o->d_model, (long long)o->ensemble);
+    if (o->end < 0 || o->end >= o->output_vocab)
+        return fail(f, ERR_VALUE, "the token %d ends a sequence; there are %lld output tokens",
+                    o->end, (long long)o->output_vocab);
     m->d_model = (mtf_dim){"d_model", o->d_model};
     m->input_vocab = (mtf_dim){"vocab", round_up(o->input_vocab, o->vocab_divisor)};
     m->output_vocab = (mtf_dim){"vocab", round_up(o->output_vocab, o->vocab_divisor)};
@@ -226,6 +295,9 @@ static bool check_model(const mtf_transformer *m)
         return fail(f, ERR_VALUE, "a bidirectional model is one stack without a prefix");
     if (o->prefix && transformer_has_encoder(m))
         return fail(f, ERR_VALUE, "a prefix belongs to models of one stack");
+    if (o->sentinels < 0 || o->sentinels > o->input_vocab)
+        return fail(f, ERR_VALUE, "%lld of %lld tokens are sentinels; there must be fewer",
+                    (long long)o->sentinels, (long long)o->input_vocab);
     if (!dtype_is_float(o->activation))
         return fail(f, ERR_TYPE, "a Transformer computes in f32, bf16, f16 or f64");
     if (o->d_model % 2 &&
@@ -243,6 +315,8 @@ mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts 
     if (!m) return NULL;
     *m = (mtf_transformer){.session = s, .opts = *opts, .decoders = arena_new(&s->arena, int)};
     if (!m->decoders) return NULL;
+    if (opts->scope) m->opts.scope = arena_text(&s->arena, opts->scope);
+    if (opts->scope && !m->opts.scope) return NULL;
     bool encodes = opts->encoder.layers != NULL;
     bool ok = complete_sizes(m) &&
               (!encodes || complete_stack(s, &opts->encoder, "encoder", false, &m->encoder)) &&

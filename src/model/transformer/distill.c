@@ -3,12 +3,12 @@
 #include "model/transformer/token_loss.h"
 
 /* 1 from the first step of distillation on, 0 before. */
-static mtf_tensor *started(const mtf_distill_opts *o)
+static mtf_tensor *started(mtf_graph *g, const mtf_distill_opts *o)
 {
-    mtf_graph  *g = graph_of(o->step);
-    mtf_tensor *first =
-        mtf_constant(g, (double)o->start_step, mtf_dtype_of_tensor(o->step), mtf_shape());
-    return mtf_cast(mtf_greater_equal(o->step, first), MTF_F32);
+    mtf_tensor *step = o->step ? o->step : mtf_global_step(g);
+    if (!step) return NULL;
+    mtf_tensor *first = mtf_constant(g, (double)o->start_step, step->type, mtf_shape());
+    return mtf_cast(mtf_greater_equal(step, first), MTF_F32);
 }
 
 /* Cross-entropy of the student's probabilities to the teacher's, both at this temperature. */
@@ -34,7 +34,7 @@ static mtf_tensor *mixed(const mtf_transformer *m, const mtf_transformer_result 
     mtf_tensor *sum = mtf_reduce_sum(mtf_multiply(soft, hard->weights), MTF_ALL);
     sum = mtf_scale(sum, temperature * temperature / count);
     if (o->start_step <= 0) return mtf_add(mtf_scale(hard->loss, 1 - share), mtf_scale(sum, share));
-    mtf_tensor *f = mtf_scale(started(o), share);
+    mtf_tensor *f = mtf_scale(started(graph_of(soft), o), share);
     return mtf_add(mtf_multiply(hard->loss, mtf_add_scalar(mtf_negative(f), 1)),
                    mtf_multiply(sum, f));
 }
@@ -48,15 +48,23 @@ static bool check(const mtf_transformer *student, const mtf_transformer *teacher
                     "the student has %lld output tokens, the teacher %lld; they must "
                     "have as many",
                     (long long)student->output_vocab.size, (long long)teacher->output_vocab.size);
-    if (o->fraction_soft < 0 || o->fraction_soft > 1 || o->temperature < 0)
-        return fail(f, ERR_VALUE,
-                    "distillation: fraction_soft is %g and temperature %g; they must be "
-                    "from 0 to 1, and above 0",
-                    o->fraction_soft, o->temperature);
-    if (o->start_step > 0 && !o->step)
-        return fail(f, ERR_VALUE, "distillation from step %lld on needs the global step",
-                    (long long)o->start_step);
-    return true;
+    return (o->fraction_soft <= 1 && o->temperature >= 0) ||
+           fail(f, ERR_VALUE,
+                "distillation: fraction_soft is %g and temperature %g; they must be at most 1, and "
+                "above 0",
+                o->fraction_soft, o->temperature);
+}
+
+/* In this scope, unless the model has one. */
+static mtf_transformer_result apply_in(mtf_graph *g, const char *scope, const mtf_transformer *m,
+                                       const mtf_transformer_batch *batch,
+                                       const mtf_transformer_call  *how)
+{
+    if (m->opts.scope) return mtf_transformer_apply(m, batch, how);
+    mtf_scope_push(g, scope);
+    mtf_transformer_result r = mtf_transformer_apply(m, batch, how);
+    mtf_scope_pop(g);
+    return r;
 }
 
 mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *student,
@@ -70,15 +78,11 @@ mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *stud
     mtf_transformer_call   h = how ? *how : (mtf_transformer_call){0}, frozen = h;
     mtf_graph             *g = batch ? graph_of(batch->targets) : NULL;
     if (!student || !teacher || !g || !check(student, teacher, &o)) return r;
-    mtf_scope_push(g, "student");
-    r = mtf_transformer_apply(student, batch, &h);
-    mtf_scope_pop(g);
-    if (!h.training || !r.loss) return r;
+    r = apply_in(g, "student", student, batch, &h);
+    if (!h.training || !r.loss || o.fraction_soft < 0) return r;
     frozen.training = false;
     frozen.frozen = true;
-    mtf_scope_push(g, "teacher");
-    mtf_transformer_result t = mtf_transformer_apply(teacher, batch, &frozen);
-    mtf_scope_pop(g);
+    mtf_transformer_result t = apply_in(g, "teacher", teacher, batch, &frozen);
     mtf_tensor *soft =
         soft_losses(student, r.logits, t.logits, o.temperature > 0 ? o.temperature : 1);
     if (soft)

@@ -13,7 +13,7 @@ static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
     bool                   shared = transformer_has_encoder(m) && !m->opts.separate_embedding;
     const char            *outside = c->graph->scope;
     if (shared) {
-        c->graph->scope = "";
+        c->graph->scope = c->outside;
         mtf_scope_push(c->graph, "shared");
     }
     mtf_shape shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));
@@ -25,15 +25,16 @@ static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
     return table;
 }
 
-/* First half sines, second half cosines, of wavelengths from 2 pi to 10000 times that. */
+/* First half sines, second half cosines, of wavelengths of 2 pi times the timescales. */
 static mtf_tensor *sinusoids(const stack_call *c, mtf_tensor *position)
 {
     mtf_dim half = c->model->d_model;
     half.size /= 2;
     float *f = arena_array(&c->graph->arena, float, (size_t)half.size);
     if (!f) return NULL;
-    double step = log(1e4) / (double)(half.size > 1 ? half.size - 1 : 1);
-    for (int64_t i = 0; i < half.size; i++) f[i] = (float)exp(-(double)i * step);
+    double first = c->stack->opts.min_timescale, last = c->stack->opts.max_timescale;
+    double step = log(last / first) / (double)(half.size > 1 ? half.size - 1 : 1);
+    for (int64_t i = 0; i < half.size; i++) f[i] = (float)(exp(-(double)i * step) / first);
     mtf_tensor *angle = mtf_multiply(mtf_cast(position, MTF_F32),
                                      mtf_constant_data(c->graph, f, MTF_F32, mtf_shape(half)));
     mtf_tensor *parts[] = {mtf_sin(angle), mtf_cos(angle)};

@@ -126,6 +126,8 @@ static void keys_and_values(const stack_call *c, const mtf_attention_layer *o, c
 
 static mtf_tensor *extra_logit(const stack_call *c, const mtf_attention_layer *o, const heads *h)
 {
+    if (o->fixed_extra_logit)
+        return mtf_constant(c->graph, o->extra_logit_value, MTF_F32, mtf_shape());
     if (!o->extra_logit) return NULL;
     mtf_shape shape = mtf_shape_plus(c->model->ensemble, h->query);
     return mtf_cast(call_weight(c, "extra_logit", shape, "zeros"), MTF_F32);
@@ -170,25 +172,26 @@ static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
 {
     visibility v = {.causal = c->stack->causal, .window = o->window};
     if (c->mode == CALL_DECODE) {
-        v.read = c->priority ? c->priority : c->position;
+        v.place = c->position;
+        v.read = c->priority;
         return v;
     }
     if (c->priority) v.read = v.write = c->priority;
-    if (c->segment) v.query_segment = v.memory_segment = c->segment;
+    if (c->own) v.query_segment = v.memory_segment = c->own;
     return v;
 }
 
-static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const heads *h,
+static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const heads *h, bool across,
                            mtf_tensor *q)
 {
-    relative_opts how = {o->relative, o->buckets, o->max_distance, h->query};
-    return relative_bias(c, &how, q, own_memory(c));
+    relative_opts how = {o->relative, o->buckets, o->max_distance, h->query, across};
+    return relative_bias(c, &how, q, across ? c->memory : own_memory(c));
 }
 
-void self_attention_bias(stack_call *c, const mtf_attention_layer *o)
+void attention_shared_bias(stack_call *c, const mtf_attention_layer *o, bool across)
 {
     heads h = heads_of(o);
-    bias_of(c, o, &h, NULL);
+    bias_of(c, o, &h, across, NULL);
 }
 
 mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
@@ -204,7 +207,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
     attend_opts how = opts_of(c, o, &h, own_memory(c));
     how.self = c->mode != CALL_DECODE;
     how.sees = sees_itself(c, o);
-    how.bias = bias_of(c, o, &h, q);
+    how.bias = bias_of(c, o, &h, false, q);
     k = as_memory(c, "cache_k", k);
     v = one ? k : as_memory(c, "cache_v", v);
     return finish(c, o, &h, &how, q, k, v);
@@ -242,5 +245,6 @@ mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o,
     attend_opts how = opts_of(c, o, &h, c->memory);
     if (c->segment && c->encoded_segment)
         how.sees = (visibility){.query_segment = c->segment, .memory_segment = c->encoded_segment};
+    how.bias = bias_of(c, o, &h, true, q);
     return finish(c, o, &h, &how, q, k, v);
 }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "graph/node.h"
+#include "model/transformer/span_places.h"
 
 int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance, bool bidirectional)
 {
@@ -29,18 +30,22 @@ static mtf_tensor *bucket_table(const stack_call *c, const relative_opts *o, int
                                 mtf_dim relative)
 {
     int32_t *of = arena_array(&c->graph->arena, int32_t, (size_t)relative.size);
+    /* Where memory may follow the query. */
+    bool both = o->across || !c->stack->causal || c->model->opts.prefix;
     if (!of) return NULL;
     for (int64_t k = 0; k < relative.size; k++)
-        of[k] = (int32_t)relative_bucket(k - most, o->buckets, o->max_distance, !c->stack->causal);
+        of[k] = (int32_t)relative_bucket(k - most, o->buckets, o->max_distance, both);
     return mtf_constant_data(c->graph, of, MTF_I32, mtf_shape(relative));
 }
 
 /* The index of each pair of positions in that table. */
-static mtf_tensor *distances(const stack_call *c, mtf_dim memory, int64_t most)
+static mtf_tensor *distances(const stack_call *c, const relative_opts *o, mtf_dim memory,
+                             int64_t most)
 {
     mtf_tensor *query =
         c->mode == CALL_DECODE ? c->position : mtf_range(c->graph, c->length, MTF_I32);
-    mtf_tensor *distance = mtf_sub(mtf_range(c->graph, memory, MTF_I32), query);
+    mtf_tensor *distance =
+        o->across ? span_places_relative(c) : mtf_sub(mtf_range(c->graph, memory, MTF_I32), query);
     return mtf_add_scalar(mtf_clip(distance, (double)-most, (double)most), (double)most);
 }
 
@@ -73,10 +78,24 @@ static mtf_tensor *biases(stack_call *c, const relative_opts *o, mtf_tensor *by_
     int64_t     most = o->max_distance > o->buckets ? o->max_distance : o->buckets;
     mtf_dim     relative = {"relative", 2 * most + 1};
     mtf_tensor *table = mtf_gather(by_bucket, bucket_table(c, o, most, relative), buckets);
-    bool        by_place = c->mode != CALL_DECODE && o->kind != MTF_RELATIVE_CONTEXTUAL;
-    mtf_tensor *at = by_place ? all_distances(c, memory, most) : distances(c, memory, most);
+    bool by_place = c->mode != CALL_DECODE && o->kind != MTF_RELATIVE_CONTEXTUAL && !o->across;
+    mtf_tensor *at = by_place ? all_distances(c, memory, most) : distances(c, o, memory, most);
     mtf_tensor *bias = mtf_gather(table, at, relative);
     return mtf_cast(bias, MTF_F32);
+}
+
+/* [.., heads.., buckets]: heads that queries have no dimension for are made of all others. */
+static mtf_tensor *by_query(const stack_call *c, const relative_opts *o, mtf_tensor *q,
+                            mtf_dim buckets)
+{
+    if (!graph_of(q)) return NULL;
+    mtf_shape made = mtf_shape_minus(o->heads, q->shape), own = mtf_shape_minus(o->heads, made);
+    return mtf_dense(q, mtf_shape_plus(made, mtf_shape(buckets)),
+                     &(mtf_dense_opts){.name = "relative_attention_ak",
+                                       .reduced = mtf_shape_minus(q->shape, call_shape(c, own)),
+                                       .experts = mtf_shape_plus(c->model->ensemble, own),
+                                       .no_bias = true,
+                                       .context = &c->context});
 }
 
 mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, mtf_dim memory)
@@ -84,21 +103,17 @@ mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, 
     mtf_dim   buckets = {"buckets", o->buckets};
     mtf_shape shape =
         mtf_shape_plus(mtf_shape_plus(c->model->ensemble, o->heads), mtf_shape(buckets));
-    mtf_tensor *table, *bias;
+    mtf_tensor *table, *bias, **shared = o->across ? &c->shared_across : &c->shared_bias;
     switch (o->kind) {
     case MTF_RELATIVE_NONE: return NULL;
-    case MTF_RELATIVE_CONTEXTUAL:
-        table = mtf_dense(q, mtf_shape(buckets),
-                          &(mtf_dense_opts){.name = "relative_attention",
-                                            .experts = mtf_shape_plus(c->model->ensemble, o->heads),
-                                            .no_bias = true,
-                                            .context = &c->context});
-        return biases(c, o, table, buckets, memory);
+    case MTF_RELATIVE_CONTEXTUAL: return biases(c, o, by_query(c, o, q, buckets), buckets, memory);
     default:
-        if (c->shared_bias) return c->shared_bias;
-        table = call_weight(c, "relative_attention_bias", shape, "glorot_uniform");
+        if (*shared) return *shared;
+        table = call_weight(
+            c, o->across ? "enc_dec_relative_attention_bias" : "relative_attention_bias", shape,
+            "glorot_uniform");
         bias = biases(c, o, table, buckets, memory);
-        if (o->kind == MTF_RELATIVE_BIAS_SHARED) c->shared_bias = bias;
+        if (o->kind == MTF_RELATIVE_BIAS_SHARED) *shared = bias;
         return bias;
     }
 }

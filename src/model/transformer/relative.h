@@ -13,7 +13,8 @@ int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance,
 typedef struct relative_opts {
     mtf_relative kind;
     int64_t      buckets, max_distance;
-    mtf_shape    heads; /* that have separate biases */
+    mtf_shape    heads;  /* that have separate biases */
+    bool         across; /* the memory is the encoder's output, and distances are those of spans */
 } relative_opts;
 
 /* The bias for the logits of queries q [.., length, ..], or NULL.  Where it depends only on the distance

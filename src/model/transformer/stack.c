@@ -55,10 +55,17 @@ static void build_layer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
 /* A bias that all layers share must not be part of the first layer's region. */
 static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 {
-    const mtf_attention_layer *o = &l->attention;
-    if (l->kind != MTF_SELF_ATTENTION || o->relative != MTF_RELATIVE_BIAS_SHARED) return;
+    bool plain = l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION;
+    bool across =
+        l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION;
+    if (l->kind == MTF_FEED_FORWARD ||
+        (plain ? l->attention.relative : l->talking_heads.relative) != MTF_RELATIVE_BIAS_SHARED)
+        return;
     mtf_scope_push(c->graph, l->name);
-    self_attention_bias(c, o);
+    if (plain)
+        attention_shared_bias(c, &l->attention, across);
+    else
+        talking_heads_shared_bias(c, &l->talking_heads, across);
     mtf_scope_pop(c->graph);
 }
 
@@ -70,6 +77,21 @@ static mtf_tensor *apply_layer(stack_call *c, const mtf_transformer_layer *layer
     make_shared_bias(c, layer);
     mtf_recompute(c->graph, 1, &x, 1, &y, build_layer, &(layer_place){c, layer});
     return y;
+}
+
+/* (a, b) becomes (b, a + f(b)). */
+static void apply_half(stack_call *c, const mtf_transformer_layer *layer, mtf_tensor *pair[2])
+{
+    if (c->mode == CALL_TRAIN) {
+        make_shared_bias(c, layer);
+        mtf_reversible_half_residual_and_swap(&pair[0], &pair[1], build_layer,
+                                              &(layer_place){c, layer});
+        return;
+    }
+    mtf_tensor *y = sublayers_apply(c, c->stack->opts.per_layer, layer, pair[1]);
+    y = mtf_add(pair[0], y);
+    pair[0] = pair[1];
+    pair[1] = y;
 }
 
 void stack_scope(const stack *s, int64_t number, int layer, char *text, size_t room)
@@ -85,15 +107,20 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
     const mtf_stack_opts *o = &c->stack->opts;
     char                  scope[64];
     x = sublayers_apply(c, o->initial, NULL, x);
-    for (int64_t b = 0; b < o->blocks && x; b++) {
-        for (int k = 0; k < c->stack->nlayers && x; k++) {
+    mtf_tensor *pair[2] = {x, x};
+    for (int64_t b = 0; b < o->blocks && x && pair[1]; b++) {
+        for (int k = 0; k < c->stack->nlayers && x && pair[1]; k++) {
             stack_scope(c->stack, b, k, scope, sizeof scope);
             const char *outside = c->graph->scope;
             mtf_scope_push(c->graph, scope);
-            x = apply_layer(c, &c->stack->layers[k], x);
+            if (o->reversible)
+                apply_half(c, &c->stack->layers[k], pair);
+            else
+                x = apply_layer(c, &c->stack->layers[k], x);
             c->graph->scope = outside; /* mtf_scope_pop would remove only one of two levels */
         }
     }
+    if (o->reversible) x = mtf_add(pair[0], pair[1]);
     x = sublayers_apply(c, o->final, NULL, x);
     return call_mask_padding(c, x);
 }

@@ -74,7 +74,9 @@ mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf
 void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more)
 {
     if (!graph_of(more)) return;
-    mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest_of(c, more));
+    mtf_shape   rest = rest_of(c, more);
+    mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest);
+    more = mtf_broadcast(more, call_shape(c, rest)); /* tokens are those of all members */
     more = mtf_rename_dimension(more, c->length.name, c->memory.name);
     mtf_assign(kept, mtf_update(kept, more, c->first, c->memory.name));
 }

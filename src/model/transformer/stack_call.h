@@ -18,6 +18,7 @@ typedef struct stack_call {
     const mtf_transformer *model;
     const stack           *stack;
     mtf_graph             *graph;
+    const char            *outside; /* the scope around all stacks of the model */
     mtf_layer_context      context;
     mtf_dtype              type; /* of activations */
     call_mode              mode;
@@ -25,13 +26,16 @@ typedef struct stack_call {
     mtf_dim                length;
     mtf_tensor            *position; /* i32; NULL: the index */
     mtf_tensor            *segment;  /* i32, 0 is padding; NULL: no padding, one segment */
+    mtf_tensor            *own;      /* the same, with several targets of one input told apart */
     /* Causal stacks: a position sees those whose priority is at most its own; NULL: the index. */
     mtf_tensor *priority;
     /* The encoder's output: [batch.., memory_length, d_model]; NULL in CALL_DECODE, where keys and values
      * are cached. */
     mtf_tensor *encoded, *encoded_segment;
-    mtf_dim     memory;      /* its length */
-    mtf_tensor *shared_bias; /* relative bias of the stack; NULL until it is made */
+    mtf_dim     memory;                /* its length */
+    mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
+    mtf_tensor *shared_bias;           /* relative bias of the stack; NULL until it is made */
+    mtf_tensor *shared_across;         /* the same for attention to the encoder */
     /* CALL_DECODE */
     const char *cache_scope; /* of the cache variables */
     mtf_dim     cache;       /* cached positions of each sequence */
@@ -61,11 +65,13 @@ void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more);
 /* ---- layers: x [batch.., length, d_model] to the same ---- */
 
 mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
-/* Makes the bias that the self-attention layers of a stack share, if they share one. */
-void        self_attention_bias(stack_call *c, const mtf_attention_layer *o);
+/* Makes the bias that such layers of a stack share, if they share one. */
+void        attention_shared_bias(stack_call *c, const mtf_attention_layer *o, bool across);
 mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
 /* Caches the layer's keys and values of the encoder's output [batch.., length, d_model]. */
 void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded);
+void talking_heads_shared_bias(stack_call *c, const mtf_talking_heads_layer *o, bool across);
+void talking_heads_keep(const stack_call *c, const mtf_talking_heads_layer *o, mtf_tensor *encoded);
 mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
                                 mtf_tensor *x);
 mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);

@@ -4,11 +4,16 @@
 
 #include "model/transformer/stack_call.h"
 
-/* A name may end with a number, as in "dropout(0.2)": it replaces the sublayer's default. */
+/* A name may end with numbers, as in "dropout(0.2)": they replace the sublayer's defaults. */
+enum { SUBLAYER_NUMBERS = 3 };
 typedef struct sublayer {
     const char *name;
-    mtf_tensor *(*apply)(stack_call *c, mtf_tensor *x, double number); /* NULL: the stack does it */
-    double (*usual)(const mtf_stack_opts *o);                          /* NULL: takes no number  */
+    mtf_tensor *(*apply)(stack_call *c, mtf_tensor *x,
+                         const double *number); /* NULL: the stack does */
+    int least, most;                            /* how many numbers it takes           */
+    void (*usual)(const mtf_stack_opts *o,
+                  double               *number);       /* NULL: there are none                */
+    bool (*right)(const double *number); /* NULL: any number is                 */
 } sublayer;
 
 const sublayer *sublayer_find(const char *word); /* NULL: there is none */

@@ -1,0 +1,10 @@
+/* Strided copies as kernels, for instructions that are copies in some cases. */
+#ifndef MACHINE_WRITE_MOVE_H
+#define MACHINE_WRITE_MOVE_H
+
+#include "machine/cuda/kernel_text.h"
+
+/* out0 = in0 along all loops, or, with `adds`, out0 += in0, where no two iterations meet. */
+bool write_copy(kernel_source *s, const instr *i, kernel_plan *plan, bool adds);
+
+#endif

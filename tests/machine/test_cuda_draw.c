@@ -1,0 +1,76 @@
+/* Random numbers as kernels: those of the CPU, bit for bit. */
+#include "mtf_build.h"
+
+#if MTF_HAVE_CUDA
+#include "machine/card_trial.h"
+
+static card_trials list;
+
+static const struct {
+    double low, high;
+} bounds[] = {{0, 1}, {-5, 11}, {0.996, 1},        {-1e-7, 0},
+              {3, 3}, {7, -2},  {-0x1p63, 0x1p63}, {-2.5e9, 2.5e9}};
+
+/* Weights of a whole tensor in the order of the loops, or in any order. */
+static trial *add_draw(draw_kind kind, mtf_dtype type, const int64_t *size, bool plain)
+{
+    trial   t = trial_of(INSTR_DRAW, 3, size);
+    access  out = {.type = type}, index = {.type = type};
+    int64_t count = card_lay_out(3, size, plain, &out);
+    card_lay_out(3, size, plain || chance(2), &index);
+    int which = (int)pick(0, 7);
+    t.i.draw = (draw_args){.kind = kind,
+                           .key = (uint32_t)random_bits(),
+                           .first = plain ? 8 : pick(0, 999),
+                           .a = bounds[which].low,
+                           .b = bounds[which].high};
+    for (int l = 0; l < 3; l++) t.i.draw.weight[l] = llabs(index.stride[l]);
+    if (type == MTF_BOOL) t.i.draw.b = 0.3;
+    if (kind != DRAW_UNIFORM) t.i.draw.a = 0.75, t.i.draw.b = 2.5;
+    t.run.seed = random_bits();
+    t.run.step = (uint32_t)pick(0, 1 << 20);
+    card_operand(&t, &out, count, true);
+    for (int k = 0, loops = (int)pick(0, 3); k < loops; k++) {
+        add_operand(&t, MTF_I32, 1, false);
+        *(int32_t *)t.memory[1 + k] =
+            (int32_t)(chance(2) ? pick(0, 900) : pick(1 << 24, INT32_MAX));
+    }
+    return card_trials_add(&list, t);
+}
+
+static void test_draws(void **state)
+{
+    (void)state;
+    seed_state = 81;
+    card_trials_start(&list, 1);
+    for (int d = 0; d < DTYPES; d++) list.allowed[d] = 0; /* the host's own functions here */
+    for (int round = 0; round < 126; round++) {
+        mtf_dtype type = all_types[round % DTYPES];
+        draw_kind kind = is_float(type) ? (draw_kind)(round / DTYPES % 3) : DRAW_UNIFORM;
+        bool      plain = round % 2;
+        int64_t   size[3] = {pick(1, 5), pick(1, 7), plain ? 4 * pick(1, 20) : pick(1, 50)};
+        if (round % 21 == 0) size[2] = 601;
+        add_draw(kind, type, size, plain);
+    }
+    for (int round = 0; round < 14; round++) { /* a whole tensor's indices beyond 2^32 */
+        trial *t = add_draw(DRAW_UNIFORM, all_types[round % DTYPES], (int64_t[]){3, 2, 8}, true);
+        t->i.draw.weight[0] = (int64_t)1 << 33;
+        t->i.draw.first = ((int64_t)1 << 40) + (round < 7 ? 4 : 1);
+    }
+    card_trials_run(&list, kernel_draw);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws)};
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+}
+#else
+#include <stdio.h>
+
+int main(void)
+{
+    printf("without CUDA's headers there is no card that is the host\n");
+    return 0;
+}
+#endif

@@ -1,0 +1,106 @@
+/* Copies and sums into place as kernels, against the CPU. */
+#include "mtf_build.h"
+
+#if MTF_HAVE_CUDA
+#include "machine/card_trial.h"
+
+static card_trials list;
+
+static int64_t some_size(void)
+{
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 97};
+    return sizes[pick(0, 12)];
+}
+
+/* Sizes of at most four loops, not too many elements. */
+static int some_sizes(int64_t *size, int64_t most)
+{
+    int     n = (int)pick(0, 4);
+    int64_t all = 1;
+    for (int l = 0; l < n; l++) {
+        size[l] = some_size();
+        while (all * size[l] > most) size[l] = (size[l] + 1) / 2;
+        all *= size[l];
+    }
+    if (n > 0 && chance(20)) size[pick(0, n - 1)] = 0;
+    if (n > 0 && chance(20)) size[0] = 256 * 17 + pick(0, 9);
+    return n;
+}
+
+static void add_move(instr_kind kind, int n, const int64_t *size, mtf_dtype type)
+{
+    trial   t = trial_of(kind, n, size);
+    access  out = {.type = type}, in = {.type = type};
+    int64_t out_count = card_lay_out(n, size, chance(3), &out);
+    int64_t in_count = card_lay_out(n, size, chance(3), &in);
+    if (n > 0 && chance(4)) in.stride[pick(0, n - 1)] = 0;
+    card_operand(&t, &out, out_count, kind == INSTR_MOVE);
+    card_operand(&t, &in, in_count, false);
+    card_trials_add(&list, t);
+}
+
+static void test_moves(void **state)
+{
+    (void)state;
+    seed_state = 31;
+    card_trials_start(&list, 1);
+    for (int round = 0; round < 120; round++) {
+        int64_t size[MAX_LOOPS];
+        int     n = some_sizes(size, 3000);
+        add_move(INSTR_MOVE, n, size, all_types[round % DTYPES]);
+    }
+    /* transpositions: larger than a tile */
+    for (int round = 0; round < DTYPES; round++)
+        add_move(INSTR_MOVE, 3, (int64_t[]){2, 67, 130}, all_types[round]);
+    card_trials_run(&list, kernel_move);
+}
+
+/* out += in; some loops meet in one element, or overlap. */
+static void add_sum(int round)
+{
+    int64_t   size[MAX_LOOPS];
+    int       n = some_sizes(size, 3000);
+    mtf_dtype type = all_types[round % DTYPES];
+    add_move(INSTR_ADD_INTO, n, size, type);
+    trial *t = &list.trial[list.n - 1];
+    for (int l = 0; l < n; l++)
+        if (round % 3 == 1 && chance(2)) t->operands[0].stride[l] = 0;
+    if (round % 3 == 2 && n > 1) { /* windows that overlap: strides that are too small */
+        int l = (int)pick(0, n - 1);
+        t->operands[0].stride[l] = t->operands[0].stride[l] < 0 ? -1 : 1;
+    }
+    int64_t low = 0;
+    for (int l = 0; l < n; l++)
+        if (t->operands[0].stride[l] < 0 && size[l] > 0)
+            low -= t->operands[0].stride[l] * (size[l] - 1);
+    t->operands[0].offset = low;
+}
+
+static void test_sums_into_place(void **state)
+{
+    (void)state;
+    seed_state = 32;
+    card_trials_start(&list, 1);
+    list.allowed[MTF_BF16] = 0.5; /* the CPU rounds after each term */
+    list.allowed[MTF_F16] = 0.1;
+    for (int round = 0; round < 150; round++) add_sum(round);
+    card_trials_run(&list, kernel_add_into);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_sums_into_place),
+    };
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+}
+#else
+#include <stdio.h>
+
+int main(void)
+{
+    printf("without CUDA's headers there is no card that is the host\n");
+    return 0;
+}
+#endif
