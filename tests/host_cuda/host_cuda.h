@@ -145,6 +145,7 @@ template <class T> static INLINE void copy_ahead(T *to, const T *from, bool live
     else
         memset(to, 0, 16);
 }
+static INLINE void copy_ahead_one(float *to, const float *from, bool live) { *to = live ? *from : 0; }
 static INLINE void copies_commit() {}
 static INLINE void copies_wait() {}
 

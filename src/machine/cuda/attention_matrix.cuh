@@ -13,14 +13,20 @@ enum { MATRIX_THREADS = 128, TILE = 64 };
 #define LOG2_E 1.44269504088896341f
 #define LN_2 0.693147180559945309f
 
-/* Brings `lines` lines of D elements to shared memory; those beyond low .. high-1 are zero. */
+/* How many of N lines from `first` on there are, of `all`; a constant where tiles divide them. */
+template <i64 ALL, int N> static INLINE i64 matrix_live(i64 first)
+{
+    return ALL % N == 0 ? (i64)N : ALL - first;
+}
+
+/* Brings LINES lines of D elements to shared memory; those from `lines` on are zero. */
 template <int D, int LINES, class T, class F>
-static INLINE void matrix_take(T *to, const T *from, F where, i64 low, i64 high)
+static INLINE void matrix_take(T *to, const T *from, F where, i64 lines)
 {
     enum { EACH = D / 8 };
     UNROLL for (int k = 0; k < LINES * EACH / MATRIX_THREADS; k++) {
         int  at = THREAD + k * MATRIX_THREADS, line = at / EACH, d = at % EACH * 8;
-        bool live = line >= low && line < high;
+        bool live = line < lines;
         copy_ahead(to + line * (D + 8) + d, live ? from + where(line) + d : from, live);
     }
 }
@@ -240,14 +246,14 @@ static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top
     seen = attention_chunk<P>(seen, chunk, TILE);
     auto take = [&](i64 position, int stage) {
         matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
-                               [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - position);
+                               [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(position));
         matrix_take<VALUE, TILE>(v + stage * TILE * (VALUE + 8), p.v + P::v_batch(batch) + position * P::V_STEP,
-                                 [](int n) { return n * (i64)P::V_STEP; }, 0, P::MEMORY - position);
+                                 [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(position));
         copies_commit();
     };
     i64 position = seen.begin;
-    matrix_take<KEY, LINES>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); }, 0,
-                            P::ROWS - first);
+    matrix_take<KEY, LINES>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); },
+                            matrix_live<P::ROWS, LINES>(first));
     if (position < seen.end) take(position, 0);
 
     matrix_sums<P, M> at;
@@ -328,15 +334,16 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
     attention_span seen = attention_seen_by<MATRIX_THREADS>(p, batch, first, TILE);
     auto take = [&](i64 position, int stage) {
         matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
-                               [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - position);
+                               [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(position));
         matrix_take<VALUE, TILE>(v + stage * TILE * (VALUE + 8), p.v + P::v_batch(batch) + position * P::V_STEP,
-                                 [](int n) { return n * (i64)P::V_STEP; }, 0, P::MEMORY - position);
+                                 [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(position));
         copies_commit();
     };
     i64 position = seen.begin / TILE * TILE;
-    matrix_take<KEY, TILE>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); }, 0, P::ROWS - first);
-    matrix_take<VALUE, TILE>(dy, p.dy + P::dy_batch(batch), [=](int r) { return P::dy_row(first + r); }, 0,
-                             P::ROWS - first);
+    matrix_take<KEY, TILE>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); },
+                           matrix_live<P::ROWS, TILE>(first));
+    matrix_take<VALUE, TILE>(dy, p.dy + P::dy_batch(batch), [=](int r) { return P::dy_row(first + r); },
+                             matrix_live<P::ROWS, TILE>(first));
     if (position < seen.end) take(position, 0);
 
     f32                sum[1][KEY / 8][4] = {};
@@ -406,16 +413,19 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
     auto take = [&](i64 tile, int stage) {
         i64 batch = own + tile / TILES, row = tile % TILES * TILE;
         matrix_take<KEY, TILE>(q + stage * TILE * (KEY + 8), p.q + P::q_batch(batch),
-                               [=](int r) { return P::q_row(row + r); }, 0, P::ROWS - row);
+                               [=](int r) { return P::q_row(row + r); }, matrix_live<P::ROWS, TILE>(row));
         matrix_take<VALUE, TILE>(dy + stage * TILE * (VALUE + 8), p.dy + P::dy_batch(batch),
-                                 [=](int r) { return P::dy_row(row + r); }, 0, P::ROWS - row);
+                                 [=](int r) { return P::dy_row(row + r); }, matrix_live<P::ROWS, TILE>(row));
+        if (THREAD < TILE) {
+            i64  r = row + THREAD;
+            bool live = r < P::ROWS;
+            rows[stage][THREAD] = matrix_row_of(p, batch, r);
+            copy_ahead_one(&numbers[stage][0][THREAD],
+                           p.lse + (live ? P::lse_batch(batch) + P::lse_row(r) : 0), live);
+            copy_ahead_one(&numbers[stage][1][THREAD],
+                           p.delta + (live ? P::delta_batch(batch) + P::delta_row(r) : 0), live);
+        }
         copies_commit();
-        if (THREAD >= TILE) return;
-        i64  r = row + THREAD;
-        bool live = r < P::ROWS;
-        rows[stage][THREAD] = matrix_row_of(p, batch, r);
-        numbers[stage][0][THREAD] = live ? p.lse[P::lse_batch(batch) + P::lse_row(r)] * LOG2_E : 0.0f;
-        numbers[stage][1][THREAD] = live ? p.delta[P::delta_batch(batch) + P::delta_row(r)] : 0.0f;
     };
     i64 tile = matrix_next<P>(0, first);
     if (tile < P::TOGETHER * TILES) take(tile, 0);
@@ -428,9 +438,9 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
         if (batch != before) { /* memories whose gradients are one may differ */
             SYNC();
             matrix_take<KEY, TILE>(k, p.k + P::k_batch(batch) + first * P::K_STEP,
-                                   [](int n) { return n * (i64)P::K_STEP; }, 0, P::MEMORY - first);
+                                   [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(first));
             matrix_take<VALUE, TILE>(v, p.v + P::v_batch(batch) + first * P::V_STEP,
-                                     [](int n) { return n * (i64)P::V_STEP; }, 0, P::MEMORY - first);
+                                     [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(first));
             copies_commit();
             before = batch;
         }
@@ -444,7 +454,7 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
         auto at = [&](int n, int e) { return (i32)first + line + MATRIX_LINE(e); };
         auto row_of = [&](int n, int e) {
             int                r = n * 8 + MATRIX_COLUMN(e);
-            matrix_row_numbers x = {rows[stage][r], numbers[stage][0][r], numbers[stage][1][r]};
+            matrix_row_numbers x = {rows[stage][r], numbers[stage][0][r] * LOG2_E, numbers[stage][1][r]};
             return x;
         };
         if (P::HAS_BIAS || row + TILE > P::ROWS || !matrix_sees_all<P>(queries, first))

@@ -110,6 +110,13 @@ template <class T> static INLINE void copy_ahead(T *to, const T *from, bool live
                  "r"(live ? 16 : 0)
                  : "memory");
 }
+/* The same for one number. */
+static INLINE void copy_ahead_one(f32 *to, const f32 *from, bool live)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
+                 "r"(live ? 4 : 0)
+                 : "memory");
+}
 static INLINE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 static INLINE void copies_wait() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
 
