@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "host_calls.h"
 
@@ -136,18 +137,35 @@ template <class T> static INLINE T atomic_swap_if(T *at, T expected, T v)
 
 /* ---- small matrices, a warp's 32 threads together ---- */
 
+/* Copies that a thread has not waited for: until then the bytes are not there. */
+struct host_copy { void *to; const void *from; size_t bytes; };
+static thread_local std::vector<host_copy> host_copies[1024];
+
+static INLINE void host_copy_ahead(void *to, const void *from, size_t bytes, bool live)
+{
+    memset(to, 0xfb, bytes);
+    host_copies[THREAD].push_back(host_copy{to, live ? from : nullptr, bytes});
+}
+
 template <class T> static INLINE void copy_ahead(T *to, const T *from, bool live)
 {
     MUST_BE_ALIGNED(to, 16);
     MUST_BE_ALIGNED(from, 16);
-    if (live)
-        memcpy(to, from, 16);
-    else
-        memset(to, 0, 16);
+    host_copy_ahead(to, from, 16, live);
 }
-static INLINE void copy_ahead_one(float *to, const float *from, bool live) { *to = live ? *from : 0; }
+static INLINE void copy_ahead_one(float *to, const float *from, bool live) { host_copy_ahead(to, from, 4, live); }
 static INLINE void copies_commit() {}
-static INLINE void copies_wait() {}
+
+static INLINE void copies_wait()
+{
+    for (const host_copy &c : host_copies[THREAD]) {
+        if (c.from)
+            memcpy(c.to, c.from, c.bytes);
+        else
+            memset(c.to, 0, c.bytes);
+    }
+    host_copies[THREAD].clear();
+}
 
 /* What all threads of the warp give. */
 static INLINE void host_give(unsigned long long mine, unsigned long long (&all)[32])
