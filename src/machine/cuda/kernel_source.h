@@ -51,6 +51,7 @@ typedef struct kernel_source {
     kernel_entry *kernels; /* each once */
     int           nkernels, kernels_room;
     name_table    names;
+    bool          wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);
