@@ -160,7 +160,7 @@ sleep 8
 kill -KILL "$(cat pid.2)" 2>/dev/null
 wait
 took=0 status=1
-fails "a rank that stands still" 'late: a step on cards waited 2 seconds for x=2 (--patience)'
+fails "a rank that stands still" ': a step on cards waited 2 seconds for x=2 (--patience)'
 
 if [ "$CUDA_RANKS" != real ]; then
     MTF_HOST_CUDA_CARDS=1 ranks 2 "$MTF" run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda

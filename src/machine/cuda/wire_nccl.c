@@ -73,22 +73,7 @@ static bool prepare(wire *face, int me, const program *p)
 
 /* ---- the table ---- */
 
-/* A queue that is full blocks whoever adds to it, without a look at other ranks.  So the host stays at
- * most twice so many collectives ahead of the card. */
-enum { AHEAD = 32 };
-
-static bool stay_near(nccl_wire *w)
-{
-    cuda_context *c = w->context;
-    if (c->recording || ++w->queued % AHEAD) return true;
-    CUevent *point = &w->points[w->queued / AHEAD % 2];
-    if (!*point)
-        CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
-    else
-        TRY(cuda_await(c, *point, "finish its work"));
-    CUDA_TRY(c, cuEventRecord(*point, c->stream), "note a point in its queue");
-    return true;
-}
+enum { PACE = 32 }; /* collectives between points of cuda_pace */
 
 static bool run(wire *face, int me, const instr *i, void *const *base)
 {
@@ -99,7 +84,8 @@ static bool run(wire *face, int me, const instr *i, void *const *base)
                        .work = w->nrooms ? w->rooms[w->nrooms - 1].memory : NULL,
                        .bytes = bytes};
     (void)me;
-    TRY(cuda_use(w->context) && stay_near(w));
+    TRY(cuda_use(w->context));
+    if (++w->queued % PACE == 0) TRY(cuda_pace(w->context));
     switch (i->kind) {
     case INSTR_REDUCE: return nccl_reduce(w, i, &x);
     case INSTR_REDUCE_SCATTER: return nccl_reduce_scatter(w, i, &x);
@@ -149,8 +135,6 @@ static void close_wire(wire *face)
     nccl_leave(w);
     w->context->look = NULL;
     w->ranks = NULL;
-    for (int k = 0; k < 2; k++)
-        if (w->points[k]) w->context->device->api.driver.cuEventDestroy(w->points[k]);
     for (int k = 0; k < w->nrooms; k++)
         c->device->release(c, w->rooms[k].memory, (size_t)w->rooms[k].bytes);
     arena_free(&w->arena);

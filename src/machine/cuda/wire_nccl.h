@@ -32,7 +32,6 @@ typedef struct nccl_wire {
     const char  **parts; /* by member of a group: its operand */
     int           parts_room;
     wire_moved    moved;
-    CUevent       points[2]; /* in the queue, the last two of every AHEAD collectives */
     int64_t       queued;    /* collectives so far */
     bool          aborted;
     double        asked; /* seconds into the current wait, when the other ranks were asked last */
