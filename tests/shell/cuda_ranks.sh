@@ -16,6 +16,7 @@ cd "$work" || exit 2
 emulated=$(dirname "$MTF")/tests/host_cuda
 
 case $("$MTF" --version) in
+    *address* | *thread\)* | *undefined*) without_ranks="sanitizers do not follow the emulated card" ;;
     *NCCL*) ;;
     *) without_ranks="this build has no NCCL" ;;
 esac
@@ -35,12 +36,14 @@ file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
 # On one real card every rank pretends to be a machine of its own.
 as_rank='[ "$CUDA_RANKS" = real ] && export NCCL_SOCKET_IFNAME=lo NCCL_HOSTID=host$rank'
+for_rank_1=                             # a setting of the second rank alone
 ranks() {                               # ranks N COMMAND...: leaves out, err, status, took
     local begin n=$1
     begin=$(date +%s)
     timeout -k 5 200 "${launcher[@]}" -n "$n" bash -c '
         rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
         echo $$ >"pid.$rank"; '"$as_rank"'
+        [ $rank = 1 ] && export '"$for_rank_1"'
         exec "$@"' - "${@:2}" >out 2>err </dev/null
     status=$?
     took=$(($(date +%s) - begin))
@@ -165,8 +168,13 @@ fails "a rank that stands still" ': a step on cards waited 2 seconds for x=2 (--
 if [ "$CUDA_RANKS" != real ]; then
     MTF_HOST_CUDA_CARDS=1 ranks 2 "$MTF" run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda
     fails "fewer cards than ranks" 'ranks 0 and 1 would share a card, and NCCL needs one for each rank'
-    MTF_HOST_CUDA_MEMORY=100000 ranks 2 "$MTF" run net.mtf --fetch nw --mesh x:2 --layout batch:x --device cuda
-    fails "too little memory" 'MiB are needed'
+    for_rank_1=MTF_HOST_CUDA_MEMORY=30000
+    ranks 3 "$MTF" run net.mtf --fetch nw --mesh x:3 --layout batch:x --device cuda
+    fails "a rank whose card is full" 'memory: rank 1, processor x=1: card 1 (the host as a card) has 0 MiB of memory left, and 1 MiB are needed'
+    for_rank_1=MTF_HOST_CUDA_CARDS=0
+    ranks 3 "$MTF" run net.mtf --fetch nw --mesh x:3 --layout batch:x --device cuda
+    fails "a rank without a card" 'usage: rank 1: the device cuda needs a card, and none is here'
+    for_rank_1=
     MTF_HOST_CUDA_APART=1 run run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda
     check "cards that do not reach each other" 2 err 'card 1 (the host as a card) cannot reach the memory of card 0 (the host as a card)'
 fi
