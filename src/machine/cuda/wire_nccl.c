@@ -93,12 +93,6 @@ static bool run(wire *face, int me, const instr *i, void *const *base)
     }
 }
 
-static void give_up(wire *face, int me)
-{
-    wire_give_up(face, me);
-    nccl_abort_all((nccl_wire *)face);
-}
-
 static void reset(wire *face)
 {
     face->failed = -1;
@@ -123,8 +117,6 @@ static void leave_ranks(void *what)
     nccl_wire *w = what;
     if (!w->ranks) return;
     if (mtf_ok(w->face.session) && cuda_use(w->context)) cuda_finish(w->context, "finish its work");
-    if (!mtf_ok(w->face.session)) nccl_abort_all(w);
-    w->context->look = NULL;
     w->ranks = NULL;
 }
 
@@ -149,7 +141,7 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
     w->face = (wire){.name = "nccl",
                      .prepare = prepare,
                      .run = run,
-                     .abort = give_up,
+                     .abort = wire_give_up,
                      .reset = reset,
                      .close = close_wire,
                      .moved = moved,
