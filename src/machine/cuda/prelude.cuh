@@ -206,8 +206,12 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
     static INLINE T FLOORDIV(T x, T y) { return floor(x / y); }                                    \
     static INLINE T MOD(T x, T y) { return x - y * floor(x / y); }                                 \
     /* x sigmoid(v); from some point on downwards it is the limit, 0. */                           \
-    static INLINE T GATE(T x, T v) { return RATIO(x < -800 ? (T)-800 : x, 1 + exp(-v)); }          \
-    static INLINE T SIGMOID(T x) { return RATIO((T)1, 1 + exp(-x)); }                              \
+    static INLINE T GATE(T x, T v)                                                                 \
+    {                                                                                              \
+        T e = exp(-fabs(v));                                                                       \
+        return RATIO((x < -800 ? (T)-800 : x) * (v < 0 ? e : (T)1), 1 + e);                        \
+    }                                                                                              \
+    static INLINE T SIGMOID(T x) { return GATE((T)1, x); }                                         \
     static INLINE T SILU(T x) { return GATE(x, x); }                                               \
     static INLINE T GELU(T x)                                                                      \
     {                                                                                              \
