@@ -112,16 +112,22 @@ static inline void card_run_trial(card_trials *l, int number, host_card *c, kern
         size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
         assert_int_equal(c->api.driver.cuMemAlloc(&memory[o], bytes ? bytes : 1), 0);
         base[o] = (void *)memory[o];
-        memcpy(base[o], t->memory[o], bytes);
+        if (bytes) host_card_put(c, base[o], t->memory[o], bytes);
     }
     host_card_run(c, &t->i, &l->plan[number], base,
                   (step_words){.seed = t->run.seed, .step = t->run.step});
     run_once(t, on_cpu, l->nout, 1);
-    for (int o = 0; o < l->nout; o++) card_compare(l, number, o, base[o]);
-    for (int o = l->nout; o < t->noperands; o++)
-        assert_memory_equal(base[o], t->memory[o],
-                            (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type));
-    for (int o = 0; o < t->noperands; o++) c->api.driver.cuMemFree(memory[o]);
+    for (int o = 0; o < t->noperands; o++) {
+        size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
+        char  *got = malloc(bytes + 1);
+        if (bytes) host_card_get(c, got, base[o], bytes);
+        if (o < l->nout)
+            card_compare(l, number, o, got);
+        else
+            assert_memory_equal(got, t->memory[o], bytes);
+        free(got);
+        c->api.driver.cuMemFree(memory[o]);
+    }
 }
 
 static host_card card;
