@@ -47,6 +47,7 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
                 int64_t blocks, int threads, int shared)
 {
     textbuf rest = {.arena = s->arena}, whole = {.arena = s->arena};
+    if (s->only_sizes) return true;
     write_parameters(&rest, i);
     text_add(&rest, ")\n{\n%s}\n", body);
     const char *text = text_done(&rest);
@@ -81,4 +82,10 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_DRAW] = write_draw,
     };
     return writers[kind];
+}
+
+bool kernel_wants_scratch(instr_kind kind)
+{
+    return kernel_writer_of(kind) && kind != INSTR_MAP && kind != INSTR_MOVE &&
+           kind != INSTR_ADD_INTO && kind != INSTR_GATHER && kind != INSTR_DRAW;
 }
