@@ -79,8 +79,8 @@ __asm__(".text\n.p2align 4\n.hidden host_switch\n.globl host_switch\n.type host_
         "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
 static void *first_frame(char *end, void (*enter)(void))
 {
-    uint64_t *frame = (uint64_t *)(end - 64 - 8); /* after `ret` the stack is as after a call */
-    memset(frame, 0, 72);
+    uint64_t *frame = (uint64_t *)(end - 80); /* after `ret`, 8 bytes beside a multiple of 16 */
+    memset(frame, 0, 80);
     frame[6] = (uint64_t)(uintptr_t)enter;
     return frame;
 }

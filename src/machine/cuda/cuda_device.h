@@ -24,11 +24,17 @@ typedef struct cuda_card {
     int             nmodules, modules_room;
 } cuda_card;
 
+typedef struct product_memory product_memory; /* product_choice.c */
+
 typedef struct cuda_device {
-    device     face;
-    cuda_api   api;
-    cuda_card *cards;
-    int        ncards;
+    device          face;
+    cuda_api        api;
+    cuda_card      *cards;
+    int             ncards;
+    pthread_mutex_t product_lock; /* of what follows: algorithms of products, by card and shape */
+    arena           product_arena;
+    product_memory *products;
+    int             nproducts, products_room;
 } cuda_device;
 
 /* Pinned memory of the host from which writes are queued. */

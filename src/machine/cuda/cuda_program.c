@@ -79,6 +79,13 @@ static bool find_launches(cuda_context *c, const kernel_plan *plan, prepared_ins
     return true;
 }
 
+/* Does nothing that matters stand in a buffer before the first step? */
+static bool is_free_before(const program *p, int b)
+{
+    buffer_kind kind = p->buffers[b].kind;
+    return kind == BUFFER_TEMPORARY || kind == BUFFER_FETCH;
+}
+
 static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
                            prepared_program *q, kernel_plan *plans, arena *scratch)
 {
@@ -97,7 +104,9 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
         if (!is_queued(i)) continue;
         TRY(find_addresses(q, i, r, &q->instrs[k]) && find_launches(c, &plans[k], &q->instrs[k]));
         if (i->kind == INSTR_CONTRACT && product_suits(i)) {
-            q->instrs[k].product = product_prepare(c, &q->arena, i, r->scratch);
+            q->instrs[k].product =
+                product_prepare(c, &q->arena, i, q->instrs[k].addresses,
+                                is_free_before(p, i->out[0].buffer), r->scratch);
             TRY(q->instrs[k].product != NULL);
         } else if (!kernel_writer_of(i->kind)) {
             return fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
@@ -197,8 +206,7 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
     if (r->done)
         atomic_fetch_add_explicit(&r->done->flops, p->instrs[index].flops, memory_order_relaxed);
     if (i->product)
-        return product_run(c, i->product, i->addresses[0], i->addresses[1], i->addresses[2],
-                           r->scratch);
+        return product_run(c, i->product, i->addresses, r->scratch);
     for (int k = 0; k < i->nlaunches; k++) {
         const prepared_launch *l = &i->launch[k];
         CUDA_TRY(c,

@@ -225,6 +225,8 @@ static void cuda_close(device *face)
         arena_free(&card->arena);
     }
     const mtf_allocator *from = &face->session->allocator;
+    pthread_mutex_destroy(&d->product_lock);
+    arena_free(&d->product_arena);
     cuda_api_close(&d->api);
     block_free(from, d->cards);
     block_free(from, d);
@@ -258,6 +260,8 @@ device *device_cuda_open(mtf_session *s)
                        .scratch_bytes = cuda_scratch_bytes,
                        .close = cuda_close,
                        .session = s};
+    pthread_mutex_init(&d->product_lock, NULL);
+    d->product_arena = arena_make(&s->allocator, &s->fault);
     if (cuda_api_open(&d->api, &s->fault) && open_cards(d)) return &d->face;
     cuda_close(&d->face);
     return NULL;

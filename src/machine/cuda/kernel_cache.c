@@ -2,50 +2,22 @@
 #include "machine/cuda/kernel_cache.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/names.h"
 #include "base/put_file.h"
 
-enum { MOST_PATH = 1024 };
+static const char folder[] = "kernels";
 static const char magic[8] = {'m', 't', 'f', 'k', 'e', 'r', 'n', '1'};
 
 /* A file begins with this; the images follow. */
 typedef struct cache_head {
     char       magic[8];
-    kernel_key key;
+    cache_key  key;
     uint64_t   hash; /* of the images */
     uint64_t   n, size[MOST_IMAGES];
 } cache_head;
-
-/* Folders are made from the outermost on; whether that worked is seen when a file is written. */
-static void make_folders(char *path)
-{
-    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = 0;
-        mkdir(path, 0777);
-        *at = '/';
-    }
-}
-
-static bool path_of(kernel_key key, char path[MOST_PATH])
-{
-    const char *own = getenv("MTF_CACHE_DIR"), *user = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME"), *base, *below;
-    if (own && *own)
-        base = own, below = "";
-    else if (user && *user == '/')
-        base = user, below = "/mtf";
-    else if (home && *home)
-        base = home, below = "/.cache/mtf";
-    else
-        return false;
-    int used = snprintf(path, MOST_PATH, "%s%s/kernels/%016llx%016llx", base, below,
-                        (unsigned long long)key.hash[0], (unsigned long long)key.hash[1]);
-    return used < MOST_PATH;
-}
 
 static uint64_t hash_images(const kernel_images *images)
 {
@@ -55,7 +27,7 @@ static uint64_t hash_images(const kernel_images *images)
     return h;
 }
 
-static bool read_images(FILE *from, arena *a, kernel_key key, kernel_images *images)
+static bool read_images(FILE *from, arena *a, cache_key key, kernel_images *images)
 {
     cache_head  head;
     struct stat about;
@@ -74,10 +46,10 @@ static bool read_images(FILE *from, arena *a, kernel_key key, kernel_images *ima
     return left == 0 && hash_images(images) == head.hash;
 }
 
-bool kernel_cache_read(arena *a, kernel_key key, kernel_images *images)
+bool kernel_cache_read(arena *a, cache_key key, kernel_images *images)
 {
-    char path[MOST_PATH];
-    TRY(path_of(key, path));
+    char path[CACHE_PATH];
+    TRY(cache_path(folder, key, path));
     FILE *from = fopen(path, "rb");
     TRY(from);
     arena_mark before = arena_here(a);
@@ -90,18 +62,18 @@ bool kernel_cache_read(arena *a, kernel_key key, kernel_images *images)
     return ok;
 }
 
-void kernel_cache_write(kernel_key key, const kernel_images *images)
+void kernel_cache_write(cache_key key, const kernel_images *images)
 {
-    char       path[MOST_PATH];
+    char       path[CACHE_PATH];
     fault      ignored = {0};
     cache_head head = {.key = key, .hash = hash_images(images), .n = (uint64_t)images->n};
     piece      pieces[MOST_IMAGES + 1] = {{&head, sizeof head}};
-    if (!path_of(key, path)) return;
+    if (!cache_path(folder, key, path)) return;
     memcpy(head.magic, magic, sizeof magic);
     for (int k = 0; k < images->n; k++) {
         head.size[k] = images->image[k].size;
         pieces[k + 1] = (piece){images->image[k].bytes, images->image[k].size};
     }
-    make_folders(path);
+    cache_make_folders(path);
     put_file(&ignored, path, images->n + 1, pieces);
 }

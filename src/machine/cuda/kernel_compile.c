@@ -130,10 +130,10 @@ static bool compile_all(part *parts, int n, fault *f, arena *a, kernel_images *i
     return !f->kind;
 }
 
-static kernel_key key_of(const cuda_api *api, const char *text, const char *architecture)
+static cache_key key_of(const cuda_api *api, const char *text, const char *architecture)
 {
-    kernel_key key = {{0, 1}};
-    int        version[2] = {0};
+    cache_key key = {{0, 1}};
+    int       version[2] = {0};
     api->nvrtc.nvrtcVersion(&version[0], &version[1]);
     for (int k = 0; k < 2; k++) {
         uint64_t h = hash_bytes(key.hash[k], version, sizeof version);
@@ -149,8 +149,8 @@ static kernel_key key_of(const cuda_api *api, const char *text, const char *arch
 bool kernel_compile(const cuda_api *api, fault *f, arena *a, const char *text,
                     const char *architecture, kernel_images *images)
 {
-    part       parts[MOST_IMAGES] = {0};
-    kernel_key key = key_of(api, text, architecture);
+    part      parts[MOST_IMAGES] = {0};
+    cache_key key = key_of(api, text, architecture);
     images->n = 0;
     if (!*text || kernel_cache_read(a, key, images)) return !f->kind;
 

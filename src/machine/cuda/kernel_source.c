@@ -80,6 +80,7 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_ORDER] = write_order,
         [INSTR_WINDOW] = write_window,
         [INSTR_DRAW] = write_draw,
+        [INSTR_CONTRACT] = write_contract,
     };
     return writers[kind];
 }

@@ -9,6 +9,8 @@
 #include "base/saturate.h"
 #include "program/scalar.h"
 
+enum { LEAST_SLANTED = 64 }; /* elements of a row for which it is worth the tests */
+
 /* ---- registers ---- */
 
 static void write_real(char to[NAME_ROOM], mtf_dtype type, double v)
@@ -120,11 +122,54 @@ int map_vector(const map_text *m, bool rest)
     return vector;
 }
 
+/* Does the operand have an element each, side by side, and rows of its own? */
+static bool is_slanted(const map_text *m, const access *a)
+{
+    return nest_stride(&m->nest, a, 0) == 1 && !nest_repeats(&m->rows, a);
+}
+
+bool map_slant(map_text *m)
+{
+    map_text      try = *m;
+    const access *first = NULL;
+    try.vector = map_vector(m, true);
+    if (m->nest.nloops != 1 || m->nest.elements < LEAST_SLANTED || try.vector == 1) return false;
+    bool alike = true, aligned = m->vector == try.vector;
+    for (int k = 0; k < m->i->nout + m->i->nin; k++) {
+        const access *a = operand_of(m->i, k);
+        int           most = VECTOR_BYTES / (int)mtf_dtype_bytes(a->type);
+        if (!is_slanted(m, a)) continue;
+        if (!first) first = a;
+        aligned = aligned && map_pack(&try, a) == (most < try.vector ? most : try.vector);
+        alike = alike && (a->offset - first->offset) % try.vector == 0;
+        for (int l = 0; l < m->rows.nloops; l++) {
+            int loop = m->rows.loop[l];
+            alike = alike && (a->stride[loop] - first->stride[loop]) % try.vector == 0;
+            alike = alike && a->stride[loop] >= 0;
+        }
+    }
+    if (aligned || !alike || !first) return false;
+    m->vector = try.vector;
+    m->slanted = true;
+    return true;
+}
+
+void map_add_shift(map_text *m)
+{
+    const access *first = NULL;
+    for (int k = 0; k < m->i->nout + m->i->nin && !first; k++)
+        if (is_slanted(m, operand_of(m->i, k))) first = operand_of(m->i, k);
+    text_add(&m->t, "%*si32 shift = (i32)((", 4 * m->indent, "");
+    map_add_offset(m, &m->rows, "m", first);
+    text_add(&m->t, " + %lld) %% %d);\n", (long long)(first->offset % m->vector), m->vector);
+}
+
 int map_pack(const map_text *m, const access *a)
 {
     int most = VECTOR_BYTES / (int)mtf_dtype_bytes(a->type);
     int pack = m->vector < most ? m->vector : most;
     if (m->nest.nloops == 0 || nest_stride(&m->nest, a, 0) != 1) return 1;
+    if (m->slanted) return is_slanted(m, a) ? pack : 1;
     for (; pack > 1; pack /= 2) {
         bool aligned = a->offset % pack == 0;
         for (int k = 0; k < m->nest.nloops - 1; k++)
@@ -140,6 +185,10 @@ void map_add_index(map_text *m, const nest *n, const char *prefix, const char *n
 {
     const char *type = m->wide ? "i64" : "i32";
     int64_t     below = 1;
+    if (m->slanted && n == &m->nest) {
+        map_line(m, "%s %s0 = (%s)%s * %d - shift;", type, prefix, type, number, vector);
+        return;
+    }
     for (int k = n->nloops - 1; k >= 0; k--) {
         int64_t size = k == n->nloops - 1 ? n->size[k] / vector : n->size[k];
         char    part[100], times[20] = "";
@@ -186,6 +235,14 @@ static void add_element(map_text *m, const access *a, const char *at)
     text_add(&m->t, "]");
 }
 
+/* for each element of a piece, as far as it lies in the row */
+static void add_each(map_text *m)
+{
+    if (m->vector > 1) text_add(&m->t, "UNROLL for (int e = 0; e < %d; e++) ", m->vector);
+    if (m->slanted)
+        text_add(&m->t, "if (l0 + e >= 0 && l0 + e < %lld) ", (long long)m->nest.elements);
+}
+
 void map_load(map_text *m, const access *a, const char *at, const char *array)
 {
     int pack = map_pack(m, a);
@@ -196,7 +253,7 @@ void map_load(map_text *m, const access *a, const char *at, const char *array)
         text_add(&m->t, "));\n");
         return;
     }
-    if (m->vector > 1) text_add(&m->t, "UNROLL for (int e = 0; e < %d; e++) ", m->vector);
+    add_each(m);
     text_add(&m->t, "%s[%s] = ", array, m->vector > 1 ? "e" : "0");
     add_element(m, a, at);
     text_add(&m->t, ";\n");
@@ -207,12 +264,16 @@ void map_store(map_text *m, const access *a, const char *at, const char *array)
     int pack = map_pack(m, a);
     begin_line(m);
     if (pack > 1) {
+        if (m->slanted)
+            text_add(&m->t, "if (l0 >= 0 && l0 <= %lld) ", (long long)m->nest.elements - m->vector);
         text_add(&m->t, "store_packs<%d>(%s + (", pack, at);
         map_add_offset(m, &m->nest, "l", a);
         text_add(&m->t, "), %s);\n", array);
-        return;
+        if (!m->slanted) return;
+        begin_line(m);
+        text_add(&m->t, "else ");
     }
-    if (m->vector > 1) text_add(&m->t, "UNROLL for (int e = 0; e < %d; e++) ", m->vector);
+    add_each(m);
     add_element(m, a, at);
     text_add(&m->t, " = %s[%s];\n", array, m->vector > 1 ? "e" : "0");
 }

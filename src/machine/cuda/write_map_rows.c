@@ -108,6 +108,7 @@ static void begin_row(row_text *r)
         map_line(m, "i32 lane = THREAD;");
     }
     map_add_index(m, &m->rows, "m", "row", 1);
+    if (m->slanted) map_add_shift(m);
     for (int k = 0; k < i->nout + i->nin; k++) {
         char name[20];
         bool out = k < i->nout;
@@ -201,6 +202,7 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
     const char  *e = m->vector > 1 ? "e" : "0";
     bool         last = pass == r->passes.n - 1;
     map_add_index(m, &m->nest, "l", "piece", m->vector);
+    if (m->slanted) map_line(m, "if (l0 >= %lld) break;", (long long)m->nest.elements);
     for (int k = 0; k < i->nin; k++) {
         char at[20], array[20];
         if (!wanted[k]) continue;
@@ -217,6 +219,8 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
     else
         map_line(m, "{");
     m->indent++;
+    if (m->slanted)
+        map_line(m, "if (l0 + e < 0 || l0 + e >= %lld) continue;", (long long)m->nest.elements);
     for (int k = 0; k < m->registers; k++) {
         if (!wanted[k] || map_is_constant(m, k)) continue;
         add_assignment(r, k);
@@ -324,7 +328,8 @@ bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
     r.m.rows = nest_of(i, loops_between(0, outer), leading(i), indexed);
     r.m.nest = nest_of(i, loops_between(outer, i->nloops), leading(i), indexed);
     r.m.vector = map_vector(&r.m, false);
-    r.pieces = r.m.nest.elements / r.m.vector;
+    bool slanted = map_slant(&r.m);
+    r.pieces = (r.m.nest.elements + (slanted ? 2 * (r.m.vector - 1) : 0)) / r.m.vector;
     choose_threads(&r);
     begin_row(&r);
     declare_kept(&r);

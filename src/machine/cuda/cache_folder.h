@@ -1,0 +1,27 @@
+/* Where files that can be made again are kept on disk.
+ *
+ * In $MTF_CACHE_DIR, else $XDG_CACHE_HOME/mtf or ~/.cache/mtf, in a folder for each
+ * kind of contents, in files named by two hashes over all that their contents depend on.
+ */
+#ifndef MACHINE_CACHE_FOLDER_H
+#define MACHINE_CACHE_FOLDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/put_file.h"
+
+enum { CACHE_PATH = 1024 };
+
+typedef struct cache_key {
+    uint64_t hash[2];
+} cache_key;
+
+/* The file of a key; false: there is no such folder. */
+bool cache_path(const char *kind, cache_key key, char path[CACHE_PATH]);
+/* Makes the folders that a path goes through; whether that worked is seen when the file is written. */
+void cache_make_folders(char *path);
+/* Writes a file unless there is one; of several processes that do so at once, one succeeds. */
+bool cache_put_first(const char *path, const piece *whole);
+
+#endif

@@ -1,0 +1,15 @@
+/* Chosen algorithms of matrix products on disk. */
+#ifndef MACHINE_PRODUCT_CACHE_H
+#define MACHINE_PRODUCT_CACHE_H
+
+#include "machine/cuda/product_call.h"
+
+/* Is there a folder to keep a choice in? */
+bool product_cache_exists(void);
+/* True where the cache has a choice for this product, card and library, undamaged. */
+bool product_cache_read(const cuda_context *c, const product_key *k, cublasLtMatmulAlgo_t *to);
+/* Keeps a choice unless there is one already: then that one is taken, so that all processes that
+ * choose at the same time use the same.  False: it could not be kept. */
+bool product_cache_settle(const cuda_context *c, const product_key *k, cublasLtMatmulAlgo_t *choice);
+
+#endif

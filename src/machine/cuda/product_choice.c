@@ -1,0 +1,226 @@
+/* Which of the library's algorithms makes a product. */
+#include "machine/cuda/product_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/cuda/product_cache.h"
+
+enum { MOST_CANDIDATES = 8 };
+
+/* Long products are measured with fewer candidates, short ones several times. */
+static const float measure_for = 50, measure_at_least = 0.2f; /* milliseconds */
+enum { MOST_TURNS = 10 };
+/* The library puts what it thinks best first: another must be faster by more than noise. */
+static const float worth_it = 0.97f;
+
+struct product_memory {
+    char                 card[sizeof((cuda_card *)0)->name];
+    product_key          key;
+    cublasLtMatmulAlgo_t algorithm;
+};
+
+/* ---- candidates ---- */
+
+/* Partial sums are added in a second step, in f32 and in a fixed order.  The other schemes add up in
+ * the type of the result, or in the result itself as parts are finished. */
+static bool prefer(cuda_context *c, const product_key *k, cublasLtMatmulPreference_t wish)
+{
+    static const struct {
+        cublasLtMatmulPreferenceAttributes_t which;
+        int                                  matrix;
+    } alignments[] = {{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, LEFT},
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, RIGHT},
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, RESULT},
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, RESULT}};
+    static const char    what[] = "take a preference";
+    const cuda_products *lt = &c->device->api.products;
+    uint64_t             space = PRODUCT_WORKSPACE;
+    uint32_t             schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    TRY(product_ok(c,
+                   lt->cublasLtMatmulPreferenceSetAttribute(
+                       wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &space, sizeof space),
+                   what) &&
+        product_ok(c,
+                   lt->cublasLtMatmulPreferenceSetAttribute(
+                       wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes),
+                   what));
+    for (size_t a = 0; a < sizeof alignments / sizeof *alignments; a++) {
+        uint32_t bytes = (uint32_t)k->alignment[alignments[a].matrix];
+        TRY(product_ok(c,
+                       lt->cublasLtMatmulPreferenceSetAttribute(wish, alignments[a].which, &bytes,
+                                                                sizeof bytes),
+                       what));
+    }
+    return true;
+}
+
+/* The library's candidates, the likeliest first; 0 after an error. */
+static int find_candidates(cuda_context *c, const product_call *p,
+                           cublasLtMatmulAlgo_t to[MOST_CANDIDATES])
+{
+    const cuda_products            *lt = &c->device->api.products;
+    cublasLtMatmulHeuristicResult_t found[MOST_CANDIDATES];
+    cublasLtMatmulPreference_t      wish;
+    int                             n = 0, usable = 0;
+    if (!product_ok(c, lt->cublasLtMatmulPreferenceCreate(&wish), "take a preference")) return 0;
+    bool ok = prefer(c, &p->key, wish) &&
+              product_ok(c,
+                         lt->cublasLtMatmulAlgoGetHeuristic(
+                             c->products, p->how, p->layout[LEFT], p->layout[RIGHT],
+                             p->layout[RESULT], p->layout[RESULT], wish, MOST_CANDIDATES, found, &n),
+                         "find a way to multiply");
+    lt->cublasLtMatmulPreferenceDestroy(wish);
+    for (int k = 0; ok && k < n; k++)
+        if (found[k].state == CUBLAS_STATUS_SUCCESS) to[usable++] = found[k].algo;
+    if (ok && !usable)
+        fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products has no way to multiply");
+    return usable;
+}
+
+/* ---- measuring ---- */
+
+/* Milliseconds of one product; negative: it could not be measured, which is no error. */
+static float measure(cuda_context *c, const product_call *p, const cublasLtMatmulAlgo_t *algorithm,
+                     const product_places *at, int turns, const CUevent events[2])
+{
+    const cuda_driver *d = &c->device->api.driver;
+    float              time = -1;
+    if (d->cuEventRecord(events[0], c->stream) != CUDA_SUCCESS) return -1;
+    for (int k = 0; k < turns; k++)
+        if (product_multiply(c, p, algorithm, at) != CUBLAS_STATUS_SUCCESS) return -1;
+    if (d->cuEventRecord(events[1], c->stream) != CUDA_SUCCESS ||
+        d->cuEventSynchronize(events[1]) != CUDA_SUCCESS ||
+        d->cuEventElapsedTime(&time, events[0], events[1]) != CUDA_SUCCESS)
+        return -1;
+    return time / (float)turns;
+}
+
+static int within(float wanted, int least, int most)
+{
+    return wanted <= (float)least ? least : wanted >= (float)most ? most : (int)wanted;
+}
+
+/* The number of the fastest candidate.  The first call of each loads its kernel and does not count. */
+static int fastest(cuda_context *c, const product_call *p, int n,
+                   const cublasLtMatmulAlgo_t candidates[], const product_places *at,
+                   const CUevent events[2])
+{
+    int   best = 0, turns = 1;
+    float least = 0;
+    for (int k = 0; k < n; k++) {
+        bool  loaded = measure(c, p, &candidates[k], at, 1, events) >= 0;
+        float time = loaded ? measure(c, p, &candidates[k], at, turns, events) : -1;
+        if (k == 0) {
+            if (time < 0) return 0;
+            turns = within(measure_at_least / (time + 1e-6f), 1, MOST_TURNS);
+            n = within(measure_for / (2 * time + 1e-6f), n < 2 ? n : 2, n);
+            if (turns > 1) time = measure(c, p, &candidates[k], at, turns, events);
+            least = time * worth_it;
+        } else if (time >= 0 && time < least) {
+            best = k;
+            least = time;
+        }
+    }
+    return best;
+}
+
+static int64_t result_bytes(const product_key *k)
+{
+    int64_t each = k->type[RESULT] == CUDA_R_64F ? 8 : k->type[RESULT] == CUDA_R_32F ? 4 : 2;
+    return each * ((k->batches - 1) * k->step[RESULT] +
+                   (k->columns[RESULT] - 1) * k->leading[RESULT] + k->rows[RESULT]);
+}
+
+/* Measures with a result of its own where the real one must not change.  -1: it was not possible. */
+static int measure_all(cuda_context *c, const product_call *p, int n,
+                       const cublasLtMatmulAlgo_t candidates[], const product_places *at,
+                       bool may_write)
+{
+    const cuda_driver *d = &c->device->api.driver;
+    product_places     places = *at;
+    CUevent            events[2] = {NULL, NULL};
+    CUdeviceptr        own = 0;
+    int                best = -1;
+    bool ready = may_write || d->cuMemAlloc(&own, (size_t)result_bytes(&p->key)) == CUDA_SUCCESS;
+    if (own) places.result = (void *)(uintptr_t)own;
+    for (int k = 0; k < 2; k++) ready = ready && d->cuEventCreate(&events[k], 0) == CUDA_SUCCESS;
+    if (ready) best = fastest(c, p, n, candidates, &places, events);
+    for (int k = 0; k < 2; k++)
+        if (events[k]) d->cuEventDestroy(events[k]);
+    if (own) d->cuMemFree(own);
+    return best;
+}
+
+/* ---- choosing ---- */
+
+static product_memory *find_known(const cuda_context *c, const product_key *k)
+{
+    const cuda_device *d = c->device;
+    for (int n = 0; n < d->nproducts; n++)
+        if (memcmp(&d->products[n].key, k, sizeof *k) == 0 &&
+            strcmp(d->products[n].card, c->card->name) == 0)
+            return &d->products[n];
+    return NULL;
+}
+
+static bool remember(cuda_context *c, const product_call *p)
+{
+    cuda_device *d = c->device;
+    TRY(arena_push(&d->product_arena, d->products, d->nproducts, d->products_room));
+    product_memory *m = &d->products[d->nproducts++];
+    *m = (product_memory){.key = p->key, .algorithm = p->algorithm};
+    memcpy(m->card, c->card->name, sizeof m->card);
+    return true;
+}
+
+/* Files outlive libraries and cards: the library is asked whether it still knows the algorithm. */
+static bool is_usable(cuda_context *c, const product_call *p)
+{
+    cublasLtMatmulHeuristicResult_t says;
+    return c->device->api.products.cublasLtMatmulAlgoCheck(
+               c->products, p->how, p->layout[LEFT], p->layout[RIGHT], p->layout[RESULT],
+               p->layout[RESULT], &p->algorithm, &says) == CUBLAS_STATUS_SUCCESS &&
+           says.workspaceSize <= PRODUCT_WORKSPACE;
+}
+
+/* Without a place to keep a choice the next run might choose otherwise and round otherwise. */
+static bool may_measure(void)
+{
+    const char *refused = getenv("MTF_NO_MEASURE");
+    return !(refused && *refused) && product_cache_exists();
+}
+
+static bool choose_anew(cuda_context *c, product_call *p, const product_places *at, bool may_write)
+{
+    cublasLtMatmulAlgo_t candidates[MOST_CANDIDATES];
+    int                  n = find_candidates(c, p, candidates);
+    TRY(n > 0);
+    p->algorithm = candidates[0];
+    if (n == 1 || !may_measure()) return true;
+    int best = measure_all(c, p, n, candidates, at, may_write);
+    if (best < 0) return true;
+    p->algorithm = candidates[best];
+    if (!product_cache_settle(c, &p->key, &p->algorithm) || !is_usable(c, p))
+        p->algorithm = candidates[0];
+    return true;
+}
+
+static bool choose(cuda_context *c, product_call *p, const product_places *at, bool may_write)
+{
+    const product_memory *known = find_known(c, &p->key);
+    if (known) {
+        p->algorithm = known->algorithm;
+        return true;
+    }
+    bool kept = product_cache_read(c, &p->key, &p->algorithm) && is_usable(c, p);
+    return (kept || choose_anew(c, p, at, may_write)) && remember(c, p);
+}
+
+bool product_choose(cuda_context *c, product_call *p, const product_places *at, bool may_write)
+{
+    pthread_mutex_lock(&c->device->product_lock);
+    bool ok = choose(c, p, at, may_write);
+    pthread_mutex_unlock(&c->device->product_lock);
+    return ok;
+}

@@ -1,0 +1,295 @@
+/* Products of the device cuda against those of the CPU.
+ *
+ * The card is the host (tests/host_cuda/README.md): shapes, strides and types are what is
+ * tested here, and that a choice between algorithms changes nothing else.
+ */
+#include "mtf_build.h"
+
+#if MTF_HAVE_CUDA
+#include "machine/cuda/cuda_device.h"
+#endif
+
+#include "machine/trial.h"
+
+#if MTF_HAVE_CUDA
+#include <dlfcn.h>
+#include <stdio.h>
+
+static mtf_session    *session;
+static device         *cuda;
+static device_context *context;
+
+static int set_up(void **state)
+{
+    static const char *const libraries[] = {"libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13"};
+    (void)state;
+    /* A library that is loaded is found by its name from then on. */
+    for (int k = 0; k < 3; k++) {
+        char path[1000];
+        snprintf(path, sizeof path, HOST_CUDA_FOLDER "/%s", libraries[k]);
+        if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) fail_msg("%s", dlerror());
+    }
+    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    session = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    cuda = device_cuda_open(session);
+    context = cuda ? cuda->open_context(cuda, 0) : NULL;
+    if (!context) fail_msg("%s", mtf_error(session));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    cuda->close_context(context);
+    cuda->close(cuda);
+    mtf_close(session);
+    return 0;
+}
+
+/* ---- one product ---- */
+
+/* A program of one product, with its operands on the card. */
+typedef struct loaded {
+    program   program;
+    buffer    buffers[MAX_OPERANDS];
+    void     *base[MAX_OPERANDS];
+    run_state run;
+} loaded;
+
+static size_t bytes_of(const trial *t, int operand)
+{
+    return (size_t)t->count[operand] * mtf_dtype_bytes(t->operands[operand].type);
+}
+
+static void assert_well(bool ok)
+{
+    if (!ok) fail_msg("%s", mtf_error(session));
+}
+
+static void load(loaded *l, trial *t)
+{
+    t->i.out = t->operands, t->i.nout = 1;
+    t->i.in = t->operands + 1, t->i.nin = 2;
+    *l = (loaded){.program = {.session = session, .instrs = &t->i, .ninstrs = 1, .nbuffers = 3}};
+    l->program.buffers = l->buffers;
+    for (int k = 0; k < 3; k++) {
+        assert_well((l->base[k] = cuda->alloc(context, bytes_of(t, k))) != NULL);
+        cuda->write(context, l->base[k], t->memory[k], bytes_of(t, k));
+    }
+    l->run = (run_state){.base = l->base, .threads = 1};
+    size_t scratch = cuda->scratch_bytes(cuda, &l->program, 1);
+    assert_well((l->run.scratch = cuda->alloc(context, scratch)) != NULL);
+    assert_well(cuda->prepare(context, &l->program, &l->run));
+}
+
+static void unload(loaded *l)
+{
+    cuda->forget(context, &l->program, &l->run);
+    for (int k = 0; k < 3; k++) cuda->release(context, l->base[k], 0);
+    cuda->release(context, l->run.scratch, 0);
+}
+
+static void step(loaded *l)
+{
+    assert_well(cuda->begin(context, &l->program, &l->run));
+    assert_well(cuda->run(context, &l->program, 0, &l->run));
+}
+
+/* `got` is what the card wrote; the CPU's product comes to the trial's own memory.  Elements beside
+ * the product are not touched by either. */
+static void assert_same_product(trial *t, char *got)
+{
+    const access *c = &t->operands[0], *a = &t->operands[1], *b = &t->operands[2];
+    int           k = t->i.nloops - 1;
+    int64_t       results = turns_of(t) / t->i.size[k];
+    size_t        each = mtf_dtype_bytes(c->type);
+    run_once(t, kernel_contract, 1, 1);
+    for (int64_t r = 0; r < results; r++) {
+        total   s = {0};
+        int64_t at = offset_at(t, c, 1, r);
+        for (int64_t j = 0; j < t->i.size[k]; j++)
+            add_product(&s, a->type, t->memory[1], offset_at(t, a, 1, r) + j * a->stride[k],
+                        t->memory[2], offset_at(t, b, 1, r) + j * b->stride[k]);
+        assert_total(c->type, got, at, &s);
+        assert_total(c->type, t->memory[0], at, &s);
+        memcpy(got + (size_t)at * each, (char *)t->memory[0] + (size_t)at * each, each);
+    }
+    assert_memory_equal(got, t->memory[0], bytes_of(t, 0));
+}
+
+static void check_product(trial *t)
+{
+    loaded l;
+    char  *got = malloc(bytes_of(t, 0));
+    load(&l, t);
+    step(&l);
+    cuda->read(context, got, l.base[0], bytes_of(t, 0));
+    assert_same_product(t, got);
+    unload(&l);
+    free(got);
+    trial_free(t);
+}
+
+/* ---- many products ---- */
+
+/* One operand over the batch loops and two of m, n, k; `turned`: the first of the two innermost. */
+static void product_operand(trial *t, mtf_dtype type, int p, int q, bool turned, bool out)
+{
+    int     nbatch = t->i.nloops - 3, n = nbatch + 2, order[MAX_LOOPS], loops[MAX_LOOPS];
+    int64_t size[MAX_LOOPS], stride[MAX_LOOPS];
+    bool    repeated[MAX_LOOPS] = {0};
+    shuffle(nbatch, order);
+    for (int l = 0; l < nbatch; l++) {
+        loops[l] = l;
+        repeated[l] = !out && chance(4);
+        size[l] = repeated[l] ? 1 : t->i.size[l];
+    }
+    loops[nbatch] = nbatch + p;
+    loops[nbatch + 1] = nbatch + q;
+    size[nbatch] = t->i.size[nbatch + p];
+    size[nbatch + 1] = t->i.size[nbatch + q];
+    order[nbatch] = turned ? nbatch + 1 : nbatch;
+    order[nbatch + 1] = turned ? nbatch : nbatch + 1;
+    int64_t count = lay_out(n, order, size, chance(2) ? pick(1, 5) : 0, stride);
+    int64_t before = chance(3) ? pick(1, 9) : 0; /* elements: an operand need not be aligned */
+    access *a = add_operand(t, type, before + count, out);
+    a->offset = before;
+    for (int k = 0; k < n; k++) a->stride[loops[k]] = k < nbatch && repeated[k] ? 0 : stride[k];
+}
+
+static trial random_product(mtf_dtype out, mtf_dtype in, int round)
+{
+    static const int64_t sizes[] = {1, 1, 2, 3, 5, 8, 13, 16, 31, 37, 64};
+    int                  nbatch = (int)pick(0, 3);
+    int64_t              size[6];
+    for (int l = 0; l < nbatch; l++) size[l] = pick(1, 4);
+    for (int l = 0; l < 3; l++) size[nbatch + l] = sizes[pick(0, 10)];
+    trial t = trial_of(INSTR_CONTRACT, nbatch + 3, size);
+    product_operand(&t, out, 0, 1, round & 1, true);
+    product_operand(&t, in, 0, 2, round & 2, false);
+    product_operand(&t, in, 2, 1, round & 4, false);
+    return t;
+}
+
+static void test_floats(void **state)
+{
+    static const mtf_dtype types[] = {MTF_F32, MTF_F64, MTF_BF16, MTF_F16};
+    (void)state;
+    seed_state = 1;
+    for (int round = 0; round < 160; round++) {
+        trial t = random_product(types[round / 8 % 4], types[round / 8 % 4], round);
+        check_product(&t);
+    }
+}
+
+static void test_bf16_to_f32(void **state)
+{
+    (void)state;
+    seed_state = 2;
+    for (int round = 0; round < 40; round++) {
+        trial t = random_product(MTF_F32, MTF_BF16, round);
+        check_product(&t);
+    }
+}
+
+static void test_integers_and_flags(void **state)
+{
+    static const mtf_dtype types[] = {MTF_I32, MTF_I64, MTF_BOOL};
+    (void)state;
+    seed_state = 4;
+    for (int round = 0; round < 24; round++) {
+        trial t = random_product(types[round / 8], types[round / 8], round);
+        check_product(&t);
+    }
+}
+
+/* Strides that the library cannot express: repeated, overlapping, reversed. */
+static void test_odd_strides(void **state)
+{
+    (void)state;
+    seed_state = 5;
+    for (int kind = 0; kind < 4; kind++)
+        for (int round = 0; round < DTYPES; round++) {
+            mtf_dtype type = all_types[round];
+            int64_t   size[3] = {pick(2, 70), pick(2, 70), pick(2, 140)};
+            trial     t = trial_of(INSTR_CONTRACT, 3, size);
+            product_operand(&t, type, 0, 1, round & 1, true);
+            access *a = add_operand(&t, type, size[0] * size[2], false);
+            a->stride[0] = kind == 0 ? 0 : kind == 2 ? -size[2] : kind == 3 ? size[2] : 1;
+            a->stride[2] = kind == 3 ? 0 : 1;
+            if (kind == 2) a->offset = (size[0] - 1) * size[2];
+            product_operand(&t, type, 2, 1, round & 2, false);
+            check_product(&t);
+        }
+}
+
+/* Many small products between loops that the library does not run in one call. */
+static void test_many_small(void **state)
+{
+    static const int64_t shapes[][3] = {{3, 5, 7}, {2, 3, 100}, {20, 18, 33}, {50, 49, 20}};
+    (void)state;
+    seed_state = 6;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (int type = 0; type < DTYPES; type++) {
+            int64_t size[5] = {4, 5, shapes[k][0], shapes[k][1], shapes[k][2]};
+            trial   t = trial_of(INSTR_CONTRACT, 5, size);
+            product_operand(&t, all_types[type], 0, 1, k & 1, true);
+            product_operand(&t, all_types[type], 0, 2, false, false);
+            product_operand(&t, all_types[type], 2, 1, true, false);
+            check_product(&t);
+        }
+}
+
+/* A product that is recorded is made when the recording is played, each time anew. */
+static void test_recorded(void **state)
+{
+    const cuda_driver *d = &cuda_of(context)->device->api.driver;
+    CUstream           stream = cuda_of(context)->stream;
+    CUgraph            graph;
+    CUgraphExec        played;
+    loaded             l;
+    (void)state;
+    seed_state = 3;
+    trial t = random_product(MTF_F32, MTF_F32, 0);
+    char *got = malloc(bytes_of(&t, 0));
+    load(&l, &t);
+    cuda->write(context, l.base[0], t.memory[0], bytes_of(&t, 0));
+    assert_int_equal(d->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    assert_well(cuda->run(context, &l.program, 0, &l.run));
+    assert_int_equal(d->cuStreamEndCapture(stream, &graph), 0);
+    cuda->read(context, got, l.base[0], bytes_of(&t, 0));
+    assert_memory_equal(got, t.memory[0], bytes_of(&t, 0)); /* nothing yet */
+    assert_int_equal(d->cuGraphInstantiate(&played, graph, 0), 0);
+    for (int turn = 0; turn < 2; turn++) {
+        fill(MTF_F32, t.memory[1], t.count[1]);
+        cuda->write(context, l.base[1], t.memory[1], bytes_of(&t, 1));
+        assert_int_equal(d->cuGraphLaunch(played, stream), 0);
+        cuda->read(context, got, l.base[0], bytes_of(&t, 0));
+        assert_same_product(&t, got);
+    }
+    d->cuGraphExecDestroy(played);
+    d->cuGraphDestroy(graph);
+    unload(&l);
+    free(got);
+    trial_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_bf16_to_f32),
+        cmocka_unit_test(test_integers_and_flags),
+        cmocka_unit_test(test_odd_strides),
+        cmocka_unit_test(test_many_small),
+        cmocka_unit_test(test_recorded),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+#else
+int main(void)
+{
+    printf("without CUDA's headers there is no card that is the host\n");
+    return 0;
+}
+#endif
