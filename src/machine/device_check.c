@@ -94,17 +94,21 @@ static void fill(device_context *c, void *memory, int value, size_t bytes)
     }
 }
 
+static bool reserve(check_context *x, size_t bytes)
+{
+    mtf_session *s = x->face.device->session;
+    if (x->room >= bytes) return true;
+    x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, bytes);
+    x->room = x->mirror ? bytes : 0;
+    return x->mirror != NULL;
+}
+
 /* A host-readable copy of memory, or memory itself; valid until the next call; NULL: error. */
 static const char *view(device_context *c, const void *memory, size_t bytes)
 {
     if (under(c)->host_memory || bytes == 0) return memory;
     check_context *x = (check_context *)c;
-    mtf_session   *s = c->device->session;
-    if (x->room < bytes) {
-        x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, bytes);
-        x->room = x->mirror ? bytes : 0;
-        if (!x->mirror) return NULL;
-    }
+    if (!reserve(x, bytes)) return NULL;
     under(c)->read(x->inner, x->mirror, memory, bytes);
     return x->mirror;
 }
@@ -157,8 +161,12 @@ static void check_wait(device_context *c)
     if (under(c)->wait) under(c)->wait(inside(c));
 }
 
+/* A step allocates nothing: what it looks at gets its room here. */
 static bool check_prepare(device_context *c, const program *p, run_state *r)
 {
+    if (!under(c)->host_memory) TRY(reserve((check_context *)c, CHECK_GUARD));
+    for (int b = 0; b < p->nbuffers && !under(c)->host_memory; b++)
+        TRY(reserve((check_context *)c, (size_t)p->buffers[b].bytes));
     return !under(c)->prepare || under(c)->prepare(inside(c), p, r);
 }
 
