@@ -262,7 +262,13 @@ typedef struct mtf_sampling {
     const int32_t *stop; /* tokens that end a sequence, ended by -1; default: the model's end  */
     bool     never_end;  /* these tokens are never chosen: a sequence grows as long as it may  */
     int32_t  start;      /* what a decoder reads first; default 0                              */
+    int64_t  alternatives; /* most probable tokens to return with each token, up to 20; 0 with beams */
 } mtf_sampling;
+
+typedef struct mtf_alternative {
+    int32_t id;
+    double  log_probability;
+} mtf_alternative;
 
 /* One sequence to decode. */
 typedef struct mtf_decode_job {
@@ -272,6 +278,9 @@ typedef struct mtf_decode_job {
     /* Called with each new token as soon as it is known; false ends the sequence.  Not with beams. */
     bool (*token)(void *context, int32_t id, double log_probability);
     void *context;
+    /* During this call: the most probable tokens for the same position, best first. */
+    int                    nalternatives;
+    const mtf_alternative *alternatives;
     /* results, which live until mtf_decode_free */
     bool            done;
     int             nresults; /* best first                                                    */

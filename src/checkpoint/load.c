@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "base/pattern.h"
+#include "base/textbuf.h"
 #include "checkpoint/agree.h"
 #include "checkpoint/load.h"
 #include "checkpoint/opening.h"
@@ -133,6 +134,45 @@ static bool count_wanted(loader *l)
     return fail(&l->fault, ERR_USAGE, "there is no %s to load", kind);
 }
 
+/* Why a variable does not fit; "": it does. */
+static void misfit(loader *l, const store_entry *e, char *text, size_t room)
+{
+    char               shape[SHAPE_TEXT];
+    const char        *there = is_wanted(l, e) ? name_there(l, e->name) : NULL;
+    const kept_tensor *t = there ? contents_find(&l->contents, there) : NULL;
+    text[0] = 0;
+    if (!there || (!t && l->opts.partial)) return;
+    if (!t)
+        snprintf(text, room, "\"%.80s\" %s%s is missing", e->name, mtf_dtype_name(e->master),
+                 shape_text(&e->shape, shape));
+    else if (!t->foreign && !shapes_fit(e, t))
+        snprintf(text, room, "\"%.80s\" is %s there and %s here", e->name,
+                 contents_shape_text(&l->contents, t), shape_text(&e->shape, shape));
+}
+
+/* Adds the other variables that do not fit to the error about the first. */
+static bool misfits(loader *l, int first)
+{
+    enum { MOST_NAMED = 4 };
+    textbuf others = {.arena = &l->arena};
+    char    said[sizeof l->fault.text], one[300];
+    int     n = 0, kind = l->fault.kind;
+    snprintf(said, sizeof said, "%s", l->fault.text);
+    fault_clear(&l->fault);
+    for (int i = first + 1; i < l->store->count; i++) {
+        misfit(l, l->store->all[i], one, sizeof one);
+        if (one[0] && n++ < MOST_NAMED) text_add(&others, "%s%s", n > 1 ? ", " : "", one);
+    }
+    const char *list = n ? text_done(&others) : NULL;
+    fault_clear(&l->fault); /* errors of the search do not count */
+    if (!list) return fault_take(&l->fault, kind, said) && false;
+    size_t used = strlen(said);
+    snprintf(said + used, sizeof said - used, "; %d other%s not fit: %s%s", n,
+             n == 1 ? " does" : "s do", list, n > MOST_NAMED ? ", ..." : "");
+    fault_take(&l->fault, kind, said);
+    return false;
+}
+
 static bool choose(loader *l)
 {
     const store *s = l->store;
@@ -145,12 +185,12 @@ static bool choose(loader *l)
         const char *there = name_there(l, e->name);
         TRY(there != NULL);
         kept_tensor *t = contents_find(&l->contents, there);
-        if (!t && !l->opts.partial) return missing(l, e->name, there);
+        if (!t && !l->opts.partial) return missing(l, e->name, there) || misfits(l, i);
         if (!t) {
             l->missing[l->nmissing++] = e->name;
             continue;
         }
-        TRY(fits(l, e, t));
+        if (!fits(l, e, t)) return misfits(l, i);
         bool turned = t->named && transpose_suits(&t->shape, &e->shape);
         l->wishes[l->nwishes++] = (wish){e, t, turned};
     }

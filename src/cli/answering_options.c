@@ -91,3 +91,26 @@ bool read_question(const options *o, question *q, const char *stops[MOST_STOPS])
     q->stops = stops;
     return agrees_with_beams(o, q);
 }
+
+static bool any_given(const options *o, int n, const char *const *names)
+{
+    for (int k = 0; k < n; k++)
+        if (option_given(o, names[k])) return true;
+    return false;
+}
+
+void decode_as_configured(const options *o, const mtf_config_decode *d, answers_opts *limits,
+                          question *q)
+{
+    static const char *const ways[] = {"beams", "temperature", "top-k", "top-p", "alpha"};
+    if (!any_given(o, 5, ways)) { /* these depend on each other */
+        limits->beams = d->beams;
+        q->how.temperature = d->how.temperature;
+        q->how.top_k = d->how.top_k;
+        q->how.top_p = d->how.top_p;
+        q->how.alpha = d->how.alpha > 0 ? d->how.alpha : -1; /* 0 stands for the default */
+    }
+    if (!option_given(o, "max-tokens")) q->how.max_tokens = d->how.max_tokens;
+    if (!option_given(o, "results") && d->repeats > 0) q->results = (int)d->repeats;
+    if (limits->beams > 1 && q->results > limits->beams) q->results = (int)limits->beams;
+}

@@ -12,7 +12,6 @@ static published_call call_of(const options *o)
     return (published_call){.from = o->words[1],
                             .to = o->words[2],
                             .config = option_nth(o, "config", 0),
-                            .legacy_names = option_given(o, "legacy-names"),
                             .force = option_given(o, "force")};
 }
 

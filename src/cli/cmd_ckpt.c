@@ -45,8 +45,7 @@ static const option_spec table[] = {
     {"rename", "PATTERN=REPLACEMENT", true,  "convert: replace the part of a name that matches; \\1 is a group"},
     {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
     {"config", "FILE",                false, "import, export: the model's config.json; default: the one beside the weights, or the one that was imported"},
-    {"gin",    "FILE",                false, "import: write a configuration that builds the model"},
-    {"legacy-names", NULL,            false, "import: name T5's norms as in Mesh TensorFlow's first checkpoints"},
+    {"gin",    "FILE",                false, "import: write the configuration that builds the model here as well"},
     {"force",  NULL,                  false, "convert, import, export: replace what exists"},
     {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
     {0},
@@ -62,7 +61,7 @@ static const char *const examples[] = {
     "mtf ckpt convert runs/mnist half.safetensors --type all=bf16 --only '^layer/'",
     "mtf ckpt convert other.safetensors start --rename '^model\\.(.*)=\\1'",
     "mtf ckpt convert runs/mnist w.npy --only '^layer/w$'",
-    "mtf ckpt import downloads/t5-small t5 --gin t5.gin",
+    "mtf ckpt import downloads/t5-small t5",
     "mtf ckpt export runs/translate my-t5 --config downloads/t5-small/config.json",
     NULL,
 };
@@ -87,6 +86,7 @@ const command command_ckpt = {
         "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff where\n"
         "two differ.\n"
         "import makes a checkpoint of T5 or GPT-2 weights in Hugging Face's layout (config.json and\n"
-        "safetensors files), export makes such a folder of a checkpoint: docs/weights.md.",
+        "safetensors files), with a configuration in it, so that mtf decode TO answers with them;\n"
+        "export makes such a folder of a checkpoint: docs/weights.md.",
     .run = run,
 };

@@ -38,6 +38,11 @@ static bool takes_file(const command *c)
     return c->words && (strncmp(c->words, "FILE", 4) == 0 || strstr(c->words, "|FILE"));
 }
 
+static bool takes_folder(const command *c)
+{
+    return c->words && strstr(c->words, "FOLDER") && c->from_folder;
+}
+
 /* Text for single quotes of a shell, with the brackets and colons of zsh's descriptions escaped. */
 static void print_quoted(const char *text, bool zsh)
 {
@@ -88,7 +93,7 @@ static void print_bash_options(const command *c)
     puts("--help' ;;");
     printf("    %s:words) words='", c->name);
     print_first_words(c);
-    puts(takes_file(c) ? "'; files=-f ;;" : "' ;;");
+    puts(takes_file(c) ? "'; files=-f ;;" : takes_folder(c) ? "'; files=-d ;;" : "' ;;");
     if (c->most > 1) printf("    %s:more) files=-f ;;\n", c->name);
 }
 
@@ -161,7 +166,9 @@ static void print_zsh_command(const command *c)
         print_quoted(c->words ? c->words : "word", true);
         printf(":{_alternative \"words:word:(");
         print_first_words(c);
-        printf(")\"%s}'", takes_file(c) ? " \"files:file:_files\"" : "");
+        printf(")\"%s}'", takes_file(c)     ? " \"files:file:_files\""
+                          : takes_folder(c) ? " \"files:folder:_files -/\""
+                                            : "");
     }
     if (c->most > 1) printf(" \\\n        '*:file:_files'");
     puts(" ;;");

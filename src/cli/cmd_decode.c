@@ -4,10 +4,12 @@
 
 #include "cli/answering_options.h"
 #include "cli/commands.h"
+#include "cli/dataset_lines.h"
 #include "cli/graph_file.h"
 #include "cli/model_open.h"
 #include "cli/shared_options.h"
 #include "machine/launch.h"
+#include "data/text/text_option.h"
 #include "serve/decode_lines.h"
 
 static int run(const options *o)
@@ -15,41 +17,59 @@ static int run(const options *o)
     int               status;
     decode_lines_opts d = {.inputs = option_nth(o, "inputs", 0), .output = option_nth(o, "output", 0)};
     const char       *stops[MOST_STOPS];
+    if (option_given(o, "inputs") && option_given(o, "eval-text"))
+        return usage_error(o->command, "--inputs and --eval-text both name prompts: leave one out");
     if (!read_limits(o, &d.limits) || !read_question(o, &d.like, stops)) return STATUS_USAGE;
-    opened_model *m = model_open(o, &status);
+    config_setup  c;
+    opened_model *m = model_open(o, &c, &status);
     if (!m) return status;
+    decode_as_configured(o, &c.run.decode, &d.limits, &d.like);
+    if (!d.inputs) d.inputs = c.run.decode.input_file;
+    if (!d.output) d.output = c.run.decode.output_file;
+    dataset_lines lines;
+    if (!dataset_lines_read(&c, &lines)) return close_session(m->session);
+    if (lines.inputs) d.inputs = lines.files, d.text = lines.inputs;
     bool talks = !d.inputs && !d.output && isatty(STDIN_FILENO) && launch_find().size <= 1;
     if (talks)
         decode_dialogue(m, &d, stdin, stdout);
-    else
-        decode_lines(m, &d);
+    else if (decode_lines(m, &d) && d.output)
+        dataset_lines_write(m, &lines, d.output);
     return close_session(m->session);
 }
 
+/* clang-format off */
 static const option_spec table[] = {
     OPTION_GROUP("prompts and answers"),
     {"inputs", "FILE", false, "a prompt on each line; default: standard input"},
-    {"output", "FILE", false, "write FILE-STEP, STEP being the checkpoint's; default: standard output"},
+    {"eval-text", "FILES[:...]", false, "prompts are the inputs of this data, or its texts, one an answer; " TEXT_WORDS},
+    {"output", "FILE", false, "write FILE-STEP, STEP being the checkpoint's, and with --eval-text FILE-STEP.inputs and .targets; default: standard output"},
     OPTION_TABLE(sampling_options),
     OPTION_TABLE(opening_options),
     OPTION_TABLE(mesh_options),
     OPTION_TABLE(running_options),
     {0},
 };
+/* clang-format on */
 
 static const char *const examples[] = {
-    "mtf decode --checkpoint-dir run < prompts.txt",
-    "mtf decode --checkpoint-dir run --inputs prompts.txt --output answers --beams 4",
-    "mtf decode --checkpoint-dir run --temperature 0.8 --top-p 0.95 --max-tokens 100",
+    "mtf decode run < prompts.txt",
+    "mtf decode run --inputs prompts.txt --output answers --beams 4",
+    "mtf decode run --temperature 0.8 --top-p 0.95 --max-tokens 100",
+    "mtf decode translator --eval-text dev.tsv --output dev --beams 4",
+    "mtf ckpt import downloads/t5-small t5 && mtf decode t5",
     NULL,
 };
 
 const command command_decode = {
     .name = "decode",
     .says = "answer prompts with a trained model, line by line",
+    .words = FOLDER_WORDS,
+    .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
+        FOLDER_TEACHES
         "Reads prompts, one a line, and writes the answers in the same order, each on a line of its\n"
         "own, as soon as they are known, with blanks for newlines.  The model is loaded and planned\n"
         "once.  At a terminal it asks for prompts, and prints each answer as it is decoded.",

@@ -1,45 +1,16 @@
 /* mtf eval: loss and accuracy of a trained model. */
 #include "cli/commands.h"
-#include "cli/evaluation.h"
-#include "cli/graph_file.h"
+#include "cli/config_setup.h"
+#include "cli/eval_checkpoints.h"
 #include "cli/shared_options.h"
+#include "cli/train_setup.h"
 
-static bool evaluate(setup *s)
-{
-    const options *o = s->options;
-    uint64_t       step = 0;
-    evaluation     e;
-    mtf_loaded     from;
-    TRY(option_number(o, "step", 1, INT64_MAX, &step) && evaluation_open(&e, s));
-    if (!e.data)
-        return fail(&s->session->fault, ERR_USAGE, "%s has no data to be evaluated on%s", s->word,
-                    s->ready ? "" : "; name it with --eval-data NAME=FILES");
-    /* The network's variables must exist before a checkpoint is loaded. */
-    return evaluation_prepare(&e, NULL) &&
-           mtf_load(s->session, option_nth(o, "checkpoint-dir", 0),
-                    &(mtf_load_opts){.step = (int64_t)step}, &from) &&
-           evaluation_show(&e, from.step, true);
-}
-
-static int run(const options *o)
-{
-    setup s;
-    if (!option_given(o, "checkpoint-dir"))
-        return usage_error(o->command, "mtf eval needs --checkpoint-dir DIR, where mtf train saved");
-    bool ok = setup_open(o, &s);
-    if (!s.session) return STATUS_USAGE;
-    if (ok) ok = evaluate(&s);
-    bool said = !ok && mtf_ok(s.session);
-    int  status = close_session(s.session);
-    return said ? STATUS_USAGE : status;
-}
-
+/* clang-format off */
 static const option_spec table[] = {
     OPTION_GROUP("what is evaluated"),
-    {"checkpoint-dir", "DIR", false, "the folder in which mtf train saved"},
-    {"step", "N", false, "the checkpoint of this step; default: the newest"},
-    {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
-    {"json", NULL, false, "print one JSON object"},
+    OPTION_TABLE(checkpoint_options),
+    {"bleu", NULL, false, "for text with inputs and targets: also decode answers to the inputs, and print BLEU and the share of exact answers"},
+    {"output", "NAME", false, "with --bleu: write NAME_inputs, NAME_targets and, for each checkpoint, NAME_STEP_predictions"},
     OPTION_TABLE(config_options),
     OPTION_TABLE(config_data_options),
     OPTION_TABLE(model_options),
@@ -49,28 +20,36 @@ static const option_spec table[] = {
     OPTION_TABLE(running_options),
     {0},
 };
+/* clang-format on */
 
 static const char *const examples[] = {
     "mtf eval mnist --checkpoint-dir run",
-    "mtf eval mnist --checkpoint-dir run --step 600 --mesh all:4 --layout batch:all --json",
+    "mtf eval mnist --checkpoint-dir run --eval-checkpoints 600,1200 --mesh all:4 --json",
     "mtf eval model.mtf --checkpoint-dir run --eval-data x=x.npy --eval-data y=y.npy --right hit",
+    "mtf eval run --eval-text dev.txt --eval-checkpoints all",
+    "mtf eval translator --eval-text dev.tsv --bleu --output dev",
     NULL,
 };
 
 const command command_eval = {
     .name = "eval",
     .says = "compute the loss and accuracy of a trained model on test data",
-    .words = "NAME|FILE.mtf|--gin_file FILE",
+    .words = "NAME|FILE.mtf|FOLDER|--gin_file FILE",
     .least = 1,
     .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
-        "Reads a checkpoint, on any mesh and layout, and gives the mean loss over the test data,\n"
+        "Reads checkpoints, on any mesh and layout, and gives the mean loss over the test data,\n"
         "and the accuracy where the model or --right says what is right.  Every example counts\n"
         "once.  The options that shape the network, such as --hidden, must be those of the\n"
-        "training.",
-    .run = run,
+        "training.\n"
+        "\n"
+        "For text, every token counts once: it prints accuracy, loss, perplexity, bits per byte of\n"
+        "the text and, where there are inputs, the share of targets with every token right.\n"
+        "FOLDER has checkpoints and the configuration that mtf train writes there.",
+    .run = eval_checkpoints,
     .concerns = setup_concerns,
     .adds = setup_list_models,
 };

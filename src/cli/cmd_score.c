@@ -1,9 +1,33 @@
 /* mtf score: the log probability of given texts. */
 #include "cli/commands.h"
+#include "cli/dataset_lines.h"
 #include "cli/graph_file.h"
 #include "cli/model_open.h"
 #include "cli/shared_options.h"
+#include "data/text/text_option.h"
 #include "serve/score_lines.h"
+
+/* Takes the texts of a dataset, or of files that the configuration names. */
+static bool take_texts(config_setup *c, score_lines_opts *s)
+{
+    const mtf_config_score *named = &c->run.score;
+    dataset_lines           lines;
+    TRY(dataset_lines_read(c, &lines));
+    if (lines.inputs) {
+        s->targets = lines.files;
+        s->targets_text = lines.targets ? lines.targets : lines.inputs;
+        if (lines.targets) s->inputs = lines.files, s->inputs_text = lines.inputs;
+        return true;
+    }
+    if (!s->targets && named->targets && named->targets[0] != '[') {
+        s->targets = named->targets;
+        if (!s->inputs) s->inputs = named->inputs;
+        if (!s->output) s->output = named->scores_file;
+    }
+    return s->targets || fail(&c->session->fault, ERR_USAGE,
+                              "mtf score needs --targets FILE, a text on each line; - is standard "
+                              "input");
+}
 
 static int run(const options *o)
 {
@@ -14,13 +38,16 @@ static int run(const options *o)
                           .output = option_nth(o, "output", 0),
                           .each = option_given(o, "tokens")};
     if (!option_number(o, "batch", 1, 1 << 16, &batch)) return STATUS_USAGE;
-    if (!s.targets)
+    if (!s.targets && !option_given(o, "eval-text") && !config_given(o))
         return usage_error(o->command, "mtf score needs --targets FILE, a text on each line; - is "
                                        "standard input");
+    if (s.targets && option_given(o, "eval-text"))
+        return usage_error(o->command, "--targets and --eval-text both name texts: leave one out");
     s.batch = (int64_t)batch;
-    opened_model *m = model_open(o, &status);
+    config_setup  c;
+    opened_model *m = model_open(o, &c, &status);
     if (!m) return status;
-    score_lines(m, &s);
+    if (take_texts(&c, &s)) score_lines(m, &s);
     return close_session(m->session);
 }
 
@@ -28,6 +55,7 @@ static const option_spec table[] = {
     OPTION_GROUP("texts and scores"),
     {"targets", "FILE", false, "the texts to score, one on each line; -: standard input"},
     {"inputs", "FILE", false, "what precedes each of them, or an encoder's inputs; default: nothing"},
+    {"eval-text", "FILES[:...]", false, "the targets of this data, after its inputs, or its texts; " TEXT_WORDS},
     {"output", "FILE", false, "write FILE-STEP.scores, .targets, .lengths and .inputs; default: scores to standard output"},
     {"tokens", NULL, false, "print the scores of the tokens after each score"},
     {"batch", "N", false, "texts that are scored together; default 8"},
@@ -38,17 +66,21 @@ static const option_spec table[] = {
 };
 
 static const char *const examples[] = {
-    "mtf score --checkpoint-dir run --targets texts.txt",
-    "mtf score --checkpoint-dir run --inputs english.txt --targets german.txt --output scores",
+    "mtf score run --targets texts.txt",
+    "mtf score run --inputs english.txt --targets german.txt --output scores",
     NULL,
 };
 
 const command command_score = {
     .name = "score",
     .says = "compute how probable given texts are for a trained model",
+    .words = FOLDER_WORDS,
+    .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
+        FOLDER_TEACHES
         "The score of a text is the natural logarithm of its probability, its end included, given\n"
         "what precedes it: the sum over its tokens.  The longer and the stranger, the lower.",
     .run = run,

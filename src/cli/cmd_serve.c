@@ -37,7 +37,8 @@ static int run(const options *o)
     serve_opts s;
     int        status, signal;
     if (!read_options(o, &s)) return STATUS_USAGE;
-    opened_model *m = model_open(o, &status);
+    config_setup  c;
+    opened_model *m = model_open(o, &c, &status);
     if (!m) return status;
     serve(m, &s, &signal);
     status = close_session(m->session);
@@ -63,7 +64,7 @@ static const option_spec table[] = {
 };
 
 static const char *const examples[] = {
-    "mtf serve --checkpoint-dir run --port 8080",
+    "mtf serve run --port 8080",
     "curl http://127.0.0.1:8080/v1/completions -d '{\"prompt\": \"Once\", \"max_tokens\": 40}'",
     NULL,
 };
@@ -71,9 +72,13 @@ static const char *const examples[] = {
 const command command_serve = {
     .name = "serve",
     .says = "answer requests for completions and scores over HTTP",
+    .words = FOLDER_WORDS,
+    .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
+        FOLDER_TEACHES
         "Keeps the model loaded and answers requests in the form of the OpenAI completions\n"
         "interface, whole or as a stream of events; those that arrive together are decoded together.\n"
         "There is a page to try it at /.  SIGINT and SIGTERM end it: what is being answered then has\n"

@@ -158,10 +158,12 @@ static bool choose_init(job *j, mtf_load_opts *init)
         pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
     }
     TRY(option_is_pattern(j->setup.session, "init-only", option_nth(o, "init-only", 0)));
-    *init = (mtf_load_opts){.only = option_nth(o, "init-only", 0), .rename = n ? pairs : NULL,
+    const char *only = option_nth(o, "init-only", 0);
+    if (!only && j->setup.config && !option_given(o, "init-from")) only = j->setup.config->run.init_filter;
+    *init = (mtf_load_opts){.only = only, .rename = n ? pairs : NULL,
                             .trainable = !option_given(o, "init-all"), .partial = true,
                             .convert = option_given(o, "init-convert")};
-    if (!option_given(o, "init-from") && (n || init->only || !init->trainable || init->convert))
+    if (!j->train.init_from && (n || option_given(o, "init-only") || !init->trainable || init->convert))
         return fail(&j->setup.session->fault, ERR_USAGE,
                     "--init-only, --init-rename, --init-all and --init-convert are about --init-from: "
                     "add it");
@@ -181,8 +183,12 @@ static bool choose_saving(job *j)
     t->resume = option_given(o, "resume") || t->resume_anyway;
     t->save_every = (int64_t)every;
     t->keep = (int)keep;
+    const mtf_config_run *run = j->setup.config ? &j->setup.config->run : NULL;
+    if (run && t->checkpoint_dir && !every) t->save_every = run->save_every;
+    if (run && t->checkpoint_dir && !keep) t->keep = run->keep;
     t->keep_every = (int64_t)keep_every;
     t->init_from = option_nth(o, "init-from", 0);
+    if (run && !t->init_from) t->init_from = run->init_checkpoint;
     t->config = model_text(j);
     const char *optimizer = setting_text(&j->setup.settings, "optimizer");
     t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
@@ -196,9 +202,10 @@ static bool choose_showing(job *j)
 {
     const options  *o = j->setup.options;
     mtf_train_opts *t = &j->train;
-    uint64_t        every = 0, epochs = 0;
+    uint64_t        every = 0, epochs = 0, steps = 0;
     TRY(option_number(o, "watch-every", 1, INT64_MAX, &every) &&
-        option_number(o, "eval-every", 1, INT32_MAX, &epochs));
+        option_number(o, "eval-every", 1, INT32_MAX, &epochs) &&
+        option_number(o, "eval-steps", 1, INT64_MAX, &steps));
     t->events_dir = option_nth(o, "events-dir", 0);
     t->trace = option_nth(o, "trace", 0);
     t->watch = option_nth(o, "watch", 0);
@@ -207,12 +214,18 @@ static bool choose_showing(job *j)
     t->profile = option_given(o, "profile");
     t->json = option_given(o, "json");
     t->quiet = option_given(o, "quiet");
-    if (epochs && !j->evaluation.data)
-        return fail(&j->setup.session->fault, ERR_USAGE, "--eval-every needs data to evaluate on%s",
-                    j->setup.ready ? "" : ": name it with --eval-data NAME=FILES");
+    if (epochs && steps)
+        return fail(&j->setup.session->fault, ERR_USAGE,
+                    "--eval-every and --eval-steps both say when to evaluate: leave one out");
+    if ((epochs || steps) && !j->evaluation.data)
+        return fail(&j->setup.session->fault, ERR_USAGE, "--eval-%s needs data to evaluate on%s",
+                    steps ? "steps" : "every",
+                    j->setup.config  ? ": name it with --eval-text FILES"
+                    : j->setup.ready ? ""
+                                     : ": name it with --eval-data NAME=FILES");
     t->ready = ready;
-    t->look = epochs && j->epoch ? look : NULL;
-    t->look_every = (int64_t)epochs * j->epoch;
+    t->look = steps || (epochs && j->epoch) ? look : NULL;
+    t->look_every = steps ? (int64_t)steps : (int64_t)epochs * j->epoch;
     t->look_context = j;
     return true;
 }
@@ -295,6 +308,7 @@ static const option_spec table[] = {
     {"epochs", "N", false, "how often to go through the data, instead of --steps"},
     {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate now and then, not only at the end"},
+    {"eval-steps", "N", false, "the same every N steps"},
     {"no-shuffle", NULL, false, "take the examples in the order of the files"},
     OPTION_TABLE(config_options),
     OPTION_TABLE(config_data_options),

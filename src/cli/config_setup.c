@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/put_file.h"
 #include "base/textbuf.h"
@@ -28,8 +27,6 @@ const option_spec config_data_options[] = {
     {0},
 };
 /* clang-format on */
-
-static const char kept_name[] = "operative_config.gin";
 
 bool config_given(const options *o)
 {
@@ -59,89 +56,53 @@ static bool add_binding(const options *o, arena *a, const char *option, const ch
     return list[*n - 1] != NULL;
 }
 
-static bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
+/* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
+ * is enough to open the model again from any folder.  Errors are reported when it is opened. */
+static bool add_vocabulary(const options *o, arena *a, const char **list, int *n)
+{
+    static const struct {
+        const char *kind, *function, *argument;
+    } known[] = {{"bytes", "ByteVocabulary", NULL},
+                 {"sentencepiece", "SentencePieceVocabulary", "sentencepiece_model_file"},
+                 {"gpt2", "Gpt2Vocabulary", "directory"},
+                 {"subwords", "get_t2t_vocabulary", "vocabulary_filename"},
+                 {"words", "WordListVocabulary", "filename"}};
+    const char *given = option_nth(o, "vocabulary", 0);
+    char       *spec = given ? arena_text(a, given) : NULL, *extra = spec ? strstr(spec, ":extra=") : NULL;
+    char        path[PATH_MAX];
+    if (!given || !*given) return true;
+    TRY(spec != NULL);
+    if (extra) *extra = 0, extra += strlen(":extra=");
+    if (extra && (!*extra || extra[strspn(extra, "0123456789")])) return true;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        size_t  length = strlen(known[k].kind);
+        textbuf lines = {.arena = a};
+        bool    file = known[k].argument != NULL;
+        if (strncmp(spec, known[k].kind, length) != 0 || spec[length] != (file ? ':' : 0)) continue;
+        if (file && (!realpath(spec + length + 1, path) || strpbrk(path, "'\\\n"))) return true;
+        text_add(&lines, "run.vocabulary = @%s()\n", known[k].function);
+        if (file) text_add(&lines, "%s.%s = '%s'\n", known[k].function, known[k].argument, path);
+        text_add(&lines, "%s.extra_ids = %s\n", known[k].function, extra ? extra : "0");
+        list[(*n)++] = text_done(&lines);
+        return list[*n - 1] != NULL;
+    }
+    return true;
+}
+
+bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
     arena             *a = &s->arena;
     const char *const *given = list_of(o, a, "gin_param");
     int                n = 0;
     while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 3);
+    const char **params = arena_array(a, const char *, n + 4);
     TRY(given && params);
     memcpy(params, given, sizeof *params * (size_t)n);
     TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
-        add_binding(o, a, "layout", "run.layout_rules", params, &n));
+        add_binding(o, a, "layout", "run.layout_rules", params, &n) &&
+        add_vocabulary(o, a, params, &n));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
     return to->files != NULL;
-}
-
-/* ---- completing a command line ---- */
-
-static const option_spec *find_spec(const command *c, const char *name)
-{
-    option_walk        w = walk_options(c->options);
-    const option_spec *spec;
-    while ((spec = walk_next(&w)) != NULL)
-        if (spec->name && strcmp(spec->name, name) == 0) return spec;
-    return NULL;
-}
-
-/* Adds an option as if it had been given; the options own the text. */
-static bool add_option(options *o, const char *name, const char *value)
-{
-    const option_spec *spec = find_spec(o->command, name);
-    if (!spec || !value || !*value || option_given(o, name)) return true;
-    size_t n = (size_t)o->nvalues + 1;
-    void  *values = realloc(o->values, n * sizeof *o->values);
-    char  *text = strdup(value);
-    if (values) o->values = values;
-    if (!values || !text || o->nowned == MOST_OWNED) {
-        free(text);
-        return false;
-    }
-    o->owned[o->nowned++] = text;
-    o->values[o->nvalues++] = (struct option_value){spec, text};
-    return true;
-}
-
-/* The files' rules may be for meshes with other axes. */
-static bool add_layout(options *o, const mtf_config_run *r)
-{
-    bool mesh = option_given(o, "mesh");
-    TRY(add_option(o, "mesh", r->mesh));
-    return mesh || add_option(o, "layout", r->layout);
-}
-
-/* The configuration that mtf train wrote into the folder of its checkpoints. */
-static bool find_kept(options *o)
-{
-    const char *folder = option_nth(o, "checkpoint-dir", 0);
-    char        path[PATH_MAX];
-    if (config_given(o) || o->nwords || !folder || !find_spec(o->command, "gin_file") ||
-        o->command->least > 0)
-        return true;
-    if (snprintf(path, sizeof path, "%s/%s", folder, kept_name) >= (int)sizeof path) return true;
-    return access(path, R_OK) != 0 || add_option(o, "gin_file", path);
-}
-
-int config_complete(options *o)
-{
-    const command *c = o->command;
-    if (!find_kept(o)) return STATUS_FAILED;
-    if (!config_given(o)) return -1;
-    if (o->nwords)
-        return usage_error(c, "\"%s\" and --gin_file name two models; leave one out",
-                           o->words[0]);
-    const char *first = option_nth(o, "gin_file", 0);
-    o->words[o->nwords++] = first ? first : "configuration";
-    if (!find_spec(c, "mesh") || option_given(o, "mesh")) return -1;
-    mtf_session    *s = file_session(&(mtf_session_opts){0});
-    mtf_config_opts files;
-    mtf_config_run  run;
-    if (!s) return STATUS_FAILED;
-    mtf_config *config = config_files(o, s, &files) ? mtf_config_open(s, &files) : NULL;
-    bool        ok = config && mtf_config_get_run(config, &run) && add_layout(o, &run);
-    int         status = close_session(s);
-    return ok ? -1 : status;
 }
 
 /* ---- vocabularies ---- */
@@ -163,6 +124,7 @@ static const mtf_vocabulary *open_vocabulary(config_setup *c, const mtf_config_c
 static bool open_vocabularies(config_setup *c)
 {
     const mtf_config_run *r = &c->run;
+    if (c->targets) return true;
     c->targets = open_vocabulary(c, r->targets_vocabulary, r->targets_vocabulary_text);
     c->inputs = r->vocabulary == r->targets_vocabulary
                     ? c->targets
@@ -170,14 +132,34 @@ static bool open_vocabularies(config_setup *c)
     return c->inputs && c->targets;
 }
 
+/* A model's embedding may have more rows than the vocabulary has ids, as T5's has, but not fewer. */
+static bool check_size(const config_setup *c, const mtf_vocabulary *v, const char *parameter,
+                       int64_t has)
+{
+    if (mtf_vocabulary_size(v) <= has) return true;
+    return fail(&c->session->fault, ERR_VALUE,
+                "the vocabulary has %lld ids, and the model %lld, as the files bind %s; give the "
+                "model's own with --vocabulary",
+                (long long)mtf_vocabulary_size(v), (long long)has, parameter);
+}
+
+static bool vocabularies_fit(const config_setup *c)
+{
+    const mtf_transformer_opts *m = &c->described.model;
+    int64_t                     output = m->output_vocab ? m->output_vocab : m->input_vocab;
+    return check_size(c, c->inputs, "input_vocab_size", m->input_vocab) &&
+           check_size(c, c->targets, "output_vocab_size", output);
+}
+
 /* ---- the model ---- */
 
+/* A saved configuration has every parameter of its run; another mesh, for example, leaves some unused. */
 static void say_notes(const config_setup *c)
 {
     const mtf_config_note *notes;
     int                    n = mtf_config_notes(c->config, &notes);
     for (int k = 0; k < n && mtf_is_first(c->session); k++)
-        if (notes[k].warning) fprintf(stderr, "mtf: warning: %s\n", notes[k].text);
+        if (notes[k].warning && !strstr(notes[k].text, CONFIG_KEPT ":")) fprintf(stderr, "mtf: warning: %s\n", notes[k].text);
 }
 
 static bool has_text(const options *o)
@@ -188,13 +170,12 @@ static bool has_text(const options *o)
 /* Planning a published model needs no vocabulary: its files give the number of tokens. */
 static bool describe(config_setup *c)
 {
-    fault *f = &c->session->fault;
-    if (!has_text(c->options) && !c->answers) {
-        if (mtf_config_get_model(c->config, 0, 0, &c->described)) return true;
-        fault_clear(f);
-    }
-    return open_vocabularies(c) &&
-           mtf_config_get_model(c->config, mtf_vocabulary_size(c->inputs),
+    bool told = mtf_config_get_model(c->config, 0, 0, &c->described);
+    if (!told) fault_clear(&c->session->fault);
+    if (told && !has_text(c->options) && !c->answers) return true;
+    TRY(open_vocabularies(c));
+    if (told) return vocabularies_fit(c);
+    return mtf_config_get_model(c->config, mtf_vocabulary_size(c->inputs),
                                 mtf_vocabulary_size(c->targets), &c->described);
 }
 
@@ -234,7 +215,7 @@ bool config_keep(const config_setup *c, const char *folder)
 {
     const char *text = config_text(c);
     textbuf     path = {.arena = &c->session->arena};
-    text_add(&path, "%s/%s", folder, kept_name);
+    text_add(&path, "%s/%s", folder, CONFIG_KEPT);
     const char *file = text_done(&path);
     return text && file && put_file(&c->session->fault, file, 1, &(piece){text, strlen(text)});
 }
@@ -307,6 +288,9 @@ bool config_network(const config_setup *c, bool training, network *n)
     n->token_losses = by_example(c, mtf_multiply(r.token_losses, r.weights));
     n->token_counts = by_example(c, r.weights);
     n->right = by_example(c, r.right);
+    n->sequences = mtf_cast(mtf_greater(n->token_counts, mtf_zeros_like(n->token_counts)), MTF_F32);
+    mtf_tensor *all = mtf_cast(mtf_equal(n->right, n->token_counts), MTF_F32);
+    n->sequences_right = mtf_multiply(n->sequences, all);
     return mtf_ok(c->session);
 }
 
@@ -348,29 +332,37 @@ static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
     return text_done(&t);
 }
 
-bool config_data(const config_setup *c, bool training, mtf_dataset **data)
+bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
 {
-    const char   *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
-    mtf_text_opts o = {0};
+    const char *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
     const mtf_config_dataset *named = training ? c->run.train_data : c->run.eval_data;
-    *data = NULL;
+    *o = (mtf_text_opts){0};
     if (!text && named) text = dataset_text(c->session, named);
     if (!text && training)
         return fail(&c->session->fault, ERR_USAGE,
                     "a model of text needs text to train on: name it with --text FILES");
     if (!text) return mtf_ok(c->session);
-    TRY(text_option_parse(c->session, flag, text, &o));
-    if (!strstr(text, ":objective=")) o.objective = objective_of(c);
-    if (o.length || o.inputs_length)
+    TRY(open_vocabularies(c) && vocabularies_fit(c) && text_option_parse(c->session, flag, text, o));
+    if (!strstr(text, ":objective=")) o->objective = objective_of(c);
+    if (o->length || o->inputs_length)
         return fail(
             &c->session->fault, ERR_USAGE,
             "--%s: the files give the length of sequences; bind run.sequence_length instead of "
             ":length= and :inputs_length=",
             flag);
-    o.length = c->run.targets_length;
-    o.inputs_length = c->run.inputs_length;
-    o.vocabulary = c->targets;
-    if (c->inputs != c->targets) o.inputs_vocabulary = c->inputs;
+    o->length = c->run.targets_length;
+    o->inputs_length = c->run.inputs_length;
+    o->vocabulary = c->targets;
+    if (c->inputs != c->targets) o->inputs_vocabulary = c->inputs;
+    return true;
+}
+
+bool config_data(config_setup *c, bool training, mtf_dataset **data)
+{
+    mtf_text_opts o;
+    *data = NULL;
+    TRY(config_text_opts(c, training, &o));
+    if (!o.files) return true;
     *data = mtf_text_open(c->session, &o);
     return *data != NULL;
 }

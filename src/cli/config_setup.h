@@ -3,6 +3,7 @@
 #define CLI_CONFIG_SETUP_H
 
 #include "cli/options.h"
+#include "model/config/kept.h"
 #include "model/ready.h"
 #include "mtf_config.h"
 #include "mtf_text.h"
@@ -23,17 +24,21 @@ typedef struct config_setup {
 } config_setup;
 
 bool config_given(const options *o);
-/* Completes a command line that names configuration files: the first file's name is the model's name, and
- * the files' mesh and layout replace options that were not given.  -1, or the exit status after an error,
- * which was reported. */
+/* Completes a command line that names configuration files, or a folder of checkpoints with a configuration:
+ * the first file's name is the model's name, and the files' mesh, layout and folder replace options that
+ * were not given.  -1, or the exit status after an error, which was reported. */
 int config_complete(options *o);
+/* The files and parameters that the command line names. */
+bool config_files(const options *o, mtf_session *s, mtf_config_opts *to);
 /* Reads the files and makes the model; warnings go to standard error.  A vocabulary is opened where
  * there is text, where the model `answers`, or where the files do not give the number of tokens. */
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c);
 /* The network of a step, or of an evaluation. */
 bool config_network(const config_setup *c, bool training, network *n);
-/* The dataset of --text or --eval-text, or of the files; `*data` is NULL where there is none. */
-bool config_data(const config_setup *c, bool training, mtf_dataset **data);
+/* The options of --text or --eval-text, or of the files' dataset; `files` is NULL where there is none. */
+bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o);
+/* The dataset with these options; `*data` is NULL where there is none. */
+bool config_data(config_setup *c, bool training, mtf_dataset **data);
 /* The whole configuration as one text, for checkpoints; and a function that writes it into their folder,
  * where config_complete finds it when no other is named. */
 const char *config_text(const config_setup *c);

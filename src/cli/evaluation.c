@@ -6,10 +6,11 @@
 
 #include "base/numbers.h"
 #include "base/textbuf.h"
+#include "data/text/target_bytes.h"
 
-enum { LOSS, RIGHT, TOKENS, VALUES };
+enum { LOSS, RIGHT, TOKENS, SEQUENCES, SEQUENCES_RIGHT, VALUES };
 
-/* One figure: its name in JSON and in event files, and in printed text. */
+/* One figure: its name in JSON and in event files, and in printed text; "": it is not printed. */
 typedef struct figure {
     const char *json, *event;
     double      value;
@@ -29,16 +30,31 @@ bool evaluation_open(evaluation *e, setup *s)
                 s->ready ? "" : ": name it with --eval-data NAME=FILES");
 }
 
+/* Targets of span corruption are not whole texts, and those in one sequence include inputs: their bytes
+ * are not counted. */
+static bool look_at_text(evaluation *e)
+{
+    config_setup *c = e->setup->config;
+    mtf_text_opts o;
+    if (!c) return true;
+    TRY(config_text_opts(c, false, &o));
+    e->pairs = !o.pack && (o.objective == MTF_TEXT_PAIRS || o.objective == MTF_TEXT_DELIMITED);
+    if (o.objective != MTF_TEXT_LM && o.objective != MTF_TEXT_PAIRS) return true;
+    e->bytes = target_bytes(e->setup->session, e->data, c->targets, c->run.targets_length);
+    return e->bytes >= 0;
+}
+
 bool evaluation_prepare(evaluation *e, const char *events_dir)
 {
     mtf_session *s = e->setup->session;
     const network *n = &e->network;
-    mtf_tensor    *values[VALUES] = {n->loss, n->right, n->token_counts};
+    mtf_tensor    *values[VALUES] = {n->loss, n->right, n->token_counts, n->sequences,
+                                     n->sequences_right};
     if (!e->data) return true;
     if (n->token_counts) values[LOSS] = n->token_losses;
     e->means = mtf_evaluation_new(n->graph, n->token_counts ? VALUES : n->right ? TOKENS : RIGHT,
                                   values, e->data, NULL);
-    TRY(e->means != NULL);
+    TRY(e->means != NULL && look_at_text(e));
     if (!events_dir || !mtf_is_first(s)) return true;
     textbuf path = {.arena = &s->arena};
     text_add(&path, "%s/eval", events_dir);
@@ -49,27 +65,48 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
 
 /* ---- figures ---- */
 
-static int make_figures(const evaluation *e, const double *means, figure *list)
+enum { MOST = 8 };
+
+typedef struct figures {
+    int    n;
+    figure list[MOST];
+} figures;
+
+/* `format` is of the printed text; NULL: it is not printed. */
+static void add(figures *f, const char *json, const char *event, const char *format, double value,
+                double shown)
 {
-    /* For text, every token counts once; padding does not count. */
+    figure *to = &f->list[f->n++];
+    *to = (figure){.json = json, .event = event, .value = value};
+    if (format) number_format(to->text, sizeof to->text, format, shown);
+}
+
+/* For text, every token counts once; padding does not count. */
+static void add_text_figures(const evaluation *e, const double *means, figures *f)
+{
+    double rows = (double)mtf_dataset_size(e->data), nats = means[LOSS] * rows;
+    double sequences = means[SEQUENCES] > 0 ? means[SEQUENCES_RIGHT] / means[SEQUENCES] : 0;
+    if (e->bytes > 0) {
+        double bits = nats / log(2) / (double)e->bytes;
+        add(f, "bits_per_byte", "bits_per_byte", "bits per byte %.6g", bits, bits);
+    }
+    if (e->pairs)
+        add(f, "sequence_accuracy", "sequence_accuracy", "sequence accuracy %.2f %%", sequences,
+            100 * sequences);
+    add(f, "tokens", NULL, NULL, means[TOKENS] * rows, 0);
+}
+
+static void make_figures(const evaluation *e, const double *means, figures *f)
+{
     bool   tokens = e->network.token_counts != NULL;
     double each = tokens && means[TOKENS] > 0 ? means[TOKENS] : 1;
     double loss = means[LOSS] / each, right = means[RIGHT] / each;
-    int    n = 0;
-    if (e->network.right) {
-        list[n] = (figure){.json = "accuracy", .event = "accuracy", .value = right};
-        number_format(list[n].text, sizeof list->text, "accuracy %.2f %%", 100 * right);
-        n++;
-    }
-    list[n] = (figure){.json = "eval_loss", .event = "loss", .value = loss};
-    number_format(list[n].text, sizeof list->text, "loss %.6g", loss);
-    n++;
-    if (e->perplexity || tokens) {
-        list[n] = (figure){.json = "perplexity", .event = "perplexity", .value = exp(loss)};
-        number_format(list[n].text, sizeof list->text, "perplexity %.6g", exp(loss));
-        n++;
-    }
-    return n;
+    f->n = 0;
+    if (e->network.right) add(f, "accuracy", "accuracy", "accuracy %.2f %%", right, 100 * right);
+    add(f, "eval_loss", "loss", "loss %.6g", loss, loss);
+    if (e->perplexity || tokens)
+        add(f, "perplexity", "perplexity", "perplexity %.6g", exp(loss), exp(loss));
+    if (tokens) add_text_figures(e, means, f);
 }
 
 /* JSON has no numbers for nan and the infinities: they are written as texts. */
@@ -85,26 +122,40 @@ static void print_json(int64_t step, int n, const figure *list)
 static void print_text(int64_t step, bool with_step, int n, const figure *list)
 {
     if (with_step) printf("step %lld   ", (long long)step);
-    for (int i = 0; i < n; i++) printf("%s%s", i ? "   " : "test ", list[i].text);
+    for (int i = 0; i < n; i++)
+        if (*list[i].text) printf("%s%s", i ? "   " : "test ", list[i].text);
     puts("");
+}
+
+/* The figures of decoded answers. */
+static bool add_decoded(evaluation *e, int64_t step, figures *f)
+{
+    decoded_figures d;
+    if (!e->decoded) return true;
+    TRY(decoded_run(e->decoded, step, &d));
+    add(f, "bleu", "bleu", "BLEU %.2f", d.bleu, d.bleu);
+    add(f, "exact", "exact", "exact %.2f %%", d.exact, 100 * d.exact);
+    return true;
 }
 
 bool evaluation_show(evaluation *e, int64_t step, bool with_step)
 {
-    enum { MOST = 3 };
-    double means[VALUES];
-    figure list[MOST];
+    double  means[VALUES];
+    figures f;
     if (!e->data) return true;
     TRY(mtf_evaluation_run(e->means, means));
-    int n = make_figures(e, means, list);
-    for (int i = 0; e->events && i < n; i++)
-        TRY(events_scalar(e->events, step, list[i].event, list[i].value));
-    for (int i = 0; i < n; i++)
-        TRY(train_report_evaluation(e->report, step, list[i].json, list[i].value));
+    make_figures(e, means, &f);
+    TRY(add_decoded(e, step, &f));
+    for (int i = 0; e->events && i < f.n; i++)
+        if (f.list[i].event)
+            TRY(events_scalar(e->events, step, f.list[i].event, f.list[i].value));
+    for (int i = 0; i < f.n; i++)
+        if (f.list[i].event)
+            TRY(train_report_evaluation(e->report, step, f.list[i].json, f.list[i].value));
     if (e->json)
-        print_json(step, n, list);
+        print_json(step, f.n, f.list);
     else
-        print_text(step, with_step, n, list);
+        print_text(step, with_step, f.n, f.list);
     fflush(stdout);
     return true;
 }
@@ -112,6 +163,7 @@ bool evaluation_show(evaluation *e, int64_t step, bool with_step)
 bool evaluation_close(evaluation *e)
 {
     bool ok = events_close(e->events);
+    decoded_close(e->decoded);
     e->events = NULL;
     return ok;
 }

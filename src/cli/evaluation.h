@@ -2,6 +2,7 @@
 #ifndef CLI_EVALUATION_H
 #define CLI_EVALUATION_H
 
+#include "cli/decoded_eval.h"
 #include "cli/train_setup.h"
 #include "model/events.h"
 #include "mtf_train.h"
@@ -13,6 +14,9 @@ typedef struct evaluation {
     mtf_dataset    *data;  /* NULL: no data for evaluation */
     mtf_evaluation *means; /* of the loss and, for classifiers, of the accuracy */
     bool            perplexity, json;
+    bool            pairs;   /* text: rows are pairs of inputs and targets */
+    int64_t         bytes;   /* text: bytes of the targets; 0: unknown */
+    decoded_eval   *decoded; /* also decodes answers; NULL: does not */
     events         *events; /* NULL: none, or another rank writes them */
     train_report   *report; /* also receives the figures; NULL: none */
 } evaluation;

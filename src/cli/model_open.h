@@ -2,13 +2,24 @@
 #ifndef CLI_MODEL_OPEN_H
 #define CLI_MODEL_OPEN_H
 
-#include "cli/options.h"
+#include "cli/config_setup.h"
 #include "serve/opened_model.h"
+
+/* The word of such commands, and the beginning of their help. */
+#define FOLDER_WORDS "[FOLDER]"
+#define FOLDER_TEACHES                                                                             \
+    "FOLDER has the checkpoints of a model and the configuration that mtf train writes there.\n"   \
+    "--gin_file names another configuration; without FOLDER the weights are random.\n\n"
 
 extern const option_spec opening_options[]; /* which model, and where its weights are */
 
-/* Opens a session, the model and its vocabulary, and loads its checkpoint.  The session is closed with
- * close_session.  NULL after an error, which was reported; `*status` is then the exit status. */
-opened_model *model_open(const options *o, int *status);
+/* Opens a session, the model and its vocabulary, and loads its checkpoint; fills in the configuration `c`.
+ * The session is closed with close_session.  NULL after an error, which was reported; `*status` is then
+ * the exit status. */
+opened_model *model_open(const options *o, config_setup *c, int *status);
+/* The model of a configuration, without its weights.  NULL after an error. */
+opened_model *model_of(const config_setup *c);
+/* Loads the checkpoint of a step; 0: the newest.  Without a folder weights stay random, which is noted. */
+bool model_load(const options *o, int64_t step, opened_model *m);
 
 #endif

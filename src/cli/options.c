@@ -160,8 +160,9 @@ static int take_all(options *o, int argc, char **argv)
             o->words[o->nwords++] = argv[i];
         }
     }
-    /* Configuration files replace the word. */
-    bool described = option_given(o, "gin_file") || option_given(o, "gin_param");
+    /* Configuration files, or a folder that has one, replace the word. */
+    bool described = option_given(o, "gin_file") || option_given(o, "gin_param") ||
+                     (o->command->from_folder && option_given(o, "checkpoint-dir"));
     if (o->nwords < o->command->least && !described)
         return usage_error(o->command, "mtf %s needs %s", o->command->name,
                            o->command->words ? o->command->words : "more words");

@@ -41,7 +41,7 @@ const option_spec *walk_next(option_walk *w); /* NULL after the last row */
 
 typedef struct options options;
 
-enum { MOST_OWNED = 4 };
+enum { MOST_OWNED = 8 };
 
 typedef struct command command;
 struct command {
@@ -49,6 +49,7 @@ struct command {
     const char        *says;      /* one line for `mtf --help` */
     const char        *words;     /* what follows the name: "FILE.mtf"; NULL: nothing */
     int                least, most;  /* how many words */
+    bool               from_folder;  /* a folder of checkpoints that has a configuration may be the word */
     const option_spec *options;   /* NULL: none */
     const char *const *examples;  /* whole command lines; NULL-ended, or NULL */
     const char        *teaches;   /* a paragraph, lines broken by hand; NULL: none */

@@ -46,6 +46,8 @@ typedef struct device_context {
 } device_context;
 
 struct region; /* machine/overlap.h */
+struct wire;   /* machine/wire.h */
+struct ranks;  /* machine/ranks.h */
 
 /* What processors of one process do in each other's memory, where that is not the host's.  All of it is
  * queued; functions return false after an error. */
@@ -87,8 +89,9 @@ struct device {
     const char *says;
     bool        host_memory; /* the host can read and write the device's memory directly */
     const device_peers *peers; /* NULL where host_memory is set */
-    /* A processor's context; NULL after an error. */
-    device_context *(*open_context)(device *d, int processor);
+    /* A processor's context; NULL after an error.  `place` is its number among the processors of this
+     * machine, which may have several cards. */
+    device_context *(*open_context)(device *d, int processor, int place);
     void (*close_context)(device_context *c);
     /* Memory for a program's slab or a variable; NULL after an error. */
     void *(*alloc)(device_context *c, size_t bytes);
@@ -118,6 +121,9 @@ struct device {
     bool (*run)(device_context *c, const program *p, int index, run_state *r); /* one instruction */
     bool (*end)(device_context *c, const program *p, run_state *r);
     size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all threads */
+    /* Connects this processor, which is alone in its process, with those of the other ranks.  NULL:
+     * the host connects them. */
+    struct wire *(*open_wire)(device_context *c, const mesh *m, struct ranks *r);
     void (*close)(device *d);
     mtf_session *session;
 };

@@ -63,9 +63,9 @@ device_context *device_check_over(device *check, device_context *inner)
     return wrap(check, inner, false);
 }
 
-static device_context *check_open_context(device *d, int processor)
+static device_context *check_open_context(device *d, int processor, int place)
 {
-    device_context *inner = inner_of(d)->open_context(inner_of(d), processor);
+    device_context *inner = inner_of(d)->open_context(inner_of(d), processor, place);
     device_context *outer = wrap(d, inner, true);
     if (inner && !outer) inner_of(d)->close_context(inner);
     return outer;
@@ -228,6 +228,11 @@ static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int
 
 static const device_peers check_peers = {check_peers_prepare, check_mark, check_follow,
                                          check_copy,          check_copy_region, check_combine};
+
+static struct wire *check_open_wire(device_context *c, const mesh *m, struct ranks *r)
+{
+    return under(c)->open_wire(inside(c), m, r);
+}
 
 /* ---- looking at elements ---- */
 
@@ -483,6 +488,7 @@ device *device_check_open(mtf_session *s, device *inner)
                        .run = check_run,
                        .end = check_end,
                        .scratch_bytes = check_scratch,
+                       .open_wire = inner->open_wire ? check_open_wire : NULL,
                        .close = check_close,
                        .session = s};
     return &c->face;

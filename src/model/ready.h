@@ -32,6 +32,8 @@ typedef struct network {
     /* [batch], for models of text: the sum of the tokens' losses, and their number; `right` is then the
      * number of right tokens.  NULL: not a model of text. */
     mtf_tensor *token_losses, *token_counts;
+    /* [batch], likewise: 1 where a row has tokens; 1 where it has tokens and all of them are right. */
+    mtf_tensor *sequences, *sequences_right;
 } network;
 
 struct model {

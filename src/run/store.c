@@ -80,7 +80,8 @@ static bool open_contexts(store *s)
     s->contexts = arena_array(&s->session->arena, device_context *, s->processors);
     TRY(s->contexts != NULL);
     for (int p = s->first; p < s->end; p++) {
-        s->contexts[p] = s->device->open_context(s->device, p);
+        int place = s->ranks ? ranks_place(s->ranks) * (s->end - s->first) + p - s->first : p;
+        s->contexts[p] = s->device->open_context(s->device, p, place);
         TRY(s->contexts[p] != NULL);
     }
     return true;
@@ -101,7 +102,9 @@ static bool open_machine(store *s)
     int here = s->end - s->first;
     s->device = machine_open(s->session);
     TRY(s->device && open_contexts(s));
-    if (s->ranks)
+    if (s->ranks && s->device->open_wire)
+        s->wire = s->device->open_wire(s->contexts[s->first], &s->mesh, s->ranks);
+    else if (s->ranks)
         s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
     else if (s->processors > 1)
         s->wire = wire_threads_open(s->session, &s->mesh, s->contexts);

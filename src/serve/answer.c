@@ -73,13 +73,14 @@ void answer_destroy(answer *x)
 
 void answer_say(answer *x, const answer_piece *piece)
 {
-    size_t n = strlen(piece->text);
-    said  *s = malloc(sizeof *s + n + 1);
+    size_t n = strlen(piece->text), others = sizeof *piece->alternatives * (size_t)piece->nalternatives;
+    said  *s = malloc(sizeof *s + others + n + 1);
     if (piece->end) x->open--;
     if (s) {
         *s = (said){.piece = *piece};
-        memcpy(s->text, piece->text, n + 1);
-        s->piece.text = s->text;
+        if (others) memcpy(s->alternatives, piece->alternatives, others);
+        s->piece.alternatives = s->alternatives;
+        s->piece.text = memcpy((char *)s->alternatives + others, piece->text, n + 1);
         if (x->last)
             x->last->next = s;
         else

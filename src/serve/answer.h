@@ -9,9 +9,9 @@
 
 /* Decoded pieces, until they are read. */
 typedef struct said {
-    struct said *next;
-    answer_piece piece;
-    char         text[];
+    struct said    *next;
+    answer_piece    piece;
+    mtf_alternative alternatives[]; /* then the text */
 } said;
 
 /* One result; with beams one for all results. */

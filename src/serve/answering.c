@@ -24,7 +24,9 @@ static void say_token(sequence *s, int result, stop_text *stop, int32_t id, doub
                            .text = text ? text : "",
                            .tokens = 1,
                            .id = id,
-                           .log_probability = log_probability});
+                           .log_probability = log_probability,
+                           .nalternatives = s->job.nalternatives,
+                           .alternatives = s->job.alternatives});
 }
 
 /* Outputs the text that was held back, and ends the result. */

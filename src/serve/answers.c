@@ -170,6 +170,9 @@ static bool check_question(const answers *a, const question *q, refusal *why)
         h->top_p > 1)
         return refuse(why, REFUSED_WRONG,
                       "temperature and top_k must not be negative, and top_p is from 0 to 1");
+    if (a->opts.beams > 1 && h->alternatives)
+        return refuse(why, REFUSED_WRONG, "beam search has no alternatives to a token: \"logprobs\" "
+                                          "must be 0");
     if (a->opts.beams > 1 && (h->temperature > 0 || h->top_k || h->top_p > 0))
         return refuse(why, REFUSED_WRONG,
                       "beam search takes the best sequences: temperature must be 0, without top_k "

@@ -85,6 +85,8 @@ typedef struct answer_piece {
     int         tokens; /* number of tokens in it */
     int32_t     id;     /* of its single token; -1: none, or several */
     double      log_probability; /* of its tokens */
+    int         nalternatives; /* most probable tokens for its position, best first */
+    const mtf_alternative *alternatives;
     answer_end  end;             /* of this result */
 } answer_piece;
 

@@ -171,7 +171,8 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     d.results = o->like.results > 0 ? o->like.results : 1;
     d.room = 2 * (int)answers_limits(d.engine)->batch;
     d.ring = arena_array(&m->session->arena, line_answer, d.room);
-    bool ok = d.ring && lines_open(&d.reader, m->session, o->inputs, false);
+    bool ok = d.ring && (o->text ? lines_of(&d.reader, m->session, o->inputs, o->text)
+                                 : lines_open(&d.reader, m->session, o->inputs, false));
     if (ok && o->output) ok = (d.to = output_open(m, path)) != NULL;
     if (ok) {
         ok = answer_all(&d);

@@ -10,6 +10,8 @@ typedef struct decode_lines_opts {
     answers_opts limits;
     question     like;   /* the settings for each prompt */
     const char  *inputs; /* a file; NULL or "-": standard input */
+    const char  *text;   /* the prompts themselves, one a line, `inputs` being what they are called;
+                            NULL: they are read */
     const char  *output; /* OUTPUT-STEP is written; NULL: standard output */
 } decode_lines_opts;
 

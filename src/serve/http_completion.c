@@ -16,6 +16,7 @@ typedef struct choice {
     size_t     used, room;
     char     **tokens; /* with log probabilities */
     double    *log_probabilities;
+    cJSON    **alternatives; /* to each token, an object; NULL where none were wanted */
     int        ntokens, token_room;
     answer_end end;
     int64_t    offset; /* streams: bytes sent before */
@@ -40,10 +41,19 @@ typedef struct completion {
 
 /* ---- memory ---- */
 
+static void forget_tokens(choice *c)
+{
+    for (; c->ntokens; c->ntokens--) {
+        free(c->tokens[c->ntokens - 1]);
+        cJSON_Delete(c->alternatives[c->ntokens - 1]);
+    }
+}
+
 static void free_choice(choice *c)
 {
-    for (int k = 0; k < c->ntokens; k++) free(c->tokens[k]);
+    forget_tokens(c);
     free(c->tokens);
+    free(c->alternatives);
     free(c->log_probabilities);
     free(c->text);
     *c = (choice){.text = NULL};
@@ -77,7 +87,8 @@ static bool add_text(choice *c, const char *text)
     return true;
 }
 
-static bool add_token(choice *c, const char *text, double log_probability)
+/* Takes the alternatives. */
+static bool add_token(choice *c, const char *text, double log_probability, cJSON *alternatives)
 {
     if (c->ntokens == c->token_room) {
         int    room = 2 * c->token_room + 16;
@@ -85,11 +96,17 @@ static bool add_token(choice *c, const char *text, double log_probability)
         if (tokens) c->tokens = tokens;
         double *values = realloc(c->log_probabilities, sizeof *values * (size_t)room);
         if (values) c->log_probabilities = values;
-        TRY(tokens && values);
-        c->token_room = room;
+        cJSON **others = realloc(c->alternatives, sizeof *others * (size_t)room);
+        if (others) c->alternatives = others;
+        if (tokens && values && others) c->token_room = room;
     }
-    c->tokens[c->ntokens] = strdup(text);
-    TRY(c->tokens[c->ntokens] != NULL);
+    char *copy = c->ntokens < c->token_room ? strdup(text) : NULL;
+    if (!copy) {
+        cJSON_Delete(alternatives);
+        return false;
+    }
+    c->tokens[c->ntokens] = copy;
+    c->alternatives[c->ntokens] = alternatives;
     c->log_probabilities[c->ntokens++] = log_probability;
     return true;
 }
@@ -103,19 +120,31 @@ static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *
     return true;
 }
 
-/* The log probabilities of the prompt's tokens. */
+/* The log probabilities of the prompt's tokens; without a start token the first has no alternatives. */
 static bool echo_tokens(completion *c, const id_list *ids, choice *to, refusal *why)
 {
     const opened_model *m = answers_model(c->exchange.engine);
+    int64_t             n = c->request.like.how.alternatives;
+    size_t              room = (size_t)(ids->count * n) + 1;
+    mtf_alternative    *others = calloc(room, sizeof *others);
     double             *each = calloc((size_t)ids->count + 1, sizeof *each);
-    score_item          item = {.ids = ids->ids, .nids = ids->count, .log_probability = each};
-    bool                ok = each && scorer_takes(m, &item, why->text, sizeof why->text) &&
+    score_item          item = {.ids = ids->ids,
+                                .nids = ids->count,
+                                .log_probability = each,
+                                .nalternatives = n,
+                                .alternatives = others};
+    bool ok = each && others && scorer_takes(m, &item, why->text, sizeof why->text) &&
               answers_score(c->exchange.engine, 1, &item, why);
     for (int64_t k = 0; ok && k < ids->count; k++) {
-        char *text = model_text(m, &ids->ids[k], 1);
-        ok = text && add_token(to, text, each[k]);
+        bool   unknown = k == 0 && m->model->opts.no_shift;
+        cJSON *list = n && !unknown
+                          ? reply_alternatives(m, (int)n, others + k * n, ids->ids[k], each[k])
+                          : NULL;
+        char  *text = model_text(m, &ids->ids[k], 1);
+        ok = add_token(to, text ? text : "", each[k], list) && text;
         free(text);
     }
+    free(others);
     free(each);
     return ok;
 }
@@ -151,7 +180,8 @@ static void make_head(completion *c)
     c->head = (reply_head){.id = c->id,
                            .model = answers_model(c->exchange.engine)->name,
                            .created = (int64_t)time(NULL),
-                           .log_probabilities = c->request.log_probabilities};
+                           .log_probabilities = c->request.log_probabilities,
+                           .alternatives = c->request.like.how.alternatives > 0};
 }
 
 static bool ask(completion *c, refusal *why)
@@ -199,7 +229,12 @@ static void take_piece(completion *c, int prompt, const answer_piece *p)
     } else {
         ok = add_text(to, p->text);
         if (ok && c->request.log_probabilities && p->tokens)
-            ok = add_token(to, p->text, p->log_probability);
+            ok = add_token(to, p->text, p->log_probability,
+                           p->nalternatives
+                               ? reply_alternatives(answers_model(c->exchange.engine),
+                                                    p->nalternatives, p->alternatives, p->id,
+                                                    p->log_probability)
+                               : NULL);
     }
     if (!ok) snprintf(c->failed, sizeof c->failed, "there is no memory for the answer");
 }
@@ -226,6 +261,7 @@ static reply_choice as_reply(const choice *c, int index)
                           .ntokens = c->ntokens,
                           .tokens = (const char **)c->tokens,
                           .log_probabilities = c->log_probabilities,
+                          .alternatives = c->alternatives,
                           .offset = c->offset};
 }
 
@@ -276,7 +312,7 @@ static bool add_choice_event(completion *c, int index)
     from->offset += (int64_t)from->used;
     from->used = 0;
     from->text[0] = 0;
-    for (; from->ntokens; from->ntokens--) free(from->tokens[from->ntokens - 1]);
+    forget_tokens(from);
     return ok;
 }
 

@@ -76,6 +76,15 @@ bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared)
     return alone || share(r);
 }
 
+bool lines_of(line_reader *r, mtf_session *s, const char *name, const char *text)
+{
+    *r = (line_reader){.session = s, .name = name, .file = -1, .text = strdup(text)};
+    if (!r->text) return fail(&s->fault, ERR_MEMORY, "%s: no memory for its text", name);
+    r->end = strlen(text);
+    r->room = r->end + 1;
+    return true;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';

@@ -83,13 +83,14 @@ int order_score(answers *a, int n, score_item *items)
     if (!a->orders) return scorer_step(a->scorer, n, items);
     if (n > a->opts.batch) n = (int)a->opts.batch;
     int32_t words = 0, at = 0;
-    for (int k = 0; k < n; k++) words += (int32_t)(2 + items[k].nprompt + items[k].nids);
+    for (int k = 0; k < n; k++) words += (int32_t)(3 + items[k].nprompt + items[k].nids);
     int32_t *list = malloc(sizeof *list * (size_t)words);
     if (!list) return 0;
     for (int k = 0; k < n; k++) {
         const score_item *x = &items[k];
         list[at++] = (int32_t)x->nprompt;
         list[at++] = (int32_t)x->nids;
+        list[at++] = (int32_t)x->nalternatives;
         for (int64_t i = 0; i < x->nprompt; i++) list[at++] = x->prompt[i];
         for (int64_t i = 0; i < x->nids; i++) list[at++] = x->ids[i];
     }
@@ -141,8 +142,11 @@ static bool follow_score(answers *a, const order *o, const int32_t *words)
     double     *values = calloc((size_t)o->words, sizeof *values); /* only the first rank uses them */
     bool        ok = items && values;
     for (int k = 0; ok && k < o->count; k++) {
-        items[k] = (score_item){.nprompt = words[0], .nids = words[1], .log_probability = values};
-        items[k].prompt = words + 2;
+        items[k] = (score_item){.nprompt = words[0],
+                                .nids = words[1],
+                                .nalternatives = words[2],
+                                .log_probability = values};
+        items[k].prompt = words + 3;
         items[k].ids = items[k].prompt + items[k].nprompt;
         words = items[k].ids + items[k].nids;
     }

@@ -14,13 +14,13 @@ typedef struct line_list {
     int          count, room;
 } line_list;
 
-static bool read_list(mtf_session *s, const char *path, line_list *to)
+static bool read_list(mtf_session *s, const char *path, const char *given, line_list *to)
 {
     line_reader r;
     const char *line;
     size_t      bytes;
     line_state  state = LINE_END;
-    bool        ok = lines_open(&r, s, path, true);
+    bool        ok = given ? lines_of(&r, s, path, given) : lines_open(&r, s, path, true);
     while (ok && (state = lines_next(&r, true, &line, &bytes)) == LINE_READ) {
         ok = arena_push(&s->arena, to->texts, to->count, to->room) != NULL;
         char *text = ok ? arena_array(&s->arena, char, bytes + 1) : NULL;
@@ -120,7 +120,8 @@ bool score_lines(const opened_model *m, const score_lines_opts *o)
 {
     line_list    inputs = {0}, targets = {0};
     mtf_session *s = m->session;
-    TRY(read_list(s, o->targets, &targets) && (!o->inputs || read_list(s, o->inputs, &inputs)));
+    TRY(read_list(s, o->targets, o->targets_text, &targets));
+    TRY(!o->inputs || read_list(s, o->inputs, o->inputs_text, &inputs));
     if (o->inputs && inputs.count != targets.count)
         return fail(&s->fault, ERR_VALUE,
                     "\"%s\" has %d lines and \"%s\" has %d; each target needs its "

@@ -6,7 +6,7 @@
 
 #include "graph/node.h"
 
-enum { SIZES = 5, TOKENS = 1024 };
+enum { SIZES = 5, TOKENS = 1024, ALTERNATIVES = 20 };
 
 /* Lengths for which programs are compiled; about TOKENS positions have their logits in memory at once. */
 static const int64_t sizes[SIZES] = {16, 64, 256, 1024, 4096};
@@ -14,15 +14,19 @@ static const int64_t sizes[SIZES] = {16, 64, 256, 1024, 4096};
 typedef struct score_graph {
     mtf_program *program;
     mtf_tensor  *inputs, *inputs_segment, *targets, *targets_segment, *result;
+    mtf_tensor  *best, *best_ids; /* [batch, length, choices]; NULL: not computed */
     int64_t      rows, length, inputs_length;
 } score_graph;
 
 struct scorer {
     const opened_model *model;
     int64_t             batch;
-    score_graph graphs[SIZES][SIZES]; /* by the size of an encoder's inputs, and of the text */
+    /* By the size of an encoder's inputs, and of the text; with alternatives, and without. */
+    score_graph graphs[SIZES][SIZES][2];
     int32_t    *ids, *segment;
     float      *result;
+    float      *best; /* NULL until alternatives are asked for */
+    int32_t    *best_ids;
 };
 
 static int size_for(int64_t length)
@@ -48,16 +52,31 @@ static int64_t longest_row(const opened_model *m)
     return smaller(model_max_length(m), sizes[SIZES - 1]);
 }
 
+/* Tokens of a step. */
+static int64_t most_tokens(const scorer *s)
+{
+    const opened_model *m = s->model;
+    int64_t             most = TOKENS;
+    if (most < longest_row(m)) most = longest_row(m);
+    if (most < model_max_inputs(m)) most = model_max_inputs(m);
+    return most < s->batch * sizes[0] ? s->batch * sizes[0] : most;
+}
+
+static bool make_best(scorer *s)
+{
+    int64_t most = ALTERNATIVES * most_tokens(s);
+    s->best = arena_array(&s->model->session->arena, float, most);
+    s->best_ids = arena_array(&s->model->session->arena, int32_t, most);
+    return s->best && s->best_ids;
+}
+
 scorer *scorer_new(const opened_model *m, int64_t batch)
 {
     arena  *a = &m->session->arena;
     scorer *s = arena_new(a, scorer);
-    int64_t most = TOKENS;
     if (!s) return NULL;
     *s = (scorer){.model = m, .batch = batch < 1 ? 1 : batch};
-    if (most < longest_row(m)) most = longest_row(m);
-    if (most < model_max_inputs(m)) most = model_max_inputs(m);
-    if (most < s->batch * sizes[0]) most = s->batch * sizes[0];
+    int64_t most = most_tokens(s);
     s->ids = arena_array(a, int32_t, most);
     s->segment = arena_array(a, int32_t, most);
     s->result = arena_array(a, float, most);
@@ -88,11 +107,12 @@ static mtf_tensor *input(mtf_graph *g, const char *name, mtf_dim batch, int64_t 
 
 /* The log probability of each target among the tokens of the vocabulary, without those that only pad it,
  * as in decoding. */
-static mtf_tensor *log_probabilities(const mtf_transformer *m, mtf_tensor *logits,
-                                     mtf_tensor *targets)
+static bool log_probabilities(const mtf_transformer *m, mtf_tensor *logits, bool alternatives,
+                              score_graph *to)
 {
-    mtf_dim vocab = m->output_vocab;
-    if (!logits) return NULL;
+    mtf_dim     vocab = m->output_vocab;
+    mtf_tensor *targets = to->targets;
+    TRY(logits != NULL);
     logits = mtf_cast(logits, MTF_F32);
     if (m->opts.output_vocab < vocab.size) {
         logits = mtf_slice(logits, vocab.name, 0, m->opts.output_vocab, 1);
@@ -101,10 +121,17 @@ static mtf_tensor *log_probabilities(const mtf_transformer *m, mtf_tensor *logit
     if (m->opts.no_shift) targets = mtf_shift(targets, -1, targets->shape.dims[1], false);
     mtf_tensor *hit = mtf_one_hot(targets, vocab);
     mtf_tensor *at_target = mtf_reduce_sum(mtf_multiply(logits, hit), mtf_shape(vocab));
-    return mtf_sub(at_target, mtf_reduce_logsumexp(logits, vocab, NULL));
+    mtf_tensor *all = mtf_reduce_logsumexp(logits, vocab, NULL);
+    to->result = mtf_sub(at_target, all);
+    if (alternatives) {
+        mtf_dim choices = {"choices", smaller(ALTERNATIVES, vocab.size)};
+        to->best = mtf_sub(mtf_top_k(logits, vocab, choices, &to->best_ids), all);
+    }
+    return mtf_ok(m->session);
 }
 
-static bool make_graph(const scorer *s, int inputs_size, int size, score_graph *to)
+static bool make_graph(const scorer *s, int inputs_size, int size, bool alternatives,
+                       score_graph *to)
 {
     const mtf_transformer *m = s->model->model;
     bool                   encodes = transformer_has_encoder(m);
@@ -129,9 +156,9 @@ static bool make_graph(const scorer *s, int inputs_size, int size, score_graph *
                                                        .targets = to->targets,
                                                        .targets_segment = to->targets_segment},
                               NULL);
-    to->result = log_probabilities(m, r.logits, to->targets);
-    TRY(to->result != NULL);
-    to->program = mtf_compile(g, to->result);
+    TRY(log_probabilities(m, r.logits, alternatives, to));
+    mtf_tensor *fetches[] = {to->result, to->best, to->best_ids};
+    to->program = mtf_compile_n(g, alternatives ? 3 : 1, fetches);
     return to->program != NULL;
 }
 
@@ -167,32 +194,54 @@ static bool feed(scorer *s, const score_graph *g, int n, const score_item *items
            mtf_feed(g->program, g->targets_segment, s->segment);
 }
 
-static void take(const scorer *s, const score_graph *g, const float *row, score_item *x)
+static void take_alternatives(const scorer *s, const score_graph *g, int64_t place,
+                              const score_item *x, int64_t token)
+{
+    int64_t          room = g->best->shape.dims[g->best->shape.ndims - 1].size;
+    mtf_alternative *to = x->alternatives + token * x->nalternatives;
+    for (int64_t k = 0; k < x->nalternatives; k++)
+        to[k] = place < 0 || k >= room
+                    ? (mtf_alternative){0, 0}
+                    : (mtf_alternative){s->best_ids[place * room + k],
+                                        (double)s->best[place * room + k]};
+}
+
+/* Copies the results of one text, whose row begins at `row`. */
+static void take(const scorer *s, const score_graph *g, int64_t row, score_item *x)
 {
     bool    late = s->model->model->opts.no_shift; /* the output at a position predicts the next token */
     int64_t begin = g->inputs ? 0 : x->nprompt;
     x->sum = 0;
     for (int64_t k = 0; k < x->nids; k++) {
         int64_t at = begin + k - late;
-        x->log_probability[k] = at < 0 ? 0 : (double)row[at];
+        x->log_probability[k] = at < 0 ? 0 : (double)s->result[row + at];
         x->sum += x->log_probability[k];
+        if (g->best && x->alternatives) take_alternatives(s, g, at < 0 ? -1 : row + at, x, k);
     }
+}
+
+static bool fetch(scorer *s, const score_graph *g)
+{
+    TRY(mtf_fetch(g->program, g->result, s->result));
+    return !g->best || (mtf_fetch(g->program, g->best, s->best) &&
+                        mtf_fetch(g->program, g->best_ids, s->best_ids));
 }
 
 int scorer_step(scorer *s, int n, score_item *items)
 {
     int          size = size_for(row_length(s->model, &items[0]));
     int          inputs = transformer_has_encoder(s->model->model) ? size_for(items[0].nprompt) : 0;
-    score_graph *g = &s->graphs[inputs][size];
-    if (!g->program && !make_graph(s, inputs, size, g)) return 0;
+    bool         others = items[0].nalternatives > 0;
+    score_graph *g = &s->graphs[inputs][size][others];
+    if (others && !s->best && !make_best(s)) return 0;
+    if (!g->program && !make_graph(s, inputs, size, others, g)) return 0;
     int count = 0;
     while (count < n && count < g->rows && row_length(s->model, &items[count]) <= g->length &&
+           (items[count].nalternatives > 0) == others &&
            (!g->inputs || items[count].nprompt <= g->inputs_length))
         count++;
-    if (!feed(s, g, count, items) || !mtf_step(g->program) ||
-        !mtf_fetch(g->program, g->result, s->result))
-        return 0;
-    for (int k = 0; k < count; k++) take(s, g, s->result + k * g->length, &items[k]);
+    if (!feed(s, g, count, items) || !mtf_step(g->program) || !fetch(s, g)) return 0;
+    for (int k = 0; k < count; k++) take(s, g, k * g->length, &items[k]);
     return count;
 }
 

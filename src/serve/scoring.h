@@ -12,6 +12,9 @@ typedef struct score_item {
     double        *log_probability; /* of each of its tokens: filled in; of a first token that the
                                        model cannot foresee it is 0                           */
     double         sum;
+    int64_t        nalternatives; /* most probable tokens to return for each position */
+    mtf_alternative *alternatives; /* [nids, nalternatives], best first: filled in where not NULL; 0
+                                      for a first token that the model does not predict */
 } score_item;
 
 typedef struct scorer scorer;

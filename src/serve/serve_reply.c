@@ -2,6 +2,7 @@
 #include "serve/serve_reply.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/numbers.h"
@@ -40,18 +41,46 @@ static void add_end(cJSON *to, answer_end end)
         cJSON_AddStringToObject(to, "finish_reason", words[end]);
 }
 
-static void add_log_probabilities(cJSON *to, const reply_choice *c)
+static void add_alternative(const opened_model *m, cJSON *to, int32_t id, double log_probability)
+{
+    static const char mended[] = "\xef\xbf\xbd"; /* U+FFFD */
+    char             *text = model_text(m, &id, 1), number[30];
+    bool plain = text && *text && !strstr(text, mended) && !cJSON_GetObjectItemCaseSensitive(to, text);
+    snprintf(number, sizeof number, "token_id:%d", id);
+    cJSON_AddNumberToObject(to, plain ? text : number, log_probability);
+    free(text);
+}
+
+cJSON *reply_alternatives(const opened_model *m, int n, const mtf_alternative *list, int32_t id,
+                          double log_probability)
+{
+    cJSON *to = cJSON_CreateObject();
+    bool   listed = false;
+    for (int k = 0; to && k < n; k++) {
+        add_alternative(m, to, list[k].id, list[k].log_probability);
+        listed = listed || list[k].id == id;
+    }
+    if (to && !listed) add_alternative(m, to, id, log_probability);
+    return to;
+}
+
+static void add_log_probabilities(cJSON *to, const reply_choice *c, bool alternatives)
 {
     cJSON  *l = cJSON_AddObjectToObject(to, "logprobs");
     cJSON  *tokens = cJSON_AddArrayToObject(l, "tokens");
     cJSON  *values = cJSON_AddArrayToObject(l, "token_logprobs");
     cJSON  *offsets = cJSON_AddArrayToObject(l, "text_offset");
     int64_t at = c->offset;
-    cJSON_AddNullToObject(l, "top_logprobs");
+    cJSON *others = alternatives ? cJSON_AddArrayToObject(l, "top_logprobs") : NULL;
+    if (!alternatives) cJSON_AddNullToObject(l, "top_logprobs");
     for (int k = 0; k < c->ntokens; k++) {
         append(tokens, cJSON_CreateString(c->tokens[k]));
         append(values, cJSON_CreateNumber(c->log_probabilities[k]));
         append(offsets, cJSON_CreateNumber((double)at));
+        if (alternatives && c->alternatives[k])
+            cJSON_AddItemReferenceToArray(others, c->alternatives[k]);
+        else if (alternatives)
+            append(others, cJSON_CreateNull());
         at += (int64_t)strlen(c->tokens[k]);
     }
 }
@@ -78,7 +107,7 @@ char *reply_completion(const reply_head *h, int n, const reply_choice *choices,
         cJSON_AddStringToObject(c, "text", choices[k].text);
         add_whole(c, "index", choices[k].index);
         if (h->log_probabilities)
-            add_log_probabilities(c, &choices[k]);
+            add_log_probabilities(c, &choices[k], h->alternatives);
         else
             cJSON_AddNullToObject(c, "logprobs");
         add_end(c, choices[k].end);

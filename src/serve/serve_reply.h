@@ -12,18 +12,24 @@ typedef struct reply_choice {
     int           ntokens; /* number of tokens with log probabilities */
     const char  **tokens;
     const double *log_probabilities;
+    cJSON *const *alternatives; /* to each of them, as reply_alternatives makes them */
     int64_t       offset; /* bytes of text before the first of them */
 } reply_choice;
 
 typedef struct reply_head {
     const char *id, *model;
     int64_t     created; /* seconds since 1970 */
-    bool        log_probabilities;
+    bool        log_probabilities, alternatives;
 } reply_head;
 
 typedef struct reply_usage {
     int64_t prompt_tokens, completion_tokens;
 } reply_usage;
+
+/* The alternatives at one position and the token there, with their log probabilities: an object whose keys
+ * are texts, or "token_id:N" for a token that is no whole character.  NULL: no memory. */
+cJSON *reply_alternatives(const opened_model *m, int n, const mtf_alternative *list, int32_t id,
+                          double log_probability);
 
 /* Each returns a text, to be freed with cJSON_free; NULL: no memory. */
 char *reply_completion(const reply_head *h, int n, const reply_choice *choices,

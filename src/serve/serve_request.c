@@ -243,11 +243,15 @@ static bool take_seed(reading *r, const cJSON *v)
 
 static bool take_logprobs(reading *r, const cJSON *v)
 {
+    enum { MOST = 20 };
     completion_request *c = r->request;
-    c->log_probabilities = cJSON_IsNumber(v) && (v->valuedouble == 0 || v->valuedouble == 1);
-    return c->log_probabilities ||
-           wrong(r, "\"logprobs\" must be 0 or 1: only the tokens that are said have log "
-                    "probabilities here");
+    double              n = cJSON_IsNumber(v) ? v->valuedouble : -1;
+    c->log_probabilities = n >= 0 && n <= MOST && n == floor(n);
+    if (!c->log_probabilities)
+        return wrong(r, "\"logprobs\" must be a whole number from 0 to %d: how many alternatives to "
+                        "each token have their log probability, too", MOST);
+    c->like.how.alternatives = (int64_t)n;
+    return true;
 }
 
 static bool take_stop(reading *r, const cJSON *v)

@@ -187,6 +187,24 @@ static void test_misfits(void **state)
     mtf_variable_get(mtf_variable(g, "layer/v", mtf_shape(a, b), NULL), values);
     assert_false(mtf_load(s, in_folder("misfit"), NULL, NULL));
     assert_contains(mtf_error(s), "lacks variable \"layer/v\"; did you mean \"layer/w\"?");
+    assert_null(strstr(mtf_error(s), "other"));
+    mtf_close(s);
+
+    /* Of another model all that does not fit is told, up to some. */
+    s = mtf_open_with(NULL);
+    g = mtf_graph_new(s);
+    mtf_variable_get(mtf_variable(g, "layer/v", mtf_shape(a, b), NULL), values);
+    mtf_variable_get(mtf_variable(g, "layer/w", mtf_shape(a, b), NULL), values);
+    for (int k = 0; k < 4; k++) {
+        char name[20];
+        snprintf(name, sizeof name, "more/%d", k);
+        mtf_variable_get(mtf_variable(g, name, mtf_shape(a), NULL), values);
+    }
+    assert_false(mtf_load(s, in_folder("misfit"), NULL, NULL));
+    assert_contains(mtf_error(s), "lacks variable \"layer/v\"; did you mean \"layer/w\"?; 5 others do "
+                                  "not fit: \"layer/w\" is [a=7, b=5] there and [a=7, b=6] here, "
+                                  "\"more/0\" f32[a=7] is missing, ");
+    assert_contains(mtf_error(s), ", ...");
     mtf_close(s);
 
     s = mtf_open_with(NULL);

@@ -8,7 +8,8 @@ static card_trials list;
 
 static const struct {
     double low, high;
-} bounds[] = {{0, 1}, {-5, 11}, {0.996, 1}, {-1e-7, 0}, {3, 3}, {7, -2}, {-0x1p63, 0x1p63}, {-2.5e9, 2.5e9}};
+} bounds[] = {{0, 1}, {-5, 11}, {0.996, 1},        {-1e-7, 0},
+              {3, 3}, {7, -2},  {-0x1p63, 0x1p63}, {-2.5e9, 2.5e9}};
 
 /* Weights of a whole tensor in the order of the loops, or in any order. */
 static trial *add_draw(draw_kind kind, mtf_dtype type, const int64_t *size, bool plain)
@@ -18,8 +19,11 @@ static trial *add_draw(draw_kind kind, mtf_dtype type, const int64_t *size, bool
     int64_t count = card_lay_out(3, size, plain, &out);
     card_lay_out(3, size, plain || chance(2), &index);
     int which = (int)pick(0, 7);
-    t.i.draw = (draw_args){.kind = kind, .key = (uint32_t)random_bits(), .first = plain ? 8 : pick(0, 999),
-                           .a = bounds[which].low, .b = bounds[which].high};
+    t.i.draw = (draw_args){.kind = kind,
+                           .key = (uint32_t)random_bits(),
+                           .first = plain ? 8 : pick(0, 999),
+                           .a = bounds[which].low,
+                           .b = bounds[which].high};
     for (int l = 0; l < 3; l++) t.i.draw.weight[l] = llabs(index.stride[l]);
     if (type == MTF_BOOL) t.i.draw.b = 0.3;
     if (kind != DRAW_UNIFORM) t.i.draw.a = 0.75, t.i.draw.b = 2.5;
@@ -28,7 +32,8 @@ static trial *add_draw(draw_kind kind, mtf_dtype type, const int64_t *size, bool
     card_operand(&t, &out, count, true);
     for (int k = 0, loops = (int)pick(0, 3); k < loops; k++) {
         add_operand(&t, MTF_I32, 1, false);
-        *(int32_t *)t.memory[1 + k] = (int32_t)(chance(2) ? pick(0, 900) : pick(1 << 24, INT32_MAX));
+        *(int32_t *)t.memory[1 + k] =
+            (int32_t)(chance(2) ? pick(0, 900) : pick(1 << 24, INT32_MAX));
     }
     return card_trials_add(&list, t);
 }

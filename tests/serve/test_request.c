@@ -93,8 +93,9 @@ static void test_faulty_completions(void **state)
     refused("{\"prompt\": \"a\", \"stop\": [\"\"]}",
             "\"stop\" must be a text or a list of texts, none of them empty");
     refused(
-        "{\"prompt\": \"a\", \"logprobs\": 5}",
-        "\"logprobs\" must be 0 or 1: only the tokens that are said have log probabilities here");
+        "{\"prompt\": \"a\", \"logprobs\": 21}",
+        "\"logprobs\" must be a whole number from 0 to 20: how many alternatives to each token have "
+        "their log probability, too");
     refused("{\"prompt\": \"a\", \"n\": 2, \"best_of\": 3}",
             "\"best_of\" is not supported here: there are as many results as \"n\" says");
     refused("{\"prompt\": \"a\", \"frequency_penalty\": 0.5}",

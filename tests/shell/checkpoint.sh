@@ -68,6 +68,7 @@ for model in t5 t5_1_1 gpt2; do
     cmp -s out-$model/config.json "$published/$model/config.json" && pass || lose "export $model: config.json" "a copy" "$(ls out-$model)"
 done
 run ckpt ls in-gpt2;                    check "variables have their names" 0 out 'transformer/block_001/layer_000/SelfAttention/q  '
+cmp -s gpt2.gin in-gpt2/operative_config.gin && pass || lose "a configuration in the checkpoint" "$(cat gpt2.gin)" "$(ls in-gpt2)"
 grep -qxF 'd_ff = 48' gpt2.gin && pass || lose "--gin" 'd_ff = 48' "$(cat gpt2.gin)"
 run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" already exists; give a new name, or --force'
 run ckpt import "$published/t5" in-gpt2 --force; check "import --force" 0 out 'in-gpt2: 47 tensors'
@@ -76,12 +77,39 @@ run ckpt export one out-one --config "$published/t5/config.json"; check "export 
 run ckpt import "$published" in-none;   check "import without a configuration" 1 err 'published/config.json" cannot be opened'
 run ckpt import w.npy in-none;          check "import of an array" 1 err 'w.npy/config.json" cannot be opened'
 
-run ckpt convert in-t5 first-t5 --rename '(layer_00[0-9])/rms_norm=\1/layer_norm' --rename 'coder/rms_norm=coder/final_layer_norm'
-run ckpt export first-t5 out-first;     check "export of the original's first names" 0 out 'out-first: 47 tensors'
-run ckpt import "$published/t5" legacy-t5 --legacy-names --gin legacy.gin; check "import --legacy-names" 0 out 'legacy-t5: 47 tensors'
-run ckpt diff legacy-t5 first-t5;       check "the original's first names" 0 out '0 of 47'
-grep -qxF 'LayerStack.norm_epsilon = 1e-06' legacy.gin && pass || lose "--gin with --legacy-names" 'LayerStack.norm_epsilon = 1e-06' "$(cat legacy.gin)"
-run ckpt diff out-first/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
+# Norms of T5 1.0 have the original's first names, as its configurations want it; export finds the others, too.
+run ckpt convert in-t5 later-t5 --rename '(layer_00[0-9])/layer_norm=\1/rms_norm' --rename 'coder/final_layer_norm=coder/rms_norm'
+run ckpt export later-t5 out-later;     check "export of the original's later names" 0 out 'out-later: 47 tensors'
+run ckpt diff out-later/model.safetensors out-t5/model.safetensors; check "the same weights" 0 out '0 of 47'
+# The vocabulary beside the weights is taken as well; a model's table may be larger.
+cp -r "$published/gpt2" with-words && cp "$root"/tests/text/pairs/{vocab.json,merges.txt} with-words
+run ckpt import with-words in-words --gin words.gin
+grep -qxF "Gpt2Vocabulary.directory = '$(realpath with-words)'" words.gin && pass ||
+    lose "the vocabulary of a folder" "Gpt2Vocabulary.directory" "$(cat words.gin out err)"
+seq 40 >few
+run score in-t5 --vocabulary words:few --targets few --inputs few --threads 1
+check "a vocabulary smaller than the table" 0 out "-"
+cat >sizes.gin <<'END'
+num_layers = 2
+d_model = 12
+d_ff = 20
+d_kv = 6
+num_heads = 3
+get_variable_dtype.activation_dtype = 'float32'
+make_bitransformer.input_vocab_size = 60
+make_bitransformer.output_vocab_size = 60
+Unitransformer.vocab_divisor = 1
+END
+seq 57 >words
+for model in t5:t5_small:32 t5_1_1:t5_1_1_small:8; do
+    IFS=: read -r name preset buckets <<<"$model"
+    for how in "" "--gin_file $preset --gin_file sizes.gin --gin_param SelfAttention.relative_attention_num_buckets=$buckets"; do
+        run score in-$name $how --vocabulary words:words --targets words --inputs words --threads 1
+        check "score with $name, configured by ${how:-its folder}" 0 out "-"
+        cp out scores-${how:+preset}
+    done
+    cmp -s scores- scores-preset && pass || lose "$name: a preset and its own configuration" "$(head -3 scores-)" "$(head -3 scores-preset)"
+done
 
 # As the first files of GPT-2 have it: no word before the names, masks among the weights, half the width.
 mkdir old && cp "$published/gpt2/config.json" old
@@ -168,7 +196,7 @@ cp -r run whole
 misused "variables that are not there" 'variables of this model and its optimizer, such as "' \
     "${resumed[@]}" --average 0.9 --steps 8
 refuses "a step that is not there" '"run" has no checkpoint of step 5; the first is of step 2, the last of step 6' \
-    eval net.mtf --checkpoint-dir run --step 5 --eval-data x=x.tsv:part=0
+    eval net.mtf --checkpoint-dir run --eval-checkpoints 5 --eval-data x=x.tsv:part=0
 refuses "another optimizer"  'was made with the optimizer adam, and this run has sgd; resume with the same, or say --resume-anyway' \
     train net.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer sgd --steps 8
 refuses "another batch size" '"run/step_00000006" was made with batches of 4 examples, and this run has batches of 5' \

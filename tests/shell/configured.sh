@@ -10,6 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
+. "$root/tests/shell/ranks.bash"
 
 cat >small.gin <<'END'
 include 'lm_base.gin'
@@ -123,6 +124,58 @@ cp out answer
 run decode --checkpoint-dir whole --inputs prompts --max-tokens 12 --mesh x:2,y:2 --layout heads:x,vocab:y
 if [ -s answer ] && cmp -s out answer; then pass
 else lose "the same answer on a mesh" "$(cat answer)" "$(cat out err)"; fi
+[ ! -s err ] && pass || lose "nothing to warn of" "" "$(cat err)"
+
+# ---- a folder is enough --------------------------------------------------------------------------
+
+run decode whole --inputs prompts --max-tokens 12
+if [ $status = 0 ] && cmp -s out answer; then pass; else lose "a folder alone" "$(cat answer)" "$(cat out err)"; fi
+run decode whole/step_00000012 --inputs prompts --max-tokens 12
+if [ $status = 0 ] && cmp -s out answer; then pass; else lose "one checkpoint of it" "$(cat answer)" "$(cat out err)"; fi
+run eval whole --eval-text $book
+if [ $status = 0 ] && cmp -s out figures; then pass; else lose "its evaluation" "$(cat figures)" "$(cat out err)"; fi
+run eval --checkpoint-dir whole --eval-text $book
+if [ $status = 0 ] && cmp -s out figures; then pass; else lose "its evaluation by the option" "$(cat figures)" "$(cat out err)"; fi
+run score whole --targets prompts
+check "its scores" 0 out "-"
+run decode whole --inputs prompts --max-tokens 12 --gin_param "Unitransformer.sample_autoregressive.temperature = 1.0"
+if [ $status = 0 ] && ! cmp -s out answer; then pass; else lose "sampling as configured" "another answer" "$(cat out err)"; fi
+run decode whole --inputs prompts --max-tokens 12 --beams 3
+cp out beams
+run decode whole --inputs prompts --max-tokens 12 --gin_param "Unitransformer.sample_autoregressive.beam_size = 3"
+if [ $status = 0 ] && cmp -s out beams; then pass; else lose "beams as configured" "$(cat beams)" "$(cat out err)"; fi
+run decode whole --inputs prompts --max-tokens 12 --temperature 0 --gin_param "Unitransformer.sample_autoregressive.beam_size = 3"
+if [ $status = 0 ] && cmp -s out answer; then pass; else lose "options come first" "$(cat answer)" "$(cat out err)"; fi
+misused "two folders" "leave one out" decode whole --checkpoint-dir half --inputs prompts
+misused "no model" "mtf decode needs a model" decode --inputs prompts
+mkdir bare
+misused "a folder without a configuration" '"bare" has no operative_config.gin' decode bare --inputs prompts
+misused "the same of an evaluation" '"bare" has no operative_config.gin' eval --checkpoint-dir bare --eval-text $book
+refuses "a folder that is not there" 'nowhere' decode nowhere --gin_file small.gin --inputs prompts
+misused "a size is no option" "has no option --d-model" decode --d-model 8
+
+# ---- the vocabulary is kept as well --------------------------------------------------------------
+
+seq 100 | sed 's/^/w/' >words
+seq 100 | sed 's/^/w/' | paste -sd' ' >counting
+for kept in words:words words:words:extra=10 bytes:extra=5; do
+    rm -rf named
+    run train --gin_file small.gin --text counting:joined --gin_param "run.sequence_length = {'targets': 8}" --steps 2 \
+        --checkpoint-dir named --quiet --vocabulary $kept
+    echo "w1 w2" >prompts.words
+    run decode named --inputs prompts.words --max-tokens 3 --vocabulary $kept
+    cp out told
+    mkdir -p elsewhere
+    (cd elsewhere && "$MTF" decode ../named --inputs ../prompts.words --max-tokens 3 >../out 2>../err)
+    if [ -s told ] && cmp -s out told; then pass; else lose "$kept, from another folder" "$(cat told)" "$(cat out err)"; fi
+done
+refuses "a vocabulary larger than the model's" "the vocabulary has 259 ids, and the model 100, as the files bind input_vocab_size" \
+    train --gin_file small.gin --gin_param "Unitransformer.input_vocab_size = 100" --text $book --steps 1
+# A table may be larger than the vocabulary: T5's has 32128 tokens for 32100 ids.
+run train --gin_file small.gin --gin_param "Unitransformer.input_vocab_size = 300" --gin_param "Unitransformer.vocab_divisor = 1" \
+    --text $book --steps 1 --quiet --checkpoint-dir wide
+run ckpt ls wide/step_00000001
+check "a table that is larger" 0 out "vocab=300"
 
 # ---- averages, evaluated -------------------------------------------------------------------------
 
@@ -143,6 +196,91 @@ printf 'a b\n' >prompts
 run decode --checkpoint-dir pairs --inputs prompts --max-tokens 8
 check "translates" 0 out "A B"
 
+# ---- figures of text, against scores -------------------------------------------------------------
+
+# Each line is a text with its end: the loss is the mean of what mtf score adds up.  Tokens that only fill
+# the table up have a share of the probability in training, but not in scores: there are none here.
+train --steps 2 --gin_param "Unitransformer.vocab_divisor = 1" --checkpoint-dir exact
+printf 'Call me Ishmael.\nSome years ago\nnever mind how long\n' >lines
+run score exact --targets lines
+awk '{ sum -= $1 } END { print sum }' out >nats
+bytes=$(tr -d '\n' <lines | wc -c)
+run perplexity exact --eval-text lines:documents=line --json
+if [ $status = 0 ] && awk -v bytes=$bytes 'function near(a, b) { return a - b < 1e-3 * b && b - a < 1e-3 * b }
+    function value(name) { match($0, "\"" name "\":[^,}]*"); return substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) }
+    NR == FNR { nats = $1; next }
+    { exit !(value("tokens") == bytes + 3 && near(value("eval_loss"), nats / (bytes + 3)) &&
+             near(value("perplexity"), exp(nats / (bytes + 3))) && near(value("bits_per_byte"), nats / log(2) / bytes)) }' nats out; then pass
+else lose "figures of text" "$(cat nats) nats of $bytes bytes and 3 ends" "$(cat out err)"; fi
+run perplexity --gin_file small.gin --checkpoint-dir whole --eval-text $book
+if [ $status = 0 ] && cmp -s out figures; then pass; else lose "mtf perplexity" "$(cat figures)" "$(cat out err)"; fi
+run score exact --eval-text lines:documents=line
+awk '{ sum -= $1 } END { print sum }' out >again
+if [ $status = 0 ] && cmp -s nats again; then pass; else lose "scores of a dataset" "$(cat nats)" "$(cat again err)"; fi
+misused "no text to evaluate on" "name it with --eval-text" perplexity whole
+misused "no folder" "mtf perplexity needs the folder" perplexity --gin_file small.gin --eval-text $book
+
+# ---- what the files say about saving -------------------------------------------------------------
+
+run train --gin_file small.gin --text $book --steps 6 --quiet --eval-text $book --eval-steps 2 --gin_param "run.model_dir = 'of_files'" \
+    --gin_param "run.save_checkpoints_steps = 2" --gin_param "run.keep_checkpoint_max = 2"
+if [ "$(grep -c '^test ' out)" = 3 ]; then pass; else lose "evaluations every two steps" 3 "$(cat out err)"; fi
+if [ "$(cd of_files && echo step_*)" = "step_00000004 step_00000006" ]; then pass
+else lose "saving as the files say" "steps 4 and 6" "$(ls of_files) $(cat err)"; fi
+run decode --gin_file of_files/operative_config.gin --inputs prompts --max-tokens 3
+if [ $status = 0 ] && ! grep -q random err; then pass; else lose "the folder that the files name" "its weights" "$(cat err)"; fi
+run train --gin_file small.gin --text $book --steps 0 --checkpoint-dir begun --gin_param "run.init_checkpoint = 'of_files'"
+check "a start from another checkpoint" 0 out 'loaded 19 of 19 trainable variables from "of_files/step_00000006"'
+misused "evaluations twice" "leave one out" train --gin_file small.gin --text $book --eval-text $book --steps 1 --eval-every 1 --eval-steps 1
+misused "evaluations of nothing" "--eval-steps needs data to evaluate on: name it with --eval-text" train --gin_file small.gin --text $book --steps 1 --eval-steps 1
+
+# ---- checkpoints, one and all --------------------------------------------------------------------
+
+train --steps 6 --save-every 2 --checkpoint-dir several
+run eval several --eval-text $book --eval-checkpoints all
+if [ "$(cut -d' ' -f1,2 out | tr '\n' ' ')" = "step 2 step 4 step 6 " ]; then pass; else lose "all checkpoints" "steps 2, 4, 6" "$(cat out err)"; fi
+cp out all
+run eval several --eval-text $book --eval-checkpoints 4,2
+if cmp -s out <(sed -n '2p;1p' all | sort -r); then pass; else lose "two of them" "$(cat all)" "$(cat out err)"; fi
+run eval several --eval-text $book --eval-checkpoints last
+if cmp -s out <(sed -n 3p all); then pass; else lose "the last one" "$(tail -n 1 all)" "$(cat out err)"; fi
+run eval several --eval-text $book --gin_param "run.eval_checkpoint_step = 'all'"
+if cmp -s out all; then pass; else lose "all, as configured" "$(cat all)" "$(cat out err)"; fi
+refuses "a step that is not there" "several" eval several --eval-text $book --eval-checkpoints 3
+misused "no step" "takes all, last, or steps" eval several --eval-text $book --eval-checkpoints newest
+
+# ---- answers to a dataset, evaluated -------------------------------------------------------------
+
+cut -f1 pairs.tsv >sources
+cut -f2 pairs.tsv >wanted
+run decode pairs --inputs sources --max-tokens 8
+cp out answers
+run eval pairs --eval-text pairs.tsv --bleu --output dev
+check "answers, evaluated" 0 out "sequence accuracy" "BLEU" "exact"
+if cmp -s dev_inputs sources && cmp -s dev_targets wanted && cmp -s dev_60_predictions answers; then pass
+else lose "files of answers" "$(cat answers)" "$(ls; cat dev_60_predictions)"; fi
+want=$(paste answers wanted | awk -F'\t' '$1 == $2 { same++ } END { printf "exact %.2f %%", 100 * same / NR }')
+check "the share of exact answers" 0 out "$want"
+run eval pairs --eval-text pairs.tsv --bleu --mesh x:2 --layout heads:x,vocab:x
+check "the same on a mesh" 0 out "$want"
+if [ -z "$without_ranks" ]; then
+    "${launcher[@]}" -n 2 "$MTF" eval pairs --eval-text pairs.tsv --bleu --output ranks --mesh x:2 --layout heads:x >out 2>err </dev/null
+    status=$?
+    check "the same on two ranks" 0 out "$want"
+    if [ "$(wc -l <out)" = 1 ] && cmp -s ranks_60_predictions answers; then pass
+    else lose "said and written once" "$(cat answers)" "$(cat out err ranks_60_predictions)"; fi
+    "${launcher[@]}" -n 2 "$MTF" score pairs --eval-text pairs.tsv --mesh x:2 --layout heads:x >out 2>err </dev/null
+    if [ "$(wc -l <out)" = 8 ]; then pass; else lose "scores of a dataset on two ranks" "8 lines" "$(cat out err)"; fi
+else
+    echo "note: $without_ranks"
+fi
+run decode pairs --eval-text pairs.tsv --max-tokens 8 --output data
+if cmp -s data-60 answers && cmp -s data-60.inputs sources && cmp -s data-60.targets wanted; then pass
+else lose "answers to a dataset" "$(cat answers)" "$(cat err data-60*)"; fi
+misused "prompts from two places" "leave one out" decode pairs --eval-text pairs.tsv --inputs sources
+misused "BLEU of text without inputs" "--bleu needs text with inputs and targets" eval whole --eval-text $book --bleu
+misused "files of answers that nobody decodes" "add --bleu" eval pairs --eval-text pairs.tsv --output dev
+
 # ---- plans ---------------------------------------------------------------------------------------
 
 prints "a plan of a published shape" "512 processors" plan --gin_file t5_11b --mesh batch:64,model:8 \
@@ -150,6 +288,43 @@ prints "a plan of a published shape" "512 processors" plan --gin_file t5_11b --m
 
 # ---- refusals ------------------------------------------------------------------------------------
 
+wrong() {                               # wrong NAME TEXT LINE...: a file of these lines, after small.gin
+    { echo "include 'small.gin'"; printf '%s\n' "${@:3}"; } >wrong.gin
+    refuses "$1" "wrong.gin:$2" train --gin_file wrong.gin --text $book --steps 1
+}
+wrong "a list without an end" '4:1: "," or "]" was expected, not the end' '' 'd_model = [1, 2'
+wrong "an unknown parameter" '3:1: Unitransformer has no parameter "d_modle"; did you mean "d_model"?' '' 'Unitransformer.d_modle = 3'
+wrong "an unknown layer" '2:44: there is no configurable "NoSuchLayer"' 'make_layer_stack.layers = [@SelfAttention, @NoSuchLayer]'
+wrong "a size that is none" "2:11: Unitransformer.d_model takes a whole number, not 'wide'" "d_model = 'wide'"
+wrong "no size" '2:11: Unitransformer.d_model takes a whole number from 1 on, not 0' 'd_model = 0'
+wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are no whole number of sequences of 32' "run.batch_size = ('tokens_per_batch', 33)"
+refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads" train --gin_file small.gin \
+    --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
+printf '\177ELF\000\001' >binary.gin
+refuses "a binary configuration" '"binary.gin" is not a text: it has a zero byte' train --gin_file binary.gin --text $book --steps 1
+: >empty.txt
+refuses "empty text" '"empty.txt" has no text' train --gin_file small.gin --text empty.txt --steps 1
+refuses "empty text to evaluate on" '"empty.txt" has no text' perplexity whole --eval-text empty.txt
+printf 'a\000b' >binary.txt
+refuses "binary text" '"binary.txt" is no text: its byte 1 is zero' train --gin_file small.gin --text binary.txt --steps 1
+refuses "binary text to score" "line 1 has a zero byte; this is not text" score whole --targets binary.txt
+{ printf 'd\000%.0s' {1..999}; printf '\347\003'; } >far.u16
+refuses "an id out of the vocabulary" '"far.u16", element 999: 999 is no id of the vocabulary "bytes", which has 259' \
+    perplexity whole --eval-text far.u16:joined
+printf 'one column\n' >one.tsv
+refuses "no targets" '"one.tsv", line 1 has no column 1; tabs separate columns' eval pairs --eval-text one.tsv
+printf '%040d\n' 0 >long
+refuses "a prompt longer than the model takes" "line 1: the prompt has 40 tokens; this model takes 31" decode whole --inputs long
+refuses "a text longer than the model takes" "line 1: the text to score has 41 tokens, its prompt included; this model takes 32" \
+    score whole --targets long
+refuses "another model's checkpoint, with all that does not fit" \
+    'tensor "transformer/embedding" is f32[vocab=384, d_model=32], but the variable "transformer/embedding" is f32[vocab=384, d_model=16]; 18 others do not fit: "transformer/positional_embedding" is [max_length=32, d_model=32] there and [max_length=32, d_model=16] here' \
+    decode whole --gin_param "d_model = 16" --gin_param "Unitransformer.d_model = 16" --inputs prompts
+refuses "a checkpoint with fewer layers" '7 others do not fit: "transformer/block_002/layer_000/SelfAttention/q" f32[d_model=32, heads=32] is missing' \
+    decode whole --gin_param "make_layer_stack.num_layers = 3" --inputs prompts
+cp -r whole cut
+truncate -s 500 cut/step_00000012/*.safetensors
+refuses "a checkpoint that is cut short" "has 500 bytes and should have" decode cut --inputs prompts
 refuses "an unknown name" "d_modle" plan --gin_file small.gin --gin_param "Unitransformer.d_modle = 8"
 refuses "no such file" "nothing.gin" plan --gin_file nothing.gin
 misused "a word and files" "leave one out" plan mnist --gin_file small.gin

@@ -13,7 +13,18 @@ cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/ranks.bash"
 by=()
-small=(--d-model 16 --d-ff 32 --heads 2 --d-kv 8 --layers 1 --threads 1)
+cat >small.gin <<'END'
+include 'lm_base.gin'
+num_layers = 1
+d_model = 16
+d_ff = 32
+num_heads = 2
+d_kv = 8
+max_length = 256
+run.sequence_length = {'targets': 256}
+get_variable_dtype.activation_dtype = 'float32'
+END
+small=(--gin_file small.gin --threads 1)
 
 # ---- mtf decode ----------------------------------------------------------------------------------
 
@@ -86,8 +97,8 @@ check "a prompt that is too long" 1 err "standard input: line 2: the prompt has 
 printf 'a\0b\n' >zero
 decode <zero
 check "a zero byte" 1 err "standard input: line 1 has a zero byte; this is not text"
-refuses "no such file" '"nowhere": No such file or directory' decode --inputs nowhere
-refuses "an output that cannot be written" 'no/answers-0' decode --inputs prompts --output no/answers
+refuses "no such file" '"nowhere": No such file or directory' decode "${small[@]}" --inputs nowhere
+refuses "an output that cannot be written" 'no/answers-0' decode "${small[@]}" --inputs prompts --output no/answers
 misused "beams and temperature" "--beams finds the most probable answers" decode --beams 2 --temperature 1
 misused "more results than beams" "--results 3: 2 beams find that many at most" decode --beams 2 --results 3
 misused "a wrong temperature" '--temperature takes a number from 0 to' decode --temperature=-1
@@ -115,7 +126,7 @@ if [ $status = 0 ] && [ ! -s out ] && cmp -s scored-0.targets targets && cmp -s 
     ! cmp -s scored-0.scores plain; then pass
 else lose "files of scores" "four files" "$(ls; cat err scored*)"; fi
 refuses "files of different lengths" '"prompts" has 5 lines and "targets" has 4; each target needs its input' \
-    score --targets targets --inputs prompts
+    score "${small[@]}" --targets targets --inputs prompts
 misused "no targets" "mtf score needs --targets FILE" score
 printf 'a\n%0300d\n' 0 >long
 score --targets long
@@ -216,6 +227,19 @@ printf 'GET /health HTTP/1.1\r\nX: %s\r\n\r\n' "$(cat header)" >request
 timeout 60 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; cat request >&3 2>/dev/null; head -c 100 <&3" >reply 2>/dev/null
 grep -q '^HTTP/1.1 4' reply && pass || { [ -s reply ] && lose "an endless header" "a refusal" "$(cat reply)" || pass; }
 
+# What is no HTTP, or not the HTTP that it says: refused or hung up on, and nobody else is harmed.
+for request in 'NONSENSE\r\n\r\n' 'POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n{}' \
+    'POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n{}' \
+    'POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n' 'GET /health HTTP/9.9\r\n\r\n' \
+    'POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n\377\376\000\001'; do
+    printf "$request" >request
+    timeout 60 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; cat request >&3 2>/dev/null; timeout 5 head -c 100 <&3" >reply 2>/dev/null
+    if [ ! -s reply ] || grep -q '^HTTP/1.[01] [45]' reply; then pass; else lose "$request" "a refusal" "$(cat reply)"; fi
+done
+asks "bytes that are no text" 400 'error' --data-binary $'{"prompt": "\xff\xfe"}' /v1/completions
+asks "brackets without an end" 400 'error' -d "$(printf '[%.0s' {1..5000})" /v1/completions
+asks "a number in place of an object" 400 'error' -d '17' /v1/completions
+asks "after that" 200 '{"status":"ok"}' /health
 for case in together stream score hang_up busy; do client $case; done
 asks "after all that" 200 '{"status":"ok"}' /health
 
@@ -242,6 +266,7 @@ refuses "a port that is taken" "cannot listen on 127.0.0.1, port $port: Address 
 stop TERM
 start --beams 3
 asks "beams" 200 '"index":1' -d '{"prompt": "a", "n": 2, "temperature": 0, "max_tokens": 6}' /v1/completions
+asks "beams have no alternatives" 400 'beam search has no alternatives' -d '{"prompt": "a", "temperature": 0, "logprobs": 2}' /v1/completions
 asks "beams do not draw" 400 'temperature must be 0' -d '{"prompt": "a"}' /v1/completions
 stop TERM
 if [ -z "$without_ranks" ]; then

@@ -98,6 +98,37 @@ def case_score():
     both, first = [s["log_probability"] for s in json.loads(text)["scores"]]
     status, text = post("/v1/score", {"prompt": "once", "continuation": " upon"})
     assert abs(first + json.loads(text)["scores"][0]["log_probability"] - both) < 1e-3
+    # Alternatives: as many as wanted and the token itself, the most probable first, all in order.
+    text = complete("once", max_tokens=12, seed=9)["choices"][0]["text"]
+    for n, stream in ((3, False), (20, False), (3, True)):
+        if stream:
+            parts = [e["choices"][0] for e in events("once", max_tokens=12, seed=9, logprobs=n)]
+            assert "".join(p["text"] for p in parts) == text
+            tops = [t for p in parts for t in p["logprobs"]["top_logprobs"]]
+            values = [v for p in parts for v in p["logprobs"]["token_logprobs"]]
+        else:
+            choice = complete("once", max_tokens=12, seed=9, logprobs=n)["choices"][0]
+            assert choice["text"] == text, (choice, text)
+            tops, values = choice["logprobs"]["top_logprobs"], choice["logprobs"]["token_logprobs"]
+        assert len(tops) == len(values) > 0
+        for top, value in zip(tops, values):
+            listed = list(top.values())
+            assert n <= len(top) <= n + 1 and listed[:n] == sorted(listed[:n], reverse=True), top
+            assert any(abs(v - value) < 1e-9 for v in listed), (top, value)
+            assert sum(2.718281828459045 ** v for v in listed) < 1.0001
+            # Only what is no text by itself is called by its number; byte b is token b + 3.
+            numbers = [int(key[9:]) - 3 for key in top if key.startswith("token_id:")]
+            assert not any(0 < b < 128 for b in numbers), top
+    greedy = complete("once", max_tokens=5, temperature=0, logprobs=2)["choices"][0]["logprobs"]
+    for top, value in zip(greedy["top_logprobs"], greedy["token_logprobs"]): assert max(top.values()) == value, greedy
+    assert complete("once", max_tokens=2, logprobs=0)["choices"][0]["logprobs"]["top_logprobs"] is None
+    # What the prompt might have been, token by token: as decoding says it in the same place.
+    echoed = complete("once", max_tokens=0, echo=True, logprobs=4)["choices"][0]["logprobs"]
+    assert len(echoed["top_logprobs"]) == 4, echoed
+    for k, top in enumerate(echoed["top_logprobs"]):
+        said = complete("once"[:k], max_tokens=1, temperature=0, logprobs=4)["choices"][0]["logprobs"]["top_logprobs"][0]
+        best, others = sorted(top.values(), reverse=True)[:4], sorted(said.values(), reverse=True)[:4]
+        assert all(abs(a - b) < 1e-3 for a, b in zip(best, others)), (k, top, said)
     # What is echoed has the scores that scoring gives.
     echoed = complete("once", max_tokens=0, echo=True, logprobs=1)["choices"][0]
     assert echoed["text"] == "once" and abs(sum(echoed["logprobs"]["token_logprobs"]) - first) < 1e-3, echoed

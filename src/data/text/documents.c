@@ -53,9 +53,29 @@ static bool close_text(documents *d, int side)
     return !d->ends || ended || ids_add(ids, end);
 }
 
+/* Decodes the ids of a file for `each`. */
+static bool give_texts(documents *d)
+{
+    text_span spans[SIDES] = {{"", 0}, {"", 0}};
+    char     *texts[SIDES] = {NULL, NULL};
+    bool      ok = true;
+    for (int side = d->pairs ? INPUTS : TARGETS; ok && side < SIDES; side++) {
+        const mtf_vocabulary *v = d->vocabulary[side];
+        const id_list        *ids = &d->ids[side];
+        int64_t               n = mtf_vocabulary_decode(v, ids->ids, ids->count, NULL, 0);
+        texts[side] = n < 0 ? NULL : block_alloc(ids->from, ids->why, (size_t)n + 1, false);
+        ok = texts[side] && mtf_vocabulary_decode(v, ids->ids, ids->count, texts[side], n + 1) >= 0;
+        spans[side] = (text_span){texts[side], n};
+    }
+    ok = ok && d->each(d->context, d->pairs ? &spans[INPUTS] : NULL, &spans[TARGETS]);
+    for (int side = 0; side < SIDES; side++) block_free(d->ids[side].from, texts[side]);
+    return ok;
+}
+
 bool documents_add_ids(documents *d)
 {
     if (d->ids[INPUTS].count + d->ids[TARGETS].count == 0) return true;
+    if (d->each) return give_texts(d);
     for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++) {
         TRY(close_text(d, side));
         TRY(token_text_add(&d->text[side], d->ids[side].ids, d->ids[side].count));
@@ -67,12 +87,14 @@ bool documents_add_ids(documents *d)
 static bool encode(documents *d, int side, const text_span *span)
 {
     d->ids[side].count = 0;
-    return !span ||
-           vocabulary_encode(d->vocabulary[side], span->at, (size_t)span->size, &d->ids[side]);
+    if (!span) return true;
+    d->bytes += span->size;
+    return vocabulary_encode(d->vocabulary[side], span->at, (size_t)span->size, &d->ids[side]);
 }
 
 bool documents_add(documents *d, const text_span *inputs, const text_span *targets)
 {
+    if (d->each) return d->each(d->context, inputs, targets);
     return encode(d, INPUTS, inputs) && encode(d, TARGETS, targets) && documents_add_ids(d);
 }
 

@@ -7,6 +7,11 @@
 
 enum { INPUTS, TARGETS, SIDES };
 
+typedef struct text_span {
+    const char *at;
+    int64_t     size;
+} text_span;
+
 /* What a reader of some format fills in. */
 typedef struct documents {
     mtf_dataset          *dataset; /* keeps files open whose ids stay in the file */
@@ -17,16 +22,17 @@ typedef struct documents {
     bool                  join;       /* files of tokens need not be divided into texts */
     token_text           *text;       /* SIDES of them */
     id_list               ids[SIDES]; /* of the texts that are being read */
+    int64_t               bytes;      /* of the texts that were encoded */
+    /* Gets every text, which is then not encoded; without `pairs` the inputs are NULL.  NULL: texts are
+     * encoded. */
+    bool (*each)(void *context, const text_span *inputs, const text_span *targets);
+    void *context;
 } documents;
 
 /* Reads all files, of any format. */
 bool documents_read(documents *d);
 
 /* A pair, or a single text with inputs NULL; texts without any ids are left out. */
-typedef struct text_span {
-    const char *at;
-    int64_t     size;
-} text_span;
 bool documents_add(documents *d, const text_span *inputs, const text_span *targets);
 /* The same for ids that are in d->ids already. */
 bool documents_add_ids(documents *d);

@@ -143,6 +143,19 @@ const char *mtf_text_stream_end(mtf_text_stream *t)
     return given(t, finish(t));
 }
 
+int64_t vocabulary_text_bytes(const mtf_vocabulary *v, const int32_t *ids, int64_t n)
+{
+    mtf_text_stream t = {0};
+    bool            ok = true;
+    start(&t, v);
+    for (int64_t i = 0; ok && i < n; i++) ok = add_id(&t, ids[i]);
+    ok = ok && (!v->kind->finish || v->kind->finish(v, &t));
+    int64_t count = t.raw.count;
+    if (!ok) fault_take(&v->session->fault, t.why.kind, t.why.text);
+    close_stream(&t);
+    return ok ? count : -1;
+}
+
 int64_t mtf_vocabulary_decode(const mtf_vocabulary *v, const int32_t *ids, int64_t n, char *text,
                               int64_t room)
 {

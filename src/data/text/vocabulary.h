@@ -60,4 +60,7 @@ char *vocabulary_file(mtf_session *s, const char *path, size_t *size);
 /* Appends ids, errors going to the list's fault. */
 bool vocabulary_encode(const mtf_vocabulary *v, const char *text, size_t n, id_list *out);
 
+/* Bytes of the text of ids, before invalid UTF-8 is replaced; -1 after an error. */
+int64_t vocabulary_text_bytes(const mtf_vocabulary *v, const int32_t *ids, int64_t n);
+
 #endif

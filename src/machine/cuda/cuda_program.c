@@ -139,7 +139,7 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
     cuda_context     *c = cuda_of(face);
     prepared_program *q = r->prepared;
     if (!q) return;
-    if (cuda_use(c)) c->device->api.driver.cuStreamSynchronize(c->stream);
+    if (cuda_use(c)) cuda_finish(c, "finish its work");
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].product) product_forget(c, q->instrs[k].product);
     face->device->release(face, q->words, sizeof *q->words);

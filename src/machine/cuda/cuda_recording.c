@@ -139,7 +139,7 @@ void cuda_drop(device *d, device_step *s)
     if (!r) return;
     if (r->graph && cuda_use(context_of(s, 0))) {
         const cuda_driver *api = &context_of(s, 0)->device->api.driver;
-        api->cuStreamSynchronize(context_of(s, 0)->stream);
+        cuda_finish(context_of(s, 0), "finish its work");
         api->cuGraphExecDestroy(r->graph);
     }
     block_free(&d->session->allocator, r);

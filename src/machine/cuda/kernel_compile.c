@@ -102,13 +102,17 @@ static const char *end_of_part(const char *begin, int left)
     return at ? at + 1 : begin + rest;
 }
 
+/* The words of attention stand before kernels that use them. */
 static bool set_up(part *p, fault *f, const char *begin, const char *end)
 {
-    size_t kernels = (size_t)(end - begin);
-    TRY(p->text = block_alloc(p->from, f, asset_prelude_bytes + kernels + 1, false));
+    const char *attends = strstr(begin, "attention_");
+    size_t      more = attends && attends < end ? asset_attention_bytes : 0;
+    size_t      before = asset_prelude_bytes + more, kernels = (size_t)(end - begin);
+    TRY(p->text = block_alloc(p->from, f, before + kernels + 1, false));
     memcpy(p->text, asset_prelude, asset_prelude_bytes);
-    memcpy(p->text + asset_prelude_bytes, begin, kernels);
-    p->text[asset_prelude_bytes + kernels] = 0;
+    memcpy(p->text + asset_prelude_bytes, asset_attention, more);
+    memcpy(p->text + before, begin, kernels);
+    p->text[before + kernels] = 0;
     return true;
 }
 
@@ -141,6 +145,7 @@ static cache_key key_of(const cuda_api *api, const char *text, const char *archi
         for (int o = 0; o < OPTIONS; o++) h = hash_bytes(h, options[o], strlen(options[o]) + 1);
         h = hash_bytes(h, asset_prelude, asset_prelude_bytes);
         h = hash_bytes(h, asset_scalars, asset_scalars_bytes);
+        h = hash_bytes(h, asset_attention, asset_attention_bytes);
         key.hash[k] = hash_bytes(h, text, strlen(text));
     }
     return key;

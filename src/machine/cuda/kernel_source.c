@@ -81,6 +81,9 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_WINDOW] = write_window,
         [INSTR_DRAW] = write_draw,
         [INSTR_CONTRACT] = write_contract,
+        [INSTR_ATTENTION] = write_attention,
+        [INSTR_ATTENTION_JOIN] = write_attention_join,
+        [INSTR_ATTENTION_GRAD] = write_attention_grad,
     };
     return writers[kind];
 }

@@ -52,6 +52,7 @@ typedef struct kernel_source {
     int           nkernels, kernels_room;
     name_table    names;
     bool          only_sizes; /* plans are wanted, texts are not */
+    bool          wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "base/saturate.h"
 
 /* Sums of two such offsets are still below 2^31. */
 enum { MOST_NARROW = INT32_MAX / 2 };
@@ -14,17 +13,15 @@ enum { MOST_NARROW = INT32_MAX / 2 };
 static bool reaches_far(const instr *i, const access *a)
 {
     int64_t reach = 0;
-    for (int l = 0; l < i->nloops; l++) {
-        int64_t stride = a->stride[l] < 0 ? -a->stride[l] : a->stride[l];
-        reach = saturate_plus(reach, saturate_times(stride, i->size[l]));
-    }
+    for (int l = 0; l < i->nloops; l++)
+        reach = saturate_plus(reach, kernel_reach(i->size[l], a->stride[l]));
     return reach > MOST_NARROW;
 }
 
 kernel_text kernel_text_of(kernel_source *s, const instr *i, int64_t most)
 {
     kernel_text k = {.source = s, .i = i, .t = {.arena = s->arena}};
-    k.wide = most > MOST_NARROW || instr_elements(i) > MOST_NARROW;
+    k.wide = s->wide || most > MOST_NARROW || instr_elements(i) > MOST_NARROW;
     for (int o = 0; o < i->nout; o++) k.wide = k.wide || reaches_far(i, &i->out[o]);
     for (int o = 0; o < i->nin; o++) k.wide = k.wide || reaches_far(i, &i->in[o]);
     kernel_set(&k, "I", "%s", k.wide ? "i64" : "i32");

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-extern const unsigned char asset_prelude[], asset_scalars[];
-extern const size_t        asset_prelude_bytes, asset_scalars_bytes;
+extern const unsigned char asset_prelude[], asset_scalars[], asset_attention[];
+extern const size_t        asset_prelude_bytes, asset_scalars_bytes, asset_attention_bytes;
 
 #endif

@@ -271,9 +271,10 @@ const configurable known_save_scores = {UTILS, "save_scores", save_scores, NULL,
 static const gin_parameter bytes[] = {{"extra_ids", ELSE(0, "0")}, {0}};
 static const gin_parameter sentencepiece[] = {
     {"sentencepiece_model_file", ANY(0)}, {"extra_ids", ANY(1)}, {0}};
-static const gin_parameter gpt2[] = {{"directory", ANY(0)}, {0}};
-static const gin_parameter word_list[] = {{"filename", ANY(0)}, {0}};
-static const gin_parameter t2t_vocabulary[] = {{"data_dir", ANY(0)}, {"vocabulary_filename", ANY(1)}, {0}};
+static const gin_parameter gpt2[] = {{"directory", ANY(0)}, {"extra_ids", ELSE(1, "0")}, {0}};
+static const gin_parameter word_list[] = {{"filename", ANY(0)}, {"extra_ids", ELSE(1, "0")}, {0}};
+static const gin_parameter t2t_vocabulary[] = {
+    {"data_dir", ANY(0)}, {"vocabulary_filename", ANY(1)}, {"extra_ids", ELSE(2, "0")}, {0}};
 static const gin_parameter tfds_vocabulary[] = {{"dataset_name", ANY(0)}, {0}};
 static const gin_parameter separate[] = {{"inputs", ANY(0)}, {"targets", ANY(1)}, {0}};
 static const gin_parameter task_vocabulary[] = {{"mixture_or_task_name", ANY(0)}, {0}};

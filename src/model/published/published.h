@@ -27,6 +27,7 @@ typedef struct published_config {
     bool             unscaled;   /* tied logits are not divided by sqrt(d_model) */
     bool             scaled_queries;
     bool legacy_names; /* T5's norms have the names of the original's first checkpoints */
+    const char *folder; /* absolute path of the imported folder; NULL: unknown */
 } published_config;
 
 /* Reads config.json at this path.  False after an error, such as an unknown kind of model. */
@@ -46,7 +47,6 @@ typedef struct published_call {
     const char *from, *to;
     const char *config; /* path of config.json; NULL: the one beside the weights for import, the one
                            that was imported for export */
-    bool legacy_names;  /* import: T5's norms get the names of the original's first checkpoints */
     bool force;         /* replaces what exists */
 } published_call;
 
@@ -55,7 +55,9 @@ typedef struct published_done {
     int              tensors; /* how many were written */
 } published_done;
 
-/* Converts Hugging Face's weights, a folder or one of its files, to a checkpoint of this library. */
+/* Converts Hugging Face's weights, a folder or one of its files, to a checkpoint of this library with a
+ * configuration.  Norms of T5 1.0 get the names of the original's first checkpoints, which its published
+ * configurations use. */
 bool published_import(mtf_session *s, const published_call *call, published_done *done);
 /* Converts a model's variables in a checkpoint to a folder that the transformers library opens. */
 bool published_export(mtf_session *s, const published_call *call, published_done *done);

@@ -205,6 +205,8 @@ bool published_read(mtf_session *s, const char *path, published_config *c)
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
 static const char *const gpt2_final[] = {"layer_norm", NULL};
+static const char *const legacy_layers[] = {"legacy_rms_norm", "call_layer", "dropout", "residual", NULL};
+static const char *const legacy_final[] = {"legacy_final_rms_norm", "dropout", NULL};
 
 mtf_transformer_opts published_opts(const published_config *c, published_layers *room)
 {
@@ -234,6 +236,7 @@ mtf_transformer_opts published_opts(const published_config *c, published_layers 
                                   .positions = t5 ? MTF_POSITIONS_NONE : MTF_POSITIONS_LEARNED,
                                   .per_layer = t5 ? NULL : gpt2_layers,
                                   .final = t5 ? NULL : gpt2_final};
+    if (c->legacy_names) stack.per_layer = legacy_layers, stack.final = legacy_final;
     mtf_transformer_opts o = {.d_model = c->d_model,
                               .input_vocab = c->vocab,
                               .vocab_divisor = 1,

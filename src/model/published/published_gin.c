@@ -1,4 +1,7 @@
 /* Published models as configuration files in gin's syntax. */
+#include <string.h>
+#include <unistd.h>
+
 #include "base/textbuf.h"
 #include "model/published/published.h"
 
@@ -69,6 +72,32 @@ static void add_gpt2(textbuf *t, const published_config *c)
     text_add(t, "sublayer_true_layer_norm.epsilon = %.9g\n", c->epsilon);
 }
 
+static bool has_file(arena *a, const char *folder, const char *name)
+{
+    textbuf t = {.arena = a};
+    text_add(&t, "%s/%s", folder, name);
+    const char *path = text_done(&t);
+    return path && access(path, R_OK) == 0;
+}
+
+/* Binds the vocabulary of the published folder, found by its file names; T5's has 100 sentinels. */
+static void add_vocabulary(textbuf *t, const published_config *c)
+{
+    if (!c->folder || strpbrk(c->folder, "'\\\n")) return;
+    if (c->family == PUBLISHED_T5 && has_file(t->arena, c->folder, "spiece.model"))
+        text_add(t,
+                 "run.vocabulary = @SentencePieceVocabulary()\n"
+                 "SentencePieceVocabulary.sentencepiece_model_file = '%s/spiece.model'\n"
+                 "SentencePieceVocabulary.extra_ids = 100\n",
+                 c->folder);
+    if (c->family == PUBLISHED_GPT2 && has_file(t->arena, c->folder, "vocab.json") &&
+        has_file(t->arena, c->folder, "merges.txt"))
+        text_add(t,
+                 "run.vocabulary = @Gpt2Vocabulary()\n"
+                 "Gpt2Vocabulary.directory = '%s'\n",
+                 c->folder);
+}
+
 const char *published_gin(arena *a, const published_config *c)
 {
     textbuf t = {.arena = a};
@@ -82,5 +111,6 @@ const char *published_gin(arena *a, const published_config *c)
     text_add(&t, "Unitransformer.shared_embedding_and_softmax_weights = %s\n", truth(c->tied));
     if (c->tied && c->unscaled) text_add(&t, "Unitransformer.scale_logits = False\n");
     text_add(&t, "get_variable_dtype.activation_dtype = 'float32'\n");
+    add_vocabulary(&t, c);
     return text_done(&t);
 }

@@ -1,4 +1,6 @@
 /* Converts published weights to checkpoints and back. */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "checkpoint/reading.h"
 #include "checkpoint/whole_folder.h"
 #include "checkpoint/writing.h"
+#include "model/config/kept.h"
 #include "model/published/weight_names.h"
 
 /* Either direction: tensors of `source` are converted to those of `target`. */
@@ -275,8 +278,12 @@ static bool write_files(conversion *v)
     writer_close(&w);
     const char *text = v->config.text;
     TRY(ok);
-    if (v->imports) v->target.config = text;
-    if (v->imports) text = manifest_print(&v->target);
+    if (v->imports) {
+        const char *gin = published_gin(&s->arena, &v->config);
+        TRY(gin && writing_small(&v->target, CONFIG_KEPT, gin, strlen(gin)));
+        v->target.config = text;
+        text = manifest_print(&v->target);
+    }
     return text && writing_small(&v->target, v->imports ? manifest_name : "config.json", text,
                                  strlen(text));
 }
@@ -310,7 +317,7 @@ static bool convert(conversion *v, const published_call *call, published_done *d
     settle_logits(v);
     v->config.legacy_names =
         v->config.family == PUBLISHED_T5 &&
-        (v->imports ? call->legacy_names : contents_find(&v->source, legacy_sign) != NULL);
+        (v->imports ? !v->config.gated : contents_find(&v->source, legacy_sign) != NULL);
     v->weights = published_weights(&s->arena, &v->config, &v->nweights);
     TRY(v->weights && check_source(v) &&
         whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault));
@@ -351,7 +358,9 @@ bool published_import(mtf_session *s, const published_call *call, published_done
     const char *config = call->config ? call->config
                          : folder     ? beside(a, folder, "config.json")
                                       : NULL;
+    char        whole[PATH_MAX];
     TRY(config && published_read(s, config, &v.config));
+    if (realpath(folder, whole)) TRY((v.config.folder = arena_text(a, whole)) != NULL);
     if (folder == call->from) { /* files of a folder may hold tensors besides the weights */
         const char *usual = beside(a, folder, "model.safetensors");
         TRY(usual != NULL);

@@ -253,6 +253,11 @@ static bool check_job(const mtf_decoder *d, const mtf_decode_job *job)
                     "sampling with temperature %g, top_k %lld and top_p %g; they must not be "
                     "negative, and top_p at most 1",
                     job->how.temperature, (long long)job->how.top_k, job->how.top_p);
+    if (job->how.alternatives < 0 || job->how.alternatives > MOST_ALTERNATIVES ||
+        (d->beams > 1 && job->how.alternatives))
+        return fail(f, ERR_VALUE,
+                    "%lld alternatives to each token; there can be up to %d, and none with beams",
+                    (long long)job->how.alternatives, MOST_ALTERNATIVES);
     if (d->beams > 1 && (job->how.temperature > 0 || job->how.top_k || job->how.top_p > 0))
         return fail(f, ERR_VALUE,
                     "beam search takes the best sequences; it has no temperature, top_k "
@@ -420,6 +425,18 @@ static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
     if (beam_done(s->beam)) finish(d, s);
 }
 
+static void draw(mtf_decoder *d, slot *s, const float *logits)
+{
+    mtf_alternative best[MOST_ALTERNATIVES];
+    mtf_decode_job *job = s->job;
+    sampled         t = sample_token(d->sampler, logits, &s->how, s->made);
+    job->nalternatives = sample_best(d->sampler, logits, s->how.alternatives, best);
+    job->alternatives = best;
+    take(d, s, t.id, t.log_probability);
+    job->nalternatives = 0;
+    job->alternatives = NULL;
+}
+
 int mtf_decode_step(mtf_decoder *d)
 {
     if (!d || !mtf_ok(d->session)) return -1;
@@ -428,7 +445,8 @@ int mtf_decode_step(mtf_decoder *d)
     for (int64_t k = 0; k < d->slots; k++) {
         if (!d->slot[k].job) continue;
         left++;
-        plain = plain && d->slot[k].how.temperature == 0 && !d->slot[k].how.never_end;
+        plain = plain && d->slot[k].how.temperature == 0 && !d->slot[k].how.never_end &&
+                !d->slot[k].how.alternatives;
     }
     if (!left) return 0;
     decode_graph *g = plain ? &d->best : &d->step;
@@ -443,8 +461,7 @@ int mtf_decode_step(mtf_decoder *d)
         } else if (plain) {
             take(d, s, d->tokens[row], (double)d->log_probability[row]);
         } else {
-            sampled t = sample_token(d->sampler, d->logits + row * vocab, &s->how, s->made);
-            take(d, s, t.id, t.log_probability);
+            draw(d, s, d->logits + row * vocab);
         }
     }
     left = 0;

@@ -109,3 +109,20 @@ sampled sample_token(sampler *s, const float *logits, const mtf_sampling *how, i
     if (how->temperature > 0) k = draw(s, logits, most, how, number);
     return (sampled){k, (double)logits[k] - log_sum(logits, s->n, most)};
 }
+
+int sample_best(const sampler *s, const float *logits, int64_t n, mtf_alternative *to)
+{
+    int count = 0;
+    if (n > s->n) n = s->n;
+    for (int32_t i = 0; n > 0 && i < s->n; i++) {
+        int at = count;
+        while (at > 0 && logits[i] > logits[to[at - 1].id]) at--;
+        if (at >= n) continue;
+        if (count < n) count++;
+        for (int k = count - 1; k > at; k--) to[k] = to[k - 1];
+        to[at].id = i;
+    }
+    double all = count ? log_sum(logits, s->n, logits[to[0].id]) : 0;
+    for (int k = 0; k < count; k++) to[k].log_probability = (double)logits[to[k].id] - all;
+    return count;
+}

@@ -1,0 +1,123 @@
+/* Evaluates one checkpoint of a folder, some, or all. */
+#include "cli/eval_checkpoints.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/folder.h"
+#include "cli/evaluation.h"
+#include "cli/graph_file.h"
+
+/* clang-format off */
+const option_spec checkpoint_options[] = {
+    {"checkpoint-dir", "DIR", false, "where mtf train saved, as FOLDER"},
+    {"eval-checkpoints", "WHICH", false, "all, last, or steps with commas between them; default: as the configuration says, else last"},
+    {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
+    {"json", NULL, false, "print a JSON object for each checkpoint"},
+    {0},
+};
+/* clang-format on */
+
+/* Steps of checkpoints; 0: the newest. */
+typedef struct step_list {
+    int64_t *steps;
+    int      count;
+} step_list;
+
+static bool list_named(mtf_session *s, const char *text, step_list *to)
+{
+    to->steps = arena_array(&s->arena, int64_t, strlen(text) + 1);
+    TRY(to->steps != NULL);
+    for (const char *at = text;; at++) {
+        char     *end;
+        long long step = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : -1;
+        if (step < 0 || (*end && *end != ','))
+            return fail(&s->fault, ERR_USAGE,
+                        "--eval-checkpoints takes all, last, or steps with commas between them, as "
+                        "in 1000,2000, not \"%s\"",
+                        text);
+        to->steps[to->count++] = step;
+        at = end;
+        if (!*at) return true;
+    }
+}
+
+static bool list_steps(setup *s, const char *folder, step_list *to)
+{
+    arena      *a = &s->session->arena;
+    const char *which = option_nth(s->options, "eval-checkpoints", 0);
+    *to = (step_list){0};
+    if (!which && s->config) which = s->config->run.eval_steps;
+    if (which && strcmp(which, "all") == 0) {
+        TRY(folder_steps(a, folder, &to->steps, &to->count));
+        return to->count > 0 ||
+               fail(&s->session->fault, ERR_FILE, "\"%s\" has no checkpoints", folder);
+    }
+    if (which && *which && strcmp(which, "last") != 0) return list_named(s->session, which, to);
+    to->steps = arena_array(a, int64_t, 1);
+    to->count = 1;
+    return to->steps != NULL;
+}
+
+/* With a decoder only trainable variables are loaded: no checkpoint has the decoder's cached keys. */
+static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
+{
+    mtf_loaded    from;
+    mtf_load_opts how = {.step = step, .trainable = e->decoded != NULL};
+    return mtf_load(e->setup->session, folder, &how, &from) && evaluation_show(e, from.step, true);
+}
+
+static bool open_decoded(evaluation *e)
+{
+    setup      *s = e->setup;
+    const char *output = option_nth(s->options, "output", 0);
+    if (!option_given(s->options, "bleu"))
+        return !output || fail(&s->session->fault, ERR_USAGE,
+                               "--output writes decoded answers: add --bleu, which decodes them");
+    if (!s->config)
+        return fail(&s->session->fault, ERR_USAGE, "--bleu is for models that configurations describe");
+    if (option_given(s->options, "averages"))
+        return fail(&s->session->fault, ERR_USAGE,
+                    "--bleu decodes with the variables, not with their averages: leave out --averages");
+    e->decoded = decoded_open(s->config, output);
+    return e->decoded != NULL;
+}
+
+static bool evaluate(setup *s, evaluation *e)
+{
+    const char *folder = option_nth(s->options, "checkpoint-dir", 0);
+    step_list   list;
+    TRY(list_steps(s, folder, &list) && evaluation_open(e, s));
+    if (!e->data)
+        return fail(&s->session->fault, ERR_USAGE, "%s has no data to be evaluated on%s", s->word,
+                    s->config  ? "; name it with --eval-text FILES"
+                    : s->ready ? ""
+                               : "; name it with --eval-data NAME=FILES");
+    /* The network's variables must exist before a checkpoint is loaded. */
+    TRY(evaluation_prepare(e, NULL) && open_decoded(e));
+    for (int k = 0; k < list.count; k++) TRY(evaluate_step(e, folder, list.steps[k]));
+    return true;
+}
+
+int eval_checkpoints(const options *o)
+{
+    setup      s;
+    evaluation e = {0};
+    if (!option_given(o, "checkpoint-dir"))
+        return usage_error(o->command, "mtf %s needs %s", o->command->name,
+                           o->command->least ? "--checkpoint-dir DIR, where mtf train saved"
+                                             : "the folder where mtf train saved");
+    if (!o->nwords)
+        return usage_error(o->command,
+                           "\"%s\" has no " CONFIG_KEPT ", as mtf train --gin_file writes it: say "
+                           "what the model is, %s",
+                           option_nth(o, "checkpoint-dir", 0),
+                           o->command->least ? o->command->words : "with --gin_file FILE");
+    bool ok = setup_open(o, &s);
+    if (!s.session) return STATUS_USAGE;
+    if (ok) ok = evaluate(&s, &e);
+    ok = evaluation_close(&e) && ok;
+    bool said = !ok && mtf_ok(s.session);
+    int  status = close_session(s.session);
+    return said ? STATUS_USAGE : status;
+}

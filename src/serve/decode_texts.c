@@ -1,0 +1,128 @@
+/* Decodes answers to a list of prompts. */
+#include "serve/decode_texts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct text_decoder {
+    const opened_model *model;
+    answers            *engine;
+    question            like;
+    char              **texts;
+    int64_t             count;
+};
+
+/* Prompts that are asked at a time. */
+enum { AT_ONCE = 1024 };
+
+static void forget_texts(text_decoder *d)
+{
+    for (int64_t k = 0; k < d->count; k++) free(d->texts[k]);
+    free(d->texts);
+    d->texts = NULL;
+    d->count = 0;
+}
+
+text_decoder *text_decoder_new(const opened_model *m, const answers_opts *limits,
+                               const question *like)
+{
+    text_decoder *d = arena_new(&m->session->arena, text_decoder);
+    if (!d) return NULL;
+    answers_opts all = *limits;
+    all.max_waiting = AT_ONCE;
+    *d = (text_decoder){.model = m, .like = *like, .engine = answers_open(m, &all)};
+    d->like.results = 1;
+    return d->engine ? d : NULL;
+}
+
+void text_decoder_free(text_decoder *d)
+{
+    if (!d) return;
+    forget_texts(d);
+    answers_close(d->engine);
+}
+
+/* Cuts a prompt that is too long, but keeps its end token. */
+static void cut(const text_decoder *d, id_list *ids)
+{
+    int64_t most = model_max_prompt(d->model);
+    int32_t end = mtf_vocabulary_end(d->model->vocabulary);
+    if (ids->count <= most) return;
+    bool ended = end >= 0 && ids->ids[ids->count - 1] == end;
+    ids->count = most;
+    if (ended && most > 0) ids->ids[most - 1] = end;
+}
+
+static answer *ask(text_decoder *d, const char *prompt)
+{
+    mtf_session *s = d->model->session;
+    id_list      ids = model_ids(&s->fault);
+    question     q = d->like;
+    refusal      why;
+    answer      *x = NULL;
+    if (model_encode_prompt(d->model, prompt, strlen(prompt), &ids)) {
+        static const int32_t none[1] = {0};
+        cut(d, &ids);
+        q.ids = ids.count ? ids.ids : none;
+        q.nids = ids.count;
+        x = answers_ask(d->engine, &q, &why);
+        if (!x) fail(&s->fault, ERR_VALUE, "%s", why.text);
+    }
+    ids_free(&ids);
+    return x;
+}
+
+static bool append(char **text, const char *more)
+{
+    size_t used = *text ? strlen(*text) : 0, n = strlen(more);
+    char  *grown = realloc(*text, used + n + 1);
+    TRY(grown != NULL);
+    for (size_t k = 0; k <= n; k++)
+        grown[used + k] = more[k] == '\n' || more[k] == '\r' ? ' ' : more[k];
+    *text = grown;
+    return true;
+}
+
+static bool collect(text_decoder *d, answer *x, char **text)
+{
+    mtf_session *s = d->model->session;
+    answer_piece p;
+    while (answer_next(x, 0, &p)) {
+        if (p.end == ANSWER_FAILED) return fail(&s->fault, ERR_VALUE, "%s", p.text);
+        if (!append(text, p.text)) return fail(&s->fault, ERR_MEMORY, "no memory for an answer");
+    }
+    return true;
+}
+
+static bool run_some(text_decoder *d, int64_t n, const char *const *prompts, char **texts)
+{
+    answer *asked[AT_ONCE];
+    int64_t count = 0;
+    bool    ok = true;
+    for (; ok && count < n; count += ok) ok = (asked[count] = ask(d, prompts[count])) != NULL;
+    while (ok && !answers_idle(d->engine)) ok = answers_turn(d->engine, 0);
+    for (int64_t k = 0; k < count; k++) {
+        ok = ok && collect(d, asked[k], &texts[k]);
+        answer_free(asked[k]);
+    }
+    return ok && answers_turn(d->engine, 0); /* frees the answers */
+}
+
+bool text_decoder_run(text_decoder *d, int64_t n, const char *const *prompts,
+                      const char *const **results)
+{
+    fault *why = &d->model->session->fault;
+    forget_texts(d);
+    d->texts = calloc((size_t)n + 1, sizeof *d->texts);
+    if (!d->texts) return fail(why, ERR_MEMORY, "no memory for %lld answers", (long long)n);
+    d->count = n;
+    for (int64_t at = 0; at < n; at += AT_ONCE) {
+        int64_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        TRY(run_some(d, some, prompts + at, d->texts + at));
+    }
+    for (int64_t k = 0; k < n; k++)
+        if (!d->texts[k] && !append(&d->texts[k], ""))
+            return fail(why, ERR_MEMORY, "no memory for an answer");
+    *results = (const char *const *)d->texts;
+    return true;
+}
