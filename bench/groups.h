@@ -14,6 +14,7 @@ void bf16_measure(bench *b);
 void training_measure(bench *b);
 void data_measure(bench *b);
 void peers_measure(bench *b);
+void transformer_measure(bench *b);
 void epochs_measure(bench *b);
 void saving_measure(bench *b);
 void cuda_measure(bench *b);

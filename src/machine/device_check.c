@@ -94,23 +94,27 @@ static void fill(device_context *c, void *memory, int value, size_t bytes)
     }
 }
 
-static bool reserve(check_context *x, size_t bytes)
-{
-    mtf_session *s = x->face.device->session;
-    if (x->room >= bytes) return true;
-    x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, bytes);
-    x->room = x->mirror ? bytes : 0;
-    return x->mirror != NULL;
-}
-
-/* A host-readable copy of memory, or memory itself; valid until the next call; NULL: error. */
+/* A copy of memory that the host can read, or memory itself; valid until the next call. */
 static const char *view(device_context *c, const void *memory, size_t bytes)
 {
     if (under(c)->host_memory || bytes == 0) return memory;
     check_context *x = (check_context *)c;
-    if (!reserve(x, bytes)) return NULL;
     under(c)->read(x->inner, x->mirror, memory, bytes);
     return x->mirror;
+}
+
+/* Steps allocate nothing, so there is room for the largest buffer before the first. */
+static bool make_mirror(device_context *c, const program *p)
+{
+    check_context *x = (check_context *)c;
+    mtf_session   *s = c->device->session;
+    size_t         most = CHECK_GUARD;
+    for (int b = 0; b < p->nbuffers; b++)
+        if ((size_t)p->buffers[b].bytes > most) most = (size_t)p->buffers[b].bytes;
+    if (under(c)->host_memory || x->room >= most) return true;
+    x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, most);
+    x->room = x->mirror ? most : 0;
+    return x->mirror != NULL;
 }
 
 static const char *view_buffer(device_context *c, const program *p, int b, const run_state *r)
@@ -161,13 +165,9 @@ static void check_wait(device_context *c)
     if (under(c)->wait) under(c)->wait(inside(c));
 }
 
-/* A step allocates nothing: what it looks at gets its room here. */
 static bool check_prepare(device_context *c, const program *p, run_state *r)
 {
-    if (!under(c)->host_memory) TRY(reserve((check_context *)c, CHECK_GUARD));
-    for (int b = 0; b < p->nbuffers && !under(c)->host_memory; b++)
-        TRY(reserve((check_context *)c, (size_t)p->buffers[b].bytes));
-    return !under(c)->prepare || under(c)->prepare(inside(c), p, r);
+    return make_mirror(c, p) && (!under(c)->prepare || under(c)->prepare(inside(c), p, r));
 }
 
 static void check_forget(device_context *c, const program *p, run_state *r)

@@ -1,4 +1,4 @@
-/* Trials of kernels as text: each against the CPU's kernel of its instruction.
+/* Trials of kernels as text, each against the CPU's kernel.
  *
  * All kernels of a list of trials are compiled at once, for the host and, where NVRTC is
  * found, for a card.  Operands lie in the card's memory, whose guards are checked.

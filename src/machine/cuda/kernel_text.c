@@ -1,4 +1,4 @@
-/* Kernels written from patterns: text with words that stand for numbers. */
+/* Kernels written from patterns, in which words stand for numbers. */
 #include "machine/cuda/kernel_text.h"
 
 #include <assert.h>
@@ -108,11 +108,12 @@ static bool is_word(char c)
 
 static const char *value_of(const kernel_text *k, const char *name, size_t length)
 {
-    for (int w = 0; w < k->nwords; w++)
-        if (strlen(k->words[w].name) == length && !memcmp(k->words[w].name, name, length))
-            return k->words[w].value;
-    assert(!"a word of a pattern was not set");
-    return "";
+    int w = 0;
+    while (w < k->nwords &&
+           (strlen(k->words[w].name) != length || memcmp(k->words[w].name, name, length) != 0))
+        w++;
+    assert(w < k->nwords); /* else a word of a pattern was not set */
+    return w < k->nwords ? k->words[w].value : "";
 }
 
 void kernel_say(kernel_text *k, const char *pattern)
