@@ -160,8 +160,7 @@ static int run(const options *o)
     uint64_t ignored;
     if (!as_program && option_given(o, "fetch"))
         return usage_error(o->command, "--fetch chooses what a program computes: add --program");
-    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine", "device",
-                                         "processor"};
+    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine", "device", "processor"};
     for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
         if (!as_program && option_given(o, placed[i]))
             return usage_error(o->command, "--%s is about a program: add --program", placed[i]);

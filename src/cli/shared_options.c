@@ -13,7 +13,7 @@ const option_spec mesh_options[] = {
 };
 
 const option_spec planning_options[] = {
-    {"device", "cpu|cuda", false, "what would run it; default: what --machine describes, or cpu", "cpu|cuda"},
+    {"device", "cpu|cuda", false, "what the program is for; none needs to be here; default: what --machine describes, or cpu", "cpu|cuda"},
     {0},
 };
 

@@ -23,7 +23,7 @@ card_work card_work_begin(const card_trial *c, int heads)
                        .outputs = 1};
 }
 
-/* Its values are sums of two vectors: variables are filled by the host, and stay. */
+/* Its values are sums of two vectors: variables stay in memory when a program ends. */
 void card_add_matrix(const card_trial *c, textbuf *t, const char *name, mtf_dtype type,
                      const char *row, int rows, const char *column, int columns)
 {

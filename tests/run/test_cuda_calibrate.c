@@ -69,7 +69,7 @@ static void test_too_large(void **state)
     assert_true(mtf_step(p));
     assert_null(mtf_compile(g, mtf_find(g, "y")));
     assert_non_null(strstr(mtf_error(s), "the program needs"));
-    assert_non_null(strstr(mtf_error(s), "more of card 0"));
+    assert_non_null(strstr(mtf_error(s), "of memory on card 0"));
     assert_non_null(strstr(mtf_error(s), "left of 100 MB"));
     mtf_close(s);
     /* The second program's variable is there already: only the rest must fit. */

@@ -1,37 +1,7 @@
-/* How much memory cards have, and whether programs fit into it. */
+/* How much memory cards have, before one is opened. */
 #include <stdint.h>
 
-#include "base/units.h"
 #include "machine/cuda/cuda_device.h"
-
-/* Bytes that the contexts on this card need together. */
-static int64_t needed_on(const cuda_card *card, int n, device_context *const *contexts,
-                         const int64_t *bytes)
-{
-    int64_t sum = 0;
-    for (int k = 0; k < n; k++)
-        if (cuda_of(contexts[k])->card == card) sum += bytes[k];
-    return sum;
-}
-
-bool cuda_fits(device *face, int n, device_context *const *contexts, const int64_t *bytes)
-{
-    fault *f = &face->session->fault;
-    for (int k = 0; k < n; k++) {
-        cuda_context *c = cuda_of(contexts[k]);
-        int64_t       need = needed_on(c->card, n, contexts, bytes);
-        size_t        left = 0, all = 0;
-        TRY(cuda_use(c));
-        CUDA_TRY(c, cuMemGetInfo(&left, &all), "say how much memory it has left");
-        if (need <= (int64_t)left) continue;
-        return fail(f, ERR_MEMORY,
-                    "the program needs %s more of card %d (%s), which has %s left of %s; use a "
-                    "smaller batch, more cards or recompute",
-                    unit_bytes(need).s, c->card->number, c->card->name,
-                    unit_bytes((int64_t)left).s, unit_bytes((int64_t)all).s);
-    }
-    return true;
-}
 
 /* The least memory of a card, and the number of cards. */
 static bool find_cards(const cuda_driver *driver, size_t *least, int *cards)
