@@ -2,6 +2,7 @@
  *
  *     mtf_gpt2 --work train|decode --size 124M|1558M [--device cuda] [--mesh .. --layout ..]
  *     mtf_gpt2 --work first --size ..      prints the seconds of a first step, beyond opening the card
+ *     mtf_gpt2 --work predict --size .. [--machine ..]     prints seconds of a step: predicted, measured, ratio
  *
  * Peak memory is what the card's driver says is used beyond what it was once the card was opened.
  */
@@ -11,6 +12,7 @@
 
 #include "base/clock.h"
 #include "gpt2.h"
+#include "plan/estimate.h"
 #include "run/store.h"
 #include "serve.h"
 
@@ -70,6 +72,42 @@ static void start_training(contest *c, const gpt2_size *size)
     feed_tokens(c->program, mtf_find(g, "targets"), size->vocab);
 }
 
+/* ---- predicting ---- */
+
+static double predicted_seconds(const contest *c)
+{
+    mtf_session  *s = c->session;
+    mesh          m = {0};
+    layout        rules = {0};
+    estimate_opts how = {.processor = -1, .mesh = &m, .layout = &rules};
+    bool          ok = rates_default(s, &how.rates) &&
+              (!s->opts.machine || rates_choose(s, s->opts.machine, &how.rates)) &&
+              mesh_parse(s, s->opts.mesh ? s->opts.mesh : "", &m) &&
+              layout_parse(s, s->opts.layout ? s->opts.layout : "", &m, &rules);
+    mtf_tensor   *loss = c->loss;
+    estimate     *e = ok ? estimate_graph(loss->node->graph, 1, &loss, &how) : NULL;
+    double        seconds = e ? e->price.seconds : 0;
+    estimate_free(e);
+    return seconds;
+}
+
+/* Steps one after the other, as in training; the first ones compile and record. */
+static void compare_prediction(contest *c)
+{
+    enum { UNCOUNTED = 5, STEPS = 20 };
+    double predicted = predicted_seconds(c), begin = 0;
+    for (int k = 0; k < UNCOUNTED + STEPS && mtf_ok(c->session); k++) {
+        if (k == UNCOUNTED) begin = clock_seconds();
+        if (k < UNCOUNTED || k == UNCOUNTED + STEPS - 1)
+            take_step(c); /* waits for the loss */
+        else
+            mtf_step(c->program);
+    }
+    double measured = (clock_seconds() - begin) / STEPS;
+    if (mtf_ok(c->session))
+        printf("%.6f %.6f %.3f\n", predicted, measured, predicted / measured);
+}
+
 /* ---- decoding ---- */
 
 static void start_decoding(contest *c, const gpt2_size *size)
@@ -112,6 +150,8 @@ int main(int argc, char **argv)
     if (strcmp(work, "first") == 0) {
         take_step(&c);
         if (mtf_ok(c.session)) printf("%.6f\n", clock_seconds() - begin);
+    } else if (strcmp(work, "predict") == 0) {
+        compare_prediction(&c);
     } else {
         serve_measured(c.session, take_step, bytes_taken, &c);
     }
