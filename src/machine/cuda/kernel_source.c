@@ -53,6 +53,7 @@ bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, co
                          int64_t blocks, int threads, int shared, int together)
 {
     textbuf rest = {.arena = s->arena}, whole = {.arena = s->arena};
+    if (s->only_sizes) return true;
     write_parameters(&rest, i);
     text_add(&rest, ")\n{\n%s}\n", body);
     const char *text = text_done(&rest);
@@ -93,4 +94,10 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_ATTENTION_GRAD] = write_attention_grad,
     };
     return writers[kind];
+}
+
+bool kernel_wants_scratch(instr_kind kind)
+{
+    return kernel_writer_of(kind) && kind != INSTR_MAP && kind != INSTR_MOVE &&
+           kind != INSTR_ADD_INTO && kind != INSTR_GATHER && kind != INSTR_DRAW;
 }
