@@ -263,6 +263,17 @@ static void cuda_wait(device_context *face)
     if (cuda_use(cuda_of(face))) cuda_finish(cuda_of(face), "finish its work");
 }
 
+static bool cuda_bank(device_context *face, memory_bank *b)
+{
+    cuda_context *c = cuda_of(face);
+    size_t        left = 0, all = 0;
+    TRY(cuda_use(c));
+    CUDA_TRY(c, cuMemGetInfo(&left, &all), "say how much memory it has");
+    *b = (memory_bank){.number = c->card->number, .left = (int64_t)left, .all = (int64_t)all};
+    snprintf(b->name, sizeof b->name, "card %d (%s)", c->card->number, c->card->name);
+    return true;
+}
+
 static size_t cuda_taken(device_context *face, const void *memory)
 {
     const cuda_context *c = cuda_of(face);
@@ -306,6 +317,7 @@ device *device_cuda_open(mtf_session *s)
                        .alloc = cuda_alloc,
                        .release = cuda_release,
                        .taken = cuda_taken,
+                       .bank = cuda_bank,
                        .write = cuda_write,
                        .read = cuda_read,
                        .stage = cuda_stage,
