@@ -86,36 +86,63 @@ static bool emit_initial(emitter *e, const mtf_tensor *w)
     }
 }
 
-/* Runs the program, whose only buffers are the variable's and, perhaps, one constant. */
-static bool run_all(device_context *c, const program *p, void *memory)
+/* Memory for the program's constants, with their values. */
+static bool take_constants(device_context *c, const program *p, void **base)
+{
+    for (int b = 0; b < p->nbuffers; b++) {
+        size_t bytes = (size_t)p->buffers[b].bytes;
+        if (p->buffers[b].kind != BUFFER_CONSTANT) continue;
+        TRY(base[b] = c->device->alloc(c, bytes));
+        c->device->write(c, base[b], p->buffers[b].data, bytes);
+    }
+    return true;
+}
+
+static void release_constants(device_context *c, const program *p, void **base)
+{
+    for (int b = 0; b < p->nbuffers; b++)
+        if (p->buffers[b].kind == BUFFER_CONSTANT && base[b])
+            c->device->release(c, base[b], (size_t)p->buffers[b].bytes);
+}
+
+/* Runs the program, whose only buffers are the variables' and constants. */
+static bool run_all(device_context *c, const program *p, void **base)
 {
     device   *d = c->device;
-    void     *base[2] = {memory, NULL};
     run_state r = {
         .base = base, .seed = d->session->opts.seed, .threads = d->session->opts.threads};
     size_t scratch = d->scratch_bytes(d, p, r.threads);
-    size_t bytes = p->nbuffers > 1 ? (size_t)p->buffers[1].bytes : 0;
     bool   ok = (r.scratch = d->alloc(c, scratch)) != NULL;
-    if (ok && bytes) {
-        ok = (base[1] = d->alloc(c, bytes)) != NULL;
-        if (ok) d->write(c, base[1], p->buffers[1].data, bytes);
-    }
+    ok = ok && take_constants(c, p, base);
     ok = ok && (!d->prepare || d->prepare(c, p, &r)) && d->begin(c, p, &r);
     for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(c, p, i, &r);
     ok = ok && d->end(c, p, &r);
     if (d->forget) d->forget(c, p, &r);
-    if (bytes) d->release(c, base[1], bytes);
+    release_constants(c, p, base);
     d->release(c, r.scratch, scratch);
     return ok;
 }
 
-bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory)
+static bool fill(const initial_place *at, program *p, int n, const mtf_tensor *const *ws,
+                 void *const *memory)
+{
+    emitter e = {.program = p, .layout = at->layout, .here = at->here};
+    for (int k = 0; k < n; k++) {
+        e.cause = ws[k];
+        TRY(emit_initial(&e, ws[k]));
+    }
+    TRY(program_verify(p, "initialising"));
+    void **base = arena_array(&p->arena, void *, p->nbuffers + 1);
+    TRY(base != NULL && p->nvariables == n);
+    for (int k = 0; k < n; k++) base[p->variables[k].slice.buffer] = memory[k];
+    return run_all(at->context, p, base);
+}
+
+bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *ws, void *const *memory)
 {
     program *p = program_new(at->context->device->session, NULL);
     TRY(p != NULL);
-    emitter e = {.program = p, .cause = w, .layout = at->layout, .here = at->here};
-    bool    ok = emit_initial(&e, w) && program_verify(p, "initialising");
-    ok = ok && run_all(at->context, p, memory);
+    bool ok = fill(at, p, n, ws, memory);
     program_free(p);
     return ok;
 }

@@ -13,7 +13,8 @@ typedef struct initial_place {
     mesh_point    here;
 } initial_place;
 
-/* Fills the part of variable w at `memory`, as its initialiser says. */
-bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory);
+/* Fills the parts of n variables, each at its `memory`, as their initialisers say.  All are one program,
+ * because a device may compile each. */
+bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *ws, void *const *memory);
 
 #endif

@@ -193,25 +193,68 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     for (int p = s->first; p < s->end; p++) {
         e->parts[p] = s->device->alloc(
             s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
-        initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
-        TRY(e->parts[p] && initial_fill(&at, w, e->parts[p]));
+        TRY(e->parts[p] != NULL);
     }
-    return names_put(&s->entries, e->name, e);
+    return true;
+}
+
+/* First values of the variables, whose entries are the last n. */
+static bool fill_last(store *s, int n, const mtf_tensor *const *ws)
+{
+    void **memory = arena_array(&s->session->arena, void *, n);
+    TRY(memory != NULL);
+    for (int p = s->first; p < s->end; p++) {
+        initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
+        for (int k = 0; k < n; k++) memory[k] = s->all[s->count - n + k]->parts[p];
+        TRY(initial_fill(&at, n, ws, memory));
+    }
+    return true;
+}
+
+static bool add_entry(store *s, const mtf_tensor *w)
+{
+    arena       *a = &s->session->arena;
+    store_entry *e = arena_new(a, store_entry);
+    TRY(e && arena_push(a, s->all, s->count, s->room));
+    if (fill_entry(s, w, e)) {
+        s->all[s->count++] = e;
+        return true;
+    }
+    store_release(s, e);
+    return false;
+}
+
+static bool is_listed(int n, const mtf_tensor *const *ws, const mtf_tensor *w)
+{
+    for (int k = 0; k < n; k++)
+        if (strcmp(tensor_name(ws[k]), tensor_name(w)) == 0) return true;
+    return false;
+}
+
+bool store_variables(store *s, int n, const mtf_tensor *const *ws)
+{
+    const mtf_tensor **fresh = arena_array(&s->session->arena, const mtf_tensor *, n);
+    int                before = s->count, count = 0;
+    bool               ok = fresh != NULL;
+    for (int k = 0; ok && k < n; k++) {
+        const store_entry *e = names_get(&s->entries, tensor_name(ws[k]));
+        if (e)
+            ok = agrees(s, e, ws[k]);
+        else if (!is_listed(count, fresh, ws[k]) && (ok = add_entry(s, ws[k])))
+            fresh[count++] = ws[k];
+    }
+    ok = ok && (count == 0 || fill_last(s, count, fresh));
+    for (int k = before; ok && k < s->count; k++)
+        ok = names_put(&s->entries, s->all[k]->name, s->all[k]);
+    while (!ok && s->count > before) store_release(s, s->all[--s->count]);
+    return ok;
 }
 
 store_entry *store_variable(store *s, const mtf_tensor *w)
 {
     store_entry *e = names_get(&s->entries, tensor_name(w));
     if (e) return agrees(s, e, w) ? e : NULL;
-    arena *a = &s->session->arena;
-    e = arena_new(a, store_entry);
-    if (!e || !arena_push(a, s->all, s->count, s->room)) return NULL;
-    if (!fill_entry(s, w, e)) {
-        store_release(s, e);
-        return NULL;
-    }
-    s->all[s->count++] = e;
-    return e;
+    return store_variables(s, 1, &w) ? names_get(&s->entries, tensor_name(w)) : NULL;
 }
 
 bool store_restart(store *s, const mtf_tensor *w)
@@ -220,7 +263,7 @@ bool store_restart(store *s, const mtf_tensor *w)
     TRY(e != NULL);
     for (int p = s->first; p < s->end; p++) {
         initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
-        TRY(initial_fill(&at, w, e->parts[p]));
+        TRY(initial_fill(&at, 1, &w, &e->parts[p]));
     }
     return true;
 }
