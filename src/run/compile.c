@@ -81,14 +81,6 @@ static bool start_counting(processor *k)
     return true;
 }
 
-static bool make_variables(const mtf_program *p, program *q)
-{
-    const mtf_tensor **ws = arena_array(&q->arena, const mtf_tensor *, q->nvariables + 1);
-    TRY(ws != NULL);
-    for (int v = 0; v < q->nvariables; v++) ws[v] = q->variables[v].tensor;
-    return store_variables(p->store, q->nvariables, ws);
-}
-
 static bool load(mtf_program *p, int number)
 {
     processor *k = &p->processors[number];
@@ -105,7 +97,7 @@ static bool load(mtf_program *p, int number)
     TRY(k->state.scratch != NULL);
     wire *w = p->store->wire;
     TRY(!w || !w->prepare || w->prepare(w, number, q));
-    TRY(make_variables(p, q));
+    TRY(store_variables(p->store, q->nvariables, q->variables));
     for (int v = 0; v < q->nvariables; v++) {
         store_entry *e = store_variable(p->store, q->variables[v].tensor);
         TRY(e != NULL);

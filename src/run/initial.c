@@ -1,7 +1,8 @@
 /* First values of variables.
  *
- * They are computed by a program of few instructions for each processor, and
- * depend only on seed, name and position, not on the mesh.
+ * They are computed by a program for each processor, and depend only on seed, name
+ * and position, not on the mesh.  One program fills many variables: a device may
+ * have to compile its kernels.
  */
 #include "run/initial.h"
 
@@ -86,14 +87,18 @@ static bool emit_initial(emitter *e, const mtf_tensor *w)
     }
 }
 
-/* Memory for the program's constants, with their values. */
-static bool take_constants(device_context *c, const program *p, void **base)
+/* ---- running ---- */
+
+/* Where each buffer begins: variables have memory, constants get some. */
+static bool find_buffers(device_context *c, const program *p, void *const *memory, void **base)
 {
+    const device *d = c->device;
+    for (int v = 0; v < p->nvariables; v++) base[p->variables[v].slice.buffer] = memory[v];
     for (int b = 0; b < p->nbuffers; b++) {
-        size_t bytes = (size_t)p->buffers[b].bytes;
-        if (p->buffers[b].kind != BUFFER_CONSTANT) continue;
-        TRY(base[b] = c->device->alloc(c, bytes));
-        c->device->write(c, base[b], p->buffers[b].data, bytes);
+        const buffer *x = &p->buffers[b];
+        if (x->kind != BUFFER_CONSTANT) continue;
+        TRY((base[b] = d->alloc(c, (size_t)x->bytes)) != NULL);
+        d->write(c, base[b], x->data, (size_t)x->bytes);
     }
     return true;
 }
@@ -105,15 +110,16 @@ static void release_constants(device_context *c, const program *p, void **base)
             c->device->release(c, base[b], (size_t)p->buffers[b].bytes);
 }
 
-/* Runs the program, whose only buffers are the variables' and constants. */
-static bool run_all(device_context *c, const program *p, void **base)
+/* The program's only buffers are variables, in the order of `memory`, and constants. */
+static bool run_all(device_context *c, program *p, void *const *memory)
 {
     device   *d = c->device;
+    void    **base = arena_array(&p->arena, void *, p->nbuffers + 1);
     run_state r = {
         .base = base, .seed = d->session->opts.seed, .threads = d->session->opts.threads};
     size_t scratch = d->scratch_bytes(d, p, r.threads);
-    bool   ok = (r.scratch = d->alloc(c, scratch)) != NULL;
-    ok = ok && take_constants(c, p, base);
+    TRY(base != NULL);
+    bool ok = find_buffers(c, p, memory, base) && (r.scratch = d->alloc(c, scratch)) != NULL;
     ok = ok && (!d->prepare || d->prepare(c, p, &r)) && d->begin(c, p, &r);
     for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(c, p, i, &r);
     ok = ok && d->end(c, p, &r);
@@ -123,26 +129,17 @@ static bool run_all(device_context *c, const program *p, void **base)
     return ok;
 }
 
-static bool fill(const initial_place *at, program *p, int n, const mtf_tensor *const *ws,
-                 void *const *memory)
-{
-    emitter e = {.program = p, .layout = at->layout, .here = at->here};
-    for (int k = 0; k < n; k++) {
-        e.cause = ws[k];
-        TRY(emit_initial(&e, ws[k]));
-    }
-    TRY(program_verify(p, "initialising"));
-    void **base = arena_array(&p->arena, void *, p->nbuffers + 1);
-    TRY(base != NULL && p->nvariables == n);
-    for (int k = 0; k < n; k++) base[p->variables[k].slice.buffer] = memory[k];
-    return run_all(at->context, p, base);
-}
-
-bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *ws, void *const *memory)
+bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *w, void *const *memory)
 {
     program *p = program_new(at->context->device->session, NULL);
     TRY(p != NULL);
-    bool ok = fill(at, p, n, ws, memory);
+    emitter e = {.program = p, .layout = at->layout, .here = at->here};
+    bool    ok = true;
+    for (int k = 0; ok && k < n; k++) {
+        e.cause = w[k];
+        ok = emit_initial(&e, w[k]);
+    }
+    ok = ok && program_verify(p, "initialising") && run_all(at->context, p, memory);
     program_free(p);
     return ok;
 }

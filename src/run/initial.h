@@ -13,8 +13,7 @@ typedef struct initial_place {
     mesh_point    here;
 } initial_place;
 
-/* Fills the parts of n variables, each at its `memory`, as their initialisers say.  All are one program,
- * because a device may compile each. */
-bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *ws, void *const *memory);
+/* Fills the parts of n variables at memory[0], memory[1], ..., as their initialisers say. */
+bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *w, void *const *memory);
 
 #endif

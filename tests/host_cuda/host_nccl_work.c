@@ -223,7 +223,7 @@ static ncclResult_t queue(void)
 static ncclResult_t take(nccl_call c)
 {
     bool between = c.kind == SEND || c.kind == RECV;
-    if (!c.comm || c.comm->aborted || gathered.n == MOST_CALLS) return ncclInvalidArgument;
+    if (!host_ready(c.comm) || gathered.n == MOST_CALLS) return ncclInvalidArgument;
     if (between && (c.peer < 0 || c.peer >= c.comm->n || c.peer == c.comm->rank))
         return ncclInvalidArgument;
     if (c.op != ncclSum && c.op != ncclMax && c.op != ncclMin) return ncclInvalidArgument;

@@ -119,7 +119,7 @@ static inline void card_run_trial(card_trials *l, int number, host_card *c, kern
     }
     host_card_run(c, &t->i, &l->plan[number], base,
                   (step_words){.seed = t->run.seed, .step = t->run.step});
-    run_once(t, on_cpu, l->nout, 1);
+    if (instr_elements(&t->i) > 0) run_once(t, on_cpu, l->nout, 1); /* else there is nothing to do */
     for (int o = 0; o < t->noperands; o++) {
         size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
         char  *got = malloc(bytes + 1);

@@ -56,6 +56,18 @@ bool cuda_await(cuda_context *c, CUevent event, const char *what)
     return true;
 }
 
+bool cuda_pace(cuda_context *c)
+{
+    if (!c->look || c->recording) return true;
+    CUevent *point = &c->points[c->npoints++ % 2];
+    if (*point)
+        TRY(cuda_await(c, *point, "finish its work"));
+    else
+        CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
+    CUDA_TRY(c, cuEventRecord(*point, c->stream), "note a point in its queue");
+    return true;
+}
+
 /* ---- cards ---- */
 
 static int attribute(const cuda_device *d, CUdevice of, CUdevice_attribute which)
@@ -149,6 +161,8 @@ static void close_context(device_context *face)
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
+        for (int k = 0; k < 2; k++)
+            if (c->points[k]) api->driver.cuEventDestroy(c->points[k]);
         if (c->stream) api->driver.cuStreamDestroy(c->stream);
     }
     arena_free(&c->arena);

@@ -46,6 +46,12 @@ const char *kernel_source_text(const kernel_source *s)
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared)
 {
+    return kernel_add_together(s, plan, i, body, blocks, threads, shared, 1);
+}
+
+bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
+                         int64_t blocks, int threads, int shared, int together)
+{
     textbuf rest = {.arena = s->arena}, whole = {.arena = s->arena};
     if (s->only_sizes) return true;
     write_parameters(&rest, i);
@@ -54,12 +60,14 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
     if (!text) return false;
     char name[48];
     snprintf(name, sizeof name, "%s_%016llx", instr_name(i->kind),
-             (unsigned long long)hash_bytes((uint64_t)threads, text, (size_t)rest.used));
+             (unsigned long long)hash_bytes((uint64_t)(threads * together), text, (size_t)rest.used));
     char *known = names_get(&s->names, name);
     char *kept = known ? known : arena_text(s->arena, name);
     TRY(kept != NULL);
     if (!known) {
-        text_add(&whole, "KERNEL void __launch_bounds__(%d) %s(%s\n", threads, kept, text);
+        text_add(&whole, "KERNEL void __launch_bounds__(%d", threads);
+        if (together > 1) text_add(&whole, ", %d", together);
+        text_add(&whole, ") %s(%s\n", kept, text);
         TRY(add_entry(s, kept, text_done(&whole)));
     }
     plan->launch[plan->nlaunches++] =

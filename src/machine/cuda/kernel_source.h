@@ -61,6 +61,9 @@ kernel_source kernel_source_make(arena *a);
  * of it to the plan.  The body may name the parameters above and whatever prelude.cuh has. */
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared);
+/* The same, of which `together` blocks share a processor of the card: that bounds their registers. */
+bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
+                         int64_t blocks, int threads, int shared, int together);
 
 /* Adds a kernel with parameters of its own: its whole text, and a name that no other text has. */
 bool kernel_source_put(kernel_source *s, const char *name, const char *text);
