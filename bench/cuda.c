@@ -164,18 +164,22 @@ static void race_decoding(bench *b, bool torch)
     stop_all(all, n);
 }
 
+/* Only two at a time are in the card's memory. */
 static void race_processors(bench *b)
 {
     static const char name[] = "GPT-2 124M, batch cut on one card";
-    contestant        all[3] = {{.process = 0}};
     if (!bench_wants(b, name)) return;
-    bench_progress(b, "%s", name);
-    for (int k = 0; k < 3; k++) write_own(b, "train", "124M", 1 << k, &all[k]);
-    if (contestants_race(b, all, 3)) {
-        add(b, name, "2 processors : 1", all[1].seconds, all[0].seconds, cut_target);
-        add(b, name, "4 processors : 1", all[2].seconds, all[0].seconds, cut_target);
+    for (int n = 2; n <= 4; n *= 2) {
+        contestant all[2] = {{.process = 0}};
+        char       versus[40];
+        bench_progress(b, "%s, %d processors", name, n);
+        snprintf(versus, sizeof versus, "%d processors : 1", n);
+        write_own(b, "train", "124M", n, &all[0]);
+        write_own(b, "train", "124M", 1, &all[1]);
+        if (contestants_race(b, all, 2))
+            add(b, name, versus, all[0].seconds, all[1].seconds, cut_target);
+        stop_all(all, 2);
     }
-    stop_all(all, 3);
 }
 
 void cuda_measure(bench *b)

@@ -13,8 +13,8 @@ struct ncclComm {
     int          n, rank, splits;
     int          sockets[MOST_RANKS]; /* to each other rank */
     bool         blocking, aborted;
-    bool         busy, asked;         /* with the last call; asked: for its result */
-    ncclComm_t   child, *child_at;    /* made by the last call, and where it will be told */
+    bool         busy, asked;      /* with the last call; asked: for its result */
+    ncclComm_t   child, *child_at; /* made by the last call, and where it will be told */
     ncclResult_t error;
 };
 

@@ -64,6 +64,11 @@ run train "${toy[@]}" --steps $steps --json --device cuda --mesh x:2 --layout ba
 losses >on_mesh
 near "linear layers on two processors" toy_losses on_mesh "$(wc -l <toy_losses)"
 
+MTF_CACHE_DIR=$work/fresh run train "${toy[@]}" --steps 1 --device cuda
+compiled=$(find fresh/kernels -type f | wc -l)
+if [ "$compiled" -eq 2 ]; then pass
+else lose "first values of all variables are compiled together" "2 files: these, and the step" "$compiled"; fi
+
 # ---- checkpoints ---------------------------------------------------------------------------------
 
 train() { run train "${toy[@]}" --json "$@"; }
@@ -141,7 +146,7 @@ get_variable_dtype.activation_dtype = 'float32'
 END
 head -c 20000 "$root/data/text/moby-dick.txt" >book.txt
 text=(--gin_file small.gin --text book.txt:documents=file:joined --optimizer adam --rate 0.01)
-both "a Transformer" 100 "${text[@]}" --checkpoint-dir words
+both "a Transformer" 100 "${text[@]}"
 run train "${text[@]}" --steps 100 --json --device cuda --mesh x:2,y:2 --layout batch:x,heads:y,d_ff:y,vocab:y
 losses >on_mesh
 near "a Transformer on four processors" on_cpu on_mesh 100
@@ -153,6 +158,7 @@ if paste first short | awk 'NF != 2 || $2 > $1 + 0.1 { bad = 1 } END { exit bad 
 else lose "a Transformer in bf16 learns" "$(tr '\n' ' ' <first)" "$(tr '\n' ' ' <short) $(cat err)"; fi
 sed -i 's/bfloat16/float32/' small.gin
 printf 'Call me\nThe whale\n' >prompts
+run train "${text[@]}" --steps 100 --json --checkpoint-dir words
 run decode --checkpoint-dir words --inputs prompts --max-tokens 16
 mv out said
 run decode --checkpoint-dir words --inputs prompts --max-tokens 16 --device cuda

@@ -171,7 +171,8 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
     ranks_know_mesh(r, m);
     if (one_each(s, m, r))
         fail(&s->fault, ERR_USAGE,
-             "this mtf was built without NCCL, which several ranks on cards need; configure it where "
+             "this mtf was built without NCCL, which several ranks on cards need; configure it "
+             "where "
              "nccl.h is installed, or start one process for the whole mesh");
     return NULL;
 }

@@ -75,7 +75,8 @@ static bool cards_differ(nccl_wire *w)
 
 static bool share_id(nccl_wire *w, ncclUniqueId *id)
 {
-    rank_block all = {.ndims = 1, .whole = {(int)sizeof *id}, .size = {(int)sizeof *id}, .bytes = 1};
+    rank_block all = {
+        .ndims = 1, .whole = {(int)sizeof *id}, .size = {(int)sizeof *id}, .bytes = 1};
     if (ranks_number(w->ranks) == 0)
         TRY(nccl_done(w, NULL, nccl_api(w)->ncclGetUniqueId(id), "begin"));
     return ranks_spread(w->ranks, "opening cards", 0, &all, id);
@@ -103,7 +104,7 @@ bool nccl_join(nccl_wire *w)
 void nccl_leave(nccl_wire *w)
 {
     const cuda_collectives *api = nccl_api(w);
-    bool ok = w->ngroups && mtf_ok(w->face.session) && cuda_use(w->context) &&
+    bool                    ok = w->ngroups && mtf_ok(w->face.session) && cuda_use(w->context) &&
               cuda_finish(w->context, "finish its work");
     for (int k = w->ngroups - 1; ok && k >= 0; k--) {
         ncclComm_t comm = w->groups[k].comm;

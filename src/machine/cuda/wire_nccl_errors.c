@@ -44,7 +44,7 @@ static bool report(nccl_wire *w, ncclResult_t r, const char *what)
 {
     const cuda_collectives *api = nccl_api(w);
     double                  begin = clock_seconds();
-    bool remote = w->ranks && (r == ncclRemoteError || r == ncclSystemError);
+    bool                    remote = w->ranks && (r == ncclRemoteError || r == ncclSystemError);
     while (remote && clock_seconds() - begin < last_words && ranks_look(w->ranks, what_runs))
         take_a_break();
     if (mtf_ok(w->face.session)) {
