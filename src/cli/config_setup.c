@@ -332,6 +332,27 @@ static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
     return text_done(&t);
 }
 
+/* Positions beyond those that a stack learns would be zeros.  Where rows are packed, their examples may
+ * be short enough. */
+static bool positions_fit(const config_setup *c, const mtf_stack_opts *stack, const char *side,
+                          int64_t length, bool packed)
+{
+    static const char text[] =
+        "run.sequence_length has %lld %s, but the model learns %lld positions; "
+        "bind Unitransformer.max_length to %lld or more";
+    long long learned = stack->max_length;
+    bool      has = stack->layers && stack->positions == MTF_POSITIONS_LEARNED;
+    if (!has || length <= learned) return true;
+    if (!packed)
+        return fail(&c->session->fault, ERR_VALUE, text, (long long)length, side, learned,
+                    (long long)length);
+    if (!mtf_is_first(c->session)) return true;
+    fputs("mtf: warning: ", stderr);
+    fprintf(stderr, text, (long long)length, side, learned, (long long)length);
+    fputs(", unless the packed texts are short\n", stderr);
+    return true;
+}
+
 bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
 {
     const char *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
@@ -354,7 +375,9 @@ bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
     o->inputs_length = c->run.inputs_length;
     o->vocabulary = c->targets;
     if (c->inputs != c->targets) o->inputs_vocabulary = c->inputs;
-    return true;
+    const mtf_transformer_opts *m = &c->described.model;
+    return positions_fit(c, &m->encoder, "inputs", o->inputs_length, o->pack) &&
+           positions_fit(c, &m->stack, "targets", o->length, o->pack);
 }
 
 bool config_data(config_setup *c, bool training, mtf_dataset **data)

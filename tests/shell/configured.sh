@@ -195,6 +195,13 @@ check "a model of pairs" 0 out "test accuracy"
 printf 'a b\n' >prompts
 run decode --checkpoint-dir pairs --inputs prompts --max-tokens 8
 check "translates" 0 out "A B"
+cut -f1 pairs.tsv >sources
+for alpha in 0 1e-9 0.6; do
+    run decode pairs --inputs sources --beams 4 --results 4 --alpha $alpha
+    cp out answers_$alpha
+done
+if cmp -s answers_0 answers_1e-9 && ! cmp -s answers_0 answers_0.6; then pass
+else lose "no length penalty" "$(cat answers_1e-9)" "$(cat answers_0 err)"; fi
 
 # ---- figures of text, against scores -------------------------------------------------------------
 
@@ -300,6 +307,16 @@ wrong "no size" '2:11: Unitransformer.d_model takes a whole number from 1 on, no
 wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are no whole number of sequences of 32' "run.batch_size = ('tokens_per_batch', 33)"
 refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads" train --gin_file small.gin \
     --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
+refuses "sequences longer than the learned positions" \
+    'run.sequence_length has 32 targets, but the model learns 16 positions; bind Unitransformer.max_length to 32 or more' \
+    train --gin_file small.gin --gin_param "max_length = 16" --text $book --steps 1
+refuses "inputs longer than the learned positions" 'run.sequence_length has 32 inputs, but the model learns 16 positions' \
+    train --gin_file small.gin --gin_param "run.model_type = 'bitransformer'" --gin_param "max_length = 16" \
+    --gin_param "run.sequence_length = {'inputs': 32, 'targets': 16}" --text pairs.tsv --steps 1
+run train --gin_file small.gin --gin_param "max_length = 16" --text book.txt:pack --steps 1
+check "packed texts may be shorter than their rows" 0 err 'run.sequence_length has 32 targets, but the model learns 16 positions'
+prints "positions that are not learned" '"step":1' train --gin_file small.gin --gin_param "max_length = 16" \
+    --gin_param "Unitransformer.positional_embedding = False" --text $book --steps 1 --json
 printf '\177ELF\000\001' >binary.gin
 refuses "a binary configuration" '"binary.gin" is not a text: it has a zero byte' train --gin_file binary.gin --text $book --steps 1
 : >empty.txt
