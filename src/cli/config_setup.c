@@ -9,6 +9,7 @@
 #include "base/put_file.h"
 #include "base/textbuf.h"
 #include "cli/graph_file.h"
+#include "cli/text_binding.h"
 #include "data/text/text_option.h"
 #include "graph/node.h"
 
@@ -89,18 +90,39 @@ static bool add_vocabulary(const options *o, arena *a, const char **list, int *n
     return true;
 }
 
+/* Binds the data and the length of a training, so that the configuration that is saved repeats it.
+ * Errors are reported when the data are opened. */
+static bool add_training(const options *o, mtf_session *s, const char **list, int *n)
+{
+    const char *steps = option_nth(o, "steps", 0);
+    textbuf     line = {.arena = &s->arena};
+    if (strcmp(o->command->name, "train") != 0) return true;
+    for (int training = 0; training < 2; training++) {
+        const char *option = option_nth(o, training ? "text" : "eval-text", 0);
+        const char *lines = option ? text_binding(s, training, option) : NULL;
+        fault_clear(&s->fault);
+        if (lines) list[(*n)++] = lines;
+        if (lines && training && option_given(o, "no-shuffle"))
+            list[(*n)++] = "train/text_dataset.shuffle = False";
+    }
+    if (!steps || !*steps || steps[strspn(steps, "0123456789")] || strlen(steps) > 15) return true;
+    text_add(&line, "run.train_steps = %s", steps);
+    list[(*n)++] = text_done(&line);
+    return list[*n - 1] != NULL;
+}
+
 bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
     arena             *a = &s->arena;
     const char *const *given = list_of(o, a, "gin_param");
     int                n = 0;
     while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 4);
+    const char **params = arena_array(a, const char *, n + 8);
     TRY(given && params);
     memcpy(params, given, sizeof *params * (size_t)n);
     TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
         add_binding(o, a, "layout", "run.layout_rules", params, &n) &&
-        add_vocabulary(o, a, params, &n));
+        add_vocabulary(o, a, params, &n) && add_training(o, s, params, &n));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
     return to->files != NULL;
 }
@@ -329,6 +351,9 @@ static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
         if (words[k].value) text_add(&t, ":%s=%s", words[k].word, words[k].value);
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
         if (flags[k].given) text_add(&t, ":%s", flags[k].word);
+    if (d->seed) text_add(&t, ":seed=%llu", (unsigned long long)d->seed);
+    if (d->noise > 0) text_add(&t, ":noise=%.17g", d->noise);
+    if (d->mean_span > 0) text_add(&t, ":span=%.17g", d->mean_span);
     return text_done(&t);
 }
 
@@ -378,6 +403,11 @@ bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
     const mtf_transformer_opts *m = &c->described.model;
     return positions_fit(c, &m->encoder, "inputs", o->inputs_length, o->pack) &&
            positions_fit(c, &m->stack, "targets", o->length, o->pack);
+}
+
+bool config_shuffles(const config_setup *c)
+{
+    return option_given(c->options, "text") || !c->run.train_data || c->run.train_data->shuffle;
 }
 
 bool config_data(config_setup *c, bool training, mtf_dataset **data)

@@ -227,6 +227,25 @@ if [ $status = 0 ] && cmp -s nats again; then pass; else lose "scores of a datas
 misused "no text to evaluate on" "name it with --eval-text" perplexity whole
 misused "no folder" "mtf perplexity needs the folder" perplexity --gin_file small.gin --eval-text $book
 
+# ---- data that the files name --------------------------------------------------------------------
+
+of_text() { run train --gin_file small.gin --gin_param "run.model_type = 'bitransformer'" --gin_param "run.sequence_length = {'inputs': 32, 'targets': 32}" \
+    --vocabulary bytes:extra=20 --steps 3 --json "$@"; losses >"$as"; }
+as=by_option of_text --text "book.txt:objective=spans:noise=0.4:span=2:seed=7" --no-shuffle
+as=by_files of_text --gin_param "run.train_dataset_fn = @text_dataset" --gin_param "text_dataset.files = 'book.txt'" \
+    --gin_param "text_dataset.objective = 'spans'" --gin_param "text_dataset.noise_density = 0.4" --gin_param "text_dataset.pack = False" \
+    --gin_param "text_dataset.mean_noise_span_length = 2.0" --gin_param "text_dataset.seed = 7" --gin_param "text_dataset.shuffle = False"
+if [ -s by_files ] && cmp -s by_option by_files; then pass; else lose "spans as the files say" "$(cat by_option)" "$(cat by_files err)"; fi
+
+for text in "$book" "book.txt:objective=lm:documents=line:pack:ends" "book.txt:split:seed=3"; do
+    rm -rf first
+    run train --gin_file small.gin --text "$text" --eval-text book.txt:documents=line --steps 3 --json --checkpoint-dir first
+    cp out wanted
+    (cd / && "$MTF" train --gin_file "$work/first/operative_config.gin" --json >"$work/out" 2>"$work/err")
+    if grep -q eval_loss wanted && cmp -s out wanted; then pass; else lose "a run again from its configuration, of $text" "$(cat wanted)" "$(cat out err)"; fi
+done
+prints "the data of the training's evaluation" "perplexity" perplexity first
+
 # ---- what the files say about saving -------------------------------------------------------------
 
 run train --gin_file small.gin --text $book --steps 6 --quiet --eval-text $book --eval-steps 2 --gin_param "run.model_dir = 'of_files'" \
