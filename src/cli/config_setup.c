@@ -175,13 +175,21 @@ static bool vocabularies_fit(const config_setup *c)
 
 /* ---- the model ---- */
 
-/* A saved configuration has every parameter of its run; another mesh, for example, leaves some unused. */
+/* A saved configuration has every parameter of its run; another mesh, for example, leaves some unused.
+ * Files written for TPUs have many lines that have no effect here: a few are shown, the others counted. */
 static void say_notes(const config_setup *c)
 {
+    enum { MOST = 3 };
     const mtf_config_note *notes;
-    int                    n = mtf_config_notes(c->config, &notes);
-    for (int k = 0; k < n && mtf_is_first(c->session); k++)
-        if (notes[k].warning && !strstr(notes[k].text, CONFIG_KEPT ":")) fprintf(stderr, "mtf: warning: %s\n", notes[k].text);
+    int                    n = mtf_config_notes(c->config, &notes), without_effect = 0;
+    if (!mtf_is_first(c->session)) return;
+    for (int k = 0; k < n; k++) {
+        bool warning = notes[k].warning;
+        if (strstr(notes[k].text, CONFIG_KEPT ":") || (!warning && without_effect++ >= MOST)) continue;
+        fprintf(stderr, "mtf: %s: %s\n", warning ? "warning" : "note", notes[k].text);
+    }
+    if (without_effect > MOST)
+        fprintf(stderr, "mtf: note: %d more lines have no effect in mtf\n", without_effect - MOST);
 }
 
 static bool has_text(const options *o)

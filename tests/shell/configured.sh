@@ -326,6 +326,13 @@ wrong "no size" '2:11: Unitransformer.d_model takes a whole number from 1 on, no
 wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are no whole number of sequences of 32' "run.batch_size = ('tokens_per_batch', 33)"
 refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads" train --gin_file small.gin \
     --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
+wrong "a learning rate that is none" "2:30: a learning rate is a number, a schedule such as @linear_warmup, or a list of both, not 'fast'" \
+    "run.learning_rate_schedule = 'fast'"
+printf "import a.b\nfrom a import b\nrun.tpu_job_name = 'x'\nrun.iterations_per_loop = 5\nimport c\n" >tpu.gin
+run train --gin_file small.gin --gin_file tpu.gin --text $book --steps 1
+check "lines that have no effect" 0 err 'mtf: note: tpu.gin:1:1: "import a.b" has no effect' "mtf: note: 2 more lines have no effect in mtf"
+refuses "a text that is too short" "1 example does not fill a batch of 8; a smaller batch or more examples are needed" \
+    train --gin_file small.gin --text pairs.tsv:joined --steps 1
 refuses "sequences longer than the learned positions" \
     'run.sequence_length has 32 targets, but the model learns 16 positions; bind Unitransformer.max_length to 32 or more' \
     train --gin_file small.gin --gin_param "max_length = 16" --text $book --steps 1
